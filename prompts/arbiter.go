@@ -4,22 +4,22 @@ import (
 	"strings"
 )
 
-// ArbiterData is what an agent is chosen by (rawko: ArbiterContext).
+// ArbiterData is the context for choosing an agent (rawko: ArbiterContext).
 type ArbiterData struct {
 	Task string
-	Plan *ArbiterPlan // nil: there is none
+	Plan *ArbiterPlan // nil: no plan
 }
 
 // ArbiterPlan is a plan as the arbiter sees it.
 type ArbiterPlan struct {
 	Status      string // in rawko's words
 	Done, Total int
-	Current     *ArbiterStep // nil when no step is left
+	Current     *ArbiterStep // nil if no step is left
 	Remaining   []ArbiterStep
 	Left        int // remaining steps that are not shown
 }
 
-// ArbiterStep is a step by its place in the plan, from 1.
+// ArbiterStep is a step by its position in the plan, from 1.
 type ArbiterStep struct {
 	Number             int
 	Description        string
@@ -27,8 +27,8 @@ type ArbiterStep struct {
 	AcceptanceCriteria []string
 }
 
-// Arbiter returns the task and its plan in the headings and lines that rawko gives them
-// (rawko: buildArbiterPrompt). Each text takes one line, so that none poses as a heading.
+// Arbiter returns the task and its plan with rawko's headings and lines (rawko: buildArbiterPrompt). Each text takes
+// one line, so that it cannot imitate a heading.
 func Arbiter(d ArbiterData) string {
 	d.Task = plainLine(d.Task)
 	if d.Plan != nil {
@@ -54,13 +54,12 @@ func (s ArbiterStep) onLines() ArbiterStep {
 	return ArbiterStep{s.Number, inLine(s.Description), inLine(s.SuggestedAgent), criteria}
 }
 
-// inLine returns text as it is, but on one line.
+// inLine returns text on one line, otherwise unchanged.
 func inLine(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(quotable(text)), "\n", " ")
 }
 
-// plainLine is inLine for a line of its own: what Markdown would take for a heading, a
-// fence or HTML is escaped.
+// plainLine is inLine for a line of its own: it escapes the beginning of a heading, a fence or HTML.
 func plainLine(text string) string {
 	line := inLine(text)
 	if line != "" && strings.Contains("#`~<", line[:1]) {
@@ -69,19 +68,19 @@ func plainLine(text string) string {
 	return line
 }
 
-// SelectAgentData is what the prompt select_agent tells. What stands beside the arbiter's
-// text is quoted as data; empty fields are left out.
+// SelectAgentData is the data of the prompt select_agent. The texts after the arbiter's are quoted as data; empty
+// fields are left out.
 type SelectAgentData struct {
 	ArbiterData
-	History   []string // what was done, by whom and with which outcome, the newest last
+	History   []string // the steps done, with agent and outcome, the newest last
 	LastError string
-	Agents    []string // whom the plan names
+	Agents    []string // named in the plan
 
-	Step          string // id of the current step; "" when there is none
+	Step          string // id of the current step; "" if no step is left
 	Choose, Begin string // the calls that record the choice and begin the step
 }
 
-// SelectAgent returns the prompt that asks which agent is to do the current step.
+// SelectAgent returns the prompt that asks for the agent for the current step.
 func SelectAgent(d SelectAgentData) string {
 	return mustRender("select_agent", struct {
 		SelectAgentData

@@ -125,8 +125,7 @@ Your plan should focus on implementing CLI commands, file-based session manageme
 	}
 }
 
-// TestWhoAnswersHow: a model is asked for JSON alone, an agent is told what to do
-// with the result.
+// TestWhoAnswersHow: a model is asked for JSON only, an agent is told how to use the result.
 func TestWhoAnswersHow(t *testing.T) {
 	cases := map[string]struct{ agent, model, agentEnd, modelEnd string }{
 		"decompose": {
@@ -153,7 +152,7 @@ func TestWhoAnswersHow(t *testing.T) {
 	}
 }
 
-// TestFormsAreJSON: the forms that a model is shown are the JSON it is to give.
+// TestFormsAreJSON: the forms shown to a model are valid JSON.
 func TestFormsAreJSON(t *testing.T) {
 	forms := map[string][]string{
 		prompts.Decompose(prompts.DecomposeData{}): {"add_tasks", "ref", "title", "type", "dependencies", "context_hints",
@@ -182,7 +181,7 @@ func TestFormsAreJSON(t *testing.T) {
 	}
 }
 
-// TestJudgeDoesNotApproveUnseen: who sees a part may not approve the whole.
+// TestJudgeDoesNotApproveUnseen: a model that sees only a part must not approve the whole.
 func TestJudgeDoesNotApproveUnseen(t *testing.T) {
 	whole := prompts.Judge(prompts.JudgeData{Tasks: `["` + strings.Repeat("a", 50_000) + `"]`})
 	cut := prompts.Judge(prompts.JudgeData{Tasks: `["` + strings.Repeat("a", 70_000) + `"]`})

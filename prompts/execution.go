@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// ToolLine is a tool that steps of a plan can use.
+// ToolLine is a tool for steps of a plan.
 type ToolLine struct {
 	Name        string
 	Description string
 	Takes       string // its arguments, in short
 }
 
-// PlanWithToolsData is what the prompt plan_with_tools tells (Execution: LLM Prompt). All
-// text is quoted as data; empty fields are left out.
+// PlanWithToolsData is the data of the prompt plan_with_tools (Execution: LLM Prompt). All text is quoted as data;
+// empty fields are left out.
 type PlanWithToolsData struct {
 	Request     string
 	Tree        string // summary of the files in the workspace
 	Tools       []ToolLine
-	Code        []Document // existing code that matters
+	Code        []Document // relevant existing code
 	Memories    []string
 	Constraints []string
-	Submit      string // the call that hands the plan in
+	Submit      string // the call that submits the plan
 }
 
-// PlanWithTools returns the prompt that turns a request into steps that tools carry out.
+// PlanWithTools returns the prompt that turns a request into steps for tools.
 func PlanWithTools(d PlanWithToolsData) string {
 	tools := make([]string, len(d.Tools))
 	for i, t := range d.Tools {
@@ -48,18 +48,18 @@ func PlanWithTools(d PlanWithToolsData) string {
 	})
 }
 
-// RecoverData is what the prompt recover_step tells (Execution: Ask LLM). The caller
-// bounds the texts, which are quoted as data; empty fields are left out.
+// RecoverData is the data of the prompt recover_step (Execution: Ask LLM). The caller limits the texts, which are
+// quoted as data; empty fields are left out.
 type RecoverData struct {
 	Step   string // id and description
 	Error  string
-	Tool   string // with Args, JSON: what was run; "" for an agent's step
+	Tool   string // the tool that ran, with Args as JSON; "" for an agent's step
 	Args   string
-	Notes  []string // what earlier attempts left
+	Notes  []string // from earlier attempts
 	Output string
 
-	Retry, Skip, Insert, Abort string // the calls that choose
-	Happened                   string // the call that says that the work is done; "" where it is known that the step failed
+	Retry, Skip, Insert, Abort string // the calls for each choice
+	Happened                   string // the call that reports the work as done; "" if the step is known to have failed
 	Waiting                    string // ids of the steps that wait for this one
 }
 
@@ -84,17 +84,17 @@ func Recover(d RecoverData) string {
 	})
 }
 
-// ReplanData is what the prompt replan tells (rawko: ReplanInput). The caller bounds the
-// texts, which are quoted as data; empty fields are left out.
+// ReplanData is the data of the prompt replan (rawko: ReplanInput). The caller limits the texts, which are quoted as
+// data; empty fields are left out.
 type ReplanData struct {
 	Goal        string
-	Steps       string // the original plan: each step with its status and what came of it
-	Failed      string // id and description of the step that failed
+	Steps       string // the original plan: each step with status and result
+	Failed      string // id and description of the failed step
 	Error       string
 	Discoveries []string
 	Constraints []string
-	Submit      string // the call that hands the new plan in
-	Version     int    // that it becomes
+	Submit      string // the call that submits the new plan
+	Version     int    // of the new plan
 }
 
 // Replan returns the prompt that asks for the next version of a plan.

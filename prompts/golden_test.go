@@ -30,8 +30,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestDefaultIsReact holds the default to the very bytes of the react copy:
-// whoever has not chosen a strategy sees no change when others are reworded.
+// TestDefaultIsReact requires the default to be the react text, so that users without a chosen strategy see no change
+// if others are reworded.
 func TestDefaultIsReact(t *testing.T) {
 	golden(t, "section_react", prompts.Section(prompts.DefaultStrategy))
 	for _, s := range []prompts.Strategy{"", "no such strategy", "../section"} {
@@ -40,7 +40,7 @@ func TestDefaultIsReact(t *testing.T) {
 	}
 }
 
-// TestGoldenFilesAreUsed finds golden files no text belongs to any more.
+// TestGoldenFilesAreUsed finds golden files that belong to no text.
 func TestGoldenFilesAreUsed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.md")
 	if err != nil {

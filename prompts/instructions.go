@@ -6,20 +6,17 @@ import (
 	"strings"
 )
 
-// Section returns the planning section in the given strategy: Markdown under a
-// single second-level heading, without a trailing newline, to stand beside any
-// other sections. Only the closing mindset differs between strategies.
+// Section returns the planning section for a strategy: Markdown under a single second-level heading, without a trailing
+// newline, for use next to other sections. Strategies differ only in the closing mindset.
 func Section(s Strategy) string {
 	mindset := mustRender("mindset_"+string(s.orDefault()), nil)
 	return mustRender("section", struct{ Mindset string }{mindset})
 }
 
-// Instructions returns what a server tells its client about itself: a first line
-// that says when to use planloop, for hosts that load only tool names and
-// instructions, and a digest of the [Section] and of the rules that agents work by,
-// at most 400 tokens and 2,000 bytes long. Only the tools of the toolsets offered are
-// named, and planning mode is recommended where "mode" is among them; nil means
-// planning, loop and mode.
+// Instructions returns a server's instructions for its client: a first line that says when to use planloop, for hosts
+// that load only tool names and instructions, and a digest of the [Section] and of the rules for agents. They have at
+// most 400 tokens and 2,000 bytes. They name only tools of the offered toolsets, and recommend planning mode if "mode"
+// is one of them; nil means planning, loop and mode.
 func Instructions(s Strategy, toolsets []string) string {
 	offered := func(toolset string) bool { return toolsets == nil || slices.Contains(toolsets, toolset) }
 	return mustRender("instructions", struct {
@@ -28,15 +25,15 @@ func Instructions(s Strategy, toolsets []string) string {
 	}{offered("planning"), offered("loop"), offered("mode"), mustRender("mindset_"+string(s.orDefault()), nil)})
 }
 
-// ApprovedPlanData is an approved plan to be carried out.
+// ApprovedPlanData is an approved plan for execution.
 type ApprovedPlanData struct {
 	Steps []ApprovedStep
-	Done  int // steps that are done and not shown
-	Left  int // further steps that are not shown
+	Done  int // finished steps not shown
+	Left  int // further steps not shown
 
-	Said []string // by people, of the whole
+	Said []string // people's comments on the whole plan
 
-	ReadOn string // the call that shows whole what only a title is shown of; "" where nothing is
+	ReadOn string // the call that shows the rest of steps shown by title only; "" if all are whole
 }
 
 // ApprovedStep is a step of an approved plan.
@@ -44,12 +41,11 @@ type ApprovedStep struct {
 	Number int
 	Title  string
 	Tools  []string
-	Remark string   // said of a step, such as that the approver has not seen it; may be empty
-	Lines  []string // what else it says, where the plan is told whole
+	Remark string   // about the step, such as that the approver has not seen it; may be empty
+	Lines  []string // its other fields, if the plan is shown whole
 }
 
-// ApprovedPlan returns the plan as guidance for whoever carries it out. Nothing in a
-// title can end the section.
+// ApprovedPlan returns the plan as guidance for its agents. Text of the plan cannot end the section.
 func ApprovedPlan(d ApprovedPlanData) string {
 	var lines []string
 	for _, step := range d.Steps {
@@ -76,7 +72,7 @@ func ApprovedPlan(d ApprovedPlanData) string {
 	}{lines, said, d.Done, d.Left, d.ReadOn})
 }
 
-// inert is text on one line that opens and closes no tag.
+// inert returns text on one line without tags.
 func inert(text string) string {
 	return strings.NewReplacer("<", "(", ">", ")").Replace(strings.Join(strings.Fields(text), " "))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// toolsOf lists what may be named when a toolset is offered.
+// toolsOf lists the tools that may be named if a toolset is offered.
 func toolsOf(toolset string) []string {
 	switch toolset {
 	case "planning":
@@ -40,8 +40,7 @@ func everyOffer(f func(toolsets []string, text string)) {
 	}
 }
 
-// TestInstructionsNameOnlyWhatIsOffered: a tool that is named and not there is
-// called in vain.
+// TestInstructionsNameOnlyWhatIsOffered: a call to a tool that is not offered fails.
 func TestInstructionsNameOnlyWhatIsOffered(t *testing.T) {
 	name := regexp.MustCompile(`plan(?:ning|loop)_\w+`)
 	everyOffer(func(toolsets []string, text string) {
@@ -85,8 +84,7 @@ func TestInstructionsTeach(t *testing.T) {
 	}
 }
 
-// TestInstructionsStartWithWhenToUseThem: some hosts load little more than the
-// first line, so it must do without the rest.
+// TestInstructionsStartWithWhenToUseThem: some hosts load little more than the first line, so it must make sense alone.
 func TestInstructionsStartWithWhenToUseThem(t *testing.T) {
 	everyOffer(func(_ []string, text string) {
 		first, rest, _ := strings.Cut(text, "\n\n")

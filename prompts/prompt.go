@@ -1,16 +1,13 @@
-// Package prompts holds every text that steers a model: the planning section,
-// the server's instructions, the prompts a person picks from a menu, and those
-// that ask a model to plan, to judge a plan or to suggest tasks. Each text is a
-// Markdown template in templates/, rendered by name from plain data, so that
-// wording is read, reviewed and changed as text.
+// Package prompts contains every text that steers a model: the planning section, the server's instructions, the prompts
+// a person picks from a menu, and those that ask a model to plan, to judge a plan or to suggest tasks. Each text is a
+// Markdown template in templates/, rendered by name from plain data, so that wording is read, reviewed and changed as
+// text.
 //
-// What comes from elsewhere (files, plans, the output of tools) is data. It is
-// quoted between fences that it cannot close, with control characters made
-// visible, and bounded by the limits in quote.go; what was cut is said.
+// Text from outside (files, plans, the output of tools) is data. It is quoted between fences that it cannot close, with
+// control characters made visible, and limited by the constants in quote.go; the prompt says if something was cut.
 //
-// The package knows the names of tools and commands, because the texts teach
-// them. It must not know how a text reaches a model (MCP, a command line, a
-// file), nor hold or look up any state of a plan.
+// The package knows the names of tools and commands, because the texts teach them. It must not know how a text reaches
+// a model (MCP, a command line, a file), nor hold or look up any state of a plan.
 package prompts
 
 import (
@@ -28,7 +25,7 @@ type Argument struct {
 	Name        string
 	Description string
 	Required    bool // it cannot be left out
-	Lines       bool // it may have several lines
+	Lines       bool // may have several lines
 }
 
 // Prompt is a text a person asks for by name, as a slash command for example.
@@ -38,16 +35,16 @@ type Prompt struct {
 	Description string // for a menu, one sentence
 	Arguments   []Argument
 
-	// Render returns the text for the model. An argument that is unknown or
-	// not acceptable is an [*ArgumentError]. It is nil for what [Described] lists.
+	// Render returns the text for the model. An unknown or invalid argument is an [*ArgumentError]. Render is nil for
+	// the prompts of [Described].
 	Render func(args map[string]string) (string, error)
 }
 
-// ArgumentError reports an argument a prompt refuses.
+// ArgumentError reports an argument that a prompt refuses.
 type ArgumentError struct {
 	Prompt   string
 	Argument string
-	Err      error // what is wrong and what to do
+	Err      error // the problem and its fix
 }
 
 func (e *ArgumentError) Error() string {
@@ -57,9 +54,8 @@ func (e *ArgumentError) Error() string {
 // Unwrap returns the cause.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// List returns the prompts that need no data but their arguments, one for each
-// strategy, in a fixed order. The caller owns the result. [Described] lists the
-// others.
+// List returns the prompts that need no data except their arguments, one for each strategy, in a fixed order. The
+// caller owns the result. [Described] lists the others.
 func List() []Prompt {
 	return []Prompt{
 		strategyPrompt(React,
@@ -74,7 +70,7 @@ func List() []Prompt {
 	}
 }
 
-// strategyPrompt is the planning section of one strategy, with a goal if given.
+// strategyPrompt returns the prompt with the planning section of one strategy, and a goal if given.
 func strategyPrompt(s Strategy, title, description string) Prompt {
 	p := Prompt{
 		Name:        string(s),
@@ -94,10 +90,9 @@ func strategyPrompt(s Strategy, title, description string) Prompt {
 	return p
 }
 
-// Described returns the prompts whose texts need to know the plan or the files,
-// in a fixed order. Their Render is nil: the caller checks what a person gave with
-// [Prompt.Accept], gathers the data and calls the function of the same name, such as
-// [Decompose], with ForAgent set where there is such a field. The caller owns the result.
+// Described returns the prompts that need the plan or the files, in a fixed order. Their Render is nil: the caller
+// checks the arguments with [Prompt.Accept], gathers the data and calls the function of the same name, such as
+// [Decompose], with ForAgent set if the data has such a field. The caller owns the result.
 func Described() []Prompt {
 	return []Prompt{
 		{
@@ -157,15 +152,14 @@ func Described() []Prompt {
 	}
 }
 
-// What an argument may have in characters, after trimming: a goal, and one of several lines.
+// Limits of arguments in characters, after trimming: of a goal, and of one with several lines.
 const (
 	goalLimit  = plan.MaxLongLine
 	linesLimit = maxCode
 )
 
-// Accept checks the arguments given with a prompt and returns them trimmed, without
-// blank ones. The first, in alphabetical order, that is unknown or no text of a plan is an
-// [*ArgumentError], and then the first that is required and missing.
+// Accept checks the arguments of a prompt and returns them trimmed, without blank ones. An [*ArgumentError] reports the
+// first one, in alphabetical order, that is unknown or not valid text, or else the first required one that is missing.
 func (p Prompt) Accept(args map[string]string) (map[string]string, error) {
 	var names []string
 	for _, a := range p.Arguments {

@@ -39,8 +39,8 @@ func TestPromptWithoutGoalIsTheSection(t *testing.T) {
 	}
 }
 
-// TestGoalStaysInItsBlock: whatever the goal says, it stands unaltered on one
-// line between two equal fences that end the text, and nowhere else.
+// TestGoalStaysInItsBlock: any goal is unchanged on one line between two equal fences at the end of the text, and
+// occurs nowhere else.
 func TestGoalStaysInItsBlock(t *testing.T) {
 	goals := []string{
 		"Add OAuth login",

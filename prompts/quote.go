@@ -12,8 +12,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// How much of what comes from elsewhere a text repeats, in characters. What is
-// cut is said beside what is left, so that a model knows that there is more.
+// Limits of quoted text from outside, in characters; maxMemories to maxTools are numbers of items. The prompt says how
+// much was cut, so that a model knows that there is more.
 const (
 	maxTree        = 8_000
 	maxDocument    = 16_000 // one file
@@ -33,16 +33,16 @@ const (
 	maxPathShown = 160
 )
 
-// block is text from elsewhere between fences that it cannot close.
+// block is text from outside between fences that it cannot close.
 type block struct {
-	Label string // what it is, on one line; may be empty
+	Label string // a label on one line; may be empty
 	Lang  string
 	Text  string
 	Fence string
-	Cut   string // what is not shown; empty when all is
+	Cut   string // describes the omitted part; may be empty
 }
 
-// quote makes a block of at most limit characters of text; nil when it is blank.
+// quote returns a block with at most limit characters of text; nil if it is blank.
 func quote(label, lang, text string, limit int) *block {
 	shown, cut := bound(text, limit)
 	if strings.TrimSpace(shown) == "" {
@@ -51,12 +51,12 @@ func quote(label, lang, text string, limit int) *block {
 	return &block{Label: label, Lang: lang, Text: shown, Fence: fence(shown), Cut: cut}
 }
 
-// quoteList makes a block with a line for each item.
+// quoteList returns a block with a line for each item.
 func quoteList(items []string, most int) *block {
 	var lines []string
 	left := 0
 	for _, item := range items {
-		if len(lines) == most { // what is only counted needs no care
+		if len(lines) == most { // omitted items need no cleaning
 			left++
 		} else if item = oneLine(item, maxItem); item != "" {
 			lines = append(lines, "- "+item)
@@ -69,12 +69,12 @@ func quoteList(items []string, most int) *block {
 	return b
 }
 
-// bound returns at most limit characters of text, made safe, and what to say of
-// the rest. It cuts at the end of a line where one is near.
+// bound returns at most limit characters of text, made safe, and a remark about the rest. It cuts at a line end if one
+// is near.
 func bound(text string, limit int) (shown, cut string) {
 	total := utf8.RuneCountInString(text)
 	shown = strings.Trim(quotable(head(text, limit)), "\n")
-	kept := strings.TrimRight(head(shown, limit), "\u200c\u200d") // a joiner hides where nothing follows
+	kept := strings.TrimRight(head(shown, limit), "\u200c\u200d") // a joiner at the end would be invisible
 	if total <= limit && len(kept) == len(shown) {
 		return kept, ""
 	}
@@ -98,19 +98,18 @@ func head(text string, n int) string {
 	return text
 }
 
-// quotable returns text with what changes how the rest is shown written as
-// escapes, plain line ends, and runs of backquotes shortened.
+// quotable returns text with invisible and control characters escaped, plain line ends, and long runs of backquotes
+// shortened.
 func quotable(text string) string {
 	return safetext.Escape(longTicks().ReplaceAllString(safetext.Newlines(text), ticks))
 }
 
-// ticks are as many backquotes in a row as are repeated; longer runs are shortened, so
-// that fences stay short.
+// ticks is the longest run of backquotes that is kept, so that fences stay short.
 const ticks = "``````````"
 
 var longTicks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(ticks + "`+") })
 
-// quoted puts a line into double quotes that it cannot close.
+// quoted puts a line into double quotes; its own become single ones.
 func quoted(line string) string { return `"` + strings.ReplaceAll(line, `"`, "'") + `"` }
 
 // oneLine returns text on one line with at most limit characters.
@@ -128,7 +127,7 @@ func fence(text string) string {
 	return marks
 }
 
-// Document is a file, or an excerpt of one, that a text quotes.
+// Document is a file, or an excerpt of one, for quoting.
 type Document struct {
 	Path string
 	Text string
@@ -139,17 +138,16 @@ type material struct {
 	Title  string
 	Lead   string // how to read the blocks
 	Blocks []*block
-	Note   string // what is not shown of the whole
+	Note   string // describes omitted blocks
 }
 
-// section makes a section of the blocks that hold anything.
+// section returns a section with the blocks that are not nil.
 func section(title, lead string, blocks ...*block) material {
 	blocks = slices.DeleteFunc(blocks, func(b *block) bool { return b == nil })
 	return material{Title: title, Lead: lead, Blocks: blocks}
 }
 
-// documents makes a section of files, as long as all of them together stay within
-// limit; its note counts those left out.
+// documents returns a section of files with at most limit characters in total; its note counts the omitted files.
 func documents(title, lead string, files []Document, limit int) material {
 	m := material{Title: title, Lead: lead}
 	left := 0
@@ -167,7 +165,7 @@ func documents(title, lead string, files []Document, limit int) material {
 	return m
 }
 
-// present returns the sections that hold anything, in order.
+// present returns the sections with blocks, in order.
 func present(sections ...material) []material {
 	return slices.DeleteFunc(sections, func(m material) bool { return len(m.Blocks) == 0 })
 }

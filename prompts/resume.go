@@ -7,22 +7,21 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// ResumeData is what an agent needs to go on after its context was lost. The caller
-// bounds it.
+// ResumeData is the data for an agent to continue after it lost its context. The caller limits it.
 type ResumeData struct {
-	Where      []ResumeSection // of the workspace
-	Sections   []ResumeSection // those without texts are left out; none at all: there is no plan
+	Where      []ResumeSection // about the workspace
+	Sections   []ResumeSection // empty ones are left out; nil without a plan
 	NextAction string
 }
 
-// ResumeSection is one thing that [Resume] tells: a text, or a list of them.
+// ResumeSection is one section of [Resume]: a text, or a list of texts.
 type ResumeSection struct {
 	Name  string
 	Texts []string
 }
 
-// Resume returns a summary to go on by. What authors wrote stands between fences as it
-// was written; further lines of a text are indented, so that none poses as a section.
+// Resume returns a summary to continue with. Authors' texts are fenced and unchanged, except that their further lines
+// are indented, so that they cannot imitate a section.
 func Resume(d ResumeData) string {
 	var lines []string
 	for _, s := range slices.Concat(d.Where, d.Sections) {

@@ -76,7 +76,7 @@ func TestMindset(t *testing.T) {
 	}
 }
 
-// TestOnlyTheMindsetDiffers compares what is left when the mindset is cut out.
+// TestOnlyTheMindsetDiffers compares the rest of the sections without the mindset.
 func TestOnlyTheMindsetDiffers(t *testing.T) {
 	frame := func(s prompts.Strategy) string {
 		section, mind := prompts.Section(s), mindset(t, s)
@@ -150,7 +150,7 @@ func TestASCIIOnly(t *testing.T) {
 	}
 }
 
-// mindset reads the text that is a strategy's own.
+// mindset returns the text that only this strategy has.
 func mindset(t *testing.T, s prompts.Strategy) string {
 	t.Helper()
 	text, err := os.ReadFile("templates/mindset_" + string(s) + ".md")

@@ -2,8 +2,8 @@ package prompts
 
 import "slices"
 
-// Strategy is the mindset the planning section teaches. The zero value, like
-// any value that is not one of the constants, renders as [DefaultStrategy].
+// Strategy is the mindset taught by the planning section. The zero value, and any unknown value, renders as
+// [DefaultStrategy].
 type Strategy string
 
 // The strategies, as they are spelled in configuration and as prompt names.
@@ -16,7 +16,7 @@ const (
 	// sub-problems, assigns tools to each and joins the results.
 	GoalDecomposeRouteSynthesise Strategy = "goal_decompose_route_synthesise"
 
-	// DefaultStrategy applies where none was chosen.
+	// DefaultStrategy applies if none was chosen.
 	DefaultStrategy = React
 )
 

@@ -1,22 +1,19 @@
 package prompts
 
-// DecomposeData is what the prompt decompose_goal tells. All text is quoted as
-// data; empty fields are left out.
+// DecomposeData is the data of the prompt decompose_goal. All text is quoted as data; empty fields are left out.
 type DecomposeData struct {
 	Goal        string
 	Tree        string     // summary of the files in the workspace
 	Documents   []Document // specification files
 	Code        []Document // excerpts that show conventions
-	Memories    []string   // what former plans and their summaries taught
+	Memories    []string   // from former plans and their summaries
 	Constraints []string
 	Findings    []string // why the former draft was refused
 	Former      string   // the former draft, JSON
 
-	// ForAgent: the text goes to an agent that submits the result by itself, not
-	// to a model that is to answer with JSON alone.
+	// ForAgent: the text is for an agent that submits the result, not for a model that answers with JSON only.
 	ForAgent bool
-	// Task is the number of the task that asks for the plan, 0 for none; an agent
-	// is told to finish it.
+	// Task is the number of the task that asks for the plan, which the agent should finish; 0 without one.
 	Task int
 }
 
@@ -43,19 +40,17 @@ func Decompose(d DecomposeData) string {
 	})
 }
 
-// JudgeData is what the prompt judge_plan tells. All text is quoted as data.
+// JudgeData is the data of the prompt judge_plan. All text is quoted as data.
 type JudgeData struct {
 	Goal     string
 	Tasks    string   // the tasks, JSON
-	Findings []string // of the gates that need no model
+	Findings []string // of the gates that work without a model
 
-	// ForAgent: the text goes to an agent that hands the verdict in by itself, not
-	// to a model that is to answer with JSON alone.
+	// ForAgent: the text is for an agent that submits the verdict, not for a model that answers with JSON only.
 	ForAgent bool
 }
 
-// Judge returns the prompt that asks for a verdict on a plan. A
-// plan too long to be shown whole is not to be approved.
+// Judge returns the prompt that asks for a verdict on a plan. It forbids approval of a plan too long to be shown whole.
 func Judge(d JudgeData) string {
 	tasks := quote("", "json", d.Tasks, maxJudgedTasks)
 	return mustRender("judge_plan", struct {
@@ -71,22 +66,20 @@ func Judge(d JudgeData) string {
 	})
 }
 
-// SuggestData is what the prompt suggest_tasks tells. All text is quoted as
-// data; empty fields are left out.
+// SuggestData is the data of the prompt suggest_tasks. All text is quoted as data; empty fields are left out.
 type SuggestData struct {
 	Goal  string
-	Focus string // what to look at first
+	Focus string // where to look first
 	Tree  string // summary of the files in the workspace
 	Tasks []string
 	Marks []string // TODO marks and the like, each with its place
 	Files []Document
 
-	// ForAgent: the text goes to an agent that adds the tasks by itself, not to a
-	// model that is to answer with JSON alone.
+	// ForAgent: the text is for an agent that adds the tasks, not for a model that answers with JSON only.
 	ForAgent bool
 }
 
-// SuggestTasks returns the prompt that looks for work that is not planned yet.
+// SuggestTasks returns the prompt that looks for unplanned work.
 func SuggestTasks(d SuggestData) string {
 	return mustRender("suggest_tasks", struct {
 		Material []material

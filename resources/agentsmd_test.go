@@ -18,7 +18,7 @@ func TestAgentsMDGolden(t *testing.T) {
 	}
 }
 
-// TestAgentsMDAnswersEveryReason: an agent that meets a reason finds what to do.
+// TestAgentsMDAnswersEveryReason: for each reason the agent finds the action.
 func TestAgentsMDAnswersEveryReason(t *testing.T) {
 	want := []string{
 		"sync_instructions", "ready_for_task", "waiting_on_signal", "waiting_on_agent", "replanning", "deadlocked",
@@ -86,7 +86,7 @@ func requireASCII(t *testing.T, text string) {
 	}
 }
 
-// budget holds a text to a number of tokens.
+// budget limits a text to a number of tokens.
 func budget(t *testing.T, name, text string, most int) {
 	t.Helper()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)

@@ -9,12 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// AgentsFile is where the rule book stands in a workspace unless configured.
+// AgentsFile is the default path of the rule book in a workspace.
 const AgentsFile = "docs/agents.md"
 
-// AgentsMD returns the rule book for agents: Markdown that ends with a newline. It
-// serves the command line and the tools with the same words. file is where the rule
-// book stands, [AgentsFile] when empty; a path that is no plain text is not repeated.
+// AgentsMD returns the rule book for agents: Markdown that ends with a newline. It has the same words for the command
+// line and the tools. file is the path of the rule book, by default [AgentsFile]; an unprintable path is not repeated.
 func AgentsMD(file string) string {
 	name, file := "this file", cmp.Or(file, AgentsFile)
 	if fitsInBackquotes(file) {
@@ -23,7 +22,7 @@ func AgentsMD(file string) string {
 	return text("agents.md", struct{ File string }{name})
 }
 
-// fitsInBackquotes reports whether path can stand between backquotes in a line.
+// fitsInBackquotes reports whether a path can be put between backquotes on one line.
 func fitsInBackquotes(path string) bool {
 	const longest = 120
 	return utf8.ValidString(path) && utf8.RuneCountInString(path) <= longest && strings.TrimSpace(path) != "" &&
@@ -33,15 +32,13 @@ func fitsInBackquotes(path string) bool {
 //go:embed texts/*.md texts/example
 var texts embed.FS
 
-// textTemplates parses the embedded texts on first use: most commands serve none
-// of them. They are part of the program, so one that does not parse is a fault
-// the tests catch.
+// textTemplates parses the embedded texts on first use: most commands serve none of them. They are part of the program,
+// so tests catch one that does not parse.
 var textTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Option("missingkey=error").ParseFS(texts, "texts/*.md"))
 })
 
-// text fills in the named text. The templates use plain fields alone, which
-// cannot fail on any value.
+// text renders the named text. The templates only use plain fields, which cannot fail.
 func text(name string, data any) string {
 	var b strings.Builder
 	if err := textTemplates().ExecuteTemplate(&b, name, data); err != nil {
@@ -50,7 +47,7 @@ func text(name string, data any) string {
 	return b.String()
 }
 
-// embedded reads a file of the example.
+// embedded returns a file of the example.
 func embedded(name string) string {
 	data, err := texts.ReadFile("texts/example/" + name)
 	if err != nil {
@@ -59,9 +56,8 @@ func embedded(name string) string {
 	return string(data)
 }
 
-// PlanningGuide returns the planning guide: what makes a good task, how to refine a
-// plan, what the gates check, and a worked example. It is Markdown that ends with a
-// newline.
+// PlanningGuide returns the planning guide: features of a good task, refinement of a plan, the gates' checks, and a
+// worked example. It is Markdown that ends with a newline.
 func PlanningGuide() string {
 	return text("guide.md", struct{ Fence, Spec, Payload string }{
 		Fence:   "```",
@@ -70,9 +66,8 @@ func PlanningGuide() string {
 	})
 }
 
-// GuideExample returns the example of the planning guide: the files of the
-// workspace it assumes, by path, and the payload of the update that adds the
-// tasks to a plan whose only task so far asks for them. The caller owns both.
+// GuideExample returns the example of the planning guide: the files of the workspace it assumes, by path, and the
+// payload of the update that adds the tasks to a plan with a single task that asks for them. The caller owns both.
 func GuideExample() (files map[string]string, payload []byte) {
 	return map[string]string{
 		"spec.md": embedded("spec.md"),

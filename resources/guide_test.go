@@ -29,7 +29,7 @@ func TestGuideTeaches(t *testing.T) {
 	budget(t, "planning guide", text, 2500)
 }
 
-// exampleTask is a task as the contract names its fields.
+// exampleTask is a task with the contract's field names.
 type exampleTask struct {
 	Ref           string   `json:"ref"`
 	Title         string   `json:"title"`
@@ -64,7 +64,7 @@ func example(t *testing.T) (files map[string]string, tasks []exampleTask) {
 	return files, update.AddTasks
 }
 
-// TestGuideExampleIsTheGuides: what a caller gets is what a reader sees.
+// TestGuideExampleIsTheGuides: callers get the same example as readers.
 func TestGuideExampleIsTheGuides(t *testing.T) {
 	files, payload := resources.GuideExample()
 	guide := resources.PlanningGuide()
@@ -94,7 +94,7 @@ func TestGuideExampleKeepsTheRules(t *testing.T) {
 	if len(tasks) < 4 {
 		t.Fatalf("%d tasks show too little", len(tasks))
 	}
-	made := map[string][]string{} // by ref: what exists once it is done
+	made := map[string][]string{} // by ref: the files it creates
 	for _, task := range tasks {
 		exists := slices.Clone(task.Creates)
 		for name := range files {

@@ -1,6 +1,5 @@
-// Package resources renders a state for reading: as JSON and YAML for programs,
-// as Markdown and Mermaid for people, and as a bounded page for models. It knows
-// the plan and nothing of stores, protocols or commands; every function is pure.
+// Package resources renders a state for reading: as JSON and YAML for programs, as Markdown and Mermaid for people, and
+// as a bounded page for models. It knows the plan, but no stores, protocols or commands; every function is pure.
 package resources
 
 import (
@@ -13,16 +12,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Document is the current plan as JSON and YAML show it. Everything beside the
-// plan's own fields is derived and ignored when a document is imported.
+// Document is the current plan for JSON and YAML. Everything except the plan's own fields is derived, and ignored by an
+// import.
 type Document struct {
 	Revision plan.Revision `json:"revision"`
 	Phase    plan.Phase    `json:"phase"`
-	Plan     *PlanDocument `json:"plan"` // null when there is none
+	Plan     *PlanDocument `json:"plan"` // null without a plan
 	Counts   Counts        `json:"counts,omitzero"`
 	Progress Progress      `json:"progress,omitzero"`
 	NextStep plan.StepID   `json:"next_step,omitzero"`
-	Draft    *Head         `json:"draft,omitempty"` // beside the current plan
+	Draft    *Head         `json:"draft,omitempty"` // waiting next to the current plan
 }
 
 // PlanDocument is a plan with its steps: the fields of plan.Body.
@@ -32,15 +31,15 @@ type PlanDocument struct {
 	Highest plan.StepID    `json:"highest_step,omitzero"`
 }
 
-// StepDocument is a step with what follows from its place in the plan.
+// StepDocument is a step with the facts derived from its position in the plan.
 type StepDocument struct {
 	plan.Step
 	Ready      bool          `json:"ready,omitzero"`
 	WaitingOn  []plan.StepID `json:"waiting_on,omitempty"`
-	Dependents []plan.StepID `json:"dependents,omitempty"` // only where a single step is shown
+	Dependents []plan.StepID `json:"dependents,omitempty"` // only in the document of a single step
 }
 
-// Counts counts steps by status. Ready ones are pending ones as well.
+// Counts counts steps by status. Ready steps are pending, too.
 type Counts struct {
 	Total      int `json:"total"`
 	Pending    int `json:"pending,omitzero"`
@@ -53,7 +52,7 @@ type Counts struct {
 	Cancelled  int `json:"cancelled,omitzero"`
 }
 
-// Progress says how many of all steps are done.
+// Progress is the number of done steps, and of all steps.
 type Progress struct {
 	Done  int `json:"done"`
 	Total int `json:"total"`
@@ -69,7 +68,6 @@ type Head struct {
 	Done      int             `json:"done"`
 }
 
-// newDocument returns the document of the current plan of s.
 func newDocument(s plan.State) Document {
 	d := Document{Revision: s.Revision, Phase: s.PhaseNow()}
 	if s.Draft != nil {
@@ -121,7 +119,7 @@ func headOf(p *plan.Plan) Head {
 	}
 }
 
-// JSON returns the current plan with what is derived from it, see Document.
+// JSON returns the current plan with derived facts, see Document.
 func JSON(s plan.State) ([]byte, error) { return encode(newDocument(s)) }
 
 // Step returns one step of the current plan, with the steps that depend on it.
@@ -142,7 +140,7 @@ func Step(s plan.State, id plan.StepID) ([]byte, error) {
 	}{s.Plan.ID, d})
 }
 
-// maxPlans bounds the list of plans; the older ones are counted.
+// maxPlans is the most plans in the list; older ones are counted.
 const maxPlans = 200
 
 // listedPlan is a plan in the list of plans.
@@ -151,7 +149,7 @@ type listedPlan struct {
 	Current    bool          `json:"current,omitzero"`
 	CreatedAt  time.Time     `json:"created_at"`
 	ArchivedAt time.Time     `json:"archived_at,omitzero"`
-	Revision   plan.Revision `json:"revision,omitzero"` // at which it was last the current plan
+	Revision   plan.Revision `json:"revision,omitzero"` // its last revision as the current plan
 	Reason     string        `json:"reason,omitempty"`
 }
 
@@ -175,9 +173,8 @@ func Plans(s plan.State) ([]byte, error) {
 	}{list[:len(list)-older], older})
 }
 
-// encode writes v compactly. The plan's tags were made for encoding/json, where
-// omitempty drops false and 0 too. What stands in a log is shown even if it would
-// not be accepted today.
+// encode writes v compactly. The plan's tags were made for encoding/json, where omitempty drops false and 0, too.
+// Content of a log is written even if it would not be accepted today.
 func encode(v any) ([]byte, error) {
 	return json.Marshal(v, jsonv1.OmitEmptyWithLegacySemantics(true), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

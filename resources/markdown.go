@@ -10,11 +10,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Markdown returns the current plan as a check list under its objective, to read
-// and to import again. What a step has besides its title stands nested below it:
-// details as text, everything else as "- label: value". The boxes are [ ] pending,
-// [/] in progress, [x] done, [-] skipped and [!] failed; a blocked step ([ ]) and
-// a cancelled one ([-]) name their status.
+// Markdown returns the current plan as a check list under its objective, for reading and importing. The other fields of
+// a step are nested below its title: details as text, the others as "- label: value". The boxes are [ ] pending, [/] in
+// progress, [x] done, [-] skipped and [!] failed; a blocked step ([ ]) and a cancelled one ([-]) name their status.
 func Markdown(s plan.State) []byte {
 	if s.Plan == nil {
 		return []byte("There is no plan yet.\n")
@@ -31,7 +29,7 @@ func Markdown(s plan.State) []byte {
 	return []byte(w.out.String())
 }
 
-// statusLine says where the plan stands.
+// statusLine returns the plan's status, progress, version and next step.
 func statusLine(p *plan.Plan) string {
 	line := fmt.Sprintf("Status: %s, %d of %d done", p.Status, p.Steps.Count(plan.Done), p.Steps.Len())
 	if p.Version > 1 {
@@ -50,7 +48,7 @@ type markdownWriter struct {
 }
 
 func (w *markdownWriter) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(&w.out, format, args...) // a strings.Builder takes everything
+	_, _ = fmt.Fprintf(&w.out, format, args...) // a strings.Builder never fails
 }
 
 func (w *markdownWriter) heading(name string) {
@@ -101,7 +99,7 @@ func (w *markdownWriter) nested(step *plan.Step) {
 	if step.Details != "" {
 		w.printf("\n%s%s\n\n", margin, EscapeBlock(step.Details, margin))
 	}
-	rest := *step // what is not said otherwise
+	rest := *step // the fields not written elsewhere
 	rest.Title, rest.Details, rest.LeaseUntil = "", "", time.Time{}
 	if step.Status != plan.Blocked && step.Status != plan.Cancelled {
 		rest.Status = ""
@@ -121,7 +119,6 @@ func (w *markdownWriter) nested(step *plan.Step) {
 	w.printf("%s", list.String())
 }
 
-// attributes is a list of labelled values.
 type attributes struct {
 	margin string
 	strings.Builder
@@ -141,8 +138,8 @@ func (a *attributes) fields(fields []plan.Field[plan.Step], step *plan.Step) {
 	}
 }
 
-// EscapeInline returns text so that Markdown shows it as it is: no code, link,
-// HTML, emphasis or entity can come of it. A line break stays what it is.
+// EscapeInline escapes text so that Markdown shows it unchanged, without code, links, HTML, emphasis or entities. Line
+// breaks are kept.
 func EscapeInline(text string) string {
 	runes := []rune(text)
 	var b strings.Builder
@@ -166,7 +163,7 @@ func special(runes []rune, i int) bool {
 	switch runes[i] {
 	case '\\', '`', '*', '[', ']', '<':
 		return true
-	case '_': // within a word it is no emphasis
+	case '_': // no emphasis within a word
 		return !wordRune(before) || !wordRune(after)
 	case '~':
 		return before == '~' || after == '~'
@@ -180,8 +177,7 @@ func special(runes []rune, i int) bool {
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// escapeLine is EscapeInline for text that begins a line, where more characters
-// mean something.
+// escapeLine is EscapeInline for text at the beginning of a line, where more characters have a meaning.
 func escapeLine(line string) string {
 	body := strings.TrimLeft(line, " \t")
 	blanks := line[:len(line)-len(body)]
@@ -194,8 +190,7 @@ func escapeLine(line string) string {
 	return blanks + EscapeInline(body)
 }
 
-// orderedMarker returns how many digits stand before the dot or bracket of an
-// ordered list's marker, 0 when line has none.
+// orderedMarker returns the number of digits before the dot or bracket of an ordered list's marker, 0 without a marker.
 func orderedMarker(line string) int {
 	n := strings.IndexFunc(line, func(r rune) bool { return r < '0' || r > '9' })
 	if n > 0 && (line[n] == '.' || line[n] == ')') {
@@ -204,8 +199,8 @@ func orderedMarker(line string) int {
 	return 0
 }
 
-// EscapeBlock escapes text of several lines and puts margin before all but the
-// first; what blanks end a line are dropped, for two would force a break.
+// EscapeBlock escapes text of several lines and adds margin to all but the first. It removes blanks at line ends, since
+// two of them would force a line break.
 func EscapeBlock(text, margin string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -8,8 +8,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What a graph shows at most. Mermaid itself refuses more than 500 edges or
-// 50,000 characters.
+// Limits of a graph. Mermaid itself refuses more than 500 edges or 50,000 characters.
 const (
 	maxNodes     = 500
 	maxEdges     = 500
@@ -17,9 +16,8 @@ const (
 	maxGraphText = 48_000
 )
 
-// Mermaid returns the steps of the current plan and what they depend on as a
-// flowchart, with the statuses as classes. Of a plan that is too large it leaves
-// out finished steps first and says how many are missing.
+// Mermaid returns the steps of the current plan and their dependencies as a flowchart, with statuses as classes. Of a
+// plan that is too large it leaves out finished steps first and says how many are missing.
 func Mermaid(s plan.State) []byte {
 	g := &graph{}
 	g.line("flowchart TD")
@@ -48,7 +46,7 @@ func (g *graph) draw(steps plan.Steps) {
 		}
 		for _, dep := range step.DependsOn {
 			switch {
-			case !shown[dep], step.Loop() != 0: // which its loop has
+			case !shown[dep], step.Loop() != 0: // an instance's dependencies are drawn for its loop
 			case edges == maxEdges || g.out.Len() > maxGraphText:
 				hidden++
 			default:
@@ -65,7 +63,7 @@ func (g *graph) draw(steps plan.Steps) {
 	}
 }
 
-// graphClasses gives each status its colours.
+// graphClasses defines the colours of the statuses.
 func graphClasses() []string {
 	return []string{
 		"pending fill:#f5f5f5,stroke:#777,color:#111",
@@ -78,8 +76,8 @@ func graphClasses() []string {
 	}
 }
 
-// nodes writes the steps that fit and returns them, half of the text being kept
-// for their dependencies.
+// nodes writes the steps that fit and returns them. It uses two thirds of the text and leaves the rest to their
+// dependencies.
 func (g *graph) nodes(steps plan.Steps) ([]*plan.Step, map[plan.StepID]bool) {
 	leaveOut := steps.Len() - maxNodes
 	var nodes []*plan.Step
@@ -98,9 +96,8 @@ func (g *graph) nodes(steps plan.Steps) ([]*plan.Step, map[plan.StepID]bool) {
 	return nodes, shown
 }
 
-// label returns text for a quoted label. All but letters, digits and harmless
-// punctuation is written as Mermaid's character code, so that nothing in it can
-// end the label, open markup or be a directive.
+// label returns text for a quoted label. Everything except letters, digits and harmless punctuation is written as
+// Mermaid's character code, so that text cannot end the label, open markup or be a directive.
 func label(text string) string {
 	var b strings.Builder
 	for _, r := range plan.Shorten(text, maxLabel) {

@@ -9,26 +9,24 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What a page shows at most, so that reading a plan costs a model about the same
-// however long the plan is. Characters are counted as estimateTokens does.
+// Limits of a page, so that reading a plan costs a model about the same for any length.
 const (
-	wholePlan    = 15 // a plan of so many steps is shown whole
+	wholePlan    = 15 // steps of a plan that is shown whole
 	pageSteps    = 25
-	pageBudget   = 1_600 // tokens, by a cautious estimate, of the objective and the steps of a page
+	pageBudget   = 1_600 // tokens, by a cautious estimate, for the objective and the steps of a page
 	pageFolds    = 8
 	pageWaiting  = 5
 	pageNotes    = 3
 	pageTopSteps = 3
-	pageDetails  = 170 // tokens; what the planning_* tools take is shown whole
+	pageDetails  = 170 // tokens; enough for any details that the planning_* tools accept
 	pageNote     = 90
-	pageOutline  = 400 // tokens, of what the plan says beside its steps
+	pageOutline  = 400 // tokens, for the plan's own fields
 )
 
-// Filter chooses the steps of a page: a status, open (not finished), ready, or
-// all of them when it is empty.
+// Filter selects the steps of a page: a status, open (not finished), ready, or all if it is empty.
 type Filter string
 
-// The filters that are no status.
+// The filters other than statuses.
 const (
 	FilterOpen  Filter = "open"
 	FilterReady Filter = "ready"
@@ -59,43 +57,42 @@ type PageView struct {
 	Objective   string     `json:"objective"`
 	Constraints []string   `json:"constraints,omitempty"`
 	Findings    string     `json:"findings,omitempty"` // context notes
-	LeftOut     string     `json:"left_out,omitempty"` // of these
+	LeftOut     string     `json:"left_out,omitempty"` // describes omitted constraints and findings
 	Summary     string     `json:"final_summary,omitempty"`
 	Status      string     `json:"status"`
 	Progress    Progress   `json:"progress"`
-	Now         []PageStep `json:"now,omitempty"` // steps to work on that stand on a later page
+	Now         []PageStep `json:"now,omitempty"` // steps to work on that are on a later page
 	Steps       []PageStep `json:"steps"`
 	Folded      []string   `json:"folded,omitempty"` // ranges of finished steps, such as "S001-S412 done"
 	More        PageMore   `json:"more,omitzero"`
 }
 
-// PageStep is a step of a page. Long details and notes are cut at the end of a line.
+// PageStep is a step of a page. Long details and notes are cut at a line end.
 type PageStep struct {
 	StepID       string   `json:"step_id"`
 	Title        string   `json:"title"`
 	Status       string   `json:"status"`
 	ClaimedBy    string   `json:"claimed_by,omitempty"`
 	Details      string   `json:"details,omitempty"`
-	Notes        []string `json:"notes,omitempty"` // the last ones
+	Notes        []string `json:"notes,omitempty"` // the latest
 	EarlierNotes int      `json:"earlier_notes,omitzero"`
-	WaitingOn    []string `json:"waiting_on,omitempty"` // the first ones
+	WaitingOn    []string `json:"waiting_on,omitempty"` // the first few
 	MoreWaiting  int      `json:"more_waiting_on,omitzero"`
 	Comments     []string `json:"comments,omitempty"`
 }
 
-// PageMore says how to read on: from that step, with that filter.
+// PageMore says how to continue reading: from that step, with that filter.
 type PageMore struct {
-	Left   int    `json:"left"` // steps that match and are not shown yet
+	Left   int    `json:"left"` // matching steps not shown yet
 	From   string `json:"from"`
 	Status string `json:"status,omitempty"`
 }
 
-// Page returns the page of p that starts at the step from, or at the first for
-// zero, with the steps that match. Without filter and from, a short plan is
-// shown whole; of a longer one the open steps are shown in order, those to work on
-// before them unless they are among them, and finished ones are folded into ranges.
-// Reading on shows every step that matches once. A from that names no step starts at
-// the next id that does. What people said of each step stands beside it; spent is what else the page costs, in tokens.
+// Page returns the page of p that starts at the step from, or at the first step for zero, with the steps that match
+// filter. Without filter and from, a short plan is shown whole. Of a longer one the open steps are shown in order,
+// finished ones are folded into ranges, and steps to work on come first if the page does not reach them. Reading on
+// shows every matching step once. If no step has the id from, the page starts at the next id. said returns the comments
+// on a step; spent is the cost of the rest of the page, in tokens.
 func Page(p *plan.Plan, filter Filter, from plan.StepID, spent int, said func(plan.StepID) []string) PageView {
 	v := PageView{Objective: p.Objective, Status: string(p.Status), Progress: progressOf(p.Steps), Steps: []PageStep{}}
 	b := pageBuilder{p: p, view: &v, left: pageBudget - spent, said: said}
@@ -125,7 +122,7 @@ type pageBuilder struct {
 	said func(plan.StepID) []string
 }
 
-// outline tells what the plan says beside its steps.
+// outline adds the plan's own fields.
 func (b *pageBuilder) outline() {
 	parts := []tokens.Part{{Name: "constraint", Texts: b.p.Metadata.Constraints}, {Name: "findings", Long: true}}
 	if b.p.ContextNotes != "" {
@@ -142,7 +139,7 @@ func (b *pageBuilder) outline() {
 func (b *pageBuilder) overview() {
 	b.view.Folded = folds(b.p.Steps)
 	room := b.left
-	var now []*plan.Step // what the list has no room for
+	var now []*plan.Step // steps to work on that the list does not reach
 	for hidden := []*plan.Step(nil); ; {
 		now = append(now, hidden...)
 		b.left, b.view.Now, b.view.Steps, b.view.More = room, nil, []PageStep{}, PageMore{}
@@ -157,12 +154,11 @@ func (b *pageBuilder) overview() {
 	}
 }
 
-// lists reports whether a step is among those shown in order.
 func (b *pageBuilder) lists(id plan.StepID) bool {
 	return slices.ContainsFunc(b.view.Steps, func(s PageStep) bool { return s.StepID == id.String() })
 }
 
-// top returns the steps to work on: some in progress, else the next.
+// top returns the steps to work on: the first few in progress, and the next ready one.
 func (b *pageBuilder) top() []*plan.Step {
 	var top []*plan.Step
 	for step := range b.p.Steps.All() {
@@ -176,7 +172,7 @@ func (b *pageBuilder) top() []*plan.Step {
 	return top
 }
 
-// list adds the matching steps in order and says how to read on when the page is full.
+// list adds the matching steps in order, and the way to continue if the page is full.
 func (b *pageBuilder) list(filter Filter, from plan.StepID) {
 	for i := b.p.Steps.From(from); i < b.p.Steps.Len(); i++ {
 		step := b.p.Steps.At(i)
@@ -194,7 +190,7 @@ func (b *pageBuilder) list(filter Filter, from plan.StepID) {
 	}
 }
 
-// add puts a step on the page if it fits; the first always does.
+// add adds a step to the page if it fits; the first one always does.
 func (b *pageBuilder) add(to *[]PageStep, s PageStep) bool {
 	cost := s.cost()
 	if n := len(b.view.Now) + len(b.view.Steps); n > 0 && (cost > b.left || n >= pageSteps) {
@@ -230,8 +226,7 @@ func (b *pageBuilder) full(step *plan.Step) PageStep {
 	return s
 }
 
-// folds returns the runs of finished steps of one status, the longest-standing
-// first; those beyond a handful are counted together.
+// folds returns the runs of finished steps with the same status, in order; those beyond pageFolds are counted together.
 func folds(steps plan.Steps) []string {
 	type fold struct {
 		first, last plan.StepID
@@ -271,8 +266,7 @@ func folds(steps plan.Steps) []string {
 	return texts
 }
 
-// Text returns the page as text: a line for each step, with details and notes
-// below it, and says the same as the structure.
+// Text returns the same as text: a line for each step, with details and notes below it.
 func (v PageView) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s, %d of %d done\n", v.Objective, v.Status, v.Progress.Done, v.Progress.Total)
@@ -309,7 +303,7 @@ func (v PageView) Text() string {
 	return b.String()
 }
 
-// Line returns the step in one line: id, status, title and what it waits for.
+// Line returns the step in one line: id, status, title and dependencies it waits for.
 func (s PageStep) Line() string {
 	line := s.StepID + " " + s.Status
 	if s.ClaimedBy != "" {
@@ -345,7 +339,7 @@ func (s PageStep) writeBelow(b *strings.Builder) {
 	}
 }
 
-// cost estimates what the step costs in its structured form.
+// cost estimates the tokens of the step in its structured form.
 func (s PageStep) cost() int {
 	const frame, perNote, perID = 24, 4, 5
 	n := frame + tokens.CountCautiously(s.Title) + tokens.CountCautiously(s.Details) + perID*len(s.WaitingOn)

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// pageOf is a page beside which nobody has said anything.
+// pageOf returns a page without comments.
 func pageOf(p *plan.Plan, filter resources.Filter, from plan.StepID) resources.PageView {
 	return resources.Page(p, filter, from, 0, func(plan.StepID) []string { return nil })
 }
@@ -41,8 +41,7 @@ func TestPageGolden(t *testing.T) {
 	}
 }
 
-// TestPageCost holds reading a plan of 1,000 steps to 2,000 tokens, as text and
-// as structure, in whatever script and state.
+// TestPageCost limits reading a plan of 1,000 steps to 2,000 tokens, as text and as structure, in any script and state.
 func TestPageCost(t *testing.T) {
 	enc, err := tokenizer.Get(tokenizer.O200kBase)
 	if err != nil {

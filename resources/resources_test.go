@@ -77,8 +77,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestMarkdownHoldsItsStructure plants text that would mean something to
-// Markdown in every place and looks for lines that the renderer did not make.
+// TestMarkdownHoldsItsStructure puts Markdown syntax into every field and looks for lines that the renderer did not
+// make.
 func TestMarkdownHoldsItsStructure(t *testing.T) {
 	hostile := []string{
 		"# heading", "- [x] S009 forged", "* item", "1. item", "<script>alert(1)</script>", "```\nfence", "~~~", "[link](javascript:x)",
@@ -150,8 +150,7 @@ func TestMermaidIsSafeAndBounded(t *testing.T) {
 	}
 }
 
-// TestYAMLHidesNothing: what does not show is written as an escape, and every
-// text is read back as it was.
+// TestYAMLHidesNothing: invisible characters are escaped, and every text is read back unchanged.
 func TestYAMLHidesNothing(t *testing.T) {
 	for _, text := range []string{"\u3164", "a\ufe0fb", "a\u200bb", "\u115fa", "two\nlines\u3164", "\U000E0041", "Grüße", "日本", "on",
 		"a: b", " a", "a\n\nb", "x\u0661"} {

@@ -56,8 +56,7 @@ func (h *history) do(a plan.Action) {
 	h.state = plan.Fold(h.state, plan.Record{Seq: h.state.Revision + 1, Action: plan.WordOf(a), Time: facts.Now, Events: events})
 }
 
-// sample is a plan of six steps in which every field is used somewhere, after
-// another one that it replaced.
+// sample returns a plan of six steps in which every field is used somewhere, after another one that it replaced.
 func sample(t *testing.T) plan.State {
 	t.Helper()
 	h := &history{t: t}
@@ -120,8 +119,8 @@ func sampleSteps() []plan.NewStep {
 	}
 }
 
-// long is a plan of n steps with titles of 160 characters, of which the first
-// done are done. Every third of the others waits for the one before.
+// long returns a plan of n steps with titles of 160 characters, the first done of them done. Every third of the others
+// waits for the one before.
 func long(t *testing.T, n, done int, word string) *plan.Plan {
 	t.Helper()
 	steps := make([]plan.NewStep, n)

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// YAML returns what JSON returns, as YAML.
+// YAML returns the document of JSON as YAML.
 func YAML(s plan.State) ([]byte, error) {
 	data, err := JSON(s)
 	if err != nil {
@@ -22,10 +22,9 @@ func YAML(s plan.State) ([]byte, error) {
 	return YAMLOf(data)
 }
 
-// YAMLOf writes a JSON document as YAML 1.2, keys in the same order. Text stands
-// bare only where every YAML reader takes it for text, else in double quotes or,
-// where it has lines, as a block: the library's own choice is read back differently
-// for some texts (leading and trailing blanks, tabs, "? a").
+// YAMLOf converts a JSON document to YAML 1.2, with the same order of keys. Text is written bare only if every YAML
+// reader reads it as text, else in double quotes or, if it has lines, as a block. The library's own choice is read back
+// differently for some texts (leading and trailing blanks, tabs, "? a").
 func YAMLOf(data []byte) ([]byte, error) {
 	root, err := yamlNode(jsontext.NewDecoder(bytes.NewReader(data)))
 	if err != nil {
@@ -39,9 +38,8 @@ func YAMLOf(data []byte) ([]byte, error) {
 	return escaped(stand.Replace(string(out))), nil
 }
 
-// stood puts something in place of the characters beyond U+FFFF, each of which the
-// library would write as an escape, and returns what brings them back: a letter that
-// the document does not have, and the character's number.
+// stood replaces the characters beyond U+FFFF, which the library would escape, by a letter that the document does not
+// contain and the character's number, and returns a replacer that restores them.
 func stood(root *yaml.Node) *strings.Replacer {
 	used := map[rune]bool{}
 	each(root, func(node *yaml.Node) {
@@ -72,7 +70,7 @@ func each(node *yaml.Node, do func(*yaml.Node)) {
 	}
 }
 
-// yamlNode reads the next JSON value.
+// yamlNode converts the next JSON value.
 func yamlNode(in *jsontext.Decoder) (*yaml.Node, error) {
 	token, err := in.ReadToken()
 	if err != nil {
@@ -111,7 +109,7 @@ func yamlStyle(text string) yaml.Style {
 	return yaml.DoubleQuotedStyle
 }
 
-// escaped writes what does not show as an escape: it stands in double quotes only.
+// escaped escapes invisible characters; they only occur in double quotes.
 func escaped(out string) []byte {
 	var b bytes.Buffer
 	for _, r := range out {
@@ -127,7 +125,7 @@ func escaped(out string) []byte {
 	return b.Bytes()
 }
 
-// bare reports whether text without quotes is nothing but text to every reader.
+// bare reports whether every reader reads the text as text, even without quotes.
 func bare(text string) bool {
 	for i, r := range text {
 		letter := unicode.IsLetter(r) && !plan.Invisible(r)
@@ -135,19 +133,17 @@ func bare(text string) bool {
 			return false
 		}
 	}
-	reserved := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // some YAML version reads something else
+	reserved := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // read as another type by some YAML version
 	return text != "" && !strings.HasSuffix(text, " ") && !slices.Contains(reserved, strings.ToLower(text))
 }
 
-// readable reports whether a character may stand as it is: a reader sees it, and
-// YAML takes it.
+// readable reports whether a character can be written unescaped: it is visible, and allowed in YAML.
 func readable(r rune) bool { return unicode.IsPrint(r) && !plan.Invisible(r) }
 
 func hidden(r rune) bool { return r != '\n' && !readable(r) }
 
-// blockable reports whether text survives as a literal block without an
-// indentation indicator: its lines neither begin the text with a blank nor end
-// with one, and hold nothing unprintable.
+// blockable reports whether text survives as a literal block without an indentation indicator: it does not begin with a
+// blank, its lines do not end with one, and it contains no unprintable characters.
 func blockable(text string) bool {
 	for i, line := range strings.Split(text, "\n") {
 		if strings.HasSuffix(line, " ") || i == 0 && (line == "" || strings.HasPrefix(line, " ")) {

@@ -61,7 +61,7 @@ func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A program or a folder that is not there, and variables without a value, are known before anything is started.
+// A missing program or folder, and variables without a value, are reported before anything is started.
 func TestWhatKeepsAnAgentFromBeingStarted(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -89,7 +89,7 @@ func TestWhatKeepsAnAgentFromBeingStarted(t *testing.T) {
 	}
 }
 
-// BenchmarkWork is what planloop adds to a command that does nothing, in a folder without files.
+// BenchmarkWork measures planloop's overhead for a command that does nothing, in a folder without files.
 func BenchmarkWork(b *testing.B) {
 	a, err := agents.New(agents.Config{"default": {Command: []string{"true"}}},
 		agents.Options{Workspace: b.TempDir(), Launcher: launcher()})

@@ -11,12 +11,11 @@ import (
 	"github.com/planloop/planloop/internal/outbound"
 )
 
-// secrets are texts that are taken out of what an agent prints, by their first byte.
+// secrets are texts to remove from agents' output, indexed by their first byte.
 type secrets [256][][]byte
 
-// secretsOf returns the values of those variables that are named, and of those whose name says that
-// they are secret. The path of something that exists is none: a socket, a key's file. Of a text of
-// several lines each is one.
+// secretsOf returns the values of the variables in named, and of variables with a telling name. The path of an existing
+// file, such as a socket or a key file, does not count. Each line of a multi-line value is a secret.
 func secretsOf(all, named []string) *secrets {
 	s := &secrets{}
 	for _, variable := range all {
@@ -34,7 +33,7 @@ func secretsOf(all, named []string) *secrets {
 	return s
 }
 
-// add takes a secret, and how it stands within JSON.
+// add adds a secret, also in its JSON encoding.
 func (s *secrets) add(secret string) {
 	if len(secret) < outbound.ShortestSecret {
 		return
@@ -51,10 +50,10 @@ func (s *secrets) add(secret string) {
 	}
 }
 
-// hide appends a text without the secrets to another one. With more to come, what may be the
-// beginning of a secret is held back and returned.
+// hide appends text to to without the secrets. If more follows, a possible beginning of a secret at the end is held
+// back and returned.
 func (s *secrets) hide(to, text []byte, more bool) (hidden, held []byte) {
-	begun := 0 // of what stays as it is
+	begun := 0 // start of the text not yet appended
 	for i := 0; i < len(text); {
 		if s[text[i]] == nil {
 			i++
@@ -75,8 +74,8 @@ func (s *secrets) hide(to, text []byte, more bool) (hidden, held []byte) {
 	return append(to, text[begun:]...), nil
 }
 
-// at returns the length of the longest secret that a text begins with, 0 for none, and whether all
-// of the text is the beginning of one.
+// at returns the length of the longest secret at the beginning of text, or 0, and whether text is the beginning of a
+// longer secret.
 func (s *secrets) at(text []byte) (longest int, open bool) {
 	for _, secret := range s[text[0]] {
 		switch {
@@ -89,7 +88,7 @@ func (s *secrets) at(text []byte) (longest int, open bool) {
 	return longest, open
 }
 
-// in returns a text without the secrets.
+// in returns text without the secrets.
 func (s *secrets) in(text string) string {
 	hidden, _ := s.hide(nil, []byte(text), false)
 	return string(hidden)

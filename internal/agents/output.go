@@ -17,8 +17,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// output is what an agent prints on its two streams. However much that is, a bounded part of it is
-// kept in memory.
+// output receives both output streams of an agent. It keeps a limited part in memory, whatever the length.
 type output struct {
 	log     io.Writer
 	line    func(string)
@@ -30,30 +29,30 @@ type output struct {
 	streams []*stream
 	tail    tail.Writer
 	report  *Report
-	last    []byte // the last line that is not blank, its beginning
-	fresh   bool   // nobody was told of it
-	closed  bool   // what still comes, from what could not be ended, is dropped
+	last    []byte // the last line that is not blank, shortened
+	fresh   bool   // last was not shown yet
+	closed  bool   // later output, from processes that could not be ended, is dropped
 }
 
 const (
-	maxLine   = 1 << 20                // bytes of a line that are looked at
-	maxShown  = 200                    // characters of a line that people are told
-	mostLast  = 64 << 10               // bytes of the last line that are kept
-	lineEvery = 250 * time.Millisecond // is how often people are told
+	maxLine   = 1 << 20                // bytes of a line that are searched
+	maxShown  = 200                    // characters of a line shown to people
+	mostLast  = 64 << 10               // bytes kept of the last line
+	lineEvery = 250 * time.Millisecond // interval between lines shown to people
 )
 
 func newOutput(w Assignment, s *secrets) *output {
 	return &output{log: w.Log, line: w.Line, secrets: s, nonce: w.Nonce, seen: make(chan struct{}), tail: tail.Writer{Max: maxTail}}
 }
 
-// stream is one of the two, as it comes from the process. What is looked for in it is looked for
-// before the secrets are taken out: one of them may be a word of the report's own.
+// stream is one of the two streams. It is searched for reports before the secrets are removed, because a secret may be
+// a word of the report format.
 type stream struct {
 	of     *output
-	held   []byte // the beginning of a secret, perhaps
-	hidden []byte // room for a text without the secrets
-	line   []byte // that is being printed
-	long   bool   // more of it was printed than is looked at
+	held   []byte // possibly the beginning of a secret
+	hidden []byte // buffer for the text without secrets
+	line   []byte // the current line
+	long   bool   // the line is longer than maxLine
 	reader reader
 }
 
@@ -82,12 +81,12 @@ func (s *stream) Write(data []byte) (int, error) {
 		rest = after
 	}
 	if !s.long {
-		s.of.found(s.reader.peek(s.line)) // the last line of all may have no end
+		s.of.found(s.reader.peek(s.line)) // the final line may lack a line end
 	}
 	return len(data), nil
 }
 
-// pass hands a text on without the secrets.
+// pass forwards text without the secrets.
 func (s *stream) pass(data []byte, more bool) {
 	s.held = append(s.held, data...)
 	var rest []byte
@@ -109,7 +108,7 @@ func (s *stream) endLine() {
 	s.line, s.long = s.line[:0], false
 }
 
-// found keeps a report, if it is one.
+// found keeps a report, if it is not nil.
 func (o *output) found(report *Report) {
 	if report == nil {
 		return
@@ -124,7 +123,7 @@ func (o *output) found(report *Report) {
 	o.report = report
 }
 
-// close takes what was printed without an end of line, when nothing more comes.
+// close takes the unfinished lines, after the end of all output.
 func (o *output) close() {
 	o.mu.Lock()
 	for _, s := range o.streams {
@@ -136,15 +135,15 @@ func (o *output) close() {
 	o.tell()
 }
 
-// otherNonce reports whether there was a report of another attempt. Nothing is printed any more.
+// otherNonce reports whether there was a report with the nonce of another attempt. Call it only after all output.
 func (o *output) otherNonce() bool {
 	return slices.ContainsFunc(o.streams, func(s *stream) bool { return s.reader.other })
 }
 
-// end is the end of the output.
+// end returns the end of the output.
 func (o *output) end() string { return safetext.Keepable(o.tail.End().Text, maxTail) }
 
-// endAfter ends an agent some time after it has reported, unless it has ended by then.
+// endAfter ends an agent after a grace period that begins with its report.
 func (o *output) endAfter(ctx context.Context, grace time.Duration, reported <-chan struct{}, end context.CancelCauseFunc) {
 	select {
 	case <-o.seen:
@@ -161,7 +160,7 @@ func (o *output) endAfter(ctx context.Context, grace time.Duration, reported <-c
 	}
 }
 
-// tellLines tells people the last line, until ctx ends.
+// tellLines shows people the last line periodically, until ctx ends.
 func (o *output) tellLines(ctx context.Context) {
 	ticker := time.NewTicker(lineEvery)
 	defer ticker.Stop()
@@ -185,8 +184,7 @@ func (o *output) tell() {
 	}
 }
 
-// shown is a line as people read it. Of an event in JSON that is its longest text, the last line of
-// it, where it has one that is more than a word.
+// shown returns a line for people. Of a JSON event it is the last line of the longest text that has more than one word.
 func shown(line []byte) string {
 	text := safetext.Line(ansi.Strip(lastPart(string(line))))
 	if !strings.HasPrefix(text, "{") {
@@ -201,7 +199,7 @@ func shown(line []byte) string {
 	return cmp.Or(safetext.Line(longest[strings.LastIndexByte(longest, '\n')+1:]), text)
 }
 
-// lastPart is what a line shows in the end, where a part of it was printed over another.
+// lastPart returns the visible part of a line after carriage returns overwrote its beginning.
 func lastPart(line string) string {
 	line = strings.TrimRight(line, "\r")
 	return line[strings.LastIndexByte(line, '\r')+1:]

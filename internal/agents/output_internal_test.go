@@ -16,8 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// People are told the last line a few times a second, however much is printed, and in the
-// end the last one of all.
+// People see the last line a few times a second for any amount of output, and the final line at the end.
 func TestPeopleAreToldTheLastLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
@@ -44,8 +43,7 @@ func TestPeopleAreToldTheLastLine(t *testing.T) {
 	})
 }
 
-// Parts of a line come together whatever is printed on the other stream, and the parts of a
-// secret too.
+// Parts of a line, or of a secret, are joined despite output on the other stream.
 func TestStreamsAreApart(t *testing.T) {
 	var log strings.Builder
 	s := &secrets{}
@@ -70,7 +68,7 @@ func TestStreamsAreApart(t *testing.T) {
 	}
 }
 
-// However an output comes in parts, its report is found.
+// A report is found for any division into writes.
 func TestReportsAcrossWrites(t *testing.T) {
 	outputs := spellings(t)
 	names := slices.Sorted(maps.Keys(outputs))
@@ -92,7 +90,7 @@ func TestReportsAcrossWrites(t *testing.T) {
 
 func TestSecretsOfReports(t *testing.T) {
 	s := &secrets{}
-	s.add("planloop") // a word of the line by which it is known
+	s.add("planloop") // a word of the report format
 	s.add("topsecret99")
 	o := newOutput(Assignment{Nonce: testNonce}, s)
 	_, _ = o.stream().Write([]byte(`{"planloop":"K7QM4TZN","status":"done","output":"a topsecret99","affected_files":["topsecret99"],` +

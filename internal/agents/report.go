@@ -14,40 +14,39 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Report is what an agent says of its attempt. The texts are as it gave them, without secrets.
+// Report is an agent's report on its attempt. The texts are as given, but without secrets.
 type Report struct {
 	Status        plan.StepStatus // done, failed or blocked
-	Output        string          // a text, or the JSON of what is none
+	Output        string          // plain text, or JSON if the value is not a string
 	AffectedFiles []string
 	Note          string
 }
 
-// reader looks for reports in the lines of an output. A report is one JSON object with the nonce and
-// a known status, on one line or on a few. It is found behind and before what hosts print around the
-// words of a model: colours, indentation, bullets and marks of quotation, a time in brackets, the
-// fence of a code block, the end of a text that was printed without an end of line. Words of a sentence
-// before it make it no report. Within, it is also found as a line of a JSON string, which is how hosts
-// print events.
+// reader searches lines of output for reports. A report is a JSON object with the nonce and a valid status, on one or a
+// few lines. The reader removes decoration that hosts print around a model's text: colours, indentation, bullets,
+// quotation marks, a time in brackets, a code fence, and text without a line end before it. A sentence in front of the
+// object makes it part of the text, not a report. With within, the lines of JSON strings are searched, too, because
+// hosts print events as JSON.
 //
-// The line by which the prompt shows how to report is none, since its status is no known one.
+// The example line in the prompt is not a report: its status is not valid.
 type reader struct {
 	nonce  string
-	other  bool   // what would be one was found, with the nonce of another attempt
-	within bool   // looks into JSON strings, too
-	block  []byte // the lines of an object that is not whole yet
-	lines  int    // how many
+	other  bool   // a report with another attempt's nonce was found
+	within bool   // search JSON strings, too
+	block  []byte // the lines of an incomplete object
+	lines  int    // number of lines in block
 }
 
-// Bounds of an object on several lines.
+// Limits of an object on several lines.
 const (
 	mostBlock      = 64 << 10
 	mostBlockLines = 200
 )
 
-// mark is what a line holds that is or ends a report, mostly.
+// mark is a text in nearly every line that is or ends a report.
 const mark = "planloop"
 
-// next takes a line, and returns the report that it is or ends; nil for none.
+// next takes a line, and returns the report that it contains or completes, or nil.
 func (r *reader) next(line []byte) *Report {
 	has := bytes.Contains(line, []byte(mark))
 	if !has && r.block == nil && !bytes.Contains(line[:min(len(line), 100)], []byte("{")) {
@@ -79,7 +78,7 @@ func (r *reader) next(line []byte) *Report {
 	return nil
 }
 
-// peek returns the report that a line would be or end if nothing followed on it.
+// peek returns the report that the line would contain or complete if nothing followed.
 func (r *reader) peek(line []byte) *Report {
 	const behind = 20 // bytes of marks and colours
 	if len(line) > mostBlock || !bytes.Contains(line[max(0, len(line)-behind):], []byte("}")) {
@@ -92,7 +91,7 @@ func (r *reader) peek(line []byte) *Report {
 	return r.read(text)
 }
 
-// read returns the report that a JSON object is, nil for another object.
+// read returns the report in a JSON object, nil if it is a different object.
 func (r *reader) read(object []byte) *Report {
 	if r.nonce == "" || !bytes.Contains(object, []byte(mark)) || !bytes.HasPrefix(object, []byte("{")) {
 		return nil
@@ -125,7 +124,7 @@ func (r *reader) read(object []byte) *Report {
 	return report
 }
 
-// textOf is a value as a text: what a string says, nothing for null, else its JSON.
+// textOf returns a value as text: a string's content, "" for null, else its JSON.
 func textOf(value jsontext.Value) string {
 	var text *string
 	if len(value) == 0 || json.Unmarshal(value, &text, jsontext.AllowInvalidUTF8(true)) == nil {
@@ -137,7 +136,7 @@ func textOf(value jsontext.Value) string {
 	return string(value)
 }
 
-// inside returns the last report among the lines of the JSON strings that stand on a line.
+// inside returns the last report within the JSON strings on a line.
 func (r *reader) inside(line []byte) (last *Report) {
 	for literal := range literals(line) {
 		if !strings.Contains(literal, mark) {
@@ -154,7 +153,7 @@ func (r *reader) inside(line []byte) (last *Report) {
 	return last
 }
 
-// literals are the JSON strings that stand on a line, whatever else stands there.
+// literals yields the JSON strings on a line.
 func literals(line []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for begin := bytes.IndexByte(line, '"'); begin >= 0; begin = bytes.IndexByte(line, '"') {
@@ -176,7 +175,7 @@ func literals(line []byte) iter.Seq[string] {
 	}
 }
 
-// bare is a line without what hosts print around it.
+// bare returns a line without the decoration that hosts print around it.
 func bare(line []byte) []byte {
 	text := strings.TrimRightFunc(lastPart(string(line)), decoration)
 	if strings.ContainsRune(text, '\x1b') {
@@ -190,17 +189,17 @@ func bare(line []byte) []byte {
 		rest = strings.TrimLeftFunc(fence, decoration)
 	}
 	if i := strings.Index(rest, `{"planloop"`); i > 0 && strings.ContainsFunc(rest[i-1:i], ofText) {
-		rest = rest[i:] // what was printed before had no end of line: in a sentence, a blank or a quote would stand there
+		rest = rest[i:] // text without a line end before the report; in a sentence, a blank or a quote would come between
 	}
 	return []byte(rest)
 }
 
-// ofText reports whether a character may end a text.
+// ofText reports whether a character can end a text.
 func ofText(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".!?", r)
 }
 
-// decoration reports whether a character is neither of a word nor of JSON.
+// decoration reports whether a character belongs neither to a word nor to JSON.
 func decoration(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(`{}[]",:`, r)
 }

@@ -14,7 +14,7 @@ const testNonce = "K7QM4TZN"
 
 const good = `{"planloop":"K7QM4TZN","status":"done","output":"x","affected_files":["a"],"note":"y"}`
 
-// quoted is a text as a JSON string.
+// quoted returns a text as a JSON string.
 func quoted(t testing.TB, text string) string {
 	t.Helper()
 	data, err := json.Marshal(text)
@@ -24,7 +24,7 @@ func quoted(t testing.TB, text string) string {
 	return string(data)
 }
 
-// reported is the last report in an output.
+// reported returns the last report in an output.
 func reported(output string) (last *Report) {
 	r := reader{nonce: testNonce, within: true}
 	for line := range strings.SplitSeq(output, "\n") {
@@ -35,7 +35,7 @@ func reported(output string) (last *Report) {
 	return last
 }
 
-// spellings are outputs in which the report is found, however the host prints it.
+// spellings are outputs with the decorations of hosts in which the report must be found.
 func spellings(t testing.TB) map[string]string {
 	const pretty = "{\n  \"planloop\": \"K7QM4TZN\",\n  \"status\": \"done\",\n  \"output\": \"x\",\n  \"affected_files\": [\n    \"a\"\n" +
 		"  ],\n  \"note\": \"y\"\n}"
@@ -84,7 +84,7 @@ func TestReportIsFoundInEachSpelling(t *testing.T) {
 	}
 }
 
-// TestReportOfAnotherAttemptIsNoticed in each spelling, and is none.
+// TestReportOfAnotherAttemptIsNoticed in each spelling, and does not count.
 func TestReportOfAnotherAttemptIsNoticed(t *testing.T) {
 	for name, output := range spellings(t) {
 		r := reader{nonce: testNonce, within: true}
@@ -129,7 +129,7 @@ func TestWhatIsNoReport(t *testing.T) {
 }
 
 func TestWhatAReportSays(t *testing.T) {
-	for given, want := range map[string]Report{ // by what follows the nonce
+	for given, want := range map[string]Report{ // by the text after the nonce
 		`"status":"blocked"`: {Status: plan.Blocked},
 		`"status":"failed","output":null,"affected_files":null,"note":null`: {Status: plan.Failed},
 		`"status":"done","output":{"a": [1]},"affected_files":[],"note":7`:  {Status: plan.Done, Output: `{"a": [1]}`, Note: "7"},
@@ -145,7 +145,7 @@ func TestWhatAReportSays(t *testing.T) {
 	}
 }
 
-// Without a nonce nothing is a report.
+// Without a nonce no report is found.
 func TestNoNonce(t *testing.T) {
 	r := reader{within: true}
 	if got := r.next([]byte(`{"planloop":"","status":"done"}`)); got != nil {
@@ -153,8 +153,7 @@ func TestNoNonce(t *testing.T) {
 	}
 }
 
-// Whatever is printed, reading it ends, and what is found is a report: it has the nonce, and
-// its status is one of three.
+// For any output, reading ends, and a found report has the nonce and one of three statuses.
 func FuzzReport(f *testing.F) {
 	for _, output := range spellings(f) {
 		f.Add(output)

@@ -38,8 +38,8 @@ func TestWhichValuesAreSecret(t *testing.T) {
 	}
 }
 
-// However an output is divided into writes, the same is taken out of it, all of it, and what is
-// held back is no longer than a secret.
+// For any division of an output into writes, all secrets are removed, and never more than a secret's length is held
+// back.
 func TestSecretsAcrossWrites(t *testing.T) {
 	letters := rapid.StringOfN(rapid.RuneFrom([]rune("ab\n")), 0, 60, -1)
 	rapidtest.Check(t, func(t *rapid.T) {

@@ -19,50 +19,50 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Assignment is one attempt of one step, as an agent is given it.
+// Assignment is one attempt of one step for an agent.
 type Assignment struct {
-	Agent       string // which of the configuration works on it
+	Agent       string // its configured name
 	Run         string
 	Step        plan.StepID
 	Attempt     int
-	Nonce       string        // by which a report is known as that of this attempt
+	Nonce       string        // identifies the reports of this attempt
 	Prompt      string        // its standard input
-	Environment []string      // variables as name=value, besides those of the agent
+	Environment []string      // further variables as name=value
 	Timeout     time.Duration // of the step; 0: the agent's own
 
-	Log      io.Writer              // gets all it prints without secrets, one write at a time; may be nil
-	Started  func(process.Identity) // is told what runs; may be nil
-	Line     func(string)           // is told the last line it printed, fit for people, a few times a second; may be nil
-	Reported <-chan struct{}        // closed when it has reported in another way; may be nil
+	Log      io.Writer              // gets all output without secrets, one write at a time; may be nil
+	Started  func(process.Identity) // called with the agent's process; may be nil
+	Line     func(string)           // called with the last line of output, fit for people, a few times a second; may be nil
+	Reported <-chan struct{}        // closed once it has reported through the log; may be nil
 }
 
-// Outcome is what came of an assignment.
+// Outcome is the result of an assignment.
 type Outcome struct {
-	Report     *Report // the last one in its output; nil: none
-	OtherNonce bool    // its output has what would be a report, but with the nonce of another attempt
+	Report     *Report // the last one in its output, or nil
+	OtherNonce bool    // its output has a report with the nonce of another attempt
 	Tail       string  // the end of its output, printable and without secrets
-	ExitCode   int     // that of process.ExitCode
+	ExitCode   int     // as process.ExitCode gives it
 	TimedOut   bool
 	Took       time.Duration
-	Changed    []string // the files that changed while it worked: printable, relative to the workspace, the first of them
-	Committed  bool     // the work tree stands at another commit than before
-	Unseen     bool     // what changed could not be told
+	Changed    []string // changed files while it worked: printable, relative to the workspace, at most maxChanged
+	Committed  bool     // the work tree is at a different commit than before
+	Unseen     bool     // changes could not be detected
 }
 
 const (
-	maxTail    = 8_000            // bytes of an output that an outcome has
-	maxChanged = 5_000            // files that an outcome names
-	lookTime   = 30 * time.Second // to find out what stands in the work tree
-	briefLook  = 5 * time.Second  // the same, while somebody waits for the end
+	maxTail    = 8_000            // bytes
+	maxChanged = 5_000            // files
+	lookTime   = 30 * time.Second // limit for reading the work tree
+	briefLook  = 5 * time.Second  // the same after a cancellation, while the user waits
 )
 
 // errReported ends an agent that does not end by itself after its report.
 var errReported = errors.New("it has reported")
 
-// Work starts an agent and waits until it has ended, by itself or because its time is up: that of
-// the step, or the grace after its report. Nothing that it started outlives it, as far as the system
-// allows. What it did wrong is in the outcome; the error is about a command that could not be
-// started, or wraps the cause for which ctx was ended, and then the outcome tells of what was seen.
+// Work starts an agent and waits for its end: on its own, at its timeout, or after the grace period that follows its
+// report. Its child processes do not survive it, as far as the system allows. The agent's failures are in the outcome.
+// The error is about a command that could not be started, or wraps the cause of ctx's end; in the latter case the
+// outcome is valid, too.
 func (a *Agents) Work(ctx context.Context, w Assignment) (Outcome, error) {
 	agent, ok := a.config[w.Agent]
 	if !ok {
@@ -110,8 +110,8 @@ func (a *Agents) Work(ctx context.Context, w Assignment) (Outcome, error) {
 	return outcome, nil
 }
 
-// found is where an agent's program is, and the folder in which it works. A program is looked for on
-// PATH, but never below a relative folder.
+// found returns the path of an agent's program, and its working directory. The program is searched on PATH, but never
+// in a relative directory.
 func (a *Agents) found(name string, agent Agent) (program, dir string, err error) {
 	program, err = exec.LookPath(agent.Command[0])
 	if err != nil {
@@ -129,7 +129,6 @@ func (a *Agents) found(name string, agent Agent) (program, dir string, err error
 	return program, dir, nil
 }
 
-// command is what is started.
 func (a *Agents) command(agent Agent, w Assignment) (*exec.Cmd, error) {
 	program, dir, err := a.found(w.Agent, agent)
 	if err != nil {
@@ -141,7 +140,7 @@ func (a *Agents) command(agent Agent, w Assignment) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// look takes down what stands in the work tree, before the agent is started.
+// look takes a snapshot of the work tree before the agent starts.
 func (a *Agents) look(ctx context.Context) (worktree.Snapshot, error) {
 	limited, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -152,7 +151,7 @@ func (a *Agents) look(ctx context.Context) (worktree.Snapshot, error) {
 	return snapshot, err
 }
 
-// compare tells what has changed since.
+// compare adds the changes since the snapshot to the outcome.
 func (a *Agents) compare(ctx context.Context, before worktree.Snapshot, hidden *secrets, outcome *Outcome) {
 	patience := lookTime
 	if ctx.Err() != nil {
@@ -172,7 +171,7 @@ func (a *Agents) compare(ctx context.Context, before worktree.Snapshot, hidden *
 	}
 }
 
-// Hide returns a text without the secrets that an agent is given, or that its environment names as such.
+// Hide returns a text without the secrets that an agent gets, or that planloop's environment names as secrets.
 func (a *Agents) Hide(agent, text string) string {
 	return secretsOf(a.opts.Environ, a.config[agent].Env).in(text)
 }

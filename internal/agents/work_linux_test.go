@@ -15,18 +15,18 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// shellAgent is a script, in which $W is a pipe that all it starts holds open.
+// shellAgent runs a script; $W is a pipe that all its child processes hold open.
 func shellAgent(t *testing.T, text string) (r *rig, gone func()) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "witness")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	witness, err := os.OpenFile(path, os.O_RDWR, 0) // so that neither end waits for the other
+	witness, err := os.OpenFile(path, os.O_RDWR, 0) // so that neither end blocks
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = witness.Close() }) // until then it is held open
+	t.Cleanup(func() { _ = witness.Close() }) // until then it is open
 	r = newRig(t, "")
 	r.config.Command = []string{"/bin/sh", "-c", "exec 9>" + path + "\n" + text}
 	return r, func() {
@@ -36,12 +36,12 @@ func shellAgent(t *testing.T, text string) (r *rig, gone func()) {
 			t.Fatal(err)
 		}
 		_ = witness.Close()
-		_, _ = io.Copy(io.Discard, reader) // ends when nobody holds it
+		_, _ = io.Copy(io.Discard, reader) // ends once no process holds it
 		_ = reader.Close()
 	}
 }
 
-// However an agent ends, nothing that it has started runs on, and its report counts.
+// For any end of an agent, its child processes end, too, and its report counts.
 func TestNothingOutlivesAnAgent(t *testing.T) {
 	report := "echo '" + reportLine("done", "x") + "'\n"
 	sleeper := "sh -c 'exec sleep 1000'"
@@ -92,7 +92,7 @@ func TestWhatItChanged(t *testing.T) {
 	}
 }
 
-// An agent that is told to end is ended with all it started, and what was seen of it is told.
+// A cancelled agent is ended with its child processes, and the outcome has the output so far.
 func TestCancelled(t *testing.T) {
 	r, gone := shellAgent(t, "echo working; echo x >file; sleep 1000 & echo '"+reportLine("done", "x")+"'; echo waiting; sleep 1000")
 	r.options.Grace = time.Hour
@@ -113,7 +113,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// counter counts what is logged, and how much memory is held meanwhile.
+// counter counts logged bytes, and the memory in use.
 type counter struct {
 	bytes, writes int
 	most          uint64
@@ -129,7 +129,7 @@ func (c *counter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// However much it prints, in lines or in one, a bounded part of it is held.
+// A limited part of any amount of output is kept in memory, in lines or in a single one.
 func TestGigabytesOfOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it prints gigabytes")

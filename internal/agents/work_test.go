@@ -22,7 +22,7 @@ import (
 
 const nonce = "n0nce4711"
 
-// Started with this and a name the test binary is a scripted agent.
+// With this argument and a name the test binary is a scripted agent.
 const scripted = "-scripted-agent"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// script is what scripted agents do, by their names.
+// script returns the scripted agents by name.
 func script() map[string]func(args []string) {
 	return map[string]func([]string){
 		"say":     func(args []string) { fmt.Print(strings.Join(args, "\n")) },
@@ -48,7 +48,7 @@ func script() map[string]func(args []string) {
 		"secrets": func([]string) {
 			secret := os.Getenv("MODEL_ENDPOINT")
 			for _, part := range []string{"the endpoint: ", secret[:5], secret[5:], "\n"} {
-				fmt.Print(part) // a write each
+				fmt.Print(part) // one write each
 			}
 			fmt.Println("found in a file: 0a0b0c0d0e0f")
 			fmt.Println(reportLine("done", "it is "+secret))
@@ -58,14 +58,14 @@ func script() map[string]func(args []string) {
 	}
 }
 
-// hang never ends by itself. A program of which every goroutine waits for another is ended by Go, unless it is built with cgo.
+// hang never ends by itself. It sleeps, because without cgo Go ends a program in which all goroutines wait.
 func hang() { time.Sleep(time.Hour) }
 
 func reportLine(status, output string) string {
 	return fmt.Sprintf(`{"planloop": %q, "status": %q, "output": %q, "affected_files": ["a.go"], "note": "n"}`, nonce, status, output)
 }
 
-// rig is a folder with one agent, who is the test binary.
+// rig is a folder with one agent, the test binary.
 type rig struct {
 	config  agents.Agent
 	options agents.Options
@@ -73,7 +73,7 @@ type rig struct {
 	log     bytes.Buffer
 }
 
-// launcher is the one of this process: two would take each other's keepers for orphans.
+// launcher is shared in this process: two would take each other's keepers for orphans.
 var launcher = sync.OnceValue(func() *process.Launcher {
 	program, err := os.Executable()
 	if err != nil {
@@ -190,7 +190,7 @@ func TestEnvironmentIsListed(t *testing.T) {
 	}
 }
 
-// What an agent prints of its own environment is told to nobody, in no form in which it leaves.
+// The values in an agent's environment are removed from all of its output.
 func TestSecretsAreKeptFromEverybody(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	r := newRig(t, "secrets")

@@ -1,30 +1,25 @@
-// Package agentsmd keeps one marked block in a Markdown file that belongs to the
-// user: the rule book for agents in docs/agents.md, AGENTS.md or wherever the
-// configuration says. It finds out whether the block on disk is the right one,
-// says what the whole file should be, writes it, takes it out again, and tells
-// when the file may have changed.
+// Package agentsmd maintains one marked block in a Markdown file that belongs to the user: the rule book for agents in
+// docs/agents.md, AGENTS.md or the configured file. It checks the block on disk, computes the correct file, writes it,
+// removes the block, and reports changes of the file.
 //
-// The block stands between two comments on lines of their own:
+// The block is between two comments on lines of their own:
 //
 //	<!-- planloop:begin v=1 sha256=HEX -->
 //	the text
 //	<!-- planloop:end -->
 //
-// HEX is the hash of the lines in between, each ended by a line feed whatever
-// ends it in the file. So a block that is merely old can be told from one that
-// somebody has edited. Everything outside the block is kept byte for byte: a
-// byte order mark, line endings, a missing last newline.
+// HEX is the hash of the lines between them, each ended by a line feed whatever the file uses. It distinguishes an
+// outdated block from an edited one. Everything outside the block is kept byte for byte: a byte order mark, line
+// endings, a missing last newline.
 //
-// Comments that stand in a fenced code block are a quotation and do not count,
-// but for a whole block whose hash holds: that is ours wherever it stands, for
-// instance after a fence that somebody forgot to close.
+// Comments in a fenced code block are a quotation and do not count, except for a complete block with a valid hash: that
+// is ours anywhere, for instance after a fence that the user forgot to close.
 //
-// A file is replaced by a new one of the same mode and, where we may, owner. Hard
-// links and extended attributes stay with the former file.
+// A file is replaced by a new one with the same mode and, if permitted, owner. Hard links and extended attributes stay
+// with the former file.
 //
-// The package must not know what the rule book says, who asks for it, or what a
-// plan is. It opens nothing outside the workspace, remembers nothing between two
-// calls, and believes the disk alone.
+// The package must not know the content of the rule book, its callers, or plans. It opens nothing outside the
+// workspace, keeps no state between two calls, and trusts only the disk.
 package agentsmd
 
 import (
@@ -33,53 +28,53 @@ import (
 	"io/fs"
 )
 
-// MaxBytes is the largest file that is read or written.
+// MaxBytes is the size limit of a file that is read or written.
 const MaxBytes = 1 << 20
 
-// State is how a file stands to the block that should be in it.
+// State compares a file with the block that should be in it.
 type State string
 
 // The states of a file.
 const (
-	InSync   State = "in_sync"  // the block on disk is the right one
-	Absent   State = "absent"   // there is no such file
-	NoBlock  State = "no_block" // a file of the user's, without our block
-	Outdated State = "outdated" // our block, as it was written, with another text
-	Edited   State = "edited"   // our block, changed by somebody
+	InSync   State = "in_sync"  // the block on disk is correct
+	Absent   State = "absent"   // the file does not exist
+	NoBlock  State = "no_block" // a user's file without our block
+	Outdated State = "outdated" // our block, unedited, with a different text
+	Edited   State = "edited"   // our block, edited
 
 	Broken     State = "broken"     // the markers cannot be trusted
-	Unreadable State = "unreadable" // no plain file, or one that may not be read
+	Unreadable State = "unreadable" // not a regular file, or not readable
 	TooLarge   State = "too_large"  // more than MaxBytes, or it would be
 	NotText    State = "not_text"   // not UTF-8
-	Outside    State = "outside"    // the path or a link in it leads out of the workspace
+	Outside    State = "outside"    // the path, or a link in it, leads out of the workspace
 
-	ReadOnly State = "read_only" // only of an Error: it may not be written
-	Changed  State = "changed"   // only of an Error: somebody else wrote it at the same time
+	ReadOnly State = "read_only" // only in an Error: no write permission
+	Changed  State = "changed"   // only in an Error: another program wrote it at the same time
 )
 
-// Found is what Inspect found.
+// Found is the result of Inspect.
 type Found struct {
-	File     string // as asked for
-	Target   string // the file that is read and written, other than File when that is a link; "" when it could not be told
+	File     string // as requested
+	Target   string // the file to read and write, different from File if that is a link; "" if unknown
 	State    State
-	Content  []byte // the whole file as it should be, nil when Refusal is set
-	Before   []byte // the whole file as it is, nil when there is none or Refusal is set
-	Edits    string // what an edited block holds, and is lost when Content is written
+	Content  []byte // the whole file as it should be, nil if Refusal is set
+	Before   []byte // the whole file as it is, nil if it is missing or Refusal is set
+	Edits    string // the content of an edited block, which is lost when Content is written
 	ReadOnly bool   // the file is marked as read-only, and Write would refuse
-	Refusal  *Error // why the file can be neither judged nor written
+	Refusal  *Error // why the file can neither be judged nor written
 }
 
-// Error says why a file is left alone, and what to do about it.
+// Error says why a file is not changed, and how to fix that.
 type Error struct {
 	File    string
 	State   State
-	Line    int // 0 when it is about the whole file
+	Line    int // 0 for the whole file
 	Problem string
 	Fix     string
 	Err     error // the cause, may be nil
 }
 
-// Error says where, what, and what to do, in one line.
+// Error returns place, problem and fix in one line.
 func (e *Error) Error() string {
 	where := e.File
 	if e.Line > 0 {
@@ -91,7 +86,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// cause returns what a file system said, without the path it said it of.
+// cause returns a file system error without its path.
 func cause(err error) string {
 	if detail, ok := errors.AsType[*fs.PathError](err); ok {
 		return detail.Err.Error()

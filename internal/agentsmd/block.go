@@ -16,8 +16,8 @@ const (
 	endMarker    = "<!-- planloop:end -->"
 )
 
-// ErrCanonical says that a text cannot stand in a block: it is empty, not plain
-// text, or holds a line that would be taken for a marker.
+// ErrCanonical says that a text cannot be in a block: it is empty, not plain text, or contains a line that looks like a
+// marker.
 var ErrCanonical = errors.New("the text cannot go into a block")
 
 var (
@@ -39,15 +39,15 @@ const (
 	endingMarker
 )
 
-// marker is what a line says about the block.
+// marker is the result of reading a line.
 type marker struct {
 	kind    markerKind
-	alone   bool   // nothing else stands on its line
-	version string // of a begin marker, "" when it names none
+	alone   bool   // the line has no other text
+	version string // of a begin marker, "" if missing
 	hash    string // of a begin marker in exactly the form we write, else ""
 }
 
-// markerIn reads a line without its ending.
+// markerIn reads a line without its line ending.
 func markerIn(line string) marker {
 	found := markerLine().FindStringSubmatch(line)
 	if found == nil {
@@ -69,15 +69,13 @@ func markerIn(line string) marker {
 	return m
 }
 
-// hashOf returns the hash of the content of a block, whose lines all end in a
-// line feed.
+// hashOf returns the hash of a block's content, with a line feed after each line.
 func hashOf(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return hex.EncodeToString(sum[:])
 }
 
-// rendered returns the block around a content, with the given line ending, but
-// without one after the last line.
+// rendered returns the block around a content, with line ending eol, except after the last line.
 func rendered(content, eol string) string {
 	text := "<!-- planloop:begin v=" + blockVersion + " sha256=" + hashOf(content) + " -->\n" + content + endMarker
 	if eol == "\n" {
@@ -86,8 +84,7 @@ func rendered(content, eol string) string {
 	return strings.ReplaceAll(text, "\n", eol)
 }
 
-// contentOf returns the canonical text as it stands in a block: lines that end
-// in a line feed, the last one included.
+// contentOf returns the canonical text as the content of a block: each line ends in a line feed, also the last one.
 func contentOf(canonical string) (string, error) {
 	text := strings.TrimRight(strings.ReplaceAll(canonical, "\r\n", "\n"), "\n")
 	if strings.TrimSpace(text) == "" {
@@ -106,8 +103,7 @@ func contentOf(canonical string) (string, error) {
 	return text + "\n", nil
 }
 
-// with returns the whole file with a block of this content. Where one stands it
-// is replaced, else one is added.
+// with returns the whole file with a block of this content, replaced or added.
 func (d document) with(content string) string {
 	own := rendered(content, d.eol())
 	if d.block == nil {
@@ -116,10 +112,9 @@ func (d document) with(content string) string {
 	return d.mark + d.text[:d.block.start] + own + d.text[d.block.end:]
 }
 
-// add puts a block into the text after one blank line. If the last line of the
-// text has no ending, then the file's last line has none: so the text that was
-// there before can always be told, and a file without a text (it ends in no line
-// ending either) from no file.
+// add puts a block into the text after one blank line. If the text's last line has no line ending, neither has the
+// file's last line afterwards. So the former text can always be restored, and a file without text (which has no line
+// ending either) differs from a missing file.
 func (d document) add(own, eol string) string {
 	before, after := d.text[:d.gap], d.text[d.gap:]
 	switch {
@@ -133,9 +128,8 @@ func (d document) add(own, eol string) string {
 	return before + own + eol + after
 }
 
-// without returns the file without its block; gone says that there was no file
-// before the block was written. It is exactly what was there before if the text
-// around the block is still as it was, and else all of that text.
+// without returns the file without its block; gone means that there was no file before the block was written. If the
+// text around the block is unchanged, the result is exactly the former text, else all of the current text.
 func (d document) without() (text string, gone bool) {
 	if d.block == nil {
 		return d.mark + d.text, false
@@ -160,14 +154,13 @@ func (d document) without() (text string, gone bool) {
 	return d.mark + before + rest, false
 }
 
-// comesFrom reports whether adding the block to a former text gives this one.
+// comesFrom reports whether adding the block to a former text results in d.
 func (d document) comesFrom(former, own, eol string) bool {
 	f, wrong := parseText(former)
 	return wrong == nil && f.add(own, eol) == d.text
 }
 
-// eol returns the line ending that prevails in the user's text, and that of the
-// block if there is no other.
+// eol returns the prevalent line ending of the user's text, or the block's if the text has none.
 func (d document) eol() string {
 	outside := d.text
 	if d.block != nil {

@@ -13,11 +13,9 @@ import (
 	"github.com/planloop/planloop/internal/tree"
 )
 
-// Inspect looks at a file of a workspace, given by its relative path with
-// forward slashes, and says how it stands to the canonical text that its block
-// should hold. What is wrong with the file is a state; an error means that the
-// workspace cannot be opened, or that the canonical text cannot stand in a block
-// (ErrCanonical).
+// Inspect compares the block in a file, given by its relative path with forward slashes, with the canonical text.
+// Problems with the file are states; an error means that the workspace cannot be opened, or that the canonical text
+// cannot be in a block (ErrCanonical).
 func Inspect(workspace, file, canonical string) (Found, error) {
 	content, err := contentOf(canonical)
 	if err != nil {
@@ -67,7 +65,7 @@ func judge(s source, d document, content string) Found {
 	case b.content != content:
 		found.State = Outdated
 	default:
-		// Line endings that differ from the rest of the file are no reason to write.
+		// Different line endings than in the rest of the file do not justify a write.
 		found.State, found.Content = InSync, s.data
 		return found
 	}
@@ -75,17 +73,16 @@ func judge(s source, d document, content string) Found {
 	return found
 }
 
-// source is a file as it was read.
+// source is a file that was read.
 type source struct {
-	file   string // as asked for
-	target string // by its way through the workspace, free of links
+	file   string // as requested
+	target string // the path without links
 	data   []byte
-	info   fs.FileInfo // nil when there is no such file
+	info   fs.FileInfo // nil if the file does not exist
 }
 
 func (s source) exists() bool { return s.info != nil }
 
-// same reports whether two readings found the same.
 func (s source) same(other source) bool {
 	if s.target != other.target || s.exists() != other.exists() {
 		return false
@@ -93,7 +90,7 @@ func (s source) same(other source) bool {
 	return !s.exists() || s.info.Mode() == other.info.Mode() && bytes.Equal(s.data, other.data)
 }
 
-// openWorkspace opens the folder that nothing here leaves.
+// openWorkspace opens the workspace; access through the result cannot leave it.
 func openWorkspace(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -102,7 +99,6 @@ func openWorkspace(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// read reads a file of the workspace.
 func read(root *os.Root, file string) (source, *Error) {
 	found, err := resolve(root, file)
 	if err != nil {
@@ -116,7 +112,7 @@ func read(root *os.Root, file string) (source, *Error) {
 	if missing != nil {
 		return s, unreadable(file, missing)
 	}
-	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
+	if !info.Mode().IsRegular() { // opening a pipe would block forever
 		return s, &Error{File: file, State: Unreadable, Problem: "it is not a plain file", Fix: "put a plain file there"}
 	}
 	s.data, s.info, err = readPlain(root, file, s.path())
@@ -145,7 +141,7 @@ func readPlain(root *os.Root, file, target string) ([]byte, fs.FileInfo, *Error)
 	return data, info, nil
 }
 
-// document takes the file apart.
+// document parses the file.
 func (s source) document() (document, *Error) {
 	d, wrong := parse(string(s.data))
 	if wrong != nil {

@@ -170,7 +170,7 @@ func TestNoWorkspace(t *testing.T) {
 	}
 }
 
-// requireRefusal: the error says which state, what is wrong and what to do.
+// requireRefusal checks that the error has the state, the problem and the fix.
 func requireRefusal(t *testing.T, err error, state agentsmd.State) {
 	t.Helper()
 	refusal, ok := errors.AsType[*agentsmd.Error](err)

@@ -13,14 +13,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// place is where a path of the workspace leads. All paths in it are relative to
-// the workspace and have forward slashes.
+// place is the destination of a path in the workspace. All its paths are relative to the workspace, with forward
+// slashes.
 type place struct {
-	target string   // the file, free of links
-	trail  []string // every path that was looked at: if none of them changes, neither does the target
+	target string   // the file, without links
+	trail  []string // all paths on the way; the target can only change if one of them changes
 }
 
-// check refuses names that are not plainly those of a file below the workspace.
+// check refuses names that are not clearly a file in the workspace.
 func check(file string) *Error {
 	switch {
 	case file == "" || path.Clean(file) == "." || strings.HasSuffix(file, "/"):
@@ -42,9 +42,9 @@ func badLink(file, problem string) *Error {
 		Fix: "make it a plain file, or a single relative link to a Markdown file inside the workspace"}
 }
 
-// resolve follows a path over one link at most: of the file, or of a folder on
-// the way to it. The trail is also returned with an error. What is opened later is
-// opened through root, so a link that changes meanwhile leads nowhere else.
+// resolve follows a path through at most one link: the file itself or a directory on the way. The trail is also
+// returned with an error. The file is later opened through root, so a concurrent change of the link cannot lead
+// outside.
 func resolve(root *os.Root, file string) (place, *Error) {
 	if refused := check(file); refused != nil {
 		return place{}, refused
@@ -71,14 +71,14 @@ func resolve(root *os.Root, file string) (place, *Error) {
 		return p, err
 	case another != "":
 		return p, badLink(file, "it goes through more than one link")
-	case !tree.Markdown(p.target): // the link came from a stranger: nothing that something else runs or obeys is written
+	case !tree.Markdown(p.target): // the link is untrusted: never write to a file that other programs execute or obey
 		return p, badLink(file, "a link in it leads to a file that planloop does not write")
 	}
 	return p, nil
 }
 
-// link returns the first link on the way to the target, "" when there is none,
-// and adds the way to the trail. A way that ends before the target has no link.
+// link returns the first link on the way to the target, or "", and adds the way to the trail. If the way ends before
+// the target, it has no link.
 func (p *place) link(root *os.Root, file string) (string, *Error) {
 	for end := 0; end < len(p.target); {
 		end++

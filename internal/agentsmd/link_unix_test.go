@@ -36,7 +36,7 @@ func TestLinksAreFollowed(t *testing.T) {
 	own := block(t)
 	for name, c := range map[string]struct {
 		links  map[string]string
-		text   string // of the target, "" for none
+		text   string // of the target, or ""
 		target string
 		after  string
 	}{
@@ -116,7 +116,7 @@ func TestLinksThatAreNotFollowed(t *testing.T) {
 	}
 }
 
-// Opening a pipe would wait for its writer for ever.
+// Opening a pipe would block forever.
 func TestPipesAreNotOpened(t *testing.T) {
 	dir := workspace(t, "")
 	path := filepath.Join(dir, "docs", "agents.md")
@@ -131,7 +131,7 @@ func TestPipesAreNotOpened(t *testing.T) {
 	}
 }
 
-// A hard link to the former file keeps what it held: nothing is written in place.
+// A hard link to the former file keeps its content: nothing is written in place.
 func TestFilesAreReplacedAtOnce(t *testing.T) {
 	dir := workspace(t, "a\n")
 	path := filepath.Join(dir, "docs", "agents.md")
@@ -142,7 +142,7 @@ func TestFilesAreReplacedAtOnce(t *testing.T) {
 	requireFile(t, dir, "second.md", "a\n")
 }
 
-// What the file system refuses is refused with a reason, and changes nothing.
+// An error of the file system is a refusal with a reason, and changes nothing.
 func TestPermissions(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("a privileged user may read and write everything")
@@ -175,8 +175,7 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 	}
 }
 
-// TestPermissionsAsNobody runs TestPermissions as a user who may not do
-// everything, when the tests themselves run as one who may.
+// TestPermissionsAsNobody runs TestPermissions as an unprivileged user if the tests run as root.
 func TestPermissionsAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs a privileged user")
@@ -213,7 +212,7 @@ func copyProgram(t *testing.T, to string) {
 	}
 }
 
-// A privileged user must not take a file away from its owner.
+// A privileged user must not change a file's owner.
 func TestOwnersAreKept(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs a privileged user")

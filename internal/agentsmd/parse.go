@@ -10,30 +10,30 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// document is a file's text, taken apart.
+// document is the parsed text of a file.
 type document struct {
-	mark  string // the byte order mark, "" when there is none
-	text  string // all that follows it
-	block *block // ours, nil when there is none
-	gap   int    // where in text a block would go
+	mark  string // the byte order mark, or ""
+	text  string // the rest
+	block *block // our block, or nil
+	gap   int    // position in text for a new block
 }
 
-// block is where our block stands in a document's text, and what it holds.
+// block is the position and content of our block in a document's text.
 type block struct {
 	start, end int    // from the begin marker's line to the end marker's, without that line's ending
 	line       int    // of the begin marker, counted from 1
 	content    string // the lines between the markers, each ended by a line feed
-	intact     bool   // the hash holds: nobody has edited it
-	fenced     bool   // it stands in a code block
+	intact     bool   // the hash is valid: the block is unedited
+	fenced     bool   // it is in a code block
 }
 
-// fault is why the markers of a file cannot be trusted.
+// fault is the reason not to trust the markers of a file.
 type fault struct {
 	line         int
 	problem, fix string
 }
 
-// line is a line of a text, by its offsets: the text, and where the next begins.
+// line has the offsets of a line: its text, and the beginning of the next line.
 type line struct{ start, end, next int }
 
 func linesOf(text string) []line {
@@ -52,7 +52,7 @@ func linesOf(text string) []line {
 	return list
 }
 
-// parse takes a file's text apart, or says why that cannot be done.
+// parse parses a file's text, or returns the reason why it cannot.
 func parse(raw string) (document, *fault) {
 	text, marked := strings.CutPrefix(raw, byteOrderMark)
 	d, wrong := parseText(text)
@@ -71,12 +71,12 @@ func parseText(text string) (document, *fault) {
 	return document{text: text, block: own, gap: s.gap()}, wrong
 }
 
-// scan walks over the lines of a text in search of blocks.
+// scan searches the lines of a text for blocks.
 type scan struct {
 	text    string
 	lines   []line
 	markers []marker
-	next    []int // for each line the number of the first line after it that holds a marker
+	next    []int // for each line the index of the next line with a marker
 	fence   fence
 	opener  int // the line that opened the fence
 	blocks  []block
@@ -99,8 +99,7 @@ func newScan(text string) *scan {
 
 func (s *scan) at(i int) string { return s.text[s.lines[i].start:s.lines[i].end] }
 
-// run finds all blocks. What a block holds is skipped, so that fences in it say
-// nothing about the text around it.
+// run finds all blocks. It skips their contents, so that fences in them do not affect the text around them.
 func (s *scan) run() *fault {
 	for i := 0; i < len(s.lines); i++ {
 		if found, ok := s.intact(i); ok {
@@ -127,9 +126,8 @@ func (s *scan) run() *fault {
 	return nil
 }
 
-// intact returns the block that begins on line i, if its hash holds. Our text
-// holds no markers, so the next one must be the end: and what is hashed for one
-// begin marker is never hashed for another.
+// intact returns the block that begins on line i, if its hash is valid. Our text contains no markers, so the next
+// marker must be the end, and each line is hashed for at most one begin marker.
 func (s *scan) intact(i int) (block, bool) {
 	j := s.next[i]
 	if s.markers[i].hash == "" || j == len(s.lines) || s.markers[j].kind != endingMarker || !s.markers[j].alone {
@@ -153,8 +151,7 @@ func (s *scan) between(i int) block {
 
 const faultFix = "remove the planloop markers, and what is between them if it is planloop's text, then write the block again"
 
-// unpaired says what is wrong with the marker on line i and the one after it,
-// nil if they are the ends of one block.
+// unpaired returns the fault of the marker on line i and the next one, nil if they enclose a block.
 func (s *scan) unpaired(i int) *fault {
 	j := s.next[i]
 	switch m := s.markers[i]; {
@@ -176,8 +173,7 @@ func (s *scan) unpaired(i int) *fault {
 	return nil
 }
 
-// chosen returns the one block that is ours: the one outside all fences, or else
-// the one inside.
+// chosen returns our block: the only one outside fences, else the only one inside.
 func (s *scan) chosen() (*block, *fault) {
 	own := slices.DeleteFunc(slices.Clone(s.blocks), func(b block) bool { return b.fenced })
 	if len(own) == 0 {
@@ -193,8 +189,7 @@ func (s *scan) chosen() (*block, *fault) {
 		"keep one of the two blocks and delete the other with its markers"}
 }
 
-// gap returns where a block would go: at the end, or before a code block that
-// nobody closes.
+// gap returns the position for a new block: the end, or before an unclosed code block.
 func (s *scan) gap() int {
 	if s.fence.open() {
 		return s.lines[s.opener].start
@@ -202,16 +197,15 @@ func (s *scan) gap() int {
 	return len(s.text)
 }
 
-// listMarkers are what may stand before a fence that opens in a list.
+// listMarkers matches the list markers in front of a fence.
 var listMarkers = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$))*[ \t]*`)
 })
 
-// fence is the line of backticks or tildes that opened a code block; the zero
-// value is none.
+// fence is the line of backticks or tildes that opened a code block; the zero value means no fence.
 //
-// How far a fence is indented does not matter here: what would be too far by the
-// letter of Markdown is usually a fence in a list, and its end is as far.
+// The indentation does not matter: a fence indented too far by the rules of Markdown is usually in a list, and its end
+// is indented as far.
 type fence struct {
 	char   byte
 	length int
@@ -219,7 +213,7 @@ type fence struct {
 
 func (f fence) open() bool { return f.length > 0 }
 
-// opens returns the fence that a line opens.
+// opens returns the fence that a line opens, if any.
 func opens(line string) fence {
 	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
 		return fence{}
@@ -231,12 +225,11 @@ func opens(line string) fence {
 	info := strings.TrimLeft(line, line[:1])
 	f := fence{char: line[0], length: len(line) - len(info)}
 	if f.length < 3 || f.char == '`' && strings.Contains(info, "`") {
-		return fence{} // three backticks may also begin code within a line
+		return fence{} // three backticks may also begin inline code
 	}
 	return f
 }
 
-// closedBy reports whether a line closes the code block.
 func (f fence) closedBy(line string) bool {
 	line = strings.Trim(line, " \t\r")
 	return len(line) >= f.length && strings.Trim(line, string(rune(f.char))) == ""

@@ -10,13 +10,13 @@ import (
 	"github.com/planloop/planloop/internal/rapidtest"
 )
 
-// reporter is what testing and rapid have in common.
+// reporter is the common part of testing and rapid.
 type reporter interface {
 	Helper()
 	Fatalf(string, ...any)
 }
 
-// pieces are lines and parts of lines that mean something to the scanner.
+// pieces are lines and parts of lines with a meaning for the scanner.
 func pieces(content string) []string {
 	whole := rendered(content, "\n")
 	return []string{
@@ -87,8 +87,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// requireLaws holds a file to what the package promises, for one text and then
-// for another that takes its place.
+// requireLaws checks the promises of the package on a file, for one text and then for its replacement.
 func requireLaws(t reporter, raw, content, next string) {
 	t.Helper()
 	d, wrong := parse(raw)
@@ -115,8 +114,8 @@ func mustParse(t reporter, raw string) document {
 	return d
 }
 
-// requireInSync: the written file holds the block, intact, and the rest of the
-// former file unchanged; writing it again changes nothing.
+// requireInSync: the written file has the intact block, and the rest of the former file unchanged; writing it again
+// changes nothing.
 func requireInSync(t reporter, d document, raw, content string) string {
 	t.Helper()
 	written := d.with(content)
@@ -156,7 +155,7 @@ func TestTextOfOneBlockOnly(t *testing.T) {
 	}
 }
 
-// A file full of markers must not cost more than its length.
+// The cost of a file full of markers must be proportional to its length.
 func BenchmarkManyMarkers(b *testing.B) {
 	line := "<!-- planloop:begin v=1 sha256=" + hashOf("rule\n") + " -->\n"
 	raw := "```\n" + strings.Repeat(line, MaxBytes/len(line)-1) + endMarker + "\n"

@@ -22,8 +22,7 @@ const (
 	agents    = "docs/agents.md"
 )
 
-// TestScenarios reads a file, before, and compares what is found, and the file
-// as it should be, with what the scenario says.
+// TestScenarios reads a file, before, and compares the state, and the corrected file, with the scenario.
 func TestScenarios(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -64,8 +63,7 @@ func looked(t *testing.T, dir string) []txtar.File {
 	return []txtar.File{{Name: "found", Data: []byte(said)}, {Name: "after", Data: found.Content}}
 }
 
-// requireWritten: what Inspect says the file should be is what Write makes it,
-// and what Inspect refuses stays as it is.
+// requireWritten: Write produces the file that Inspect returned, and a file refused by Inspect stays unchanged.
 func requireWritten(t *testing.T, dir string, before []byte) {
 	t.Helper()
 	found := inspect(t, dir)

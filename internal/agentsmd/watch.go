@@ -15,14 +15,12 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// maxLooks bounds how often a path is followed again because it changed while it
-// was being followed.
+// maxLooks is how often a path is resolved again because it changed in between.
 const maxLooks = 16
 
-// Watch tells when a file may have changed, has come or gone, once nothing more
-// has happened to it for the time given. It also watches what leads to the file:
-// its folders, and links. Whoever looks at the file after Watch has returned, and
-// again when told, misses nothing. The channel is closed when the context ends.
+// Watch reports possible changes of a file, including creation and removal, after a quiet period without further
+// changes. It also watches the directories and links on the way to the file. A caller that reads the file after Watch
+// returns, and again after each report, misses no change. The channel is closed when the context ends.
 func Watch(ctx context.Context, workspace, file string, quiet time.Duration) (<-chan struct{}, error) {
 	dir, err := filepath.Abs(workspace)
 	if err != nil {
@@ -46,14 +44,13 @@ func Watch(ctx context.Context, workspace, file string, quiet time.Duration) (<-
 	return told, nil
 }
 
-// watcher turns events of the file system into events of one file. Its goroutine
-// ends with the context.
+// watcher converts file system events into events of one file. Its goroutine ends with the context.
 type watcher struct {
 	dir, file string
 	files     *fsnotify.Watcher
 	events    chan struct{}
-	trail     map[string]bool // the paths whose change concerns the file
-	folders   map[string]bool // that are watched
+	trail     map[string]bool // paths with changes that affect the file
+	folders   map[string]bool // the watched ones
 }
 
 func (w *watcher) run(ctx context.Context) {
@@ -74,16 +71,15 @@ func (w *watcher) run(ctx context.Context) {
 			if !ok {
 				return
 			}
-			w.follow(w.dir) // events were lost: any folder may be another one
+			w.follow(w.dir) // events were lost: any folder may have been replaced
 		}
 	}
 }
 
 func (w *watcher) concerns(path string) bool { return w.trail[path] || w.folders[path] }
 
-// follow watches anew what is at or below a path: a folder of the same name may
-// be another one now. Then it tells. If something cannot be watched any more,
-// whoever is told still looks at the file.
+// follow watches the folders at or below a path again, since a folder of that name may have been replaced, and reports
+// a change. If a folder can no longer be watched, the report still makes the caller read the file.
 func (w *watcher) follow(path string) {
 	for folder := range w.folders {
 		if folder == path || strings.HasPrefix(folder, path+string(filepath.Separator)) {
@@ -94,10 +90,9 @@ func (w *watcher) follow(path string) {
 	tell(w.events)
 }
 
-// arm follows the path of the file and watches the folders on its way, until
-// nothing has changed between two looks.
+// arm watches the folders on the way to the file, until nothing has changed between two looks.
 func (w *watcher) arm() error {
-	var missing error // a folder that has gone since it was looked at
+	var missing error // a folder that was removed since the look
 	for range maxLooks {
 		trail, folders, err := w.look()
 		if err != nil {
@@ -115,8 +110,7 @@ func (w *watcher) arm() error {
 	return missing
 }
 
-// look returns what leads to the file now, and the folders that hold it, as
-// absolute paths.
+// look returns the paths on the way to the file, and their folders, as absolute paths.
 func (w *watcher) look() (trail, folders map[string]bool, err error) {
 	root, err := os.OpenRoot(w.dir)
 	if err != nil {
@@ -124,7 +118,7 @@ func (w *watcher) look() (trail, folders map[string]bool, err error) {
 	}
 	defer root.Close()
 	trail, folders = map[string]bool{}, map[string]bool{}
-	found, _ := resolve(root, w.file) // a path that leads nowhere is watched as far as it leads
+	found, _ := resolve(root, w.file) // a dangling path is watched as far as it exists
 	for _, each := range found.trail {
 		at := filepath.Join(w.dir, filepath.FromSlash(each))
 		trail[at], folders[filepath.Dir(at)] = true, true
@@ -132,7 +126,7 @@ func (w *watcher) look() (trail, folders map[string]bool, err error) {
 	return trail, folders, nil
 }
 
-// watch makes the watched folders those of a set.
+// watch makes folders the set of watched folders.
 func (w *watcher) watch(folders map[string]bool) error {
 	for folder := range w.folders {
 		if !folders[folder] {
@@ -151,14 +145,13 @@ func (w *watcher) watch(folders map[string]bool) error {
 	return nil
 }
 
-// drop ends the watching of a folder. That it was not watched is no error: a
-// folder that is deleted takes its watch along.
+// drop stops watching a folder. Errors are ignored: a deleted folder has lost its watch already.
 func (w *watcher) drop(folder string) {
 	_ = w.files.Remove(folder)
 	delete(w.folders, folder)
 }
 
-// tell never waits: one message that was not received yet is enough.
+// tell never blocks: one pending message is enough.
 func tell(to chan<- struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -166,12 +159,10 @@ func tell(to chan<- struct{}) {
 	}
 }
 
-// patience is how many quiet times are waited at most: a file that is written
-// without end is told of all the same.
+// patience limits the wait to that many quiet periods, so that a file under constant change is reported, too.
 const patience = 10
 
-// settle passes events on, many in quick succession as one. It closes told when
-// the events or the context end.
+// settle forwards events, merging those in quick succession. It closes told when the events or the context end.
 func settle(ctx context.Context, events <-chan struct{}, told chan<- struct{}, quiet time.Duration) {
 	defer close(told)
 	timer := time.NewTimer(quiet)

@@ -11,8 +11,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// unattended returns a watcher whose events the test reads itself, so that much
-// can happen between two of them.
+// unattended returns a watcher with events that the test reads itself, so that several changes can happen between two
+// of them.
 func unattended(t *testing.T, dir, file string) *watcher {
 	t.Helper()
 	files, err := fsnotify.NewWatcher()
@@ -31,8 +31,7 @@ func unattended(t *testing.T, dir, file string) *watcher {
 	return w
 }
 
-// A folder has been moved away and another has its name before anybody looks:
-// the new one must be watched.
+// A folder is moved away and another gets its name before the watcher looks: the new one must be watched.
 func TestAFolderThatIsAnotherOne(t *testing.T) {
 	for _, file := range []string{"docs/agents.md", "docs/deep/agents.md"} {
 		dir := t.TempDir()
@@ -98,7 +97,7 @@ func TestManyEventsAreOne(t *testing.T) {
 		start := time.Now()
 		for range 3 {
 			events <- struct{}{}
-			time.Sleep(900 * time.Millisecond) // of a clock that nobody waits for
+			time.Sleep(900 * time.Millisecond) // of a fake clock
 		}
 		<-told
 		if took := time.Since(start); took != 2800*time.Millisecond {

@@ -12,10 +12,10 @@ import (
 	"github.com/planloop/planloop/internal/agentsmd"
 )
 
-// enough is how long a test waits for what must happen.
+// enough is how long a test waits for an event.
 const enough = 2 * time.Minute
 
-// watching is a workspace whose file is watched.
+// watching is a workspace with a watched file.
 type watching struct {
 	t    *testing.T
 	dir  string
@@ -31,8 +31,8 @@ func watch(t *testing.T, dir string) watching {
 	return watching{t, dir, told}
 }
 
-// until waits to be told until the file is in a state. It looks only when told:
-// so it fails when the last change was not told of.
+// until waits for reports until the file is in a state. It looks only after a report, so it fails if the last change
+// was not reported.
 func (w watching) until(state agentsmd.State) {
 	w.t.Helper()
 	limit := time.After(enough)

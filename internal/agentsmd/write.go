@@ -11,40 +11,38 @@ import (
 	"github.com/planloop/planloop/internal/atomicfile"
 )
 
-// Options are how a file is changed.
+// Options control a change of a file.
 type Options struct {
-	DryRun bool // find out what would be done, with all refusals, and do nothing
+	DryRun bool // report the changes and all refusals, but change nothing
 }
 
-// Action is what was done, or would be in a dry run.
+// Action is the action taken, or in a dry run the one to take.
 type Action string
 
 // The actions.
 const (
-	Unchanged Action = "unchanged" // the file is as it should be
-	Created   Action = "created"   // there was no file
+	Unchanged Action = "unchanged" // the file is already correct
+	Created   Action = "created"   // the file was created
 	Added     Action = "added"     // a block was added to the user's file
 	Updated   Action = "updated"   // an older block was replaced
 	Restored  Action = "restored"  // an edited block was replaced; its text is in Edits
-	Removed   Action = "removed"   // the block was taken out
-	Deleted   Action = "deleted"   // the file is gone: it held nothing but the block
+	Removed   Action = "removed"   // the block was removed
+	Deleted   Action = "deleted"   // the file was deleted: it contained only the block
 )
 
-// Result is what was done to a file.
+// Result is the change of a file.
 type Result struct {
 	Action Action
-	File   string // as asked for
-	Target string // the file that was changed, other than File when that is a link
-	Before []byte // the whole file before, nil when there was none
-	After  []byte // the whole file after, nil when there is none
-	Edits  string // what an edited block held that is gone now
+	File   string // as requested
+	Target string // the changed file, different from File if that is a link
+	Before []byte // the whole file before, nil if it did not exist
+	After  []byte // the whole file after, nil if it was deleted
+	Edits  string // the content of an edited block that was replaced or removed
 }
 
-// Write brings a file's block up to the canonical text, and creates the file and
-// its folders where there are none. What Inspect refuses is refused with an
-// *Error; so is a file that is read-only (ReadOnly), and one that somebody else
-// changes at the same time (Changed). The file is replaced in one go: nobody
-// sees half of it, and after a refusal it is as it was.
+// Write updates a file's block to the canonical text, and creates the file and its folders if necessary. It refuses
+// with an *Error everything that Inspect refuses, a read-only file (ReadOnly), and a file that another program changes
+// at the same time (Changed). The file is replaced atomically; after a refusal it is unchanged.
 func Write(workspace, file, canonical string, opts Options) (Result, error) {
 	content, err := contentOf(canonical)
 	if err != nil {
@@ -68,10 +66,9 @@ func Write(workspace, file, canonical string, opts Options) (Result, error) {
 	return result, change(root, s, result, opts)
 }
 
-// Remove takes the block out of a file. What is left is byte for byte what was
-// there before Write added the block, provided that the text around it is still
-// the same; a file that Write created is deleted, its folder stays. It refuses
-// what Write refuses. No block is no error.
+// Remove removes the block from a file. If the text around the block is unchanged, the result is byte for byte the file
+// before Write added the block. A file created by Write is deleted, but not its folder. Remove refuses the same files
+// as Write. A missing block is not an error.
 func Remove(workspace, file string, opts Options) (Result, error) {
 	root, err := openWorkspace(workspace)
 	if err != nil {
@@ -100,7 +97,7 @@ func Remove(workspace, file string, opts Options) (Result, error) {
 	return result, change(root, s, result, opts)
 }
 
-// change makes a file what the result says.
+// change carries out the action in the result.
 func change(root *os.Root, s source, result Result, opts Options) error {
 	if err := mayWrite(root, s); err != nil || opts.DryRun {
 		return err
@@ -111,8 +108,7 @@ func change(root *os.Root, s source, result Result, opts Options) error {
 	return replace(root, s, result.After)
 }
 
-// mayWrite refuses a file that is read-only, whether marked so or not ours to
-// write: renaming another over it would go round that.
+// mayWrite refuses a file that is read-only or not writable for us, because a rename over it would bypass that.
 func mayWrite(root *os.Root, s source) error {
 	if !s.exists() {
 		return nil
@@ -127,8 +123,8 @@ func mayWrite(root *os.Root, s source) error {
 	return f.Close()
 }
 
-// replace puts a new text in the place of a file, with its mode and owner, unless
-// the file is no longer what it was: then what somebody else wrote would be lost.
+// replace replaces a file's text, keeping mode and owner, unless the file has changed since it was read, as that would
+// lose another program's change.
 func replace(root *os.Root, was source, text []byte) error {
 	if err := root.MkdirAll(filepath.Dir(was.path()), 0o777); err != nil {
 		return notWritten(was, err)
@@ -141,7 +137,7 @@ func replace(root *os.Root, was source, text []byte) error {
 	return notWritten(was, err)
 }
 
-// remove deletes a file, unless it is no longer what it was.
+// remove deletes a file, unless it has changed since it was read.
 func remove(root *os.Root, was source) error {
 	if err := unchanged(root, was); err != nil {
 		return err
@@ -149,7 +145,7 @@ func remove(root *os.Root, was source) error {
 	return notWritten(was, root.Remove(was.path()))
 }
 
-// unchanged reads a file again and refuses when it is not what it was.
+// unchanged reads a file again and refuses if it has changed.
 func unchanged(root *os.Root, was source) error {
 	now, err := read(root, was.file)
 	if err != nil || !was.same(now) {
@@ -158,7 +154,7 @@ func unchanged(root *os.Root, was source) error {
 	return nil
 }
 
-// notWritten tells a place that may not be written from one that cannot be.
+// notWritten distinguishes missing permission from other errors.
 func notWritten(was source, err error) error {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What somebody else does between the reading and the writing must not be lost.
+// A change by another program between reading and writing must not be lost.
 func TestSomebodyElseIsFaster(t *testing.T) {
 	for name, c := range map[string]struct {
 		before string // "" for no file
@@ -78,7 +78,7 @@ func requireChanged(t *testing.T, err error) {
 	}
 }
 
-// requireLeft: the folder holds nothing but a.md with a text, or not even that.
+// requireLeft checks that the folder has only a.md with a text, or is empty for "".
 func requireLeft(t *testing.T, dir, want string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

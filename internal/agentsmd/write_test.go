@@ -33,7 +33,7 @@ func remove(t *testing.T, dir string) agentsmd.Result {
 	return result
 }
 
-// requireOnly fails when anything but these files is in a folder.
+// requireOnly checks that a folder contains only these files.
 func requireOnly(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	var got []string

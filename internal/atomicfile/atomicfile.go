@@ -1,6 +1,5 @@
-// Package atomicfile writes files whole or not at all: whoever reads one sees the
-// former text or the new one, also after a crash or a power cut. It knows nothing
-// of what the files hold, or of why they are written.
+// Package atomicfile writes files atomically: a reader sees the former text or the new one, also after a crash or a
+// power cut. It knows neither the content of the files nor their purpose.
 package atomicfile
 
 import (
@@ -12,17 +11,16 @@ import (
 	"time"
 )
 
-// Leftovers is the glob pattern of the files that a crash in the middle of
-// writing may leave beside the file.
+// Leftovers is the glob pattern of temporary files that a crash during a write may leave next to the file.
 const Leftovers = ".planloop-*.tmp"
 
-// leftAfter is the age at which nobody writes such a file any more.
+// leftAfter is the age after which such a file is no longer being written.
 const leftAfter = time.Hour
 
-// Sweep removes from a folder what a crash in the middle of writing has left there, and nothing of
-// another program's. A file that cannot be removed does no harm.
+// Sweep removes the leftovers of crashed writes from a folder, and no other files. It ignores errors, since a leftover
+// does no harm.
 func Sweep(dir string) {
-	entries, _ := os.ReadDir(dir) // what cannot be listed is not swept
+	entries, _ := os.ReadDir(dir) // an unreadable folder is not swept
 	for _, entry := range entries {
 		left, _ := filepath.Match(Leftovers, entry.Name())
 		if info, err := entry.Info(); left && err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
@@ -31,20 +29,19 @@ func Sweep(dir string) {
 	}
 }
 
-// Options say how a file is written. The zero value makes a file as programs
-// usually do (0o666 less what the umask takes away), over the former one.
+// Options control a write. The zero value creates a file with the usual mode (0o666 minus the umask), replacing the
+// former one.
 type Options struct {
-	Mode fs.FileMode // the exact permissions, whatever the umask says; 0: those of Like
-	Like fs.FileInfo // the former file: the new one gets its permissions and, as far as we may, its owner
-	New  bool        // refuse a file that is there already, with an error that wraps fs.ErrExist
+	Mode fs.FileMode // exact permissions, regardless of the umask; 0: those of Like
+	Like fs.FileInfo // the former file: the new one gets its permissions and, if permitted, its owner
+	New  bool        // refuse an existing file with an error that wraps fs.ErrExist
 
-	// Confirm is asked when the new text is on disk, right before it takes its
-	// place. Its error is returned as it is, and the former file stays.
+	// Confirm is called when the new text is on disk, just before it replaces the file. Its error is returned
+	// unchanged, and the former file stays.
 	Confirm func() error
 }
 
-// WriteFile writes the file at path. Its folder must exist. A link at path is
-// replaced and not followed.
+// WriteFile writes the file at path. Its folder must exist. A link at path is replaced, not followed.
 func WriteFile(path string, data []byte, o Options) error {
 	dir, name := filepath.Split(path)
 	folder, err := os.OpenRoot(filepath.Clean(dir))
@@ -59,14 +56,14 @@ func WriteFile(path string, data []byte, o Options) error {
 	return err
 }
 
-// Write writes the file name, whose folder must exist, without leaving the folder
-// root. The errors of the file system are of type *fs.PathError and name the file.
+// Write writes the file name within root. Its folder must exist. File system errors are of type *fs.PathError and name
+// the file.
 func Write(root *os.Root, name string, data []byte, o Options) error {
 	temporary := filepath.Join(filepath.Dir(name), ".planloop-"+rand.Text()+".tmp")
 	if err := create(root, temporary, data, o); err != nil {
 		return about(name, err)
 	}
-	defer func() { _ = root.Remove(temporary) }() // a renaming has taken it away
+	defer func() { _ = root.Remove(temporary) }() // fails after a rename
 	if o.Confirm != nil {
 		if err := o.Confirm(); err != nil {
 			return err
@@ -78,22 +75,21 @@ func Write(root *os.Root, name string, data []byte, o Options) error {
 	return about(name, syncFolder(root, filepath.Dir(name)))
 }
 
-// place puts what is on disk where it belongs.
+// place moves the temporary file to its final name.
 func place(root *os.Root, temporary, name string, data []byte, o Options) error {
 	if !o.New {
 		return root.Rename(temporary, name)
 	}
-	// Unlike a renaming, a link never takes the place of a file.
+	// Unlike a rename, a link never replaces a file.
 	err := root.Link(temporary, name)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// There are no hard links here: half of the text can be seen for a moment.
+	// Without hard links a reader may briefly see part of the text.
 	return create(root, name, data, o)
 }
 
-// create writes a file that must not be there, and removes it if that does not
-// succeed.
+// create writes a file that must not exist, and removes it on failure.
 func create(root *os.Root, name string, data []byte, o Options) (err error) {
 	mode := o.Mode.Perm()
 	if mode == 0 && o.Like != nil {
@@ -102,7 +98,7 @@ func create(root *os.Root, name string, data []byte, o Options) (err error) {
 	exact := o.Mode != 0 || o.Like != nil
 	first := fs.FileMode(0o666)
 	if exact {
-		first = 0o600 // until it has the right one
+		first = 0o600 // until the final mode is set
 	}
 	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, first)
 	if err != nil {
@@ -127,7 +123,7 @@ func create(root *os.Root, name string, data []byte, o Options) (err error) {
 	return file.Sync()
 }
 
-// SyncFolder makes the names in a folder durable, where the system needs that.
+// SyncFolder makes the names in a folder durable, on systems that need it.
 func SyncFolder(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -140,7 +136,7 @@ func SyncFolder(dir string) error {
 func syncFolder(root *os.Root, dir string) error {
 	folder, err := root.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // who may write in a folder need not be able to read it
+		return nil // a writable folder need not be readable
 	}
 	if err != nil {
 		return err
@@ -148,8 +144,7 @@ func syncFolder(root *os.Root, dir string) error {
 	return errors.Join(ignoreUnsupported(folder.Sync()), folder.Close())
 }
 
-// about returns what the file system said, of the file that was to be written
-// and not of the one beside it.
+// about returns a file system error with the name of the requested file instead of the temporary one.
 func about(name string, err error) error {
 	if err == nil {
 		return nil

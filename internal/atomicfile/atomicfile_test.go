@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/internal/atomicfile"
 )
 
-// requireOnly: the folder holds the file with a text, "" for an empty folder, and nothing else.
+// requireOnly checks that the folder has only the file with a text, or is empty for "".
 func requireOnly(t *testing.T, path, want string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -69,7 +69,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// A file that has come is not replaced, neither before nor at the last moment.
+// With New an existing file is not replaced, even if it appears at the last moment.
 func TestNewFilesReplaceNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	confirm := func() error { return os.WriteFile(path, []byte("theirs"), 0o600) }
@@ -93,7 +93,7 @@ func TestConfirmKeepsTheFormer(t *testing.T) {
 	requireOnly(t, path, "former")
 }
 
-// What fails names the file that was to be written, and leaves nothing beside it.
+// An error names the requested file, and leaves no temporary file.
 func TestErrorsNameTheFile(t *testing.T) {
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Without hard links a new file is written where it belongs, and replaces none.
+// Without hard links a new file is written directly, and replaces none.
 func TestNewFilesWithoutLinks(t *testing.T) {
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)

@@ -7,9 +7,8 @@ import (
 	"os"
 )
 
-// keepOwner does nothing: what is created in a folder inherits from it.
+// keepOwner does nothing: new files inherit from their folder.
 func keepOwner(*os.File, fs.FileInfo) {}
 
-// ignoreUnsupported drops the error of syncing a folder, which Windows refuses
-// and does not need.
+// ignoreUnsupported drops errors of syncing a folder, which Windows refuses and does not need.
 func ignoreUnsupported(error) error { return nil }

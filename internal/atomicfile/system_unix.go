@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives a file the owner and group of another. Only a privileged user
-// may, and only that one would otherwise take the file away from its owner.
+// keepOwner gives a file the owner and group of another. Only a privileged user may do that, and only such a user would
+// otherwise change the owner by replacing the file.
 func keepOwner(file *os.File, like fs.FileInfo) {
 	if stat, ok := like.Sys().(*syscall.Stat_t); ok {
 		_ = file.Chown(int(stat.Uid), int(stat.Gid))

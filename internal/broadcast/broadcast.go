@@ -1,5 +1,4 @@
-// Package broadcast tells listeners within one process that something has
-// happened. It must not know what.
+// Package broadcast notifies listeners within one process of an event. It must not know the event.
 package broadcast
 
 import (
@@ -7,16 +6,15 @@ import (
 	"sync"
 )
 
-// Hub has listeners. The zero value is ready for use.
+// Hub notifies its listeners. The zero value is ready for use.
 type Hub struct {
 	mu        sync.Mutex
 	listeners map[chan struct{}]struct{}
 	closed    bool
 }
 
-// Listen returns a channel that receives after each Notify; what happens before
-// it is received arrives as one. The channel is closed when ctx ends or the hub
-// is closed.
+// Listen returns a channel that receives after each Notify; notifications before a receive are merged. The channel is
+// closed when ctx ends or the hub is closed.
 func (h *Hub) Listen(ctx context.Context) <-chan struct{} {
 	ch := make(chan struct{}, 1)
 	h.mu.Lock()
@@ -33,19 +31,19 @@ func (h *Hub) Listen(ctx context.Context) <-chan struct{} {
 	return ch
 }
 
-// Notify tells every listener.
+// Notify notifies every listener without blocking.
 func (h *Hub) Notify() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for ch := range h.listeners {
 		select {
 		case ch <- struct{}{}:
-		default: // it has not received the one before
+		default: // the previous notification is still pending
 		}
 	}
 }
 
-// Close ends all listening, now and later.
+// Close closes all channels, also of later Listen calls.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package build knows which version this source stands for, and what a program tells
-// of how it was built. It must not know what the program does.
+// Package build provides the version of this source, and a program's build information. It must not know the purpose of
+// the program.
 package build
 
 import (
@@ -9,30 +9,30 @@ import (
 	"sync"
 )
 
-// Version is the version this source stands for. Every package says it, too.
+// Version is the version of this source. All packages have it, too.
 const Version = "0.1.0-dev"
 
-// The ways in which a program comes about.
+// The values of Info.Built.
 const (
-	Release = "release"    // by the project, as docs/install.md tells
-	Install = "go install" // of a version that a module proxy or a repository had
-	Clone   = "clone"      // of the repository, by whoever has it
-	Source  = "source"     // of files that say nothing of where they are from
+	Release = "release"    // by the project, as in docs/install.md
+	Install = "go install" // of a version from a module proxy or a repository
+	Clone   = "clone"      // from a clone of the repository
+	Source  = "source"     // from files of unknown origin
 )
 
-// Info is what a program tells of its building.
+// Info is a program's build information.
 type Info struct {
 	Version  string `json:"version"`
 	Built    string `json:"built"`
 	Commit   string `json:"commit,omitzero"`
 	Date     string `json:"date,omitzero"`     // of the commit
-	Modified bool   `json:"modified,omitzero"` // the files were not those of the commit
+	Modified bool   `json:"modified,omitzero"` // the files differed from the commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// Describe reads what the compiler noted in a program. released is the version that the
-// linker was told by who made a release, else empty.
+// Describe reads the compiler's build information. released is the version that a release set through the linker, else
+// empty.
 func Describe(noted *debug.BuildInfo, released, platform string) Info {
 	i := Info{Version: Version, Built: Source, Go: noted.GoVersion, Platform: platform}
 	for _, setting := range noted.Settings {
@@ -65,5 +65,5 @@ func Describe(noted *debug.BuildInfo, released, platform string) Info {
 
 const shortCommit = 12
 
-// pseudoVersion is how Go calls a commit without a version of its own.
+// pseudoVersion matches Go's version of a commit without a tag.
 var pseudoVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-.]\d{14}-([0-9a-f]{12})(?:\+dirty)?$`) })

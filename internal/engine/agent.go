@@ -25,7 +25,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Agents starts agents for the steps that no tool carries out: see agents.Agents.
+// Agents starts agents for steps without a tool: see agents.Agents.
 type Agents interface {
 	For(suggested string) (name string, ok bool)
 	Starts(name string) int
@@ -33,25 +33,25 @@ type Agents interface {
 	Work(context.Context, agents.Assignment) (agents.Outcome, error)
 }
 
-// Order is what an agent is started for: an attempt at a step.
+// Order is an attempt at a step that an agent is started for.
 type Order struct {
 	Agent   string // its name in the configuration
-	Nonce   string // by which its report is known
+	Nonce   string // identifies its report
 	Attempt int
-	Former  string // the end of what the agent of the attempt before printed
+	Former  string // the end of the previous attempt's output
 }
 
-// mostVerifying bounds the command that verifies an agent's work, where the step has no time of its own.
+// mostVerifying limits the command that verifies an agent's work, if the step has no timeout.
 const mostVerifying = time.Hour
 
-// briefly is how soon an agent ends that had no time to do anything.
+// briefly is the run time below which an agent without a report counts as unavailable: it had no time to do anything.
 const briefly = 20 * time.Second
 
-// EnvRun is the variable by which an agent that was started, and what it starts, is known. Its value is
-// the run, the step, the attempt and the nonce, with slashes between them.
+// EnvRun is the environment variable that identifies a started agent and its child processes. Its value is
+// run/step/attempt/nonce.
 const EnvRun = "PLANLOOP_RUN"
 
-// agentFor is the agent that this engine may start for a step, "" for none.
+// agentFor returns the agent that this engine may start for a step, "" if none.
 func (r *resolver) agentFor(s plan.State, step *plan.Step) string {
 	if r.opts.Agents == nil || !step.ForAgents() {
 		return ""
@@ -78,21 +78,21 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// assigned is an agent that is at work.
+// assigned is an agent at work.
 type assigned struct {
 	attempt  plan.Attempt
-	reported chan struct{} // closed when it has reported to the log
+	reported chan struct{} // closed once it has reported to the log
 	end      context.CancelCauseFunc
 }
 
-// Why an agent is ended that has not had its time.
+// The causes for ending an agent early.
 var (
 	errHeld = errors.New("planning mode began, in which nothing may be changed")
 	errGone = errors.New("the plan it worked for is gone")
 )
 
-// attendAgents sees out the agents that have reported to the log, and ends those that have no leave to
-// change files any more, or nothing to do it for.
+// attendAgents tells agents' goroutines of reports in the log, and ends agents that may no longer change files or work
+// for a plan that is gone.
 func (r *run) attendAgents() {
 	for _, agent := range r.assigned {
 		step := agent.attempt.Underway(r.state)
@@ -111,7 +111,7 @@ func (r *run) attendAgents() {
 	}
 }
 
-// workAlone waits until no other agent works in the workspace: one of a plan that was replaced may be ending.
+// workAlone waits until no other agent works in the workspace: an agent of a replaced plan may still be ending.
 func (r *run) workAlone(ctx context.Context) (leave func(), err error) {
 	if r.opts.StateDir == "" {
 		return func() {}, nil
@@ -121,7 +121,7 @@ func (r *run) workAlone(ctx context.Context) (leave func(), err error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("wait for another agent to end: %w", context.Cause(ctx))
-	case err != nil: // somebody put something else there: the plan still lets one agent work at a time
+	case err != nil: // not a lock file; the plan still allows only one agent at a time
 		r.opts.Logger.Warn("an agent is started without a look at those of other plans", "error", err)
 	}
 	return func() { _ = lock.Unlock() }, nil
@@ -129,14 +129,14 @@ func (r *run) workAlone(ctx context.Context) (leave func(), err error) {
 
 const lockEvery = 50 * time.Millisecond
 
-// assigns reports whether an agent can be started for a step.
+// assigns returns a function that reports whether an agent can be started for a step now.
 func (r *run) assigns(s plan.State) func(*plan.Step) bool {
 	now := time.Now()
 	return func(step *plan.Step) bool { return r.agentFor(s, step) != "" && !r.waiting(s, step, now) }
 }
 
-// work has an agent work on a step, and returns what came of it. It is called from a goroutine of its
-// own; reported is closed when the agent has reported to the log.
+// work has an agent work on a step, and returns the result. It is called in a goroutine of its own; reported is closed
+// once the agent has reported to the log.
 func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Finished {
 	begun := time.Now()
 	order := Order{Agent: j.Agent, Nonce: strings.ToUpper(rand.Text()[:12]), Attempt: j.attempt.Attempt, Former: r.former(j)}
@@ -157,11 +157,11 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 			file.progressed(0, line)
 			select {
 			case r.progress <- progress{j.step.ID, 0, line}:
-			default: // the next one tells more
+			default: // dropped: the next one is newer
 			}
 		}}
 	seen, err := r.opts.Agents.Work(ctx, w)
-	if said := r.reportTo(j.attempt); said != nil { // which came first, and is not taken back
+	if said := r.reportTo(j.attempt); said != nil { // the report in the log came first and counts
 		if first := seen.Report; first != nil && said.Output == "" && said.Status == first.Status {
 			said.Output, said.AffectedFiles = first.Output, first.AffectedFiles
 		}
@@ -176,7 +176,7 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 		verified.Error = r.opts.Agents.Hide(j.Agent, verified.Error)
 		verified.Text = r.opts.Agents.Hide(j.Agent, verified.Text)
 	}
-	if verified.OK && len(out.Text) > maxAgentOutput { // the log has an excerpt
+	if verified.OK && len(out.Text) > maxAgentOutput { // the log gets an excerpt
 		verified.Value, _ = json.Marshal(out.Text)
 	}
 	done := r.finished(ctx, j, verified, err, time.Since(begun))
@@ -186,11 +186,10 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 	return fitting(done)
 }
 
-// maxFormer bounds what is handed on of the output of a former attempt, in bytes.
+// maxFormer limits how much of the previous attempt's output is handed on, in bytes.
 const maxFormer = 8_000
 
-// former is the end of what the agent of the attempt before printed, even if its engine did not live to
-// record it.
+// former returns the end of the previous attempt's output, even if its engine died before recording it.
 func (r *run) former(j job) string {
 	if r.opts.StateDir == "" || j.attempt.Attempt < 2 {
 		return ""
@@ -200,7 +199,7 @@ func (r *run) former(j job) string {
 	return safetext.Keepable(AgentLog(r.opts.StateDir, before).End(maxFormer), maxFormer)
 }
 
-// reportTo is what an agent has reported to the log, nil for nothing.
+// reportTo returns the agent's report in the log, nil without one.
 func (r *run) reportTo(a plan.Attempt) *agents.Report {
 	state, err := r.session.State(r.records)
 	if err != nil || state.Plan == nil || state.Plan.Root() != a.Plan {
@@ -214,8 +213,7 @@ func (r *run) reportTo(a plan.Attempt) *agents.Report {
 	return &agents.Report{Status: said.Status, Output: step.Output, Note: said.Note}
 }
 
-// outcomeOf is what came of an agent's work, before it is verified. Its text is the output for the steps
-// that follow.
+// outcomeOf returns the result of an agent's work before verification. Its text is the output for later steps.
 func outcomeOf(seen agents.Outcome, err error, took time.Duration) toolbox.Outcome {
 	failed := func(why, output string) toolbox.Outcome { return toolbox.Outcome{Text: output, Error: why} }
 	report := seen.Report
@@ -235,7 +233,7 @@ func outcomeOf(seen agents.Outcome, err error, took time.Duration) toolbox.Outco
 	why := fmt.Sprintf("the agent ended without a report (exit code %d)", seen.ExitCode)
 	if seen.OtherNonce {
 		why = fmt.Sprintf("it reported with the key of another attempt (exit code %d)", seen.ExitCode)
-	} else if said := lastLine(seen.Tail); said != "" { // mostly the reason: a login, a quota
+	} else if said := lastLine(seen.Tail); said != "" { // usually the reason, such as a login or a quota
 		why += "; it said: " + said
 	}
 	out := failed(why, seen.Tail)
@@ -253,10 +251,10 @@ func lastLine(text string) string {
 	return plan.Shorten(text[strings.LastIndexByte(text, '\n')+1:], maxGoodOutput)
 }
 
-// maxAgentOutput bounds an agent's output that stands in the log; the value of the step is whole.
+// maxAgentOutput limits an agent's output in the log, in characters; the value of the step is complete.
 const maxAgentOutput = plan.MaxLongText
 
-// tellOf adds what only an agent's result has.
+// tellOf adds the fields that only an agent's result has.
 func tellOf(seen agents.Outcome, output string, step *plan.Step, done *plan.Finished) {
 	if done.Result.OK {
 		done.Output = safetext.Keepable(tail.GistOf(output, maxAgentOutput), maxAgentOutput)
@@ -282,7 +280,7 @@ func tellOf(seen agents.Outcome, output string, step *plan.Step, done *plan.Fini
 	done.Outside = done.Outside[:min(len(done.Outside), plan.MaxList)]
 }
 
-// paths are those of a list that can be kept.
+// paths returns the paths in a list that can be recorded.
 func paths(list []string) []string {
 	var kept []string
 	rule := plan.Text{Max: plan.MaxPath}
@@ -297,8 +295,8 @@ func paths(list []string) []string {
 	return kept
 }
 
-// names reports whether a step names a file, the folder it is in, or a pattern of it. One that names no
-// files names all.
+// names reports whether a step names a file, its folder, or a pattern that matches it. A step that names no files names
+// all.
 func names(step *plan.Step, file string) bool {
 	named := slices.Concat(step.RelevantFilePaths, step.Creates)
 	return len(named) == 0 || slices.ContainsFunc(named, func(name string) bool {
@@ -307,10 +305,10 @@ func names(step *plan.Step, file string) bool {
 	})
 }
 
-// assignable reports whether an agent can be started for a step, now or in a while.
+// assignable returns a function that reports whether an agent can be started for a step, now or after a wait.
 func (r *run) assignable(s plan.State) func(*plan.Step) bool {
 	return func(step *plan.Step) bool { return r.agentFor(s, step) != "" }
 }
 
-// goesOn reports whether this engine still starts steps.
+// goesOn reports whether this engine may still start steps.
 func (r *run) goesOn(ctx context.Context) bool { return !r.draining(ctx) && r.state.Runs() }

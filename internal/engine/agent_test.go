@@ -17,7 +17,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// staff is agents that a test makes up.
+// staff is agents made by a test.
 type staff struct {
 	starts int
 	work   func(ctx context.Context, w agents.Assignment) (agents.Outcome, error)
@@ -140,7 +140,7 @@ func TestAgentReportsToTheLog(t *testing.T) {
 			by.Scope = plan.Attempt{Plan: p.state().Plan.Root(), Step: w.Step, Attempt: w.Attempt}
 			p.do(by, plan.ReportStep{Step: w.Step, Output: "found it"})
 			p.do(by, plan.MarkStep{Step: w.Step, Status: plan.Done})
-			<-w.Reported // it would be seen out now
+			<-w.Reported // it would be ended now
 			return agents.Outcome{Took: time.Second}, nil
 		}
 		p.setUp(plan.Spec{})
@@ -211,7 +211,7 @@ func TestStepsOfOtherAgentsAreLeft(t *testing.T) {
 	})
 }
 
-// That a person is asked something does not end the run before a step is tried again.
+// A question to a person does not end the run before a step is retried.
 func TestAgentIsTriedAgainWhilePersonIsAsked(t *testing.T) {
 	for name, seen := range map[string]agents.Outcome{"it ended at once": {}, "it ended without a report": {Took: time.Minute}} {
 		t.Run(name, func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestAgentIsTriedAgainWhilePersonIsAsked(t *testing.T) {
 	}
 }
 
-// TestAnAgentWithoutLeaveIsEnded: of a plan that is gone, and when planning mode begins.
+// TestAnAgentWithoutLeaveIsEnded: after its plan is gone, and when planning mode begins.
 func TestAnAgentWithoutLeaveIsEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  plan.Action
@@ -266,7 +266,7 @@ func TestAnAgentWithoutLeaveIsEnded(t *testing.T) {
 	}
 }
 
-// TestAgentsOfTwoPlansWorkOneAfterTheOther: whatever became of the plan of the first.
+// TestAgentsOfTwoPlansWorkOneAfterTheOther in any state of the first plan.
 func TestAgentsOfTwoPlansWorkOneAfterTheOther(t *testing.T) {
 	at := make(chan string, 10)
 	leave := make(chan struct{})
@@ -276,7 +276,7 @@ func TestAgentsOfTwoPlansWorkOneAfterTheOther(t *testing.T) {
 	s.work = func(ctx context.Context, w agents.Assignment) (agents.Outcome, error) {
 		at <- "begins " + w.Prompt
 		if strings.Contains(w.Prompt, "S001") {
-			<-leave // however it is told to end
+			<-leave // ignores a request to end
 		}
 		at <- "ends " + w.Prompt
 		return reports(plan.Done, "fine")

@@ -13,19 +13,18 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// job is what is run in one attempt of a step.
+// job is the work of one attempt of a step.
 type job struct {
 	plan.Resolution
 	tool    toolbox.Tool
 	args    json.RawMessage
 	step    *plan.Step
-	before  plan.State // that it was started in
+	before  plan.State // the state it was started in
 	run     string
 	attempt plan.Attempt
 }
 
-// carry runs the tool of a step, and its verify, and returns what came of them. It is called from
-// a goroutine of its own.
+// carry runs the tool of a step and its verify command, and returns the result. It is called in a goroutine of its own.
 func (r *run) carry(ctx context.Context, j job) plan.Finished {
 	begun := time.Now()
 	if j.step.Timeout > 0 {
@@ -39,7 +38,7 @@ func (r *run) carry(ctx context.Context, j job) plan.Finished {
 		file.progressed(percent, what)
 		select {
 		case r.progress <- progress{j.step.ID, percent, what}:
-		default: // the next one tells more
+		default: // dropped: the next one is newer
 		}
 	}}
 	out, err := j.tool.Call(ctx, j.args, watch)
@@ -49,10 +48,10 @@ func (r *run) carry(ctx context.Context, j job) plan.Finished {
 	return r.finished(ctx, j, out, err, time.Since(begun))
 }
 
-// verifier is the tool that runs the command by which a step is verified.
+// verifier is the tool that runs verify commands.
 const verifier = "bash_execute"
 
-// verify runs the command that tells whether a step has done what it was to do.
+// verify runs the command that verifies a step, and returns done if it succeeds.
 func (r *run) verify(ctx context.Context, command string, done toolbox.Outcome, w toolbox.Watch) (toolbox.Outcome, error) {
 	fail := func(why string) toolbox.Outcome { return toolbox.Outcome{Text: why, Error: why} }
 	tool, ok := r.tools.Lookup(verifier)
@@ -68,14 +67,14 @@ func (r *run) verify(ctx context.Context, command string, done toolbox.Outcome, 
 	return out, err
 }
 
-// What is kept of what a step printed: next to nothing where its value says the same.
+// Limits of the recorded texts of an attempt. A good result needs little output, because its value has the same text.
 const (
 	maxOutput     = plan.MaxOutput
 	maxGoodOutput = 300
 	maxError      = 2_000
 )
 
-// finished is what came of an attempt, in a form that the log takes.
+// finished returns the result of an attempt, in a form that the log accepts.
 func (r *run) finished(ctx context.Context, j job, out toolbox.Outcome, err error, took time.Duration) plan.Finished {
 	done := plan.Finished{Attempt: j.attempt, Transient: out.Transient, Interrupted: err != nil || out.Cut || out.TimedOut}
 	done.Result = plan.Result{OK: out.OK && err == nil, Error: out.Error, Duration: took.Milliseconds(), Timestamp: time.Now()}
@@ -98,8 +97,8 @@ func (r *run) finished(ctx context.Context, j job, out toolbox.Outcome, err erro
 	return fitting(done)
 }
 
-// keep puts a value into the result, or apart where it is too large for the log. Once ctx has ended it is
-// tried only once.
+// keep puts a value into the result, or into a file of its own if it is too large for the log. Once ctx has ended, it
+// tries only once more.
 func (r *run) keep(ctx context.Context, result *plan.Result, value json.RawMessage) error {
 	if value = safetext.EscapeJSON(value); len(value) <= plan.MaxInlineValue {
 		result.Value = value
@@ -121,8 +120,7 @@ func (r *run) keep(ctx context.Context, result *plan.Result, value json.RawMessa
 	return nil
 }
 
-// fitting returns a result as the log takes it: one that it would refuse is kept without what
-// it refuses.
+// fitting makes a result acceptable for the log by removing the parts that the log would refuse.
 func fitting(done plan.Finished) plan.Finished {
 	if refused := plan.CleanAction(plan.Advance{Finished: []plan.Finished{done}}); refused != nil {
 		done.Result.Value = nil

@@ -22,7 +22,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// A step is done only if the command that verifies it says so, and a time-out is of both.
+// A step is done only if its verify command succeeds, and the time-out covers both.
 func TestVerifyAndTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shell := tool("bash_execute", func(ctx context.Context, args json.RawMessage, _ toolbox.Watch) (toolbox.Outcome, error) {
@@ -59,7 +59,7 @@ func TestVerifyAndTimeout(t *testing.T) {
 	})
 }
 
-// While a step is carried out, its files tell of it in little room; then they are gone.
+// While a step runs, its files report on it and stay small; then they are removed.
 func TestRunning(t *testing.T) {
 	state := t.TempDir()
 	if err := os.Chmod(state, 0o700); err != nil {
@@ -100,7 +100,7 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// brokenLog is a log whose disk fails from some time on, for as many appends as are said.
+// brokenLog is a log that fails for the next fails appends.
 type brokenLog struct {
 	store.Log
 	fails atomic.Int32
@@ -113,8 +113,7 @@ func (l *brokenLog) Append(ctx context.Context, r plan.Record) (store.Head, erro
 	return l.Log.Append(ctx, r)
 }
 
-// What came of a step is recorded once the log can be written again; if that lasts too long, what
-// was not recorded is told.
+// Results are recorded once the log can be written again; if that takes too long, the unrecorded ones are named.
 func TestLogThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		fails int32

@@ -14,8 +14,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// BenchmarkSteps carries out steps of tools that do nothing, on a log on disk: a chain, and steps
-// that are all ready at once.
+// BenchmarkSteps carries out steps of tools that do nothing, on a log on disk: a chain, and steps that are all ready at
+// the start.
 func BenchmarkSteps(b *testing.B) {
 	for _, c := range []struct {
 		steps int

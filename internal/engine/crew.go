@@ -13,12 +13,12 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// runningName is the folder of what is known of engines and of what they carry out.
+// runningName is the folder for the files of engines and of the steps they carry out.
 const runningName = "running"
 
 const engineEnding = ".engine"
 
-// enlist leaves word that an engine takes part, until retire is called.
+// enlist creates the file that announces this engine, until retire is called.
 func (e *Engine) enlist(name string) (retire func(), err error) {
 	if e.opts.StateDir == "" {
 		return func() {}, nil
@@ -40,7 +40,7 @@ func (e *Engine) enlist(name string) (retire func(), err error) {
 	return sync.OnceFunc(func() { _ = os.Remove(path) }), nil
 }
 
-// alone reports whether no other engine that lives takes part. What dead ones left is ended and removed.
+// alone reports whether no other live engine takes part. It ends and removes the leftovers of dead ones.
 func (e *Engine) alone(name string) bool {
 	alone := true
 	for file, other := range crew(e.opts.StateDir) {
@@ -49,14 +49,14 @@ func (e *Engine) alone(name string) bool {
 		}
 		if !e.presence.Seen(other).Gone {
 			alone = false
-		} else if err := e.endLeftovers(other); err == nil { // of a plan that is no longer the current one
+		} else if err := e.endLeftovers(other); err == nil { // also leftovers of a former plan
 			_ = os.Remove(file)
 		}
 	}
 	return alone
 }
 
-// Live reports whether an engine takes part in the run of the workspace whose state folder it is.
+// Live reports whether an engine takes part in the run of the workspace with that state folder.
 func Live(stateDir string, presence Presence) bool {
 	for _, name := range crew(stateDir) {
 		if !presence.Seen(name).Gone {
@@ -66,14 +66,14 @@ func Live(stateDir string, presence Presence) bool {
 	return false
 }
 
-// crew lists the engines that have left word that they take part, by the files they left.
+// crew returns the names of the announced engines, by the paths of their files.
 func crew(stateDir string) map[string]string {
 	names := map[string]string{}
 	if stateDir == "" {
 		return names
 	}
 	folder := filepath.Join(stateDir, runningName)
-	entries, _ := os.ReadDir(folder) // it is there once an engine was
+	entries, _ := os.ReadDir(folder) // missing before the first engine
 	for _, entry := range entries {
 		if name, is := strings.CutSuffix(entry.Name(), engineEnding); is {
 			names[filepath.Join(folder, entry.Name())] = strings.Replace(name, "-", "#", 1)
@@ -82,13 +82,13 @@ func crew(stateDir string) map[string]string {
 	return names
 }
 
-// errInCompany is why the run is not paused: others go on with it.
+// errInCompany prevents a pause of the run, because other engines continue it.
 var errInCompany = errors.New("other engines take part")
 
-// errGoesOn is why the last engine does not leave: what it had nothing to do for has changed meanwhile.
+// errGoesOn keeps the last engine from leaving: there is work again since it found none.
 var errGoesOn = errors.New("there is more to do")
 
-// leave ends this engine's part. The last one to leave pauses the run, unless it has ended, or goes on after all.
+// leave ends this engine's part. The last engine to leave pauses the run, unless the run has ended or has work again.
 func (r *run) leave(ctx context.Context, retire func(), over plan.Over) error {
 	retire()
 	if r.alone(r.actor.Name); !r.state.Runs() {
@@ -115,7 +115,7 @@ func (r *run) leave(ctx context.Context, retire func(), over plan.Over) error {
 	return err
 }
 
-// whyLeft says what of this engine's own has it leave, "" for nothing.
+// whyLeft returns this engine's own reason to leave, "" if it has none.
 func (r *run) whyLeft(over plan.Over) string {
 	switch {
 	case over != plan.OverPaused:
@@ -140,7 +140,7 @@ func (r *run) others() []*plan.Step {
 	return list
 }
 
-// lost lists the attempts of engines that are gone, when all they left running has been ended.
+// lost ends the leftovers of dead engines, and returns the attempts for which that succeeded.
 func (r *run) lost() []plan.Attempt {
 	var list []plan.Attempt
 	for _, step := range r.others() {

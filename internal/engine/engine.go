@@ -1,17 +1,16 @@
-// Package engine carries out the steps of a plan that planloop runs itself. It is thin: what may
-// be started, what a result leads to and why a run is over is decided by plan. An engine finds out
-// what the steps refer to, starts their tools, waits, and records what came of them, together with
-// what starts next, in one record.
+// Package engine carries out the steps of a plan that planloop runs itself. It is thin: package plan decides which
+// steps may start, how results change the plan, and why a run is over. An engine resolves the references of steps,
+// starts their tools, waits, and records their results together with the next starts in one record.
 //
 // It must not know who asked for the run, how it is shown, or where the log is kept.
 //
-// A run has one goroutine, that of Run: it alone decides, records, and owns what is kept in memory.
-// Each step that is carried out has a goroutine of its own, which ends with its tool, and tells its
-// result over a channel that has room for all. Before Run returns, all of them have ended.
+// A run has one goroutine, that of Run: it alone decides, records, and owns the state in memory. Each step has a
+// goroutine of its own that ends with its tool and sends its result over a channel with room for all results. All of
+// them end before Run returns.
 //
-// Whatever happens to the process, the log tells what was started: a result that was not recorded is
-// one that nobody knows. Another engine, or the next run, ends what was left running and takes the
-// step up: it is run again if it is safe to be repeated, else somebody is asked.
+// The log has every start, even if the process dies: a started attempt without a recorded result is unknown. Another
+// engine, or the next run, ends the leftover processes and settles the step: it runs again if it is safe to repeat,
+// else planloop asks a person or an agent.
 package engine
 
 import (
@@ -30,30 +29,29 @@ import (
 
 // Options configures an Engine. The zero value of a field means its default.
 type Options struct {
-	StateDir string       // where files of running steps are kept; "": nowhere
+	StateDir string       // folder for the files of running steps; "": none are kept
 	Parallel int          // steps at a time; default 4
 	Logger   *slog.Logger // nil: discards
 
-	// Files lists the files that a pattern matches, sorted, or says that they are more than so many;
-	// nil: there are no files.
+	// Files returns the sorted files that a pattern matches, or an error if they are more than most; nil: there are no
+	// files.
 	Files func(ctx context.Context, pattern string, most int) ([]string, error)
 
-	Workspace string // the directory of the workspace, which agents that are started are told
-	Agents    Agents // nil: none is started
-	// Prompt is what an agent is told that is started for a step of a state.
+	Workspace string // directory of the workspace, for started agents
+	Agents    Agents // nil: agents are not started
+	// Prompt returns the prompt for an agent that is started for a step of a state.
 	Prompt func(context.Context, plan.State, plan.StepID, Order) string
 }
 
 const defaultParallel = 4
 
-// Presence keeps signs of life: see presence.Book.
+// Presence tracks which actors are alive: see presence.Book.
 type Presence interface {
 	Join(name string) (leave func())
 	Seen(name string) plan.Sighting
 }
 
-// Engine carries out steps of one workspace. Its methods may be called from several goroutines;
-// each Run is an actor of its own.
+// Engine carries out steps of one workspace. Its methods may be called concurrently; each Run is an actor of its own.
 type Engine struct {
 	session  *session.Session
 	tools    *toolbox.Registry
@@ -61,35 +59,35 @@ type Engine struct {
 	opts     Options
 }
 
-// New returns an engine on a session, with the tools that its steps may name.
+// New returns an engine on a session, with the tools for its steps.
 func New(s *session.Session, tools *toolbox.Registry, presence Presence, opts Options) *Engine {
 	opts.Parallel = cmp.Or(opts.Parallel, defaultParallel)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	return &Engine{session: s, tools: tools, presence: presence, opts: opts}
 }
 
-// RunOptions say how an engine takes part in a run.
+// RunOptions configure an engine's part in a run.
 type RunOptions struct {
-	Parallel int                         // steps at a time; 0: that of the engine
-	Wait     bool                        // for people and agents, rather than leave
-	Drain    <-chan struct{}             // closed: nothing new is started, and what runs ends; may be nil
-	Begin    func(context.Context) error // has the run begin, or go on, once the engine is known to take part
+	Parallel int                         // steps at a time; 0: the engine's default
+	Wait     bool                        // wait for people and agents instead of leaving
+	Drain    <-chan struct{}             // closed: no new steps start, running ones end; may be nil
+	Begin    func(context.Context) error // begins or resumes the run, called once the engine is announced
 	Listener Listener                    // may be nil
 
-	Starts int           // of agents, that this engine may make; 0: any number
-	For    time.Duration // after which it starts nothing more; 0: for ever
+	Starts int           // most agent starts by this engine; 0: unlimited
+	For    time.Duration // time after which no new steps start; 0: unlimited
 }
 
-// Listener hears how a run goes, from one goroutine, which waits for it.
+// Listener receives the events of a run, from one goroutine, which waits for it.
 type Listener interface {
-	// Recorded tells of a change, by whichever process, and of the state after it or a later one.
+	// Recorded reports a change by any process, and the state after it or a later one.
 	Recorded(state plan.State, record plan.Record)
-	// Progress tells how far a step of this engine has come.
+	// Progress reports the progress of a step of this engine.
 	Progress(step plan.StepID, percent int, what string)
 }
 
-// Run takes part in the run until there is nothing more to do in it for this engine, and says why.
-// When ctx ends, what it runs is ended too, and recorded as interrupted.
+// Run takes part in the run until this engine has nothing left to do in it, and returns the reason. When ctx ends,
+// running steps are ended, and recorded as interrupted.
 func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.Over, error) {
 	name := "engine#" + strings.ToLower(rand.Text()[:8])
 	leave := e.presence.Join(name)

@@ -22,7 +22,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// place is a workspace in memory, with tools that tests make up.
+// place is a workspace in memory, with tools made by tests.
 type place struct {
 	t       *testing.T
 	session *session.Session
@@ -32,11 +32,11 @@ type place struct {
 	options engine.Options
 }
 
-// crowd is who is there: everybody who has joined, and nobody who was told to be gone.
+// crowd is the presence in tests: everyone who joined and has not left is alive.
 type crowd struct {
 	mu     sync.Mutex
 	gone   []string
-	looked func() // called when somebody asks who is there; may be nil
+	looked func() // called on each look at the presence; may be nil
 }
 
 func (c *crowd) Join(string) func()      { return func() {} }
@@ -121,12 +121,12 @@ func (p *place) step(id plan.StepID) *plan.Step {
 	return step
 }
 
-// tool is a tool that does what a function does.
+// tool returns a tool that calls a function.
 func tool(name string, f func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error)) toolbox.Tool {
 	return toolbox.Tool{Spec: toolbox.Spec{Name: name}, Schema: json.RawMessage(`{"type":"object"}`), Run: f}
 }
 
-// gives is a tool that gives a value.
+// gives returns a tool that returns a value.
 func gives(name string, value func(args json.RawMessage) string) toolbox.Tool {
 	return tool(name, func(_ context.Context, args json.RawMessage, _ toolbox.Watch) (toolbox.Outcome, error) {
 		return toolbox.Outcome{OK: true, Value: json.RawMessage(value(args))}, nil
@@ -137,7 +137,7 @@ func echo() toolbox.Tool {
 	return gives("echo", func(args json.RawMessage) string { return string(args) })
 }
 
-// A chain of steps is recorded with the result of one and the start of the next together.
+// In a chain of steps the result of one and the start of the next are in the same record.
 func TestChain(t *testing.T) {
 	const steps = 300
 	p := newPlace(t, plan.Limits{}, echo())
@@ -159,7 +159,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// As many steps as are allowed run at a time, and no more.
+// At most the allowed number of steps run in parallel.
 func TestParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
@@ -182,7 +182,7 @@ func TestParallel(t *testing.T) {
 	})
 }
 
-// What fails for a passing reason is tried three times, 1 and 2 seconds apart, and others run meanwhile.
+// A transient failure is tried three times, 1 and 2 seconds apart, while others run.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
@@ -205,7 +205,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// The first interrupt lets what runs end, and starts nothing more; the end of the context ends it.
+// The first interrupt lets running steps end, and starts nothing more; the end of the context ends them.
 func TestInterrupts(t *testing.T) {
 	for name, c := range map[string]struct {
 		kill bool
@@ -250,7 +250,7 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
-// The steps of an engine that is gone are taken up: run again if that is safe, else asked about.
+// The steps of a dead engine are settled: run again if that is safe, else asked about.
 func TestEngineThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, plan.Limits{}, echo())
@@ -280,7 +280,7 @@ func TestEngineThatIsGone(t *testing.T) {
 	})
 }
 
-// Values go from step to step, large ones beside the log; what is missing fails what refers to it.
+// Values go from step to step, large ones in files of their own; a missing value fails the steps that refer to it.
 func TestValues(t *testing.T) {
 	large := `{"list":["` + strings.Repeat("x", 3*plan.MaxInlineValue) + `",{"to":7}]}`
 	p := newPlace(t, plan.Limits{}, gives("large", func(json.RawMessage) string { return large }), echo())
@@ -311,7 +311,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// A person is asked once for a whole loop, and what runs is what was shown or put in its place.
+// A person is asked once for a whole loop, and the arguments shown, or their replacement, are run.
 func TestApprovals(t *testing.T) {
 	var mu sync.Mutex
 	var ran []string
@@ -348,13 +348,13 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// An engine that is about to leave goes on where what it waited for was said in that moment.
+// An engine about to leave stays if the answer it waited for arrives at that moment.
 func TestWhatIsSaidAsTheEngineLeaves(t *testing.T) {
 	p := newPlace(t, plan.Limits{}, echo())
 	p.setUp(plan.Spec{Tool: "echo", Args: json.RawMessage(`{}`), RequiresApproval: true})
 	p.options.StateDir = t.TempDir()
 	other := filepath.Join(p.options.StateDir, "running", "engine-other.engine")
-	p.seen.looked = sync.OnceFunc(func() { // which is how the last one to leave is known
+	p.seen.looked = sync.OnceFunc(func() { // the last look before it leaves
 		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Approve})
 	})
 	if err := errors.Join(os.MkdirAll(filepath.Dir(other), 0o700), os.WriteFile(other, nil, 0o600)); err != nil {
@@ -367,7 +367,7 @@ func TestWhatIsSaidAsTheEngineLeaves(t *testing.T) {
 	}
 }
 
-// A result that the log would refuse is kept without what it refuses.
+// A result that the log would refuse is kept without the refused parts.
 func TestResultsThatCannotBeKept(t *testing.T) {
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	p := newPlace(t, plan.Limits{}, gives("deep", func(json.RawMessage) string { return deep }),

@@ -13,8 +13,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// halvedLog is a log of bounded size in two files, of which the older one is overwritten when the
-// newer one is full. What cannot be written is lost. Its methods are not called at the same time.
+// halvedLog is a log of limited size in two files: when the newer file is full, it replaces the older one. Write errors
+// are ignored. Its methods must not be called concurrently.
 type halvedLog struct {
 	base string
 	half int // bytes
@@ -35,7 +35,7 @@ func (l *halvedLog) write(data []byte) {
 	}
 }
 
-// turn begins a new half.
+// turn begins a new file.
 func (l *halvedLog) turn() {
 	fresh, old := l.base+halves()[0], l.base+halves()[1]
 	if l.file != nil {
@@ -52,22 +52,22 @@ func (l *halvedLog) close() {
 	}
 }
 
-// logsName is the folder of what agents that were started have printed, and tools whose engines are gone.
+// logsName is the folder for the output of started agents, and of tools that lost their engine.
 const logsName = "logs"
 
-// What is kept of it: of each attempt, and how many attempts.
+// Limits of logs: bytes per half, and number of attempts.
 const (
 	halfAgentLog = 5 << 20
 	mostLogs     = 50
 )
 
-// agentLog keeps what the agent of one attempt prints. It may be written to from several goroutines.
+// agentLog is the log of an agent's output in one attempt. It is safe for concurrent use.
 type agentLog struct {
 	mu  sync.Mutex
 	log halvedLog
 }
 
-// newAgentLog makes room for the log of an attempt; nil where nothing is kept.
+// newAgentLog makes room for the log of an attempt; nil if it cannot be kept.
 func (e *Engine) newAgentLog(a plan.Attempt) *agentLog {
 	if e.opts.StateDir == "" {
 		return nil
@@ -78,7 +78,7 @@ func (e *Engine) newAgentLog(a plan.Attempt) *agentLog {
 	return &agentLog{log: halvedLog{base: AgentLog(e.opts.StateDir, a).base, half: halfAgentLog}}
 }
 
-// roomForLog makes the folder of logs, and room for one more; false where nothing can be kept.
+// roomForLog makes the folder for logs, and room for one more; false if that fails.
 func (e *Engine) roomForLog() bool {
 	folder := filepath.Join(e.opts.StateDir, logsName)
 	if err := private.Make(folder); err != nil {
@@ -89,7 +89,7 @@ func (e *Engine) roomForLog() bool {
 	return true
 }
 
-// keepLog keeps what a tool had printed whose engine is gone: it may tell how far that came.
+// keepLog keeps the output of a tool after its engine died: it may show how far the tool came.
 func (e *Engine) keepLog(left Running) {
 	a := plan.Attempt{Plan: left.Plan, Step: left.Step, Attempt: left.Attempt}
 	from, to := RunningLog(e.opts.StateDir, left.Run, a), AgentLog(e.opts.StateDir, a)
@@ -97,11 +97,11 @@ func (e *Engine) keepLog(left Running) {
 		return
 	}
 	for _, half := range halves() {
-		_ = os.Rename(from.base+half, to.base+half) // where it cannot be kept it is lost
+		_ = os.Rename(from.base+half, to.base+half) // if this fails the log is lost
 	}
 }
 
-// Write keeps a part of the log. It never fails.
+// Write appends to the log. It never fails.
 func (l *agentLog) Write(data []byte) (int, error) {
 	if l == nil {
 		return len(data), nil
@@ -120,9 +120,9 @@ func (l *agentLog) close() {
 	}
 }
 
-// removeOldLogs makes room for one more.
+// removeOldLogs removes the oldest logs to make room for one more.
 func removeOldLogs(folder string) {
-	paths, _ := filepath.Glob(filepath.Join(folder, "*"+halves()[0])) // of a pattern that is well
+	paths, _ := filepath.Glob(filepath.Join(folder, "*"+halves()[0])) // the pattern is valid
 	if len(paths) < mostLogs {
 		return
 	}
@@ -141,10 +141,10 @@ func removeOldLogs(folder string) {
 	}
 }
 
-// RemoveLogs removes what agents have printed.
+// RemoveLogs removes the output of agents.
 func RemoveLogs(stateDir string) error { return os.RemoveAll(filepath.Join(stateDir, logsName)) }
 
-// CheckLogs says of which logs somebody else than the user can see something, by their paths.
+// CheckLogs returns the logs that other users can access, with the reasons, by path.
 func CheckLogs(stateDir string) map[string]error {
 	wrong := map[string]error{}
 	folder := filepath.Join(stateDir, logsName)
@@ -161,7 +161,7 @@ func CheckLogs(stateDir string) map[string]error {
 	if err != nil {
 		wrong[folder] = err
 	}
-	entries, _ := os.ReadDir(folder) // a folder that cannot be read was told of
+	entries, _ := os.ReadDir(folder) // an unreadable folder was reported above
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
 		if err := private.Unread(path); err != nil {

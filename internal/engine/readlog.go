@@ -14,29 +14,29 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Log is what an attempt at a step prints, in two files that turn over while it grows.
+// Log is the output of an attempt at a step, in two files that rotate while it grows.
 type Log struct{ base string }
 
-// AgentLog is the log of an attempt that an agent made, which is kept after it has ended, or of a tool that its engine left.
+// AgentLog returns the log of an agent's attempt, which is kept after its end, or of a tool that lost its engine.
 func AgentLog(stateDir string, a plan.Attempt) Log {
 	return Log{filepath.Join(stateDir, logsName, attemptName(a.Plan, a))}
 }
 
-// RunningLog is the log of an attempt that a tool makes; it is gone from there when that has ended.
+// RunningLog returns the log of a tool's attempt; its files are removed at the end of the attempt.
 func RunningLog(stateDir, run string, a plan.Attempt) Log { return Log{runningBase(stateDir, run, a)} }
 
-// Folder is where its files are.
+// Folder returns the folder of its files.
 func (l Log) Folder() string { return filepath.Dir(l.base) }
 
-// Exists reports whether anything was printed.
+// Exists reports whether there is any output.
 func (l Log) Exists() bool {
 	return slices.ContainsFunc(halves(), func(half string) bool { _, err := os.Lstat(l.base + half); return err == nil })
 }
 
-// End is the last of what was printed, in at most so many bytes.
+// End returns the last bytes of the output, at most most.
 func (l Log) End(most int) string {
 	var text []byte
-	for _, half := range halves() { // the newer one first, which mostly has enough
+	for _, half := range halves() { // newer one first, which is usually enough
 		if len(text) < most {
 			text = append(end(l.base+half, most-len(text)), text...)
 		}
@@ -44,13 +44,13 @@ func (l Log) End(most int) string {
 	return tail.Of(string(text), most)
 }
 
-// Open begins to read at the oldest part that is kept.
+// Open returns a reader that starts at the oldest kept part.
 func (l Log) Open() *LogReader { return &LogReader{log: l} }
 
-// KeptLogs lists the attempts at steps of a plan whose logs are kept, by the plan's root.
+// KeptLogs returns the numbers of the kept attempts at steps of a plan, by its root.
 func KeptLogs(stateDir, root string) map[plan.StepID][]int {
 	kept := map[plan.StepID][]int{}
-	entries, _ := os.ReadDir(filepath.Join(stateDir, logsName)) // it is there once an agent was started
+	entries, _ := os.ReadDir(filepath.Join(stateDir, logsName)) // missing before the first agent
 	for _, entry := range entries {
 		name, is := strings.CutSuffix(entry.Name(), halves()[0])
 		name, ours := strings.CutPrefix(name, root+"-")
@@ -67,16 +67,16 @@ func KeptLogs(stateDir, root string) map[plan.StepID][]int {
 	return kept
 }
 
-// LogReader reads a log while it is written: at its end it returns io.EOF, and more when more was added.
-// What was overwritten before it was read is passed over.
+// LogReader reads a log while it grows: at the end it returns io.EOF, and more later. It skips parts that were
+// overwritten before it read them.
 type LogReader struct {
 	log  Log
-	file *os.File // nil: none was read yet
+	file *os.File // nil: nothing read yet
 }
 
-// Read reads what is there, and on in the newer file where the one that was read has been put aside.
+// Read reads from the current file, and continues in the newer file once the current one has been rotated.
 func (r *LogReader) Read(p []byte) (int, error) {
-	for range 3 { // files at most: it may turn over meanwhile
+	for range 3 { // at most 3 files: it may rotate in between
 		if r.file != nil {
 			if n, err := r.file.Read(p); n > 0 || !errors.Is(err, io.EOF) {
 				return n, err
@@ -86,7 +86,7 @@ func (r *LogReader) Read(p []byte) (int, error) {
 		if next == nil {
 			return 0, err
 		}
-		if r.file != nil { // what was added to it before it was put aside
+		if r.file != nil { // the last bytes added before the rotation
 			if n, err := r.file.Read(p); n > 0 {
 				return n, errors.Join(err, next.Close())
 			}
@@ -97,7 +97,7 @@ func (r *LogReader) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// next opens the file after the one that is read; io.EOF when there is none.
+// next opens the file after the current one; io.EOF if the current one is the newest.
 func (r *LogReader) next() (*os.File, error) {
 	fresh, err := r.open(halves()[0])
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *LogReader) next() (*os.File, error) {
 	}
 	old, err := r.open(halves()[1])
 	switch {
-	case r.is(fresh): // a file is written to as long as it is the fresh one
+	case r.is(fresh): // the newest file is still being written
 		if err == nil {
 			_ = old.Close()
 		}
@@ -135,7 +135,7 @@ func same(a, b *os.File) bool {
 	return err == nil && wrong == nil && os.SameFile(one, other)
 }
 
-// Close ends the reading.
+// Close closes the current file.
 func (r *LogReader) Close() error {
 	if r.file == nil {
 		return nil

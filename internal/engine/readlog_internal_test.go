@@ -14,8 +14,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// However a log is written and read, and whenever it turns over: all is read in order, but for what was
-// overwritten before it was read.
+// For any pattern of writes, reads and rotations, everything is read in order, except parts that were overwritten
+// before.
 func TestLogIsReadWhileItIsWritten(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "log")

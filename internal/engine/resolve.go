@@ -13,22 +13,22 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// resolver finds out what steps refer to. It is asked while the log is locked, and what takes time
-// it has done before: the files that patterns match.
+// resolver resolves the references of steps. It is called while the log is locked, so slow work, matching the files of
+// patterns, is done before.
 type resolver struct {
 	*Engine
 
-	values map[string]json.RawMessage // of the store, by name
-	held   int                        // bytes of them
-	found  map[plan.StepID]files      // that the patterns of loops have matched
-	wanted bool                       // a loop was asked for whose files are not known
+	values map[string]json.RawMessage // from the store, by name
+	held   int                        // size of values in bytes
+	found  map[plan.StepID]files      // files matched by the patterns of loops
+	wanted bool                       // a loop was needed that found has no files for
 
-	mostStarts int    // of agents; 0: any number
-	begun      int    // agents were started
-	spent      string // why no more are; "" while they may be
+	mostStarts int    // of agents; 0: unlimited
+	begun      int    // agents started so far
+	spent      string // why no more agents are started; "" while they may be
 }
 
-// files are what a pattern matched in an attempt.
+// files are the matches of a pattern in an attempt.
 type files struct {
 	attempt plan.Attempt
 	items   []json.RawMessage
@@ -39,8 +39,8 @@ func newResolver(e *Engine, mostStarts int) *resolver {
 	return &resolver{Engine: e, mostStarts: mostStarts, values: map[string]json.RawMessage{}, found: map[plan.StepID]files{}}
 }
 
-// resolve finds out all that has to be known to start a step, or why it cannot be started; false
-// when that takes a look at the files of the workspace first.
+// resolve collects everything needed to start a step, or the reason why it cannot start; false if the files of the
+// workspace must be searched first.
 func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (job, bool) {
 	j, err := job{}, error(nil)
 	x := cmp.Or(step.Execution, &plan.Execution{})
@@ -63,7 +63,7 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 		j.Safe = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
 		j.Writes = !j.tool.ReadOnly || step.Verify != ""
 	} else if j.Agent = r.agentFor(s, step); j.Agent != "" {
-		j.Safe, j.Writes = true, true // one that is started again looks at what the one before it left
+		j.Safe, j.Writes = true, true // a restarted agent looks at what its predecessor left
 	}
 	if step.ForEach != "" && x.Of == 0 {
 		return r.loop(ctx, s, step, j)
@@ -78,10 +78,10 @@ func (j job) problem(err error) job {
 	return j
 }
 
-// arguments finds out what a step is run with.
+// arguments resolves the arguments of a step.
 func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step, x *plan.Execution, j *job) error {
 	var err error
-	if x.Grant != nil && len(x.Grant.Args) > 0 { // a person put them in the place of the step's own, as they stand
+	if x.Grant != nil && len(x.Grant.Args) > 0 { // a person replaced the step's arguments; they are used unchanged
 		j.args = x.Grant.Args
 	} else if j.args, err = plan.ResolveArgs(step.Args, r.value(ctx, s.Plan), x.Item); err != nil {
 		return invalid(step, err)
@@ -110,7 +110,7 @@ func invalid(step *plan.Step, err error) error {
 	return fmt.Errorf("%s %s in %s: %w", "Invalid args for", step.Tool, step.ID, err)
 }
 
-// loop finds out what a loop goes over.
+// loop resolves the entries of a loop.
 func (r *resolver) loop(ctx context.Context, s plan.State, step *plan.Step, j job) (job, bool) {
 	each, err := plan.ParseForEach(step.ForEach)
 	switch {
@@ -137,7 +137,7 @@ func (r *resolver) loop(ctx context.Context, s plan.State, step *plan.Step, j jo
 		j.Items = each.Items
 	}
 	if err == nil {
-		if j.Args = step.Args; plan.UsesSteps(step.Args) && len(j.Items) > 0 { // shown as they are for the first entry
+		if j.Args = step.Args; plan.UsesSteps(step.Args) && len(j.Items) > 0 { // with the values for the first entry
 			j.Args, err = plan.ResolveArgs(step.Args, r.value(ctx, s.Plan), j.Items[0])
 		}
 	}
@@ -151,7 +151,7 @@ func attemptOf(s plan.State, step *plan.Step) plan.Attempt {
 	return plan.Attempt{Plan: s.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
 }
 
-// prepareLists looks for the files of the loops that may begin. The log is not locked.
+// prepareLists finds the files for loops that may begin, while the log is not locked.
 func (r *run) prepareLists(ctx context.Context, s plan.State) error {
 	r.wanted = false
 	for _, step := range r.candidates(s) {
@@ -165,7 +165,7 @@ func (r *run) prepareLists(ctx context.Context, s plan.State) error {
 		if r.opts.Files == nil {
 			found.err = errors.New("there are no files here that a pattern could match")
 		} else if paths, found.err = r.opts.Files(ctx, each.Glob, plan.MaxItems); ctx.Err() != nil {
-			return nil // nothing is started any more
+			return nil // nothing more is started
 		}
 		for _, path := range paths {
 			item, err := json.Marshal(path)
@@ -176,10 +176,10 @@ func (r *run) prepareLists(ctx context.Context, s plan.State) error {
 	return nil
 }
 
-// listsMissing reports whether a loop was not begun because its files were not known.
+// listsMissing reports whether a loop could not begin because its files were not known.
 func (r *run) listsMissing() bool { return r.wanted }
 
-// list identifies what a loop is going to do: its arguments, what they refer to, and its entries.
+// list returns a digest of a loop's work: its arguments, the values they refer to, and its entries.
 func (r *resolver) list(ctx context.Context, p *plan.Plan, loop *plan.Step, items []json.RawMessage, definition string) (string, error) {
 	sum := sha256.New()
 	part := func(data []byte) { _, _ = fmt.Fprintf(sum, "%d:%s,", len(data), data) }
@@ -203,7 +203,7 @@ func (r *resolver) list(ctx context.Context, p *plan.Plan, loop *plan.Step, item
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// itemsOf lists the entries of a loop that has begun.
+// itemsOf returns the entries of a loop that has begun.
 func itemsOf(p *plan.Plan, loop *plan.Step) []json.RawMessage {
 	var items []json.RawMessage
 	for _, id := range loop.Execution.Instances {
@@ -214,17 +214,17 @@ func itemsOf(p *plan.Plan, loop *plan.Step) []json.RawMessage {
 	return items
 }
 
-// value returns what steps that refer to another get.
+// value returns a function that returns the value of a step for references.
 func (r *resolver) value(ctx context.Context, p *plan.Plan) func(plan.StepID) (json.RawMessage, error) {
 	return func(id plan.StepID) (json.RawMessage, error) {
 		return p.ValueOf(id, func(name string) (json.RawMessage, error) { return r.kept(ctx, name) })
 	}
 }
 
-// mostHeld bounds the values that are kept in memory, in bytes.
+// mostHeld limits the values kept in memory, in bytes.
 const mostHeld = 64 << 20
 
-// kept reads a value of the store.
+// kept reads a value from the store, through a cache.
 func (r *resolver) kept(ctx context.Context, name string) (json.RawMessage, error) {
 	if value, known := r.values[name]; known {
 		return value, nil

@@ -11,29 +11,29 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// run is one engine's part in a run. Its methods are called from one goroutine.
+// run is one engine's part in a run. All its methods are called from one goroutine.
 type run struct {
 	*resolver
 	RunOptions
 	actor   plan.Actor
-	records context.Context // of the log, which is written after the end of what is carried out as well
+	records context.Context // context of the log, which is still written after ctx has ended
 
 	results  chan plan.Finished
 	progress chan progress
 
-	carried map[plan.StepID]plan.Attempt // by goroutines of this run
-	ended   []plan.Finished              // and not recorded yet
-	waits   map[plan.Attempt]time.Time   // when the attempt after one that failed may begin
+	carried map[plan.StepID]plan.Attempt // attempts in goroutines of this run
+	ended   []plan.Finished              // not recorded yet
+	waits   map[plan.Attempt]time.Time   // when the retry of a failed attempt may begin
 	state   plan.State
-	idle    plan.Revision // at which there was nothing to record
-	heard   plan.Revision // which the listener has been told of
-	faults  int           // in a row, of the store
+	idle    plan.Revision // revision with nothing to record
+	heard   plan.Revision // last revision the listener got
+	faults  int           // consecutive faults of the store
 
-	assigned map[plan.StepID]assigned // agents that are at work
-	until    time.Time                // after which nothing more is started; zero: never
+	assigned map[plan.StepID]assigned // agents at work
+	until    time.Time                // no new steps start after this; zero: unlimited
 }
 
-// progress is how far a step has come.
+// progress is the progress of a step.
 type progress struct {
 	step    plan.StepID
 	percent int
@@ -41,14 +41,14 @@ type progress struct {
 }
 
 const (
-	lookEvery  = 500 * time.Millisecond // for engines that are gone: nothing tells of that
-	faultWait  = time.Second            // before what could not be recorded is tried again
+	lookEvery  = 500 * time.Millisecond // poll for dead engines, which cause no event
+	faultWait  = time.Second            // before retrying to record
 	mostFaults = 5
 
-	mostResolving = 100 * time.Millisecond // while the log is locked, but for the step that takes longer
+	mostResolving = 100 * time.Millisecond // time under the log's lock, except for a single slow step
 )
 
-// loop carries out the plan until there is nothing more to do.
+// loop carries out steps until there is nothing more to do.
 func (r *run) loop(ctx context.Context) (plan.Over, error) {
 	watched, stop := context.WithCancel(r.records)
 	defer stop()
@@ -80,7 +80,7 @@ func (r *run) loop(ctx context.Context) (plan.Over, error) {
 	}
 }
 
-// wait returns when something has happened that may lead on.
+// wait returns after an event that may allow progress.
 func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 	var drained, killed <-chan struct{}
 	if !r.draining(ctx) {
@@ -101,7 +101,7 @@ func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 	case <-timer.C:
 		r.idle = 0
 	}
-	for { // those that have arrived together are recorded together
+	for { // record results that arrived together in one record
 		select {
 		case result := <-r.results:
 			r.take(result)
@@ -120,7 +120,7 @@ func (r *run) take(result plan.Finished) {
 	r.ended = append(r.ended, result)
 }
 
-// patience is how long nothing need happen before there is something to do.
+// patience returns how long to wait at most without an event.
 func (r *run) patience() time.Duration {
 	if r.faults > 0 {
 		return faultWait
@@ -138,7 +138,7 @@ func (r *run) patience() time.Duration {
 	return wait
 }
 
-// draining reports whether nothing new is to be started by this engine.
+// draining reports whether this engine starts no new steps.
 func (r *run) draining(ctx context.Context) bool {
 	select {
 	case <-r.Drain:
@@ -148,10 +148,10 @@ func (r *run) draining(ctx context.Context) bool {
 	}
 }
 
-// late reports whether the time is over in which this engine may start steps.
+// late reports whether the time for starting steps is over.
 func (r *run) late() bool { return !r.until.IsZero() && !time.Now().Before(r.until) }
 
-// advance records what has ended and what starts, until nothing more follows.
+// advance records results and starts until none follow.
 func (r *run) advance(ctx context.Context) error {
 	for {
 		state, err := r.session.State(r.records)
@@ -180,15 +180,15 @@ func (r *run) advance(ctx context.Context) error {
 	}
 }
 
-// mayStart reports whether there is a step that this engine could do something about.
+// mayStart reports whether this engine may be able to start or settle a step.
 func (r *run) mayStart(ctx context.Context) bool {
 	return !r.draining(ctx) && r.state.Runs() && r.free() > 0 && len(r.candidates(r.state)) > 0
 }
 
-// free is how many more steps can be carried out.
+// free returns how many more steps can run.
 func (r *run) free() int { return r.Parallel - len(r.carried) }
 
-// candidates are the steps that could be started now, but for those that wait to be tried again.
+// candidates returns the steps that could start now, except those waiting for a retry.
 func (r *run) candidates(s plan.State) []*plan.Step {
 	now := time.Now()
 	var list []*plan.Step
@@ -200,16 +200,16 @@ func (r *run) candidates(s plan.State) []*plan.Step {
 	return list
 }
 
-// room is how many steps are asked for: those that wait do not stand in the way of others.
+// room returns how many steps to request: waiting ones must not displace others.
 func (r *run) room() int { return r.free() + len(r.waits) }
 
-// waiting reports whether a step that failed for a passing reason is not to be tried again yet.
+// waiting reports whether a step that failed for a transient reason must still wait for its retry.
 func (r *run) waiting(s plan.State, step *plan.Step, now time.Time) bool {
 	after := 0
 	if step.Execution != nil {
 		after = step.Execution.Retries
 	}
-	if step.Tool == "" && step.Attempts > 0 && s.Run != nil { // agents ended that had done nothing
+	if step.Tool == "" && step.Attempts > 0 && s.Run != nil { // earlier agents ended at once
 		after = max(after, s.Run.Unavailable)
 	}
 	if after == 0 {
@@ -224,7 +224,7 @@ func (r *run) waiting(s plan.State, step *plan.Step, now time.Time) bool {
 	return now.Before(at)
 }
 
-// record makes one record of what has ended and what starts, and starts it.
+// record makes one record of results and starts, and starts these steps.
 func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, err error) {
 	var jobs map[plan.StepID]job
 	action := plan.Advance{Finished: r.ended, Lost: lost, Room: r.room()}
@@ -265,7 +265,7 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 	return len(outcome.Events) > 0, nil
 }
 
-// start carries out what has been recorded as started.
+// start carries out a step that was recorded as started.
 func (r *run) start(ctx context.Context, e plan.StepStarted, j job) {
 	step, _ := r.state.Plan.Steps.Get(e.Step)
 	j.step, j.run = step, r.state.Run.ID
@@ -283,7 +283,7 @@ func (r *run) start(ctx context.Context, e plan.StepStarted, j job) {
 	go func() { r.results <- r.work(ctx, j, agent.reported) }()
 }
 
-// over says whether there is nothing more to do for this engine, and why.
+// over reports whether this engine has nothing more to do, and why.
 func (r *run) over(ctx context.Context) (plan.Over, bool) {
 	if len(r.carried) > 0 || len(r.ended) > 0 {
 		return "", false
@@ -292,7 +292,7 @@ func (r *run) over(ctx context.Context) (plan.Over, bool) {
 	switch {
 	case (why == plan.OverWaitingForAgent || why == plan.OverWaitingForPerson) && r.goesOn(ctx) &&
 		len(plan.StartableWithAgents(r.state, 1, r.assignable(r.state))) > 0:
-		return "", false // one is started again soon
+		return "", false // a retry is due soon
 	case why == plan.OverWaitingForAgent && (r.spent != "" || r.late() ||
 		r.draining(ctx) && len(plan.StartableWithAgents(r.state, 1, r.assignable(r.state))) > 0):
 		return plan.OverPaused, true
@@ -306,7 +306,7 @@ func (r *run) over(ctx context.Context) (plan.Over, bool) {
 	return plan.OverCancelled, r.state.OpenRun() == nil
 }
 
-// giveUp waits for what is carried out, tries once more to record it, and says what could not be.
+// giveUp waits for the running steps, tries once more to record their results, and names those that could not be recorded.
 func (r *run) giveUp(err error) error {
 	for len(r.carried) > 0 {
 		r.take(<-r.results)
@@ -325,9 +325,9 @@ func (r *run) giveUp(err error) error {
 	return fmt.Errorf("what came of %s could not be recorded: %w", plan.ListIDs(lost), err)
 }
 
-// tell has the listener hear of what was recorded since it last did.
+// tell sends the listener the records since the last call.
 func (r *run) tell() {
-	r.heard = min(r.heard, r.state.Revision) // which begins anew with the history
+	r.heard = min(r.heard, r.state.Revision) // a deleted history restarts the revisions
 	if r.Listener == nil || r.heard == r.state.Revision {
 		return
 	}

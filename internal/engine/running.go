@@ -17,24 +17,24 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Running is what is known of a step while an engine carries it out. It is no part of the log.
+// Running is the progress of a step while an engine carries it out. It is not part of the log.
 type Running struct {
 	Run     string            `json:"run"`
 	Step    plan.StepID       `json:"step"`
 	Attempt int               `json:"attempt"`
-	Plan    string            `json:"plan"` // root of it
+	Plan    string            `json:"plan"` // root of the plan
 	Engine  string            `json:"engine"`
-	Process *process.Identity `json:"process,omitempty"` // what its command runs as; nil: it runs none
-	Agent   string            `json:"agent,omitempty"`   // that was started for it
-	Nonce   string            `json:"nonce,omitempty"`   // by which the agent's report is known
+	Process *process.Identity `json:"process,omitempty"` // of its command; nil: no command runs
+	Agent   string            `json:"agent,omitempty"`   // started for it
+	Nonce   string            `json:"nonce,omitempty"`   // identifies the agent's report
 	Percent int               `json:"percent,omitempty"` // 0 to 100
-	What    string            `json:"what,omitempty"`    // it is doing
+	What    string            `json:"what,omitempty"`    // current activity
 	Since   time.Time         `json:"since"`
-	Log     string            `json:"-"` // the end of what it has printed
+	Log     string            `json:"-"` // the end of its output
 }
 
-// The files of a step that is carried out: what is known of it, and its log in two halves, of which
-// the older one is overwritten when the newer one is full.
+// The files of a running step: its facts, and its log in two halves; when the newer half is full, it replaces the older
+// one.
 const (
 	factsEnding = ".json"
 	halfLog     = 512 << 10
@@ -42,13 +42,13 @@ const (
 	shownLog    = 16 << 10
 )
 
-// ReadRunning lists what engines carry out, as far as the files in a state folder tell.
+// ReadRunning lists the steps that engines carry out, according to the files in a state folder.
 func ReadRunning(stateDir string) []Running {
 	var list []Running
 	for _, path := range factsPaths(stateDir) {
 		one, err := readFacts(path)
 		if err != nil {
-			continue // it is being written, or has just ended
+			continue // being written, or just ended
 		}
 		one.Log = Log{strings.TrimSuffix(path, factsEnding)}.End(shownLog)
 		list = append(list, one)
@@ -61,18 +61,18 @@ func factsPaths(stateDir string) []string {
 	if stateDir == "" {
 		return nil
 	}
-	paths, _ := filepath.Glob(filepath.Join(stateDir, runningName, "*"+factsEnding)) // of a pattern that is well
+	paths, _ := filepath.Glob(filepath.Join(stateDir, runningName, "*"+factsEnding)) // the pattern is valid
 	return paths
 }
 
-// end reads the last bytes of a file; none where there is no such file.
+// end reads the last bytes of a file; nil if it cannot be opened.
 func end(path string, most int) []byte {
 	file, err := private.Open(path, os.O_RDONLY)
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
-	_, _ = file.Seek(-int64(most), io.SeekEnd) // of a shorter one, all of it
+	_, _ = file.Seek(-int64(most), io.SeekEnd) // fails for a shorter file, which is then read from the start
 	data, _ := io.ReadAll(io.LimitReader(file, int64(most)))
 	return data
 }
@@ -88,7 +88,7 @@ func readFacts(path string) (one Running, err error) {
 	return one, nil
 }
 
-// errGarbled is about a file that no engine wrote: they replace it whole.
+// errGarbled is for a file that no engine wrote: engines replace it atomically.
 var errGarbled = errors.New("holds no facts of a step")
 
 func runningBase(stateDir, run string, a plan.Attempt) string {
@@ -99,12 +99,12 @@ func attemptName(of string, a plan.Attempt) string {
 	return fmt.Sprintf("%s-%s-%d", of, a.Step, a.Attempt)
 }
 
-// endLeftovers ends what an engine that is gone has left running, and removes its files but what was printed.
+// endLeftovers ends the processes that a dead engine left running, and removes its files except for tools' output.
 func (e *Engine) endLeftovers(gone string) error {
 	var all error
 	for _, path := range factsPaths(e.opts.StateDir) {
 		one, err := readFacts(path)
-		if errors.Is(err, errGarbled) { // by a stranger: whose it was cannot be told, nor what runs
+		if errors.Is(err, errGarbled) { // written by another program: its engine and process are unknown
 			removeRunning(strings.TrimSuffix(path, factsEnding))
 		}
 		if err != nil || one.Engine != gone {
@@ -130,8 +130,8 @@ func removeRunning(base string) {
 	}
 }
 
-// runningFile writes the files of one step. Nothing is written before there is something to tell,
-// and nothing that fails holds up the step.
+// runningFile writes the files of one step. It writes nothing before there is something to report, and its errors do
+// not affect the step.
 type runningFile struct {
 	base string // "": nowhere
 
@@ -139,7 +139,7 @@ type runningFile struct {
 	facts Running
 	told  time.Time
 	log   halvedLog
-	files bool // there are some
+	files bool // files were written
 	done  bool
 }
 
@@ -153,7 +153,7 @@ func (r *run) follow(j job) *runningFile {
 	return f
 }
 
-// assign keeps which agent works on the step, before it does: its calls are known by that.
+// assign records the step's agent before it starts, because its calls are recognized by that.
 func (f *runningFile) assign(o Order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,7 +161,7 @@ func (f *runningFile) assign(o Order) {
 	f.write()
 }
 
-// Write takes a part of the log. It never fails.
+// Write appends to the log. It never fails.
 func (f *runningFile) Write(data []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +175,7 @@ func (f *runningFile) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// started keeps what a command runs as, for whoever has to end it when this process is gone.
+// started records the process of a command, so that another engine can end it if this process dies.
 func (f *runningFile) started(id process.Identity) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -195,8 +195,8 @@ func (f *runningFile) progressed(percent int, what string) {
 	}
 }
 
-// write writes what is known, so that another process sees all of it or what was there before. It
-// need not survive the system: what it names does not. The caller holds f.mu.
+// write replaces the facts atomically. It does not sync: the process it names does not survive a system crash either.
+// The caller holds f.mu.
 func (f *runningFile) write() {
 	if f.base == "" || f.done {
 		return
@@ -217,7 +217,7 @@ func (f *runningFile) write() {
 	}
 }
 
-// remove ends the files: what is to stay of the step stands in its result.
+// remove removes the files: the result of the step has everything worth keeping.
 func (f *runningFile) remove() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// unmet reports whether the condition of a step is false. That of a loop is judged once for all its
-// entries, unless it is about the entry.
+// unmet reports whether the condition of a step is false. A loop's condition is evaluated once for all entries, unless
+// it uses the entry.
 func (r *resolver) unmet(ctx context.Context, s plan.State, step *plan.Step) (bool, error) {
 	c, err := condition.Compile(step.When)
 	if err != nil {

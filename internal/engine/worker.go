@@ -9,16 +9,15 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Worker is an agent that an engine has started: by which name it is configured, and the attempt that it was
-// started for.
+// Worker is an agent that an engine started: its configured name, and its attempt.
 type Worker struct {
 	Agent string
 	Scope plan.Attempt
 }
 
-// WorkerOf reports whether a process is of an agent that an engine has started: its environment says so, or it
-// descends from what was started. The chain is that of the process and those above it; it is asked for only
-// where an agent runs. An environment that speaks of no attempt that is going on is that of one which is over.
+// WorkerOf reports whether a process belongs to an agent that an engine started: by its environment, or by its
+// ancestors. chain returns the process and its ancestors; it is only called if an agent runs. An environment with an
+// attempt that is not running belongs to an attempt that is over.
 func WorkerOf(stateDir, environment string, chain func() []lineage.Process) (w Worker, is bool) {
 	for _, path := range factsPaths(stateDir) {
 		one, err := readFacts(path)
@@ -33,7 +32,7 @@ func WorkerOf(stateDir, environment string, chain func() []lineage.Process) (w W
 	if environment == "" {
 		return Worker{}, false
 	}
-	over := Worker{Agent: "agent", Scope: plan.Attempt{Attempt: 1}} // of no plan
+	over := Worker{Agent: "agent", Scope: plan.Attempt{Attempt: 1}} // no plan
 	if parts := strings.Split(environment, "/"); len(parts) == 4 {
 		over.Scope.Step, _ = plan.ParseStepID(parts[1])
 		if n, err := strconv.Atoi(parts[2]); err == nil {
@@ -43,8 +42,8 @@ func WorkerOf(stateDir, environment string, chain func() []lineage.Process) (w W
 	return over, true
 }
 
-// AgentElsewhere reports whether an agent works in the workspace of which this process cannot tell whether it
-// descends from it: it sees other processes.
+// AgentElsewhere reports whether an agent runs in a different process namespace, so that this process cannot tell
+// whether it descends from that agent.
 func AgentElsewhere(stateDir string) bool {
 	for _, path := range factsPaths(stateDir) {
 		if one, err := readFacts(path); err == nil && one.Agent != "" && one.Process != nil && !one.Process.Here() {
@@ -54,7 +53,7 @@ func AgentElsewhere(stateDir string) bool {
 	return false
 }
 
-// environmentOf is what the environment of an agent says of what it was started for.
+// environmentOf returns the value of EnvRun for an attempt.
 func environmentOf(run string, a plan.Attempt, nonce string) string {
 	return fmt.Sprintf("%s/%s/%d/%s", run, a.Step, a.Attempt, nonce)
 }

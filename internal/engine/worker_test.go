@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// running leaves a file of a step that is carried out.
+// running writes the file of a running step.
 func running(t *testing.T, state, name string, one engine.Running) {
 	t.Helper()
 	data, err := json.Marshal(one)
@@ -29,7 +29,7 @@ func running(t *testing.T, state, name string, one engine.Running) {
 	}
 }
 
-// started is this process, as one that was started is known.
+// started returns the identity of this process, as for a started one.
 func started(t *testing.T) process.Identity {
 	t.Helper()
 	var id process.Identity
@@ -59,7 +59,7 @@ func TestWorkerOf(t *testing.T) {
 	none("")
 	tool := started(t)
 	running(t, state, "X1-S001-1", engine.Running{Run: "X1", Step: 1, Attempt: 1, Plan: "p-1", Process: &tool})
-	none("") // a command that a tool runs is nobody's agent
+	none("") // a command run by a tool belongs to no agent
 
 	scope := plan.Attempt{Plan: "p-1", Step: 3, Attempt: 2}
 	facts := engine.Running{Run: "X1", Step: 3, Attempt: 2, Plan: "p-1", Agent: "claude", Nonce: "K7QM"}

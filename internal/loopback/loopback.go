@@ -1,5 +1,5 @@
-// Package loopback tells which addresses are reachable from this machine alone, and
-// which Host headers name a listener.
+// Package loopback decides which addresses are reachable only from this machine, and which Host headers name a
+// listener.
 package loopback
 
 import (
@@ -7,8 +7,7 @@ import (
 	"net/netip"
 )
 
-// Is tells whether addr, host:port, is reachable from this machine alone. A name other
-// than localhost could be anything.
+// Is reports whether addr, host:port, is reachable only from this machine. Names other than localhost are not.
 func Is(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -21,9 +20,9 @@ func Is(addr string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// Hosts are the values of the Host header that name a server which a connection has
-// reached at local, an IP address with its port. A name that was rebound to that address is
-// not among them; own, where it is not empty, is one more that names a server of this machine alone.
+// Hosts returns the valid values of the Host header for a connection that reached the server at local, an IP address
+// with port. A name rebound to that address (DNS rebinding) is not among them. own, if not empty, is a further name for
+// a server on a loopback address.
 func Hosts(local, own string) []string {
 	bound, err := netip.ParseAddrPort(local)
 	if err != nil {
@@ -44,7 +43,7 @@ func Hosts(local, own string) []string {
 	hosts := make([]string, 0, 2*len(names))
 	for _, name := range names {
 		hosts = append(hosts, name+":"+port)
-		if port == "80" { // clients leave out the port that http implies
+		if port == "80" { // clients omit the default port of http
 			hosts = append(hosts, name)
 		}
 	}

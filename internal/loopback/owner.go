@@ -2,5 +2,5 @@
 
 package loopback
 
-// Owner is not told here.
+// Owner is unknown on this system.
 func Owner(_, _ string) (uid int, known bool) { return 0, false }

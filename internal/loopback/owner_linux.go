@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Owner is the user whose program holds the end at client of a TCP connection within this machine to
-// server, both host:port. It is not known where the system does not tell. A client that has closed its end,
-// which hears no answer any more, has the owner -1.
+// Owner returns the user that owns the client's end of a local TCP connection to server, both host:port. It is unknown
+// if the system does not list the connection. If the client has closed its end, so that it cannot receive an answer,
+// the owner is -1.
 func Owner(client, server string) (uid int, known bool) {
 	from, err := netip.ParseAddrPort(client)
 	to, err2 := netip.ParseAddrPort(server)
 	if err != nil || err2 != nil {
 		return 0, false
 	}
-	for range 3 { // the table is not read at one instant
+	for range 3 { // the kernel does not provide a consistent snapshot
 		for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 			text, err := os.ReadFile(table)
 			if err != nil {
@@ -31,8 +31,8 @@ func Owner(client, server string) (uid int, known bool) {
 	return 0, false
 }
 
-// ownerIn looks in a table of the kernel, which has in each line behind its number: the addresses of both ends, the
-// state, queues, a timer, tries, the user, a timeout, and the file, which is 0 once it is closed.
+// ownerIn searches a table of the kernel. After a number, each line has the addresses of both ends, state, queues,
+// timer, retries, user, timeout, and inode, which is 0 once the end is closed.
 func ownerIn(table string, client, server netip.AddrPort) (uid int, known bool) {
 	for line := range strings.Lines(table) {
 		fields := strings.Fields(line)
@@ -48,7 +48,7 @@ func ownerIn(table string, client, server netip.AddrPort) (uid int, known bool) 
 	return 0, false
 }
 
-// address reads one as the kernel writes it: words of the machine's byte order, and the port, in hexadecimal.
+// address parses the kernel's notation: words in the machine's byte order, and the port, in hexadecimal.
 func address(text string) netip.AddrPort {
 	host, port, _ := strings.Cut(text, ":")
 	number, err := strconv.ParseUint(port, 16, 16)
@@ -65,7 +65,7 @@ func address(text string) netip.AddrPort {
 	return plain(netip.AddrPortFrom(addr, uint16(number)))
 }
 
-// plain is an address in its shortest form, by which two can be compared.
+// plain returns an address in its shortest form, for comparison.
 func plain(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// connected is both ends of a connection, of which the client's is made by dial.
+// connected returns both ends of a connection; dial makes the client's.
 func connected(t *testing.T, at string, dial func(address string) net.Conn) (client, server net.Conn) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", at)
 	if err != nil {
-		t.Skip(err) // no such family here
+		t.Skip(err) // the address family is not available
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
@@ -40,7 +40,7 @@ func dialed(t *testing.T) func(string) net.Conn {
 	}
 }
 
-// TestOwnerOfAConnection is that of its client's end, by either family.
+// TestOwnerOfAConnection is the owner of its client's end, for both address families.
 func TestOwnerOfAConnection(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
 		client, server := connected(t, at, dialed(t))
@@ -69,7 +69,7 @@ func TestOwnerOfAConnection(t *testing.T) {
 	}
 }
 
-// TestOwnerIsAnother has another user connect, which takes root.
+// TestOwnerIsAnother connects as another user, which requires root.
 func TestOwnerIsAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root makes connections as another user")

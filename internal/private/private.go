@@ -1,6 +1,5 @@
-// Package private makes, checks and opens folders and files that are the user's alone:
-// none is reached through a link, belongs to somebody else, or can be changed by others.
-// It knows nothing of what they hold.
+// Package private makes, checks and opens folders and files that belong to the user alone: they are not reached through
+// a link, have no other owner, and cannot be changed by others. It does not know their content.
 package private
 
 import (
@@ -12,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// Nobody but the user reads or writes them.
+// Only the user can read or write them.
 const (
 	FolderMode fs.FileMode = 0o700
 	FileMode   fs.FileMode = 0o600
@@ -20,10 +19,9 @@ const (
 
 const elsewhere = "or set XDG_STATE_HOME to a folder of your own"
 
-// Folder refuses a folder that is a link, belongs to somebody else or can be written by
-// others, or that lies in such a one: who can write there can put another in its place.
-// What lies above these two is the user's affair. The error wraps fs.ErrNotExist where
-// there is no folder.
+// Folder refuses a folder that is a link, has another owner or is writable by others. It checks the parent, too
+// (sticky ones such as /tmp pass), since anyone with write access to it could replace the folder. Folders above these
+// two are not checked. The error wraps fs.ErrNotExist if the folder is missing.
 func Folder(path string) error {
 	above, err := real(filepath.Dir(path))
 	if err != nil {
@@ -41,7 +39,7 @@ func Folder(path string) error {
 	return checkOwner(path, info, false)
 }
 
-// real returns what stands at a path, which must be a folder.
+// real returns the information of a path that must be a folder.
 func real(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -55,7 +53,7 @@ func real(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// Make makes the folder, or checks the one that is there.
+// Make creates the folder, or checks the existing one.
 func Make(path string) error {
 	if err := Folder(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -69,8 +67,8 @@ func Make(path string) error {
 	return Folder(path)
 }
 
-// File refuses a file that is no plain file of the user's own, and tells who may use it.
-// A file that does not exist is well, and private.
+// File refuses a path that is not a regular file of the user, and returns its permissions. A missing file is not an
+// error and counts as private.
 func File(path string) (mode fs.FileMode, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +80,7 @@ func File(path string) (mode fs.FileMode, err error) {
 	return info.Mode().Perm(), plain(path, info)
 }
 
-// Unread refuses a file of the user's own that others can read.
+// Unread refuses a file of the user that others can read.
 func Unread(path string) error {
 	mode, err := File(path)
 	if err == nil && !Only(mode) {
@@ -99,7 +97,7 @@ func plain(path string, info fs.FileInfo) error {
 	return checkOwner(path, info, false)
 }
 
-// Open opens a file of the user's own, which is made if the flag says so.
+// Open opens a file of the user, and creates it if the flag says so.
 func Open(path string, flag int) (*os.File, error) {
 	if _, err := File(path); err != nil {
 		return nil, err
@@ -122,7 +120,7 @@ func Open(path string, flag int) (*os.File, error) {
 	return file, nil
 }
 
-// Read returns what is in a file of the user's own, at most so many bytes.
+// Read returns the first bytes of a file of the user, at most most.
 func Read(path string, most int64) ([]byte, error) {
 	file, err := Open(path, os.O_RDONLY)
 	if err != nil {
@@ -132,7 +130,7 @@ func Read(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
-// ensureMode undoes what the umask took away.
+// ensureMode sets the permissions that the umask removed.
 func ensureMode(path string, mode fs.FileMode) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Perm() == mode || !info.IsDir() && !info.Mode().IsRegular() {

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// spoilt returns a folder of ours below one of ours, after something was done to them.
+// spoilt returns a folder of ours below another of ours, after spoil changed something.
 func spoilt(t *testing.T, spoil func(ours, folder, victim string) error) (folder, victim string) {
 	t.Helper()
 	top := t.TempDir()
@@ -31,7 +31,7 @@ func spoilt(t *testing.T, spoil func(ours, folder, victim string) error) (folder
 	return folder, victim
 }
 
-// linked puts a link in the place of a folder.
+// linked replaces a folder by a link.
 func linked(from, to string) error { return errors.Join(os.RemoveAll(from), os.Symlink(to, from)) }
 
 func TestFolder(t *testing.T) {
@@ -94,7 +94,7 @@ func TestMakeIsPrivateWhateverTheUmask(t *testing.T) {
 	}
 }
 
-// TestFile: neither a link nor a pipe is opened, and a pipe is not waited for.
+// TestFile: a link or a pipe is not opened, and a pipe does not block.
 func TestFile(t *testing.T) {
 	empty := func(path string, mode fs.FileMode) error {
 		return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, mode))

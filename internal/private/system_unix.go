@@ -9,11 +9,10 @@ import (
 	"syscall"
 )
 
-// NoFollow keeps an opening from following a link, and from waiting for a pipe's other end.
+// NoFollow makes open refuse a link, and not wait for the other end of a pipe.
 const NoFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// checkOwner refuses what belongs to somebody else, but for the system's own where that is
-// allowed, or what others can write to.
+// checkOwner refuses a path with another owner, except root if system is true, or one that others can write to.
 func checkOwner(path string, info fs.FileInfo, system bool) error {
 	if perm := info.Mode().Perm(); perm&0o022 != 0 {
 		return fmt.Errorf("%s can be written by others (mode %04o): run chmod go-w on it, and check that nobody has changed it", path, perm)
@@ -25,5 +24,5 @@ func checkOwner(path string, info fs.FileInfo, system bool) error {
 	return nil
 }
 
-// Only reports whether a mode lets in the owner alone.
+// Only reports whether a mode gives access only to the owner.
 func Only(perm fs.FileMode) bool { return perm&0o077 == 0 }

@@ -1,7 +1,7 @@
-// Package quietgit keeps git from running anything but itself: no program that a repository, or its
-// user's configuration, names as a hook, a filter, a monitor of files, or for showing differences.
+// Package quietgit prevents git from running other programs: none that a repository or its user's configuration names
+// as a hook, a filter, a file monitor, or for showing differences.
 //
-// It must not know what git is asked for.
+// It must not know the purpose of the git commands.
 package quietgit
 
 import (
@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// Environment takes from git what asks a person or the network. What a repository could make it run
-// is taken by Silenced.
+// Environment prevents git from asking a person or the network. Silenced handles the programs that a repository could
+// make it run.
 func Environment() []string {
 	return []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
@@ -27,9 +27,8 @@ func Environment() []string {
 	}
 }
 
-// Silenced is an environment in which git runs nothing that its configuration names, in the
-// repository to which options lead from a folder. Where git cannot tell what is named there, that is
-// an error, and code is its exit code.
+// Silenced returns an environment in which git runs nothing that its configuration names, in the repository that dir
+// and the git options select. It fails if git cannot list the configuration, and code is then git's exit code.
 func Silenced(ctx context.Context, git, dir string, options, environment []string) (silenced []string, code int, err error) {
 	settings := settings()
 	environment = slices.DeleteFunc(slices.Clone(environment), func(v string) bool { return strings.HasPrefix(v, "GIT_CONFIG_") })
@@ -43,16 +42,16 @@ func Silenced(ctx context.Context, git, dir string, options, environment []strin
 	return withSettings(environment, settings), code, err
 }
 
-// programNames are the settings that name programs under names that are free.
+// programNames matches the program settings that have a free part in their names.
 const programNames = `^(diff\..*\.(command|textconv|cachetextconv)|filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|` +
 	`hook\..*\.(command|event|enabled)|gpg\.(.*\.)?(program|defaultkeycommand)|credential\..*\.helper|(pager|alias)\..*)$`
 
-// matches are the settings that a question to git finds. That it cannot tell is no answer.
+// matches returns the names that a git config command lists. If git cannot read the configuration, that is an error, not an empty result.
 func matches(cmd *exec.Cmd) (names []string, code int, err error) {
 	out, err := cmd.Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && failed.ExitCode() == 1 && len(out) == 0 && len(failed.Stderr) == 0 {
-		return nil, 0, nil // there are none
+		return nil, 0, nil // no matches
 	}
 	if failed != nil {
 		return nil, failed.ExitCode(), fmt.Errorf("read the configuration: %s", bytes.TrimSpace(failed.Stderr))
@@ -63,7 +62,7 @@ func matches(cmd *exec.Cmd) (names []string, code int, err error) {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), 0, nil
 }
 
-// harmless is a value with which a setting that names a program runs none.
+// harmless returns a value that makes a program setting run nothing.
 func harmless(name string) string {
 	switch name[strings.LastIndexByte(name, '.')+1:] {
 	case "required", "cachetextconv", "enabled", "driver", "program", "defaultkeycommand":
@@ -74,7 +73,7 @@ func harmless(name string) string {
 	return ""
 }
 
-// settings are those with which git runs nothing, by names that it gives itself.
+// settings returns the values that make git run nothing, for the settings with fixed names.
 func settings() map[string]string {
 	return map[string]string{
 		"core.fsmonitor": "false", "core.hooksPath": os.DevNull, "core.pager": "cat", "core.alternateRefsCommand": "false",
@@ -85,7 +84,7 @@ func settings() map[string]string {
 	}
 }
 
-// withSettings is an environment with settings that come before those of all files.
+// withSettings returns an environment with settings that override all configuration files.
 func withSettings(environment []string, settings map[string]string) []string {
 	list := append(slices.Clone(environment), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
 	for i, name := range slices.Sorted(maps.Keys(settings)) {

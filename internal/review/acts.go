@@ -10,20 +10,20 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Done says what an act led to.
+// Done is the result of an act.
 type Done struct {
 	Message  string        `json:"message"`
 	Revision plan.Revision `json:"revision"`
 }
 
-// act is a row of the table of what can be done.
+// act is one of the possible acts.
 type act struct {
 	name  string
-	input func() any // a pointer to its input, by which it is decoded
+	input func() any // returns a pointer to its input, for decoding
 	do    func(ctx context.Context, sheet *Sheet, c verbs.Caller, input any) (string, error)
 }
 
-// row is an act with the type of its input.
+// row returns an act with a typed input.
 func row[In any](name string, do func(context.Context, *Sheet, verbs.Caller, In) (string, error)) act {
 	return act{name, func() any { return new(In) },
 		func(ctx context.Context, sheet *Sheet, c verbs.Caller, input any) (string, error) {
@@ -31,7 +31,7 @@ func row[In any](name string, do func(context.Context, *Sheet, verbs.Caller, In)
 		}}
 }
 
-// acts is the table of what can be done.
+// acts returns all acts.
 func acts() []act {
 	return []act{
 		row("approve", approve),
@@ -62,8 +62,8 @@ func acts() []act {
 	}
 }
 
-// Act does what is asked for by its name, with its input as JSON. A refusal is a *plan.ValidationError, and a
-// *MayNotError where the caller is not let; it changed nothing.
+// Act carries out an act by name, with its input as JSON. A refusal is a *plan.ValidationError, or a *MayNotError if
+// the caller lacks permission; nothing is changed then.
 func Act(ctx context.Context, sheet *Sheet, c Caller, name string, input []byte) (Done, error) {
 	for _, a := range acts() {
 		if a.name != name {
@@ -91,10 +91,9 @@ func Act(ctx context.Context, sheet *Sheet, c Caller, name string, input []byte)
 	return Done{}, plan.Refuse(plan.NotFound, "/act", "there is no act "+plan.Quote(name), "see which there are")
 }
 
-// ofPlan is an input that names the plan that it is about.
+// ofPlan is an input that names its plan.
 type ofPlan interface{ of() string }
 
-// decode reads an input strictly.
 func decode(data []byte, into any) error {
 	err := strict.Decode(data, into, nil)
 	var bad *strict.Error
@@ -104,7 +103,7 @@ func decode(data []byte, into any) error {
 	return err
 }
 
-// may refuses what the caller is not let.
+// may refuses a caller without permission.
 func (c Caller) may() error {
 	refuse := func(problem, fix string, code bool) error {
 		return &MayNotError{&plan.ValidationError{Kind: plan.Conflict, Problem: problem, Fix: fix}, code}
@@ -124,7 +123,7 @@ func (c Caller) may() error {
 	return nil
 }
 
-// ActNames lists what can be done, in order.
+// ActNames lists the acts in order.
 func ActNames() []string {
 	var names []string
 	for _, a := range acts() {

@@ -18,7 +18,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// desk is a workspace whose history is made by hand.
+// desk is a workspace with a history made by tests.
 type desk struct {
 	*review.Sheet
 	t       *testing.T
@@ -67,7 +67,7 @@ func (d *desk) do(by plan.Actor, a plan.Action) {
 
 func engine() plan.Actor { return plan.NewActor(plan.ViaEngine, "engine#1") }
 
-// active sets up a plan of some steps.
+// active sets up a plan with some steps.
 func (d *desk) active(steps ...plan.Spec) *desk {
 	setUp := plan.SetUp{Outline: plan.Outline{Objective: "Release it"}}
 	for _, spec := range steps {
@@ -77,7 +77,7 @@ func (d *desk) active(steps ...plan.Spec) *desk {
 	return d
 }
 
-// running begins a run of a plan, and starts what there is to start.
+// running begins a run of a plan, and starts its ready steps.
 func (d *desk) running(steps ...plan.Spec) *desk {
 	d.active(steps...).do(engine(), plan.BeginRun{})
 	d.do(engine(), plan.Advance{Room: 4})
@@ -90,7 +90,7 @@ func tool(title string) plan.Spec {
 	return plan.Spec{Title: title, Tool: "bash_execute", Args: json.RawMessage(`{"command":"rm -r old"}`)}
 }
 
-// fields are an input, and input is one that goes by what was shown.
+// fields are the fields of an input; input makes them from the content shown.
 type (
 	fields = map[string]any
 	input  = func(review.View) fields
@@ -110,27 +110,27 @@ func with(of fields, more fields) fields {
 	return all
 }
 
-// tried is an act that is done once: where, with what, and what is to be seen then.
+// tried is an act to do once: its place, its input, and the result to see.
 type tried struct {
 	in   func(*desk) *desk
 	with input
-	bad  []input // what is refused before, and changes nothing
+	bad  []input // inputs that are refused before, and change nothing
 	then func(review.View) bool
 }
 
 func constant(f fields) input { return func(review.View) fields { return f } }
 
-// more is the input of the draft that waits with something besides.
+// more returns an input about the waiting draft with further fields.
 func more(f fields) input {
 	return func(v review.View) fields { return with(draftOf(v), f) }
 }
 
-// edit is of the draft by its digest alone.
+// edit returns an input with the digest of the draft and further fields.
 func edit(f fields) input {
 	return func(v review.View) fields { return with(fields{"digest": v.Draft.Plan.Digest}, f) }
 }
 
-// asked is the digest of what the first step asks.
+// asked returns an input about the first step's question with further fields.
 func asked(f fields) input {
 	return func(v review.View) fields { return with(fields{"step": 1, "digest": v.Plan.Steps[0].Ask.Digest}, f) }
 }
@@ -243,7 +243,7 @@ func tries() map[string]tried {
 	}
 }
 
-// TestEachActIsDoneOnce: it does what it says, bad input and callers who may not are refused, and a refusal
+// TestEachActIsDoneOnce: each act has its effect; bad input and callers without permission are refused, and a refusal
 // changes nothing.
 func TestEachActIsDoneOnce(t *testing.T) {
 	all := tries()
@@ -292,8 +292,8 @@ func TestEachActIsDoneOnce(t *testing.T) {
 	}
 }
 
-// TestActsAreOfThePlanThatIsShown: whoever shows the plan as it is now is let at once, whatever they had seen before, and who shows
-// the one before is told so.
+// TestActsAreOfThePlanThatIsShown: an act on the current plan is accepted immediately, whatever the caller saw before;
+// an act on a former plan is refused with a reason.
 func TestActsAreOfThePlanThatIsShown(t *testing.T) {
 	d := newDesk(t).active(tool("Build it"))
 	was := look(t, d.Sheet).Plan.ID

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// full is a step that says something in each field.
+// full returns a step with a value in each field.
 func full(id plan.StepID) *plan.Step {
 	step := &plan.Step{ID: id, Progress: plan.Progress{Status: plan.Pending}}
 	for _, f := range plan.SpecFields() {
@@ -54,7 +54,7 @@ func sheetFor(t testing.TB) *Sheet {
 	return &Sheet{Service: verbs.New(s, verbs.Options{Now: func() time.Time { return time.Time{} }})}
 }
 
-// seen is what is shown of a draft, but for the digest.
+// seen returns the view of a draft, and apart from it the digest.
 func (sheet *Sheet) seen(t *testing.T, p *plan.Plan) (shown, digest string) {
 	t.Helper()
 	v := sheet.view(plan.State{Draft: p, Phase: plan.PhaseSubmitted, Mode: &plan.Mode{Request: &plan.Request{ID: "R1"}}}, nil)
@@ -72,7 +72,7 @@ func drafted(objective, summary string, steps ...*plan.Step) *plan.Plan {
 	return &p
 }
 
-// TestWhatAnApprovalBindsIsShown: whatever changes the digest of a draft changes what is shown of it as well.
+// TestWhatAnApprovalBindsIsShown: every change of a draft's digest also changes the view of it.
 func TestWhatAnApprovalBindsIsShown(t *testing.T) {
 	sheet := sheetFor(t)
 	others := map[string]*plan.Plan{
@@ -108,7 +108,7 @@ func TestWhatAnApprovalBindsIsShown(t *testing.T) {
 	}
 }
 
-// TestViewChangesNoState: what cannot be shown is written otherwise in the view alone.
+// TestViewChangesNoState: unprintable text is escaped only in the view.
 func TestViewChangesNoState(t *testing.T) {
 	step := full(1)
 	step.Notes, step.Evidence = []string{"\x1b[31mred"}, []plan.Evidence{{Note: "\u202edrowssap"}}

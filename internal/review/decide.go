@@ -8,18 +8,18 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Decide is the input of approve, return, reject and regenerate: a decision about what was shown.
+// Decide is the input of approve, return, reject and regenerate: a decision about the plan shown.
 type Decide struct {
-	Request string `json:"request,omitempty"` // "" for a draft that nobody has submitted
-	Digest  string `json:"digest"`            // of what was shown
+	Request string `json:"request,omitempty"` // "" for a draft that was not submitted
+	Digest  string `json:"digest"`            // of the plan shown
 	Comment string `json:"comment,omitempty" text:"any"`
 
-	Comments []Along `json:"comments,omitempty"` // on single steps, or the whole, told along with it
+	Comments []Along `json:"comments,omitempty"` // on single steps or the whole plan, sent with the decision
 }
 
-// Along is a comment that goes along with a decision.
+// Along is a comment sent with a decision.
 type Along struct {
-	Step plan.StepID `json:"step,omitzero"` // none: the whole
+	Step plan.StepID `json:"step,omitzero"` // 0: the whole plan
 	Text string      `json:"text" text:"any"`
 }
 
@@ -46,7 +46,6 @@ func reject(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (strin
 	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Rejected)))
 }
 
-// anew asks for another plan in the place of the one that was shown.
 const anew = "Plan it anew, in another way"
 
 func regenerate(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (string, error) {
@@ -56,7 +55,7 @@ func regenerate(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (s
 
 func decided(reply verbs.DecisionReply, err error) (string, error) { return reply.Message, err }
 
-// refresh has other servers say anew what the tools are that a plan names: what is approved is what they say now.
+// refresh reloads the definitions of the tools in a plan from their servers, so that an approval covers the current ones.
 func (sheet *Sheet) refresh(ctx context.Context, of func(plan.State) *plan.Plan) error {
 	state, err := sheet.Service.State(ctx)
 	if p := of(state); err == nil && p != nil && sheet.Fresh != nil {

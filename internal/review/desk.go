@@ -8,76 +8,76 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Place is a workspace as people tell it from others.
+// Place identifies a workspace for people.
 type Place struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	Path  string `json:"path,omitempty"`
-	Doubt string `json:"doubt,omitempty"` // what speaks against its being the right one; "" when nothing
+	Doubt string `json:"doubt,omitempty"` // why it may be the wrong one; "" without doubt
 }
 
-// Sheet is a workspace that is open to be looked at. Whoever made it keeps it open.
+// Sheet is an open workspace. Its creator keeps it open.
 type Sheet struct {
 	Place
 	Service *verbs.Service
-	Refused func() string                              // why nobody may decide there now, "" when whom the face lets may; may be nil
-	Tail    func(step plan.StepID) (string, error)     // the end of what a step has printed; nil: nothing is kept
-	Start   func(ctx context.Context, of string) error // begins a run of that plan here, or goes on with it; nil: it cannot be run
-	Fresh   func(ctx context.Context, p *plan.Plan)    // has other servers say anew what the tools are that p names; may be nil
+	Refused func() string                              // why decisions are refused there now; "" if the face's rights apply; may be nil
+	Tail    func(step plan.StepID) (string, error)     // the end of a step's output; nil: no output is kept
+	Start   func(ctx context.Context, of string) error // begins or resumes a run of that plan here; nil: it cannot run here
+	Fresh   func(ctx context.Context, p *plan.Plan)    // reloads the definitions of p's tools from their servers; may be nil
 }
 
-// Change tells that a workspace has a new revision.
+// Change is a new revision of a workspace.
 type Change struct {
 	Workspace string        `json:"workspace"`
 	Revision  plan.Revision `json:"revision"`
 }
 
-// Desk is all the workspaces of a user.
+// Desk gives access to all workspaces of a user.
 type Desk interface {
-	// Places lists the workspaces that have a state, the one it was started in first.
+	// Places lists the workspaces with a state, the one this process was started in first.
 	Places(ctx context.Context) ([]Place, error)
-	// Open returns a workspace, which is kept open and shared. The error for an unknown id is a *plan.ValidationError.
+	// Open returns a workspace, which stays open and is shared. An unknown id is a *plan.ValidationError.
 	Open(ctx context.Context, id string) (*Sheet, error)
-	// InInbox is a place as an inbox lists it, with what waits there: see InInbox. It costs little where nothing has
-	// changed since it was last asked for.
+	// InInbox returns the entry of a place in an inbox, and its waiting items: see InInbox. It is cheap if nothing has
+	// changed since the last call.
 	InInbox(ctx context.Context, place Place) (InboxPlace, []Waiting, error)
-	// Watch tells of every change in any of them, and of a new one; several in quick succession come as one. The
+	// Watch reports each change in any workspace, and new workspaces; it merges changes in quick succession. The
 	// channel is closed when ctx ends.
 	Watch(ctx context.Context) <-chan Change
 }
 
-// Can says what whoever looks may do. The face fills it in.
+// Can is the caller's permission. The face fills it in.
 type Can struct {
 	Decide bool   `json:"decide"`
-	Why    string `json:"why,omitempty"`  // not
-	Code   bool   `json:"code,omitempty"` // everything needs the code of the terminal first
+	Why    string `json:"why,omitempty"`  // why not
+	Code   bool   `json:"code,omitempty"` // all acts need the code from the terminal first
 }
 
-// Caller is who acts through a face, and what that face lets them do.
+// Caller is an actor with the permission that its face gives.
 type Caller struct {
 	verbs.Caller
 	Can Can
 }
 
-// MayNotError refuses an act to a caller that is not let.
+// MayNotError refuses an act to a caller without permission.
 type MayNotError struct {
 	*plan.ValidationError
-	Code bool // the code of the terminal is what lacks
+	Code bool // the code from the terminal is missing
 }
 
-// Unwrap returns the refusal alone.
+// Unwrap returns the refusal.
 func (e *MayNotError) Unwrap() error { return e.ValidationError }
 
-// Inbox is what waits for a person in all workspaces.
+// Inbox lists everything that waits for a person in all workspaces.
 type Inbox struct {
 	Workspaces []InboxPlace `json:"workspaces"`
 	Waiting    []Waiting    `json:"waiting"` // newest first
 }
 
-// InboxPlace is a workspace in a list of them.
+// InboxPlace is a workspace in an inbox.
 type InboxPlace struct {
 	Place
-	Waiting   int        `json:"waiting"` // how much waits there
+	Waiting   int        `json:"waiting"` // number of waiting items
 	Phase     plan.Phase `json:"phase"`
 	Headline  string     `json:"headline"`
 	UpdatedAt time.Time  `json:"updated_at,omitzero"`

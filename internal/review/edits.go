@@ -7,13 +7,13 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// ofDraft says whether an edit is of the draft that was shown, by its digest, or of the current plan.
+// ofDraft says whether an edit is of the draft shown, by its digest, or of the current plan.
 type ofDraft struct {
 	OfPlan
-	Digest string `json:"digest,omitempty"` // of the draft that was shown; "" for the current plan
+	Digest string `json:"digest,omitempty"` // of the draft shown; "" for the current plan
 }
 
-// EditStep is the input of edit_step. A field that is not given stays as it is; an empty one is erased.
+// EditStep is the input of edit_step. A missing field is unchanged; an empty one is erased.
 type EditStep struct {
 	ofDraft
 	Step   plan.StepID `json:"step"`
@@ -36,7 +36,7 @@ func editStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in EditStep) (s
 // AddStep is the input of add_step.
 type AddStep struct {
 	ofDraft
-	After  *int       `json:"after,omitempty"` // number of the step that it stands behind, 0: before all; none: last
+	After  *int       `json:"after,omitempty"` // number of the step before it, 0: first; missing: last
 	Fields plan.Patch `json:"fields"`
 }
 
@@ -61,7 +61,7 @@ func addStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in AddStep) (str
 type MoveStep struct {
 	ofDraft
 	Step  plan.StepID `json:"step"`
-	After int         `json:"after"` // number of the step that it stands behind, 0: before all
+	After int         `json:"after"` // number of the step before it, 0: first
 }
 
 func moveStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in MoveStep) (string, error) {
@@ -77,7 +77,7 @@ func moveStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in MoveStep) (s
 type RemoveStep struct {
 	ofDraft
 	Step   plan.StepID `json:"step"`
-	Reason string      `json:"reason,omitempty" text:"any"` // for the current plan, which keeps its steps: it is skipped
+	Reason string      `json:"reason,omitempty" text:"any"` // for a step of the current plan, which is skipped, not removed
 }
 
 func removeStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in RemoveStep) (string, error) {
@@ -87,7 +87,7 @@ func removeStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in RemoveStep
 	return skipStep(ctx, sheet, c, SkipStep{Step: in.Step, Reason: in.Reason})
 }
 
-// written is a patch whose arguments may be given as the text of an object.
+// written decodes arguments that may be given as the text of an object.
 func written(p plan.Patch) plan.Patch {
 	if p.Args != nil {
 		p.Args = new(verbs.Written(*p.Args))

@@ -7,17 +7,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Face is where a caller sits who has a page before them: calls are its buttons. Embedded it leaves a face
-// nothing to add.
+// Face is the face of a caller in front of a page, with the page's buttons as calls. Other faces can embed it.
 type Face struct{}
 
 // Brief is false: people read the replies.
 func (Face) Brief() bool { return false }
 
-// Hidden is empty: what cannot be done now is refused.
+// Hidden is empty: a call that is not possible now is refused.
 func (Face) Hidden() []string { return nil }
 
-// Word is what the page calls a call.
+// Word returns the label of the page's button for a call.
 func (Face) Word(call verbs.Call) (string, bool) {
 	button, is := map[verbs.Act]string{verbs.ActApprove: "Approve", verbs.ActReturn: "Ask for changes", verbs.ActReject: "Reject",
 		verbs.ActAnswer: "Answer", verbs.ActComment: "Comment", verbs.ActCancelMode: "End planning mode", verbs.ActEnterMode: "Plan first",
@@ -31,7 +30,7 @@ func (Face) Word(call verbs.Call) (string, bool) {
 	return button, is
 }
 
-// onlooker is a person who looks on.
+// onlooker returns a person without the right to act.
 func onlooker() verbs.Caller {
 	return verbs.Caller{Actor: plan.NewActor(plan.ViaPage, "you"), Face: Face{}}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// ReadInbox lists what waits for a person in all workspaces of a desk. One that cannot be read is listed as
-// such, and hides no other.
+// ReadInbox lists everything that waits for a person in all workspaces of a desk. An unreadable workspace is listed as
+// unreadable and does not affect the others.
 func ReadInbox(ctx context.Context, desk Desk) (Inbox, error) {
 	inbox := Inbox{Workspaces: []InboxPlace{}, Waiting: []Waiting{}}
 	places, err := desk.Places(ctx)
@@ -36,17 +36,17 @@ func ReadInbox(ctx context.Context, desk Desk) (Inbox, error) {
 			return nil
 		})
 	}
-	_ = group.Wait() // none fails: each says what is wrong
+	_ = group.Wait() // never fails: each place shows its own error
 	inbox.Waiting = append(inbox.Waiting, slices.Concat(waiting...)...)
 	inbox.Waiting = newest(inbox.Waiting)
 	safetext.EscapeTexts(&inbox)
 	return inbox, ctx.Err()
 }
 
-// atATime is how many workspaces are read at once.
+// atATime is how many workspaces are read concurrently.
 const atATime = 4
 
-// InInbox is a workspace as an inbox lists it, with what waits there, newest first.
+// InInbox returns a workspace's entry in an inbox, and its waiting items, newest first.
 func InInbox(ctx context.Context, sheet *Sheet) (InboxPlace, []Waiting, error) {
 	state, err := sheet.Service.State(ctx)
 	if err != nil {

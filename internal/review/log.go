@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// LogLine is a change in words.
+// LogLine is a change as a sentence.
 type LogLine struct {
 	Revision plan.Revision  `json:"revision"`
 	At       time.Time      `json:"at"`
@@ -19,14 +19,14 @@ type LogLine struct {
 	Text     string         `json:"text"`
 }
 
-// Log is a stretch of the log, newest first.
+// Log is a part of the log, newest first.
 type Log struct {
 	Lines []LogLine `json:"lines"`
 	More  bool      `json:"more,omitempty"` // there are older ones
 }
 
-// ReadLog tells of the last n changes before a revision; 0 stands for the newest of all. With the id of a former plan it tells of
-// the time from its beginning until another took its place.
+// ReadLog returns the last n changes before a revision; 0 means the newest. With the id of a former plan it returns
+// changes from its creation until it was replaced.
 func ReadLog(ctx context.Context, sheet *Sheet, of string, before plan.Revision, n int) (Log, error) {
 	page := Log{Lines: []LogLine{}}
 	state, err := sheet.Service.State(ctx)
@@ -49,11 +49,11 @@ func ReadLog(ctx context.Context, sheet *Sheet, of string, before plan.Revision,
 			break
 		}
 		if record.Time.Before(first) {
-			after = 0 // what is older is of other plans
+			after = 0 // older records belong to other plans
 			continue
 		}
 		by := &record.Actor
-		if by.Kind == plan.Planloop { // whichever of its engines
+		if by.Kind == plan.Planloop { // instead of the engine's name
 			by.Name = string(plan.Planloop)
 		}
 		page.Lines = append(page.Lines, LogLine{record.Seq, record.Time, by.Name, by.Kind, history.Sentence(record)})

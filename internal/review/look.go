@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Look is a workspace as it is now.
+// Look returns the current view of a workspace.
 func Look(ctx context.Context, sheet *Sheet) (View, error) {
 	state, former, err := sheet.Service.Draft(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (sheet *Sheet) view(state plan.State, former *plan.Plan) View {
 	return v
 }
 
-// draft is the draft that waits; former is what was shown before it, nil for nothing.
+// draft returns the waiting draft; former is the plan shown before it, or nil.
 func (sheet *Sheet) draft(state plan.State, former *plan.Plan) *Draft {
 	p, request := state.Draft, state.ModeNow().Request
 	approval := p.Approval
@@ -67,7 +67,7 @@ func (sheet *Sheet) draft(state plan.State, former *plan.Plan) *Draft {
 		d.Edited = &Said{edits.String(), strings.Join(edits.By, ", "), edits.At}
 	}
 	if left, ends := sheet.Service.ModeEnds(state); ends {
-		d.Expires = sheet.Service.Now().Add(left).Round(time.Second) // the same whenever it is looked at
+		d.Expires = sheet.Service.Now().Add(left).Round(time.Second) // so that every view shows the same time
 	}
 	if current := state.Plan; !d.Changes && current != nil && current.Status == plan.StatusActive {
 		d.Archives = current.Objective
@@ -78,8 +78,8 @@ func (sheet *Sheet) draft(state plan.State, former *plan.Plan) *Draft {
 	return d
 }
 
-// difference is what differs from a former plan, nil for none. How far the plan in force has come since is no matter of
-// a change to it.
+// difference returns the differences from a former plan, nil if from is nil. Progress of the plan in force since then
+// is not part of a change to it.
 func difference(from, to, inForce *plan.Plan) *Difference {
 	if from == nil {
 		return nil
@@ -107,7 +107,7 @@ func difference(from, to, inForce *plan.Plan) *Difference {
 	return d
 }
 
-// asInForce reports whether a step of a changed plan stands where it does in the plan in force.
+// asInForce reports whether a step of a changed plan has the same status as in the plan in force.
 func asInForce(changed, inForce *plan.Plan, id plan.StepID) bool {
 	if inForce == nil || inForce.Root() != changed.Root() {
 		return false
@@ -140,7 +140,7 @@ func questions(state plan.State) []Question {
 	return all
 }
 
-// commentable are the draft that waits, else the current plan and one that is yet to come.
+// commentable returns the waiting draft, else the current plan and a placeholder for the next one.
 func commentable(state plan.State, now time.Time) []*plan.Plan {
 	if state.Draft != nil {
 		return []*plan.Plan{state.Draft}
@@ -149,7 +149,7 @@ func commentable(state plan.State, now time.Time) []*plan.Plan {
 	return slices.DeleteFunc(shown, func(p *plan.Plan) bool { return p == nil })
 }
 
-// comments are those on some plans, as they stand there.
+// comments returns the comments on some plans, placed in these plans.
 func (sheet *Sheet) comments(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Comment, error) {
 	remarks, err := sheet.Service.Remarks(ctx, state, shown...)
 	if err != nil {
@@ -178,7 +178,7 @@ func signals(state plan.State) []Signal {
 	return all
 }
 
-// run is the run of the plan, or one that could be begun; nil where planloop carries nothing out.
+// run returns the run of the plan, or one that could begin; nil if planloop would run no step of it.
 func (sheet *Sheet) run(state plan.State) *Run {
 	look, is := sheet.Service.RunLook(state)
 	if !is {
@@ -212,13 +212,13 @@ func pastPlans(state plan.State) []PastPlan {
 	return all
 }
 
-// since is what differs between a plan and the one that it took the place of, nil where it took that of none.
+// since returns the differences between a plan and the one it replaced, nil if it replaced none.
 func (sheet *Sheet) since(ctx context.Context, state plan.State, p *plan.Plan) (*Difference, error) {
 	before, err := sheet.Service.Before(ctx, state, p)
 	return difference(before, p, p), err
 }
 
-// ReadFormer is a former plan as it last stood.
+// ReadFormer returns a former plan in its last form.
 func ReadFormer(ctx context.Context, sheet *Sheet, id string) (Former, error) {
 	state, err := sheet.Service.State(ctx)
 	if err != nil {
@@ -242,7 +242,7 @@ func ReadFormer(ctx context.Context, sheet *Sheet, id string) (Former, error) {
 	return f, err
 }
 
-// plan is a plan of the state; approval is whose approver has seen its steps.
+// plan returns the view of a plan; approval is the one that shows which steps its approver has seen.
 func (sheet *Sheet) plan(state plan.State, p *plan.Plan, approval *plan.Approval) Plan {
 	shown := Plan{ID: p.ID, Objective: p.Objective, Summary: p.Summary, Status: p.Status, Version: p.Version, Digest: plan.Digest(p),
 		Progress:    Progress{Done: p.Steps.Count(plan.Done), Of: p.Steps.Len(), Counts: map[string]int{}},

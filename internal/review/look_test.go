@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// kinds are what waits, with its ids, in the order in which it is listed.
+// kinds returns the waiting items with their ids, in the order of the list.
 func kinds(v review.View) string {
 	var all []string
 	for _, w := range v.Waiting {
@@ -24,7 +24,7 @@ func kinds(v review.View) string {
 	return strings.Join(all, ", ")
 }
 
-// TestWhatWaitsForAPerson: what an agent has to do next waits for nobody here.
+// TestWhatWaitsForAPerson: the agent's next action is not listed as waiting for a person.
 func TestWhatWaitsForAPerson(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   func(*desk) *desk
@@ -126,7 +126,7 @@ func TestCriteriaHaveTheirEvidence(t *testing.T) {
 	}
 }
 
-// TestNextVersionIsShownWithTheDifference: steps are followed by their titles, and what a person said stands beside.
+// TestNextVersionIsShownWithTheDifference: steps are matched by title, and comments are shown next to them.
 func TestNextVersionIsShownWithTheDifference(t *testing.T) {
 	d := newDesk(t).waiting()
 	v := look(t, d.Sheet)
@@ -149,7 +149,7 @@ func TestNextVersionIsShownWithTheDifference(t *testing.T) {
 	}
 }
 
-// TestReplanIsShownWithTheDifference: a next version that departs from what was approved waits beside the plan in force.
+// TestReplanIsShownWithTheDifference: a next version that exceeds the approval waits next to the plan in force.
 func TestReplanIsShownWithTheDifference(t *testing.T) {
 	d := newDesk(t).waiting()
 	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "approve", draftOf(look(t, d.Sheet))))
@@ -170,8 +170,8 @@ func TestReplanIsShownWithTheDifference(t *testing.T) {
 	}
 }
 
-// TestFormerPlansAreReadAsTheyStood: with what was said of them then, and their own stretch of the log; the plan in force says how it
-// differs from the version that was approved.
+// TestFormerPlansAreReadAsTheyStood: with the comments of that time, and their own part of the log; the plan in force
+// shows its differences from the approved version.
 func TestFormerPlansAreReadAsTheyStood(t *testing.T) {
 	d := newDesk(t).active(plan.Spec{Title: "Before"}).waiting()
 	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "approve", draftOf(look(t, d.Sheet))))
@@ -215,7 +215,7 @@ func TestFormerPlansAreReadAsTheyStood(t *testing.T) {
 	}
 }
 
-// TestCommentIsShownWhereverItIsMade: before there is a plan, beside one, and while another is planned.
+// TestCommentIsShownWhereverItIsMade: before there is a plan, next to one, and during planning of another.
 func TestCommentIsShownWhereverItIsMade(t *testing.T) {
 	d := newDesk(t)
 	say := func(text string, want ...string) {
@@ -259,7 +259,7 @@ func TestRunIsShownWithItsSteps(t *testing.T) {
 	}
 }
 
-// TestOutdatedRevision is said to be one before anybody presses Approve.
+// TestOutdatedRevision: a draft shows that it is outdated before a person presses Approve.
 func TestOutdatedRevision(t *testing.T) {
 	d := newDesk(t).waiting()
 	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "approve", draftOf(look(t, d.Sheet))))
@@ -296,8 +296,8 @@ func TestLogIsReadBackwards(t *testing.T) {
 	}
 }
 
-// TestWarningsStayWithAReturnedPlan: what the gates found is known until the next submission, on the page and in the draft that a
-// terminal shows; a plan that is approved leaves nothing behind.
+// TestWarningsStayWithAReturnedPlan: the gates' warnings are kept until the next submission, on the page and in the
+// draft on a terminal; an approval removes them.
 func TestWarningsStayWithAReturnedPlan(t *testing.T) {
 	sheet := open(t, verbs.Options{})
 	s := session.New(memory.New(), session.Options{})

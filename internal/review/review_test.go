@@ -29,7 +29,7 @@ func must[T any](t *testing.T) func(T, error) T {
 
 func ann() verbs.Caller { return verbs.Caller{Actor: plan.NewActor(plan.ViaMCP, "ann")} }
 
-// page is a person on the page who may do everything.
+// page returns a person on the page with all permissions.
 func page() review.Caller {
 	return review.Caller{Caller: verbs.Caller{Actor: plan.NewActor(plan.ViaPage, "alice"), Face: review.Face{}},
 		Can: review.Can{Decide: true}}
@@ -42,7 +42,7 @@ func open(t *testing.T, o verbs.Options) *review.Sheet {
 	return &review.Sheet{Place: review.Place{ID: "w1", Name: "shop"}, Service: verbs.New(s, o)}
 }
 
-// submit puts a plan of some titles before a person.
+// submit submits a plan with some titles.
 func submit(t *testing.T, sheet *review.Sheet, titles ...string) {
 	t.Helper()
 	in := verbs.SubmitPlan{Summary: "Move the sessions."}
@@ -61,7 +61,7 @@ func look(t *testing.T, sheet *review.Sheet) review.View {
 	return view
 }
 
-// act does something, its input as JSON of pairs.
+// act carries out an act with its input as pairs.
 func act(ctx context.Context, sheet *review.Sheet, c review.Caller, name string, input map[string]any) (review.Done, error) {
 	data, err := json.Marshal(input)
 	if err != nil {

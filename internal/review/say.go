@@ -26,8 +26,8 @@ type Say struct {
 
 // CommentOn is the input of comment and of ask.
 type CommentOn struct {
-	Plan string      `json:"plan,omitempty"` // id of the plan or draft that was shown; "": the draft that waits, else the current plan
-	Step plan.StepID `json:"step,omitzero"`  // none: the whole
+	Plan string      `json:"plan,omitempty"` // id of the plan or draft shown; "": the waiting draft, else the current plan
+	Step plan.StepID `json:"step,omitzero"`  // 0: the whole plan
 	Text string      `json:"text" text:"any"`
 }
 
@@ -36,7 +36,7 @@ func comment(ctx context.Context, sheet *Sheet, c verbs.Caller, in CommentOn) (s
 	return reply.Message, err
 }
 
-// ask puts a question to the agent, which changes nothing.
+// ask asks agents a question; nothing is changed.
 func ask(ctx context.Context, sheet *Sheet, c verbs.Caller, in CommentOn) (string, error) {
 	reply, err := sheet.Service.Comment(ctx, c, plan.CommentOn{Of: in.Plan, Step: in.Step, Text: in.Text, Question: true})
 	return reply.Message, err
@@ -53,7 +53,7 @@ func meet(ctx context.Context, sheet *Sheet, c verbs.Caller, in Meet) (string, e
 	return reply.Message, err
 }
 
-// askReplan tells agents what is to be different, and has nothing more started until a person lets the run go on.
+// askReplan sends agents the requested changes, and pauses the run until a person resumes it.
 func askReplan(ctx context.Context, sheet *Sheet, c verbs.Caller, in Say) (string, error) {
 	told, err := comment(ctx, sheet, c, CommentOn{Plan: in.Plan, Text: in.Text})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// step is a step of a plan; approval is whose approver has seen it, nil for nobody's.
+// step returns the view of a step; approval, which may be nil, tells whether its approver has seen it.
 func (sheet *Sheet) step(state plan.State, p *plan.Plan, step *plan.Step, approval *plan.Approval) Step {
 	shown := Step{ID: step.ID, Number: int(step.ID), Title: step.Title, Details: step.Details, Type: step.Type, Risk: step.Risk,
 		DependsOn: numbers(step.DependsOn), Hints: step.ContextHints, Paths: step.RelevantFilePaths, Creates: step.Creates,
@@ -43,7 +43,7 @@ func (sheet *Sheet) step(state plan.State, p *plan.Plan, step *plan.Step, approv
 	return shown
 }
 
-// proof is the criteria with the evidence for each, and the evidence that is for none of them.
+// proof returns the criteria with their evidence, and the other evidence.
 func proof(step *plan.Step) (criteria []Criterion, other []Evidence) {
 	for _, text := range step.AcceptanceCriteria {
 		criteria = append(criteria, Criterion{Text: text})
@@ -61,7 +61,7 @@ func proof(step *plan.Step) (criteria []Criterion, other []Evidence) {
 	return criteria, other
 }
 
-// ask is what a step asks a person, or will once a run comes to it; nil for nothing.
+// ask returns a step's question to a person, or one that it will ask when a run comes to it; nil without a question.
 func (sheet *Sheet) ask(step *plan.Step) *Ask {
 	switch ask := step.Asking(); {
 	case ask != nil:
@@ -79,7 +79,7 @@ func (sheet *Sheet) ask(step *plan.Step) *Ask {
 	return nil
 }
 
-// given is the step's own arguments where its question names none.
+// given returns the step's own arguments if its question has none.
 func given(ask *plan.Ask, step *plan.Step) []byte {
 	if len(ask.Args) > 0 {
 		return nil

@@ -8,23 +8,23 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// OfPlan names the plan that an act is about, or whose steps it speaks of.
+// OfPlan names the plan that an act, or the steps in it, refer to.
 type OfPlan struct {
-	Plan string `json:"plan,omitempty"` // id of the plan that was shown: another is refused
+	Plan string `json:"plan,omitempty"` // id of the plan shown: the act is refused if another plan is current
 }
 
 func (o OfPlan) of() string { return o.Plan }
 
-// AnswerStep is the input of what answers a step: what it asks, or what becomes of it.
+// AnswerStep is the input of the acts that answer a step's question or settle the step.
 type AnswerStep struct {
 	OfPlan
 	Step   plan.StepID     `json:"step"`
-	Digest string          `json:"digest,omitempty"` // of what it asks, as it was shown
+	Digest string          `json:"digest,omitempty"` // of the question shown
 	Text   string          `json:"text,omitempty" text:"any"`
-	Args   json.RawMessage `json:"args,omitempty"` // in the place of its own: an object, or the text of one
+	Args   json.RawMessage `json:"args,omitempty"` // replaces its own: an object, or the text of one
 }
 
-// answerStep is an answer with one choice.
+// answerStep returns an act that answers with one choice.
 func answerStep(choice plan.Choice) func(context.Context, *Sheet, verbs.Caller, AnswerStep) (string, error) {
 	return func(ctx context.Context, sheet *Sheet, c verbs.Caller, in AnswerStep) (string, error) {
 		if choice == plan.Approve {
@@ -53,7 +53,7 @@ func skipStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in SkipStep) (s
 	return reply.Message + ".", err
 }
 
-// Nothing is the input of acts that need none.
+// Nothing is the input of acts without fields.
 type Nothing struct{}
 
 func startRun(ctx context.Context, sheet *Sheet, _ verbs.Caller, in OfPlan) (string, error) {

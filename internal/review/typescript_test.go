@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the types of the page's sources anew")
 
-// TestTypesOfThePage writes what the page's sources know of our data, or proves it current.
+// TestTypesOfThePage checks the TypeScript types of the page against ours, or writes them.
 func TestTypesOfThePage(t *testing.T) {
 	ts := typescript{}
 	for _, root := range []reflect.Type{reflect.TypeFor[View](), reflect.TypeFor[Inbox](), reflect.TypeFor[Log](),
@@ -53,7 +53,7 @@ type typescript struct {
 	texts []string
 }
 
-// of is what a type is called there; an interface is written for a struct.
+// of returns the TypeScript type of a Go type; for a struct it writes an interface.
 func (ts *typescript) of(t reflect.Type) string {
 	words, isWord := reflect.New(t).Elem().Interface().(interface{ Values() []string })
 	switch {
@@ -84,7 +84,7 @@ func (ts *typescript) of(t reflect.Type) string {
 	case reflect.Struct:
 		return ts.object(t)
 	case reflect.Int, reflect.Int64:
-		if t.Name() == "StepID" { // which is written as text
+		if t.Name() == "StepID" { // encoded as text
 			return "string"
 		}
 		return "number"
@@ -92,7 +92,7 @@ func (ts *typescript) of(t reflect.Type) string {
 	return "string"
 }
 
-// object is a struct as an interface.
+// object returns a struct as an interface.
 func (ts *typescript) object(t reflect.Type) string {
 	if name, known := ts.known[t]; known {
 		return name
@@ -112,7 +112,7 @@ func (ts *typescript) object(t reflect.Type) string {
 	return ts.named(t, "export interface %s {\n"+strings.ReplaceAll(b.String(), "%", "%%")+"}\n")
 }
 
-// named keeps a type's text under its name, which no two share.
+// named stores a type's text under its name, which must be unique.
 func (ts *typescript) named(t reflect.Type, text string) string {
 	if name, known := ts.known[t]; known {
 		return name

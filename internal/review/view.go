@@ -1,6 +1,6 @@
-// Package review is what a person is shown of a workspace and may do there, as plain data
-// and calls by name, for every face that shows it: the page over HTTP and the MCP App.
-// It must know no HTTP, browser or protocol, and keeps no state of its own.
+// Package review provides a workspace's data for people, and the acts they may call on it by name, as plain data, for
+// every face that shows it: the page over HTTP and the MCP App. It must not know HTTP, browsers or protocols, and keeps no
+// state of its own.
 package review
 
 import (
@@ -10,36 +10,36 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// View is what there is to see of a workspace.
+// View is everything to see in a workspace.
 type View struct {
 	Workspace Place               `json:"workspace"`
 	Revision  plan.Revision       `json:"revision"`
 	UpdatedAt time.Time           `json:"updated_at,omitzero"`
 	Now       time.Time           `json:"now"`
 	Phase     plan.Phase          `json:"phase"`
-	Headline  string              `json:"headline"` // what goes on, in a sentence
+	Headline  string              `json:"headline"` // the current work in a sentence
 	Waiting   []Waiting           `json:"waiting"`
 	Plan      *Plan               `json:"plan,omitempty"`
 	Draft     *Draft              `json:"draft,omitempty"`
-	Decision  *Decision           `json:"decision,omitempty"` // the last
+	Decision  *Decision           `json:"decision,omitempty"` // the last one
 	Questions []Question          `json:"questions"`
 	Comments  []Comment           `json:"comments"`
-	Signals   []Signal            `json:"signals"` // that are open
-	Agents    []verbs.Enforcement `json:"agents"`  // how far planning mode holds them, while it does
+	Signals   []Signal            `json:"signals"` // open ones
+	Agents    []verbs.Enforcement `json:"agents"`  // how far planning mode is enforced for them, while it is on
 	Run       *Run                `json:"run,omitempty"`
 	Plans     []PastPlan          `json:"plans"` // newest first
 	Can       Can                 `json:"can"`
 }
 
-// Plan is a plan with all its steps, nothing shortened.
+// Plan is a plan with all its steps, unshortened.
 type Plan struct {
 	ID           string          `json:"id"`
 	Objective    string          `json:"objective"`
 	Summary      string          `json:"summary,omitempty"`
 	Status       plan.PlanStatus `json:"status"`
 	Version      int             `json:"version"`
-	Digest       string          `json:"digest"` // of what an approval binds
-	Short        string          `json:"short"`  // its beginning, as people compare it
+	Digest       string          `json:"digest"` // of the parts that an approval covers
+	Short        string          `json:"short"`  // its beginning, for people to compare
 	Progress     Progress        `json:"progress"`
 	Constraints  []string        `json:"constraints,omitempty"`
 	ContextNotes string          `json:"context_notes,omitempty"`
@@ -52,30 +52,30 @@ type Plan struct {
 	FinalSummary string          `json:"final_summary,omitempty"`
 	CreatedBy    string          `json:"created_by"`
 	CreatedAt    time.Time       `json:"created_at"`
-	Other        []verbs.Told    `json:"other,omitempty"`      // what else it says
-	Difference   *Difference     `json:"difference,omitempty"` // to what was shown, or in force, before
+	Other        []verbs.Told    `json:"other,omitempty"`      // other fields
+	Difference   *Difference     `json:"difference,omitempty"` // from the version shown or in force before
 	Steps        []Step          `json:"steps"`
-	LeftOut      int             `json:"left_out,omitempty"` // how many more steps there are than there is room for
+	LeftOut      int             `json:"left_out,omitempty"` // number of further steps that did not fit
 }
 
-// Progress counts steps. Counts has the statuses of which there are some.
+// Progress counts steps. Counts has only nonzero numbers.
 type Progress struct {
 	Done   int            `json:"done"`
 	Of     int            `json:"of"`
 	Counts map[string]int `json:"counts"`
 }
 
-// Approval is who agreed to a plan, and what was changed since without asking again.
+// Approval is a person's approval of a plan, with the changes made since without asking again.
 type Approval struct {
-	By         string    `json:"by"` // and by which way
+	By         string    `json:"by"` // with the way it came
 	Way        plan.Way  `json:"way"`
 	Comment    string    `json:"comment,omitempty"`
 	At         time.Time `json:"at"`
-	Edits      string    `json:"edits,omitempty"` // what people had changed of what was submitted
+	Edits      string    `json:"edits,omitempty"` // people's changes to the submission
 	Deviations []string  `json:"deviations,omitempty"`
 }
 
-// Step is a step with all that it asks for and what has become of it.
+// Step is a step with its specification and results.
 type Step struct {
 	ID     plan.StepID `json:"id"`
 	Number int         `json:"number"`
@@ -85,18 +85,18 @@ type Step struct {
 	Type             plan.StepType `json:"type,omitempty"`
 	Risk             plan.Risk     `json:"risk,omitempty"`
 	DependsOn        []int         `json:"depends_on,omitempty"`
-	WaitingOn        []int         `json:"waiting_on,omitempty"` // those of them that are not done
+	WaitingOn        []int         `json:"waiting_on,omitempty"` // unfinished ones of depends_on
 	Hints            []string      `json:"hints,omitempty"`
 	Paths            []string      `json:"paths,omitempty"`
 	Creates          []string      `json:"creates,omitempty"`
 	Criteria         []Criterion   `json:"criteria,omitempty"`
 	Verify           string        `json:"verify,omitempty"`
-	Verified         bool          `json:"verified,omitempty"` // by a recorded run of it
+	Verified         bool          `json:"verified,omitempty"` // by a recorded run of verify
 	SuggestedAgent   string        `json:"suggested_agent,omitempty"`
 	Tools            []string      `json:"tools,omitempty"`
 	Tool             string        `json:"tool,omitempty"`
-	Args             string        `json:"args,omitempty"`      // JSON, with a line for each member
-	ToolSays         string        `json:"tool_says,omitempty"` // what another server says of the tool
+	Args             string        `json:"args,omitempty"`      // JSON, one line per member
+	ToolSays         string        `json:"tool_says,omitempty"` // another server's description of the tool
 	Critical         bool          `json:"critical,omitempty"`
 	Idempotent       bool          `json:"idempotent,omitempty"`
 	RequiresApproval bool          `json:"requires_approval,omitempty"`
@@ -104,30 +104,30 @@ type Step struct {
 	Pause            string        `json:"pause,omitempty"`
 	When             string        `json:"when,omitempty"`
 	ForEach          string        `json:"for_each,omitempty"`
-	Unseen           string        `json:"unseen,omitempty"`   // why its approver has not seen it
-	Edited           string        `json:"edited,omitempty"`   // what a person did to it before the approval
-	Warnings         []string      `json:"warnings,omitempty"` // of the quality gates, in a draft
+	Unseen           string        `json:"unseen,omitempty"`   // why the approver has not seen it
+	Edited           string        `json:"edited,omitempty"`   // a person's change before the approval
+	Warnings         []string      `json:"warnings,omitempty"` // from the quality gates, in a draft
 
 	Status        plan.StepStatus `json:"status"`
 	Ready         bool            `json:"ready,omitempty"`
 	Notes         []string        `json:"notes,omitempty"`
-	Evidence      []Evidence      `json:"evidence,omitempty"` // but for that of the criteria
+	Evidence      []Evidence      `json:"evidence,omitempty"` // except that of the criteria
 	Output        string          `json:"output,omitempty"`
 	Error         string          `json:"error,omitempty"`
 	AffectedFiles []string        `json:"affected_files,omitempty"`
 	Attempts      int             `json:"attempts,omitempty"`
 	ClaimedBy     string          `json:"claimed_by,omitempty"`
-	Lapsed        bool            `json:"lapsed,omitempty"` // whoever claimed it is gone
+	Lapsed        bool            `json:"lapsed,omitempty"` // its claim has lapsed
 	ExecutedBy    string          `json:"executed_by,omitempty"`
 	StartedAt     time.Time       `json:"started_at,omitzero"`
 	CompletedAt   time.Time       `json:"completed_at,omitzero"`
-	Agent         string          `json:"agent,omitempty"` // that planloop started for it
-	Of            int             `json:"of,omitempty"`    // the loop it is an entry of
+	Agent         string          `json:"agent,omitempty"` // started for it by planloop
+	Of            int             `json:"of,omitempty"`    // its loop
 	Ask           *Ask            `json:"ask,omitempty"`
-	Other         []verbs.Told    `json:"other,omitempty"` // what else there is to tell of it
+	Other         []verbs.Told    `json:"other,omitempty"` // other results and state
 }
 
-// Criterion is a criterion with what shows that it is met.
+// Criterion is a criterion with its evidence.
 type Criterion struct {
 	Text     string     `json:"text"`
 	Evidence []Evidence `json:"evidence,omitempty"`
@@ -140,54 +140,54 @@ type Evidence struct {
 	ExitCode *int      `json:"exit_code,omitempty"`
 	Output   string    `json:"output,omitempty"`
 	Recorded bool      `json:"recorded,omitempty"` // planloop ran the command itself
-	Stale    bool      `json:"stale,omitempty"`    // of an earlier try
+	Stale    bool      `json:"stale,omitempty"`    // from an earlier attempt
 	By       string    `json:"by,omitempty"`
 	At       time.Time `json:"at,omitzero"`
 }
 
-// Ask is what a step asks a person.
+// Ask is a step's question to a person.
 type Ask struct {
 	Kind    AskKind       `json:"kind"`
 	Text    string        `json:"text,omitempty"`
-	Digest  string        `json:"digest,omitempty"` // of what is asked about
-	Short   string        `json:"short,omitempty"`  // its beginning, as people compare it
-	Args    string        `json:"args,omitempty"`   // it would run with; JSON, with a line for each member
+	Digest  string        `json:"digest,omitempty"` // of the call in question
+	Short   string        `json:"short,omitempty"`  // its beginning, for people to compare
+	Args    string        `json:"args,omitempty"`   // for the call; JSON, one line per member
 	Attempt int           `json:"attempt,omitempty"`
 	Choices []plan.Choice `json:"choices"`
 	At      time.Time     `json:"at,omitzero"`
-	Early   bool          `json:"early,omitempty"` // no run has come to it yet
+	Early   bool          `json:"early,omitempty"` // no run has reached the step yet
 }
 
-// AskKind says what a step asks for: what plan.AskKind says, or blocked.
+// AskKind is the kind of a question: a plan.AskKind, or blocked.
 type AskKind string
 
-// AskBlocked asks what is to be done about what stands in a step's way.
+// AskBlocked asks how to unblock a step.
 const AskBlocked AskKind = "blocked"
 
 // Values lists the kinds.
 func (AskKind) Values() []string { return append(plan.AskKind("").Values(), string(AskBlocked)) }
 
-// Draft is a plan that nobody has agreed to yet.
+// Draft is a plan without a decision so far.
 type Draft struct {
 	Plan      Plan      `json:"plan"`
-	Request   string    `json:"request,omitempty"` // "" for one that nobody has submitted
+	Request   string    `json:"request,omitempty"` // "" if it was not submitted
 	By        string    `json:"by"`
 	At        time.Time `json:"at"`
 	Expires   time.Time `json:"expires,omitzero"`
-	Decidable bool      `json:"decidable"`          // it waits for a decision, and not for the agent
+	Decidable bool      `json:"decidable"`          // it waits for a decision, not for the agent
 	Changes   bool      `json:"changes,omitempty"`  // it changes the approved plan
-	Outdated  string    `json:"outdated,omitempty"` // why it cannot be approved any more, as it stands
-	Archives  string    `json:"archives,omitempty"` // the objective of the active plan that approving it archives
-	Adopted   string    `json:"adopted,omitempty"`  // from whose list it was made
-	Returned  *Decision `json:"returned,omitempty"` // how its former form was returned
-	Warnings  []string  `json:"warnings,omitempty"` // of the quality gates, about the whole
-	Edited    *Said     `json:"edited,omitempty"`   // what people changed of it since it was submitted
+	Outdated  string    `json:"outdated,omitempty"` // why it can no longer be approved
+	Archives  string    `json:"archives,omitempty"` // the objective of the active plan that an approval would archive
+	Adopted   string    `json:"adopted,omitempty"`  // the host list it was made from
+	Returned  *Decision `json:"returned,omitempty"` // the request for changes of its former form
+	Warnings  []string  `json:"warnings,omitempty"` // from the quality gates, about the whole plan
+	Edited    *Said     `json:"edited,omitempty"`   // people's changes since its submission
 }
 
-// Decision is how a request, or planning mode, ended.
+// Decision is the end of a request or of planning mode.
 type Decision struct {
 	Outcome plan.Outcome `json:"outcome"`
-	Text    string       `json:"text"` // the decision in a sentence, with its comment
+	Text    string       `json:"text"` // the decision as a sentence, with its comment
 	By      string       `json:"by"`
 	Way     plan.Way     `json:"way,omitempty"`
 	Comment string       `json:"comment,omitempty"`
@@ -195,14 +195,14 @@ type Decision struct {
 	At      time.Time    `json:"at"`
 }
 
-// Difference is what differs from a former plan.
+// Difference lists the differences from a former plan.
 type Difference struct {
 	From  Compared      `json:"from"`
 	Plan  []FieldChange `json:"plan"`
 	Steps []StepChange  `json:"steps"`
 }
 
-// Compared names a plan that another is compared with.
+// Compared identifies the plan to compare with.
 type Compared struct {
 	ID      string    `json:"id"`
 	Version int       `json:"version"`
@@ -219,8 +219,8 @@ type FieldChange struct {
 
 // StepChange is a step that differs.
 type StepChange struct {
-	ID     plan.StepID   `json:"id"`           // of a removed one, its former
-	Was    plan.StepID   `json:"was,omitzero"` // its former id, where it has another
+	ID     plan.StepID   `json:"id"`           // the former one of a removed step
+	Was    plan.StepID   `json:"was,omitzero"` // its former id, if that changed
 	Title  string        `json:"title"`
 	Change verbs.Changed `json:"change"`
 	Fields []FieldChange `json:"fields,omitempty"`
@@ -233,23 +233,23 @@ type Question struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 	Open   bool      `json:"open,omitempty"`
-	Past   bool      `json:"past,omitempty"` // asked for a plan that is gone
+	Past   bool      `json:"past,omitempty"` // asked about a plan that is gone
 	Answer *Said     `json:"answer,omitempty"`
 }
 
-// Comment is what a person said to whoever works on the plan, as it stands in the plan that is shown: the draft that
-// waits, else the current one.
+// Comment is a person's comment for the agents on the plan, placed in the plan shown: the waiting draft, else the
+// current plan.
 type Comment struct {
-	ID string `json:"id,omitempty"` // "" for one of an old log, of which nothing more can be said
+	ID string `json:"id,omitempty"` // "" in an old log: it cannot be met or replied to
 	Said
-	Step     int            `json:"step,omitempty"`  // its number now; 0: none, or the comment is on the whole
-	Title    string         `json:"title,omitempty"` // of the step, as it was
+	Step     int            `json:"step,omitempty"`  // its current number; 0: it is gone, or the comment is on the whole plan
+	Title    string         `json:"title,omitempty"` // of the step at that time
 	Question bool           `json:"question,omitempty"`
 	Reply    *Said          `json:"reply,omitempty"`
 	Met      verbs.Standing `json:"met"`
 }
 
-// Said is who said what, and when.
+// Said is a text with its author and time.
 type Said struct {
 	Text string    `json:"text"`
 	By   string    `json:"by"`
@@ -280,16 +280,16 @@ type Run struct {
 	CanHere bool      `json:"can_here,omitempty"` // it can be started from here
 }
 
-// RunState says how a run stands.
+// RunState is the state of a run.
 type RunState string
 
-// How a run stands.
+// The states of a run.
 const (
 	RunGoesOn RunState = "running"
 	RunPaused RunState = "paused"
-	RunBroken RunState = "interrupted" // all engines left without a word
+	RunBroken RunState = "interrupted" // all engines left without ending it
 	RunOver   RunState = "over"
-	RunNotYet RunState = "none" // planloop can carry the plan out
+	RunNotYet RunState = "none" // none has begun yet, but planloop can carry out steps
 )
 
 // Values lists the states.
@@ -302,7 +302,7 @@ type RunStep struct {
 	Step    int    `json:"step"`
 	Percent int    `json:"percent,omitempty"`
 	What    string `json:"what,omitempty"`
-	Tail    string `json:"tail,omitempty"` // the end of what it has printed
+	Tail    string `json:"tail,omitempty"` // the end of its output
 }
 
 // PastPlan is the head of a former plan.
@@ -312,14 +312,14 @@ type PastPlan struct {
 	Version    int       `json:"version"`
 	Steps      int       `json:"steps"`
 	Done       int       `json:"done"`
-	Became     string    `json:"became"` // what it came to, and what took its place, in words
+	Became     string    `json:"became"` // its final state and successor, in words
 	CreatedAt  time.Time `json:"created_at"`
 	ArchivedAt time.Time `json:"archived_at"`
 }
 
-// Former is a former plan as it last stood.
+// Former is a former plan in its last form.
 type Former struct {
 	PastPlan
 	Plan     Plan      `json:"plan"`
-	Comments []Comment `json:"comments"` // on it, as it stood
+	Comments []Comment `json:"comments"` // placed in this form
 }

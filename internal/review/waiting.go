@@ -11,10 +11,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// WaitingKind says what waits for a person.
+// WaitingKind is the kind of a waiting item.
 type WaitingKind string
 
-// What can wait.
+// The kinds.
 const (
 	PlanWaits     WaitingKind = "plan"
 	QuestionWaits WaitingKind = "question"
@@ -28,12 +28,12 @@ func (WaitingKind) Values() []string {
 	return []string{string(PlanWaits), string(QuestionWaits), string(StepWaits), string(BlockerWaits), string(ReplyWaits)}
 }
 
-// Waiting is something that waits for a person.
+// Waiting is an item that waits for a person.
 type Waiting struct {
 	Workspace string      `json:"workspace"` // its id
 	Name      string      `json:"name"`
 	Kind      WaitingKind `json:"kind"`
-	ID        string      `json:"id"` // of the request, question, step or signal
+	ID        string      `json:"id"` // of the request, question, comment, step or signal
 	Step      int         `json:"step,omitempty"`
 	Title     string      `json:"title"`
 	Text      string      `json:"text,omitempty"`
@@ -41,7 +41,7 @@ type Waiting struct {
 	At        time.Time   `json:"at"`
 }
 
-// WaitingIn lists what waits for a person in a workspace, newest first.
+// WaitingIn lists the items in a workspace that wait for a person, newest first.
 func WaitingIn(ctx context.Context, sheet *Sheet) ([]Waiting, error) {
 	state, err := sheet.Service.State(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func WaitingIn(ctx context.Context, sheet *Sheet) ([]Waiting, error) {
 	return all, nil
 }
 
-// waiting lists what waits, newest first. A plan that was returned waits for an agent, and not for a person.
+// waiting lists the waiting items, newest first. A draft with requested changes waits for an agent, so it is not listed.
 func (sheet *Sheet) waiting(state plan.State) []Waiting {
 	all := []Waiting{}
 	add := func(kind WaitingKind, w Waiting) {
@@ -95,7 +95,7 @@ func (sheet *Sheet) waiting(state plan.State) []Waiting {
 		}
 		if ask := sheet.ask(step); ask != nil && !ask.Early {
 			at := ask.At
-			if at.IsZero() { // nobody knows since when it is blocked
+			if at.IsZero() { // it is not recorded since when it is blocked
 				at = state.Plan.UpdatedAt
 			}
 			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, Text: ask.Text, At: at,
@@ -105,13 +105,13 @@ func (sheet *Sheet) waiting(state plan.State) []Waiting {
 	return newest(all)
 }
 
-// standsStill reports whether a run waits for a person to say what becomes of a step that failed, or waits for what will not be done.
+// standsStill reports whether the run is paused because a failed step needs a decision, or a dependency will never be done.
 func standsStill(state plan.State) bool {
 	run := state.OpenRun()
 	return run != nil && run.Paused && (run.Reason == plan.OverFailed || run.Reason == plan.OverDeadlocked)
 }
 
-// givenUp is a step that was skipped or cancelled and that a pending one waits for; 0: none.
+// givenUp returns the skipped or cancelled step that a pending step waits for; 0 if none.
 func givenUp(p *plan.Plan, step *plan.Step) plan.StepID {
 	if step.Status != plan.Pending {
 		return 0
@@ -124,7 +124,7 @@ func givenUp(p *plan.Plan, step *plan.Step) plan.StepID {
 	return 0
 }
 
-// replied lists the questions to agents that have been replied to and that nobody has said are met.
+// replied lists the questions to agents that have a reply and are not marked as met.
 func replied(state plan.State) []plan.Comment {
 	return slices.DeleteFunc(slices.Clone(state.Comments), func(c plan.Comment) bool { return !c.Question || c.Reply == nil || c.Met })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Keepable returns what a program printed as text that a plan takes, in so many characters at
-// most, whose end is kept: without escape sequences and what hides text.
+// Keepable makes a program's output acceptable as text of a plan: it keeps the last max characters, without escape
+// sequences and invisible characters.
 func Keepable(text string, max int) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(ansi.Strip(strings.ToValidUTF8(text, "?")))
 	if over := utf8.RuneCountInString(text) - max; over > 0 {
@@ -19,7 +19,7 @@ func Keepable(text string, max int) string {
 	rule := plan.Text{Max: max, Multiline: true}
 	clean, err := rule.Clean(text)
 	if err != nil {
-		clean, _ = rule.Clean(strings.Map(plainRune, text)) // "" where nothing may be kept
+		clean, _ = rule.Clean(strings.Map(plainRune, text)) // "" if nothing remains
 	}
 	return clean
 }
@@ -31,7 +31,7 @@ func plainRune(r rune) rune {
 	return '?'
 }
 
-// LastLine returns the last line of what a program printed that says anything, fit to be shown.
+// LastLine returns the last line of a program's output that is not blank, fit for display.
 func LastLine(text string) string {
 	for {
 		text = strings.TrimRight(text, "\r\n\t ")

@@ -1,6 +1,5 @@
-// Package safetext makes text of unknown origin fit to be shown: on a terminal, in
-// a message, to a model. It refuses nothing and knows no field: which text a plan
-// accepts is the rule of plan.Text, and what is invisible is plan.Invisible's.
+// Package safetext makes untrusted text safe to show: on a terminal, in a message, to a model. It refuses nothing and
+// knows no fields: plan.Text decides which text a plan accepts, and plan.Invisible which characters are invisible.
 package safetext
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Printable reports whether text can be shown as it is, on several lines.
+// Printable reports whether text of several lines can be shown unchanged.
 func Printable(text string) bool {
 	for i, r := range text {
 		if look(text, i, r) != plan.Shows {
@@ -24,13 +23,11 @@ func Printable(text string) bool {
 	return true
 }
 
-// PrintableLine reports whether text can be shown as it is, on one line and
-// without tabs.
+// PrintableLine reports whether text can be shown unchanged on one line, without tabs.
 func PrintableLine(text string) bool { return !strings.ContainsAny(text, "\n\t") && Printable(text) }
 
-// Escape returns text with control characters, escape sequences, characters that
-// hide or reorder text and bytes that are no text written as \xNN, \uNNNN or
-// \UNNNNNNNN. Line breaks and tabs stay.
+// Escape returns text with control characters, escape sequences, characters that hide or reorder text and invalid bytes
+// written as \xNN, \uNNNN or \UNNNNNNNN. Line breaks and tabs are kept.
 func Escape(text string) string {
 	return rewrite(text, func(r rune) string {
 		switch {
@@ -43,13 +40,13 @@ func Escape(text string) string {
 	})
 }
 
-// EscapeLine is Escape for text that has to stay on its line.
+// EscapeLine is Escape for text that must stay on one line.
 func EscapeLine(text string) string {
 	return strings.NewReplacer("\n", `\x0a`, "\t", " ").Replace(Escape(text))
 }
 
-// EscapeJSON returns a JSON document with what Escape writes differently as
-// \uNNNN, which says the same. Such characters stand within strings only.
+// EscapeJSON returns a JSON document with the characters that Escape would escape as \uNNNN, which has the same
+// meaning. They only occur within strings.
 func EscapeJSON(data []byte) []byte {
 	text := string(data)
 	if Printable(text) {
@@ -70,20 +67,18 @@ func EscapeJSON(data []byte) []byte {
 	return b.Bytes()
 }
 
-// Replace returns text with U+FFFD for what Escape escapes, and every kind of line
-// end as a newline.
+// Replace returns text with U+FFFD for the characters that Escape would escape, and all line ends as newlines.
 func Replace(text string) string {
 	return rewrite(Newlines(text), func(rune) string { return string(utf8.RuneError) })
 }
 
-// Drop returns text without what Escape escapes, and every kind of line end as a
-// newline.
+// Drop returns text without the characters that Escape would escape, and all line ends as newlines.
 func Drop(text string) string {
 	return rewrite(Newlines(text), func(rune) string { return "" })
 }
 
-// Line returns text on one line: runs of white space and control characters
-// become a space, what else Escape escapes is left out.
+// Line returns text on one line: runs of white space and control characters become a space; other characters that
+// Escape would escape are removed.
 func Line(text string) string {
 	line := rewrite(Newlines(text), func(r rune) string {
 		if unicode.IsControl(r) {
@@ -94,13 +89,13 @@ func Line(text string) string {
 	return strings.Join(strings.Fields(line), " ")
 }
 
-// Newlines returns text with every kind of line end as a newline.
+// Newlines returns text with all line ends as newlines.
 func Newlines(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
 }
 
-// rewrite returns text with instead's word for each character and byte that
-// cannot be shown. Selectors that only choose a symbol's style are left out.
+// rewrite calls instead for each character and invalid byte that cannot be shown. It drops selectors that only choose
+// the style of a symbol.
 func rewrite(text string, instead func(rune) string) string {
 	if Printable(text) {
 		return text
@@ -120,7 +115,7 @@ func rewrite(text string, instead func(rune) string) string {
 	return b.String()
 }
 
-// look is plan.LookAt for text that nobody has checked.
+// look is plan.LookAt for unchecked text.
 func look(text string, i int, r rune) plan.Visibility {
 	switch {
 	case r == '\n', r == '\t':

@@ -74,7 +74,7 @@ func FuzzWhatIsShownIsPrintable(f *testing.F) {
 	})
 }
 
-// TestWorkGrowsWithTheText: nothing is copied anew for each character.
+// TestWorkGrowsWithTheText: the text is not copied for each character.
 func TestWorkGrowsWithTheText(t *testing.T) {
 	for name, rewrite := range map[string]func(string){
 		"Escape": func(text string) { safetext.Escape(text) }, "EscapeLine": func(text string) { safetext.EscapeLine(text) },

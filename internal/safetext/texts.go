@@ -9,11 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What holds many texts is made fit to be shown as each of them is by Escape: a value of ours, and a JSON document of
-// unknown origin.
+// Escape for values with many texts: Go values of ours, and untrusted JSON documents.
 
-// EscapeTexts escapes the texts of the value that a pointer leads to. What its pointers and its lists of texts hold may
-// be others' as well: it gets copies of them.
+// EscapeTexts escapes all texts in the value that pointer points to. Pointers and string slices in it may be shared, so
+// they are copied before a change.
 func EscapeTexts(pointer any) { escapeTexts(reflect.ValueOf(pointer).Elem()) }
 
 func escapeTexts(v reflect.Value) {
@@ -48,15 +47,15 @@ func escapeTexts(v reflect.Value) {
 	}
 }
 
-// EscapeStrings escapes all strings of a JSON document, names too, and writes every kind of line end in them as a
-// newline. Unlike EscapeJSON it changes what the document says.
+// EscapeStrings escapes all strings and names in a JSON document, and converts their line ends to newlines. Unlike
+// EscapeJSON it changes the meaning of the document.
 func EscapeStrings(raw json.RawMessage) json.RawMessage {
 	if plain(raw) {
 		return raw
 	}
 	var out bytes.Buffer
 	in := jsontext.NewDecoder(bytes.NewReader(raw))
-	to := jsontext.NewEncoder(&out, jsontext.AllowDuplicateNames(true)) // two names may come to be written alike
+	to := jsontext.NewEncoder(&out, jsontext.AllowDuplicateNames(true)) // two names may become equal
 	for {
 		token, err := in.ReadToken()
 		if err != nil {
@@ -71,7 +70,7 @@ func EscapeStrings(raw json.RawMessage) json.RawMessage {
 	}
 }
 
-// plain reports whether the strings of a JSON document hold nothing but what it shows itself.
+// plain reports whether all strings of a JSON document are printable and without escapes.
 func plain(raw json.RawMessage) bool {
 	return !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\b`)) && !bytes.Contains(raw, []byte(`\f`)) &&
 		!bytes.Contains(raw, []byte(`\r`)) && Printable(string(raw))

@@ -1,9 +1,8 @@
-// Package seal seals the state of a request for a person's decision while it
-// travels through a client, which may be anybody's. What comes back is believed only
-// when it was sealed with the key of this workspace, for the same call and content, and not too
-// long ago. That it counts once is for the log to say: a decision closes its request.
+// Package seal seals the state of a request for a person's decision while it travels through an untrusted client. A
+// returned token is valid only if it was sealed with the key of this workspace, for the same call and content, and has
+// not expired. The log ensures that it counts once: a decision closes its request.
 //
-// It must not know what is decided, nor how it is asked.
+// It must not know the decisions, or how they are requested.
 package seal
 
 import (
@@ -23,36 +22,36 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// Claims is what a token says.
+// Claims is the content of a token.
 type Claims struct {
 	By        string    `json:"by"`        // the caller
 	Tool      string    `json:"tool"`      // the call that asked
 	Arguments string    `json:"arguments"` // Fingerprint of its arguments
 	Request   string    `json:"request,omitempty"`
 	Question  string    `json:"question,omitempty"`
-	Step      string    `json:"step,omitempty"`   // that asks, with Digest of what it would run
-	Digest    string    `json:"digest,omitempty"` // of what was shown
+	Step      string    `json:"step,omitempty"`   // that asks, with Digest of its call
+	Digest    string    `json:"digest,omitempty"` // of the content shown
 	Expires   time.Time `json:"expires"`
 }
 
-// ErrInvalid says that a token was not sealed here, or was changed on its way.
+// ErrInvalid says that a token was not sealed here, or was changed.
 var ErrInvalid = errors.New("the request's state is not one that planloop gave out")
 
-// ErrExpired says that a token is too old.
+// ErrExpired says that a token has expired.
 var ErrExpired = errors.New("the request's state has expired")
 
-// maxToken bounds what is looked at.
+// maxToken is the size limit of a token, in bytes.
 const maxToken = 4 << 10
 
 // Sealer seals and opens tokens with one key.
 type Sealer struct{ key []byte }
 
-// keyFile holds the key, in the folder of the workspace's state.
+// keyFile contains the key, in the state folder of the workspace.
 const keyFile = "approval.key"
 
 const keySize = 32
 
-// New returns a sealer with a key of its own, which ends with the process.
+// New returns a sealer with a random key that is lost with the process.
 func New() (*Sealer, error) {
 	key := make([]byte, keySize)
 	if _, err := rand.Read(key); err != nil {
@@ -61,8 +60,7 @@ func New() (*Sealer, error) {
 	return &Sealer{key}, nil
 }
 
-// Open returns a sealer with the key in dir, which all servers on a workspace share;
-// it is made when there is none.
+// Open returns a sealer with the key in dir, which all servers on a workspace share. It creates the key if necessary.
 func Open(dir string) (*Sealer, error) {
 	path := filepath.Join(dir, keyFile)
 	for range 2 {
@@ -83,7 +81,7 @@ func Open(dir string) (*Sealer, error) {
 	return nil, fmt.Errorf("read the approval key: %s keeps disappearing", path)
 }
 
-// makeKey puts a new key in place, whole, unless another process was first.
+// makeKey creates the key file atomically, unless another process was first.
 func makeKey(dir, path string) error {
 	if err := private.Make(dir); err != nil {
 		return err
@@ -95,11 +93,11 @@ func makeKey(dir, path string) error {
 	return atomicfile.WriteFile(path, fresh.key, atomicfile.Options{Mode: private.FileMode, New: true})
 }
 
-// Seal returns the claims as a token.
+// Seal returns a token with the claims.
 func (s *Sealer) Seal(c Claims) (string, error) { return s.SealAs("request", c) }
 
-// Unseal returns what a token says. The error is ErrInvalid, or ErrExpired at now, with
-// the claims: what has expired may be asked again.
+// Unseal returns the claims of a token. The error is ErrInvalid, or ErrExpired at now together with the claims, so that
+// the request can be repeated.
 func (s *Sealer) Unseal(token string, now time.Time) (Claims, error) {
 	var c Claims
 	if err := s.UnsealAs("request", token, maxToken, &c); err != nil {
@@ -111,7 +109,7 @@ func (s *Sealer) Unseal(token string, now time.Time) (Claims, error) {
 	return c, nil
 }
 
-// SealAs returns what v says, as JSON, in a token that is good for one purpose alone.
+// SealAs returns a token with v as JSON that is valid for one purpose only.
 func (s *Sealer) SealAs(purpose string, v any) (string, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -121,14 +119,13 @@ func (s *Sealer) SealAs(purpose string, v any) (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(s.mac(purpose, text)), nil
 }
 
-// UnsealAs fills into with what a token of at most max bytes says. The error is
-// ErrInvalid; whether it still holds is for the caller to judge.
+// UnsealAs decodes a token of at most max bytes into into. The error is ErrInvalid; the caller checks the expiry.
 func (s *Sealer) UnsealAs(purpose, token string, max int, into any) error {
 	text, seal, ok := strings.Cut(token, ".")
 	if !ok || len(token) > max {
 		return ErrInvalid
 	}
-	// The seal is compared as it is written: base64 has several ways to write the same bytes.
+	// Compare the encoded seal: base64 has several encodings of the same bytes.
 	if !hmac.Equal([]byte(seal), []byte(base64.RawURLEncoding.EncodeToString(s.mac(purpose, text)))) {
 		return ErrInvalid
 	}

@@ -45,7 +45,7 @@ func TestSealed(t *testing.T) {
 	if _, err := other.Unseal(token, early); !errors.Is(err, seal.ErrInvalid) {
 		t.Errorf("a foreign token gives %v", err)
 	}
-	for i := range token { // every character changed, and every beginning
+	for i := range token { // each changed character, and each prefix
 		changed := []byte(token)
 		changed[i] ^= 1
 		for _, bad := range []string{string(changed), token[:i]} {
@@ -56,8 +56,7 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// TestATokenHasOneSpelling gives tokens that a loose reader of base64 takes for the one
-// that was given out.
+// TestATokenHasOneSpelling tries tokens that a lenient base64 decoder reads like the original.
 func TestATokenHasOneSpelling(t *testing.T) {
 	s, err := seal.New()
 	if err != nil {

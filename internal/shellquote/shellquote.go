@@ -1,9 +1,9 @@
-// Package shellquote writes texts so that a shell finds nothing in them to expand or to run.
+// Package shellquote writes texts so that a shell expands and runs nothing in them.
 package shellquote
 
 import "strings"
 
-// Word is a text as one word for a POSIX shell, bare where it can be.
+// Word returns text as one word for a POSIX shell, quoted only if necessary.
 func Word(text string) string {
 	if text != "" && !strings.ContainsFunc(text, unsafe) {
 		return text
@@ -16,14 +16,14 @@ func unsafe(r rune) bool {
 	return !letter && !strings.ContainsRune("-_./:+@%,", r)
 }
 
-// Quoted is a text as one word for a POSIX shell, in quotes.
+// Quoted returns text as one quoted word for a POSIX shell.
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", quote) + "'" }
 
 // quote is a single quote within single quotes.
 const quote = `'\''`
 
-// PowerShell is a program as the beginning of a line for PowerShell. It takes a quoted program for a text,
-// and prints it, unless & stands before, and typographic quotes for plain ones.
+// PowerShell returns a program as the beginning of a PowerShell line. PowerShell would print a quoted program without &
+// in front, and takes typographic quotes for plain ones.
 func PowerShell(program string) string {
 	if plain(program) {
 		return program
@@ -31,9 +31,9 @@ func PowerShell(program string) string {
 	return "& '" + strings.NewReplacer("'", "''", "‘", "‘‘", "’", "’’", "‚", "‚‚", "‛", "‛‛").Replace(program) + "'"
 }
 
-// Windows is a program as the beginning of a line for cmd.exe and PowerShell alike, where nobody knows which it will be.
-// Without call, cmd would take the quotes away from a program such as C:\Program Files (x86)\x.exe, and not find it.
-// PowerShell replaces what follows a $ even so, cmd what stands between two %.
+// Windows returns a program as the beginning of a line for cmd.exe as well as PowerShell, if either may run it. Without
+// call, cmd would remove the quotes of a program such as C:\Program Files (x86)\x.exe, and not find it. PowerShell
+// still expands text after a $, cmd text between two %.
 func Windows(program string) string {
 	if plain(program) {
 		return program
@@ -43,18 +43,18 @@ func Windows(program string) string {
 
 const cmd = "cmd /d /c call "
 
-// plain reports whether neither shell of Windows finds anything in a path.
+// plain reports whether neither shell of Windows interprets anything in a path.
 func plain(path string) bool {
 	return path != "" && !strings.ContainsAny(path, " &()[]{}^=;!'‘’‚‛\"+,`~$%@#|<>")
 }
 
-// Program is the program that a line begins with, which one of these has written, before some other words.
+// Program returns the program at the beginning of a line written by one of these functions, before the given words.
 func Program(line, words string) string {
 	doubled := strings.NewReplacer(quote, kept)
 	if rest, is := strings.CutPrefix(line, "& "); is {
 		line, doubled = rest, strings.NewReplacer("''", kept, "‘‘", "‘", "’’", "’", "‚‚", "‚", "‛‛", "‛")
 	}
-	line = strings.TrimPrefix(strings.TrimPrefix(line, "cmd /d /c "), "call ") // it was written without call once
+	line = strings.TrimPrefix(strings.TrimPrefix(line, "cmd /d /c "), "call ") // earlier versions wrote it without call
 	if mark := line[:min(1, len(line))]; mark == "'" || mark == `"` {
 		program, _, _ := strings.Cut(doubled.Replace(line[1:]), mark)
 		return strings.ReplaceAll(program, kept, "'")

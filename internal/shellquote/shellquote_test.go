@@ -43,7 +43,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// A POSIX shell reads what was written as what it was.
+// A POSIX shell reads back the original text.
 func TestAShellReadsItBack(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -59,7 +59,7 @@ func TestAShellReadsItBack(t *testing.T) {
 	})
 }
 
-// The program of a line is found again, whichever shell it was written for.
+// The program of a line is found for any shell.
 func TestProgram(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		path := rapid.StringOfN(rapid.RuneFrom([]rune(`ab \/:'’().-`)), 1, 20, -1).Draw(t, "path")

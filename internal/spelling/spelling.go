@@ -1,5 +1,5 @@
-// Package spelling finds the word that somebody who gave another probably meant:
-// the name of a field, a configuration key. It knows no words of its own.
+// Package spelling finds the intended word for a misspelled one, such as the name of a field or a configuration key. It
+// contains no words itself.
 package spelling
 
 import (
@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// comparedLength bounds the length of the words that are compared, and so the cost.
+// comparedLength limits the length of compared words, and so the cost.
 const comparedLength = 64
 
-// Nearest returns the first of the words that is probably meant by a given one,
-// "" if none is near.
+// Nearest returns the most similar word, "" if none is similar enough.
 func Nearest(given string, words []string) string {
 	given = strings.ToLower(strings.TrimSpace(given))
 	if given == "" || len(given) > comparedLength {
@@ -32,8 +31,8 @@ func Nearest(given string, words []string) string {
 	return best
 }
 
-// Closest returns the word that is nearest to a given one, however far it is: one that shares
-// a part with it comes before one that is only as long.
+// Closest returns the most similar word, however different it is. A word that shares a part with the given one comes
+// before others.
 func Closest(given string, words []string) string {
 	given = strings.ToLower(given)
 	given = given[:min(len(given), comparedLength)]
@@ -49,14 +48,13 @@ func Closest(given string, words []string) string {
 	return slices.MinFunc(words, func(a, b string) int { return far(a) - far(b) })
 }
 
-// Folded is a word without what people and models vary: case, dashes, spaces.
+// Folded removes variations of people and models: case, dashes, spaces.
 func Folded(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s)
 }
 
-// distance counts the bytes to insert, delete, replace or swap with their
-// neighbour that make a into b.
+// distance returns the number of bytes to insert, delete, replace or swap with their neighbour to turn a into b.
 func distance(a, b string) int {
 	var before, last, row [comparedLength + 1]int
 	for j := range len(b) + 1 {

@@ -7,25 +7,24 @@ import (
 	"sync"
 )
 
-// Gist keeps of what is written to it what tells how a command went: the first lines
-// that tell of a failure, and the end.
+// Gist keeps an excerpt of a command's output: the first lines that report a failure, and the end.
 type Gist struct {
-	Max int // bytes that are kept; set before the first Write
+	Max int // size limit in bytes; set before the first Write
 
 	mu    sync.Mutex
 	end   Writer
-	line  []byte   // that is being written, cut to longLine
+	line  []byte   // the current line, cut to longLine
 	last  []string // the lines before it
-	begun int64    // where line begins
+	begun int64    // offset of line
 	total int64
-	first []byte // from the first line that tells of a failure on, with those before it
-	at    int64  // where first begins
+	first []byte // the lines before the first failing line, and everything from it on, up to Max/2
+	at    int64  // offset of first
 	found bool
 }
 
 const (
-	longLine    = 1_000 // bytes of a line that are looked at
-	linesBefore = 2     // are shown before the first that tells of a failure
+	longLine    = 1_000 // bytes of a line that are searched
+	linesBefore = 2     // lines kept before the first failing line
 )
 
 var (
@@ -37,7 +36,7 @@ var (
 	counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(0|no|without) (fail|error)`) })
 )
 
-// tells reports whether a line tells of a failure.
+// tells reports whether a line reports a failure.
 func tells(line []byte) bool {
 	line = painted().ReplaceAll(line, nil)
 	return failing().Match(line) && !counted().Match(line)
@@ -57,7 +56,7 @@ func (g *Gist) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// add takes a part of a line, the last of it where whole is true.
+// add takes a part of a line; whole is set for its last part.
 func (g *Gist) add(part []byte, whole bool) {
 	text := string(part)
 	if whole {
@@ -76,7 +75,7 @@ func (g *Gist) add(part []byte, whole bool) {
 	}
 }
 
-// look begins what is kept with the line at hand if that tells of a failure.
+// look starts the kept part at the current line if that reports a failure.
 func (g *Gist) look() bool {
 	if g.found = tells(g.line); !g.found {
 		return false
@@ -89,7 +88,7 @@ func (g *Gist) look() bool {
 
 const left = "…\n"
 
-// Text is what was kept, in at most Max bytes; what is left out shows as an ellipsis.
+// Text returns the excerpt in at most Max bytes, with an ellipsis for omitted parts.
 func (g *Gist) Text() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -118,7 +117,7 @@ func (g *Gist) Text() string {
 	return first + left + Of(end.Text, g.Max-len(first)-len(left))
 }
 
-// GistOf is the gist of a text.
+// GistOf returns the gist of a text.
 func GistOf(text string, max int) string {
 	g := &Gist{Max: max}
 	_, _ = g.Write([]byte(text))

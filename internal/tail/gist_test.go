@@ -9,8 +9,7 @@ import (
 	"github.com/planloop/planloop/internal/tail"
 )
 
-// A gist has the first lines that tell of a failure, what stands right before and behind
-// them, and the end, in whichever pieces it was written.
+// A gist has the first failing lines, the lines just before and after them, and the end, for any division into writes.
 func TestGist(t *testing.T) {
 	many := func(format string, n int) string {
 		var b strings.Builder

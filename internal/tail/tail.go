@@ -1,5 +1,5 @@
-// Package tail keeps the end of what a command prints: the end says how it went,
-// and the whole may be of any length. It knows nothing of what is printed.
+// Package tail keeps the end of a command's output, which may have any length: the end shows the outcome. It does not
+// know the meaning of the output.
 package tail
 
 import (
@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Of returns at most max bytes of the end of text: whole characters, and whole
-// lines unless the first of them is most of it.
+// Of returns at most max bytes from the end of text, starting at a whole character, and at a whole line unless that
+// would drop more than half.
 func Of(text string, max int) string {
 	if len(text) <= max {
 		return text
@@ -18,13 +18,13 @@ func Of(text string, max int) string {
 	return text
 }
 
-// wholeLines drops the rest of a character and of a line from the beginning.
+// wholeLines drops a partial character and a partial line from the beginning.
 func wholeLines(text string) (rest string, whole bool) {
 	begin := 0
 	for begin < len(text) && begin < utf8.UTFMax && !utf8.RuneStart(text[begin]) {
 		begin++
 	}
-	if begin < utf8.UTFMax { // else it is no UTF-8
+	if begin < utf8.UTFMax { // else it is not UTF-8
 		text = text[begin:]
 	}
 	if i := strings.IndexByte(text, '\n'); i >= 0 && i < len(text)/2 {
@@ -33,13 +33,12 @@ func wholeLines(text string) (rest string, whole bool) {
 	return text, false
 }
 
-// Writer keeps the end of what is written to it, in at most twice Max bytes of
-// memory. Several goroutines may write at once.
+// Writer keeps the end of its input, in at most twice Max bytes of memory. It is safe for concurrent use.
 type Writer struct {
-	Max int // bytes that are kept; set before the first Write
+	Max int // size limit in bytes; set before the first Write
 
 	mu    sync.Mutex
-	kept  []byte // up to twice Max, so that it is seldom moved
+	kept  []byte // up to twice Max, so that it is rarely moved
 	total int64
 }
 
@@ -59,12 +58,12 @@ func (w *Writer) Write(data []byte) (int, error) {
 
 // End is the end of an output.
 type End struct {
-	Text string // at most Max bytes, cut as Of cuts
-	Left int64  // bytes before it that are left out
-	Mid  bool   // it begins in the middle of a line
+	Text string // at most Max bytes, cut like Of
+	Left int64  // number of omitted bytes before it
+	Mid  bool   // it begins within a line
 }
 
-// End returns the end of what was written so far.
+// End returns the end of the input so far.
 func (w *Writer) End() End {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -24,7 +24,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// However a text is divided, the writer keeps of it what Of keeps of the whole.
+// For any division into writes, the writer keeps the same as Of.
 func TestWriterKeepsWhatOfKeeps(t *testing.T) {
 	text := strings.Repeat("a line\nand another, longer one\n\né", 9)
 	for most := range 60 {

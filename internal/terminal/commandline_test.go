@@ -6,7 +6,7 @@ import (
 	"github.com/planloop/planloop/internal/verbs"
 )
 
-// Whatever can be called next has a command; a person is asked without one.
+// Every possible call has a command, except asking a person.
 func TestEveryActHasACommand(t *testing.T) {
 	for _, act := range verbs.Acts() {
 		if text, can := (CommandLine{}).Word(verbs.Call{Act: act}); text == "" || can == (act == verbs.ActAsk) {

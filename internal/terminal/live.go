@@ -12,27 +12,26 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Live shows a page at every change, on a screen of its own.
+// Live shows a page in the alternate screen and redraws it after every change.
 type Live struct {
 	Out    io.Writer
-	Screen func() Screen // asked each time: the terminal may have another size
+	Screen func() Screen // called for each redraw: the terminal may have been resized
 	Page   func(context.Context) (Page, plan.Revision, error)
-	CtrlC  string // what it does; "": to end
-	Gone   bool   // nothing of the view stays in the terminal afterwards
+	CtrlC  string // the effect of Ctrl-C; "": to end
+	Gone   bool   // the last page is not printed afterwards
 }
 
-// The sequences of the live view.
+// Escape sequences of the live view.
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l" // a screen of its own, without a cursor
+	enterScreen = "\x1b[?1049h\x1b[?25l" // alternate screen, hidden cursor
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
 	fromTop     = "\x1b[H"
 	endOfLine   = "\x1b[K\r\n"
 	clearBelow  = "\x1b[K\x1b[J"
 )
 
-// Run redraws the screen when changed tells of a change and when the terminal gets
-// another size, until ctx ends or changed is closed. What was
-// shown last stays in the terminal afterwards, unless it is to be gone.
+// Run redraws the screen after each message on changed and when the terminal is resized, until ctx ends or changed is
+// closed. Unless Gone is set, the last page is then printed to the normal screen.
 func (l Live) Run(ctx context.Context, changed <-chan struct{}) (err error) {
 	resized, stop := resizes()
 	defer stop()
@@ -72,8 +71,7 @@ func (l Live) print(data []byte) error {
 	return nil
 }
 
-// frame fits a page into the terminal: what does not fit is cut from the body,
-// around the step to work on.
+// frame fits a page into the terminal: the body is cut around its focus.
 func (s Screen) frame(p Page, revision plan.Revision, ctrlC string) []byte {
 	hint := s.Faint(s.Fit(fmt.Sprintf("revision %d, Ctrl-C %s", revision, ctrlC), 0))
 	p.foot = append(p.foot, "", hint)
@@ -89,11 +87,10 @@ func (s Screen) frame(p Page, revision plan.Revision, ctrlC string) []byte {
 	return []byte(fromTop + strings.Join(lines, endOfLine) + clearBelow)
 }
 
-// cut returns the lines that fit: the head, a part of the body around its focus,
-// the foot.
+// cut returns the lines that fit: the head, a part of the body around its focus, the foot.
 func (p Page) cut(s Screen) []string {
 	room := s.rows - len(p.head) - len(p.foot)
-	if room < 3 { // a tiny terminal: the foot says what to do
+	if room < 3 { // a tiny terminal: the foot has the next action
 		lines := append(p.body, p.foot...)
 		return lines[max(0, len(lines)-s.rows):]
 	}

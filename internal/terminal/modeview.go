@@ -13,17 +13,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// ModeView lays out for a person where planning mode stands.
+// ModeView shows a person the state of planning mode.
 type ModeView struct {
 	Screen Screen
 	State  plan.State
 	Limits plan.Limits // as configured
-	Hooks  string      // how far agents are held; "" where nothing is known
+	Hooks  string      // how far planning mode is enforced; "" if unknown
 	Next   string
 	Now    time.Time
 }
 
-// Lines are where the mode stands, the open questions, and what to do next.
+// Lines returns the state of the mode, the open questions, and the next action.
 func (v ModeView) Lines() []string {
 	var lines []string
 	switch v.State.PhaseNow() {
@@ -46,7 +46,7 @@ func (v ModeView) Lines() []string {
 	return append(append(lines, ""), v.Screen.Next(v.Next)...)
 }
 
-// head is the first line: the phase and what there is to say of it.
+// head returns the first line: the phase and its details.
 func (v ModeView) head(look Style, phase, about string) []string {
 	line := v.Screen.Bold("Planning mode: ") + look(phase)
 	if about != "" {
@@ -110,7 +110,7 @@ func (v ModeView) executing() []string {
 	return lines
 }
 
-// inactive says how the mode ended, if it was ever on.
+// inactive returns the lines for a mode that is off, with its last end.
 func (v ModeView) inactive() []string {
 	lines := v.head(v.Screen.Plain, "off", "")
 	d := v.State.ModeNow().Decision
@@ -131,7 +131,7 @@ func (v ModeView) inactive() []string {
 	return append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
 }
 
-// approvalText says who approved a plan, by which way, when, and with which words.
+// approvalText returns the approver of a plan, the way and time of the approval, and the comment.
 func approvalText(a plan.Approval, now time.Time) string {
 	return "Approved by " + plan.Way(a.Way).Decider(a.By) + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" +
 		colon(a.Edits.String()) + colon(a.Comment)
@@ -144,7 +144,7 @@ func colon(text string) string {
 	return ": " + text
 }
 
-// span writes a duration without parts that are zero: 30m, 1h.
+// span formats a duration without zero parts: 30m, 1h.
 func span(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -156,11 +156,10 @@ func span(d time.Duration) string {
 	return text
 }
 
-// deviationLines bounds how many changes since the approval are shown.
+// deviationLines is the most changes since the approval that are shown.
 const deviationLines = 3
 
-// approval says who agreed to the plan, and what was changed since that needed no
-// new agreement.
+// approval returns the lines about the plan's approval, and about later changes that needed no new one.
 func (v PlanView) approval() []string {
 	a := v.State.Plan.Approval
 	if a == nil {
@@ -179,8 +178,8 @@ func (v PlanView) approval() []string {
 	return lines
 }
 
-// mode says what planning mode wants of whoever looks: a draft to decide about, or
-// that nothing is changed for now, and questions to answer.
+// mode returns the lines about planning mode: a draft that needs a decision, or that nothing may be changed, and
+// questions to answer.
 func (v PlanView) mode() []string {
 	var lines []string
 	say := func(text string) {
@@ -204,7 +203,7 @@ func (v PlanView) mode() []string {
 	return lines
 }
 
-// quoted is what a phase is about, behind its name.
+// quoted returns the subject of a phase, to follow its name.
 func quoted(about string) string {
 	if about == "" {
 		return ""
@@ -212,7 +211,7 @@ func quoted(about string) string {
 	return " (" + plan.Quote(about) + ")"
 }
 
-// sentenceEnd is text that a sentence can follow.
+// sentenceEnd adds a full stop unless the text ends a sentence.
 func sentenceEnd(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".?!") {
 		return text
@@ -222,8 +221,7 @@ func sentenceEnd(text string) string {
 
 const lookAndDecide = ". Look at it and decide: planloop approve, or planloop review in a browser"
 
-// waitingDraft says in a line what waits for a decision, and how to decide; "" when
-// nothing does.
+// waitingDraft describes the draft that waits for a decision, and how to decide, in one line; "" without a draft.
 func waitingDraft(state plan.State) string {
 	draft := state.Draft
 	if draft == nil {
@@ -246,14 +244,13 @@ func waitingDraft(state plan.State) string {
 	return "A plan waits for your decision: " + what + lookAndDecide
 }
 
-// stepLine is the first line of a step as it is shown before a decision.
+// stepLine matches the first line of a step in a review.
 var stepLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk|risk not said)\])( .*)$`)
 })
 
-// Draft puts emphasis on the text a plan is reviewed by: on titles, risks and differences.
-// Nothing is cut. What does not fit into a line goes on behind a bar, where no line of ours
-// stands, so that no text of a plan can be taken for one.
+// Draft adds styles to the text of a review: to titles, risks and differences. It cuts nothing. Long lines continue
+// after a bar, with which none of our own lines begins, so that text of a plan cannot imitate them.
 func (s Screen) Draft(text string) []string {
 	var laid []string
 	diff := false
@@ -283,8 +280,7 @@ func (s Screen) Draft(text string) []string {
 	return laid
 }
 
-// Comparison lays out what differs between two plans, what there is and what there was in
-// their colours.
+// Comparison lays out the differences between two plans, with old and new text in their colours.
 func (s Screen) Comparison(text string) []string {
 	var laid []string
 	for line := range strings.SplitSeq(safetext.Escape(text), "\n") {

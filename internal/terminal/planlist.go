@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// PlanRow is a plan in the list.
+// PlanRow is a row in the list of plans.
 type PlanRow struct {
 	ID, Objective string
 	status        string
@@ -21,8 +21,7 @@ type PlanRow struct {
 	when          time.Time
 }
 
-// PlanRows lists the plans of a state: the current one, a draft that waits, and the
-// former ones, newest first.
+// PlanRows returns the plans of a state: the current one, a waiting draft, and the former ones, newest first.
 func PlanRows(s plan.State) []PlanRow {
 	var rows []PlanRow
 	if s.Plan != nil && !s.Plan.Cleared() {
@@ -40,7 +39,7 @@ func PlanRows(s plan.State) []PlanRow {
 	return rows
 }
 
-// draftWord says what a draft that nobody has agreed to waits for.
+// draftWord returns the status of a draft without an approval.
 func draftWord(phase plan.Phase) string {
 	switch phase {
 	case plan.PhaseGathering:
@@ -56,8 +55,7 @@ func rowOf(p *plan.Plan, current bool) PlanRow {
 		steps: p.Steps.Len(), when: p.UpdatedAt}
 }
 
-// PlanTable lays the plans out in columns; where the objectives do not fit
-// beside the others they stand below.
+// PlanTable lays out plans in columns; objectives that do not fit beside the other columns go below them.
 func (s Screen) PlanTable(rows []PlanRow) []string {
 	cells := [][]string{{"ID", "STATUS", "DONE", "CHANGED"}}
 	for _, row := range rows {

@@ -62,7 +62,7 @@ func sample(t *testing.T) plan.State {
 	return s.state
 }
 
-// screenOf is a screen of a width, with colour or without.
+// screenOf returns a screen of a width, with colour or without.
 func screenOf(width int, environment map[string]string) Screen {
 	return NewScreen(Options{Getenv: func(name string) string { return environment[name] }, IsTerminal: width > 0,
 		Size: func() (int, int) { return width, 24 }})
@@ -104,7 +104,7 @@ func TestPlanView(t *testing.T) {
 	goldenView(t, "ascii.txt", PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1", "LANG": "C"}), State: state, Next: next})
 }
 
-// Whatever the width, no line is wider, and nothing of a title is lost.
+// No line exceeds the width, and titles are complete.
 func TestLinesFit(t *testing.T) {
 	state := sample(t)
 	for width := narrowest; width <= 130; width++ {
@@ -156,7 +156,7 @@ func TestFolding(t *testing.T) {
 	}
 }
 
-// The live view shows the step to work on however small the terminal is.
+// The live view shows the step to work on in a terminal of any size.
 func TestFrameFitsTheTerminal(t *testing.T) {
 	state := sample(t)
 	for rows := 4; rows < 40; rows++ {
@@ -222,7 +222,7 @@ func TestLocale(t *testing.T) {
 	}
 }
 
-// A cleared plan is one of the former ones.
+// A cleared plan is listed as a former one.
 func TestPlanRows(t *testing.T) {
 	s := &story{t: t, by: "alice"}
 	for _, objective := range []string{"Fix one", "Fix two", "Release"} {

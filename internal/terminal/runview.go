@@ -15,33 +15,33 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// RunView lays out a plan while it is run: a line or two for each step, and what does not
-// fit into the terminal in numbers. What runs and what asks stays to be seen.
+// RunView lays out a running plan: a line or two per step, with steps that do not fit into the terminal as numbers.
+// Running and asking steps are always shown.
 type RunView struct {
 	PlanView
-	Turn   int // of the sign for what runs
+	Turn   int // position in the animation of running steps
 	Course Course
 }
 
-// Course is how long a run has gone on for whoever looks at it, and what bounds it.
+// Course is the duration of a run for its viewer, and its limits.
 type Course struct {
-	Begun  time.Time // zero: not told
-	Until  time.Time // after which nothing more is started; zero: never
-	Before int       // agents were started before
-	Starts int       // of agents, at most after that; 0: any number
+	Begun  time.Time // zero: unknown
+	Until  time.Time // no new steps start after this; zero: unlimited
+	Before int       // number of earlier agent starts
+	Starts int       // most agent starts after Before; 0: unlimited
 }
 
-// Underway is what is known of a step while an engine carries it out.
+// Underway is the progress of a step while an engine carries it out.
 type Underway struct {
 	Percent int    // 0 to 100
-	What    string // it is doing
-	Log     string // the end of what it has printed
+	What    string // current activity
+	Log     string // the end of its output
 }
 
-// hintLines is what the live view puts below a page.
+// hintLines is the number of lines the live view adds below a page.
 const hintLines = 2
 
-// Page lays the run out.
+// Page lays out the run.
 func (v RunView) Page() Page {
 	if v.State.Plan == nil {
 		return v.withoutPlan()
@@ -62,12 +62,12 @@ func (v RunView) Page() Page {
 type runRow struct {
 	step   *plan.Step
 	branch string // before an instance of a loop
-	rank   int    // how much it matters: those of the highest rank are hidden first
+	rank   int    // relevance: rows with the highest ranks are hidden first
 }
 
 // The ranks.
 const (
-	rankNow = iota // it runs, or asks
+	rankNow = iota // running or asking
 	rankWrong
 	rankBegun
 	rankReady
@@ -76,8 +76,7 @@ const (
 	ranks
 )
 
-// tree lays out the steps in at most so many lines, 0 for all, and returns the line that
-// matters most.
+// tree lays out the steps in at most room lines, 0 for unlimited, and returns the most important line.
 func (v RunView) tree(room int) (lines []string, focus int) {
 	rows := v.rows()
 	hidden := ranks
@@ -100,7 +99,7 @@ func (v RunView) tree(room int) (lines []string, focus int) {
 	return lines, max(focus, 0)
 }
 
-// height is how many lines the rows take when those from a rank on are hidden.
+// height returns the number of lines of the rows if those from rank hidden on are hidden.
 func (v RunView) height(rows []runRow, hidden int) int {
 	height := 0
 	for i := 0; i < len(rows); {
@@ -113,7 +112,7 @@ func (v RunView) height(rows []runRow, hidden int) int {
 	return height
 }
 
-// folded is how many rows at the beginning are hidden.
+// folded returns the number of hidden rows at the beginning.
 func folded(rows []runRow, hidden int) int {
 	n := 0
 	for n < len(rows) && rows[n].rank >= hidden {
@@ -122,13 +121,12 @@ func folded(rows []runRow, hidden int) int {
 	return n
 }
 
-// askWords says what a step asks.
 func askWords(kind plan.AskKind) string {
 	return map[plan.AskKind]string{plan.AskApproval: "may it run?", plan.AskPause: "asks you",
 		plan.AskUnknown: "started, and nobody knows what came of it"}[kind]
 }
 
-// rows lists the steps, those of a loop below it.
+// rows returns the steps, with the instances of a loop below it.
 func (v RunView) rows() []runRow {
 	steps := v.State.Plan.Steps
 	rows := make([]runRow, 0, steps.Len())
@@ -169,7 +167,7 @@ func (v RunView) rank(step *plan.Step) int {
 	return rankWaiting
 }
 
-// foldRows tells of several steps in one line.
+// foldRows summarizes several steps in one line.
 func (v RunView) foldRows(rows []runRow) string {
 	words := [ranks]string{rankWrong: "failed or blocked", rankBegun: "in progress", rankReady: "ready", rankWaiting: "waiting",
 		rankFinished: "finished"}
@@ -195,7 +193,6 @@ func (v RunView) foldRows(rows []runRow) string {
 	return "  " + v.Screen.Faint(v.Screen.Fit(v.Screen.marks.more+" "+text, 2))
 }
 
-// row lays out a step.
 func (v RunView) row(r runRow) []string {
 	s, idWidth := v.Screen, len(v.State.Plan.Steps.Highest().String())
 	sign, look := v.sign(r.step)
@@ -219,7 +216,6 @@ func (v RunView) row(r runRow) []string {
 	return lines
 }
 
-// sign returns the sign of a step and its style.
 func (v RunView) sign(step *plan.Step) (string, Style) {
 	s := v.Screen
 	switch {
@@ -231,7 +227,7 @@ func (v RunView) sign(step *plan.Step) (string, Style) {
 	return s.mark(step, v.State.Plan.Steps.IsReady(step.ID))
 }
 
-// remarks is what stands behind the title of a step.
+// remarks returns the text after the title of a step.
 func (v RunView) remarks(step *plan.Step) (string, Style) {
 	s := v.Screen
 	if ask := step.Asking(); ask != nil {
@@ -254,7 +250,7 @@ func (v RunView) remarks(step *plan.Step) (string, Style) {
 	return v.about(step)
 }
 
-// pace says how far a step that runs has come.
+// pace returns the progress of a running step.
 func (v RunView) pace(step *plan.Step) string {
 	text := ""
 	if agent := step.Assigned(); agent != "" {
@@ -276,7 +272,7 @@ func (v RunView) pace(step *plan.Step) string {
 	return strings.TrimSpace(text)
 }
 
-// entries says how many steps of a loop are done.
+// entries returns how many steps of a loop are done.
 func (v RunView) entries(instances []plan.StepID) string {
 	done := 0
 	for _, id := range instances {
@@ -287,7 +283,7 @@ func (v RunView) entries(instances []plan.StepID) string {
 	return fmt.Sprintf("%d of %d done", done, len(instances))
 }
 
-// below is what stands in a line below a step: what it asks, what it is doing, or why it failed.
+// below returns the line below a step: its question, activity or error.
 func (v RunView) below(step *plan.Step) string {
 	ask, now := step.Asking(), v.Underway[step.ID]
 	switch {
@@ -315,8 +311,7 @@ func firstLine(text string) string {
 	return safetext.EscapeLine(first)
 }
 
-// course says in a line how long the run has gone on, which agents were started, and what is left of what
-// bounds it.
+// course returns a line with the run's duration, the agents started, and the remaining limits.
 func (v RunView) course() []string {
 	c := v.Course
 	if c.Begun.IsZero() || v.State.Run == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// advance has an engine record results, and start what may be started but for those of a problem.
+// advance has an engine record results, and start ready steps except those with a problem.
 func (s *story) advance(results []plan.Finished, resolved map[plan.StepID]plan.Resolution) {
 	s.t.Helper()
 	facts := plan.Facts{Now: morning, Actor: plan.NewActor(plan.ViaEngine, "engine#a"), Resolved: resolved}
@@ -29,7 +29,7 @@ func (s *story) finished(id plan.StepID, problem string) plan.Finished {
 		Result: plan.Result{OK: problem == "", Error: problem, Duration: 1_240, Timestamp: morning}}
 }
 
-// runSample has steps in every state that a run can bring about.
+// runSample has steps in every state of a run.
 func runSample(t *testing.T) plan.State {
 	s := &story{t: t, by: "alice"}
 	tool := func(title string, deps ...plan.StepID) plan.NewStep {
@@ -72,8 +72,8 @@ func TestRunView(t *testing.T) {
 	}
 }
 
-// Whatever the size of the terminal, a run fits into it, and what runs or asks is shown as long
-// as there is room; nothing that a tool printed reaches the terminal as more than text.
+// A run fits into a terminal of any size, and running or asking steps are shown as long as there is room; output of
+// tools reaches the terminal only as text.
 func TestRunFits(t *testing.T) {
 	for width := narrowest; width <= 130; width += 7 {
 		for rows := 4; rows < 40; rows++ {
@@ -99,7 +99,7 @@ func TestRunFits(t *testing.T) {
 	}
 }
 
-// Of a long plan what is over and what waits is told in numbers.
+// In a long plan finished and waiting steps are shown as numbers.
 func TestLongRun(t *testing.T) {
 	s := &story{t: t, by: "alice"}
 	steps := make([]plan.NewStep, 500)
@@ -127,8 +127,8 @@ func TestLongRun(t *testing.T) {
 		Now: morning.Add(time.Hour)}}.Page())
 }
 
-// Under a step that an agent works on stands what it said last, and beside it who it is; what was changed
-// beyond what a step names is a warning.
+// The last output of an agent is below its step, its name next to the step; changes beyond the files that the step
+// names are a warning.
 func TestAgentsAtWork(t *testing.T) {
 	s := &story{t: t, by: "alice"}
 	s.do(plan.SetUp{Outline: plan.Outline{Objective: "Release"}, Steps: []plan.NewStep{

@@ -1,18 +1,13 @@
-// Package terminal lays out what people see at a terminal: plans, steps, planning
-// mode, lists, and the live view. It is given states and texts and returns lines; it
-// runs no verb and knows no command line.
+// Package terminal lays out everything people see at a terminal: plans, steps, planning mode, lists, and the live view.
+// It takes states and texts and returns lines; it runs no verb and knows no command line.
 //
-// What is printed for people keeps these rules:
+// Output for people follows these rules:
 //
-//   - A status is told by a mark, a colour and, where it needs attention, a
-//     word; without colour nothing is lost.
-//   - Only the terminal's own eight colours, bold and faint are used, so that
-//     the user's theme decides how they look. Green is done, cyan is being worked
-//     on, yellow waits for somebody, red failed; faint is what may be skipped.
-//   - There is no escape sequence in a pipe, with NO_COLOR, CLICOLOR=0 or
-//     TERM=dumb; CLICOLOR_FORCE asks for colour in a pipe.
-//   - In a terminal every line fits its width. In a pipe nothing is wrapped, so
-//     that a step is one line whatever its length.
+//   - A status has a mark, a colour and, where it needs attention, a word; nothing depends on colour alone.
+//   - Only the terminal's own eight colours, bold and faint are used, so that the user's theme decides how they look.
+//     Green is done, cyan in progress, yellow waiting for a person, red failed; faint text may be skipped.
+//   - No escape sequences in a pipe, with NO_COLOR, CLICOLOR=0 or TERM=dumb; CLICOLOR_FORCE enables colour in a pipe.
+//   - In a terminal every line fits its width. In a pipe nothing is wrapped, so a step is one line of any length.
 //   - Text from the state is made printable before any style is put on it.
 //   - Only the live view in a terminal moves the cursor.
 package terminal
@@ -34,14 +29,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Options say where text is printed.
+// Options describe the output for a Screen.
 type Options struct {
 	Getenv     func(string) string
-	IsTerminal bool                     // else it is a pipe or a file
-	Size       func() (width, rows int) // of the terminal, in characters, zeros when unknown; nil: unknown
+	IsTerminal bool                     // else a pipe or a file
+	Size       func() (width, rows int) // of the terminal, in characters, zeros if unknown; nil: unknown
 }
 
-// Screen is how text looks where it is printed.
+// Screen lays out text for an output.
 type Screen struct {
 	width int // 0: unlimited
 	rows  int // 0: unlimited
@@ -53,10 +48,10 @@ type Screen struct {
 
 const (
 	fallbackWidth = 80
-	narrowest     = 24 // below that lines are left to the terminal
+	narrowest     = 24 // narrower terminals wrap lines themselves
 )
 
-// NewScreen returns the screen of where text is printed.
+// NewScreen returns the screen for an output.
 func NewScreen(o Options) Screen {
 	s := Screen{marks: marksFor(o.Getenv)}
 	s.width, s.rows = o.extent()
@@ -64,7 +59,7 @@ func NewScreen(o Options) Screen {
 	return s
 }
 
-// extent is the size of the terminal, zeros in a pipe.
+// extent returns the size of the terminal, zeros in a pipe.
 func (o Options) extent() (width, rows int) {
 	if !o.IsTerminal {
 		return 0, 0
@@ -81,10 +76,10 @@ func (o Options) extent() (width, rows int) {
 	return max(width, narrowest), rows
 }
 
-// Rows is how many lines the terminal shows at once, 0 when unknown.
+// Rows returns the number of lines of the terminal, 0 if unknown.
 func (s Screen) Rows() int { return s.rows }
 
-// wrap breaks text into lines that fit behind a margin.
+// wrap breaks text into lines that fit next to a margin.
 func (s Screen) wrap(text string, margin int) []string {
 	text = strings.ReplaceAll(text, "\t", "    ")
 	if s.width == 0 {
@@ -97,7 +92,7 @@ func (s Screen) wrap(text string, margin int) []string {
 	return lines
 }
 
-// Fit cuts a line to the width that is left behind a margin.
+// Fit cuts a line to the width left by a margin.
 func (s Screen) Fit(text string, margin int) string {
 	if s.width == 0 {
 		return text
@@ -105,7 +100,7 @@ func (s Screen) Fit(text string, margin int) string {
 	return ansi.Truncate(text, max(s.width-margin, narrowest/2), s.marks.more)
 }
 
-// Hang lays out printable text behind a label, its further lines below its beginning.
+// Hang lays out printable text after a label, with further lines indented to the text.
 func (s Screen) Hang(label string, look Style, text string) []string {
 	margin := ansi.StringWidth(label)
 	lines := s.wrap(text, margin)
@@ -118,8 +113,7 @@ func (s Screen) Hang(label string, look Style, text string) []string {
 	return lines
 }
 
-// coloured lays out any text, and puts a style on each of its lines. All but the first stand
-// behind a bar.
+// coloured lays out any text with a style on each line. All lines but the first begin with a bar.
 func (s Screen) coloured(look Style, text string) []string {
 	lines := s.barred("", "  ", safetext.Escape(text))
 	for i, line := range lines {
@@ -128,12 +122,10 @@ func (s Screen) coloured(look Style, text string) []string {
 	return lines
 }
 
-// bar stands before what a text goes on with: no line of ours begins like that, so that no
-// text can be taken for one.
+// bar precedes continuation lines. None of our own lines begins with it, so text cannot imitate them.
 const bar = "| "
 
-// barred lays out printable text from a margin on, its further lines behind a deeper one and
-// a bar.
+// barred lays out printable text with a margin; further lines get a deeper one and a bar.
 func (s Screen) barred(margin, deeper, text string) []string {
 	lines := s.wrap(text, len(deeper+bar))
 	for i, line := range lines {
@@ -147,7 +139,7 @@ func (s Screen) barred(margin, deeper, text string) []string {
 	return lines
 }
 
-// Told lays out lines of ours, which hold texts: what does not fit into one goes on behind a bar.
+// Told lays out our own lines with texts in them; long lines continue after a bar.
 func (s Screen) Told(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -156,7 +148,7 @@ func (s Screen) Told(text string) []string {
 	return lines
 }
 
-// Next lays out what to do next; nothing for "".
+// Next lays out the next action; nothing for "".
 func (s Screen) Next(next string) []string {
 	if next == "" {
 		return nil
@@ -164,13 +156,13 @@ func (s Screen) Next(next string) []string {
 	return s.Hang(s.Bold("Next: "), s.Plain, safetext.EscapeLine(next))
 }
 
-// Dated lays out an entry of the log: revision, time, what was done.
+// Dated lays out a log entry: revision, time and text.
 func (s Screen) Dated(revision plan.Revision, at time.Time, text string, revisionWidth int) []string {
 	label := fmt.Sprintf("%*d  %s  ", revisionWidth, revision, at.Local().Format(dateAndTime))
 	return s.Hang(s.Faint(label), s.Plain, safetext.EscapeLine(text))
 }
 
-// atMost keeps the first n lines and says that there are more.
+// atMost returns the first n lines, with a mark if more were cut.
 func (s Screen) atMost(n int, lines []string, margin int) []string {
 	if len(lines) <= n {
 		return lines
@@ -185,12 +177,12 @@ func Pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }
 
-// Joined is lines as they are printed.
+// Joined returns the lines as one text.
 func Joined(lines []string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
 
 const dateAndTime = "2006-01-02 15:04"
 
-// clock writes a time as a person reads it today.
+// clock formats a time for people, without the date if it is today.
 func clock(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
 	if t.Year() == now.Year() && t.YearDay() == now.YearDay() {
@@ -199,10 +191,9 @@ func clock(t, now time.Time) string {
 	return t.Format(dateAndTime)
 }
 
-// EnableColours lets old Windows consoles understand escape sequences; elsewhere
-// there is nothing to do.
+// EnableColours makes old Windows consoles interpret escape sequences; on other systems it does nothing.
 func EnableColours(out *os.File) {
-	_, _ = termenv.EnableVirtualTerminalProcessing(termenv.NewOutput(out)) // without them it is plain
+	_, _ = termenv.EnableVirtualTerminalProcessing(termenv.NewOutput(out)) // on an error the output is plain
 }
 
 // Style puts a style on one line of text.
@@ -214,8 +205,8 @@ func (s *Screen) setStyles(colours bool) {
 		profile = termenv.ANSI
 	}
 	renderer := lipgloss.NewRenderer(io.Discard)
-	renderer.SetColorProfile(profile)   // instead of what the library makes of the environment
-	renderer.SetHasDarkBackground(true) // decides nothing here, and is not asked of the terminal
+	renderer.SetColorProfile(profile)   // overrides the library's detection
+	renderer.SetHasDarkBackground(true) // has no effect here, but prevents a query to the terminal
 	line := renderer.NewStyle().Inline(true)
 	style := func(s lipgloss.Style) Style { return func(text string) string { return s.Render(text) } }
 	colour := func(number string) Style { return style(line.Foreground(lipgloss.Color(number))) }
@@ -235,17 +226,17 @@ func (o Options) colours() bool {
 	return o.IsTerminal && o.Getenv("CLICOLOR") != "0" && o.Getenv("TERM") != "dumb"
 }
 
-// marks are the signs for what a status is.
+// marks are the signs for statuses.
 type marks struct {
 	done, running, ready, waiting, blocked, failed, dropped string
-	bar                                                     [3]string // done, being worked on, left
+	bar                                                     [3]string // done, in progress, left
 	ends                                                    [2]string // of the bar
 	more                                                    string
-	branch                                                  [2]string // to what belongs to the step above, and to the last of that
-	turning                                                 []string  // one after the other for what runs
+	branch                                                  [2]string // to a child of the step above, and to its last child
+	turning                                                 []string  // animation for running steps
 }
 
-// marksFor returns signs that the locale can show.
+// marksFor returns signs that the locale can display.
 func marksFor(getenv func(string) string) marks {
 	if inUTF8(getenv) {
 		return marks{"✓", "▸", "○", "·", "!", "✗", "-", [3]string{"█", "▓", "░"}, [2]string{"", ""}, "…",
@@ -255,7 +246,7 @@ func marksFor(getenv func(string) string) marks {
 		[2]string{"|- ", "`- "}, []string{"|", "/", "-", `\`}}
 }
 
-// inUTF8 reports whether the locale is one of UTF-8, or says nothing.
+// inUTF8 reports whether the locale uses UTF-8, or is not set.
 func inUTF8(getenv func(string) string) bool {
 	for _, variable := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := strings.ToLower(getenv(variable)); locale != "" {
@@ -265,7 +256,6 @@ func inUTF8(getenv func(string) string) bool {
 	return true
 }
 
-// mark returns the sign and the style of a step's status.
 func (s Screen) mark(step *plan.Step, ready bool) (string, Style) {
 	switch {
 	case step.Status == plan.Done:
@@ -284,7 +274,6 @@ func (s Screen) mark(step *plan.Step, ready bool) (string, Style) {
 	return s.marks.waiting, s.Faint
 }
 
-// planStyle is how the status of a plan looks.
 func (s Screen) planStyle(status plan.PlanStatus) Style {
 	switch status {
 	case plan.StatusCompleted:

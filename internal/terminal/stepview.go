@@ -22,8 +22,7 @@ func (v PlanView) step(step *plan.Step, idWidth int) []string {
 	return append(lines, v.below(step, margin)...)
 }
 
-// title lays out a step's mark, id and title, and returns the margin that these
-// leave.
+// title lays out a step's mark, id and title, and returns the width of mark and id.
 func (v PlanView) title(step *plan.Step, idWidth int) (lines []string, margin int) {
 	s := v.Screen
 	sign, look := s.mark(step, v.State.Plan.Steps.IsReady(step.ID))
@@ -38,8 +37,7 @@ func (v PlanView) title(step *plan.Step, idWidth int) (lines []string, margin in
 	return s.Hang(label, title, safetext.EscapeLine(step.Title)), ansi.StringWidth(label)
 }
 
-// remark puts what is to be known about a step behind its title, or below it
-// where there is no room.
+// remark puts a step's remark after its title, or below it if it does not fit.
 func (v PlanView) remark(lines []string, step *plan.Step, margin int) []string {
 	text, look := v.about(step)
 	if text == "" {
@@ -53,7 +51,7 @@ func (v PlanView) remark(lines []string, step *plan.Step, margin int) []string {
 	return append(lines, v.Screen.Hang(strings.Repeat(" ", margin), look, text)...)
 }
 
-// about says in words what the mark of an open step leaves open.
+// about returns the details that a step's mark does not show.
 func (v PlanView) about(step *plan.Step) (string, Style) {
 	s := v.Screen
 	switch {
@@ -78,7 +76,7 @@ func (v PlanView) about(step *plan.Step) (string, Style) {
 	return "", nil
 }
 
-// claim says who works on a step, and whether that may still be so.
+// claim returns a step's owner, and whether the claim has lapsed.
 func (v PlanView) claim(step *plan.Step) (string, Style) {
 	if step.ClaimedBy == "" {
 		return "(in progress)", v.Screen.Busy
@@ -93,8 +91,7 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 	return "(" + text + ")", v.Screen.Busy
 }
 
-// below is what is shown under a step's title: details while it is open, the
-// last note and the last evidence.
+// below returns the lines under a step's title: details while it is open, the last note and the last evidence.
 func (v PlanView) below(step *plan.Step, margin int) []string {
 	lines := v.unseen(step, margin)
 	if step.Details != "" && (v.All || !step.Status.Finished()) {
@@ -118,7 +115,6 @@ func (v PlanView) below(step *plan.Step, margin int) []string {
 	return append(lines, v.evidence(step, margin)...)
 }
 
-// said is a comment with its reply, beside what it is on.
 func (v PlanView) said(r verbs.Remark, margin int) []string {
 	var lines []string
 	for _, text := range r.Lines(true) {
@@ -127,7 +123,7 @@ func (v PlanView) said(r verbs.Remark, margin int) []string {
 	return lines
 }
 
-// Remarks lays out the comments on a draft, below it.
+// Remarks lays out the comments on a draft.
 func (s Screen) Remarks(remarks []verbs.Remark) []string {
 	var lines []string
 	for _, r := range remarks {
@@ -141,7 +137,7 @@ func (s Screen) Remarks(remarks []verbs.Remark) []string {
 	return lines
 }
 
-// unseen says when the approver of the plan has not seen a step.
+// unseen returns a line if the approver has not seen the step.
 func (v PlanView) unseen(step *plan.Step, margin int) []string {
 	text := v.State.Plan.Approval.NotSeen(step.ID)
 	if text == "" {
@@ -150,8 +146,7 @@ func (v PlanView) unseen(step *plan.Step, margin int) []string {
 	return v.Screen.Hang(strings.Repeat(" ", margin), v.Screen.Waiting, text)
 }
 
-// evidence lists what supports that a step is done: the last piece, or with all
-// every one with what its command printed.
+// evidence returns the last piece of a step's evidence; with All every piece with its command's output.
 func (v PlanView) evidence(step *plan.Step, margin int) []string {
 	pieces := step.Evidence
 	if len(pieces) > 0 && !v.All {
@@ -167,7 +162,7 @@ func (v PlanView) evidence(step *plan.Step, margin int) []string {
 	return lines
 }
 
-// proof says what a piece of evidence is, and whether planloop saw it itself.
+// proof describes a piece of evidence, and whether planloop recorded it itself.
 func (v PlanView) proof(e plan.Evidence) string {
 	text := e.Note
 	switch {
@@ -187,7 +182,7 @@ func (v PlanView) proof(e plan.Evidence) string {
 	return text
 }
 
-// Step lays out everything that is known of a step, a row for each field.
+// Step lays out everything known about a step, one row per field.
 func (v PlanView) Step(step *plan.Step) []string {
 	lines, margin := v.title(step, len(step.ID.String()))
 	lines = append(append(lines, v.unseen(step, margin)...), "")
@@ -213,7 +208,7 @@ func (v PlanView) Step(step *plan.Step) []string {
 // rowMargin is the width of the labels.
 const rowMargin = 12
 
-// asked writes what a step asks for.
+// asked writes the specification of a step.
 func (v PlanView) asked(step *plan.Step, row func(string, ...string)) {
 	for _, f := range plan.SpecFields()[1:] { // below its title
 		row(f.Label, f.Texts(step)...)
@@ -221,7 +216,7 @@ func (v PlanView) asked(step *plan.Step, row func(string, ...string)) {
 	row("needed by", plan.IDs(v.State.Plan.Steps.Dependents(step.ID)))
 }
 
-// become writes what has become of a step.
+// become writes the results of a step.
 func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	status := step.Status.Spaced()
 	if about, _ := v.about(step); about != "" && about != "("+status+")" {

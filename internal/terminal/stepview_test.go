@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// looped has what the loop leaves behind: evidence, signals and a verdict.
+// looped returns a plan with the marks of the loop: evidence, signals and a verdict.
 func looped(t *testing.T) *story {
 	s := &story{t: t, by: "codex"}
 	failed, passed := 1, 0
@@ -51,7 +51,7 @@ func TestPlanViewOfTheLoop(t *testing.T) {
 	goldenView(t, "loop_all.txt", PlanView{Screen: screen, State: state, Next: next, All: true})
 }
 
-// What closed a plan is shown, and a former plan is not told what is open today.
+// The final summary of a closed plan is shown, and a former plan shows no signals of today.
 func TestPlanViewOfAClosedPlan(t *testing.T) {
 	s := looped(t)
 	s.do(plan.Judge{Feedback: "Nothing says how a login is limited.", Way: plan.WayAgent})
@@ -86,7 +86,7 @@ func TestStepView(t *testing.T) {
 	}
 }
 
-// Whatever the width, the loop's lines fit too.
+// The loop's lines fit any width, too.
 func TestLoopLinesFit(t *testing.T) {
 	state := looped(t).state
 	step, _ := state.Plan.Steps.Get(1)

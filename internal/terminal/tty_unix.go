@@ -9,15 +9,14 @@ import (
 	"syscall"
 )
 
-// OpenTTY opens the terminal that the process belongs to, whatever its standard
-// streams are.
+// OpenTTY opens the controlling terminal of the process, whatever its standard streams are.
 func OpenTTY() (io.ReadWriteCloser, error) { return os.OpenFile("/dev/tty", os.O_RDWR, 0) }
 
-// StayInBackground has reading from the terminal fail in a process that its shell has put into the background, rather
-// than stop the process.
+// StayInBackground makes reads from the terminal fail while the process is in the background, instead of stopping the
+// process.
 func StayInBackground() { signal.Ignore(syscall.SIGTTIN) }
 
-// resizes tells when the terminal gets another size, until stop.
+// resizes sends a signal when the terminal is resized, until stop is called.
 func resizes() (resized <-chan os.Signal, stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGWINCH)

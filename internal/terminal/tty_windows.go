@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// console is the console that the process belongs to.
+// console is the console of the process.
 type console struct{ in, out *os.File }
 
 // OpenTTY opens the console, whatever the standard streams are.
@@ -26,9 +26,8 @@ func (c console) Read(p []byte) (int, error)  { return c.in.Read(p) }
 func (c console) Write(p []byte) (int, error) { return c.out.Write(p) }
 func (c console) Close() error                { return errors.Join(c.in.Close(), c.out.Close()) }
 
-// resizes never tells: consoles have no such signal, and the next change is laid
-// out anew anyway.
+// resizes never sends: consoles have no such signal, and the next change adapts the layout anyway.
 func resizes() (resized <-chan os.Signal, stop func()) { return nil, func() {} }
 
-// StayInBackground does nothing: no process is stopped here for reading from the terminal.
+// StayInBackground does nothing: Windows does not stop a process that reads from the terminal.
 func StayInBackground() {}

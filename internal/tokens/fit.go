@@ -10,18 +10,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Part is what a reply shows of one kind: texts, of which some may have to be left out.
+// Part is one kind of texts in a reply, some of which may be left out.
 type Part struct {
-	Name   string // what one of them is called where they are counted: "hint"; of long ones what they are: "details"
+	Name   string // singular for counting: "hint"; for Long a name of the whole: "details"
 	Texts  []string
-	Long   bool // they are cut at the end of a line where room is scarce; others are shown whole or left out
-	Newest bool // the last of them matter most
+	Long   bool // cut at a line end if room is scarce; others are shown whole or left out
+	Newest bool // the last texts matter most
 }
 
-// Fit splits parts into what there is room for, in tokens, and what is left over. Where
-// not everything fits, each part in turn gives one text after the other, those of the
-// first parts first; a long one takes half of what is left at most, and is cut at the end
-// of a line with the number of lines that are missing.
+// Fit splits parts into those that fit into room tokens, and the rest. If not everything fits, the parts take turns
+// with one text each, in their order. A long text gets at most half of the remaining room, and is cut at a line end
+// with the number of missing lines; a second pass gives it the room that the others left.
 func Fit(parts []Part, room int) (shown, left []Part) {
 	f := fitting{parts: parts, pieces: make([][]piece, len(parts)), room: room}
 	all, most := 0, 0
@@ -41,19 +40,19 @@ func Fit(parts []Part, room int) (shown, left []Part) {
 	for round := range most {
 		f.round(round, func(room int) int { return room / 2 })
 	}
-	for round := range most { // the others have taken what they need
+	for round := range most { // the room that the others left
 		f.round(round, func(room int) int { return room })
 	}
 	return f.split()
 }
 
-// Page returns what Fit shows of parts after so many pages, and what is left then: each
-// page shows of what the one before has left, one text at least.
+// Page returns one of several pages of parts, from 1, and the rest after it. Each page shows the rest of the previous
+// one, at least one text.
 func Page(parts []Part, room, page int) (shown, left []Part) {
 	left = parts
 	says := func(p Part) bool { return len(p.Texts) > 0 }
 	for range page {
-		if !slices.ContainsFunc(left, says) { // whatever number a page was asked for by
+		if !slices.ContainsFunc(left, says) { // for any page number beyond the last
 			return left, left
 		}
 		shown, left = Fit(left, room)
@@ -67,7 +66,7 @@ func Page(parts []Part, room, page int) (shown, left []Part) {
 	return shown, left
 }
 
-// What stands around a text and before the first of a part, in tokens.
+// The overhead of a text and of a part's first text, in tokens.
 const (
 	perText = 3
 	perPart = 6
@@ -75,7 +74,7 @@ const (
 
 func cost(text string) int { return CountCautiously(escaped(text)) + perText }
 
-// escaped is a text as it stands within JSON.
+// escaped returns text as encoded in JSON.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(text)
 }
@@ -86,14 +85,14 @@ type fitting struct {
 	room   int
 }
 
-// piece is a text that is shown up to a place.
+// piece is a text that is shown up to a position.
 type piece struct {
 	head, tail string
 	cost       int // of the whole
 	inLine     bool
 }
 
-// round offers the room to one text of each part.
+// round offers the room to the nth text of each part.
 func (f *fitting) round(n int, share func(room int) int) {
 	for i, part := range f.parts {
 		if n >= len(part.Texts) {
@@ -139,11 +138,11 @@ func (f *fitting) split() (shown, left []Part) {
 	return shown, left
 }
 
-// markTokens is what it costs to say that something was cut.
+// markTokens is the cost of the note that text was cut.
 const markTokens = 10
 
-// Block returns a text, or as many of its lines as there is room for and how many are
-// missing; of one without any break a beginning.
+// Block returns a text, or as many of its lines as fit with the number of missing ones; of a single long line its
+// beginning.
 func Block(text string, room int) string {
 	if cost(text) <= room {
 		return text
@@ -157,7 +156,7 @@ func Block(text string, room int) string {
 	return head + piece{tail: tail, inLine: inLine}.mark()
 }
 
-// mark says how much of a text is missing.
+// mark returns the note about the missing rest of a text.
 func (p piece) mark() string {
 	switch {
 	case p.tail == "":
@@ -170,8 +169,8 @@ func (p piece) mark() string {
 
 func lines(text string) int { return strings.Count(text, "\n") + 1 }
 
-// cut returns as many lines of a text as there is room for, and the rest; of a first line
-// that is too long its first words. No word is cut.
+// cut returns as many lines of a text as fit, and the rest; if the first line is too long, its first words. It cuts no
+// word.
 func cut(text string, room int) (head, tail string, inLine bool) {
 	end, spent := 0, 0
 	for line := range strings.Lines(text) {
@@ -191,12 +190,12 @@ func cut(text string, room int) (head, tail string, inLine bool) {
 	return trimmed(text[:end]), strings.TrimSpace(text[end:]), true
 }
 
-// trimmed is text without what would hang in the air behind it: blanks and joiners.
+// trimmed removes blanks and joiners from the end of text.
 func trimmed(text string) string {
 	return strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsSpace(r) || plan.Invisible(r) })
 }
 
-// Left says in words what Fit has left over, "" when nothing.
+// Left describes the rest that Fit left, "" without a rest.
 func Left(parts []Part) string {
 	type kind struct {
 		name string

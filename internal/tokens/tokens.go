@@ -1,7 +1,6 @@
-// Package tokens estimates what text costs in a model's context, and cuts it to what
-// it may cost. It knows no vocabulary: the estimate is fitted to one (o200k), and its
-// test holds it within 15 percent for the texts that planloop writes, and never more
-// than 10 percent below.
+// Package tokens estimates the cost of text in a model's context, and cuts text to a limit. It contains no vocabulary:
+// the estimate is fitted to one (o200k). Its test keeps it within 15 percent for the texts that planloop writes, and at
+// most 10 percent too low.
 package tokens
 
 import (
@@ -17,8 +16,8 @@ const token = 100
 // Count estimates how many tokens text costs, rounded up.
 func Count(text string) int { return meter{}.count(text) }
 
-// CountCautiously is Count for text of unknown origin: it is as good for English and for
-// code, and counts more for scripts of which a vocabulary holds few words.
+// CountCautiously is Count for text of unknown origin: it is as good for English and code, and higher for scripts with
+// few words in the vocabulary.
 func CountCautiously(text string) int { return meter{cautious: true}.count(text) }
 
 func (m meter) count(text string) int {
@@ -39,11 +38,11 @@ func (m meter) cut(text string, tokens int) int {
 	return len(text)
 }
 
-// Shorten returns text with about that many tokens, and at most length characters,
-// an ellipsis for what was cut. At least two characters are left.
+// Shorten returns text with about that many tokens, and at most length characters, with an ellipsis if it was cut. It
+// keeps at least two characters.
 func Shorten(text string, tokens, length int) string { return meter{}.shorten(text, tokens, length) }
 
-// ShortenCautiously is Shorten for text of unknown origin, where a limit has to hold.
+// ShortenCautiously is Shorten for text of unknown origin, if a limit must hold.
 func ShortenCautiously(text string, tokens, length int) string {
 	return meter{cautious: true}.shorten(text, tokens, length)
 }
@@ -56,24 +55,24 @@ func (m meter) shorten(text string, tokens, length int) string {
 	return plan.Shorten(text, min(max(len([]rune(text[:end])), 2), length))
 }
 
-// class is what kinds of characters have in common for a vocabulary.
+// class groups characters that cost a vocabulary about the same.
 type class int
 
 const (
-	space class = iota // also what comes before a text
+	space class = iota // also the beginning of a text
 	line
 	lower
 	upper
 	digit
 	sign
 	latin    // with accents
-	alphabet // Greek, Cyrillic, Arabic and their like
+	alphabet // Greek, Cyrillic, Arabic and similar
 	indic    // to Thai
 	hangul
 	kana
 	han
 	symbol
-	rare // scripts that vocabularies hardly know
+	rare // scripts that are rare in vocabularies
 )
 
 func classOf(r rune) class {
@@ -108,15 +107,15 @@ func classOf(r rune) class {
 	return rare
 }
 
-// meter adds up a text character by character.
+// meter adds up the cost of a text by character.
 type meter struct {
-	cautious bool // hardly below what a text costs that looks like words and means nothing
+	cautious bool // rarely below the cost of random text that looks like words
 	before   rune
 	class    class
 	run      int // characters of the word or number so far
 }
 
-// add returns what the next character costs, in hundredths of a token.
+// add returns the cost of the next character, in hundredths of a token.
 func (m *meter) add(r rune) int {
 	was, before, now := m.class, m.before, classOf(r)
 	m.class, m.before = now, r
@@ -130,8 +129,8 @@ func (m *meter) add(r rune) int {
 	case now == upper && was == lower:
 		return 125
 	case now == digit:
-		return either(m.run%3 == 1, 138, 0) // vocabularies hold numbers of three digits
-	case r == 0x200D: // it is written as an escape, where it is quoted
+		return either(m.run%3 == 1, 138, 0) // vocabularies contain numbers of up to three digits
+	case r == 0x200D: // escaped when it is quoted
 		return 300
 	case r > 0xFFFF:
 		return 250
@@ -147,8 +146,7 @@ func (m *meter) add(r rune) int {
 	return cost
 }
 
-// letter is the cost of a letter in lower case: little in a word as people write
-// them, more where two letters hardly ever follow each other.
+// letter returns the cost of a lower-case letter: low within usual words, higher for a rare pair of letters.
 func (m *meter) letter(was class, before, r rune) int {
 	switch was {
 	case lower:
@@ -173,13 +171,12 @@ func either(is bool, a, b int) int {
 	return b
 }
 
-// common lists, for each letter, those that follow it in words of English and of
-// source code.
+// common lists each letter, and the letters that follow it in English words and source code.
 const common = "abcdfgiklmnprstuwy baeijloruy caehiklortu dadeiosy eacdefglmnpqrstvwxy faefiortuy gaehinorsu haeiost iacdefglmnoprstvxz " +
 	"jes keis ladeilostuy madeimop nacdefgilnostuv oabcdfgiklmnoprstuvw padeiloprstu qu racdefgikmnorstuvy " +
 	"sacehikopstuw tacehiloprstuxy ubcdegilmnprst vaei waehinor xptx yopst ze"
 
-// followers are the letters of common, as bits.
+// followers has the letters of common as bit sets.
 var followers = sync.OnceValue(func() [26]uint32 {
 	var bits [26]uint32
 	for i, letters := range strings.Fields(common) {

@@ -29,8 +29,8 @@ func counter(t *testing.T) func(string) int {
 	}
 }
 
-// What planloop writes to models and keeps in its golden files is estimated within
-// 15 percent on the whole, and no piece of it far below.
+// The texts of planloop for models, in its golden files, are estimated within 15 percent in total, and no piece of them
+// far too low.
 func TestEstimateOfOurTexts(t *testing.T) {
 	count := counter(t)
 	var ratios []float64

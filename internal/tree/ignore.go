@@ -7,29 +7,28 @@ import (
 	"sync"
 )
 
-// Rules are what ignore files leave out: those of one folder, and behind them
-// those of the folders above it. A nil *Rules leaves out nothing.
+// Rules are the patterns of ignore files: those of one folder, linked to those of the folders above it. A nil *Rules
+// ignores nothing.
 //
-// A path that is asked about must lie in a folder that is itself not left out:
-// git does not look into such a folder, so nothing in it can be brought back.
+// The folder of a path passed to Ignores must not be ignored itself: git does not enter such a folder, so nothing in it
+// can be un-ignored.
 type Rules struct {
 	above    *Rules
 	folder   string
-	patterns []pattern // the last that matches decides
-	fold     bool      // upper and lower case are the same
+	patterns []pattern // the last match decides
+	fold     bool      // ignore case
 }
 
-// pattern is one line of an ignore file.
 type pattern struct {
 	text       string
-	plain      int  // how many bytes stand before the first that is special
-	negated    bool // brings back what a line before it left out
-	folderOnly bool // a slash stood behind it
-	anywhere   bool // has no slash: it is about the last element of a path
+	plain      int  // number of bytes before the first special one
+	negated    bool // un-ignores matches of earlier lines
+	folderOnly bool // it ended in a slash
+	anywhere   bool // without a slash: it matches the last element of a path
 }
 
-// With returns the rules that hold in folder ("." is the root) when its ignore
-// file has the given content. fold makes them blind to case.
+// With returns the rules in folder ("." is the root) if its ignore file has the given content. fold makes them ignore
+// case.
 func (r *Rules) With(folder string, content []byte, fold bool) *Rules {
 	var patterns []pattern
 	for line := range bytes.Lines(bytes.TrimPrefix(content, []byte("\ufeff"))) {
@@ -43,8 +42,8 @@ func (r *Rules) With(folder string, content []byte, fold bool) *Rules {
 	return &Rules{above: r, folder: folder, patterns: patterns, fold: fold}
 }
 
-// parse reads a line of an ignore file. Git takes a carriage return off its end,
-// spaces unless the last is escaped, and whatever follows a NUL.
+// parse reads a line of an ignore file. Like git it removes a carriage return at the end, trailing spaces unless the
+// last one is escaped, and everything after a NUL.
 func parse(line string) (pattern, bool) {
 	line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 	line, _, _ = strings.Cut(line, "\x00")
@@ -63,7 +62,7 @@ func parse(line string) (pattern, bool) {
 	return p, p.text != ""
 }
 
-// withoutSpaces cuts the spaces at the end of a line, but for one that is escaped.
+// withoutSpaces removes the spaces at the end of a line, except for an escaped one.
 func withoutSpaces(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -78,8 +77,8 @@ func withoutSpaces(line string) string {
 	return line[:end]
 }
 
-// Ignores reports whether the rules leave out a path, which is relative to the
-// root with slashes. The deepest folder with a rule for it decides.
+// Ignores reports whether the rules ignore a path, relative to the root and with slashes. The deepest folder with a
+// matching rule decides.
 func (r *Rules) Ignores(name string, isDir bool) bool {
 	for ; r != nil; r = r.above {
 		below := name
@@ -106,8 +105,7 @@ func (p *pattern) matches(name, base string, isDir, fold bool) bool {
 	if len(name) < p.plain || !same(p.text[:p.plain], name[:p.plain], fold) {
 		return false
 	}
-	// What follows is compared by itself, so that ** behind a plain text counts
-	// as the beginning of a pattern: git does so as well.
+	// The rest is matched separately, so that ** after a plain text counts as the beginning of a pattern, as in git.
 	return wildmatch(p.text[p.plain:], name[p.plain:], fold)
 }
 
@@ -123,17 +121,16 @@ func same(a, b string, fold bool) bool {
 	return true
 }
 
-// again is a wildcard that may take more of the text than it has.
+// again is a wildcard that may match more text than it has so far.
 type again struct {
-	pattern int // where the pattern goes on behind it; 0 is none
-	text    int // where the text goes on behind what it took
+	pattern int // position after it in the pattern; 0: no wildcard
+	text    int // position in the text after its match
 	folders bool
 }
 
-// wildmatch reports whether a pattern matches all of a text, byte by byte, by the
-// rules of git's function of that name: * and ? stop at a slash, ** does not where
-// it stands for whole elements. Its time grows with the product of both lengths
-// at most: only the last * and the last ** are ever tried again.
+// wildmatch reports whether a pattern matches all of a text, byte by byte, by the rules of git's function of that name:
+// * and ? do not match a slash, ** does if it is a whole path element. Its time is at most proportional to the product
+// of both lengths: only the last * and the last ** are retried.
 func wildmatch(pattern, text string, fold bool) bool {
 	var star, deep again
 	p, t := 0, 0
@@ -174,7 +171,7 @@ func wildmatch(pattern, text string, fold bool) bool {
 	return true
 }
 
-// more lets a ** take one byte more, or one folder more.
+// more extends the match of ** by one byte, or by one folder.
 func (a *again) more(text string) bool {
 	step := 1
 	if a.folders {
@@ -184,8 +181,7 @@ func (a *again) more(text string) bool {
 	return step > 0 && a.text <= len(text)
 }
 
-// element returns the length of what a pattern begins with if it matches a byte,
-// else 0.
+// element returns the length of the pattern's first element if it matches a byte, else 0.
 func element(pattern string, c byte, fold bool) int {
 	if fold {
 		c = lower(c)
@@ -201,7 +197,7 @@ func element(pattern string, c byte, fold bool) int {
 	return 0
 }
 
-// class is element for what stands in brackets. Without an end it matches nothing.
+// class is element for a bracket expression. An unclosed one matches nothing.
 func class(pattern string, c byte, fold bool) int {
 	rest := pattern[1:]
 	negated := strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "^")
@@ -226,8 +222,8 @@ func class(pattern string, c byte, fold bool) int {
 // member is a byte, a range or a named class within brackets.
 type member struct {
 	matches bool
-	length  int  // 0 when the brackets are malformed
-	low     byte // what a range that follows begins with; 0 if none can
+	length  int  // 0 if the brackets are malformed
+	low     byte // beginning of a range that may follow; 0 if none can
 }
 
 func memberOf(rest string, low, c byte, fold bool) member {
@@ -262,8 +258,7 @@ func memberOf(rest string, low, c byte, fold bool) member {
 	return member{c == rest[0], 1, rest[0]}
 }
 
-// classes are the classes of POSIX: pairs of the first and the last byte of each
-// range. None has bytes outside ASCII.
+// classes are the POSIX classes: pairs of the first and last byte of each range. They are limited to ASCII.
 var classes = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"alnum": "09AZaz", "alpha": "AZaz", "blank": "  \t\t", "cntrl": "\x00\x1f\x7f\x7f", "digit": "09", "graph": "!~", "lower": "az",
@@ -271,7 +266,7 @@ var classes = sync.OnceValue(func() map[string]string {
 	}
 })
 
-// inClass reports whether a byte, a small letter when case is folded, is in a class.
+// inClass reports whether a byte, in lower case if fold is set, is in a class.
 func inClass(name string, c byte, fold bool) (in, known bool) {
 	ranges, known := classes()[name]
 	for i := 0; i < len(ranges); i += 2 {

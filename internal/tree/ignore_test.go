@@ -17,13 +17,13 @@ import (
 	"github.com/planloop/planloop/internal/tree"
 )
 
-// reporter is a test, or a round of one that makes up its material.
+// reporter is a test, or a round of one with random material.
 type reporter interface {
 	Helper()
 	Fatalf(format string, arguments ...any)
 }
 
-// git runs the real git in a folder, without anybody's configuration.
+// git runs the real git in a folder, without any configuration.
 func git(t reporter, folder, input string, arguments ...string) string {
 	t.Helper()
 	command := exec.Command("git", arguments...)
@@ -33,13 +33,13 @@ func git(t reporter, folder, input string, arguments ...string) string {
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
-	if err != nil && stderr.Len() > 0 { // that nothing is ignored is an error without words
+	if err != nil && stderr.Len() > 0 { // no ignored path is an exit code without a message
 		t.Fatalf("git %q: %v: %s", arguments, err, stderr.String())
 	}
 	return string(out)
 }
 
-// repository is a new one of git's, without any files.
+// repository returns a new git repository without files.
 func repository(t testing.TB) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -66,8 +66,7 @@ func write(t reporter, root string, f files) {
 	}
 }
 
-// ignored asks the rules in ignore files about every path and those above it, as
-// a walk does, and returns what they leave out.
+// ignored applies the rules in ignore files to every path and its parents, like a walk, and returns the ignored ones.
 func ignored(rules files, paths []string, fold bool) []string {
 	var list []string
 	for _, name := range paths {
@@ -88,10 +87,10 @@ func ignored(rules files, paths []string, fold bool) []string {
 	return list
 }
 
-// agree compares with git itself.
+// agree compares the rules with git.
 func agree(t reporter, root string, rules files, paths []string, fold bool) {
 	t.Helper()
-	// A slash at the end would be taken for a folder with no name in it.
+	// git would take a slash at the end for a folder without a name in it.
 	plain := strings.ReplaceAll(strings.Join(paths, "\x00")+"\x00", "/\x00", "\x00")
 	out := git(t, root, plain, "-c", fmt.Sprintf("core.ignorecase=%t", fold), "check-ignore", "--no-index", "-z", "--stdin")
 	want := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
@@ -174,7 +173,7 @@ func TestIgnoresWhatGitIgnoresAnywhere(t *testing.T) {
 		round++
 		root := filepath.Join(top, fmt.Sprintf("r%d", round))
 		defer os.RemoveAll(root) //nolint:errcheck // the test's folder goes as a whole
-		// What git needs to take a folder for a repository; asking it takes as long as the test.
+		// The minimum that git accepts as a repository; git init would take as long as the test.
 		write(t, root, files{".git/HEAD": "ref: refs/heads/main\n", ".git/objects/.keep": "", ".git/refs/.keep": ""})
 		folders := []string{"."}
 		paths := []string{}
@@ -210,7 +209,7 @@ func TestIgnoresWhatGitIgnoresAnywhere(t *testing.T) {
 	})
 }
 
-// TestPatternsMadeToTakeLong would not end if every way to match were tried.
+// TestPatternsMadeToTakeLong would not end if all ways to match were tried.
 func TestPatternsMadeToTakeLong(t *testing.T) {
 	for _, rules := range []string{strings.Repeat("**/", 200) + "b", strings.Repeat("a*", 200) + "b", strings.Repeat("**/a*", 100) + "b",
 		strings.Repeat("*", 10_000) + "b"} {

@@ -97,7 +97,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestTheSameAsGitLists compares a walk with what git finds.
+// TestTheSameAsGitLists compares a walk with git's list.
 func TestTheSameAsGitLists(t *testing.T) {
 	root := repository(t)
 	write(t, root, files{

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/tree"
 )
 
-// TestSpecialFilesAreNotOpened would hang if they were: nobody writes the pipe.
+// TestSpecialFilesAreNotOpened would block otherwise: the pipe has no writer.
 func TestSpecialFilesAreNotOpened(t *testing.T) {
 	opened, root := workspace(t, files{"a.go": ""})
 	for _, name := range []string{"pipe.go", "README.md", ".gitignore"} {

@@ -12,64 +12,62 @@ import (
 )
 
 const (
-	maxDepth     = 256       // of folders: opening a file takes one step a level
-	maxRules     = 256 << 10 // bytes of one ignore file; git has no use for larger ones
-	maxAllRules  = 4 << 20   // bytes of all ignore files of a walk
+	maxDepth     = 256       // of folders: opening a file takes one step per level
+	maxRules     = 256 << 10 // bytes of one ignore file; larger ones are not realistic
+	maxAllRules  = 4 << 20   // bytes of all ignore files in a walk
 	maxEntries   = 200_000
 	ignoreFile   = ".gitignore"
 	excludesFile = ".git/info/exclude"
 )
 
-// Options says what a walk goes through. The zero value is usable.
+// Options configure a walk. The zero value is usable.
 type Options struct {
-	Ignored bool // goes through what git ignores, too
-	Breadth bool // the upper levels first; else in the order of the paths
-	Entries int  // files and directories that are yielded at most; 0: 200,000
+	Ignored bool // includes files ignored by git
+	Breadth bool // upper levels first; else in path order
+	Entries int  // most files and directories to yield; 0: 200,000
 
-	// Skip, if given, leaves out an entry with all that is below it. It is asked
-	// about what is not ignored.
+	// Skip, if not nil, leaves out an entry and everything below it. It is not called for ignored entries.
 	Skip func(name string, e fs.DirEntry) bool
 }
 
-// Bound names what ended a walk early.
+// Bound is the limit that ended a walk early.
 type Bound string
 
 // The bounds of a walk.
 const (
-	Whole     Bound = ""        // nothing did, or who asked
+	Whole     Bound = ""        // no limit, or the caller stopped
 	ByEntries Bound = "entries" // Options.Entries
 	ByContext Bound = "context"
 )
 
-// Walk goes through the files and directories below a directory. It follows no
-// links and never looks into .git. It is for one use, by one goroutine.
+// Walk visits the files and directories below a directory. It follows no links and never enters .git. It is for one use
+// by one goroutine.
 type Walk struct {
 	tree    *Tree
 	options Options
 	entries int
 	room    int64 // bytes of ignore files that may still be read
 
-	// What was not gone through, to be read when the walk has ended.
+	// The parts that were not visited, valid after the walk.
 	Cut        Bound
-	Crowded    string // a directory of which only some entries were read
-	Unreadable int    // directories that could not be read, or lie too deep
+	Crowded    string // a directory with too many entries, of which only some were read
+	Unreadable int    // directories that could not be read, or are too deep
 }
 
-// Walk prepares a walk.
 func (t *Tree) Walk(o Options) *Walk {
 	o.Entries = cmp.Or(o.Entries, maxEntries)
 	return &Walk{tree: t, options: o, room: maxAllRules}
 }
 
-// folder is a directory that is to be visited.
+// folder is a directory to visit.
 type folder struct {
 	name  string
 	rules *Rules // of the folders above it
 	depth int
 }
 
-// Below yields the name of every entry below a directory, and the entry. Who
-// begins in a directory that is itself ignored wants to see it: nothing in it is.
+// Below yields the path of each entry below a directory, and the entry. If the directory itself is ignored, nothing in
+// it counts as ignored, because the caller asked for it.
 func (w *Walk) Below(ctx context.Context, directory string) iter.Seq2[string, fs.DirEntry] {
 	return func(yield func(string, fs.DirEntry) bool) {
 		var queue []folder
@@ -87,8 +85,7 @@ func (w *Walk) Below(ctx context.Context, directory string) iter.Seq2[string, fs
 	}
 }
 
-// visit yields what is in a folder and enters the folders in it. It reports
-// whether the walk goes on.
+// visit yields the entries of a folder and enters its folders. It reports whether the walk continues.
 func (w *Walk) visit(ctx context.Context, f folder, yield func(string, fs.DirEntry) bool, enter func(folder) bool) bool {
 	if f.depth > maxDepth {
 		w.Unreadable++
@@ -126,7 +123,6 @@ func (w *Walk) visit(ctx context.Context, f folder, yield func(string, fs.DirEnt
 	return true
 }
 
-// over reports whether the context has ended, and notes it.
 func (w *Walk) over(ctx context.Context) bool {
 	if ctx.Err() == nil {
 		return false
@@ -135,8 +131,8 @@ func (w *Walk) over(ctx context.Context) bool {
 	return true
 }
 
-// rulesAbove returns the rules of the folders above a directory, where a walk
-// begins. It notes when they leave the directory out.
+// rulesAbove returns the rules of the folders above the walk's first directory. If they ignore it, ignore rules are
+// switched off.
 func (w *Walk) rulesAbove(directory string) *Rules {
 	rules := w.load(nil, ".", excludesFile)
 	if directory == "." {
@@ -154,8 +150,7 @@ func (w *Walk) rulesAbove(directory string) *Rules {
 	return rules
 }
 
-// load adds the rules of an ignore file of a folder, if there is one. As git does,
-// it follows no link to it.
+// load adds the rules of a folder's ignore file, if it exists. Like git, it does not follow a link.
 func (w *Walk) load(rules *Rules, folder, file string) *Rules {
 	if w.options.Ignored {
 		return nil
@@ -169,7 +164,7 @@ func (w *Walk) load(rules *Rules, folder, file string) *Rules {
 		return rules
 	}
 	w.room -= int64(len(content))
-	// Where git sets core.ignorecase for the repositories it makes.
+	// The systems where git sets core.ignorecase in new repositories.
 	fold := runtime.GOOS == "darwin" || runtime.GOOS == "windows"
 	return rules.With(folder, content, fold)
 }

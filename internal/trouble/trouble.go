@@ -1,9 +1,8 @@
-// Package trouble keeps the last warnings and errors of processes that nobody watches,
-// such as servers and hooks, in a small file that is the user's alone, until somebody
-// asks what went wrong. A file that cannot be written keeps nothing, and stops nobody.
+// Package trouble keeps the last warnings and errors of unattended processes, such as servers and hooks, in a small
+// file that only the user can read, for a later diagnosis. If the file cannot be written, the entry is dropped without
+// an error.
 //
-// It must not know what the processes do. Of what it is given it takes out what the
-// environment calls a secret.
+// It must not know the purpose of the processes. It removes the values of variables with secret names from its entries.
 package trouble
 
 import (
@@ -27,24 +26,23 @@ import (
 
 const (
 	name    = "trouble.jsonl"
-	most    = 32 << 10 // bytes of a file; then the older half of it goes
+	most    = 32 << 10 // bytes of a file; beyond that the older half is removed
 	longest = 400      // characters of a text
 )
 
-// Entry is one thing that went wrong.
+// Entry is one warning or error.
 type Entry struct {
-	At      time.Time `json:"at"` // the last time
+	At      time.Time `json:"at"` // of the last occurrence
 	Who     string    `json:"who"`
 	Version string    `json:"version"` // of planloop
 	Text    string    `json:"text"`
-	Times   int       `json:"times,omitempty"` // that it is known to have happened
+	Times   int       `json:"times,omitempty"` // number of recorded occurrences
 }
 
-// Book is where one process notes its troubles. A nil one keeps nothing. All methods may be
-// called from several goroutines.
+// Book records the troubles of one process. A nil Book records nothing. Its methods are safe for concurrent use.
 type Book struct {
 	who, version string
-	environ      []string // whose secrets are taken out
+	environ      []string // its secrets are removed from texts
 
 	mu      sync.Mutex
 	folders []string
@@ -55,7 +53,7 @@ func New(who, version string, environ []string) *Book {
 	return &Book{who: who, version: version, environ: environ}
 }
 
-// In says where troubles are kept from now on: in the first of the folders that is there.
+// In sets the folders for later entries; the first one that exists is used.
 func (b *Book) In(folders ...string) {
 	if b != nil {
 		b.mu.Lock()
@@ -64,7 +62,7 @@ func (b *Book) In(folders ...string) {
 	}
 }
 
-// Note keeps a text.
+// Note records a text.
 func (b *Book) Note(text string) {
 	if b == nil {
 		return
@@ -83,11 +81,11 @@ func (b *Book) Note(text string) {
 	}
 	line, err := json.Marshal(Entry{At: time.Now().Round(0), Who: b.who, Version: b.version, Text: plan.Shorten(text, longest)})
 	if err == nil {
-		_ = write(filepath.Join(b.folders[i], name), append(line, '\n')) // nobody is there to hear of it
+		_ = write(filepath.Join(b.folders[i], name), append(line, '\n')) // no caller could handle the error
 	}
 }
 
-// write adds a line to a file, in one piece, since other processes do so as well.
+// write appends a line with a single write call, since other processes append, too.
 func write(path string, line []byte) error {
 	file, err := private.Open(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY)
 	if err != nil {
@@ -106,12 +104,11 @@ func write(path string, line []byte) error {
 	return atomicfile.WriteFile(path, text, atomicfile.Options{Mode: private.FileMode})
 }
 
-// Last returns what was noted in some folders, the latest last, at most n. What happened more
-// than once is told once.
+// Last returns the last n entries of some folders, the latest last. Repeated ones are returned once.
 func Last(n int, folders ...string) []Entry {
 	var all []Entry
 	for _, folder := range folders {
-		text, _ := private.Read(filepath.Join(folder, name), 2*most) // what is not there did not happen
+		text, _ := private.Read(filepath.Join(folder, name), 2*most) // a missing file has no entries
 		for line := range bytes.Lines(text) {
 			entry := Entry{}
 			if json.Unmarshal(line, &entry) == nil && entry.Text != "" {
@@ -132,10 +129,10 @@ func Last(n int, folders ...string) []Entry {
 	return last[max(0, len(last)-n):]
 }
 
-// Forget removes what was noted in a folder.
+// Forget removes the entries in a folder.
 func Forget(folder string) error { return os.RemoveAll(filepath.Join(folder, name)) }
 
-// Handler notes warnings and errors besides handing on what the next one takes.
+// Handler records warnings and errors, and passes records on to next.
 func (b *Book) Handler(next slog.Handler) slog.Handler {
 	if b == nil {
 		return next
@@ -149,12 +146,12 @@ type handler struct {
 	attrs []slog.Attr
 }
 
-// Enabled reports whether a level is for this one or the next.
+// Enabled reports whether the book or the next handler takes a level.
 func (h handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn || h.Handler.Enabled(ctx, level)
 }
 
-// Handle notes a record.
+// Handle records a warning or error and passes it on.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		text := strings.Builder{}
@@ -175,12 +172,12 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs keeps the attributes for what is noted, too.
+// WithAttrs keeps the attributes for recorded entries, too.
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return handler{h.Handler.WithAttrs(attrs), h.book, slices.Concat(h.attrs, attrs)}
 }
 
-// WithGroup has no effect on what is noted.
+// WithGroup does not affect recorded entries.
 func (h handler) WithGroup(name string) slog.Handler {
 	return handler{h.Handler.WithGroup(name), h.book, h.attrs}
 }

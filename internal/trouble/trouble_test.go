@@ -47,7 +47,7 @@ func TestWhatHappenedIsTold(t *testing.T) {
 	}
 }
 
-// However much happens, by however many, the file stays small, the user's alone, and whole.
+// With any number of entries and processes, the file stays small, private, and intact.
 func TestTheFileIsBounded(t *testing.T) {
 	folder := t.TempDir()
 	var all sync.WaitGroup
@@ -70,7 +70,7 @@ func TestTheFileIsBounded(t *testing.T) {
 	}
 }
 
-// What was damaged, or put there by somebody else, is passed over.
+// Damaged or inserted lines are skipped.
 func TestNonsenseIsPassedOver(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "trouble.jsonl"), []byte("{\"text\":\n\n[]\n\xff{}\n{\"at\":1}\n"), 0o600); err != nil {

@@ -19,14 +19,14 @@ type Alert struct {
 	Clear   bool              `json:"clear,omitempty"`
 }
 
-// AlertReply says what became of the signal.
+// AlertReply reports the signal after the call.
 type AlertReply struct {
 	Status string     `json:"status"` // success
 	Signal SignalView `json:"signal"`
 	Open   bool       `json:"open"`
 	Heartbeat
 
-	Before *plan.Signal `json:"-"` // nothing was changed: it had been cleared already
+	Before *plan.Signal `json:"-"` // set if the signal was already cleared, so that nothing changed
 }
 
 // Alert raises, updates or clears a signal.
@@ -68,7 +68,7 @@ func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action)
 	return reply, nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r AlertReply) Text() string {
 	state := "Cleared: "
 	switch {
@@ -80,18 +80,17 @@ func (r AlertReply) Text() string {
 	return state + r.Signal.text() + r.ending()
 }
 
-// Run is what came of a command that planloop ran.
+// Run is the outcome of a command that planloop ran.
 type Run struct {
-	Signal   string // id of the signal that stands for it
+	Signal   string // id of its signal
 	Level    plan.SignalLevel
 	Task     plan.StepID // 0: none
 	Command  string      // as it was given
 	ExitCode int
-	Output   string // the gist of what it printed
+	Output   string // excerpt of its output
 }
 
-// Checkable returns the step that a command is to be run for, or says why its
-// outcome could not be kept.
+// Checkable returns the step to run a command for, or an error if the command's outcome could not be recorded.
 func (s *Service) Checkable(ctx context.Context, c Caller, id plan.StepID) (*plan.Step, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -100,8 +99,8 @@ func (s *Service) Checkable(ctx context.Context, c Caller, id plan.StepID) (*pla
 	return plan.Reportable(state, id, c.Actor)
 }
 
-// Checked keeps the outcome of a command: failing raises a signal, succeeding
-// clears it, and either is evidence for the step it was run for.
+// Checked records the outcome of a command: a failure raises a signal, a success clears it, and both are evidence for
+// run.Task.
 func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, error) {
 	id, err := plan.Text{Field: "/id", Max: plan.MaxSignalID}.Required(run.Signal)
 	if err != nil {
@@ -127,8 +126,8 @@ func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, e
 	return s.alert(ctx, c, id, batch)
 }
 
-// machineText returns what a command, a program or a model wrote, fit to be kept: what
-// plan.Text would refuse is escaped or cut, since nobody is there to mend it.
+// machineText makes text from a command, program or model storable: parts that plan.Text would refuse are escaped or
+// cut, because no person can correct them.
 func machineText(text string) string {
 	rule := plan.Text{Max: plan.MaxLongText, Multiline: true}
 	clean, err := rule.Clean(text)
@@ -136,7 +135,7 @@ func machineText(text string) string {
 		clean, err = rule.Clean(plan.Shorten(safetext.Escape(text), plan.MaxLongText))
 	}
 	if err != nil {
-		return "" // it cannot be: escaped text is clean
+		return "" // cannot happen: escaped text is clean
 	}
 	return clean
 }
@@ -147,18 +146,17 @@ type SignalView struct {
 	TaskID  int              `json:"task_id,omitempty"`
 	Level   plan.SignalLevel `json:"level"`
 	Message string           `json:"message"`
-	Output  string           `json:"output,omitempty"` // the gist of what a command printed
+	Output  string           `json:"output,omitempty"` // excerpt of a command's output
 }
 
-// What a model is shown of a signal, in tokens: of the message and of the output of
-// the one that blocks, and what each of the others costs in all.
+// Token limits per signal in a model's reply: the message of the blocking signal, and each other signal in total.
 const (
 	messageTokens = 40
 	signalTokens  = 26
-	otherTokens   = 8 // of it for the message
+	otherTokens   = 8 // of signalTokens, for the message
 )
 
-// What is shown of texts in characters: of a message, and of what a command printed.
+// Limits of a message and of a command's output, in characters; outputTokens is in tokens.
 const (
 	messageShown = 300
 	outputShown  = 400
@@ -175,16 +173,14 @@ func signalView(state plan.State, signal plan.Signal, c Caller, share int) Signa
 	return view
 }
 
-// shownOutput is the gist of what a command printed.
 func shownOutput(output string, room int) string {
 	return tokens.Block(tail.GistOf(output, outputShown), room)
 }
 
-// signalsShown bounds how many other signals a model is shown.
+// signalsShown is the most other signals a model gets.
 const signalsShown = 2
 
-// otherSignals lists the open signals besides the one that is waited for: they are
-// shown and do not stop.
+// otherSignals lists the open signals except the one that now waits for; these do not block.
 func (s *Service) otherSignals(state plan.State, now now, c Caller) []SignalView {
 	var views []SignalView
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {

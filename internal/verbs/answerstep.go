@@ -10,22 +10,22 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// StepAnswer answers what a step asks, or says what becomes of one that failed or is unknown.
+// StepAnswer answers a step's question, or settles a failed or unknown step.
 type StepAnswer struct {
 	Step   plan.StepID
 	Choice plan.Choice
-	Args   json.RawMessage // with approve and retry: in the place of the step's own; nil: those
-	Text   string          // the reply, or why
-	Digest string          // of what was shown; "" for a person who looks at what is there
+	Args   json.RawMessage // with approve and retry: replaces the step's own; nil keeps those
+	Text   string          // the reply or the reason
+	Digest string          // of the content shown; "" if a person looks at the current state
 	Steps  []NewTask       // with insert
 }
 
-// StepAnswerReply says what became of the step.
+// StepAnswerReply reports the step after the answer.
 type StepAnswerReply struct {
 	StepID   string   `json:"step_id"`
 	Status   string   `json:"status"` // of the step
 	Message  string   `json:"message"`
-	TaskIDs  []int    `json:"task_ids,omitempty"` // that were inserted
+	TaskIDs  []int    `json:"task_ids,omitempty"` // of the inserted steps
 	Score    int      `json:"score,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	Heartbeat
@@ -40,15 +40,15 @@ type RecoverStep struct {
 	Steps  []NewTask        `json:"steps,omitempty" jsonschema:"description=to insert"`
 }
 
-// Recovery is what can become of a step that failed, or of which nobody knows.
+// Recovery is a way to settle a failed or unknown step.
 type Recovery string
 
-// Values lists what there is to choose.
+// Values lists the choices.
 func (Recovery) Values() []string {
 	return []string{string(plan.Retry), string(plan.Skip), string(plan.Happened), string(plan.Insert), string(plan.Abort)}
 }
 
-// RecoverStep says what becomes of a step that failed, or of which nobody knows what it did.
+// RecoverStep settles a failed or unknown step.
 func (s *Service) RecoverStep(ctx context.Context, c Caller, in RecoverStep) (StepAnswerReply, error) {
 	answer := StepAnswer{Step: in.StepID, Choice: plan.Choice(in.Choice), Steps: in.Steps}
 	if in.Args != nil {
@@ -60,8 +60,8 @@ func (s *Service) RecoverStep(ctx context.Context, c Caller, in RecoverStep) (St
 	return s.AnswerStep(ctx, c, answer)
 }
 
-// AnswerStep keeps an answer to what a step asks, or what becomes of one that failed. By which
-// way a person's word came is told by the face.
+// AnswerStep records an answer to a step's question, or settles a failed or unknown step. The face sets the way a
+// person's decision came.
 func (s *Service) AnswerStep(ctx context.Context, c Caller, in StepAnswer) (StepAnswerReply, error) {
 	var faults plan.Faults
 	tasks := readTasks(&faults, "/steps", in.Steps)
@@ -117,7 +117,6 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	return reply, nil
 }
 
-// answered says what an answer led to.
 func answered(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step) string {
 	approved, waits := "it may run once with the arguments that were shown", ""
 	if len(in.Args) > 0 {
@@ -136,7 +135,7 @@ func answered(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step) s
 	return step.ID.String() + " " + step.Status.Is() + ": " + told
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r StepAnswerReply) Text() string {
 	text := r.Message
 	warnings := ""
@@ -146,8 +145,8 @@ func (r StepAnswerReply) Text() string {
 	return text + r.ending(warnings)
 }
 
-// ReviewStep is what a person is shown before deciding whether a step is run, with other arguments
-// where some are given, and the digest of what it would run.
+// ReviewStep returns the text a person reads before deciding whether a step runs, with args instead of its own if
+// given, and the digest of the call it would make.
 func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMessage) (text, digest string) {
 	text = step.ID.String() + " of " + plan.Quote(state.Plan.Objective) + asksWhat(step)
 	tools := s.otherTools()
@@ -179,7 +178,7 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 	return text, digest
 }
 
-// asksWhat says of a step what a person is to decide.
+// asksWhat returns the decision a step needs from a person, to follow its name.
 func asksWhat(step *plan.Step) string {
 	switch ask := step.Asking(); {
 	case step.WantsWord():
@@ -195,5 +194,4 @@ func asksWhat(step *plan.Step) string {
 	return " asks before it runs"
 }
 
-// joined is a sentence with the reason for it, if there is one.
 func joined(sentence, reason string) string { return strings.TrimSuffix(sentence+": "+reason, ": ") }

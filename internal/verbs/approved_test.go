@@ -9,9 +9,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestApprovedPlanListsItsSteps: a status has every title and marks what the approver has
-// not seen; of a long plan those from the current one on, with the others counted. Whole it
-// has all that was approved.
+// TestApprovedPlanListsItsSteps: a status has every title and marks the steps the approver has not seen; of a long plan
+// it has the titles from the current step on, with the others counted. The whole plan has everything approved.
 func TestApprovedPlanListsItsSteps(t *testing.T) {
 	of := func(n int) *plan.Plan {
 		var steps []*plan.Step

@@ -17,9 +17,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// budgets are what a reply of each tool costs at most, in tokens, in text and in structured
-// content. What shows a plan or a task by the page costs a page, what tells of an approval
-// has the plan besides, and what was said to be refused names all that is wrong.
+// budgets are the most tokens in a reply of each tool, in text and in structured content. Replies in pages cost a page,
+// a reply to an approval also has the plan, and a refusal names all faults.
 func budgets() map[string]int {
 	const line, few, page, doubt = 250, 900, 4_600, 80
 	return map[string]int{
@@ -31,7 +30,7 @@ func budgets() map[string]int {
 	}
 }
 
-// toldPlan is what the plan costs at most where a reply tells of its approval.
+// toldPlan is the most a plan costs in a reply to its approval.
 const toldPlan = 6_000
 
 func tellsApproval(reply verbs.Reply) bool {
@@ -39,11 +38,11 @@ func tellsApproval(reply verbs.Reply) bool {
 	return is && status.Decision != nil && status.Decision.Outcome == plan.Approved && status.Approved != ""
 }
 
-// estimated is what a reply may cost in percent of its budget: while it is put together, tokens are
-// estimated, and text of many alphabets that is made up costs a little more than that.
+// estimated is the limit in percent of the budget: replies are cut by an estimate, and made-up text in many alphabets
+// costs a little more than that.
 const estimated = 108
 
-// anyArguments draws arguments of a tool, large ones among them.
+// anyArguments draws arguments for a tool, including large ones.
 func anyArguments(t *rapid.T, tool string, of plan.State) map[string]any {
 	id := rapid.IntRange(1, 8).Draw(t, "id")
 	pick := func(of ...any) any { return rapid.SampledFrom(of).Draw(t, "picked") }
@@ -96,8 +95,8 @@ func anyArguments(t *rapid.T, tool string, of plan.State) map[string]any {
 	return map[string]any{"question": line(t, "question", 1_000)}
 }
 
-// TestEveryReplyKeepsItsBudget calls tools at random in random states: whatever was written
-// into a plan and said about it, a reply costs no more than its tool may.
+// TestEveryReplyKeepsItsBudget calls tools at random in random states: no content of a plan or comment makes a reply
+// exceed its tool's budget.
 func TestEveryReplyKeepsItsBudget(t *testing.T) {
 	worst, count := map[string]int{}, counted(t)
 	answered := map[string]int{}
@@ -136,10 +135,10 @@ func TestEveryReplyKeepsItsBudget(t *testing.T) {
 	t.Log(answered, worst)
 }
 
-// TestApprovalKeepsItsBudget: however much a plan and the comments on it say, the status that tells of its
-// approval costs what any status does, and the plan besides.
+// TestApprovalKeepsItsBudget: for any size of a plan and its comments, the status after its approval costs a normal
+// status plus the plan.
 func TestApprovalKeepsItsBudget(t *testing.T) {
-	const around = 150 // what is said around the steps and the comments
+	const around = 150 // tokens around the steps and comments
 	worst, count := 0, counted(t)
 	rapidtest.Check(t, func(t *rapid.T) {
 		s, ctx := ungated(), context.Background()
@@ -167,7 +166,7 @@ func TestApprovalKeepsItsBudget(t *testing.T) {
 	t.Logf("the dearest plan is estimated at %d tokens", worst)
 }
 
-// TestWhatIsNotShownHasItsRoom marks a step done whose command and criteria cost as much as they can.
+// TestWhatIsNotShownHasItsRoom marks a step done with a command and criteria of the largest cost.
 func TestWhatIsNotShownHasItsRoom(t *testing.T) {
 	count, most := counted(t), budgets()["planning_mark_step"]
 	for _, text := range prose() {
@@ -179,7 +178,7 @@ func TestWhatIsNotShownHasItsRoom(t *testing.T) {
 		must[verbs.SetupPlanReply](t)(s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "o"},
 			Steps: []plan.NewStep{{Spec: spec}}}))
 		reply := called[verbs.MarkStepReply](t, s, "planning_mark_step", `{"step_id":1,"status":"done"}`)
-		if text, structured := count(t, reply); max(text, structured) > most*2/3 { // a blocker takes the rest
+		if text, structured := count(t, reply); max(text, structured) > most*2/3 { // leaves room for a blocker
 			t.Errorf("%d tokens of text and %d of structured content:\n%s", text, structured, reply.Text())
 		}
 		if !strings.Contains(reply.Text(), "Not shown for S001: ") || !strings.Contains(reply.Text(), "report evidence: ") {

@@ -9,17 +9,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// CommentReply says what became of a comment.
+// CommentReply reports a recorded comment, reply or decision on a comment.
 type CommentReply struct {
 	ID      string `json:"comment_id"`
 	Message string `json:"message"`
 	Heartbeat
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r CommentReply) Text() string { return r.under(r.Message) }
 
-// Comment passes a person's words on with the next status.
+// Comment records a person's comment; agents get it with their next status.
 func (s *Service) Comment(ctx context.Context, c Caller, a plan.CommentOn) (CommentReply, error) {
 	message := "Agents get the comment with their next status."
 	if a.Question {
@@ -28,18 +28,18 @@ func (s *Service) Comment(ctx context.Context, c Caller, a plan.CommentOn) (Comm
 	return s.onComment(ctx, c, a, "", message)
 }
 
-// ReplyTo keeps what an agent says to a comment.
+// ReplyTo records an agent's reply to a comment.
 func (s *Service) ReplyTo(ctx context.Context, c Caller, a plan.ReplyTo) (CommentReply, error) {
 	return s.onComment(ctx, c, a, a.Comment, "Your reply is kept; the user sees it beside the comment.")
 }
 
-// MeetComment keeps that a person says a comment is met, or is open again.
+// MeetComment records that a person marked a comment as met, or reopened it.
 func (s *Service) MeetComment(ctx context.Context, c Caller, id string, met bool) (CommentReply, error) {
 	message := map[bool]string{true: "The comment is met.", false: "The comment is open again."}[met]
 	return s.onComment(ctx, c, plan.MeetComment{ID: id, Met: met}, id, message)
 }
 
-// onComment does what is about a comment: about that of an id, or a new one.
+// onComment carries out an action on the comment id, or on a new one if id is "".
 func (s *Service) onComment(ctx context.Context, c Caller, a plan.Action, id, message string) (CommentReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) onComment(ctx context.Context, c Caller, a plan.Action, id, me
 	return CommentReply{ID: id, Message: message, Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
-// notifyReply tells whoever asked an agent that it replied.
+// notifyReply notifies the person that an agent replied to the question.
 func (s *Service) notifyReply(state plan.State, e plan.CommentReplied) {
 	i := slices.IndexFunc(state.Comments, func(c plan.Comment) bool { return c.ID == e.ID && c.Question })
 	if i < 0 {
@@ -65,33 +65,33 @@ func (s *Service) notifyReply(state plan.State, e plan.CommentReplied) {
 	s.notify(Notice{Event: "reply_came", Title: e.By + " replied to " + e.ID, Text: state.Comments[i].Text + "\n\n" + e.Text})
 }
 
-// Remark is a comment as it stands in the form of a plan that is shown.
+// Remark is a comment placed in the form of a plan that is shown.
 type Remark struct {
 	plan.Comment
-	Now      plan.StepID `json:"now,omitzero"` // the number that the step has there; 0: it has none, or the comment is about the whole
+	Now      plan.StepID `json:"now,omitzero"` // the step's number in that form; 0: the step is gone, or the comment is on the whole plan
 	Standing Standing    `json:"standing"`
-	In       WhichPlan   `json:"-"` // the plan that it is shown in
+	In       WhichPlan   `json:"-"` // the plan it is shown in
 
-	two bool // there is more than one such plan
+	two bool // two plans are shown
 }
 
-// Standing says what has become of what a comment is about.
+// Standing is the state of a comment, or of the step it is on.
 type Standing string
 
-// The standings.
+// The values of Standing.
 const (
 	StandsOpen    Standing = "open"
 	StandsMet     Standing = "met"     // a person said so
-	StandsChanged Standing = "changed" // the step is not what it was
-	StandsGone    Standing = "gone"    // the step is not there any more
+	StandsChanged Standing = "changed" // the step has changed since
+	StandsGone    Standing = "gone"    // the step no longer exists
 )
 
-// Values lists them in order.
+// Values lists the standings in order.
 func (Standing) Values() []string {
 	return []string{string(StandsOpen), string(StandsMet), string(StandsChanged), string(StandsGone)}
 }
 
-// Remarks are the comments on some plans of a state, each once, as it stands in the first of them that it is on.
+// Remarks returns the comments on some plans of a state, each once, placed in the first of the plans that has it.
 func (s *Service) Remarks(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Remark, error) {
 	all := []Remark{}
 	for _, p := range shown {
@@ -111,12 +111,11 @@ func (s *Service) Remarks(ctx context.Context, state plan.State, shown ...*plan.
 	return all, nil
 }
 
-// sameAs reports whether it is that comment: the first logs gave them no ids.
+// sameAs reports whether r is that comment. Comments in the first logs have no ids, so the text and revision count.
 func (r Remark) sameAs(c plan.Comment) bool {
 	return r.ID == c.ID && r.Text == c.Text && r.Revision == c.Revision
 }
 
-// remarksOn are the comments on a plan, as they stand in the form of it that is shown.
 func (s *Service) remarksOn(ctx context.Context, state plan.State, shown *plan.Plan) ([]Remark, error) {
 	former := map[string]*plan.Plan{}
 	comments := state.CommentsOn(shown)
@@ -133,8 +132,8 @@ func (s *Service) remarksOn(ctx context.Context, state plan.State, shown *plan.P
 	return RemarksOn(shown, comments, former), nil
 }
 
-// RemarksOn tells how comments stand in the form of a plan that is shown, after the other forms
-// of it that they were made on, by their ids.
+// RemarksOn places comments in the form of a plan that is shown; former holds the other forms the comments were made
+// on, by id.
 func RemarksOn(shown *plan.Plan, comments []plan.Comment, former map[string]*plan.Plan) []Remark {
 	traces := map[string]trace{}
 	remarks := make([]Remark, 0, len(comments))
@@ -156,7 +155,7 @@ func RemarksOn(shown *plan.Plan, comments []plan.Comment, former map[string]*pla
 	return remarks
 }
 
-// trace follows the steps of one form of a plan to another.
+// trace maps the steps of one form of a plan to another.
 type trace struct {
 	shown, former *plan.Plan
 	now           map[plan.StepID]plan.StepID
@@ -164,12 +163,12 @@ type trace struct {
 
 func traced(shown, former *plan.Plan, id string) trace {
 	if former == nil || id == shown.ID {
-		former = shown // no other is known: the numbers are taken as they are
+		former = shown // the other form is unknown: assume the same numbers
 	}
 	return trace{shown, former, formerIDs(counterparts(shown, former))}
 }
 
-// find tells which number the step has that was commented on, and what has become of it.
+// find returns the current number of the commented step, and the comment's standing.
 func (t trace) find(c plan.Comment) (plan.StepID, Standing) {
 	step, ok := t.shown.Steps.Get(t.now[c.Step])
 	if !ok {
@@ -182,7 +181,7 @@ func (t trace) find(c plan.Comment) (plan.StepID, Standing) {
 	return step.ID, StandsOpen
 }
 
-// place is which step a comment is on, of which plan where there are two.
+// place names the step a comment is on, and its plan if two plans are shown.
 func (r Remark) place() string {
 	text := r.Now.String()
 	if r.two {
@@ -195,8 +194,8 @@ func (r Remark) ofPlan() string {
 	return " of the " + map[WhichPlan]string{DraftPlan: "draft", CurrentPlan: "current plan"}[r.In]
 }
 
-// Lines tells of a comment, and of the reply to it: `C3 (alice, S002 "Use it", changed since): why?`. Beside its
-// step it need not say which that is.
+// Lines returns a comment and the reply to it: `C3 (alice, S002 "Use it", changed since): why?`. With beside, for
+// display next to its step, it leaves out the step.
 func (r Remark) Lines(beside bool) []string {
 	about := []string{r.Way.Decider(r.By)}
 	if r.Question {

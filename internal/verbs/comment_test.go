@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestRemarks says how a comment on step 2 of one form of a plan stands in another.
+// TestRemarks places a comment on step 2 of one form of a plan in another form.
 func TestRemarks(t *testing.T) {
 	look, use, ask := plan.Spec{Title: "Look"}, plan.Spec{Title: "Use it", DependsOn: []plan.StepID{1}}, plan.Spec{Title: "Ask"}
 	moved, risky, renamed, hinted := use, use, use, use
@@ -55,8 +55,8 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestCommentsGoWithThePlan follows comments from a draft over its second form and the approval to
-// the next version; those on another plan stay with that.
+// TestCommentsGoWithThePlan follows comments from a draft through its second form and the approval to the next version;
+// those on another plan stay with it.
 func TestCommentsGoWithThePlan(t *testing.T) {
 	clock := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	s := service(func() time.Time { clock = clock.Add(time.Second); return clock }, nil)
@@ -128,8 +128,8 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 	wants(draft, "later 0 open; ")
 }
 
-// TestAReplyIsNoticed: whoever asked an agent is told when it replies, once for each reply; a reply to a comment that
-// asks nothing is left to be found.
+// TestAReplyIsNoticed: a person who asked an agent is notified of each reply once; a reply to another comment causes no
+// notice.
 func TestAReplyIsNoticed(t *testing.T) {
 	var told []string
 	s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Notify: func(n verbs.Notice) {

@@ -14,16 +14,15 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// ComparePlans is the input of ComparePlans: what is named as planNamed says. Without To it is
-// the current plan; without both the plan that waits for a decision is compared with the
-// current one, or where nothing is to be done of that with what was shown before, else the
-// current one with the version before.
+// ComparePlans is the input of ComparePlans, with names as planNamed takes them. To defaults to the current plan. If
+// both are empty, the draft is compared with the current plan, or if that is over, with the draft shown before; without
+// a draft, the current plan is compared with its previous version.
 type ComparePlans struct {
 	From string
 	To   string
 }
 
-// Comparison is what differs between two plans.
+// Comparison lists the differences between two plans.
 type Comparison struct {
 	From  Compared     `json:"from"`
 	To    Compared     `json:"to"`
@@ -31,19 +30,19 @@ type Comparison struct {
 	Steps []StepChange `json:"steps"`
 }
 
-// Compared is one of the plans that are compared.
+// Compared identifies one of the compared plans.
 type Compared struct {
 	PlanID  string          `json:"plan_id"`
 	Version int             `json:"version"`
 	Status  plan.PlanStatus `json:"status"`
 }
 
-// Difference is what a field was and is; null for nothing.
+// Difference is the old and the new value of a field; null if empty.
 type Difference struct {
 	From any `json:"from"`
 	To   any `json:"to"`
 
-	Was, Is []string `json:"-"` // as people read it
+	Was, Is []string `json:"-"` // in the form people read
 }
 
 // PlanChange is a field of a plan that differs.
@@ -52,17 +51,17 @@ type PlanChange struct {
 	Difference
 }
 
-// StepChange is a step that differs. Fields is what does, with place for where it stands among
-// the steps that are kept.
+// StepChange is a step that differs. Fields holds the changed fields; the key place is its position among the steps
+// that both plans have.
 type StepChange struct {
 	StepID plan.StepID           `json:"step_id"`
-	Was    plan.StepID           `json:"was,omitzero"` // its former id, where it has another
+	Was    plan.StepID           `json:"was,omitzero"` // its former id, if that changed
 	Title  string                `json:"title"`
 	Change Changed               `json:"change"`
 	Fields map[string]Difference `json:"fields,omitempty"`
 }
 
-// Changed says in which way a step differs.
+// Changed is the kind of a step's change.
 type Changed string
 
 // The changes of a step.
@@ -73,16 +72,16 @@ const (
 	stepMoved   Changed = "moved"
 )
 
-// Values lists them.
+// Values lists the kinds.
 func (Changed) Values() []string { return []string{"added", "removed", "changed", "moved"} }
 
-// The field that says where a step stands, and the one that says what became of it.
+// place is the key of a step's position in StepChange.Fields, status of its status.
 const (
 	place  = "place"
 	status = "status"
 )
 
-// ComparePlans says what differs between two plans.
+// ComparePlans returns the differences between two plans.
 func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (Comparison, error) {
 	state, former, err := s.Draft(ctx)
 	switch {
@@ -106,7 +105,7 @@ func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (
 	return Compare(from, to), nil
 }
 
-// compared names the two plans that are compared unless others are asked for.
+// compared names the two plans to compare by default.
 func (s *Service) compared(state plan.State, c Caller) (from, to string, err error) {
 	first := func(form WhichPlan, or string) error {
 		return plan.Refuse(plan.NotFound, "", "this is the first version of the plan, so there is none to compare it with",
@@ -127,7 +126,7 @@ func (s *Service) compared(state plan.State, c Caller) (from, to string, err err
 	return before, "current", nil
 }
 
-// versionBefore is the id of the version that a plan took the place of; "" for none.
+// versionBefore returns the id of the version that p replaced; "" if p is the first.
 func versionBefore(state plan.State, p *plan.Plan) (id string) {
 	if slices.Contains(state.PlanIDs(), p.PreviousPlanID) {
 		return p.PreviousPlanID
@@ -140,8 +139,8 @@ func versionBefore(state plan.State, p *plan.Plan) (id string) {
 	return id
 }
 
-// Before returns what a plan that is or was in force is compared with where people look at it: the version that was approved,
-// where the plan was replanned since without asking, else the version before it; nil for none.
+// Before returns the plan to compare p with, where people view a plan that is or was in force: the approved version if
+// p was replanned since without approval, else the version before it; nil if there is neither.
 func (s *Service) Before(ctx context.Context, state plan.State, p *plan.Plan) (*plan.Plan, error) {
 	before := versionBefore(state, p)
 	if before == "" {
@@ -155,7 +154,7 @@ func (s *Service) Before(ctx context.Context, state plan.State, p *plan.Plan) (*
 
 var versionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[vV]?([1-9][0-9]{0,8})$`) })
 
-// IsVersion reports whether a name is that of a version, such as v2 or 2.
+// IsVersion reports whether name is a version number, such as v2 or 2.
 func IsVersion(name string) bool { return versionName().MatchString(name) }
 
 // VersionID returns the id of a version of the current plan by its number, such as v2 or 2.
@@ -164,7 +163,7 @@ func VersionID(state plan.State, name string) (string, error) {
 	if parts == nil || state.Plan == nil {
 		return "", plan.Refuse(plan.NotFound, "", "there is no version "+plan.Quote(name), "list the plans to see which there are")
 	}
-	n, _ := strconv.Atoi(parts[1]) // it is short enough
+	n, _ := strconv.Atoi(parts[1]) // the pattern allows 9 digits
 	if state.Plan.Version == n {
 		return state.Plan.ID, nil
 	}
@@ -177,8 +176,8 @@ func VersionID(state plan.State, name string) (string, error) {
 		"list the plans to see which there are")
 }
 
-// planNamed returns a plan by its id, by the number of its version of the current plan (2, v2),
-// or as current, draft or approved, which is the current one as it was when it was approved.
+// planNamed returns a plan by id, by version number of the current plan (2, v2), or as current, draft or approved: the
+// current plan as it was at its approval.
 func (s *Service) planNamed(ctx context.Context, state plan.State, name string) (*plan.Plan, error) {
 	none := func(problem string) (*plan.Plan, error) {
 		return nil, plan.Refuse(plan.NotFound, "", problem, "list the plans to see which there are")
@@ -206,7 +205,7 @@ func (s *Service) planNamed(ctx context.Context, state plan.State, name string) 
 	return s.session.PlanBody(ctx, name)
 }
 
-// Compare says what differs between a plan and what it was.
+// Compare returns the differences between two plans.
 func Compare(from, to *plan.Plan) Comparison {
 	c := Comparison{From: Compared{from.ID, from.Version, from.Status}, To: Compared{to.ID, to.Version, to.Status},
 		Plan: []PlanChange{}, Steps: []StepChange{}}
@@ -248,7 +247,7 @@ func Compare(from, to *plan.Plan) Comparison {
 	return c
 }
 
-// stepChange says what differs in what a step asks for, and in its status.
+// stepChange returns the differences in a step's specification and status.
 func stepChange(change Changed, old, step *plan.Step) StepChange {
 	c := StepChange{StepID: step.ID, Title: step.Title, Change: change, Fields: map[string]Difference{}}
 	for _, f := range comparedFields() {
@@ -259,8 +258,7 @@ func stepChange(change Changed, old, step *plan.Step) StepChange {
 	return c
 }
 
-// comparedFields are the fields of a step that are compared: what became of it besides its
-// status is no matter of versions.
+// comparedFields returns the specification fields of a step, and status; its other results are not part of a version.
 func comparedFields() []plan.Field[plan.Step] {
 	return slices.DeleteFunc(slices.Clone(plan.StepFields()), func(f plan.Field[plan.Step]) bool {
 		return f.Name != status && !slices.ContainsFunc(plan.SpecFields(), func(of plan.Field[plan.Step]) bool { return of.Name == f.Name })
@@ -272,7 +270,7 @@ func difference[T any](f plan.Field[T], old, now *T) (Difference, bool) {
 	return d, !slices.Equal(d.Was, d.Is)
 }
 
-// value is what a pointer to a field points to, nil for nothing.
+// value returns the value of the field that field points to, nil if it is empty.
 func value(field any) any {
 	v := reflect.ValueOf(field).Elem()
 	if v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
@@ -281,8 +279,8 @@ func value(field any) any {
 	return v.Interface()
 }
 
-// Text is what differs in lines, the statuses last. What begins with + or - behind its blanks,
-// or behind a bar, is what there is or was.
+// Text returns the differences as lines, the statuses last. A line of new or old text starts with + or -, after blanks
+// or a bar.
 func (c Comparison) Text() string {
 	var b, statuses strings.Builder
 	fmt.Fprintf(&b, "From %s\nto %s:\n", c.From.text(), c.To.text())
@@ -320,7 +318,6 @@ func (p Compared) text() string {
 	return fmt.Sprintf("%s (version %d, %s)", p.PlanID, p.Version, p.Status)
 }
 
-// structural reports whether more differs than the status.
 func (c StepChange) structural() bool {
 	_, alone := c.Fields[status]
 	return c.Change != stepChanged || !alone || len(c.Fields) > 1 || c.Was != 0
@@ -345,7 +342,7 @@ func (c StepChange) text() string {
 	return text
 }
 
-// text is the difference of a field in lines. Of long texts it is what differs in their lines.
+// text returns a field's difference as lines; of long texts only the lines that differ.
 func (d Difference) text(label string) string {
 	var b strings.Builder
 	if len(d.Was) == 1 && len(d.Is) == 1 && strings.Contains(d.Was[0]+d.Is[0], "\n") {
@@ -370,7 +367,7 @@ func (d Difference) text(label string) string {
 	return b.String()
 }
 
-// brief is what differs in one line, without the texts: "the plan's summary; S003 changed (details, risk)".
+// brief returns the differences in one line, without the texts: "the plan's summary; S003 changed (details, risk)".
 func (c Comparison) brief() string {
 	var parts []string
 	for _, f := range plan.PlanFields() {

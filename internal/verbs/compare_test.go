@@ -12,8 +12,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestComparisonSaysTheFewestMoves: the steps that are not said to have moved stand in the same
-// order, and no smaller set of moves would do.
+// TestComparisonSaysTheFewestMoves: the steps not reported as moved are in the same order, and no smaller set of moves
+// would do.
 func TestComparisonSaysTheFewestMoves(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		from := rapid.Permutation([]int{1, 2, 3, 4, 5, 6}).Draw(t, "from")
@@ -27,7 +27,7 @@ func TestComparisonSaysTheFewestMoves(t *testing.T) {
 			}
 		}
 		stay := 0
-		for set := range 1 << len(to) { // every choice of steps to leave where they are
+		for set := range 1 << len(to) { // every choice of unmoved steps
 			var places []int
 			for i, id := range to {
 				if set>>i&1 == 1 {
@@ -50,7 +50,7 @@ func TestComparisonSaysTheFewestMoves(t *testing.T) {
 	})
 }
 
-// ordered is a plan with steps in that order.
+// ordered returns a plan with steps in that order.
 func ordered(ids []int) *plan.Plan {
 	var steps []*plan.Step
 	for _, id := range ids {
@@ -59,8 +59,8 @@ func ordered(ids []int) *plan.Plan {
 	return &plan.Plan{ID: "p", Version: 1, Steps: plan.NewSteps(steps)}
 }
 
-// TestDependenciesInAnotherOrderAreNoChange: neither in what is compared, nor in what a person is shown, nor for a comment;
-// also where the steps were numbered anew meanwhile.
+// TestDependenciesInAnotherOrderAreNoChange: in comparisons, in texts for people, and for comments; also after a
+// renumbering.
 func TestDependenciesInAnotherOrderAreNoChange(t *testing.T) {
 	waiting := func(id string, numbers []plan.StepID, deps ...plan.StepID) *plan.Plan {
 		steps := make([]*plan.Step, len(numbers))

@@ -7,9 +7,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// counterparts finds for each step of a plan the one that it was in a former form of it. A
-// submission, and a version from elsewhere, numbers its steps anew, so it goes by the title
-// first. What is left has another title under the same number.
+// counterparts maps each step of a plan to the same step in a former form of it. A submission, and a version from
+// elsewhere, renumbers its steps, so titles are matched first. The remaining steps are matched by number: their titles
+// changed.
 func counterparts(p, former *plan.Plan) map[plan.StepID]*plan.Step {
 	was, taken := map[plan.StepID]*plan.Step{}, map[plan.StepID]bool{}
 	pair := func(find func(step *plan.Step) *plan.Step) {
@@ -46,7 +46,7 @@ func counterparts(p, former *plan.Plan) map[plan.StepID]*plan.Step {
 	return was
 }
 
-// formerIDs tells which id each step that was kept has now.
+// formerIDs maps the former id of each kept step to its current id.
 func formerIDs(was map[plan.StepID]*plan.Step) map[plan.StepID]plan.StepID {
 	now := map[plan.StepID]plan.StepID{}
 	for id, old := range was {
@@ -55,7 +55,7 @@ func formerIDs(was map[plan.StepID]*plan.Step) map[plan.StepID]plan.StepID {
 	return now
 }
 
-// renumbered is a step of a former plan with the numbers that it and its dependencies have now.
+// renumbered returns a copy of a former step with the current ids of the step and its dependencies.
 func renumbered(old *plan.Step, now map[plan.StepID]plan.StepID) *plan.Step {
 	step := *old
 	step.ID, step.DependsOn = now[old.ID], slices.Clone(old.DependsOn)
@@ -65,8 +65,8 @@ func renumbered(old *plan.Step, now map[plan.StepID]plan.StepID) *plan.Step {
 	return &step
 }
 
-// movedSteps are the steps that stand elsewhere among those that both plans have: all but the
-// longest run of steps that stand in the same order.
+// movedSteps returns the steps that moved among the steps that both plans have: all except the longest
+// subsequence in the same order.
 func movedSteps(from, to *plan.Plan, was map[plan.StepID]*plan.Step) map[plan.StepID]bool {
 	var ids []plan.StepID
 	var places []int
@@ -75,7 +75,7 @@ func movedSteps(from, to *plan.Plan, was map[plan.StepID]*plan.Step) map[plan.St
 			ids, places = append(ids, step.ID), append(places, from.Steps.Position(old.ID))
 		}
 	}
-	var ends []int // the last of the best run of each length, by its place in ids
+	var ends []int // index in ids of the last element of the best run of each length
 	before := make([]int, len(ids))
 	for i, at := range places {
 		length, _ := slices.BinarySearchFunc(ends, at, func(end, at int) int { return cmp.Compare(places[end], at) })

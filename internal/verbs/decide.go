@@ -7,19 +7,19 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// DecisionReply says what was decided.
+// DecisionReply reports a recorded decision.
 type DecisionReply struct {
 	Outcome  plan.Outcome `json:"outcome"`
 	PlanID   string       `json:"plan_id"`
 	Phase    plan.Phase   `json:"phase"`
 	Message  string       `json:"message"`
-	Approved string       `json:"approved_plan,omitempty"` // for the agent that is answered
-	Runs     bool         `json:"-"`                       // planloop run carries out steps of what was approved
+	Approved string       `json:"approved_plan,omitempty"` // for the agent that relayed the decision
+	Runs     bool         `json:"-"`                       // the approved plan has steps for planloop run
 	Heartbeat
 }
 
-// Decide keeps a person's decision about the draft; by which way it came is told by
-// the face. It is no tool: no model reaches it.
+// Decide records a person's decision about the draft; the face sets the way it came. It is not a tool, so no model can
+// call it.
 func (s *Service) Decide(ctx context.Context, c Caller, a plan.Answer) (DecisionReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.Answer) (Decision
 	return reply, nil
 }
 
-// LeaveUndecided notes that a client asked its user and brought no decision.
+// LeaveUndecided notes that a client asked its user and got no decision.
 func (s *Service) LeaveUndecided(ctx context.Context, c Caller, request, how string) error {
 	_, err := s.do(ctx, c, plan.LeaveUndecided{Request: request, How: how})
 	return err
@@ -54,7 +54,7 @@ func decisionMessage(d *plan.Decision) string {
 	return decisionWords(d, d.Edits.String())
 }
 
-// decisionWords is decisionMessage where edits say what people changed of what was submitted.
+// decisionWords is decisionMessage with edits as the description of people's changes to the submission.
 func decisionWords(d *plan.Decision, edits string) string {
 	by, what, cancelled := d.Way.Decider(d.By), "The plan", "Planning mode was cancelled by "
 	if d.Change {
@@ -87,7 +87,7 @@ func decisionWords(d *plan.Decision, edits string) string {
 	return text + "."
 }
 
-// decided is the last decision as a sentence behind another.
+// decided returns the last decision as a sentence to append to another.
 func decided(d *plan.Decision) string {
 	if d == nil {
 		return ""
@@ -95,7 +95,7 @@ func decided(d *plan.Decision) string {
 	return " " + decisionMessage(d)
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r DecisionReply) Text() string {
 	text := r.Message
 	if r.PlanID != "" {
@@ -107,8 +107,8 @@ func (r DecisionReply) Text() string {
 	return r.under(text)
 }
 
-// Draft returns the draft that waits, and what it is compared with: the approved plan that it changes, the draft
-// that was shown before it, the version before it, or that which people have changed; nil for none.
+// Draft returns the waiting draft and the plan to compare it with: the approved plan it changes, the draft shown
+// before, the previous version, or the draft as submitted before people edited it; nil if this is the first.
 func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Plan, err error) {
 	state, err = s.State(ctx)
 	if err != nil || state.Draft == nil {

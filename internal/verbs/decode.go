@@ -15,10 +15,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Decode reads JSON strictly into an input struct, by the rules for the arguments
-// of tools. Other names that models use for our fields are understood where they can
-// mean one thing only. The error about the input is a *BadCall; the input then holds what
-// could be read of it.
+// Decode reads JSON strictly into an input struct, by the rules for tool arguments. It accepts other names that models
+// use for our fields if they are unambiguous. An error in the input is a *BadCall; the input then holds the parts that
+// could be read.
 func Decode(arguments []byte, into any) error {
 	err := strict.Decode(arguments, into, synonyms())
 	var bad *strict.Error
@@ -41,8 +40,8 @@ func Decode(arguments []byte, into any) error {
 		partly: strict.Partly(arguments, into, synonyms())}
 }
 
-// Try tells besides what is wrong with the form of an input, as Decode says, what the verb has
-// against the part of it that could be read. Nothing is changed.
+// Try adds to a Decode error the verb's own objections to the parts of the input that could be read, so that the caller
+// learns all at once. Nothing is changed.
 func Try[In, Out any](ctx context.Context, s *Service, c Caller, err error, in In,
 	verb func(*Service, context.Context, Caller, In) (Out, error)) error {
 	var bad *BadCall
@@ -66,27 +65,26 @@ func Try[In, Out any](ctx context.Context, s *Service, c Caller, err error, in I
 	if again := strict.Reopened(bad.mended, &in, texts); again != nil {
 		bad.Mended = brief(again)
 	} else if own := new(BadCall); string(bad.mended) == "{}" && errors.As(more, &own) {
-		bad.Mended = own.Mended // nothing is left of the call, and nothing is refused
+		bad.Mended = own.Mended // no argument remains, and an empty call is accepted
 	}
 	bad.ValidationError = all
 	return bad
 }
 
-// BadCall refuses the input of a call, and says how it would be right.
+// BadCall refuses the input of a call and shows a corrected one.
 type BadCall struct {
 	*plan.ValidationError
-	Mended  string // the arguments as given, with placeholders for what is wrong or missing; "" where nothing can be made of them
-	Instead string // another call that does what this one asks for, as the caller makes it; "" for none
+	Mended  string // the arguments with placeholders for wrong or missing values; "" if they cannot be corrected
+	Instead string // another call that does the same, in the caller's form; may be ""
 
 	mended []byte // Mended, whole
-	partly bool   // the input holds what could be read
+	partly bool   // the input holds the readable parts
 }
 
-// Unwrap returns the refusal alone.
+// Unwrap returns the refusal without the corrected call.
 func (e *BadCall) Unwrap() error { return e.ValidationError }
 
-// elsewhere adds to the refusal of a call another one that does what it asks for, with
-// the values that were given.
+// elsewhere adds to the refusal of a call another call that does the same with the given values.
 func (s *Service) elsewhere(err error, input any, arguments []byte, c Caller) error {
 	var bad *BadCall
 	if !errors.As(err, &bad) {
@@ -111,8 +109,8 @@ func (s *Service) elsewhere(err error, input any, arguments []byte, c Caller) er
 	return bad
 }
 
-// updateOf reads the arguments of a call about one step as an update: of several steps,
-// or with all that an update takes.
+// updateOf reads the arguments of a call about one step as an update, if they name several steps or use fields of an
+// update.
 func updateOf(arguments []byte) (Update, bool) {
 	var update Update
 	if Decode(arguments, &update) == nil && len(update.AddTasks)+len(update.UpdateTasks) > 0 {
@@ -142,8 +140,7 @@ func updateOf(arguments []byte) (Update, bool) {
 	return update, len(update.UpdateTasks) > 0
 }
 
-// worded is the update in the words of the contract: error and skip tell by themselves what
-// became of a task.
+// worded returns the update in the contract's words: error and skip already imply the task's status.
 func (in Update) worded() Update {
 	in.UpdateTasks = slices.Clone(in.UpdateTasks)
 	for i, u := range in.UpdateTasks {
@@ -154,12 +151,11 @@ func (in Update) worded() Update {
 	return in
 }
 
-// call is the call that makes the update.
 func (in Update) call() Call {
 	return Call{Act: ActUpdate, JSON: object(in.worded())}
 }
 
-// object is the JSON of arguments, "" where there is none.
+// object encodes arguments as JSON, "" if that fails.
 func object(arguments any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
@@ -170,8 +166,7 @@ func object(arguments any) string {
 	return strings.TrimSpace(text.String())
 }
 
-// mended returns the refusal of an input that was decoded with the input mended, and any
-// other error as it is.
+// mended adds the corrected input to the refusal of an input that was decoded, and returns any other error as it is.
 func mended(err error, input any) error {
 	var refused *plan.ValidationError
 	if !errors.As(err, &refused) || refused.Kind != plan.InvalidInput || errors.As(err, new(*BadCall)) {
@@ -187,11 +182,11 @@ func mended(err error, input any) error {
 	return &BadCall{ValidationError: refused, Mended: brief(strict.Mended(input, texts))}
 }
 
-// shownArguments bounds what of a call is shown again.
+// shownArguments is the most of a call's arguments that a reply repeats.
 const shownArguments = 1_200 // bytes
 
-// brief returns arguments fit to be shown again: without long texts, and not at all where
-// they are too many all the same.
+// brief shortens arguments for a reply: long texts become placeholders; if the rest is still too long, a sentence
+// replaces it.
 func brief(arguments []byte) string {
 	if len(arguments) > shownArguments/2 {
 		long := regexp.MustCompile(`:"(?:[^"\\]|\\.){80,}"`)

@@ -9,7 +9,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestDecodeTellsOfEverything: the first problem has its field, the others follow.
+// TestDecodeTellsOfEverything: the error is about the first fault, and lists the others.
 func TestDecodeTellsOfEverything(t *testing.T) {
 	var in struct {
 		StepID plan.StepID     `json:"step_id"`

@@ -6,17 +6,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// DraftEditReply says what a person's change made of the draft.
+// DraftEditReply reports the draft after a person's change.
 type DraftEditReply struct {
 	PlanID  string        `json:"plan_id"`
-	Digest  string        `json:"digest"` // of the draft as it waits now: what is said next is about that
+	Digest  string        `json:"digest"` // of the changed draft: later decisions refer to it
 	Added   []plan.StepID `json:"added,omitempty"`
 	Message string        `json:"message"`
 	Heartbeat
 }
 
-// EditDraft changes the draft that waits for a decision, for a person who looks at it. It is no
-// tool: an agent submits again. No gate refuses it.
+// EditDraft changes the waiting draft for its reviewer. It is not a tool: an agent submits again instead. No
+// gate refuses it.
 func (s *Service) EditDraft(ctx context.Context, c Caller, a plan.EditDraft) (DraftEditReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	if err != nil {
@@ -40,5 +40,5 @@ func (s *Service) EditDraft(ctx context.Context, c Caller, a plan.EditDraft) (Dr
 	return reply, nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r DraftEditReply) Text() string { return r.under(r.Message + "\nPlan: " + r.PlanID) }

@@ -10,53 +10,52 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Hooks knows the agents at work here, and what the hooks of their hosts have told.
+// Hooks reports the agents at work here, and the calls that their hosts' hooks reported.
 type Hooks interface {
-	// Called notes that this process got an agent's call of a tool.
+	// Called notes that this process received an agent's tool call.
 	Called(tool string)
-	// Agents are those that living servers serve, and those that were lately heard over HTTP.
+	// Agents returns the agents that running servers serve, and those that were active over HTTP lately.
 	Agents() []AtWork
 }
 
-// AtWork is an agent at work, and what is known of its host's hooks.
+// AtWork is an agent at work with the state of its host's hooks.
 type AtWork struct {
 	Agent    string
 	Self     bool      // this process serves it
-	HTTP     bool      // so that nothing is known of its host
-	Host     string    // of the hook that answered last, as it called itself; "" for none
-	Answered time.Time // when it did; zero for never
+	HTTP     bool      // its host is then unknown
+	Host     string    // as the hook that answered last named it; "" if none did
+	Answered time.Time // when that was; zero for never
 	Unseen   []UnseenCall
 }
 
-// UnseenCall is a call of which no hook told, although the host's hooks had answered.
+// UnseenCall is a call that no hook reported, although the host's hooks had answered before.
 type UnseenCall struct {
 	At   time.Time
 	Tool string
 }
 
-// Held says how far planning mode holds an agent.
+// Held is how far planning mode is enforced for an agent.
 type Held string
 
-// How far agents are held.
+// The values of Held.
 const (
-	Enforced Held = "enforced" // a hook of its host judges what it does
-	Advisory Held = "advisory" // nothing is known to, but for planloop's own tools
-	Silent   Held = "silent"   // a hook did, and then a call came that none told of
+	Enforced Held = "enforced" // a hook of its host judges its calls
+	Advisory Held = "advisory" // no working hook is known: only planloop's own tools refuse
+	Silent   Held = "silent"   // the hook answered before, and then missed a call
 )
 
-// Enforcement is how far planning mode holds one agent, as its hooks attest it.
+// Enforcement is how far planning mode is enforced for one agent, by the evidence of its hooks.
 type Enforcement struct {
 	Agent string    `json:"agent"`
 	Host  string    `json:"host,omitempty"`
 	State Held      `json:"state"`
-	Since time.Time `json:"since,omitzero"` // the last that was heard of the hook, or since when it is silent
+	Since time.Time `json:"since,omitzero"` // when the hook answered last, or since when it is silent
 	Why   string    `json:"why,omitempty"`
 }
 
-// enforcementOf judges an agent in a phase that began at a time, by the agent's own call or not: the
-// hook that told of that call answered before the phase, and for it. A call that no hook has told of
-// in the phase counts for all of it: what else was not told of nobody knows. An agent that rests is not
-// silent: nothing was expected of its hook.
+// enforcementOf judges an agent in a phase that began at a time. byIt says that the agent's own call began it: the hook
+// that reported that call answered just before the phase, which counts. One unreported call counts for the whole phase,
+// as other unreported calls cannot be detected. An idle agent is not silent: its hook had nothing to report.
 func enforcementOf(a AtWork, began time.Time, byIt bool) Enforcement {
 	e := Enforcement{Agent: a.Agent, Host: a.Host, State: Silent}
 	after := func(t time.Time) int {
@@ -80,13 +79,13 @@ func enforcementOf(a AtWork, began time.Time, byIt bool) Enforcement {
 	return e
 }
 
-// untold says which call no hook has told of; the tool is called as a client called it.
+// untold names a call that no hook reported; the tool name comes from the client, so it is escaped.
 func untold(call UnseenCall) string {
 	return "no hook told of its " + plan.Shorten(safetext.EscapeLine(call.Tool), 64)
 }
 
-// Enforcement says for each agent at work how far planning mode holds it, while it holds anybody:
-// those first that it does not.
+// Enforcement returns how far planning mode is enforced for each agent at work, the unenforced first; nil outside of
+// planning mode.
 func (s *Service) Enforcement(state plan.State) []Enforcement {
 	if s.opts.Hooks == nil || !state.PhaseNow().Restricted() {
 		return nil
@@ -94,7 +93,7 @@ func (s *Service) Enforcement(state plan.State) []Enforcement {
 	var all []Enforcement
 	mode := state.ModeNow()
 	for _, a := range s.opts.Hooks.Agents() {
-		byCall := mode.Reason != "" || mode.Request != nil // and not by a prompt, of which no hook tells
+		byCall := mode.Reason != "" || mode.Request != nil // not by a prompt, which hooks do not report
 		all = append(all, enforcementOf(a, mode.Since, byCall && mode.By == a.Agent))
 	}
 	order := []Held{Silent, Advisory, Enforced}
@@ -104,8 +103,8 @@ func (s *Service) Enforcement(state plan.State) []Enforcement {
 	return all
 }
 
-// hooksAnswer refuses planning mode to an agent whose hooks do not answer, where they are required.
-// Who sits at a terminal needs none, and where the mode is on already nobody enters it.
+// hooksAnswer refuses planning mode to an agent whose hooks do not respond, if they are required. A person at a
+// terminal needs no hooks, and if the mode is already on, the call does not enter it.
 func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 	if !s.opts.HooksRequired || c.Actor.Present() || state.PhaseNow().Restricted() {
 		return nil
@@ -114,9 +113,9 @@ func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 	if s.opts.Hooks != nil {
 		for _, a := range s.opts.Hooks.Agents() {
 			if !a.Self && a.Agent != c.Actor.Name || !a.Self && !a.HTTP && c.Actor.Via == plan.ViaMCP {
-				continue // another's, or another server of an agent of that name
+				continue // a different agent, or another server of an agent of that name
 			}
-			e := enforcementOf(a, s.opts.Now(), true) // as if by the call that is to begin the mode
+			e := enforcementOf(a, s.opts.Now(), true) // as if by the call that begins the mode
 			if why = e.Why; e.State == Enforced {
 				return nil
 			}
@@ -126,16 +125,15 @@ func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 		c.word(Call{Act: ActInstall})+"` and begin a new session, or to run `"+c.word(Call{Act: ActEnterMode})+"`")
 }
 
-// agentsTold bounds how many agents are told of in a line, and to a model.
+// agentsTold is the most agents listed in a line and to a model.
 const agentsTold = 4
 
-// fewest are those that a model is told of, the ones that are not held first.
 func fewest(all []Enforcement) []Enforcement { return all[:min(len(all), agentsTold)] }
 
-// line is a text on a line of its own below another, nothing for none.
+// line puts text on a line of its own below another, and returns "" for "".
 func line(text string) string { return strings.TrimSuffix("\n"+text, "\n") }
 
-// HeldLine tells in a line how far planning mode holds the agents at work, "" where there is none.
+// HeldLine returns in one line how far planning mode is enforced for the agents at work, "" without agents.
 func HeldLine(all []Enforcement) string {
 	var parts []string
 	for _, e := range all[:min(len(all), agentsTold)] {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestEnforcement: how far an agent is held follows from what its hooks have told, and when.
+// TestEnforcement: the state follows from the reports of an agent's hooks, and their times.
 func TestEnforcement(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 3, 4, 5, minute, 0, 0, time.UTC) }
 	unseen := func(minutes ...int) (all []UnseenCall) {

@@ -19,35 +19,35 @@ type ExecutePlan struct {
 	Wait     *int `json:"wait,omitempty" jsonschema:"description=seconds to wait for what comes of it; 45 at most"`
 }
 
-// What a caller may ask of an engine.
+// Limits of a caller's request.
 const (
 	MaxParallel    = 64
 	maxExecuteWait = 45 // seconds: hosts end calls after a minute
 )
 
-const progressEvery = 5 * time.Second // told at least, while a step runs
+const progressEvery = 5 * time.Second // progress is reported at least this often while a step runs
 
-// ExecutePlanReply says where a plan that is run stands.
+// ExecutePlanReply is the state of a run.
 type ExecutePlanReply struct {
 	PlanID   string         `json:"plan_id,omitempty"`
 	Status   string         `json:"status,omitempty"` // of the plan
-	Reason   plan.Over      `json:"reason,omitempty"` // why nothing more is started; "" while it goes on
+	Reason   plan.Over      `json:"reason,omitempty"` // why nothing more is started; "" while the run continues
 	Message  string         `json:"message"`
 	Counts   map[string]int `json:"counts,omitempty"`
 	Running  []string       `json:"running,omitempty"`
 	Ready    []string       `json:"ready,omitempty"`  // for agents
-	Asking   []string       `json:"asking,omitempty"` // what somebody has to say first
+	Asking   []string       `json:"asking,omitempty"` // steps that need a decision or an answer
 	Failures []string       `json:"failures,omitempty"`
 	Heartbeat
 
 	ask *Ask
 }
 
-// Ask returns what a person is to be asked through the host, nil when nothing.
+// Ask returns the question to put to a person through the host, or nil.
 func (r ExecutePlanReply) Ask() *Ask { return r.ask }
 
-// ExecutePlan has the steps of the plan that name a tool run, in the background, and answers once
-// a step needs its caller or a person, the run is over, or the time is up. It goes on all the same.
+// ExecutePlan runs the plan's tool steps in the background. It answers when a step needs its caller or a person, when
+// the run is over, or after the wait; the run continues in any case.
 func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (ExecutePlanReply, error) {
 	wait, err := in.check()
 	if err == nil && c.wrong != nil {
@@ -120,27 +120,26 @@ func (in ExecutePlan) check() (wait time.Duration, err error) {
 	return time.Duration(seconds) * time.Second, faults.Err()
 }
 
-// executing is the engine that this process runs for its callers; there is one at most.
+// executing is the engine that this process runs for its callers, at most one.
 type executing struct {
 	mu   sync.Mutex
-	part *part // the last
+	part *part // the latest
 }
 
-// part is an engine's part in a run.
 type part struct {
-	hub   broadcast.Hub // told when it gets on
-	begun chan struct{} // closed when the run goes on
+	hub   broadcast.Hub // notified of progress
+	begun chan struct{} // closed when the run has begun or resumed
 	left  chan struct{} // closed when the engine has left
-	err   error         // then
-	asked bool          // of it since its engine last began to take part; executing.mu guards it
+	err   error         // valid once left is closed
+	asked bool          // a caller joined since the engine last began to take part; executing.mu guards it
 
 	mu   sync.Mutex
-	what map[plan.StepID]string // how far running steps have come
+	what map[plan.StepID]string // progress of running steps
 	last string
 }
 
-// StartRun has this process take part in the run beside the call and after it: it answers once the run goes on, or
-// says why it does not.
+// StartRun has this process take part in the run in the background. It returns once the run has begun or resumed, or
+// the reason why it has not.
 func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error {
 	if s.opts.Engine == nil || c.Background == nil {
 		return plan.Refuse(plan.Conflict, "", "nothing carries out steps here", "run the plan in a project's own workspace")
@@ -156,19 +155,19 @@ func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if taking.err != nil || isClosed(taking.begun) { // and it is over already
+	if taking.err != nil || isClosed(taking.begun) { // the run may be over already
 		return taking.err
 	}
 	return plan.Refuse(plan.Conflict, "", "the plan is complete, so there is nothing to run", "look at what came of it")
 }
 
-// takePart returns the engine of this process, begun where there is none. The goroutine is the
-// background's, and ends with it or with the run.
+// takePart returns this process's engine, starting one if necessary. The goroutine belongs to the background and
+// ends with it or with the run.
 func (s *Service) takePart(ctx context.Context, c Caller, o EngineOptions) (*part, error) {
 	s.executing.mu.Lock()
 	defer s.executing.mu.Unlock()
 	if p := s.executing.part; p != nil && !p.over() {
-		_, err := s.do(ctx, c, plan.BeginRun{}) // a paused one goes on
+		_, err := s.do(ctx, c, plan.BeginRun{}) // resumes a paused run
 		p.asked = p.asked || err == nil
 		return p, err
 	}
@@ -185,8 +184,8 @@ func (s *Service) takePart(ctx context.Context, c Caller, o EngineOptions) (*par
 	return p, nil
 }
 
-// stays ends a part whose engine has found nothing more to do, unless somebody joined it meanwhile and there is: who
-// joins as the engine leaves is not left with a run that nobody carries out.
+// stays ends a part whose engine found nothing more to do, unless a caller joined since and there is work again: a
+// caller that joins while the engine leaves must not end up with a run that no engine carries out.
 func (s *Service) stays(ctx context.Context, p *part) bool {
 	s.executing.mu.Lock()
 	defer s.executing.mu.Unlock()
@@ -211,7 +210,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// Recorded forgets how far steps had come that have ended.
+// Recorded forgets the progress of steps that have ended.
 func (p *part) Recorded(state plan.State, _ plan.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,7 +231,7 @@ func (p *part) Recorded(state plan.State, _ plan.Record) {
 	p.hub.Notify()
 }
 
-// Progress keeps how far a step has come.
+// Progress keeps the progress of a running step.
 func (p *part) Progress(step plan.StepID, percent int, what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,7 +246,7 @@ func (p *part) latest() string {
 	return p.last
 }
 
-// needsSomebody reports whether a step of an open run is for an agent, or asks.
+// needsSomebody reports whether a step of an open run waits for an agent or has a question.
 func needsSomebody(state plan.State) bool {
 	if !state.Runs() || len(plan.Startable(state, 1)) > 0 && len(beingRun(state)) == 0 { // the engine comes first
 		return false
@@ -258,7 +257,7 @@ func needsSomebody(state plan.State) bool {
 	return len(forAgents(state.Plan)) > 0
 }
 
-// forAgents lists the ready steps that agents do.
+// forAgents lists the ready steps for agents.
 func forAgents(p *plan.Plan) []*plan.Step {
 	var ready []*plan.Step
 	for step := range p.Steps.Ready() {
@@ -269,7 +268,6 @@ func forAgents(p *plan.Plan) []*plan.Step {
 	return ready
 }
 
-// executed says where a run stands.
 func (s *Service) executed(state plan.State, c Caller, taking *part) ExecutePlanReply {
 	p := state.Plan
 	reply := ExecutePlanReply{Heartbeat: s.heartbeat(state, c), Reason: plan.WhyOver(state)}
@@ -321,7 +319,7 @@ func (s *Service) executed(state plan.State, c Caller, taking *part) ExecutePlan
 	return reply
 }
 
-// asks says what a step waits for.
+// asks returns the question of a step, to follow its name.
 func asks(step *plan.Step) string {
 	switch ask := step.Asking(); ask.Kind {
 	case plan.AskApproval:
@@ -332,7 +330,7 @@ func asks(step *plan.Step) string {
 	return " was started, and nobody knows what came of it"
 }
 
-// fewShown bounds a list of steps in the reply of a run.
+// fewShown is the most steps per list in the reply of a run.
 const fewShown = 5
 
 func fewOf(lines []string) []string {
@@ -342,7 +340,7 @@ func fewOf(lines []string) []string {
 	return lines
 }
 
-// askAboutStep is what a person is asked through the host about a step, nil where that does not count.
+// askAboutStep returns the question about a step to put to a person through the host, nil if an answer given there would not count.
 func (s *Service) askAboutStep(state plan.State, step *plan.Step, c Caller) *Ask {
 	ask := step.Asking()
 	if ask == nil || !c.brief() {
@@ -360,8 +358,7 @@ func (s *Service) askAboutStep(state plan.State, step *plan.Step, c Caller) *Ask
 	return about
 }
 
-// StepAsks returns what a person is asked about a step, as it stands now; nil where it does not ask
-// that any more.
+// StepAsks returns the current form of a question about a step; nil if the step no longer asks it.
 func (s *Service) StepAsks(ctx context.Context, c Caller, asked *Ask) (*Ask, error) {
 	state, err := s.State(ctx)
 	if err != nil || state.Plan == nil {
@@ -378,7 +375,7 @@ func (s *Service) StepAsks(ctx context.Context, c Caller, asked *Ask) (*Ask, err
 	return now, nil
 }
 
-// Executed says where the run stands, for a caller who has not asked for it to go on.
+// Executed returns the state of the run without starting or resuming it.
 func (s *Service) Executed(ctx context.Context, c Caller) (ExecutePlanReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -387,7 +384,7 @@ func (s *Service) Executed(ctx context.Context, c Caller) (ExecutePlanReply, err
 	return s.executed(state, c, nil), nil
 }
 
-// Text is the reply in a few lines.
+// Text returns the reply in a few lines.
 func (r ExecutePlanReply) Text() string {
 	var counts []string
 	for _, status := range plan.StepStatus("").Values() {

@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// waiting is an engine that ends its part once nothing can be started; while it leaves, left is called with what
-// pauses the run.
+// waiting is an engine that ends its part once nothing can be started; while it leaves, left is called with the cause
+// of the run's pause.
 type waiting struct {
 	running
 	left func(pause func())
@@ -35,7 +35,7 @@ func (e *waiting) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, er
 	return over, nil
 }
 
-// Who has the run go on while the engine leaves is not left with a run that nobody carries out.
+// A caller that resumes the run while the engine leaves does not end up with a run that no engine carries out.
 func TestARunIsJoinedAsTheEngineLeaves(t *testing.T) {
 	for name, first := range map[string]bool{"before it is paused": true, "after it was paused": false} {
 		t.Run(name, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestARunIsJoinedAsTheEngineLeaves(t *testing.T) {
 	}
 }
 
-// A part that was joined as its engine left takes part once more, also where the next step is an agent's: whether one
-// is started for it is the engine's to say.
+// A part that was joined as its engine left takes part once more, also if the next step is an agent's: the engine
+// decides whether to start one.
 func TestARunOfAgentsIsJoinedAsTheEngineLeaves(t *testing.T) {
 	s := session.New(memory.New(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// running is a workspace whose plan a made-up engine carries out.
+// running is a workspace with a plan that a made-up engine carries out.
 type running struct {
 	*verbs.Service
 	t       *testing.T
@@ -26,7 +26,7 @@ var (
 	petra  = verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "petra"), Face: terminal.CommandLine{}}
 )
 
-// runningPlan begins a run of steps that tools and agents do.
+// runningPlan begins a run of steps for tools and agents.
 func runningPlan(t *testing.T, steps ...plan.Spec) running {
 	t.Helper()
 	s := session.New(memory.New(), session.Options{})
@@ -69,10 +69,10 @@ func (r running) do(by plan.Actor, a plan.Action) plan.State {
 	return outcome.After
 }
 
-// advance has the engine start what there is to start.
+// advance has the engine start the ready steps.
 func (r running) advance() plan.State { r.t.Helper(); return r.do(engine, plan.Advance{Room: 4}) }
 
-// ended has the engine tell what came of a step's attempt.
+// ended has the engine record the result of a step's attempt.
 func (r running) ended(id plan.StepID, ok bool, interrupted bool) plan.State {
 	r.t.Helper()
 	state := r.state()
@@ -100,7 +100,7 @@ func (r running) status(id plan.StepID) plan.StepStatus {
 	return step.Status
 }
 
-// answer is refused where refused is not "", with that in the refusal.
+// answer answers a step; a non-empty refused is the expected refusal.
 func (r running) answer(c verbs.Caller, in verbs.StepAnswer, refused string) verbs.StepAnswerReply {
 	r.t.Helper()
 	reply, err := r.AnswerStep(r.t.Context(), c, in)
@@ -136,7 +136,7 @@ func TestApprovalOfAStep(t *testing.T) {
 	yes.Args = json.RawMessage(`{"command":"rm -r older"}`)
 	r.answer(petra, yes, "")
 	if step, _ := r.advance().Plan.Steps.Get(1); step.Running() {
-		t.Error("it ran with arguments that nobody agreed to") // the made-up engine does not look at the grant's
+		t.Error("it ran with arguments that nobody agreed to") // the made-up engine ignores the grant's arguments
 	}
 	step, _ = r.state().Plan.Steps.Get(1)
 	_, digest = r.ReviewStep(r.state(), step, nil)
@@ -167,7 +167,7 @@ func TestRecovery(t *testing.T) {
 	if r.status(2) != plan.Done {
 		t.Errorf("S002 is %s", r.status(2))
 	}
-	r.ended(1, false, true) // nobody knows
+	r.ended(1, false, true) // outcome unknown
 	if step, _ := r.state().Plan.Steps.Get(1); !step.Unknown() {
 		t.Fatalf("S001 is %+v", step)
 	}

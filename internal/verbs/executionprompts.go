@@ -15,7 +15,6 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// planWithToolsPrompt shows a model the request, the workspace and the toolbox.
 func (s *Service) planWithToolsPrompt(ctx context.Context, c Caller, args map[string]string) string {
 	outline := plan.Outline{Metadata: plan.Metadata{Constraints: linesOf(args["constraints"]), InformedBy: linesOf(args["memories"])}}
 	known := s.material(ctx, outline, Start{})
@@ -29,12 +28,11 @@ func (s *Service) planWithToolsPrompt(ctx context.Context, c Caller, args map[st
 	return prompts.PlanWithTools(data)
 }
 
-// linesOf are the lines of an argument that say something.
 func linesOf(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 }
 
-// codeGiven reads the files that are named, and takes what names none for code.
+// codeGiven reads the files that lines of text name, and takes all other lines as code.
 func (s *Service) codeGiven(text string) []prompts.Document {
 	var found []prompts.Document
 	var code []string
@@ -50,8 +48,7 @@ func (s *Service) codeGiven(text string) []prompts.Document {
 	return append(found, prompts.Document{Path: "(given with the request)", Text: strings.Join(code, "\n")})
 }
 
-// takes is what a tool takes in short: {path, from?: integer}. It is "" where its schema
-// does not say.
+// takes returns a tool's arguments in short: {path, from?: integer}; "" if its schema cannot be read.
 func takes(schema json.RawMessage) string {
 	var object struct {
 		Properties map[string]struct {
@@ -63,7 +60,7 @@ func takes(schema json.RawMessage) string {
 	if json.Unmarshal(schema, &object) != nil {
 		return ""
 	}
-	place := func(name string) int { // those that are required first
+	place := func(name string) int { // required ones first
 		if at := slices.Index(object.Required, name); at >= 0 {
 			return at
 		}
@@ -89,7 +86,7 @@ func takes(schema json.RawMessage) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// What a recovery has room for, in tokens.
+// Limits of a recovery prompt, in tokens.
 const (
 	failedTitle = 80
 	failedError = 300
@@ -97,8 +94,7 @@ const (
 	failedNote  = 60
 )
 
-// recoverPrompt asks what to do about a failed step: the one that is named, or else the
-// one that holds the plan up.
+// recoverPrompt asks what to do about a failed step: the named one, or the one that failedStep picks.
 func (s *Service) recoverPrompt(state plan.State, c Caller, named string) (string, error) {
 	step, err := failedStep(state, named)
 	if err != nil {
@@ -122,11 +118,10 @@ func (s *Service) recoverPrompt(state plan.State, c Caller, named string) (strin
 	return prompts.Recover(data), nil
 }
 
-// firstFew are as many of some ids as are named.
 func firstFew(ids []plan.StepID) []plan.StepID { return ids[:min(len(ids), 8)] }
 
-// failedStep is the step that is named, if it failed, or the one that calls for a new
-// plan, or else the one that failed last.
+// failedStep returns the named step if it failed, else the critical step that failed last, else the step that failed
+// last.
 func failedStep(state plan.State, named string) (*plan.Step, error) {
 	if state.Plan == nil {
 		return nil, plan.Refuse(plan.NotFound, "", "there is no plan", "set one up first")
@@ -156,10 +151,10 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 	return nil, plan.Refuse(plan.NotFound, "", "no step has failed", "go on with the plan")
 }
 
-// astray reports whether a step failed, or was started and nobody knows what came of it.
+// astray reports whether a step failed or is in unknown state.
 func astray(step *plan.Step) bool { return step.Status == plan.Failed || step.Unknown() }
 
-// lastFailed is the step that failed last of those that count, nil when none did.
+// lastFailed returns the failed or unknown step that ended last among those that count, or nil.
 func lastFailed(steps plan.Steps, counts func(*plan.Step) bool) *plan.Step {
 	var last *plan.Step
 	for step := range steps.All() {
@@ -170,7 +165,7 @@ func lastFailed(steps plan.Steps, counts func(*plan.Step) bool) *plan.Step {
 	return last
 }
 
-// recoveries fills in the calls that retry a step, skip it, put steps before it or give up.
+// recoveries fills in the calls that retry a step, skip it, insert steps before it or abandon the run.
 func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.RecoverData) {
 	recover := func(choice plan.Choice, more string) string {
 		return c.word(Call{Act: ActRecover, Step: step.ID, Choice: choice, JSON: more})
@@ -196,7 +191,7 @@ func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.Recov
 	}
 	update := func(in Update) string { return c.word(in.call()) }
 	id, pending, reason := TaskID(step.ID), taskStatus(plan.Pending), "<why>"
-	tried := []TaskUpdate{{ID: id, Status: &pending}} // first: a plan that has to be revised takes no edits
+	tried := []TaskUpdate{{ID: id, Status: &pending}} // first, since a plan in replanning refuses edits
 	if args := json.RawMessage(args); step.Tool != "" {
 		tried = append(tried, TaskUpdate{ID: id, TaskFields: TaskFields{Args: &args}})
 	}
@@ -207,7 +202,7 @@ func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.Recov
 	}
 	mends.Ref = &ref
 	inserted := Update{AddTasks: []NewTask{mends}, UpdateTasks: []TaskUpdate{{ID: id, Dependencies: &needs}}}
-	if state.Plan.Status == plan.StatusReplanning { // which takes no new steps but with the next version
+	if state.Plan.Status == plan.StatusReplanning { // replanning takes new steps only with the next version
 		inserted.Replan = &Replan{Changes: "<what is different>"}
 	} else {
 		inserted.UpdateTasks = append([]TaskUpdate{{ID: id, Status: &pending}}, inserted.UpdateTasks...)
@@ -215,19 +210,18 @@ func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.Recov
 	data.Insert = update(inserted)
 }
 
-// recovers reports whether the caller has a call of its own for recovery and replanning.
+// recovers reports whether the caller has calls for recovery and replanning.
 func recovers(c Caller) bool {
 	_, can := c.Can(Call{Act: ActRecover, Choice: plan.Insert})
 	return can
 }
 
-// What a revision has room for, in tokens: of the plan, and of one text of a step.
+// Limits of a revision prompt, in tokens: all steps, and one text of a step.
 const (
 	replanRoom = 5_000
 	replanText = 60
 )
 
-// replanPrompt asks for the next version of the plan.
 func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]string) (string, error) {
 	p := state.Plan
 	if p == nil || p.Steps.Len() == 0 {
@@ -252,7 +246,7 @@ func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]strin
 	return prompts.Replan(data), nil
 }
 
-// replanCall is the call that hands the next version in.
+// replanCall returns the call that submits the next version.
 func replanCall(c Caller) string {
 	const head = `"changes":"<what changes>","reasoning":"<why that works>","discoveries":["<what was learnt>"]`
 	const edits = `,"update_tasks":[...],"add_tasks":[...]}`
@@ -262,7 +256,7 @@ func replanCall(c Caller) string {
 	return c.word(Call{Act: ActUpdate, JSON: `{"replan":{` + head + "}" + edits})
 }
 
-// becameOf is a task as a line of a list, with what came of it on further lines.
+// becameOf returns a task as a list entry, with its results on further lines.
 func becameOf(t Task) string {
 	text := t.entry()
 	for _, told := range []struct{ label, text string }{{"error", t.Error}, {"output", t.Output}, {"note", lastOf(t.Notes)}} {
@@ -280,13 +274,12 @@ func lastOf(texts []string) string {
 	return texts[len(texts)-1]
 }
 
-// What an arbiter is shown: of the remaining steps, in tokens, and how many entries of history.
+// Limits of an arbiter prompt: tokens of the remaining steps, and entries of history.
 const (
 	remainingRoom = 6_000
 	historyShown  = 20
 )
 
-// selectAgentPrompt asks which agent is to do the current step.
 func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (string, error) {
 	data := prompts.SelectAgentData{ArbiterData: arbiter(state, nil)}
 	if task != "" {
@@ -310,7 +303,7 @@ func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (st
 	return prompts.SelectAgent(data), nil
 }
 
-// lastError is what the step that failed last failed with, "" when none did.
+// lastError returns the error of the step that failed last, "" if no step did.
 func lastError(p *plan.Plan) string {
 	step := lastFailed(p.Steps, func(step *plan.Step) bool { return step.Error != "" })
 	if step == nil {
@@ -319,8 +312,8 @@ func lastError(p *plan.Plan) string {
 	return step.ID.String() + ": " + tokens.ShortenCautiously(step.Error, failedError, plan.MaxNote)
 }
 
-// arbiter is the current plan as an arbiter sees it, at a step of it, or else at the one that
-// is to be done. Without a plan it is what planning mode was entered for.
+// arbiter describes the current plan for an arbiter at a step; nil means the current step. Without a plan it gives the
+// task of planning mode.
 func arbiter(state plan.State, at *plan.Step) prompts.ArbiterData {
 	p := state.Plan
 	if p == nil || p.Cleared() {
@@ -351,7 +344,7 @@ func arbiter(state plan.State, at *plan.Step) prompts.ArbiterData {
 	return prompts.ArbiterData{Task: p.Objective, Plan: seen}
 }
 
-// doneBy says who did what, and what came of it, the newest last.
+// doneBy lists the begun steps with their agent and outcome, the newest last.
 func doneBy(p *plan.Plan) []string {
 	var begun []*plan.Step
 	for step := range p.Steps.All() {
@@ -377,7 +370,7 @@ func doneBy(p *plan.Plan) []string {
 	return lines
 }
 
-// lastTouched is when a step was finished or else begun.
+// lastTouched returns when a step was finished, or else begun.
 func lastTouched(step *plan.Step) time.Time {
 	if step.CompletedAt.IsZero() {
 		return step.StartedAt
@@ -385,7 +378,7 @@ func lastTouched(step *plan.Step) time.Time {
 	return step.CompletedAt
 }
 
-// agentsNamed are those that steps suggest or were done by, in order.
+// agentsNamed lists the agents that steps suggest or were executed by, in order.
 func agentsNamed(p *plan.Plan) []string {
 	var names []string
 	for step := range p.Steps.All() {

@@ -2,5 +2,5 @@ package verbs
 
 import "github.com/planloop/planloop/plan"
 
-// ReviewText is what a person is shown of a plan alone.
+// ReviewText returns a plan for a person's review, without tools and comments.
 func ReviewText(p, former *plan.Plan) string { return reviewText(p, former, nil, nil) }

@@ -7,65 +7,63 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Face is what a verb has to know of where its caller sits: how the caller makes
-// calls, and who reads the replies. nil stands for a model that has no calls.
+// Face tells a verb how its caller makes calls and whether a model reads the replies. nil means a model that cannot
+// make calls.
 type Face interface {
-	// Word writes a call as the caller makes it: a tool with its arguments, a command,
-	// a button. can is false when this caller cannot make it; the text then names the
-	// way of whoever can, or is empty.
+	// Word writes a call in the caller's form: a tool with its arguments, a command, a button. If the caller cannot
+	// make it, can is false, and the text names the way for a caller who can, or is empty.
 	Word(Call) (text string, can bool)
-	// Brief reports whether a model reads the replies, each word of which costs it
-	// room: long texts are shortened then.
+	// Brief reports whether a model reads the replies. Long texts are then shortened to save its context.
 	Brief() bool
-	// Hidden names the calls that are not offered while planning mode only reads; none
-	// where they are offered and refused.
+	// Hidden names the calls that are not offered while planning mode only reads; empty if they are offered and
+	// refused.
 	Hidden() []string
 }
 
-// Act is what a call does.
+// Act is the kind of a call.
 type Act string
 
-// What can be called next. Those from ActApprove on are a person's.
+// The calls. From ActApprove on they are a person's. The comments give the object and the fields of Call in use.
 const (
 	ActSetUp       Act = "set_up"       // a plan
-	ActStart       Act = "start"        // a plan for a goal, in any letters
+	ActStart       Act = "start"        // a plan for a goal, in free text
 	ActAddSteps    Act = "add_steps"    // to the plan
 	ActUpdate      Act = "update"       // add, edit and report with the arguments JSON, "" for any
 	ActMark        Act = "mark"         // Step, with Status
-	ActRead        Act = "read"         // the whole plan; the draft, the approved one or the comments, if ID says so, from Step or Page on
+	ActRead        Act = "read"         // the whole plan; the draft, the approved plan or the comments, if ID says so; from Step or Page on
 	ActShowTask    Act = "show_task"    // Step, whole; Page of it
 	ActListTasks   Act = "list_tasks"   // Page of them
-	ActAskStatus   Act = "ask_status"   // where the plan stands
+	ActAskStatus   Act = "ask_status"   // the state of the plan
 	ActWait        Act = "wait"         // for a change, For at most
 	ActProve       Act = "prove"        // a criterion of Step
-	ActSummarise   Act = "summarise"    // which closes the plan
+	ActSummarise   Act = "summarise"    // closes the plan
 	ActAlert       Act = "alert"        // raise or clear a signal
 	ActClear       Act = "clear"        // the signal ID
 	ActSyncRules   Act = "sync_rules"   // into File
 	ActAsk         Act = "ask"          // a person
 	ActReply       Act = "reply"        // to the comment ID
-	ActRun         Act = "run"          // the plan: what tools do of it
-	ActRecover     Act = "recover"      // Step, which failed or is unknown, by Choice; JSON: arguments to retry with, or steps to insert
-	ActReplan      Act = "replan"       // which makes the next version of the plan, with the arguments JSON
+	ActRun         Act = "run"          // the plan's tool steps
+	ActRecover     Act = "recover"      // Step, failed or unknown, by Choice; JSON: arguments to retry with, or steps to insert
+	ActReplan      Act = "replan"       // creates the next version of the plan, with the arguments JSON
 	ActSubmit      Act = "submit"       // a plan to a person
-	ActDraft       Act = "draft"        // tasks, without a model of planloop's
+	ActDraft       Act = "draft"        // tasks, without planloop's model
 	ActUsePrompt   Act = "use_prompt"   // by its name; lists them
 	ActApprove     Act = "approve"      // the draft
-	ActReview      Act = "review"       // all that waits, on a page
+	ActReview      Act = "review"       // all waiting decisions, on a page
 	ActReturn      Act = "return"       // the draft, to be edited
 	ActReject      Act = "reject"       // the draft
 	ActAnswer      Act = "answer"       // a question
-	ActComment     Act = "comment"      // for whoever works on the plan
+	ActComment     Act = "comment"      // for the agents on the plan
 	ActRestore     Act = "restore"      // the plan ID
 	ActCancelMode  Act = "cancel_mode"  // planning mode
 	ActPurge       Act = "purge"        // the history
-	ActTakeOver    Act = "take_over"    // Step, from whoever holds it
+	ActTakeOver    Act = "take_over"    // Step, from its owner
 	ActCheck       Act = "check"        // Step by its command, in a shell
 	ActPause       Act = "pause"        // the run
 	ActResume      Act = "resume"       // the run that a person paused
-	ActApproveStep Act = "approve_step" // Step, which asks before it runs
-	ActRejectStep  Act = "reject_step"  // Step, which is skipped then
-	ActAnswerStep  Act = "answer_step"  // Step, which asks its own question
+	ActApproveStep Act = "approve_step" // Step, before it runs
+	ActRejectStep  Act = "reject_step"  // Step, which is then skipped
+	ActAnswerStep  Act = "answer_step"  // Step, its own question
 	ActAbandon     Act = "abandon"      // the plan
 
 	ActApplyTemplate Act = "apply_template" // ID, with the parameters JSON
@@ -73,7 +71,7 @@ const (
 	ActEnterMode     Act = "enter_mode"     // planning mode, as a person
 )
 
-// Acts lists them all, in order.
+// Acts lists all of them in order.
 func Acts() []Act {
 	return []Act{ActSetUp, ActStart, ActAddSteps, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
 		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActReply, ActRun,
@@ -83,8 +81,7 @@ func Acts() []Act {
 		ActApplyTemplate, ActInstall, ActEnterMode}
 }
 
-// Call is something to be called, with the arguments that are known; what the
-// caller has to think up is left out.
+// Call is a call to make, with the arguments that are known; the caller adds the rest.
 type Call struct {
 	Act    Act
 	Step   plan.StepID
@@ -97,16 +94,15 @@ type Call struct {
 	Page   int // 0: the first
 }
 
-// TaskStatus is Status in the words of planloop's JSON contract.
+// TaskStatus returns Status in the words of planloop's JSON contract.
 func (c Call) TaskStatus() TaskStatus { return taskStatus(c.Status) }
 
-// word writes a call as the caller makes it.
 func (c Caller) word(call Call) string {
 	text, _ := c.Can(call)
 	return text
 }
 
-// Can writes a call as the caller makes it, and reports whether it can be made.
+// Can writes a call in the caller's form, and reports whether the caller can make it.
 func (c Caller) Can(call Call) (text string, can bool) {
 	if c.Face == nil {
 		return strings.ReplaceAll(string(call.Act), "_", " "), false
@@ -114,8 +110,7 @@ func (c Caller) Can(call Call) (text string, can bool) {
 	return c.Face.Word(call)
 }
 
-// brief reports whether a model reads the replies.
 func (c Caller) brief() bool { return c.Face == nil || c.Face.Brief() }
 
-// decides reports whether the caller is a person who is there to decide.
+// decides reports whether the caller is a person at a terminal or page and may decide.
 func (c Caller) decides() bool { return c.Actor.Present() }

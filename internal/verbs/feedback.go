@@ -9,17 +9,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Feedback is what a person said since the caller was last told. While planning mode
-// gathers, all that was said for the planning is repeated until the next submission: an
-// agent that begins anew has to know it.
+// Feedback holds the decisions, answers and comments since the caller's last status. While planning mode gathers,
+// everything for this planning is repeated until the next submission, because a new agent session needs it.
 type Feedback struct {
 	Decision *DecisionFeedback `json:"decision,omitempty"`
-	Edited   string            `json:"edited,omitempty"` // what people changed of the draft that waits, and of the current plan
+	Edited   string            `json:"edited,omitempty"` // people's changes to the waiting draft and to the current plan
 	Answers  []AnswerFeedback  `json:"answers,omitempty"`
 	Comments []CommentFeedback `json:"comments,omitempty"`
 	More     int               `json:"more_comments,omitempty"`
-	ReadAll  string            `json:"all_comments,omitempty"` // the call that shows whole what is left out or shortened here
-	Reply    string            `json:"reply_with,omitempty"`   // the call that replies to the question in front
+	ReadAll  string            `json:"all_comments,omitempty"` // the call that shows all of it unshortened
+	Reply    string            `json:"reply_with,omitempty"`   // the call that replies to the first question
 }
 
 // DecisionFeedback is the last decision about a plan.
@@ -29,7 +28,7 @@ type DecisionFeedback struct {
 	Way     plan.Way     `json:"way,omitempty"`
 	Comment string       `json:"comment,omitempty"`
 	Change  bool         `json:"change,omitempty"` // it was about a change to the approved plan
-	Edits   string       `json:"edits,omitempty"`  // by people, of what was submitted
+	Edits   string       `json:"edits,omitempty"`  // people's changes to the submission
 }
 
 // AnswerFeedback is the answer to a question.
@@ -39,28 +38,27 @@ type AnswerFeedback struct {
 	By       string `json:"by"`
 }
 
-// CommentFeedback is a person's comment, on a step as it was then or on the whole.
+// CommentFeedback is a person's comment on a step as it was then, or on the whole plan.
 type CommentFeedback struct {
 	ID       string `json:"id,omitempty"`
 	Text     string `json:"text"`
 	By       string `json:"by"`
 	TaskID   int    `json:"task_id,omitempty"`
 	Title    string `json:"title,omitempty"`
-	Question bool   `json:"question,omitempty"` // that nobody has replied to
+	Question bool   `json:"question,omitempty"` // without a reply so far
 
-	Standing Standing `json:"standing,omitempty"` // unless the step is as it was
+	Standing Standing `json:"standing,omitempty"` // empty if the step is unchanged
 	place    string
 }
 
-// feedbackShown bounds how many answers and comments a status repeats, gatheringShown
-// while planning mode gathers.
+// feedbackShown is the most answers and comments in a status, gatheringShown while planning mode gathers.
 const (
 	feedbackShown  = 3
 	gatheringShown = 10
 )
 
-// feedback collects what a person said after a revision; for a caller that was never told
-// anything, also what was said before about the work at hand.
+// feedback collects people's decisions, answers and comments after a revision; for a caller that got none yet, also the
+// earlier ones about the current work.
 func feedback(state plan.State, remarks []Remark, told plan.Revision, never bool) Feedback {
 	f, shown := said(state, told, never), feedbackShown
 	for i := range f.Comments {
@@ -70,7 +68,7 @@ func feedback(state plan.State, remarks []Remark, told plan.Revision, never bool
 		shown = gatheringShown
 	}
 	f.Answers = f.Answers[max(0, len(f.Answers)-shown):]
-	for len(f.Comments) > shown { // a question goes last, and the newest of them first
+	for len(f.Comments) > shown { // drop questions last, and the newest of them first
 		i := slices.IndexFunc(f.Comments, func(c CommentFeedback) bool { return !c.Question })
 		if i < 0 {
 			i = len(f.Comments) - 1
@@ -117,7 +115,7 @@ func commentFeedback(c plan.Comment) CommentFeedback {
 	return CommentFeedback{ID: c.ID, Text: c.Text, By: c.Way.Decider(c.By), TaskID: int(c.Step), Title: c.Title, Question: c.Question}
 }
 
-// standing finds which step a comment is on now.
+// standing finds the current step of a comment.
 func (c *CommentFeedback) standing(remarks []Remark) {
 	c.place = fmt.Sprintf("task %d", c.TaskID)
 	for _, r := range remarks {
@@ -134,15 +132,14 @@ func (c *CommentFeedback) standing(remarks []Remark) {
 	}
 }
 
-// heeded reports whether what was returned for changes has been submitted again.
+// heeded reports whether the plan was submitted again after changes were requested.
 func heeded(state plan.State, d *plan.Decision) bool {
 	return d.Outcome == plan.Returned && state.PhaseNow() == plan.PhaseSubmitted
 }
 
-// begins says from when on what was said is about the work at hand: answers and comments
-// may have come before its plan was made or its planning began, so those count since the
-// plan before, of which former drafts and versions of this one are none; a decision is about its own plan. Comments that
-// name what they are on are told apart by that: see commentsAtHand.
+// begins returns the times from which input is about the current work. Answers and comments may precede the plan or its
+// planning, so they count since the plan before, not counting former drafts and versions of this one; a decision counts
+// for its own plan only. Comments that name their plan are matched by that: see commentsAtHand.
 func begins(state plan.State) (about, decided time.Time) {
 	for _, head := range slices.Backward(state.Past) {
 		if !head.GaveWay() {
@@ -189,12 +186,12 @@ func (a AnswerFeedback) line() string {
 	return a.By + " answered " + plan.Quote(a.Question) + ": " + a.Answer
 }
 
-// line is a comment with who made it and on what: `pat asks (C4, task 2 "Use it"): why?`.
+// line returns a comment with its author and its step: `pat asks (C4, task 2 "Use it"): why?`.
 func (c CommentFeedback) line() string {
 	return c.By + map[bool]string{true: " asks", false: " comments"}[c.Question] + c.about() + ": " + c.Text
 }
 
-// about is in brackets what a comment is called and what it is on; those of the first logs have no name.
+// about returns a comment's id and step in brackets; comments of the first logs have no id.
 func (c CommentFeedback) about() string {
 	switch {
 	case c.ID == "":
@@ -209,7 +206,7 @@ func (c CommentFeedback) about() string {
 	return fmt.Sprintf(" (%s, %s %s)", c.ID, c.place, plan.Quote(c.Title))
 }
 
-// unreplied returns the id of the first question to agents that waits for a reply, "" for none.
+// unreplied returns the id of the first question to agents without a reply, or "".
 func unreplied(state plan.State) string {
 	comments := commentsNow(state)
 	for _, c := range state.Comments {
@@ -224,19 +221,18 @@ func (d *DecisionFeedback) text() string {
 	return decisionWords(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change}, d.Edits)
 }
 
-// tells reports whether a caller hears of an approval here: who brought it was answered
-// with the plan already.
+// tells reports whether c gets an approval here: the client that relayed it already got the plan in the reply.
 func (d *DecisionFeedback) tells(c Caller) bool {
 	return d != nil && d.Outcome == plan.Approved && (d.Way != plan.ByClient || d.By != c.Actor.Name)
 }
 
-// What a status has room for of what people said, in tokens: beside a task, and without.
+// Limits of people's input in a status, in tokens: next to a task, and without one.
 const (
 	feedbackRoom  = 320
 	feedbackAlone = 640
 )
 
-// fit cuts what people said at the ends of lines, each text to its share of the room. It reports whether any was.
+// fit shortens people's input at line ends, each text to its share of the room. It reports whether it cut any.
 func (f *Feedback) fit(room int) (cut bool) {
 	var texts []*string
 	if f.Decision != nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestAnAnswerReachesWhoAsked: whatever is called between a question and the status after
-// its answer, by whom and in which order, that status tells the answer. A status whose
-// reply never reached its caller has told nothing.
+// TestAnAnswerReachesWhoAsked: for any calls between a question and the status after its answer, that status has the
+// answer. A status with a reply that never reached its caller does not count.
 func TestAnAnswerReachesWhoAsked(t *testing.T) {
 	rapidtest.Check(t, func(rt *rapid.T) {
 		clock := time.Now()
@@ -58,8 +57,8 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 	})
 }
 
-// TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut: however often the draft gave way to
-// another before the approval, an agent that comes new hears what was said while it was planned.
+// TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut: even if the draft was replaced several times before the
+// approval, a new agent gets the answers given during planning.
 func TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut(t *testing.T) {
 	clock := time.Now()
 	s := service(func() time.Time { clock = clock.Add(time.Second); return clock }, nil)
@@ -85,8 +84,8 @@ func TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut(t *testing.T) {
 	}
 }
 
-// TestGatheringTellsUntilTheNextSubmission: while planning mode gathers, every status says
-// what it is about, what is asked, what was answered and what is to be changed.
+// TestGatheringTellsUntilTheNextSubmission: while planning mode gathers, every status has its subject, the open
+// questions, the answers and the requested changes.
 func TestGatheringTellsUntilTheNextSubmission(t *testing.T) {
 	s := service(time.Now, nil)
 	tells := func(who verbs.Caller, words ...string) {
@@ -141,8 +140,7 @@ func TestGatheringTellsUntilTheNextSubmission(t *testing.T) {
 	tells(ann, "not say how we go back", "not answered")
 }
 
-// TestAfterARejection: an agent asks the person what to do instead, and sets up no plan
-// before there is an answer.
+// TestAfterARejection: an agent asks the person for the alternative, and sets up no plan before the answer.
 func TestAfterARejection(t *testing.T) {
 	clock := time.Now()
 	s := service(func() time.Time { clock = clock.Add(time.Second); return clock }, nil)
@@ -192,7 +190,7 @@ func (w *walker) status(c verbs.Caller) verbs.StatusReply {
 	return reply
 }
 
-// hears notes what a status tells the walker itself.
+// hears records the content of the walker's own status.
 func (w *walker) hears(c verbs.Caller, reply verbs.StatusReply) {
 	for _, a := range reply.Answers {
 		if c.Actor == w.me.Actor {
@@ -223,7 +221,7 @@ func (w *walker) reads(c verbs.Caller) error {
 	return err
 }
 
-// givesUpWaiting cancels a status that waits: its reply is thrown away.
+// givesUpWaiting cancels a waiting status: its reply is lost.
 func (w *walker) givesUpWaiting(c verbs.Caller) error {
 	w.did(c, "gives up a status that waits")
 	ctx, cancel := context.WithCancel(w.Context())
@@ -235,6 +233,6 @@ func (w *walker) givesUpWaiting(c verbs.Caller) error {
 	case err == nil && ctx.Err() != nil:
 		return errors.New("a cancelled status is answered")
 	}
-	w.hears(c, reply) // it had not to wait
+	w.hears(c, reply) // it did not have to wait
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// PastWord says why a former plan of a state is past.
+// PastWord returns the reason why a former plan is past.
 func PastWord(s plan.State, head plan.PastPlan) string {
 	switch head.Reason {
 	case "restored_over":
@@ -17,7 +17,7 @@ func PastWord(s plan.State, head plan.PastPlan) string {
 	return head.Reason
 }
 
-// PastStatus is what a former plan came to; of one that was not at its end, why it is past.
+// PastStatus returns the final status of a former plan; if it did not end, the reason why it is past.
 func PastStatus(s plan.State, head plan.PastPlan) string {
 	switch head.Status {
 	case plan.StatusCompleted, plan.StatusFailed, plan.StatusAbandoned:
@@ -26,7 +26,7 @@ func PastStatus(s plan.State, head plan.PastPlan) string {
 	return PastWord(s, head)
 }
 
-// nextVersion is the number of the version that took the place of one: the highest that there was then, and one more.
+// nextVersion returns the number of the version that replaced head: one above the highest at that time.
 func nextVersion(s plan.State, head plan.PastPlan) int {
 	last := head.Version
 	for other := range s.Versions(head.Root()) {

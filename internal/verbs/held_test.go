@@ -13,14 +13,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// atWork are agents at work whose hooks have told what the test says.
+// hookedAgents are agents at work with the hook state that a test sets.
 type hookedAgents []verbs.AtWork
 
 func (hookedAgents) Called(string)            {}
 func (h hookedAgents) Agents() []verbs.AtWork { return h }
 
-// TestApproverIsTold: whoever is to decide about a plan is told how far agents are held to reading,
-// wherever they look; who is not held comes first, and a crowd takes no more room than a few.
+// TestApproverIsTold: the person who decides about a plan sees everywhere how far planning mode is enforced; unenforced
+// agents come first, and many agents take no more room than a few.
 func TestApproverIsTold(t *testing.T) {
 	at := time.Now()
 	agents := hookedAgents{{Agent: "ann", Host: "claude", Answered: at.Add(-time.Minute)}}
@@ -51,7 +51,7 @@ func TestApproverIsTold(t *testing.T) {
 		"what is reviewed": s.Review(state, nil, nil), "the notice": notices[len(notices)-1].Text} {
 		_, line, told := strings.Cut(text, "Hooks: a name of an agent")
 		line, _, _ = strings.Cut(line, "\n")
-		forPeople := what == "what is reviewed" || what == "the notice" // a model gets the first alone
+		forPeople := what == "what is reviewed" || what == "the notice" // a model gets only the first ones
 		if !told || !strings.Contains(line, " silent since ") || strings.HasSuffix(line, "; 37 more agents.") != forPeople {
 			t.Errorf("%s:\n%s", what, text)
 		}

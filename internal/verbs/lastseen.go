@@ -6,26 +6,24 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// lastSeen remembers which plan each caller has seen last. Step ids begin anew
-// with every plan, so that S002 of a plan that somebody replaced meanwhile would
-// be another step.
+// lastSeen remembers which plan each caller saw last. Step ids restart with every plan, so after a plan was replaced,
+// S002 is a different step.
 type lastSeen struct {
 	mu    sync.Mutex
 	plans map[string]sighting // by the caller's name
 }
 
-// sighting is what a caller has seen last.
 type sighting struct {
 	plan     string        // id of the plan's first version
 	revision plan.Revision // of the state
-	told     plan.Revision // up to which it was told what people say; at first, where it came here
-	greeted  bool          // it was told what they say, at least once
-	edits    plan.Revision // of the last change of a draft by a person that it was told of
+	told     plan.Revision // up to which it got people's input; at first the revision at which it came here
+	greeted  bool          // it got people's input at least once
+	edits    plan.Revision // of the last draft edit by a person that it was shown
 
-	planEdits plan.Revision // up to which it was told what people changed of the current plan; 0: it never was
+	planEdits plan.Revision // up to which it was shown people's edits of the current plan; 0: never
 }
 
-// maxSeen bounds the callers that are remembered; beyond it all are forgotten.
+// maxSeen is the most callers remembered; beyond it all are forgotten.
 const maxSeen = 10_000
 
 // know notes that a caller has seen the plan of s.
@@ -39,7 +37,7 @@ func (t *lastSeen) know(c Caller, s plan.State) {
 	if !known {
 		now.told = s.Revision
 	}
-	now.revision, now.plan, now.told = s.Revision, "", min(now.told, s.Revision) // a purged log begins anew
+	now.revision, now.plan, now.told = s.Revision, "", min(now.told, s.Revision) // the log may have been purged
 	now.planEdits = min(now.planEdits, s.Revision)
 	if s.Plan != nil {
 		now.plan = s.Plan.Root()
@@ -47,8 +45,8 @@ func (t *lastSeen) know(c Caller, s plan.State) {
 	t.plans[c.Actor.Name] = now
 }
 
-// check refuses a caller, once, that speaks of steps of a plan which is not the
-// current one any more. read names the way to read the plan.
+// check refuses a caller, once, if its last plan was replaced, since its step ids mean other steps. read names the call
+// that reads the plan.
 func (t *lastSeen) check(c Caller, s plan.State, read string) error {
 	if s.Plan == nil {
 		return nil
@@ -65,8 +63,7 @@ func (t *lastSeen) check(c Caller, s plan.State, read string) error {
 		"read it before going on: "+read)
 }
 
-// feedback returns up to which revision a caller was told what people say, and whether it
-// never was.
+// feedback returns the revision up to which a caller got people's input, and whether it never got any.
 func (t *lastSeen) feedback(c Caller) (told plan.Revision, never bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +71,7 @@ func (t *lastSeen) feedback(c Caller) (told plan.Revision, never bool) {
 	return last.told, !last.greeted
 }
 
-// tell notes that a caller was told what people had said up to a revision.
+// tell notes that a caller got people's input up to the state's revision.
 func (t *lastSeen) tell(c Caller, s plan.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +80,7 @@ func (t *lastSeen) tell(c Caller, s plan.State) {
 	t.plans[c.Actor.Name] = last
 }
 
-// since returns the revision that a caller has seen last; false when it is new here.
+// since returns the revision a caller saw last; false for a new caller.
 func (t *lastSeen) since(c Caller) (plan.Revision, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +88,7 @@ func (t *lastSeen) since(c Caller) (plan.Revision, bool) {
 	return last.revision, ok
 }
 
-// unread returns what people changed of the draft that waits, unless a caller was told of it.
+// unread returns people's edits of the waiting draft, nil if the caller was shown them already.
 func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
 	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().Restricted() {
 		return nil
@@ -104,7 +101,7 @@ func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
 	return s.Draft.Edits
 }
 
-// readEdits notes that a caller was told what people have changed of the draft.
+// readEdits notes that a caller was shown people's edits of the draft.
 func (t *lastSeen) readEdits(c Caller, s plan.State) {
 	if t.unread(c, s) == nil {
 		return
@@ -116,8 +113,8 @@ func (t *lastSeen) readEdits(c Caller, s plan.State) {
 	t.plans[c.Actor.Name] = last
 }
 
-// planEditsTold returns up to which revision a caller was told what people changed of the current plan; false
-// when it never was.
+// planEditsTold returns the revision up to which a caller was shown people's edits of the current plan; false if it
+// never was.
 func (t *lastSeen) planEditsTold(c Caller) (plan.Revision, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +122,7 @@ func (t *lastSeen) planEditsTold(c Caller) (plan.Revision, bool) {
 	return told, told > 0
 }
 
-// tellPlanEdits notes that a caller was told what people had changed of the current plan.
+// tellPlanEdits notes that a caller was shown people's edits of the current plan.
 func (t *lastSeen) tellPlanEdits(c Caller, s plan.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestReplacedPlan refuses an agent's mark, once, when somebody has replaced the
-// plan it knows: its step id means another step now.
+// TestReplacedPlan refuses an agent's mark, once, after the plan it knows was replaced: its step id now means another
+// step.
 func TestReplacedPlan(t *testing.T) {
 	s := service(time.Now, nil)
 	carl := verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "carl"}, Face: mcpserver.Tools{}}

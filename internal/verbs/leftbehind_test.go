@@ -9,8 +9,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestCommentsStayWithTheirPlan: what people said of a plan is told while there is no other, be it finished or not, and to
-// nobody once the next has begun. What they said after the end is for that one. A plan that is restored brings its comments.
+// TestCommentsStayWithTheirPlan: comments on a plan are shown while there is no other, finished or not, and no longer
+// once the next has begun. Comments after its end are for the next one. A restored plan brings its comments back.
 func TestCommentsStayWithTheirPlan(t *testing.T) {
 	type step func(*testing.T, *verbs.Service)
 	active := func(*testing.T, *verbs.Service) {}

@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Headline says in a sentence or two what goes on, for a person who looks on.
+// Headline describes the current work in a sentence or two, for a person.
 func (s *Service) Headline(state plan.State, c Caller) string {
 	if state.PhaseNow().Restricted() {
 		return strings.TrimSpace(modeMessage(state) + " " + undoneText(state.ModeNow().Request))
@@ -43,7 +43,7 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 	case Replanning:
 		return "The critical " + step + " failed: try it again, skip it, or have the plan revised."
 	case Deadlocked:
-		if n.step.Status == plan.Pending { // for what will never be done
+		if n.step.Status == plan.Pending { // for a step that will never be done
 			break
 		}
 		return step + " is " + string(n.step.Status) + because(n.step) + ", and nothing else can be started."
@@ -51,8 +51,8 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 	return n.message
 }
 
-// Carrier is who has a step in hand, as people know them: of one that is run the agent that was started for it, else
-// planloop, whichever of its engines that is; of any other whoever has claimed it, "" for nobody.
+// Carrier returns the name people know for the owner of a step: for a running step the agent started for it, else
+// planloop, not its engine's name; for any other step its claimant, "" if unclaimed.
 func Carrier(step *plan.Step) string {
 	if !step.Running() && !step.Unknown() {
 		return step.ClaimedBy
@@ -60,20 +60,20 @@ func Carrier(step *plan.Step) string {
 	return cmp.Or(step.Assigned(), string(plan.Planloop))
 }
 
-// DecisionText is a decision in a sentence, with its comment.
+// DecisionText returns a decision as a sentence with its comment.
 func DecisionText(d plan.Decision) string { return decisionMessage(&d) }
 
-// RunLook is the run of the plan for whoever looks on.
+// RunLook is the run of the plan, for views.
 type RunLook struct {
 	RunView
-	Broken  bool          // no engine takes part in it, and none has left it
+	Broken  bool          // no engine takes part, and none left in the regular way
 	Running []RunningStep // steps that engines carry out
 }
 
-// Ongoing reports whether somebody carries the plan out now.
+// Ongoing reports whether the run is being carried out now.
 func (l RunLook) Ongoing() bool { return !l.Paused && l.Reason == "" && !l.Broken }
 
-// RunLook tells of the run of the current plan, open or over; false where there is none.
+// RunLook returns the run of the current plan, open or over; false without a run.
 func (s *Service) RunLook(state plan.State) (RunLook, bool) {
 	view := s.runState(state).Run
 	if view == nil {
@@ -89,13 +89,13 @@ func (s *Service) RunLook(state plan.State) (RunLook, bool) {
 	return look, true
 }
 
-// CarriesOut reports whether running the current plan does anything of it.
+// CarriesOut reports whether a run would carry out any step of the current plan.
 func (s *Service) CarriesOut(state plan.State) bool {
 	return state.Plan != nil && s.view(state, Caller{}, Rules{}).carriesOut()
 }
 
-// ToolSays is what another server says of the tool of a step, "" where it is no other server's. Whose definition
-// was shown before, where there is one, is told that it has changed.
+// ToolSays returns the description of a step's tool by its server, "" if it is not another server's tool. If the
+// definition differs from the one shown or approved before, the text says so.
 func (s *Service) ToolSays(state plan.State, p *plan.Plan, step *plan.Step) string {
 	if step.Tool == "" {
 		return ""
@@ -114,7 +114,7 @@ func (s *Service) ToolSays(state plan.State, p *plan.Plan, step *plan.Step) stri
 	return strings.TrimSpace(strings.ReplaceAll("\n"+text, "\n   ", "\n"))
 }
 
-// WouldRun is the digest of what a step that asks for approval would run, as AnswerStep takes it.
+// WouldRun returns the digest of the call that a step with a pending approval would make, as AnswerStep takes it.
 func (s *Service) WouldRun(step *plan.Step) string {
 	if ask := step.Asking(); ask != nil {
 		return ask.Digest
@@ -122,7 +122,7 @@ func (s *Service) WouldRun(step *plan.Step) string {
 	return plan.StartDigest(step, step.Args, s.otherTools()[step.Tool].Definition)
 }
 
-// Pretty is JSON with a line for each member.
+// Pretty returns JSON with one line per member.
 func Pretty(value json.RawMessage) string {
 	if len(value) == 0 {
 		return ""
@@ -130,5 +130,5 @@ func Pretty(value json.RawMessage) string {
 	return pretty(value)
 }
 
-// Now is the time, as the service knows it.
+// Now returns the service's current time.
 func (s *Service) Now() time.Time { return s.opts.Now() }

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// crossed is a log on which others do something after a verb has looked and before it can change anything.
+// crossed is a log on which others act after a verb has read the state and before it changes it.
 type crossed struct {
 	store.Log
 	meanwhile func() // once
@@ -27,7 +27,7 @@ func (l *crossed) Lock(ctx context.Context) (func(), error) {
 	return l.Log.Lock(ctx)
 }
 
-// crossing is a workspace with a plan of two steps, where others act between the look of a verb and its change.
+// crossing returns a workspace with a plan of two steps, in which others act between a verb's read and its change.
 func crossing(t *testing.T, others ...plan.Action) *verbs.Service {
 	t.Helper()
 	log := &crossed{Log: memory.New()}
@@ -49,7 +49,7 @@ func crossing(t *testing.T, others ...plan.Action) *verbs.Service {
 	return verbs.New(mine, verbs.Options{Gates: func(string) gates.Level { return gates.Off }})
 }
 
-// What somebody has done while it was about to be handed out is not handed out to be done again.
+// A step that others finished just before it is handed out is not handed out again.
 func TestWhatWasDoneMeanwhileIsNotHandedOut(t *testing.T) {
 	s := crossing(t, plan.MarkStep{Step: 1, Status: plan.Done})
 	reply, err := s.NextStep(t.Context(), ann, verbs.NextStep{})
@@ -65,7 +65,7 @@ func TestWhatWasDoneMeanwhileIsNotHandedOut(t *testing.T) {
 	}
 }
 
-// A plan that is submitted as planning mode begins is one for what the mode is about.
+// A plan submitted while planning mode begins has the mode's task as its objective.
 func TestModeBeginsAsAPlanIsSubmitted(t *testing.T) {
 	s := crossing(t, plan.EnterMode{Task: "Move the sessions"})
 	title := "Add the client"
@@ -76,7 +76,7 @@ func TestModeBeginsAsAPlanIsSubmitted(t *testing.T) {
 	}
 }
 
-// What an answer leads to is told of the step as it was answered, not as it was before.
+// The reply to an answer describes the step at the time of the answer, not before.
 func TestAStepIsBlockedAsItIsAnswered(t *testing.T) {
 	s := crossing(t, plan.MarkStep{Step: 1, Status: plan.Blocked, Note: "no token"})
 	reply := must[verbs.StepAnswerReply](t)(s.AnswerStep(t.Context(), petra, verbs.StepAnswer{Step: 1, Choice: plan.Reply, Text: "42"}))

@@ -29,7 +29,7 @@ var (
 	bob = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "bob"}, Face: terminal.CommandLine{}}
 )
 
-// presence says of every name what the test says.
+// presence returns the sightings that a test sets.
 type presence map[string]plan.Sighting
 
 func (p presence) Touch(string)                   {}
@@ -42,8 +42,7 @@ func service(now func() time.Time, seen presence) *verbs.Service {
 	return verbs.New(s, verbs.Options{Now: now, Presence: seen})
 }
 
-// TestNextAction writes down what comes next in every kind of state, for the
-// agent that works and for a person at a terminal.
+// TestNextAction pins the next action in every kind of state, for the working agent and for a person at a terminal.
 func TestNextAction(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	seen := presence{}
@@ -162,8 +161,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestNextActionLeadsToTheEnd takes plans in any state and does what the next
-// action says, as a model would read it, until the plan is finished.
+// TestNextActionLeadsToTheEnd takes plans in random states and follows the next action, as a model would read it, until
+// the plan is finished.
 func TestNextActionLeadsToTheEnd(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		s := service(time.Now, nil)
@@ -221,7 +220,7 @@ func follow(t *rapid.T, s *verbs.Service, next string) {
 	}
 }
 
-// TestAStatusTellsTheGoalWhole: what stands at its end may matter most.
+// TestAStatusTellsTheGoalWhole: the end of a goal may matter most.
 func TestAStatusTellsTheGoalWhole(t *testing.T) {
 	s := service(time.Now, nil)
 	goal := strings.Repeat("Limit the attempts to log in. ", 10) + "Never touch production."

@@ -10,22 +10,20 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// NextAction is the one thing to do next, and what else could be done: a sentence
-// whose calls each face words as its callers make them.
+// NextAction is the one thing to do next, with alternatives: a sentence with calls that each face writes in its own form.
 type NextAction struct {
 	Reason  Reason
 	Phrases []Phrase
 }
 
-// Phrase is a piece of a sentence: a text, a call, or a name that is not ours and
-// may be shortened.
+// Phrase is a piece of a sentence: a text, a call, or a user-given name that may be shortened.
 type Phrase struct {
 	Text string
 	Call *Call
 	Name string
 }
 
-// Calls lists what the sentence asks to call, first what is to be done next.
+// Calls lists the calls in the sentence, the next one first.
 func (n NextAction) Calls() []Call {
 	var calls []Call
 	for _, p := range n.Phrases {
@@ -36,7 +34,7 @@ func (n NextAction) Calls() []Call {
 	return calls
 }
 
-// What of a reply is left for names that are not ours, in tokens.
+// Limits of user-given names in a reply, in tokens.
 const (
 	titleTokens      = 13
 	titleTokensShort = 4  // beside a long call
@@ -44,10 +42,10 @@ const (
 	nameTokens       = 10
 )
 
-// titleShown bounds what a reply repeats of a title, in characters.
+// titleShown is the most of a title that a reply repeats, in characters.
 const titleShown = 60
 
-// For is the sentence in the caller's words. It is never empty.
+// For returns the sentence in the caller's words. It is never empty.
 func (n NextAction) For(c Caller) string {
 	room := titleTokens
 	for _, call := range n.Calls() {
@@ -69,10 +67,9 @@ func (n NextAction) For(c Caller) string {
 	return b.String()
 }
 
-// name is a part of a sentence that is not ours.
+// name is a user-given part of a sentence.
 type name string
 
-// say puts a sentence together from texts, names and calls.
 func say(parts ...any) []Phrase {
 	phrases := make([]Phrase, 0, len(parts))
 	for _, part := range parts {
@@ -88,7 +85,7 @@ func say(parts ...any) []Phrase {
 	return phrases
 }
 
-// NextAction says what the caller is to do next.
+// NextAction returns the caller's next action.
 func (s *Service) NextAction(ctx context.Context, c Caller) (NextAction, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -97,14 +94,13 @@ func (s *Service) NextAction(ctx context.Context, c Caller) (NextAction, error) 
 	return s.NextActionIn(state, c), nil
 }
 
-// NextActionIn says what the caller is to do next in a state that was read already.
+// NextActionIn is NextAction for a state that was already read.
 func (s *Service) NextActionIn(state plan.State, c Caller) NextAction {
 	return s.view(state, c, Rules{}).now().action()
 }
 
-// Heartbeat ends every reply: how far the plan has come, and the one thing to do
-// next, which names the current step or what stands in its way. It costs a model
-// at most 40 tokens.
+// Heartbeat ends every reply: the plan's progress, and the one thing to do next, which names the current step or its
+// obstacle. It costs a model at most 40 tokens.
 type Heartbeat struct {
 	Progress   string `json:"progress,omitempty"`
 	NextAction string `json:"next_action"`
@@ -114,11 +110,10 @@ func (s *Service) heartbeat(state plan.State, c Caller) Heartbeat {
 	return s.view(state, c, Rules{}).now().heartbeat(state, c)
 }
 
-// heartbeat tells the progress of the plan that the next action is about: a draft that
-// waits has none.
+// heartbeat adds the progress of the plan that the next action is about; a waiting draft has none.
 func (n now) heartbeat(state plan.State, c Caller) Heartbeat {
 	h := Heartbeat{NextAction: n.action().For(c)}
-	if c.scoped() { // how far the plan has come is not its concern
+	if c.scoped() { // the plan's progress does not concern it
 		return h
 	}
 	if p := n.about(state); p == state.Plan || p != nil && state.Plan != nil && p.ID == state.Plan.ID {
@@ -127,8 +122,8 @@ func (n now) heartbeat(state plan.State, c Caller) Heartbeat {
 	return h
 }
 
-// about is the plan that the next action is about; nil when there is none. What is over
-// is not what planning, or a new plan, is about.
+// about returns the plan that the next action is about, or nil: planning, or a new plan, is not about a
+// plan that is over.
 func (n now) about(state plan.State) *plan.Plan {
 	switch {
 	case n.reason == AwaitingApproval && state.Draft != nil:
@@ -139,13 +134,12 @@ func (n now) about(state plan.State) *plan.Plan {
 	return state.Plan
 }
 
-// ending is the heartbeat as the last lines of a reply's text, before which further
-// lines may come.
+// ending returns the heartbeat as the last lines of a reply's text, with lines before the next action.
 func (h Heartbeat) ending(lines ...string) string {
 	return h.sofar() + "." + strings.Join(lines, "") + "\nNext: " + h.NextAction
 }
 
-// under ends a message with the heartbeat.
+// under appends the heartbeat to a message.
 func (h Heartbeat) under(message string) string {
 	if h.Progress != "" {
 		message += "\nProgress: " + h.Progress
@@ -153,7 +147,7 @@ func (h Heartbeat) under(message string) string {
 	return message + "\nNext: " + h.NextAction
 }
 
-// sofar is the progress behind what it is the progress of.
+// sofar returns the progress in brackets, to follow the name of its subject.
 func (h Heartbeat) sofar() string {
 	if h.Progress == "" {
 		return ""
@@ -161,7 +155,7 @@ func (h Heartbeat) sofar() string {
 	return " (" + h.Progress + ")"
 }
 
-// progress writes how far a plan has come: "1/3 done", "" without a plan.
+// progress returns the plan's progress: "1/3 done", "" without steps.
 func progress(p *plan.Plan) string {
 	if p == nil || p.Steps.Len() == 0 {
 		return ""

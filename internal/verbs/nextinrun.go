@@ -6,7 +6,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// engineLives reports whether an engine starts steps of the plan now.
 func (s *Service) engineLives(state plan.State) bool {
 	if !state.Runs() {
 		return false
@@ -19,19 +18,17 @@ func (s *Service) engineLives(state plan.State) bool {
 	return s.opts.Crew != nil && s.opts.Crew.Lives()
 }
 
-// gone reports whether the engine that carries a step out has ended.
 func (s *Service) gone(step *plan.Step) bool {
 	return s.opts.Presence != nil && s.opts.Presence.Seen(step.ClaimedBy).Gone
 }
 
-// heldByPerson reports whether a person does not want engines, or an agent in their place, to
-// go on.
+// heldByPerson reports whether a person paused the run, so that neither engines nor agents may continue it.
 func (v view) heldByPerson() bool {
 	run := v.state.OpenRun()
 	return run != nil && run.Paused && run.Person && !v.decides()
 }
 
-// asked is what a step asks that the caller can answer: of what is unknown anybody.
+// asked returns the question the caller may answer. Anyone may answer for a step in unknown state.
 func (v view) asked(p *plan.Plan) (now, bool) {
 	for step := range p.Steps.Asking() {
 		ask, about := step.Asking(), now{reason: StepAsks, step: step}
@@ -56,7 +53,7 @@ func (v view) asked(p *plan.Plan) (now, bool) {
 func (v view) unknown(step *plan.Step) now {
 	next := say("Look if ", step.ID, " ", name(step.Title), " happened: if so ",
 		Call{Act: ActRecover, Step: step.ID, Choice: plan.Happened})
-	if v.brief() { // agent_instructions has it in full
+	if v.brief() { // agent_instructions has the rest
 		next = append(next, say(", else retry it.")...)
 	} else {
 		next = append(next, say(", else ", Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}, ".")...)
@@ -65,8 +62,7 @@ func (v view) unknown(step *plan.Step) now {
 		message: fmt.Sprintf("Task %s was started, and nobody knows what came of it.", step.ID)}
 }
 
-// begin is the way on with a ready step, if the caller has one: an engine, a person's approval
-// or a pause may come first.
+// begin returns the next action for a ready step, false if an engine or a person has to act first.
 func (v view) begin(step *plan.Step) (now, bool) {
 	agents := v.starts(step)
 	engines := agents || step.ConcernsEngine()
@@ -81,26 +77,26 @@ func (v view) begin(step *plan.Step) (now, bool) {
 		return now{}, false
 	}
 	start := mark(step.ID, plan.InProgress)
-	if step.Tool != "" { // which the caller cannot run; with no room for the title
+	if step.Tool != "" { // the caller cannot run it; the sentence has no room for the title
 		return v.start(step, say(step.ID, ": ask the user to run ", Call{Act: ActResume}, ", or by hand: ", start, ".")), true
 	}
 	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", start, ".")), true
 }
 
-// onlyApproval reports whether nothing but an approval distinguishes a step from any other.
+// onlyApproval reports whether a required approval is all that makes the step concern an engine.
 func onlyApproval(step *plan.Step) bool {
 	return step.Tool == "" && step.When == "" && step.Pause == "" && step.ForEach == ""
 }
 
-// unapproved reports whether the caller may not start a step before a person has agreed to it.
+// unapproved reports whether the step needs a person's approval before the caller may start it.
 func (v view) unapproved(step *plan.Step) bool {
 	return step.RequiresApproval && !step.Granted() && !v.neverAsk && !v.decides()
 }
 
-// unanswered reports whether the caller may not start a step before a person has answered what it asks.
+// unanswered reports whether the step needs a person's answer before the caller may start it.
 func (v view) unanswered(step *plan.Step) bool { return step.WantsReply() && !v.decides() }
 
-// engaged is what an engine does, or was at when it ended.
+// engaged returns the step that an engine runs, is about to start, or left when it ended.
 func (v view) engaged(p *plan.Plan) (now, bool) {
 	var runs *plan.Step
 	for step := range p.Steps.Running() {
@@ -125,7 +121,7 @@ func (v view) engaged(p *plan.Plan) (now, bool) {
 		next: say("Wait while ", runs.ID, " ", name(runs.Title), " is run: ", Call{Act: ActWait}, ".")}, true
 }
 
-// abandoned is the way on with a step whose engine has ended: another engine sees to what it left.
+// abandoned returns the next action for a step without its engine: another engine settles it.
 func (v view) abandoned(step *plan.Step) now {
 	run, ask := Call{Act: ActRun}, ""
 	if _, can := v.Can(run); !can {
@@ -135,8 +131,8 @@ func (v view) abandoned(step *plan.Step) now {
 		next: say("What ran ", step.ID, " ", name(step.Title), " has ended: ", ask, run, ".")}
 }
 
-// asksPerson is what the caller has to wait for a person for: an answer, an approval, or that they let
-// the run go on.
+// asksPerson returns the step for which the caller waits for a person: for an answer, an approval, or to resume the
+// run.
 func (v view) asksPerson(p *plan.Plan) (now, bool) {
 	for step := range p.Steps.Asking() {
 		command := Call{Act: ActApproveStep, Step: step.ID}

@@ -17,19 +17,18 @@ type NextStep struct {
 	Agent string `json:"agent,omitempty" jsonschema:"description=what you work as\\, such as reviewer: its steps come first"`
 }
 
-// NextStepReply hands out a step with all that is known of it, or says what is waited for.
+// NextStepReply hands out a step with its context, or says why not.
 type NextStepReply struct {
-	StepID    string   `json:"step_id,omitempty"` // "": none is for agents now
+	StepID    string   `json:"step_id,omitempty"` // "": no step is for agents now
 	Message   string   `json:"message"`
-	Arbiter   string   `json:"arbiter,omitempty"` // the task, the plan and the step as rawko puts them
-	History   []string `json:"history,omitempty"` // what was done and by whom, the newest last
+	Arbiter   string   `json:"arbiter,omitempty"` // task, plan and step in rawko's form
+	History   []string `json:"history,omitempty"` // steps done with their agents, the newest last
 	LastError string   `json:"last_error,omitempty"`
 	Task      *Task    `json:"task,omitempty"`
 	Heartbeat
 }
 
-// NextStep hands out the step to do next, and claims it for the caller: its own that is in
-// progress, one that nobody works on any more, or one that is ready.
+// NextStep claims the next step for the caller: its own step in progress, one with a lapsed claim, or a ready one.
 func (s *Service) NextStep(ctx context.Context, c Caller, in NextStep) (NextStepReply, error) {
 	agent, err := plan.Text{Field: "/agent", Max: plan.MaxHint}.Clean(in.Agent)
 	if err != nil {
@@ -38,8 +37,8 @@ func (s *Service) NextStep(ctx context.Context, c Caller, in NextStep) (NextStep
 	return again(func() (NextStepReply, error) { return s.nextStep(ctx, c, agent) })
 }
 
-// nextStep is errMoved where what was to be handed out is not, by the time that it is claimed: a step that
-// somebody has done meanwhile would be done twice.
+// nextStep returns errMoved if a different step has become the one to hand out by the time of the claim, so that no step is
+// done twice.
 func (s *Service) nextStep(ctx context.Context, c Caller, agent string) (NextStepReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -68,8 +67,8 @@ func (s *Service) nextStep(ctx context.Context, c Caller, agent string) (NextSte
 	return s.handedOut(ctx, outcome.After, c, step.ID)
 }
 
-// handOut returns the step that an agent is to do, nil when there is none. What suits the
-// agent comes first, then what suits anybody.
+// handOut returns the step for an agent, or nil. Steps that suggest this agent come first, then those
+// that suggest none.
 func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 	p := state.Plan
 	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().Restricted() {
@@ -104,13 +103,12 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 	})
 }
 
-// What a step that is handed out has room for, in tokens.
+// Limits of a handed-out step, in tokens.
 const (
 	arbiterRoom = 1_200
 	historyRoom = 600
 )
 
-// handedOut tells of a step that was claimed.
 func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id plan.StepID) (NextStepReply, error) {
 	p := state.Plan
 	step, _ := p.Steps.Get(id)
@@ -138,7 +136,6 @@ func lastFirst(texts []string) []string {
 	return turned
 }
 
-// waitedFor says why there is nothing to hand out.
 func (s *Service) waitedFor(state plan.State, c Caller) string {
 	if c.scoped() {
 		return s.view(state, c, Rules{}).now().message
@@ -180,7 +177,7 @@ func plural(ids []plan.StepID, one, many string) string {
 	return many
 }
 
-// Text is the reply with the step whole.
+// Text returns the reply with the whole step.
 func (r NextStepReply) Text() string {
 	text := r.Message
 	if r.Arbiter != "" {

@@ -8,11 +8,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Reason says why a caller is told what it is told (planloop: API Contract,
-// now.reason).
+// Reason is the reason for the next action (planloop: API Contract, now.reason).
 type Reason string
 
-// The reasons, in the order they are looked for.
+// The reasons, in the order of checking.
 const (
 	Gathering        Reason = "gathering"
 	AwaitingApproval Reason = "awaiting_approval"
@@ -20,11 +19,11 @@ const (
 	WaitingOnSignal  Reason = "waiting_on_signal"
 	Replanning       Reason = "replanning"
 	ReadyForTask     Reason = "ready_for_task"
-	StepUnknown      Reason = "step_unknown" // nobody knows what came of it
+	StepUnknown      Reason = "step_unknown" // its outcome is unknown
 	ReadyToRun       Reason = "ready_to_run" // by an engine
 	Running          Reason = "running"
-	RunStopped       Reason = "run_stopped" // with a step that its engine did not finish
-	StepAsks         Reason = "step_asks"   // a person
+	RunStopped       Reason = "run_stopped" // its engine ended before the step did
+	StepAsks         Reason = "step_asks"   // needs a person
 	RunPaused        Reason = "run_paused"
 	WaitingOnAgent   Reason = "waiting_on_agent"
 	Deadlocked       Reason = "deadlocked"
@@ -32,49 +31,48 @@ const (
 	Closed           Reason = "closed"
 	Failed           Reason = "failed"
 	NoPlan           Reason = "no_plan"
-	Ended            Reason = "ended" // for an agent that was started for a step: that
+	Ended            Reason = "ended" // for an agent started for one step: the step ended
 )
 
-// now is what a state means for one caller. It is never without a next action.
+// now is the meaning of a state for one caller. It always has a next action.
 type now struct {
 	reason  Reason
-	message string      // what stands in the way, when something does
-	step    *plan.Step  // the task it is about
+	message string      // the obstacle, if there is one
+	step    *plan.Step  // the step it is about
 	signal  plan.Signal // with WaitingOnSignal
 	next    []Phrase
 
-	rejected bool // a person has to say what is wanted instead
+	rejected bool // a person has to say what to do instead
 }
 
 func (n now) action() NextAction { return NextAction{n.reason, n.next} }
 
-// view is what a now follows from.
+// view is the input that a now is computed from.
 type view struct {
 	state plan.State
 	Caller
-	left  func(*plan.Step) bool // nobody works on the step in progress
+	left  func(*plan.Step) bool // the step in progress has no active owner
 	rules Rules                 // the rule book on disk; the zero value is in sync
 
-	gone     func(*plan.Step) bool // the engine that carries the step out has ended
+	gone     func(*plan.Step) bool // the step's engine has ended
 	engine   bool                  // an engine starts steps of the plan
 	agentFor func(*plan.Step) string
-	strict   bool // all steps are judged by the gates
+	strict   bool // the gates judge all steps
 	neverAsk bool // no step asks a person before it runs
 }
 
-// view is the state as the caller sees it. Rules that are out of sync come before
-// the plan; only a status looks at them.
+// view returns the state as the caller sees it. Only a status passes rules; if they are out of sync, they come before
+// the plan.
 func (s *Service) view(state plan.State, c Caller, rules Rules) view {
 	return view{state: state, Caller: c, left: s.left, rules: rules, gone: s.gone, engine: s.engineLives(state), strict: s.opts.GateAll,
 		neverAsk: s.opts.Limits.NeverAsk, agentFor: func(step *plan.Step) string { return s.agentFor(state, step) }}
 }
 
-// left reports whether nobody works on a step in progress: no one has claimed it,
-// or the claim has lapsed.
+// left reports whether a step in progress has no active owner: it is unclaimed, or the claim has lapsed.
 func (s *Service) left(step *plan.Step) bool { return step.ClaimedBy == "" || s.Lapsed(step) }
 
-// Lapsed reports whether the claim on a step has lapsed: its owner is gone or has
-// been silent for a lease, and anybody may go on with the step.
+// Lapsed reports whether the claim on a step has lapsed: its owner is gone or was silent for a lease, so that any agent
+// may take the step over.
 func (s *Service) Lapsed(step *plan.Step) bool {
 	if step.ClaimedBy == "" {
 		return false
@@ -86,7 +84,6 @@ func (s *Service) Lapsed(step *plan.Step) bool {
 	return plan.Lapsed(step, seen, s.opts.Now(), s.opts.Lease)
 }
 
-// now says what the first reason that applies means for the caller.
 func (v view) now() now {
 	if v.scoped() {
 		return v.assigned()
@@ -94,7 +91,7 @@ func (v view) now() now {
 	return v.replyFirst(v.found())
 }
 
-// replyFirst has an agent that has to wait reply first to what people ask it.
+// replyFirst makes an agent that has to wait reply to people's questions first.
 func (v view) replyFirst(n now) now {
 	id := unreplied(v.state)
 	reply := Call{Act: ActReply, ID: id}
@@ -108,7 +105,6 @@ func (v view) replyFirst(n now) now {
 	return n
 }
 
-// found finds the first reason that applies.
 func (v view) found() now {
 	switch v.state.PhaseNow() {
 	case plan.PhaseGathering:
@@ -126,11 +122,11 @@ func (v view) found() now {
 	return v.ofPlan()
 }
 
-// ofPlan is what the plan says, and what people said about another that was put before them.
+// ofPlan returns the next action of the plan, after a pending decision about a draft or a rejection.
 func (v view) ofPlan() now {
 	switch n := v.ofPlanAlone(); {
 	case v.draftWaits():
-		return v.awaitingApproval() // a draft without planning mode: one that a model made, or an import
+		return v.awaitingApproval() // a draft without planning mode, from a model or an import
 	case v.decides() || !turnedDown(v.state):
 		return n
 	case v.state.ModeNow().Decision.Change:
@@ -141,8 +137,8 @@ func (v view) ofPlan() now {
 	}
 }
 
-// draftWaits reports whether the caller is to wait for the decision about a draft, or to make it. One that
-// follows a host's own list holds nobody up: no agent asked for a decision.
+// draftWaits reports whether the caller has to wait for the decision about a draft, or to make it. A draft adopted from
+// a host's own list blocks no agent, since no agent submitted it.
 func (v view) draftWaits() bool {
 	draft, none := v.state.Draft, over(v.state.Plan)
 	if draft == nil || draft.Adopted == nil {
@@ -151,13 +147,13 @@ func (v view) draftWaits() bool {
 	return none && v.decides()
 }
 
-// ofPlanAlone is what the plan alone says.
+// ofPlanAlone returns the next action of the plan, without regard to drafts and rejections.
 func (v view) ofPlanAlone() now {
 	p, setUp := v.state.Plan, Call{Act: ActSetUp}
 	switch {
 	case p == nil:
 		return now{reason: NoPlan, message: "There is no plan.", next: say("Set up a plan: ", setUp, ".")}
-	case p.Status == plan.StatusAbandoned: // which a closed plan may be since
+	case p.Status == plan.StatusAbandoned: // possibly after it was closed
 		return now{reason: NoPlan, message: "The plan was abandoned.",
 			next: say("The plan was abandoned: set up a new one with ", setUp, ".")}
 	case p.FinalSummary != "":
@@ -181,12 +177,11 @@ func (v view) ofPlanAlone() now {
 	return v.stuck(p)
 }
 
-// over reports whether nothing is to be done of a plan.
+// over reports whether a plan has nothing left to do.
 func over(p *plan.Plan) bool { return p == nil || p.Over() }
 
-// turnedDown reports whether the last that was heard of people is that they rejected what
-// was submitted, and nothing has been done about it since: neither was the plan gone on
-// with that stands, nor did they say more.
+// turnedDown reports whether a rejection is the last input from people, and nothing has happened since: the current
+// plan was not changed, and people said no more.
 func turnedDown(state plan.State) bool {
 	d, p := state.ModeNow().Decision, state.Plan
 	if d == nil || d.Outcome != plan.Rejected || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !over(p) {
@@ -195,15 +190,14 @@ func turnedDown(state plan.State) bool {
 	return !saidSince(state, d)
 }
 
-// saidSince reports whether people said more after a decision.
 func saidSince(state plan.State, d *plan.Decision) bool {
 	answered := func(q plan.Question) bool { return q.Revision > d.Revision }
 	said := func(c plan.Comment) bool { return c.Revision > d.Revision && !c.Question }
 	return slices.ContainsFunc(state.Questions, answered) || slices.ContainsFunc(state.Comments, said)
 }
 
-// askInstead asks the person who rejected a plan what they want instead, before the plan
-// that stands is gone on with.
+// askInstead makes the agent ask the person who rejected a plan what to do instead, before it continues with the
+// current plan.
 func (v view) askInstead(standing now) now {
 	const what = "Your plan was rejected: ask the user what to do instead"
 	n, alone := standing, append(say("Rejected: ask the user. "), standing.next...)
@@ -215,8 +209,7 @@ func (v view) askInstead(standing now) now {
 	return n
 }
 
-// askUser asks the user by a question, or waits for the answer; who has no call for that
-// asks by itself, and is told so alone.
+// askUser asks the user a question, or waits for the answer; a caller without that call gets alone instead.
 func (v view) askUser(what string, alone []Phrase) []Phrase {
 	ask := Call{Act: ActAsk}
 	switch _, can := v.Can(ask); {
@@ -228,8 +221,7 @@ func (v view) askUser(what string, alone []Phrase) []Phrase {
 	return say(what, ": ", ask, ".")
 }
 
-// task is the step to work on: the caller's own, one that nobody works on any
-// more, or the first that is ready.
+// task returns the step to work on: the caller's own, one with a lapsed claim, or the first ready one.
 func (v view) task(p *plan.Plan) (now, bool) {
 	own := func(step *plan.Step) bool { return step.ClaimedBy != "" && step.ClaimedBy == v.Actor.Name }
 	if step := begun(p, own); step != nil {
@@ -238,7 +230,7 @@ func (v view) task(p *plan.Plan) (now, bool) {
 	if n, ok := v.asked(p); ok {
 		return n, true
 	}
-	if step := begun(p, v.left); step != nil { // to be claimed first: others are told of it too
+	if step := begun(p, v.left); step != nil { // claim it first: other agents are offered it too
 		return now{reason: ReadyForTask, step: step,
 			next: say("Take over ", step.ID, " ", name(step.Title), ", whose claim lapsed: ", mark(step.ID, plan.InProgress), ".")}, true
 	}
@@ -250,10 +242,10 @@ func (v view) task(p *plan.Plan) (now, bool) {
 	return v.engaged(p)
 }
 
-// addTasks is the call that adds tasks, and does what else is told behind them.
+// addTasks returns the call that adds tasks; more is appended to its JSON.
 func addTasks(more string) Call { return Call{Act: ActUpdate, JSON: `{"add_tasks":[...]` + more + `}`} }
 
-// addSteps is the call for steps: where all are judged, one that has room for what the gates ask.
+// addSteps returns the call that adds steps: the one with room for the gates' fields, if they judge all steps.
 func (v view) addSteps() Call {
 	if call := addTasks(""); v.strict {
 		if _, can := v.Can(call); can {
@@ -263,7 +255,7 @@ func (v view) addSteps() Call {
 	return Call{Act: ActAddSteps}
 }
 
-// start is the way on with a step: next, unless it is the one that asks for a plan.
+// start returns next as the action for a step, or, for a step that asks for a plan, the calls that add steps.
 func (v view) start(step *plan.Step, next []Phrase) now {
 	update := addTasks(`,"update_tasks":[{"id":` + step.ID.Number() + `,"status":"DONE"}]`)
 	if _, can := v.Can(update); plan.IsMeta(step.Title) && can {
@@ -286,7 +278,6 @@ func (v view) waiting(signal plan.Signal) now {
 		next:    say("Blocked by a signal: fix its cause, then ", Call{Act: ActClear, ID: signal.ID}, ".")}
 }
 
-// replanning is the way on after a critical step failed.
 func (v view) replanning(p *plan.Plan) now {
 	revise := Call{Act: ActReplan}
 	if _, can := v.Can(revise); !can {
@@ -305,7 +296,7 @@ func (v view) replanning(p *plan.Plan) now {
 		}
 		retry := v.again(p, failed)
 		next := say("Critical ", failed.ID, " ", name(failed.Title), " failed: retry by ", retry, ", or ", revise, ".")
-		if v.brief() && len(v.word(retry)) > longCall { // with no room for another, which agent_instructions has
+		if v.brief() && len(v.word(retry)) > longCall { // no room for another call; agent_instructions has it
 			next = say("Critical ", failed.ID, " ", name(failed.Title), " failed: retry by ", retry, ", or replan.")
 		}
 		return now{reason: Replanning, step: failed, message: fmt.Sprintf("The critical task %s failed.", step.ID), next: next}
@@ -314,7 +305,7 @@ func (v view) replanning(p *plan.Plan) now {
 		next: say("The plan has to be revised: ", revise, ".")}
 }
 
-// tryAgain says how a step is tried again: a run that starts an agent for it has to go on.
+// tryAgain returns the call that retries a step, and the run if that has to start an agent for it.
 func (v view) tryAgain(p *plan.Plan, step *plan.Step) []Phrase {
 	how := v.again(p, step)
 	phrases := say(how)
@@ -327,7 +318,7 @@ func (v view) tryAgain(p *plan.Plan, step *plan.Step) []Phrase {
 	return append(phrases, say(".")...)
 }
 
-// again has a step tried again: it is begun, unless something comes before that.
+// again returns the call that retries a step: it is begun, unless something has to come before.
 func (v view) again(p *plan.Plan, step *plan.Step) Call {
 	_, runs := v.Can(Call{Act: ActRun})
 	switch {
@@ -362,7 +353,7 @@ func (v view) gathering() now {
 func (v view) awaitingApproval() now {
 	if v.decides() {
 		page := ""
-		if command, can := v.Can(Call{Act: ActReview}); can { // whoever looks at the page needs no way there
+		if command, can := v.Can(Call{Act: ActReview}); can { // the page itself does not offer it
 			page = ", or " + command + " in a browser"
 		}
 		return now{reason: AwaitingApproval, message: "The submitted plan waits for your decision.",
@@ -379,7 +370,7 @@ func (v view) awaitingApproval() now {
 			Call{Act: ActReview}, " or ", Call{Act: ActApprove}, ".")}
 }
 
-// begun returns the first step in progress that matches and can be finished.
+// begun returns the first step in progress that matches and can be finished now.
 func begun(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
 	for step := range p.Steps.Running() {
 		if !step.Running() && !step.Looping() && len(p.Steps.WaitingOn(step.ID)) == 0 && match(step) {

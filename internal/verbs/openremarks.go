@@ -12,14 +12,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What people said of the work at hand and nobody has said to be met: no agent may find it out of reach. It stands
-// beside the steps that it is on, shortened where it is long, and whole in a list of its own that is read by the page.
+// Open comments from people on the current work must stay within an agent's reach. They are shown next to their steps,
+// shortened if long, and whole in a list of their own that is read in pages.
 
-// commentsAtHand tells which comments are about the work at hand.
+// commentsAtHand decides which comments are about the current work.
 type commentsAtHand struct {
 	state plan.State
-	forms []string  // of what can be commented on now
-	since time.Time // when what was said of no plan is about the work at hand
+	forms []string  // ids of all forms of the plans that take comments now
+	since time.Time // from when comments without a plan count
 }
 
 func commentsNow(state plan.State) commentsAtHand {
@@ -31,22 +31,22 @@ func commentsNow(state plan.State) commentsAtHand {
 	return now
 }
 
-// has reports whether a comment is about the work at hand: on what can be commented on now, in any of its forms; else since
-// the plan before, on none or on a draft that was turned down, of which the next has to take heed.
+// has reports whether a comment is about the current work: it is on any form of a plan that takes comments now, or it
+// came since the plan before and is on no plan or on a rejected draft, which the next draft must consider.
 func (now commentsAtHand) has(c plan.Comment) bool {
 	return now.on(c) || !now.left(c) && !c.At.Before(now.since)
 }
 
 func (now commentsAtHand) on(c plan.Comment) bool { return slices.Contains(now.forms, c.Of) }
 
-// left reports whether a comment is on a plan that another has taken the place of, whose agents it is not for.
+// left reports whether a comment is on a plan that was replaced: it is not for the agents of the current plan.
 func (now commentsAtHand) left(c plan.Comment) bool {
 	head, former := now.state.PastPlan(c.Of)
 	return former && head.Status != plan.StatusDraft && !now.on(c)
 }
 
-// OpenRemarks are the comments of which no person has said that they are met: on what can be commented on, and
-// others that are about the work at hand, all as they stand in the form of the plan that there is now.
+// OpenRemarks returns the comments that no person marked as met, on the plans that take comments now and otherwise
+// about the current work, placed in the current form of the plan.
 func (s *Service) OpenRemarks(ctx context.Context, state plan.State) ([]Remark, error) {
 	shown := state.Commentable()
 	known, err := s.Remarks(ctx, state, shown...)
@@ -64,7 +64,7 @@ func (s *Service) OpenRemarks(ctx context.Context, state plan.State) ([]Remark, 
 		if at >= 0 {
 			r = known[at]
 			r.two = len(shown) > 1
-		} else if c.Step != 0 { // on what was turned down since
+		} else if c.Step != 0 { // on a plan that was rejected since
 			r.Standing = StandsGone
 		}
 		open = append(open, r)
@@ -72,8 +72,8 @@ func (s *Service) OpenRemarks(ctx context.Context, state plan.State) ([]Remark, 
 	return open, nil
 }
 
-// What is shown of comments, in tokens: of one beside its step in a plan, of one in a task or in the list of all
-// before it goes on in a text of its own, and how many stand beside one step.
+// Limits of comments in tokens: next to a step of a plan, in a task, and in the list of all comments before one
+// continues in a further text. besideShown is the most comments next to one step.
 const (
 	besideRoom  = 110
 	partRoom    = 150
@@ -81,12 +81,12 @@ const (
 	besideShown = 6
 )
 
-// parts is a comment with its reply in texts of a limited size, each of which says what it belongs to.
+// parts splits a comment and its reply into texts of limited size, each with the comment's id.
 func (r Remark) parts(beside bool, room int) []string {
 	return inParts(strings.Join(r.Lines(beside), "\n"), cmp.Or(r.ID, "The comment of "+r.Way.Decider(r.By))+" goes on: ", room)
 }
 
-// inParts is a text cut at the ends of lines into texts of a limited size; further stands before all but the first.
+// inParts splits a text at line ends into texts of limited size; all but the first begin with further.
 func inParts(text, further string, room int) []string {
 	var texts []string
 	before := ""
@@ -97,8 +97,8 @@ func inParts(text, further string, room int) []string {
 	return texts
 }
 
-// remarksBeside are the comments on a step of one of the plans, each in a text that is shortened where it is long; for step 0
-// those on the whole of it, and those on what is gone. whole counts those of which nothing is left out.
+// remarksBeside returns the comments on a step of one plan, each in one shortened text; for step 0 the comments on the
+// whole plan and on steps that are gone. whole counts the unshortened ones.
 func remarksBeside(remarks []Remark, in WhichPlan, step plan.StepID, beside bool) (texts []string, whole int) {
 	for _, r := range remarks {
 		if r.Now != step || step != 0 && r.In != in || len(texts) == besideShown {
@@ -112,7 +112,7 @@ func remarksBeside(remarks []Remark, in WhichPlan, step plan.StepID, beside bool
 	return texts, whole
 }
 
-// onStep are the comments on a step of the current plan, whole.
+// onStep returns the unshortened comments on a step of the current plan.
 func onStep(remarks []Remark, step plan.StepID, room int) []string {
 	var texts []string
 	for _, r := range remarks {
@@ -123,7 +123,7 @@ func onStep(remarks []Remark, step plan.StepID, room int) []string {
 	return texts
 }
 
-// ofWhole are the comments on the whole of the current plan and on what is gone, whole.
+// ofWhole returns the unshortened comments on the whole current plan and on steps that are gone.
 func ofWhole(remarks []Remark) []string {
 	var texts []string
 	for _, r := range remarks {
@@ -136,7 +136,7 @@ func ofWhole(remarks []Remark) []string {
 	return texts
 }
 
-// allComments is the call that shows everything that people said, "" where the caller cannot make it.
+// allComments returns the call that shows all input from people, "" if the caller cannot make it.
 func (c Caller) allComments() string {
 	text, can := c.Can(Call{Act: ActRead, ID: string(CommentsOnly)})
 	if !can {
@@ -145,7 +145,7 @@ func (c Caller) allComments() string {
 	return text
 }
 
-// moreComments says how many comments there are beside those that are shown whole, and what shows them.
+// moreComments says how many comments are not shown whole, and names the call that shows them.
 func (c Caller) moreComments(open, whole int) string {
 	if whole >= open {
 		return ""
@@ -153,7 +153,7 @@ func (c Caller) moreComments(open, whole int) string {
 	return fmt.Sprintf("%s, %d of them whole above. All of them whole: %s", plan.Counted(open, "open comment"), whole, c.allComments())
 }
 
-// withComments is a reply with what people said, from a text of it on.
+// withComments adds people's input to a reply, starting at entry from.
 func (r ReadPlanReply) withComments(state plan.State, remarks []Remark, c Caller, from int) (ReadPlanReply, error) {
 	var texts []string
 	told := said(state, state.Revision, true)

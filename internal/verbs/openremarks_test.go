@@ -15,8 +15,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestEveryOpenCommentIsInReach: whatever a person said and nobody said to be met, an agent that has a status reads all of,
-// word for word, by the calls that the replies name.
+// TestEveryOpenCommentIsInReach: an agent with a status can read every open comment word for word, by the calls that
+// the replies name.
 func TestEveryOpenCommentIsInReach(t *testing.T) {
 	count := counted(t)
 	rapidtest.Check(t, func(t *rapid.T) {
@@ -31,7 +31,7 @@ func TestEveryOpenCommentIsInReach(t *testing.T) {
 			must[verbs.SubmitPlanReply](t)(s.SubmitPlan(ctx, ann, in))
 		}
 		submit()
-		wanted := map[string]string{} // each word of a comment, and which comment it is of
+		wanted := map[string]string{} // each word, with its comment
 		for i := range rapid.IntRange(0, 50).Draw(t, "comments") {
 			var text strings.Builder
 			for j := range rapid.SampledFrom([]int{1, 5, 5, 30, 30, 30, 700}).Draw(t, "words") {
@@ -69,7 +69,7 @@ func TestEveryOpenCommentIsInReach(t *testing.T) {
 	})
 }
 
-// followed reads a status and all that the calls show which it and its followers name. It returns the words.
+// followed reads a status and everything that the calls in it and in further replies show. It returns the words.
 func followed(t fatal, s *verbs.Service, count func(fatal, verbs.Reply) (text, structured int)) map[string]bool {
 	t.Helper()
 	words, read := map[string]bool{}, []string{}
@@ -84,7 +84,7 @@ func followed(t fatal, s *verbs.Service, count func(fatal, verbs.Reply) (text, s
 		text, structured := count(t, reply)
 		most := 4_200
 		if status, is := reply.(verbs.StatusReply); is && status.Approved != "" {
-			most = 9_000 // it tells of the approval, with the plan
+			most = 9_000 // after an approval, with the plan
 		}
 		if max(text, structured) > most {
 			t.Fatalf("%s costs %d tokens of text and %d of structured content", calls[0], text, structured)

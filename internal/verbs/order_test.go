@@ -10,8 +10,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestManyUpdatesInAnyOrder: tasks that wait for each other may be reported in any order,
-// and as many as a plan may have, or as a payload holds, cost no more than reading them.
+// TestManyUpdatesInAnyOrder: tasks that wait for each other may be reported in any order, and the largest number in a
+// plan, or a payload, costs no more than reading them.
 func TestManyUpdatesInAnyOrder(t *testing.T) {
 	s := service(time.Now, nil)
 	steps := make([]plan.NewStep, plan.DefaultMaxSteps)

@@ -6,17 +6,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// OtherTool is a tool of another server, as whoever decides whether it is called has to know it.
+// OtherTool is a tool of another server, with the facts for deciding whether to call it.
 type OtherTool struct {
 	Server      string
-	Description string // what the server says of it: a stranger's words
+	Description string // from the server: untrusted text
 
-	ReadOnly, Destructive, Idempotent, OpenWorld bool // what it counts as
+	ReadOnly, Destructive, Idempotent, OpenWorld bool // by its hints
 
-	Definition string // a digest of all this, and of what it takes and gives
+	Definition string // digest of all of this, and of its input and output schemas
 }
 
-// OtherTools returns the tools of other servers by name, as they are now. It must be quick.
+// OtherTools returns the current tools of other servers by name. It must be quick.
 type OtherTools func() map[string]OtherTool
 
 func (s *Service) otherTools() map[string]OtherTool {
@@ -26,7 +26,7 @@ func (s *Service) otherTools() map[string]OtherTool {
 	return s.opts.OtherTools()
 }
 
-// definitions returns how the tools of other servers are defined.
+// definitions returns the definition digests of other servers' tools.
 func (s *Service) definitions() map[string]string {
 	all := map[string]string{}
 	for name, tool := range maps.All(s.otherTools()) {
@@ -35,8 +35,8 @@ func (s *Service) definitions() map[string]string {
 	return all
 }
 
-// described returns the lines that tell a person what a step's tool is, where it is another server's. One that
-// is not defined as what is decided about is not what an approval covers, and that is said.
+// described returns the lines that describe a step's tool to a person, if it is another server's. A definition other
+// than the one decided about is not covered by an approval, and the text says so.
 func described(tools map[string]OtherTool, step *plan.Step, definition string) string {
 	tool, known := tools[step.Tool]
 	if !known && definition == "" {
@@ -56,7 +56,7 @@ func described(tools map[string]OtherTool, step *plan.Step, definition string) s
 	return text
 }
 
-// does is what a tool may do, as far as its hints count.
+// does returns the tool's possible effects, as far as its hints count.
 func (t OtherTool) does() string {
 	text := "may change and delete things"
 	switch {

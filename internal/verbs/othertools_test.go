@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// lateTools are known once somebody has waited for them.
+// lateTools become known after a wait.
 type lateTools struct {
 	known  map[string]bool
 	late   string
@@ -29,13 +29,13 @@ func (t *lateTools) Await(context.Context) {
 	t.known[t.late] = true
 }
 
-// anyArgs is a tool that takes anything.
+// anyArgs is a tool that accepts any arguments.
 type anyArgs struct{}
 
 func (anyArgs) CheckWith(json.RawMessage, func(string) bool) []*plan.ValidationError { return nil }
 
-// TestToolsToComeAreAwaited where they are named and nobody knows them yet, by whatever names
-// them, and only there; what still is not there is told with the reason.
+// TestToolsToComeAreAwaited: calls that name unknown tools wait for them, other calls do not; a tool that is still
+// missing is reported with the reason.
 func TestToolsToComeAreAwaited(t *testing.T) {
 	for name, c := range map[string]struct {
 		call, arguments string
@@ -82,8 +82,7 @@ func callRow(t *testing.T, s *verbs.Service, name, arguments string) error {
 	return nil
 }
 
-// TestOtherServersToolsAreShown to whoever decides, with what they say of themselves quoted, and with
-// what is amiss.
+// TestOtherServersToolsAreShown to the person who decides, with their descriptions quoted, and with any problems.
 func TestOtherServersToolsAreShown(t *testing.T) {
 	benign := verbs.OtherTool{Server: "zoo", Description: "Feed.", ReadOnly: true, Definition: "one"}
 	for name, c := range map[string]struct {
@@ -130,8 +129,8 @@ func TestOtherServersToolsAreShown(t *testing.T) {
 	}
 }
 
-// TestReportsAskNobodyForDefinitions: how steps stand is recorded without a look at other servers'
-// tools, and what may be approved with one.
+// TestReportsAskNobodyForDefinitions: a step's status is recorded without asking other servers for tools; changes that
+// may need an approval do ask.
 func TestReportsAskNobodyForDefinitions(t *testing.T) {
 	asked := 0
 	log := session.New(memory.New(), session.Options{})

@@ -7,7 +7,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// PauseReply says that nothing more is started, and what still runs.
+// PauseReply reports a paused or ended run and its running steps.
 type PauseReply struct {
 	Status  string   `json:"status"` // paused, or ended
 	Running []string `json:"running,omitempty"`
@@ -15,8 +15,8 @@ type PauseReply struct {
 	Heartbeat
 }
 
-// PauseRun has nothing more started; what runs goes on to its end. A run that a person
-// paused only a person takes up again.
+// PauseRun pauses the run: running steps continue to their end, no new ones start. Only a person can resume a run that
+// a person paused.
 func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseReply, error) {
 	outcome, err := s.do(ctx, c, plan.PauseRun{Note: reason})
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseR
 	return reply, nil
 }
 
-// EndRun gives the run up for a person; what runs goes on to its end.
+// EndRun ends the run for a person; running steps continue to their end.
 func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
 	outcome, err := s.do(ctx, c, plan.EndRun{})
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
 	return reply, nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r PauseReply) Text() string { return r.under(r.Message) }
 
 func goesOn(ids []plan.StepID) string {
@@ -56,7 +56,6 @@ func goesOn(ids []plan.StepID) string {
 	return plan.IDs(ids) + " go on"
 }
 
-// beingRun lists the steps that engines carry out.
 func beingRun(state plan.State) []plan.StepID {
 	var ids []plan.StepID
 	if state.Plan == nil {
@@ -70,8 +69,8 @@ func beingRun(state plan.State) []plan.StepID {
 	return ids
 }
 
-// drain pauses a run whose steps are being carried out and waits until they have ended, so
-// that a person can change the plan. It says so, behind another sentence.
+// drain pauses a run with running steps and waits for their end, so that a person can change the plan. It returns a
+// sentence about that, to append to another.
 func (s *Service) drain(ctx context.Context, c Caller) (told string, err error) {
 	state, err := s.State(ctx)
 	if err != nil || len(beingRun(state)) == 0 {
@@ -79,7 +78,7 @@ func (s *Service) drain(ctx context.Context, c Caller) (told string, err error) 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	grown, err := s.session.Watch(ctx) // before the pause, whose end is waited for
+	grown, err := s.session.Watch(ctx) // before the pause, so that no change is missed
 	if err != nil {
 		return "", err
 	}

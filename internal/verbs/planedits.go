@@ -11,18 +11,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What people change of the current plan while agents work on it is told to each of them once, with the next status
-// or the answer to its next report.
+// An agent gets people's changes of the current plan once, with its next status or the answer to its next report.
 
-// How many records are read at most for what people changed: where nobody here knows what an agent was told, to find its
-// own last one; and since it was told.
+// The most records read for people's changes: editsBefore to find the agent's own last record, if this process does not
+// know which ones the agent has seen; editsSince after that.
 const (
 	editsBefore = 128
 	editsSince  = 1_024
 )
 
-// planEdits says what people changed of the current plan, up to a state, since the caller was last told; where nobody
-// knows that, since it last changed something itself. It is "" for nothing.
+// planEdits describes people's changes of the current plan, up to state, since the caller was last shown them; if this
+// process does not know when, since the caller's own last change. It may be "".
 func (s *Service) planEdits(ctx context.Context, c Caller, state plan.State) (string, error) {
 	after, known := s.seen.planEditsTold(c)
 	looking := !known
@@ -49,7 +48,7 @@ func (s *Service) planEdits(ctx context.Context, c Caller, state plan.State) (st
 		}
 		edits = edits.with(record)
 	}
-	if !known { // it is new here, and sees the plan as it is
+	if !known { // a new agent sees the plan as it is
 		return "", nil
 	}
 	text := edits.text(state.Plan, c)
@@ -59,8 +58,8 @@ func (s *Service) planEdits(ctx context.Context, c Caller, state plan.State) (st
 	return strings.TrimPrefix(text, "\n"), nil
 }
 
-// editsUnder is planEdits for the answer to a change of the caller's own: what it was made over. The change stands: what
-// cannot be read now is no fault of it, and the next status tells.
+// editsUnder is planEdits for the answer to the caller's own change. An error must not fail a change that is recorded;
+// the next status then shows the edits.
 func (s *Service) editsUnder(ctx context.Context, c Caller, outcome session.Outcome) string {
 	text, err := s.planEdits(ctx, c, outcome.Before)
 	if err != nil {
@@ -70,18 +69,17 @@ func (s *Service) editsUnder(ctx context.Context, c Caller, outcome session.Outc
 	return text
 }
 
-// personEdits is what people did to steps, in order.
 type personEdits []personEdit
 
-// personEdit is what one person did to one step.
+// personEdit is one person's change of one step.
 type personEdit struct {
 	by     string
 	step   plan.StepID
-	fields []string // that were changed, as people call them
-	how    string   // what else was done: a format, with the task
+	fields []string // by their names for people
+	how    string   // another change: a format string for the task
 }
 
-// with is e after another record. What was done to a plan that is gone, or that was approved anew, is no matter.
+// with adds a record's changes. A plan that was replaced, cleared or approved starts over.
 func (e personEdits) with(r plan.Record) personEdits {
 	for _, event := range r.Events {
 		switch event.(type) {
@@ -125,11 +123,11 @@ func (e personEdits) after(by string, event plan.Event) personEdits {
 	return e
 }
 
-// planEditsTokens is what there is room for of what people changed of the plan.
+// planEditsTokens is the token limit of people's changes of the plan.
 const planEditsTokens = 120
 
-// text says what was done, to the caller's own steps first: `petra changed the title of task 2 "Use it", which you work
-// on; added task 5 "Tell them"`.
+// text describes the changes, those of the caller's own steps first: `petra changed the title of task 2 "Use it", which
+// you work on; added task 5 "Tell them"`.
 func (e personEdits) text(p *plan.Plan, c Caller) string {
 	var names []string
 	said := map[string][]string{}
@@ -170,7 +168,7 @@ func (edit personEdit) text(p *plan.Plan, own bool) string {
 	return fmt.Sprintf(edit.how, task)
 }
 
-// enumerated is a list in words: "title, risk and details".
+// enumerated joins words: "title, risk and details".
 func enumerated(words []string) string {
 	last := len(words) - 1
 	if last < 1 {

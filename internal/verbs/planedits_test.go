@@ -17,7 +17,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// worked is a workspace in which ann works on step 2 of four, and a service for another process on it.
+// worked returns a workspace with ann working on step 2 of four, and a second service for another process.
 func worked(t *testing.T) (log *session.Session, s, other *verbs.Service) {
 	t.Helper()
 	clock := time.Now()
@@ -69,7 +69,7 @@ func TestAnAgentIsToldOnceWhatPeopleChangedOfThePlan(t *testing.T) {
 	risk := plan.UpdateStep{Step: 2, Patch: plan.Patch{Risk: new(plan.HighRisk), Title: new("Build it best")}}
 	add := plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write it down"}}}}
 	for name, c := range map[string]struct {
-		by   []verbs.Caller // of each action, the person for none
+		by   []verbs.Caller // the callers of the actions, default the person
 		did  []plan.Action
 		want string
 	}{
@@ -84,7 +84,7 @@ func TestAnAgentIsToldOnceWhatPeopleChangedOfThePlan(t *testing.T) {
 	} {
 		for ask, asked := range asks {
 			if ask != "status" && strings.Contains(name, "replaced") {
-				continue // which is refused
+				continue // a refused one
 			}
 			for process, elsewhere := range map[string]bool{"here": false, "in another process": true} {
 				t.Run(name+", "+ask+" "+process, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAnAgentIsToldOnceWhatPeopleChangedOfThePlan(t *testing.T) {
 	}
 }
 
-// TestAChangeStandsThoughNobodyCanReadWhatItWasMadeOver: who is told of a fault would make it twice. The next status tells.
+// TestAChangeStandsThoughNobodyCanReadWhatItWasMadeOver: after an error the agent would repeat its change. The next status has the edits.
 func TestAChangeStandsThoughNobodyCanReadWhatItWasMadeOver(t *testing.T) {
 	for name, change := range map[string]func(s *verbs.Service) error{
 		"mark": func(s *verbs.Service) error {
@@ -158,7 +158,7 @@ func TestAChangeStandsThoughNobodyCanReadWhatItWasMadeOver(t *testing.T) {
 	}
 }
 
-// unreadable is a log whose records cannot be read while there is a fault.
+// unreadable is a log with records that cannot be read while fault is set.
 type unreadable struct {
 	store.Log
 	fault error
@@ -171,7 +171,7 @@ func (u *unreadable) Read(ctx context.Context, after plan.Revision) iter.Seq2[pl
 	return func(yield func(plan.Record, error) bool) { yield(plan.Record{}, u.fault) }
 }
 
-// TestAStatusReadsABoundedPartOfTheLog: who was away for long is told what people changed lately, and to read the plan.
+// TestAStatusReadsABoundedPartOfTheLog: an agent that was away for long gets the latest edits, and the advice to read the plan.
 func TestAStatusReadsABoundedPartOfTheLog(t *testing.T) {
 	log := &countedLog{Log: memory.New()}
 	session := session.New(log, session.Options{})
@@ -181,7 +181,7 @@ func TestAStatusReadsABoundedPartOfTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		changes int // by another agent, since it was told
+		changes int // by another agent, since its last status
 		want    string
 	}{
 		{10, `pat changed the title of task 1 "Look 10"; changed the title of task 2 "Build 10".`},
@@ -216,7 +216,7 @@ func TestAStatusReadsABoundedPartOfTheLog(t *testing.T) {
 	}
 }
 
-// countedLog is a log that counts how many of its records are read.
+// countedLog counts the records read.
 type countedLog struct {
 	store.Log
 	read int
@@ -232,7 +232,7 @@ func (l *countedLog) Read(ctx context.Context, after plan.Revision) iter.Seq2[pl
 	}
 }
 
-// TestWhatPeopleChangedFitsAStatus: however much it is.
+// TestWhatPeopleChangedFitsAStatus for any number of edits.
 func TestWhatPeopleChangedFitsAStatus(t *testing.T) {
 	_, s, _ := worked(t)
 	mustStatusOf := func(c verbs.Caller) verbs.StatusReply {

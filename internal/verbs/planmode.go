@@ -14,7 +14,7 @@ type EnterPlanMode struct {
 	Reason string `json:"reason"`
 }
 
-// ModeReply says where planning mode stands.
+// ModeReply is the state of planning mode.
 type ModeReply struct {
 	Phase       plan.Phase    `json:"phase"`
 	Message     string        `json:"message"`
@@ -22,8 +22,7 @@ type ModeReply struct {
 	Heartbeat
 }
 
-// EnterPlanMode begins planning mode on an agent's behalf: from then on nothing is
-// changed until a person approves a plan.
+// EnterPlanMode begins planning mode for an agent: nothing may be changed until a person approves a plan.
 func (s *Service) EnterPlanMode(ctx context.Context, c Caller, in EnterPlanMode) (ModeReply, error) {
 	reason, err := plan.Text{Field: "/reason", Max: plan.MaxLongLine}.Required(in.Reason)
 	if err != nil {
@@ -32,7 +31,7 @@ func (s *Service) EnterPlanMode(ctx context.Context, c Caller, in EnterPlanMode)
 	return s.enter(ctx, c, plan.EnterMode{Reason: reason})
 }
 
-// PlanFor begins planning mode for a task, on behalf of a person who asks for it.
+// PlanFor begins planning mode for a task on a person's request.
 func (s *Service) PlanFor(ctx context.Context, c Caller, task string) (ModeReply, error) {
 	task, err := plan.Text{Field: "/task", Max: plan.MaxLongLine}.Clean(task)
 	if err != nil {
@@ -73,14 +72,14 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 			Text: "I'd like to plan this out before proceeding. Reason: " + a.Reason})
 	} else {
 		s.notify(Notice{Event: "mode_entered", Title: "Planning mode is on", Text: a.Task})
-		reply.Message, reply.Enforcement = "Entered planning mode. "+rest, nil // no hook can have answered since
+		reply.Message, reply.Enforcement = "Entered planning mode. "+rest, nil // no hook can have answered yet
 	}
 	reply.Message += hidden(c)
 	return reply, nil
 }
 
-// hidden says which calls are not offered for now, and that they come back: hosts answer a
-// call of what they were not offered by themselves.
+// hidden names the calls that are not offered for now, and says that they return, because hosts reject calls to hidden
+// tools without asking the server.
 func hidden(c Caller) string {
 	if c.Face == nil || len(c.Face.Hidden()) == 0 {
 		return ""
@@ -88,7 +87,7 @@ func hidden(c Caller) string {
 	return " Hidden until planning mode ends, and offered again then: " + strings.Join(c.Face.Hidden(), ", ") + "."
 }
 
-// released returns a refusal that only a person can lift with the calls by which one does.
+// released adds to a refusal that only a person can lift the person's calls for it.
 func (c Caller) released(err error) error {
 	var refused *plan.ValidationError
 	if !errors.As(err, &refused) || refused.Held == "" && refused.Claimed == 0 {
@@ -109,7 +108,7 @@ func (c Caller) released(err error) error {
 	return &named
 }
 
-// PlanModeStatus says where planning mode stands.
+// PlanModeStatus returns the state of planning mode.
 func (s *Service) PlanModeStatus(ctx context.Context, c Caller) (ModeReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -128,7 +127,7 @@ func (s *Service) modeReply(state plan.State, c Caller) ModeReply {
 	return reply
 }
 
-// modeMessage says in a sentence or two where planning mode stands.
+// modeMessage describes the state of planning mode in a sentence or two.
 func modeMessage(state plan.State) string {
 	mode := state.ModeNow()
 	switch state.PhaseNow() {
@@ -157,7 +156,7 @@ func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, erro
 	return s.modeReply(outcome.After, c), nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r ModeReply) Text() string { return r.under(r.Message + line(HeldLine(r.Enforcement))) }
 
 // AskUser is the input of AskUser (chorus: ask_user).
@@ -166,7 +165,7 @@ type AskUser struct {
 	ReplyTo  *string `json:"reply_to,omitempty"`
 }
 
-// AskUserReply says what became of the question, or of the reply to a comment.
+// AskUserReply reports the recorded question, or the recorded reply to a comment.
 type AskUserReply struct {
 	QuestionID string `json:"question_id,omitempty"`
 	CommentID  string `json:"comment_id,omitempty"`
@@ -177,11 +176,11 @@ type AskUserReply struct {
 	ask *Ask
 }
 
-// Ask returns what a person is to be asked through the host, nil when nothing.
+// Ask returns the question to put to a person through the host, or nil.
 func (r AskUserReply) Ask() *Ask { return r.ask }
 
-// AskUser puts a question to a person. The answer comes by the host's dialogue or
-// with a later status. A reply to a comment of theirs is kept beside that.
+// AskUser asks a person a question. The answer comes through the host's dialog or with a later status. With ReplyTo, it
+// records a reply to a person's comment instead.
 func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserReply, error) {
 	if in.ReplyTo != nil {
 		reply, err := s.ReplyTo(ctx, c, plan.ReplyTo{Comment: *in.ReplyTo, Text: in.Question})
@@ -207,7 +206,7 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 	return reply, nil
 }
 
-// openQuestion is the reply of a call that asked what nobody has answered.
+// openQuestion returns the reply about a question without an answer so far.
 func (s *Service) openQuestion(state plan.State, c Caller, q plan.Question) AskUserReply {
 	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c), ask: &Ask{Question: q.ID, Message: q.Text},
 		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Act: ActReview}) + "` or `" +
@@ -215,7 +214,7 @@ func (s *Service) openQuestion(state plan.State, c Caller, q plan.Question) AskU
 			"`; the answer comes with " + c.word(Call{Act: ActAskStatus}) + "."}
 }
 
-// Answer keeps a person's answer to a question; id may be empty when one is open.
+// Answer records a person's answer to a question; id may be empty if only one is open.
 func (s *Service) Answer(ctx context.Context, c Caller, id, text string) (AskUserReply, error) {
 	clean, err := plan.Text{Field: "/answer", Max: plan.MaxLongText, Multiline: true}.Required(text)
 	if err != nil {
@@ -234,5 +233,5 @@ func (s *Service) Answer(ctx context.Context, c Caller, id, text string) (AskUse
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r AskUserReply) Text() string { return r.under(r.Message) }

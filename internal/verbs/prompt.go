@@ -11,12 +11,12 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// Prompts lists every prompt that can be asked for, in a fixed order.
+// Prompts lists all prompts in a fixed order.
 func Prompts() []prompts.Prompt {
 	return append(append(prompts.List(), prompts.Described()...), modePrompts()...)
 }
 
-// modePrompts are what a person asks for by a slash command (chorus: Slash Command).
+// modePrompts returns the prompts for people's slash commands (chorus: Slash Command).
 func modePrompts() []prompts.Prompt {
 	return []prompts.Prompt{
 		{Name: "plan", Title: "Plan before acting", Description: "Enter planning mode: read-only until you approve a plan.",
@@ -27,8 +27,7 @@ func modePrompts() []prompts.Prompt {
 	}
 }
 
-// Prompt renders a prompt with what the workspace holds. An argument that is
-// unknown or not acceptable is a *prompts.ArgumentError, an unknown name a
+// Prompt renders a prompt with the workspace's data. A bad argument is a *prompts.ArgumentError, an unknown name a
 // *plan.ValidationError.
 func (s *Service) Prompt(ctx context.Context, c Caller, name string, args map[string]string) (string, error) {
 	for _, p := range Prompts() {
@@ -145,12 +144,12 @@ func (s *Service) judgePrompt(ctx context.Context, state plan.State) (string, er
 	return prompts.Judge(data), nil
 }
 
-// approvedRoom is what a status has room for of the titles of an approved plan, in tokens.
+// approvedRoom is the token limit of an approved plan's titles in a status.
 const approvedRoom = 250
 
-// ApprovedPlan is the approved plan as guidance (chorus: Plan injection during
-// execution): the titles of its steps, of a long plan from the current one on with the
-// others counted; whole without a current step.
+// ApprovedPlan returns the approved plan as guidance (chorus: Plan injection during execution): its step titles. Of a
+// long plan the titles start at the current step, and the others are counted. Without a current step it returns whole
+// steps.
 func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []Remark) string {
 	data := prompts.ApprovedPlanData{Said: ofWhole(remarks)}
 	room, begun := approvedRoom, current == nil || titlesFit(p)
@@ -171,16 +170,15 @@ func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []Remark) string {
 	return prompts.ApprovedPlan(data)
 }
 
-// toldRoom is what the answer that tells of an approval has room for of the plan, in tokens: up to furtherRoom
-// of it for comments on the whole, and as much for the titles of steps that there is no room to tell whole.
+// toldRoom is the token limit of the plan in the answer to an approval: up to furtherRoom of it for comments on the
+// whole plan, and as much for titles of steps that do not fit whole.
 const (
 	toldRoom    = 6_000
 	furtherRoom = toldRoom / 6
 )
 
-// toldApproved is the approved plan in the answer that tells of the approval: whole, or
-// where it is very long, as many of its steps whole as there is room for and then titles,
-// with the call that reads on.
+// toldApproved returns the approved plan for the answer to an approval. Of a very long plan it returns as many whole
+// steps as fit, then titles, and the call that reads on.
 func toldApproved(p *plan.Plan, c Caller, remarks []Remark) string {
 	said := ofWhole(remarks)
 	data, titles, all := prompts.ApprovedPlanData{Said: slices.Clip(fitting(said, furtherRoom))}, false, 0
@@ -209,10 +207,10 @@ func toldApproved(p *plan.Plan, c Caller, remarks []Remark) string {
 	return prompts.ApprovedPlan(data)
 }
 
-// lineTokens is what a line of the approved plan costs besides its title.
+// lineTokens is the cost of a line of the approved plan without its title.
 const lineTokens = 16
 
-// titlesFit reports whether a status has room for the titles of all steps.
+// titlesFit reports whether a status has room for all step titles.
 func titlesFit(p *plan.Plan) bool {
 	room := approvedRoom
 	for step := range p.Steps.All() {
@@ -223,7 +221,7 @@ func titlesFit(p *plan.Plan) bool {
 	return true
 }
 
-// approvedStep is a step as the approved plan tells it, by its title or whole.
+// approvedStep returns a step of the approved plan, by title or whole.
 func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []Remark) prompts.ApprovedStep {
 	shown := prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools,
 		Remark: p.Approval.Remark(step.ID)}
@@ -249,7 +247,7 @@ func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []Remark) p
 	return shown
 }
 
-// stepNow is the step to be at, or else the first that is not finished.
+// stepNow returns step, or if it is nil, the first unfinished step.
 func stepNow(p *plan.Plan, step *plan.Step) *plan.Step {
 	if step != nil {
 		return step

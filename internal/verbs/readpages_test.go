@@ -18,9 +18,8 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// TestPagesShowEveryStepOnce walks the pages of random plans: each step that matches is shown
-// once in order, as text and as structured content, or it is folded; what comes first besides is
-// said to be so.
+// TestPagesShowEveryStepOnce walks the pages of random plans: each matching step is shown once in order, as text and as
+// structured content, or it is folded; steps shown first in addition are marked as such.
 func TestPagesShowEveryStepOnce(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		s, ctx := ungated(), context.Background()
@@ -92,7 +91,7 @@ var (
 	foldedRun = regexp.MustCompile(`S(\d+)(?:-S(\d+))? (?:done|skipped|cancelled)|(\d+) more finished`)
 )
 
-// walkPages reads on to the end, and returns the steps shown in order and how many are folded.
+// walkPages reads all pages, and returns the steps shown in order and the number of folded ones.
 func walkPages(t fatal, s *verbs.Service, input map[string]any) (shown []string, folded int) {
 	t.Helper()
 	for pages := 0; ; pages++ {
@@ -143,7 +142,7 @@ func countFolded(text string) (n int) {
 	return n
 }
 
-// TestPagesOfWhatWasAgreed: the draft and the approved plan are read whole as well.
+// TestPagesOfWhatWasAgreed: the draft and the approved plan are read whole, too.
 func TestPagesOfWhatWasAgreed(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		s, ctx := ungated(), context.Background()
@@ -165,7 +164,7 @@ func TestPagesOfWhatWasAgreed(t *testing.T) {
 	})
 }
 
-// walkAgreed counts the steps that are shown in order, by their numbered titles.
+// walkAgreed counts the steps shown in order, by their numbered titles.
 func walkAgreed(t fatal, s *verbs.Service, of verbs.WhichPlan) (seen int) {
 	t.Helper()
 	for arguments := fmt.Sprintf(`{"of":%q}`, of); ; {

@@ -12,8 +12,8 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// ReadPlan is the input of ReadPlan. Without fields the current plan is shown,
-// finished steps folded once it is long (WINK: ReadPlan).
+// ReadPlan is the input of ReadPlan. The zero value reads the current plan, with finished steps folded if it is long
+// (WINK: ReadPlan).
 type ReadPlan struct {
 	Of     *WhichPlan        `json:"of,omitempty"`
 	Status *resources.Filter `json:"status,omitempty"`
@@ -28,10 +28,10 @@ const (
 	CurrentPlan      WhichPlan = "current"
 	DraftPlan        WhichPlan = "draft"
 	ApprovedPlanOnly WhichPlan = "approved"
-	CommentsOnly     WhichPlan = "comments" // what people said
+	CommentsOnly     WhichPlan = "comments" // all input from people
 )
 
-// Values lists them in order.
+// Values lists the plans in order.
 func (WhichPlan) Values() []string {
 	return []string{string(CurrentPlan), string(DraftPlan), string(ApprovedPlanOnly), string(CommentsOnly)}
 }
@@ -39,27 +39,27 @@ func (WhichPlan) Values() []string {
 // ReadPlanReply is a page of the plan.
 type ReadPlanReply struct {
 	*resources.PageView
-	Message  string        `json:"message,omitempty"`       // which draft it is, or who approved the plan
-	Draft    *SubmitPlan   `json:"draft,omitempty"`         // as it is submitted
-	Approved *ApprovedView `json:"approved,omitempty"`      // with all that was agreed to
-	Comments []string      `json:"comments,omitempty"`      // on what is shown; beside a step of the current plan they stand there
-	MoreSaid string        `json:"more_comments,omitempty"` // what shows those that are not whole here
-	Rest     string        `json:"rest,omitempty"`          // how many steps of it are left, and the call that shows them
+	Message  string        `json:"message,omitempty"`       // the draft's decision, or the plan's approver
+	Draft    *SubmitPlan   `json:"draft,omitempty"`         // in the form of a submission
+	Approved *ApprovedView `json:"approved,omitempty"`      // with everything that was approved
+	Comments []string      `json:"comments,omitempty"`      // on the plan shown; comments on steps of the current plan are at the steps
+	MoreSaid string        `json:"more_comments,omitempty"` // the call that shows the comments not whole here
+	Rest     string        `json:"rest,omitempty"`          // the number of steps left, and the call that shows them
 
 	Doubt      string `json:"workspace_doubt,omitempty"`
-	NextAction string `json:"next_action"` // the page tells the progress
+	NextAction string `json:"next_action"` // the page has the progress
 }
 
 // ApprovedView is an approved plan.
 type ApprovedView struct {
 	Objective    string           `json:"objective"`
 	Summary      string           `json:"summary,omitempty"`
-	ContextNotes string           `json:"context_notes,omitempty"` // on the first page, like the answers
+	ContextNotes string           `json:"context_notes,omitempty"` // on the first page only, like the answers
 	Answers      []AnswerFeedback `json:"answers,omitempty"`
 	Tasks        []Task           `json:"tasks"`
 }
 
-// ReadPlan shows the current plan, the draft or what was approved; a long one by the page.
+// ReadPlan returns the current plan, the draft or the approved plan; a long one in pages.
 func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlanReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -130,10 +130,10 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	return reply, nil
 }
 
-// agreedRoom is what a page of a draft or of an approved plan has room for, in tokens.
+// agreedRoom is the token limit of a page of a draft or an approved plan.
 const agreedRoom = 3_000
 
-// withDraft is a reply with the draft as it is submitted, from a step on.
+// withDraft adds the draft to a reply in the form of a submission, starting at a step.
 func (r ReadPlanReply) withDraft(state plan.State, remarks []Remark, c Caller, from plan.StepID) ReadPlanReply {
 	r.Message = "The draft, as it is submitted."
 	if d := state.ModeNow().Decision; d != nil && state.PhaseNow() == plan.PhaseGathering {
@@ -141,7 +141,7 @@ func (r ReadPlanReply) withDraft(state plan.State, remarks []Remark, c Caller, f
 	}
 	draft := Submittable(state.Draft)
 	first := state.Draft.Steps.From(from)
-	if first > 0 { // the first page tells the rest of it
+	if first > 0 { // only the first page has the rest of the plan
 		draft.Questions, draft.ContextNotes, draft.Reasoning, draft.Constraints, draft.InformedBy = nil, nil, nil, nil, nil
 	}
 	steps := draft.Steps[first:]
@@ -151,15 +151,15 @@ func (r ReadPlanReply) withDraft(state plan.State, remarks []Remark, c Caller, f
 	for i := range draft.Steps {
 		id := state.Draft.Steps.At(first + i).ID
 		if slices.ContainsFunc(remarks, func(m Remark) bool { return m.In == DraftPlan && m.Now == id }) {
-			draft.Steps[i].Ref = new(refOf(id)) // what the comment calls it
+			draft.Steps[i].Ref = new(refOf(id)) // the comment names it so
 		}
 	}
 	r.Draft, r.Rest = &draft, rest(state.Draft, first+len(draft.Steps), DraftPlan, c)
 	return r
 }
 
-// Submittable is a plan in the shape in which it is submitted: sent as it is, it is the
-// same plan again. Its steps refer to each other by refs, so that one can be put in between.
+// Submittable returns a plan in the form of a submission: submitted again, it is the same plan. Its steps use refs, so
+// that a step can be inserted.
 func Submittable(p *plan.Plan) SubmitPlan {
 	in := SubmitPlan{Summary: cmp.Or(p.Summary, p.Objective), Questions: p.Questions, Constraints: p.Metadata.Constraints,
 		InformedBy: p.Metadata.InformedBy, Duration: p.EstimatedDuration}
@@ -191,10 +191,10 @@ func Submittable(p *plan.Plan) SubmitPlan {
 	return in
 }
 
-// refOf is what a step of a draft is called by those that depend on it.
+// refOf returns the ref by which a draft's other steps depend on a step.
 func refOf(id plan.StepID) string { return "draft_" + id.String() }
 
-// withApproved is a reply with the approved plan, from a step on.
+// withApproved adds the approved plan to a reply, starting at a step.
 func (r ReadPlanReply) withApproved(state plan.State, remarks []Remark, c Caller, from plan.StepID) ReadPlanReply {
 	p := state.Plan
 	r.Message = "The plan was approved by " + p.Approval.By + "."
@@ -224,8 +224,8 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []Remark, c Caller
 	return r
 }
 
-// withBesides puts the comments on steps of a plan from a place on below them, and on the first page those on the
-// whole, for as many steps as what is returned finds room for with them: one at least.
+// withBesides returns a function that counts how many steps from first fit into a room with their comments, at least
+// one. It adds these comments to the reply, and on the first page the comments on the whole plan.
 func (r *ReadPlanReply) withBesides(p *plan.Plan, in WhichPlan, remarks []Remark, first int,
 	c Caller) func(room int, step func(int) any) int {
 	return func(room int, step func(int) any) int {
@@ -246,7 +246,7 @@ func (r *ReadPlanReply) withBesides(p *plan.Plan, in WhichPlan, remarks []Remark
 	}
 }
 
-// fitting returns as many of the first as there is room for, one at least.
+// fitting returns the first entries that fit into a room, at least one.
 func fitting[T any](list []T, room int) []T {
 	for i, entry := range list {
 		if room -= costOf(entry); i > 0 && room < 0 {
@@ -256,16 +256,16 @@ func fitting[T any](list []T, room int) []T {
 	return list
 }
 
-// costOf is what a part of a reply costs, in tokens.
+// costOf returns the cost of a part of a reply in tokens.
 func costOf(part any) int {
 	data, err := json.Marshal(part)
 	if err != nil {
-		return 0 // arguments that are no JSON: they come from an old log, and are told as they are
+		return 0 // arguments from an old log that are not valid JSON
 	}
 	return tokens.CountCautiously(string(data))
 }
 
-// rest counts the steps of a plan from a place on, with the call that reads on.
+// rest counts the steps of a plan from a position, with the call that reads them; "" for 0 steps.
 func rest(p *plan.Plan, from int, of WhichPlan, c Caller) string {
 	left := p.Steps.Len() - from
 	if left <= 0 {
@@ -274,7 +274,7 @@ func rest(p *plan.Plan, from int, of WhichPlan, c Caller) string {
 	return plan.Counted(left, "more step") + ": " + c.word(Call{Act: ActRead, ID: string(of), Step: p.Steps.At(from).ID})
 }
 
-// Text is the page as text.
+// Text returns the page as text.
 func (r ReadPlanReply) Text() string {
 	var b strings.Builder
 	if r.Message != "" {
@@ -286,7 +286,7 @@ func (r ReadPlanReply) Text() string {
 	if r.Draft != nil {
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(r.Draft); err != nil { // arguments that are no JSON
+		if err := e.Encode(r.Draft); err != nil { // arguments from an old log that are not valid JSON
 			b.WriteString(err.Error() + "\n")
 		}
 	}

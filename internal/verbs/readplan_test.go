@@ -22,12 +22,12 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// ungated is a service that submits whatever it is given.
+// ungated returns a service without gates for submissions.
 func ungated() *verbs.Service {
 	return verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Gates: func(string) gates.Level { return gates.Off }})
 }
 
-// called calls a tool with arguments that have been JSON.
+// called calls a tool with arguments as JSON.
 func called[Out any](t fatal, s *verbs.Service, tool, arguments string) Out {
 	t.Helper()
 	i := slices.IndexFunc(verbs.Table(), func(row verbs.Row) bool { return row.Name == tool })
@@ -39,7 +39,7 @@ func called[Out any](t fatal, s *verbs.Service, tool, arguments string) Out {
 	return out
 }
 
-// draftOf reads the draft, page by page, as the text of the replies has it.
+// draftOf reads the draft page by page from the text of the replies.
 func draftOf(t fatal, s *verbs.Service, count func(fatal, verbs.Reply) (text, structured int)) string {
 	t.Helper()
 	var whole verbs.SubmitPlan
@@ -74,8 +74,8 @@ func digest(t fatal, s *verbs.Service) string {
 	return plan.Digest(must[plan.State](t)(s.State(context.Background())).Draft)
 }
 
-// TestDraftCanBeSentAgain: what is read of a draft, sent as it is, is the same plan, while it
-// waits and after it was returned.
+// TestDraftCanBeSentAgain: a draft submitted as it was read is the same plan, while it waits and after changes were
+// requested.
 func TestDraftCanBeSentAgain(t *testing.T) {
 	count := counted(t)
 	rapidtest.Check(t, func(t *rapid.T) {
@@ -111,7 +111,7 @@ func TestDraftCanBeSentAgain(t *testing.T) {
 	})
 }
 
-// TestAStepIsPutInFrontOfADraft: the others go on to depend on what they depended on.
+// TestAStepIsPutInFrontOfADraft: the other steps keep their dependencies.
 func TestAStepIsPutInFrontOfADraft(t *testing.T) {
 	s, ctx := ungated(), context.Background()
 	must[verbs.ModeReply](t)(s.EnterPlanMode(ctx, ann, verbs.EnterPlanMode{Reason: "it touches everything"}))
@@ -141,7 +141,7 @@ func anySubmitted(t *rapid.T, i int) verbs.SubmittedStep {
 	return step
 }
 
-// TestApprovedPlanIsReadWhole: it tells who approved, and all of every step, page by page.
+// TestApprovedPlanIsReadWhole: it has the approver and all of every step, page by page.
 func TestApprovedPlanIsReadWhole(t *testing.T) {
 	s, ctx := ungated(), t.Context()
 	must[verbs.ModeReply](t)(s.EnterPlanMode(ctx, ann, verbs.EnterPlanMode{Reason: "it touches everything"}))
@@ -176,7 +176,7 @@ func TestApprovedPlanIsReadWhole(t *testing.T) {
 	}
 }
 
-// TestPagesKeepDetailsAndNotes, filtered or read on.
+// TestPagesKeepDetailsAndNotes, with a filter and on later pages.
 func TestPagesKeepDetailsAndNotes(t *testing.T) {
 	s := service(time.Now, nil)
 	var steps []plan.NewStep
@@ -197,7 +197,7 @@ func TestPagesKeepDetailsAndNotes(t *testing.T) {
 	}
 }
 
-// TestPlanThatIsNotThere is refused with the way on.
+// TestPlanThatIsNotThere is refused with a next action.
 func TestPlanThatIsNotThere(t *testing.T) {
 	s := service(time.Now, nil)
 	draft, approved, done := verbs.DraftPlan, verbs.ApprovedPlanOnly, resources.Filter(plan.Done)

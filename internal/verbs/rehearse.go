@@ -11,30 +11,29 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// RehearsalReply says in which order a run would carry the plan out.
+// RehearsalReply is the order in which a run would carry the plan out.
 type RehearsalReply struct {
 	PlanID string       `json:"plan_id"`
-	Waves  [][]WaveStep `json:"waves"` // those of a wave can run together, when the ones before have ended
+	Waves  [][]WaveStep `json:"waves"` // steps of a wave can run together once the waves before have ended
 
 	Warnings []string `json:"warnings,omitempty"`
 	Heartbeat
 }
 
-// WaveStep is a step of a wave.
 type WaveStep struct {
 	StepID  string `json:"step_id"`
 	Title   string `json:"title"`
-	Tool    string `json:"tool,omitempty"`    // "": it is for agents
-	Agent   string `json:"agent,omitempty"`   // that is started for it; "" where none is configured for it
-	Program string `json:"program,omitempty"` // that is the agent's
-	Wants   string `json:"wants,omitempty"`   // the agent that it suggests, where none of that name is configured
+	Tool    string `json:"tool,omitempty"`    // "": for agents
+	Agent   string `json:"agent,omitempty"`   // the agent to start for it; "" if none is configured for it
+	Program string `json:"program,omitempty"` // the agent's program
+	Wants   string `json:"wants,omitempty"`   // its suggested agent, if none of that name is configured
 	When    string `json:"when,omitempty"`
 	ForEach string `json:"for_each,omitempty"`
-	Asks    bool   `json:"asks,omitempty"` // a person, as far as can be told before it comes to it
+	Asks    bool   `json:"asks,omitempty"` // whether it asks a person, as far as that is known in advance
 }
 
-// Rehearse says in which order the rest of the plan would be carried out, or all that keeps it from
-// that. Nothing is changed. Of what is foreseen the steps ask a person.
+// Rehearse returns the order in which a run would carry out the rest of the plan, or all errors that prevent it.
+// Nothing is changed. foreseen are the steps that will ask a person.
 func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.Foreseen) (RehearsalReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -55,14 +54,14 @@ func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.Forese
 		return RehearsalReply{}, wrong
 	}
 	reply := RehearsalReply{PlanID: p.ID, Waves: s.waves(state, c, foreseen), Heartbeat: s.heartbeat(state, c)}
-	if c.Actor.Kind != plan.Agent { // who starts none
+	if c.Actor.Kind != plan.Agent { // a run started by an agent starts no agents
 		reply.Warnings, err = s.checkStaff(state)
 	}
 	return reply, err
 }
 
-// waves parts the steps that are left to be done by how many others have to come before them. There
-// is no circle among them.
+// waves groups the unfinished steps by the length of their longest chain of unfinished dependencies. The caller has
+// excluded cycles.
 func (s *Service) waves(state plan.State, c Caller, foreseen []plan.Foreseen) [][]WaveStep {
 	steps, waves := state.Plan.Steps, [][]WaveStep{}
 	placed := map[plan.StepID]int{} // counted from 1
@@ -86,7 +85,7 @@ func (s *Service) waves(state plan.State, c Caller, foreseen []plan.Foreseen) []
 		}
 		w := WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When, ForEach: step.ForEach,
 			Asks: slices.ContainsFunc(foreseen, func(f plan.Foreseen) bool { return f.Step.ID == step.ID })}
-		if c.Actor.Kind != plan.Agent { // who starts none
+		if c.Actor.Kind != plan.Agent { // a run started by an agent starts no agents
 			w.Agent, w.Wants = s.agentFor(state, step), s.missedAgent(step)
 		}
 		if w.Agent != "" {
@@ -101,7 +100,7 @@ func (s *Service) waves(state plan.State, c Caller, foreseen []plan.Foreseen) []
 	return waves
 }
 
-// Text is the reply, a line for each step.
+// Text returns the reply, a line for each step.
 func (r RehearsalReply) Text() string {
 	var b strings.Builder
 	for i, wave := range r.Waves {
@@ -122,7 +121,7 @@ func (r RehearsalReply) Text() string {
 	return r.under(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// agents is how many steps agents are started for, loops counted once.
+// agents counts the steps that agents are started for; a loop counts once.
 func (r RehearsalReply) agents() (n int) {
 	for _, wave := range r.Waves {
 		for _, step := range wave {
@@ -134,7 +133,7 @@ func (r RehearsalReply) agents() (n int) {
 	return n
 }
 
-// how says by whom and under which conditions the step is carried out.
+// how says by which agent or tool and under which conditions the step is carried out.
 func (w WaveStep) how() string {
 	how := cmp.Or(w.Tool, "for an agent")
 	if w.Agent != "" {
@@ -155,7 +154,7 @@ func (w WaveStep) how() string {
 	return how
 }
 
-// ReviewForeseen is what a person is shown of what a run is going to ask.
+// ReviewForeseen returns the text a person reads about the questions a run will ask.
 func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) string {
 	text, tools := "Running "+plan.Quote(state.Plan.Objective)+" is going to ask you:\n", s.otherTools()
 	for _, f := range foreseen {
@@ -173,7 +172,7 @@ func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) str
 	return text + s.startsUnasked(state, foreseen)
 }
 
-// startsUnasked tells for which steps a run starts agents without asking, "" for none.
+// startsUnasked lists the steps for which a run starts agents without asking, or returns "".
 func (s *Service) startsUnasked(state plan.State, foreseen []plan.Foreseen) string {
 	var names []string
 	steps := map[string][]plan.StepID{}

@@ -7,7 +7,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Replan says what the next version of the plan is about (rawko: Replanning).
+// Replan describes the next version of the plan (rawko: Replanning).
 type Replan struct {
 	Changes     string   `json:"changes" hint:"what is different"`
 	Reasoning   string   `json:"reasoning,omitempty" hint:"why that works"`
@@ -15,10 +15,10 @@ type Replan struct {
 	Constraints []string `json:"constraints,omitempty"`
 }
 
-// Alone names the field that a text means which stands for a replan.
+// Alone names the field to set when a plain text is given for a replan.
 func (Replan) Alone() string { return "changes" }
 
-// action is what is asked for, cleaned.
+// action returns the cleaned action.
 func (r Replan) action(faults *plan.Faults, field string) *plan.Replan {
 	a := plan.Replan{Changes: required(faults, plan.Text{Field: field + "/changes", Max: plan.MaxLongText, Multiline: true}, r.Changes)}
 	var err error
@@ -31,16 +31,15 @@ func (r Replan) action(faults *plan.Faults, field string) *plan.Replan {
 	return &a
 }
 
-// NextVersion is the input of Replan: what the next version of the plan is about, and what
-// is changed for it.
+// NextVersion is the input of Replan: a description of the next version, and the changes for it.
 type NextVersion struct {
 	Replan
 	AddTasks    []NewTask    `json:"add_tasks,omitempty"`
 	UpdateTasks []TaskUpdate `json:"update_tasks,omitempty" jsonschema:"description=as planloop_update takes them"`
 }
 
-// Replan makes the plan its next version: done steps are kept, failed ones are tried anew
-// unless they are skipped or changed. A person's replan waits for what still runs.
+// Replan turns the plan into its next version: done steps are kept, failed ones retried unless they are skipped or
+// changed. A person's replan waits for running steps to end.
 func (s *Service) Replan(ctx context.Context, c Caller, in NextVersion) (UpdateReply, error) {
 	var faults plan.Faults
 	input := updateInput{replan: in.action(&faults, "")}
@@ -56,7 +55,6 @@ func (s *Service) Replan(ctx context.Context, c Caller, in NextVersion) (UpdateR
 	return reply, err
 }
 
-// replanned says which version the plan is now.
 func replanned(p *plan.Plan) string {
 	return fmt.Sprintf("The plan is version %d now, %s.", p.Version, p.ID)
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Reported is what a report of finished work is answered with: what it was not shown to
-// fulfil, and the blocker that comes before all other work.
+// Reported is the answer to a report of finished work: the missing evidence, and a blocker that comes before all other
+// work.
 type Reported struct {
 	Blocker  *SignalView `json:"blocker,omitempty"`
 	NotShown []string    `json:"not_shown,omitempty"`
 }
 
-// How much an answer says of all steps that were not verified, of which the first is always
-// named, and of what one of them lacks.
+// Token limits in an answer: of all unverified steps, the first of which is always named, and of one step's missing
+// evidence.
 const (
 	notShownTokens = 400
 	missingTokens  = 300
 )
 
-// reported looks at the steps that were reported, or at all of a plan that was closed.
+// reported checks the reported steps, or all steps of a closed plan.
 func reported(state plan.State, c Caller, ids []plan.StepID) Reported {
 	var r Reported
 	if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 {
@@ -51,8 +51,8 @@ func reported(state plan.State, c Caller, ids []plan.StepID) Reported {
 	return r
 }
 
-// notShown says what a step that names how it is verified was not shown to fulfil, and
-// while the plan is open, the call that shows it.
+// notShown lists a step's missing evidence, if the step says how to verify it, and while the plan is open the calls
+// that provide it.
 func notShown(step *plan.Step, c Caller, closed bool) []string {
 	missing := plan.MissingEvidence(step)
 	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 || len(missing) == 0 {
@@ -74,7 +74,7 @@ func notShown(step *plan.Step, c Caller, closed bool) []string {
 	return []string{text + "; " + strings.Join(calls, ", and ")}
 }
 
-// before stands before what a report is answered with, after behind it.
+// before is the text before an answer to a report, after the text that follows it.
 func (r Reported) before() string {
 	if r.Blocker == nil {
 		return ""

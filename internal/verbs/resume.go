@@ -11,16 +11,15 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// resumeRoom is what a resume costs, in tokens, by a cautious estimate: 1,500 at most. The
-// current task has what the rest leaves of it, and leastRoom at least.
+// resumeRoom is the token limit of a resume by a cautious estimate, so that it stays below 1,500. The current task gets
+// the room that the rest leaves, at least leastRoom.
 const (
 	resumeRoom  = 1_480
-	resumeFrame = 120 // the words around the texts
+	resumeFrame = 120 // our words around the texts
 )
 
-// Resume is all that an agent needs to go on after its context was lost: the goal, what
-// people have said, what was done, the current task as a status gives it, and what comes
-// next.
+// Resume returns what an agent needs to continue after it lost its context: the goal, people's input, the finished
+// work, the current task as in a status, and the next action.
 func (s *Service) Resume(state plan.State, c Caller) string {
 	view := s.view(state, c, s.rules(state, c))
 	now := view.now()
@@ -49,8 +48,8 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 	return prompts.Resume(data)
 }
 
-// taskAtHand is the step that the caller is to work on, also where something else comes
-// first; nil while nothing may be changed.
+// taskAtHand returns the caller's current step, even if something else comes first; nil while planning mode restricts
+// changes.
 func (v view) taskAtHand(now now) *plan.Step {
 	switch {
 	case now.step != nil, v.scoped():
@@ -61,7 +60,7 @@ func (v view) taskAtHand(now now) *plan.Step {
 	return v.ofPlan().step
 }
 
-// told is a section of what is told, in order of importance.
+// told is a section of a resume, in order of importance.
 type told struct {
 	heading string
 	tokens.Part
@@ -125,12 +124,12 @@ func situation(state plan.State, current *plan.Step, c Caller) []told {
 	return all
 }
 
-// ofOthers are the sections about what others are to do.
+// ofOthers lists the sections about other agents' work.
 func ofOthers() []string {
 	return []string{"Run", "Planning mode", "Decided", "Draft that waits", "Then"}
 }
 
-// phaseAndWhy says how far planning mode has come and what it was entered for.
+// phaseAndWhy returns the phase of planning mode and its reason or task.
 func phaseAndWhy(state plan.State) string {
 	mode := state.ModeNow()
 	text := string(state.PhaseNow()) + ", entered by " + mode.By
@@ -166,12 +165,12 @@ func draftLines(draft *plan.Plan, c Caller) []string {
 	return lines
 }
 
-// named is a step by its id and title, for a list.
+// named returns a step's id and title, for a list.
 func named(step *plan.Step) string {
 	return step.ID.String() + " " + tokens.ShortenCautiously(step.Title, 2*titleTokens, plan.MaxTitle)
 }
 
-// nextShown is how many of the steps after the current one are told.
+// nextShown is how many steps after the current one are listed.
 const nextShown = 3
 
 func after(p *plan.Plan, current *plan.Step) []string {
@@ -188,7 +187,7 @@ func after(p *plan.Plan, current *plan.Step) []string {
 	return next
 }
 
-// doneShown is how many of the finished steps are named; those before are counted.
+// doneShown is how many finished steps are named; earlier ones are counted.
 const doneShown = 10
 
 func doneTitles(p *plan.Plan) []string {

@@ -22,12 +22,12 @@ func resume(t fatal, s *verbs.Service, c verbs.Caller) string {
 	return s.Resume(must[plan.State](t)(s.State(context.Background())), c)
 }
 
-// TestResumeTellsEveryFact writes a plan with 40 facts and finds, in what a fresh agent
-// is told, each that the goal and the current step need.
+// TestResumeTellsEveryFact writes a plan with 40 facts and finds in the resume of a fresh agent each one that the goal
+// and the current step need.
 func TestResumeTellsEveryFact(t *testing.T) {
 	s := service(time.Now, nil)
 	facts, needed := 0, []string{}
-	fact := func(what string) string { // one that the agent does not need now
+	fact := func(what string) string { // a fact the agent does not need now
 		facts++
 		return fmt.Sprintf("%s-%02d", what, facts)
 	}
@@ -79,8 +79,8 @@ func TestResumeTellsEveryFact(t *testing.T) {
 	t.Logf("%d facts, %d of them needed", facts, len(needed))
 }
 
-// TestResumeKeepsItsBudget: whatever the plan says and people have said, a resume costs
-// 1,500 tokens at most and tells the task whole, as a status does.
+// TestResumeKeepsItsBudget: for any plan and comments, a resume costs at most 1,500 tokens and has the whole task, like
+// a status.
 func TestResumeKeepsItsBudget(t *testing.T) {
 	codec := must[tokenizer.Codec](t)(tokenizer.Get(tokenizer.O200kBase))
 	worst := 0
@@ -103,9 +103,9 @@ func TestResumeKeepsItsBudget(t *testing.T) {
 	t.Logf("the dearest costs %d tokens", worst)
 }
 
-// TestResumeOfMeaninglessText holds the budget for text that means nothing, which costs a
-// model much more than it looks. (Random syllables of Korean or rare characters of Chinese
-// cost still more: to allow for them would leave nobody who writes these room for a task.)
+// TestResumeOfMeaninglessText keeps the budget for random text, which costs a model much more than it seems. (Random
+// syllables of Korean or rare Chinese characters cost even more: room for them would leave too little room for tasks in
+// these scripts.)
 func TestResumeOfMeaninglessText(t *testing.T) {
 	codec := must[tokenizer.Codec](t)(tokenizer.Get(tokenizer.O200kBase))
 	for name, text := range noise() {
@@ -139,7 +139,7 @@ func TestResumeOfMeaninglessText(t *testing.T) {
 	}
 }
 
-// noise lists texts that mean nothing.
+// noise lists meaningless texts.
 func noise() map[string]string {
 	of := func(from, to rune, space int) string {
 		var b strings.Builder
@@ -160,8 +160,7 @@ func noise() map[string]string {
 	return texts
 }
 
-// TestResumeOfOrdinaryPlan writes down what is said of a plan of seven tasks; it costs
-// less than 800 tokens.
+// TestResumeOfOrdinaryPlan pins the resume of a plan of seven tasks; it costs less than 800 tokens.
 func TestResumeOfOrdinaryPlan(t *testing.T) {
 	s := service(time.Now, nil)
 	titles := []string{"Write a failing test for expired sessions", "Refuse expired sessions in the middleware", "Renew sessions in use",
@@ -196,7 +195,7 @@ func TestResumeOfOrdinaryPlan(t *testing.T) {
 	golden(t, "resume.txt", text+"\n")
 }
 
-// TestResumeWithoutPlan says so, and what to do.
+// TestResumeWithoutPlan says so, with the next action.
 func TestResumeWithoutPlan(t *testing.T) {
 	text := resume(t, service(time.Now, nil), ann)
 	if !strings.Contains(text, "no plan") || !strings.Contains(text, "planning_setup_plan") {

@@ -14,8 +14,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Review is what a person is shown before deciding about the draft: who asks, where and
-// until when, what becomes of the current plan, and then the draft itself, with comments beside their steps.
+// Review returns the text a person reads before deciding about the draft: its author, workspace and expiry, the effect
+// on the current plan, and then the draft with comments next to their steps.
 func (s *Service) Review(state plan.State, former *plan.Plan, remarks []Remark) string {
 	draft, request := state.Draft, state.ModeNow().Request
 	by, since, what := draft.CreatedBy, draft.CreatedAt, "Drafted"
@@ -43,7 +43,7 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []Remark) 
 	return text + line(HeldLine(s.Enforcement(state))) + "\n\n" + s.ReviewDraft(state, former, remarks)
 }
 
-// ReviewDraft is the draft itself, with what the tools of other servers say of themselves and comments beside their steps.
+// ReviewDraft returns the draft, with other servers' descriptions of their tools, and comments next to their steps.
 func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Remark) string {
 	tools, submitted, found := s.otherTools(), map[string]string(nil), state.ModeNow().FoundOfDraft()
 	if request := state.ModeNow().Request; request != nil {
@@ -65,7 +65,7 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Rem
 	})
 }
 
-// cautions tells, before the plan, what was found of all of it and which steps have warnings beside them; "" for nothing.
+// cautions lists the warnings about the whole plan, and the steps that have warnings next to them; it may return "".
 func cautions(found plan.Found) string {
 	text, steps := "", []plan.StepID(nil)
 	for _, warning := range found.WarningsOn(0) {
@@ -85,7 +85,7 @@ func cautions(found plan.Found) string {
 	return text + "\n"
 }
 
-// remarksBelow are the comments on a step, below what it says.
+// remarksBelow returns the comments on a step, to follow its text.
 func remarksBelow(remarks []Remark, step plan.StepID) string {
 	text := ""
 	for _, r := range remarks {
@@ -96,7 +96,7 @@ func remarksBelow(remarks []Remark, step plan.StepID) string {
 	return text
 }
 
-// archives says which plan gives way to the draft; "" for none.
+// archives names the plan that the draft would replace, or returns "".
 func archives(state plan.State) string {
 	request, current := state.ModeNow().Request, state.Plan
 	if current == nil || current.Status != plan.StatusActive || request != nil && request.Base != "" {
@@ -105,7 +105,7 @@ func archives(state plan.State) string {
 	return "Approving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ").\n\n"
 }
 
-// adopted says that a draft was made of a host's own list, and what the host says of it; "" of any other.
+// adopted describes the host's list that a draft was made from; "" for any other draft.
 func adopted(p *plan.Plan) string {
 	from := p.Adopted
 	if from == nil {
@@ -125,7 +125,7 @@ func adopted(p *plan.Plan) string {
 	return text + "\n\n"
 }
 
-// editsText says who changed a draft, and what of it; "" where nobody did.
+// editsText summarizes people's edits of a draft; "" without edits.
 func editsText(e *plan.Edits) string {
 	if e.String() == "" {
 		return ""
@@ -133,12 +133,11 @@ func editsText(e *plan.Edits) string {
 	return "Changed by " + strings.Join(e.By, " and ") + " since it was made: " + e.String() + "."
 }
 
-// moment is a time for people, whose clock is that of the machine.
+// moment formats a time for people, in the machine's time zone.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// reviewText is a plan as a person is to see it before deciding: everything the digest
-// covers, nothing shortened. With a former draft, what differs comes first. ofTool, which may be nil, tells
-// of a step's tool what the plan does not, and said, which may be nil, what stands below a step.
+// reviewText returns a plan for a person's decision: everything the digest covers, unshortened. With a former draft,
+// the differences come first. ofTool adds text about a step's tool, said adds text below a step; either may be nil.
 func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
 	text := whole(p, former, ofTool, said)
 	if former == nil {
@@ -154,13 +153,12 @@ func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) stri
 	return "What has changed " + since + ":\n" + changes(p, former) + "\nThe whole plan:\n" + text
 }
 
-// unchanged reports whether a plan reads as a former form of it did.
+// unchanged reports whether a plan reads the same as a former form of it.
 func unchanged(p, former *plan.Plan) bool {
 	return whole(p, nil, nil, nil) == whole(former, nil, nil, nil)
 }
 
-// changes is what differs between two plans, step by step, in lines that begin with
-// + and -.
+// changes returns the differences between two plans, step by step, in lines that begin with + and -.
 func changes(p, former *plan.Plan) string {
 	var text strings.Builder
 	was := counterparts(p, former)
@@ -193,7 +191,7 @@ func marked(sign, text string) string {
 	return sign + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+sign) + "\n"
 }
 
-// diff is the difference of two texts in lines, with one line around each change.
+// diff returns the line differences of two texts, with one line of context.
 func diff(before, after string) string {
 	if before == after {
 		return ""
@@ -201,7 +199,7 @@ func diff(before, after string) string {
 	edits := udiff.Lines(before, after)
 	unified, err := udiff.ToUnified("shown", "now", before, edits, 1)
 	if err != nil {
-		return "" // the whole plan follows all the same
+		return "" // the whole plan is shown anyway
 	}
 	var lines []string
 	for line := range strings.Lines(unified) {
@@ -213,8 +211,8 @@ func diff(before, after string) string {
 	return strings.Join(lines, "")
 }
 
-// whole is all of a plan. A change of an approved one says which steps its approver has not
-// seen: former has the approval.
+// whole returns all of a plan. former, if it is the approved plan that this one changes, marks the steps its approver
+// has not seen.
 func whole(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
 	var text strings.Builder
 	text.WriteString(head(p))
@@ -234,9 +232,9 @@ func whole(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
 	return text.String()
 }
 
-// head is what a plan is about.
+// head returns the lines about the whole plan.
 func head(p *plan.Plan) string {
-	if p.Summary == "" { // a draft that was imported has an objective alone
+	if p.Summary == "" { // an imported draft has only an objective
 		return "Plan: " + barred(p.Objective) + "\n"
 	}
 	text := "Plan: " + barred(p.Summary) + "\n"
@@ -246,7 +244,7 @@ func head(p *plan.Plan) string {
 	return text
 }
 
-// tailOf is what stands behind the steps.
+// tailOf returns the lines after the steps.
 func tailOf(p *plan.Plan) string {
 	var b strings.Builder
 	for _, question := range p.Questions {
@@ -258,14 +256,13 @@ func tailOf(p *plan.Plan) string {
 	return b.String()
 }
 
-// Further stands before all but the first line of a text in what a person reviews: no line
-// of ours begins like that.
+// Further begins all but the first line of a text in a person's review. No line of ours begins with it.
 const Further = "     | "
 
-// barred keeps a text's further lines from posing as lines of ours.
+// barred keeps a text's further lines from looking like lines of ours.
 func barred(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Further) }
 
-// wholeStep is a step with all its spec says, the risk in front, and what ofTool, which may be nil, tells of its tool.
+// wholeStep returns a step with all fields of its spec, the risk first; ofTool adds text about its tool and may be nil.
 func wholeStep(step *plan.Step, ofTool func(*plan.Step) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d. %s %s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
@@ -291,7 +288,7 @@ func wholeStep(step *plan.Step, ofTool func(*plan.Step) string) string {
 	return b.String()
 }
 
-// pretty is JSON with a line for each member.
+// pretty returns JSON with one line per member.
 func pretty(value json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, value, "", "  ") != nil {
@@ -300,7 +297,7 @@ func pretty(value json.RawMessage) string {
 	return b.String()
 }
 
-// riskMark is the risk as people see it at a glance (chorus: risk indicator).
+// riskMark returns the risk as a mark in front of a step (chorus: risk indicator).
 func riskMark(r plan.Risk) string {
 	switch r {
 	case "":
@@ -318,7 +315,6 @@ func toolList(tools []string) string {
 	return " (tools: " + strings.Join(tools, ", ") + ")"
 }
 
-// noticeSteps is the steps as a notice shows them.
 func noticeSteps(p *plan.Plan) []NoticeStep {
 	var steps []NoticeStep
 	for step := range p.Steps.All() {

@@ -9,7 +9,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// shownPlan is a plan as it was submitted: its steps are numbered from 1.
+// shownPlan returns a submitted plan: its steps are numbered from 1.
 func shownPlan(id string, specs ...plan.Spec) *plan.Plan {
 	p := &plan.Plan{ID: id, Outline: plan.Outline{Objective: "Move the sessions", Summary: "Move the sessions."}}
 	var steps []*plan.Step
@@ -20,8 +20,7 @@ func shownPlan(id string, specs ...plan.Spec) *plan.Plan {
 	return p
 }
 
-// A step that was renumbered is shown as moved, with what else changed of it; numbers of
-// dependencies that only followed are no change.
+// A renumbered step is shown as moved, with its other changes; numbers of dependencies that only follow are no change.
 func TestReviewShowsMovedSteps(t *testing.T) {
 	look, use := plan.Spec{Title: "Look"}, plan.Spec{Title: "Use it", DependsOn: []plan.StepID{1}}
 	moved, risky, renamed := use, use, use

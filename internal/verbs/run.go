@@ -15,28 +15,28 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// RunReply says how far a run has come (planloop: the object that ends `run --json`).
+// RunReply is the result of a run so far (planloop: the object that ends `run --json`).
 type RunReply struct {
 	PlanID   string                     `json:"plan_id"`
-	Status   string                     `json:"status"`           // the plan's
-	Reason   plan.Over                  `json:"reason,omitempty"` // why the run is over; "" while it goes on
+	Status   string                     `json:"status"`           // of the plan
+	Reason   plan.Over                  `json:"reason,omitempty"` // why the run is over; "" while it continues
 	Counts   RunCounts                  `json:"counts"`
-	Duration int64                      `json:"duration"`       // milliseconds that this took
-	Note     string                     `json:"note,omitempty"` // what was said of the reason
+	Duration int64                      `json:"duration"`       // milliseconds this call took
+	Note     string                     `json:"note,omitempty"` // the note with the reason
 	Failures []RunFailure               `json:"failures"`
-	Blocked  []RunFailure               `json:"blocked,omitempty"`  // steps that somebody has reported blocked
-	Starts   map[string]int             `json:"starts,omitempty"`   // of agents, by their names
-	Outside  map[string][]string        `json:"outside,omitempty"`  // files that agents changed and their steps do not name
-	Moved    []string                   `json:"moved,omitempty"`    // steps whose agents left the work tree at another commit
-	Unseen   []string                   `json:"unseen,omitempty"`   // steps of which nobody can tell what their agents changed
+	Blocked  []RunFailure               `json:"blocked,omitempty"`  // steps reported as blocked
+	Starts   map[string]int             `json:"starts,omitempty"`   // number of agent starts, by agent name
+	Outside  map[string][]string        `json:"outside,omitempty"`  // files that agents changed although their steps do not name them
+	Moved    []string                   `json:"moved,omitempty"`    // steps after which the work tree was at a different commit
+	Unseen   []string                   `json:"unseen,omitempty"`   // steps with changes that could not be detected
 	Outputs  map[string]json.RawMessage `json:"outputs"`            // values by step
-	LeftOut  []string                   `json:"left_out,omitempty"` // steps whose values are too large to be given
+	LeftOut  []string                   `json:"left_out,omitempty"` // steps with values too large to include
 	Heartbeat
 
-	ways []string // on with what is blocked, and with agents that could not work
+	ways []string // next actions for blocked steps and unavailable agents
 }
 
-// RunCounts are the numbers of steps by what has become of them.
+// RunCounts counts steps by status.
 type RunCounts struct {
 	Done       int `json:"done"`
 	InProgress int `json:"in_progress"`
@@ -45,24 +45,21 @@ type RunCounts struct {
 	Failed     int `json:"failed"`
 	Skipped    int `json:"skipped"`
 	Cancelled  int `json:"cancelled"`
-	Unknown    int `json:"unknown"` // started, and nobody knows what came of them
+	Unknown    int `json:"unknown"` // started, outcome unknown
 }
 
-// RunFailure is a step that has failed.
 type RunFailure struct {
 	StepID string `json:"step_id"`
 	Error  string `json:"error"`
 }
 
-// maxOutputs bounds the values that a reply holds, in bytes: of the command line, and of
-// what a model reads.
+// maxOutputs is the most bytes of values in a reply on the command line, maxBriefOutputs in one for a model.
 const (
 	maxOutputs      = 32 << 20
 	maxBriefOutputs = 4 << 10
 )
 
-// Run begins a run of the current plan, or joins the one that is open, and takes part in it until
-// it is over.
+// Run begins a run of the current plan, or joins the open one, and takes part until it is over.
 func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply, error) {
 	if s.opts.Engine == nil {
 		return RunReply{}, plan.Refuse(plan.Conflict, "", "nothing carries out steps here",
@@ -90,7 +87,7 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 	if err != nil {
 		return RunReply{}, err
 	}
-	ctx = context.WithoutCancel(ctx) // what was done is told all the same
+	ctx = context.WithoutCancel(ctx) // report finished work even after a cancellation
 	state, err := s.State(ctx)
 	if err != nil {
 		return RunReply{}, err
@@ -98,7 +95,7 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 	return s.RunReply(ctx, c, state, over, s.opts.Now().Sub(begun))
 }
 
-// RunReply says how far the run has come in a state.
+// RunReply returns the result of the run in a state.
 func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over plan.Over, took time.Duration) (RunReply, error) {
 	p := state.Plan
 	reply := RunReply{Reason: over, Duration: took.Milliseconds(), Failures: []RunFailure{}, Outputs: map[string]json.RawMessage{},
@@ -123,12 +120,12 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 		if step.Status == plan.Failed {
 			reply.Failures = append(reply.Failures, RunFailure{step.ID.String(), step.Error})
 		}
-		if step.Status != plan.Done || step.Loop() != 0 { // the loop has them all
+		if step.Status != plan.Done || step.Loop() != 0 { // the loop's own value has all of them
 			continue
 		}
 		value, err := p.ValueOf(step.ID, s.KeptValue(ctx))
 		switch {
-		case err != nil: // it has none, or that is gone
+		case err != nil: // it has no value, or the value was deleted
 		case len(value) > room:
 			reply.LeftOut = append(reply.LeftOut, step.ID.String())
 		default:
@@ -139,7 +136,7 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 	return reply, nil
 }
 
-// tellBlocked tells which steps are blocked, what agents changed besides what their steps name, and the ways on.
+// tellBlocked adds the blocked steps, the changes that steps do not name, and the next actions.
 func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 	for step := range state.Plan.Steps.All() {
 		if x := step.Execution; x != nil && len(x.Outside) > 0 {
@@ -175,17 +172,17 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 	}
 }
 
-// WhyBlocked is why a step is blocked, as whoever blocked it has said, to stand behind words that say that it is.
+// WhyBlocked returns the reported reason of a blocked step, to follow words that call it blocked.
 func WhyBlocked(step *plan.Step) string { return cmp.Or(blockedBy(step), "no reason was given") }
 
-// BlockedText is WhyBlocked where nothing before it says that the step is blocked.
+// BlockedText is WhyBlocked for a place that does not call the step blocked.
 func BlockedText(step *plan.Step) string {
 	return cmp.Or(blockedBy(step), "It is blocked, and no reason was given.")
 }
 
 func blockedBy(step *plan.Step) string { return cmp.Or(step.Error, lastOf(step.Notes)) }
 
-// KeptValue reads values that are too large for the log.
+// KeptValue returns a function that reads values too large for the log.
 func (s *Service) KeptValue(ctx context.Context) func(name string) (json.RawMessage, error) {
 	return func(name string) (json.RawMessage, error) { return s.session.Value(ctx, name) }
 }
@@ -202,7 +199,7 @@ func countRun(p *plan.Plan) RunCounts {
 		Cancelled: p.Steps.Count(plan.Cancelled), Unknown: unknown}
 }
 
-// Text is the reply in a few lines.
+// Text returns the reply in a few lines.
 func (r RunReply) Text() string {
 	lines := []string{fmt.Sprintf("%s: %d of %d steps are done", r.headline(), r.Counts.Done, r.Counts.total())}
 	if r.Note != "" {

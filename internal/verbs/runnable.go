@@ -12,9 +12,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// unrunnable says what keeps the steps that an action adds or changes from being carried out as
-// they are written (execution: Plan Validation). have are the steps that they join; tasks, which
-// may be nil, are those that are added, as they were given. The error is a *plan.ValidationError.
+// unrunnable returns the errors in the steps an action adds or changes that would prevent a run from carrying them out
+// (execution: Plan Validation). have are the steps they join; tasks are the added steps as given, and may be nil. The
+// error is a *plan.ValidationError.
 func (s *Service) unrunnable(have plan.Steps, a plan.Action, tasks []gates.Task) error {
 	j := joining{Candidate: runnable.Candidate{Have: have}, unknown: map[plan.StepID][]string{}}
 	for _, task := range tasks {
@@ -37,14 +37,14 @@ func (s *Service) unrunnable(have plan.Steps, a plan.Action, tasks []gates.Task)
 	return nil
 }
 
-// ToolsToCome are tools of which some may become known when they are waited for.
+// ToolsToCome are tools, some of which may only become known after a wait.
 type ToolsToCome interface {
-	// Await waits for what is not known yet, a bounded time.
+	// Await waits a limited time for tools that are not known yet.
 	Await(ctx context.Context)
 }
 
-// awaitTools waits for tools that are named and nobody knows yet. That takes a while: it is done
-// before the workspace's lock is taken.
+// awaitTools waits for named tools that are not known yet. That may take a while, so callers do it before they take the
+// workspace's lock.
 func (s *Service) awaitTools(ctx context.Context, names []string) {
 	tools, some := s.opts.StepTools.(ToolsToCome)
 	if some && slices.ContainsFunc(names, func(name string) bool { _, known := s.opts.StepTools.Tool(name); return !known }) {
@@ -52,7 +52,7 @@ func (s *Service) awaitTools(ctx context.Context, names []string) {
 	}
 }
 
-// toolsOf lists the tools that the steps of an action name.
+// toolsOf lists the tools named by an action's steps.
 func toolsOf(a plan.Action) (names []string) {
 	var steps []plan.NewStep
 	switch a := a.(type) {
@@ -83,10 +83,10 @@ func toolsOf(a plan.Action) (names []string) {
 	return names
 }
 
-// joining collects the steps of an action as they will be.
+// joining collects an action's steps as they will be.
 type joining struct {
 	runnable.Candidate
-	unknown map[plan.StepID][]string // of the steps that are added: dependencies that name nothing
+	unknown map[plan.StepID][]string // dependencies of added steps that name no step
 }
 
 func (j *joining) take(a plan.Action, field string) {
@@ -117,7 +117,7 @@ func (j *joining) take(a plan.Action, field string) {
 	}
 }
 
-// add takes steps that get the next ids, or bring theirs along. What is finished is not judged.
+// add takes steps that get the next ids or have their own. Finished steps are not judged.
 func (j *joining) add(steps []plan.NewStep, field string) {
 	next := j.Have.Highest() + 1 + plan.StepID(len(j.Steps)+len(j.Also))
 	for i, n := range steps {
@@ -137,7 +137,7 @@ func (j *joining) add(steps []plan.NewStep, field string) {
 	}
 }
 
-// edit takes a step of the plan as it will be, where the change is of what is run.
+// edit takes a changed step as it will be, if the change affects how it runs.
 func (j *joining) edit(a plan.UpdateStep, field string) {
 	was, known := j.Have.Get(a.Step)
 	if p := a.Patch; !known || p.Tool == nil && p.Args == nil && p.When == nil && p.ForEach == nil {
@@ -146,7 +146,7 @@ func (j *joining) edit(a plan.UpdateStep, field string) {
 	j.Steps = append(j.Steps, runnable.Step{ID: a.Step, Spec: a.Patch.On(was.Spec), Field: field, Instance: was.Loop() != 0})
 }
 
-// using takes the steps that refer to one, which has been changed.
+// using takes the steps that refer to a changed step.
 func (j *joining) using(id plan.StepID) {
 	for _, dependent := range j.Have.Dependents(id) {
 		if step, _ := j.Have.Get(dependent); slices.Contains(step.Sources(), id) {
@@ -155,8 +155,8 @@ func (j *joining) using(id plan.StepID) {
 	}
 }
 
-// unlessUnclean is what is wrong with the form of an action where something is, else err: what is
-// run is judged as it was given.
+// unlessUnclean returns the form errors of an action if there are any, else err, because unrunnable judges steps as
+// given.
 func unlessUnclean(a plan.Action, err error) error {
 	var unclean *plan.ValidationError
 	if err != nil && errors.As(plan.CleanAction(a), &unclean) {

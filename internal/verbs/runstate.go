@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// RunState is what a status tells of engines: how the run goes, and what steps ask.
+// RunState is the engines' part of a status: the run, and the questions of steps.
 type RunState struct {
 	Run      *RunView  `json:"run,omitempty"`
 	Asks     []AskView `json:"asks,omitempty"`
@@ -27,23 +27,22 @@ type RunView struct {
 	Note   string    `json:"note,omitempty"`
 	Counts RunCounts `json:"counts"`
 
-	broken bool // no engine takes part in it, and none has left it
+	broken bool // no engine takes part, and none left in the regular way
 }
 
-// AskView is what a step asks.
+// AskView is a step's question.
 type AskView struct {
 	ID      int           `json:"id"` // of the task
 	Title   string        `json:"title"`
 	Kind    plan.AskKind  `json:"kind"`
-	Code    string        `json:"code,omitempty"` // of what is asked about, as a person is shown it
+	Code    string        `json:"code,omitempty"` // short digest of the call in question, as a person sees it
 	Text    string        `json:"text,omitempty"`
 	Tool    string        `json:"tool,omitempty"`
 	Args    string        `json:"args,omitempty"` // JSON
 	Choices []plan.Choice `json:"choices"`
 }
 
-// What a status has room for of it, in tokens: of a note, and of each text of a question; and how
-// many of these it shows.
+// Token limits in a status: of a note, and of each text of a question; asksShown is the most questions.
 const (
 	noteTokens = 30
 	askTokens  = 40
@@ -74,7 +73,7 @@ func runState(state plan.State) RunState {
 	return r
 }
 
-// runState tells as well of a run that all engines have left without a word.
+// runState also detects a run that all engines left without ending it.
 func (s *Service) runState(state plan.State) RunState {
 	r := runState(state)
 	if r.Run != nil {
@@ -83,7 +82,7 @@ func (s *Service) runState(state plan.State) RunState {
 	return r
 }
 
-// fit keeps what a model has room for.
+// fit shortens the texts for a model.
 func (r *RunState) fit() {
 	if r.Run != nil {
 		r.Run.Note = tokens.Shorten(r.Run.Note, noteTokens, messageShown)
@@ -112,7 +111,7 @@ func (r RunState) lines() string {
 	return text
 }
 
-// Text is the run in a line.
+// Text returns the run in one line.
 func (r RunView) Text() string {
 	text, why := "Run "+r.ID, strings.ReplaceAll(string(r.Reason), "_", " ")
 	switch {
@@ -131,7 +130,7 @@ func (r RunView) Text() string {
 	return text + "; " + r.Counts.text()
 }
 
-// text counts the steps of which there are some.
+// text lists the nonzero counts.
 func (c RunCounts) text() string {
 	var parts []string
 	for _, part := range []struct {
@@ -162,21 +161,21 @@ func (a AskView) text() string {
 	return text
 }
 
-// RunningStep is what is known of a step while an engine carries it out.
+// RunningStep is the progress of a step that an engine carries out.
 type RunningStep struct {
 	Step    plan.StepID
 	Percent int
-	What    string // it is doing
-	Log     string // the end of what it has printed
+	What    string // current activity
+	Log     string // the end of its output
 }
 
-// Crew is the engines that carry out steps, in whichever process.
+// Crew is the set of engines that carry out steps, in any process.
 type Crew interface {
 	Lives() bool // one takes part in the run
 	Running() []RunningStep
 }
 
-// underway adds to a task how far an engine has come with it, unless the caller is the agent that works on it.
+// underway adds an engine's progress to a task, unless the caller is the agent that works on it.
 func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
 	if !step.Running() || s.opts.Crew == nil || c.Actor.Scope.Step == step.ID {
 		return
@@ -196,13 +195,13 @@ func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
 	}
 }
 
-// Told is a text behind what it is.
+// Told is a text with a label.
 type Told struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
 }
 
-// Ran lists what has become of a step in runs.
+// Ran lists a step's results and state from runs.
 func Ran(step *plan.Step) []Told {
 	x := step.Execution
 	if x == nil {

@@ -12,17 +12,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// engines play the part of what carries out steps: in the wild they find what is drawn, and in
-// the end they find nothing wrong.
+// engines stand in for engines: during the walk they find random results, at the end only good ones.
 type engines struct {
 	session *session.Session
 	seen    presence
-	living  string // the engine that lives, "" for none
+	living  string // the live engine, or ""
 	born    int
-	agents  bool // there are some that engines start
+	agents  bool // agents are configured that engines start
 }
 
-// For has one agent for all steps, if there are any.
+// For returns the same agent for all steps, if agents are configured.
 func (e *engines) For(string) (string, bool) { return "default", e.agents }
 func (*engines) Starts(string) int           { return 0 }
 func (*engines) Program(string) string       { return "agent" }
@@ -48,7 +47,7 @@ func (e *engines) leave() {
 	}
 }
 
-// advance tells results and starts what can be started, as an engine does.
+// advance records results and starts ready steps, like an engine.
 func (w *walker) advance(a plan.Advance, agents bool, found func(*plan.Step, *plan.Resolution)) error {
 	starts := func(step *plan.Step) bool { return agents && w.engines.agents && step.ForAgents() }
 	_, err := w.engines.session.Do(w.Context(), w.engines.begin(), a, func(state plan.State, facts *plan.Facts) error {
@@ -91,7 +90,7 @@ func (w *walker) begun() (own []plan.Finished, lost []plan.Attempt) {
 	return own, lost
 }
 
-// engineActs lets an engine do something, in which much can go wrong.
+// engineActs lets an engine act, with many possible failures.
 func (w *walker) engineActs(who verbs.Caller) error {
 	switch rapid.IntRange(0, 9).Draw(w.T, "the engine") {
 	case 0:
@@ -137,7 +136,7 @@ func (w *walker) engineActs(who verbs.Caller) error {
 		})
 }
 
-// stepAnswers lets a person answer what a step asks, or an agent recover one.
+// stepAnswers lets a person answer a step's question, or an agent recover a step.
 func (w *walker) stepAnswers(who verbs.Caller) error {
 	id := plan.StepID(rapid.IntRange(1, 7).Draw(w.T, "step"))
 	choice := plan.Choice(rapid.SampledFrom(plan.Choice("").Values()).Draw(w.T, "choice"))
@@ -159,10 +158,10 @@ func (w *walker) replans(who verbs.Caller) error {
 	return err
 }
 
-// engineRuns has an engine take part in the run until nothing more happens. A person may let a run
-// go on that an agent may not.
+// engineRuns has an engine take part in the run until nothing more happens. A person may resume runs that an agent may
+// not.
 func (w *walker) engineRuns(who verbs.Caller) error {
-	_, _ = w.engines.session.Do(w.Context(), who.Actor, plan.BeginRun{}, nil) // what is refused shows in that nothing changes
+	_, _ = w.engines.session.Do(w.Context(), who.Actor, plan.BeginRun{}, nil) // a refusal shows as no change
 	engine := w.engines.begin()
 	defer w.engines.leave()
 	for range 200 {
@@ -185,7 +184,7 @@ func (w *walker) engineRuns(who verbs.Caller) error {
 	return fmt.Errorf("the run has no end")
 }
 
-// asksEnd has a person answer what waits for them: mostly so that the step runs.
+// asksEnd has a person answer the waiting items, mostly so that the step runs.
 func (w *walker) asksEnd() error {
 	for step := range w.state().Plan.Steps.All() {
 		a := plan.AnswerStep{Step: step.ID, Choice: plan.Approve}

@@ -6,12 +6,12 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// scoped reports whether planloop started the caller for one attempt of one step. Such an agent is told of
-// that step alone, and then to end.
+// scoped reports whether planloop started the caller for one attempt of one step. Such an agent sees only that step,
+// and is then told to end.
 func (c Caller) scoped() bool { return c.Actor.Scope != (plan.Attempt{}) }
 
-// beyond refuses a scoped caller what is judged before it is decided about, or is no change: how it would be
-// accepted from others is of no use to it.
+// beyond refuses a scoped caller calls that are judged before they are decided, or that change nothing. Instructions
+// for a correct call would not help it.
 func (c Caller) beyond() error {
 	if !c.scoped() {
 		return nil
@@ -19,7 +19,7 @@ func (c Caller) beyond() error {
 	return c.Actor.Scope.Beyond()
 }
 
-// taskOf is the current task as its caller is told of it: who was started for one has claimed it by its engine.
+// taskOf returns the current task for its caller; a scoped caller's claim belongs to its engine, so it is hidden.
 func (c Caller) taskOf(p *plan.Plan, step *plan.Step) Task {
 	t := currentTask(p, step)
 	if c.scoped() {
@@ -28,7 +28,7 @@ func (c Caller) taskOf(p *plan.Plan, step *plan.Step) Task {
 	return t
 }
 
-// assigned is what a scoped caller is told. It has a step while there is something to do.
+// assigned returns the next action of a scoped caller.
 func (v view) assigned() now {
 	scope := v.Actor.Scope
 	step := scope.Underway(v.state)
@@ -38,7 +38,7 @@ func (v view) assigned() now {
 			next: say("Your step has ended: end now.")}
 	case step.Reported() != nil:
 		return now{reason: Ended, message: fmt.Sprintf("Task %s is reported.", step.ID), next: say(step.ID, " is reported: end now.")}
-	case v.state.PhaseNow().Restricted(): // which hides the calls, and not what an agent says last
+	case v.state.PhaseNow().Restricted(): // calls are hidden now, but the agent's final answer still counts
 		return now{reason: ReadyForTask, step: step,
 			next: say("Do ", step.ID, ", then report it in the last line of your answer and end.")}
 	}
@@ -49,7 +49,7 @@ func (v view) assigned() now {
 	return now{reason: ReadyForTask, step: step, next: say("Do ", step.ID, ", then report it and end: ", report, ".")}
 }
 
-// assignedInstructions is the hint that goes with it.
+// assignedInstructions returns the agent_instructions of a scoped caller.
 func assignedInstructions(n now) string {
 	if n.reason == Ended {
 		return "Planloop started you for one step, and nothing is left to do for it. Change nothing more, and end."

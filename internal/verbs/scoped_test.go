@@ -20,7 +20,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// assign has the engine start an agent for a step, and returns it as it calls through a face.
+// assign has the engine start an agent for a step, and returns it as a caller through a face.
 func (r running) assign(id plan.StepID, face verbs.Face) verbs.Caller {
 	r.t.Helper()
 	outcome, err := r.session.Do(r.t.Context(), engine, plan.Advance{Room: 1}, func(_ plan.State, facts *plan.Facts) error {
@@ -38,7 +38,7 @@ func (r running) assign(id plan.StepID, face verbs.Face) verbs.Caller {
 	return scoped(state, step, face)
 }
 
-// scoped is the agent that was started for the last attempt of a step.
+// scoped returns the agent that was started for the last attempt of a step.
 func scoped(state plan.State, step *plan.Step, face verbs.Face) verbs.Caller {
 	c := verbs.Caller{Actor: plan.NewActor(plan.ViaMCP, "claude"), Face: face}
 	c.Actor.Scope = plan.Attempt{Plan: state.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
@@ -46,7 +46,7 @@ func scoped(state plan.State, step *plan.Step, face verbs.Face) verbs.Caller {
 }
 
 func agentsPlan(t *testing.T, rules verbs.RuleBook) running {
-	limits := plan.Limits{NeverAsk: true} // nobody is asked before the handler is verified
+	limits := plan.Limits{NeverAsk: true} // no approval is requested before the handler is verified
 	s := session.New(memory.New(), session.Options{Limits: limits})
 	t.Cleanup(func() { _ = s.Close() })
 	r := running{verbs.New(s, verbs.Options{RuleBook: rules, Limits: limits}), t, s}
@@ -65,9 +65,9 @@ func agentsPlan(t *testing.T, rules verbs.RuleBook) running {
 	return r
 }
 
-// TestStartedAgentIsToldOfItsStepAlone pins what an agent is told that planloop started for a step, over MCP and
-// on the command line: while it works, once it has reported, and when its attempt is over. The rules on disk are
-// out of date, and nobody asks it to mend them.
+// TestStartedAgentIsToldOfItsStepAlone pins the replies to an agent that planloop started for a step, over MCP and on
+// the command line: while it works, after its report, and after the end of its attempt. The rules on disk are outdated,
+// and the agent is not asked to update them.
 func TestStartedAgentIsToldOfItsStepAlone(t *testing.T) {
 	faces := map[string]verbs.Face{"tools": mcpserver.Tools{User: terminal.CommandLine{}}, "commands": terminal.CommandLine{}}
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestStartedAgentIsToldOfItsStepAlone(t *testing.T) {
 	})
 }
 
-// TestStartedAgentsHeartbeatIsCheap holds the sentence that ends each reply to its budget.
+// TestStartedAgentsHeartbeatIsCheap keeps the sentence that ends each reply within its budget.
 func TestStartedAgentsHeartbeatIsCheap(t *testing.T) {
 	codec := must[tokenizer.Codec](t)(tokenizer.Get(tokenizer.O200kBase))
 	r := agentsPlan(t, nil)
@@ -122,8 +122,8 @@ func TestStartedAgentsHeartbeatIsCheap(t *testing.T) {
 	}
 }
 
-// TestStartedAgentDoesNothingElse calls every tool as an agent that was started for a step: what is not a part of
-// it is refused, changes nothing, and is answered with what the agent is to do.
+// TestStartedAgentDoesNothingElse calls every tool as an agent that was started for a step: calls about anything else
+// are refused, change nothing, and are answered with the agent's next action.
 func TestStartedAgentDoesNothingElse(t *testing.T) {
 	const (
 		beyond = "you were started for S002 alone"
@@ -157,7 +157,7 @@ func TestStartedAgentDoesNothingElse(t *testing.T) {
 		{"planning_apply_template", `{"template":"bug-fix"}`, beyond},
 		{"planning_replan", `{"changes":"all","add_tasks":` + oneTask + `}`, beyond},
 	}
-	whole := []struct{ tool, arguments string }{ // what it may do
+	whole := []struct{ tool, arguments string }{ // the permitted calls
 		{"planloop_status", `{}`}, {"planning_read_plan", `{}`}, {"planning_next_step", `{}`},
 		{"planning_mark_step", `{"step_id":"S002","status":"in_progress"}`},
 		{"planning_ask_user", `{"question":"Which library?"}`},
@@ -211,9 +211,8 @@ func TestStartedAgentDoesNothingElse(t *testing.T) {
 	refusedAs("planning_mark_step", `{"step_id":"S002","status":"done"}`, "the attempt at S002 that you were started for is over")
 }
 
-// TestStartedAgentComesToAnEnd brings a workspace into any state in which an agent is at work on a step, lets
-// others do what they like meanwhile, and has the agent do nothing but what the next action says: it ends, and
-// is refused nothing.
+// TestStartedAgentComesToAnEnd brings a workspace into a random state with an agent at work on a step, lets others act
+// at random, and has the agent only follow its next actions: it ends, and no call is refused.
 func TestStartedAgentComesToAnEnd(t *testing.T) {
 	schemas, user := inputSchemas(t), terminal.CommandLine{}
 	worked := 0
@@ -246,10 +245,10 @@ func TestStartedAgentComesToAnEnd(t *testing.T) {
 	}
 }
 
-// startsAgent has the engine start an agent for a step, if there is one for which it can, and makes it the walker.
+// startsAgent has the engine start an agent for a suitable step, if any, and makes it the walker.
 func (w *walker) startsAgent(face verbs.Face) bool {
 	_, _ = w.cancels(person), w.clearAll()
-	_, _ = w.engines.session.Do(w.Context(), person.Actor, plan.BeginRun{}, nil) // refused where one is open, or none can be
+	_, _ = w.engines.session.Do(w.Context(), person.Actor, plan.BeginRun{}, nil) // refused if one is open, or none can be begun
 	state := w.state()
 	if state.Plan == nil {
 		return false
@@ -277,7 +276,7 @@ func (w *walker) startsAgent(face verbs.Face) bool {
 	return true
 }
 
-// works follows the next action as the agent that was started, while others act.
+// works follows the next action as the started agent, while others act.
 func (w *walker) works() {
 	for range 5 {
 		if rapid.Bool().Draw(w.T, "others act") {

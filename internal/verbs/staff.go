@@ -7,16 +7,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Staff is the agents that are configured, which a run starts for steps: see agents.Agents.
+// Staff is the configured agents that a run starts for steps: see agents.Agents.
 type Staff interface {
 	For(suggested string) (name string, ok bool) // the agent for a step
-	Starts(name string) int                      // how many starts a run may make of it; 0: any number
-	Program(name string) string                  // what is started, for people
+	Starts(name string) int                      // the most starts in a run; 0: unlimited
+	Program(name string) string                  // its program, for people
 	Check(name string) error                     // why it cannot be started here
-	Unset(name string) []string                  // variables that it is to be given, and that have no value
+	Unset(name string) []string                  // variables configured for it that have no value
 }
 
-// checkStaff returns why an agent that the rest of a plan is for cannot be started, and what it will go without.
+// checkStaff returns an error if an agent for the rest of the plan cannot be started, and warnings about unset variables.
 func (s *Service) checkStaff(state plan.State) (warnings []string, err error) {
 	var seen []string
 	for step := range state.Plan.Steps.All() {
@@ -36,7 +36,7 @@ func (s *Service) checkStaff(state plan.State) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// agentFor is the agent that a run would start for a step, "" for none.
+// agentFor returns the agent that a run would start for a step, "" if none.
 func (s *Service) agentFor(state plan.State, step *plan.Step) string {
 	if s.opts.Staff == nil || !step.ForAgents() {
 		return ""
@@ -48,12 +48,12 @@ func (s *Service) agentFor(state plan.State, step *plan.Step) string {
 	return name
 }
 
-// starts reports whether a run of the caller starts an agent for a step. It starts none for agents.
+// starts reports whether the caller's run starts an agent for a step. An agent's run starts none.
 func (v view) starts(step *plan.Step) bool {
 	return v.Actor.Kind != plan.Agent && v.agentFor(step) != ""
 }
 
-// carriesOut reports whether a run of the caller does something of the plan that is left to be done.
+// carriesOut reports whether the caller's run would carry out any unfinished step.
 func (v view) carriesOut() bool {
 	for step := range v.state.Plan.Steps.All() {
 		if !step.Status.Finished() && (step.Tool != "" || step.ForEach != "" || v.starts(step)) {
@@ -63,7 +63,7 @@ func (v view) carriesOut() bool {
 	return false
 }
 
-// missedAgent is the agent that a step suggests, where agents are configured and none of that name is; else "".
+// missedAgent returns a step's suggested agent if agents are configured but none of that name; else "".
 func (s *Service) missedAgent(step *plan.Step) string {
 	wanted := strings.TrimSpace(step.SuggestedAgent)
 	if s.opts.Staff == nil || !step.ForAgents() || wanted == "" || strings.EqualFold(wanted, "any") {

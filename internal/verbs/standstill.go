@@ -8,9 +8,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// stuck names a way on when no step is ready and none is the caller's to finish:
-// a step to take up again, another actor to wait for, or what will never be done
-// although a step waits for it.
+// stuck returns the next action if no step is ready and the caller has none to finish: a step to retry, another agent
+// or a person to wait for, or a step that waits for one that will never be done.
 func (v view) stuck(p *plan.Plan) now {
 	for step := range p.Steps.All() {
 		if len(p.Steps.WaitingOn(step.ID)) > 0 || step.Expanded() {
@@ -37,7 +36,7 @@ func (v view) stuck(p *plan.Plan) now {
 	return v.deadlock(p)
 }
 
-// because is why a step is blocked, as far as whoever blocked it has said so.
+// because returns the first line of a blocked step's reason in brackets, "" without a reason.
 func because(step *plan.Step) string {
 	if step.Error == "" {
 		return ""
@@ -46,7 +45,7 @@ func because(step *plan.Step) string {
 	return " (" + plan.Shorten(first, messageShown) + ")"
 }
 
-// waitFor is the way on while another actor works: only a person can take the step over.
+// waitFor returns the next action while another agent works: only a person can take the step over.
 func (v view) waitFor(step *plan.Step) now {
 	takeOver := "; a person can run "
 	if v.decides() {
@@ -58,8 +57,7 @@ func (v view) waitFor(step *plan.Step) now {
 			Call{Act: ActTakeOver, Step: step.ID}, ".")}
 }
 
-// deadlock names a step that waits for one that was given up, and how to take
-// that up again.
+// deadlock names a step that waits for one that was skipped, denied or cancelled, and how to reopen that.
 func (v view) deadlock(p *plan.Plan) now {
 	for step := range p.Steps.All() {
 		if step.Status.Finished() {
@@ -83,8 +81,8 @@ func (v view) deadlock(p *plan.Plan) now {
 		".")}
 }
 
-// lost reports whether a step that was given up is not to be taken up again: a loop is over, what a
-// person denied is not asked again, nor is there a way to what waits for such a step.
+// lost reports whether a finished step cannot be reopened: an expanded loop, a step that a person denied, or one that
+// waits for such a step.
 func lost(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
 	if seen[step.ID] || !step.Status.Finished() {
 		return false
@@ -96,7 +94,7 @@ func lost(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
 	})
 }
 
-// without is the way on with a step whose dependency will not be done any more.
+// without returns the next action for a step with a dependency that will never be done.
 func (v view) without(step, dep *plan.Step) now {
 	how := string(dep.Status)
 	if dep.Error == plan.UserDenied {
@@ -107,7 +105,7 @@ func (v view) without(step, dep *plan.Step) now {
 	switch others := step.ClaimedBy != v.Actor.Name && !v.left(step); {
 	case step.Status == plan.InProgress && others:
 		return v.waitFor(step)
-	case step.Status == plan.InProgress: // nobody skips what is being worked on
+	case step.Status == plan.InProgress: // a step in progress cannot be skipped
 		skip = say(waits, "replan, or leave it: ", mark(step.ID, plan.Pending), ".")
 	}
 	return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, dep.ID, how),

@@ -20,8 +20,7 @@ type Status struct {
 	Page int     `json:"page,omitempty"` // of the task, or of the list; 0 is the first
 }
 
-// How much of a model's room a status takes, in tokens: in all, what the current task
-// is given at first whatever else is said, a task that was asked for, and a page of a list.
+// Token limits of a status: in total, the current task's minimum, a task asked for by id, and a page of a list.
 const (
 	statusMost = 1_500 // by a cautious estimate
 	statusRoom = statusMost - 20
@@ -33,19 +32,18 @@ const (
 // MaxWait bounds how long a status waits for a change.
 const MaxWait = 10 * time.Minute
 
-// StatusReply says where the plan stands and what comes next: the responses A to
-// D of the contract.
+// StatusReply is the state of the plan and the next action: responses A to D of the contract.
 type StatusReply struct {
 	Now         Now           `json:"now"`
-	Signal      *SignalView   `json:"signal,omitempty"`  // what blocks
-	Signals     []SignalView  `json:"signals,omitempty"` // others that are open
-	Task        *Task         `json:"task,omitempty"`    // the one that was asked for
+	Signal      *SignalView   `json:"signal,omitempty"`  // the blocking one
+	Signals     []SignalView  `json:"signals,omitempty"` // other open ones
+	Task        *Task         `json:"task,omitempty"`    // the one asked for
 	Plan        *TaskList     `json:"plan,omitempty"`
 	Session     *SessionView  `json:"session,omitempty"`
 	Phase       plan.Phase    `json:"phase,omitempty"`         // of planning mode, unless it is inactive
 	Summary     string        `json:"final_summary,omitempty"` // of a closed plan
-	Enforcement []Enforcement `json:"enforcement,omitempty"`   // while planning mode holds agents to reading
-	Approved    string        `json:"approved_plan,omitempty"` // the step to do and the next, of a plan that is carried out
+	Enforcement []Enforcement `json:"enforcement,omitempty"`   // while planning mode restricts agents to reading
+	Approved    string        `json:"approved_plan,omitempty"` // the current step and the next ones of a plan in execution
 	Where
 	RunState
 	Underway
@@ -55,7 +53,7 @@ type StatusReply struct {
 	ask *Ask
 }
 
-// Now is the reason for what comes next.
+// Now is the reason for the next action.
 type Now struct {
 	Reason              Reason `json:"reason"`
 	AgentInstructions   string `json:"agent_instructions"`
@@ -68,7 +66,7 @@ type Now struct {
 type SessionView struct {
 	ID     string          `json:"id"`
 	Goal   string          `json:"goal"`
-	Status plan.PlanStatus `json:"status,omitempty"` // unless it is active
+	Status plan.PlanStatus `json:"status,omitempty"` // empty if active
 }
 
 // TaskList is the whole plan as tasks.
@@ -77,9 +75,8 @@ type TaskList struct {
 	More  string `json:"more,omitempty"` // how many are left, and the call that lists them
 }
 
-// Status tells the caller where the plan stands and what to do now. With Wait it
-// answers when something has changed since the caller was last told, or the time
-// is over.
+// Status returns the state of the plan and the next action. With Wait it answers once something has changed since the
+// caller's last status, or the time is up.
 func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply, error) {
 	wait := time.Duration(in.Wait) * time.Second
 	if wait < 0 || wait > MaxWait {
@@ -89,7 +86,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	state, err := s.State(ctx)
 	if err == nil && wait > 0 {
 		state, err = s.changed(ctx, c, state, wait)
-		err = cmp.Or(err, ctx.Err()) // nobody hears what is told now
+		err = cmp.Or(err, ctx.Err()) // the caller has left
 	}
 	if err != nil {
 		return StatusReply{}, err
@@ -112,20 +109,20 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	if err != nil {
 		return StatusReply{}, err
 	}
-	if reply.ask = s.askOnceMore(state, c); reply.ask == nil { // else another reply may take the place of this one
+	if reply.ask = s.askOnceMore(state, c); reply.ask == nil { // else a different reply may replace this one
 		s.seen.tell(c, state)
 		s.seen.tellPlanEdits(c, state)
-		if ofDraft || reply.Decision != nil { // which tells of them too
+		if ofDraft || reply.Decision != nil { // both replies include them
 			s.seen.readEdits(c, state)
 		}
 	}
 	return reply, nil
 }
 
-// StatusIn is Status in a state that was read already, for whoever shows it to
-// others than the caller: the caller has not been told by it.
+// StatusIn is Status for a state that was already read, for display to others: it does not count as shown to the
+// caller.
 func (s *Service) StatusIn(state plan.State, c Caller) StatusReply {
-	reply, _ := s.status(state, c, Status{}, Feedback{}, nil) // only what is asked for can be missing
+	reply, _ := s.status(state, c, Status{}, Feedback{}, nil) // only a requested task can be missing
 	return reply
 }
 
@@ -146,7 +143,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 	if id := unreplied(state); id != "" && !c.decides() {
 		reply.Reply, _ = c.Can(Call{Act: ActReply, ID: id})
 	}
-	if c.scoped() { // what others are to do, or wait for
+	if c.scoped() { // concerns other callers
 		reply.RunState.Asks, reply.Decision = nil, nil
 	}
 	if c.brief() {
@@ -201,8 +198,8 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 	return reply, nil
 }
 
-// fitted is the current task with what there is room for beside the rest of a status. What the texts cost is known
-// beforehand; what stands around them is found out, and has them give way.
+// fitted returns the current task, shortened to the room left by the rest of a status. The cost of its texts is
+// estimated first; the rest is measured, and the room reduced until the reply fits.
 func (r StatusReply) fitted(whole Task, next string) Task {
 	room := max(leastRoom, statusRoom-r.cost())
 	for {
@@ -217,7 +214,7 @@ func (r StatusReply) fitted(whole Task, next string) Task {
 	}
 }
 
-// cost is what a reply costs a model, in tokens, by a cautious estimate.
+// cost returns the reply's cost in tokens for a model, by a cautious estimate.
 func (r StatusReply) cost() int {
 	structured, err := json.Marshal(r)
 	if err != nil {
@@ -226,7 +223,7 @@ func (r StatusReply) cost() int {
 	return max(tokens.CountCautiously(string(structured)), tokens.CountCautiously(r.Text()))
 }
 
-// statusOfTask is the reply with the task that was asked for, whatever has become of it.
+// statusOfTask returns the reply with the task asked for, in any status.
 func (s *Service) statusOfTask(state plan.State, remarks []Remark, c Caller, in Status, reply StatusReply) (StatusReply, error) {
 	if state.Plan == nil {
 		return reply, plan.Refuse(plan.NotFound, "/task", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
@@ -249,7 +246,7 @@ func (s *Service) statusOfTask(state plan.State, remarks []Remark, c Caller, in 
 	return reply, nil
 }
 
-// listed is the whole plan, or for a model a page of titles.
+// listed returns the whole plan, or for a model one page of titles.
 func listed(p *plan.Plan, c Caller, page int) *TaskList {
 	if !c.brief() {
 		return &TaskList{Tasks: tasks(p)}
@@ -272,10 +269,10 @@ func listed(p *plan.Plan, c Caller, page int) *TaskList {
 	return list
 }
 
-// titledCost is what a task in a list costs besides its title, in tokens.
+// titledCost is the cost of a task in a list without its title, in tokens.
 const titledCost = 75
 
-// titled is a task as a list has it: what it does not show of the task is left out.
+// titled returns the fields of a task that a list shows.
 func titled(p *plan.Plan, step *plan.Step) Task {
 	const ids = 6
 	t := task(p, step)
@@ -284,8 +281,8 @@ func titled(p *plan.Plan, step *plan.Step) Task {
 		Dependencies: t.Dependencies[:min(len(t.Dependencies), ids)], WaitingOn: t.WaitingOn[:min(len(t.WaitingOn), ids)]}
 }
 
-// agentInstructions is the short hint for the caller's immediate focus (planloop:
-// Prompt Catalog, I-7), in the contract's words where it has some.
+// agentInstructions returns the short hint for the caller's immediate focus (planloop: Prompt Catalog, I-7), in the
+// contract's words if it has any.
 func agentInstructions(n now, rules Rules, c Caller) string {
 	switch {
 	case c.scoped():
@@ -350,8 +347,8 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	}[n.reason]
 }
 
-// listsPlan reports whether a status on the command line lists all tasks: where there
-// is something to do with them (Response B), not where one has to wait or is done.
+// listsPlan reports whether a status on the command line lists all tasks: if some can be worked on (Response B), not
+// while planning mode, a signal or the end of the plan comes first.
 func listsPlan(r Reason) bool {
 	switch r {
 	case ReadyForTask, WaitingOnAgent, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running, RunStopped, StepAsks, RunPaused:
@@ -383,12 +380,11 @@ func sessionView(state plan.State, now now, c Caller) *SessionView {
 	return view
 }
 
-// goalTokens is what a status has room for of the goal.
+// goalTokens is the token limit of the goal in a status.
 const goalTokens = 180
 
-// rules looks at the rule book on disk. Over MCP, where the server's instructions
-// say the same, it matters only once there is such a file; in a workspace without
-// a plan it does not matter yet.
+// rules returns the state of the rule book on disk. Over MCP it counts only if the file exists, because the server's
+// instructions say the same; in a workspace without a plan it does not matter yet.
 func (s *Service) rules(state plan.State, c Caller) Rules {
 	if c.scoped() {
 		return Rules{}
@@ -400,10 +396,10 @@ func (s *Service) rules(state plan.State, c Caller) Rules {
 	return rules
 }
 
-// Ask returns what a person is to be asked through the host, nil when nothing.
+// Ask returns the question to put to a person through the host, or nil.
 func (r StatusReply) Ask() *Ask { return r.ask }
 
-// Text is the reply as a few lines.
+// Text returns the reply in a few lines.
 func (r StatusReply) Text() string {
 	var b strings.Builder
 	b.WriteString(string(r.Now.Reason))
@@ -456,15 +452,15 @@ func (r StatusReply) Text() string {
 	return b.String() + "\nNext: " + r.NextAction
 }
 
-// stepWord is the status in our word where the contract's does not tell it.
+// stepWord returns the status in our word if the contract has none for it.
 func stepWord(t Task) string { return cmp.Or(string(t.State), string(t.Status)) }
 
-// changed returns the state once it differs from what the caller was last told, or
-// the rule book on disk has changed, or the time is over.
+// changed returns the state once it differs from the caller's last one, the rule book on disk has changed, or the time
+// is up.
 func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait time.Duration) (plan.State, error) {
 	since, known := s.seen.since(c)
 	if known && since != state.Revision {
-		return state, nil // it changed before the caller began to wait
+		return state, nil // it changed before the wait began
 	}
 	since, phase := state.Revision, state.PhaseNow()
 	ctx, cancel := context.WithTimeout(ctx, wait)
@@ -475,7 +471,7 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 	}
 	rules := s.RulesChanged(ctx)
 	c.yield()
-	over := time.NewTimer(wait) // for planning mode, which may end by itself
+	over := time.NewTimer(wait) // planning mode may end by its time-out
 	defer over.Stop()
 	for {
 		state, err := s.State(context.WithoutCancel(ctx))

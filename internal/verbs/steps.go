@@ -16,13 +16,13 @@ type AddStep struct {
 	Steps []NewStep `json:"steps" jsonschema:"minItems=1"`
 }
 
-// elsewhere reads arguments with more than titles and details as an update.
+// elsewhere reads arguments that have more than titles and details as an update.
 func (AddStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(arguments) }
 
-// Wraps names the list that a step alone stands for.
+// Wraps names the list that a single step may be given for.
 func (AddStep) Wraps() []string { return []string{"steps"} }
 
-// AddStepReply says which steps were added.
+// AddStepReply reports the added steps.
 type AddStepReply struct {
 	StepIDs string `json:"step_ids"`
 	Heartbeat
@@ -38,19 +38,19 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 	return s.addSteps(ctx, c, steps, nil, faults.Err())
 }
 
-// AddSteps is AddStep for steps with all that they may say.
+// AddSteps is AddStep for steps with any field.
 func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) (AddStepReply, error) {
 	return s.AddStepsBehind(ctx, c, steps, nil)
 }
 
-// AddStepsBehind is AddSteps for steps that stand behind one, before all with 0, and last with nil.
+// AddStepsBehind is AddSteps with a position: after a step, first with 0, last with nil.
 func (s *Service) AddStepsBehind(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID) (AddStepReply, error) {
 	return again(func() (AddStepReply, error) {
 		return s.addSteps(ctx, c, steps, after, plan.CleanAction(plan.AddSteps{Steps: steps}))
 	})
 }
 
-// MoveStepReply says where a step stands, and whether it was moved there.
+// MoveStepReply reports the position of a step.
 type MoveStepReply struct {
 	StepID  string `json:"step_id"`
 	Place   int    `json:"place"` // from 1
@@ -58,7 +58,7 @@ type MoveStepReply struct {
 	Heartbeat
 }
 
-// MoveStep puts a step behind another, or before all.
+// MoveStep moves a step after another, or to the front.
 func (s *Service) MoveStep(ctx context.Context, c Caller, a plan.MoveStep) (MoveStepReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	if err != nil {
@@ -73,12 +73,12 @@ func (s *Service) MoveStep(ctx context.Context, c Caller, a plan.MoveStep) (Move
 	return reply, nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r MoveStepReply) Text() string {
 	return r.Message + r.ending()
 }
 
-// addSteps adds steps, where they are to stand, unless something is wrong with them.
+// addSteps adds steps at a position, unless wrong or a gate refuses them.
 func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID, wrong error) (AddStepReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, 
 	}, nil
 }
 
-// placed adds steps behind one, before all with 0, last with nil.
+// placed adds steps after a step, first with 0, last with nil.
 func (s *Service) placed(ctx context.Context, c Caller, looked plan.State, a plan.AddSteps, after *plan.StepID) (session.Outcome, error) {
 	if after == nil {
 		return s.do(ctx, c, a)
@@ -111,8 +111,7 @@ func (s *Service) placed(ctx context.Context, c Caller, looked plan.State, a pla
 	return s.doIf(ctx, c, all, func(now plan.State) error { return moved(looked, now, len(a.Steps)) })
 }
 
-// reopening adds to the refusal of steps for a plan that completed by itself the call
-// that adds them and opens it again.
+// reopening adds to the refusal of steps for a plan that completed by itself the call that adds them and reopens it.
 func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep, err error) error {
 	var refused *plan.ValidationError
 	state, unread := s.State(ctx)
@@ -130,7 +129,7 @@ func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep,
 	return &BadCall{ValidationError: &again, Instead: whole}
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r AddStepReply) Text() string {
 	return "Added " + r.StepIDs + r.ending()
 }
@@ -141,8 +140,8 @@ type MarkStatus string
 // Values lists the statuses in order.
 func (MarkStatus) Values() []string { return []string{"pending", "in_progress", "blocked", "done"} }
 
-// Read returns our word for a status in any vocabulary and spelling, also for one that
-// asks for a reason: the refusal of that tells how.
+// Read returns our word for a status in any vocabulary and spelling. It also accepts statuses that need a reason, since
+// their refusal names the right call.
 func (MarkStatus) Read(word string) string { return string(plan.ReadStatus(word)) }
 
 // MarkStep is the input of MarkStep (WINK: MarkStep).
@@ -152,20 +151,19 @@ type MarkStep struct {
 	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512,description=what you observed" hint:"what you saw" text:"some"`
 }
 
-// MarkStepReply says what the mark led to.
+// MarkStepReply is the result of a mark.
 type MarkStepReply struct {
 	StepID string `json:"step_id" jsonschema:"description=such as S001"`
 	Status string `json:"status"`
 	Plan   string `json:"plan,omitempty"`   // the plan's status, unless it is active
-	Edited string `json:"edited,omitempty"` // what people changed of the plan meanwhile
+	Edited string `json:"edited,omitempty"` // people's changes of the plan since the caller last saw it
 	Reported
 	Heartbeat
 
-	said bool // by whoever does not end the step
+	said bool // reported by a started agent: the engine sets the status
 }
 
-// MarkStep changes the status of a step and keeps a note. Starting a step
-// claims it.
+// MarkStep changes the status of a step and keeps a note. Starting a step claims it.
 func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStepReply, error) {
 	a := plan.MarkStep{Step: in.StepID, Status: plan.StepStatus(in.Status)}
 	if !slices.Contains(in.Status.Values(), string(in.Status)) {
@@ -183,13 +181,13 @@ func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStep
 	return s.Mark(ctx, c, a)
 }
 
-// elsewhere reads arguments that tell of several steps, or of more than a status.
+// elsewhere reads arguments for several steps, or with more than a status, as an update.
 func (MarkStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(arguments) }
 
-// elsewhere reads arguments that do more than edit a title or details.
+// elsewhere reads arguments with more than a title or details as an update.
 func (UpdateStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(arguments) }
 
-// wantsReason refuses a status that wants a reason, and names the call that takes one.
+// wantsReason refuses a status that needs a reason, and names the call that takes one.
 func (in MarkStep) wantsReason(c Caller) error {
 	reason := "<why it is not needed>"
 	if in.Status == MarkStatus(plan.Failed) {
@@ -207,7 +205,7 @@ func (in MarkStep) wantsReason(c Caller) error {
 	return &BadCall{ValidationError: refused, Instead: c.word(Update{UpdateTasks: []TaskUpdate{update}}.call())}
 }
 
-// Mark is MarkStep for an action that is clean already.
+// Mark is MarkStep for an already cleaned action.
 func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStepReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	if err != nil {
@@ -224,7 +222,7 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 	return reply, nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r MarkStepReply) Text() string {
 	text := r.before() + r.StepID + " " + plan.StepStatus(r.Status).Is()
 	if r.said {
@@ -236,7 +234,7 @@ func (r MarkStepReply) Text() string {
 	return text + r.ending(line(r.Edited), r.after())
 }
 
-// ClaimStep takes over a step in progress, or renews the own claim.
+// ClaimStep takes over a step in progress, or renews the caller's own claim.
 func (s *Service) ClaimStep(ctx context.Context, c Caller, a plan.ClaimStep) (MarkStepReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	if err != nil {
@@ -253,15 +251,14 @@ type UpdateStep struct {
 	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512" hint:"the new details"`
 }
 
-// UpdateStepReply says what the step is now.
+// UpdateStepReply is the edited step.
 type UpdateStepReply struct {
 	StepID string `json:"step_id" jsonschema:"description=such as S001"`
 	Title  string `json:"title"`
 	Heartbeat
 }
 
-// UpdateStep edits title or details of a step. Blank details count as not
-// given, so that they cannot erase by accident.
+// UpdateStep edits title or details of a step. Blank details count as not given, to prevent accidental deletion.
 func (s *Service) UpdateStep(ctx context.Context, c Caller, in UpdateStep) (UpdateStepReply, error) {
 	var patch plan.Patch
 	var faults plan.Faults
@@ -281,7 +278,7 @@ func (s *Service) UpdateStep(ctx context.Context, c Caller, in UpdateStep) (Upda
 
 const nothingToUpdate = "nothing to update"
 
-// EditStep is UpdateStep for a patch that is clean already.
+// EditStep is UpdateStep for an already cleaned patch.
 func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch plan.Patch) (UpdateStepReply, error) {
 	if patch.IsZero() {
 		return UpdateStepReply{}, plan.Refuse(plan.InvalidInput, "/details", nothingToUpdate, "give a new title or new details")
@@ -302,7 +299,7 @@ func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch 
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r UpdateStepReply) Text() string {
 	return "Updated " + r.StepID + " " + plan.Quote(r.Title) + r.ending()
 }

@@ -34,19 +34,19 @@ type SubmittedStep struct {
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
-// Alone names the field that a text means which stands for a step.
+// Alone names the field to set when a plain text is given for a step.
 func (SubmittedStep) Alone() string { return "title" }
 
 // Needed names the fields that must be given.
 func (SubmittedStep) Needed() []string { return []string{"title"} }
 
-// Unlisted is empty: all fields that are not left out anyway are listed.
+// Unlisted is empty: the schema lists all fields that it does not exclude anyway.
 func (SubmittedStep) Unlisted() []string { return nil }
 
-// TakesMore is true: what a tool carries out is taken as well.
+// TakesMore is true: the fields of tool steps are accepted without being listed.
 func (SubmittedStep) TakesMore() bool { return true }
 
-// SubmitPlanReply says that a plan waits, and for what.
+// SubmitPlanReply reports a submitted plan that waits for a decision.
 type SubmitPlanReply struct {
 	Status      string        `json:"status"` // awaiting_approval
 	Phase       plan.Phase    `json:"phase"`
@@ -60,23 +60,23 @@ type SubmitPlanReply struct {
 	ask *Ask
 }
 
-// Ask returns what a person is to be asked through the host, nil when nothing.
+// Ask returns the question to put to a person through the host, or nil.
 func (r SubmitPlanReply) Ask() *Ask { return r.ask }
 
 // Ask is a question that a host may put to its user.
 type Ask struct {
 	Request  string // the open request; "" for a question
-	Digest   string // of what is shown
+	Digest   string // of the content shown
 	Question string // the id of the question; "" for a request
-	Message  string // what is shown, whole
+	Message  string // the whole text to show
 
-	Step    plan.StepID // that asks; 0 for none
+	Step    plan.StepID // the step that asks; 0 if none
 	Kind    plan.AskKind
 	Attempt int
 }
 
-// SubmitPlan puts a plan before a person. All gates apply; it becomes a draft that
-// stands beside the current plan until it is decided about.
+// SubmitPlan submits a plan for a person's decision. All gates apply. The plan becomes the draft, next to the current
+// plan.
 func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (SubmitPlanReply, error) {
 	return again(func() (SubmitPlanReply, error) { return s.submitPlan(ctx, c, in) })
 }
@@ -119,11 +119,11 @@ func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 	return s.submitted(former, outcome.After, c), nil
 }
 
-// errUnread refuses a submission over changes that its agent knows nothing of.
+// errUnread refuses a submission over edits that its agent has not seen.
 var errUnread = errors.New("a person has changed the draft meanwhile")
 
-// refuseUnread refuses a submission, once, that would undo what a person changed of the draft since
-// the agent was last told of it, and says what of it the submission takes back.
+// refuseUnread refuses a submission, once, if a person edited the draft since the agent last saw it, and lists the
+// edits that the submission would undo.
 func (s *Service) refuseUnread(ctx context.Context, c Caller, state plan.State, undoes []string) error {
 	text, err := s.editsText(ctx, state)
 	if err != nil {
@@ -137,8 +137,8 @@ func (s *Service) refuseUnread(ctx context.Context, c Caller, state plan.State, 
 		c.word(Call{Act: ActRead, ID: string(DraftPlan)}))
 }
 
-// editsText tells an agent what people changed of the draft since it was submitted, the fields too:
-// "alice changed the draft since it was submitted: S003 changed (details, risk); S005 \"Tell them\" added".
+// editsText describes people's edits of the draft since its submission, with the fields: "alice changed the draft since
+// it was submitted: S003 changed (details, risk); S005 \"Tell them\" added".
 func (s *Service) editsText(ctx context.Context, state plan.State) (string, error) {
 	former, err := s.session.AsSubmitted(ctx, state.Draft)
 	if err != nil {
@@ -152,12 +152,12 @@ func (s *Service) editsText(ctx context.Context, state plan.State) (string, erro
 	return strings.Join(edits.By, " and ") + " changed the draft since it was submitted: " + tokens.Block(what, editsTokens), nil
 }
 
-// editsTokens is what there is room for of what people changed of a draft.
+// editsTokens is the token limit of people's edits of a draft.
 const editsTokens = 160
 
 func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) SubmitPlanReply {
 	reply, request := s.waiting(after, former, c), after.ModeNow().Request
-	if !s.PersonOnly(after) { // what a client brings would not count
+	if !s.PersonOnly(after) { // a decision through a client would not count
 		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former, nil)}
 	}
 	s.asked.first(request.ID)
@@ -165,7 +165,7 @@ func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) Submi
 	return reply
 }
 
-// waiting is the reply of a call that put a plan before a person, who has not decided.
+// waiting returns the reply about a plan that waits for a decision.
 func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
 	decide := ", who can decide with `" + c.word(Call{Act: ActReview}) + "`, or `" + c.word(Call{Act: ActApprove}) + "` on a terminal."
 	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person" + decide
@@ -202,9 +202,8 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitP
 	return reply
 }
 
-// Unanswered returns the reply of the call that asked, for a client that brings no
-// answer: what is asked is open still. Otherwise it is where things stand. A wrong answer
-// is told of first.
+// Unanswered returns the reply for a client that got no answer from its user: the open question or request, or if it is
+// no longer open, the status. wrong, a refused answer, comes first.
 func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong string) (Reply, error) {
 	if ask.Step != 0 {
 		return s.Executed(ctx, c)
@@ -229,8 +228,7 @@ func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong stri
 	return reply, nil
 }
 
-// submission cleans a submitted plan, as far as that can be done. Its steps refer to each
-// other only.
+// submission cleans a submitted plan, as far as possible, and returns all errors. Its steps refer only to each other.
 func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, error) {
 	var a plan.SubmitPlan
 	var faults plan.Faults
@@ -266,8 +264,7 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	return a, tasks, faults.Err()
 }
 
-// objective is what a submission is about: the mode's task, else the beginning of
-// the summary.
+// objective returns the objective of a submission: the mode's task, else the beginning of the summary.
 func objective(state plan.State, summary string) string {
 	if mode := state.ModeNow(); mode.Task != "" && state.PhaseNow().Restricted() {
 		return mode.Task
@@ -279,13 +276,13 @@ func objective(state plan.State, summary string) string {
 
 func steps(p *plan.Plan) string { return plan.Counted(p.Steps.Len(), "step") }
 
-// firstLine is the plan's summary, or its objective, for a title.
+// firstLine returns the first line of the plan's summary or objective, as a title.
 func firstLine(p *plan.Plan) string {
 	line, _, _ := strings.Cut(cmp.Or(p.Summary, p.Objective), "\n")
 	return plan.Shorten(line, 200)
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r SubmitPlanReply) Text() string {
 	text := r.Message
 	if r.Score > 0 {
@@ -297,8 +294,8 @@ func (r SubmitPlanReply) Text() string {
 	return r.under(text + "\nPlan: " + r.PlanID + line(HeldLine(r.Enforcement)))
 }
 
-// AskedAgain says that a change goes beyond what was approved, so that it was put
-// before a person instead of being made. The reply tells of it; nothing failed.
+// AskedAgain says that a change exceeds the approved plan and was submitted for a decision instead of being made. It is
+// not a failure; the reply explains it.
 type AskedAgain struct {
 	Reply SubmitPlanReply
 }
@@ -321,13 +318,13 @@ func (s *Service) resubmitted(ctx context.Context, outcome session.Outcome, c Ca
 	return s.submitted(shown, outcome.After, c), nil
 }
 
-// asked remembers which requests were put before a person from this process.
+// asked remembers the requests this process has put to a person.
 type asked struct {
 	mu       sync.Mutex
 	requests map[string]bool
 }
 
-// first notes a request, and reports whether it is new here.
+// first notes a request, and reports whether it is new to this process.
 func (a *asked) first(request string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -341,14 +338,13 @@ func (a *asked) first(request string) bool {
 	return true
 }
 
-// PersonOnly reports whether only what a person decides in person counts, not what a client confirms.
+// PersonOnly reports whether only a person's own decision counts, not one that a client relays.
 func (s *Service) PersonOnly(state plan.State) bool {
 	return state.LimitsInForce(s.opts.Limits).PersonOnly
 }
 
-// askOnceMore returns what a person is to be asked because whoever asked is gone: a
-// plan was submitted, and its server or host was restarted since (chorus: Bot restart
-// during planning). The notice is given again too.
+// askOnceMore returns the question to put to a person again if its asker is gone: a plan was submitted, and the server
+// or host was restarted since (chorus: Bot restart during planning). It repeats the notice, too.
 func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	request := state.ModeNow().Request
 	if !c.brief() || c.scoped() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) ||
@@ -362,13 +358,12 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil, nil)}
 }
 
-// abandoned reports whether an actor is the caller or gone, so that nobody else
-// waits for the answer to what it asked.
+// abandoned reports whether an actor is gone or the caller itself, so that no other session waits for the answer.
 func (s *Service) abandoned(who string, c Caller) bool {
 	return who == c.Actor.Name || s.opts.Presence != nil && s.opts.Presence.Seen(who).Gone
 }
 
-// waits is the notice that a plan waits.
+// waits returns the notice of a waiting plan.
 func (s *Service) waits(state plan.State) Notice {
 	draft := state.Draft
 	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Steps: noticeSteps(draft), Questions: draft.Questions,

@@ -7,10 +7,9 @@ import (
 	"github.com/planloop/planloop/internal/strict"
 )
 
-// synonyms is the table of what models call our fields: for each field the other names
-// it is understood by, but in inputs that have one of the fields named last, where such
-// a name means something else. A name that stands in several rows means the first field
-// that the input has, that is not given by its own name, and that can take the value.
+// synonyms lists the names that models use for our fields: for each field its other names, except in inputs that have
+// one of the fields in the last column, where the name means something else. A name in several rows means the first
+// field that the input has, that is not given by its own name, and that can take the value.
 var synonyms = sync.OnceValue(func() []strict.Synonym {
 	var all []strict.Synonym
 	for _, row := range [...]struct{ field, keys, unless string }{

@@ -16,7 +16,6 @@ import (
 // TaskStatus is a status in the words of planloop's JSON contract.
 type TaskStatus string
 
-// Words of the contract that are named here.
 const (
 	Doing    TaskStatus = "IN_PROGRESS"
 	Complete TaskStatus = "DONE"
@@ -25,8 +24,7 @@ const (
 // Values lists the statuses in order.
 func (TaskStatus) Values() []string { return plan.TaskStatuses() }
 
-// Read returns the contract's word for a status in any vocabulary and spelling, ours
-// where the contract has none.
+// Read returns the contract's word for a status in any vocabulary and spelling, or our word if the contract has none.
 func (TaskStatus) Read(word string) string {
 	status := plan.ReadStatus(word)
 	if task := status.Words().Task; plan.StatusOfTask(task) == status {
@@ -35,7 +33,6 @@ func (TaskStatus) Read(word string) string {
 	return string(status)
 }
 
-// taskStatus returns the contract's word for a step's status.
 func taskStatus(status plan.StepStatus) TaskStatus { return TaskStatus(status.Words().Task) }
 
 // Task is a step in the shape of planloop's JSON contract. The fields after the
@@ -46,21 +43,21 @@ type Task struct {
 	Type              plan.StepType `json:"type,omitempty"`
 	Status            TaskStatus    `json:"status"`
 	Dependencies      []int         `json:"dependencies"`
-	ContextHints      []string      `json:"context_hints,omitzero"` // nil where it is not told
+	ContextHints      []string      `json:"context_hints,omitzero"` // nil if not shown
 	RelevantFilePaths []string      `json:"relevant_file_paths,omitzero"`
 
-	State              plan.StepStatus `json:"state,omitempty"` // where the contract's word does not tell it
+	State              plan.StepStatus `json:"state,omitempty"` // if the contract's word is not specific enough
 	Details            string          `json:"details,omitempty"`
 	Creates            []string        `json:"creates,omitempty"`
 	AcceptanceCriteria []string        `json:"acceptance_criteria,omitempty"`
 	Verify             string          `json:"verify,omitempty"`
 	Risk               plan.Risk       `json:"risk,omitempty"`
 	Tools              []string        `json:"tools,omitempty"`
-	Tool               string          `json:"tool,omitempty"`     // that carries it out
-	Args               string          `json:"args,omitempty"`     // of the tool, JSON
+	Tool               string          `json:"tool,omitempty"`     // the tool that carries it out
+	Args               string          `json:"args,omitempty"`     // the tool's arguments as JSON
 	Progress           string          `json:"progress,omitempty"` // while an engine carries it out
 	SuggestedAgent     string          `json:"suggested_agent,omitempty"`
-	Other              []string        `json:"other,omitempty"` // what else is known, each with its label
+	Other              []string        `json:"other,omitempty"` // other fields, each with its label
 	WaitingOn          []int           `json:"waiting_on,omitempty"`
 	ClaimedBy          string          `json:"claimed_by,omitempty"`
 	Notes              []string        `json:"notes,omitempty"` // the last ones
@@ -68,12 +65,12 @@ type Task struct {
 	Output             string          `json:"output,omitempty"`
 	AffectedFiles      []string        `json:"affected_files,omitempty"`
 	Error              string          `json:"error,omitempty"`
-	Comments           []string        `json:"comments,omitempty"` // of people, that are open
-	Outcomes           []Outcome       `json:"outcomes,omitempty"` // of what it depends on
-	More               string          `json:"more,omitempty"`     // what was left out, and the call that shows it
+	Comments           []string        `json:"comments,omitempty"` // people's open comments
+	Outcomes           []Outcome       `json:"outcomes,omitempty"` // of its dependencies
+	More               string          `json:"more,omitempty"`     // the omitted parts, and the call that shows them
 }
 
-// Outcome is what came of a task that another one depends on.
+// Outcome is the result of a task that another one depends on.
 type Outcome struct {
 	ID            int        `json:"id"`
 	Title         string     `json:"title"`
@@ -83,7 +80,7 @@ type Outcome struct {
 	AffectedFiles []string   `json:"affected_files,omitempty"`
 }
 
-// notesShown is how many notes are shown of a task that is not asked for by its id.
+// notesShown is how many notes of a task are shown, unless it is asked for by its id.
 const notesShown = 3
 
 // task returns a step of a plan in the contract's shape.
@@ -113,7 +110,7 @@ func task(p *plan.Plan, step *plan.Step) Task {
 	return t
 }
 
-// ToldOutput is the output of a step as it is told: what an attempt that failed printed last is no result.
+// ToldOutput returns the output of a step for display; output of a failed attempt is labelled, as it is not a result.
 func ToldOutput(step *plan.Step) string {
 	failed := step.Status == plan.Failed ||
 		step.Status == plan.Pending && (step.Error != "" || step.Result != nil && step.Result.Error != "")
@@ -123,8 +120,7 @@ func ToldOutput(step *plan.Step) string {
 	return step.Output
 }
 
-// currentTask is a task with the outcomes of those it depends on: what they taught is
-// what it needs.
+// currentTask returns a task with the outcomes of its dependencies, which its agent needs.
 func currentTask(p *plan.Plan, step *plan.Step) Task {
 	t := task(p, step)
 	for _, id := range step.DependsOn {
@@ -142,7 +138,7 @@ func currentTask(p *plan.Plan, step *plan.Step) Task {
 	return t
 }
 
-// recordedTask is a task with all that is known of it.
+// recordedTask returns a task with everything known about it.
 func recordedTask(p *plan.Plan, step *plan.Step) Task {
 	t := currentTask(p, step)
 	t.Notes, t.EarlierNotes = step.Notes, 0
@@ -150,7 +146,7 @@ func recordedTask(p *plan.Plan, step *plan.Step) Task {
 	return t
 }
 
-// labelled lists what a task has no field of its own for.
+// labelled lists the fields that a Task has no field for.
 func labelled(step *plan.Step, fields []plan.Field[plan.Step]) []string {
 	const own = "title details type depends_on risk context_hints relevant_file_paths creates acceptance_criteria verify suggested_agent " +
 		"tools tool args status notes output error affected_files claimed_by"
@@ -177,14 +173,14 @@ func numbers(ids []plan.StepID) []int {
 	return out
 }
 
-// field is a text, or a list of them, that may have to be left out.
+// field is a text or a list of texts that may have to be left out.
 type field struct {
 	tokens.Part
 	text *string
 	list *[]string
 }
 
-// fields are the texts of a task, first what the work cannot do without.
+// fields returns the texts of a task, the indispensable ones first.
 func (t *Task) fields() []field {
 	one := func(name string, long bool, text *string) field {
 		f := field{tokens.Part{Name: name, Long: long}, text, nil}
@@ -212,19 +208,17 @@ func (t *Task) fields() []field {
 	return all
 }
 
-// What a task costs besides its texts, in tokens, and what each of its dependencies costs
-// at least.
+// Tokens of a task without its texts, and the least per dependency; idsShown is the most ids in a list.
 const (
 	taskFrame   = 80
 	outcomeRoom = 90
 	idsShown    = 40
 )
 
-// fit keeps of a task what there is room for, in tokens. The rest is counted, with the
-// call that shows it.
+// fit shortens a task to room tokens. The omitted parts are counted, with next as the call that shows them.
 func (t *Task) fit(room int, next string) { t.page(room, tokens.Fit, next) }
 
-// page is fit where one of several pages is asked for. It reports whether there is anything.
+// page is fit for one of several pages. It reports whether the page has any text.
 func (t *Task) page(room int, fit func([]tokens.Part, int) (shown, left []tokens.Part), next string) bool {
 	outcomes := max(1, room/outcomeRoom/2)
 	var more []string
@@ -275,12 +269,12 @@ func (f field) set(texts []string) {
 	*f.text = strings.Join(texts, "\n")
 }
 
-// name is what a task is called before its title.
+// name returns the heading of a task.
 func (t Task) name() string {
 	return fmt.Sprintf("Task %d (%s, %s)", t.ID, stepWord(t), cmp.Or(string(t.Type), "no type"))
 }
 
-// lines writes what a task says beside its title.
+// lines returns all texts of a task except its title.
 func (t Task) lines() string {
 	var b strings.Builder
 	line := func(name string, texts ...string) {
@@ -328,7 +322,7 @@ func (t Task) lines() string {
 	return b.String()
 }
 
-// entry is a task as a line of a list.
+// entry returns a task as a line of a list.
 func (t Task) entry() string {
 	var more []string
 	if t.Type != "" {
@@ -355,11 +349,10 @@ func written(ids []int) []string {
 	return words
 }
 
-// TaskID is a step as the JSON contract names it: by its number. S002 is
-// understood as well.
+// TaskID is a step by its number, as in the JSON contract. S002 is accepted, too.
 type TaskID int
 
-// UnmarshalJSON accepts what plan.ParseStepID accepts, and a number.
+// UnmarshalJSON accepts a number, and everything plan.ParseStepID accepts.
 func (id *TaskID) UnmarshalJSON(data []byte) error {
 	parsed, err := plan.ParseStepID(strings.Trim(string(data), `"`))
 	if err != nil {
@@ -369,23 +362,21 @@ func (id *TaskID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// TaskRef names a task of the plan by its id, or one that is added in the same
-// call by its ref.
+// TaskRef names a task of the plan by its id, or a task added in the same call by its ref.
 type TaskRef string
 
-// Kinds are the kinds of JSON values that it is given as.
+// Kinds returns the kinds of JSON values that it accepts.
 func (TaskRef) Kinds() []string { return []string{"integer", "string"} }
 
-// UnmarshalText accepts any text; numbers come as their digits.
+// UnmarshalText accepts any text; numbers arrive as digits.
 func (r *TaskRef) UnmarshalText(text []byte) error {
 	*r = TaskRef(text)
 	return nil
 }
 
-// TaskFields are the fields of a task that can be written: those of the contract
-// and our additions. What a model seldom needs is taken but not listed in the
-// tool's schema, which is paid for in every conversation. They are those of a
-// plan.Patch, but for the dependencies: what these mean depends on the plan.
+// TaskFields are the writable fields of a task: those of the contract and our additions. Fields that models rarely need
+// are accepted but not listed in the tool's schema, which costs tokens in every conversation. They are the fields of a
+// plan.Patch except the dependencies: their meaning depends on the plan.
 type TaskFields struct {
 	Title              *string          `json:"title,omitempty"`
 	Details            *string          `json:"details,omitempty"`
@@ -410,8 +401,7 @@ type TaskFields struct {
 	ForEach            *string          `json:"for_each,omitempty" jsonschema:"-" text:"list"`
 }
 
-// patch returns the fields that were given, cleaned, without the dependencies. field is
-// the JSON pointer of the task.
+// patch returns the given fields, cleaned, without the dependencies. field is the task's JSON pointer.
 func (t TaskFields) patch(field string) (plan.Patch, error) {
 	for _, list := range []**[]string{&t.RelevantFilePaths, &t.Creates} {
 		if *list != nil {
@@ -425,7 +415,7 @@ func (t TaskFields) patch(field string) (plan.Patch, error) {
 	return plan.CleanPatch(field, plan.Patch(t))
 }
 
-// Written is a JSON object that was written down as JSON once more, as it was before; any other value is as it is.
+// Written decodes a JSON object that was given as a JSON string; any other value is returned unchanged.
 func Written(value json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(value, &text) == nil && strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -434,7 +424,7 @@ func Written(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// paths returns a list of paths that may have been given as one text.
+// paths splits a list of paths that was given as one text.
 func paths(list []string) []string {
 	if len(list) != 1 {
 		return list
@@ -454,5 +444,5 @@ func paths(list []string) []string {
 	return pieces
 }
 
-// indented keeps a text's further lines from posing as lines of the task.
+// indented keeps a text's further lines from looking like lines of the task.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }

@@ -19,8 +19,7 @@ func (n touched) Join(string) func()        { return func() {} }
 func (n touched) Seen(string) plan.Sighting { return plan.Sighting{} }
 func (n touched) LastActivity() time.Time   { return time.Time{} }
 
-// TestEveryCallIsASignOfLife calls every tool, rightly and wrongly: whoever only
-// makes mistakes is alive all the same.
+// TestEveryCallIsASignOfLife makes valid and invalid calls of every tool: a caller with only mistakes is alive, too.
 func TestEveryCallIsASignOfLife(t *testing.T) {
 	for _, row := range verbs.Table() {
 		for _, arguments := range []string{strings.Replace(row.Example, `{"wait":30}`, `{}`, 1), `{"no such field":1}`} {

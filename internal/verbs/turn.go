@@ -7,9 +7,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What an agent is told where a session or a turn of it begins and ends, by whoever hears of that.
+// Texts for an agent at the beginning and end of a session or turn, which a host's hooks report.
 
-// Briefing is the resume where there is something to go on with, else "".
+// Briefing returns the resume if there is work to continue, else "".
 func (s *Service) Briefing(state plan.State, c Caller) string {
 	switch s.view(state, c, Rules{}).now().reason {
 	case NoPlan, Closed, Ended:
@@ -18,9 +18,8 @@ func (s *Service) Briefing(state plan.State, c Caller) string {
 	return s.Resume(state, c)
 }
 
-// LeftBehind says, as a fact, what the caller leaves behind if it ends its turn now: a step that it has in
-// progress, a blocker that nobody has answered, or a plan of its own of which nothing was ever reported. It is
-// "" where nothing is, and while nothing may be changed.
+// LeftBehind returns the caller's unfinished business if it ends its turn now: its step in progress, an open blocker,
+// or its own plan without any report. It is "" without any, and while planning mode restricts changes.
 func (s *Service) LeftBehind(state plan.State, c Caller) string {
 	p := state.Plan
 	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().Restricted() {
@@ -51,7 +50,7 @@ func (s *Service) LeftBehind(state plan.State, c Caller) string {
 		v.now().action().For(c))
 }
 
-// assignmentLeft is that of an agent which was started for one step.
+// assignmentLeft is LeftBehind for an agent that was started for one step.
 func (v view) assignmentLeft() string {
 	now := v.now()
 	if now.reason == Ended {

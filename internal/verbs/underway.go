@@ -7,22 +7,21 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Underway is what an agent that plans has to know at any time: what planning mode is
-// about while it gathers, and what people were asked and have not answered yet.
+// Underway is the context a planning agent always needs: the subject of planning mode while it gathers, and the open
+// questions to people.
 type Underway struct {
 	Mode      *ModeAbout     `json:"mode,omitempty"`
 	Questions []OpenQuestion `json:"open_questions,omitempty"`
 	More      int            `json:"more_questions,omitempty"`
 }
 
-// ModeAbout says what planning mode is about.
+// ModeAbout is the subject of planning mode.
 type ModeAbout struct {
 	Task   string `json:"task,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	By     string `json:"by"` // who entered
+	By     string `json:"by"` // name of the actor that entered it
 }
 
-// OpenQuestion is a question that nobody has answered yet.
 type OpenQuestion struct {
 	ID       string `json:"id"`
 	Question string `json:"question"`
@@ -39,8 +38,8 @@ func underway(state plan.State) Underway {
 	return u
 }
 
-// What a status has room for of it, in tokens: of the mode, and of the questions beside a
-// task or without; questionTokens is the least that one is worth showing in.
+// Token limits in a status: of the mode, and of the questions next to a task or without one; questionTokens is the
+// least that is worth showing of a question.
 const (
 	modeRoom       = 120
 	questionRoom   = 70
@@ -48,7 +47,7 @@ const (
 	questionTokens = 30
 )
 
-// fit cuts texts at the ends of lines, and counts the questions that have no room.
+// fit cuts texts at line ends, and counts the questions that do not fit.
 func (u *Underway) fit(room int) {
 	if u.Mode != nil {
 		u.Mode.Task, u.Mode.Reason = tokens.Block(u.Mode.Task, modeRoom), tokens.Block(u.Mode.Reason, modeRoom)

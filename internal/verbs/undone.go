@@ -9,14 +9,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What people change of a draft may be lost when its agent submits again. Neither the agent nor who decides has to find
-// that out by comparing.
+// People's edits of a draft may be lost when its agent submits again. Neither the agent nor the deciding person
+// should have to find that out by comparing.
 
-// draftsBefore bounds how many drafts that gave way are read from the log, of those that people changed: what a submission
-// costs does not grow with how often one was submitted before.
+// draftsBefore is the most replaced drafts with edits that are read from the log, so that the cost of a submission does
+// not grow with the number of former ones.
 const draftsBefore = 4
 
-// undoes tells what a submission takes back of what people changed of the drafts that it takes the place of.
+// undoes lists people's edits of the replaced drafts that a submission takes back.
 func (s *Service) undoes(ctx context.Context, state plan.State, a plan.SubmitPlan) ([]string, error) {
 	if state.Draft == nil || !state.PhaseNow().Restricted() {
 		return nil, nil
@@ -53,7 +53,7 @@ func (s *Service) undoes(ctx context.Context, state plan.State, a plan.SubmitPla
 	return all[:min(len(all), plan.MaxList)], nil
 }
 
-// undone names what is again in a plan as it was submitted, before people edited it: `the title of S002 "Use it", changed`.
+// undone lists the edits that now, a plan, takes back: parts that are again as submitted: `the title of S002 "Use it", changed`.
 func undone(submitted, edited, now *plan.Plan) []string {
 	was := counterparts(now, submitted)
 	again := formerIDs(was)
@@ -100,7 +100,7 @@ func undone(submitted, edited, now *plan.Plan) []string {
 	return all
 }
 
-// undoneText says to who decides what a submission takes back; "" for nothing.
+// undoneText lists for the deciding person the edits that a submission takes back; it may return "".
 func undoneText(request *plan.Request) string {
 	if request == nil || len(request.Undoes) == 0 {
 		return ""

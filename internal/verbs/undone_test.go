@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestWhoDecidesIsToldWhatASubmissionTakesBack: of what people changed of the drafts before, however many there were, what is
-// again as it was submitted then is named; what was kept, or changed further, is not.
+// TestWhoDecidesIsToldWhatASubmissionTakesBack: of people's edits of former drafts, the reverted ones are named; those
+// kept, or changed further, are not.
 func TestWhoDecidesIsToldWhatASubmissionTakesBack(t *testing.T) {
 	plans := func(titles ...string) verbs.SubmitPlan {
 		in := verbs.SubmitPlan{Summary: "Move them."}
@@ -59,7 +59,7 @@ func TestWhoDecidesIsToldWhatASubmissionTakesBack(t *testing.T) {
 			edit(t, s, plan.EditDraft{Remove: 3})
 			edit(t, s, plan.EditDraft{Change: plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Watch"}}}}})
 			edit(t, s, plan.EditDraft{Change: plan.MoveStep{Step: 4, After: 1}})
-			if _, err := s.Status(t.Context(), ann, verbs.Status{}); err != nil { // who is told is not refused
+			if _, err := s.Status(t.Context(), ann, verbs.Status{}); err != nil { // an informed agent is not refused
 				t.Fatal(err)
 			}
 			for _, in := range c.submitted {

@@ -10,8 +10,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestEditsOfAPersonAreNotSubmittedOver: an agent that was not told what a person changed of its draft is refused, once,
-// and hears what it was; who was told, in whatever way, has its submission taken.
+// TestEditsOfAPersonAreNotSubmittedOver: an agent that has not seen a person's edits of its draft is refused, once,
+// with a list of the edits; the submission of an agent that has seen them is accepted.
 func TestEditsOfAPersonAreNotSubmittedOver(t *testing.T) {
 	clock := time.Now()
 	asked := func(titles ...string) verbs.SubmitPlan {

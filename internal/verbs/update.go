@@ -20,7 +20,7 @@ type Update struct {
 	Replan       *Replan      `json:"replan,omitempty" jsonschema:"description=next version of the plan"`
 }
 
-// Wraps names the lists that one entry alone stands for.
+// Wraps names the lists that a single entry may be given for.
 func (Update) Wraps() []string { return []string{"update_tasks", "add_tasks"} }
 
 // NewTask is a task to add.
@@ -32,19 +32,19 @@ type NewTask struct {
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
-// Alone names the field that a text means which stands for a task.
+// Alone names the field to set when a plain text is given for a task.
 func (NewTask) Alone() string { return "title" }
 
 // Needed names the fields that must be given.
 func (NewTask) Needed() []string { return []string{"title"} }
 
-// Unlisted names the fields that are taken and not listed in the tool's schema.
+// Unlisted names the accepted fields that the tool's schema does not list.
 func (NewTask) Unlisted() []string { return []string{"tools"} }
 
-// TakesMore is true: what a tool carries out is taken as well.
+// TakesMore is true: the fields of tool steps are accepted without being listed.
 func (NewTask) TakesMore() bool { return true }
 
-// TaskUpdate is what is reported of a task, or edited.
+// TaskUpdate is a report on a task, or an edit of it.
 type TaskUpdate struct {
 	ID            TaskID      `json:"id"`
 	Status        *TaskStatus `json:"status,omitempty"`
@@ -59,32 +59,32 @@ type TaskUpdate struct {
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
-// TakesMore is true: what is not listed is taken as well.
+// TakesMore is true: unlisted fields are accepted, too.
 func (TaskUpdate) TakesMore() bool { return true }
 
-// Unlisted names the fields that are taken and not listed in the tool's schema:
-// editing is seldom, and a schema is paid for in every conversation.
+// Unlisted names the accepted fields that the tool's schema does not list: edits are rare, and a schema costs tokens in
+// every conversation.
 func (TaskUpdate) Unlisted() []string {
 	return []string{"after", "dependencies", "title", "details", "type", "context_hints", "relevant_file_paths", "creates",
 		"acceptance_criteria", "verify", "risk", "tools"}
 }
 
-// Proof is evidence as an agent hands it in.
+// Proof is evidence as agents submit it.
 type Proof struct {
 	Criterion string `json:"criterion,omitempty" hint:"which criterion"`
 	Note      string `json:"note" hint:"what you saw" text:"some"`
 }
 
-// Alone names the field that a text means which stands for evidence.
+// Alone names the field to set when a plain text is given for evidence.
 func (Proof) Alone() string { return "note" }
 
-// Opinion is a verdict as an agent hands it in (planloop: P-2).
+// Opinion is a verdict as agents submit it (planloop: P-2).
 type Opinion struct {
 	IsApproved bool   `json:"is_approved"`
 	Feedback   string `json:"feedback,omitempty"`
 }
 
-// UpdateReply says what became of an update.
+// UpdateReply is the result of an update.
 type UpdateReply struct {
 	Status   string   `json:"status"` // success
 	Message  string   `json:"message"`
@@ -97,8 +97,8 @@ type UpdateReply struct {
 	Heartbeat
 }
 
-// Update adds tasks, reports on tasks and closes the plan, all of it or nothing.
-// Tasks that the quality gates refuse are a *gates.RefusedError.
+// Update adds tasks, reports on tasks and closes the plan, all or nothing. Tasks that the quality gates refuse are a
+// *gates.RefusedError.
 func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply, error) {
 	input, wrong := in.read()
 	if errors.As(wrong, new(*BadCall)) {
@@ -107,12 +107,12 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 	return s.updateOrAgain(ctx, c, input, wrong)
 }
 
-// updateOrAgain makes an update, anew where steps were added meanwhile.
+// updateOrAgain makes an update, and repeats it if steps were added concurrently.
 func (s *Service) updateOrAgain(ctx context.Context, c Caller, in updateInput, wrong error) (UpdateReply, error) {
 	return again(func() (UpdateReply, error) { return s.update(ctx, c, in, wrong) })
 }
 
-// again does what counts on what was seen of the plan, such as the ids that steps will get, anew where that is no more so.
+// again calls do, and repeats it while it returns errMoved because the plan it was based on has changed.
 func again[T any](do func() (T, error)) (T, error) {
 	for attempt := 0; ; attempt++ {
 		reply, err := do()
@@ -125,10 +125,10 @@ func again[T any](do func() (T, error)) (T, error) {
 	}
 }
 
-// errMoved says that the ids which tasks were to get are taken, or that the draft is another.
+// errMoved says that the ids for new tasks are taken, or that the draft was replaced.
 var errMoved = errors.New("the plan was changed meanwhile")
 
-// update makes an update of which something may be wrong already.
+// update makes an update; wrong holds errors found so far.
 func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong error) (UpdateReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	faults.Add(wrong)
 	batch, tasks := in.batch(state, &faults)
 	var report gates.Report
-	if len(tasks) > 0 && takesSteps(state.Plan, in.replan != nil) { // else that has to be said
+	if len(tasks) > 0 && takesSteps(state.Plan, in.replan != nil) { // else the error below says why not
 		report, err = s.check(ctx, c, candidate(state, tasks), "/add_tasks", faults.Err(), &batch)
 	} else {
 		err = faults.Err()
@@ -168,12 +168,12 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	return reply, nil
 }
 
-// takesSteps reports whether steps can be added to a plan, or to the next version of it.
+// takesSteps reports whether steps can be added to a plan, or to its next version.
 func takesSteps(p *plan.Plan, replan bool) bool {
 	return p != nil && (p.Status == plan.StatusActive || p.EndedByItself() || replan && p.Status == plan.StatusReplanning)
 }
 
-// moved is errMoved where tasks that were to be added would get other ids now.
+// moved returns errMoved if added tasks would now get other ids.
 func moved(looked, now plan.State, tasks int) error {
 	if tasks > 0 && (highest(now) != highest(looked) || root(now) != root(looked)) {
 		return errMoved
@@ -181,7 +181,7 @@ func moved(looked, now plan.State, tasks int) error {
 	return nil
 }
 
-// stepsOf are the steps that an action is about: those of the draft, or of the current plan.
+// stepsOf returns the steps that an action refers to: those of the draft, or of the current plan.
 func stepsOf(state plan.State, a plan.Action) plan.Steps {
 	p := state.Plan
 	if _, ofDraft := a.(plan.EditDraft); ofDraft {
@@ -207,7 +207,7 @@ func root(state plan.State) string {
 	return state.Plan.Root()
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r UpdateReply) Text() string {
 	var b strings.Builder
 	b.WriteString(r.before() + strings.TrimSuffix(r.Message, "."))

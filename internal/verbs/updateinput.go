@@ -10,8 +10,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// updateInput is an update whose form is right. What its references mean depends on
-// the plan. What Decide checks is left to it.
+// updateInput is a well-formed update. Its references are resolved against the plan later, and plan.Decide checks the
+// rest.
 type updateInput struct {
 	add     []taskInput
 	update  []taskChange
@@ -41,7 +41,7 @@ type taskChange struct {
 	mark   *plan.MarkStep
 }
 
-// read checks the form of an update, and tells of everything that is wrong with it.
+// read checks the form of an update, and returns all errors.
 func (in Update) read() (updateInput, error) {
 	out := updateInput{summary: in.FinalSummary, end: in.EndMode}
 	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && !in.EndMode && in.Replan == nil {
@@ -64,7 +64,7 @@ func (in Update) read() (updateInput, error) {
 	return out, faults.Err()
 }
 
-// read checks the form of tasks that are to be added and of reports.
+// read checks the form of added tasks and of reports.
 func (in *updateInput) read(faults *plan.Faults, add []NewTask, update []TaskUpdate) {
 	in.add = readTasks(faults, "/add_tasks", add)
 	for i, u := range update {
@@ -72,7 +72,6 @@ func (in *updateInput) read(faults *plan.Faults, add []NewTask, update []TaskUpd
 	}
 }
 
-// readTasks checks the form of tasks that are to be added.
 func readTasks(faults *plan.Faults, field string, in []NewTask) []taskInput {
 	refs := map[string]bool{}
 	var tasks []taskInput
@@ -82,7 +81,7 @@ func readTasks(faults *plan.Faults, field string, in []NewTask) []taskInput {
 	return tasks
 }
 
-// notBlank refuses a text that is given and says nothing.
+// notBlank refuses a text that is given but blank.
 func notBlank(field string, text *string) error {
 	if text == nil {
 		return nil
@@ -139,7 +138,7 @@ func (u TaskUpdate) read(faults *plan.Faults, field string) taskChange {
 	return change
 }
 
-// wantsReason refuses a failure and a skip that nobody says why of. The contract takes CANCELLED alone.
+// wantsReason refuses a failure or a skip without a reason. The contract's CANCELLED needs none.
 func wantsReason(field string, mark *plan.MarkStep) error {
 	name := map[plan.StepStatus]string{plan.Failed: "error", plan.Skipped: "skip"}[mark.Status]
 	if name == "" || strings.TrimSpace(mark.Note) != "" {
@@ -148,13 +147,13 @@ func wantsReason(field string, mark *plan.MarkStep) error {
 	return plan.Refuse(plan.InvalidInput, field+"/"+name, "is missing, and "+plan.Quote(string(mark.Status))+" wants a reason", "say why")
 }
 
-// reports tells whether anything is reported beside the status.
+// reports tells whether the update reports anything except the status.
 func (c taskChange) reports() bool {
 	r := c.report
 	return r.Note != "" || r.Output != "" || len(r.AffectedFiles) > 0 || len(r.Evidence) > 0
 }
 
-// report returns what is reported beside the status.
+// report returns the report except the status.
 func (u TaskUpdate) report(faults *plan.Faults, field string) plan.ReportStep {
 	r := plan.ReportStep{Step: plan.StepID(u.ID)}
 	faults.Add(notBlank(field+"/note", u.Note))
@@ -178,8 +177,8 @@ func (u TaskUpdate) report(faults *plan.Faults, field string) plan.ReportStep {
 	return r
 }
 
-// mark returns the change of status that is asked for, nil when none is. An error
-// and a skip are changes of status with a reason; a blank one beside a status is none.
+// mark returns the requested change of status, or nil. An error and a skip are changes of status with a
+// reason; next to a status, a blank one is ignored.
 func (u TaskUpdate) mark(faults *plan.Faults, field string) *plan.MarkStep {
 	mark := &plan.MarkStep{Step: plan.StepID(u.ID)}
 	if u.Status != nil {
@@ -209,7 +208,7 @@ func (u TaskUpdate) mark(faults *plan.Faults, field string) *plan.MarkStep {
 	return mark
 }
 
-// marked lists the tasks whose status is reported.
+// marked lists the tasks with a new status.
 func (in updateInput) marked() []plan.StepID {
 	var ids []plan.StepID
 	for _, change := range in.update {
@@ -220,8 +219,7 @@ func (in updateInput) marked() []plan.StepID {
 	return ids
 }
 
-// batch returns the actions that bring the update about in a state, and the tasks
-// it adds with the ids they will get.
+// batch returns the actions of the update in a state, and the tasks it adds with their future ids.
 func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, []gates.Task) {
 	batch := plan.Batch{Word: "update"}
 	part := func(field string, a plan.Action) {
@@ -279,11 +277,10 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	return batch, tasks
 }
 
-// first reports whether a reference means the place before all tasks.
+// first reports whether a reference means the front of the plan.
 func first(ref TaskRef) bool { return slices.Contains([]TaskRef{"0", "first", "start"}, ref) }
 
-// added returns the steps that tasks become in a state, and the tasks as the gates
-// see them, with the ids they will get.
+// added returns the steps for tasks in a state, and the tasks for the gates, with their future ids.
 func added(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
 	resolve, refs := resolver(state, in), refsIn(state, in)
 	var steps []plan.NewStep
@@ -300,7 +297,7 @@ func added(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
 		task.Spec = task.Linked(refs.find)
 		tasks = append(tasks, task)
 		step := plan.NewStep{Spec: task.Spec, Splits: t.splits, Name: t.ref}
-		if !slices.Contains(step.Type.Values(), string(step.Type)) { // where the gates let that pass
+		if !slices.Contains(step.Type.Values(), string(step.Type)) { // if the gates accepted it
 			step.Type = plan.Feature
 		}
 		steps = append(steps, step)
@@ -308,7 +305,7 @@ func added(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
 	return steps, tasks
 }
 
-// refs tells which added task a ref names.
+// refs maps the refs of added tasks to their ids.
 type refs map[string]plan.StepID
 
 func (r refs) find(name string) (plan.StepID, bool) {
@@ -326,8 +323,8 @@ func refsIn(state plan.State, added []taskInput) refs {
 	return all
 }
 
-// resolver returns what a reference means: the ref of an added task, the id of a
-// step, or the id an added task will get.
+// resolver returns a function that resolves a reference: the ref of an added task, the id of a step, or the future id
+// of an added task.
 func resolver(state plan.State, added []taskInput) func(TaskRef) (plan.StepID, bool) {
 	first, refs := highest(state)+1, refsIn(state, added)
 	return func(ref TaskRef) (plan.StepID, bool) {
@@ -349,8 +346,8 @@ func resolver(state plan.State, added []taskInput) func(TaskRef) (plan.StepID, b
 	}
 }
 
-// racing refuses ids that added tasks would get while a run is open: it may give them to
-// the instances of a loop first.
+// racing refuses the future ids of added tasks while a run is open, since the run may give those ids to instances of a
+// loop first.
 func (in updateInput) racing(state plan.State, faults *plan.Faults) {
 	racingRefs(state, faults, "/add_tasks", in.add)
 	for _, u := range in.update {
@@ -376,7 +373,7 @@ func referring(state plan.State, faults *plan.Faults, field string, tasks []task
 	}
 }
 
-// foreseen refuses those dependencies that are ids which nothing has yet.
+// foreseen refuses dependencies on ids that no step has yet.
 func foreseen(state plan.State, faults *plan.Faults, field string, tasks []taskInput, refs []TaskRef) {
 	for i, ref := range refs {
 		racing(state, faults, fmt.Sprintf("%s/%d", field, i), tasks, ref)
@@ -407,8 +404,8 @@ func resolveAll(faults *plan.Faults, field string, refs []TaskRef, resolve func(
 	return ids
 }
 
-// inOrder returns the updates so that a step which is reported done stands before
-// those that wait for it: an agent need not know in which order they count.
+// inOrder moves an update that reports a step done before the updates of steps that wait for it, so that agents need
+// not order them.
 func (in updateInput) inOrder(state plan.State) []taskChange {
 	if state.Plan == nil {
 		return in.update

@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestAWaitEndsWithTheMode: where no server watches the clock, a status that waits does.
+// TestAWaitEndsWithTheMode: without a server that watches the clock, a waiting status does.
 func TestAWaitEndsWithTheMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := plan.Limits{GatheringTimeout: 5 * time.Minute}

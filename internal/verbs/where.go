@@ -7,13 +7,13 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// Where names the workspace, and what speaks against its being the right one.
+// Where names the workspace, and the reason to doubt that it is the right one.
 type Where struct {
 	Workspace string `json:"workspace,omitempty"`
 	Doubt     string `json:"workspace_doubt,omitempty"`
 }
 
-// whereTokens is what a model is shown of the workspace's path.
+// whereTokens is the token limit of the workspace's path for a model.
 const whereTokens = 40
 
 func (s *Service) where(c Caller) Where {
@@ -24,7 +24,7 @@ func (s *Service) where(c Caller) Where {
 	return w
 }
 
-// ending is as much of a path's end as there is room for, in whole names.
+// ending returns as much of a path's end as fits, in whole names.
 func ending(path string, room int) string {
 	const gap = "…"
 	shown := path
@@ -38,7 +38,7 @@ func ending(path string, room int) string {
 	return shown
 }
 
-// doubt is a reply's line about a doubtful choice alone.
+// doubt returns only the line about a doubtful workspace.
 func (w Where) doubt() string {
 	if w.Doubt == "" {
 		return ""

@@ -41,7 +41,7 @@ func must[T any](t fatal) func(T, error) T {
 	}
 }
 
-// counted counts the tokens of a reply's text and of its structured content.
+// counted returns a function that counts the tokens of a reply's text and structured content.
 func counted(t fatal) func(fatal, verbs.Reply) (text, structured int) {
 	codec := must[tokenizer.Codec](t)(tokenizer.Get(tokenizer.O200kBase))
 	return func(t fatal, reply verbs.Reply) (int, int) {
@@ -56,8 +56,7 @@ func counted(t fatal) func(fatal, verbs.Reply) (text, structured int) {
 	}
 }
 
-// prose lists kinds of text that a plan may hold, from what costs a model little to
-// what costs it much.
+// prose lists kinds of text that a plan may contain, from cheap to expensive for a model.
 func prose() []string {
 	return []string{
 		"Read how the session of a user expires in the middleware, and mind the clock. ",
@@ -75,7 +74,7 @@ func prose() []string {
 	}
 }
 
-// written draws a text of up to so many characters.
+// written draws a text of up to most characters.
 func written(t *rapid.T, label string, most int) string {
 	kinds := rapid.SliceOfN(rapid.SampledFrom(prose()), 1, 3).Draw(t, label)
 	n := rapid.SampledFrom([]int{30, 90, 90, 160, most}).Draw(t, label+" length")
@@ -107,7 +106,7 @@ func files(t *rapid.T, label string) []string {
 	return out
 }
 
-// anyStep draws a step that asks for anything and has come as far as it says.
+// anyStep draws a step with random fields and a status.
 func anyStep(t *rapid.T, i int, status plan.StepStatus) plan.NewStep {
 	step := plan.NewStep{Spec: plan.Spec{
 		Title: line(t, "title", 400), Details: written(t, "details", 6_000), Type: plan.Feature, Risk: plan.HighRisk,
@@ -124,13 +123,12 @@ func anyStep(t *rapid.T, i int, status plan.StepStatus) plan.NewStep {
 	return step
 }
 
-// doubt is as much as is said against the choice of a workspace.
+// doubt is a longest possible reason to doubt the workspace.
 const doubt = "--workspace is ${workspaceFolder}, which the host has not replaced, and was passed over; started in /, which is not a " +
 	"project: using the workspace named default, as all do that are told no project; if that is wrong, ask the user to name the " +
 	"directory: `planloop serve --workspace DIR`, or PLANLOOP_WORKSPACE"
 
-// anyWork is a service with a plan of which the first steps are done, and with all that
-// people and commands may have said.
+// anyWork returns a service with a plan, its first steps done, and with random comments and command results.
 func anyWork(t *rapid.T) *verbs.Service {
 	s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Workspace: "/home/ann/code", Doubt: doubt})
 	ctx := context.Background()
@@ -146,7 +144,7 @@ func anyWork(t *rapid.T) *verbs.Service {
 	for i := range rapid.SampledFrom([]int{0, 0, 0, 200}).Draw(t, "further") {
 		steps = append(steps, plan.NewStep{Spec: plan.Spec{Title: fmt.Sprintf("Further step %d", i)}})
 	}
-	steps[done].Pause = "" // nobody is there to answer
+	steps[done].Pause = "" // nothing answers here
 	outline := plan.Outline{Objective: line(t, "goal", plan.MaxLongLine), ContextNotes: written(t, "findings", 3_000),
 		Metadata: plan.Metadata{Constraints: lines(t, "constraint", 300)}}
 	must[verbs.SetupPlanReply](t)(s.SetUp(ctx, ann, plan.SetUp{Outline: outline, Steps: steps}))
@@ -177,8 +175,8 @@ func anyWork(t *rapid.T) *verbs.Service {
 	return s
 }
 
-// TestStatusKeepsItsBudget: whatever the plan says and people have said, a status costs
-// 1,500 tokens at most, and no path, command, hint or criterion is cut in it.
+// TestStatusKeepsItsBudget: for any plan and comments, a status costs at most 1,500 tokens, and no path, command, hint
+// or criterion in it is cut.
 func TestStatusKeepsItsBudget(t *testing.T) {
 	worst, count := 0, counted(t)
 	rapidtest.Check(t, func(t *rapid.T) {
@@ -199,7 +197,7 @@ func TestStatusKeepsItsBudget(t *testing.T) {
 	t.Logf("the dearest costs %d tokens", worst)
 }
 
-// requireWholeEntries holds that what is shown of the lists of a task was written so.
+// requireWholeEntries checks that the list entries shown are uncut.
 func requireWholeEntries(t fatal, task verbs.Task, step *plan.Step) {
 	t.Helper()
 	for name, lists := range map[string][2][]string{
@@ -216,7 +214,7 @@ func requireWholeEntries(t fatal, task verbs.Task, step *plan.Step) {
 	}
 }
 
-// requireInText holds that the text says what the structured content says.
+// requireInText checks that the text has everything in the structured content.
 func requireInText(t fatal, text string, task verbs.Task) {
 	t.Helper()
 	said := slices.Concat(task.ContextHints, task.RelevantFilePaths, task.Creates, task.AcceptanceCriteria, task.Tools, task.Other,
@@ -231,8 +229,7 @@ func requireInText(t fatal, text string, task verbs.Task) {
 	}
 }
 
-// TestTaskIsShownWhole: by its id a task is shown whole, page by page where it is long,
-// and each page keeps its budget.
+// TestTaskIsShownWhole: a task asked for by id is shown whole, in pages if it is long, and each page keeps its budget.
 func TestTaskIsShownWhole(t *testing.T) {
 	count := counted(t)
 	rapidtest.Check(t, func(t *rapid.T) {
@@ -303,8 +300,7 @@ func TestListKeepsItsBudget(t *testing.T) {
 	}
 }
 
-// TestOrdinaryTaskIsShownWhole writes down what a status says of a task that an author
-// described well, and of what those before it have brought.
+// TestOrdinaryTaskIsShownWhole pins a status with a well-described task and the outcomes of its dependencies.
 func TestOrdinaryTaskIsShownWhole(t *testing.T) {
 	s := service(time.Now, nil)
 	steps := []plan.NewStep{
@@ -330,7 +326,7 @@ func TestOrdinaryTaskIsShownWhole(t *testing.T) {
 	golden(t, "task.txt", strings.ReplaceAll(shown, reply.Session.ID, "expire-sessions-UNIX"))
 }
 
-// TestTaskThatIsNotThere is refused with the way on.
+// TestTaskThatIsNotThere is refused with a next action.
 func TestTaskThatIsNotThere(t *testing.T) {
 	s := service(time.Now, nil)
 	one, nine := verbs.TaskID(1), verbs.TaskID(9)

@@ -13,16 +13,16 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// WorkOrder is one attempt of a step that an agent is started for.
+// WorkOrder is an attempt of a step that an agent is started for.
 type WorkOrder struct {
-	Agent   string // by which name it is configured
-	Nonce   string // by which its report is known
+	Agent   string // its configured name
+	Nonce   string // identifies its report
 	Attempt int    // from 1
-	Former  string // the end of what the agent of the attempt before printed
+	Former  string // the end of the previous agent's output
 }
 
-// What a started agent is told, in tokens: of the step, of the outcomes of others, and of what people said; and of
-// how many of these outcomes, and of the steps that come later, at most.
+// Limits of a started agent's prompt, in tokens: of the step, of other steps' outcomes, and of people's input; and the
+// most outcomes and later steps.
 const (
 	workRoom    = 12_000
 	outcomeMost = 4_000
@@ -31,8 +31,8 @@ const (
 	laterShown  = 20
 )
 
-// WorkPrompt is all that an agent needs to do one step in a context of its own. The step is as it was before
-// the attempt began, which forgets why the one before it ended.
+// WorkPrompt returns everything an agent needs to do one step in a context of its own. step is as it was before the
+// attempt began, because that clears the previous error.
 func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.Step, o WorkOrder) string {
 	p := state.Plan
 	data := prompts.WorkData{ArbiterData: arbiter(state, step), Agent: o.Agent, Step: step.ID.String(), Task: step.ID.Number(),
@@ -46,9 +46,9 @@ func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.S
 	}
 	if o.Attempt > 1 {
 		data.Error, data.Output, data.Changed = step.Error, cmp.Or(step.Output, o.Former), step.AffectedFiles
-		if step.Result != nil { // what a step failed with is no error of one that is to be tried again
+		if step.Result != nil { // the error of a step to retry is in its result
 			data.Error = cmp.Or(data.Error, step.Result.Error)
-		} else { // an engine that is gone has recorded nothing
+		} else { // an engine that died recorded nothing
 			data.Error = cmp.Or(data.Error, "It was broken off.")
 		}
 	}
@@ -58,16 +58,16 @@ func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.S
 	return prompts.WorkOnStep(data)
 }
 
-// moreOf is what the author of a step wrote beside its title and criteria, which the arbiter's text has, and the notes
-// that it has got since, but for the error that is told elsewhere.
+// moreOf returns the author's fields of a step except title and criteria, which the arbiter's text has, and its notes
+// except the error, which the prompt has, too.
 func moreOf(p *plan.Plan, step *plan.Step, failed string) string {
 	own := *step
-	own.Execution, own.Result = nil, nil // what has become of it so far, but for the entry that it is for
+	own.Execution, own.Result = nil, nil // without its results so far, but with its loop entry
 	if x := step.Execution; x != nil {
 		own.Execution = &plan.Execution{Of: x.Of, Item: x.Item}
 	}
 	t := task(p, &own)
-	t.AcceptanceCriteria, t.Dependencies, t.WaitingOn, t.SuggestedAgent, t.ClaimedBy = nil, nil, nil, "", "" // are told elsewhere
+	t.AcceptanceCriteria, t.Dependencies, t.WaitingOn, t.SuggestedAgent, t.ClaimedBy = nil, nil, nil, "", "" // shown elsewhere
 	t.Error, t.Output, t.AffectedFiles = "", "", nil
 	t.EarlierNotes = 0
 	t.Notes = slices.DeleteFunc(slices.Clone(step.Notes), func(note string) bool { return note == failed })
@@ -79,7 +79,7 @@ func moreOf(p *plan.Plan, step *plan.Step, failed string) string {
 	return text
 }
 
-// saidOf is what people have said and answered since the plan began, the newest last; of much the newest.
+// saidOf returns people's answers and comments since the plan began, the newest last; if there are too many, the newest.
 func saidOf(state plan.State) []string {
 	said := []tokens.Part{{Long: true, Newest: true}}
 	add := func(text string) { said[0].Texts = append(said[0].Texts, text) }
@@ -98,8 +98,8 @@ func saidOf(state plan.State) []string {
 	return shown[0].Texts
 }
 
-// outcomesFor tells what came of the steps that a step depends on, and of the others that have ended in this
-// run: whole while there is room, then the newest first.
+// outcomesFor returns the outcomes of a step's dependencies, and of the other steps that ended in this run: whole while
+// they fit, then the newest first.
 func (s *Service) outcomesFor(ctx context.Context, state plan.State, step *plan.Step) (needed, others []string) {
 	p, run := state.Plan, state.OpenRun()
 	var past []*plan.Step
@@ -130,7 +130,7 @@ func (s *Service) outcomesFor(ctx context.Context, state plan.State, step *plan.
 	return needed, others
 }
 
-// outcome tells what came of a step.
+// outcome describes the outcome of a step.
 func (s *Service) outcome(ctx context.Context, p *plan.Plan, step *plan.Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s", step.ID, step.Status.Spaced(), step.Title)
@@ -146,7 +146,7 @@ func (s *Service) outcome(ctx context.Context, p *plan.Plan, step *plan.Step) st
 	return b.String()
 }
 
-// OutputOf is what the plan keeps of what a step printed or gave: its value, or else its output.
+// OutputOf returns the recorded value of a step, or else its output.
 func (s *Service) OutputOf(ctx context.Context, p *plan.Plan, step *plan.Step) string {
 	output := step.Output
 	if value, err := p.ValueOf(step.ID, s.KeptValue(ctx)); err == nil && json.Unmarshal(value, &output) != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// loginPlan is a plan of which agents do most.
+// loginPlan is a plan mostly for agents.
 func loginPlan() plan.SetUp {
 	return plan.SetUp{
 		Outline: plan.Outline{Objective: "Let users log in with a password",
@@ -33,7 +33,7 @@ func loginPlan() plan.SetUp {
 	}
 }
 
-// working is a workspace in which the plan is being run.
+// working returns a workspace with a run of the plan.
 func working(t *testing.T) running {
 	s := session.New(memory.New(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
@@ -43,7 +43,7 @@ func working(t *testing.T) running {
 	return r
 }
 
-// report has an agent tell of a step that it has begun.
+// report has an agent report on a step that it has begun.
 func (r running) report(id plan.StepID, status plan.StepStatus, report plan.ReportStep) {
 	r.t.Helper()
 	by := plan.NewActor(plan.ViaMCP, "planner")
@@ -67,7 +67,7 @@ func (r running) prompt(id plan.StepID, attempt int) string {
 	return r.WorkPrompt(r.t.Context(), state, step, verbs.WorkOrder{Agent: "default", Nonce: "K7QM4TZN", Attempt: attempt})
 }
 
-// TestWorkPrompt pins what a started agent is told.
+// TestWorkPrompt pins the prompt of a started agent.
 func TestWorkPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := working(t)
@@ -93,8 +93,8 @@ func TestWorkPrompt(t *testing.T) {
 	})
 }
 
-// TestWorkPromptSaysNothingTwice: a step that a person has approved, without more than its title, has nothing of its own
-// to add, and no one who approved it.
+// TestWorkPromptSaysNothingTwice: an approved step with only a title adds nothing to the arbiter's text, and no
+// approver.
 func TestWorkPromptSaysNothingTwice(t *testing.T) {
 	r := runningPlan(t, plan.Spec{Title: "Delete the folder", Verify: "true", RequiresApproval: true,
 		AcceptanceCriteria: []string{"It is gone"}})
@@ -108,8 +108,8 @@ func TestWorkPromptSaysNothingTwice(t *testing.T) {
 	}
 }
 
-// TestWorkPromptTellsWhatPeopleSaid: a person's answer to a step that was blocked, their comments since the plan began
-// and their answers reach the next agent; of much that they said the newest.
+// TestWorkPromptTellsWhatPeopleSaid: a person's answer to a blocked step, and the comments and answers since the plan
+// began, reach the next agent; if there are too many, the newest.
 func TestWorkPromptTellsWhatPeopleSaid(t *testing.T) {
 	r := agentsPlan(t, nil)
 	claude := r.assign(2, nil)
@@ -138,7 +138,7 @@ func TestWorkPromptTellsWhatPeopleSaid(t *testing.T) {
 	}
 }
 
-// TestWorkPromptTellsWhyTheLastAttemptEnded, also when a person has had the step tried again since.
+// TestWorkPromptTellsWhyTheLastAttemptEnded, also after a person's retry.
 func TestWorkPromptTellsWhyTheLastAttemptEnded(t *testing.T) {
 	r := agentsPlan(t, nil)
 	r.assign(2, nil)
@@ -149,8 +149,8 @@ func TestWorkPromptTellsWhyTheLastAttemptEnded(t *testing.T) {
 	}
 }
 
-// TestWorkPromptOfAHugePlan: however much other steps left, the prompt stays small, has the newest, and counts
-// what it leaves out.
+// TestWorkPromptOfAHugePlan: with any number of other outcomes, the prompt stays small, has the newest, and counts the
+// omitted ones.
 func TestWorkPromptOfAHugePlan(t *testing.T) {
 	s := session.New(memory.New(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
@@ -174,8 +174,8 @@ func TestWorkPromptOfAHugePlan(t *testing.T) {
 	}
 }
 
-// TestOutputOfAFailedAttemptIsNoResult: a step that failed, and one that is tried again, are said to have printed it
-// last; one that is done has it as its output.
+// TestOutputOfAFailedAttemptIsNoResult: for a failed step, and one to retry, the output is labelled as the last output;
+// for a done step it is the output.
 func TestOutputOfAFailedAttemptIsNoResult(t *testing.T) {
 	const said = "last output of the attempt that failed:\nI added sub."
 	r := working(t)

@@ -15,28 +15,28 @@ import (
 	"github.com/planloop/planloop/internal/quietgit"
 )
 
-// repository is what git says of one, of the folder itself or of one nested in it.
+// repository is git's information on a repository: that of the folder, or a nested one.
 type repository struct {
 	git   gitCommand
-	head  string           // the commit; "": there is none yet
-	dirty map[string]state // the files that are not as in that commit, by their paths in the folder
+	head  string           // commit id; "" before the first commit
+	dirty map[string]state // files that differ from that commit, by path in the folder
 }
 
-// state is how a file stands otherwise than in its commit.
+// state is a file that differs from its commit.
 type state struct {
 	mark
-	staged string // the object in the index, where the file is like that; else ""
+	staged string // the object in the index, if the file is identical to it; else ""
 }
 
-// Bounds of what git answers and of what is nested.
+// Limits of git's output and of nested repositories.
 const (
 	mostAnswer = 64 << 20
 	mostNested = 64
 	deepest    = 4
 )
 
-// into looks at the repository of a folder, and at those nested in it, since git itself would run in
-// there what they name. The paths of its files begin with prefix.
+// into reads the repository of a folder, and the ones nested in it separately, because git itself would run commands
+// that they configure. prefix is the beginning of its files' paths.
 func (l *look) into(ctx context.Context, dir, prefix string, depth int) error {
 	git, err := newGitCommand(ctx, dir)
 	if err != nil {
@@ -55,20 +55,20 @@ func (l *look) into(ctx context.Context, dir, prefix string, depth int) error {
 	l.repos[prefix] = repo
 	for _, name := range nested {
 		if depth < deepest && len(l.repos) < mostNested && hasGit(filepath.Join(dir, filepath.FromSlash(name))) {
-			_ = l.into(ctx, filepath.Join(dir, filepath.FromSlash(name)), prefix+name+"/", depth+1) // else it is passed over
+			_ = l.into(ctx, filepath.Join(dir, filepath.FromSlash(name)), prefix+name+"/", depth+1) // skipped on an error
 		}
 	}
 	return ctx.Err()
 }
 
-// hasGit reports whether a folder, which is no link, is the top of a work tree.
+// hasGit reports whether a folder, but not a link, is the top of a work tree.
 func hasGit(dir string) bool {
 	info, err := os.Lstat(dir)
 	_, git := os.Lstat(filepath.Join(dir, ".git"))
 	return err == nil && info.IsDir() && git == nil
 }
 
-// take takes over a record of git status, and returns the folder that is a work tree of its own.
+// take reads a record of git status, and returns the folder if it is a nested work tree.
 func (l *look) take(repo *repository, record, prefix string) (nested []string) {
 	kind, rest, _ := strings.Cut(record, " ")
 	switch kind {
@@ -89,7 +89,7 @@ func (l *look) take(repo *repository, record, prefix string) (nested []string) {
 		parts := strings.SplitN(rest, " ", fields)
 		name, inside := repo.git.below(parts[len(parts)-1])
 		if len(parts) < fields || !inside || strings.HasPrefix(parts[1], "S") {
-			return nil // the files of a submodule are looked at there
+			return nil // submodules are read separately
 		}
 		s := state{mark: l.mark(prefix+name, true)}
 		if kind == "1" && strings.HasSuffix(parts[0], ".") {
@@ -100,7 +100,7 @@ func (l *look) take(repo *repository, record, prefix string) (nested []string) {
 	return nil
 }
 
-// changed finds what has changed in a repository.
+// changed finds the changed files of a repository.
 func (l *look) changed(ctx context.Context, was, now repository, prefix string, found map[string]bool) error {
 	for name, was := range was.dirty {
 		if is, still := now.dirty[name]; still && !was.same(is.mark) || !still && !was.same(l.mark(name, was.read)) {
@@ -115,7 +115,7 @@ func (l *look) changed(ctx context.Context, was, now repository, prefix string, 
 		if _, known := was.dirty[name]; known {
 			continue
 		}
-		if old, ok := committed[strings.TrimPrefix(name, prefix)]; !ok || is.staged != old { // else its commit alone is another one
+		if old, ok := committed[strings.TrimPrefix(name, prefix)]; !ok || is.staged != old { // else only its commit has changed
 			found[name] = true
 		}
 	}
@@ -128,11 +128,11 @@ func (l *look) changed(ctx context.Context, was, now repository, prefix string, 
 	return nil
 }
 
-// gitCommand asks git about the repository of a folder.
+// gitCommand runs git in a folder.
 type gitCommand struct {
 	program, dir string
 	environment  []string
-	inside       string // where the folder is in the work tree, with a slash at its end; "" at its top
+	inside       string // the folder's path in the work tree, ending in a slash; "" at the top
 }
 
 func newGitCommand(ctx context.Context, dir string) (gitCommand, error) {
@@ -167,7 +167,7 @@ func newGitCommand(ctx context.Context, dir string) (gitCommand, error) {
 	return g, ctx.Err()
 }
 
-// answer is what git prints.
+// answer returns git's output.
 func (g gitCommand) answer(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -188,12 +188,12 @@ func (g gitCommand) answer(ctx context.Context, args ...string) ([]byte, error) 
 	return answer, errors.Join(err, cmd.Wait())
 }
 
-// below is a path as it is called in the folder, and whether it is in there.
+// below converts a path to one relative to the folder, and reports whether it is inside.
 func (g gitCommand) below(path string) (name string, inside bool) {
 	return strings.CutPrefix(path, g.inside)
 }
 
-// submodules are the folders of other repositories in the index.
+// submodules returns the folders of submodules in the index.
 func (g gitCommand) submodules(ctx context.Context) (folders []string) {
 	listed, err := g.answer(ctx, "ls-files", "--stage", "-z")
 	if err != nil {
@@ -207,12 +207,12 @@ func (g gitCommand) submodules(ctx context.Context) (folders []string) {
 	return folders
 }
 
-// committed are the files that differ between two commits, with the objects in the first one.
+// committed returns the files that differ between two commits, with their objects in the first one.
 func (g gitCommand) committed(ctx context.Context, from, to string) (map[string]string, error) {
 	if from == to {
 		return nil, nil
 	}
-	empty := map[int]string{ // the tree that holds nothing, by the length of names
+	empty := map[int]string{ // the empty tree, by the length of object ids
 		40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904", 64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 	}[max(len(from), len(to))]
 	if from == "" {

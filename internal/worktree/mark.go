@@ -10,16 +10,16 @@ import (
 	"github.com/planloop/planloop/internal/tree"
 )
 
-// mark is by what a file is known to be as it was. The zero value is that of one that is not there.
+// mark identifies the state of a file. The zero value is a missing file.
 type mark struct {
-	kind fs.FileMode // the type, and whether it may be executed
+	kind fs.FileMode // type and executable bits
 	size int64
 	time time.Time
-	hash [sha256.Size]byte // of what it holds, where it was read
+	hash [sha256.Size]byte // of its content, if read is set
 	read bool
 }
 
-// same reports whether a file is as it was, as far as its marks tell: what was read tells all.
+// same reports whether a file is unchanged according to its marks; hashes count more than times.
 func (m mark) same(now mark) bool {
 	if m.kind != now.kind || m.size != now.size {
 		return false
@@ -30,7 +30,7 @@ func (m mark) same(now mark) bool {
 	return m.time.Equal(now.time)
 }
 
-// marker makes marks of the files below a folder.
+// marker makes marks of the files in a folder.
 type marker struct {
 	tree *tree.Tree
 	root *os.Root
@@ -39,7 +39,7 @@ type marker struct {
 
 const executable = 0o111
 
-// mark makes the mark of a file, of what it holds as well where that is asked for and not too much.
+// mark returns the mark of a file, with its hash if read is set and the file is not too large.
 func (m *marker) mark(name string, read bool) mark {
 	info, err := m.root.Lstat(name)
 	if err != nil {
@@ -57,7 +57,7 @@ func (m *marker) mark(name string, read bool) mark {
 	return made
 }
 
-// hash is that of what a regular file holds.
+// hash returns the hash of a regular file's content.
 func (m *marker) hash(name string) (sum [sha256.Size]byte, ok bool) {
 	file, _, err := m.tree.Open(name)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package worktree tells which files of a folder have changed between two looks at it: where git has
-// a work tree, by HEAD and by what stands otherwise than in its commit; elsewhere by going through the
-// files. What git ignores is passed over. Git runs nothing that a repository names.
+// Package worktree detects the files of a folder that changed between two looks: in a git work tree by HEAD and the
+// uncommitted changes, elsewhere by the files' metadata. Files ignored by git are skipped. Git runs no commands that a
+// repository configures.
 //
-// It must not know who changed them, or why somebody asks.
+// It must not know the author of the changes, or the caller's purpose.
 package worktree
 
 import (
@@ -15,21 +15,20 @@ import (
 	"github.com/planloop/planloop/internal/tree"
 )
 
-// Snapshot is what stood in a folder when it was looked at.
+// Snapshot is the state of a folder at one time.
 type Snapshot struct {
 	dir   string
-	repos map[string]repository // by what the paths of their files begin with, "" for that of the folder; nil: without git
-	files map[string]mark       // without git; nil: more than are looked at
+	repos map[string]repository // by the prefix of their files' paths, "" for the folder's own; nil: without git
+	files map[string]mark       // without git; nil: too many files
 }
 
 const (
-	maxFiles   = 100_000   // that are gone through without git
-	maxHashed  = 16 << 20  // bytes of a file that is read
-	mostHashed = 128 << 20 // bytes of all files that a look reads
+	maxFiles   = 100_000   // most files without git
+	maxHashed  = 16 << 20  // most bytes of a file to hash
+	mostHashed = 128 << 20 // most bytes of all files to hash in one look
 )
 
-// Look takes down what stands in a folder. Where it holds more than can be taken down, nothing is
-// seen to change there.
+// Look takes a snapshot of a folder. If the folder has too many files for that, no changes are detected later.
 func Look(ctx context.Context, dir string) (Snapshot, error) {
 	l, err := newLook(dir)
 	if err != nil {
@@ -42,8 +41,8 @@ func Look(ctx context.Context, dir string) (Snapshot, error) {
 	return Snapshot{dir: dir, files: l.walk(ctx)}, ctx.Err()
 }
 
-// After lists the files that have changed since a snapshot was taken, sorted, with slashes and
-// relative to its folder, and tells whether a repository in it stands at another commit.
+// After returns the files that changed since a snapshot, sorted, with slashes and relative to its folder, and reports
+// whether a repository in it is at a different commit.
 func After(ctx context.Context, before Snapshot) (changed []string, moved bool, err error) {
 	l, err := newLook(before.dir)
 	if err != nil {
@@ -70,7 +69,7 @@ func After(ctx context.Context, before Snapshot) (changed []string, moved bool, 
 	return slices.Sorted(maps.Keys(found)), false, nil
 }
 
-// look goes through a folder: its repository and those nested in it, or its files.
+// look reads a folder: its repository and the nested ones, or its files.
 type look struct {
 	marker
 	repos map[string]repository
@@ -84,7 +83,7 @@ func newLook(dir string) (*look, error) {
 	return &look{marker: marker{tree.In(root), root, mostHashed}, repos: map[string]repository{}}, nil
 }
 
-// walk makes the marks of all files; nil where they are too many.
+// walk returns the marks of all files; nil if there are too many.
 func (l *look) walk(ctx context.Context) map[string]mark {
 	files := map[string]mark{}
 	walk := l.tree.Walk(tree.Options{Entries: maxFiles})
@@ -99,7 +98,7 @@ func (l *look) walk(ctx context.Context) map[string]mark {
 	return files
 }
 
-// compare finds what has changed in each of the repositories.
+// compare finds the changes in each repository.
 func (l *look) compare(ctx context.Context, before map[string]repository, found map[string]bool) (moved bool, err error) {
 	l.room += mostHashed
 	for prefix := range union(before, l.repos) {

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/worktree"
 )
 
-// folder is one that is looked at, with a work tree of git unless it is plain.
+// folder is a test folder, a git work tree unless it is plain.
 type folder struct {
 	t   testing.TB
 	dir string
@@ -35,7 +35,7 @@ func versioned(t testing.TB) folder {
 	return f
 }
 
-// below is a folder in it.
+// below returns a folder in it.
 func (f folder) below(name string) folder {
 	f.t.Helper()
 	dir := filepath.Join(f.dir, name)
@@ -58,7 +58,7 @@ func (f folder) git(args ...string) {
 	}
 }
 
-// write gives files the text "one", or what stands behind an equals sign.
+// write writes files with the text "one", or the text after an equals sign.
 func (f folder) write(names ...string) {
 	f.t.Helper()
 	for _, name := range names {
@@ -107,15 +107,15 @@ func (f folder) expect(before worktree.Snapshot, moved bool, want ...string) {
 	}
 }
 
-// story is what happens to a folder between two looks.
+// story is a sequence of changes between two looks.
 type story struct {
 	before, between func(folder)
 	changed         []string
 	moved           bool
 }
 
-// stories are told of a work tree with the commit of a.txt, b/c.txt and .gitignore, and of
-// a folder without git that holds the same.
+// stories run in a work tree with a commit of a.txt, b/c.txt and .gitignore, and in a folder without git with the same
+// files.
 func stories() map[string]story {
 	nothing := func(folder) {}
 	return map[string]story{
@@ -144,7 +144,7 @@ func stories() map[string]story {
 	}
 }
 
-// gitStories are told of the work tree alone.
+// gitStories run only in the work tree.
 func gitStories() map[string]story {
 	nothing := func(folder) {}
 	return map[string]story{
@@ -252,7 +252,7 @@ func TestSubmodules(t *testing.T) {
 	f.expect(clean, true, "a.txt", "deps/sub/new", "deps/sub/s.txt", "deps/sub/t.txt")
 }
 
-// A workspace may be a folder of a work tree: what stands beside it is not looked at.
+// A workspace may be a subfolder of a work tree: files outside of it are ignored.
 func TestFolderOfAWorkTree(t *testing.T) {
 	f := versioned(t)
 	f.commit("inner/a", "inner/deep/b", "innermost/x", "outer")
@@ -264,7 +264,7 @@ func TestFolderOfAWorkTree(t *testing.T) {
 	inner.expect(seen, true, "a", "deep/b", "n")
 }
 
-// A folder that the repository around it ignores is gone through as one without git.
+// A folder ignored by the repository around it is treated as one without git.
 func TestIgnoredFolder(t *testing.T) {
 	f := versioned(t)
 	f.commit(".gitignore=own/\n")
@@ -275,8 +275,7 @@ func TestIgnoredFolder(t *testing.T) {
 	own.expect(seen, false, "a")
 }
 
-// Where the work tree of a repository is elsewhere, what stands there is not taken for what
-// stands here.
+// If the repository's work tree is elsewhere, its files are not taken for the folder's.
 func TestWorkTreeElsewhere(t *testing.T) {
 	elsewhere := plain(t)
 	f := versioned(t)
@@ -288,8 +287,7 @@ func TestWorkTreeElsewhere(t *testing.T) {
 	f.expect(seen, false, "a")
 }
 
-// What a repository names is not run, whichever setting names it, and neither is git told
-// by the environment to look elsewhere.
+// Programs named in any setting of a repository are not run, and the environment does not redirect git.
 func TestNothingIsRun(t *testing.T) {
 	f := versioned(t)
 	spy, ran := filepath.Join(t.TempDir(), "spy"), filepath.Join(t.TempDir(), "ran")
@@ -301,7 +299,7 @@ func TestNothingIsRun(t *testing.T) {
 	for _, n := range nested {
 		n.git("init", "-q")
 		n.commit("a.txt", ".gitattributes=*.txt filter=nested\n")
-		n.git("config", "filter.nested.clean", spy) // which the repository around it does not name
+		n.git("config", "filter.nested.clean", spy) // the outer repository does not name it
 	}
 	f.git("add", "sub") // as a submodule
 	f.git("commit", "-qm", "sub")
@@ -344,7 +342,7 @@ func TestNothingIsWritten(t *testing.T) {
 	f := versioned(t)
 	f.commit("a.txt")
 	index := filepath.Join(f.dir, ".git/index")
-	f.write("a.txt=one") // as it was, at another time: git would like to note that
+	f.write("a.txt=one") // the old content with a new time: git would update its index
 	was, err := os.Stat(index)
 	if err != nil {
 		t.Fatal(err)
@@ -355,7 +353,7 @@ func TestNothingIsWritten(t *testing.T) {
 	}
 }
 
-// However many files there are, a look takes a bounded time.
+// A look takes limited time with any number of files.
 func TestManyFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it writes 50,000 files")
