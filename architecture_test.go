@@ -63,8 +63,8 @@ func layers() []layer {
 		{folder: "internal/hosts", imports: onBase("internal/hook")},
 		{folder: "internal/review", imports: onBase("internal/verbs", "internal/strict")},
 		{folder: "internal/web", imports: onBase("internal/verbs", "internal/review", "internal/page", "internal/strict")},
-		{folder: "internal/exchange", imports: onBase("resources")},                                         // it writes and reads the renderings
-		{folder: "internal/template", imports: onBase("internal/exchange", "internal/strict", "resources")}, // a template is a plan file
+		{folder: "internal/exchange", imports: onBase("resources")},
+		{folder: "internal/template", imports: onBase("internal/exchange", "internal/strict", "resources")},
 		{folder: "internal/terminal", imports: onBase("resources", "internal/verbs")},
 		{folder: "packaging", imports: []string{"internal/build", "internal/hook", "internal/hosts", "internal/splice"}},
 		{folder: "internal/e2e", imports: []string{"..."}},
