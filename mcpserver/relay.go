@@ -3,17 +3,12 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -22,29 +17,32 @@ import (
 // call of it by its name is one of a tool that is not there.
 const relayName = "tool-of-another-server"
 
-// route sees to it that the call of another server's tool is taken, and explains what is
-// wrong with the name of one that is not there.
+// route sends the call of another server's tool to relay, and explains what is
+// wrong with the name of a tool that does not exist.
 func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
 	if s.isOwn(name) || s.offersApp(ctx, name) {
 		return
 	}
 	if s.foreign != nil {
-		_, _ = s.service(ctx) // whose workspace has the servers; what is wrong with it is told by the call
+		_, _ = s.service(ctx) // whose workspace has the servers; the call reports what is wrong with it
 	}
 	tool, known := s.serverTool(name)
 	if !known && s.foreign != nil && s.foreign.Missing(name) != "" {
-		s.awaits(ctx, s.refresh(), callWait) // its server may not have told its tools yet
+		s.awaits(ctx, s.refresh(), callWait) // its server may not have listed its tools yet
 		tool, known = s.serverTool(name)
 	}
 	if known {
-		request.Params.Name, request.Params.Arguments = relayName, tool // of a type that nobody can send
+		request.Params.Name, request.Params.Arguments = relayName, tool // of a type that no client can send
 		return
 	}
 	s.explainUnknown(ctx, id, request)
 }
 
-// relay takes the call of another server's tool.
+// errHeld is why a call is ended when nothing may be changed any more.
+var errHeld = errors.New("planning mode was entered, in which tools may only read")
+
+// relay calls another server's tool.
 func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	tool, ok := request.Params.Arguments.(ServerTool)
 	if !ok {
@@ -58,90 +56,26 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	s.yield(ctx)
 	told := s.progress(ctx, request)
 	defer told.settle(ctx)
-	call := round{Tool: tool.Name, Arguments: seal.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
-	if request.Params.RequestState == "" && len(request.Params.InputResponses) == 0 {
-		r := &relayed{Server: s, tool: tool, service: service, caller: caller, call: call,
-			asks: make(chan *serverAsk), ended: make(chan struct{})}
-		r.told.Store(told)
-		r.begin(ctx, request.Params.RawArguments)
-		return r.attend(ctx), nil
-	}
-	r, err := s.waiting.take(s, call, request.Params)
-	if err != nil {
-		return mcp.NewToolResultError("Nothing was done: " + err.Error() + ". Call " + tool.Name + " again without it."), nil
-	}
-	r.told.Store(told)
-	return r.attend(ctx), nil
-}
-
-// relayed is a call of another server's tool. A server may ask the user in the midst of it.
-// A client of the handshake revisions is asked while its call waits; in the stateless one the
-// call ends with the question, and that of the server goes on until the client calls again
-// with the answer.
-type relayed struct {
-	*Server
-	tool    ServerTool
-	service *verbs.Service
-	caller  verbs.Caller
-	call    round
-	asks    chan *serverAsk
-	told    atomic.Pointer[progress] // of the client's call that waits now
-	cancel  context.CancelFunc
-	ended   chan struct{} // closed once there is the result
-	result  *mcp.CallToolResult
-}
-
-// serverAsk is a question of another server to the user.
-type serverAsk struct {
-	ctx     context.Context // ends with the call
-	message string
-	schema  json.RawMessage
-	answer  chan serverAnswer // has room for it
-}
-
-// serverAnswer is what the user did with a question.
-type serverAnswer struct {
-	action  mcp.ElicitationResponseAction
-	content json.RawMessage
-}
-
-// begin has the server called. That ends with the call, the server of ours, or cancel.
-func (r *relayed) begin(ctx context.Context, arguments json.RawMessage) {
-	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	r.background(func(life context.Context) {
-		defer close(r.ended)
-		defer r.cancel()
-		defer context.AfterFunc(life, r.cancel)()
-		r.result = r.run(ctx, arguments)
-	})
-}
-
-// errHeld is why a call is ended when nothing may be changed any more.
-var errHeld = errors.New("planning mode was entered, in which tools may only read")
-
-func (r *relayed) run(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
-	row, free := verbs.Row{Spec: verbs.Spec{Name: r.tool.Name}}, ctx
-	if !r.tool.Passes && r.opts.Free != nil {
-		held, stop, err := r.opts.Free(ctx, errHeld)
+	row, free := verbs.Row{Spec: verbs.Spec{Name: tool.Name}}, ctx
+	if !tool.Passes && s.opts.Free != nil {
+		held, stop, err := s.opts.Free(ctx, errHeld)
 		if err != nil {
-			return mcp.NewToolResultError(r.explain(ctx, row, r.service, r.caller, err))
+			return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err)), nil
 		}
 		defer stop()
 		free = held
 	}
-	result, err := r.tool.Call(free, arguments, ServerClient{Elicit: r.elicit, Progress: func(done, total float64, message string) {
-		r.told.Load().tellAs(done, total, message)
-	}})
+	result, err := tool.Call(free, request.Params.RawArguments, ServerClient{Progress: told.tellAs, Elicit: s.elicitFor(ctx, tool.Server)})
 	switch {
 	case errors.Is(context.Cause(free), errHeld):
 		return mcp.NewToolResultError("Stopped: " + errHeld.Error() + ". Nobody knows how much of it took effect." +
-			next(ctx, r.service, r.caller))
+			next(ctx, service, caller)), nil
 	case errors.As(err, new(*plan.ValidationError)):
-		return mcp.NewToolResultError(r.explain(ctx, row, r.service, r.caller, err))
+		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err)), nil
 	case err != nil:
-		return mcp.NewToolResultError(err.Error())
+		return mcp.NewToolResultError(err.Error()), nil
 	}
-	return result.relayed()
+	return result.relayed(), nil
 }
 
 // relayed is the result as a client gets it.
@@ -150,159 +84,35 @@ func (r ServerResult) relayed() *mcp.CallToolResult {
 	for _, raw := range r.Content {
 		content, err := mcp.UnmarshalContent(raw)
 		if err != nil {
-			content = mcp.NewTextContent("(a part of the answer is of a kind that is not known, and was left out)")
+			content = mcp.NewTextContent("(a part of the answer is of an unknown kind, and was left out)")
 		}
 		result.Content = append(result.Content, content)
 	}
 	return result
 }
 
-// attend waits with a client's call for the result, or for a question that it can take to
-// its user.
-func (r *relayed) attend(ctx context.Context) *mcp.CallToolResult {
-	for {
-		select {
-		case <-r.ended:
-			return r.result
-		case <-ctx.Done():
-			r.cancel()
-			return mcp.NewToolResultError("The call was cancelled.") // which nobody reads
-		case ask := <-r.asks:
-			switch {
-			case !r.canAsk(ctx):
-				ask.answer <- serverAnswer{action: mcp.ElicitationResponseActionCancel}
-			case !server.IsModernRequest(ctx):
-				ask.answer <- r.asked(ctx, ask)
-			default:
-				if result := r.inputRequired(ask); result != nil {
-					return result
-				}
-				ask.answer <- serverAnswer{action: mcp.ElicitationResponseActionCancel}
-			}
+// elicitFor returns what puts a server's question to the user behind a call, under the server's name. In the stateless
+// era the call would have to end with the question, and the server's call to outlive it: there the dialogue counts as closed.
+func (s *Server) elicitFor(call context.Context, name string) func(context.Context, string, json.RawMessage) (string, json.RawMessage, error) {
+	return func(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage, error) {
+		if !s.canAsk(call) || server.IsModernRequest(call) {
+			return string(mcp.ElicitationResponseActionCancel), nil, nil
 		}
+		asking, cancel := context.WithTimeout(call, askLongest)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		result, err := s.MCP.RequestElicitation(asking, mcp.ElicitationRequest{
+			Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: mcp.ElicitationParams{
+				Mode: mcp.ElicitationModeForm, Message: "Server " + name + " asks: " + message,
+				RequestedSchema: json.RawMessage(cmp.Or(string(schema), `{"type":"object","properties":{}}`))}})
+		if err != nil || result == nil || result.Action == "" {
+			s.opts.Logger.Debug("a server's question was not answered", "server", name, "error", err)
+			return string(mcp.ElicitationResponseActionCancel), nil, nil
+		}
+		var content json.RawMessage
+		if result.Content != nil {
+			content, err = json.Marshal(result.Content)
+		}
+		return string(result.Action), content, err
 	}
-}
-
-// elicit puts a question before the client's user, and waits for what they do.
-func (r *relayed) elicit(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage, error) {
-	ask := &serverAsk{ctx: ctx, message: message, schema: schema, answer: make(chan serverAnswer, 1)}
-	select {
-	case r.asks <- ask:
-	case <-ctx.Done():
-		return "", nil, context.Cause(ctx)
-	}
-	select {
-	case a := <-ask.answer:
-		return string(a.action), a.content, nil
-	case <-ctx.Done():
-		return "", nil, context.Cause(ctx)
-	}
-}
-
-// form is the question as the host shows it: with the name of the server that asks.
-func (r *relayed) form(ask *serverAsk) mcp.ElicitationParams {
-	schema := json.RawMessage(cmp.Or(string(ask.schema), `{"type":"object","properties":{}}`))
-	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, RequestedSchema: schema,
-		Message: "Server " + r.tool.Server + " asks: " + ask.message}
-}
-
-// asked asks a client of the handshake revisions.
-func (r *relayed) asked(ctx context.Context, ask *serverAsk) serverAnswer {
-	ctx, cancel := context.WithTimeout(ctx, askLongest)
-	defer cancel()
-	defer context.AfterFunc(ask.ctx, cancel)()
-	result, err := r.MCP.RequestElicitation(ctx, mcp.ElicitationRequest{
-		Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: r.form(ask)})
-	if err != nil {
-		r.opts.Logger.Debug("a server's question was not answered", "server", r.tool.Server, "error", err)
-		result = nil
-	}
-	return answerOf(result)
-}
-
-// answerOf is what came back for a question; none is as good as a dialogue that was closed.
-func answerOf(result *mcp.ElicitationResult) serverAnswer {
-	if result == nil || result.Action == "" {
-		return serverAnswer{action: mcp.ElicitationResponseActionCancel}
-	}
-	a := serverAnswer{action: result.Action}
-	if content, err := json.Marshal(result.Content); err == nil && result.Content != nil {
-		a.content = content
-	}
-	return a
-}
-
-const (
-	serverAskKey     = "server" // of the one question in a request for input
-	serverAskPurpose = "server's question"
-	maxWaiting       = 64 // calls that wait for an answer at a time
-)
-
-// inputRequired ends a stateless call with the question, nil where it cannot.
-func (r *relayed) inputRequired(ask *serverAsk) *mcp.CallToolResult {
-	now := r.call
-	now.Question, now.Expires = rand.Text(), time.Now().Add(askLongest)
-	state, err := r.rounds.SealAs(serverAskPurpose, now)
-	if err != nil || !r.waiting.put(now.Question, r, ask) {
-		return nil
-	}
-	r.told.Store(&progress{}) // nobody is told until the client comes back
-	return server.NewInputRequestBuilder(state).Elicit(serverAskKey, r.form(ask)).ToolResult()
-}
-
-// waiting is the calls of other servers' tools that wait for a client to come back.
-type waiting struct {
-	mu    sync.Mutex
-	calls map[string]waitingCall
-}
-
-// waitingCall is one of them, with the timer that ends it when nobody does.
-type waitingCall struct {
-	*relayed
-	ask   *serverAsk
-	timer *time.Timer
-}
-
-func (w *waiting) put(id string, r *relayed, ask *serverAsk) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.calls) >= maxWaiting {
-		return false
-	}
-	if w.calls == nil {
-		w.calls = map[string]waitingCall{}
-	}
-	w.calls[id] = waitingCall{r, ask, time.AfterFunc(askLongest, func() {
-		w.remove(id)
-		r.cancel()
-	})}
-	return true
-}
-
-func (w *waiting) remove(id string) (waitingCall, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	call, ok := w.calls[id]
-	delete(w.calls, id)
-	return call, ok
-}
-
-var errWaiting = errors.New("the question that it answers is not open, or was not asked in this call")
-
-// take gives the answer that a client brings to the server that waits for it.
-func (w *waiting) take(s *Server, call round, params mcp.CallToolParams) (*relayed, error) {
-	var state round
-	if err := s.rounds.UnsealAs(serverAskPurpose, params.RequestState, maxRound, &state); err != nil {
-		return nil, errWaiting
-	}
-	if state.Tool != call.Tool || state.Arguments != call.Arguments || state.Actor != call.Actor || !time.Now().Before(state.Expires) {
-		return nil, errWaiting
-	}
-	r, ok := w.remove(state.Question)
-	if !ok {
-		return nil, errWaiting
-	}
-	r.timer.Stop()
-	r.ask.answer <- answerOf(server.ElicitationResponse(params.InputResponses, serverAskKey))
-	return r.relayed, nil
 }

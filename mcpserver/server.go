@@ -83,7 +83,6 @@ type Server struct {
 	plansOnly     map[string]bool // the tools that pass in a read-only phase
 	offered       []string        // the names of the tools that there are
 	foreign       *foreign        // nil: no tools of other servers are offered
-	waiting       waiting
 	rootsAsked    atomic.Int32
 	close         func()
 

@@ -289,8 +289,8 @@ func TestOtherServersResults(t *testing.T) {
 	}
 }
 
-// TestOtherServersAsk puts a server's question before the user under the server's name, and
-// hands back what they did; where nobody can be asked the dialogue counts as closed.
+// TestOtherServersAsk puts a server's question to the user under the server's name, and hands back
+// what they did. Where the user cannot be asked, and in the stateless era, the dialogue counts as closed.
 func TestOtherServersAsk(t *testing.T) {
 	asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
 		var told strings.Builder
@@ -306,26 +306,30 @@ func TestOtherServersAsk(t *testing.T) {
 	for _, era := range bothEras() {
 		var mu sync.Mutex
 		var messages []string
-		users := map[string]*mcp.ClientOptions{
-			`accept{"name":"ant"};decline;`: userWho(func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				messages = append(messages, r.Params.Message)
-				if strings.Contains(r.Params.Message, "Approve") {
-					return &mcp.ElicitResult{Action: "decline"}, nil
-				}
-				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ant"}}, nil
-			}),
-			"cancel;cancel;": nil,
+		user := userWho(func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			messages = append(messages, r.Params.Message)
+			if strings.Contains(r.Params.Message, "Approve") {
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ant"}}, nil
+		})
+		want, asked := `accept{"name":"ant"};decline;`, []string{"Server zoo asks: Which animal?", "Server zoo asks: Approve this plan?"}
+		if era != handshake {
+			want, asked = "cancel;cancel;", nil
 		}
-		for want, user := range users {
+		for _, user := range []*mcp.ClientOptions{user, nil} {
+			if user == nil {
+				want = "cancel;cancel;"
+			}
 			w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks)}})
 			client := w.connect(t, era, user)
 			if got := text(t, call(t, client, "zoo__asks", map[string]any{"a": 1})); got != want {
 				t.Errorf("%s: %s, want %s", era, got, want)
 			}
 		}
-		if diff := cmp.Diff([]string{"Server zoo asks: Which animal?", "Server zoo asks: Approve this plan?"}, messages); diff != "" {
+		if diff := cmp.Diff(asked, messages); diff != "" {
 			t.Errorf("%s: %s", era, diff)
 		}
 		w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks)}},
@@ -333,43 +337,6 @@ func TestOtherServersAsk(t *testing.T) {
 		if got := text(t, call(t, w.connect(t, era, says("accept", nil)), "zoo__asks", nil)); got != "cancel;cancel;" {
 			t.Errorf("%s, unheard: %s", era, got)
 		}
-	}
-}
-
-// TestServersQuestionIsBound: an answer counts for the call in which the question was asked,
-// once.
-func TestServersQuestionIsBound(t *testing.T) {
-	asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
-		action, content, err := client.Elicit(ctx, "Which?", nil)
-		return answering(action + string(content)), err
-	}
-	w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks), writes("zoo__other", asks)}})
-	client := w.byHand(t)
-	begun := call(t, client, "zoo__asks", map[string]any{"a": 1})
-	if !begun.NeedsInput() {
-		t.Fatalf("%+v", begun)
-	}
-	answer := mcp.InputResponseMap{"server": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"which": "it"}}}
-	again := func(tool string, arguments any, state string) *mcp.CallToolResult {
-		result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments, RequestState: state,
-			InputResponses: answer})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result
-	}
-	for _, wrong := range []*mcp.CallToolResult{again("zoo__other", map[string]any{"a": 1}, begun.RequestState),
-		again("zoo__asks", map[string]any{"a": 2}, begun.RequestState), again("zoo__asks", map[string]any{"a": 1}, "made up"),
-		again("zoo__asks", map[string]any{"a": 1}, "")} {
-		if !wrong.IsError || !strings.HasPrefix(text(t, wrong), "Nothing was done: ") {
-			t.Errorf("%+v", wrong)
-		}
-	}
-	if got := again("zoo__asks", map[string]any{"a": 1}, begun.RequestState); text(t, got) != `accept{"which":"it"}` {
-		t.Errorf("%+v", got)
-	}
-	if got := again("zoo__asks", map[string]any{"a": 1}, begun.RequestState); !got.IsError {
-		t.Errorf("twice: %+v", got)
 	}
 }
 
@@ -436,35 +403,24 @@ func TestProgressOfServers(t *testing.T) {
 	}
 }
 
-// TestServersQuestionThatNobodyAnswers ends after ten minutes: a client of the handshake revisions
-// has closed it by then, and the call of one that does not come back is ended.
+// TestServersQuestionThatNobodyAnswers ends after ten minutes.
 func TestServersQuestionThatNobodyAnswers(t *testing.T) {
-	for _, era := range bothEras() {
-		synctest.Test(t, func(t *testing.T) {
-			ended := make(chan string, 1)
-			asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
-				action, _, err := client.Elicit(ctx, "Which?", nil)
-				ended <- action
-				return answering(action), err
-			}
-			w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks)}})
-			gone := make(chan struct{})
-			defer close(gone)
-			client, want := w.byHand, ""
-			if era == handshake {
-				want = "cancel"
-				client = func(t *testing.T) *mcp.ClientSession {
-					return w.connect(t, era, userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-						<-gone
-						return nil, errors.New("gone")
-					}))
-				}
-			}
-			begin := time.Now()
-			call(t, client(t), "zoo__asks", map[string]any{})
-			if action := <-ended; action != want || time.Since(begin).Round(time.Second) != 10*time.Minute {
-				t.Errorf("%s: %q after %v", era, action, time.Since(begin))
-			}
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+			action, _, err := client.Elicit(ctx, "Which?", nil)
+			return answering(action), err
+		}
+		w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks)}})
+		gone := make(chan struct{})
+		defer close(gone)
+		client := w.connect(t, handshake, userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			<-gone
+			return nil, errors.New("gone")
+		}))
+		begin := time.Now()
+		action := text(t, call(t, client, "zoo__asks", map[string]any{}))
+		if action != "cancel" || time.Since(begin).Round(time.Second) != 10*time.Minute {
+			t.Errorf("%q after %v", action, time.Since(begin))
+		}
+	})
 }

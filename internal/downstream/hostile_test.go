@@ -42,10 +42,10 @@ func TestServersThatDoNotStart(t *testing.T) {
 		"missing": {downstream.Failed, `could not be started: there is no program '/no/such/program'`},
 		"words":   {downstream.Failed, `there is no program 'no-such-program --fast'; what follows its name belongs into args`},
 		"nowhere": {downstream.Failed, "could not be started: there is no folder /no/such/folder, its cwd"},
-		"echoes":  {downstream.Failed, "is no MCP server: it sends back what planloop sends it"},
+		"echoes":  {downstream.Failed, "is not an MCP server: it sends back what planloop sends"},
 		"unset":   {downstream.Failed, "names the variable NO_SUCH_VARIABLE, which is not set"},
 		"off":     {downstream.Disabled, ""},
-		"rubbish": {downstream.Failed, "answered initialize with what is no result of it"},
+		"rubbish": {downstream.Failed, "cannot unmarshal"},
 		"good":    {downstream.Ready, ""},
 	} {
 		if st := got[name]; st.State != want.state || !strings.Contains(st.Error, want.error) || (st.Error == "") != (want.error == "") {

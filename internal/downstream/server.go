@@ -2,11 +2,12 @@ package downstream
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/outbound"
@@ -99,16 +100,11 @@ func (s *server) load() {
 	}
 }
 
-// defines returns the schema of a tool, if that is as it was when it was defined so.
-func (s *server) defines(own, definition string) (schema json.RawMessage, ok bool) {
+// defines reports whether a tool is still defined as it was.
+func (s *server) defines(own, definition string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, tool := range s.tools {
-		if tool.Own == own && tool.Definition() == definition {
-			return tool.Schema, true
-		}
-	}
-	return nil, false
+	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Own == own && t.Definition() == definition })
 }
 
 // ready returns the connection to a server that is running and whose list is known. It
@@ -172,7 +168,7 @@ func (s *server) fly(flight chan struct{}) {
 	c := s.conn
 	s.mu.Unlock()
 	var err error
-	fresh := c == nil || !c.lives()
+	fresh := c == nil || c.over() != nil
 	if fresh {
 		c, err = s.start()
 	}
@@ -186,15 +182,10 @@ func (s *server) fly(flight chan struct{}) {
 	defer s.mu.Unlock()
 	if err != nil {
 		s.fell(err)
-		if c != nil {
-			c.end(&Error{Server: s.name, Problem: "was ended because it cannot be used"})
-		}
-		c, fresh = nil, false
+		c.end(err)
+		c = nil
 	}
-	if s.conn, s.flight = c, nil; fresh {
-		s.links.Go(func() { s.watch(c) })
-		s.links.Go(func() { c.listen(s.life) })
-	}
+	s.conn, s.flight = c, nil
 	close(flight)
 	if s.stale && c != nil {
 		s.renew(c)
@@ -220,57 +211,57 @@ func (s *server) answered() {
 	s.useful = true
 }
 
-// start starts the server and greets it. One that ends at a greeting it does not know is
-// started again, and greeted in the older way alone.
-func (s *server) start() (c *conn, err error) {
+// start starts the server and greets it. One that fails is given a second chance: one that answered may have been too
+// slow for the probe and know no older era; one that ended may have done so at a greeting that it does not know.
+func (s *server) start() (*conn, error) {
 	long := max(startTime, s.settings.idle())
 	ctx, cancel := context.WithTimeout(s.life, long)
 	defer cancel()
-	for _, old := range []bool{false, true} {
-		if c, err = s.connect(); err != nil {
-			return nil, err
-		}
-		if err = c.greet(ctx, long, old); err == nil || c.lives() || ctx.Err() != nil || s.target.address != nil {
-			break
-		}
+	c, err := s.connect(ctx, stateless, probe)
+	var failed *Error
+	switch {
+	case !errors.As(err, &failed), ctx.Err() != nil:
+	case failed.Answered && failed.Code < 0: // in JSON-RPC
+		c, err = s.connect(ctx, stateless, long)
+	case s.target.address == nil:
+		c, err = s.connect(ctx, handshake, probe)
 	}
 	return c, err
 }
 
-// connect starts or reaches the server.
-func (s *server) connect() (*conn, error) {
-	c := newConn(s.name, s.target.secrets, implementation{"planloop", s.options.Version})
+func (s *server) connect(ctx context.Context, version string, patience time.Duration) (*conn, error) {
+	c := newConn(s.life, s.name, s.target, s.options.Version)
 	c.changed = func() { s.relist(c) }
-	if s.target.address != nil {
-		reach(outbound.NewStream(s.target.address, s.options.HTTP, s.options.Logger), s.target, c)
-	} else if err := startStdio(s.options.Launcher, s.target, c, s.complaints); err != nil {
-		return nil, err
+	transport, err := s.transport(c)
+	if err == nil {
+		err = c.connect(ctx, transport, version, patience)
 	}
-	s.links.Go(func() { // whatever ends the connection ends the server
-		select {
-		case <-c.done:
-		case <-s.life.Done():
-			c.end(&Error{Server: s.name, Problem: "was ended with planloop"})
-		}
-		c.wire.close()
+	if err != nil {
+		c.end(err)
+		return c, err
+	}
+	s.links.Go(func() {
+		c.follow()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.bury(c)
 	})
 	return c, nil
+}
+
+func (s *server) transport(c *conn) (mcp.Transport, error) {
+	if s.target.address != nil {
+		return reach(outbound.NewStream(s.target.address, s.options.HTTP, s.options.Logger), s.target, c), nil
+	}
+	return startStdio(s.options.Launcher, s.target, c, s.complaints)
 }
 
 // startTime is what a server has to start: some are fetched from a registry first.
 const startTime = time.Minute
 
-// watch waits for the end of a connection.
-func (s *server) watch(c *conn) {
-	<-c.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bury(c)
-}
-
 // bury notes that a connection is over, if it is, and nobody has yet.
 func (s *server) bury(c *conn) {
-	if c != nil && s.conn == c && !c.lives() {
+	if c != nil && s.conn == c && c.over() != nil {
 		s.conn = nil
 		s.fell(c.over())
 	}
@@ -364,12 +355,12 @@ func (s *server) status() Status {
 	case s.flight != nil:
 		st.State = Starting
 	case s.conn != nil:
-		st.State, st.Version, st.Error = Ready, s.conn.speaks(), s.cut
+		st.State, st.Version, st.Error = Ready, s.conn.version(), s.cut
 	case s.failure != nil:
 		st.State, st.Error = Failed, s.failure.Error()
 	}
 	if s.target != nil {
-		st.Lines = (&conn{secrets: s.target.secrets}).lines(s.complaints, shownLines)
+		st.Lines = lastLines(s.complaints, shownLines, s.target.secrets)
 	}
 	return st
 }
