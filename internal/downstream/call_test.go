@@ -95,10 +95,10 @@ func TestPartsOfAResultComeAsTheyAre(t *testing.T) {
 	}
 	var parts []string
 	for _, part := range got.Content {
-		parts = append(parts, part.Type+" "+string(part.JSON))
+		parts = append(parts, string(part))
 	}
-	want := []string{`image {"type":"image","data":"AAAA","mimeType":"image/png"}`, `text {"type":"text","text":"x\\x07"}`,
-		`odd {"type":"odd","y":1.50}`}
+	want := []string{`{"type":"image","data":"AAAA","mimeType":"image/png"}`, `{"type":"text","text":"x\\x07"}`,
+		`{"type":"odd","y":1.50}`}
 	if !slices.Equal(parts, want) {
 		t.Errorf("%q", parts)
 	}

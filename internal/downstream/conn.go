@@ -37,9 +37,8 @@ type conn struct {
 	asking chan struct{} // holds one for each open question
 
 	mu    sync.Mutex
-	calls map[int64]*call      // under way, by progress token
-	sent  map[jsonrpc.ID]*call // by request
-	last  int64                // progress token
+	calls map[int64]*call // under way, by progress token
+	last  int64           // progress token
 }
 
 // Limits of a connection.
@@ -55,7 +54,7 @@ const (
 
 func newConn(life context.Context, server string, t *target, version string) *conn {
 	c := &conn{server: server, secrets: t.secrets, changed: func() {}, wait: func() {}, calls: map[int64]*call{},
-		sent: map[jsonrpc.ID]*call{}, flood: rate.NewLimiter(mostEach, mostAtOnce), asking: make(chan struct{}, mostAsked)}
+		flood: rate.NewLimiter(mostEach, mostAtOnce), asking: make(chan struct{}, mostAsked)}
 	c.life, c.end = context.WithCancelCause(life)
 	c.client = mcp.NewClient(&mcp.Implementation{Name: "planloop", Version: version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, ElicitationHandler: c.ask,
@@ -136,6 +135,7 @@ type call struct {
 	end   context.CancelCauseFunc
 	token int64
 	sent  atomic.Bool // the server may have it
+	id    jsonrpc.ID  // of the last request made for it; guarded by the connection
 
 	mu       sync.Mutex
 	open     int // questions to the person
@@ -218,11 +218,6 @@ func (c *conn) forget(one *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.calls, one.token)
-	for id, other := range c.sent {
-		if other == one {
-			delete(c.sent, id)
-		}
-	}
 }
 
 // expect notes which call a request belongs to.
@@ -230,7 +225,7 @@ func (c *conn) expect(m jsonrpc.Message, one *call) {
 	if request, ok := m.(*jsonrpc.Request); ok && request.IsCall() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.sent[request.ID] = one
+		one.id = request.ID
 	}
 }
 
@@ -254,9 +249,7 @@ func (c *conn) look(m jsonrpc.Message, size int) {
 		c.heard(m.(*jsonrpc.Request))
 		return
 	}
-	c.mu.Lock()
-	of := c.sent[answer.ID]
-	c.mu.Unlock()
+	of := c.answered(answer.ID)
 	var kind struct {
 		Type string `json:"resultType"`
 	}
@@ -269,6 +262,18 @@ func (c *conn) look(m jsonrpc.Message, size int) {
 		defer of.mu.Unlock()
 		of.result = answer.Result
 	}
+}
+
+// answered returns the call that a response is for; nil if it is for no call.
+func (c *conn) answered(id jsonrpc.ID) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.calls {
+		if one.id == id {
+			return one
+		}
+	}
+	return nil
 }
 
 // heard takes a notification that must come before the answer.

@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,34 +16,34 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// Handlers are told how a call goes, and asked what the server asks. Each may be nil.
+// Handlers take the progress of a call and the questions that the server asks. Each may be nil.
 type Handlers struct {
 	Progress func(done, total float64, message string)
 
-	// Elicit puts a form before a person: the server's message and a schema of what it wants
-	// to know. The action is accept, decline or cancel.
+	// Elicit puts a form to a person: the server's message and a schema of the answer.
+	// The action is accept, decline or cancel.
 	Elicit func(ctx context.Context, server, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
 }
 
-// Result is what a tool gives.
+// Result is what a tool returns, printable.
 type Result struct {
-	Content    []Content
-	Structured json.RawMessage // nil: none
+	Content    []json.RawMessage // its parts as they came: text, image, audio, resource, resource_link, or others
+	Structured json.RawMessage   // nil: none
 	IsError    bool
 }
 
-// Content is a part of a result.
-type Content struct {
-	Type string          // text, image, audio, resource, resource_link, or what else a server thinks of
-	Text string          // of a text; the whole of it
-	JSON json.RawMessage // as it came, its texts printable
-}
+// Text is all text of a result.
+func (r Result) Text() string { return textIn(r.Content) }
 
-// Text is all that is text of a result.
-func (r Result) Text() string {
+// textIn joins the parts of a result that are text.
+func textIn(parts []json.RawMessage) string {
 	var texts []string
-	for _, part := range r.Content {
-		if part.Type == "text" {
+	for _, raw := range parts {
+		var part struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		if strictjson.Unmarshal(raw, &part) == nil && part.Type == "text" {
 			texts = append(texts, part.Text)
 		}
 	}
@@ -57,6 +58,18 @@ type called struct {
 	Content    []json.RawMessage `json:"content"`
 	Structured json.RawMessage   `json:"structuredContent"`
 	IsError    bool              `json:"isError"`
+}
+
+// printable is the result as it may be shown.
+func (r called) printable() Result {
+	shown := Result{IsError: r.IsError}
+	for _, raw := range r.Content {
+		shown.Content = append(shown.Content, safetext.EscapeStrings(raw))
+	}
+	if r.Structured != nil && string(r.Structured) != "null" {
+		shown.Structured = safetext.EscapeStrings(r.Structured)
+	}
+	return shown
 }
 
 // call calls a tool if it is still defined as it was. If the server turns out to be gone before anything was
@@ -111,17 +124,7 @@ func asCalled(text json.RawMessage) (result called, err error) {
 // invoke makes a call for a client over MCP.
 func (s *server) invoke(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (Result, error) {
 	came, err := s.call(ctx, own, definition, args, h)
-	if err != nil {
-		return Result{}, err
-	}
-	result := Result{IsError: came.IsError}
-	for _, raw := range came.Content {
-		result.Content = append(result.Content, part(raw))
-	}
-	if came.Structured != nil && string(came.Structured) != "null" {
-		result.Structured = safetext.EscapeStrings(came.Structured)
-	}
-	return result, nil
+	return came.printable(), err
 }
 
 // run makes a call for a step of a plan.
@@ -149,52 +152,15 @@ func (s *server) run(ctx context.Context, own, definition string, args json.RawM
 	return came.outcome(), nil
 }
 
-// outcome is what a result comes to for a step: its value is the structured content, else
-// the text.
+// outcome is the result for a step. Its value is the structured content, else the text.
 func (r called) outcome() toolbox.Outcome {
-	var shown Result
-	var exact []string
-	for _, raw := range r.Content {
-		one := part(raw)
-		shown.Content = append(shown.Content, one)
-		if text, ok := textOf(raw); ok {
-			exact = append(exact, text)
-		}
-	}
-	out := toolbox.Outcome{OK: !r.IsError, Text: shown.Text()}
-	if out.Value = r.Structured; out.Value == nil || string(out.Value) == "null" {
-		out.Value, _ = strictjson.Marshal(strings.Join(exact, "\n")) // text that was decoded: it can be encoded
-	}
-	if out.Text == "" && r.Structured != nil {
-		out.Text = string(safetext.EscapeStrings(r.Structured))
+	shown := r.printable()
+	out := toolbox.Outcome{OK: !r.IsError, Text: cmp.Or(shown.Text(), string(shown.Structured)), Value: r.Structured}
+	if shown.Structured == nil {
+		out.Value, _ = strictjson.Marshal(textIn(r.Content)) // text that was decoded: it can be encoded
 	}
 	if r.IsError {
-		if out.Error = out.Text; out.Error == "" {
-			out.Error = "the tool says that it failed, and not why"
-		}
+		out.Error = cmp.Or(out.Text, "the tool reports that it failed, without a reason")
 	}
 	return out
-}
-
-// part is one part of a result, printable.
-func part(raw json.RawMessage) Content {
-	one := Content{JSON: safetext.EscapeStrings(raw)}
-	var kind struct {
-		Type string `json:"type"`
-	}
-	if strictjson.Unmarshal(one.JSON, &kind) == nil {
-		one.Type = kind.Type
-	}
-	one.Text, _ = textOf(one.JSON)
-	return one
-}
-
-// textOf returns the text of a part that is one.
-func textOf(raw json.RawMessage) (string, bool) {
-	var text struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	err := strictjson.Unmarshal(raw, &text)
-	return text.Text, err == nil && text.Type == "text"
 }
