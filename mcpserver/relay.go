@@ -93,7 +93,7 @@ func (r ServerResult) relayed() *mcp.CallToolResult {
 
 // elicitFor returns what puts a server's question to the user behind a call, under the server's name. In the stateless
 // era the call would have to end with the question, and the server's call to outlive it: there the dialogue counts as closed.
-func (s *Server) elicitFor(call context.Context, name string) func(context.Context, string, json.RawMessage) (string, json.RawMessage, error) {
+func (s *Server) elicitFor(call context.Context, name string) Elicit {
 	return func(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage, error) {
 		if !s.canAsk(call) || server.IsModernRequest(call) {
 			return string(mcp.ElicitationResponseActionCancel), nil, nil

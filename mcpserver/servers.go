@@ -45,9 +45,11 @@ type ServerTool struct {
 // ServerClient is what another server can do during a call with whoever made it.
 type ServerClient struct {
 	Progress func(done, total float64, message string)
-	// Elicit puts a question to the user and returns what they did, and what they filled in.
-	Elicit func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
+	Elicit   Elicit
 }
+
+// Elicit puts a question to the user and returns what they did, and what they filled in.
+type Elicit func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
 
 // ServerResult is what another server answered.
 type ServerResult struct {

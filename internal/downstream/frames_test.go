@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -77,6 +78,22 @@ type zeroes struct{}
 func (zeroes) Read(into []byte) (int, error) {
 	clear(into)
 	return len(into), nil
+}
+
+// TestAServerThatDoesNotReadIsEnded, since its messages hold up all others.
+func TestAServerThatDoesNotReadIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := reading(t, strings.NewReader(""))
+		_, in := io.Pipe()
+		p.in = in
+		context.AfterFunc(p.life, func() { _ = in.Close() })
+		one := &call{method: "tools/call", tool: "x", idle: time.Hour}
+		_, err := p.do(t.Context(), one, func(ctx context.Context) error { return p.Write(ctx, &jsonrpc.Request{Method: "tools/call"}) })
+		var failed *Error
+		if !errors.As(err, &failed) || !failed.Sent || !strings.Contains(err.Error(), "does not read what it is sent") {
+			t.Error(err)
+		}
+	})
 }
 
 // TestWhatIsReportedAsNotSentIsNotSent, however late: the caller may make the call again.

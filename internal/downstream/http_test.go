@@ -228,6 +228,26 @@ func TestAServerThatKeepsSilentAboutWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// TestStreamsThatDoNotBeginHoldUpNothing: a server need not speak unasked.
+func TestStreamsThatDoNotBeginHoldUpNothing(t *testing.T) {
+	for _, modern := range []bool{false, true} {
+		p := newPeer(behaviour{Modern: modern}, nil)
+		atWeb(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet || asked(r).Method == "subscriptions/listen" {
+				outboundtest.Hang(w, r)
+				return
+			}
+			p.ServeHTTP(w, r)
+		}, func(t *testing.T, s *downstream.Servers, _ *outboundtest.Endpoint) {
+			begun := time.Now()
+			out, err := refreshed(t, s)["ours__echo"].Call(t.Context(), nil, toolbox.Watch{})
+			if took := time.Since(begun); err != nil || !out.OK || took > 5*time.Second {
+				t.Errorf("%+v, %v, after %s", out, err, took)
+			}
+		})
+	}
+}
+
 // TestSessions are kept, renewed when the server has forgotten them, and ended.
 func TestSessions(t *testing.T) {
 	p := newPeer(behaviour{}, nil)

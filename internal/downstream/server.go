@@ -14,30 +14,30 @@ import (
 	"github.com/planloop/planloop/internal/tail"
 )
 
-// State is how far a server has come.
+// State is the state of a server.
 type State string
 
-// The states there are.
+// The states of a server.
 const (
-	Idle     State = "idle"     // it is started when it is needed
-	Starting State = "starting" // or listed anew
+	Idle     State = "idle"     // started when needed
+	Starting State = "starting" // or being listed
 	Ready    State = "ready"
 	Failed   State = "failed"
 	Disabled State = "disabled"
 )
 
-// Status is how a server does.
+// Status is the state of a server with its reasons.
 type Status struct {
 	Name      string
 	State     State
-	Error     string // why it failed, or ended; of a server that goes on without what it says, what is amiss
-	Tools     []Tool // as far as they are known
+	Error     string // why it failed or ended, or what is wrong with its list
+	Tools     []Tool // known so far
 	Unusable  []Unusable
-	Heard     bool      // the list is of this process, not of an earlier one
-	Version   string    // of the protocol, while there is a connection
+	Heard     bool      // this process got the list, not an earlier one
+	Version   string    // of the protocol, while connected
 	Transport string    // stdio or http
-	RetryAt   time.Time // before that it is not started again; zero: at once
-	Lines     []string  // the last that it printed for people
+	RetryAt   time.Time // earliest next start; zero: at once
+	Lines     []string  // last printed for people
 }
 
 const (
@@ -52,21 +52,21 @@ type server struct {
 	settings Server
 	options  Options
 	key      string
-	changed  func() // the list is another
+	changed  func() // after the list has changed
 
 	complaints *tail.Writer
 	life       context.Context // ends with Close
-	links      sync.WaitGroup  // what waits for the end of a connection
+	links      sync.WaitGroup  // one per connection
 
 	mu       sync.Mutex
-	target   *target // nil: it cannot be used, or is not
+	target   *target // nil: the configuration cannot be used
 	conn     *conn
-	flight   chan struct{} // closed when a start or a listing that goes on has ended; nil: none does
-	stale    bool          // the list is to be asked for again
-	lists    *rate.Limiter // how often
-	late     *time.Timer   // when; nil: no time is set
+	flight   chan struct{} // closed after the current start or listing; nil: none
+	stale    bool          // the list must be read again
+	lists    *rate.Limiter // of reading it
+	late     *time.Timer   // until it is read; nil: not waiting
 	failure  error
-	useful   bool // it has answered a call
+	useful   bool // has answered a call
 	failures int  // in a row
 	retryAt  time.Time
 
@@ -77,7 +77,7 @@ type server struct {
 	bad    []Unusable
 }
 
-// list returns the tools that are known, from the disk if need be.
+// list returns the known tools, from the disk if necessary.
 func (s *server) list() []Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +107,8 @@ func (s *server) defines(own, definition string) bool {
 	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Own == own && t.Definition() == definition })
 }
 
-// ready returns the connection to a server that is running and whose list is known. It
-// starts it, and lists it anew, if need be; that goes on when ctx has ended.
+// ready returns the connection to a running server whose list is known. If necessary it starts
+// the server or reads the list, which continues after ctx has ended.
 func (s *server) ready(ctx context.Context) (*conn, error) {
 	s.mu.Lock()
 	s.bury(s.conn)
@@ -119,7 +119,7 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 	case s.target == nil || s.life.Err() != nil:
 		defer s.mu.Unlock()
 		return nil, s.failed()
-	case s.conn != nil && (s.flight == nil && !s.stale || s.late != nil): // what always changes is as good as it was a moment ago
+	case s.conn != nil && (s.flight == nil && !s.stale || s.late != nil): // a list that changes all the time is used as it is
 		defer s.mu.Unlock()
 		return s.conn, nil
 	case s.flight == nil && time.Now().Before(s.retryAt):
@@ -145,7 +145,7 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 	return s.conn, nil
 }
 
-// failed is why there is no connection for a call.
+// failed returns why there is no connection for a call.
 func (s *server) failed() error {
 	e := &Error{Server: s.name, Problem: "is closed"}
 	if s.life.Err() == nil && s.failure != nil {
@@ -161,8 +161,7 @@ func (s *server) failed() error {
 	return e
 }
 
-// fly starts the server unless it runs, and asks for its list. What changes while it is
-// told is heard, and asked for again.
+// fly starts the server unless it runs, and reads its list. If the list changes meanwhile, it is read again.
 func (s *server) fly(flight chan struct{}) {
 	s.mu.Lock()
 	c := s.conn
@@ -192,8 +191,7 @@ func (s *server) fly(flight chan struct{}) {
 	}
 }
 
-// fell notes that a start came to nothing, or that a server ended. One that had been of use
-// is started again at once.
+// fell notes that a start failed or a server ended. A server that answered a call may start again at once.
 func (s *server) fell(err error) {
 	s.failure, s.retryAt = err, time.Time{}
 	if s.useful {
@@ -204,7 +202,7 @@ func (s *server) fell(err error) {
 	s.failures++
 }
 
-// answered notes that the server does what it is for.
+// answered notes that the server has answered a call.
 func (s *server) answered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,10 +254,10 @@ func (s *server) transport(c *conn) (mcp.Transport, error) {
 	return startStdio(s.options.Launcher, s.target, c, s.complaints)
 }
 
-// startTime is what a server has to start: some are fetched from a registry first.
+// startTime is the time for a start: some servers are fetched from a registry first.
 const startTime = time.Minute
 
-// bury notes that a connection is over, if it is, and nobody has yet.
+// bury forgets a connection that is over.
 func (s *server) bury(c *conn) {
 	if c != nil && s.conn == c && c.over() != nil {
 		s.conn = nil
@@ -267,7 +265,7 @@ func (s *server) bury(c *conn) {
 	}
 }
 
-// relist asks for the list anew, since it has changed.
+// relist reads the list again after a change.
 func (s *server) relist(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,7 +273,7 @@ func (s *server) relist(c *conn) {
 	s.renew(c)
 }
 
-// renew asks for a list that has changed: later, if it changes all the time.
+// renew reads a stale list: later, if it changes all the time.
 func (s *server) renew(c *conn) {
 	if !s.stale || s.flight != nil || s.conn != c || s.life.Err() != nil {
 		return
@@ -295,13 +293,13 @@ func (s *server) renew(c *conn) {
 	go s.fly(s.flight)
 }
 
-// A list may change so often in a row, and then once in so long.
+// Limits of reading a list that changes all the time.
 const (
 	listsInARow = 5
-	listPause   = time.Second
+	listPause   = time.Second // after those
 )
 
-// ask asks for the list.
+// ask reads the list.
 func (s *server) ask(c *conn) error {
 	ctx, cancel := context.WithTimeout(s.life, max(startTime, s.settings.idle()))
 	defer cancel()
@@ -323,14 +321,14 @@ func (s *server) ask(c *conn) error {
 	return nil
 }
 
-// knows reports whether there is nothing to be heard of the server that is not known.
+// knows reports whether this process need not ask the server for its list.
 func (s *server) knows() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.heard || s.settings.Disabled || s.target == nil
 }
 
-// close waits until the server, whose life has ended, is gone.
+// close returns when the server is gone. Its life must have ended.
 func (s *server) close() {
 	s.mu.Lock()
 	flight := s.flight

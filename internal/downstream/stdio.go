@@ -34,7 +34,7 @@ const (
 type pipes struct {
 	*conn
 	out        *bufio.Reader
-	in         *os.File
+	in         io.Writer
 	turn       chan struct{} // to write
 	complaints *tail.Writer
 }
@@ -51,7 +51,8 @@ func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail
 	}
 	out, printed := io.Pipe()
 	cmd := exec.Command(t.command, t.args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = t.dir, append(process.Environment(os.Environ()), t.env...), far, printed, complaints
+	cmd.Dir, cmd.Env = t.dir, append(process.Environment(os.Environ()), t.env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = far, printed, complaints
 	ctx, kill := context.WithCancel(context.Background())
 	context.AfterFunc(c.life, func() {
 		time.AfterFunc(parting, kill)
