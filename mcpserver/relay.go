@@ -13,12 +13,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// relayName is the tool that takes the calls of other servers' tools. No list has it, and a
-// call of it by its name is one of a tool that is not there.
+// relayName is the tool that takes the calls of other servers' tools. It is not listed, and a call
+// by this name is a call of an unknown tool.
 const relayName = "tool-of-another-server"
 
-// route sends the call of another server's tool to relay, and explains what is
-// wrong with the name of a tool that does not exist.
+// route sends the call of another server's tool to relay, and explains an unknown name.
 func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
 	if s.isOwn(name) || s.offersApp(ctx, name) {
@@ -68,7 +67,7 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	result, err := tool.Call(free, request.Params.RawArguments, ServerClient{Progress: told.tellAs, Elicit: s.elicitFor(ctx, tool.Server)})
 	switch {
 	case errors.Is(context.Cause(free), errHeld):
-		return mcp.NewToolResultError("Stopped: " + errHeld.Error() + ". Nobody knows how much of it took effect." +
+		return mcp.NewToolResultError("Stopped: " + errHeld.Error() + ". How much of it took effect is unknown." +
 			next(ctx, service, caller)), nil
 	case errors.As(err, new(*plan.ValidationError)):
 		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err)), nil
@@ -91,8 +90,8 @@ func (r ServerResult) relayed() *mcp.CallToolResult {
 	return result
 }
 
-// elicitFor returns what puts a server's question to the user behind a call, under the server's name. In the stateless
-// era the call would have to end with the question, and the server's call to outlive it: there the dialogue counts as closed.
+// elicitFor puts questions of a server to the user who made a call, under the server's name. In the stateless era the call
+// would end with the question while the server's call waits, so the dialogue counts as closed.
 func (s *Server) elicitFor(call context.Context, name string) Elicit {
 	return func(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage, error) {
 		if !s.canAsk(call) || server.IsModernRequest(call) {

@@ -33,7 +33,7 @@ type conn struct {
 	end  context.CancelCauseFunc // the first cause counts
 	wait func()                  // returns when nothing of the transport is left
 
-	flood  *rate.Limiter // of messages nobody asked for
+	flood  *rate.Limiter // of unasked messages
 	asking chan struct{} // holds one for each open question
 
 	mu    sync.Mutex
@@ -44,9 +44,9 @@ type conn struct {
 // Limits of a connection.
 const (
 	maxFrame   = 4 << 20 // bytes of a message
-	mostAtOnce = 20_000  // messages that nobody asked for
+	mostAtOnce = 20_000  // unasked messages
 	mostAsked  = 8       // open questions of a server
-	mostEach   = 1_000   // messages that nobody asked for, each second
+	mostEach   = 1_000   // unasked messages each second
 	probe      = 3 * time.Second
 	handshake  = "2025-11-25" // the newest revision that begins with a handshake
 	stateless  = "2026-07-28"
@@ -67,7 +67,7 @@ func newConn(life context.Context, server string, t *target, version string) *co
 func (c *conn) connect(ctx context.Context, t mcp.Transport, version string, patience time.Duration) error {
 	c.client.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-			if method == "server/discover" { // not every server answers what it does not know
+			if method == "server/discover" { // not every server answers a method that it does not know
 				limited, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
 				ctx = limited
@@ -303,7 +303,7 @@ func (c *conn) heard(r *jsonrpc.Request) {
 	}
 }
 
-// unasked counts a message that nobody asked for, a long one as several, and ends a connection with too many.
+// unasked counts an unasked message, a long one as several, and ends a connection with too many.
 func (c *conn) unasked(length int) {
 	if !c.flood.AllowN(time.Now(), 1+length/(4<<10)) {
 		c.end(c.fail("was ended because it floods planloop with messages"))

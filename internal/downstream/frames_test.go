@@ -90,7 +90,7 @@ func TestAServerThatDoesNotReadIsEnded(t *testing.T) {
 		one := &call{method: "tools/call", tool: "x", idle: time.Hour}
 		_, err := p.do(t.Context(), one, func(ctx context.Context) error { return p.Write(ctx, &jsonrpc.Request{Method: "tools/call"}) })
 		var failed *Error
-		if !errors.As(err, &failed) || !failed.Sent || !strings.Contains(err.Error(), "does not read what it is sent") {
+		if !errors.As(err, &failed) || !failed.Sent || !strings.Contains(err.Error(), "does not read its messages") {
 			t.Error(err)
 		}
 	})

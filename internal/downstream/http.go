@@ -20,8 +20,8 @@ import (
 
 const farewell = 2 * time.Second // for telling a server that its session ends
 
-// web carries the SDK's requests to a server over streamable HTTP: to the configured address only, with the
-// configured headers, and with limited answers.
+// web carries the SDK's requests to a server over streamable HTTP: only to the configured address, with the configured
+// headers. It limits the answers.
 type web struct {
 	*conn
 	stream   *outbound.Stream
@@ -74,7 +74,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.limited(r.Context(), response, sent, of)
 }
 
-// within is the context of a request: that of the SDK's, which ends with the connection as well and notes what is sent.
+// within returns the context of a request. It ends with the connection too, and notes that a call was sent.
 func (w *web) within(r *http.Request) context.Context {
 	ctx, cancel := context.WithCancel(r.Context())
 	over := w.life
@@ -101,7 +101,7 @@ func (w *web) unreached(r *http.Request, of *call, err error) error {
 	return failed
 }
 
-// refused returns what the SDK gets for an answer that is not a success.
+// refused returns the SDK's view of an answer without success.
 func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http.Response, error) {
 	body := outbound.Complaint(response)
 	_ = response.Body.Close()
@@ -118,7 +118,7 @@ func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http
 	case r.Method != http.MethodPost:
 		return response, nil
 	case about.Status == http.StatusUnauthorized || about.Status == http.StatusForbidden:
-		failed.Problem += "; its token belongs into headers in the configuration"
+		failed.Problem += "; set its token in headers in the configuration"
 	case about.Status == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "": // the session is over, and nothing was done
 		if of != nil {
 			of.sent.Store(false)
@@ -129,7 +129,7 @@ func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http
 	return nil, failed
 }
 
-// limited returns the answer to a message with its own messages limited, and looks at them.
+// limited returns an answer whose messages are limited, and looks at them on their way.
 func (w *web) limited(ctx context.Context, response *http.Response, to jsonrpc.Message, of *call) (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	request, ok := to.(*jsonrpc.Request)
@@ -168,7 +168,7 @@ type events struct {
 	bad        *Error
 }
 
-// Read hands on what it looked at, and nothing from an event on that cannot be used: the SDK would end the connection.
+// Read looks at each event before the SDK does, and stops at a bad one, for which the SDK would end the connection.
 func (e *events) Read(p []byte) (int, error) {
 	n, err := e.ReadCloser.Read(p)
 	for part := range bytes.Lines(p[:n]) {
@@ -192,7 +192,7 @@ func (e *events) Read(p []byte) (int, error) {
 	return 0, e.bad
 }
 
-// take takes a line of an event; the empty one ends it.
+// take adds a line to the event; an empty line ends it.
 func (e *events) take(line []byte) {
 	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 		e.data = append(append(e.data, data...), '\n')

@@ -68,7 +68,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 			http.Redirect(w, r, "http://127.0.0.1/other", http.StatusFound)
 		}, "redirects elsewhere", false},
 		"who are you": {outboundtest.Answer(401, `{"error":{"message":"no `+token+`"}}`),
-			`answered 401 (it says "no [hidden]"); its token belongs into headers in the configuration`, false},
+			`answered 401 (it says "no [hidden]"); set its token in headers in the configuration`, false},
 		"a page":          {outboundtest.Answer(503, "<html>"), "answered 503 with a web page", false},
 		"no kind":         {outboundtest.Answer(200, "hello"), `answered "text/plain", and not with JSON or events`, true},
 		"nothing":         {outboundtest.Answer(202, ""), `answered "", and not with JSON or events`, true},

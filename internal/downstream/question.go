@@ -19,7 +19,7 @@ const (
 	mostOfForm      = 64 << 10         // bytes of a schema
 )
 
-// ask puts a question of the server to the person behind the call it belongs to. The SDK names that call in the
+// ask puts a question of the server to the person who made the call. The SDK names that call in the
 // stateless era only; in the older one it must be the only call under way, since another's person must not see it.
 func (c *conn) ask(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	closed := &mcp.ElicitResult{Action: "cancel"}

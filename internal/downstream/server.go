@@ -161,7 +161,7 @@ func (s *server) failed() error {
 	return e
 }
 
-// fly starts the server unless it runs, and reads its list. If the list changes meanwhile, it is read again.
+// fly starts the server unless it runs, and reads its list. If the list changes during that, it is read again.
 func (s *server) fly(flight chan struct{}) {
 	s.mu.Lock()
 	c := s.conn

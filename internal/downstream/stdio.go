@@ -75,14 +75,16 @@ func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail
 // missing says what a server lacks to be started; "" if nothing is known to be missing.
 func (t *target) missing() string {
 	if info, err := os.Stat(t.dir); t.dir != "" && (err != nil || !info.IsDir()) {
-		return "there is no folder " + t.dir + ", its cwd"
+		return "the folder " + t.dir + ", its cwd, does not exist"
 	}
 	if _, err := exec.LookPath(t.command); err == nil {
 		return ""
-	} else if strings.ContainsAny(t.command, " \t") {
-		return "there is no program " + plan.Quote(t.command) + "; what follows its name belongs into args"
 	}
-	return "there is no program " + plan.Quote(t.command)
+	problem := "the program " + plan.Quote(t.command) + " was not found"
+	if strings.ContainsAny(t.command, " \t") {
+		problem += "; write its arguments in args"
+	}
+	return problem
 }
 
 // ended says how a server ended.
@@ -187,7 +189,7 @@ func (p *pipes) Write(ctx context.Context, m jsonrpc.Message) error {
 		p.expect(m, one)
 		one.sent.Store(true)
 	}
-	defer time.AfterFunc(writing, func() { p.end(p.fail("was ended because it does not read what it is sent")) }).Stop()
+	defer time.AfterFunc(writing, func() { p.end(p.fail("was ended because it does not read its messages")) }).Stop()
 	_, err = p.in.Write(append(frame, '\n'))
 	return err
 }
