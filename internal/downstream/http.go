@@ -77,13 +77,12 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 // within returns the context of a request. It ends with the connection too, and notes that a call was sent.
 func (w *web) within(r *http.Request) context.Context {
 	ctx, cancel := context.WithCancel(r.Context())
-	over := w.life
-	if r.Method == http.MethodDelete { // which is sent when the connection is over
-		ctx, cancel = context.WithTimeout(r.Context(), farewell)
-		over = r.Context()
+	if r.Method == http.MethodDelete { // it is sent when the connection is over
+		time.AfterFunc(farewell, cancel)
+	} else {
+		stop := context.AfterFunc(w.life, cancel)
+		context.AfterFunc(ctx, func() { stop() })
 	}
-	stop := context.AfterFunc(over, cancel)
-	context.AfterFunc(ctx, func() { stop() })
 	if one, ok := ctx.Value(callKey{}).(*call); ok {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { one.sent.Store(true) }})
 	}
