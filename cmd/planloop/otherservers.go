@@ -238,11 +238,7 @@ func called(tool downstream.Tool) func(context.Context, json.RawMessage, mcpserv
 			Elicit: func(ctx context.Context, _, message string, schema json.RawMessage) (string, json.RawMessage, error) {
 				return client.Elicit(ctx, message, schema)
 			}})
-		result := mcpserver.ServerResult{Structured: came.Structured, IsError: came.IsError}
-		for _, part := range came.Content {
-			result.Content = append(result.Content, part.JSON)
-		}
-		return result, err
+		return mcpserver.ServerResult(came), err
 	}
 }
 

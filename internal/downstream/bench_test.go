@@ -2,6 +2,7 @@ package downstream_test
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -55,4 +56,18 @@ func BenchmarkCall(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkConnect starts a server, lists its tools and ends it.
+func BenchmarkConnect(b *testing.B) {
+	for b.Loop() {
+		s, err := downstream.New(downstream.Config{"ours": own(behaviour{})}, downstream.Options{Dir: b.TempDir(), Getenv: os.Getenv})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Refresh(b.Context()); err != nil || len(s.Tools()) == 0 {
+			b.Fatal(err, s.Status())
+		}
+		_ = s.Close()
+	}
 }

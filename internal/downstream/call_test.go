@@ -34,6 +34,8 @@ func everywhere(t *testing.T, test func(t *testing.T, s *downstream.Servers, too
 	}
 }
 
+func unknown(tool string) string { return "; whether " + tool + " was carried out is not known" }
+
 // TestCallsAndSteps: what comes of a call, for a client and for a step.
 func TestCallsAndSteps(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *downstream.Servers, tools map[string]downstream.Tool) {
@@ -45,13 +47,15 @@ func TestCallsAndSteps(t *testing.T) {
 		}{
 			{tool: "echo", args: `{"a":[1]}`, text: "echoed", structured: `{"given":{"a":[1]}}`, value: `{"given":{"a":[1]}}`},
 			{tool: "echo", text: "echoed", structured: `{"given":{}}`, value: `{"given":{}}`, said: "echoed"},
+			{tool: "echo", args: `{"n":9007199254740993}`, text: "echoed", structured: `{"given":{"n":9007199254740993}}`,
+				value: `{"given":{"n":9007199254740993}}`}, // more than a float64 holds
 			{tool: "fail", text: "it did not work", value: `"it did not work"`, said: "it did not work", error: "it did not work"},
 			{tool: "refuse", error: `the server ours answered "no [1m such thing: [hidden]" (-32602)`},
 			{tool: "text", text: `a\x1b[31mred` + "\nline" + `\u202e`, value: `"a\u001b[31mred\r\nline` + "\u202e" + `"`,
 				said: `a\x1b[31mred` + "\nline" + `\u202e`},
-			{tool: "garbled", error: "the server ours answered with what is no result of a tool"},
-			{tool: "rubbish", error: "the server ours answered with what is not JSON", cut: true},
-			{tool: "huge", error: "the server ours answered with more than 4 MB, which is not read", cut: true},
+			{tool: "garbled", error: "the server ours answered with text that is not a tool result"},
+			{tool: "rubbish", error: "the server ours answered with text that is not JSON" + unknown("rubbish"), cut: true},
+			{tool: "huge", error: "the server ours answered with more than 4 MB, which is not read" + unknown("huge"), cut: true},
 			{tool: "progress", text: "done", value: `"done"`, said: "done"},
 			{tool: "exact", text: `x\x07`, value: `"x\u0007"`, said: `x\x07`},
 		} {
@@ -91,10 +95,10 @@ func TestPartsOfAResultComeAsTheyAre(t *testing.T) {
 	}
 	var parts []string
 	for _, part := range got.Content {
-		parts = append(parts, part.Type+" "+string(part.JSON))
+		parts = append(parts, string(part))
 	}
-	want := []string{`image {"type":"image","data":"AAAA","mimeType":"image/png"}`, `text {"type":"text","text":"x\\x07"}`,
-		`odd {"type":"odd","y":1.50}`}
+	want := []string{`{"type":"image","data":"AAAA","mimeType":"image/png"}`, `{"type":"text","text":"x\\x07"}`,
+		`{"type":"odd","y":1.50}`}
 	if !slices.Equal(parts, want) {
 		t.Errorf("%q", parts)
 	}
@@ -171,7 +175,7 @@ func TestQuestionsReachAPerson(t *testing.T) {
 			if err != nil || got.Text() != prefix+want {
 				t.Errorf("%s: %+v, %v", action, got, err)
 			}
-			if asked != "ours: Which \uFFFD colour? "+`{"type":"object","properties":{"colour":{"type":"string"}}}` {
+			if asked != "ours: Which \uFFFD colour? "+`{"properties":{"colour":{"type":"string"}},"type":"object"}` {
 				t.Errorf("%s: %q", action, asked)
 			}
 		}

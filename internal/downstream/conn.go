@@ -1,405 +1,286 @@
 package downstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	strictjson "github.com/go-json-experiment/json"
-	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/outbound"
 )
 
-// wire carries messages to a server. What comes back it gives to its conn.
-type wire interface {
-	send(*call)        // what goes wrong is told to the call
-	post(frame []byte) // a message that has no answer; nobody hears of what goes wrong
-	close()            // returns when nothing of it is left
-}
-
-// conn is a connection to a server that is running.
+// conn is a connection to a running server. The SDK's client speaks the protocol; conn adds what
+// it leaves open: limits on time, size and floods, whether a request was sent, and results as the
+// server wrote them, since the SDK rounds large numbers and refuses content it does not know.
 type conn struct {
 	server  string
 	secrets []string
-	wire    wire
-	changed func() // the server says that its list has changed
-	noise   func(line []byte)
+	client  *mcp.Client
+	session *mcp.ClientSession // nil until connected
+	changed func()             // the server's list has changed
 
-	client implementation
+	life context.Context         // ends with the connection; its cause is why
+	end  context.CancelCauseFunc // the first cause counts
+	wait func()                  // returns when nothing of the transport is left
 
-	flood  *rate.Limiter // of what nobody asked for
-	asking chan struct{} // a place for each question that is open
+	flood  *rate.Limiter // of unasked messages
+	asking chan struct{} // holds one for each open question
 
-	mu      sync.Mutex
-	version string // of the protocol that is spoken
-	calls   map[int64]*call
-	next    int64
-	err     *Error // why it is over
-	done    chan struct{}
+	mu    sync.Mutex
+	calls map[int64]*call // under way, by progress token
+	last  int64           // progress token
 }
 
-// implementation names a client.
-type implementation struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-// Floods: how many messages that nobody asked for a server may send at once, and a second.
+// Limits of a connection.
 const (
-	mostAtOnce  = 20_000
-	mostASecond = 1_000
-	mostAsked   = 8 // questions of a server that are open at once
+	maxFrame   = 4 << 20 // bytes of a message
+	mostAtOnce = 20_000  // unasked messages
+	mostAsked  = 8       // open questions of a server
+	mostEach   = 1_000   // unasked messages each second
+	probe      = 3 * time.Second
+	handshake  = "2025-11-25" // the newest revision that begins with a handshake
+	stateless  = "2026-07-28"
 )
 
-func newConn(server string, secrets []string, client implementation) *conn {
-	return &conn{server: server, secrets: secrets, client: client, calls: map[int64]*call{}, done: make(chan struct{}),
-		flood: rate.NewLimiter(mostASecond, mostAtOnce), asking: make(chan struct{}, mostAsked)}
+func newConn(life context.Context, server string, t *target, version string) *conn {
+	c := &conn{server: server, secrets: t.secrets, changed: func() {}, wait: func() {}, calls: map[int64]*call{},
+		flood: rate.NewLimiter(mostEach, mostAtOnce), asking: make(chan struct{}, mostAsked)}
+	c.life, c.end = context.WithCancelCause(life)
+	c.client = mcp.NewClient(&mcp.Implementation{Name: "planloop", Version: version}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{}, ElicitationHandler: c.ask,
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changed() }})
+	return c
 }
 
-// call is a request that waits for its answer.
-type call struct {
-	id       int64
-	method   string
-	version  string          // of the protocol that it is sent in
-	schema   json.RawMessage // of the tool that is called
-	params   json.RawMessage
-	frame    []byte
-	handlers Handlers
-	ctx      context.Context // ends with the call
-	way      atomic.Int32    // begun or withdrawn; the first to say so decides
-	asking   atomic.Int32    // questions to the person that are open
-	waited   atomic.Int64    // how long they took, in nanoseconds
-	signs    chan struct{}   // of life
-	answer   chan answer
-}
-
-type answer struct {
-	result json.RawMessage
-	err    *Error
-}
-
-// What becomes of a call: 0 while nobody has sent it.
-const (
-	begun     = 1
-	withdrawn = 2
-)
-
-// take is asked by the one who sends: from then on the server may have the call. It is
-// refused when nobody waits for the answer any more.
-func (c *call) take() bool { return c.way.CompareAndSwap(0, begun) }
-
-// withdraw makes sure that the call is not sent any more, and reports whether it was not.
-func (c *call) withdraw() bool {
-	return c.way.CompareAndSwap(0, withdrawn) || c.way.Load() == withdrawn
-}
-
-func (c *call) end(a answer) {
-	select {
-	case c.answer <- a:
-	default: // it has one
+// connect greets the server: in the stateless era, and if it does not answer that within patience in the older
+// one; or only in the older one, if asked for. When it fails, the connection is over.
+func (c *conn) connect(ctx context.Context, t mcp.Transport, version string, patience time.Duration) error {
+	c.client.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if method == "server/discover" { // not every server answers a method that it does not know
+				limited, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
+				ctx = limited
+			}
+			return next(ctx, method, r)
+		}
+	})
+	session, err := c.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		failed := c.explain(ctx, err)
+		c.end(failed)
+		c.wait()
+		return failed
 	}
+	c.session = session
+	return nil
 }
 
-func (c *call) alive() {
-	select {
-	case c.signs <- struct{}{}:
-	default:
+// follow returns when the connection is over and nothing of it is left.
+func (c *conn) follow() {
+	defer context.AfterFunc(c.life, func() { _ = c.session.Close() })()
+	err := c.session.Wait()
+	c.end(c.fail("ended the connection: %s", c.excerpt(fmt.Sprint(err))))
+	c.wait()
+}
+
+func (c *conn) version() string { return c.session.InitializeResult().ProtocolVersion }
+
+// errClosed is the cause when the SDK closes a connection.
+var errClosed = errors.New("closed")
+
+// over is why the connection has ended; nil while it lives.
+func (c *conn) over() *Error {
+	var why *Error
+	switch cause := context.Cause(c.life); {
+	case cause == nil:
+		return nil
+	case errors.As(cause, &why):
+		failed := *why
+		return &failed
 	}
+	return c.fail("was ended with planloop")
 }
 
-// lived reports whether there was a sign of life that nobody has heeded.
-func (c *call) lived() bool {
-	select {
-	case <-c.signs:
-		return true
-	default:
-		return false
-	}
-}
-
-// request is what is asked of a server.
-type request struct {
-	method string
-	schema json.RawMessage // of the tool that is called
-	params map[string]any
-	Handlers
-	idle time.Duration // without a sign of life
-	long time.Duration // in all
-}
-
-// fail is an error about the server.
 func (c *conn) fail(problem string, words ...any) *Error {
 	return &Error{Server: c.server, Problem: fmt.Sprintf(problem, words...)}
 }
 
-// excerpt returns what a server says, fit for an error.
+func (c *conn) tooLong() *Error {
+	return c.fail("answered with more than %d MB, which is not read", maxFrame>>20)
+}
+
+func (c *conn) notJSON() *Error { return c.fail("answered with text that is not JSON") }
+
+// excerpt returns a server's text in a form fit for an error.
 func (c *conn) excerpt(text string) string { return outbound.Excerpt(text, c.secrets...) }
 
-// roundTrip sends a request and waits for its answer, in bounds.
-func (c *conn) roundTrip(ctx context.Context, r request) (json.RawMessage, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	one, err := c.begin(ctx, r)
-	if err != nil {
-		return nil, err
+// call is a request under way.
+type call struct {
+	Handlers
+	method, tool string
+	idle, most   time.Duration // without a sign of life; in all
+
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	token int64
+	sent  atomic.Bool // the server may have it
+	id    jsonrpc.ID  // of the last request made for it; guarded by the connection
+
+	mu       sync.Mutex
+	open     int // questions to the person
+	patience *time.Timer
+	limit    *time.Timer
+	result   json.RawMessage // as the server wrote it
+}
+
+// callKey is the context key of the call that a message belongs to.
+type callKey struct{}
+
+// do makes a request within its limits and returns the result as the server wrote it.
+func (c *conn) do(ctx context.Context, one *call, send func(context.Context) error) (json.RawMessage, error) {
+	if over := c.over(); over != nil {
+		return nil, over
 	}
+	one.ctx, one.end = context.WithCancelCause(context.WithValue(ctx, callKey{}, one))
+	defer one.end(nil)
+	defer context.AfterFunc(c.life, func() { one.end(c.over()) })()
+	late := func(after time.Duration, problem string) *time.Timer {
+		return time.AfterFunc(after, func() {
+			failed := c.fail(problem, one.method, after)
+			failed.TimedOut, failed.cause = true, context.DeadlineExceeded
+			one.end(failed)
+		})
+	}
+	one.most = max(one.idle, one.most)
+	one.patience, one.limit = late(one.idle, "did not answer %s within %s"), late(one.most, "was still busy with %s after %s")
+	defer one.patience.Stop()
+	defer one.limit.Stop()
+	c.begin(one)
 	defer c.forget(one)
-	go c.wire.send(one)
-	since, most := time.Now(), max(r.idle, r.long)
-	idle, long := time.NewTimer(r.idle), time.NewTimer(most)
-	defer idle.Stop()
-	defer long.Stop()
-	for {
-		var failed *Error
-		select {
-		case a := <-one.answer:
-			return told(a)
-		case <-one.signs:
-			idle.Reset(r.idle)
-			continue
-		case <-idle.C:
-			if one.asking.Load() > 0 || one.lived() {
-				idle.Reset(r.idle)
-				continue
-			}
-			failed = c.fail("did not answer %s within %s", r.method, r.idle)
-			failed.TimedOut, failed.cause = true, context.DeadlineExceeded
-		case <-long.C:
-			if left := most + time.Duration(one.waited.Load()) - time.Since(since); left > 0 || one.asking.Load() > 0 {
-				long.Reset(max(left, time.Second))
-				continue
-			}
-			failed = c.fail("was still busy with %s after %s", r.method, most)
-			failed.TimedOut, failed.cause = true, context.DeadlineExceeded
-		case <-ctx.Done():
-			failed = c.fail("had not answered when the call was ended: %v", context.Cause(ctx))
-			failed.TimedOut, failed.cause = errors.Is(ctx.Err(), context.DeadlineExceeded), context.Cause(ctx)
-		case <-c.done:
-			failed = c.over()
-		}
-		select {
-		case a := <-one.answer: // it came at the same time
-			return told(a)
-		default:
-		}
-		if failed.Sent = !one.withdraw(); failed.Sent && r.method == "tools/call" {
-			failed.Problem += fmt.Sprintf("; whether %s was carried out is not known", c.excerpt(fmt.Sprint(r.params["name"])))
-		}
-		if failed.Sent && failed.cause != nil {
-			go c.cancelled(one)
-		}
-		return nil, failed
+	err := send(one.ctx)
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if one.result != nil { // whatever the SDK made of it
+		return one.result, nil
 	}
+	failed := c.explain(one.ctx, cmp.Or(err, errors.New("no result")))
+	if failed.Sent = one.sent.Load(); failed.Sent && !failed.Answered && one.tool != "" {
+		failed.Problem += fmt.Sprintf("; whether %s was carried out is not known", c.excerpt(one.tool))
+	}
+	return nil, failed
 }
 
-// told is an answer as Go has it: no error is nil.
-func told(a answer) (json.RawMessage, error) {
-	if a.err != nil {
-		return nil, a.err
+// explain returns what went wrong with a request, as an error of its own.
+func (c *conn) explain(ctx context.Context, err error) *Error {
+	var known *Error
+	var answer *jsonrpc.Error
+	switch {
+	case errors.As(context.Cause(ctx), &known), errors.As(context.Cause(c.life), &known), errors.As(err, &known):
+		failed := *known
+		return &failed
+	case c.life.Err() != nil && context.Cause(c.life) != errClosed:
+		return c.over()
+	case ctx.Err() != nil:
+		failed := c.fail("had not answered when the call was ended: %v", context.Cause(ctx))
+		failed.TimedOut, failed.cause = errors.Is(ctx.Err(), context.DeadlineExceeded), context.Cause(ctx)
+		return failed
+	case errors.Is(err, mcp.ErrConnectionClosed):
+		c.end(c.fail("ended the connection: %s", c.excerpt(err.Error())))
+		return c.over()
+	case errors.As(err, &answer):
+		failed := c.fail(`answered "%s" (%d)`, c.excerpt(answer.Message), answer.Code)
+		failed.Answered, failed.Code = true, int(answer.Code)
+		return failed
 	}
-	return a.result, nil
+	return c.fail("failed: %s", c.excerpt(err.Error()))
 }
 
-// begin writes a call down and makes its frame.
-func (c *conn) begin(ctx context.Context, r request) (*call, error) {
+func (c *conn) begin(one *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
-		return nil, c.err
-	}
-	c.next++
-	one := &call{id: c.next, method: r.method, version: c.version, schema: r.schema, handlers: r.Handlers, ctx: ctx,
-		signs: make(chan struct{}, 1), answer: make(chan answer, 1)}
-	params := map[string]any{}
-	for key, value := range r.params {
-		params[key] = value
-	}
-	if meta := c.meta(one); len(meta) > 0 {
-		params["_meta"] = meta
-	}
-	var err error
-	if len(params) > 0 || r.method != "tools/list" {
-		if one.params, err = strictjson.Marshal(params, strictjson.Deterministic(true)); err != nil {
-			return nil, c.fail("cannot be sent the arguments: %v", err)
-		}
-	}
-	one.frame = encode(message{ID: json.RawMessage(fmt.Sprint(one.id)), Method: r.method, Params: one.params})
-	c.calls[one.id] = one
-	return one, nil
-}
-
-// meta is what stands beside the parameters of a request: who asks, in an era in which each
-// request stands for itself, and that the one who asks would hear how it goes.
-func (c *conn) meta(one *call) map[string]any {
-	meta := map[string]any{}
-	if mcp.IsModernProtocol(c.version) {
-		can := map[string]any{}
-		if one.handlers.Elicit != nil {
-			can["elicitation"] = map[string]any{"form": map[string]any{}}
-		}
-		const prefix = "io.modelcontextprotocol/"
-		meta[prefix+"protocolVersion"], meta[prefix+"clientInfo"], meta[prefix+"clientCapabilities"] = c.version, c.client, can
-	}
-	if one.method == "tools/call" {
-		meta["progressToken"] = one.id
-	}
-	return meta
+	c.last++
+	one.token = c.last
+	c.calls[one.token] = one
 }
 
 func (c *conn) forget(one *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.calls, one.id)
+	delete(c.calls, one.token)
 }
 
-// cancelled tells the server that nobody waits any more. A handshake is not cancelled.
-func (c *conn) cancelled(one *call) {
-	_, web := c.wire.(*web)
-	if one.method == "initialize" || one.method == "server/discover" || web && mcp.IsModernProtocol(one.version) {
-		return // there, the end of the request says it
-	}
-	params, _ := strictjson.Marshal(map[string]any{"requestId": one.id, "reason": "the call was ended"}) // a number and a text
-	c.wire.post(encode(message{Method: "notifications/cancelled", Params: params}))
-}
-
-// speak settles what is spoken.
-func (c *conn) speak(version string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.version = version
-}
-
-// speaks is the revision that is spoken, "" before it is agreed.
-func (c *conn) speaks() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.version
-}
-
-// end says that the connection is over, and why.
-func (c *conn) end(why *Error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err == nil {
-		c.err = why
-		close(c.done)
+// expect notes which call a request belongs to.
+func (c *conn) expect(m jsonrpc.Message, one *call) {
+	if request, ok := m.(*jsonrpc.Request); ok && request.IsCall() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		one.id = request.ID
 	}
 }
 
-// lives reports whether the connection is not over.
-func (c *conn) lives() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err == nil
-}
-
-// over is why the connection is over.
-func (c *conn) over() *Error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	why := *c.err
-	return &why
-}
-
-// call returns a request that waits.
-func (c *conn) call(id int64) *call {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls[id]
-}
-
-// receive takes a message from the server: for a call, if the wire knows which it belongs to.
-func (c *conn) receive(frame []byte, of *call) {
-	m, err := decode(frame)
-	switch id, ours := number(m.ID); {
-	case err != nil:
-		c.unreadable(frame, frame, of, "answered with what is not JSON")
-	case m.Method != "" && ours && c.call(id) != nil && c.call(id).method == m.Method:
-		c.end(c.fail("is no MCP server: it sends back what planloop sends it"))
-	case m.Method != "" && m.ID != nil:
-		c.asked(m, of)
-	case m.Method != "":
-		c.heard(m, len(frame))
-	case of != nil && m.ID == nil && m.Error != nil: // it could not even read the id
-		of.end(c.judged(m))
-	case !ours || of != nil && of.id != id || !c.answered(id, m):
-		c.unasked(len(frame))
-	}
-}
-
-// answered ends the call that an answer is for, if there is one.
-func (c *conn) answered(id int64, m message) bool {
-	one := c.call(id)
-	if one != nil {
-		one.end(c.judged(m))
-	}
-	return one != nil
-}
-
-// judged is an answer as it counts.
-func (c *conn) judged(m message) answer {
-	if m.Error == nil {
-		return answer{result: m.Result}
-	}
-	failed := c.fail(`answered "%s" (%d)`, c.excerpt(m.Error.Message), m.Error.Code)
-	failed.Sent, failed.Answered, failed.Code = true, true, m.Error.Code
-	return answer{err: failed}
-}
-
-// unreadable ends the call that an answer belongs to which cannot be read: of a line that
-// is an answer to none, nobody knows what it is.
-func (c *conn) unreadable(head, end []byte, of *call, problem string) {
-	if id, ok := idOf(head, end); ok && of == nil {
-		of = c.call(id)
-	}
-	if of == nil {
-		c.noise(head[:min(len(head), 200)])
-		c.unasked(len(head))
-		return
-	}
-	failed := c.fail("%s", problem)
-	failed.Sent = true
-	of.end(answer{err: failed})
-}
-
-// tooLong ends the call that an answer of too many bytes belongs to: each, where it cannot be told.
-func (c *conn) tooLong(head, end []byte, of *call) {
-	failed := c.fail("answered with more than %d MB, which is not read", maxFrame>>20)
-	failed.Sent = true
-	if id, ok := idOf(head, end); ok && of == nil {
-		of = c.call(id)
-	}
-	if of != nil {
-		of.end(answer{err: failed})
-		return
-	}
+// failAll ends all calls under way, where a message that cannot be read may answer any of them.
+func (c *conn) failAll(failed *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range c.calls {
-		one.end(answer{err: failed})
+		one.end(failed)
+	}
+	if len(c.calls) == 0 {
+		c.end(failed)
 	}
 }
 
-// unasked counts a message that nobody asked for, a long one as several, and gives up a
-// server that sends too many.
-func (c *conn) unasked(length int) {
-	if !c.flood.AllowN(time.Now(), 1+length/(4<<10)) {
-		c.end(c.fail("was ended because it floods planloop with messages nobody asked for"))
+// look takes a message of a server on its way to the SDK.
+func (c *conn) look(m jsonrpc.Message, size int) {
+	answer, ok := m.(*jsonrpc.Response)
+	if !ok {
+		c.unasked(size)
+		c.heard(m.(*jsonrpc.Request))
+		return
+	}
+	of := c.answered(answer.ID)
+	var kind struct {
+		Type string `json:"resultType"`
+	}
+	_ = strictjson.Unmarshal(answer.Result, &kind) // if it is not an object, it is a result that cannot be used
+	switch {
+	case of == nil:
+		c.unasked(size)
+	case answer.Error == nil && kind.Type != "input_required":
+		of.mu.Lock()
+		defer of.mu.Unlock()
+		of.result = answer.Result
 	}
 }
 
-// heard takes a notification.
-func (c *conn) heard(m message, length int) {
-	c.unasked(length)
-	switch m.Method {
-	case "notifications/tools/list_changed":
-		c.changed()
+// answered returns the call that a response is for; nil if it is for no call.
+func (c *conn) answered(id jsonrpc.ID) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.calls {
+		if one.id == id {
+			return one
+		}
+	}
+	return nil
+}
+
+// heard takes a notification that must come before the answer.
+func (c *conn) heard(r *jsonrpc.Request) {
+	switch r.Method {
+	case "initialize", "server/discover":
+		c.end(c.fail("is not an MCP server: it sends back what planloop sends"))
 	case "notifications/progress":
 		var p struct {
 			Token    json.RawMessage `json:"progressToken"`
@@ -407,15 +288,96 @@ func (c *conn) heard(m message, length int) {
 			Total    float64         `json:"total"`
 			Message  string          `json:"message"`
 		}
-		if strictjson.Unmarshal(m.Params, &p) != nil {
+		_ = strictjson.Unmarshal(r.Params, &p) // without a token it belongs to no call
+		token, _ := strconv.ParseInt(string(p.Token), 10, 64)
+		c.mu.Lock()
+		one := c.calls[token]
+		c.mu.Unlock()
+		if one == nil {
 			return
 		}
-		id, _ := number(p.Token)
-		if one := c.call(id); one != nil {
-			one.alive()
-			if one.handlers.Progress != nil {
-				one.handlers.Progress(p.Progress, p.Total, c.excerpt(p.Message))
-			}
+		one.alive()
+		if one.Progress != nil {
+			one.Progress(p.Progress, p.Total, c.excerpt(p.Message))
 		}
 	}
+}
+
+// unasked counts an unasked message, a long one as several, and ends a connection with too many.
+func (c *conn) unasked(length int) {
+	if !c.flood.AllowN(time.Now(), 1+length/(4<<10)) {
+		c.end(c.fail("was ended because it floods planloop with messages"))
+	}
+}
+
+// alive restarts the clock of a call that shows a sign of life, unless a person is being asked.
+func (one *call) alive() {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if one.open == 0 {
+		one.patience.Reset(one.idle)
+	}
+}
+
+// pause stops the clocks of a call while a person is asked. When no question is left, resume starts them again.
+func (one *call) pause() (resume func()) {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	one.open++
+	one.patience.Stop()
+	one.limit.Stop()
+	return func() {
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		if one.open--; one.open == 0 {
+			one.patience.Reset(one.idle)
+			one.limit.Reset(one.most)
+		}
+	}
+}
+
+// Limits of a list of tools.
+const (
+	mostPages = 100
+	mostTools = 500
+	mostBytes = 16 << 20
+)
+
+// list returns all tools, page by page, as the server describes them. Tools beyond the limits are left out, which cut says.
+func (c *conn) list(ctx context.Context, idle time.Duration) (tools []json.RawMessage, cut string, err error) {
+	seen, size, params := map[string]bool{}, 0, &mcp.ListToolsParams{}
+	for range mostPages {
+		result, err := c.do(ctx, &call{method: "tools/list", idle: idle}, func(ctx context.Context) error {
+			_, err := c.session.ListTools(ctx, params)
+			return err
+		})
+		var failed *Error
+		if errors.As(err, &failed) && failed.Code == jsonrpc.CodeMethodNotFound {
+			return nil, "", nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		var page struct {
+			Tools []json.RawMessage `json:"tools"`
+			Next  string            `json:"nextCursor"`
+		}
+		if err := strictjson.Unmarshal(result, &page); err != nil {
+			return nil, "", c.fail("did not answer tools/list with a list of tools")
+		}
+		for _, tool := range page.Tools {
+			if size += len(tool); len(tools) == mostTools || size > mostBytes {
+				return tools, "its list is cut: it has more than 500 tools, or 16 MB of them", nil
+			}
+			tools = append(tools, tool)
+		}
+		switch {
+		case page.Next == "":
+			return tools, "", nil
+		case seen[page.Next]:
+			return tools, "its list is cut: it goes round in circles", nil
+		}
+		seen[page.Next], params = true, &mcp.ListToolsParams{Cursor: page.Next}
+	}
+	return tools, "its list is cut: it has more than 100 pages", nil
 }

@@ -1,12 +1,11 @@
 package downstream
 
-// Error is why a call to a server came to nothing. It is one printable line without the
-// server's secrets.
+// Error is why a call to a server failed: one printable line without the server's secrets.
 type Error struct {
 	Server, Problem string
-	Sent            bool // the server may have had the request
-	Answered        bool // it answered, with an error
-	Code            int  // of that, by JSON-RPC or HTTP
+	Sent            bool // the server may have got the request
+	Answered        bool // with an error
+	Code            int  // of the answer: negative in JSON-RPC, positive in HTTP
 	TimedOut        bool
 
 	cause error

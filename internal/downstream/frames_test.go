@@ -1,63 +1,133 @@
 package downstream
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/tail"
 )
 
-// TestFramesAreLines: however they arrive, whole ones up to a length, and both ends of others.
+// pieces reads a text in pieces of the given sizes.
+type pieces struct {
+	text string
+	size func() int
+}
+
+func (p *pieces) Read(into []byte) (int, error) {
+	if p.text == "" {
+		return 0, io.EOF
+	}
+	n := copy(into, p.text[:min(len(p.text), p.size())])
+	p.text = p.text[n:]
+	return n, nil
+}
+
+// reading is a connection to a server that prints what r reads.
+func reading(t testing.TB, r io.Reader) *pipes {
+	c := newConn(t.Context(), "s", &target{secrets: []string{"hunter22hunter22"}}, "1")
+	return &pipes{c, bufio.NewReaderSize(r, 64<<10), nil, make(chan struct{}, 1), &tail.Writer{Max: complain}}
+}
+
+// TestFramesAreLines reads whole lines up to a length, however they arrive, and nothing of longer ones.
 func TestFramesAreLines(t *testing.T) {
-	long := strings.Repeat("l", maxFrame)
+	long := strings.Repeat("l", maxFrame-1)
 	rapidtest.Check(t, func(r *rapid.T) { // megabytes each
-		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", " ", "a", `{"a":1}`, "x" + long, long + "yz", long}), 0, 5).Draw(r, "lines")
-		var got, want []string
-		for _, line := range lines {
-			switch {
-			case len(line) > maxFrame:
-				want = append(want, line[:kept]+"..."+line[len(line)-kept:])
-			case strings.TrimSpace(line) != "":
-				want = append(want, line)
+		want := rapid.SliceOfN(rapid.SampledFrom([]string{"", " ", "a", `{"a":1}`, "x" + long, long + "yz", long}), 0, 5).Draw(r, "lines")
+		text := &pieces{text: strings.Join(append(want, ""), "\n"), size: func() int {
+			return rapid.SampledFrom([]int{7 << 10, 64 << 10, maxFrame, maxFrame + 1, 3 * maxFrame}).Draw(r, "n")
+		}}
+		p := reading(t, text)
+		p.calls[1] = &call{end: func(error) {}}
+		for _, want := range want {
+			if len(want) >= maxFrame {
+				want = ""
+			}
+			got, err := p.line()
+			if err != nil || strings.TrimSuffix(string(got), "\n") != want {
+				r.Fatalf("%d bytes of %d, %v", len(got), len(want), err)
 			}
 		}
-		f := &frames{whole: func(line []byte) { got = append(got, string(line)) },
-			long:  func(head, end []byte) { got = append(got, string(head)+"..."+string(end)) },
-			ended: func() { r.Error("it was given up") }}
-		text := strings.Join(append(lines, ""), "\n")
-		for len(text) > 0 {
-			sizes := []int{1, 7, kept - 1, kept + 1, 64 << 10, maxFrame, maxFrame + 1, 3 * maxFrame}
-			n := min(rapid.SampledFrom(sizes).Draw(r, "n"), len(text))
-			if n < 10 && len(text) > 100 {
-				n = len(text) - n // small parts at the end alone
-			}
-			_, _ = f.Write([]byte(text[:n]))
-			text = text[n:]
-		}
-		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			r.Fatalf("%d lines of %d", len(got), len(want))
+		if _, err := p.line(); !errors.Is(err, io.EOF) {
+			r.Error(err)
 		}
 	})
 }
 
-// TestIDsOfMessagesThatCannotBeRead are found where they usually stand, and nowhere else.
-func TestIDsOfMessagesThatCannotBeRead(t *testing.T) {
-	for text, want := range map[string]int64{
-		`{"jsonrpc":"2.0","id":7,"result":{"a":`:                    7,
-		`{"id" : 7 ,"result":`:                                      7,
-		`{"result":{"content":[]},"jsonrpc":"2.0","id":7}`:          7,
-		`{"result":{"content":[]},"id":7,"jsonrpc":"2.0"}` + "\r":   7,
-		`{"result":{"id":8,"x":[1]}}`:                               0,
-		`{"result":{"a":{"id":8},"id":9}}`:                          0,
-		`{"jsonrpc":"2.0","method":"x","params":{"id":7,"a":"aaa`:   0,
-		`{"id":77777777777777777777777,"result":{}}`:                0,
-		`just a line "id":7, of a log`:                              0,
-		`{"result":{"text":"aaa \"},\"id\":8,"},"jsonrpc":"2.0","i`: 0,
-	} {
-		if got, _ := idOf([]byte(text), []byte(text)); got != want {
-			t.Errorf("%s: %d", text, got)
+// TestEndlessLinesEndTheServer, since they can hold up all others.
+func TestEndlessLinesEndTheServer(t *testing.T) {
+	endless := &pieces{text: "x", size: func() int { return 1 }}
+	p := reading(t, io.MultiReader(endless, zeroes{}))
+	if m, err := p.Read(t.Context()); m != nil || err == nil || !strings.Contains(err.Error(), "floods planloop") {
+		t.Errorf("%v, %v", m, err)
+	}
+}
+
+type zeroes struct{}
+
+func (zeroes) Read(into []byte) (int, error) {
+	clear(into)
+	return len(into), nil
+}
+
+// TestAServerThatDoesNotReadIsEnded, since its messages hold up all others.
+func TestAServerThatDoesNotReadIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := reading(t, strings.NewReader(""))
+		_, in := io.Pipe()
+		p.in = in
+		context.AfterFunc(p.life, func() { _ = in.Close() })
+		one := &call{method: "tools/call", tool: "x", idle: time.Hour}
+		_, err := p.do(t.Context(), one, func(ctx context.Context) error { return p.Write(ctx, &jsonrpc.Request{Method: "tools/call"}) })
+		var failed *Error
+		if !errors.As(err, &failed) || !failed.Sent || !strings.Contains(err.Error(), "does not read its messages") {
+			t.Error(err)
 		}
+	})
+}
+
+// TestWhatIsReportedAsNotSentIsNotSent, however late: the caller may make the call again.
+func TestWhatIsReportedAsNotSentIsNotSent(t *testing.T) {
+	id, err := jsonrpc.MakeID("1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, early := range []bool{true, false} {
+		out, in, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := reading(t, strings.NewReader(""))
+		p.in = in
+		if !early {
+			p.turn <- struct{}{} // another message is being written
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		one := &call{method: "tools/call", tool: "x", idle: time.Hour}
+		_, err = p.do(ctx, one, func(ctx context.Context) error {
+			time.AfterFunc(time.Millisecond, cancel)
+			err := p.Write(ctx, &jsonrpc.Request{ID: id, Method: "tools/call"})
+			<-ctx.Done()
+			return err
+		})
+		var failed *Error
+		if !errors.As(err, &failed) || failed.Sent != early || failed.Transient() == early {
+			t.Errorf("early=%v: %v", early, err)
+		}
+		_ = in.Close()
+		if text, err := io.ReadAll(out); err != nil || (len(text) > 0) != early {
+			t.Errorf("early=%v: %q, %v", early, text, err)
+		}
+		_ = out.Close()
 	}
 }

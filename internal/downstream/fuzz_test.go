@@ -1,21 +1,26 @@
 package downstream
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// nowhere is a wire that leads nowhere.
-type nowhere struct{}
-
-func (nowhere) send(*call)  {}
-func (nowhere) post([]byte) {}
-func (nowhere) close()      {}
-
-// FuzzMessages: whatever a server sends is taken, and no call gets what is another's.
+// FuzzMessages takes whatever a server sends, over both transports.
 func FuzzMessages(f *testing.F) {
+	id, err := jsonrpc.MakeID(1.0)
+	if err != nil {
+		f.Fatal(err)
+	}
 	for _, seed := range []string{"", "null", "7", `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`,
 		`{"id":2,"error":{"code":1,"message":"\u001b"}}`,
 		`{"id":"q","method":"elicitation/create","params":{"message":"a","requestedSchema":{"type":"object"}}}`,
@@ -25,28 +30,31 @@ func FuzzMessages(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		c := newConn("s", []string{"hunter22hunter22"}, implementation{"planloop", "1"})
-		c.wire, c.changed, c.noise = nowhere{}, func() {}, func([]byte) {}
-		one, err := c.begin(t.Context(), request{method: "tools/call"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.receive(frame, nil)
-		c.receive(frame, one)
-		lines := &frames{whole: func(line []byte) { c.receive(line, nil) }, long: func(head, end []byte) { c.tooLong(head, end, nil) }}
-		_, _ = lines.Write(append(frame, '\n'))
-		select {
-		case a := <-one.answer:
-			if a.err != nil && !safetext.PrintableLine(a.err.Error()) {
-				t.Errorf("%q", a.err)
+		for _, http := range []bool{false, true} {
+			p := reading(t, bytes.NewReader(append(frame, '\n')))
+			one := &call{method: "tools/call", tool: "x", idle: time.Hour}
+			result, err := p.do(t.Context(), one, func(ctx context.Context) error {
+				p.expect(&jsonrpc.Request{ID: id, Method: "tools/call"}, one)
+				if http {
+					text := io.MultiReader(strings.NewReader("data: "), bytes.NewReader(frame), strings.NewReader("\n\n"))
+					_, _ = io.ReadAll(&events{ReadCloser: io.NopCloser(text), conn: p.conn, of: one})
+					return errors.New("it is over")
+				}
+				for {
+					if _, err := p.Read(ctx); err != nil {
+						return err
+					}
+				}
+			})
+			if err != nil && !safetext.PrintableLine(err.Error()) {
+				t.Errorf("%q", err)
 			}
-			if result, err := asCalled(a.result); err == nil {
+			if result, bad := asCalled(result); err == nil && bad == nil {
 				out := result.outcome()
 				if !safetext.Printable(out.Text) || !safetext.Printable(out.Error) || out.Value != nil && !json.Valid(out.Value) {
 					t.Errorf("%+v", out)
 				}
 			}
-		default:
 		}
 	})
 }

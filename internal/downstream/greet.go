@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"github.com/planloop/planloop/internal/tail"
 )
 
@@ -16,43 +14,43 @@ type Greeting struct {
 	Took    time.Duration // from its start to its list
 }
 
-// Greet starts a server that is a command, as a client that knows one era of the protocol alone
-// does, lists its tools, and ends it: that of the handshake, or the stateless one. All of it
-// takes no longer than long, and a moment to part.
-func Greet(ctx context.Context, name string, s Server, o Options, stateless bool, long time.Duration) (Greeting, error) {
+// Greet starts a server that is a command, lists its tools as a client of one era does, stateless or with a
+// handshake, and ends it. It takes no longer than limit, and a moment to end the server.
+func Greet(ctx context.Context, name string, s Server, o Options, isStateless bool, limit time.Duration) (told Greeting, err error) {
 	t, err := s.target(name, o.Dir, o.Getenv)
 	if err != nil {
-		return Greeting{}, err
+		return told, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, long)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	begun := time.Now()
-	c := newConn(name, t.secrets, implementation{"planloop", o.Version})
-	c.changed = func() {} // it is asked once
-	if err := startStdio(o.Launcher, t, c, &tail.Writer{Max: complain}); err != nil {
-		return Greeting{}, err
+	c := newConn(ctx, name, t, o.Version)
+	defer c.end(nil)
+	version := handshake
+	if isStateless {
+		version = stateless
 	}
-	defer c.wire.close()
-	told, err := c.greeted(ctx, stateless)
-	if told.Took = time.Since(begun); ctx.Err() == context.DeadlineExceeded {
-		err = c.fail("did not answer within %s", long)
+	transport, err := startStdio(o.Launcher, t, c, &tail.Writer{Max: complain})
+	if err == nil {
+		err = c.connect(limited, transport, version, limit)
+	}
+	if err == nil {
+		told, err = c.greeted(limited, isStateless)
+	}
+	if told.Took = time.Since(begun); limited.Err() == context.DeadlineExceeded {
+		err = c.fail("did not answer within %s", limit)
 	}
 	return told, err
 }
 
-// greeted greets a server in one era alone, and lists its tools. Only ctx bounds the wait.
-func (c *conn) greeted(ctx context.Context, stateless bool) (told Greeting, err error) {
-	if stateless {
-		c.speak(mcp.LATEST_PROTOCOL_VERSION)
-		told.Version, err = mcp.LATEST_PROTOCOL_VERSION, c.discover(ctx, forever)
-	} else {
-		c.speak("")
-		told.Version, err = c.initialize(ctx, forever)
+// greeted lists the tools of a server that is connected, and ends it.
+func (c *conn) greeted(ctx context.Context, isStateless bool) (Greeting, error) {
+	told := Greeting{Version: c.version()}
+	defer c.follow()
+	defer c.end(c.fail("was ended"))
+	if isStateless != (told.Version >= stateless) {
+		return told, c.fail("does not speak revision %s", stateless)
 	}
-	if err != nil {
-		return told, err
-	}
-	c.settle(told.Version)
 	tools, _, err := c.list(ctx, forever)
 	told.Tools = len(tools)
 	return told, err

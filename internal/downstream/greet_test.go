@@ -20,7 +20,7 @@ func TestGreet(t *testing.T) {
 		"stateless":        {behaviour{Modern: true}, true, time.Minute, "2026-07-28", ""},
 		"handshake":        {behaviour{}, false, time.Minute, "2025-06-18", ""},
 		"wrong handshake":  {behaviour{Modern: true}, false, time.Minute, "", "unsupported protocol version"},
-		"wrong stateless":  {behaviour{}, true, time.Minute, "", "what is that"},
+		"wrong stateless":  {behaviour{}, true, time.Minute, "", "does not speak revision 2026-07-28"},
 		"dies":             {behaviour{Start: "die"}, false, time.Minute, "", "exit code 3"},
 		"hangs, stateless": {behaviour{Start: "silent"}, true, 300 * time.Millisecond, "", "within 300ms"},
 		"hangs, handshake": {behaviour{Start: "silent"}, false, 300 * time.Millisecond, "", "within 300ms"},

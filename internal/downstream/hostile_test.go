@@ -39,13 +39,13 @@ func TestServersThatDoNotStart(t *testing.T) {
 		error string
 	}{
 		"dies":    {downstream.Failed, `ended with exit code 3; it printed "there is no database [31mtoday, says [hidden]"`},
-		"missing": {downstream.Failed, `could not be started: there is no program '/no/such/program'`},
-		"words":   {downstream.Failed, `there is no program 'no-such-program --fast'; what follows its name belongs into args`},
-		"nowhere": {downstream.Failed, "could not be started: there is no folder /no/such/folder, its cwd"},
-		"echoes":  {downstream.Failed, "is no MCP server: it sends back what planloop sends it"},
+		"missing": {downstream.Failed, `could not be started: the program '/no/such/program' was not found`},
+		"words":   {downstream.Failed, `the program 'no-such-program --fast' was not found; write its arguments in args`},
+		"nowhere": {downstream.Failed, "could not be started: the folder /no/such/folder, its cwd, does not exist"},
+		"echoes":  {downstream.Failed, "is not an MCP server: it sends back what planloop sends"},
 		"unset":   {downstream.Failed, "names the variable NO_SUCH_VARIABLE, which is not set"},
 		"off":     {downstream.Disabled, ""},
-		"rubbish": {downstream.Failed, "answered initialize with what is no result of it"},
+		"rubbish": {downstream.Failed, "cannot unmarshal"},
 		"good":    {downstream.Ready, ""},
 	} {
 		if st := got[name]; st.State != want.state || !strings.Contains(st.Error, want.error) || (st.Error == "") != (want.error == "") {

@@ -68,17 +68,17 @@ func TestAnswersThatAreNone(t *testing.T) {
 			http.Redirect(w, r, "http://127.0.0.1/other", http.StatusFound)
 		}, "redirects elsewhere", false},
 		"who are you": {outboundtest.Answer(401, `{"error":{"message":"no `+token+`"}}`),
-			`answered 401 (it says "no [hidden]"); its token belongs into headers in the configuration`, false},
+			`answered 401 (it says "no [hidden]"); set its token in headers in the configuration`, false},
 		"a page":          {outboundtest.Answer(503, "<html>"), "answered 503 with a web page", false},
 		"no kind":         {outboundtest.Answer(200, "hello"), `answered "text/plain", and not with JSON or events`, true},
 		"nothing":         {outboundtest.Answer(202, ""), `answered "", and not with JSON or events`, true},
-		"rubbish":         {json200(`{"jsonrpc`), "what is not JSON", true},
+		"rubbish":         {json200(`{"jsonrpc`), "text that is not JSON", true},
 		"too much":        {json200(`{"a":"` + strings.Repeat("a", 5<<20) + `"}`), "more than 4 MB", true},
 		"too much events": {events("data: " + strings.Repeat("a", 5<<20)), "more than 4 MB", true},
 		"too many pieces": {events(strings.Repeat("data: "+strings.Repeat("a", 1<<20)+"\n", 5)), "more than 4 MB", true},
-		"rubbish events":  {events(": hi\n\ndata: 7\n\n" + `data: {"jsonrpc":"2.0","id":99,"result":{}}`), "not JSON", true},
+		"rubbish events":  {events(": hi\n\ndata: 7\n\n" + `data: {"jsonrpc":"2.0","id":99,"result":{}}`), "text that is not JSON", true},
 		"the answer of another": {events(`data: {"jsonrpc":"2.0","id":99,"result":{}}`),
-			"ended its answer before it was complete", true},
+			"request terminated without response", true},
 		"silence": {outboundtest.Hang, "did not answer tools/call within 1m0s", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,10 +122,12 @@ func TestSilenceEndsACall(t *testing.T) {
 			p.ServeHTTP(w, r)
 			return
 		}
+		var params called
+		_ = json.Unmarshal(m.Params, &params)
 		w.Header().Set("Content-Type", "text/event-stream")
 		for {
 			const sign = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`
-			fmt.Fprintf(w, "data: "+sign+"\n\n", m.ID)
+			fmt.Fprintf(w, "data: "+sign+"\n\n", params.Meta.Token)
 			w.(http.Flusher).Flush()
 			select {
 			case <-time.After(time.Duration(pause.Load())):
@@ -159,7 +161,7 @@ func TestTheAnswerOfAPersonIsWaitedFor(t *testing.T) {
 			tools := refreshed(t, s)
 			slow := downstream.Handlers{Elicit: slowly(20 * time.Minute)}
 			got, err := tools["ours__ask"].Invoke(t.Context(), nil, slow)
-			if err != nil || !strings.HasSuffix(got.Text(), `{"action":"accept","content":{}}`) {
+			if err != nil || !strings.HasSuffix(got.Text(), `{"action":"accept"}`) {
 				t.Errorf("%+v, %v", got, err)
 			}
 			never := downstream.Handlers{Elicit: slowly(20 * time.Hour)}
@@ -206,7 +208,11 @@ func TestAServerThatKeepsSilentAboutWhatItDoesNotKnow(t *testing.T) {
 					return
 				}
 				if _, again := wait.LoadOrStore(1, 1); !again {
-					<-time.After(5 * time.Second)
+					select {
+					case <-time.After(5 * time.Second):
+					case <-r.Context().Done():
+						return
+					}
 				}
 			}
 			p.ServeHTTP(w, r)
@@ -217,6 +223,26 @@ func TestAServerThatKeepsSilentAboutWhatItDoesNotKnow(t *testing.T) {
 			}
 			if took := time.Since(begun); took > 6*time.Second {
 				t.Errorf("%s: it took %s", name, took)
+			}
+		})
+	}
+}
+
+// TestStreamsThatDoNotBeginHoldUpNothing: a server need not speak unasked.
+func TestStreamsThatDoNotBeginHoldUpNothing(t *testing.T) {
+	for _, modern := range []bool{false, true} {
+		p := newPeer(behaviour{Modern: modern}, nil)
+		atWeb(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet || asked(r).Method == "subscriptions/listen" {
+				outboundtest.Hang(w, r)
+				return
+			}
+			p.ServeHTTP(w, r)
+		}, func(t *testing.T, s *downstream.Servers, _ *outboundtest.Endpoint) {
+			begun := time.Now()
+			out, err := refreshed(t, s)["ours__echo"].Call(t.Context(), nil, toolbox.Watch{})
+			if took := time.Since(begun); err != nil || !out.OK || took > 5*time.Second {
+				t.Errorf("%+v, %v, after %s", out, err, took)
 			}
 		})
 	}

@@ -252,16 +252,19 @@ func (p *peer) list(m incoming) {
 	p.reply(m.ID, `{"resultType":"complete","tools":[`+strings.Join(tools, ",")+`]`+next+`}`)
 }
 
+// called are the parameters of a call.
+type called struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Meta      struct {
+		Token json.RawMessage `json:"progressToken"`
+	} `json:"_meta"`
+	Responses map[string]json.RawMessage `json:"inputResponses"`
+	State     string                     `json:"requestState"`
+}
+
 func (p *peer) call(m incoming) {
-	var c struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-		Meta      struct {
-			Token json.RawMessage `json:"progressToken"`
-		} `json:"_meta"`
-		Responses map[string]json.RawMessage `json:"inputResponses"`
-		State     string                     `json:"requestState"`
-	}
+	var c called
 	if err := json.Unmarshal(m.Params, &c); err != nil {
 		panic(err)
 	}

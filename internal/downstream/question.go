@@ -6,100 +6,66 @@ import (
 	"time"
 
 	strictjson "github.com/go-json-experiment/json"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
 const (
-	longestQuestion = 30 * time.Minute // a person is waited for
+	longestQuestion = 30 * time.Minute // to wait for a person
 	mostOfQuestion  = 2_000            // characters of a message
 	mostOfForm      = 64 << 10         // bytes of a schema
 )
 
-// asked answers what the server asks of its client. It never holds up what else comes.
-func (c *conn) asked(m message, of *call) {
-	c.unasked(len(m.Params))
+// ask puts a question of the server to the person who made the call. The SDK names that call in the
+// stateless era only; in the older one it must be the only call under way, since another's person must not see it.
+func (c *conn) ask(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	closed := &mcp.ElicitResult{Action: "cancel"}
 	select {
 	case c.asking <- struct{}{}:
-	default:
-		return // it asks too much at once, and gets no answer
-	}
-	go func() {
 		defer func() { <-c.asking }()
-		reply := message{ID: m.ID}
-		switch m.Method {
-		case "ping":
-			reply.Result = json.RawMessage("{}")
-		case "elicitation/create":
-			reply.Result, reply.Error = c.question(m.Params, of)
-		default:
-			reply.Error = &fault{Code: methodNotFound, Message: "planloop does not offer " + c.excerpt(m.Method)}
-		}
-		c.wire.post(encode(reply))
-	}()
-}
-
-// question puts a question of the server before a person, if it is known who has asked for
-// what it is about: the call that it came with, or the only one there is.
-func (c *conn) question(params json.RawMessage, of *call) (json.RawMessage, *fault) {
+	default:
+		return closed, nil
+	}
+	of, _ := ctx.Value(callKey{}).(*call)
 	if of == nil {
 		of = c.only()
 	}
 	if of == nil {
-		return encodedAnswer("cancel", nil), nil
+		return closed, nil
 	}
-	var asks struct {
-		Mode    string          `json:"mode"`
-		Message string          `json:"message"`
-		Schema  json.RawMessage `json:"requestedSchema"`
+	schema, err := json.Marshal(r.Params.RequestedSchema)
+	if err != nil || r.Params.Mode == "url" || len(schema) > mostOfForm {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "planloop shows forms of up to 64 KiB, and nothing else"}
 	}
-	if err := strictjson.Unmarshal(params, &asks); err != nil || asks.Mode != "" && asks.Mode != "form" || len(asks.Schema) > mostOfForm {
-		return nil, &fault{Code: invalidParams, Message: "planloop shows forms of up to 64 KiB, and nothing else"}
+	if of.Elicit == nil {
+		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
-	if of.handlers.Elicit == nil {
-		return encodedAnswer("decline", nil), nil
+	if schema, err = shownSchema(schema); err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	schema, err := shownSchema(asks.Schema)
-	if err != nil {
-		return nil, &fault{Code: invalidParams, Message: err.Error()}
-	}
-	of.asking.Add(1)
-	begun := time.Now()
-	defer func() {
-		of.waited.Add(int64(time.Since(begun)))
-		of.alive()
-		of.asking.Add(-1)
-	}()
+	defer of.pause()()
 	ctx, cancel := context.WithTimeout(of.ctx, longestQuestion)
 	defer cancel()
-	action, content, err := of.handlers.Elicit(ctx, c.server, safetext.Replace(plan.Shorten(asks.Message, mostOfQuestion)), schema)
+	action, content, err := of.Elicit(ctx, c.server, safetext.Replace(plan.Shorten(r.Params.Message, mostOfQuestion)), schema)
+	result := &mcp.ElicitResult{Action: action}
 	switch {
 	case err != nil, action != "accept" && action != "decline":
-		return encodedAnswer("cancel", nil), nil
-	case action == "decline":
-		content = nil
+		return closed, nil
+	case action == "accept" && len(content) > 0 && strictjson.Unmarshal(content, &result.Content) != nil:
+		return closed, nil
 	}
-	return encodedAnswer(action, content), nil
+	return result, nil
 }
 
-func encodedAnswer(action string, content json.RawMessage) json.RawMessage {
-	text, err := strictjson.Marshal(struct {
-		Action  string          `json:"action"`
-		Content json.RawMessage `json:"content,omitzero"`
-	}{action, content})
-	if err != nil {
-		return json.RawMessage(`{"action":"cancel"}`)
-	}
-	return text
-}
-
-// only returns the call of a tool that is waiting, if there is no other.
+// only returns the call of a tool that is under way, if there is no other.
 func (c *conn) only() (found *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range c.calls {
-		if one.method != "tools/call" {
+		if one.tool == "" {
 			continue
 		}
 		if found != nil {

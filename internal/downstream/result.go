@@ -1,70 +1,79 @@
 package downstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	strictjson "github.com/go-json-experiment/json"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// Handlers are told how a call goes, and asked what the server asks. Each may be nil.
+// Handlers take the progress of a call and the questions that the server asks. Each may be nil.
 type Handlers struct {
 	Progress func(done, total float64, message string)
 
-	// Elicit puts a form before a person: the server's message and a schema of what it wants
-	// to know. The action is accept, decline or cancel.
+	// Elicit puts a form to a person: the server's message and a schema of the answer.
+	// The action is accept, decline or cancel.
 	Elicit func(ctx context.Context, server, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
 }
 
-// Result is what a tool gives.
+// Result is what a tool returns, printable.
 type Result struct {
-	Content    []Content
-	Structured json.RawMessage // nil: none
+	Content    []json.RawMessage // its parts as they came: text, image, audio, resource, resource_link, or others
+	Structured json.RawMessage   // nil: none
 	IsError    bool
 }
 
-// Content is a part of a result.
-type Content struct {
-	Type string          // text, image, audio, resource, resource_link, or what else a server thinks of
-	Text string          // of a text; the whole of it
-	JSON json.RawMessage // as it came, its texts printable
-}
+// Text is all text of a result.
+func (r Result) Text() string { return textIn(r.Content) }
 
-// Text is all that is text of a result.
-func (r Result) Text() string {
+// textIn joins the parts of a result that are text.
+func textIn(parts []json.RawMessage) string {
 	var texts []string
-	for _, part := range r.Content {
-		if part.Type == "text" {
+	for _, raw := range parts {
+		var part struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		if strictjson.Unmarshal(raw, &part) == nil && part.Type == "text" {
 			texts = append(texts, part.Text)
 		}
 	}
 	return strings.Join(texts, "\n")
 }
 
-// longest is how long a call may take that shows signs of life.
+// longest is how long a call with signs of life may take.
 const longest = 10 * time.Minute
 
 // called is a result as it came.
 type called struct {
-	Type       string                     `json:"resultType"`
-	Content    []json.RawMessage          `json:"content"`
-	Structured json.RawMessage            `json:"structuredContent"`
-	IsError    bool                       `json:"isError"`
-	Requests   map[string]json.RawMessage `json:"inputRequests"`
-	State      json.RawMessage            `json:"requestState"`
+	Content    []json.RawMessage `json:"content"`
+	Structured json.RawMessage   `json:"structuredContent"`
+	IsError    bool              `json:"isError"`
 }
 
-// call makes a call of a tool that is as it was when it was defined so. If the server turns
-// out to be gone before it was sent anything, it is started, or greeted, once more.
+// printable is the result as it may be shown.
+func (r called) printable() Result {
+	shown := Result{IsError: r.IsError}
+	for _, raw := range r.Content {
+		shown.Content = append(shown.Content, safetext.EscapeStrings(raw))
+	}
+	if r.Structured != nil && string(r.Structured) != "null" {
+		shown.Structured = safetext.EscapeStrings(r.Structured)
+	}
+	return shown
+}
+
+// call calls a tool if it is still defined as it was. If the server turns out to be gone before anything was
+// sent, it is started or greeted once more.
 func (s *server) call(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (result called, err error) {
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
@@ -74,109 +83,48 @@ func (s *server) call(ctx context.Context, own, definition string, args json.Raw
 		if c, err = s.ready(ctx); err != nil {
 			return result, err
 		}
-		schema, ok := s.defines(own, definition)
-		if !ok {
+		if !s.defines(own, definition) {
 			return result, c.fail("has changed %s, or taken it away, since it was listed; nothing was sent: list the tools again",
 				c.excerpt(own))
 		}
-		result, err = s.rounds(ctx, c, schema, own, args, h)
+		result, err = s.callTool(ctx, c, own, args, h)
 		var failed *Error
-		if !errors.As(err, &failed) || failed.Sent || ctx.Err() != nil || c.lives() {
+		if !errors.As(err, &failed) || failed.Sent || ctx.Err() != nil || c.over() == nil {
 			break
 		}
 	}
 	return result, err
 }
 
-// rounds makes a call. What the server asks meanwhile, in an era in which that ends the
-// request, is answered, and the call goes on.
-func (s *server) rounds(ctx context.Context, c *conn, schema json.RawMessage, own string, args json.RawMessage, h Handlers) (
-	result called, err error) {
-	r := request{method: "tools/call", schema: schema, Handlers: h, idle: s.settings.idle(), long: longest,
-		params: map[string]any{"name": own, "arguments": args}}
-	for range mostRounds {
-		text, err := c.roundTrip(ctx, r)
-		if err != nil {
-			return result, err
-		}
-		s.answered()
-		if result, err = asCalled(text); err != nil {
-			return result, c.answeredWith("with what is no result of a tool")
-		}
-		if result.Type != "input_required" {
-			return result, nil
-		}
-		if r.params, err = c.inputs(ctx, h, own, args, result); err != nil {
-			return result, err
-		}
+func (s *server) callTool(ctx context.Context, c *conn, own string, args json.RawMessage, h Handlers) (result called, err error) {
+	one := &call{Handlers: h, method: "tools/call", tool: own, idle: s.settings.idle(), most: longest}
+	text, err := c.do(ctx, one, func(ctx context.Context) error {
+		params := &mcp.CallToolParams{Name: own, Arguments: args}
+		params.SetProgressToken(one.token)
+		_, err := c.session.CallTool(ctx, params)
+		return err
+	})
+	if err != nil {
+		return result, err
 	}
-	return result, c.answeredWith("with questions alone")
+	s.answered()
+	if result, err = asCalled(text); err != nil {
+		failed := c.fail("answered with text that is not a tool result")
+		failed.Sent, failed.Answered = true, true
+		return result, failed
+	}
+	return result, nil
 }
-
-// mostRounds is how often a call may end with a question.
-const mostRounds = 10
 
 func asCalled(text json.RawMessage) (result called, err error) {
 	err = strictjson.Unmarshal(text, &result)
 	return result, err
 }
 
-// answeredWith is an answer that is of no use.
-func (c *conn) answeredWith(what string) *Error {
-	failed := c.fail("answered %s", what)
-	failed.Sent, failed.Answered = true, true
-	return failed
-}
-
-// inputs puts the questions of a server before a person, and returns the parameters with
-// which the call goes on. Without a question it asks for a moment.
-func (c *conn) inputs(ctx context.Context, h Handlers, own string, args json.RawMessage, asks called) (map[string]any, error) {
-	params := map[string]any{"name": own, "arguments": args}
-	if asks.State != nil {
-		params["requestState"] = asks.State
-	}
-	if len(asks.Requests) > mostAsked {
-		return nil, c.answeredWith("with too many questions at once")
-	}
-	if len(asks.Requests) == 0 {
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		return params, nil
-	}
-	answers := map[string]json.RawMessage{}
-	of := &call{handlers: h, ctx: ctx, signs: make(chan struct{}, 1)}
-	for _, key := range slices.Sorted(maps.Keys(asks.Requests)) {
-		m, err := decode(asks.Requests[key])
-		if err != nil || m.Method != "elicitation/create" {
-			return nil, c.answeredWith("with a question that planloop does not put to anybody: " + c.excerpt(m.Method))
-		}
-		reply, bad := c.question(m.Params, of)
-		if bad != nil {
-			return nil, c.answeredWith("with a question that cannot be shown: " + bad.Message)
-		}
-		answers[key] = reply
-	}
-	params["inputResponses"] = answers
-	return params, nil
-}
-
 // invoke makes a call for a client over MCP.
 func (s *server) invoke(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (Result, error) {
 	came, err := s.call(ctx, own, definition, args, h)
-	if err != nil {
-		return Result{}, err
-	}
-	result := Result{IsError: came.IsError}
-	for _, raw := range came.Content {
-		result.Content = append(result.Content, part(raw))
-	}
-	if came.Structured != nil && string(came.Structured) != "null" {
-		result.Structured = safetext.EscapeStrings(came.Structured)
-	}
-	return result, nil
+	return came.printable(), err
 }
 
 // run makes a call for a step of a plan.
@@ -204,52 +152,15 @@ func (s *server) run(ctx context.Context, own, definition string, args json.RawM
 	return came.outcome(), nil
 }
 
-// outcome is what a result comes to for a step: its value is the structured content, else
-// the text.
+// outcome is the result for a step. Its value is the structured content, else the text.
 func (r called) outcome() toolbox.Outcome {
-	var shown Result
-	var exact []string
-	for _, raw := range r.Content {
-		one := part(raw)
-		shown.Content = append(shown.Content, one)
-		if text, ok := textOf(raw); ok {
-			exact = append(exact, text)
-		}
-	}
-	out := toolbox.Outcome{OK: !r.IsError, Text: shown.Text()}
-	if out.Value = r.Structured; out.Value == nil || string(out.Value) == "null" {
-		out.Value, _ = strictjson.Marshal(strings.Join(exact, "\n")) // text that was decoded: it can be encoded
-	}
-	if out.Text == "" && r.Structured != nil {
-		out.Text = string(safetext.EscapeStrings(r.Structured))
+	shown := r.printable()
+	out := toolbox.Outcome{OK: !r.IsError, Text: cmp.Or(shown.Text(), string(shown.Structured)), Value: r.Structured}
+	if shown.Structured == nil {
+		out.Value, _ = strictjson.Marshal(textIn(r.Content)) // text that was decoded: it can be encoded
 	}
 	if r.IsError {
-		if out.Error = out.Text; out.Error == "" {
-			out.Error = "the tool says that it failed, and not why"
-		}
+		out.Error = cmp.Or(out.Text, "the tool reports that it failed, without a reason")
 	}
 	return out
-}
-
-// part is one part of a result, printable.
-func part(raw json.RawMessage) Content {
-	one := Content{JSON: safetext.EscapeStrings(raw)}
-	var kind struct {
-		Type string `json:"type"`
-	}
-	if strictjson.Unmarshal(one.JSON, &kind) == nil {
-		one.Type = kind.Type
-	}
-	one.Text, _ = textOf(one.JSON)
-	return one
-}
-
-// textOf returns the text of a part that is one.
-func textOf(raw json.RawMessage) (string, bool) {
-	var text struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	err := strictjson.Unmarshal(raw, &text)
-	return text.Text, err == nil && text.Type == "text"
 }

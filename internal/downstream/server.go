@@ -2,41 +2,42 @@ package downstream
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/tail"
 )
 
-// State is how far a server has come.
+// State is the state of a server.
 type State string
 
-// The states there are.
+// The states of a server.
 const (
-	Idle     State = "idle"     // it is started when it is needed
-	Starting State = "starting" // or listed anew
+	Idle     State = "idle"     // started when needed
+	Starting State = "starting" // or being listed
 	Ready    State = "ready"
 	Failed   State = "failed"
 	Disabled State = "disabled"
 )
 
-// Status is how a server does.
+// Status is the state of a server with its reasons.
 type Status struct {
 	Name      string
 	State     State
-	Error     string // why it failed, or ended; of a server that goes on without what it says, what is amiss
-	Tools     []Tool // as far as they are known
+	Error     string // why it failed or ended, or what is wrong with its list
+	Tools     []Tool // known so far
 	Unusable  []Unusable
-	Heard     bool      // the list is of this process, not of an earlier one
-	Version   string    // of the protocol, while there is a connection
+	Heard     bool      // this process got the list, not an earlier one
+	Version   string    // of the protocol, while connected
 	Transport string    // stdio or http
-	RetryAt   time.Time // before that it is not started again; zero: at once
-	Lines     []string  // the last that it printed for people
+	RetryAt   time.Time // earliest next start; zero: at once
+	Lines     []string  // last printed for people
 }
 
 const (
@@ -51,21 +52,21 @@ type server struct {
 	settings Server
 	options  Options
 	key      string
-	changed  func() // the list is another
+	changed  func() // after the list has changed
 
 	complaints *tail.Writer
 	life       context.Context // ends with Close
-	links      sync.WaitGroup  // what waits for the end of a connection
+	links      sync.WaitGroup  // one per connection
 
 	mu       sync.Mutex
-	target   *target // nil: it cannot be used, or is not
+	target   *target // nil: the configuration cannot be used
 	conn     *conn
-	flight   chan struct{} // closed when a start or a listing that goes on has ended; nil: none does
-	stale    bool          // the list is to be asked for again
-	lists    *rate.Limiter // how often
-	late     *time.Timer   // when; nil: no time is set
+	flight   chan struct{} // closed after the current start or listing; nil: none
+	stale    bool          // the list must be read again
+	lists    *rate.Limiter // of reading it
+	late     *time.Timer   // until it is read; nil: not waiting
 	failure  error
-	useful   bool // it has answered a call
+	useful   bool // has answered a call
 	failures int  // in a row
 	retryAt  time.Time
 
@@ -76,7 +77,7 @@ type server struct {
 	bad    []Unusable
 }
 
-// list returns the tools that are known, from the disk if need be.
+// list returns the known tools, from the disk if necessary.
 func (s *server) list() []Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,20 +100,15 @@ func (s *server) load() {
 	}
 }
 
-// defines returns the schema of a tool, if that is as it was when it was defined so.
-func (s *server) defines(own, definition string) (schema json.RawMessage, ok bool) {
+// defines reports whether a tool is still defined as it was.
+func (s *server) defines(own, definition string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, tool := range s.tools {
-		if tool.Own == own && tool.Definition() == definition {
-			return tool.Schema, true
-		}
-	}
-	return nil, false
+	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Own == own && t.Definition() == definition })
 }
 
-// ready returns the connection to a server that is running and whose list is known. It
-// starts it, and lists it anew, if need be; that goes on when ctx has ended.
+// ready returns the connection to a running server whose list is known. If necessary it starts
+// the server or reads the list, which continues after ctx has ended.
 func (s *server) ready(ctx context.Context) (*conn, error) {
 	s.mu.Lock()
 	s.bury(s.conn)
@@ -123,7 +119,7 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 	case s.target == nil || s.life.Err() != nil:
 		defer s.mu.Unlock()
 		return nil, s.failed()
-	case s.conn != nil && (s.flight == nil && !s.stale || s.late != nil): // what always changes is as good as it was a moment ago
+	case s.conn != nil && (s.flight == nil && !s.stale || s.late != nil): // a list that changes all the time is used as it is
 		defer s.mu.Unlock()
 		return s.conn, nil
 	case s.flight == nil && time.Now().Before(s.retryAt):
@@ -149,7 +145,7 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 	return s.conn, nil
 }
 
-// failed is why there is no connection for a call.
+// failed returns why there is no connection for a call.
 func (s *server) failed() error {
 	e := &Error{Server: s.name, Problem: "is closed"}
 	if s.life.Err() == nil && s.failure != nil {
@@ -165,14 +161,13 @@ func (s *server) failed() error {
 	return e
 }
 
-// fly starts the server unless it runs, and asks for its list. What changes while it is
-// told is heard, and asked for again.
+// fly starts the server unless it runs, and reads its list. If the list changes during that, it is read again.
 func (s *server) fly(flight chan struct{}) {
 	s.mu.Lock()
 	c := s.conn
 	s.mu.Unlock()
 	var err error
-	fresh := c == nil || !c.lives()
+	fresh := c == nil || c.over() != nil
 	if fresh {
 		c, err = s.start()
 	}
@@ -186,23 +181,17 @@ func (s *server) fly(flight chan struct{}) {
 	defer s.mu.Unlock()
 	if err != nil {
 		s.fell(err)
-		if c != nil {
-			c.end(&Error{Server: s.name, Problem: "was ended because it cannot be used"})
-		}
-		c, fresh = nil, false
+		c.end(err)
+		c = nil
 	}
-	if s.conn, s.flight = c, nil; fresh {
-		s.links.Go(func() { s.watch(c) })
-		s.links.Go(func() { c.listen(s.life) })
-	}
+	s.conn, s.flight = c, nil
 	close(flight)
 	if s.stale && c != nil {
 		s.renew(c)
 	}
 }
 
-// fell notes that a start came to nothing, or that a server ended. One that had been of use
-// is started again at once.
+// fell notes that a start failed or a server ended. A server that answered a call may start again at once.
 func (s *server) fell(err error) {
 	s.failure, s.retryAt = err, time.Time{}
 	if s.useful {
@@ -213,70 +202,70 @@ func (s *server) fell(err error) {
 	s.failures++
 }
 
-// answered notes that the server does what it is for.
+// answered notes that the server has answered a call.
 func (s *server) answered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.useful = true
 }
 
-// start starts the server and greets it. One that ends at a greeting it does not know is
-// started again, and greeted in the older way alone.
-func (s *server) start() (c *conn, err error) {
+// start starts the server and greets it. One that fails is given a second chance: one that answered may have been too
+// slow for the probe and know no older era; one that ended may have done so at a greeting that it does not know.
+func (s *server) start() (*conn, error) {
 	long := max(startTime, s.settings.idle())
 	ctx, cancel := context.WithTimeout(s.life, long)
 	defer cancel()
-	for _, old := range []bool{false, true} {
-		if c, err = s.connect(); err != nil {
-			return nil, err
-		}
-		if err = c.greet(ctx, long, old); err == nil || c.lives() || ctx.Err() != nil || s.target.address != nil {
-			break
-		}
+	c, err := s.connect(ctx, stateless, probe)
+	var failed *Error
+	switch {
+	case !errors.As(err, &failed), ctx.Err() != nil:
+	case failed.Answered && failed.Code < 0: // in JSON-RPC
+		c, err = s.connect(ctx, stateless, long)
+	case s.target.address == nil:
+		c, err = s.connect(ctx, handshake, probe)
 	}
 	return c, err
 }
 
-// connect starts or reaches the server.
-func (s *server) connect() (*conn, error) {
-	c := newConn(s.name, s.target.secrets, implementation{"planloop", s.options.Version})
+func (s *server) connect(ctx context.Context, version string, patience time.Duration) (*conn, error) {
+	c := newConn(s.life, s.name, s.target, s.options.Version)
 	c.changed = func() { s.relist(c) }
-	if s.target.address != nil {
-		reach(outbound.NewStream(s.target.address, s.options.HTTP, s.options.Logger), s.target, c)
-	} else if err := startStdio(s.options.Launcher, s.target, c, s.complaints); err != nil {
-		return nil, err
+	transport, err := s.transport(c)
+	if err == nil {
+		err = c.connect(ctx, transport, version, patience)
 	}
-	s.links.Go(func() { // whatever ends the connection ends the server
-		select {
-		case <-c.done:
-		case <-s.life.Done():
-			c.end(&Error{Server: s.name, Problem: "was ended with planloop"})
-		}
-		c.wire.close()
+	if err != nil {
+		c.end(err)
+		return c, err
+	}
+	s.links.Go(func() {
+		c.follow()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.bury(c)
 	})
 	return c, nil
 }
 
-// startTime is what a server has to start: some are fetched from a registry first.
-const startTime = time.Minute
-
-// watch waits for the end of a connection.
-func (s *server) watch(c *conn) {
-	<-c.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bury(c)
+func (s *server) transport(c *conn) (mcp.Transport, error) {
+	if s.target.address != nil {
+		return reach(outbound.NewStream(s.target.address, s.options.HTTP, s.options.Logger), s.target, c), nil
+	}
+	return startStdio(s.options.Launcher, s.target, c, s.complaints)
 }
 
-// bury notes that a connection is over, if it is, and nobody has yet.
+// startTime is the time for a start: some servers are fetched from a registry first.
+const startTime = time.Minute
+
+// bury forgets a connection that is over.
 func (s *server) bury(c *conn) {
-	if c != nil && s.conn == c && !c.lives() {
+	if c != nil && s.conn == c && c.over() != nil {
 		s.conn = nil
 		s.fell(c.over())
 	}
 }
 
-// relist asks for the list anew, since it has changed.
+// relist reads the list again after a change.
 func (s *server) relist(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,7 +273,7 @@ func (s *server) relist(c *conn) {
 	s.renew(c)
 }
 
-// renew asks for a list that has changed: later, if it changes all the time.
+// renew reads a stale list: later, if it changes all the time.
 func (s *server) renew(c *conn) {
 	if !s.stale || s.flight != nil || s.conn != c || s.life.Err() != nil {
 		return
@@ -304,13 +293,13 @@ func (s *server) renew(c *conn) {
 	go s.fly(s.flight)
 }
 
-// A list may change so often in a row, and then once in so long.
+// Limits of reading a list that changes all the time.
 const (
 	listsInARow = 5
-	listPause   = time.Second
+	listPause   = time.Second // after those
 )
 
-// ask asks for the list.
+// ask reads the list.
 func (s *server) ask(c *conn) error {
 	ctx, cancel := context.WithTimeout(s.life, max(startTime, s.settings.idle()))
 	defer cancel()
@@ -332,14 +321,14 @@ func (s *server) ask(c *conn) error {
 	return nil
 }
 
-// knows reports whether there is nothing to be heard of the server that is not known.
+// knows reports whether this process need not ask the server for its list.
 func (s *server) knows() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.heard || s.settings.Disabled || s.target == nil
 }
 
-// close waits until the server, whose life has ended, is gone.
+// close returns when the server is gone. Its life must have ended.
 func (s *server) close() {
 	s.mu.Lock()
 	flight := s.flight
@@ -364,12 +353,12 @@ func (s *server) status() Status {
 	case s.flight != nil:
 		st.State = Starting
 	case s.conn != nil:
-		st.State, st.Version, st.Error = Ready, s.conn.speaks(), s.cut
+		st.State, st.Version, st.Error = Ready, s.conn.version(), s.cut
 	case s.failure != nil:
 		st.State, st.Error = Failed, s.failure.Error()
 	}
 	if s.target != nil {
-		st.Lines = (&conn{secrets: s.target.secrets}).lines(s.complaints, shownLines)
+		st.Lines = lastLines(s.complaints, shownLines, s.target.secrets)
 	}
 	return st
 }

@@ -1,15 +1,11 @@
-// Package downstream is the client side of other people's MCP servers: it starts or reaches
-// them when they are needed, lists their tools, and calls them, for the steps of plans and
-// for those who call tools over MCP.
+// Package downstream is a client of other MCP servers: it starts or reaches them when needed, lists their tools and calls
+// them, for steps of plans and for clients over MCP. go-sdk speaks the protocol.
 //
-// A server is a stranger. It may hang, flood, die, lie, answer with rubbish or with more
-// than anybody reads: each wait and all that is kept is bounded, what it says is made
-// printable, and what it does to itself it does to no other. Which of its tools may be
-// called when is decided by those who call them; what it says of itself counts as far as the
-// user's own configuration trusts it.
+// Servers are not trusted. They may hang, flood, die, lie or answer with too much: every wait and everything kept is limited,
+// text is made printable, and one server cannot affect another. The callers decide which tool may be called when; a
+// server's own hints count as far as the user's configuration trusts them.
 //
-// The package must not know plans, phases or hosts. A goroutine that it starts ends with
-// the server it serves, and all servers end with Close.
+// The package must not know plans, phases or hosts. Its goroutines end with the server they serve, and all servers with Close.
 package downstream
 
 import (

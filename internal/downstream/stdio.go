@@ -1,15 +1,21 @@
 package downstream
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tail"
@@ -18,70 +24,67 @@ import (
 
 const (
 	forever  = 100 * 365 * 24 * time.Hour
-	parting  = time.Second // that a server has to end by itself when its input has ended
-	complain = 8 << 10     // bytes of what it prints for people that are kept
+	parting  = time.Second      // for a server to end by itself after its input has ended
+	writing  = 10 * time.Second // for a server to read a message
+	complain = 8 << 10          // bytes kept of what it prints for people
 )
 
-// stdio is a server that is spoken to over its standard input and output. Nothing that it
-// starts outlives it.
-type stdio struct {
-	conn  *conn
-	queue chan *handover
-	input *os.File
-	kill  context.CancelFunc
-	gone  chan struct{} // it has ended
+// pipes is the SDK's transport to a server over its standard input and output. The SDK's own ends the connection at the
+// first line that is not a message, which servers do print, and waits forever for a server that does not read.
+type pipes struct {
+	*conn
+	out        *bufio.Reader
+	in         io.Writer
+	turn       chan struct{} // to write
+	complaints *tail.Writer
 }
 
-// handover is a frame on its way to the one who writes.
-type handover struct {
-	frame []byte
-	of    *call
-}
-
-// startStdio starts a server. What it prints on standard error goes to complaints.
-func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail.Writer) error {
+// startStdio starts a server, which ends with the connection, as does everything it starts. Its standard error goes
+// to complaints.
+func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail.Writer) (mcp.Transport, error) {
 	if problem := t.missing(); problem != "" {
-		return c.fail("could not be started: %s", c.excerpt(problem))
+		return nil, c.fail("could not be started: %s", c.excerpt(problem))
 	}
 	far, near, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ctx, kill := context.WithCancel(context.Background())
-	s := &stdio{conn: c, queue: make(chan *handover), input: near, kill: kill, gone: make(chan struct{})}
-	c.wire = s
-	c.noise = func(line []byte) { _, _ = complaints.Write(append(bytes.Clone(line), '\n')) }
+	out, printed := io.Pipe()
 	cmd := exec.Command(t.command, t.args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = t.dir, append(process.Environment(os.Environ()), t.env...), far, complaints
-	cmd.Stdout = &frames{
-		whole: func(frame []byte) { c.receive(frame, nil) },
-		long:  func(head, end []byte) { c.tooLong(head, end, nil) },
-		ended: func() { c.end(c.fail("was ended because it answered with more than %d MB", maxSkipped>>20)); kill() },
-	}
+	cmd.Dir, cmd.Env = t.dir, append(process.Environment(os.Environ()), t.env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = far, printed, complaints
+	ctx, kill := context.WithCancel(context.Background())
+	context.AfterFunc(c.life, func() {
+		time.AfterFunc(parting, kill)
+		_ = out.Close()  // from here on it is not read
+		_ = near.Close() // which may wait for a message that is being written
+	})
+	gone := make(chan struct{})
 	go func() {
-		defer close(s.gone)
+		defer close(gone)
 		result, err := launcher.Run(ctx, cmd, process.Options{Timeout: forever,
 			Started: func(process.Identity) { _ = far.Close() }})
 		_ = far.Close() // if it was never started
-		c.end(c.ended(result, err, complaints))
-		_ = near.Close()
+		_ = printed.CloseWithError(c.ended(result, err, complaints))
 		kill()
 	}()
-	go s.write(ctx)
-	return nil
+	c.wait = func() { <-gone }
+	return &pipes{c, bufio.NewReaderSize(out, 64<<10), near, make(chan struct{}, 1), complaints}, nil
 }
 
-// missing says what is not there that a server needs to be started; "" for nothing that is known of.
+// missing says what a server lacks to be started; "" if nothing is known to be missing.
 func (t *target) missing() string {
 	if info, err := os.Stat(t.dir); t.dir != "" && (err != nil || !info.IsDir()) {
-		return "there is no folder " + t.dir + ", its cwd"
+		return "the folder " + t.dir + ", its cwd, does not exist"
 	}
 	if _, err := exec.LookPath(t.command); err == nil {
 		return ""
-	} else if strings.ContainsAny(t.command, " \t") {
-		return "there is no program " + plan.Quote(t.command) + "; what follows its name belongs into args"
 	}
-	return "there is no program " + plan.Quote(t.command)
+	problem := "the program " + plan.Quote(t.command) + " was not found"
+	if strings.ContainsAny(t.command, " \t") {
+		problem += "; write its arguments in args"
+	}
+	return problem
 }
 
 // ended says how a server ended.
@@ -90,67 +93,103 @@ func (c *conn) ended(result process.Result, err error, complaints *tail.Writer) 
 	if err != nil && !errors.Is(err, context.Canceled) {
 		problem = "could not be started: " + c.excerpt(strings.TrimPrefix(err.Error(), "start the command: "))
 	}
-	if last := c.lines(complaints, 1); len(last) > 0 {
-		problem += `; it printed "` + c.excerpt(last[0]) + `"`
+	if last := lastLines(complaints, 1, c.secrets); len(last) > 0 {
+		problem += `; it printed "` + last[0] + `"`
 	}
 	return c.fail("%s", problem)
 }
 
-// lines returns the last lines that a server printed, fit to be shown.
-func (c *conn) lines(complaints *tail.Writer, most int) []string {
+// lastLines returns the last lines that a server printed, fit to be shown.
+func lastLines(complaints *tail.Writer, most int, secrets []string) []string {
 	var lines []string
 	for line := range strings.Lines(complaints.End().Text) {
 		if line = safetext.Line(line); line != "" {
-			lines = append(lines, c.excerpt(line))
+			lines = append(lines, outbound.Excerpt(line, secrets...))
 		}
 	}
 	return lines[max(0, len(lines)-most):]
 }
 
-// write hands frames to the server, one after the other.
-func (s *stdio) write(ctx context.Context) {
-	for {
-		select {
-		case h := <-s.queue:
-			if h.of != nil && !h.of.take() {
-				continue
-			}
-			if _, err := s.input.Write(append(h.frame, '\n')); err != nil {
-				return // it has ended, or ends
-			}
-		case <-ctx.Done():
-			return
+// Connect returns the pipes, which are a connection of the SDK's as well.
+func (p *pipes) Connect(context.Context) (mcp.Connection, error) { return p, nil }
+
+// SessionID is empty: over pipes there are no sessions.
+func (p *pipes) SessionID() string { return "" }
+
+// Close ends the server.
+func (p *pipes) Close() error {
+	p.end(errClosed)
+	return nil
+}
+
+// Read returns the next message. Other lines are kept for people to see.
+func (p *pipes) Read(context.Context) (jsonrpc.Message, error) {
+	for p.over() == nil {
+		line, err := p.line()
+		if err != nil {
+			p.end(err)
+			break
+		}
+		m, err := jsonrpc.DecodeMessage(line)
+		switch {
+		case err == nil:
+			p.look(m, len(line))
+			return m, nil
+		case bytes.Contains(line, []byte(`"jsonrpc"`)):
+			p.failAll(p.notJSON())
+		case len(line) > 0:
+			p.unasked(len(line))
+			_, _ = p.complaints.Write(append(line[:min(len(line), 200)], '\n'))
 		}
 	}
+	return nil, p.over()
 }
 
-func (s *stdio) send(one *call) {
-	select {
-	case s.queue <- &handover{one.frame, one}:
-	case <-one.ctx.Done():
-	case <-s.conn.done:
+// line returns the next line, empty if it was too long to be kept.
+func (p *pipes) line() (line []byte, err error) {
+	for length := 0; p.life.Err() == nil; {
+		part, err := p.out.ReadSlice('\n')
+		length += len(part)
+		switch {
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		case length <= maxFrame:
+			line = append(line, part...)
+		case err == nil:
+			p.failAll(p.tooLong())
+			return nil, nil
+		default:
+			line = nil
+			p.unasked(0) // the line may never end
+		}
+		if err == nil {
+			return line, nil
+		}
 	}
+	return nil, p.over()
 }
 
-func (s *stdio) post(frame []byte) {
-	late := time.NewTimer(parting)
-	defer late.Stop()
-	select {
-	case s.queue <- &handover{frame: frame}:
-	case <-s.conn.done:
-	case <-late.C: // it does not read
+// Write sends a message. A server that does not read it is ended: half of it may have arrived.
+func (p *pipes) Write(ctx context.Context, m jsonrpc.Message) error {
+	frame, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
 	}
-}
-
-// close lets the server end by itself for a moment, then ends it with all that it started.
-func (s *stdio) close() {
-	_ = s.input.Close()
-	late := time.NewTimer(parting)
-	defer late.Stop()
 	select {
-	case <-s.gone:
-	case <-late.C:
-		s.kill()
-		<-s.gone
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+	case <-p.life.Done():
+		return p.over()
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if one, ok := ctx.Value(callKey{}).(*call); ok {
+		p.expect(m, one)
+		one.sent.Store(true)
+	}
+	defer time.AfterFunc(writing, func() { p.end(p.fail("was ended because it does not read its messages")) }).Stop()
+	_, err = p.in.Write(append(frame, '\n'))
+	return err
 }
