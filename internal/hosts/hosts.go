@@ -1,6 +1,10 @@
 package hosts
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Want is what is asked of a host's files.
 type Want struct {
@@ -25,8 +29,13 @@ type Host struct {
 	unasked []string // hooks of plugins that are not called for every tool
 }
 
-// Changes reports whether there is anything to do.
+// Changes reports whether there is anything to write.
 func (h Host) Changes() bool { return slices.ContainsFunc(h.Edits, Edit.Changes) }
+
+// Pastes reports whether there is anything that a person is to put into its files.
+func (h Host) Pastes() bool {
+	return slices.ContainsFunc(h.Edits, func(e Edit) bool { return e.Paste != "" })
+}
 
 // Twice reports whether what a plugin has stands in its files as well.
 func (h Host) Twice() bool {
@@ -113,6 +122,16 @@ func (m Machine) beside(p Plugin, h host, t target, w Want, e Edit) Edit {
 		e.Hooks = ByPlugin
 	}
 	return e
+}
+
+// Entry is how a host's settings name the server for the user, as JSON; "" if there is no such host.
+func (m Machine) Entry(name string) jsontext.Value {
+	for _, h := range table() {
+		if h.name == name && h.server != nil {
+			return jsontext.Value(inlineJSON(h.server(m, User).entry))
+		}
+	}
+	return nil
 }
 
 // Place is where a host keeps what planloop writes; "" for what it has no file for.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/shellquote"
-	"github.com/planloop/planloop/internal/splice"
 )
 
 // host is a row of the table: all that is particular to a host.
@@ -20,6 +19,7 @@ type host struct {
 	hooks       func(Machine, Scope) *hooks   // nil: it has none there
 	obstacles   func(Machine, Scope) []string // what keeps its hooks from being heard
 	plugin      func(Machine, *Host) *Plugin  // that brings planloop along; nil for none. What is wrong with it goes to the host
+	byHand      bool                          // what belongs in its files is printed, for a person to paste
 	note        string                        // for the user, once something of it was written
 	unsure      bool                          // what it makes of a refusal changes from version to version
 }
@@ -27,20 +27,19 @@ type host struct {
 // server is where a host names its servers, and how.
 type server struct {
 	file    string
-	format  splice.Format
-	path    []splice.Key // of planloop's entry
-	program string       // the member that names the program
-	entry   splice.Object
+	path    []string // of planloop's entry
+	program string   // the member that names the program
+	entry   object
 }
 
 // hooks is where a host names its hooks, and how.
 type hooks struct {
 	file    string
-	root    []splice.Key    // of the object that has the events
-	fixed   []splice.Member // what else the file has to say
+	root    []string // of the object that has the events
+	fixed   object   // what else the file has to say
 	grouped func(hook.Event) bool
 	all     string // the matcher of all tools, for a host that wants one
-	handler func(e hook.Event, command string) splice.Object
+	handler func(e hook.Event, command string) object
 	shell   shell
 	whole   []wholeFile // files that are planloop's alone
 
@@ -94,22 +93,22 @@ func claude() host {
 			if s == Project {
 				file = m.project(".mcp.json")
 			}
-			return mcpServers(file, splice.Object{{Key: "type", Value: "stdio"}, {Key: "command", Value: m.Program},
-				{Key: "args", Value: []any{"serve"}}, {Key: "env", Value: splice.Object{}}})
+			return mcpServers(file, object{{"type", "stdio"}, {"command", m.Program},
+				{"args", []any{"serve"}}, {"env", object{}}})
 		},
 		hooks: func(m Machine, s Scope) *hooks {
 			file := m.join(dir(m), "settings.json")
 			if s == Project {
 				file = m.project(".claude", "settings.json")
 			}
-			return &hooks{file: file, root: []splice.Key{"hooks"}, grouped: always, handler: timed(time.Second), shell: direct}
+			return &hooks{file: file, root: []string{"hooks"}, grouped: always, handler: timed(time.Second), shell: direct}
 		},
 		plugin: func(m Machine, h *Host) *Plugin { return h.claudePlugin(m, dir(m)) },
 		obstacles: func(m Machine, s Scope) []string {
 			var found []string
 			for _, file := range []string{m.join(dir(m), "settings.json"), m.project(".claude", "settings.json"),
 				m.project(".claude", "settings.local.json")} {
-				if said(file, splice.JSON, "disableAllHooks") == true {
+				if said(file, "disableAllHooks") == true {
 					found = append(found, m.Short(file)+` has "disableAllHooks": true, so that no hook is heard`)
 				}
 			}
@@ -143,17 +142,17 @@ func codex() host {
 		server: func(m Machine, s Scope) *server {
 			// A server gets few variables there, while hooks get all. They must find the same state.
 			passed := []any{"PLANLOOP_AGENT", "PLANLOOP_RUN", "PLANLOOP_WORKSPACE", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
-			return &server{file: in(m, s, "config.toml"), format: splice.TOML, path: []splice.Key{"mcp_servers", hook.OwnServer},
-				program: "command", entry: append(command(m), splice.Member{Key: "env_vars", Value: passed})}
+			return &server{file: in(m, s, "config.toml"), path: []string{"mcp_servers", hook.OwnServer},
+				program: "command", entry: append(command(m), member{"env_vars", passed})}
 		},
 		hooks: func(m Machine, s Scope) *hooks {
-			return &hooks{file: in(m, s, "hooks.json"), root: []splice.Key{"hooks"}, grouped: always, handler: timed(time.Second)}
+			return &hooks{file: in(m, s, "hooks.json"), root: []string{"hooks"}, grouped: always, handler: timed(time.Second)}
 		},
 		plugin: func(m Machine, h *Host) *Plugin { return h.codexPlugin(m, dir(m)) },
 		obstacles: func(m Machine, s Scope) []string {
 			var found []string
 			for _, file := range []string{m.join(dir(m), "config.toml"), m.project(".codex", "config.toml")} {
-				if said(file, splice.TOML, "features", "hooks") == false {
+				if said(file, "features", "hooks") == false {
 					found = append(found, m.Short(file)+" has hooks = false under [features], so that no hook is heard")
 				}
 			}
@@ -180,17 +179,17 @@ func gemini() host {
 		traces: func(m Machine) []string { return []string{file(m, User)} }, // the folder is Antigravity's too
 		server: func(m Machine, s Scope) *server { return mcpServers(file(m, s), command(m)) },
 		hooks: func(m Machine, s Scope) *hooks {
-			return &hooks{file: file(m, s), root: []splice.Key{"hooks"}, grouped: always, powershell: true,
-				handler: func(e hook.Event, command string) splice.Object {
-					return append(splice.Object{{Key: "name", Value: hook.OwnServer}}, timed(time.Millisecond)(e, command)...)
+			return &hooks{file: file(m, s), root: []string{"hooks"}, grouped: always, powershell: true,
+				handler: func(e hook.Event, command string) object {
+					return append(object{{"name", hook.OwnServer}}, timed(time.Millisecond)(e, command)...)
 				}}
 		},
 		plugin: func(m Machine, h *Host) *Plugin { return h.geminiExtension(m, filepath.Dir(file(m, User))) },
 		obstacles: func(m Machine, s Scope) []string {
 			var found []string
 			for _, file := range []string{file(m, User), file(m, Project)} {
-				off, _ := said(file, splice.JSON, "hooksConfig", "disabled").([]any)
-				if said(file, splice.JSON, "hooksConfig", "enabled") == false || slices.Contains(off, any(hook.OwnServer)) {
+				off, _ := said(file, "hooksConfig", "disabled").([]any)
+				if said(file, "hooksConfig", "enabled") == false || slices.Contains(off, any(hook.OwnServer)) {
 					found = append(found, m.Short(file)+" turns hooks off under hooksConfig")
 				}
 			}
@@ -214,17 +213,17 @@ func antigravity() host {
 		},
 		server: func(m Machine, s Scope) *server { return mcpServers(in(m, s, "mcp_config.json"), command(m)) },
 		hooks: func(m Machine, s Scope) *hooks {
-			return &hooks{file: in(m, s, "hooks.json"), root: []splice.Key{hook.OwnServer}, all: "*", handler: timed(time.Second),
+			return &hooks{file: in(m, s, "hooks.json"), root: []string{hook.OwnServer}, all: "*", handler: timed(time.Second),
 				grouped: func(e hook.Event) bool { return e.Moment == hook.BeforeTool || e.Moment == hook.AfterTool }}
 		},
 		obstacles: func(m Machine, s Scope) []string {
-			if file := in(m, s, "hooks.json"); said(file, splice.JSON, hook.OwnServer, "enabled") == false {
+			if file := in(m, s, "hooks.json"); said(file, hook.OwnServer, "enabled") == false {
 				return []string{m.Short(file) + ` has "enabled": false for planloop's hooks`}
 			}
 			return nil
 		},
-		unsure: true,
-		note:   "what Antigravity makes of a refusal changes from version to version: planning mode is advisory for its own tools",
+		byHand: true, unsure: true,
+		note: "what Antigravity makes of a refusal changes from version to version: planning mode is advisory for its own tools",
 	}
 }
 
@@ -242,16 +241,16 @@ func cursor() host {
 			return mcpServers(in(m, s, "mcp.json"), command(m, "--workspace", "${workspaceFolder}"))
 		},
 		hooks: func(m Machine, s Scope) *hooks {
-			return &hooks{file: in(m, s, "hooks.json"), root: []splice.Key{"hooks"},
-				fixed: []splice.Member{{Key: "version", Value: 1}},
-				handler: func(e hook.Event, command string) splice.Object {
-					handler := splice.Object{{Key: "command", Value: command}}
+			return &hooks{file: in(m, s, "hooks.json"), root: []string{"hooks"},
+				fixed: object{{"version", 1}},
+				handler: func(e hook.Event, command string) object {
+					handler := object{{"command", command}}
 					if e.Matcher != "" {
-						handler = append(handler, splice.Member{Key: "matcher", Value: e.Matcher})
+						handler = append(handler, member{"matcher", e.Matcher})
 					}
 					handler = limited(handler, e, time.Second)
 					if e.Moment == hook.BeforeTool {
-						handler = append(handler, splice.Member{Key: "failClosed", Value: true})
+						handler = append(handler, member{"failClosed", true})
 					}
 					return handler
 				}}
@@ -273,15 +272,15 @@ func vscode() host {
 			if s == Project {
 				file, more = m.project(".vscode", "mcp.json"), []string{"--workspace", "${workspaceFolder}"}
 			}
-			return &server{file: file, format: splice.JSON, path: []splice.Key{"servers", hook.OwnServer}, program: "command",
-				entry: append(splice.Object{{Key: "type", Value: "stdio"}}, command(m, more...)...)}
+			return &server{file: file, path: []string{"servers", hook.OwnServer}, program: "command",
+				entry: append(object{{"type", "stdio"}}, command(m, more...)...)}
 		},
 		hooks: func(m Machine, s Scope) *hooks {
 			file := m.join(m.variable("COPILOT_HOME", m.home(".copilot")), "hooks", "planloop.json")
 			if s == Project {
 				file = m.project(".github", "hooks", "planloop.json")
 			}
-			return &hooks{file: file, root: []splice.Key{"hooks"}, fixed: []splice.Member{{Key: "version", Value: 1}},
+			return &hooks{file: file, root: []string{"hooks"}, fixed: object{{"version", 1}},
 				handler: timed(time.Second)}
 		},
 		note: "hooks are in preview there, and an organization can turn them off: chat.hookFilesLocations says which are read",
@@ -306,9 +305,9 @@ func opencode() host {
 			if named == "" {
 				named = first(m.join(folder, "opencode.json"), m.join(folder, "opencode.jsonc"))
 			}
-			return &server{file: named, format: splice.JSON, path: []splice.Key{"mcp", hook.OwnServer}, program: "command",
-				entry: splice.Object{{Key: "type", Value: "local"}, {Key: "command", Value: []any{m.Program, "serve"}},
-					{Key: "enabled", Value: true}}}
+			return &server{file: named, path: []string{"mcp", hook.OwnServer}, program: "command",
+				entry: object{{"type", "local"}, {"command", []any{m.Program, "serve"}},
+					{"enabled", true}}}
 		},
 		hooks: func(m Machine, s Scope) *hooks {
 			return &hooks{whole: []wholeFile{{m.join(dir(m, s), "plugins", "planloop.js"), hook.OpencodePlugin(m.Program)}}}
@@ -333,7 +332,7 @@ func zed() host {
 			if s == Project {
 				file = m.project(".zed", "settings.json")
 			}
-			return &server{file: file, format: splice.JSON, path: []splice.Key{"context_servers", hook.OwnServer}, program: "command",
+			return &server{file: file, path: []string{"context_servers", hook.OwnServer}, program: "command",
 				entry: command(m)}
 		},
 		note: "Zed has no hooks: planning mode is advisory for its own tools",
@@ -354,8 +353,8 @@ func windsurf() host {
 			if m.GOOS == "windows" {
 				field = "powershell"
 			}
-			return &hooks{file: file, root: []splice.Key{"hooks"}, shell: once, powershell: true,
-				handler: func(_ hook.Event, command string) splice.Object { return splice.Object{{Key: field, Value: command}} }}
+			return &hooks{file: file, root: []string{"hooks"}, shell: once, powershell: true,
+				handler: func(_ hook.Event, command string) object { return object{{field, command}} }}
 		},
 		note: "Windsurf tells its servers no project: planloop uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project"`,
@@ -373,23 +372,24 @@ func goose() host {
 		return m.config("goose")
 	}
 	return host{
-		name: "goose", title: "Goose", programs: []string{"goose"}, traces: func(m Machine) []string { return []string{config(m)} },
+		name: "goose", title: "Goose", byHand: true, programs: []string{"goose"},
+		traces: func(m Machine) []string { return []string{config(m)} },
 		server: userOnly(func(m Machine) *server {
-			return &server{file: m.join(config(m), "config.yaml"), format: splice.YAML, path: []splice.Key{"extensions", hook.OwnServer},
-				program: "cmd", entry: splice.Object{{Key: "name", Value: hook.OwnServer}, {Key: "type", Value: "stdio"},
-					{Key: "cmd", Value: m.Program}, {Key: "args", Value: []any{"serve"}}, {Key: "envs", Value: splice.Object{}},
-					{Key: "enabled", Value: true}, {Key: "timeout", Value: 300}}}
+			return &server{file: m.join(config(m), "config.yaml"), path: []string{"extensions", hook.OwnServer},
+				program: "cmd", entry: object{{"name", hook.OwnServer}, {"type", "stdio"},
+					{"cmd", m.Program}, {"args", []any{"serve"}}, {"envs", object{}},
+					{"enabled", true}, {"timeout", 300}}}
 		}),
 		hooks: func(m Machine, s Scope) *hooks {
 			folder := m.join(m.variable("GOOSE_PATH_ROOT", m.Home), ".agents", "plugins", "planloop")
 			if s == Project {
 				folder = m.project(".agents", "plugins", "planloop")
 			}
-			return &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []splice.Key{"hooks"}, grouped: always, shell: once,
-				handler: func(e hook.Event, command string) splice.Object {
+			return &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []string{"hooks"}, grouped: always, shell: once,
+				handler: func(e hook.Event, command string) object {
 					handler := timed(time.Second)(e, command)
 					if e.Moment == hook.BeforeTool {
-						handler = append(handler, splice.Member{Key: "on_failure", Value: "block"})
+						handler = append(handler, member{"on_failure", "block"})
 					}
 					return handler
 				},
@@ -417,31 +417,31 @@ func userOnly(in func(Machine) *server) func(Machine, Scope) *server {
 	}
 }
 
-func mcpServers(file string, entry splice.Object) *server {
-	return &server{file: file, format: splice.JSON, path: []splice.Key{"mcpServers", hook.OwnServer}, program: "command", entry: entry}
+func mcpServers(file string, entry object) *server {
+	return &server{file: file, path: []string{"mcpServers", hook.OwnServer}, program: "command", entry: entry}
 }
 
 // command names the program and its arguments as most hosts do.
-func command(m Machine, more ...string) splice.Object {
+func command(m Machine, more ...string) object {
 	args := []any{"serve"}
 	for _, arg := range more {
 		args = append(args, arg)
 	}
-	return splice.Object{{Key: "command", Value: m.Program}, {Key: "args", Value: args}}
+	return object{{"command", m.Program}, {"args", args}}
 }
 
 // timed is a handler as Claude Code has it, with its time limit in a unit.
-func timed(unit time.Duration) func(hook.Event, string) splice.Object {
-	return func(e hook.Event, command string) splice.Object {
-		return limited(splice.Object{{Key: "type", Value: "command"}, {Key: "command", Value: command}}, e, unit)
+func timed(unit time.Duration) func(hook.Event, string) object {
+	return func(e hook.Event, command string) object {
+		return limited(object{{"type", "command"}, {"command", command}}, e, unit)
 	}
 }
 
-func limited(handler splice.Object, e hook.Event, unit time.Duration) splice.Object {
+func limited(handler object, e hook.Event, unit time.Duration) object {
 	if e.Limit == 0 {
 		return handler
 	}
-	return append(handler, splice.Member{Key: "timeout", Value: int(e.Limit / unit)})
+	return append(handler, member{"timeout", int(e.Limit / unit)})
 }
 
 // commandLine is how a host's shell starts the hook. A shell on Unix tries a second time
