@@ -2,13 +2,12 @@ package hosts
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"reflect"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/planloop/planloop/internal/hook"
 )
 
 // blockMark begins the table that init writes into a TOML file. It has no counterpart at the end: Codex adds tables right behind
@@ -41,45 +40,45 @@ func (s *server) putBlock(m Machine, e *Edit) error {
 		e.Paste = s.block()
 		return &Refusal{Problem: "cannot be read as toml: " + err.Error(), Fix: "mend it and run this again, or add the table by hand"}
 	}
-	entry, is := lookUp(before, s.path...)
-	command := words(entry, s.program)
-	if len(command) > 0 && m.ours(command[0]) {
-		e.Starts = command[:1]
+	command := before.text(under(s.path, s.program)...)
+	if m.ours(command) {
+		e.Starts = []string{command}
 	}
 	newline := newlineOf(e.Before)
 	block := strings.ReplaceAll(s.block(), "\n", newline)
-	at := s.find(e.Before)
-	switch {
-	case at != nil && string(e.Before[at[0]:at[1]]) == block:
+	others, is := before.others(s.path)
+	switch at := s.find(e.Before); {
+	case is && at != nil && command == m.Program && string(e.Before[at[0]:at[1]]) == block:
 		e.Server = Current
 		return nil
-	case at != nil:
+	case is && at != nil:
 		e.Server, e.After = Old, slices.Concat(e.Before[:at[0]], []byte(block), e.Before[at[1]:])
-	case !is:
-		e.Server, e.After = Missing, bytes.Clone(e.Before)
-		if len(e.After) > 0 {
-			if !bytes.HasSuffix(e.After, []byte("\n")) {
-				e.After = append(e.After, newline...)
-			}
-			e.After = append(e.After, newline...)
-		}
-		e.After = append(e.After, block...)
-	case len(command) > 0 && command[0] == m.Program && slices.Contains(command, "serve"):
-		e.Server, e.Notes = Current, append(e.Notes, "the server's table is not init's, and stays as it is")
+	case is && command == m.Program && strings.Contains(before[joined(under(s.path, "args")...)], "serve"):
+		e.Server, e.Notes = Current, append(e.Notes, "init did not write the server's table, and leaves it as it is")
 		return nil
-	default:
+	case is:
 		if e.Server = Foreign; len(e.Starts) > 0 {
 			e.Server = Old
 		}
 		return &Refusal{Problem: fmt.Sprintf("has a table %s that init did not write (it starts %s)", strings.Join(s.path, "."),
-			describe(entry, command)), Fix: "take it out, then run this again"}
+			cmp.Or(command, "no program")), Fix: "take it out, then run this again"}
+	default:
+		e.Server, e.After = Missing, bytes.Clone(e.Before)
+		if len(e.After) > 0 && !bytes.HasSuffix(e.After, []byte("\n")) {
+			e.After = append(e.After, newline...)
+		}
+		if len(e.After) > 0 {
+			e.After = append(e.After, newline...)
+		}
+		e.After = append(e.After, block...)
 	}
 	after, err := readTOML(e.After)
-	if _, is := lookUp(after, s.path...); err == nil && is && reflect.DeepEqual(s.others(before), s.others(after)) {
-		return nil
+	rest, is := after.others(s.path)
+	if holder := before[joined(s.path[:1]...)]; err != nil || !is || !maps.Equal(others, rest) || holder != "" && holder != "[" {
+		e.Paste = s.block()
+		return &Refusal{Problem: "has no place for the server's table, or a table that was changed by hand", Fix: "add it by hand"}
 	}
-	e.Paste = s.block()
-	return &Refusal{Problem: "has no place for the table of the server, or one that was changed by hand", Fix: "add it by hand"}
+	return nil
 }
 
 // takeBlock says what a TOML file is without the table that init has written.
@@ -88,12 +87,14 @@ func (s *server) takeBlock(e *Edit) error {
 	if err != nil {
 		return &Refusal{Problem: "cannot be read as toml: " + err.Error(), Fix: "mend it, then run this again"}
 	}
+	others, is := before.others(s.path)
 	at := s.find(e.Before)
-	if at == nil {
+	switch {
+	case !is:
 		e.Server = Missing
-		if _, is := lookUp(before, s.path...); is {
-			e.Server = Kept
-		}
+		return nil
+	case at == nil:
+		e.Server = Kept
 		return nil
 	}
 	e.Server = Current
@@ -103,18 +104,15 @@ func (s *server) takeBlock(e *Edit) error {
 	}
 	e.After = slices.Concat(above, e.Before[at[1]:])
 	after, err := readTOML(e.After)
-	if _, is := lookUp(after, s.path...); err != nil || is || !reflect.DeepEqual(s.others(before), s.others(after)) {
-		return &Refusal{Problem: "has more in the table of the server than init wrote", Fix: "take the table out by hand"}
+	if rest, is := after.others(s.path); err != nil || is || !maps.Equal(others, rest) {
+		return &Refusal{Problem: "has more in the server's table than init wrote", Fix: "take the table out by hand"}
 	}
 	return nil
 }
 
-// others is a document without the server's table, which is gone then.
-func (s *server) others(document map[string]any) map[string]any {
-	if servers, ok := document[s.path[0]].(map[string]any); ok {
-		if delete(servers, hook.OwnServer); len(servers) == 0 {
-			delete(document, s.path[0])
-		}
-	}
-	return document
+// others is what a file says outside a table, and whether it has that table.
+func (all settingsTOML) others(path []string) (rest settingsTOML, is bool) {
+	rest = maps.Clone(all)
+	maps.DeleteFunc(rest, func(key, _ string) bool { return strings.HasPrefix(key+"\x00", joined(path...)+"\x00") })
+	return rest, len(rest) < len(all)
 }

@@ -2,20 +2,16 @@ package hosts
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/planloop/planloop/internal/hook"
 )
 
-// settings reads a file that is not to be written. A file that cannot be read says nothing.
+// settings reads a JSON file that is not to be written.
 func settings(file string) (map[string]any, error) {
 	text, err := readAll(file)
 	if err != nil {
 		return nil, err
-	}
-	if filepath.Ext(file) == ".toml" {
-		return readTOML(text)
 	}
 	d, err := parseJSON(text)
 	if err != nil {
@@ -25,11 +21,18 @@ func settings(file string) (map[string]any, error) {
 	return all, nil
 }
 
-// said is what a file says at a path, nil if it says nothing or cannot be read.
+// said is what a JSON file says at a path, nil if it says nothing or cannot be read.
 func said(file string, path ...string) any {
 	all, _ := settings(file)
 	value, _ := lookUp(all, path...)
 	return value
+}
+
+// saidTOML is what a TOML file says, nothing if it cannot be read.
+func saidTOML(file string) settingsTOML {
+	text, _ := readAll(file) // without a file nothing is said
+	all, _ := readTOML(text)
+	return all
 }
 
 // lookUp returns the value at a path.
@@ -46,12 +49,11 @@ func lookUp(value any, path ...string) (found any, ok bool) {
 // untrusted counts the hooks of planloop's in a file of Codex's that its settings have no
 // trust for. Whether the trust is for the hook as it is now, only Codex can tell.
 func (m Machine) untrusted(file, config string) int {
-	state, _ := said(config, "hooks", "state").(map[string]any)
-	count := 0
+	state, count := saidTOML(config), 0
 	for _, e := range hook.Events(hook.Codex) {
 		for _, s := range m.spots(hook.Codex, said(file, "hooks", e.Native)) {
 			name := fmt.Sprintf("%s:%s:%d:%d", file, strings.ReplaceAll(e.Name, "-", "_"), s.element, max(s.index, 0))
-			if hash, _ := lookUp(state, name, "trusted_hash"); hash == nil || hash == "" {
+			if state.text("hooks", "state", name, "trusted_hash") == "" {
 				count++
 			}
 		}

@@ -122,11 +122,15 @@ func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 
 // codexPlugin finds a plugin of Codex: its settings turn it on, and it lies below the folder of its marketplace.
 func (h *Host) codexPlugin(m Machine, dir string) *Plugin {
-	enabled, _ := said(m.join(dir, "config.toml"), "plugins").(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(enabled)) {
+	all := saidTOML(m.join(dir, "config.toml"))
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		path := strings.Split(key, "\x00")
+		if len(path) != 3 || path[0] != "plugins" || path[2] != "enabled" || all[key] == "false" {
+			continue
+		}
+		name := path[1]
 		plugin, market, _ := strings.Cut(name, "@")
-		members, ok := enabled[name].(map[string]any)
-		if !ok || members["enabled"] == false || !filepath.IsLocal(plugin) || !filepath.IsLocal(market) {
+		if !filepath.IsLocal(plugin) || !filepath.IsLocal(market) {
 			continue
 		}
 		folders, _ := filepath.Glob(filepath.Join(literal(dir), "plugins", "cache", literal(market), literal(plugin), "*"))

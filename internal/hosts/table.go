@@ -152,7 +152,7 @@ func codex() host {
 		obstacles: func(m Machine, s Scope) []string {
 			var found []string
 			for _, file := range []string{m.join(dir(m), "config.toml"), m.project(".codex", "config.toml")} {
-				if said(file, "features", "hooks") == false {
+				if saidTOML(file)[joined("features", "hooks")] == "false" {
 					found = append(found, m.Short(file)+" has hooks = false under [features], so that no hook is heard")
 				}
 			}

@@ -4,223 +4,137 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// inline is an inline table, which TOML lets no header or dotted key extend.
-type inline map[string]any
+// settingsTOML is what a TOML file says: each table and key by its path, joined, with its value as it is written. The value of a
+// table is its bracket.
+type settingsTOML map[string]string
 
-// readTOML reads a TOML document: tables, lists, strings and booleans. Numbers and dates are kept as their text, and so are
-// strings of several lines. It is for judging what a file has, and refuses what it is not sure of.
-func readTOML(text []byte) (map[string]any, error) {
+// joined is a path as a key of settingsTOML.
+func joined(path ...string) string { return strings.Join(path, "\x00") }
+
+// readTOML reads a TOML file as far as planloop has to know it, and refuses what it is not sure of.
+func readTOML(text []byte) (settingsTOML, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("it is not UTF-8")
 	}
-	tokens := regexp.MustCompile(`(?s)"""(?:[^\\]|\\.)*?"{3,5}|'''.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[ \t\r]+|[\w-]+|.`)
-	root := map[string]any{}
-	r, table := &tomlReader{}, root
-	for _, token := range tokens.FindAllString(strings.TrimPrefix(string(text), mark), -1) {
+	pattern := regexp.MustCompile(`(?s)"""(?:[^\\]|\\.)*?"{3,5}|'''.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[ \t\r]+|[\w-]+|.`)
+	var tokens []string
+	for _, token := range pattern.FindAllString(strings.TrimPrefix(string(text), mark), -1) {
+		if token == `"` || token == `'` {
+			return nil, errors.New("a string does not end")
+		}
 		if token[0] != '#' && strings.Trim(token, " \t\r") != "" {
-			r.tokens = append(r.tokens, token)
+			tokens = append(tokens, token)
 		}
 	}
-	for r.skipLines(); r.next() != ""; r.skipLines() {
-		err := r.statement(root, &table)
-		if err == nil && r.next() != "\n" && r.next() != "" {
-			err = fmt.Errorf("%.20q does not belong there", r.next())
+	lines, err := split(tokens, "\n")
+	all, table := settingsTOML{}, []string(nil)
+	for _, line := range lines {
+		switch {
+		case err != nil || len(line) == 0:
+		case line[0] != "[":
+			err = all.add(table, line)
+		default: // a header, of a table or of one of a list
+			brackets := 1
+			if line[1] == "[" {
+				brackets = 2
+			}
+			if table, err = keyTOML(line[brackets:max(brackets, len(line)-brackets)]); err == nil {
+				all[joined(table...)] = strings.Repeat("[", brackets)
+			}
 		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", 1+strings.Count(strings.Join(r.tokens[:r.at], ""), "\n"), err)
+	}
+	return all, err
+}
+
+// split cuts tokens at those that separate, but within brackets.
+func split(tokens []string, separator string) (parts [][]string, err error) {
+	const deepest = 100
+	start, open := 0, ""
+	for i, token := range tokens {
+		switch {
+		case token == "[" || token == "{":
+			open += token
+		case token == "]" || token == "}":
+			if !strings.HasSuffix(open, map[string]string{"]": "[", "}": "{"}[token]) {
+				return nil, fmt.Errorf("a %s has no beginning", token)
+			}
+			open = open[:len(open)-1]
+		case token == separator && open == "":
+			parts, start = append(parts, tokens[start:i]), i+1
+		}
+		if len(open) > deepest {
+			return nil, errors.New("it is nested too deep")
 		}
 	}
-	return root, nil
-}
-
-type tomlReader struct {
-	tokens []string // without blanks and comments
-	at     int
-}
-
-// next is the next token, "" at the end.
-func (r *tomlReader) next() string {
-	if r.at == len(r.tokens) {
-		return ""
+	if open != "" {
+		return nil, errors.New("a bracket does not end")
 	}
-	return r.tokens[r.at]
+	return append(parts, tokens[start:]), nil
 }
 
-// take passes over a token, if it comes next.
-func (r *tomlReader) take(token string) bool {
-	ok := r.next() == token
-	if ok {
-		r.at++
+// keyTOML is the path that a key names.
+func keyTOML(tokens []string) (path []string, err error) {
+	for i, token := range append(slices.Clone(tokens), ".") {
+		if i%2 == 1 && token == "." {
+			continue
+		}
+		word, ok := wordTOML(token)
+		if i%2 == 1 || !ok {
+			return nil, fmt.Errorf("%.40q is not a key", strings.Join(tokens, ""))
+		}
+		path = append(path, word)
 	}
-	return ok
+	return path, nil
 }
 
-func (r *tomlReader) skipLines() {
-	for r.take("\n") {
+// wordTOML is a bare word, or the text of a string of one line.
+func wordTOML(token string) (text string, ok bool) {
+	switch token[0] {
+	case '"': // of several lines as well, which is not ok
+		text, err := strconv.Unquote(token)
+		return text, err == nil
+	case '\'':
+		return strings.Trim(token, "'"), !strings.HasPrefix(token, "'''")
 	}
+	return token, regexp.MustCompile(`^[\w-]+$`).MatchString(token)
 }
 
-// statement reads a header, which moves table, or a key with its value.
-func (r *tomlReader) statement(root map[string]any, table *map[string]any) error {
-	if !r.take("[") {
-		return r.member(*table, 0)
+// text is the string of one line at a path, "" if there is none.
+func (all settingsTOML) text(path ...string) string {
+	if value := all[joined(path...)]; value != "" {
+		text, _ := wordTOML(value)
+		return text
 	}
-	list := r.take("[")
-	path, err := r.key()
+	return ""
+}
+
+// add reads a key and its value, in a table.
+func (all settingsTOML) add(table, tokens []string) error {
+	i := slices.Index(tokens, "=")
+	if i < 0 || i == len(tokens)-1 {
+		return fmt.Errorf("%.40q has no value", strings.Join(tokens, ""))
+	}
+	key, err := keyTOML(tokens[:i])
 	if err != nil {
 		return err
 	}
-	if !r.take("]") || list && !r.take("]") {
-		return errors.New("the header of a table does not end")
+	path, value := slices.Concat(table, key), tokens[i+1:]
+	if value[0] != "{" {
+		all[joined(path...)] = strings.Join(value, "")
+		return nil
 	}
-	if !list {
-		*table, err = descend(root, path)
-		return err
-	}
-	above, err := descend(root, path[:len(path)-1])
-	if err != nil {
-		return err
-	}
-	name := path[len(path)-1]
-	tables, ok := above[name].([]map[string]any)
-	if above[name] != nil && !ok {
-		return fmt.Errorf("%q is not a list of tables", name)
-	}
-	*table = map[string]any{}
-	above[name] = append(tables, *table)
-	return nil
-}
-
-// descend returns the table at a path, and makes those that are missing. Of a list of tables it is the last.
-func descend(table map[string]any, path []string) (map[string]any, error) {
-	for _, name := range path {
-		switch next := table[name].(type) {
-		case nil:
-			made := map[string]any{}
-			table[name], table = made, made
-		case map[string]any:
-			table = next
-		case []map[string]any:
-			table = next[len(next)-1]
-		default:
-			return nil, fmt.Errorf("%q is not a table that can have more", name)
+	all[joined(path...)] = "{"
+	members, err := split(slices.DeleteFunc(slices.Clone(value[1:len(value)-1]), func(token string) bool { return token == "\n" }), ",")
+	for _, member := range members {
+		if err == nil && len(member) > 0 {
+			err = all.add(path, member)
 		}
 	}
-	return table, nil
-}
-
-// member reads a key and its value into a table.
-func (r *tomlReader) member(table map[string]any, depth int) error {
-	path, err := r.key()
-	if err != nil {
-		return err
-	}
-	if !r.take("=") {
-		return errors.New("a key has no value")
-	}
-	value, err := r.value(depth)
-	if err != nil {
-		return err
-	}
-	if table, err = descend(table, path[:len(path)-1]); err != nil {
-		return err
-	}
-	name := path[len(path)-1]
-	if table[name] != nil {
-		return fmt.Errorf("%q is there twice", name)
-	}
-	table[name] = value
-	return nil
-}
-
-// bare are the characters of words.
-const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-
-// key reads the parts of a key.
-func (r *tomlReader) key() (path []string, err error) {
-	for {
-		word, ok := r.word()
-		if !ok {
-			return nil, fmt.Errorf("%.20q is not a key", r.next())
-		}
-		if path = append(path, word); !r.take(".") {
-			return path, nil
-		}
-	}
-}
-
-// word reads a bare word, or a string of one line.
-func (r *tomlReader) word() (text string, ok bool) {
-	switch text = r.next(); {
-	case text == "":
-		return "", false
-	case text[0] == '"': // fails for several lines as well
-		var err error
-		text, err = strconv.Unquote(text)
-		ok = err == nil
-	case text[0] == '\'':
-		ok = len(text) > 1 && !strings.HasPrefix(text, `'''`)
-		text = strings.Trim(text, "'")
-	default:
-		ok = strings.ContainsAny(text[:1], bare)
-	}
-	if ok {
-		r.at++
-	}
-	return text, ok
-}
-
-// value reads a value.
-func (r *tomlReader) value(depth int) (any, error) {
-	switch token := r.next(); {
-	case depth > deepest:
-		return nil, fmt.Errorf("it is nested deeper than %d levels", deepest)
-	case strings.HasPrefix(token, `"""`), strings.HasPrefix(token, `'''`):
-		r.at++
-		return token[3 : len(token)-3], nil
-	case token != "" && strings.Contains(`"'`, token[:1]):
-		if text, ok := r.word(); ok {
-			return text, nil
-		}
-	case r.take("["):
-		list := []any{}
-		err := r.entries("]", func() error {
-			value, err := r.value(depth + 1)
-			list = append(list, value)
-			return err
-		})
-		return list, err
-	case r.take("{"):
-		table := inline{}
-		return table, r.entries("}", func() error { return r.member(table, depth+1) })
-	}
-	text := ""
-	for ; r.next() != "" && strings.ContainsAny(r.next()[:1], bare+".:+"); r.at++ {
-		text += r.next()
-	}
-	switch text {
-	case "":
-		return nil, fmt.Errorf("%.20q is not a value", r.next())
-	case "true", "false":
-		return text == "true", nil
-	}
-	return text, nil
-}
-
-// entries reads what is in a list or an inline table, up to its end.
-func (r *tomlReader) entries(end string, entry func() error) error {
-	for r.skipLines(); !r.take(end); r.skipLines() {
-		if err := entry(); err != nil {
-			return err
-		}
-		if r.skipLines(); !r.take(",") && r.next() != end {
-			return fmt.Errorf("%.20q is there instead of %s", r.next(), end)
-		}
-	}
-	return nil
+	return err
 }

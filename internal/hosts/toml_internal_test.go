@@ -3,7 +3,7 @@ package hosts
 import (
 	"bytes"
 	"errors"
-	"reflect"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -13,37 +13,40 @@ func codexServer() (Machine, *server) {
 	return m, codex().server(m, User)
 }
 
-// TestReadTOML shows what is read, and what is refused.
+// TestReadTOML shows what is read, and what is refused. A dot joins paths here.
 func TestReadTOML(t *testing.T) {
-	type table = map[string]any
-	for text, want := range map[string]table{
-		"": {}, "\ufeff# mine\n": {}, "a = 1\r\nb.c = true # x\r\n": {"a": "1", "b": table{"c": true}},
-		"[a . \"b.c\"]\n'd' = \"x\\u0041\\\"\"":               {"a": table{"b.c": table{"d": `xA"`}}},
-		"a = '''\n[b]\n'''\nc = \"\"\"\\\"\"\" [d]\"\"\"\"\n": {"a": "\n[b]\n", "c": `\""" [d]"`},
-		"a = [ # one\n 'x', [1, 2,],\n]\n":                    {"a": []any{"x", []any{"1", "2"}}},
-		"a = { b.c = 1, d = { e = false } }":                  {"a": inline{"b": table{"c": "1"}, "d": inline{"e": false}}},
-		"[[a]]\nb = 1\n[[a]]\nb = 2\n[a.c]\nd = 1":            {"a": []table{{"b": "1"}, {"b": "2", "c": table{"d": "1"}}}},
-		"a = 1979-05-27 07:32:00\nb = +1_0.5e-3\nc = inf":     {"a": "1979-05-2707:32:00", "b": "+1_0.5e-3", "c": "inf"},
+	for text, want := range map[string]settingsTOML{
+		"": {}, "\ufeff# mine\n": {}, "a = 1\r\nb.c = true # x\r\n": {"a": "1", "b.c": "true"},
+		"[a . \"b\"]\n'd' = \"x\\u0041\\\"\"":                    {"a.b": "[", "a.b.d": `"x\u0041\""`},
+		"a = '''\n[b]\n'''\nc = \"\"\"\\\"\"\" [d]\"\"\"\"\n":    {"a": "'''\n[b]\n'''", "c": `"""\""" [d]""""`},
+		"a = [ # one\n 'x', [1, 2,],\n]\nb = {}":                 {"a": "[\n'x',[1,2,],\n]", "b": "{"},
+		"a = { b.c = 1, d = { e = 'f' },\n }":                    {"a": "{", "a.b.c": "1", "a.d": "{", "a.d.e": "'f'"},
+		"[[a]]\nb = 1\n[[a]]\n[a.c]\nd = 1":                      {"a": "[[", "a.b": "1", "a.c": "[", "a.c.d": "1"},
+		"a = 1979-05-27 07:32:00\nb = +1_0.5e-3\n\"\u0063\" = 1": {"a": "1979-05-2707:32:00", "b": "+1_0.5e-3", "c": "1"},
 	} {
-		if got, err := readTOML([]byte(text)); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: %v, %v", text, got, err)
+		got, err := readTOML([]byte(text))
+		flat := settingsTOML{}
+		for key, value := range got {
+			flat[strings.ReplaceAll(key, "\x00", ".")] = value
+		}
+		if err != nil || !maps.Equal(flat, want) {
+			t.Errorf("%q: %q, %v", text, flat, err)
 		}
 	}
 	for text, says := range map[string]string{
-		"a": "line 1: a key has no value", "a =": "not a value", "\na = \n": "line 2: \"\\n\" is not a value", "= 1": "not a key",
-		"[a": "does not end", "[[a]": "does not end", "[a] b = 1": "does not belong", "a = 1 2 = x": "does not belong",
-		"a = 'b": "not a value", "a = \"b\n\"": "not a value", "a = \"\"\"b": "does not belong", "a = '''b": "does not belong",
-		"a = \"\"\"b\\\"\"\"": "does not belong", "a = \"\\q\"": "not a value", "a = \"b\\": "not a value",
-		"a = \"x\"\"y\"": "does not belong",
-		"a = [1":         "instead of ]", "a = [1,": "not a value", "a = {b = 1": "instead of }", "a = {b = 1,": "not a key",
-		"a.":           "not a key",
-		"a = 1\na = 2": "twice", "a = 1\n[a.b]": `"a" is not a table`, "a = {}\n[a.b]": "not a table", "a = {}\na.b = 1": "not a table",
-		"a = [{}]\n[[a]]": "not a list of tables", "[a]\n[[a]]": "not a list of tables", "a = \xff": "UTF-8", "ä = 1": "not a key",
-		"\"\"\"a\"\"\" = 1": "not a key",
-		"'''a''' = 1":       "not a key", "a = " + strings.Repeat("[", 100_000): "nested deeper", "{": "not a key",
+		"a": "no value", "a =": "no value", "\na = \n": "no value", "= 1": "not a key", "[a": "bracket does not end",
+		"[[a]": "bracket does not end", "[a] b = 1": "not a key",
+		"[]": "not a key", "[a.]": "not a key", "[a b]": "not a key", "a = ]": "no beginning",
+		"a = 'b": "string does not end", "a = \"b\n\"": "string does not end", "a = \"\"\"b": "string does not end",
+		"a = '''b":            "string does not end",
+		"a = \"\"\"b\\\"\"\"": "string does not end", "\"\\q\" = 1": "not a key", "a = \"b\\": "does not end",
+		"a = [1": "bracket does not end", "a = {b = 1": "bracket does not end", "a = {b = 1} 2": "no beginning", "a = {b}": "no value",
+		"a. = 1": "not a key", "a = {b = 1} {c = 2}": "no beginning", "a = (]": "no beginning", "a = [}": "no beginning",
+		"a = \xff": "UTF-8", "ä = 1": "not a key", "\"\"\"a\"\"\" = 1": "not a key", "'''a''' = 1": "not a key", "{}": "no value",
+		"a = " + strings.Repeat("{a = ", 100_000) + strings.Repeat("}", 100_000): "nested too deep",
 	} {
 		if got, err := readTOML([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%.40q: %v, %v, want %q", text, got, err, says)
+			t.Errorf("%.40q: %q, %v, want %q", text, got, err, says)
 		}
 	}
 }
@@ -109,8 +112,11 @@ func TestTableThatOthersChange(t *testing.T) {
 	}
 	inside := "a = '''\n" + s.block() + "'''\n"
 	e := Edit{Before: []byte(inside), After: []byte(inside)}
-	if err := s.takeBlock(&e); err == nil {
-		t.Errorf("a text is taken for the table: %q", e.After)
+	if err := s.takeBlock(&e); err != nil || e.Server != Missing || string(e.After) != inside {
+		t.Errorf("a text is taken for the table: %s, %v, %q", e.Server, err, e.After)
+	}
+	if err := s.putBlock(m, &e); err != nil || e.Server != Missing || string(e.After) != inside+"\n"+s.block() {
+		t.Errorf("a text is taken for the table: %s, %v, %q", e.Server, err, e.After)
 	}
 	multiline := blockMark + "[mcp_servers.planloop]\ncommand = '/old/planloop'\nargs = [\n  'serve',\n]\n"
 	e = Edit{Before: []byte(multiline), After: []byte(multiline)}
