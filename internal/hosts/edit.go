@@ -57,28 +57,25 @@ type target struct {
 // wholeFile is a file that is planloop's alone.
 type wholeFile struct{ path, text string }
 
-// targets are the files of a host in a scope.
-func (h host) targets(m Machine, w Want) []target {
+// targets are the files of a host.
+func (h host) targets(w Want) []target {
 	var all []target
-	if h.server != nil {
-		if s := h.server(m, w.Scope); s != nil {
-			all = append(all, target{path: s.file, server: s})
-		}
+	if h.server != nil && h.server.file != "" {
+		all = append(all, target{path: h.server.file, server: h.server})
 	}
 	if h.hooks == nil {
 		return all
 	}
-	on := h.hooks(m, w.Scope)
-	switch i := slices.IndexFunc(all, func(t target) bool { return t.path == on.file }); {
+	switch i := slices.IndexFunc(all, func(t target) bool { return t.path == h.hooks.file }); {
 	case i >= 0:
-		all[i].hooks, all[i].leave = on, w.NoHooks
+		all[i].hooks, all[i].leave = h.hooks, w.NoHooks
 	case w.NoHooks:
 		return all
-	case on.file != "":
-		all = append(all, target{path: on.file, hooks: on})
+	case h.hooks.file != "":
+		all = append(all, target{path: h.hooks.file, hooks: h.hooks})
 	}
-	for _, file := range on.whole {
-		all = append(all, target{path: file.path, whole: &file.text})
+	if h.hooks.whole != nil {
+		all = append(all, target{path: h.hooks.whole.path, whole: &h.hooks.whole.text})
 	}
 	return all
 }

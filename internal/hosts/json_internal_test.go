@@ -20,7 +20,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	m := Machine{GOOS: "linux", Home: "/home/ann", Project: "/app", Program: "/opt/planloop", Getenv: func(string) string { return "" }}
-	h := gemini()
+	h := gemini(m, User)
 	w := Want{Scope: User}
 	comments := func(text []byte) []string {
 		found := regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|//[^\n\r]*|/\*.*?\*/`).FindAllString(string(text), -1)
@@ -29,7 +29,7 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before, ok := decoded(text)
 		in := Edit{Before: text, After: text, record: newRecord("x")}
-		if m.editJSON(&in, h, h.targets(m, w)[0], false) != nil || bytes.Contains(text, []byte("planloop")) ||
+		if m.editJSON(&in, h, h.targets(w)[0], false) != nil || bytes.Contains(text, []byte("planloop")) ||
 			bytes.Contains(text, []byte(`\`)) {
 			return
 		}
@@ -37,7 +37,7 @@ func FuzzJSON(f *testing.F) {
 			t.Fatalf("%q is taken for JSON", text)
 		}
 		out := Edit{Before: in.After, After: in.After, record: in.record}
-		if err := m.editJSON(&out, h, h.targets(m, w)[0], true); err != nil {
+		if err := m.editJSON(&out, h, h.targets(w)[0], true); err != nil {
 			t.Fatalf("%q became %q: %v", text, in.After, err)
 		}
 		for _, now := range [][]byte{in.After, out.After} {

@@ -101,7 +101,7 @@ func (m Machine) found(h host) string {
 			return program + " is on the PATH"
 		}
 	}
-	for _, trace := range h.traces(m) {
+	for _, trace := range h.traces {
 		if _, err := os.Stat(trace); err == nil {
 			return m.Short(trace) + " exists"
 		}

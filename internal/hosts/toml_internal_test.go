@@ -10,7 +10,7 @@ import (
 
 func codexServer() (Machine, *server) {
 	m := Machine{GOOS: "linux", Home: "/home/ann", Project: "/app", Program: "/opt/planloop", Getenv: func(string) string { return "" }}
-	return m, codex().server(m, User)
+	return m, codex(m, User).server
 }
 
 // TestReadTOML shows what is read, and what is refused. A dot joins paths here.
