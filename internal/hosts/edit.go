@@ -18,7 +18,7 @@ import (
 	"github.com/planloop/planloop/internal/yamltext"
 )
 
-// Edit is a file of a host's as it stands and as it would be.
+// Edit is a file of a host's as it is and as it would be.
 type Edit struct {
 	Path   string // as the host reads it
 	Target string // where it leads, when it is a link; else Path
@@ -29,10 +29,10 @@ type Edit struct {
 	Starts []string // the programs by which it starts planloop, each once
 	Fault  error    // why it is left as it is: a *Refusal, or what the disk said
 
+	Paste string // what a person must put into it by hand; "" for nothing
+
 	Exists, Stays bool // whether there is such a file, and whether there will be
 	Before, After []byte
-
-	Paste string // what a person is to put into it by hand; "" for nothing
 
 	file    file
 	record  record
@@ -122,9 +122,6 @@ func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
 	switch format := filepath.Ext(t.path); {
 	case t.whole != nil:
 		return e.putWhole(*t.whole, remove)
-	case remove && !e.Exists:
-		e.Server, e.Hooks = missing(t.server != nil), missing(t.hooks != nil)
-		return nil
 	case t.server == nil && (format == ".toml" || format == ".yaml"): // a plugin has it
 		return nil
 	case format == ".toml" && remove:
@@ -146,13 +143,6 @@ func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
 		e.Notes = append(e.Notes, "the file has another name (a hard link), under which the former text stays")
 	}
 	return err
-}
-
-func missing(belongs bool) State {
-	if belongs {
-		return Missing
-	}
-	return None
 }
 
 // holdsNothing reports whether a text has nothing in it, not even a comment.
@@ -290,8 +280,7 @@ func (e *Edit) putWhole(text string, remove bool) error {
 	return nil
 }
 
-// Write carries out an edit. A file that is not any more what it was when the edit was made
-// is left alone: ErrChanged.
+// Write carries out an edit, after a backup of the file. It leaves a file alone that has changed since the edit was made: ErrChanged.
 func (m Machine) Write(e Edit) error {
 	atomicfile.Sweep(filepath.Dir(e.Target))
 	if !e.Changes() {

@@ -65,7 +65,7 @@ func (m Machine) read(path string, scope Scope) (file, error) {
 	case err != nil:
 		return f, err
 	case !info.Mode().IsRegular():
-		return f, &Refusal{path, "is no regular file", "move it away"}
+		return f, &Refusal{path, "is not a regular file", "move it away"}
 	case large(path, info.Size()) != nil:
 		return f, large(path, info.Size())
 	case info.Mode().Perm()&0o200 == 0:
@@ -85,7 +85,7 @@ func readAll(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &Refusal{path, "is no regular file", "move it away"} // a pipe would be waited for
+		return nil, &Refusal{path, "is not a regular file", "move it away"} // a pipe would block
 	}
 	if err := large(path, info.Size()); err != nil {
 		return nil, err

@@ -328,7 +328,7 @@ func TestFilesThatAreLeftAlone(t *testing.T) {
 			says: "a server named planloop that starts something else (/usr/bin/other)"},
 		"an address": {text: `{"mcpServers": {"planloop": {"url": "https://example.org/mcp"}}}`, says: "(https://example.org/mcp)"},
 		"read-only":  {text: "{}", says: "is read-only", spoil: func(_ hosts.Machine, path string) error { return os.Chmod(path, 0o444) }},
-		"a folder":   {says: "no regular file", spoil: func(_ hosts.Machine, path string) error { return os.Mkdir(path, 0o755) }},
+		"a folder":   {says: "not a regular file", spoil: func(_ hosts.Machine, path string) error { return os.Mkdir(path, 0o755) }},
 		"a link to nothing": {says: "through a link in the project", spoil: func(_ hosts.Machine, path string) error {
 			return os.Symlink("nothing", path)
 		}},
