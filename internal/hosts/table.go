@@ -247,7 +247,8 @@ func opencode(m Machine, s Scope) host {
 		name: "opencode", title: "opencode", programs: []string{"opencode"}, traces: []string{own},
 		server: &server{file: named, path: []string{"mcp", hook.OwnServer}, program: "command",
 			entry: object{{"type", "local"}, {"command", []any{m.Program, "serve"}}, {"enabled", true}}},
-		hooks: &hooks{whole: &wholeFile{m.join(s.of(own, m.project(".opencode")), "plugins", "planloop.js"), hook.OpencodePlugin(m.Program)}},
+		hooks: &hooks{whole: &wholeFile{path: m.join(s.of(own, m.project(".opencode")), "plugins", "planloop.js"),
+			text: hook.OpencodePlugin(m.Program)}},
 	}
 }
 
