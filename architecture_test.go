@@ -36,7 +36,7 @@ func base() []string {
 	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/private", "internal/outbound",
 		"internal/tail", "internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history",
 		"internal/lineage", "internal/yamltext", "internal/condition", "internal/runnable", "internal/worktree", "internal/quietgit",
-		"internal/splice", "internal/loopback", "internal/shellquote"}
+		"internal/loopback", "internal/shellquote"}
 }
 
 // layers are the arrows of ARCHITECTURE.md. The first that matches counts; a
@@ -66,7 +66,7 @@ func layers() []layer {
 		{folder: "internal/exchange", imports: onBase("resources")},
 		{folder: "internal/template", imports: onBase("internal/exchange", "internal/strict", "resources")},
 		{folder: "internal/terminal", imports: onBase("resources", "internal/verbs")},
-		{folder: "packaging", imports: []string{"internal/build", "internal/hook", "internal/hosts", "internal/splice"}},
+		{folder: "packaging", imports: []string{"internal/build", "internal/hook", "internal/hosts"}},
 		{folder: "internal/e2e", imports: []string{"..."}},
 		{folder: "internal/stdio", imports: onBase("internal/transport")},
 		{folder: "internal/httpserve", imports: onBase("internal/transport")},

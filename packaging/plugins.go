@@ -2,16 +2,13 @@ package main
 
 import (
 	"bytes"
-	"maps"
 	"os/exec"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/hosts"
-	"github.com/planloop/planloop/internal/splice"
 )
 
 // The plugins of hosts. Each has a folder of its own: a root plugin.json would disable the
@@ -73,26 +70,21 @@ func agentPlugin() files {
 	return f
 }
 
-// settings are the files that `planloop init` would write for a host that has none, for the
-// planloop on the PATH of a shell.
-func settings(host hook.Host) [][]byte {
+// machine is one without hosts, and with the planloop on the PATH of a shell.
+func machine() hosts.Machine {
 	const nowhere = "/nonexistent"
-	machine := hosts.Machine{GOOS: "linux", Home: nowhere, Project: nowhere, Ledger: nowhere, Program: name,
+	return hosts.Machine{GOOS: "linux", Home: nowhere, Project: nowhere, Ledger: nowhere, Program: name,
 		Getenv: func(string) string { return "" }, LookPath: func(string) (string, error) { return "", exec.ErrNotFound }}
-	found, _ := machine.Look(string(host), hosts.Want{Scope: hosts.User})
-	var texts [][]byte
-	for _, edit := range found.Edits {
-		texts = append(texts, bytes.ReplaceAll(edit.After, []byte("'"+name+"'"), []byte(name)))
-	}
-	return texts
 }
 
 // hooks are those that init writes.
 func hooks(host hook.Host) jsontext.Value {
-	for _, text := range settings(host) {
+	found, _ := machine().Look(string(host), hosts.Want{Scope: hosts.User})
+	for _, edit := range found.Edits {
 		var has struct {
 			Hooks jsontext.Value `json:"hooks"`
 		}
+		text := bytes.ReplaceAll(edit.After, []byte("'"+name+"'"), []byte(name))
 		if err := json.Unmarshal(text, &has); err == nil && has.Hooks != nil {
 			return has.Hooks
 		}
@@ -102,23 +94,11 @@ func hooks(host hook.Host) jsontext.Value {
 
 // server is how init has a host start the server.
 func server(host hook.Host) object {
-	for _, text := range settings(host) {
-		for format, servers := range map[splice.Format]string{splice.JSON: "mcpServers", splice.TOML: "mcp_servers"} {
-			document, err := splice.Parse(format, text)
-			if err != nil {
-				continue
-			}
-			entry, _ := document.Value(servers, name)
-			if members, ok := entry.(map[string]any); ok {
-				var o object
-				for _, key := range slices.Sorted(maps.Keys(members)) {
-					o = append(o, member{key, members[key]})
-				}
-				return object{{"mcpServers", object{{name, o}}}}
-			}
-		}
+	entry := machine().Entry(string(host))
+	if err := entry.Canonicalize(); err != nil {
+		panic("packaging: init names no server for " + string(host)) // met by every test
 	}
-	panic("packaging: init names no server for " + string(host))
+	return object{{"mcpServers", object{{name, entry}}}}
 }
 
 // marketplaces list the plugins of this repository, where the hosts look for them.

@@ -36,7 +36,7 @@ func newInitCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&o.dry, "dry-run", "n", false, "show the difference it would make, without making it")
 	cmd.Flags().BoolVar(&o.check, "check", false, "say what is missing or out of date, and exit with 2 if anything is")
-	cmd.Flags().BoolVar(&o.Remove, "remove", false, "take planloop out of the files again")
+	cmd.Flags().BoolVar(&o.Remove, "remove", false, "take what init has written out of the files")
 	cmd.Flags().BoolVar(&o.NoHooks, "no-hooks", false, "leave the hooks alone, and see to the server only")
 	cmd.Flags().StringVar(&o.scope, "scope", string(hosts.User), "whose files: those of the `user`, or of the project")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")

@@ -40,6 +40,7 @@ type connectedFile struct {
 	Notes      []string    `json:"notes,omitempty"`
 	Fault      string      `json:"fault,omitempty"`
 	Fix        string      `json:"fix,omitempty"`
+	Paste      string      `json:"paste,omitempty"`      // what a person is to put into it
 	Difference string      `json:"difference,omitempty"` // of a dry run
 }
 
@@ -47,7 +48,7 @@ type connectedFile struct {
 // refused, or is missing where that was asked, is the exit code.
 func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host) error {
 	reply := connected{o.Scope, o.dry, []connectedHost{}}
-	var differences, lines []string
+	var differences, lines, pastes []string
 	code := exitOK
 	for _, host := range chosen {
 		told := connectedHost{host.Name, host.Title, host.Found, host.Server, host.Hooks, "", []connectedFile{}, host.Obstacles, ""}
@@ -69,6 +70,10 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 			for line := range strings.Lines(file.Difference) {
 				differences = append(differences, safetext.EscapeLine(strings.TrimRight(line, "\r\n")))
 			}
+			if file.Paste != "" && !o.check {
+				pastes = append(pastes, "", "Paste this into "+m.Short(file.Path)+":", "")
+				pastes = append(pastes, strings.Split(strings.TrimRight(file.Paste, "\n"), "\n")...)
+			}
 			if of := exitOf(edit, o); code == exitOK || of == exitFault {
 				code = of
 			}
@@ -76,14 +81,14 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 		for _, obstacle := range host.Obstacles {
 			lines = append(lines, "  in the way: "+obstacle)
 		}
-		if host.Changes() && !o.Remove && !o.check && host.Note != "" {
+		if (host.Changes() || host.Pastes()) && !o.Remove && !o.check && host.Note != "" {
 			told.Note = host.Note
 			lines = append(lines, "  note: "+host.Note)
 		}
 		reply.Hosts = append(reply.Hosts, told)
 	}
 	if len(chosen) == 0 {
-		lines = []string{"planloop stands in no file of a host's"}
+		lines = []string{"no host's files have planloop"}
 	}
 	if !o.check && !o.dry && !o.Remove && slices.ContainsFunc(chosen, hosts.Host.Changes) {
 		lines = append(lines, "", "Start a new session there, ask the agent to plan something, and look at it with `planloop review`.")
@@ -94,25 +99,27 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 	for i, line := range lines {
 		lines[i] = safetext.EscapeLine(line)
 	}
-	err := a.printEither(reply, lines)
+	for i, line := range pastes {
+		pastes[i] = safetext.EscapeLine(line)
+	}
+	told := append(a.screen().Told(strings.Join(lines, "\n")), pastes...) // what is to be pasted keeps its lines
+	var err error
+	if a.flags.json {
+		err = a.printJSON(reply)
+	} else {
+		err = a.print(terminal.Joined(told))
+	}
 	if code != exitOK {
 		return errors.Join(err, exitStatus(code))
 	}
 	return err
 }
 
-func (a *app) printEither(reply any, lines []string) error {
-	if a.flags.json {
-		return a.printJSON(reply)
-	}
-	return a.print(terminal.Joined(a.screen().Told(strings.Join(lines, "\n"))))
-}
-
 // exitOf is what the exit code says of a file.
 func exitOf(edit hosts.Edit, o initOptions) int {
 	var refused *hosts.Refusal
 	switch {
-	case errors.As(edit.Fault, &refused), o.check && edit.Changes():
+	case errors.As(edit.Fault, &refused), o.check && (edit.Changes() || edit.Paste != ""):
 		return exitRefused
 	case edit.Fault != nil:
 		return exitFault
@@ -149,7 +156,7 @@ func twice(host hosts.Host) string {
 
 func toldFile(m hosts.Machine, o initOptions, edit hosts.Edit) connectedFile {
 	file := connectedFile{Path: edit.Path, Server: edit.Server, Hooks: edit.Hooks, Changes: edit.Changes(),
-		Notes: append(edit.Notes, edit.Wrong...)}
+		Paste: edit.Paste, Notes: append(edit.Notes, edit.Wrong...)}
 	if edit.Target != edit.Path {
 		file.Target = edit.Target
 	}
@@ -184,26 +191,32 @@ func (f connectedFile) line(m hosts.Machine, o initOptions) string {
 		state hosts.State
 	}{{"server", f.Server}, {"hooks", f.Hooks}} {
 		if part.state != hosts.None {
-			parts = append(parts, part.name+" "+becomes(part.state, o))
+			parts = append(parts, part.name+" "+f.becomes(part.state, o))
 		}
 	}
 	return name + ": " + strings.Join(parts, ", ")
 }
 
 // becomes says what is done about a state.
-func becomes(state hosts.State, o initOptions) string {
+func (f connectedFile) becomes(state hosts.State, o initOptions) string {
 	does := ""
 	switch {
+	case state == hosts.Kept:
+		return "kept, because init did not write it"
 	case o.check && state == hosts.Old:
 		return "out of date"
 	case state == hosts.ByPlugin:
 		return string(state)
 	case o.Remove && state == hosts.Missing:
 		return "not there"
+	case o.Remove && state == hosts.Foreign:
+		return "not planloop's, and left alone"
 	case o.Remove:
 		does = "removed"
-	case o.check || state == hosts.Current:
+	case o.check || state == hosts.Current || f.Paste != "" && state == hosts.Missing:
 		return string(state)
+	case f.Paste != "":
+		return "out of date"
 	case state == hosts.Edited:
 		return "changed by hand, and kept"
 	case state == hosts.Missing:

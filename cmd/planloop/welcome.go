@@ -82,7 +82,7 @@ func welcomeText(s terminal.Screen, path string, m hosts.Machine, all bool) []st
 		lines = append(lines, "  "+word+" init", "", "It shows what it would write, and asks. Found here: "+strings.Join(found, ", ")+".")
 	}
 	if all {
-		lines = append(lines, "", "The hosts it knows, and the files it writes into:", "")
+		lines = append(lines, "", "The hosts it knows, and their files:", "")
 		for _, place := range places {
 			lines = append(lines, "  "+s.Bold(terminal.Pad(place.Name, 16))+"server  "+safetext.EscapeLine(m.Short(place.Server)))
 			if place.Hooks != "" {

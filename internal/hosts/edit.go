@@ -4,20 +4,21 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/private"
-	"github.com/planloop/planloop/internal/splice"
+	"github.com/planloop/planloop/internal/yamltext"
 )
 
-// Edit is a file of a host's as it stands and as it would be.
+// Edit is a file of a host's as it is and as it would be.
 type Edit struct {
 	Path   string // as the host reads it
 	Target string // where it leads, when it is a link; else Path
@@ -28,12 +29,15 @@ type Edit struct {
 	Starts []string // the programs by which it starts planloop, each once
 	Fault  error    // why it is left as it is: a *Refusal, or what the disk said
 
+	Paste string // what a person must put into it by hand; "" for nothing
+
 	Exists, Stays bool // whether there is such a file, and whether there will be
 	Before, After []byte
 
-	file   file
-	record *record // to be kept; nil: none
-	scope  Scope
+	file    file
+	record  record
+	scope   Scope
+	removes bool
 }
 
 // Changes reports whether there is anything to do.
@@ -44,7 +48,6 @@ func (e Edit) Changes() bool {
 // target is a file with all that planloop has in it.
 type target struct {
 	path   string
-	format splice.Format
 	server *server
 	hooks  *hooks
 	leave  bool    // the hooks are not asked for
@@ -54,78 +57,49 @@ type target struct {
 // wholeFile is a file that is planloop's alone.
 type wholeFile struct{ path, text string }
 
-// targets are the files of a host in a scope.
-func (h host) targets(m Machine, w Want) []target {
+// targets are the files of a host.
+func (h host) targets(w Want) []target {
 	var all []target
-	if h.server != nil {
-		if s := h.server(m, w.Scope); s != nil {
-			all = append(all, target{path: s.file, format: s.format, server: s})
-		}
+	if h.server != nil && h.server.file != "" {
+		all = append(all, target{path: h.server.file, server: h.server})
 	}
 	if h.hooks == nil {
 		return all
 	}
-	on := h.hooks(m, w.Scope)
-	switch i := slices.IndexFunc(all, func(t target) bool { return t.path == on.file }); {
+	switch i := slices.IndexFunc(all, func(t target) bool { return t.path == h.hooks.file }); {
 	case i >= 0:
-		all[i].hooks, all[i].leave = on, w.NoHooks
+		all[i].hooks, all[i].leave = h.hooks, w.NoHooks
 	case w.NoHooks:
 		return all
-	case on.file != "":
-		all = append(all, target{path: on.file, format: splice.JSON, hooks: on})
+	case h.hooks.file != "":
+		all = append(all, target{path: h.hooks.file, hooks: h.hooks})
 	}
-	for _, file := range on.whole {
-		all = append(all, target{path: file.path, whole: &file.text})
+	if h.hooks.whole != nil {
+		all = append(all, target{path: h.hooks.whole.path, whole: &h.hooks.whole.text})
 	}
 	return all
 }
 
 // edit says what becomes of a file.
 func (m Machine) edit(h host, t target, w Want) Edit {
-	e := Edit{Path: t.path, Target: t.path, scope: w.Scope}
-	fail := func(err error) Edit {
-		var fault *splice.Fault
-		if errors.As(err, &fault) {
-			err = &Refusal{Problem: "has no place for it: " + fault.Error(), Fix: "mend it, then run this again"}
-		}
-		if refused, ok := errors.AsType[*Refusal](err); ok && refused.Path == "" {
-			refused.Path = t.path
-		}
-		e.Fault, e.After, e.Stays = err, e.Before, e.Exists
+	e := Edit{Path: t.path, Target: t.path, scope: w.Scope, removes: w.Remove}
+	err := m.fill(&e, h, t, w.Remove && !h.byHand)
+	if refused, ok := errors.AsType[*Refusal](err); ok && refused.Path == "" {
+		refused.Path = t.path
+	}
+	if e.Fault = err; err != nil {
 		e.Server, e.Hooks = orUnreadable(t.server != nil, e.Server), orUnreadable(t.hooks != nil && !t.leave || t.whole != nil, e.Hooks)
-		return e
 	}
-	var err error
-	if e.file, err = m.read(t.path, w.Scope); err != nil {
-		return fail(err)
+	if err != nil || h.byHand {
+		e.After, e.Stays = e.Before, e.Exists
 	}
-	e.Target, e.Exists, e.Before = e.file.target, e.file.info != nil, e.file.text
-	e.After, e.Stays = e.Before, e.Exists
-	known, err := m.recall(e.Target)
-	if err != nil {
-		return fail(err)
-	}
-	switch {
-	case t.whole != nil:
-		err = m.editWhole(&e, *t.whole, known, w)
-	case w.Remove:
-		err = m.takeOut(h, t, &e, known)
-	default:
-		err = m.putIn(h, t, &e, known)
-	}
-	if err != nil {
-		return fail(err)
+	switch state := worst(e.Server, e.Hooks); {
+	case h.byHand && w.Remove:
+		e.Server, e.Hooks = e.Server.kept(), e.Hooks.kept()
+	case h.byHand && !state.Known(), h.byHand && state == Old:
+		e.Paste = m.snippet(h, t)
 	}
 	return e
-}
-
-// parse reads a file of settings. What cannot be read is a Refusal.
-func parse(format splice.Format, text []byte) (*splice.Document, error) {
-	d, err := splice.Parse(format, text)
-	if err != nil {
-		return nil, &Refusal{Problem: fmt.Sprintf("cannot be read as %s: %v", format, err), Fix: "mend it, then run this again"}
-	}
-	return d, nil
 }
 
 func orUnreadable(belongs bool, state State) State {
@@ -135,194 +109,178 @@ func orUnreadable(belongs bool, state State) State {
 	return state
 }
 
-// putIn says what the file is with all that is planloop's.
-func (m Machine) putIn(h host, t target, e *Edit, known *record) error {
-	d, err := parse(t.format, e.Before)
-	if err != nil {
+// fill reads a file, and says what it would be.
+func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
+	if e.file, err = m.read(t.path, e.scope); err != nil {
 		return err
 	}
-	writing := &writing{Document: d, was: map[string]string{}, now: map[string]string{}}
-	if known != nil {
-		writing.was = known.Parts
-	}
-	e.Starts = m.starts(h, t, d)
-	if t.hooks != nil {
-		e.Wrong = append(t.hooks.misspelt(m, hook.Host(h.name), d), m.unasked(hook.Host(h.name), t.hooks.root, d)...)
-	}
-	var faults [2]error
-	if t.server != nil {
-		e.Server, faults[0] = t.server.put(m, writing)
-	}
-	if t.hooks != nil && !t.leave {
-		e.Hooks, faults[1] = t.hooks.put(m, hook.Host(h.name), writing)
-	}
-	if err := cmp.Or(faults[0], faults[1]); err != nil {
+	e.Target, e.Exists, e.Before = e.file.target, e.file.info != nil, e.file.text
+	e.After, e.Stays = e.Before, e.Exists
+	if e.record, err = m.recall(e.Target); err != nil {
 		return err
 	}
-	e.Notes, e.After, e.Stays = writing.notes, d.Bytes(), true
-	if bytes.Equal(e.After, e.Before) {
-		e.Stays = e.Exists
+	switch format := filepath.Ext(t.path); {
+	case t.whole != nil:
+		return e.putWhole(*t.whole, remove)
+	case t.server == nil && (format == ".toml" || format == ".yaml"): // a plugin has it
 		return nil
+	case format == ".toml" && remove:
+		err = t.server.takeBlock(e)
+	case format == ".toml":
+		err = t.server.putBlock(m, e)
+	case format == ".yaml":
+		err = t.server.readYAML(m, e)
+	default:
+		err = m.editJSON(e, h, t, remove)
 	}
-	if e.Exists && names(e.file.info) > 1 {
+	if e.Stays = e.Exists || len(e.After) > 0; remove && e.record.Created && holdsNothing(e.After) {
+		e.After, e.Stays = nil, false
+	}
+	if !e.Exists {
+		e.record.Created = true
+	}
+	if !bytes.Equal(e.Before, e.After) && e.Exists && names(e.file.info) > 1 {
 		e.Notes = append(e.Notes, "the file has another name (a hard link), under which the former text stays")
 	}
-	kept := record{Path: e.Target, Created: !e.Exists, Before: e.Before, Parts: writing.now}
-	if e.Exists {
-		kept.Before, kept.Created, kept.Folders, err = m.former(h, t, e.Before, known)
-	}
-	kept.Sums.After = sum(e.After)
-	e.record = &kept
 	return err
 }
 
-// former is what the file would be if planloop had never written into it.
-func (m Machine) former(h host, t target, now []byte, known *record) (text []byte, created bool, folders []string, err error) {
-	if known != nil && known.Sums.After == sum(now) {
-		return known.Before, known.Created, known.Folders, nil
-	}
-	d, err := parse(t.format, now)
-	if err != nil {
-		return nil, false, nil, err
-	}
-	if err := m.take(h, t, d, known); err != nil {
-		return nil, false, nil, err
-	}
-	if known != nil {
-		created, folders = known.Created && bare(d.Bytes()), known.Folders
-	}
-	return d.Bytes(), created, folders, nil
+// holdsNothing reports whether a text has nothing in it, not even a comment.
+func holdsNothing(text []byte) bool {
+	return slices.Contains([]string{"", "{}"}, strings.TrimSpace(strings.TrimPrefix(string(text), mark)))
 }
 
-// takeOut says what the file is without what is planloop's.
-func (m Machine) takeOut(h host, t target, e *Edit, known *record) error {
-	if !e.Exists {
-		e.Server, e.Hooks = missing(t.server != nil), missing(t.hooks != nil)
-		return nil
-	}
-	d, err := parse(t.format, e.Before)
+// editJSON says what a JSON file is with all that is planloop's, or without it.
+func (m Machine) editJSON(e *Edit, h host, t target, remove bool) error {
+	d, err := parseJSON(e.Before)
 	if err != nil {
-		return err
+		return &Refusal{Problem: "cannot be read as json: " + err.Error(), Fix: "mend it, then run this again"}
 	}
-	writing := &writing{Document: d, was: map[string]string{}, now: map[string]string{}}
-	if t.server != nil { // only to tell what stands there
-		e.Server, _ = t.server.put(m, writing)
+	w, on := &draft{document: d, wrote: e.record.Parts}, hook.Host(h.name)
+	if remove {
+		if t.server != nil {
+			e.Server = t.server.take(m, w)
+		}
+		if t.hooks != nil {
+			e.Hooks = t.hooks.take(m, on, w)
+		}
+	} else {
+		err = m.putJSON(e, on, t, w)
 	}
-	if t.hooks != nil {
-		e.Hooks, _ = t.hooks.put(m, hook.Host(h.name), writing)
+	if e.Notes = w.notes; d.changed {
+		e.After = d.bytes()
 	}
-	text, created, folders, err := m.former(h, t, e.Before, known)
-	if err != nil {
-		return err
-	}
-	e.After, e.Stays = text, !created
-	if created {
-		e.After = nil
-	}
-	e.file.folders = folders
-	return nil
+	return err
 }
 
-func missing(belongs bool) State {
-	if belongs {
-		return Missing
-	}
-	return None
-}
-
-// take takes out what is planloop's, and what planloop made to hold it.
-func (m Machine) take(h host, t target, d *splice.Document, known *record) error {
-	var held [][]splice.Key
+func (m Machine) putJSON(e *Edit, on hook.Host, t target, w *draft) error {
+	var command []string
+	var events map[string]any
+	var faults [2]error
 	if t.server != nil {
-		paths, err := t.server.take(m, d)
-		if err != nil {
-			return err
-		}
-		held = append(held, paths...)
+		command = words(w.value(t.server.path...), t.server.program)
 	}
 	if t.hooks != nil {
-		paths, err := t.hooks.take(m, hook.Host(h.name), d)
-		if err != nil {
-			return err
-		}
-		held = append(held, paths...)
+		events = t.hooks.events(w.document)
+		e.Wrong = append(m.misspelt(on, events), m.unasked(on, events)...)
 	}
-	if known == nil {
+	e.Starts = m.starts(on, command, events)
+	if t.server != nil {
+		e.Server, faults[0] = t.server.put(m, w)
+	}
+	if t.hooks != nil && !t.leave {
+		e.Hooks, faults[1] = t.hooks.put(m, on, w)
+	}
+	err := cmp.Or(faults[0], faults[1])
+	if _, refused := errors.AsType[*Refusal](err); err != nil && !refused {
+		err = &Refusal{Problem: "has no place for it: " + err.Error(), Fix: "mend it, then run this again"}
+	}
+	return err
+}
+
+// readYAML says how the server stands in a YAML file.
+func (s *server) readYAML(m Machine, e *Edit) error {
+	if e.Server = Missing; len(bytes.TrimSpace(e.Before)) == 0 {
 		return nil
 	}
-	before, err := parse(t.format, known.Before)
+	read, err := yamltext.Read(e.Before, most)
+	var document any
+	if err == nil {
+		err = json.Unmarshal(read.JSON, &document)
+	}
 	if err != nil {
-		return err
+		e.Server = Unreadable
+		return &Refusal{Problem: "cannot be read as yaml: " + err.Error(), Fix: "see to the entry by hand"}
 	}
-	for _, path := range held {
-		_, stood := before.Value(path...)
-		value, stands := d.Value(path...)
-		_, filled := d.Value(t.root()...)
-		fixed := t.hooks != nil && slices.ContainsFunc(t.hooks.fixed, func(m splice.Member) bool { return path[0] == splice.Key(m.Key) })
-		if stood || !stands || fixed && filled || !fixed && !hollow(value) {
-			continue
-		}
-		if err := d.Remove(path...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// root leads to the object of the events.
-func (t target) root() []splice.Key {
-	if t.hooks == nil {
+	entry, is := lookUp(document, s.path...)
+	if !is {
 		return nil
 	}
-	return t.hooks.root
+	e.Starts = m.starts("", words(entry, s.program), nil)
+	e.Server, _, e.Notes, err = s.judge(m, entry, "")
+	return err
 }
 
-// hollow reports whether a value is an object or a list that holds nothing.
-func hollow(value any) bool {
-	members, isObject := value.(map[string]any)
-	elements, isList := value.([]any)
-	return (isObject || isList) && len(members)+len(elements) == 0
+// snippet is what a person pastes into a file of a host's.
+func (m Machine) snippet(h host, t target) string {
+	if t.whole != nil {
+		return *t.whole
+	}
+	if filepath.Ext(t.path) == ".yaml" {
+		return t.server.yaml()
+	}
+	e := Edit{record: newRecord(t.path)}
+	if m.editJSON(&e, h, t, false) != nil { // nothing is in its way
+		return ""
+	}
+	return string(e.After)
 }
 
-// bare reports whether a text holds nothing at all, not even a comment.
-func bare(text []byte) bool {
-	return slices.Contains([]string{"", "{}"}, strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")))
+// yaml is the server's entry as YAML: keys, and values as JSON, which is YAML as well.
+func (s *server) yaml() string {
+	var lines strings.Builder
+	for i, name := range s.path {
+		lines.WriteString(strings.Repeat("  ", i) + name + ":\n")
+	}
+	for _, member := range s.entry {
+		lines.WriteString(strings.Repeat("  ", len(s.path)) + member.key + ": " + inlineJSON(member.value) + "\n")
+	}
+	return lines.String()
 }
 
-// editWhole says what becomes of a file that is planloop's alone.
-func (m Machine) editWhole(e *Edit, text string, known *record, w Want) error {
-	former := record{Path: e.Target, Created: !e.Exists, Before: e.Before}
-	switch {
-	case !e.Exists:
+// wholePart is the name under which the ledger has a file that is planloop's alone.
+const wholePart = "the file"
+
+// putWhole says what becomes of a file that is planloop's alone.
+func (e *Edit) putWhole(text string, remove bool) error {
+	wrote, known := e.record.Parts[wholePart]
+	switch before := string(e.Before); {
+	case strings.TrimSpace(before) == "":
 		e.Hooks = Missing
-	case string(e.Before) == text:
-		e.Hooks, former = Current, record{Created: true}
-	case known != nil && known.Sums.After == sum(e.Before):
+	case before == text:
+		e.Hooks = Current
+	case known && sum(before) == wrote:
 		e.Hooks = Old
-	case strings.TrimSpace(string(e.Before)) == "":
-		e.Hooks = Missing
-	case strings.Contains(string(e.Before), "planloop"):
+	case strings.Contains(before, "planloop"):
 		e.Hooks = Edited
-		return &Refusal{Problem: "was changed by hand, or written by another version", Fix: "delete it yourself; init writes it anew"}
+		return &Refusal{Problem: "was changed by hand, or written by another version", Fix: "delete it; init writes a new one"}
 	default:
 		e.Hooks = Foreign
 		return &Refusal{Problem: "is not planloop's", Fix: "rename it, then run this again"}
 	}
-	if known != nil && (e.Hooks == Current || e.Hooks == Old) {
-		former = *known
-	}
 	switch {
-	case w.Remove && e.Hooks != Missing:
-		e.After, e.Stays, e.file.folders = former.Before, !former.Created, former.Folders
-	case !w.Remove && e.Hooks != Current:
-		e.After, e.Stays, e.record = []byte(text), true, &former
-		e.record.Sums.After = sum(e.After)
+	case remove && e.Hooks != Missing && known:
+		e.After, e.Stays = nil, false
+	case remove:
+		e.Hooks = e.Hooks.kept()
+	case e.Hooks != Current:
+		e.After, e.Stays = []byte(text), true
+		e.record.Parts[wholePart] = sum(text)
 	}
 	return nil
 }
 
-// Write carries out an edit. A file that is not any more what it was when the edit was made
-// is left alone: ErrChanged.
+// Write carries out an edit, after a backup of the file. It leaves a file alone that has changed since the edit was made: ErrChanged.
 func (m Machine) Write(e Edit) error {
 	atomicfile.Sweep(filepath.Dir(e.Target))
 	if !e.Changes() {
@@ -335,15 +293,19 @@ func (m Machine) Write(e Edit) error {
 		}
 		return err
 	}
+	if e.Exists {
+		if err := m.backUp(e.Target, e.Before); err != nil {
+			return err
+		}
+	}
 	if !e.Stays {
-		if err := unchanged(); err != nil {
-			return err
+		err := unchanged()
+		for _, do := range []func(string) error{os.Remove, m.forget, m.removeFolders} {
+			if err == nil {
+				err = do(e.Target)
+			}
 		}
-		if err := os.Remove(e.Target); err != nil {
-			return err
-		}
-		removeFolders(e.file.folders)
-		return m.forget(e.Target)
+		return err
 	}
 	options := atomicfile.Options{Like: e.file.info, Confirm: unchanged}
 	if !e.Exists {
@@ -352,28 +314,21 @@ func (m Machine) Write(e Edit) error {
 		if e.scope == User {
 			folderMode, options.Mode = private.FolderMode, private.FileMode
 		}
-		folders, err := makeFolders(e.Target, folderMode)
-		if err != nil {
+		if err := m.makeFolders(e.Target, folderMode); err != nil {
 			return err
 		}
-		if e.record != nil {
-			e.record.Folders = m.made(e.Target, folders)
-		}
 	}
-	if e.record != nil { // first: what is not written then is only known
-		if err := m.remember(*e.record); err != nil {
+	if !e.removes { // first: a record of what was not written does no harm
+		if err := m.remember(e.record); err != nil {
 			return err
 		}
 	}
 	err := atomicfile.WriteFile(e.Target, e.After, options)
-	if errors.Is(err, fs.ErrExist) { // it has come meanwhile
+	if errors.Is(err, fs.ErrExist) { // it was made since
 		return ErrChanged
 	}
-	if err != nil {
-		return err
+	if err == nil && e.removes {
+		err = m.forget(e.Target)
 	}
-	if e.record == nil {
-		return m.forget(e.Target)
-	}
-	return nil
+	return err
 }

@@ -8,138 +8,140 @@ import (
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/shellquote"
-	"github.com/planloop/planloop/internal/splice"
 )
 
 // under is a path with more steps.
-func under(path []splice.Key, more ...splice.Key) []splice.Key {
-	return append(slices.Clone(path), more...)
-}
+func under(path []string, more ...string) []string { return append(slices.Clone(path), more...) }
 
-// writing is a document that planloop's part is written into, or taken out of.
-type writing struct {
-	*splice.Document
-	was   map[string]string // what was last written, by the name of the part
-	now   map[string]string
+// draft is a document that planloop's part is written into, or taken out of.
+type draft struct {
+	*document
+	wrote map[string]string // what init has written, by its place; "" for what was made to hold it
 	notes []string
 }
 
-// keep notes what was written as a whole, to be known again: what was changed by hand is not.
-func (w *writing) keep(name string, wanted any, path ...splice.Key) {
-	value, ok := w.Value(path...)
-	switch {
-	case ok && text(value) == text(wanted):
-		w.now[name] = text(wanted)
-	case w.was[name] != "":
-		w.now[name] = w.was[name]
+// makes records what an entry at a path needs around it that is not there yet.
+func (w *draft) makes(path []string) {
+	for n := 1; n < len(path); n++ {
+		if !w.has(path[:n]...) {
+			w.wrote[pointer(path[:n])] = ""
+		}
+	}
+}
+
+// dropEmpty takes out what init has made to hold an entry, from the inside out, if nothing is left in it.
+func (w *draft) dropEmpty(path []string) {
+	for ; len(path) > 0 && w.empty(path...); path = path[:len(path)-1] {
+		if _, made := w.wrote[pointer(path)]; !made {
+			return
+		}
+		w.remove(path...)
 	}
 }
 
 // put makes planloop's entry current. What was changed by hand in it stays.
-func (s *server) put(m Machine, w *writing) (State, error) {
-	state, err := s.write(m, w)
-	if err != nil {
+func (s *server) put(m Machine, w *draft) (State, error) {
+	name := pointer(s.path)
+	if !w.has(s.path...) {
+		w.makes(s.path)
+		w.wrote[name] = text(s.entry)
+		return Missing, w.set(s.entry, s.path...)
+	}
+	value := w.value(s.path...)
+	state, entry, notes, err := s.judge(m, value, w.wrote[name])
+	w.notes = append(w.notes, notes...)
+	if err != nil || text(entry) == text(value) {
 		return state, err
 	}
-	w.keep("server", s.entry, s.path...)
-	if value, _ := w.Value(s.path...); off(value) {
-		w.notes = append(w.notes, "the server is turned off there, and stays so")
-		return worst(state, Edited), nil
+	if w.wrote[name] == text(value) {
+		w.wrote[name] = text(entry)
 	}
-	return state, nil
+	return state, w.set(entry, s.path...)
 }
 
-func (s *server) write(m Machine, w *writing) (State, error) {
-	value, ok := w.Value(s.path...)
-	switch {
-	case !ok:
-		return Missing, w.Set(s.entry, s.path...)
-	case text(value) == text(s.entry):
-		return Current, nil
-	case text(value) == w.was["server"]:
-		return Old, w.Set(s.entry, s.path...)
+// judge says how an entry is, and what it would be if it was current. wrote is what init has written there.
+func (s *server) judge(m Machine, value any, wrote string) (state State, entry any, notes []string, err error) {
+	wanted := plain(s.entry).(map[string]any)
+	switch text(value) {
+	case text(wanted):
+		return Current, value, nil, nil
+	case wrote:
+		return Old, s.entry, nil, nil
 	}
-	command := words(value, s.program)
+	members, _ := value.(map[string]any)
+	command := words(members, s.program)
 	if len(command) == 0 || !m.ours(command[0]) {
-		return Foreign, &Refusal{Problem: fmt.Sprintf("has a server named %s that starts something else (%s)", hook.OwnServer,
+		return Foreign, value, nil, &Refusal{Problem: fmt.Sprintf("has a server named %s that starts something else (%s)", hook.OwnServer,
 			describe(value, command)), Fix: "rename or remove it, then run this again"}
 	}
-	state, wanted := Current, plain(s.entry).(map[string]any)
-	if own := more(value, wanted, s.program); len(own) > 0 {
-		w.notes = append(w.notes, "the server has settings of its own there, which stay: "+strings.Join(own, ", "))
+	list, isList := members[s.program].([]any)
+	if _, wantsList := wanted[s.program].([]any); isList != wantsList {
+		return Old, s.entry, nil, nil // as another host has it
 	}
-	set := func(value any, path ...splice.Key) error {
-		state = Old
-		return w.Set(value, under(s.path, path...)...)
+	if own := changed(members, wanted, s.program); len(own) > 0 {
+		notes = append(notes, "the server has settings of its own there, which stay: "+strings.Join(own, ", "))
 	}
-	list, isList := wanted[s.program].([]any)
-	if members, _ := value.(map[string]any); isList != isA[[]any](members[s.program]) {
-		return Old, w.Set(s.entry, s.path...) // as another host has it
-	}
+	mended := maps.Clone(members)
 	switch {
-	case !slices.Contains(command, "serve") && isList:
-		return Old, set(list, s.program)
 	case !slices.Contains(command, "serve"):
-		if err := set(wanted["args"], "args"); err != nil {
-			return state, err
+		mended[s.program] = wanted[s.program]
+		if args, ok := wanted["args"]; ok {
+			mended["args"] = args
 		}
+	case isList:
+		mended[s.program] = append([]any{m.Program}, list[1:]...)
+	default:
+		mended[s.program] = m.Program
 	}
-	if command[0] != m.Program && isList {
-		return Old, set(m.Program, s.program, 0)
-	} else if command[0] != m.Program {
-		return Old, set(m.Program, s.program)
+	state = Current
+	if text(mended) != text(members) {
+		state = Old
 	}
-	return state, nil
+	if members["enabled"] == false || members["disabled"] == true {
+		notes = append(notes, "the server is turned off there, and stays so")
+		state = worst(state, Edited)
+	}
+	return state, mended, notes, nil
 }
 
-// more are the members of an entry that are not as planloop writes them, but for its program.
-func more(value any, wanted map[string]any, program string) []string {
-	members, _ := value.(map[string]any)
+// changed are the members of an entry that differ from those that planloop writes, except for its program.
+func changed(members, wanted map[string]any, program string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(key string) bool {
 		return key == program || text(members[key]) == text(wanted[key])
 	})
 }
 
-func isA[T any](value any) bool {
-	_, is := value.(T)
-	return is
+// take takes planloop's entry out if init has written it.
+func (s *server) take(m Machine, w *draft) State {
+	command := words(w.value(s.path...), s.program)
+	_, wrote := w.wrote[pointer(s.path)]
+	switch {
+	case !w.has(s.path...):
+		return Missing
+	case len(command) == 0 || !m.ours(command[0]):
+		return Foreign
+	case !wrote:
+		return Kept
+	}
+	w.remove(s.path...)
+	w.dropEmpty(s.path[:len(s.path)-1])
+	return Current
 }
 
-// take takes planloop's entry out, and returns what held it. Another's stays.
-func (s *server) take(m Machine, d *splice.Document) ([][]splice.Key, error) {
-	value, ok := d.Value(s.path...)
-	if command := words(value, s.program); !ok || len(command) == 0 || !m.ours(command[0]) {
-		return nil, nil
-	}
-	var held [][]splice.Key
-	for n := len(s.path) - 1; n > 0; n-- {
-		held = append(held, s.path[:n])
-	}
-	return held, d.Remove(s.path...)
-}
-
-// starts are the programs by which a document starts planloop: the server's and the hooks'.
-func (m Machine) starts(h host, t target, d *splice.Document) []string {
+// starts are the programs by which an entry and the hooks of some events start planloop, each once.
+func (m Machine) starts(on hook.Host, command []string, events map[string]any) []string {
 	var programs []string
 	add := func(program string) {
 		if m.ours(program) && !slices.Contains(programs, program) {
 			programs = append(programs, program)
 		}
 	}
-	if t.server != nil {
-		value, _ := d.Value(t.server.path...)
-		if command := words(value, t.server.program); len(command) > 0 {
-			add(command[0])
-		}
+	if len(command) > 0 {
+		add(command[0])
 	}
-	if t.hooks == nil {
-		return programs
-	}
-	for _, native := range t.hooks.events(d) {
-		list := under(t.hooks.root, native)
-		for _, spot := range m.spots(d, hook.Host(h.name), list) {
-			handler, _ := d.Value(spot.command(list)...)
-			for _, line := range lines(handler) {
+	for _, native := range slices.Sorted(maps.Keys(events)) {
+		for _, spot := range m.spots(on, events[native]) {
+			for _, line := range lines(spot.handler) {
 				add(shellquote.Program(line, "hook"))
 			}
 		}
@@ -148,18 +150,17 @@ func (m Machine) starts(h host, t target, d *splice.Document) []string {
 }
 
 // lines are the commands of a handler.
-func lines(handler any) []string {
-	members, _ := handler.(map[string]any)
+func lines(handler map[string]any) []string {
 	var all []string
 	for _, member := range commands() {
-		if line, _ := members[member].(string); line != "" {
+		if line, _ := handler[member].(string); line != "" {
 			all = append(all, line)
 		}
 	}
 	return all
 }
 
-// words are a program and its arguments, which stand in one list or in two members.
+// words are a program and its arguments, which are one list or two members.
 func words(entry any, program string) []string {
 	members, _ := entry.(map[string]any)
 	list, isList := members[program].([]any)
@@ -183,12 +184,6 @@ func (m Machine) ours(program string) bool {
 
 // base is the last part of a path of any system.
 func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
-
-// off reports whether a host is told not to start the server.
-func off(entry any) bool {
-	members, _ := entry.(map[string]any)
-	return members["enabled"] == false || members["disabled"] == true
-}
 
 func describe(value any, command []string) string {
 	if len(command) > 0 && command[0] != "" {

@@ -19,11 +19,10 @@ var ErrChanged = errors.New("the file was changed by another program meanwhile")
 
 // file is a file as it stands.
 type file struct {
-	path    string      // as the host reads it
-	target  string      // where it leads, when it is a link; else path
-	info    fs.FileInfo // nil: it does not exist
-	text    []byte
-	folders []string // that were made for it
+	path   string      // as the host reads it
+	target string      // where it leads, when it is a link; else path
+	info   fs.FileInfo // nil: it does not exist
+	text   []byte
 }
 
 // Bounds of the size of a file that is read. Claude Code kept the history of its projects in the file that names its
@@ -66,7 +65,7 @@ func (m Machine) read(path string, scope Scope) (file, error) {
 	case err != nil:
 		return f, err
 	case !info.Mode().IsRegular():
-		return f, &Refusal{path, "is no regular file", "move it away"}
+		return f, &Refusal{path, "is not a regular file", "move it away"}
 	case large(path, info.Size()) != nil:
 		return f, large(path, info.Size())
 	case info.Mode().Perm()&0o200 == 0:
@@ -86,7 +85,7 @@ func readAll(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &Refusal{path, "is no regular file", "move it away"} // a pipe would be waited for
+		return nil, &Refusal{path, "is not a regular file", "move it away"} // a pipe would block
 	}
 	if err := large(path, info.Size()); err != nil {
 		return nil, err
@@ -108,26 +107,4 @@ func (m Machine) linked(path string) (link string) {
 		}
 	}
 	return link
-}
-
-// makeFolders makes the folders above a file, and returns those that were missing, from the
-// outermost on.
-func makeFolders(path string, mode fs.FileMode) ([]string, error) {
-	var missing []string
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
-			break
-		}
-		missing = append([]string{dir}, missing...)
-	}
-	return missing, os.MkdirAll(filepath.Dir(path), mode)
-}
-
-// removeFolders removes folders that are empty, from the innermost on.
-func removeFolders(folders []string) {
-	for i := len(folders) - 1; i >= 0; i-- {
-		if os.Remove(folders[i]) != nil {
-			return // something else lies there
-		}
-	}
 }

@@ -5,45 +5,48 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/spelling"
-	"github.com/planloop/planloop/internal/splice"
 	"github.com/planloop/planloop/plan"
 )
 
-// spot is where a hook of planloop's stands: an element of an event's list, or a handler of
-// that element's own list.
+// spot is where a hook of planloop's is: an element of an event's list, or a handler of that element's own list.
 type spot struct {
-	element int
-	handler int  // -1: the element is the handler
-	alone   bool // nothing else stands in the element
+	element, index int  // index is -1 if the element is the handler
+	alone          bool // nothing else is in the element
+	handler, group map[string]any
 }
 
-// path leads to what is planloop's: the element where nothing else stands in it.
-func (s spot) path(list []splice.Key) []splice.Key {
-	if s.handler < 0 || s.alone {
-		return under(list, s.element)
+// path leads to what is planloop's: the element if nothing else is in it.
+func (s spot) path(list []string) []string {
+	if s.alone {
+		return under(list, strconv.Itoa(s.element))
 	}
 	return s.command(list)
 }
 
 // command leads to the object that has the command.
-func (s spot) command(list []splice.Key) []splice.Key {
-	if s.handler < 0 {
-		return under(list, s.element)
+func (s spot) command(list []string) []string {
+	if s.index < 0 {
+		return under(list, strconv.Itoa(s.element))
 	}
-	return under(list, s.element, "hooks", s.handler)
+	return under(list, strconv.Itoa(s.element), "hooks", strconv.Itoa(s.index))
 }
 
-// put makes planloop's hooks current. What was changed by hand in them stays, but for the
-// command. Hooks of events that planloop does not listen to any more go.
-func (h *hooks) put(m Machine, on hook.Host, w *writing) (State, error) {
+// part is the name under which the ledger has the hook of an event.
+func part(list []string) string { return pointer(under(list, hook.OwnServer)) }
+
+// put makes planloop's hooks current. What was changed by hand in them stays, except for the command. Hooks of events that
+// planloop does not listen to go.
+func (h *hooks) put(m Machine, on hook.Host, w *draft) (State, error) {
 	states := []State{None}
-	for _, member := range h.fixed {
-		if _, ok := w.Value(member.Key); !ok {
-			if err := w.Set(member.Value, member.Key); err != nil {
+	for _, fixed := range h.fixed {
+		if !w.has(fixed.key) {
+			w.wrote[pointer([]string{fixed.key})] = text(fixed.value)
+			if err := w.set(fixed.value, fixed.key); err != nil {
 				return Unreadable, err
 			}
 		}
@@ -52,64 +55,53 @@ func (h *hooks) put(m Machine, on hook.Host, w *writing) (State, error) {
 	for _, e := range hook.Events(on) {
 		state, err := h.putEvent(m, on, e, w)
 		if err != nil {
-			return state, err
+			return Unreadable, err
 		}
 		states, listened = append(states, state), append(listened, e.Native)
 	}
-	for _, native := range h.events(w.Document) {
-		if list := under(h.root, native); !slices.Contains(listened, native) {
-			removed, err := m.clear(w.Document, on, list, 0)
-			if err != nil {
-				return Unreadable, err
-			}
-			if removed {
-				states = append(states, Old)
-			}
+	for native, hooks := range h.events(w.document) {
+		if !slices.Contains(listened, native) && len(m.spots(on, hooks)) > 0 {
+			m.clear(w, on, under(h.root, native), 0)
+			states = append(states, Old)
 		}
 	}
 	return worst(states...), nil
 }
 
-func (h *hooks) putEvent(m Machine, on hook.Host, e hook.Event, w *writing) (State, error) {
+func (h *hooks) putEvent(m Machine, on hook.Host, e hook.Event, w *draft) (State, error) {
 	list, wanted, state := under(h.root, e.Native), h.element(m, on, e), Current
-	spots := m.spots(w.Document, on, list)
-	if len(spots) == 0 {
-		if err := w.Append(wanted, list...); err != nil {
-			return Unreadable, err
-		}
-		spots, state = m.spots(w.Document, on, list), Missing
+	if len(m.spots(on, w.value(list...))) == 0 {
+		w.makes(under(list, ""))
+		w.wrote[part(list)] = text(wanted)
+		return Missing, w.add(wanted, list...)
 	}
-	removed, err := m.clear(w.Document, on, list, 1)
-	if err != nil || len(spots) == 0 {
-		return Unreadable, err
+	if m.clear(w, on, list, 1) {
+		state = Old
 	}
-	if removed {
-		spots, state = m.spots(w.Document, on, list), Old
-	}
-	s, name := spots[0], "hooks/"+e.Native
-	if s.handler >= 0 && !s.alone {
+	s := m.spots(on, w.value(list...))[0]
+	if !s.alone {
 		wanted = h.command(m, on, e)
 	}
-	defer func() { w.keep(name, wanted, s.path(list)...) }()
-	switch value, _ := w.Value(s.path(list)...); text(value) {
+	switch text(w.value(s.path(list)...)) {
 	case text(wanted):
 		return state, nil
-	case w.was[name]:
-		return Old, w.Set(wanted, s.path(list)...)
+	case w.wrote[part(list)]:
+		w.wrote[part(list)] = text(wanted)
+		return Old, w.set(wanted, s.path(list)...)
 	}
 	w.notes = append(w.notes, "the hook for "+e.Native+" was changed by hand, which stays")
 	return h.mend(m, on, e, w, s.command(list))
 }
 
 // mend makes the command of a hook current that was changed by hand.
-func (h *hooks) mend(m Machine, on hook.Host, e hook.Event, w *writing, at []splice.Key) (State, error) {
+func (h *hooks) mend(m Machine, on hook.Host, e hook.Event, w *draft, at []string) (State, error) {
 	state := Edited
 	for _, member := range h.command(m, on, e) {
-		if !slices.Contains(commands(), member.Key) && member.Key != "args" {
+		if !slices.Contains(commands(), member.key) && member.key != "args" {
 			continue
 		}
-		if value, _ := w.Value(under(at, member.Key)...); text(value) != text(member.Value) {
-			if err := w.Set(member.Value, under(at, member.Key)...); err != nil {
+		if path := under(at, member.key); text(w.value(path...)) != text(member.value) {
+			if err := w.set(member.value, path...); err != nil {
 				return Unreadable, err
 			}
 			state = Old
@@ -118,80 +110,90 @@ func (h *hooks) mend(m Machine, on hook.Host, e hook.Event, w *writing, at []spl
 	return state, nil
 }
 
-// clear removes planloop's hooks from the list of an event, but for the first few.
-func (m Machine) clear(d *splice.Document, on hook.Host, list []splice.Key, but int) (removed bool, err error) {
-	for spots := m.spots(d, on, list); len(spots) > but; spots = m.spots(d, on, list) {
-		if err := d.Remove(spots[len(spots)-1].path(list)...); err != nil {
-			return removed, err
+// clear removes planloop's hooks from the list of an event, except for the first few.
+func (m Machine) clear(w *draft, on hook.Host, list []string, but int) (removed bool) {
+	spots := m.spots(on, w.value(list...))
+	for _, s := range slices.Backward(spots[min(but, len(spots)):]) {
+		w.remove(s.command(list)...)
+		if group := under(list, strconv.Itoa(s.element)); s.index >= 0 && w.empty(under(group, "hooks")...) {
+			w.remove(group...)
 		}
-		removed = true
 	}
-	return removed, nil
+	return len(spots) > but
 }
 
-// take takes planloop's hooks out, and returns what held them.
-func (h *hooks) take(m Machine, on hook.Host, d *splice.Document) ([][]splice.Key, error) {
-	var held [][]splice.Key
-	for _, native := range h.events(d) {
+// take takes out the hooks that init has written.
+func (h *hooks) take(m Machine, on hook.Host, w *draft) State {
+	state, events := Missing, h.events(w.document)
+	for _, native := range slices.Sorted(maps.Keys(events)) {
 		list := under(h.root, native)
-		if _, err := m.clear(d, on, list, 0); err != nil {
-			return nil, err
+		_, wrote := w.wrote[part(list)]
+		switch {
+		case len(m.spots(on, events[native])) == 0:
+		case wrote:
+			m.clear(w, on, list, 0)
+			w.dropEmpty(list)
+			state = Current
+		default:
+			w.notes = append(w.notes, "the hook for "+native+" stays, because init did not write it")
+			if state == Missing {
+				state = Kept
+			}
 		}
-		held = append(held, list)
 	}
-	held = append(held, h.root)
-	for _, member := range h.fixed {
-		held = append(held, []splice.Key{member.Key})
+	_, made := w.wrote[pointer(h.root)]
+	for _, fixed := range h.fixed { // hooks that others have added since may need it
+		if _, wrote := w.wrote[pointer([]string{fixed.key})]; wrote && !(made && w.has(h.root...)) {
+			w.remove(fixed.key)
+		}
 	}
-	return held, nil
+	return state
 }
 
 // element is what an event's list holds for planloop.
-func (h *hooks) element(m Machine, on hook.Host, e hook.Event) splice.Object {
+func (h *hooks) element(m Machine, on hook.Host, e hook.Event) object {
 	handler := h.command(m, on, e)
 	if h.grouped == nil || !h.grouped(e) {
 		return handler
 	}
-	var group splice.Object
+	var group object
 	if matcher := e.Matcher; matcher != "" || h.all != "" {
 		if matcher == "" {
 			matcher = h.all
 		}
-		group = splice.Object{{Key: "matcher", Value: matcher}}
+		group = object{{"matcher", matcher}}
 	}
-	return append(group, splice.Member{Key: "hooks", Value: []any{handler}})
+	return append(group, member{"hooks", []any{handler}})
 }
 
 // command is the handler that runs planloop.
-func (h *hooks) command(m Machine, on hook.Host, e hook.Event) splice.Object {
+func (h *hooks) command(m Machine, on hook.Host, e hook.Event) object {
 	handler := h.handler(e, h.commandLine(m, on, e))
 	if m.GOOS == "windows" && h.shell == direct {
-		handler = append(handler, splice.Member{Key: "args", Value: []any{"hook", string(on), e.Name}})
+		handler = append(handler, member{"args", []any{"hook", string(on), e.Name}})
 	}
 	return handler
 }
 
-// events are the names under the root, in order.
-func (h *hooks) events(d *splice.Document) []string {
-	value, _ := d.Value(h.root...)
-	members, _ := value.(map[string]any)
-	return slices.Sorted(maps.Keys(members))
+// events are the lists of handlers by the names of their events.
+func (h *hooks) events(d *document) map[string]any {
+	events, _ := d.value(h.root...).(map[string]any)
+	return events
 }
 
 // spots finds planloop's hooks in the list of an event.
-func (m Machine) spots(d *splice.Document, on hook.Host, list []splice.Key) []spot {
+func (m Machine) spots(on hook.Host, list any) []spot {
 	var found []spot
-	value, _ := d.Value(list...)
-	elements, _ := value.([]any)
+	elements, _ := list.([]any)
 	for i, element := range elements {
 		members, _ := element.(map[string]any)
 		handlers, grouped := members["hooks"].([]any)
 		if !grouped && m.calls(on, members) {
-			found = append(found, spot{i, -1, true})
+			found = append(found, spot{i, -1, true, members, members})
 		}
 		for j, handler := range handlers {
 			if handler, _ := handler.(map[string]any); m.calls(on, handler) {
-				found = append(found, spot{i, j, len(handlers) == 1})
+				found = append(found, spot{i, j, len(handlers) == 1, handler, members})
 			}
 		}
 	}
@@ -234,15 +236,14 @@ func (m Machine) calls(on hook.Host, handler map[string]any) bool {
 	})
 }
 
-// misspelt says which hooks in a document ask planloop what it does not answer: it would let every tool pass.
-func (h *hooks) misspelt(m Machine, on hook.Host, d *splice.Document) []string {
+// misspelt says which hooks ask planloop what it does not answer: it would let every tool pass.
+func (m Machine) misspelt(on hook.Host, events map[string]any) []string {
 	var names, wrong []string
 	for _, e := range hook.Events(on) {
 		names = append(names, e.Name)
 	}
-	for _, native := range h.events(d) {
-		value, _ := d.Value(under(h.root, native)...)
-		for _, handler := range handlersIn(value) {
+	for _, native := range slices.Sorted(maps.Keys(events)) {
+		for _, handler := range handlersIn(events[native]) {
 			for _, one := range m.asks(handler) {
 				problem, meant := "", one
 				if one.host != string(on) {
@@ -269,20 +270,17 @@ func (h *hooks) misspelt(m Machine, on hook.Host, d *splice.Document) []string {
 	return wrong
 }
 
-// unasked says which tools planloop is not asked about, since its hooks in a document are not called for them.
-func (m Machine) unasked(on hook.Host, root []splice.Key, d *splice.Document) []string {
+// unasked says which tools planloop is not asked about, because its hooks are not called for them.
+func (m Machine) unasked(on hook.Host, events map[string]any) []string {
 	var wrong []string
 	for _, e := range hook.Events(on) {
-		list := under(root, e.Native)
-		spots := m.spots(d, on, list)
+		spots := m.spots(on, events[e.Native])
 		if e.Moment != hook.BeforeTool || len(spots) == 0 {
 			continue
 		}
 		var matchers []string
 		for _, s := range spots {
-			group, _ := d.Value(under(list, s.element)...)
-			matcher, _ := group.(map[string]any)["matcher"].(string)
-			if handler, _ := d.Value(s.command(list)...); handler.(map[string]any)["if"] == nil { // which narrows it further
+			if matcher, _ := s.group["matcher"].(string); s.handler["if"] == nil { // which narrows it further
 				matchers = append(matchers, matcher)
 			}
 		}

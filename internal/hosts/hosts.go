@@ -1,6 +1,10 @@
 package hosts
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Want is what is asked of a host's files.
 type Want struct {
@@ -25,8 +29,13 @@ type Host struct {
 	unasked []string // hooks of plugins that are not called for every tool
 }
 
-// Changes reports whether there is anything to do.
+// Changes reports whether there is anything to write.
 func (h Host) Changes() bool { return slices.ContainsFunc(h.Edits, Edit.Changes) }
+
+// Pastes reports whether there is anything that a person is to put into its files.
+func (h Host) Pastes() bool {
+	return slices.ContainsFunc(h.Edits, func(e Edit) bool { return e.Paste != "" })
+}
 
 // Twice reports whether what a plugin has stands in its files as well.
 func (h Host) Twice() bool {
@@ -53,7 +62,7 @@ func (h Host) Starts() []string {
 // wrong with a file stands in its edit.
 func (m Machine) Find(w Want) []Host {
 	var all []Host
-	for _, h := range table() {
+	for _, h := range table(m, w.Scope) {
 		all = append(all, m.look(h, w))
 	}
 	return all
@@ -61,7 +70,7 @@ func (m Machine) Find(w Want) []Host {
 
 // Look looks at one host; not ok: there is none of that name.
 func (m Machine) Look(name string, w Want) (host Host, ok bool) {
-	for _, h := range table() {
+	for _, h := range table(m, w.Scope) {
 		if h.name == name {
 			return m.look(h, w), true
 		}
@@ -73,9 +82,9 @@ func (m Machine) look(h host, w Want) Host {
 	seen := Host{Name: h.name, Title: h.title, Found: m.found(h), Note: h.note, Unsure: h.unsure}
 	servers, handlers := []State{}, []State{}
 	if h.plugin != nil {
-		seen.Plugin = h.plugin(m, &seen)
+		seen.Plugin = h.plugin(&seen)
 	}
-	for _, t := range h.targets(m, w) {
+	for _, t := range h.targets(w) {
 		edit := m.edit(h, t, w)
 		if p := seen.Plugin; p != nil && !w.Remove && (p.Scope == User || w.Scope == Project) {
 			edit = m.beside(*p, h, t, w, edit)
@@ -88,7 +97,7 @@ func (m Machine) look(h host, w Want) Host {
 		seen.Obstacles = seen.unasked
 	}
 	if h.obstacles != nil && seen.Hooks != None && !w.Remove {
-		seen.Obstacles = append(seen.Obstacles, h.obstacles(m, w.Scope)...)
+		seen.Obstacles = append(seen.Obstacles, h.obstacles()...)
 	}
 	return seen
 }
@@ -115,15 +124,25 @@ func (m Machine) beside(p Plugin, h host, t target, w Want, e Edit) Edit {
 	return e
 }
 
+// Entry is how a host's settings name the server for the user, as JSON; "" if there is no such host.
+func (m Machine) Entry(name string) jsontext.Value {
+	for _, h := range table(m, User) {
+		if h.name == name && h.server != nil {
+			return jsontext.Value(inlineJSON(h.server.entry))
+		}
+	}
+	return nil
+}
+
 // Place is where a host keeps what planloop writes; "" for what it has no file for.
 type Place struct{ Name, Title, Found, Server, Hooks string }
 
 // Places are those of all hosts, in the order of the documentation. No file is read.
 func (m Machine) Places(scope Scope) []Place {
 	var all []Place
-	for _, h := range table() {
+	for _, h := range table(m, scope) {
 		place := Place{Name: h.name, Title: h.title, Found: m.found(h)}
-		for _, t := range h.targets(m, Want{Scope: scope}) {
+		for _, t := range h.targets(Want{Scope: scope}) {
 			if t.server != nil {
 				place.Server = t.path
 			}

@@ -2,18 +2,22 @@ package hosts_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tailscale/hujson"
 
+	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/hosts"
 )
 
@@ -131,10 +135,11 @@ func TestWhatIsWritten(t *testing.T) {
 					if edit.Fault != nil {
 						t.Logf("%s: %v", edit.Path, edit.Fault)
 					}
-					if m.Program != "" && !shown[string(edit.After)] {
-						b.Write(edit.After)
+					text := string(edit.After) + edit.Paste
+					if m.Program != "" && !shown[text] {
+						b.WriteString(text)
 					}
-					shown[string(edit.After)] = true
+					shown[text] = true
 				}
 			}
 		}
@@ -168,53 +173,88 @@ func awkward() map[string]map[string]string {
   }
 }
 `,
-		"other order": "{\"z\": 1.50, \"a\": \"\\u00e4\\/\", \"n\": 1e400}",
+		"other order":      "{\"z\": 1.50, \"a\": \"\\u00e4\\/\", \"n\": 1e300}",
+		"space at commas":  "{\"a\": 1 , \"b\": [2 , 3 ] }",
+		"comments between": "{ /* 1 */ \"a\" /* 2 */ : /* 3 */ 1 /* 4 */ , // 5\n \"b\": {} // 6\n}",
+		"in one line":      "{\"mcpServers\": {/* 1 */}, \"hooks\": {}} // 2",
 	}
 	toml := map[string]string{
 		"empty": "", "mark": mark, "comment": "# mine\n", "keys": "model = \"x\"\napproval = 'never' # so\n",
 		"windows": "model = \"x\"\r\n\r\n[tools]\r\nweb = true\r\n", "no final newline": "[tools]\nweb = true",
 		"servers":      "[mcp_servers.x]\ncommand = \"y\"\n\n[mcp_servers.x.env]\nA = \"b\"\n\n[tui]\ntheme = \"z\"\n",
-		"inline":       "mcp_servers = { x = { command = \"y\" } }\n",
 		"dotted":       "mcp_servers.x.command = \"y\"\n",
 		"blanks":       "\n\n[a]\n\n\n[b]\nc = [\n  1, # one\n  2,\n]\n\n\n",
 		"lists":        "[[profiles]]\nname = \"a\"\n\n[[profiles]]\nname = \"b\"\n",
 		"quoted":       "[mcp_servers.\"a b\"]\ncommand = \"\"\"\ny\"\"\"\n",
 		"empty parent": "[mcp_servers]\n",
+		"in a text":    "a = \"\"\"\n[mcp_servers.planloop]\ncommand = \"x\"\n\"\"\"\n",
 	}
-	yaml := map[string]string{
-		"empty": "", "comment": "# mine\n", "keys": "GOOSE_MODEL: x # so\nGOOSE_MODE: auto\n",
-		"windows": "a: 1\r\nb:\r\n  c: 2\r\n", "no final newline": "a: 1",
-		"extensions":   "extensions:\n  developer:\n    enabled: true\n    name: developer\n    type: builtin\nz: 1\n",
-		"deeper":       "extensions:\n    developer:\n        enabled: true\n\n# end\n",
-		"flow":         "extensions: {developer: {enabled: true}}\n",
-		"empty parent": "extensions: {}\nz: 1\n", "null parent": "extensions:\nz: 1\n",
-		"anchors": "a: &a {b: 1}\nextensions:\n  x:\n    envs: *a\n", "start": "---\na: 1\n",
-	}
-	return map[string]map[string]string{".json": json, ".jsonc": json, ".toml": toml, ".yaml": yaml}
+	return map[string]map[string]string{".json": json, ".jsonc": json, ".toml": toml}
 }
 
-// TestRemoveBringsBackEveryByte: after init and --remove everything is as it was, for every
-// host, scope and file; in between, a second init changes nothing.
-func TestRemoveBringsBackEveryByte(t *testing.T) {
+// meanings is what the files below some folders say, by their paths with modes: JSON without its layout, but with its comments.
+func meanings(t *testing.T, dirs ...string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				all[path] = "a folder"
+				return err
+			}
+			info, err := entry.Info()
+			all[path] = fmt.Sprintf("%s %s", info.Mode(), meaning(t, path, read(t, path)))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func meaning(t *testing.T, path, text string) string {
+	t.Helper()
+	if !strings.HasPrefix(filepath.Ext(path), ".json") {
+		return strings.TrimRight(text, "\r\n")
+	}
+	bare := strings.TrimPrefix(text, "\ufeff")
+	if strings.TrimSpace(bare) == "" {
+		bare = "{}"
+	}
+	strict, err := hujson.Standardize([]byte(bare + "\n"))
+	var value any
+	if err == nil {
+		in := json.NewDecoder(bytes.NewReader(strict))
+		in.UseNumber()
+		err = in.Decode(&value)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v in %q", path, err, text)
+	}
+	comments := regexp.MustCompile(`//[^\n\r]*|/\*[^*]*\*/`).FindAllString(bare, -1)
+	return fmt.Sprintf("%v %q, mark %t, Windows %t", value, comments, strings.HasPrefix(text, "\ufeff"), strings.Contains(text, "\r\n"))
+}
+
+// TestRemoveLeavesTheRest: after init and --remove the files say what they said before, for every host, scope and file. In
+// between, a second init changes nothing, and a host that reads strict JSON can read them.
+func TestRemoveLeavesTheRest(t *testing.T) {
 	cases := 0
 	for _, title := range hosts.Titles() {
 		for _, scope := range []hosts.Scope{hosts.User, hosts.Project} {
 			edits := look(t, machine(t), title.Name, hosts.Want{Scope: scope}).Edits
+			edits = slices.DeleteFunc(edits, func(e hosts.Edit) bool { return e.Paste != "" })
 			if len(edits) > 0 {
 				t.Run(title.Name+"/"+string(scope), func(t *testing.T) { there(t, machine(t), title.Name, hosts.Want{Scope: scope}) })
 			}
 			for _, edit := range edits {
-				texts := awkward()[filepath.Ext(edit.Path)]
-				for name, text := range texts {
+				for name, text := range awkward()[filepath.Ext(edit.Path)] {
 					cases++
 					t.Run(fmt.Sprintf("%s/%s/%s/%s", title.Name, scope, filepath.Base(edit.Path), name), func(t *testing.T) {
 						t.Parallel()
 						m := machine(t)
 						at := look(t, m, title.Name, hosts.Want{Scope: scope}).Edits
 						i := slices.IndexFunc(at, func(e hosts.Edit) bool { return filepath.Base(e.Path) == filepath.Base(edit.Path) })
-						if at[i].Server == hosts.None && at[i].Hooks != hosts.None && filepath.Base(at[i].Path) == "plugin.json" {
-							t.Skip("planloop's alone")
-						}
 						put(t, at[i].Path, text)
 						there(t, m, title.Name, hosts.Want{Scope: scope})
 					})
@@ -227,34 +267,41 @@ func TestRemoveBringsBackEveryByte(t *testing.T) {
 	}
 }
 
-// there goes there and back again.
+// there writes planloop into a host's files, and takes it out again.
 func there(t *testing.T, m hosts.Machine, name string, w hosts.Want) {
 	t.Helper()
-	top := filepath.Dir(m.Home)
-	if err := os.MkdirAll(m.Ledger, 0o700); err != nil {
-		t.Fatal(err)
+	strict := map[string]bool{}
+	for _, edit := range look(t, m, name, w).Edits {
+		strict[edit.Path] = json.Valid(edit.Before) || len(edit.Before) == 0 && filepath.Ext(edit.Path) == ".json"
 	}
-	if err := errors.Join(os.Chmod(filepath.Dir(m.Ledger), 0o700), os.Chmod(filepath.Dir(filepath.Dir(m.Ledger)), 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	before := tree(t, top)
-	if first := write(t, m, name, w); !first.Changes() || first.Has() {
+	before := meanings(t, m.Home, m.Project)
+	first := write(t, m, name, w)
+	if !first.Changes() || first.Has() {
 		t.Errorf("at first: server %s, hooks %s", first.Server, first.Hooks)
 	}
-	between := tree(t, top)
+	for _, edit := range first.Edits {
+		if text := read(t, edit.Path); strict[edit.Path] && !json.Valid([]byte(text)) {
+			t.Errorf("%s was strict JSON, and is %s", edit.Path, text)
+		}
+	}
+	between := tree(t, filepath.Dir(m.Home))
 	again := write(t, m, name, w)
 	for _, state := range []hosts.State{again.Server, again.Hooks} {
 		if state != hosts.Current && state != hosts.None {
 			t.Errorf("the second time it is %s", state)
 		}
 	}
-	if now := tree(t, top); again.Changes() || now != between {
+	if now := tree(t, filepath.Dir(m.Home)); again.Changes() || now != between {
 		t.Errorf("the second time changes\n%s into\n%s", between, now)
 	}
 	w.Remove = true
-	write(t, m, name, w)
-	if after := tree(t, top); after != before {
-		t.Errorf("removing leaves\n%s of\n%s", after, before)
+	for _, edit := range write(t, m, name, w).Edits {
+		if text, err := os.ReadFile(edit.Path); err == nil && strict[edit.Path] && !json.Valid(text) {
+			t.Errorf("%s was strict JSON, and ends as %s", edit.Path, text)
+		}
+	}
+	if difference := cmp.Diff(before, meanings(t, m.Home, m.Project)); difference != "" {
+		t.Errorf("removing leaves %s", difference)
 	}
 }
 
@@ -265,15 +312,23 @@ func TestFilesThatAreLeftAlone(t *testing.T) {
 		text, says string
 		spoil      func(m hosts.Machine, path string) error
 	}{
-		"not JSON":     {text: "{\n  \"mcpServers\": {\n", says: "cannot be read as json: line 3, column 1"},
-		"a list":       {text: "[]", says: "cannot be read"},
-		"of no object": {text: `{"mcpServers": []}`, says: "has no place for it: line 1, column 16"},
-		"twice":        {text: `{"mcpServers": {"planloop": {}, "planloop": {}}}`, says: "twice"},
+		"not JSON":                         {text: "{\n  \"mcpServers\": {\n", says: "cannot be read as json: line 3, column 1"},
+		"a list":                           {text: "[]", says: "cannot be read"},
+		"of no object":                     {text: `{"mcpServers": []}`, says: `has no place for it: "mcpServers" is not an object`},
+		"twice":                            {text: `{"mcpServers": {"planloop": {}, "planloop": {}}}`, says: `duplicate object`},
+		"twice below":                      {text: `{"a": [{"b": 1, "b": 1}]}`, says: `duplicate object member name "b"`},
+		"not UTF-8":                        {text: "{\"a\": \"\xff\"}", says: "invalid UTF-8"},
+		"UTF-16":                           {text: "\xff\xfe{\x00", says: "line 1, column 1"},
+		"deep":                             {text: strings.Repeat(`{"a":`, 300_000), says: "nested deeper than 1000 levels"},
+		"deep, after strings and comments": {text: "[ //\"]\n \"]\", /* ] */ " + strings.Repeat("[", 2_000), says: "nested deeper"},
+		"a large number":                   {text: `{"a": 1e400}`, says: "cannot be read as json"},
+		"a comment that ends twice":        {text: "{} // a\rb\n", says: "carriage returns"},
+		"a comment without end":            {text: "{} /* a", says: "line 1, column 4"},
 		"another program": {text: `{"mcpServers": {"planloop": {"command": "/usr/bin/other", "args": ["serve"]}}}`,
 			says: "a server named planloop that starts something else (/usr/bin/other)"},
 		"an address": {text: `{"mcpServers": {"planloop": {"url": "https://example.org/mcp"}}}`, says: "(https://example.org/mcp)"},
 		"read-only":  {text: "{}", says: "is read-only", spoil: func(_ hosts.Machine, path string) error { return os.Chmod(path, 0o444) }},
-		"a folder":   {says: "no regular file", spoil: func(_ hosts.Machine, path string) error { return os.Mkdir(path, 0o755) }},
+		"a folder":   {says: "not a regular file", spoil: func(_ hosts.Machine, path string) error { return os.Mkdir(path, 0o755) }},
 		"a link to nothing": {says: "through a link in the project", spoil: func(_ hosts.Machine, path string) error {
 			return os.Symlink("nothing", path)
 		}},
@@ -355,7 +410,7 @@ func TestLinksAreFollowed(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	write(t, m, "claude", hosts.Want{Scope: hosts.User, NoHooks: true, Remove: true})
-	if got := read(t, real); got != "{\n}\n" {
+	if got := read(t, real); got != "{}\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -378,7 +433,7 @@ func TestWhatStandsThere(t *testing.T) {
 		"another path": {".claude.json", entry(`"command": "/old/planloop", "args": ["serve"]`), hosts.Old, "",
 			`"/opt/plan loop/planloop"`, "/old/", ""},
 		"settings of the user's": {".claude.json", entry(`"command": "/old/planloop.exe", "args": ["serve", "-v"], "env": {"A": "b"}`),
-			hosts.Old, "", `"args": ["serve", "-v"], "env": {"A": "b"}`, "/old/", "of its own there, which stay: args, env"},
+			hosts.Old, "", `"args": ["serve", "-v"]`, "/old/", "of its own there, which stay: args, env"},
 		"the same path, with settings": {".claude.json", entry(`"command": "/opt/plan loop/planloop", "args": ["serve"], "cwd": "/"`),
 			hosts.Current, "", `"cwd": "/"`, "", "which stay: cwd"},
 		"no arguments": {".claude.json", entry(`"command": "/opt/plan loop/planloop"`), hosts.Old, "", `"serve"`, "", ""},
@@ -417,12 +472,27 @@ func TestWhatStandsThere(t *testing.T) {
 			if again := look(t, m, "claude", hosts.Want{Scope: hosts.User}); again.Changes() {
 				t.Errorf("it is never content: %s", again.Edits[0].Difference("a")+again.Edits[1].Difference("b"))
 			}
+			// What was there before init stays: the entry, or the hook for that event.
+			kept := strings.Contains(c.text, "mcpServers") || strings.Contains(c.text, "/old/")
 			write(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true})
-			if got := read(t, path); strings.Contains(got, "planloop' hook claude") || strings.Contains(got, "serve") {
+			got = read(t, path)
+			if stays := strings.Contains(got, "/opt/plan loop/planloop"); stays != kept || strings.Contains(got, "session-start") {
 				t.Errorf("removing leaves %s", got)
+			}
+			if state := worst(look(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true})); state != hosts.Missing && !kept ||
+				kept && state != hosts.Kept {
+				t.Errorf("it is %s", state)
 			}
 		})
 	}
+}
+
+// worst is the state of a host of which one part is missing.
+func worst(h hosts.Host) hosts.State {
+	if h.Server == hosts.Missing {
+		return h.Hooks
+	}
+	return h.Server
 }
 
 // What planloop wrote itself it writes anew as a whole; what was made since stays.
@@ -496,29 +566,37 @@ func TestFoldersThatMayNotBeWritten(t *testing.T) {
 // over nothing else.
 func TestWholeFiles(t *testing.T) {
 	want := hosts.Want{Scope: hosts.User}
-	plugin := func(m hosts.Machine) string {
-		return filepath.Join(m.Home, ".agents", "plugins", "planloop", "plugin.json")
-	}
 	for text, says := range map[string]string{
-		"": "", "\n": "", `{"name": "other"}`: "is not planloop's", `{"name": "planloop"}`: "was changed by hand",
+		"": "", "\n": "", `other()`: "is not planloop's", `planloop()`: "was changed by hand",
 	} {
 		m := machine(t)
-		put(t, plugin(m), text)
-		edit := look(t, m, "goose", want).Edits[2]
+		path := filepath.Join(m.Home, ".config", "opencode", "plugins", "planloop.js")
+		put(t, path, text)
+		edit := look(t, m, "opencode", want).Edits[1]
 		if says != "" {
 			if edit.Fault == nil || !strings.Contains(edit.Fault.Error(), says) || edit.Changes() {
 				t.Errorf("%q: %v, want %q", text, edit.Fault, says)
 			}
 			continue
 		}
-		write(t, m, "goose", want)
-		if got := read(t, plugin(m)); !strings.Contains(got, `"version"`) {
+		write(t, m, "opencode", want)
+		if got := read(t, path); !strings.Contains(got, m.Program) {
 			t.Errorf("%q: %s", text, got)
 		}
-		write(t, m, "goose", hosts.Want{Scope: hosts.User, Remove: true})
-		if got := read(t, plugin(m)); got != text {
-			t.Errorf("%q comes back as %q", text, got)
+		m.Program = "/new/planloop"
+		if host := write(t, m, "opencode", want); host.Hooks != hosts.Old || !strings.Contains(read(t, path), "/new/") {
+			t.Errorf("%s: %s", host.Hooks, read(t, path))
 		}
+		write(t, m, "opencode", hosts.Want{Scope: hosts.User, Remove: true})
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("it stays: %v", err)
+		}
+	}
+	m := machine(t)
+	path := filepath.Join(m.Home, ".config", "opencode", "plugins", "planloop.js")
+	put(t, path, hook.OpencodePlugin(m.Program))
+	if edit := look(t, m, "opencode", hosts.Want{Scope: hosts.User, Remove: true}).Edits[1]; edit.Hooks != hosts.Kept || edit.Changes() {
+		t.Errorf("a file that init did not write is %s, changes: %t", edit.Hooks, edit.Changes())
 	}
 }
 
@@ -623,26 +701,96 @@ func TestFinding(t *testing.T) {
 	}
 }
 
-// What is remembered is the user's alone, and says what was there.
+// What is remembered and the backup are the user's alone. The backup is the file before it was last written.
 func TestLedger(t *testing.T) {
-	m := machine(t)
-	put(t, filepath.Join(m.Home, ".claude.json"), `{"secret": "s3"}`)
-	write(t, m, "claude", hosts.Want{Scope: hosts.User})
+	m, want := machine(t), hosts.Want{Scope: hosts.User, NoHooks: true}
+	path := filepath.Join(m.Home, ".claude.json")
+	const before = `{"secret": "s3"}`
+	put(t, path, before)
+	write(t, m, "claude", want)
+	backups, err := filepath.Glob(filepath.Join(m.Ledger, "*-.claude.json"))
+	if err != nil || len(backups) != 1 || read(t, backups[0]) != before {
+		t.Fatalf("%q, %v", backups, err)
+	}
 	entries, err := os.ReadDir(m.Ledger)
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for _, entry := range entries {
-		info, err := entry.Info()
-		if err != nil || info.Mode().Perm() != 0o600 {
+		if info, err := entry.Info(); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info, err)
 		}
-		path := filepath.Join(m.Ledger, entry.Name())
-		put(t, path, string(bytes.Replace([]byte(read(t, path)), []byte(`"before":"`), []byte(`"before":"AAAA`), 1)))
 	}
-	for _, edit := range look(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true}).Edits {
-		if edit.Changes() && edit.Fault == nil && edit.Exists && strings.Contains(string(edit.Before), "secret") {
-			t.Errorf("a damaged record is believed: %q", edit.After)
+	record := strings.TrimSuffix(backups[0], "-.claude.json") + ".json"
+	sound, written := read(t, record), read(t, path)
+	for _, damaged := range []string{"", "{", "null", strings.Replace(sound, path, path+"x", 1),
+		`{"path": "` + path + `", "parts": null}`} {
+		put(t, record, damaged)
+		edit := look(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true}).Edits[0]
+		if edit.Fault == nil || edit.Changes() {
+			t.Errorf("%q is believed: %v", damaged, edit.Fault)
+		}
+	}
+	put(t, record, sound)
+	write(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true})
+	if got := read(t, backups[0]); got != written || strings.Contains(read(t, path), "planloop") {
+		t.Errorf("%s, backup %s", read(t, path), got)
+	}
+	if _, err := os.Stat(record); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the record stays: %v", err)
+	}
+}
+
+// Without what is remembered nothing is taken out, because it may be the user's own.
+func TestLostLedger(t *testing.T) {
+	for _, name := range []string{"claude", "gemini", "opencode"} {
+		m := machine(t)
+		write(t, m, name, hosts.Want{Scope: hosts.User})
+		if err := os.RemoveAll(m.Ledger); err != nil {
+			t.Fatal(err)
+		}
+		host := look(t, m, name, hosts.Want{Scope: hosts.User, Remove: true})
+		if host.Changes() || host.Server != hosts.Kept || host.Hooks != hosts.Kept {
+			t.Errorf("%s: server %s, hooks %s, changes: %t", name, host.Server, host.Hooks, host.Changes())
+		}
+	}
+}
+
+// Into the files of some hosts nothing is written. What belongs there is there to be pasted, until it was.
+func TestByHand(t *testing.T) {
+	for _, name := range []string{"antigravity", "goose"} {
+		m := machine(t)
+		before := tree(t, filepath.Dir(m.Home))
+		host := write(t, m, name, hosts.Want{Scope: hosts.User})
+		if host.Changes() || !host.Pastes() || tree(t, filepath.Dir(m.Home)) != before {
+			t.Errorf("%s: changes: %t, pastes: %t", name, host.Changes(), host.Pastes())
+		}
+		for _, edit := range host.Edits {
+			put(t, edit.Path, edit.Paste)
+		}
+		pasted := tree(t, filepath.Dir(m.Home))
+		host = look(t, m, name, hosts.Want{Scope: hosts.User})
+		if host.Pastes() || host.Server != hosts.Current || host.Hooks != hosts.Current || !slices.Contains(host.Starts(), m.Program) {
+			t.Errorf("%s is pasted: server %s, hooks %s, starts %q", name, host.Server, host.Hooks, host.Starts())
+		}
+		host = write(t, m, name, hosts.Want{Scope: hosts.User, Remove: true})
+		if host.Server != hosts.Kept || host.Hooks != hosts.Kept || tree(t, filepath.Dir(m.Home)) != pasted {
+			t.Errorf("%s after removing: server %s, hooks %s", name, host.Server, host.Hooks)
+		}
+		m.Program = "/new/planloop"
+		if host = look(t, m, name, hosts.Want{Scope: hosts.User}); host.Server != hosts.Old || !host.Pastes() {
+			t.Errorf("%s: the server is %s", name, host.Server)
+		}
+	}
+	m := machine(t)
+	for text, state := range map[string]hosts.State{"a: !!python/x 1": hosts.Unreadable, "{": hosts.Unreadable, "a: 1": hosts.Missing,
+		"extensions:\n  planloop:\n    cmd: npx\n": hosts.Foreign} {
+		path := filepath.Join(m.Home, ".config/goose/config.yaml")
+		put(t, path, text)
+		edit := look(t, m, "goose", hosts.Want{Scope: hosts.User}).Edits[0]
+		if edit.Server != state || !strings.Contains(edit.Paste, "extensions:") || edit.Changes() ||
+			(edit.Fault == nil) != (state == hosts.Missing) {
+			t.Errorf("%q: server %s, %v, to paste: %q", text, edit.Server, edit.Fault, edit.Paste)
 		}
 	}
 }
@@ -718,7 +866,10 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s: server %s, hooks %s, and still\n%s", text, again.Server, again.Hooks, again.Difference("x"))
 		}
 		write(t, m, name, hosts.Want{Scope: hosts.User, Remove: true})
-		if got := read(t, path); !strings.Contains(text, "planloop") && got != text || strings.Contains(got, "planloop hook") {
+		got := read(t, path)
+		hooked := strings.Contains(text, "hook gemini before-tool")
+		if !strings.Contains(text, "planloop") && meaning(t, path, got) != meaning(t, path, text) ||
+			strings.Contains(got, m.Program+"' hook") != hooked {
 			t.Errorf("%s comes back as %s", text, got)
 		}
 	}

@@ -15,95 +15,100 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// record is what is remembered of a file that was written, so that it can be again what it
-// was. It is the backup, too.
+// record is what is remembered of a file or folder that was written: what is in it that --remove may take out.
 type record struct {
 	Path    string            `json:"path"`
-	Created bool              `json:"created,omitempty"` // there was no such file
-	Folders []string          `json:"folders,omitempty"` // that were made for it, the outermost first
-	Before  []byte            `json:"before,omitempty"`  // without what is planloop's
-	Sums    sums              `json:"sha256"`
-	Parts   map[string]string `json:"parts,omitempty"` // what was written, by name
+	Created bool              `json:"created,omitempty"` // it was not there before
+	Parts   map[string]string `json:"parts,omitempty"`   // what was written, by its place
 }
 
-type sums struct {
-	Before string `json:"before"`
-	After  string `json:"after"`
-}
+func newRecord(path string) record { return record{Path: path, Parts: map[string]string{}} }
 
-func sum(text []byte) string {
-	digest := sha256.Sum256(text)
+func sum(text string) string {
+	digest := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(digest[:])
 }
 
-func (m Machine) recordFile(target string) string {
-	return filepath.Join(m.Ledger, sum([]byte(target))[:16]+".json")
+// remembered is a file of the ledger about another file.
+func (m Machine) remembered(target, ending string) string {
+	return filepath.Join(m.Ledger, sum(target)[:16]+ending)
 }
 
-// recall returns what is remembered of a file, nil for nothing.
-func (m Machine) recall(target string) (*record, error) {
-	data, err := private.Read(m.recordFile(target), 2*mostHistory)
+// recall returns what is remembered of a file.
+func (m Machine) recall(target string) (record, error) {
+	known := newRecord(target)
+	data, err := private.Read(m.remembered(target, ".json"), most)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return known, nil
 	}
-	var known record
 	if err == nil {
 		err = json.Unmarshal(data, &known)
 	}
-	if err == nil && (known.Path != target || sum(known.Before) != known.Sums.Before) {
-		err = errors.New("it is damaged")
+	if err == nil && (known.Path != target || known.Parts == nil) {
+		err = errors.New("the record is damaged")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what was written into %s before: %w", target, err)
+		return known, fmt.Errorf("read what was written into %s before: %w", target, err)
 	}
-	return &known, nil
+	return known, nil
 }
 
 func (m Machine) remember(r record) error {
-	r.Sums.Before = sum(r.Before)
 	data, err := json.Marshal(r, json.Deterministic(true))
-	if err == nil {
-		err = private.Make(m.Ledger)
+	if err != nil {
+		return err
 	}
+	return m.keep(m.remembered(r.Path, ".json"), data)
+}
+
+// backUp keeps the text of a file that is about to be written.
+func (m Machine) backUp(target string, text []byte) error {
+	return m.keep(m.remembered(target, "-"+filepath.Base(target)), text)
+}
+
+func (m Machine) keep(path string, data []byte) error {
+	err := private.Make(m.Ledger)
 	if err == nil {
-		err = atomicfile.WriteFile(m.recordFile(r.Path), data, atomicfile.Options{Mode: private.FileMode})
+		err = atomicfile.WriteFile(path, data, atomicfile.Options{Mode: private.FileMode})
 	}
 	if err != nil {
-		return fmt.Errorf("remember what %s was: %w", r.Path, err)
+		return fmt.Errorf("keep a record of what init writes: %w", err)
 	}
 	return nil
 }
 
-// made are the folders above a file that were made for it, or for another one that is
-// remembered: whichever goes last takes them along.
-func (m Machine) made(target string, now []string) []string {
-	known := map[string]bool{}
-	for _, dir := range now {
-		known[dir] = true
+func (m Machine) forget(target string) error {
+	if err := os.Remove(m.remembered(target, ".json")); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	entries, _ := os.ReadDir(m.Ledger) // without a ledger nothing was made
-	for _, entry := range entries {
-		var other record
-		data, err := private.Read(filepath.Join(m.Ledger, entry.Name()), 2*mostHistory)
-		if err != nil || json.Unmarshal(data, &other) != nil {
-			continue
-		}
-		for _, dir := range other.Folders {
-			known[dir] = true
-		}
-	}
-	var above []string
-	for dir := filepath.Dir(target); filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
-		if known[dir] {
-			above = append([]string{dir}, above...)
-		}
-	}
-	return above
+	return nil
 }
 
-func (m Machine) forget(target string) error {
-	if err := os.Remove(m.recordFile(target)); !errors.Is(err, fs.ErrNotExist) {
+// makeFolders makes the folders above a file, and remembers those that were missing.
+func (m Machine) makeFolders(path string, mode fs.FileMode) error {
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
 		return err
+	}
+	if err := m.makeFolders(dir, mode); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return m.remember(record{Path: dir, Created: true})
+}
+
+// removeFolders removes the folders above a file that were made for it or another one, if they are empty.
+func (m Machine) removeFolders(path string) error {
+	for dir := filepath.Dir(path); filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		known, err := m.recall(dir)
+		if err != nil || !known.Created || os.Remove(dir) != nil {
+			return err
+		}
+		if err := m.forget(dir); err != nil {
+			return err
+		}
 	}
 	return nil
 }

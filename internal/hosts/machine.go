@@ -1,7 +1,6 @@
-// Package hosts knows the agents' hosts as they stand on a machine: whether they are
-// installed, which files of theirs name servers and hooks, what stands in these for
-// planloop, and how that is written, kept current and taken out again without losing
-// a byte of anything else.
+// Package hosts knows the agents' hosts on a machine: whether they are installed, which files
+// of theirs name servers and hooks, what these have of planloop, and how that is written,
+// kept current and taken out again while everything else in the files stays.
 //
 // It asks nobody and prints nothing: what a file would hold is a value (Edit) until it
 // is written.
@@ -22,7 +21,7 @@ type Machine struct {
 	LookPath func(string) (string, error) // finds a program
 	Program  string                       // the absolute path that starts planloop
 	Project  string                       // the directory of the scope Project
-	Ledger   string                       // the folder that remembers what was written
+	Ledger   string                       // the folder for what init remembers, and for backups
 }
 
 // Scope is whose files are meant.
@@ -101,7 +100,7 @@ func (m Machine) found(h host) string {
 			return program + " is on the PATH"
 		}
 	}
-	for _, trace := range h.traces(m) {
+	for _, trace := range h.traces {
 		if _, err := os.Stat(trace); err == nil {
 			return m.Short(trace) + " exists"
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/internal/hook"
-	"github.com/planloop/planloop/internal/splice"
 )
 
 // Plugin is a plugin of a host that is turned on here and brings planloop along: what it has stands in no file that init
@@ -46,12 +45,8 @@ func (h *Host) opened(m Machine, folder string, p Plugin, manifests ...string) *
 		}
 	}
 	for _, manifest := range manifests {
-		d := h.pluginFile(filepath.Join(folder, manifest))
-		if d == nil {
-			continue
-		}
-		value, _ := d.Value("mcpServers")
-		servers, _ := value.(map[string]any)
+		file := h.pluginFile(filepath.Join(folder, manifest))
+		servers, _ := file["mcpServers"].(map[string]any)
 		for _, server := range servers {
 			if command := words(server, "command"); len(command) > 0 && m.ours(command[0]) {
 				p.Server = true
@@ -59,11 +54,10 @@ func (h *Host) opened(m Machine, folder string, p Plugin, manifests ...string) *
 			}
 		}
 	}
-	if d := h.pluginFile(filepath.Join(folder, "hooks", "hooks.json")); d != nil {
-		root := []splice.Key{"hooks"}
-		programs := m.starts(host{name: h.Name}, target{hooks: &hooks{root: root}}, d)
-		wrong := m.unasked(hook.Host(h.Name), root, d)
-		p.Hooks = len(programs) > 0 && len(wrong) == 0 && m.judges(hook.Host(h.Name), root, d)
+	on := hook.Host(h.Name)
+	if events, _ := h.pluginFile(filepath.Join(folder, "hooks", "hooks.json"))["hooks"].(map[string]any); events != nil {
+		programs, wrong := m.starts(on, nil, events), m.unasked(on, events)
+		p.Hooks = len(programs) > 0 && len(wrong) == 0 && m.judges(on, events)
 		for _, text := range wrong {
 			h.unasked = append(h.unasked, p.Name+": "+text)
 		}
@@ -77,22 +71,19 @@ func (h *Host) opened(m Machine, folder string, p Plugin, manifests ...string) *
 	return &p
 }
 
-// pluginFile reads a file of a plugin, nil where there is none to be read.
-func (h *Host) pluginFile(path string) *splice.Document {
-	d, err := document(path, splice.JSON)
+// pluginFile reads a file of a plugin, nil if that fails: a plugin of others may hold anything.
+func (h *Host) pluginFile(path string) map[string]any {
+	file, err := settings(path)
 	if refused, ok := errors.AsType[*Refusal](err); ok && !slices.Contains(h.Unread, refused.Error()) {
 		h.Unread = append(h.Unread, refused.Error())
 	}
-	if err != nil { // another's plugin may hold what it likes
-		return nil
-	}
-	return d
+	return file
 }
 
-// judges reports whether planloop is asked in a document before tools run.
-func (m Machine) judges(on hook.Host, root []splice.Key, d *splice.Document) bool {
+// judges reports whether hooks ask planloop before tools run.
+func (m Machine) judges(on hook.Host, events map[string]any) bool {
 	return !slices.ContainsFunc(hook.Events(on), func(e hook.Event) bool {
-		return e.Moment == hook.BeforeTool && len(m.spots(d, on, under(root, e.Native))) == 0
+		return e.Moment == hook.BeforeTool && len(m.spots(on, events[e.Native])) == 0
 	})
 }
 
@@ -105,7 +96,7 @@ func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 		scope Scope
 	}{{m.join(dir, "settings.json"), User}, {m.project(".claude", "settings.json"), Project},
 		{m.project(".claude", "settings.local.json"), Project}} {
-		enabled, _ := said(file.path, splice.JSON, "enabledPlugins").(map[string]any)
+		enabled, _ := said(file.path, "enabledPlugins").(map[string]any)
 		for name, on := range enabled {
 			if on == false {
 				delete(scopes, name)
@@ -114,11 +105,7 @@ func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 			}
 		}
 	}
-	known := map[string]any{}
-	if d := h.pluginFile(m.join(dir, "plugins", "installed_plugins.json")); d != nil && len(scopes) > 0 {
-		value, _ := d.Value("plugins")
-		known, _ = value.(map[string]any)
-	}
+	known, _ := h.pluginFile(m.join(dir, "plugins", "installed_plugins.json"))["plugins"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(scopes)) {
 		installed, _ := known[name].([]any)
 		for _, one := range installed {
@@ -135,11 +122,15 @@ func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 
 // codexPlugin finds a plugin of Codex: its settings turn it on, and it lies below the folder of its marketplace.
 func (h *Host) codexPlugin(m Machine, dir string) *Plugin {
-	enabled, _ := said(m.join(dir, "config.toml"), splice.TOML, "plugins").(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(enabled)) {
+	all := saidTOML(m.join(dir, "config.toml"))
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		path := strings.Split(key, "\x00")
+		if len(path) != 3 || path[0] != "plugins" || path[2] != "enabled" || all[key] == "false" {
+			continue
+		}
+		name := path[1]
 		plugin, market, _ := strings.Cut(name, "@")
-		members, _ := enabled[name].(map[string]any)
-		if members["enabled"] == false || !filepath.IsLocal(plugin) || !filepath.IsLocal(market) {
+		if !filepath.IsLocal(plugin) || !filepath.IsLocal(market) {
 			continue
 		}
 		folders, _ := filepath.Glob(filepath.Join(literal(dir), "plugins", "cache", literal(market), literal(plugin), "*"))
@@ -158,7 +149,7 @@ func (h *Host) geminiExtension(m Machine, dir string) *Plugin {
 	folders, _ := filepath.Glob(filepath.Join(literal(dir), "extensions", "*"))
 	for _, folder := range folders {
 		name := filepath.Base(folder)
-		overrides, _ := said(m.join(dir, "extensions", "extension-enablement.json"), splice.JSON, name, "overrides").([]any)
+		overrides, _ := said(m.join(dir, "extensions", "extension-enablement.json"), name, "overrides").([]any)
 		on := true
 		for _, rule := range overrides {
 			rule, _ := rule.(string)
@@ -168,7 +159,7 @@ func (h *Host) geminiExtension(m Machine, dir string) *Plugin {
 			}
 		}
 		install := m.join(folder, ".gemini-extension-install.json")
-		if source, _ := said(install, splice.JSON, "source").(string); said(install, splice.JSON, "type") == "link" {
+		if source, _ := said(install, "source").(string); said(install, "type") == "link" {
 			folder = source
 		}
 		p := Plugin{Name: name, Scope: User, remove: "gemini extensions uninstall"}

@@ -1,13 +1,6 @@
 package hosts
 
-import (
-	"slices"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/planloop/planloop/internal/splice"
-)
+import "slices"
 
 // State is how much of planloop a host knows, as its files say.
 type State string
@@ -21,20 +14,29 @@ const (
 	Missing    State = "missing"       // not there
 	Foreign    State = "foreign"       // something else goes by planloop's name
 	Unreadable State = "unreadable"    // nobody can say
-	ByPlugin   State = "by the plugin" // it stands in no file that init writes, and need not
+	ByPlugin   State = "by the plugin" // it is in no file that init writes, and need not be
+	Kept       State = "kept"          // planloop's, and not taken out, because init did not write it
 )
 
-// Stands reports whether something of planloop's own stands in a file, be it current or not.
-func (s State) Stands() bool { return s == Current || s == Edited || s == Old }
+// Stands reports whether a file has something of planloop's, current or not.
+func (s State) Stands() bool { return s == Current || s == Edited || s == Old || s == Kept }
 
 // Known reports whether the host has it, by a file or by a plugin.
 func (s State) Known() bool { return s.Stands() || s == ByPlugin }
+
+// kept is the state of what is not taken out.
+func (s State) kept() State {
+	if s.Stands() {
+		return Kept
+	}
+	return s
+}
 
 // worst joins the states of parts. Where some are there and some are missing, it is old.
 func worst(states ...State) State {
 	states = slices.DeleteFunc(slices.Clone(states), func(s State) bool { return s == None })
 	some := slices.ContainsFunc(states, State.Stands)
-	for _, state := range []State{Unreadable, Foreign, Missing, Old, Edited, Current, ByPlugin} {
+	for _, state := range []State{Unreadable, Foreign, Missing, Old, Edited, Current, Kept, ByPlugin} {
 		switch {
 		case !slices.Contains(states, state):
 		case state == Missing && some:
@@ -44,29 +46,4 @@ func worst(states ...State) State {
 		}
 	}
 	return None
-}
-
-// text is a value of a document in one spelling, to be compared and remembered.
-func text(value any) string {
-	data, _ := json.Marshal(plain(value), json.Deterministic(true), jsontext.AllowInvalidUTF8(true)) // it came out of a document
-	return string(data)
-}
-
-// plain is a value as a document returns it.
-func plain(value any) any {
-	switch value := value.(type) {
-	case splice.Object:
-		members := map[string]any{}
-		for _, m := range value {
-			members[m.Key] = plain(m.Value)
-		}
-		return members
-	case []any:
-		var elements = []any{}
-		for _, element := range value {
-			elements = append(elements, plain(element))
-		}
-		return elements
-	}
-	return value
 }

@@ -1,48 +1,46 @@
 package hosts
 
 import (
+	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/shellquote"
-	"github.com/planloop/planloop/internal/splice"
 )
 
-// host is a row of the table: all that is particular to a host.
+// host is a row of the table: all that is particular to a host, in a scope.
 type host struct {
-	name, title string
-	programs    []string                      // that start it
-	traces      func(Machine) []string        // files and folders that only it makes
-	server      func(Machine, Scope) *server  // nil: it names no servers in that scope
-	hooks       func(Machine, Scope) *hooks   // nil: it has none there
-	obstacles   func(Machine, Scope) []string // what keeps its hooks from being heard
-	plugin      func(Machine, *Host) *Plugin  // that brings planloop along; nil for none. What is wrong with it goes to the host
-	note        string                        // for the user, once something of it was written
-	unsure      bool                          // what it makes of a refusal changes from version to version
+	name, title      string
+	programs, traces []string              // that start it; files and folders that only it makes
+	server           *server               // nil: it names no servers in that scope
+	hooks            *hooks                // nil: it has none there
+	obstacles        func() []string       // what keeps its hooks from being heard
+	plugin           func(h *Host) *Plugin // that brings planloop along; nil for none. What is wrong with it goes to the host
+	byHand           bool                  // what belongs in its files is printed, for a person to paste
+	unsure           bool                  // what it makes of a refusal changes from version to version
+	note             string                // for the user, once something of it was written
 }
 
 // server is where a host names its servers, and how.
 type server struct {
-	file    string
-	format  splice.Format
-	path    []splice.Key // of planloop's entry
-	program string       // the member that names the program
-	entry   splice.Object
+	file    string   // "": none in this scope
+	path    []string // of planloop's entry
+	program string   // the member that names the program
+	entry   object
 }
 
 // hooks is where a host names its hooks, and how.
 type hooks struct {
 	file    string
-	root    []splice.Key    // of the object that has the events
-	fixed   []splice.Member // what else the file has to say
+	root    []string // of the object that has the events
+	fixed   object   // what else the file has to say
 	grouped func(hook.Event) bool
 	all     string // the matcher of all tools, for a host that wants one
-	handler func(e hook.Event, command string) splice.Object
+	handler func(e hook.Event, command string) object
 	shell   shell
-	whole   []wholeFile // files that are planloop's alone
+	whole   *wholeFile // a file that is planloop's alone; nil for none
 
 	powershell bool // it is the shell on Windows; else it is not known which is
 }
@@ -59,7 +57,7 @@ const (
 // Titles are the names of all hosts and what people call them, in the order of the documentation.
 func Titles() []Title {
 	var titles []Title
-	for _, h := range table() {
+	for _, h := range table(Machine{Getenv: func(string) string { return "" }}, User) {
 		titles = append(titles, Title{h.name, h.title})
 	}
 	return titles
@@ -71,45 +69,44 @@ type Title struct{ Name, Title string }
 // Names are the names of all hosts.
 func Names() []string {
 	var names []string
-	for _, h := range table() {
-		names = append(names, h.name)
+	for _, title := range Titles() {
+		names = append(names, title.Name)
 	}
 	return names
 }
 
-func table() []host {
-	return []host{claude(), claudeDesktop(), codex(), gemini(), antigravity(), cursor(), vscode(), opencode(), zed(), windsurf(), goose()}
+func table(m Machine, s Scope) []host {
+	var hosts []host
+	for _, row := range []func(Machine, Scope) host{claude, claudeDesktop, codex, gemini, antigravity, cursor, vscode, opencode, zed,
+		windsurf, goose} {
+		hosts = append(hosts, row(m, s))
+	}
+	return hosts
+}
+
+// of chooses by the scope.
+func (s Scope) of(user, project string) string {
+	if s == Project {
+		return project
+	}
+	return user
 }
 
 // claudeHistory is the file in which Claude Code names its servers, among all that it remembers.
 const claudeHistory = ".claude.json"
 
-func claude() host {
-	dir := func(m Machine) string { return m.variable("CLAUDE_CONFIG_DIR", m.home(".claude")) }
+func claude(m Machine, s Scope) host {
+	dir := m.variable("CLAUDE_CONFIG_DIR", m.home(".claude"))
+	own, project := m.join(dir, "settings.json"), m.project(".claude", "settings.json")
 	return host{
-		name: "claude", title: "Claude Code", programs: []string{"claude"},
-		traces: func(m Machine) []string { return []string{dir(m)} },
-		server: func(m Machine, s Scope) *server {
-			file := m.join(m.variable("CLAUDE_CONFIG_DIR", m.Home), claudeHistory)
-			if s == Project {
-				file = m.project(".mcp.json")
-			}
-			return mcpServers(file, splice.Object{{Key: "type", Value: "stdio"}, {Key: "command", Value: m.Program},
-				{Key: "args", Value: []any{"serve"}}, {Key: "env", Value: splice.Object{}}})
-		},
-		hooks: func(m Machine, s Scope) *hooks {
-			file := m.join(dir(m), "settings.json")
-			if s == Project {
-				file = m.project(".claude", "settings.json")
-			}
-			return &hooks{file: file, root: []splice.Key{"hooks"}, grouped: always, handler: timed(time.Second), shell: direct}
-		},
-		plugin: func(m Machine, h *Host) *Plugin { return h.claudePlugin(m, dir(m)) },
-		obstacles: func(m Machine, s Scope) []string {
-			var found []string
-			for _, file := range []string{m.join(dir(m), "settings.json"), m.project(".claude", "settings.json"),
-				m.project(".claude", "settings.local.json")} {
-				if said(file, splice.JSON, "disableAllHooks") == true {
+		name: "claude", title: "Claude Code", programs: []string{"claude"}, traces: []string{dir},
+		server: mcpServers(s.of(m.join(m.variable("CLAUDE_CONFIG_DIR", m.Home), claudeHistory), m.project(".mcp.json")),
+			object{{"type", "stdio"}, {"command", m.Program}, {"args", []any{"serve"}}, {"env", object{}}}),
+		hooks:  &hooks{file: s.of(own, project), root: []string{"hooks"}, grouped: always, handler: timed(time.Second), shell: direct},
+		plugin: func(h *Host) *Plugin { return h.claudePlugin(m, dir) },
+		obstacles: func() (found []string) {
+			for _, file := range []string{own, project, m.project(".claude", "settings.local.json")} {
+				if said(file, "disableAllHooks") == true {
 					found = append(found, m.Short(file)+` has "disableAllHooks": true, so that no hook is heard`)
 				}
 			}
@@ -118,47 +115,35 @@ func claude() host {
 	}
 }
 
-func claudeDesktop() host {
-	dir := func(m Machine) string { return m.appData("Claude") }
+func claudeDesktop(m Machine, s Scope) host {
+	dir := m.appData("Claude")
 	return host{
-		name: "claude-desktop", title: "Claude Desktop", traces: func(m Machine) []string { return []string{dir(m)} },
-		server: userOnly(func(m Machine) *server {
-			return mcpServers(m.join(dir(m), "claude_desktop_config.json"), command(m))
-		}),
+		name: "claude-desktop", title: "Claude Desktop", traces: []string{dir},
+		server: mcpServers(s.of(m.join(dir, "claude_desktop_config.json"), ""), command(m)),
 		note: "restart it. It has no project and no hooks: it uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project", and planning mode is advisory for its own tools`,
 	}
 }
 
-func codex() host {
-	dir := func(m Machine) string { return m.variable("CODEX_HOME", m.home(".codex")) }
-	in := func(m Machine, s Scope, file string) string {
-		if s == Project {
-			return m.project(".codex", file)
-		}
-		return m.join(dir(m), file)
-	}
+func codex(m Machine, s Scope) host {
+	dir := m.variable("CODEX_HOME", m.home(".codex"))
+	own, project := m.join(dir, "config.toml"), m.project(".codex", "config.toml")
+	file := s.of(m.join(dir, "hooks.json"), m.project(".codex", "hooks.json"))
+	// A server gets few variables there, while hooks get all. They must find the same state.
+	passed := []any{"PLANLOOP_AGENT", "PLANLOOP_INSIDE_MODEL", "PLANLOOP_RUN", "PLANLOOP_WORKSPACE", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 	return host{
-		name: "codex", title: "Codex", programs: []string{"codex"}, traces: func(m Machine) []string { return []string{dir(m)} },
-		server: func(m Machine, s Scope) *server {
-			// A server gets few variables there, while hooks get all. They must find the same state.
-			passed := []any{"PLANLOOP_AGENT", "PLANLOOP_INSIDE_MODEL", "PLANLOOP_RUN", "PLANLOOP_WORKSPACE", "XDG_CONFIG_HOME",
-				"XDG_STATE_HOME"}
-			return &server{file: in(m, s, "config.toml"), format: splice.TOML, path: []splice.Key{"mcp_servers", hook.OwnServer},
-				program: "command", entry: append(command(m), splice.Member{Key: "env_vars", Value: passed})}
-		},
-		hooks: func(m Machine, s Scope) *hooks {
-			return &hooks{file: in(m, s, "hooks.json"), root: []splice.Key{"hooks"}, grouped: always, handler: timed(time.Second)}
-		},
-		plugin: func(m Machine, h *Host) *Plugin { return h.codexPlugin(m, dir(m)) },
-		obstacles: func(m Machine, s Scope) []string {
-			var found []string
-			for _, file := range []string{m.join(dir(m), "config.toml"), m.project(".codex", "config.toml")} {
-				if said(file, splice.TOML, "features", "hooks") == false {
+		name: "codex", title: "Codex", programs: []string{"codex"}, traces: []string{dir},
+		server: &server{file: s.of(own, project), path: []string{"mcp_servers", hook.OwnServer}, program: "command",
+			entry: append(command(m), member{"env_vars", passed})},
+		hooks:  &hooks{file: file, root: []string{"hooks"}, grouped: always, handler: timed(time.Second)},
+		plugin: func(h *Host) *Plugin { return h.codexPlugin(m, dir) },
+		obstacles: func() (found []string) {
+			for _, file := range []string{own, project} {
+				if saidTOML(file)[joined("features", "hooks")] == "false" {
 					found = append(found, m.Short(file)+" has hooks = false under [features], so that no hook is heard")
 				}
 			}
-			if n := m.untrusted(in(m, s, "hooks.json"), m.join(dir(m), "config.toml")); n > 0 {
+			if n := m.untrusted(file, own); n > 0 {
 				found = append(found, fmt.Sprintf("Codex has not been told to trust %d of these hooks, and does not run them: "+
 					"type /hooks in Codex", n))
 			}
@@ -169,29 +154,21 @@ func codex() host {
 	}
 }
 
-func gemini() host {
-	file := func(m Machine, s Scope) string {
-		if s == Project {
-			return m.project(".gemini", "settings.json")
-		}
-		return m.join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini", "settings.json")
+func gemini(m Machine, s Scope) host {
+	dir := m.join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini")
+	own, project := m.join(dir, "settings.json"), m.project(".gemini", "settings.json")
+	handler := func(e hook.Event, command string) object {
+		return append(object{{"name", hook.OwnServer}}, timed(time.Millisecond)(e, command)...)
 	}
 	return host{
-		name: "gemini", title: "Gemini CLI", programs: []string{"gemini"},
-		traces: func(m Machine) []string { return []string{file(m, User)} }, // the folder is Antigravity's too
-		server: func(m Machine, s Scope) *server { return mcpServers(file(m, s), command(m)) },
-		hooks: func(m Machine, s Scope) *hooks {
-			return &hooks{file: file(m, s), root: []splice.Key{"hooks"}, grouped: always, powershell: true,
-				handler: func(e hook.Event, command string) splice.Object {
-					return append(splice.Object{{Key: "name", Value: hook.OwnServer}}, timed(time.Millisecond)(e, command)...)
-				}}
-		},
-		plugin: func(m Machine, h *Host) *Plugin { return h.geminiExtension(m, filepath.Dir(file(m, User))) },
-		obstacles: func(m Machine, s Scope) []string {
-			var found []string
-			for _, file := range []string{file(m, User), file(m, Project)} {
-				off, _ := said(file, splice.JSON, "hooksConfig", "disabled").([]any)
-				if said(file, splice.JSON, "hooksConfig", "enabled") == false || slices.Contains(off, any(hook.OwnServer)) {
+		name: "gemini", title: "Gemini CLI", programs: []string{"gemini"}, traces: []string{own}, // the folder is Antigravity's too
+		server: mcpServers(s.of(own, project), command(m)),
+		hooks:  &hooks{file: s.of(own, project), root: []string{"hooks"}, grouped: always, powershell: true, handler: handler},
+		plugin: func(h *Host) *Plugin { return h.geminiExtension(m, dir) },
+		obstacles: func() (found []string) {
+			for _, file := range []string{own, project} {
+				off, _ := said(file, "hooksConfig", "disabled").([]any)
+				if said(file, "hooksConfig", "enabled") == false || slices.Contains(off, any(hook.OwnServer)) {
 					found = append(found, m.Short(file)+" turns hooks off under hooksConfig")
 				}
 			}
@@ -201,201 +178,134 @@ func gemini() host {
 	}
 }
 
-func antigravity() host {
-	in := func(m Machine, s Scope, file string) string {
-		if s == Project {
-			return m.project(".agents", file)
-		}
-		return m.home(".gemini", "config", file)
-	}
+func antigravity(m Machine, s Scope) host {
+	dir := s.of(m.home(".gemini", "config"), m.project(".agents"))
+	file := m.join(dir, "hooks.json")
 	return host{
 		name: "antigravity", title: "Antigravity CLI", programs: []string{"agy"},
-		traces: func(m Machine) []string {
-			return []string{m.home(".gemini", "antigravity-cli"), m.home(".gemini", "antigravity")}
-		},
-		server: func(m Machine, s Scope) *server { return mcpServers(in(m, s, "mcp_config.json"), command(m)) },
-		hooks: func(m Machine, s Scope) *hooks {
-			return &hooks{file: in(m, s, "hooks.json"), root: []splice.Key{hook.OwnServer}, all: "*", handler: timed(time.Second),
-				grouped: func(e hook.Event) bool { return e.Moment == hook.BeforeTool || e.Moment == hook.AfterTool }}
-		},
-		obstacles: func(m Machine, s Scope) []string {
-			if file := in(m, s, "hooks.json"); said(file, splice.JSON, hook.OwnServer, "enabled") == false {
+		traces: []string{m.home(".gemini", "antigravity-cli"), m.home(".gemini", "antigravity")},
+		server: mcpServers(m.join(dir, "mcp_config.json"), command(m)),
+		hooks: &hooks{file: file, root: []string{hook.OwnServer}, all: "*", handler: timed(time.Second),
+			grouped: func(e hook.Event) bool { return e.Moment == hook.BeforeTool || e.Moment == hook.AfterTool }},
+		obstacles: func() []string {
+			if said(file, hook.OwnServer, "enabled") == false {
 				return []string{m.Short(file) + ` has "enabled": false for planloop's hooks`}
 			}
 			return nil
 		},
-		unsure: true,
-		note:   "what Antigravity makes of a refusal changes from version to version: planning mode is advisory for its own tools",
+		byHand: true, unsure: true,
+		note: "what Antigravity makes of a refusal changes from version to version: planning mode is advisory for its own tools",
 	}
 }
 
-func cursor() host {
-	in := func(m Machine, s Scope, file string) string {
-		if s == Project {
-			return m.project(".cursor", file)
-		}
-		return m.home(".cursor", file)
-	}
+func cursor(m Machine, s Scope) host {
+	dir := s.of(m.home(".cursor"), m.project(".cursor"))
 	return host{
-		name: "cursor", title: "Cursor", programs: []string{"cursor", "cursor-agent"},
-		traces: func(m Machine) []string { return []string{m.home(".cursor")} },
-		server: func(m Machine, s Scope) *server {
-			return mcpServers(in(m, s, "mcp.json"), command(m, "--workspace", "${workspaceFolder}"))
-		},
-		hooks: func(m Machine, s Scope) *hooks {
-			return &hooks{file: in(m, s, "hooks.json"), root: []splice.Key{"hooks"},
-				fixed: []splice.Member{{Key: "version", Value: 1}},
-				handler: func(e hook.Event, command string) splice.Object {
-					handler := splice.Object{{Key: "command", Value: command}}
-					if e.Matcher != "" {
-						handler = append(handler, splice.Member{Key: "matcher", Value: e.Matcher})
-					}
-					handler = limited(handler, e, time.Second)
-					if e.Moment == hook.BeforeTool {
-						handler = append(handler, splice.Member{Key: "failClosed", Value: true})
-					}
-					return handler
-				}}
-		},
+		name: "cursor", title: "Cursor", programs: []string{"cursor", "cursor-agent"}, traces: []string{m.home(".cursor")},
+		server: mcpServers(m.join(dir, "mcp.json"), command(m, "--workspace", "${workspaceFolder}")),
+		hooks: &hooks{file: m.join(dir, "hooks.json"), root: []string{"hooks"}, fixed: object{{"version", 1}},
+			handler: func(e hook.Event, command string) object {
+				handler := object{{"command", command}}
+				if e.Matcher != "" {
+					handler = append(handler, member{"matcher", e.Matcher})
+				}
+				handler = limited(handler, e, time.Second)
+				if e.Moment == hook.BeforeTool {
+					handler = append(handler, member{"failClosed", true})
+				}
+				return handler
+			}},
 	}
 }
 
-func vscode() host {
-	user := func(m Machine) string {
-		if portable := m.variable("VSCODE_PORTABLE", ""); portable != "" {
-			return m.join(portable, "user-data", "User")
-		}
-		return m.appData("Code", "User")
+func vscode(m Machine, s Scope) host {
+	user := m.appData("Code", "User")
+	if portable := m.variable("VSCODE_PORTABLE", ""); portable != "" {
+		user = m.join(portable, "user-data", "User")
+	}
+	entry := append(object{{"type", "stdio"}}, command(m)...)
+	if s == Project {
+		entry = append(object{{"type", "stdio"}}, command(m, "--workspace", "${workspaceFolder}")...)
 	}
 	return host{
-		name: "vscode", title: "VS Code", programs: []string{"code"}, traces: func(m Machine) []string { return []string{user(m)} },
-		server: func(m Machine, s Scope) *server {
-			file, more := m.join(user(m), "mcp.json"), []string(nil)
-			if s == Project {
-				file, more = m.project(".vscode", "mcp.json"), []string{"--workspace", "${workspaceFolder}"}
-			}
-			return &server{file: file, format: splice.JSON, path: []splice.Key{"servers", hook.OwnServer}, program: "command",
-				entry: append(splice.Object{{Key: "type", Value: "stdio"}}, command(m, more...)...)}
-		},
-		hooks: func(m Machine, s Scope) *hooks {
-			file := m.join(m.variable("COPILOT_HOME", m.home(".copilot")), "hooks", "planloop.json")
-			if s == Project {
-				file = m.project(".github", "hooks", "planloop.json")
-			}
-			return &hooks{file: file, root: []splice.Key{"hooks"}, fixed: []splice.Member{{Key: "version", Value: 1}},
-				handler: timed(time.Second)}
-		},
+		name: "vscode", title: "VS Code", programs: []string{"code"}, traces: []string{user},
+		server: &server{file: s.of(m.join(user, "mcp.json"), m.project(".vscode", "mcp.json")), path: []string{"servers", hook.OwnServer},
+			program: "command", entry: entry},
+		hooks: &hooks{file: m.join(s.of(m.variable("COPILOT_HOME", m.home(".copilot")), m.project(".github")), "hooks", "planloop.json"),
+			root: []string{"hooks"}, fixed: object{{"version", 1}}, handler: timed(time.Second)},
 		note: "hooks are in preview there, and an organization can turn them off: chat.hookFilesLocations says which are read",
 	}
 }
 
-func opencode() host {
-	dir := func(m Machine, s Scope) string {
-		if s == Project {
-			return m.project(".opencode")
-		}
-		return m.variable("OPENCODE_CONFIG_DIR", m.config("opencode"))
+func opencode(m Machine, s Scope) host {
+	own := m.variable("OPENCODE_CONFIG_DIR", m.config("opencode"))
+	folder, named := s.of(own, m.Project), s.of(m.variable("OPENCODE_CONFIG", ""), "")
+	if named == "" {
+		named = first(m.join(folder, "opencode.json"), m.join(folder, "opencode.jsonc"))
 	}
 	return host{
-		name: "opencode", title: "opencode", programs: []string{"opencode"},
-		traces: func(m Machine) []string { return []string{dir(m, User)} },
-		server: func(m Machine, s Scope) *server {
-			folder, named := dir(m, User), m.variable("OPENCODE_CONFIG", "")
-			if s == Project {
-				folder, named = m.Project, ""
-			}
-			if named == "" {
-				named = first(m.join(folder, "opencode.json"), m.join(folder, "opencode.jsonc"))
-			}
-			return &server{file: named, format: splice.JSON, path: []splice.Key{"mcp", hook.OwnServer}, program: "command",
-				entry: splice.Object{{Key: "type", Value: "local"}, {Key: "command", Value: []any{m.Program, "serve"}},
-					{Key: "enabled", Value: true}}}
-		},
-		hooks: func(m Machine, s Scope) *hooks {
-			return &hooks{whole: []wholeFile{{m.join(dir(m, s), "plugins", "planloop.js"), hook.OpencodePlugin(m.Program)}}}
-		},
+		name: "opencode", title: "opencode", programs: []string{"opencode"}, traces: []string{own},
+		server: &server{file: named, path: []string{"mcp", hook.OwnServer}, program: "command",
+			entry: object{{"type", "local"}, {"command", []any{m.Program, "serve"}}, {"enabled", true}}},
+		hooks: &hooks{whole: &wholeFile{path: m.join(s.of(own, m.project(".opencode")), "plugins", "planloop.js"),
+			text: hook.OpencodePlugin(m.Program)}},
 	}
 }
 
-func zed() host {
-	dir := func(m Machine) string {
-		switch m.GOOS {
-		case "windows":
-			return m.join(m.roaming(), "Zed")
-		case "darwin":
-			return m.home(".config", "zed")
-		}
-		return m.config("zed")
+func zed(m Machine, s Scope) host {
+	dir := m.config("zed")
+	switch m.GOOS {
+	case "windows":
+		dir = m.join(m.roaming(), "Zed")
+	case "darwin":
+		dir = m.home(".config", "zed")
 	}
 	return host{
-		name: "zed", title: "Zed", programs: []string{"zed", "zeditor"}, traces: func(m Machine) []string { return []string{dir(m)} },
-		server: func(m Machine, s Scope) *server {
-			file := m.join(dir(m), "settings.json")
-			if s == Project {
-				file = m.project(".zed", "settings.json")
-			}
-			return &server{file: file, format: splice.JSON, path: []splice.Key{"context_servers", hook.OwnServer}, program: "command",
-				entry: command(m)}
-		},
+		name: "zed", title: "Zed", programs: []string{"zed", "zeditor"}, traces: []string{dir},
+		server: &server{file: s.of(m.join(dir, "settings.json"), m.project(".zed", "settings.json")),
+			path: []string{"context_servers", hook.OwnServer}, program: "command", entry: command(m)},
 		note: "Zed has no hooks: planning mode is advisory for its own tools",
 	}
 }
 
-func windsurf() host {
-	dir := func(m Machine) string { return m.home(".codeium", "windsurf") }
+func windsurf(m Machine, s Scope) host {
+	dir, field := m.home(".codeium", "windsurf"), "command"
+	if m.GOOS == "windows" {
+		field = "powershell"
+	}
 	return host{
-		name: "windsurf", title: "Windsurf", programs: []string{"windsurf"}, traces: func(m Machine) []string { return []string{dir(m)} },
-		server: userOnly(func(m Machine) *server { return mcpServers(m.join(dir(m), "mcp_config.json"), command(m)) }),
-		hooks: func(m Machine, s Scope) *hooks {
-			file := m.join(dir(m), "hooks.json")
-			if s == Project {
-				file = m.project(".windsurf", "hooks.json")
-			}
-			field := "command"
-			if m.GOOS == "windows" {
-				field = "powershell"
-			}
-			return &hooks{file: file, root: []splice.Key{"hooks"}, shell: once, powershell: true,
-				handler: func(_ hook.Event, command string) splice.Object { return splice.Object{{Key: field, Value: command}} }}
-		},
+		name: "windsurf", title: "Windsurf", programs: []string{"windsurf"}, traces: []string{dir},
+		server: mcpServers(s.of(m.join(dir, "mcp_config.json"), ""), command(m)),
+		hooks: &hooks{file: s.of(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"}, shell: once,
+			powershell: true, handler: func(_ hook.Event, command string) object { return object{{field, command}} }},
 		note: "Windsurf tells its servers no project: planloop uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project"`,
 	}
 }
 
-func goose() host {
-	config := func(m Machine) string {
-		if root := m.variable("GOOSE_PATH_ROOT", ""); root != "" {
-			return m.join(root, "config")
-		}
-		if m.GOOS == "windows" {
-			return m.join(m.roaming(), "Block", "goose", "config")
-		}
-		return m.config("goose")
+func goose(m Machine, s Scope) host {
+	config, root := m.config("goose"), m.variable("GOOSE_PATH_ROOT", "")
+	if m.GOOS == "windows" {
+		config = m.join(m.roaming(), "Block", "goose", "config")
 	}
+	if root != "" {
+		config = m.join(root, "config")
+	}
+	folder := s.of(m.join(cmp.Or(root, m.Home), ".agents", "plugins", "planloop"), m.project(".agents", "plugins", "planloop"))
 	return host{
-		name: "goose", title: "Goose", programs: []string{"goose"}, traces: func(m Machine) []string { return []string{config(m)} },
-		server: userOnly(func(m Machine) *server {
-			return &server{file: m.join(config(m), "config.yaml"), format: splice.YAML, path: []splice.Key{"extensions", hook.OwnServer},
-				program: "cmd", entry: splice.Object{{Key: "name", Value: hook.OwnServer}, {Key: "type", Value: "stdio"},
-					{Key: "cmd", Value: m.Program}, {Key: "args", Value: []any{"serve"}}, {Key: "envs", Value: splice.Object{}},
-					{Key: "enabled", Value: true}, {Key: "timeout", Value: 300}}}
-		}),
-		hooks: func(m Machine, s Scope) *hooks {
-			folder := m.join(m.variable("GOOSE_PATH_ROOT", m.Home), ".agents", "plugins", "planloop")
-			if s == Project {
-				folder = m.project(".agents", "plugins", "planloop")
-			}
-			return &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []splice.Key{"hooks"}, grouped: always, shell: once,
-				handler: func(e hook.Event, command string) splice.Object {
-					handler := timed(time.Second)(e, command)
-					if e.Moment == hook.BeforeTool {
-						handler = append(handler, splice.Member{Key: "on_failure", Value: "block"})
-					}
-					return handler
-				},
-				whole: []wholeFile{{m.join(folder, "plugin.json"), goosePlugin}}}
-		},
+		name: "goose", title: "Goose", byHand: true, programs: []string{"goose"}, traces: []string{config},
+		server: &server{file: s.of(m.join(config, "config.yaml"), ""), path: []string{"extensions", hook.OwnServer}, program: "cmd",
+			entry: object{{"name", hook.OwnServer}, {"type", "stdio"}, {"cmd", m.Program}, {"args", []any{"serve"}}, {"envs", object{}},
+				{"enabled", true}, {"timeout", 300}}},
+		hooks: &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []string{"hooks"}, grouped: always, shell: once,
+			handler: func(e hook.Event, command string) object {
+				handler := timed(time.Second)(e, command)
+				if e.Moment == hook.BeforeTool {
+					handler = append(handler, member{"on_failure", "block"})
+				}
+				return handler
+			},
+			whole: &wholeFile{m.join(folder, "plugin.json"), goosePlugin}},
 	}
 }
 
@@ -409,40 +319,31 @@ const goosePlugin = `{
 
 func always(hook.Event) bool { return true }
 
-func userOnly(in func(Machine) *server) func(Machine, Scope) *server {
-	return func(m Machine, s Scope) *server {
-		if s == Project {
-			return nil
-		}
-		return in(m)
-	}
-}
-
-func mcpServers(file string, entry splice.Object) *server {
-	return &server{file: file, format: splice.JSON, path: []splice.Key{"mcpServers", hook.OwnServer}, program: "command", entry: entry}
+func mcpServers(file string, entry object) *server {
+	return &server{file: file, path: []string{"mcpServers", hook.OwnServer}, program: "command", entry: entry}
 }
 
 // command names the program and its arguments as most hosts do.
-func command(m Machine, more ...string) splice.Object {
+func command(m Machine, more ...string) object {
 	args := []any{"serve"}
 	for _, arg := range more {
 		args = append(args, arg)
 	}
-	return splice.Object{{Key: "command", Value: m.Program}, {Key: "args", Value: args}}
+	return object{{"command", m.Program}, {"args", args}}
 }
 
 // timed is a handler as Claude Code has it, with its time limit in a unit.
-func timed(unit time.Duration) func(hook.Event, string) splice.Object {
-	return func(e hook.Event, command string) splice.Object {
-		return limited(splice.Object{{Key: "type", Value: "command"}, {Key: "command", Value: command}}, e, unit)
+func timed(unit time.Duration) func(hook.Event, string) object {
+	return func(e hook.Event, command string) object {
+		return limited(object{{"type", "command"}, {"command", command}}, e, unit)
 	}
 }
 
-func limited(handler splice.Object, e hook.Event, unit time.Duration) splice.Object {
+func limited(handler object, e hook.Event, unit time.Duration) object {
 	if e.Limit == 0 {
 		return handler
 	}
-	return append(handler, splice.Member{Key: "timeout", Value: int(e.Limit / unit)})
+	return append(handler, member{"timeout", int(e.Limit / unit)})
 }
 
 // commandLine is how a host's shell starts the hook. A shell on Unix tries a second time
