@@ -99,7 +99,9 @@ func markByHand(p *place, step plan.StepID) ([]string, error) {
 	var done []string
 	for n := range byHand {
 		note := fmt.Sprintf("by hand, mark %d", n)
-		got, err := p.try("", "step", "mark", step.String(), []string{"in_progress", "pending"}[n%2], "--note", note)
+		// A name of its own: without one a command acts as the client of a server with the same parent,
+		// but only while there is just one such client.
+		got, err := p.try("", "step", "mark", step.String(), []string{"in_progress", "pending"}[n%2], "--note", note, "--agent", "hand")
 		if err != nil {
 			return done, err
 		}
