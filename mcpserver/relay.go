@@ -115,7 +115,7 @@ func (r *relayed) begin(ctx context.Context, arguments json.RawMessage) {
 	})
 }
 
-// errHeld is the cause for ending a call when changes are no longer allowed.
+// errHeld is the cause for ending a call when planning mode forbids changes.
 var errHeld = errors.New("planning mode was entered, in which tools may only read")
 
 func (r *relayed) run(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {

@@ -38,7 +38,7 @@ type Options struct {
 	// Servers are other servers; the toolsets servers and execution offer their tools. Nil: none.
 	Servers Servers
 	// Free starts work that planloop cannot supervise and that may change something. Its context ends with
-	// cause once changes are no longer allowed; stop ends the watch for that. It returns a refusal if changes
+	// cause once changes are forbidden; stop ends the watch for that. It returns a refusal if changes
 	// are not allowed now. Nil: changes are always allowed.
 	Free func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
 	// Sheet returns the workspace as people see it; nil: only the data of its service.
