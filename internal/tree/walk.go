@@ -40,8 +40,8 @@ const (
 	ByContext Bound = "context"
 )
 
-// Walk visits the files and directories below a directory. It follows no links and never enters .git. It is for one use
-// by one goroutine.
+// Walk visits the files and directories below a directory. It follows no links and never enters .git. A Walk
+// must be used once, by one goroutine.
 type Walk struct {
 	tree    *Tree
 	options Options
