@@ -142,8 +142,8 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 	return server.NewInputRequestBuilder(state).Elicit(askKey, d.params()).ToolResult()
 }
 
-// sealedFor returns the name that a request's state is bound to: the client's name without its connection,
-// because the server may restart while the user thinks.
+// sealedFor returns the name that a request's state is bound to: the client's name without its connection, which
+// ends with the server. The server may restart while the user thinks.
 func sealedFor(caller verbs.Caller) string {
 	name, _, _ := strings.Cut(caller.Actor.Name, "#")
 	return name

@@ -215,6 +215,7 @@ const maxCompletions = 100
 // completion completes the arguments of templates and prompts from the state.
 type completion struct{ s *Server }
 
+// CompleteResourceArgument completes step and plan ids.
 func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
 	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	return c.complete(ctx, argument)

@@ -140,7 +140,7 @@ func (s *Server) service(ctx context.Context) (*verbs.Service, error) {
 	return s.opts.Service(ctx, s.roots)
 }
 
-// Close ends all background work and leaves the connections' claims. The transport disconnects the clients.
+// Close ends all background work and releases the connections' claims. The transport disconnects the clients.
 func (s *Server) Close() {
 	s.close()
 	s.ended()

@@ -206,9 +206,9 @@ func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error
 	return service.Phase(ctx)
 }
 
-// IsTool reports whether a name is one of planloop's tools or an offered tool of another server. It does not
-// say whether the tool is allowed in a read-only phase. The server checks that and refuses with advice; for
-// example, steps may be marked while a change of an approved plan waits.
+// IsTool reports whether a name is one of planloop's tools or has the form of another server's tool: it contains
+// __. It does not say whether the tool is allowed in a read-only phase. The server checks that and refuses with
+// advice; for example, steps may be marked while a change of an approved plan waits.
 func IsTool(name string) bool {
 	_, ours := plansOnly(verbs.Table(), toolbox.Table())[name]
 	return ours || strings.Contains(name, "__")

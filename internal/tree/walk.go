@@ -54,6 +54,7 @@ type Walk struct {
 	Unreadable int    // directories that could not be read, or are too deep
 }
 
+// Walk returns a walk that has not started; see Walk.Below.
 func (t *Tree) Walk(o Options) *Walk {
 	o.Entries = cmp.Or(o.Entries, maxEntries)
 	return &Walk{tree: t, options: o, room: maxAllRules}

@@ -83,7 +83,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	}
 	if form != nil {
 		report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool {
-			return tells(form, fmt.Sprintf("%s/%d/%s", list, f.Index, f.Field), f.Gate == f.Field) // the gate may only repeat the error
+			return tells(form, fmt.Sprintf("%s/%d/%s", list, f.Index, f.Field), f.Gate == f.Field) // it may follow from the error
 		})
 	}
 	switch {
