@@ -163,8 +163,8 @@ type numbering struct {
 	named map[plan.StepID]plan.StepID // by id in the source
 }
 
-// number keeps the ids of the steps, or numbers them by position. A step without an id gets the next free
-// one. If no step has an id, dependencies refer to positions.
+// number keeps the ids of the steps, or numbers them by position. A step without an id gets the id after
+// the highest. If no step has an id, dependencies refer to positions.
 func (s *source) number() (numbering, error) {
 	n := numbering{of: make([]plan.StepID, len(s.steps)), named: map[plan.StepID]plan.StepID{}}
 	highest := plan.StepID(0)
