@@ -19,7 +19,7 @@ import (
 )
 
 // subscriptions notifies clients of changes by any process. mcp-go acknowledges resources/subscribe without
-// storing it, and sends no resources/updated on a listen stream. So the subscribers are kept here, from the
+// recording it, and sends no resources/updated on a listen stream. So the subscribers are kept here, from the
 // library's hooks, and notifications are sent directly to the session's channel.
 type subscriptions struct {
 	ctx       context.Context // ends with the server

@@ -106,7 +106,7 @@ func Export(format Format, s plan.State) (data []byte, notes []string, err error
 	return data, notes, nil
 }
 
-// Inlined returns s with the values of steps that are stored separately copied into the plan, as in an
+// Inlined returns s with the values of steps that are kept separately copied into the plan, as in an
 // export. kept reads such a value by its name. Values that are missing, or too large to be imported again,
 // are left out, and the note names their steps.
 func Inlined(s plan.State, kept func(name string) (json.RawMessage, error)) (plan.State, []string) {

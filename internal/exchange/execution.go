@@ -364,7 +364,7 @@ func listOrText(value jsontext.Value) string {
 	return string(value)
 }
 
-// onto stores the outcome in a step: as the report of a step without a tool, else as its result.
+// onto records the outcome in a step: as the report of a step without a tool, else as its result.
 func (r *executionResult) onto(step *plan.Step) {
 	if r == nil {
 		return

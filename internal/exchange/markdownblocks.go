@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxLines limits the lines of Markdown: for each line goldmark stores the blocks around it.
+	// maxLines limits the lines of Markdown: for each line goldmark keeps the blocks around it.
 	maxLines = 100_000
 	// maxContainers limits how deep lists, list items and quotations nest, since each level is checked on
 	// every line. Deeper text is plain text.

@@ -314,7 +314,7 @@ func labelled(text string) (label, value string, ok bool) {
 	return label, value, ok
 }
 
-// set stores a value in the field that label names. It returns false if the value is not valid; the caller
+// set puts a value into the field that label names. It returns false if the value is not valid; the caller
 // then keeps it in the details.
 func (r *checkListReader) set(s *sourceStep, label, value string) bool {
 	f, ok := stepField(label)

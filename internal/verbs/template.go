@@ -22,7 +22,7 @@ type Templates interface {
 	Find(ctx context.Context, name string) (Template, error)
 	// Make fills in the template with a name. With an error it still returns the known parts of the template.
 	Make(ctx context.Context, name string, parameters map[string]json.RawMessage) (FromTemplate, error)
-	// Save stores a plan as a template of the user, and returns its file.
+	// Save writes a plan as a template of the user, and returns its file.
 	Save(name string, outline plan.Outline, steps []plan.Step, replace bool) (file string, err error)
 }
 
