@@ -10,29 +10,28 @@ import (
 	"github.com/planloop/planloop/internal/page"
 )
 
-// What the extension for apps calls things. A host that renders an app shows it beside the call
-// of a tool that names it, hands it the call's result, and lets it call the tools that are for it alone.
+// Names from the MCP apps extension. A host that renders an app shows it next to the call of a tool that
+// names it, passes it the call's result, and lets it call the app's own tools.
 const (
 	appExtension = "io.modelcontextprotocol/ui"
 	appMIME      = "text/html;profile=mcp-app"
 	appURI       = "ui://planloop/review"
 )
 
-// rendersApps reports whether the client has said that it shows apps and keeps their tools from the
-// model. Some show them and do not say so: what such a client is shown decides nothing.
+// rendersApps reports whether the client declared that it shows apps and hides their tools from the model. In
+// a client that shows apps without declaring it, the app is view only.
 func rendersApps(ctx context.Context) bool {
 	said, _ := declared[server.ClientSession](ctx).Extensions[appExtension].(map[string]any)
 	types, _ := said["mimeTypes"].([]any)
 	return slices.Contains(types, any(appMIME))
 }
 
-// showsApp reports whether the results of a tool are shown by the app.
 func showsApp(tool string) bool {
 	return tool == "planning_submit_plan" || tool == "planning_read_plan"
 }
 
-// appMeta is what a tool says of the app that shows its results: always, since some hosts that show
-// apps do not say so. Older hosts read the flat name.
+// appMeta returns the metadata that links a tool to the app. It is always sent, because some hosts show apps
+// without declaring it. Older hosts read the flat name.
 func appMeta(tool string) *mcp.Meta {
 	if !showsApp(tool) {
 		return nil
@@ -40,7 +39,8 @@ func appMeta(tool string) *mcp.Meta {
 	return mcp.NewMetaFromMap(map[string]any{"ui": map[string]any{"resourceUri": appURI}, "ui/resourceUri": appURI})
 }
 
-// addApp offers the app to read. It needs nothing but what it is handed: no address may be reached from it.
+// addApp registers the app as a resource. The app loads nothing over the network, so its content security
+// policy allows no address.
 func (s *Server) addApp() {
 	none := []string{}
 	ui := map[string]any{"ui": map[string]any{"prefersBorder": false, "csp": map[string]any{

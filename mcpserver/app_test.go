@@ -17,7 +17,7 @@ const (
 	appMIME = "text/html;profile=mcp-app"
 )
 
-// TestAppIsNamedToEveryClient: hosts that show apps need not say so, and read one or the other name.
+// TestAppIsNamedToEveryClient: hosts that show apps need not declare it, and read one name or the other.
 func TestAppIsNamedToEveryClient(t *testing.T) {
 	for _, era := range bothEras() {
 		client := newModeWorld(t, plan.Limits{}).connect(t, era, nil)
@@ -41,7 +41,7 @@ func TestAppIsNamedToEveryClient(t *testing.T) {
 	}
 }
 
-// TestAppIsServed reads the app: it may reach nothing and is whole.
+// TestAppIsServed checks that the app is complete and reaches no network.
 func TestAppIsServed(t *testing.T) {
 	for _, era := range bothEras() {
 		client := newModeWorld(t, plan.Limits{}).connect(t, era, nil)
@@ -77,7 +77,7 @@ func TestAppIsServed(t *testing.T) {
 	}
 }
 
-// TestNoOutputSchemaHoldsAnyOf: one host drops a whole server over it.
+// TestNoOutputSchemaHoldsAnyOf: one host drops a whole server because of anyOf.
 func TestNoOutputSchemaHoldsAnyOf(t *testing.T) {
 	toolsets := []string{"planning", "loop", "mode", "execution", "workspace"}
 	w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) { o.Toolsets = toolsets })

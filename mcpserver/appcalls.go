@@ -16,7 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// The tools that the app alone calls.
+// Tools that only the app calls.
 const (
 	lookTool = "review_look"
 	actTool  = "review_act"
@@ -24,25 +24,26 @@ const (
 
 func isAppTool(name string) bool { return name == lookTool || name == actTool }
 
-// offersApp reports whether there is a tool of the app for a client.
+// offersApp reports whether the client is offered this tool of the app.
 func (s *Server) offersApp(ctx context.Context, name string) bool {
 	return isAppTool(name) && rendersApps(ctx) && (name == lookTool || !s.opts.AppOnlyShows)
 }
 
 const (
-	viewKey   = "planloop/review" // of what the app is handed, in a result's _meta, which no host shows a model
-	viewAs    = "view"            // the purpose that what was shown is sealed for
+	viewKey   = "planloop/review" // key in a result's _meta, which no host shows a model
+	viewAs    = "view"            // purpose that nonces are sealed for
 	maxNonce  = 4 << 10
-	wholeView = 1 << 20  // bytes of a view for a client that shows apps
-	someView  = 64 << 10 // and for one that may
+	wholeView = 1 << 20  // limit in bytes of a view for a client that shows apps
+	someView  = 64 << 10 // the same for a client that may show apps
 )
 
-// shown is what a nonce says of the view that it came with. It is sealed with the key of this process: a key in a
-// file can be read by a shell of the same user. So a host that calls planloop anew has the plan shown anew.
+// shown is the content of a nonce: which view the user saw. It is sealed with a key that only this process
+// has, because a shell of the same user could read a key in a file. A host that starts planloop again must
+// therefore show the plan again.
 type shown struct {
 	Workspace string    `json:"workspace,omitempty"`
-	Request   string    `json:"request,omitempty"` // that waits
-	Digest    string    `json:"digest,omitempty"`  // of its plan, or else of the current one
+	Request   string    `json:"request,omitempty"` // the waiting one
+	Digest    string    `json:"digest,omitempty"`  // digest of the waiting plan, else of the current one
 	Salt      string    `json:"salt"`
 	Expires   time.Time `json:"expires"`
 }
@@ -58,7 +59,7 @@ func shownIn(v review.View) shown {
 	return s
 }
 
-// isOf reports whether it is what there is to see of a workspace still.
+// isOf reports whether the user saw the latest state of the workspace.
 func (s shown) isOf(workspace string, state plan.State) bool {
 	now := shown{Workspace: workspace, Digest: plan.Digest(state.Draft)}
 	switch request := state.ModeNow().Request; {
@@ -70,7 +71,7 @@ func (s shown) isOf(workspace string, state plan.State) bool {
 	return s.Workspace == now.Workspace && s.Request == now.Request && s.Digest == now.Digest
 }
 
-// handed is what the app gets with a result.
+// handed is the data that the app gets with a result.
 type handed struct {
 	View   *review.View   `json:"view,omitempty"`
 	Nonce  string         `json:"nonce,omitempty"`
@@ -79,7 +80,7 @@ type handed struct {
 	Error  *refused       `json:"error,omitempty"`
 }
 
-// refused is why nothing was done, in the page's words.
+// refused is the reason for a refusal, in the page's words.
 type refused struct {
 	Kind    plan.ErrorKind `json:"kind"`
 	Problem string         `json:"problem"`
@@ -104,13 +105,13 @@ func (s *Server) addAppTools() {
 			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), s.act)
 }
 
-// decidesInApp reports whether what the user decides in an app that the client shows is heard.
+// decidesInApp reports whether the user can decide in the client's app.
 func (s *Server) decidesInApp(ctx context.Context) bool {
 	return s.offersApp(ctx, actTool) && !s.unheard(ctx)
 }
 
-// withView hands the app what there is to see along with the result of a tool. Its texts and structured content,
-// which models see, are as they are without.
+// withView adds the current view for the app to a tool's result. The text and the structured content, which
+// models see, stay the same.
 func (s *Server) withView(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		result, err := next(ctx, request)
@@ -127,7 +128,7 @@ func (s *Server) withView(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	}
 }
 
-// view is what there is to see now, and what may be done there by the app.
+// view returns the current view and the actions that the app may take.
 func (s *Server) view(ctx context.Context) (review.View, error) {
 	sheet, err := s.sheet(ctx)
 	if err != nil {
@@ -150,7 +151,7 @@ func (s *Server) sheet(ctx context.Context) (*review.Sheet, error) {
 	return s.opts.Sheet(ctx)
 }
 
-// can says what the user may do by the app.
+// can returns the actions that the user may take in the app.
 func (s *Server) can(ctx context.Context, service *verbs.Service, state plan.State) review.Can {
 	instead := s.elsewhere()
 	switch {
@@ -166,21 +167,21 @@ func (s *Server) can(ctx context.Context, service *verbs.Service, state plan.Sta
 	return review.Can{Decide: true}
 }
 
-// elsewhere says where the user decides instead.
+// elsewhere tells the user where to decide instead.
 func (s *Server) elsewhere() string {
 	approve, _ := verbs.Caller{Face: s.opts.User}.Can(verbs.Call{Act: verbs.ActApprove})
 	return "decide on the review page, or with `" + approve + "` on a terminal"
 }
 
-// hand is what the app gets of a view, with a nonce for what is shown in it where the view may be decided by. It
-// stands nowhere else, so that a model, which sees no _meta, cannot send it.
+// hand returns the view for the app, with a nonce if the app may decide about it. The nonce is sent only in
+// _meta, which models do not see, so a model cannot send it back.
 func (s *Server) hand(ctx context.Context, view review.View, decides bool) handed {
 	most := someView
 	if rendersApps(ctx) {
 		most = wholeView
 	}
 	h := handed{View: bounded(view, most)}
-	if h.View != nil && h.View.Draft != nil && h.View.Draft.Plan.LeftOut > 0 && view.Can.Decide { // nobody approves what is not shown
+	if h.View != nil && h.View.Draft != nil && h.View.Draft.Plan.LeftOut > 0 && view.Can.Decide { // approve only a plan shown in full
 		decides, h.View.Can = false, review.Can{Why: "the plan is too long to be shown here whole: " + s.elsewhere()}
 	}
 	if h.View != nil && decides && view.Can.Decide {
@@ -195,23 +196,23 @@ func (s *Server) hand(ctx context.Context, view review.View, decides bool) hande
 	return h
 }
 
-// wasShown is what a nonce says, false for one that was not given out by this process, or too long ago.
+// wasShown unseals a nonce. It returns false if the nonce has expired or another process issued it.
 func (s *Server) wasShown(nonce string) (shown, bool) {
 	var claims shown
 	err := s.sealer.UnsealAs(viewAs, nonce, maxNonce, &claims)
 	return claims, err == nil && time.Now().Before(claims.Expires)
 }
 
-// logLines is how much of the log the app is told at once.
+// logLines is the number of log records that the app gets at once.
 const logLines = 100
 
-// look shows the app what there is now, and the log before a revision or a former plan where it asks for one. One that
-// brings a nonce may decide about what there is now.
+// look returns the current view for the app and, on request, an earlier part of the log or a former plan. A
+// caller that sends a nonce may decide about the new view.
 func (s *Server) look(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var in struct {
 		Nonce string         `json:"nonce,omitempty" text:"any"`
-		Log   *plan.Revision `json:"log,omitempty"`  // 0 for the newest
-		Plan  string         `json:"plan,omitempty"` // a former one, which is read, or whose log is
+		Log   *plan.Revision `json:"log,omitempty"`  // the log before this revision; 0 for the newest
+		Plan  string         `json:"plan,omitempty"` // a former plan to read, or to read the log from
 	}
 	if err := verbs.Decode(request.Params.RawArguments, &in); err != nil {
 		return s.refuseApp(lookTool, err), nil
@@ -240,7 +241,7 @@ func (s *Server) look(ctx context.Context, request mcp.CallToolRequest) (*mcp.Ca
 	return result, nil
 }
 
-// former is a former plan for the app, whole or not at all: the page has nothing to say that steps were left out.
+// former returns a former plan in full, or an error: the page cannot show that steps were left out.
 func former(ctx context.Context, sheet *review.Sheet, id string) (*review.Former, error) {
 	f, err := review.ReadFormer(ctx, sheet, id)
 	if err != nil {
@@ -252,7 +253,7 @@ func former(ctx context.Context, sheet *review.Sheet, id string) (*review.Former
 	return &f, nil
 }
 
-// sizeOf is how many bytes a value is as JSON; what cannot be JSON fits nowhere.
+// sizeOf returns the size of v as JSON in bytes, or math.MaxInt32 if v cannot be encoded.
 func sizeOf(v any) int {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -261,7 +262,7 @@ func sizeOf(v any) int {
 	return len(data)
 }
 
-// act does what the user does in the app.
+// act carries out the user's action in the app.
 func (s *Server) act(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var in struct {
 		Nonce string          `json:"nonce" text:"any"`
@@ -293,7 +294,7 @@ func (s *Server) act(ctx context.Context, request mcp.CallToolRequest) (*mcp.Cal
 	return result, nil
 }
 
-// mayAct says what may be done by a nonce. It refuses one that is not of what there is to see now.
+// mayAct returns the actions that a nonce allows. It refuses a nonce for an outdated view.
 func (s *Server) mayAct(ctx context.Context, sheet *review.Sheet, nonce string) (review.Can, error) {
 	claims, valid := s.wasShown(nonce)
 	if !valid || claims.Workspace != sheet.ID {
@@ -307,7 +308,7 @@ func (s *Server) mayAct(ctx context.Context, sheet *review.Sheet, nonce string) 
 	return s.can(ctx, sheet.Service, state), err
 }
 
-// refuseApp tells the app what a call was refused for.
+// refuseApp returns the reason for a refusal to the app.
 func (s *Server) refuseApp(tool string, err error) *mcp.CallToolResult {
 	var why *plan.ValidationError
 	if !errors.As(err, &why) {
@@ -318,8 +319,9 @@ func (s *Server) refuseApp(tool string, err error) *mcp.CallToolResult {
 	return result
 }
 
-// bounded is a view of at most so many bytes as JSON: former plans go first, then what stands beside the plans, then
-// steps, whole ones from the end, which are counted; nil where not even the rest has room.
+// bounded returns the view, cut to at most most bytes as JSON. It drops former plans first, then the current
+// plan next to a draft, older comments and questions, and last whole steps from the end, which it counts. It
+// returns nil if even that does not fit.
 func bounded(view review.View, most int) *review.View {
 	less := []func(){
 		func() { view.Plans = []review.PastPlan{} },
@@ -365,7 +367,7 @@ func bounded(view review.View, most int) *review.View {
 	return &view
 }
 
-// leftOutRoom is what the count of the steps that are left out takes.
+// leftOutRoom is the number of bytes that the count of omitted steps takes.
 const leftOutRoom = 32
 
 func withoutSteps(p review.Plan, keep int) *review.Plan {
@@ -374,5 +376,5 @@ func withoutSteps(p review.Plan, keep int) *review.Plan {
 	return &p
 }
 
-// lastOf is the end of a list that may be long.
+// lastOf returns the last ten elements of a list.
 func lastOf[T any](list []T) []T { return list[max(0, len(list)-10):] }

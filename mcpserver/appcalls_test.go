@@ -27,7 +27,7 @@ func rendering() *mcp.ClientOptions {
 	return &mcp.ClientOptions{Capabilities: can}
 }
 
-// handed is what the app gets with a result.
+// handed is the data that the app gets with a result.
 type handed struct {
 	View   *review.View   `json:"view"`
 	Nonce  string         `json:"nonce"`
@@ -48,7 +48,7 @@ func handedWith(t testing.TB, result *mcp.CallToolResult) (h handed) {
 	return h
 }
 
-// submitted has a client submit a plan, and returns what its app is shown.
+// submitted submits a plan with a client, and returns the data for its app.
 func submitted(t testing.TB, client *mcp.ClientSession) handed {
 	t.Helper()
 	call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
@@ -64,7 +64,8 @@ func decisionOn(v *review.View, comment string) map[string]any {
 	return map[string]any{"request": v.Draft.Request, "digest": v.Draft.Plan.Digest, "comment": comment}
 }
 
-// TestToolsOfTheAppAreListedToHostsThatShowIt, in every phase and the same order, and refused as unknown elsewhere.
+// TestToolsOfTheAppAreListedToHostsThatShowIt: in every phase and in the same order. Other hosts get the error for
+// an unknown tool.
 func TestToolsOfTheAppAreListedToHostsThatShowIt(t *testing.T) {
 	for _, era := range bothEras() {
 		w := newModeWorld(t, plan.Limits{})
@@ -106,8 +107,8 @@ func TestToolsOfTheAppAreListedToHostsThatShowIt(t *testing.T) {
 	}
 }
 
-// TestModelsSeeNoMore compares what a host that shows apps and one that does not are told as text and structured
-// content, which is all that a model sees of either.
+// TestModelsSeeNoMore checks that text and structured content, all that a model sees, are the same for hosts with
+// and without apps.
 func TestModelsSeeNoMore(t *testing.T) {
 	for _, era := range bothEras() {
 		var told [2]string
@@ -142,8 +143,8 @@ func TestModelsSeeNoMore(t *testing.T) {
 	}
 }
 
-// TestDecidedInTheApp: a plan is commented on, returned, submitted again and approved, and each is told as the word of
-// a client's user.
+// TestDecidedInTheApp: a plan gets a comment, is returned, submitted again and approved, and each step is recorded
+// as the act of a client's user.
 func TestDecidedInTheApp(t *testing.T) {
 	for _, era := range bothEras() {
 		w := newModeWorld(t, plan.Limits{})
@@ -184,8 +185,8 @@ func TestDecidedInTheApp(t *testing.T) {
 	}
 }
 
-// TestNothingIsDecidedWithoutWhatWasShown: by a nonce that is made up, altered, another server's, or of what was
-// there before.
+// TestNothingIsDecidedWithoutWhatWasShown: a nonce that is invented, altered, from another server or for an earlier
+// view decides nothing.
 func TestNothingIsDecidedWithoutWhatWasShown(t *testing.T) {
 	for _, era := range bothEras() {
 		w, other := newModeWorld(t, plan.Limits{}), newModeWorld(t, plan.Limits{})
@@ -219,7 +220,7 @@ func TestNothingIsDecidedWithoutWhatWasShown(t *testing.T) {
 		if n := len(w.state().Comments); n != 0 {
 			t.Errorf("%s: %d comments", era, n)
 		}
-		stale := decisionOn(former.View, "yes") // with the nonce of what is shown now
+		stale := decisionOn(former.View, "yes") // with the nonce of the current view
 		if result := act(t, client, shown.Nonce, "approve", stale); !result.IsError {
 			t.Errorf("%s: %s", era, text(t, result))
 		}
@@ -231,7 +232,8 @@ func TestNothingIsDecidedWithoutWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestAppShowsAndDoesNotDecide: where nobody can be told from the agent, or only a person's own word counts.
+// TestAppShowsAndDoesNotDecide: if the user cannot be distinguished from the agent, or only decisions outside the
+// client count.
 func TestAppShowsAndDoesNotDecide(t *testing.T) {
 	for _, era := range bothEras() {
 		unheard := false
@@ -258,8 +260,8 @@ func TestAppShowsAndDoesNotDecide(t *testing.T) {
 	}
 }
 
-// TestFormerPlansAreReadInTheApp: each that is listed can be opened there with its own stretch of the log, by who may not decide as well;
-// what was shown before stays decidable, and one that is not shown whole is not shown.
+// TestFormerPlansAreReadInTheApp: each listed plan can be opened with its own part of the log, even in an app that
+// may not decide. Afterwards the nonce of the earlier view is still valid. A plan that does not fit is not shown.
 func TestFormerPlansAreReadInTheApp(t *testing.T) {
 	for _, era := range bothEras() {
 		client := newModeWorld(t, plan.Limits{}).connect(t, era, rendering())
@@ -300,7 +302,7 @@ func TestFormerPlansAreReadInTheApp(t *testing.T) {
 	}
 }
 
-// TestAppOnlyShowsWhereAnyProgramMayBeTheClient: there is no nonce, and nothing to send one with.
+// TestAppOnlyShowsWhereAnyProgramMayBeTheClient: the app gets no nonce, and no tool that takes one.
 func TestAppOnlyShowsWhereAnyProgramMayBeTheClient(t *testing.T) {
 	for _, era := range bothEras() {
 		w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) { o.AppOnlyShows = true })
@@ -325,7 +327,7 @@ func TestAppOnlyShowsWhereAnyProgramMayBeTheClient(t *testing.T) {
 	}
 }
 
-// TestWhatTheAppIsHandedIsBounded: the whole plan where the host shows apps, whole steps of it elsewhere.
+// TestWhatTheAppIsHandedIsBounded: the whole plan if the host shows apps, else whole steps up to a limit.
 func TestWhatTheAppIsHandedIsBounded(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	with, without := w.connect(t, handshake, rendering()), w.connect(t, handshake, nil)
@@ -352,7 +354,7 @@ func TestWhatTheAppIsHandedIsBounded(t *testing.T) {
 	}
 }
 
-// TestNobodyApprovesWhatIsNotShown: a plan that has no room is not decided about by what there is room for.
+// TestNobodyApprovesWhatIsNotShown: a plan that does not fit cannot be approved from the part that does.
 func TestNobodyApprovesWhatIsNotShown(t *testing.T) {
 	client := newModeWorld(t, plan.Limits{}).connect(t, handshake, rendering())
 	long := goodPlan()
@@ -375,9 +377,8 @@ func TestNobodyApprovesWhatIsNotShown(t *testing.T) {
 	}
 }
 
-// TestModelNeverDecidesByTheApp: a model calls every tool that there is in random order, those of the app too, as a host
-// that does not keep them from it would let it. It knows all that was ever shown it, and what it is to approve. It
-// sees no _meta.
+// TestModelNeverDecidesByTheApp: a model calls every tool in random order, even the app's, as if a host did not
+// hide them. It knows everything ever shown to it, and the plan to approve. It does not see _meta.
 func TestModelNeverDecidesByTheApp(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())

@@ -10,8 +10,8 @@ import (
 	"github.com/planloop/planloop/mcpserver"
 )
 
-// TestEverythingWrongIsToldAtOnce sends calls with faults of several kinds, of form, of
-// length, of letters and of what the gates look at: one answer tells all of them, each once.
+// TestEverythingWrongIsToldAtOnce sends calls with errors of several kinds: form, length, characters and gates. One
+// answer reports each of them once.
 func TestEverythingWrongIsToldAtOnce(t *testing.T) {
 	long := strings.Repeat("x", 3_000)
 	for name, test := range map[string]struct {
@@ -75,7 +75,7 @@ func TestEverythingWrongIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestLenientTakesAnyType adds a task of a type that there is not where that only warns.
+// TestLenientTakesAnyType adds a task with an unknown type where the gate only warns.
 func TestLenientTakesAnyType(t *testing.T) {
 	w := newWorldWith(t, verbs.Options{Gates: func(gate string) gates.Level { return gates.ByProfile(gates.Lenient, gate) }},
 		mcpserver.Options{})

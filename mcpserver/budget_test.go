@@ -17,14 +17,14 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// TestCostOfInstructions holds what every host loads to 400 tokens and 2,000
-// bytes, for every strategy and every choice of toolsets.
+// TestCostOfInstructions limits the instructions, which every host loads, to 400 tokens and 2,000 bytes, for every
+// strategy and every choice of toolsets.
 func TestCostOfInstructions(t *testing.T) {
 	count := counter(t)
 	toolsets := []string{"planning", "loop", "mode", "execution", "workspace"}
 	for _, strategy := range prompts.Strategies() {
 		for choice := range 1<<len(toolsets) + 1 {
-			var chosen []string // the last choice is none at all, which means the default
+			var chosen []string // the last choice is empty: the default
 			for i, name := range toolsets {
 				if choice&(1<<i) != 0 && choice < 1<<len(toolsets) {
 					chosen = append(chosen, name)
@@ -41,7 +41,7 @@ func TestCostOfInstructions(t *testing.T) {
 	}
 }
 
-// TestInstructionsAreThoseOfTheToolsets sends the ones that were measured.
+// TestInstructionsAreThoseOfTheToolsets checks that the measured instructions are sent.
 func TestInstructionsAreThoseOfTheToolsets(t *testing.T) {
 	for _, toolsets := range [][]string{nil, {verbs.Planning}, {verbs.Loop}, {verbs.Planning, verbs.Loop}} {
 		client := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets}).connect(t, handshake, nil)
@@ -52,8 +52,7 @@ func TestInstructionsAreThoseOfTheToolsets(t *testing.T) {
 	}
 }
 
-// TestCostOfStatus holds a status to 1,500 tokens, in text and in structured content,
-// however much the plan says.
+// TestCostOfStatus limits a status to 1,500 tokens, in text and in structured content, however long the plan is.
 func TestCostOfStatus(t *testing.T) {
 	count := counter(t)
 	prose := strings.Repeat("Read how the session of a user expires in the middleware and mind the clock. ", 60)
@@ -174,8 +173,8 @@ func (vast) Survey(context.Context, func(int)) ([]verbs.Suggestion, string, erro
 	return found, strings.Repeat("Much was not read. ", 500), nil
 }
 
-// TestSuggestionsKeepTheirBudget asks for as many as there may be of a tree that asks for
-// more: what has no room is counted.
+// TestSuggestionsKeepTheirBudget asks for the most suggestions from a tree with more of them: those that do not fit
+// are counted.
 func TestSuggestionsKeepTheirBudget(t *testing.T) {
 	count := counter(t)
 	client := newWorldWith(t, verbs.Options{Tree: vast{10}}, mcpserver.Options{}).connect(t, handshake, nil)
@@ -222,7 +221,7 @@ func TestCostOfPrompts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range verbs.Prompts() {
-		if p.Name == "execute_plan" { // there is nothing approved here
+		if p.Name == "execute_plan" { // no plan is approved here
 			continue
 		}
 		arguments := map[string]string{}

@@ -13,8 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// caller says who calls: the client's name and its connection, as far as the
-// protocol tells.
+// caller identifies the caller by the client's name and its connection, as far as the protocol gives them.
 func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Caller {
 	client, connection := "", ""
 	session := server.ClientSessionFromContext(ctx)
@@ -35,22 +34,20 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 	return verbs.Caller{Actor: actor, Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}}
 }
 
-// connections knows who calls by the connections that live, so that the claims of
-// one that has gone lapse at once.
+// connections maps live connections to their actors, so that claims lapse as soon as a connection ends.
 type connections struct {
 	mu    sync.Mutex
 	alive map[string]joined
 }
 
-// joined is the actor that a connection stands for, and what to call when it ends.
+// joined is the actor of a connection, and the function to call when it ends.
 type joined struct {
 	actor plan.Actor
 	leave func()
 }
 
-// arrived notes a connection at its first call, and returns the actor it stands for
-// from then on: a stateless request may name its client or not, and is the same
-// actor's.
+// arrived registers a connection at its first call and returns its actor. The actor stays the same from then
+// on, although a stateless request may leave out the client's name.
 func (c *connections) arrived(connection string, actor plan.Actor, join func(string) func()) plan.Actor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +83,7 @@ func (c *connections) leaveAll() {
 //go:embed icon.svg
 var icon []byte
 
-// identity is what a host may show of the server to a person.
+// identity returns the server's metadata that a host may show to people.
 func identity() []server.ServerOption {
 	return []server.ServerOption{
 		server.WithTitle("planloop"),

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAConnectionIsOneActor names the client in one stateless request and leaves
-// it out in the next: who started a step can finish it.
+// TestAConnectionIsOneActor sends the client's name in one stateless request and omits it in the next: the actor
+// that started a step can finish it.
 func TestAConnectionIsOneActor(t *testing.T) {
 	w := newWorld(t)
 	c := w.wire(t)

@@ -37,7 +37,7 @@ func counter(t *testing.T) func(any) int {
 	}
 }
 
-// TestCostOfTools holds what a host loads into every conversation to its budget.
+// TestCostOfTools checks the budget of the tools that a host loads into every conversation.
 func TestCostOfTools(t *testing.T) {
 	count := counter(t)
 	w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: []string{verbs.Planning, verbs.Loop}})
@@ -62,7 +62,7 @@ func TestCostOfTools(t *testing.T) {
 	}
 }
 
-// TestCostOfDefaultSurface holds all that is offered unless somebody asks for more.
+// TestCostOfDefaultSurface checks the budget of everything that is offered by default.
 func TestCostOfDefaultSurface(t *testing.T) {
 	count := counter(t)
 	w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: []string{verbs.Planning, verbs.Loop, verbs.Mode}})
@@ -91,7 +91,7 @@ func wireList(t *testing.T, w world) string {
 	return string(data)
 }
 
-// TestCostOfMark holds the answer agents get most often to its budget, with the longest title.
+// TestCostOfMark checks the budget of the most frequent answer, with the longest title.
 func TestCostOfMark(t *testing.T) {
 	count := counter(t)
 	w := newWorld(t)
@@ -122,10 +122,10 @@ func TestCostOfMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	call(t, client, "planning_read_plan", map[string]any{})
-	mark("S002", "done") // what comes next is a step that was left in progress
+	mark("S002", "done") // the next step is one that was left in progress
 }
 
-// TestCostOfReading holds reading a long plan to its budget.
+// TestCostOfReading checks the budget for reading a long plan.
 func TestCostOfReading(t *testing.T) {
 	count := counter(t)
 	client := newWorld(t).connect(t, handshake, nil)

@@ -16,23 +16,22 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// asking is a reply that a person is to be asked about.
+// asking is a reply with a question for the user.
 type asking interface{ Ask() *verbs.Ask }
 
 const (
-	askKey      = "planloop"       // of the one question in a request for input
-	askLongest  = 10 * time.Minute // a client of the handshake revisions is waited for
-	stateLasts  = 30 * time.Minute // a request's state that travels through a client
+	askKey      = "planloop"       // key of the only question in a request for input
+	askLongest  = 10 * time.Minute // how long to wait for a client of the handshake revisions
+	stateLasts  = 30 * time.Minute // how long a sealed request state is valid
 	wordApprove = "approve"
 	wordEdit    = "edit"
 	wordReject  = "reject"
 
-	decisionShown = 40 // of an invalid one, in characters
+	decisionShown = 40 // characters of an invalid decision to quote
 )
 
-// dialogue is one question to the user through the host, in either protocol era: the
-// handshake revisions are asked and waited for, the stateless one answers with the
-// next call.
+// dialogue is one question to the user through the host, in either protocol era. With the handshake revisions
+// the call waits for the answer; in the stateless one the client's next call brings it.
 type dialogue struct {
 	*Server
 	row     verbs.Row
@@ -40,18 +39,18 @@ type dialogue struct {
 	service *verbs.Service
 	caller  verbs.Caller
 	ask     *verbs.Ask
-	reply   verbs.Reply // of the call that asked; nil where the client has called again
+	reply   verbs.Reply // of the call that asked; nil if the client has called again
 }
 
-// canAsk reports whether the user can be asked through the client, and is heard.
+// canAsk reports whether the user can be asked through the client and the answer counts.
 func (s *Server) canAsk(ctx context.Context) bool { return canElicit(ctx) && !s.unheard(ctx) }
 
 func (s *Server) unheard(ctx context.Context) bool {
 	return s.opts.Unheard != nil && s.opts.Unheard(ctx)
 }
 
-// confirmed is a caller whose user has spoken through it, where users are heard: elsewhere
-// it stays the agent that it is.
+// confirmed returns the caller as a user speaking through the client. If the client's users do not count,
+// the caller stays the agent.
 func (s *Server) confirmed(ctx context.Context, caller verbs.Caller) verbs.Caller {
 	if !s.unheard(ctx) {
 		caller.Actor = caller.Actor.Through(plan.ViaClient)
@@ -59,15 +58,15 @@ func (s *Server) confirmed(ctx context.Context, caller verbs.Caller) verbs.Calle
 	return caller
 }
 
-// canElicit reports whether the client declared that it can show its user a form. One that
-// declares no mode means forms; one that declares addresses alone cannot.
+// canElicit reports whether the client declared that it can show forms. Declaring no mode means forms;
+// declaring only URLs means that it cannot.
 func canElicit(ctx context.Context) bool {
 	can := declared[server.SessionWithElicitation](ctx).Elicitation
 	return can != nil && (can.Form != nil || can.URL == nil)
 }
 
-// declared returns what the client has declared that it can do. In the handshake revisions
-// that counts only where its session is an S, which can carry it.
+// declared returns the client's capabilities. In the handshake revisions they count only if its session is an
+// S, which can carry the request.
 func declared[S any](ctx context.Context) mcp.ClientCapabilities {
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
 		if info.ClientCapabilities == nil {
@@ -83,8 +82,8 @@ func declared[S any](ctx context.Context) mcp.ClientCapabilities {
 	return known.GetClientCapabilities()
 }
 
-// put puts the question, and returns the result of the call: what the user decided,
-// or the reply as it is where nobody could be asked.
+// put asks the user and returns the result of the call: the user's decision, or the unchanged reply if the
+// user cannot be asked.
 func (d dialogue) put(ctx context.Context) *mcp.CallToolResult {
 	if !d.canAsk(ctx) {
 		d.undecided(ctx, "unsupported")
@@ -99,7 +98,7 @@ func (d dialogue) put(ctx context.Context) *mcp.CallToolResult {
 	return d.wait(ctx)
 }
 
-// params is the form that the host shows.
+// params returns the form that the host shows.
 func (d dialogue) params() mcp.ElicitationParams {
 	if d.ask.Question != "" || d.ask.Kind == plan.AskPause {
 		return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, Message: d.ask.Message, RequestedSchema: map[string]any{
@@ -122,8 +121,8 @@ func (d dialogue) params() mcp.ElicitationParams {
 		}}
 }
 
-// inputRequired answers a stateless call with the question. The state that travels
-// with it is sealed and bound to what is shown.
+// inputRequired answers a stateless call with the question. The state that travels with it is sealed and
+// bound to the content shown.
 func (d dialogue) inputRequired() *mcp.CallToolResult {
 	if d.opts.Sealer == nil {
 		return nil
@@ -143,16 +142,15 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 	return server.NewInputRequestBuilder(state).Elicit(askKey, d.params()).ToolResult()
 }
 
-// sealedFor is whom the state of a request is good for: a client by its name alone. What
-// its connection adds to the name ends with the server, which may be started anew while
-// the user thinks.
+// sealedFor returns the name that a request's state is bound to: the client's name without its connection, which
+// ends with the server. The server may restart while the user thinks.
 func sealedFor(caller verbs.Caller) string {
 	name, _, _ := strings.Cut(caller.Actor.Name, "#")
 	return name
 }
 
-// wait asks a client of the handshake revisions and waits for its user: until the
-// answer, a decision that came another way, or the end of patience.
+// wait asks a client of the handshake revisions. It waits until the user answers, the question is settled
+// another way, or askLongest has passed.
 func (d dialogue) wait(ctx context.Context) *mcp.CallToolResult {
 	ctx, cancel := context.WithTimeout(ctx, askLongest)
 	defer cancel()
@@ -160,7 +158,7 @@ func (d dialogue) wait(ctx context.Context) *mcp.CallToolResult {
 	if err != nil {
 		d.opts.Logger.Warn("decisions made elsewhere cannot be watched for", "error", err)
 	}
-	if d.over(ctx) { // before anybody listened
+	if d.over(ctx) { // already settled before the watch began
 		return d.status(ctx)
 	}
 	d.yield(ctx)
@@ -169,7 +167,7 @@ func (d dialogue) wait(ctx context.Context) *mcp.CallToolResult {
 		err    error
 	}
 	answers := make(chan answer, 1)
-	go func() { // ends with the answer, or with ctx
+	go func() { // ends with the answer or with ctx
 		result, err := d.MCP.RequestElicitation(ctx, mcp.ElicitationRequest{
 			Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: d.params()})
 		answers <- answer{result, err}
@@ -193,7 +191,6 @@ func (d dialogue) wait(ctx context.Context) *mcp.CallToolResult {
 	}
 }
 
-// failure says how a question to a client failed.
 func failure(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "timed_out"
@@ -204,7 +201,7 @@ func failure(err error) string {
 	return "failed"
 }
 
-// over reports whether what is asked was answered another way.
+// over reports whether the question was settled another way.
 func (d dialogue) over(ctx context.Context) bool {
 	if d.ask.Step != 0 {
 		open, err := d.service.StepAsks(ctx, d.caller, d.ask)
@@ -221,29 +218,27 @@ func (d dialogue) over(ctx context.Context) bool {
 	return request == nil || request.ID != d.ask.Request
 }
 
-// status answers with where things stand now.
+// status answers with the current status.
 func (d dialogue) status(ctx context.Context) *mcp.CallToolResult {
 	if d.ask.Step != 0 {
-		return d.called(ctx, d.row, d.request, d.service, d.caller) // the run goes on
+		return d.called(ctx, d.row, d.request, d.service, d.caller) // the run continues
 	}
 	reply, err := d.service.Status(context.WithoutCancel(ctx), d.caller, verbs.Status{})
 	return d.result(ctx, reply, err)
 }
 
-// unanswered answers with the reply of the call, whose user was asked and said nothing
-// that counts.
+// unanswered answers with the reply of the call when the user gave no valid answer.
 func (d dialogue) unanswered(ctx context.Context) *mcp.CallToolResult {
 	switch {
 	case d.reply != nil && d.ask.Step == 0:
 		return d.result(ctx, d.reply, nil)
-	case d.row.ReadOnly: // a status, which asked once more
+	case d.row.ReadOnly: // a status call that asked again
 		return d.status(ctx)
 	}
 	return d.stillOpen(ctx, "")
 }
 
-// stillOpen answers with the reply of the call that asked, after what was wrong with the
-// user's answer.
+// stillOpen answers with the reply of the call that asked, preceded by the error in the user's answer.
 func (d dialogue) stillOpen(ctx context.Context, wrong string) *mcp.CallToolResult {
 	reply, err := d.service.Unanswered(context.WithoutCancel(ctx), d.caller, d.ask, wrong)
 	return d.result(ctx, reply, err)
@@ -253,8 +248,8 @@ func (d dialogue) result(ctx context.Context, reply verbs.Reply, err error) *mcp
 	return d.Server.result(ctx, d.row, d.service, d.caller, reply, err)
 }
 
-// answered keeps what the user said through the host. Declining or closing a dialogue
-// decides nothing: hosts are known to do so on nobody's behalf.
+// answered records the user's answer. Declining or closing a dialog decides nothing: some hosts do so without
+// asking the user.
 func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *mcp.CallToolResult {
 	how := "failed"
 	switch {
@@ -282,14 +277,14 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *
 	return d.unanswered(ctx)
 }
 
-// stale reports whether what was put before the user waits still, and is another by now: a person changed it.
+// stale reports whether the plan that the user saw still waits but was changed by a person since.
 func (d dialogue) stale(ctx context.Context) bool {
 	state, err := d.service.State(ctx)
 	return err == nil && d.ask.Request != "" && !d.over(ctx) && plan.Digest(state.Draft) != d.ask.Digest
 }
 
-// keep records the user's answer; nil when it is none. What a client sends need not
-// follow the form it was given.
+// keep records the user's answer. It returns nil if the answer is not valid: a client need not follow the
+// form.
 func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply, error) {
 	confirmed := d.confirmed(ctx, d.caller)
 	if d.ask.Question != "" {
@@ -309,7 +304,6 @@ func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply
 		Comment: comment})
 }
 
-// invalidDecision says what a form named instead of a decision.
 func invalidDecision(content map[string]any) string {
 	named := "no decision"
 	if word, _ := content["decision"].(string); word != "" {
@@ -318,8 +312,7 @@ func invalidDecision(content map[string]any) string {
 	return "The user's form came back with " + named + ", so nothing was decided: ask the user."
 }
 
-// undecided notes that the client brought no decision. That it could not be noted
-// is no reason to fail the call.
+// undecided records that the client brought no decision. A failure to record it does not fail the call.
 func (d dialogue) undecided(ctx context.Context, how string) {
 	if d.ask.Request == "" {
 		return
@@ -329,8 +322,8 @@ func (d dialogue) undecided(ctx context.Context, how string) {
 	}
 }
 
-// retried goes on with a stateless call that comes back with the user's answer. The
-// state it brings is a stranger's until it is unsealed.
+// retried continues a stateless call that comes back with the user's answer. The state that it brings is
+// untrusted until it is unsealed.
 func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
 	caller verbs.Caller) *mcp.CallToolResult {
 	refuse := func(err error) *mcp.CallToolResult {
@@ -364,16 +357,16 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 	return d.answered(ctx, server.ElicitationResponse(request.Params.InputResponses, askKey))
 }
 
-// again asks anew what is open still: the answer came too late to count, or was about what is no more.
+// again repeats an open question: the answer came too late, or was about an earlier version.
 func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
 	if d.ask.Step != 0 {
-		return d.status(ctx) // which asks what is open
+		return d.status(ctx) // which asks the open question
 	}
 	state, former, err := d.service.Draft(ctx)
 	if err != nil {
 		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
 	}
-	if d.ask.Question == "" && state.Draft != nil { // not decided this moment
+	if d.ask.Question == "" && state.Draft != nil { // in case it was decided just now
 		d.ask.Message, d.ask.Digest = d.service.Review(state, former, nil), plan.Digest(state.Draft)
 	}
 	for _, q := range state.OpenQuestions() {

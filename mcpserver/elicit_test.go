@@ -25,7 +25,7 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// petra is a person in front of a terminal.
+// petra is a person at a terminal.
 var petra = verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "petra"), Face: terminal.CommandLine{}}
 
 // modeWorld is a world that can ask its user in both eras.
@@ -98,7 +98,7 @@ func (w modeWorld) wantPhase(want plan.Phase) {
 	}
 }
 
-// decide is a person's decision on a terminal about what waits.
+// decide records a person's decision, made at a terminal, on the waiting plan.
 func (w modeWorld) decide(outcome plan.Outcome, comment string) {
 	w.t.Helper()
 	state := w.state()
@@ -111,7 +111,7 @@ func (w modeWorld) decide(outcome plan.Outcome, comment string) {
 	}
 }
 
-// goodPlan are the arguments of a submission that the gates let pass.
+// goodPlan returns the arguments of a submission that passes the gates.
 func goodPlan() map[string]any {
 	return map[string]any{"summary": "Move the sessions to Redis.", "steps": []map[string]any{
 		{"title": "Add the Redis client", "type": "feature", "risk": "low", "tools": []string{"create_file"},
@@ -119,12 +119,12 @@ func goodPlan() map[string]any {
 	}}
 }
 
-// userWho is what a client's user does with each question.
+// userWho returns a client whose user answers questions with do.
 func userWho(do func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error)) *mcp.ClientOptions {
 	return &mcp.ClientOptions{ElicitationHandler: do}
 }
 
-// says is a user who answers every form the same.
+// says returns a client whose user gives every form the same answer.
 func says(action string, content map[string]any) *mcp.ClientOptions {
 	return userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: action, Content: content}, nil
@@ -133,17 +133,17 @@ func says(action string, content map[string]any) *mcp.ClientOptions {
 
 func bothEras() []string { return []string{handshake, stateless} }
 
-// TestDecidedInTheDialogue puts a submitted plan before a client's user in both
-// eras. Only an accepted form that names a decision is one.
+// TestDecidedInTheDialogue shows a submitted plan to a client's user in both eras. Only an accepted form with a
+// decision counts.
 func TestDecidedInTheDialogue(t *testing.T) {
 	const waits = "It waits for a person"
 	for name, c := range map[string]struct {
 		action  string
 		content map[string]any
 		phase   plan.Phase
-		outcome plan.Outcome // "": none
+		outcome plan.Outcome // "": no decision
 		comment string
-		how     string // that is noted where none
+		how     string // recorded if there is no decision
 		words   []string
 	}{
 		"approve": {"accept", map[string]any{"decision": "approve"}, plan.PhaseExecuting, plan.Approved, "", "",
@@ -203,10 +203,10 @@ func TestDecidedInTheDialogue(t *testing.T) {
 	}
 }
 
-// TestUndecidedIsAnsweredAsUnasked: whose user declines or closes a dialogue gets the
-// very reply of a client that cannot ask: score, warnings, plan id and who decides where.
+// TestUndecidedIsAnsweredAsUnasked: a client whose user declines or closes a dialog gets the same reply as a client
+// that cannot ask: score, warnings, plan id, and how to decide.
 func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
-	approved := func(w modeWorld, client *mcp.ClientSession) { // a change to it is asked about
+	approved := func(w modeWorld, client *mcp.ClientSession) { // a change of it needs a decision
 		other := w.connect(w.t, handshake, nil)
 		call(w.t, other, "planning_submit_plan", goodPlan())
 		w.decide(plan.Approved, "")
@@ -255,8 +255,8 @@ func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 	}
 }
 
-// TestFormsOnlyWhereDeclared: a client that can open addresses alone is sent no form, in
-// either era; one that names no mode takes forms.
+// TestFormsOnlyWhereDeclared: a client that can open only URLs gets no form, in either era; one that declares no
+// mode gets forms.
 func TestFormsOnlyWhereDeclared(t *testing.T) {
 	arguments, err := json.Marshal(goodPlan())
 	if err != nil {
@@ -283,8 +283,8 @@ func TestFormsOnlyWhereDeclared(t *testing.T) {
 	}
 }
 
-// TestDialogueShowsThePlanWhole: everything the digest covers stands in the
-// question, and it offers the three decisions.
+// TestDialogueShowsThePlanWhole: the question contains everything that the digest covers, and offers the three
+// decisions.
 func TestDialogueShowsThePlanWhole(t *testing.T) {
 	for _, era := range bothEras() {
 		w := newModeWorld(t, plan.Limits{})
@@ -320,8 +320,8 @@ func TestDialogueShowsThePlanWhole(t *testing.T) {
 	}
 }
 
-// TestClientWithoutDialogues gets the plain answer at once; the person decides on a
-// terminal, and a waiting status hears of it.
+// TestClientWithoutDialogues gets the plain answer at once. The person decides at a terminal, and a waiting status
+// call returns the decision.
 func TestClientWithoutDialogues(t *testing.T) {
 	for _, era := range bothEras() {
 		w := newModeWorld(t, plan.Limits{})
@@ -371,8 +371,7 @@ func TestClientThatFails(t *testing.T) {
 	}
 }
 
-// TestClientThatNeverAnswers is waited for ten minutes; other calls on the same
-// connection go on meanwhile.
+// TestClientThatNeverAnswers is waited for ten minutes. Other calls on the same connection continue.
 func TestClientThatNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newModeWorld(t, plan.Limits{})
@@ -407,9 +406,8 @@ func TestClientThatNeverAnswers(t *testing.T) {
 	})
 }
 
-// TestDecidedElsewhereMeanwhile: a person decides on a terminal while the dialogue is
-// open. The call answers with where it stands, and a late word of the dialogue does
-// not count.
+// TestDecidedElsewhereMeanwhile: a person decides at a terminal while the dialog is open. The call returns the
+// current status, and a late answer in the dialog does not count.
 func TestDecidedElsewhereMeanwhile(t *testing.T) {
 	for _, c := range []struct {
 		outcome plan.Outcome
@@ -434,7 +432,7 @@ func TestDecidedElsewhereMeanwhile(t *testing.T) {
 				<-asked
 				w.decide(c.outcome, "as I said")
 				if era == stateless {
-					close(late) // the call is the client's to make again
+					close(late) // the client must repeat the call
 				}
 				result := <-answered
 				if era == handshake {
@@ -456,8 +454,8 @@ func TestDecidedElsewhereMeanwhile(t *testing.T) {
 	}
 }
 
-// TestResubmittedMeanwhile: the plan in the dialogue was replaced by another
-// submission; approving the old one approves nothing.
+// TestResubmittedMeanwhile: another submission replaced the plan in the dialog; approving the old one approves
+// nothing.
 func TestResubmittedMeanwhile(t *testing.T) {
 	for _, era := range bothEras() {
 		t.Run(era, func(t *testing.T) {
@@ -475,7 +473,7 @@ func TestResubmittedMeanwhile(t *testing.T) {
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
 			}))
 			result := call(t, client, "planning_submit_plan", goodPlan())
-			<-resubmitted // the first call may be over before the other is answered
+			<-resubmitted // the first call may end before the other is answered
 			if got := text(t, result); !strings.Contains(got, "wait") {
 				t.Errorf("%s", got)
 			}
@@ -488,8 +486,7 @@ func TestResubmittedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestPersonOnlyInTheDialogue: what a client brings does not count, and the answer
-// says who may.
+// TestPersonOnlyInTheDialogue: decisions through a client do not count, and the answer says how to decide.
 func TestPersonOnlyInTheDialogue(t *testing.T) {
 	for _, era := range bothEras() {
 		for _, decision := range []string{"approve", "edit", "reject"} {
@@ -512,9 +509,8 @@ func TestPersonOnlyInTheDialogue(t *testing.T) {
 	}
 }
 
-// TestUnheardClient: a server that an agent's shell started asks nobody through its client
-// and believes none of its forms and prompts. What turns out so only while the client
-// answers does not count either.
+// TestUnheardClient: a server that an agent's shell started asks no user through its client and ignores the
+// client's forms and prompts, even if this is discovered only while the client answers.
 func TestUnheardClient(t *testing.T) {
 	for _, era := range bothEras() {
 		for _, late := range []bool{false, true} {
@@ -545,7 +541,7 @@ func TestUnheardClient(t *testing.T) {
 	}
 }
 
-// TestAskedInTheDialogue has ask_user answered by the host's dialogue.
+// TestAskedInTheDialogue answers ask_user in the host's dialog.
 func TestAskedInTheDialogue(t *testing.T) {
 	for _, era := range bothEras() {
 		w := newModeWorld(t, plan.Limits{})
@@ -567,8 +563,8 @@ func TestAskedInTheDialogue(t *testing.T) {
 	}
 }
 
-// TestAskedAndNotAnsweredInTheDialogue leaves the question open; the answer on a
-// terminal comes with the next status.
+// TestAskedAndNotAnsweredInTheDialogue leaves the question open; the answer from a terminal comes with the next
+// status.
 func TestAskedAndNotAnsweredInTheDialogue(t *testing.T) {
 	for name, opts := range map[string]*mcp.ClientOptions{
 		"no dialogues": nil, "declined": says("decline", nil), "cancelled": says("cancel", nil),
@@ -597,8 +593,7 @@ func TestAskedAndNotAnsweredInTheDialogue(t *testing.T) {
 	}
 }
 
-// TestAnsweredElsewhereMeanwhile: the question is answered on a terminal while the
-// dialogue is open.
+// TestAnsweredElsewhereMeanwhile: the question is answered at a terminal while the dialog is open.
 func TestAnsweredElsewhereMeanwhile(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	asked, late := make(chan struct{}), make(chan struct{})
@@ -623,8 +618,8 @@ func TestAnsweredElsewhereMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRejectedBesideAPlan rejects what an agent submitted while another plan is active: the
-// agent asks before it goes on with that one, and not any more once it has heard or gone on.
+// TestRejectedBesideAPlan rejects an agent's submission while another plan is active. The agent must ask before it
+// continues with that plan, until it has been told or has continued.
 func TestRejectedBesideAPlan(t *testing.T) {
 	const ask = "\nNext: Your plan was rejected: ask the user what to do instead: planning_ask_user."
 	for name, c := range map[string]struct {
@@ -658,7 +653,7 @@ func TestRejectedBesideAPlan(t *testing.T) {
 				} else if !strings.Contains(got, ask) {
 					t.Errorf("%s", got)
 				}
-				for range 2 { // it is not told of only once
+				for range 2 { // it is reported more than once
 					if got := text(t, call(t, client, "planloop_status", map[string]any{})); !strings.Contains(got, ask) ||
 						!strings.Contains(got, ": not this way\n") {
 						t.Errorf("%s", got)
@@ -674,8 +669,8 @@ func TestRejectedBesideAPlan(t *testing.T) {
 	}
 }
 
-// TestRejectedChange rejects a change of an approved plan: the agent is told so with the
-// person's words, and goes on.
+// TestRejectedChange rejects a change of an approved plan: the agent gets the decision with the person's comment,
+// and continues.
 func TestRejectedChange(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	client := w.connect(t, handshake, nil)
@@ -696,8 +691,8 @@ func TestRejectedChange(t *testing.T) {
 	}
 }
 
-// TestUnchangedSubmission sends the very same plan again after it was returned: the agent is
-// warned, and whoever decides is shown the comment and that nothing was changed.
+// TestUnchangedSubmission submits the same plan again after it was returned: the agent is warned, and the approver
+// sees the comment and that nothing changed.
 func TestUnchangedSubmission(t *testing.T) {
 	for _, era := range bothEras() {
 		w := newModeWorld(t, plan.Limits{})

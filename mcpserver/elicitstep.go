@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// stepParams is the form that the host shows of a step that asks before it runs.
+// stepParams returns the form for a step that needs approval before it runs.
 func (d dialogue) stepParams() mcp.ElicitationParams {
 	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm,
 		Message: d.ask.Message + "\nRun this step? Until then it waits.",
@@ -25,7 +25,7 @@ func (d dialogue) stepParams() mcp.ElicitationParams {
 		}}
 }
 
-// sealedStep is how the state of a request names what a step asks; "" for another question.
+// sealedStep encodes a step's question for the request state; "" for any other question.
 func sealedStep(ask *verbs.Ask) string {
 	if ask.Step == 0 {
 		return ""
@@ -33,7 +33,6 @@ func sealedStep(ask *verbs.Ask) string {
 	return fmt.Sprintf("%d %d %s", int(ask.Step), ask.Attempt, ask.Kind)
 }
 
-// unsealStep reads what sealedStep wrote.
 func unsealStep(ask *verbs.Ask, text string) {
 	var step int
 	if n, err := fmt.Sscanf(text, "%d %d %s", &step, &ask.Attempt, (*string)(&ask.Kind)); err == nil && n == 3 {
@@ -41,7 +40,7 @@ func unsealStep(ask *verbs.Ask, text string) {
 	}
 }
 
-// answeredStep keeps what the user said of a step, and has the run go on.
+// answeredStep records the user's answer for a step and continues the run.
 func (d dialogue) answeredStep(ctx context.Context, content map[string]any) *mcp.CallToolResult {
 	answer := verbs.StepAnswer{Step: d.ask.Step, Digest: d.ask.Digest}
 	word, _ := content["decision"].(string)

@@ -14,8 +14,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// toyEngine carries out steps without tools: one whose title has fail fails, one whose title has
-// hang ends with the engine.
+// toyEngine carries out steps without tools. A step with "fail" in its title fails; one with "hang" ends with the
+// engine.
 type toyEngine struct{ session *session.Session }
 
 func (e toyEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, error) {
@@ -58,7 +58,7 @@ func (e toyEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, e
 	}
 }
 
-// resolved finds out what an engine has to know of the steps that may be started.
+// resolved provides the facts that an engine needs about ready steps.
 func resolved(done []plan.Finished) session.Prepare {
 	return func(state plan.State, facts *plan.Facts) error {
 		advance := plan.Advance{Finished: done, Room: 4}
@@ -100,8 +100,8 @@ func wants(t *testing.T, got string, want ...string) {
 	}
 }
 
-// TestExecutePlan: the call answers when an agent's step is ready, and the run goes on with
-// the next one until all is done.
+// TestExecutePlan: the call returns when an agent's step is ready, and the run continues with the next call until
+// all is done.
 func TestExecutePlan(t *testing.T) {
 	for _, era := range bothEras() {
 		t.Run(era, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestExecutePlan(t *testing.T) {
 			call(t, client, "planning_recover_step", map[string]any{"step_id": "S004", "choice": "skip", "reason": "not today"})
 			got = text(t, call(t, client, "planning_execute_plan", map[string]any{"wait": 30, "parallel": 2}))
 			wants(t, got, "The plan is complete", "3 done, 1 skipped", "Next: All steps are finished")
-			wants(t, text(t, call(t, client, "planning_execute_plan", nil)), "The plan is complete") // which changes nothing
+			wants(t, text(t, call(t, client, "planning_execute_plan", nil)), "The plan is complete") // this changes nothing
 		})
 	}
 }
@@ -136,8 +136,8 @@ func TestExecutePlanRefuses(t *testing.T) {
 	wants(t, text(t, callOrRefusal(t, bare, "planning_execute_plan", nil)), "nothing carries out steps here")
 }
 
-// TestExecutePlanGoesOnBehindTheCall: the call answers when its time is up, with how far the step
-// has come, and the engine ends with the server.
+// TestExecutePlanGoesOnBehindTheCall: the call returns at its time limit with the step's progress, and the engine
+// ends with the server.
 func TestExecutePlanGoesOnBehindTheCall(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{}).withPlan(run("Let it hang"), run("Ship it", 1))
 	client := w.connect(t, handshake, nil)
@@ -156,7 +156,7 @@ func TestExecutePlanGoesOnBehindTheCall(t *testing.T) {
 	}
 }
 
-// TestExecutePlanTellsProgress: a client that gave a token hears of each step.
+// TestExecutePlanTellsProgress: a client that sent a token gets the progress of each step.
 func TestExecutePlanTellsProgress(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{}).withPlan(run("Let it hang"), run("Ship it", 1))
 	told := make(chan string, 100)
@@ -164,7 +164,7 @@ func TestExecutePlanTellsProgress(t *testing.T) {
 		ProgressNotificationHandler: func(_ context.Context, n *mcp.ProgressNotificationClientRequest) { told <- n.Params.Message }})
 	params := &mcp.CallToolParams{Name: "planning_execute_plan", Arguments: map[string]any{"wait": 1}}
 	params.SetProgressToken("p")
-	for late := time.Now().Add(2 * time.Minute); time.Now().Before(late); { // until the engine has begun, and what it tells has come
+	for late := time.Now().Add(2 * time.Minute); time.Now().Before(late); { // until progress has arrived
 		if _, err := client.CallTool(t.Context(), params); err != nil {
 			t.Fatal(err)
 		}
@@ -177,8 +177,8 @@ func TestExecutePlanTellsProgress(t *testing.T) {
 	t.Fatal("nothing was told of S001")
 }
 
-// TestStepsAreApprovedInTheDialogue puts what steps ask before a client's user in both eras,
-// bound to what is shown; whoever declines has decided nothing.
+// TestStepsAreApprovedInTheDialogue shows the questions of steps to a client's user in both eras, bound to the
+// content shown. Declining decides nothing.
 func TestStepsAreApprovedInTheDialogue(t *testing.T) {
 	plan1 := []plan.Spec{run("Delete the folder"), {Title: "Which server?", Pause: "Which server?", DependsOn: []plan.StepID{1}},
 		run("Ship it", 2)}
@@ -198,7 +198,7 @@ func TestStepsAreApprovedInTheDialogue(t *testing.T) {
 		"approval person": {"accept", approve, plan.Limits{PersonOnly: true}, 0, []string{"waiting_for_person", "asks for approval"}},
 	} {
 		for _, era := range bothEras() {
-			if name == "nonsense" && era == stateless { // which that client does not let pass
+			if name == "nonsense" && era == stateless { // that client rejects it itself
 				continue
 			}
 			t.Run(name+" "+era, func(t *testing.T) {
@@ -229,8 +229,7 @@ func TestStepsAreApprovedInTheDialogue(t *testing.T) {
 	}
 }
 
-// TestAStepThatChangedIsNotApproved: an approval that comes back in the stateless era for what
-// is not asked any more counts for nothing.
+// TestAStepThatChangedIsNotApproved: in the stateless era, an approval of an outdated question does not count.
 func TestAStepThatChangedIsNotApproved(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{}).withPlan(run("Delete the folder"))
 	user := userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -20,9 +20,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestATimeOutIsHeardWhenItHappens has two servers on one workspace. When planning mode runs
-// out, one of them has recorded and announced it at that moment, though nobody has called
-// anything, and a status that waits is answered.
+// TestATimeOutIsHeardWhenItHappens has two servers on one workspace. When planning mode expires, one of them
+// records and announces it at once, without any call, and a waiting status call returns.
 func TestATimeOutIsHeardWhenItHappens(t *testing.T) {
 	for phase, limit := range map[plan.Phase]time.Duration{plan.PhaseGathering: time.Hour, plan.PhaseSubmitted: 30 * time.Minute} {
 		t.Run(string(phase), func(t *testing.T) {
@@ -85,7 +84,7 @@ func wantExpired(t *testing.T, w modeWorld, announced <-chan string) {
 	}
 }
 
-// unreadable is a log that cannot be read any more once it is broken, and counts who tries.
+// unreadable is a log that becomes unreadable once it is broken, and counts the attempts to read it.
 type unreadable struct {
 	store.Log
 	broken atomic.Bool
@@ -100,8 +99,8 @@ func (u *unreadable) Since(ctx context.Context, head store.Head) (store.Head, []
 	return store.Head{}, nil, store.ErrDamaged
 }
 
-// TestALogThatCannotBeReadIsLeftAlone: when planning mode runs out then, the server looks
-// again now and then.
+// TestALogThatCannotBeReadIsLeftAlone: if the log is unreadable when planning mode expires, the server retries only
+// now and then.
 func TestALogThatCannotBeReadIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &unreadable{Log: memory.New()}

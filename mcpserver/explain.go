@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// result is what became of a call, as its client gets it.
+// result turns the reply or error of a call into the client's result.
 func (s *Server) result(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, reply verbs.Reply,
 	err error) *mcp.CallToolResult {
 	if err != nil {
@@ -24,8 +24,8 @@ func (s *Server) result(ctx context.Context, row verbs.Row, service *verbs.Servi
 	return mcp.NewToolResultStructured(reply, reply.Text())
 }
 
-// explain says why a call came to nothing and what to do next, in the words the
-// model will read. A fault of ours is logged; of it only what helps is told.
+// explain returns the text for a failed call that the model reads: the reason, and the next action. An
+// internal fault is logged, and the text has only the part that helps.
 func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, err error) string {
 	var invalid *verbs.RefusedPlan
 	if errors.As(err, &invalid) {
@@ -42,7 +42,7 @@ func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Serv
 	return s.fault(row.Name, err)
 }
 
-// next is a line with what the caller is to do next, "" where that cannot be told.
+// next returns a line with the caller's next action, or "" if it is unknown.
 func next(ctx context.Context, service *verbs.Service, caller verbs.Caller) string {
 	action, err := service.NextAction(ctx, caller)
 	if err != nil {
@@ -51,8 +51,8 @@ func next(ctx context.Context, service *verbs.Service, caller verbs.Caller) stri
 	return "\nNext: " + action.For(caller)
 }
 
-// refusal is a refusal as a sentence; of a bad input it is followed by a good one, which
-// is the caller's own where that can be mended.
+// refusal writes a refusal as a sentence. After invalid input it adds a correct call, made from the caller's
+// own arguments if they can be fixed.
 func refusal(err error, refused *plan.ValidationError, tool, example string) string {
 	text := strings.TrimSuffix(fmt.Sprintf("%s: %s", refused.Kind, refused), ".")
 	if !strings.HasSuffix(text, "?") {
@@ -71,7 +71,7 @@ func refusal(err error, refused *plan.ValidationError, tool, example string) str
 	return text + "\nA correct call: " + tool + " " + example
 }
 
-// detailsShown bounds how much of what is wrong with a plan a model reads at once.
+// detailsShown limits how many problems of a plan a model reads at once.
 const detailsShown = 40
 
 func refusedPlan(tool string, invalid *verbs.RefusedPlan) string {
@@ -90,15 +90,16 @@ func refusedPlan(tool string, invalid *verbs.RefusedPlan) string {
 	return text + "\nNext: fix all of it and call " + tool + " again with the whole list."
 }
 
-// fault logs a fault and tells what a model can do about it.
+// fault logs a fault and tells the model how to proceed.
 func (s *Server) fault(what string, err error) string {
 	s.opts.Logger.Error("call failed", "of", what, "error", err)
 	return WayOut(err, "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to "+
 		"see where it stands; if that fails too, ask the user to run `planloop doctor`.")
 }
 
-// WayOut tells what a model can do about a fault of the store, and what a person can cure before the workspace can be
-// opened; of any other fault it tells otherwise.
+// WayOut returns the text for a fault: advice to the model for a fault of the store, or advice to the user
+// for a cause that must be removed before the workspace can be opened. For any other fault it returns
+// otherwise.
 func WayOut(err error, otherwise string) string {
 	var place *workspace.PlaceError
 	var config *workspace.ConfigError

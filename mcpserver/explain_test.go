@@ -12,8 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestWorkspaceThatCannotBeOpened tells what a person can cure, and hides what
-// nobody but us can.
+// TestWorkspaceThatCannotBeOpened reports causes that the user can remove, and hides internal ones.
 func TestWorkspaceThatCannotBeOpened(t *testing.T) {
 	for _, c := range []struct {
 		err        error

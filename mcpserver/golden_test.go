@@ -12,7 +12,7 @@ var (
 	timestamps = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z| UTC)?`)
 )
 
-// withoutTimes replaces what differs from run to run.
+// withoutTimes replaces text that differs from run to run.
 func withoutTimes(s string) string {
 	return timestamps.ReplaceAllString(planIDs.ReplaceAllString(s, "-UNIX"), "TIME")
 }

@@ -30,8 +30,7 @@ func newWorld(t testing.TB) world {
 	return newWorldWith(t, verbs.Options{}, mcpserver.Options{})
 }
 
-// newWorldWith is newWorld where a service is configured, and what a test wants of
-// the server besides what every one gets.
+// newWorldWith is newWorld with options for the service and for the server.
 func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Options) world {
 	t.Helper()
 	s := session.New(memory.New(), session.Options{})
@@ -61,7 +60,7 @@ const (
 	stateless = "2026-07-28"
 )
 
-// closing bounds the wait for a client that closes.
+// closing limits the wait for a client that closes.
 const closing = 5 * time.Second
 
 // connect returns the official SDK's client, connected over stdio pipes.
@@ -85,7 +84,7 @@ func (w world) connect(t testing.TB, era string, opts *mcp.ClientOptions) *mcp.C
 		}()
 		select {
 		case <-closed:
-		case <-time.After(closing): // the SDK may wait for ever for a question that was withdrawn while it answered
+		case <-time.After(closing): // the SDK may wait forever for a question that was withdrawn while it answered
 		}
 		clientOut.Close()
 		if err := <-done; err != nil {

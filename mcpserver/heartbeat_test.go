@@ -12,8 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// longTitles are titles as long as they can be, of text that costs a model little
-// and much.
+// longTitles returns titles of maximum length, in text that costs a model few tokens and many.
 func longTitles() map[string]string {
 	return map[string]string{
 		"English": strings.Repeat("Investigate the flaky authentication test ", 4)[:160],
@@ -23,8 +22,8 @@ func longTitles() map[string]string {
 	}
 }
 
-// TestHeartbeatIsCheap calls every tool in every kind of state: the heartbeat
-// that ends its answer costs at most 40 tokens.
+// TestHeartbeatIsCheap calls every tool in every kind of state: the heartbeat at the end of its answer costs at
+// most 40 tokens.
 func TestHeartbeatIsCheap(t *testing.T) {
 	count := counter(t)
 	worst := ""
@@ -51,8 +50,8 @@ func TestHeartbeatIsCheap(t *testing.T) {
 	t.Logf("the dearest costs %d tokens: %s", most, worst)
 }
 
-// heartbeat returns how a tool's answer ends: the fields of the structured
-// content, or what an error names next.
+// heartbeat returns the end of a tool's answer: the fields of the structured content, or the next action of an
+// error.
 func heartbeat(t *testing.T, service *verbs.Service, by verbs.Caller, row verbs.Row) (progress, next string) {
 	t.Helper()
 	arguments := strings.ReplaceAll(row.Example, `{"wait":30}`, `{}`)
@@ -81,6 +80,6 @@ func heartbeat(t *testing.T, service *verbs.Service, by verbs.Caller, row verbs.
 	if told.Next == "" || !strings.HasSuffix(reply.Text(), "\nNext: "+told.Next) {
 		t.Errorf("%s does not end with the next action: %s\n%s", row.Name, data, reply.Text())
 	}
-	progress, _ = told.Progress.(string) // that of planning_read_plan is part of its page
+	progress, _ = told.Progress.(string) // in planning_read_plan it is part of the page
 	return progress, told.Next
 }

@@ -35,7 +35,7 @@ func (w world) wire(t *testing.T) *wire {
 	return &wire{t: t, out: clientOut, in: scanner}
 }
 
-// meta is what a request of the stateless revision carries.
+// meta is the metadata of a request of the stateless revision.
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw",` +
 	`"version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
@@ -66,8 +66,8 @@ next:
 	return ""
 }
 
-// TestListen hears of another client's change on a stream of the stateless
-// revision, stamped with the id of the stream.
+// TestListen receives another client's change on a stream of the stateless revision, stamped with the id of the
+// stream.
 func TestListen(t *testing.T) {
 	w := newWorld(t)
 	other := w.connect(t, stateless, nil)
@@ -87,8 +87,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestBadFrames sends what is no message, or not one for now. Each is answered,
-// and the server lives on.
+// TestBadFrames sends invalid or untimely messages. Each is answered, and the server survives.
 func TestBadFrames(t *testing.T) {
 	c := newWorld(t).wire(t)
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)

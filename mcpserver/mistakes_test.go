@@ -16,21 +16,20 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// mistake is an entry of the table of what small models typically get wrong, and of
-// what the server makes of it: it is understood, or refused with a call that is right,
-// which is accepted once its placeholders are filled.
+// mistake is an entry in the table of typical errors of small models. The server understands the call, or refuses
+// it and shows a correct call, which is accepted once its placeholders are filled.
 type mistake struct {
 	name     string
 	toolsets []string   // nil: all
-	given    [][]string // calls before it, besides the plan that each begins with
+	given    [][]string // earlier calls, after the plan that each entry starts with
 	call     []string   // tool and arguments
 	verdict  string     // understood or mended
-	outcome  string     // what is refused, what is called then, and what has become of the plan
+	outcome  string     // the refusal, the call made next, and the resulting plan
 }
 
 const mistakesFile = "testdata/mistakes.txt"
 
-// TestMistakes makes each mistake at a server of its own.
+// TestMistakes makes each mistake with a server of its own.
 func TestMistakes(t *testing.T) {
 	head, mistakes := readMistakes(t)
 	counts := map[string]int{}
@@ -104,7 +103,7 @@ var (
 	placeholder = regexp.MustCompile(`"<([^"]*)>"`)
 )
 
-// mendedCall makes the call that a refusal shows, with its placeholders filled.
+// mendedCall makes the call from a refusal, with its placeholders filled.
 func mendedCall(t *testing.T, client *mcp.ClientSession, b *strings.Builder, arguments, refusal string) *mcp.CallToolResult {
 	t.Helper()
 	_, shown, _ := strings.Cut(refusal, "\nA correct call: ")
@@ -134,7 +133,7 @@ func mendedCall(t *testing.T, client *mcp.ClientSession, b *strings.Builder, arg
 	return result
 }
 
-// fill writes what a model would in the place of a placeholder.
+// fill returns a model's likely text for a placeholder.
 func fill(hole string) string {
 	hint := strings.Trim(hole, `"<>`)
 	first, _, choice := strings.Cut(hint, "|")
@@ -147,7 +146,7 @@ func fill(hole string) string {
 	return `"filled in"`
 }
 
-// described is all that a model could have changed, a line for each thing.
+// described returns everything that a model could have changed, one line each.
 func described(t *testing.T, w world) []string {
 	t.Helper()
 	state, err := w.service.State(t.Context())
@@ -184,8 +183,7 @@ func describedStep(p *plan.Plan, step *plan.Step) string {
 	return line
 }
 
-// readMistakes reads the table: after its head an entry for each "## ".
-// callOrRefusal makes a call; an error of the protocol counts as a refusal.
+// callOrRefusal makes a call; a protocol error counts as a refusal.
 func callOrRefusal(t *testing.T, client *mcp.ClientSession, tool string, arguments any) *mcp.CallToolResult {
 	t.Helper()
 	result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
@@ -195,6 +193,7 @@ func callOrRefusal(t *testing.T, client *mcp.ClientSession, tool string, argumen
 	return result
 }
 
+// readMistakes reads the table: a head, then an entry for each "## ".
 func readMistakes(t *testing.T) (head string, mistakes []mistake) {
 	t.Helper()
 	data, err := os.ReadFile(mistakesFile)

@@ -142,7 +142,7 @@ func TestModelDrafts(t *testing.T) {
 	})
 }
 
-// TestModelSuggests has the model refine what was found.
+// TestModelSuggests has the model refine the suggestions.
 func TestModelSuggests(t *testing.T) {
 	m := &scripted{answers: []string{`{"suggestions":[
 		{"title":"Test the exit codes of main","type":"test","context_hints":["Read main.go"],
@@ -194,7 +194,7 @@ func TestModelThatDoesNotHelp(t *testing.T) {
 	}
 }
 
-// TestWithoutAModel checks that planloop names the way to do without one.
+// TestWithoutAModel checks that planloop says how to continue without a model.
 func TestWithoutAModel(t *testing.T) {
 	eras(t, func(t *testing.T, era string) {
 		client := newWorld(t).connect(t, era, nil)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestWhatWasShownLongAgoDecidesNothing: nor does a token that was sealed for something else.
+// TestWhatWasShownLongAgoDecidesNothing: neither does a token that was sealed for another purpose.
 func TestWhatWasShownLongAgoDecidesNothing(t *testing.T) {
 	s, err := New(Options{})
 	if err != nil {

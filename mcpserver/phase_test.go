@@ -28,8 +28,8 @@ func listed(t *testing.T, client *mcp.ClientSession) []string {
 	return names
 }
 
-// TestToolsAreListedByPhase: while nothing may be changed only what reads and what
-// belongs to the mode is listed, and the order is the same always.
+// TestToolsAreListedByPhase: in a read-only phase only tools that read and those of planning mode are listed,
+// always in the same order.
 func TestToolsAreListedByPhase(t *testing.T) {
 	for _, era := range bothEras() {
 		w := newModeWorld(t, plan.Limits{})
@@ -77,8 +77,8 @@ func TestToolsAreListedByPhase(t *testing.T) {
 	}
 }
 
-// TestHiddenToolsAreRefused calls what is not listed all the same: nothing is changed,
-// and the answer says why and what to do.
+// TestHiddenToolsAreRefused calls unlisted tools: nothing changes, and the answer gives the reason and the next
+// action.
 func TestHiddenToolsAreRefused(t *testing.T) {
 	for _, era := range bothEras() {
 		for _, phase := range []plan.Phase{plan.PhaseGathering, plan.PhaseSubmitted} {
@@ -103,7 +103,7 @@ func TestHiddenToolsAreRefused(t *testing.T) {
 				}
 				refused++
 				example := row.Example
-				if row.Name == "planloop_alert" { // it is an agent's all the same
+				if row.Name == "planloop_alert" { // agents may still call it
 					example = `{"id":"tests","level":"info","message":"The user approved this."}`
 				}
 				result := call(t, client, row.Name, json.RawMessage(strings.ReplaceAll(example, "<what you saw>", "seen")))
@@ -126,10 +126,9 @@ func TestHiddenToolsAreRefused(t *testing.T) {
 	}
 }
 
-// TestListChangedIsTold tells clients of the handshake revisions, on connections of
-// their own, when another client or a person changes the phase, and only then. A client
-// of the stateless revision opens its stream beside its first call and does not say when
-// it listens: TestListChangedOnAListenStream waits for the acknowledgement.
+// TestListChangedIsTold notifies clients of the handshake revisions, on connections of their own, when another
+// client or a person changes the phase, and only then. A client of the stateless revision opens its stream next to
+// its first call and does not say when it listens: TestListChangedOnAListenStream waits for the acknowledgement.
 func TestListChangedIsTold(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	actor := w.connect(t, handshake, nil)
@@ -171,8 +170,8 @@ func TestListChangedIsTold(t *testing.T) {
 	}
 }
 
-// TestFirstCallChangesThePhase: a client whose very first call enters planning mode,
-// before there is a log to watch, is told that its list is another.
+// TestFirstCallChangesThePhase: a client whose very first call enters planning mode, before there is a log to
+// watch, is notified that its list has changed.
 func TestFirstCallChangesThePhase(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	heard := make(chan struct{}, 1)
@@ -189,8 +188,8 @@ func TestFirstCallChangesThePhase(t *testing.T) {
 	}
 }
 
-// TestListChangedOnAListenStream is the same in frames: the stream of the stateless
-// revision gets what it asked for, stamped with its id.
+// TestListChangedOnAListenStream is the same in frames: the stream of the stateless revision gets the requested
+// notifications, stamped with its id.
 func TestListChangedOnAListenStream(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	other := w.connect(t, stateless, nil)
@@ -201,7 +200,7 @@ func TestListChangedOnAListenStream(t *testing.T) {
 	c.until("notifications/tools/list_changed", `"io.modelcontextprotocol/subscriptionId":"ear"`)
 }
 
-// TestPromptsOfTheMode are what a person types: they enter, tell and cancel.
+// TestPromptsOfTheMode tests the prompts that a person types: they enter the mode, show its status and cancel it.
 func TestPromptsOfTheMode(t *testing.T) {
 	for _, era := range bothEras() {
 		w := newModeWorld(t, plan.Limits{})
@@ -247,7 +246,7 @@ func TestPromptsOfTheMode(t *testing.T) {
 	}
 }
 
-// TestEnterPlanModeTool speaks chorus's sentences, and a second time says where it stands.
+// TestEnterPlanModeTool returns chorus's sentences, and on a second call the status.
 func TestEnterPlanModeTool(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	client := w.connect(t, handshake, nil)

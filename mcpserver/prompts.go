@@ -24,7 +24,7 @@ func (s *Server) addPrompts() {
 	}
 }
 
-// prompt renders a prompt. One that needs nothing of the workspace does not open it.
+// prompt renders a prompt. The workspace is opened only if the prompt needs it.
 func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]string) (string, error) {
 	if p.Render != nil {
 		return p.Render(args)
@@ -33,14 +33,14 @@ func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]s
 	if err != nil {
 		return "", errors.New(s.fault("prompt "+p.Name, err))
 	}
-	caller := s.confirmed(ctx, s.caller(ctx, service)) // a prompt is typed by a person
+	caller := s.confirmed(ctx, s.caller(ctx, service)) // a person types a prompt
 	text, err := service.Prompt(ctx, caller, p.Name, args)
 	var bad *prompts.ArgumentError
 	var refused *plan.ValidationError
 	switch {
 	case err == nil || errors.As(err, &bad) || errors.As(err, &refused) && refused.Kind == plan.InvalidInput:
 		return text, err
-	case refused != nil: // told as a text: the library answers every error of a prompt as an internal one
+	case refused != nil: // returned as text: mcp-go reports every error of a prompt as an internal error
 		return s.explain(ctx, verbs.Row{Spec: verbs.Spec{Name: p.Name}}, service, caller, err), nil
 	}
 	return "", errors.New(s.fault("prompt "+p.Name, err))

@@ -28,7 +28,7 @@ func prompt(t *testing.T, client *mcp.ClientSession, name string, arguments map[
 	return got.Messages[0].Content.(*mcp.TextContent).Text
 }
 
-// ways are the calls that recover_step offers, by their numbers.
+// ways returns the calls that recover_step offers, by number.
 func ways(t *testing.T, text string) map[string][]string {
 	t.Helper()
 	offered := map[string][]string{}
@@ -43,8 +43,7 @@ func ways(t *testing.T, text string) map[string][]string {
 	return offered
 }
 
-// make makes a call as a model would that has read it and thought about what stands
-// between angle brackets.
+// makeCall makes a call like a model that has read it and filled the text between angle brackets.
 func makeCall(t *testing.T, client *mcp.ClientSession, written string) {
 	t.Helper()
 	tool, arguments, _ := strings.Cut(written, " ")
@@ -66,8 +65,8 @@ func makeCall(t *testing.T, client *mcp.ClientSession, written string) {
 	}
 }
 
-// TestRecoveryWorksAsWritten makes each call that recover_step offers, as it stands there:
-// for steps of tools and of agents, critical or not, that wait for others or do not.
+// TestRecoveryWorksAsWritten makes each call that recover_step offers, exactly as written: for steps of tools and
+// of agents, critical or not, with or without dependencies.
 func TestRecoveryWorksAsWritten(t *testing.T) {
 	kinds := map[string]plan.Spec{
 		"an agent's":           {Title: "Read the dates"},
@@ -172,8 +171,8 @@ func setUp(t *testing.T, w world) {
 	}
 }
 
-// TestSelectAgentOfRawkosExample brings rawko's example plan to where it stands and
-// compares with what rawko's function returns of it.
+// TestSelectAgentOfRawkosExample brings rawko's example plan to its state and compares with the result of rawko's
+// function.
 func TestSelectAgentOfRawkosExample(t *testing.T) {
 	w := newWorld(t)
 	client := w.connect(t, handshake, nil)
@@ -204,7 +203,7 @@ func TestSelectAgentOfRawkosExample(t *testing.T) {
 	}
 }
 
-// TestSelectAgentWithoutPlan has the task's section alone before what planloop adds.
+// TestSelectAgentWithoutPlan has only the task's section before planloop's addition.
 func TestSelectAgentWithoutPlan(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	told := prompt(t, client, "select_agent", map[string]string{"task": "Ship it"})
@@ -216,8 +215,8 @@ func TestSelectAgentWithoutPlan(t *testing.T) {
 	}
 }
 
-// TestReplanTellsWhatBecameOfThePlan shows the statuses, results and error of a plan that
-// has to be revised, and what the caller found out.
+// TestReplanTellsWhatBecameOfThePlan shows the statuses, results and error of a plan that must be revised, and the
+// caller's findings.
 func TestReplanTellsWhatBecameOfThePlan(t *testing.T) {
 	w := newWorld(t)
 	client := w.connect(t, handshake, nil)
@@ -240,8 +239,8 @@ func TestReplanTellsWhatBecameOfThePlan(t *testing.T) {
 	}
 }
 
-// TestPlanWithToolsIsTakenAsPrinted fills the form that plan_with_tools prints in and hands
-// it in as it says: steps of tools need no more, and what the plan was made from is kept.
+// TestPlanWithToolsIsTakenAsPrinted fills the form that plan_with_tools prints and submits it as the prompt says:
+// steps with tools need no more fields, and the sources of the plan are kept.
 func TestPlanWithToolsIsTakenAsPrinted(t *testing.T) {
 	w := newWorld(t)
 	client := w.connect(t, handshake, nil)
@@ -283,7 +282,7 @@ func TestPlanWithToolsIsTakenAsPrinted(t *testing.T) {
 	}
 }
 
-// TestPlanWithToolsTellsTheToolbox lists the tools with what each takes.
+// TestPlanWithToolsTellsTheToolbox lists the tools with their arguments.
 func TestPlanWithToolsTellsTheToolbox(t *testing.T) {
 	tools := func() []verbs.ToolInfo {
 		return []verbs.ToolInfo{

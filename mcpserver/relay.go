@@ -18,33 +18,32 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// relayName is the tool that takes the calls of other servers' tools. No list has it, and a
-// call of it by its name is one of a tool that is not there.
+// relayName is the internal tool that receives calls of other servers' tools. It is never listed, and a
+// client that calls it by name gets the error for an unknown tool.
 const relayName = "tool-of-another-server"
 
-// route sees to it that the call of another server's tool is taken, and explains what is
-// wrong with the name of one that is not there.
+// route sends calls of other servers' tools to relay, and explains unknown tool names.
 func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
 	if s.isOwn(name) || s.offersApp(ctx, name) {
 		return
 	}
 	if s.foreign != nil {
-		_, _ = s.service(ctx) // whose workspace has the servers; what is wrong with it is told by the call
+		_, _ = s.service(ctx) // the servers belong to its workspace; the call itself reports an error
 	}
 	tool, known := s.serverTool(name)
 	if !known && s.foreign != nil && s.foreign.Missing(name) != "" {
-		s.awaits(ctx, s.refresh(), callWait) // its server may not have told its tools yet
+		s.awaits(ctx, s.refresh(), callWait) // the server may not have listed its tools yet
 		tool, known = s.serverTool(name)
 	}
 	if known {
-		request.Params.Name, request.Params.Arguments = relayName, tool // of a type that nobody can send
+		request.Params.Name, request.Params.Arguments = relayName, tool // of a type that clients cannot send
 		return
 	}
 	s.explainUnknown(ctx, id, request)
 }
 
-// relay takes the call of another server's tool.
+// relay handles the call of another server's tool.
 func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	tool, ok := request.Params.Arguments.(ServerTool)
 	if !ok {
@@ -54,7 +53,7 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	if err != nil {
 		return mcp.NewToolResultError(s.fault(tool.Name, err)), nil
 	}
-	caller := s.caller(ctx, service) // a sign of life
+	caller := s.caller(ctx, service) // marks the connection as alive
 	s.yield(ctx)
 	told := s.progress(ctx, request)
 	defer told.settle(ctx)
@@ -74,10 +73,9 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	return r.attend(ctx), nil
 }
 
-// relayed is a call of another server's tool. A server may ask the user in the midst of it.
-// A client of the handshake revisions is asked while its call waits; in the stateless one the
-// call ends with the question, and that of the server goes on until the client calls again
-// with the answer.
+// relayed is a call of another server's tool. The server may ask the user during the call. A client of the
+// handshake revisions is asked while its call waits. In the stateless protocol the client's call ends with
+// the question, and the call to the server stays open until the client calls again with the answer.
 type relayed struct {
 	*Server
 	tool    ServerTool
@@ -85,27 +83,28 @@ type relayed struct {
 	caller  verbs.Caller
 	call    relayedCall
 	asks    chan *serverAsk
-	told    atomic.Pointer[progress] // of the client's call that waits now
+	told    atomic.Pointer[progress] // of the client's current call
 	cancel  context.CancelFunc
-	ended   chan struct{} // closed once there is the result
+	ended   chan struct{} // closed when result is set
 	result  *mcp.CallToolResult
 }
 
-// serverAsk is a question of another server to the user.
+// serverAsk is another server's question to the user.
 type serverAsk struct {
 	ctx     context.Context // ends with the call
 	message string
 	schema  json.RawMessage
-	answer  chan serverAnswer // has room for it
+	answer  chan serverAnswer // buffered
 }
 
-// serverAnswer is what the user did with a question.
+// serverAnswer is the user's response to a question.
 type serverAnswer struct {
 	action  mcp.ElicitationResponseAction
 	content json.RawMessage
 }
 
-// begin has the server called. That ends with the call, the server of ours, or cancel.
+// begin calls the server in the background. The call ends with its result, when this server closes, or on
+// cancel.
 func (r *relayed) begin(ctx context.Context, arguments json.RawMessage) {
 	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.background(func(life context.Context) {
@@ -116,7 +115,7 @@ func (r *relayed) begin(ctx context.Context, arguments json.RawMessage) {
 	})
 }
 
-// errHeld is why a call is ended when nothing may be changed any more.
+// errHeld is the cause for ending a call when planning mode forbids changes.
 var errHeld = errors.New("planning mode was entered, in which tools may only read")
 
 func (r *relayed) run(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
@@ -144,7 +143,7 @@ func (r *relayed) run(ctx context.Context, arguments json.RawMessage) *mcp.CallT
 	return result.relayed()
 }
 
-// relayed is the result as a client gets it.
+// relayed converts the result for the client.
 func (r ServerResult) relayed() *mcp.CallToolResult {
 	result := &mcp.CallToolResult{IsError: r.IsError, RawStructuredContent: r.Structured, Content: []mcp.Content{}}
 	for _, raw := range r.Content {
@@ -157,8 +156,7 @@ func (r ServerResult) relayed() *mcp.CallToolResult {
 	return result
 }
 
-// attend waits with a client's call for the result, or for a question that it can take to
-// its user.
+// attend makes a client's call wait for the result, or for a question to its user.
 func (r *relayed) attend(ctx context.Context) *mcp.CallToolResult {
 	for {
 		select {
@@ -166,7 +164,7 @@ func (r *relayed) attend(ctx context.Context) *mcp.CallToolResult {
 			return r.result
 		case <-ctx.Done():
 			r.cancel()
-			return mcp.NewToolResultError("The call was cancelled.") // which nobody reads
+			return mcp.NewToolResultError("The call was cancelled.") // which reaches no one
 		case ask := <-r.asks:
 			switch {
 			case !r.canAsk(ctx):
@@ -183,7 +181,7 @@ func (r *relayed) attend(ctx context.Context) *mcp.CallToolResult {
 	}
 }
 
-// elicit puts a question before the client's user, and waits for what they do.
+// elicit asks the client's user and waits for the response.
 func (r *relayed) elicit(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage, error) {
 	ask := &serverAsk{ctx: ctx, message: message, schema: schema, answer: make(chan serverAnswer, 1)}
 	select {
@@ -199,14 +197,13 @@ func (r *relayed) elicit(ctx context.Context, message string, schema json.RawMes
 	}
 }
 
-// form is the question as the host shows it: with the name of the server that asks.
+// form returns the form for the host. It names the server that asks.
 func (r *relayed) form(ask *serverAsk) mcp.ElicitationParams {
 	schema := json.RawMessage(cmp.Or(string(ask.schema), `{"type":"object","properties":{}}`))
 	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, RequestedSchema: schema,
 		Message: "Server " + r.tool.Server + " asks: " + ask.message}
 }
 
-// asked asks a client of the handshake revisions.
 func (r *relayed) asked(ctx context.Context, ask *serverAsk) serverAnswer {
 	ctx, cancel := context.WithTimeout(ctx, askLongest)
 	defer cancel()
@@ -220,7 +217,7 @@ func (r *relayed) asked(ctx context.Context, ask *serverAsk) serverAnswer {
 	return answerOf(result)
 }
 
-// answerOf is what came back for a question; none is as good as a dialogue that was closed.
+// answerOf converts the response to a question. A missing response counts as a closed dialog.
 func answerOf(result *mcp.ElicitationResult) serverAnswer {
 	if result == nil || result.Action == "" {
 		return serverAnswer{action: mcp.ElicitationResponseActionCancel}
@@ -235,20 +232,20 @@ func answerOf(result *mcp.ElicitationResult) serverAnswer {
 // relayedCall is the sealed state of a call that waits for the client's answer.
 type relayedCall struct {
 	Tool      string    `json:"tool"`
-	Arguments string    `json:"arguments"` // their fingerprint
+	Arguments string    `json:"arguments"` // fingerprint
 	Actor     string    `json:"actor"`
 	Expires   time.Time `json:"expires"`
-	Question  string    `json:"question"` // id of the question
+	Question  string    `json:"question"`
 }
 
 const (
-	serverAskKey     = "server" // of the one question in a request for input
+	serverAskKey     = "server" // key of the only question in a request for input
 	serverAskPurpose = "server's question"
-	maxWaiting       = 64       // calls that wait for an answer at a time
-	maxRelayed       = 64 << 10 // bytes of the sealed state
+	maxWaiting       = 64       // calls that may wait for an answer at a time
+	maxRelayed       = 64 << 10 // bytes of sealed state
 )
 
-// inputRequired ends a stateless call with the question, nil where it cannot.
+// inputRequired ends a stateless call with the question. It returns nil if that is impossible.
 func (r *relayed) inputRequired(ask *serverAsk) *mcp.CallToolResult {
 	now := r.call
 	now.Question, now.Expires = rand.Text(), time.Now().Add(askLongest)
@@ -256,17 +253,17 @@ func (r *relayed) inputRequired(ask *serverAsk) *mcp.CallToolResult {
 	if err != nil || !r.waiting.put(now.Question, r, ask) {
 		return nil
 	}
-	r.told.Store(&progress{}) // nobody is told until the client comes back
+	r.told.Store(&progress{}) // no progress is sent until the client calls again
 	return server.NewInputRequestBuilder(state).Elicit(serverAskKey, r.form(ask)).ToolResult()
 }
 
-// waiting is the calls of other servers' tools that wait for a client to come back.
+// waiting holds the calls of other servers' tools that wait for the client's next call.
 type waiting struct {
 	mu    sync.Mutex
 	calls map[string]waitingCall
 }
 
-// waitingCall is one of them, with the timer that ends it when nobody does.
+// waitingCall is a waiting call and the timer that cancels it.
 type waitingCall struct {
 	*relayed
 	ask   *serverAsk
@@ -299,7 +296,7 @@ func (w *waiting) remove(id string) (waitingCall, bool) {
 
 var errWaiting = errors.New("the question that it answers is not open, or was not asked in this call")
 
-// take gives the answer that a client brings to the server that waits for it.
+// take passes the client's answer to the server that waits for it.
 func (w *waiting) take(s *Server, call relayedCall, params mcp.CallToolParams) (*relayed, error) {
 	var state relayedCall
 	if err := s.sealer.UnsealAs(serverAskPurpose, params.RequestState, maxRelayed, &state); err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// byHand is a client of the stateless revision whose answers to questions are a
-// test's to make up.
+// byHand returns a client of the stateless revision that leaves the answers to questions to the test.
 func (w modeWorld) byHand(t *testing.T) *mcp.ClientSession {
 	t.Helper()
 	opts := says("accept", map[string]any{"decision": "approve"})
@@ -27,7 +26,7 @@ func accepted(content map[string]any) mcp.InputResponseMap {
 	return mcp.InputResponseMap{"planloop": &mcp.ElicitResult{Action: "accept", Content: content}}
 }
 
-// submitted submits a plan and returns the state of the question it leads to.
+// submitted submits a plan and returns the state of the resulting question.
 func (w modeWorld) submitted(t *testing.T, client *mcp.ClientSession) string {
 	t.Helper()
 	result := call(t, client, "planning_submit_plan", goodPlan())
@@ -37,9 +36,8 @@ func (w modeWorld) submitted(t *testing.T, client *mcp.ClientSession) string {
 	return result.RequestState
 }
 
-// TestRequestStateIsNotBelieved comes back with a claimed approval and a state that
-// planloop did not give out for this call, or not lately: nothing is decided and
-// nothing is submitted again, and the answer says where to look.
+// TestRequestStateIsNotBelieved sends a claimed approval with a state that planloop did not issue for this call, or
+// too long ago. Nothing is decided or submitted again, and the answer says where to look.
 func TestRequestStateIsNotBelieved(t *testing.T) {
 	foreign, err := seal.New()
 	if err != nil {
@@ -140,7 +138,7 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 			if len(events[plan.PlanApproved](w)) != 0 || len(w.state().Questions) != 0 {
 				t.Error("approved, or asked")
 			}
-			// What planloop did give out still counts.
+			// A state that planloop issued still counts.
 			if result := w.comeBack(t, client, given, accepted(map[string]any{"decision": "approve"})); result.IsError {
 				t.Errorf("the real state: %s", text(t, result))
 			}
@@ -149,8 +147,8 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestExpiredRequestStateAsksAgain: an answer that comes too late does not count; the
-// user is shown the plan again, and the answer to that counts.
+// TestExpiredRequestStateAsksAgain: an answer that comes too late does not count. The user sees the plan again, and
+// the answer to that counts.
 func TestExpiredRequestStateAsksAgain(t *testing.T) {
 	for name, expires := range map[string]time.Time{"just now": time.Now().Add(-time.Millisecond),
 		"long ago": time.Now().Add(-24 * time.Hour), "never": {}} {
@@ -177,7 +175,7 @@ func TestExpiredRequestStateAsksAgain(t *testing.T) {
 			}
 			w.comeBack(t, client, again.RequestState, accepted(map[string]any{"decision": "approve"}))
 			w.wantPhase(plan.PhaseExecuting)
-			after := w.comeBack(t, client, old, accepted(map[string]any{"decision": "reject"})) // what is decided is not asked again
+			after := w.comeBack(t, client, old, accepted(map[string]any{"decision": "reject"})) // a settled question is not repeated
 			if after.NeedsInput() || after.IsError {
 				t.Errorf("%+v", after)
 			}
@@ -210,7 +208,7 @@ func TestExpiredQuestionAsksAgain(t *testing.T) {
 	}
 }
 
-// comeBack calls again with a state and what the user said.
+// comeBack calls again with a state and the user's answer.
 func (w modeWorld) comeBack(t *testing.T, client *mcp.ClientSession, state string, responses mcp.InputResponseMap) *mcp.CallToolResult {
 	t.Helper()
 	result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_submit_plan", Arguments: goodPlan(),
@@ -221,8 +219,8 @@ func (w modeWorld) comeBack(t *testing.T, client *mcp.ClientSession, state strin
 	return result
 }
 
-// TestRequestStateCountsOnce replays a state after its request was decided or
-// replaced: the answer is where things stand, and nothing is decided twice.
+// TestRequestStateCountsOnce replays a state after its request was decided or replaced: the answer is the current
+// status, and nothing is decided twice.
 func TestRequestStateCountsOnce(t *testing.T) {
 	for name, decide := range map[string]func(*testing.T, modeWorld, *mcp.ClientSession, string) plan.Phase{
 		"approved with it": func(t *testing.T, w modeWorld, c *mcp.ClientSession, state string) plan.Phase {
@@ -273,8 +271,8 @@ func TestRequestStateCountsOnce(t *testing.T) {
 	}
 }
 
-// TestUndecidedRequestStateMayComeAgain: declining closes nothing, so the same
-// question may be answered later, until it expires.
+// TestUndecidedRequestStateMayComeAgain: declining does not close the question, so it may be answered later, until
+// it expires.
 func TestUndecidedRequestStateMayComeAgain(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	client := w.byHand(t)
@@ -298,8 +296,7 @@ func TestUndecidedRequestStateMayComeAgain(t *testing.T) {
 	w.wantPhase(plan.PhaseExecuting)
 }
 
-// TestQuestionStateDecidesNothing: the state of a question to the user is none of a
-// plan's, and the other way round.
+// TestQuestionStateDecidesNothing: the state of a question to the user is not valid for a plan, nor the reverse.
 func TestQuestionStateDecidesNothing(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	client := w.byHand(t)
@@ -330,7 +327,7 @@ func TestQuestionStateDecidesNothing(t *testing.T) {
 	w.wantPhase(plan.PhaseExecuting)
 }
 
-// TestRequestStateTellsNothing: what travels names the request and no text of the plan.
+// TestRequestStateTellsNothing: the state names the request and contains no text of the plan.
 func TestRequestStateTellsNothing(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	given := w.submitted(t, w.byHand(t))
@@ -349,8 +346,8 @@ func TestRequestStateTellsNothing(t *testing.T) {
 	}
 }
 
-// TestOddFormsOfTheHandshake answers a form of the handshake revisions in ways that no
-// form allows. The server lives on, and nothing is decided.
+// TestOddFormsOfTheHandshake answers a form of the handshake revisions in invalid ways. The server survives, and
+// nothing is decided.
 func TestOddFormsOfTheHandshake(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	c := w.wire(t)

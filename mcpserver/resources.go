@@ -25,14 +25,13 @@ const (
 	mimeMermaid  = "text/vnd.mermaid"
 )
 
-// Resources that tell of more, or less, than the state.
+// URIs that code refers to by name.
 const (
 	statusURI = "plan://status"
 	agentsURI = "plan://agents.md"
 	guideURI  = "plan://planning-guide.md"
 )
 
-// resource is one row of what is served to read.
 type resource struct {
 	uri, name, title, description, mime string
 	render                              func(context.Context, *verbs.Service, plan.State) ([]byte, error)
@@ -83,7 +82,7 @@ func (s *Server) addResources() {
 		mcp.WithTemplateMIMEType(mimeJSON)), server.ResourceTemplateHandlerFunc(s.reading(mimeJSON, s.readPlan)))
 }
 
-// reading serves what load returns for a URI.
+// reading serves the data that load returns for a URI.
 func (s *Server) reading(mime string, load func(ctx context.Context, uri string) ([]byte, error)) server.ResourceHandlerFunc {
 	return func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		uri := request.Params.URI
@@ -105,7 +104,7 @@ func (s *Server) read(r resource) server.ResourceHandlerFunc {
 	})
 }
 
-// state returns the state as it is on disk now, and what carries out calls on it.
+// state returns the service and the state that is on disk now.
 func (s *Server) state(ctx context.Context) (*verbs.Service, plan.State, error) {
 	service, err := s.service(ctx)
 	if err != nil {
@@ -141,13 +140,13 @@ func (s *Server) readPlan(ctx context.Context, uri string) ([]byte, error) {
 	return resources.JSON(state)
 }
 
-// renderStatus is the answer of planloop_status. Who reads it may be a panel of the
-// host: the agent has not been told by it.
+// renderStatus returns the reply of planloop_status. The reader may be a panel of the host, so this does not
+// count as informing the agent.
 func (s *Server) renderStatus(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
 	return json.Marshal(service.StatusIn(state, s.caller(ctx, service)))
 }
 
-// logShown is how many of the latest records plan://log shows.
+// logShown is the number of latest records in plan://log.
 const logShown = 50
 
 func (s *Server) renderLog(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
@@ -165,7 +164,7 @@ func (s *Server) renderLog(ctx context.Context, service *verbs.Service, state pl
 	return json.Marshal(map[string]any{"revision": state.Revision, "records": records})
 }
 
-// eventRecords is how many of the latest records plan://events reads.
+// eventRecords is the number of latest records that plan://events reads.
 const eventRecords = 500
 
 func renderEvents(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
@@ -180,7 +179,8 @@ func renderEvents(ctx context.Context, service *verbs.Service, state plan.State)
 	return resources.Events(state.Revision, events, after == 0)
 }
 
-// unreadable says why a resource cannot be read; of a fault only what helps.
+// unreadable returns the error for a resource that cannot be read. Of an internal fault it has only the part
+// that helps.
 func (s *Server) unreadable(uri string, err error) error {
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
@@ -189,11 +189,11 @@ func (s *Server) unreadable(uri string, err error) error {
 	return errors.New(s.fault(uri, err))
 }
 
-// formerShown is how many former plans the list of resources names.
+// formerShown is the number of former plans in the list of resources.
 const formerShown = 20
 
-// listFormerPlans adds the latest former plans to the list of resources, so that
-// a person can attach one to a conversation.
+// listFormerPlans adds the latest former plans to the list of resources, so that a person can attach one to a
+// conversation.
 func (s *Server) listFormerPlans(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
 	_, state, err := s.state(ctx)
 	if err != nil {
@@ -209,7 +209,7 @@ func (s *Server) listFormerPlans(ctx context.Context, _ any, _ *mcp.ListResource
 	}
 }
 
-// maxCompletions is what the protocol allows in one answer.
+// maxCompletions is the protocol's limit for one answer.
 const maxCompletions = 100
 
 // completion completes the arguments of templates and prompts from the state.
@@ -221,13 +221,13 @@ func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argu
 	return c.complete(ctx, argument)
 }
 
-// CompletePromptArgument completes what is to be achieved with the objective of the current plan.
+// CompletePromptArgument completes a goal, task or request with the objective of the current plan.
 func (c completion) CompletePromptArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
 	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	return c.complete(ctx, argument)
 }
 
-// complete offers the values that begin as the argument does, whatever the case.
+// complete returns the values that start with the argument, ignoring case.
 func (c completion) complete(ctx context.Context, argument mcp.CompleteArgument) (*mcp.Completion, error) {
 	_, state, err := c.s.state(ctx)
 	if err != nil {

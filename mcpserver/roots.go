@@ -11,30 +11,30 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// Roots asks the client at hand for its roots, as file URIs; none, if it has none to tell. An
-// error says that they can be told by a call alone, and that nothing is to be opened before.
+// Roots asks the current client for its roots, as file URIs; empty if the client has none. An error means
+// that the roots will come only with a tool call, and that nothing may be opened before.
 type Roots func(ctx context.Context) ([]string, error)
 
-// errRootsFirst ends what needs the workspace before a stateless client has told its roots.
+// errRootsFirst ends a request that needs the workspace before a stateless client has sent its roots.
 var errRootsFirst = errors.New("the client has not told its roots yet")
 
-// What of a client's roots is looked at.
+// Limits on a client's roots.
 const (
 	maxRoots = 100
-	maxRoot  = 4 << 10 // bytes of one
+	maxRoot  = 4 << 10 // bytes per URI
 )
 
 const (
-	rootsBound = 2 * time.Second // ends the wait for a client that declares roots and never answers
-	rootsAsks  = 3               // of a stateless client; one that never answers goes on without
-	rootsKey   = "roots"         // of the one question
+	rootsBound = 2 * time.Second // limits the wait for a client that declares roots and never answers
+	rootsAsks  = 3               // times to ask a stateless client; after that, continue without roots
+	rootsKey   = "roots"         // key of the only question
 )
 
-// toldRoots is the key of what a stateless client has told with its call.
+// toldRoots is the context key of the roots that a stateless client sent with its call.
 type toldRoots struct{}
 
-// roots asks a client that has declared roots: one of the handshake revisions by a request, the
-// stateless one by the answer to its call.
+// roots asks a client that declared roots: with a request in the handshake revisions, else with the answer to
+// its call.
 func (s *Server) roots(ctx context.Context) ([]string, error) {
 	if declared[server.SessionWithRoots](ctx).Roots == nil {
 		return nil, nil
@@ -67,8 +67,8 @@ func rootURIs(told *mcp.ListRootsResult) (uris []string) {
 	return uris
 }
 
-// withRoots has the workspace opened before a tool is called, and answers with the question for
-// the client's roots where that takes them.
+// withRoots opens the workspace before a tool is called. If that needs the client's roots, it answers with a
+// request for them.
 func (s *Server) withRoots(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if !server.IsModernRequest(ctx) {

@@ -44,7 +44,7 @@ func (f agentsFile) Changed(ctx context.Context) <-chan struct{} {
 	return changed
 }
 
-// write puts a text in place at once: who looks meanwhile sees no half of it.
+// write replaces the file atomically, so that readers never see half of it.
 func (f agentsFile) write(t testing.TB, text string) {
 	t.Helper()
 	path, draft := filepath.Join(f.dir, agentsPath), filepath.Join(f.dir, "draft")
@@ -66,7 +66,7 @@ func (f agentsFile) sync(t testing.TB) {
 	}
 }
 
-// TestAgentsMDNamesItsFile serves the rule book for the file that is configured.
+// TestAgentsMDNamesItsFile serves the rule book with the configured file name.
 func TestAgentsMDNamesItsFile(t *testing.T) {
 	rules := agentsFile{t.TempDir()}
 	client := newWorldWith(t, verbs.Options{RuleBook: rules}, mcpserver.Options{}).connect(t, handshake, nil)
@@ -75,8 +75,7 @@ func TestAgentsMDNamesItsFile(t *testing.T) {
 	}
 }
 
-// TestStatusResourceIsTheToolsAnswer reads what planloop_status tells, which asks to
-// sync a file that is there.
+// TestStatusResourceIsTheToolsAnswer reads the reply of planloop_status, which asks to sync an existing file.
 func TestStatusResourceIsTheToolsAnswer(t *testing.T) {
 	rules := agentsFile{t.TempDir()}
 	rules.write(t, "# House rules\n")
@@ -99,8 +98,8 @@ func TestStatusResourceIsTheToolsAnswer(t *testing.T) {
 	}
 }
 
-// TestReadingStatusTellsTheAgentNothing has a panel of the host read the status: the
-// agent that waits for a change is told of it all the same.
+// TestReadingStatusTellsTheAgentNothing has a panel of the host read the status: the agent that waits for a change
+// still gets it.
 func TestReadingStatusTellsTheAgentNothing(t *testing.T) {
 	w := newWorld(t)
 	client := w.connect(t, handshake, nil)
@@ -116,9 +115,8 @@ func TestReadingStatusTellsTheAgentNothing(t *testing.T) {
 	}
 }
 
-// TestDriftIsTold tells both kinds of subscribers when the file on disk drifts from
-// the rule book and when it is in order again, and tells nothing else of a plan's
-// change to who subscribed to the rule book alone.
+// TestDriftIsTold notifies both kinds of subscribers when the file on disk drifts from the rule book and when it is
+// in order again. Clients that subscribed only to the rule book get no other changes.
 func TestDriftIsTold(t *testing.T) {
 	rules := agentsFile{t.TempDir()}
 	rules.sync(t)
@@ -156,8 +154,8 @@ func TestDriftIsTold(t *testing.T) {
 	hear("plan://agents.md", "plan://status")
 }
 
-// TestGuideExamplePassesTheGates starts a session in the workspace that the planning
-// guide assumes and sends its payload: it passes as it is printed.
+// TestGuideExamplePassesTheGates starts a session in the workspace that the planning guide assumes and sends its
+// payload, which passes exactly as printed.
 func TestGuideExamplePassesTheGates(t *testing.T) {
 	files, payload := resources.GuideExample()
 	eras(t, func(t *testing.T, era string) {

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// signsOfLife says of every name what the test says.
+// signsOfLife returns the test's sighting for every name.
 type signsOfLife map[string]plan.Sighting
 
 func (signsOfLife) Touch(string)                     {}
@@ -32,8 +32,8 @@ func (signsOfLife) Running() []verbs.RunningStep {
 
 var engine = plan.NewActor(plan.ViaEngine, "engine#1")
 
-// runs sets a plan of two steps up, of which the first is what f makes of it, begins a run and lets
-// an engine start what can be.
+// runs sets up a plan of two steps, the first as changed by f, begins a run and lets an engine start the ready
+// steps.
 func (b builder) runs(f func(*plan.Spec)) {
 	b.t.Helper()
 	first := plan.Spec{Title: b.titled, Tool: "bash_execute", Args: json.RawMessage(`{"command":"true"}`)}
@@ -65,7 +65,7 @@ func (b builder) advances(a plan.Advance) {
 	b.must(err)
 }
 
-// leaves has the engine end, as one does that is killed.
+// leaves removes the engine, as if it had been killed.
 func (b builder) leaves() {
 	b.seen[engine.Name] = plan.Sighting{At: time.Now(), Gone: true}
 }
@@ -79,7 +79,7 @@ func (b builder) ends(result plan.Result, interrupted bool) {
 		Result: result, Interrupted: interrupted}}})
 }
 
-// runStates lists the kinds of state that runs lead to.
+// runStates lists the kinds of state in runs.
 func runStates() []kindOfState {
 	plain := func(*plan.Spec) {}
 	broken := plan.Result{Error: "it does not work"}
@@ -114,8 +114,8 @@ func runStates() []kindOfState {
 	}
 }
 
-// TestNextActionsInRuns writes down what comes next in the states that runs lead to: by default,
-// with the tools that carry plans out, and for a person.
+// TestNextActionsInRuns records the next action in the states of runs: by default, with the execution tools, and
+// for a person.
 func TestNextActionsInRuns(t *testing.T) {
 	var out strings.Builder
 	for _, kind := range runStates() {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite schemas and golden files")
 
-// TestSchemas proves that the embedded schemas are those of the Go types.
+// TestSchemas checks that the embedded schemas match the Go types.
 func TestSchemas(t *testing.T) {
 	for _, row := range verbs.Table() {
 		checkSchema(t, "schemas/"+row.Name+".input.json", row.In, toolschema.Input)

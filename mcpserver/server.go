@@ -1,7 +1,6 @@
-// Package mcpserver is the MCP face of planloop: tools bound to verbs,
-// resources and prompts bound to their renderings, subscriptions, and the
-// server's identity. It decodes, calls and prints; it decides nothing, and does
-// not know how its messages travel.
+// Package mcpserver is the MCP interface of planloop: tools bound to verbs, resources and prompts bound to
+// their renderings, subscriptions, and the server's identity. It decodes, calls and prints. It makes no
+// decisions, and does not know the transport.
 package mcpserver
 
 import (
@@ -28,37 +27,36 @@ type Options struct {
 	Version  string
 	Strategy prompts.Strategy
 	Toolsets []string   // nil: all
-	User     verbs.Face // how the user, who is asked for what no tool does, makes calls
+	User     verbs.Face // how the user makes the calls that tools cannot make
 	Logger   *slog.Logger
 
-	// Service returns what carries out the calls. It is asked at each use, so that
-	// nothing is opened before a client needs it.
+	// Service returns the service for a call. It is asked at each use, so that nothing is opened before a
+	// client needs it.
 	Service func(ctx context.Context, roots Roots) (*verbs.Service, error)
-	// Box returns the tools on the workspace's files, which the toolset workspace
-	// offers; nil where there are none.
+	// Box returns the file tools for the toolset workspace; nil: none.
 	Box func(ctx context.Context) (*toolbox.Box, error)
-	// Servers are other servers whose tools the toolsets servers and execution offer; nil: none.
+	// Servers are other servers; the toolsets servers and execution offer their tools. Nil: none.
 	Servers Servers
-	// Free begins what may change something beyond planloop's sight. It returns a context that
-	// ends with the cause once nothing may be changed, and what ends its watch; where nothing may
-	// be changed now, a refusal. Nil: everything may always be changed.
+	// Free starts work that planloop cannot supervise and that may change something. Its context ends with
+	// cause once changes are forbidden; stop ends the watch for that. It returns a refusal if changes
+	// are not allowed now. Nil: changes are always allowed.
 	Free func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
-	// Sheet returns the workspace as people look at it; nil: with nothing but what its service tells.
+	// Sheet returns the workspace as people see it; nil: only the data of its service.
 	Sheet func(ctx context.Context) (*review.Sheet, error)
-	// Sealer returns what seals the state of a question while it travels through a
-	// client; nil: clients of the stateless revision are not asked.
+	// Sealer returns the sealer for the state of a question while it travels through a client; nil: clients
+	// of the stateless revision are not asked.
 	Sealer func() (*seal.Sealer, error)
-	// Yield lets a client's next call go on while the call of a context waits for
-	// something long; nil where the transport runs calls side by side.
+	// Yield lets the client's next call start while this call waits for something slow; nil if the transport
+	// runs calls concurrently.
 	Yield func(context.Context)
-	// Unheard reports whether no user is heard through the server's clients: an agent's
-	// shell started it, and its client is whatever the agent made one. Nil: they are.
+	// Unheard reports whether answers from the clients' users do not count, because an agent's shell started
+	// the server and the agent controls the client. Nil: they count.
 	Unheard func(context.Context) bool
-	// AppOnlyShows has the app decide nothing: any program that reaches the server, an agent's shell
-	// too, could say that it shows apps.
+	// AppOnlyShows makes the app view only: any program that reaches the server, even an agent's shell, could
+	// claim to show apps.
 	AppOnlyShows bool
-	// Actor says who calls, from the client's name and its connection. A
-	// connection is empty where the protocol has none.
+	// Actor identifies the caller by the client's name and its connection. The connection is empty if the
+	// protocol has none.
 	Actor func(client, connection string) plan.Actor
 }
 
@@ -68,27 +66,26 @@ func (s *Server) yield(ctx context.Context) {
 	}
 }
 
-// Server is an MCP server on one workspace. Serve its MCP field by any
-// transport, then Close it.
+// Server is an MCP server for one workspace. Serve its MCP field over any transport, then Close it.
 type Server struct {
 	MCP *server.MCPServer
 
 	opts          Options
 	connections   *connections
 	subscriptions *subscriptions
-	sealer        *seal.Sealer    // seals other servers' questions and the app's views; its key ends with the process
-	plansOnly     map[string]bool // the tools that pass in a read-only phase
-	offered       []string        // the names of the tools that there are
+	sealer        *seal.Sealer    // for other servers' questions and the app's views; its key ends with the process
+	plansOnly     map[string]bool // tools allowed in a read-only phase
+	offered       []string        // names of the offered tools
 	foreign       *foreign        // nil: no tools of other servers are offered
 	waiting       waiting
 	rootsAsked    atomic.Int32
 	close         func()
 
-	background func(func(context.Context)) // has something go on until Close
-	ended      func()                      // waits for what does
+	background func(func(context.Context)) // runs a function until Close
+	ended      func()                      // waits for those functions
 }
 
-// New returns a server. Nothing is opened until a client asks for it.
+// New returns a server. It opens nothing until a client needs it.
 func New(opts Options) (*Server, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	sealer, err := seal.New()
@@ -143,7 +140,7 @@ func (s *Server) service(ctx context.Context) (*verbs.Service, error) {
 	return s.opts.Service(ctx, s.roots)
 }
 
-// Close ends all notifications. Clients are the transport's to end.
+// Close ends all background work and releases the connections' claims. The transport disconnects the clients.
 func (s *Server) Close() {
 	s.close()
 	s.ended()

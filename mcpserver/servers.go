@@ -16,70 +16,70 @@ import (
 	"github.com/planloop/planloop/internal/verbs"
 )
 
-// Servers are the other servers whose tools are offered beside planloop's own.
+// Servers are other servers. Their tools are offered next to planloop's own.
 type Servers interface {
-	// Tools lists the tools as far as they are known now, at once and in a fixed order.
+	// Tools returns the tools known now, without waiting, in a fixed order.
 	Tools() []ServerTool
-	// Known reports whether every server that can be reached has told its tools at some time.
+	// Known reports whether every reachable server has listed its tools at least once.
 	Known() bool
-	// Missing says why a tool that is named is not among them, where its server is to blame; else "".
+	// Missing says why a tool is unavailable if its server is the cause, else "".
 	Missing(name string) string
-	// Refresh asks every server for its tools that was not asked yet. It returns when all have
-	// told them or failed, or ctx ends.
+	// Refresh asks the servers that have not been asked yet for their tools. It returns when all have
+	// answered or failed, or when ctx ends.
 	Refresh(ctx context.Context) error
 	// Changed receives after the tools have changed, until ctx ends.
 	Changed(ctx context.Context) <-chan struct{}
 }
 
-// ServerTool is a tool of another server. What it says of itself is a stranger's: short enough
-// and fit to be shown, and no more.
+// ServerTool is a tool of another server. Its descriptions are untrusted text: their length and characters
+// are safe to show, but they are not to be trusted further.
 type ServerTool struct {
 	toolbox.Tool
-	Server string // its name in the configuration
-	Passes bool   // while nothing may be changed
+	Server string // name in the configuration
+	Passes bool   // allowed in a read-only phase
 
-	// Call makes a call with arguments as the client sent them. The error is fit to be shown.
+	// Call makes a call with the client's unchanged arguments. The error is safe to show.
 	Call func(ctx context.Context, arguments json.RawMessage, client ServerClient) (ServerResult, error)
 }
 
-// ServerClient is what another server can do during a call with whoever made it.
+// ServerClient lets another server reach the client during its call.
 type ServerClient struct {
 	Progress func(done, total float64, message string)
-	// Elicit puts a question to the user and returns what they did, and what they filled in.
+	// Elicit asks the user and returns the action and the filled-in content.
 	Elicit func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
 }
 
-// ServerResult is what another server answered.
+// ServerResult is another server's answer.
 type ServerResult struct {
 	Content    []json.RawMessage
 	Structured json.RawMessage
 	IsError    bool
 }
 
-// serversToolset is that of the tools of other servers, which execution offers as well.
+// serversToolset offers the tools of other servers; the toolset execution does as well.
 const serversToolset = "servers"
 
-// What is waited for servers that never told their tools: by a list of them, once, and by the call
-// of one of theirs. Some are fetched before they start.
+// How long to wait for servers that never listed their tools: once when tools are listed, and on each call of
+// such a tool. Some servers are downloaded before they start.
 const (
 	listingWait = 3 * time.Second
 	callWait    = time.Minute
 )
 
-// foreign is the tools of other servers as clients are told of them.
+// foreign tracks the tools of other servers as clients know them.
 type foreign struct {
 	Servers
 
 	mu         sync.Mutex
-	refreshing chan struct{} // closed when the refresh that goes on is over; nil: none does
+	refreshing chan struct{} // closed when the current refresh is over; nil: none is running
 	followed   bool
-	waited     bool     // servers that never told their tools had their time
-	listed     []string // what a client was told last: the definitions
+	waited     bool     // servers that never listed their tools were waited for once
+	listed     []string // definitions in the list that a client got last
 }
 
-// addServerTools offers the tools of other servers. The library keeps a sorted table of tools
-// that tells all clients of each addition. What others offer changes on its own, so it is
-// listed and looked up in place, and one tool that no list shows takes the calls.
+// addServerTools offers the tools of other servers. mcp-go keeps a sorted table of tools and notifies all
+// clients of each addition. The other servers' tools change on their own, so they are listed and looked up
+// here, and one unlisted tool receives the calls.
 func (s *Server) addServerTools() {
 	if s.opts.Servers != nil && (Tools{Toolsets: s.opts.Toolsets}).offersServers() {
 		s.foreign = &foreign{Servers: s.opts.Servers}
@@ -89,12 +89,12 @@ func (s *Server) addServerTools() {
 
 func (t Tools) offersServers() bool { return t.offers(serversToolset) || t.offers(verbs.Execution) }
 
-// serverTools lists the tools of other servers for a client, after its first wait for them.
+// serverTools lists the tools of other servers for a client. The first call waits for them.
 func (s *Server) serverTools(ctx context.Context) []ServerTool {
 	if s.foreign == nil {
 		return nil
 	}
-	if _, err := s.service(ctx); err != nil { // whose workspace has the servers
+	if _, err := s.service(ctx); err != nil { // the servers belong to its workspace
 		return nil
 	}
 	s.awaitServers(ctx)
@@ -117,14 +117,14 @@ func definitions(tools []ServerTool) []string {
 	return list
 }
 
-// refresh has the servers asked for their tools; over is closed when that has come to an end.
+// refresh asks the servers for their tools; over is closed when that has ended.
 func (s *Server) refresh() (over <-chan struct{}) {
 	f := s.foreign
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.followed {
 		f.followed = true
-		changes := f.Changed(s.subscriptions.ctx) // from now on: what is listed next may be out of date at once
+		changes := f.Changed(s.subscriptions.ctx) // starts before the list, which may be outdated at once
 		s.background(func(context.Context) { s.followServers(changes) })
 	}
 	if f.refreshing == nil {
@@ -143,7 +143,7 @@ func (s *Server) refresh() (over <-chan struct{}) {
 	return f.refreshing
 }
 
-// awaitServers waits for servers that never told their tools, unless somebody has before.
+// awaitServers waits for servers that never listed their tools, if no call did so before.
 func (s *Server) awaitServers(ctx context.Context) {
 	f, over := s.foreign, s.refresh()
 	f.mu.Lock()
@@ -157,7 +157,7 @@ func (s *Server) awaitServers(ctx context.Context) {
 	f.mu.Unlock()
 }
 
-// awaits waits for the end of a refresh, a bounded time; false when the call has ended before.
+// awaits waits at most most for a refresh. It returns false if the call ended first.
 func (s *Server) awaits(ctx context.Context, over <-chan struct{}, most time.Duration) bool {
 	s.yield(ctx)
 	select {
@@ -169,7 +169,7 @@ func (s *Server) awaits(ctx context.Context, over <-chan struct{}, most time.Dur
 	return true
 }
 
-// followServers tells clients when the tools are others than those that were listed last.
+// followServers notifies clients when the tools differ from the last list.
 func (s *Server) followServers(changes <-chan struct{}) {
 	for range changes {
 		if s.foreign.differs() {
@@ -183,11 +183,11 @@ func (f *foreign) differs() bool {
 	defer f.mu.Unlock()
 	now := definitions(f.Tools())
 	before := f.listed
-	f.listed = now // once is enough
+	f.listed = now // notify once
 	return before != nil && !slices.Equal(now, before)
 }
 
-// described is a tool of another server as clients list it: never as one of ours.
+// described returns the tool as clients list it, clearly marked as another server's.
 func (t ServerTool) described() mcp.Tool {
 	title := t.Title
 	if title != "" {
@@ -198,10 +198,10 @@ func (t ServerTool) described() mcp.Tool {
 		[]byte(cmp.Or(string(t.Schema), `{"type":"object"}`)), t.Output)
 }
 
-// Marked is what a tool says of itself, marked as that of its server.
+// Marked returns a tool's description, marked with its server.
 func Marked(server, description string) string { return "[server " + server + "] " + description }
 
-// serverTool returns the tool of another server that is called so.
+// serverTool finds a tool of another server by name.
 func (s *Server) serverTool(name string) (ServerTool, bool) {
 	for _, tool := range s.serverToolsNow() {
 		if tool.Name == name {
@@ -218,7 +218,6 @@ func (s *Server) serverToolsNow() []ServerTool {
 	return s.foreign.Tools()
 }
 
-// serverNames lists the names of other servers' tools.
 func (s *Server) serverNames() []string {
 	var names []string
 	for _, tool := range s.serverToolsNow() {
@@ -227,8 +226,8 @@ func (s *Server) serverNames() []string {
 	return names
 }
 
-// nearestServerTool is the tool of another server that a name probably means, with a host's
-// prefix or without; "" for none.
+// nearestServerTool returns the tool of another server that a name probably means, with or without a host's
+// prefix; "" if none fits.
 func (s *Server) nearestServerTool(name string) string {
 	names := s.serverNames()
 	for _, known := range names {

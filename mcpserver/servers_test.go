@@ -20,7 +20,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// shelf is other servers whose tools a test makes up.
+// shelf is a set of other servers with tools that a test defines.
 type shelf struct {
 	mu      sync.Mutex
 	tools   []mcpserver.ServerTool
@@ -91,7 +91,7 @@ func writes(name string, call invoke) mcpserver.ServerTool {
 	return tool
 }
 
-// newServersWorld is a world with other servers behind it, and the wall of planning mode.
+// newServersWorld returns a world with other servers and the restrictions of planning mode.
 func newServersWorld(t testing.TB, others *shelf, change ...func(*mcpserver.Options)) modeWorld {
 	t.Helper()
 	var w modeWorld
@@ -116,8 +116,8 @@ func newServersWorld(t testing.TB, others *shelf, change ...func(*mcpserver.Opti
 	return w
 }
 
-// TestOtherServersAreListed puts their tools behind planloop's own, in their order, marked as
-// theirs; while nothing may be changed only those that pass.
+// TestOtherServersAreListed lists their tools after planloop's own, in their order, marked with their server; in a
+// read-only phase only the allowed ones.
 func TestOtherServersAreListed(t *testing.T) {
 	for _, era := range bothEras() {
 		t.Run(era, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestOtherServersAreListed(t *testing.T) {
 	}
 }
 
-// TestOtherServersToolsets offers their tools where the toolset says so, and else says why not.
+// TestOtherServersToolsets offers their tools if the toolset includes them, and otherwise gives the reason.
 func TestOtherServersToolsets(t *testing.T) {
 	for toolsets, offered := range map[string]bool{"planning": false, "planning loop mode workspace": false, "planning servers": true,
 		"execution": true, "servers": true} {
@@ -174,7 +174,7 @@ func TestOtherServersToolsets(t *testing.T) {
 	}
 }
 
-// TestUnknownToolsOfServers names the tool that was probably meant.
+// TestUnknownToolsOfServers suggests the tool that was probably meant.
 func TestUnknownToolsOfServers(t *testing.T) {
 	w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{reads("zoo__look_around", echo)}})
 	client := w.connect(t, handshake, nil)
@@ -187,7 +187,7 @@ func TestUnknownToolsOfServers(t *testing.T) {
 	}
 }
 
-// TestOtherServersChange tells clients when the list is another one, and only then.
+// TestOtherServersChange notifies clients when the list has changed, and only then.
 func TestOtherServersChange(t *testing.T) {
 	others := &shelf{tools: []mcpserver.ServerTool{reads("zoo__look", echo)}}
 	w := newServersWorld(t, others)
@@ -199,7 +199,7 @@ func TestOtherServersChange(t *testing.T) {
 	stream.send(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{%s,"notifications":{"toolsListChanged":true}}}`, meta)
 	stream.until("notifications/subscriptions/acknowledged")
 	listed(t, client)
-	others.set(reads("zoo__look", echo)) // the same
+	others.set(reads("zoo__look", echo)) // no change
 	others.set(reads("zoo__look", echo), reads("zoo__more", echo))
 	<-told
 	stream.until("notifications/tools/list_changed", `"io.modelcontextprotocol/subscriptionId":"s"`)
@@ -216,7 +216,7 @@ func TestOtherServersChange(t *testing.T) {
 	}
 }
 
-// TestServersThatWereNeverHeardOf are waited for, three seconds at most and once.
+// TestServersThatWereNeverHeardOf: the first list waits for them, at most three seconds.
 func TestServersThatWereNeverHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		others := &shelf{unheard: true, refresh: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
@@ -248,7 +248,7 @@ func TestServersThatWereNeverHeardOf(t *testing.T) {
 		}
 		client := newServersWorld(t, others).connect(t, handshake, nil)
 		begin := time.Now()
-		if got := text(t, call(t, client, "zoo__look", map[string]any{})); got != "{}" { // before anything was listed
+		if got := text(t, call(t, client, "zoo__look", map[string]any{})); got != "{}" { // before any list
 			t.Error(got)
 		}
 		if waited := time.Since(begin); waited > 21*time.Second {
@@ -257,7 +257,7 @@ func TestServersThatWereNeverHeardOf(t *testing.T) {
 	})
 }
 
-// TestOtherServersResults hands on what a server answers, errors too.
+// TestOtherServersResults passes on a server's answers, including errors.
 func TestOtherServersResults(t *testing.T) {
 	image := json.RawMessage(`{"type":"image","data":"aGk=","mimeType":"image/png"}`)
 	w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{
@@ -289,8 +289,8 @@ func TestOtherServersResults(t *testing.T) {
 	}
 }
 
-// TestOtherServersAsk puts a server's question before the user under the server's name, and
-// hands back what they did; where nobody can be asked the dialogue counts as closed.
+// TestOtherServersAsk shows a server's question to the user under the server's name, and returns the response. If
+// the user cannot be asked, the dialog counts as closed.
 func TestOtherServersAsk(t *testing.T) {
 	asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
 		var told strings.Builder
@@ -336,8 +336,7 @@ func TestOtherServersAsk(t *testing.T) {
 	}
 }
 
-// TestServersQuestionIsBound: an answer counts for the call in which the question was asked,
-// once.
+// TestServersQuestionIsBound: an answer counts once, and only for the call in which the question was asked.
 func TestServersQuestionIsBound(t *testing.T) {
 	asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
 		action, content, err := client.Elicit(ctx, "Which?", nil)
@@ -373,8 +372,8 @@ func TestServersQuestionIsBound(t *testing.T) {
 	}
 }
 
-// TestCallsOfServersEnd with the client's word and with the beginning of planning mode, where
-// they may write; other calls go on meanwhile.
+// TestCallsOfServersEnd when the client cancels, and when planning mode begins if they may write. Other calls
+// continue.
 func TestCallsOfServersEnd(t *testing.T) {
 	for _, era := range bothEras() {
 		begun, ended := make(chan struct{}, 1), make(chan error, 1)
@@ -409,7 +408,7 @@ func TestCallsOfServersEnd(t *testing.T) {
 	}
 }
 
-// TestProgressOfServers is handed on.
+// TestProgressOfServers passes progress on.
 func TestProgressOfServers(t *testing.T) {
 	for _, era := range bothEras() {
 		told := make(chan *mcp.ProgressNotificationParams, 9)
@@ -436,8 +435,8 @@ func TestProgressOfServers(t *testing.T) {
 	}
 }
 
-// TestServersQuestionThatNobodyAnswers ends after ten minutes: a client of the handshake revisions
-// has closed it by then, and the call of one that does not come back is ended.
+// TestServersQuestionThatNobodyAnswers ends after ten minutes: for a client of the handshake revisions it then
+// counts as closed, and the call of a stateless client that does not come back is ended.
 func TestServersQuestionThatNobodyAnswers(t *testing.T) {
 	for _, era := range bothEras() {
 		synctest.Test(t, func(t *testing.T) {

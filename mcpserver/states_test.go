@@ -11,20 +11,20 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// kindOfState is a kind of state and what leads to it.
+// kindOfState is a kind of state and the calls that lead to it.
 type kindOfState struct {
 	name    string
 	replans int // plan.Limits.MaxReplans
 	reach   func(b builder)
 }
 
-// builder does what leads to a state.
+// builder makes the calls that lead to a state.
 type builder struct {
 	t       testing.TB
 	service *verbs.Service
-	titled  string // how its steps are called
+	titled  string // titles of its steps
 
-	session *session.Session // for what engines do
+	session *session.Session // for the actions of engines
 	seen    signsOfLife
 }
 
@@ -40,8 +40,7 @@ func (b builder) must(err error) {
 	}
 }
 
-// setUp sets up a plan of n steps, each of which waits for the one before it;
-// the first is critical or not.
+// setUp sets up a plan of n steps, each depending on the previous one; critical applies to the first.
 func (b builder) setUp(n int, critical bool) {
 	b.t.Helper()
 	b.must(b.trySetUp(n, critical, false))
@@ -171,7 +170,7 @@ func plainStates() []kindOfState {
 	}
 }
 
-// inState returns a service whose workspace is in that kind of state.
+// inState returns a service with a workspace in that kind of state.
 func inState(t testing.TB, kind kindOfState, titled string) *verbs.Service {
 	t.Helper()
 	seen := signsOfLife{}

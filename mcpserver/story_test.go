@@ -38,7 +38,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// transcript calls tools and writes down what a model sees of each answer.
+// transcript calls tools and records the part of each answer that a model sees.
 type transcript struct {
 	strings.Builder
 	client *mcp.ClientSession
@@ -70,7 +70,7 @@ func shortened(s string) string {
 	return s
 }
 
-// TestStory walks through the six tools; the golden file is what a model sees.
+// TestStory walks through the six tools; the golden file is the model's view.
 func TestStory(t *testing.T) {
 	for _, era := range []string{handshake, stateless} {
 		t.Run(era, func(t *testing.T) { testStory(t, era) })
@@ -100,8 +100,8 @@ func testStory(t *testing.T, era string) {
 	golden(t, "story.txt", withoutTimes(tr.String()))
 }
 
-// TestBadInput gives each kind of bad input to a real client. Every answer says
-// what was wrong, where, and what to do; nothing changes; the server lives on.
+// TestBadInput gives each kind of bad input to a real client. Every answer names the error, its place, and the next
+// action; nothing changes; the server survives.
 func TestBadInput(t *testing.T) {
 	for _, era := range []string{handshake, stateless} {
 		t.Run(era, func(t *testing.T) { testBadInput(t, era) })
@@ -167,7 +167,7 @@ func testBadInput(t *testing.T, era string) {
 	golden(t, "badinput.txt", withoutTimes(tr.String()))
 }
 
-// TestCoercions gives what models often send in a form that can mean one thing only.
+// TestCoercions sends forms that models often use and that can mean only one thing.
 func TestCoercions(t *testing.T) {
 	for _, era := range []string{handshake, stateless} {
 		t.Run(era, func(t *testing.T) { testCoercions(t, era) })
@@ -195,8 +195,8 @@ func testCoercions(t *testing.T, era string) {
 	golden(t, "coercions.txt", withoutTimes(tr.String()))
 }
 
-// TestUnknownTool asks for a tool that is not there: an error of the protocol, as it should
-// be, which names the tool that was probably meant.
+// TestUnknownTool calls an unknown tool: it gets a protocol error, as it should, with the tool that was probably
+// meant.
 func TestUnknownTool(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	for name, want := range map[string]string{"planning_approve": "did you mean planning_submit_plan?",
@@ -214,7 +214,7 @@ func TestUnknownTool(t *testing.T) {
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "still alive"})
 }
 
-// TestAnnotations checks what every tool owes a host.
+// TestAnnotations checks the annotations that hosts expect from every tool.
 func TestAnnotations(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	list, err := client.ListTools(t.Context(), nil)
@@ -231,7 +231,7 @@ func TestAnnotations(t *testing.T) {
 			t.Errorf("%s lacks title, description, output schema or annotations", tool.Name)
 		}
 		schema, _ := json.Marshal(tool.InputSchema)
-		root := strings.ReplaceAll(string(schema), `{"anyOf":[{"type":"integer"},{"type":"string"}]`, "{") // hosts take it below the root
+		root := strings.ReplaceAll(string(schema), `{"anyOf":[{"type":"integer"},{"type":"string"}]`, "{") // hosts accept it below the root
 		for _, banned := range []string{"$ref", "anyOf", "oneOf", `"null"`, "$schema"} {
 			if strings.Contains(root, banned) {
 				t.Errorf("%s: the input schema has %s", tool.Name, banned)
@@ -243,7 +243,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestIdentity checks what a host may show of the server.
+// TestIdentity checks the metadata that a host may show.
 func TestIdentity(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	info := client.InitializeResult()
@@ -299,8 +299,7 @@ func read(t *testing.T, client *mcp.ClientSession, uri string) string {
 	return result.Contents[0].Text
 }
 
-// TestRestoredPlanIsNoFormerOne lists the plan that was brought back as the
-// current one alone.
+// TestRestoredPlanIsNoFormerOne lists the restored plan only as the current one.
 func TestRestoredPlanIsNoFormerOne(t *testing.T) {
 	w := newWorld(t)
 	client := w.connect(t, handshake, nil)
@@ -359,7 +358,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestPrompts lists and renders all prompts, with the plan at hand and without one.
+// TestPrompts lists and renders all prompts, with and without a plan.
 func TestPrompts(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	list, err := client.ListPrompts(t.Context(), nil)
@@ -383,7 +382,7 @@ func TestPrompts(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		arguments map[string]string
-		want      string // without a plan; "" when it is refused then
+		want      string // without a plan; "" if it is then refused
 	}{
 		{"react", map[string]string{"goal": "Ship it"}, "Ship it"},
 		{"plan_act_reflect", map[string]string{"goal": "Ship it"}, "Ship it"},
@@ -425,8 +424,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestEventsAreHeardOf subscribes to the events: each change that another client makes is told of,
-// and the newest events are read, from the first to the last and through a purge.
+// TestEventsAreHeardOf subscribes to the events: each change by another client is reported, and the newest events
+// are read, from the first to the last and through a purge.
 func TestEventsAreHeardOf(t *testing.T) {
 	w := newWorld(t)
 	updated := make(chan string, 10)
@@ -492,7 +491,7 @@ func TestEventsAreHeardOf(t *testing.T) {
 	}
 }
 
-// TestSubscription hears of a change that another client made.
+// TestSubscription receives a change that another client made.
 func TestSubscription(t *testing.T) {
 	w := newWorld(t)
 	updated := make(chan string, 10)

@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/mcpserver"
 )
 
-// TestStrictGatesLeaveAWay has a client do what each refusal says, to the letter, where
-// every step is judged: it gets its steps into the plan.
+// TestStrictGatesLeaveAWay has a client follow each refusal to the letter while every step is judged: it gets its
+// steps into the plan.
 func TestStrictGatesLeaveAWay(t *testing.T) {
 	const plain = `{"objective":"Release it"}`
 	for name, call := range map[string]struct{ before, tool, arguments, want string }{
@@ -78,7 +78,7 @@ const goodTask = `{"title":"Add the flag","type":"feature","context_hints":["Rea
 	`"relevant_file_paths":["main.go"],` +
 	`"acceptance_criteria":["the help shows it"]}`
 
-// fillWell writes what a careful model would in the place of a placeholder.
+// fillWell returns a careful model's text for a placeholder.
 func fillWell(hole string) string {
 	for asks, answer := range map[string]string{"title": "Add the flag `--verbose` to list", "details": "as the issue says",
 		"where to look": "Read `main.go`", "file": "main.go", "true": "the help shows it", "objective": "Fix the login",

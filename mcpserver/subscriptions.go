@@ -18,33 +18,32 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// subscriptions tells clients of changes, whichever process made them. mcp-go
-// acknowledges resources/subscribe and forgets it, and a listen stream gets no
-// resources/updated, so who wants what is kept here, from the library's hooks, and
-// notifications go straight into the session's channel.
+// subscriptions notifies clients of changes by any process. mcp-go acknowledges resources/subscribe without
+// recording it, and sends no resources/updated on a listen stream. So the subscribers are kept here, from the
+// library's hooks, and notifications are sent directly to the session's channel.
 type subscriptions struct {
 	ctx       context.Context // ends with the server
 	service   func(context.Context) (*verbs.Service, error)
 	log       *slog.Logger
 	notifyAll func(method string, params map[string]any)
-	resources []string // the URIs of those that there always are
+	resources []string // URIs of the fixed resources
 
 	mu          sync.Mutex
-	sessions    map[string]server.ClientSession // registered ones by id: what outlives a request
+	sessions    map[string]server.ClientSession // registered sessions by id; they outlive requests
 	subscribers map[string]*subscriber
 	watching    bool
-	rules       bool       // are watched too
-	beginning   bool       // to watch, beside a call
-	phase       plan.Phase // of the list of tools that was shown last, "" before the first
-	last        plan.State // that clients were told of
-	read        bool       // last was read from the log; else it has a phase and a revision alone
+	rules       bool       // watchRules has run
+	beginning   bool       // a goroutine is about to watch
+	phase       plan.Phase // phase of the last list of tools, "" before the first
+	last        plan.State // last state that clients were notified of
+	read        bool       // last was read from the log; otherwise it has only a phase and a revision
 	running     sync.WaitGroup
 }
 
-// subscriber is a session, or one listen stream of it, with what it asked for.
+// subscriber is a session, or one of its listen streams, with its subscriptions.
 type subscriber struct {
 	session server.ClientSession
-	listen  any // id of the listen request, nil in the handshake revisions
+	listen  any // id of the listen request; nil in the handshake revisions
 
 	mu    sync.Mutex
 	uris  map[string]bool
@@ -87,23 +86,23 @@ func (s *subscriptions) hook(hooks *server.Hooks) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
 			key, asked := listenKey(session, id), request.Params.Notifications.ResourceSubscriptions
 			known := slices.DeleteFunc(slices.Clone(asked), func(uri string) bool { return !s.known(uri) })
-			request.Params.Notifications.ResourceSubscriptions = known[:min(len(known), maxSubscribed)] // what is granted is acknowledged
+			request.Params.Notifications.ResourceSubscriptions = known[:min(len(known), maxSubscribed)] // the acknowledgement repeats these
 			s.add(ctx, key, session, id, request.Params.Notifications.ResourceSubscriptions...)
 			context.AfterFunc(ctx, func() { s.remove(key) })
 		}
 	})
 }
 
-// What one client may subscribe to.
+// Limits on one client's subscriptions.
 const (
 	maxSubscribed = 256
 	maxURI        = 200 // bytes
 )
 
-// scheme is that of all resources that there are.
+// scheme begins every resource URI.
 const scheme = "plan://"
 
-// known reports whether there can be a resource of a URI.
+// known reports whether a resource with this URI can exist.
 func (s *subscriptions) known(uri string) bool {
 	if id, isStep := strings.CutPrefix(uri, "plan://steps/"); isStep {
 		_, err := plan.ParseStepID(id)
@@ -113,9 +112,8 @@ func (s *subscriptions) known(uri string) bool {
 	return isPlan && id != "" && len(uri) <= maxURI && safetext.PrintableLine(id) || slices.Contains(s.resources, uri)
 }
 
-// admit refuses a subscription that would keep what has no bound, and one to a resource of
-// ours that there cannot be. One to somebody else's is acknowledged, as the protocol's
-// conformance suite asks, and forgotten.
+// admit refuses a subscription beyond the limits, or to a plan:// resource that cannot exist. A subscription
+// to another scheme is acknowledged, as the protocol's conformance suite requires, and ignored.
 func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
 	raw, _ := message.(json.RawMessage)
 	var request struct {
@@ -125,7 +123,7 @@ func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
 		} `json:"params"`
 	}
 	if json.Unmarshal(raw, &request) != nil || request.Method != mcp.MethodResourcesSubscribe {
-		return nil // what is wrong with it is for the library to say
+		return nil // the library reports a malformed message
 	}
 	uri := request.Params.URI
 	switch {
@@ -140,7 +138,7 @@ func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
 	return nil
 }
 
-// count says how much a client is subscribed to.
+// count returns the number of a client's subscriptions.
 func (s *subscriptions) count(key string) int {
 	s.mu.Lock()
 	sub := s.subscribers[key]
@@ -158,7 +156,7 @@ func listenKey(session server.ClientSession, id any) string {
 	return fmt.Sprintf("listen %s %p %v", session.SessionID(), session, id)
 }
 
-// add notes what a session wants to hear of, and sees to it that changes are watched.
+// add records a session's subscriptions and starts watching for changes.
 func (s *subscriptions) add(ctx context.Context, key string, session server.ClientSession, listen any, uris ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,8 +177,8 @@ func (s *subscriptions) add(ctx context.Context, key string, session server.Clie
 	}
 }
 
-// listed notes the phase that a client's list of tools is of: it is told when another
-// holds.
+// listed records the phase of the list of tools that a client got. The client is notified when the phase
+// changes.
 func (s *subscriptions) listed(phase plan.Phase, revision plan.Revision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,9 +188,8 @@ func (s *subscriptions) listed(phase plan.Phase, revision plan.Revision) {
 	}
 }
 
-// beginSoon begins to watch beside the call at hand, which need not wait for it: what
-// happens before is noticed by the phase that was listed. The goroutine ends when it
-// watches.
+// beginSoon starts to watch in a goroutine, so that the current call need not wait. A change before that is
+// noticed from the listed phase. The goroutine ends once the watch runs.
 func (s *subscriptions) beginSoon(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,14 +201,14 @@ func (s *subscriptions) beginSoon(ctx context.Context) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if ctx := context.WithoutCancel(ctx); s.phase.Restricted() {
-			s.watchAll(ctx) // for when the phase ends by itself
+			s.watchAll(ctx) // to notice when the phase expires
 		} else {
 			s.watch(ctx)
 		}
 	})
 }
 
-// begin begins to watch, unless that was begun, from the state as it is now.
+// begin starts to watch, from the current state, unless the watch already runs.
 func (s *subscriptions) begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,8 +235,7 @@ func (s *subscriptions) remove(key string) {
 	}
 }
 
-// watchAll watches, and reads the state that the next one is compared with. The mutex
-// is held.
+// watchAll watches, and reads the state to compare the next one with. The caller holds the mutex.
 func (s *subscriptions) watchAll(ctx context.Context) {
 	if s.watch(ctx); !s.watching || s.read {
 		return
@@ -257,10 +253,9 @@ func (s *subscriptions) watchAll(ctx context.Context) {
 	}
 }
 
-// watch follows the state from now on, until the server ends, unless that was begun. A
-// client that has only listed the tools does not have the log opened for it: of the
-// state that it knows the phase is enough. The mutex is held; ctx is that of the request
-// that wants it.
+// watch follows the state until the server ends; a second call does nothing. For a client that has only
+// listed the tools the log is not opened: the phase is enough. The caller holds the mutex; ctx is that of the
+// request.
 func (s *subscriptions) watch(ctx context.Context) {
 	if s.watching || s.ctx.Err() != nil {
 		return
@@ -278,12 +273,11 @@ func (s *subscriptions) watch(ctx context.Context) {
 	s.running.Go(func() { s.follow(service, changes) })
 }
 
-// watchRules follows the rule book on disk from now on, unless that was begun. The mutex
-// is held.
+// watchRules follows the rule book on disk; a second call does nothing. The caller holds the mutex.
 func (s *subscriptions) watchRules(ctx context.Context) {
 	service, err := s.service(ctx)
 	if s.rules || err != nil || s.ctx.Err() != nil {
-		return // what is wrong with the service was logged
+		return // an error of the service was logged
 	}
 	s.rules = true
 	if drifts := service.RulesChanged(s.ctx); drifts != nil {
@@ -292,11 +286,11 @@ func (s *subscriptions) watchRules(ctx context.Context) {
 	}
 }
 
-// lookAgain is how long a log that cannot be read is left alone once planning mode's time is over.
+// lookAgain is the least time between two reads of an unreadable log once planning mode has expired.
 const lookAgain = time.Minute
 
-// follow tells of every change of the state until the server ends. It owns the timer that
-// looks when planning mode is over because its time is: who looks first records it.
+// follow notifies clients of every change of the state until the server ends. Its timer reads the state when
+// planning mode expires: the first process to look records the expiry.
 func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) {
 	s.mu.Lock()
 	before := s.last
@@ -317,7 +311,7 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 		}
 		after, err := service.State(s.ctx)
 		if s.ctx.Err() != nil {
-			return // nobody is left to be told
+			return // no client is left
 		}
 		if wait = 0; err != nil {
 			s.log.Error("state not read", "error", err)
@@ -326,7 +320,7 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 		}
 		s.mu.Lock()
 		former := planID(s.last) != planID(after)
-		if !s.read { // only whether a plan became a former one since can be told
+		if !s.read { // last has no plan, so look for plans that ended since
 			former = slices.ContainsFunc(after.Past, func(past plan.PastPlan) bool { return past.Revision >= s.last.Revision })
 		}
 		before, s.last, s.read = s.last, after, true
@@ -336,8 +330,8 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 	}
 }
 
-// followRules tells when the rule book on disk has drifted from the canonical one,
-// or is in order again, until the server ends.
+// followRules notifies subscribers when the rule book on disk has drifted from the canonical one or is in
+// order again, until the server ends.
 func (s *subscriptions) followRules(service *verbs.Service, drifts <-chan struct{}, before verbs.Rules) {
 	for {
 		select {
@@ -355,11 +349,10 @@ func (s *subscriptions) followRules(service *verbs.Service, drifts <-chan struct
 	}
 }
 
-// ofRules reports whether a resource tells of the rule book on disk.
+// ofRules reports whether a resource depends on the rule book on disk.
 func ofRules(uri string) bool { return uri == statusURI || uri == agentsURI }
 
-// tell wakes the subscribers that a change concerns; former says whether it has changed
-// which plans are former ones.
+// tell wakes the subscribers that a change concerns. former says whether the set of former plans has changed.
 func (s *subscriptions) tell(before, after plan.State, former bool) {
 	if before.PhaseNow() != after.PhaseNow() {
 		s.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
@@ -397,7 +390,7 @@ func (sub *subscriber) want(uris []string) {
 	}
 }
 
-// mark notes which of the wanted resources are different now.
+// mark records the wanted resources that have changed.
 func (sub *subscriber) mark(different func(uri string) bool) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
@@ -433,9 +426,8 @@ func stepOf(state plan.State, id plan.StepID) *plan.Step {
 	return step
 }
 
-// deliver sends what has changed until the session or the server ends. A
-// client that reads slowly gets one notification for many changes, and holds up
-// nobody else.
+// deliver sends the changes until the session or the server ends. A slow client gets one notification for
+// many changes, and delays no other client.
 func (sub *subscriber) deliver(ctx context.Context) {
 	for {
 		select {

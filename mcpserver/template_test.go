@@ -12,8 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// recipes are a template of the user's and one of the workspace, which both ask for what is
-// to be moved.
+// recipes has a template of the user and one of the workspace, both with a parameter for the thing to move.
 type recipes struct{}
 
 func (recipes) List(context.Context) ([]verbs.Template, error) {
@@ -50,7 +49,7 @@ func (r recipes) Make(ctx context.Context, name string, parameters map[string]js
 	return made, err
 }
 
-// vastRecipes are many templates that say much, the first of them those of the workspace.
+// vastRecipes has many long templates, those of the workspace first.
 type vastRecipes struct{ recipes }
 
 func (vastRecipes) List(context.Context) ([]verbs.Template, error) {
@@ -67,7 +66,8 @@ func (vastRecipes) List(context.Context) ([]verbs.Template, error) {
 	return all, nil
 }
 
-// TestCostOfTemplates: a list stays small whatever came with a repository, and shows the user's own first.
+// TestCostOfTemplates: a list stays small whatever the repository contains, and shows the user's own templates
+// first.
 func TestCostOfTemplates(t *testing.T) {
 	count := counter(t)
 	client := newWorldWith(t, verbs.Options{Templates: vastRecipes{}}, mcpserver.Options{}).connect(t, handshake, nil)

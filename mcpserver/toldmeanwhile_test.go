@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// edits is a person's change of the draft that waits.
+// edits makes a person's change of the waiting draft.
 func (w modeWorld) edits(e plan.EditDraft) {
 	w.t.Helper()
 	e.Digest = plan.Digest(w.state().Draft)
@@ -33,8 +33,8 @@ func retitled(step plan.StepID, title string) plan.EditDraft {
 	return plan.EditDraft{Change: plan.UpdateStep{Step: step, Patch: plan.Patch{Title: &title}}}
 }
 
-// TestEditedWhileTheDialogueIsOpen: what the user says about a plan that a person has changed since decides nothing. The
-// user is shown it as it is now, and the answer to that counts.
+// TestEditedWhileTheDialogueIsOpen: an answer about a plan that a person has changed since decides nothing. The
+// user sees the new version, and the answer to that counts.
 func TestEditedWhileTheDialogueIsOpen(t *testing.T) {
 	for _, decision := range []string{"approve", "edit", "reject"} {
 		for _, era := range bothEras() {
@@ -69,8 +69,8 @@ func TestEditedWhileTheDialogueIsOpen(t *testing.T) {
 	}
 }
 
-// TestToldWhileItWaits: what a person says and changes while an agent waits for the decision, and while it works on, ends
-// its waiting, and it is told of each once; of a question until it has replied.
+// TestToldWhileItWaits: a person's comments and changes end an agent's wait for the decision. They reach the agent,
+// also later while it works, once each; a question is repeated until the agent has replied.
 func TestToldWhileItWaits(t *testing.T) {
 	const asked, commented = `petra asks (C1, task 1 "Add the Redis client"): why this one?`,
 		`petra comments (C2, task 2 "Use it"): mind the TTL`

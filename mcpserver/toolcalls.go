@@ -14,11 +14,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Tools is the face of a model: its calls are tools, of the toolsets that are offered.
+// Tools writes calls for a model: as tools of the offered toolsets.
 type Tools struct {
 	Toolsets []string   // nil: all
-	User     verbs.Face // how the user makes calls, who does what no tool does; may be nil
-	Servers  Servers    // whose tools are offered as well, if the toolsets say so; may be nil
+	User     verbs.Face // how the user makes the calls that tools cannot make; may be nil
+	Servers  Servers    // offered as well if the toolsets include them; may be nil
 }
 
 func (t Tools) byUser(call verbs.Call) string {
@@ -26,10 +26,10 @@ func (t Tools) byUser(call verbs.Call) string {
 	return text
 }
 
-// Brief is true: every word of a reply costs the model room.
+// Brief returns true: every word of a reply takes space in the model's context.
 func (Tools) Brief() bool { return true }
 
-// Hidden lists the tools that are offered and do not pass while nothing may be changed.
+// Hidden lists the offered tools that are not allowed in a read-only phase.
 func (t Tools) Hidden() []string {
 	var hidden []string
 	passing := plansOnly(verbs.Table(), toolbox.Table())
@@ -50,10 +50,9 @@ func (t Tools) Hidden() []string {
 	return append(hidden, others...)
 }
 
-// fewHidden is how many tools of other servers are named that do not pass: there may be hundreds.
+// fewHidden limits how many hidden tools of other servers are named: there may be hundreds.
 const fewHidden = 3
 
-// hiddenOfServers lists the tools of other servers that do not pass.
 func (t Tools) hiddenOfServers() (hidden []string) {
 	if t.Servers == nil || !t.offersServers() {
 		return nil
@@ -70,8 +69,8 @@ func (t Tools) offers(toolset string) bool {
 	return t.Toolsets == nil || slices.Contains(t.Toolsets, toolset)
 }
 
-// Word writes a call as a tool with its arguments. What no tool that is offered
-// does is the user's to do, or to be asked for.
+// Word writes a call as a tool with its arguments. If the toolsets lack the tool, it returns the user's way
+// to make the call and false.
 func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	loop := t.offers(verbs.Loop)
 	either := func(planning, ofLoop string) (string, bool) {
@@ -150,19 +149,19 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	return t.byUser(call), false
 }
 
-// clear is the call that clears a signal.
+// clear returns the call that clears a signal.
 func (t Tools) clear(call verbs.Call) (text string, can bool) {
 	if !t.offers(verbs.Loop) {
 		return "ask the user to run " + t.byUser(verbs.Call{Act: verbs.ActClear}), false
 	}
-	if !fits(call.ID) { // a part of it would name no signal
+	if !fits(call.ID) { // a shortened id would not match the signal
 		return `planloop_alert {"clear":true} with its id, which planloop_status shows`, true
 	}
 	return "planloop_alert " + cleared(call.ID), true
 }
 
-// carryOut is the call that runs the plan, replans it, or says what becomes of a step that
-// failed or is unknown. Updates and marks say the most of it where no tool is offered for it.
+// carryOut returns the call that runs the plan, replans it, or settles a failed or interrupted step. Without
+// the tools for that, updates and marks can do most of it.
 func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 	tools, loop := t.offers(verbs.Execution), t.offers(verbs.Loop)
 	mark := map[plan.Choice]plan.StepStatus{plan.Retry: plan.Pending, plan.Happened: plan.Done}[call.Choice]
@@ -188,7 +187,7 @@ func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 	return t.byUser(call), false
 }
 
-// readOf is the call that reads the draft, or what was approved.
+// readOf returns the call that reads the draft or the approved plan.
 func readOf(call verbs.Call) string {
 	switch {
 	case call.Page > 0:
@@ -199,11 +198,11 @@ func readOf(call verbs.Call) string {
 	return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%q}`, call.ID, call.Step)
 }
 
-// templateArguments are the arguments that apply a template.
+// templateArguments returns the arguments that apply a template.
 func templateArguments(call verbs.Call) string {
 	name, err := jsontext.AppendQuote(nil, call.ID)
 	if err != nil {
-		return "{}" // it is not UTF-8, which no input lets through
+		return "{}" // not UTF-8, which input never contains
 	}
 	return `{"template":` + string(name) + `,"parameters":` + call.JSON + "}"
 }
@@ -215,16 +214,16 @@ func pageOf(call verbs.Call) string {
 	return `,"page":` + strconv.Itoa(call.Page)
 }
 
-// idTokens is what a reply has room for of a signal's id.
+// idTokens limits a signal's id in a reply.
 const idTokens = 14
 
 func fits(id string) bool { return tokens.Shorten(id, idTokens, 60) == id }
 
-// cleared are the arguments that clear a signal.
+// cleared returns the arguments that clear a signal.
 func cleared(id string) string {
 	quoted, err := jsontext.AppendQuote(nil, id)
 	if err != nil {
-		return "{}" // it is not UTF-8, which no input lets through
+		return "{}" // not UTF-8, which input never contains
 	}
 	return `{"id":` + string(quoted) + `,"clear":true}`
 }

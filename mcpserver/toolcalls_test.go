@@ -8,7 +8,7 @@ import (
 	"github.com/planloop/planloop/mcpserver"
 )
 
-// Whatever comes next is a tool that is offered, or told as the user's to do.
+// Every next action is an offered tool, or is described as the user's.
 func TestEveryActHasWords(t *testing.T) {
 	for _, toolsets := range [][]string{nil, {verbs.Planning}, {verbs.Loop}, {verbs.Mode}, {verbs.Execution}} {
 		face := mcpserver.Tools{Toolsets: toolsets, User: terminal.CommandLine{}}

@@ -43,7 +43,6 @@ func (s *Server) addTools() error {
 	return nil
 }
 
-// describe returns the tool as clients list it.
 func describe(row verbs.Spec, input, output []byte) mcp.Tool {
 	return mcp.Tool{
 		Name: row.Name, Title: row.Title, Description: row.Description, Meta: appMeta(row.Name),
@@ -57,8 +56,8 @@ func describe(row verbs.Spec, input, output []byte) mcp.Tool {
 	}
 }
 
-// handle decodes and calls the verb, and answers with text and structured
-// content that each carry the whole answer: hosts show a model one or the other.
+// handle decodes and calls the verb. Text and structured content each carry the whole answer, because hosts
+// show a model one or the other.
 func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		service, err := s.service(ctx)
@@ -77,11 +76,11 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 	}
 }
 
-// heard notes each call of a tool, of which a hook of its host may have told. One that brings answers
-// goes on with another.
+// heard records each tool call, so that it can be matched with the report of the host's hook. A call that
+// brings answers continues an earlier one and is not recorded.
 func (s *Server) heard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if isAppTool(request.Params.Name) { // which no agent calls
+		if isAppTool(request.Params.Name) { // agents do not call these
 			return next(ctx, request)
 		}
 		goesOn := request.Params.RequestState != "" || len(request.Params.InputResponses) > 0
@@ -96,7 +95,7 @@ func (s *Server) heard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	}
 }
 
-// called calls the verb, and asks the user what its reply asks.
+// called calls the verb, and asks the user the question in its reply.
 func (s *Server) called(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
 	caller verbs.Caller) *mcp.CallToolResult {
 	reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
@@ -104,7 +103,7 @@ func (s *Server) called(ctx context.Context, row verbs.Row, request mcp.CallTool
 		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err))
 	}
 	if !row.ReadOnly {
-		s.subscriptions.begin(ctx) // there is a log to watch now
+		s.subscriptions.begin(ctx) // now there is a log to watch
 	}
 	if question, ok := reply.(asking); ok && question.Ask() != nil && !(showsApp(row.Name) && s.decidesInApp(ctx)) {
 		return dialogue{s, row, request, service, caller, question.Ask(), reply}.put(ctx)
@@ -112,11 +111,9 @@ func (s *Server) called(ctx context.Context, row verbs.Row, request mcp.CallTool
 	return mcp.NewToolResultStructured(reply, reply.Text())
 }
 
-// workspaceToolset is offered only where it is asked for: most hosts have tools of
-// their own for files and commands.
+// workspaceToolset is offered only on request: most hosts have their own tools for files and commands.
 const workspaceToolset = "workspace"
 
-// addWorkspaceTools offers the tools on files and commands.
 func (s *Server) addWorkspaceTools() error {
 	if s.opts.Box == nil || !slices.Contains(s.opts.Toolsets, workspaceToolset) {
 		return nil
@@ -140,12 +137,11 @@ func specOf(row toolbox.Row) verbs.Spec {
 		ReadOnly: row.ReadOnly, Destructive: row.Destructive, Idempotent: row.Idempotent, OpenWorld: row.OpenWorld}
 }
 
-// handleFiles decodes and calls a tool of the workspace. Calls go on beside each
-// other: a command may take minutes.
+// handleFiles decodes and calls a tool of the workspace. Calls run concurrently: a command may take minutes.
 func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if service, err := s.service(ctx); err == nil {
-			s.caller(ctx, service) // a sign of life
+			s.caller(ctx, service) // marks the connection as alive
 		}
 		box, err := s.opts.Box(ctx)
 		if err != nil {
@@ -171,10 +167,9 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 	}
 }
 
-// listByPhase adds the tools of other servers, and leaves out what the phase does not allow and those of the app
-// where none is shown. The list depends on the toolsets, these tools, the phase and that alone, so that hosts' caches
-// of it stay warm. A tool that is
-// called all the same is refused, with the way on, by whoever carries it out.
+// listByPhase adds the tools of other servers, and removes the tools that the phase forbids and the app's
+// tools if the client shows no apps. The list depends only on the toolsets, the other servers' tools, the
+// phase and the app, so that hosts can cache it. A call of an unlisted tool is refused with advice.
 func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	others := s.serverTools(ctx)
 	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool {
@@ -194,7 +189,7 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 		return
 	}
 	s.subscriptions.listed(phase, revision)
-	if revision > 0 { // looking at the tools creates nothing
+	if revision > 0 { // listing the tools creates nothing
 		s.subscriptions.beginSoon(ctx)
 	}
 	if !phase.Restricted() {
@@ -211,37 +206,37 @@ func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error
 	return service.Phase(ctx)
 }
 
-// IsTool reports whether a name is that of a tool of ours, or of another server's that we offer. Which of them may be
-// called while nothing may be changed is for the server to say, which refuses with the way on: marks of steps may,
-// while a change of an approved plan waits.
+// IsTool reports whether a name is one of planloop's tools or has the form of another server's tool: it contains
+// __. It does not say whether the tool is allowed in a read-only phase. The server checks that and refuses with
+// advice; for example, steps may be marked while a change of an approved plan waits.
 func IsTool(name string) bool {
 	_, ours := plansOnly(verbs.Table(), toolbox.Table())[name]
 	return ours || strings.Contains(name, "__")
 }
 
-// plansOnly lists the tools that pass while nothing may be changed: those that only
-// read, and those of planning mode itself.
+// plansOnly maps each tool to whether it is allowed in a read-only phase: the tools that only read, and those
+// of planning mode itself.
 func plansOnly(rows []verbs.Row, files []toolbox.Row) map[string]bool {
 	passing := map[string]bool{}
 	for _, row := range rows {
 		passing[row.Name] = row.ReadOnly || row.Toolset == verbs.Mode || row.Submits
 	}
 	for _, row := range files {
-		passing[row.Name] = row.ReadOnly || row.Name == "bash_execute" // which is held to commands that only read
+		passing[row.Name] = row.ReadOnly || row.Name == "bash_execute" // limited to read-only commands there
 	}
 	return passing
 }
 
-// between is the least time between two notifications of progress, and ahead what the last
-// has on the answer. What stands in one write with the answer is lost: the library drops it, or a
-// client that has its answer no longer listens.
+// between is the least time between two progress notifications. ahead is the least time between the last one
+// and the answer. A notification in the same write as the answer is lost: the library drops it, or the client
+// no longer listens.
 const (
 	between = 200 * time.Millisecond
 	ahead   = 50 * time.Millisecond
 )
 
-// progress tells the client how far a long call has come, if it asked. Nothing is told by
-// it alone: a notification may be lost all the same.
+// progress notifies the client how far a long call has come, if it asked. Nothing may depend on a
+// notification: it can still be lost.
 type progress struct {
 	token any
 	send  func(params map[string]any)
@@ -277,7 +272,7 @@ func (p *progress) tellAs(done, all float64, what string) {
 	p.send(params)
 }
 
-// settle gives what was told last its start on the answer.
+// settle keeps the answer at least ahead after the last notification.
 func (p *progress) settle(ctx context.Context) {
 	p.mu.Lock()
 	left := ahead - time.Since(p.last)

@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/mcpserver"
 )
 
-// TestToolsetsThatAreNotChosen neither lists nor runs the tools of a suite that
-// was left out (WINK: the suite is optional).
+// TestToolsetsThatAreNotChosen neither lists nor runs the tools of a suite that was left out (WINK: the suite is
+// optional).
 func TestToolsetsThatAreNotChosen(t *testing.T) {
 	planning, loop := ofToolset(verbs.Planning), ofToolset(verbs.Loop)
 	if len(planning) != 6 || len(loop) != 5 {
@@ -62,6 +62,6 @@ func names(rows []verbs.Row) []string {
 	for _, row := range rows {
 		all = append(all, row.Name)
 	}
-	slices.Sort(all) // as the list is sent
+	slices.Sort(all) // the list is sorted
 	return all
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// toolWords are words in the names by which models look for a tool.
+// toolWords maps each tool to words that models use in names for it.
 func toolWords() map[string]string {
 	return map[string]string{
 		"planning_setup_plan":      "create new make init begin setup set start write todos",
@@ -33,9 +33,8 @@ func toolWords() map[string]string {
 	}
 }
 
-// explainUnknown has the error of the protocol that refuses the call of a tool that is not
-// offered say which was probably meant: the library's message is tool 'NAME' not found, with the
-// name as it stands here.
+// explainUnknown adds a suggestion to the protocol's error for a tool that is not offered. The library's
+// message is: tool 'NAME' not found. So the text goes into the request's name.
 func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
 	quoted := strings.Trim(plan.Quote(name), `"`)
@@ -61,14 +60,13 @@ func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolR
 	request.Params.Name = text + " There are " + strings.Join(slices.Concat(s.offered, s.serverNames()), ", ") + ": '" + quoted
 }
 
-// isOwn reports whether a tool of planloop's own is offered by that name.
+// isOwn reports whether the name is one of planloop's own offered tools.
 func (s *Server) isOwn(name string) bool { return slices.Contains(s.offered, name) }
 
-// nearestTool is the offered tool whose name, or the words that others name it by, a
-// name has most of, "" for none.
+// nearestTool returns the offered tool that shares the most words with a name, or "" if none is near.
 func (s *Server) nearestTool(name string) string {
 	best, most := "", 0
-	if at := strings.LastIndex(name, "__"); at >= 0 { // a host's prefix
+	if at := strings.LastIndex(name, "__"); at >= 0 { // drop a host's prefix
 		name = name[at+2:]
 	}
 	words, known := strings.FieldsFunc(snake(name), func(r rune) bool { return r == '_' }), toolWords()
@@ -96,7 +94,7 @@ func (s *Server) nearestTool(name string) string {
 	return best
 }
 
-// snake writes a name in words of small letters with _ between them.
+// snake converts a name to snake case.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range plan.Shorten(name, 80) {

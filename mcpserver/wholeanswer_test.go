@@ -15,8 +15,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// said is what the structured content of an answer says: texts, numbers and the words its
-// fields are named with. What is false, empty or null says nothing.
+// said collects the content of an answer's structured part: texts, numbers and field names. False, empty and null
+// values are skipped.
 type said struct {
 	texts   []string
 	numbers []int
@@ -31,7 +31,7 @@ func (s *said) add(name string, value any) {
 			s.add(key, inner)
 		}
 	case []any:
-		s.numbers = append(s.numbers, len(value)) // a text may count what is listed
+		s.numbers = append(s.numbers, len(value)) // a text may give the length of a list
 		for _, inner := range value {
 			s.add(name, inner)
 		}
@@ -44,7 +44,7 @@ func (s *said) add(name string, value any) {
 	}
 }
 
-// facts lists the texts and numbers that have to be told.
+// facts lists the texts and numbers that must appear.
 func facts(name string, value any) []string {
 	var told []string
 	switch value := value.(type) {
@@ -66,16 +66,15 @@ func facts(name string, value any) []string {
 	return told
 }
 
-// said0 lists what the contract says in a field of every answer of its kind, which tells
-// nothing.
+// said0 lists values that the contract puts into every answer of a kind, and that carry no information.
 var said0 = []string{"success", "session_created", "Session created. Agent can now begin work"}
 
-// spoken is how a text says what a field has one word for.
+// spoken maps values of fields to their wording in texts.
 var spoken = map[string]string{"awaiting_approval": "waits for a person|put before a person",
 	"client-confirmed": "confirmed through the client", "called_off": "cancelled", "TODO": "blocked|failed", "CANCELLED": "skipped",
 	"person": "approved by|rejected by|returned by", "submitted": "put before a person", "gathering": "planning mode",
 	"executing": "approved", "inactive": "rejected|off|goes on|expired",
-	"waiting_for_agent": "waiting for agent", "waiting_for_person": "waiting for person", "0": "."} // what there is none of is not counted
+	"waiting_for_agent": "waiting for agent", "waiting_for_person": "waiting for person", "0": "."} // zeros are not counted
 
 var (
 	idRange  = regexp.MustCompile(`S(\d+)-S(\d+)`)
@@ -84,7 +83,7 @@ var (
 	aCounter = regexp.MustCompile(`^\d+$`)
 )
 
-// oneLine is a text without the layout of its lines, ids and final stop.
+// oneLine normalizes a text: no line layout, ids or final full stop.
 func oneLine(text string) string {
 	text = idRange.ReplaceAllStringFunc(text, func(ids string) string {
 		ends := idRange.FindStringSubmatch(ids)
@@ -100,7 +99,7 @@ func oneLine(text string) string {
 	return strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ".")
 }
 
-// missing lists the facts of the structured content that the text does not tell.
+// missing lists the facts of the structured content that the text lacks.
 func missing(text string, structured any) []string {
 	text = oneLine(text)
 	var lost []string
@@ -119,8 +118,7 @@ func missing(text string, structured any) []string {
 	return lost
 }
 
-// beyond lists the words of the text that are neither in the structured content nor of
-// those that a text stands around a fact.
+// beyond lists the words of the text that are neither in the structured content nor in framing.
 func beyond(text string, structured any) []string {
 	var s said
 	s.add("", structured)
@@ -144,14 +142,14 @@ func beyond(text string, structured any) []string {
 	return own
 }
 
-// framing are the words that a text puts around facts.
+// framing lists the words that a text puts around facts.
 const framing = `a an and are as at be by for from in is it its of on or the to was were which with after then more
 	next done plan step task depends waits archived replaces no type
 	added updated steps created open comes first signal nothing new found cleared suggestions
 	planning mode entered answered comments approved rejected returned changed submitted again user confirmed through client ended
 	goes on waiting`
 
-// do is a step of a story: a call of a tool, or what happens outside of it.
+// do is a step of a story: a call of a tool, or an outside event.
 type do struct {
 	tool, arguments string
 	first           func(w modeWorld)
@@ -164,7 +162,7 @@ func (w modeWorld) says(err error) {
 	}
 }
 
-// stories lead through every tool and every reason of a status.
+// stories cover every tool and every reason of a status.
 func stories() map[string][]do {
 	submission, _ := json.Marshal(goodPlan())
 	status := do{tool: "planloop_status", arguments: `{}`}
@@ -267,8 +265,8 @@ func stories() map[string][]do {
 	}
 }
 
-// TestTextAndStructureSayTheSame walks through stories in which every tool answers: hosts
-// show a model either the text or the structured content, so that each says all of it.
+// TestTextAndStructureSayTheSame walks through stories in which every tool answers: hosts show a model either the
+// text or the structured content, so each must be complete.
 func TestTextAndStructureSayTheSame(t *testing.T) {
 	answered := map[string]bool{}
 	users := map[string]*mcp.ClientOptions{"": nil, ", approved in a dialogue": says("accept", map[string]any{"decision": "approve",
@@ -310,10 +308,9 @@ func TestTextAndStructureSayTheSame(t *testing.T) {
 	}
 }
 
-// TestApprovalIsToldWithThePlanWhole: the answer that tells an agent of an approval, be it
-// that of the submission or the first status afterwards, has all that was agreed to of
-// every step; later statuses have titles. Of a plan too long for that it has as many steps
-// whole as there is room for, and the call that reads the others.
+// TestApprovalIsToldWithThePlanWhole: the answer that informs an agent of an approval (to the submission, or the
+// first status afterwards) has every approved detail of every step; later statuses have only titles. If the plan is
+// too long, it has as many whole steps as fit, and the call that reads the others.
 func TestApprovalIsToldWithThePlanWhole(t *testing.T) {
 	count := counter(t)
 	for _, steps := range []int{3, 300} {

@@ -7,24 +7,24 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Event is an event as one JSON object.
+// Event returns an event as one JSON object.
 func Event(e history.Event) ([]byte, error) { return encode(e) }
 
-// EventsDocument is the newest events, as plan://events shows them.
+// EventsDocument holds the newest events, as plan://events shows them.
 type EventsDocument struct {
 	Revision plan.Revision    `json:"revision"`
 	Events   []jsontext.Value `json:"events"`         // oldest first
-	Note     string           `json:"note,omitempty"` // where there are older ones
+	Note     string           `json:"note,omitempty"` // set if older ones exist
 }
 
-// maxEvents bounds how many events are shown, and maxEventBytes how long all but the newest are.
+// maxEvents limits the number of events; maxEventBytes limits their total size, but the newest is always shown.
 const (
 	maxEvents     = 50
 	maxEventBytes = 256 << 10
 )
 
-// Events shows the newest of some events, which begin with the first there is or do not. They
-// are given oldest first.
+// Events returns the newest of the given events as JSON; they are ordered oldest first. fromFirst says that events
+// starts with the first event of the log.
 func Events(revision plan.Revision, events []history.Event, fromFirst bool) ([]byte, error) {
 	d := EventsDocument{Revision: revision, Events: []jsontext.Value{}}
 	from, size := len(events), 0

@@ -1,9 +1,9 @@
-// Package agents starts the host of an agent, such as claude -p or codex exec, for one attempt of
-// one step: with the prompt on its standard input, in an environment that is listed, so that all it
-// starts can be ended. It listens for the report, keeps secrets out of what it hands on, and says
-// what has changed in the work tree.
+// Package agents starts the host of an agent, such as claude -p or codex exec, for one attempt at one step. The
+// host gets the prompt on its standard input and only listed environment variables, and everything it starts can be
+// ended. The package receives the report, removes secrets from all output, and reports the changes in the work
+// tree.
 //
-// It must not know the log, what the prompt says, or what a report leads to.
+// It must not know the log, the content of the prompt, or the effect of a report.
 package agents
 
 import (
@@ -24,22 +24,22 @@ import (
 // Config is the section agents of the user's own configuration: agents by name.
 type Config map[string]Agent
 
-// Agent says how an agent's host is started.
+// Agent says how to start an agent's host.
 type Agent struct {
 	Command []string      `yaml:"command"` // the program and its arguments; no shell reads them
-	Timeout time.Duration `yaml:"timeout"` // of an attempt whose step has none; 0: DefaultTimeout
-	Dir     string        `yaml:"dir"`     // where it works, absolute or below the workspace; "": the workspace
-	Env     []string      `yaml:"env"`     // variables that it is given besides the usual ones
-	Starts  *int          `yaml:"starts"`  // that a run may make at most; nil: any number
+	Timeout time.Duration `yaml:"timeout"` // of an attempt, if the step has none; 0: DefaultTimeout
+	Dir     string        `yaml:"dir"`     // work folder, absolute or below the workspace; "": the workspace
+	Env     []string      `yaml:"env"`     // variables passed on to it, in addition to the usual ones
+	Starts  *int          `yaml:"starts"`  // most starts in a run; nil: unlimited
 }
 
-// Default is the name of the agent that works on steps which suggest none that there is.
+// Default is the name of the agent for steps that suggest no known agent.
 const Default = "default"
 
-// DefaultTimeout is how long an attempt may take where nobody says.
+// DefaultTimeout limits an attempt without a configured timeout.
 const DefaultTimeout = time.Hour
 
-// Bounds of the configuration.
+// Limits of the configuration.
 const (
 	minTimeout = time.Second
 	maxTimeout = 24 * time.Hour
@@ -49,22 +49,22 @@ const (
 
 // Options configure Agents. The zero value of a field means its default.
 type Options struct {
-	Workspace string            // the directory in which they work, absolute
+	Workspace string            // the agents' directory, absolute
 	Environ   []string          // variables as name=value; nil: those of this process
-	Launcher  *process.Launcher // nil: one without a program
-	Grace     time.Duration     // for ending by itself after a report; default 60 s
+	Launcher  *process.Launcher // nil: the zero Launcher
+	Grace     time.Duration     // time for an agent to end by itself after its report; default 60 s
 	Logger    *slog.Logger      // nil: discards
 }
 
 const defaultGrace = time.Minute
 
-// Agents starts agents. Its methods may be called from several goroutines.
+// Agents starts agents. Its methods are safe for concurrent use.
 type Agents struct {
 	config Config
 	opts   Options
 }
 
-// New returns what starts the agents of a configuration. Its error is an *outbound.ConfigError.
+// New returns the Agents for a configuration. Its error is an *outbound.ConfigError.
 func New(c Config, o Options) (*Agents, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -78,8 +78,8 @@ func New(c Config, o Options) (*Agents, error) {
 	return &Agents{config: c, opts: o}, nil
 }
 
-// For is the agent that works on a step: the one that the step suggests, or the default one. It is
-// false where there is neither.
+// For returns the agent for a step: the one that the step suggests, else the default one. It returns false if
+// neither is configured.
 func (a *Agents) For(suggested string) (name string, ok bool) {
 	for _, name := range []string{strings.ToLower(strings.TrimSpace(suggested)), Default} {
 		if _, ok := a.config[name]; ok {
@@ -89,7 +89,7 @@ func (a *Agents) For(suggested string) (name string, ok bool) {
 	return "", false
 }
 
-// Starts is how many starts of an agent a run may make; 0 is any number.
+// Starts returns the most starts of an agent in a run; 0 means unlimited.
 func (a *Agents) Starts(name string) int {
 	if starts := a.config[name].Starts; starts != nil {
 		return *starts
@@ -97,7 +97,7 @@ func (a *Agents) Starts(name string) int {
 	return 0
 }
 
-// Program is what is started for an agent, for people.
+// Program returns the name of an agent's program, for people.
 func (a *Agents) Program(name string) string {
 	if command := a.config[name].Command; len(command) > 0 {
 		return filepath.Base(command[0])
@@ -105,14 +105,14 @@ func (a *Agents) Program(name string) string {
 	return ""
 }
 
-// Check returns why an agent cannot be started here, as an *outbound.ConfigError: its program is not
-// there, or the folder in which it works.
+// Check returns an *outbound.ConfigError if an agent cannot be started here, because its program or its folder does
+// not exist.
 func (a *Agents) Check(name string) error {
 	_, _, err := a.found(name, a.config[name])
 	return err
 }
 
-// Unset are the variables that an agent is to be given, and that have no value here.
+// Unset returns the variables configured for an agent that have no value here.
 func (a *Agents) Unset(name string) []string {
 	var unset []string
 	for _, variable := range a.config[name].Env {
@@ -123,11 +123,11 @@ func (a *Agents) Unset(name string) []string {
 	return unset
 }
 
-// Names are the names of the agents.
+// Names returns the names of the agents.
 func (a *Agents) Names() []string { return slices.Sorted(maps.Keys(a.config)) }
 
-// Validate returns the first thing that cannot be used, as an *outbound.ConfigError. It looks
-// neither at the environment nor for the programs.
+// Validate returns the first invalid value as an *outbound.ConfigError. It checks neither the environment nor the
+// programs.
 func (c Config) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if !validName(name) {
@@ -150,7 +150,7 @@ func invalid(key, problem, want string) *outbound.ConfigError {
 	return &outbound.ConfigError{Section: "agents", Key: key, Problem: problem, Want: want}
 }
 
-// fault is the first thing about an agent that cannot be used; nil for none.
+// fault returns the first invalid value of an agent, or nil.
 func (a Agent) fault() *outbound.ConfigError {
 	problem, want := process.CheckCommand(a.Command)
 	switch {

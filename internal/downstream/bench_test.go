@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// BenchmarkCall is a call through planloop beside one of a plain client to the same server.
+// BenchmarkCall compares a call through planloop with a plain client's call to the same server.
 func BenchmarkCall(b *testing.B) {
 	server := own(behaviour{})
 	b.Run("direct", func(b *testing.B) {

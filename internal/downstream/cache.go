@@ -10,8 +10,7 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// cached is a list as a server gave it, kept for the next process: tools that were judged,
-// so that they need not be again.
+// cached is a server's list, kept for the next process. Its tools were checked and need not be checked again.
 type cached struct {
 	Format int               `json:"format"`
 	Tools  []json.RawMessage `json:"tools"`
@@ -21,13 +20,13 @@ type cached struct {
 
 const cacheFormat = 1
 
-// cacheFile is where the list of a server is kept: another configuration, or another
-// workspace, has another file.
+// cacheFile returns the path of a server's cached list. Each configuration and each workspace has its own
+// file.
 func (s *server) cacheFile() string {
 	return filepath.Join(s.options.CacheDir, s.name+"-"+s.key[:16]+".json")
 }
 
-// recall returns the list that was kept. A file that cannot be read is none.
+// recall returns the cached list. An unreadable file counts as missing.
 func (s *server) recall() (c cached, ok bool) {
 	if s.options.CacheDir == "" {
 		return c, false
@@ -39,7 +38,7 @@ func (s *server) recall() (c cached, ok bool) {
 	return c, true
 }
 
-// keep writes a list down. Without it the next process is slower, and nothing else.
+// keep caches a list. If that fails, only the start of the next process is slower.
 func (s *server) keep(c cached) {
 	if s.options.CacheDir == "" {
 		return

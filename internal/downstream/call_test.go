@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// everywhere runs a test with a server of ours over both ways and in both eras.
+// everywhere runs a test with our own server over both transports and in both eras.
 func everywhere(t *testing.T, test func(t *testing.T, s *downstream.Servers, tools map[string]downstream.Tool)) {
 	for _, way := range []string{"stdio", "http"} {
 		for _, modern := range []bool{false, true} {
@@ -36,7 +36,7 @@ func everywhere(t *testing.T, test func(t *testing.T, s *downstream.Servers, too
 
 func unknown(tool string) string { return "; whether " + tool + " was carried out is not known" }
 
-// TestCallsAndSteps: what comes of a call, for a client and for a step.
+// TestCallsAndSteps checks the results of calls by clients and by steps.
 func TestCallsAndSteps(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *downstream.Servers, tools map[string]downstream.Tool) {
 		for _, test := range []struct {
@@ -48,7 +48,7 @@ func TestCallsAndSteps(t *testing.T) {
 			{tool: "echo", args: `{"a":[1]}`, text: "echoed", structured: `{"given":{"a":[1]}}`, value: `{"given":{"a":[1]}}`},
 			{tool: "echo", text: "echoed", structured: `{"given":{}}`, value: `{"given":{}}`, said: "echoed"},
 			{tool: "echo", args: `{"n":9007199254740993}`, text: "echoed", structured: `{"given":{"n":9007199254740993}}`,
-				value: `{"given":{"n":9007199254740993}}`}, // more than a float64 holds
+				value: `{"given":{"n":9007199254740993}}`}, // too large for a float64
 			{tool: "fail", text: "it did not work", value: `"it did not work"`, said: "it did not work", error: "it did not work"},
 			{tool: "refuse", error: `the server ours answered "no [1m such thing: [hidden]" (-32602)`},
 			{tool: "text", text: `a\x1b[31mred` + "\nline" + `\u202e`, value: `"a\u001b[31mred\r\nline` + "\u202e" + `"`,
@@ -86,7 +86,7 @@ func TestCallsAndSteps(t *testing.T) {
 	})
 }
 
-// TestPartsOfAResultComeAsTheyAre: also those that nobody knows.
+// TestPartsOfAResultComeAsTheyAre: even parts of unknown types.
 func TestPartsOfAResultComeAsTheyAre(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{})})
 	got, err := refreshed(t, s)["ours__exact"].Invoke(within(t), nil, downstream.Handlers{})
@@ -104,7 +104,7 @@ func TestPartsOfAResultComeAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestProgressPassesThrough: for a client as it is, for a step in percent.
+// TestProgressPassesThrough: unchanged for a client, in percent for a step.
 func TestProgressPassesThrough(t *testing.T) {
 	everywhere(t, func(t *testing.T, _ *downstream.Servers, tools map[string]downstream.Tool) {
 		var told []string
@@ -124,7 +124,7 @@ func TestProgressPassesThrough(t *testing.T) {
 	})
 }
 
-// TestCancellationIsToldToTheServer: a call that nobody waits for any more is over there, too.
+// TestCancellationIsToldToTheServer: a call that was given up ends at the server, too.
 func TestCancellationIsToldToTheServer(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{})})
 	tools := refreshed(t, s)
@@ -152,7 +152,7 @@ func TestCancellationIsToldToTheServer(t *testing.T) {
 	}
 }
 
-// TestQuestionsReachAPerson: with the name of the server that asks, and the answer gets back.
+// TestQuestionsReachAPerson: the question has the name of the server that asks, and the answer reaches that server.
 func TestQuestionsReachAPerson(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *downstream.Servers, tools map[string]downstream.Tool) {
 		prefix := ""
@@ -186,8 +186,8 @@ func TestQuestionsReachAPerson(t *testing.T) {
 	})
 }
 
-// TestAQuestionOfNobodyKnowsWhomReachesNobody: over standard output a server does not say
-// which call its question is about, and another's client must not see it.
+// TestAQuestionOfNobodyKnowsWhomReachesNobody: over standard output a server does not say which call its question
+// belongs to, and another client's user must not see it.
 func TestAQuestionOfNobodyKnowsWhomReachesNobody(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{})})
 	tools := refreshed(t, s)

@@ -21,24 +21,24 @@ import (
 // Config is the section servers of the user's own configuration, by name.
 type Config map[string]Server
 
-// Server is how one server is reached, in the shape that hosts use, and how far it is
-// trusted. Texts may hold ${VARIABLE} or ${VARIABLE:-otherwise}.
+// Server says how to reach one server, in the shape that hosts use, and how far to trust it. Texts may hold
+// ${VARIABLE} or ${VARIABLE:-default}.
 type Server struct {
-	Command string                     `yaml:"command"` // a program that is spoken to over its standard input and output
+	Command string                     `yaml:"command"` // a program that reads standard input and writes standard output
 	Args    []string                   `yaml:"args"`
-	Env     map[string]outbound.Secret `yaml:"env"` // besides what every program needs
+	Env     map[string]outbound.Secret `yaml:"env"` // added to the variables that every program gets
 	Cwd     string                     `yaml:"cwd"` // "": the workspace
 
-	URL     string                     `yaml:"url"` // or an address that is spoken to over HTTP
+	URL     string                     `yaml:"url"` // or an HTTP address
 	Headers map[string]outbound.Secret `yaml:"headers"`
-	Type    string                     `yaml:"type"` // http or stdio, where somebody wants to say so
+	Type    string                     `yaml:"type"` // optional: http or stdio
 
-	TrustHints    *bool         `yaml:"trust_hints"`     // whether what it says of its tools counts; nil is true
-	ReadOnlyTools []string      `yaml:"read_only_tools"` // names of tools that only read, with * for anything
-	Timeout       time.Duration `yaml:"timeout"`         // of a call without a sign of life; 60 s
+	TrustHints    *bool         `yaml:"trust_hints"`     // whether its tool annotations count; nil is true
+	ReadOnlyTools []string      `yaml:"read_only_tools"` // names of tools that only read; * matches anything
+	Timeout       time.Duration `yaml:"timeout"`         // of a call without a sign of life; default 60 s
 	Disabled      bool          `yaml:"disabled"`
 
-	Fault error `yaml:"-"` // why what is written of it cannot be understood; nil: it can
+	Fault error `yaml:"-"` // why its section is not valid; nil: it is valid
 }
 
 const (
@@ -47,8 +47,8 @@ const (
 	maxTimeout     = time.Hour
 )
 
-// Faults are what cannot be used, the first thing of each server. They look neither at the
-// environment nor for the programs.
+// Faults returns the first error of each server's configuration. It checks neither the environment nor the
+// programs.
 func (c Config) Faults() []error {
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(c)) {
@@ -59,13 +59,13 @@ func (c Config) Faults() []error {
 	return all
 }
 
-// target is how a server is reached, with everything filled in.
+// target says how to reach a server, with all variables filled in.
 type target struct {
 	command, dir string
 	args, env    []string
-	address      *url.URL // nil: it is a command
+	address      *url.URL // nil: a command
 	header       http.Header
-	secrets      []string // that no message repeats
+	secrets      []string // which messages must not repeat
 }
 
 func (s Server) target(name, workspace string, getenv func(string) string) (*target, error) {
@@ -152,7 +152,8 @@ func (s Server) fillAddress(t *target, fill *filler) {
 	}
 }
 
-// headerName reports whether a header may be set: not those that say what the message is.
+// headerName reports whether the configuration may set a header. It may not set those that describe the
+// message.
 func headerName(name string) bool {
 	const ours = " host content-type content-length accept connection transfer-encoding last-event-id "
 	lower := strings.ToLower(name)
@@ -160,7 +161,7 @@ func headerName(name string) bool {
 		!strings.Contains(ours, " "+lower+" ") && !strings.HasPrefix(lower, "mcp-")
 }
 
-// filler fills variables into texts, and remembers what came of them.
+// filler fills in variables and remembers their values as secrets.
 type filler struct {
 	server  string
 	getenv  func(string) string
@@ -179,7 +180,7 @@ func (f *filler) refuse(key, problem, want string) {
 	}
 }
 
-// in returns a text with its variables filled in.
+// in fills in the variables of a text.
 func (f *filler) in(key, text string) string {
 	return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`).ReplaceAllStringFunc(text, func(variable string) string {
 		name, otherwise, given := strings.Cut(variable[2:len(variable)-1], ":-")
@@ -194,14 +195,14 @@ func (f *filler) in(key, text string) string {
 	})
 }
 
-// secret is in for a value that is one as a whole.
+// secret fills in a text, and hides the whole result.
 func (f *filler) secret(key string, text outbound.Secret) string {
 	value := f.in(key, string(text))
 	f.hide(value)
 	return value
 }
 
-// hide takes a value, and what a scheme such as Bearer stands before, as secrets.
+// hide records a value as a secret, and also the part after a scheme such as Bearer.
 func (f *filler) hide(value string) {
 	f.secrets = append(f.secrets, value)
 	if _, rest, ok := strings.Cut(value, " "); ok {
@@ -209,10 +210,10 @@ func (f *filler) hide(value string) {
 	}
 }
 
-// key is a digest of what is asked of a server, without what is secret of it.
+// key is a digest of a server's configuration without its secrets.
 func (s Server) key(name, workspace string) string {
 	text, _ := json.Marshal([]any{name, workspace, s.Command, s.Args, slices.Sorted(maps.Keys(s.Env)), s.Cwd, s.URL,
-		slices.Sorted(maps.Keys(s.Headers))}) // texts and lists of them: nothing that could not be encoded
+		slices.Sorted(maps.Keys(s.Headers))}) // strings and lists of strings always encode
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }

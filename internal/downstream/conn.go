@@ -99,7 +99,7 @@ func (c *conn) version() string { return c.session.InitializeResult().ProtocolVe
 // errClosed is the cause when the SDK closes a connection.
 var errClosed = errors.New("closed")
 
-// over is why the connection has ended; nil while it lives.
+// over returns the reason why the connection has ended; nil while it lives.
 func (c *conn) over() *Error {
 	var why *Error
 	switch cause := context.Cause(c.life); {
@@ -171,7 +171,7 @@ func (c *conn) do(ctx context.Context, one *call, send func(context.Context) err
 	err := send(one.ctx)
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	if one.result != nil { // whatever the SDK made of it
+	if one.result != nil { // even if the SDK reported an error
 		return one.result, nil
 	}
 	failed := c.explain(one.ctx, cmp.Or(err, errors.New("no result")))
@@ -229,7 +229,7 @@ func (c *conn) expect(m jsonrpc.Message, one *call) {
 	}
 }
 
-// failAll ends all calls under way, where a message that cannot be read may answer any of them.
+// failAll ends all open calls, because an unreadable message may answer any of them.
 func (c *conn) failAll(failed *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -319,7 +319,7 @@ func (one *call) alive() {
 	}
 }
 
-// pause stops the clocks of a call while a person is asked. When no question is left, resume starts them again.
+// pause stops the clocks of a call while a person is asked. After the last question, resume restarts them.
 func (one *call) pause() (resume func()) {
 	one.mu.Lock()
 	defer one.mu.Unlock()

@@ -1,6 +1,6 @@
 package downstream
 
-// Error is why a call to a server failed: one printable line without the server's secrets.
+// Error is a failed call to a server: one printable line without the server's secrets.
 type Error struct {
 	Server, Problem string
 	Sent            bool // the server may have got the request
@@ -11,11 +11,11 @@ type Error struct {
 	cause error
 }
 
-// Error says which server it is about.
+// Error returns the message with the server's name.
 func (e *Error) Error() string { return "the server " + e.Server + " " + e.Problem }
 
 // Unwrap returns what ended the caller's context.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Transient reports whether another try may fare better, and does no harm.
+// Transient reports whether a retry may succeed and is safe.
 func (e *Error) Transient() bool { return !e.Sent }

@@ -1,6 +1,6 @@
 package downstream
 
-// CacheFile is where the list of the one server of a configuration is kept.
+// CacheFile returns the path of the cached list of a configuration's only server.
 func CacheFile(c Config, o Options) string {
 	for name, settings := range c {
 		s := &server{name: name, options: o, key: settings.key(name, o.Dir)}

@@ -33,13 +33,13 @@ func (p *pieces) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// reading is a connection to a server that prints what r reads.
+// reading returns a connection to a server that prints r.
 func reading(t testing.TB, r io.Reader) *pipes {
 	c := newConn(t.Context(), "s", &target{secrets: []string{"hunter22hunter22"}}, "1")
 	return &pipes{c, bufio.NewReaderSize(r, 64<<10), nil, make(chan struct{}, 1), &tail.Writer{Max: complain}}
 }
 
-// TestFramesAreLines reads whole lines up to a length, however they arrive, and nothing of longer ones.
+// TestFramesAreLines reads whole lines up to the limit, however they arrive, and no part of longer ones.
 func TestFramesAreLines(t *testing.T) {
 	long := strings.Repeat("l", maxFrame-1)
 	rapidtest.Check(t, func(r *rapid.T) { // megabytes each
@@ -64,7 +64,7 @@ func TestFramesAreLines(t *testing.T) {
 	})
 }
 
-// TestEndlessLinesEndTheServer, since they can hold up all others.
+// TestEndlessLinesEndTheServer, because they can block all others.
 func TestEndlessLinesEndTheServer(t *testing.T) {
 	endless := &pieces{text: "x", size: func() int { return 1 }}
 	p := reading(t, io.MultiReader(endless, zeroes{}))
@@ -80,7 +80,7 @@ func (zeroes) Read(into []byte) (int, error) {
 	return len(into), nil
 }
 
-// TestAServerThatDoesNotReadIsEnded, since its messages hold up all others.
+// TestAServerThatDoesNotReadIsEnded, because its messages block all others.
 func TestAServerThatDoesNotReadIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := reading(t, strings.NewReader(""))
@@ -96,7 +96,7 @@ func TestAServerThatDoesNotReadIsEnded(t *testing.T) {
 	})
 }
 
-// TestWhatIsReportedAsNotSentIsNotSent, however late: the caller may make the call again.
+// TestWhatIsReportedAsNotSentIsNotSent, even later: the caller may repeat the call.
 func TestWhatIsReportedAsNotSentIsNotSent(t *testing.T) {
 	id, err := jsonrpc.MakeID("1")
 	if err != nil {

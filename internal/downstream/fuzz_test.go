@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// FuzzMessages takes whatever a server sends, over both transports.
+// FuzzMessages reads arbitrary messages of a server, over both transports.
 func FuzzMessages(f *testing.F) {
 	id, err := jsonrpc.MakeID(1.0)
 	if err != nil {
@@ -59,7 +59,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// FuzzTools: whatever a server says of a tool, what is offered can be shown, and is a tool.
+// FuzzTools: whatever a server says about a tool, the offered tool is valid and safe to show.
 func FuzzTools(f *testing.F) {
 	for _, seed := range []string{`{"name":"a","inputSchema":{"type":"object"}}`, `{`,
 		`{"name":"a","inputSchema":{"type":"object","title":"\u001b"}}`,

@@ -7,15 +7,15 @@ import (
 	"github.com/planloop/planloop/internal/tail"
 )
 
-// Greeting is what came of greeting a server.
+// Greeting is the result of greeting a server.
 type Greeting struct {
 	Version string        // of the protocol
-	Tools   int           // that it lists
+	Tools   int           // number of tools listed
 	Took    time.Duration // from its start to its list
 }
 
-// Greet starts a server that is a command, lists its tools as a client of one era does, stateless or with a
-// handshake, and ends it. It takes no longer than limit, and a moment to end the server.
+// Greet starts a server that is a command, lists its tools as a stateless client or as one with a handshake
+// does, and ends it. It takes at most limit, plus a moment to end the server.
 func Greet(ctx context.Context, name string, s Server, o Options, isStateless bool, limit time.Duration) (told Greeting, err error) {
 	t, err := s.target(name, o.Dir, o.Getenv)
 	if err != nil {
@@ -43,7 +43,7 @@ func Greet(ctx context.Context, name string, s Server, o Options, isStateless bo
 	return told, err
 }
 
-// greeted lists the tools of a server that is connected, and ends it.
+// greeted lists the tools of a connected server, and ends it.
 func (c *conn) greeted(ctx context.Context, isStateless bool) (Greeting, error) {
 	told := Greeting{Version: c.version()}
 	defer c.follow()

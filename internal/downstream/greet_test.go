@@ -9,7 +9,7 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// TestGreet greets servers of each era in each, and no longer than it was given.
+// TestGreet greets servers of each era in each era, within the time limit.
 func TestGreet(t *testing.T) {
 	for name, test := range map[string]struct {
 		server          behaviour

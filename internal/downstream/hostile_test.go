@@ -15,8 +15,8 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// TestServersThatDoNotStart are failed, say why without their secrets and escapes, are not
-// started again at once, and hold up no other.
+// TestServersThatDoNotStart: they are failed, give the reason without secrets and escape sequences, are not
+// restarted at once, and delay no other.
 func TestServersThatDoNotStart(t *testing.T) {
 	s := started(t, downstream.Config{
 		"dies":    own(behaviour{Start: "die"}),
@@ -69,7 +69,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}
 }
 
-// TestAServerThatDiesAtWhatItDoesNotKnow is greeted in the older way alone.
+// TestAServerThatDiesAtWhatItDoesNotKnow gets only the older greeting.
 func TestAServerThatDiesAtWhatItDoesNotKnow(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{Start: "die at the probe"})})
 	if tools := refreshed(t, s); len(tools) != len(standard()) {
@@ -77,7 +77,7 @@ func TestAServerThatDiesAtWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestDeathInACall: nobody knows what it did, and the next call starts the server again.
+// TestDeathInACall: the outcome is unknown, and the next call restarts the server.
 func TestDeathInACall(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{})})
 	tools := refreshed(t, s)
@@ -91,7 +91,7 @@ func TestDeathInACall(t *testing.T) {
 			t.Errorf("%+v, %v", out, err)
 		}
 	}
-	// One that was of no use since it was started is not started again at once.
+	// A server that has answered no call since its start is not restarted at once.
 	_, _ = tools["ours__die"].Call(within(t), nil, toolbox.Watch{})
 	out, err := tools["ours__echo"].Call(within(t), nil, toolbox.Watch{})
 	if err != nil || out.OK || out.Cut || !out.Transient || !strings.Contains(out.Error, "; the call was not made: call again in ") {
@@ -99,7 +99,7 @@ func TestDeathInACall(t *testing.T) {
 	}
 }
 
-// TestAnswersThatAreTooLongAreNotKept: neither whole nor in large parts, and the server goes on.
+// TestAnswersThatAreTooLongAreNotKept, neither whole nor in large parts, and the server continues.
 func TestAnswersThatAreTooLongAreNotKept(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{})})
 	tools := refreshed(t, s)
@@ -117,7 +117,7 @@ func TestAnswersThatAreTooLongAreNotKept(t *testing.T) {
 	}
 }
 
-// TestFloodsEndTheServer that floods, and no other.
+// TestFloodsEndTheServer: only the one that floods.
 func TestFloodsEndTheServer(t *testing.T) {
 	s := started(t, downstream.Config{"bad": own(behaviour{}), "good": own(behaviour{})})
 	tools := refreshed(t, s)
@@ -130,8 +130,7 @@ func TestFloodsEndTheServer(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesTheServers: neither a server that does not heed the end of its input,
-// nor what it has started.
+// TestNothingOutlivesTheServers: neither a server that ignores the end of its input, nor its child processes.
 func TestNothingOutlivesTheServers(t *testing.T) {
 	for _, start := range []string{"", "deaf"} {
 		s, err := downstream.New(downstream.Config{"ours": own(behaviour{Start: start})},
@@ -161,7 +160,7 @@ func TestNothingOutlivesTheServers(t *testing.T) {
 	}
 }
 
-// TestServersAreGivenLittle: what every program needs, and what the configuration names.
+// TestServersAreGivenLittle: the usual environment variables, and those in the configuration.
 func TestServersAreGivenLittle(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "no")
 	t.Setenv("NODE_OPTIONS", "no")
@@ -185,7 +184,7 @@ func TestServersAreGivenLittle(t *testing.T) {
 	}
 }
 
-// TestAPlanloopAmongItsServersStartsNoneItself: it would start itself again, without end.
+// TestAPlanloopAmongItsServersStartsNoneItself: it would start itself again without end.
 func TestAPlanloopAmongItsServersStartsNoneItself(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{})})
 	got, err := refreshed(t, s)["ours__env"].Invoke(within(t), nil, downstream.Handlers{})
@@ -202,7 +201,7 @@ func TestAPlanloopAmongItsServersStartsNoneItself(t *testing.T) {
 	}
 }
 
-// TestConfigurationsThatCannotBeUsed are told by their key, without what may be secret.
+// TestConfigurationsThatCannotBeUsed are reported by key, without possible secrets.
 func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 	secret := map[string]outbound.Secret{"Authorization": "topsecret-\x01"}
 	for want, c := range map[string]downstream.Config{
@@ -248,7 +247,8 @@ func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestAWaitThatIsGivenUpStopsNothing: who does not wait for a start is told so, and it goes on.
+// TestAWaitThatIsGivenUpStopsNothing: a caller that stops waiting for a start gets an error, and the start
+// continues.
 func TestAWaitThatIsGivenUpStopsNothing(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{})})
 	ctx, cancel := context.WithCancel(within(t))

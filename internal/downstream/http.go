@@ -54,17 +54,17 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	isListening := of == nil && r.Method == http.MethodGet
 	if isListening && w.listened.Swap(true) {
-		w.changed() // the list may have, while nothing was heard
+		w.changed() // it may have changed while nothing listened
 	}
 	ctx := w.within(r)
 	late := func() bool { return true }
-	if isListening || r.Header.Get("Mcp-Method") == "subscriptions/listen" { // the SDK waits for these before it goes on
+	if isListening || r.Header.Get("Mcp-Method") == "subscriptions/listen" { // the SDK waits for these before it continues
 		limited, cancel := context.WithCancel(ctx)
 		ctx, late = limited, time.AfterFunc(probe, cancel).Stop
 	}
 	response, err := w.stream.Send(ctx, r.Method, m)
 	switch late(); {
-	case err != nil && isListening: // a server need not speak unasked
+	case err != nil && isListening: // a server need not support a listening stream
 		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 	case err != nil:
 		return nil, w.unreached(r, of, err)
@@ -128,7 +128,7 @@ func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http
 	return nil, failed
 }
 
-// limited returns an answer whose messages are limited, and looks at them on their way.
+// limited returns an answer with limits on its messages, and looks at them on their way.
 func (w *web) limited(ctx context.Context, response *http.Response, to jsonrpc.Message, of *call) (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	request, ok := to.(*jsonrpc.Request)
@@ -136,7 +136,7 @@ func (w *web) limited(ctx context.Context, response *http.Response, to jsonrpc.M
 	case kind == "text/event-stream":
 		response.Body = &events{ReadCloser: response.Body, conn: w.conn, of: of}
 		return response, nil
-	case !ok || !request.IsCall(): // nothing is read
+	case !ok || !request.IsCall(): // the SDK does not read the body
 		return response, nil
 	case kind != "application/json":
 		return nil, w.fail(`answered "%s", and not with JSON or events`, w.excerpt(kind))

@@ -24,8 +24,7 @@ import (
 
 const token = "topsecret-token-of-mine"
 
-// atWeb runs a test with a server at an address of a network without sockets, under a clock
-// that does not make anybody wait.
+// atWeb runs a test with a server at an address of a network without sockets, on a fake clock.
 func atWeb(t *testing.T, handler http.HandlerFunc, test func(t *testing.T, s *downstream.Servers, e *outboundtest.Endpoint)) {
 	synctest.Test(t, func(t *testing.T) {
 		network := outboundtest.Network{}
@@ -38,7 +37,7 @@ func atWeb(t *testing.T, handler http.HandlerFunc, test func(t *testing.T, s *do
 	})
 }
 
-// asked returns the request, whose body can still be read.
+// asked returns the request and leaves its body readable.
 func asked(r *http.Request) (m incoming) {
 	body, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(body, &m)
@@ -54,7 +53,7 @@ func events(text string) http.HandlerFunc {
 	return outboundtest.Answer(200, text+"\n\n", "Content-Type", "text/event-stream")
 }
 
-// TestAnswersThatAreNone: of HTTP, to a greeting and to a call.
+// TestAnswersThatAreNone: invalid HTTP answers, to a greeting and to a call.
 func TestAnswersThatAreNone(t *testing.T) {
 	for name, test := range map[string]struct {
 		handler http.HandlerFunc
@@ -112,7 +111,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// TestSilenceEndsACall in its time; a sign of life gives it more, and not for ever.
+// TestSilenceEndsACall at its timeout; signs of life extend it, up to a limit.
 func TestSilenceEndsACall(t *testing.T) {
 	p := newPeer(behaviour{}, nil)
 	var pause atomic.Int64
@@ -153,7 +152,7 @@ func TestSilenceEndsACall(t *testing.T) {
 	})
 }
 
-// TestTheAnswerOfAPersonIsWaitedFor longer than that of a server.
+// TestTheAnswerOfAPersonIsWaitedFor longer than a server's answer.
 func TestTheAnswerOfAPersonIsWaitedFor(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		p := newPeer(behaviour{Modern: modern}, nil)
@@ -186,7 +185,7 @@ func TestServersAreTriedAgainMoreAndMoreSeldom(t *testing.T) {
 			if len(e.Requests()) > before {
 				starts = append(starts, time.Since(begun))
 			}
-			time.Sleep(time.Second) // of the bubble's clock
+			time.Sleep(time.Second) // on the bubble's clock
 		}
 		if got := fmt.Sprint(starts); got != "[0s 1s 3s 7s 15s 31s 1m3s 2m3s 3m3s 4m3s]" {
 			t.Error(got)
@@ -194,8 +193,8 @@ func TestServersAreTriedAgainMoreAndMoreSeldom(t *testing.T) {
 	})
 }
 
-// TestAServerThatKeepsSilentAboutWhatItDoesNotKnow is greeted in the older way as well; one
-// that starts slowly and knows the newer way alone is met.
+// TestAServerThatKeepsSilentAboutWhatItDoesNotKnow also gets the older greeting. A server that starts slowly and
+// supports only the newer era still connects.
 func TestAServerThatKeepsSilentAboutWhatItDoesNotKnow(t *testing.T) {
 	for name, b := range map[string]behaviour{"old": {}, "modern": {Modern: true}} {
 		p := newPeer(b, nil)
@@ -228,7 +227,7 @@ func TestAServerThatKeepsSilentAboutWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestStreamsThatDoNotBeginHoldUpNothing: a server need not speak unasked.
+// TestStreamsThatDoNotBeginHoldUpNothing: a server need not support a listening stream.
 func TestStreamsThatDoNotBeginHoldUpNothing(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		p := newPeer(behaviour{Modern: modern}, nil)
@@ -248,7 +247,7 @@ func TestStreamsThatDoNotBeginHoldUpNothing(t *testing.T) {
 	}
 }
 
-// TestSessions are kept, renewed when the server has forgotten them, and ended.
+// TestSessions are kept, renewed when the server has lost them, and ended.
 func TestSessions(t *testing.T) {
 	p := newPeer(behaviour{}, nil)
 	var mu sync.Mutex
@@ -290,7 +289,7 @@ func TestSessions(t *testing.T) {
 				t.Fatalf("%+v, %v", out, err)
 			}
 			mu.Lock()
-			session++ // it has forgotten the former
+			session++ // the server has lost the previous one
 			mu.Unlock()
 		}
 		if err := s.Close(); err != nil {
@@ -302,7 +301,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestModernRequestsSayWhatTheyAre in their headers, as they do in their body.
+// TestModernRequestsSayWhatTheyAre in their headers, as in their body.
 func TestModernRequestsSayWhatTheyAre(t *testing.T) {
 	tool := `{"name":"größe","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`
 	bad := `{"name":"bad","inputSchema":{"type":"object","properties":{"region":{"type":"object","x-mcp-header":"Re gion"}}}}`
@@ -332,7 +331,7 @@ func TestModernRequestsSayWhatTheyAre(t *testing.T) {
 	})
 }
 
-// TestAListThatChangesAllTheTimeIsAskedForNowAndThen, and holds up no call.
+// TestAListThatChangesAllTheTimeIsAskedForNowAndThen, and blocks no call.
 func TestAListThatChangesAllTheTimeIsAskedForNowAndThen(t *testing.T) {
 	p := newPeer(behaviour{}, nil)
 	var lists atomic.Int64
@@ -362,14 +361,14 @@ func TestAListThatChangesAllTheTimeIsAskedForNowAndThen(t *testing.T) {
 			t.Errorf("%d lists in %s", lists.Load(), took)
 		}
 		before := lists.Load()
-		time.Sleep(10 * time.Second) // of the bubble's clock
+		time.Sleep(10 * time.Second) // on the bubble's clock
 		if after := lists.Load(); after != before+1 {
 			t.Errorf("%d lists, then %d", before, after)
 		}
 	})
 }
 
-// TestAStreamThatEndsIsResumed where the server says how.
+// TestAStreamThatEndsIsResumed if the server says how.
 func TestAStreamThatEndsIsResumed(t *testing.T) {
 	p := newPeer(behaviour{}, nil)
 	var id json.RawMessage
@@ -395,7 +394,7 @@ func TestAStreamThatEndsIsResumed(t *testing.T) {
 	})
 }
 
-// TestAServerThatIsNotThere: nothing was sent, so that another try does no harm.
+// TestAServerThatIsNotThere: nothing was sent, so a retry is safe.
 func TestAServerThatIsNotThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := outboundtest.Network{}
@@ -415,7 +414,7 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	})
 }
 
-// slowly accepts after some time.
+// slowly accepts a question after some time.
 func slowly(after time.Duration) func(context.Context, string, string, json.RawMessage) (string, json.RawMessage, error) {
 	return func(ctx context.Context, _, _ string, _ json.RawMessage) (string, json.RawMessage, error) {
 		select {
@@ -427,7 +426,7 @@ func slowly(after time.Duration) func(context.Context, string, string, json.RawM
 	}
 }
 
-// dialUnless dials while nothing is down.
+// dialUnless dials unless down is set.
 func dialUnless(down *atomic.Bool, dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (
 	net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

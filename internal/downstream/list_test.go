@@ -27,14 +27,14 @@ func described(name, rest string) string {
 	return `{"name":` + string(quoted) + `,"inputSchema":{"type":"object"}` + rest + `}`
 }
 
-// listed is a server over HTTP that lists these tools.
+// listed returns a server over HTTP that lists these tools.
 func listed(t *testing.T, tools ...string) downstream.Server {
 	web := httptest.NewServer(newPeer(behaviour{Tools: tools}, nil))
 	t.Cleanup(web.Close)
 	return downstream.Server{URL: web.URL}
 }
 
-// TestListsAreBounded: whatever the pages are, a list ends, and what is left out is said.
+// TestListsAreBounded: with any pages, a list ends, and a cut is reported.
 func TestListsAreBounded(t *testing.T) {
 	for pages, want := range map[string]struct {
 		tools int
@@ -64,7 +64,7 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNamesOfTools: what a model can be given, each another, whatever servers call theirs.
+// TestNamesOfTools: names are valid for models and unique, whatever the servers' own names are.
 func TestNamesOfTools(t *testing.T) {
 	s := started(t, downstream.Config{
 		"a": listed(t, described("read", ""), described("b__c", ""), described("_d", ""), described("read", ""), described("", ""),
@@ -96,7 +96,7 @@ func TestNamesOfTools(t *testing.T) {
 	}
 }
 
-// TestNamesAreForModels: short, of the letters that models' interfaces take, and different.
+// TestNamesAreForModels: short, in characters that models' interfaces accept, and unique.
 func TestNamesAreForModels(t *testing.T) {
 	dir := t.TempDir()
 	rapidtest.Check(t, func(r *rapid.T) {
@@ -135,8 +135,7 @@ func TestNamesAreForModels(t *testing.T) {
 	})
 }
 
-// cacheFile finds out where the list of the one server of a configuration is kept: the
-// package makes the name.
+// cacheFile finds the cached list of a configuration's only server.
 func cacheFile(t *testing.T, c downstream.Config, o downstream.Options) string {
 	t.Helper()
 	if err := os.MkdirAll(o.CacheDir, 0o700); err != nil {
@@ -145,8 +144,8 @@ func cacheFile(t *testing.T, c downstream.Config, o downstream.Options) string {
 	return downstream.CacheFile(c, o)
 }
 
-// TestHintsCountAsFarAsTheServerIsTrusted: what passes while only reading is allowed is
-// decided by the user's configuration first.
+// TestHintsCountAsFarAsTheServerIsTrusted: the user's configuration decides first which tools are allowed in a
+// read-only phase.
 func TestHintsCountAsFarAsTheServerIsTrusted(t *testing.T) {
 	no := false
 	const reads, writes = `,"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}`,
@@ -185,7 +184,7 @@ func TestHintsCountAsFarAsTheServerIsTrusted(t *testing.T) {
 	}
 }
 
-// TestToolsThatCannotBeUsed are left out and told, and the others are offered.
+// TestToolsThatCannotBeUsed are left out and reported, and the others are offered.
 func TestToolsThatCannotBeUsed(t *testing.T) {
 	deep := strings.Repeat(`{"not":`, 40) + "{}" + strings.Repeat("}", 40)
 	schema := func(schema string) string { return `{"name":"bad","inputSchema":` + schema + `}` }
@@ -213,7 +212,7 @@ func TestToolsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestWhatAServerSaysOfItsToolsIsShown bounded and printable.
+// TestWhatAServerSaysOfItsToolsIsShown: limited and printable.
 func TestWhatAServerSaysOfItsToolsIsShown(t *testing.T) {
 	s := started(t, downstream.Config{"ours": listed(t,
 		`{"name":"a","title":"T\u001b[1m\ntitle","description":" It\u202e does\u0000 it.\n`+strings.Repeat("x", 5000)+`",`+
@@ -230,8 +229,8 @@ func TestWhatAServerSaysOfItsToolsIsShown(t *testing.T) {
 	}
 }
 
-// TestListsAreKept for the next process, for the user alone, without what is secret; another
-// configuration has another.
+// TestListsAreKept for the next process, readable only by the user, without secrets; another configuration has
+// another list.
 func TestListsAreKept(t *testing.T) {
 	told := filepath.Join(t.TempDir(), "told")
 	c := downstream.Config{"ours": own(behaviour{Told: told})}
@@ -297,8 +296,7 @@ func TestListsAreKept(t *testing.T) {
 	}
 }
 
-// TestAChangedToolIsAnother: the list is told to have changed, and a call of what was there
-// before is not sent.
+// TestAChangedToolIsAnother: the change of the list is reported, and a call of the old tool is not sent.
 func TestAChangedToolIsAnother(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		b := behaviour{Modern: modern, ListFile: filepath.Join(t.TempDir(), "list")}
@@ -343,8 +341,8 @@ func TestAChangedToolIsAnother(t *testing.T) {
 	}
 }
 
-// TestAToolThatChangedSinceItWasKeptIsNotCalled: a list of an earlier process is no leave to
-// call what is another tool now.
+// TestAToolThatChangedSinceItWasKeptIsNotCalled: a list from an earlier process does not allow calls of a tool that
+// has changed.
 func TestAToolThatChangedSinceItWasKeptIsNotCalled(t *testing.T) {
 	b := behaviour{ListFile: filepath.Join(t.TempDir(), "list")}
 	o := downstream.Options{Dir: t.TempDir(), CacheDir: t.TempDir(), Getenv: os.Getenv}

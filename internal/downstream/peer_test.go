@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// Started with this the test binary is a server, which does what its second argument says.
+// With this argument the test binary is a server, which behaves as its second argument says.
 const asServer = "-serve-mcp"
 
 func TestMain(m *testing.M) {
@@ -31,17 +31,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// behaviour is what a server of ours is like.
+// behaviour configures our own server.
 type behaviour struct {
-	Modern   bool     // it knows the stateless era, and no other
-	Start    string   // "", or how it fails to start: die, die at the probe, silent at the probe, silent, rubbish; or deaf
-	Tools    []string // as they are listed; none: those of standard
+	Modern   bool     // it supports only the stateless era
+	Start    string   // how it fails: die, die at the probe, silent at the probe, silent, rubbish, deaf; "" if it does not
+	Tools    []string // as listed; empty: standard
 	Pages    string   // endless, circle, or one tool a page
-	Told     string   // a file to which it appends a line for each start
-	ListFile string   // where the list is read from each time
+	Told     string   // a file that gets a line for each start
+	ListFile string   // file to read the list from each time
 }
 
-// standard are tools that do what they are called.
+// standard returns tools that behave as their names say.
 func standard() []string {
 	var all []string
 	const names = "echo fail refuse silent huge die flood progress ask rubbish text exact env cancelled garbled change wait pid vast"
@@ -51,18 +51,18 @@ func standard() []string {
 	return all
 }
 
-// peer is a server in the middle of a conversation.
+// peer is the server's side of a conversation.
 type peer struct {
 	behaviour
 	send func(frame string)
 	*shared
-	hold <-chan struct{} // until when a stream without an answer is open; nil: there is none
+	hold <-chan struct{} // closed to end a stream without an answer; nil: no such stream
 }
 
-// shared is what the requests of a conversation have in common.
+// shared is the state shared by the requests of a conversation.
 type shared struct {
 	mu        sync.Mutex
-	answers   map[string]chan json.RawMessage // to what it asks
+	answers   map[string]chan json.RawMessage // to its questions
 	cancelled chan string
 }
 
@@ -77,8 +77,7 @@ func newPeer(b behaviour, send func(string)) *peer {
 	return &peer{b, send, &shared{answers: map[string]chan json.RawMessage{}, cancelled: make(chan string, 10)}, nil}
 }
 
-// ServeHTTP makes a peer a server over HTTP, which answers with events, or with JSON where
-// that is enough.
+// ServeHTTP serves the peer over HTTP. It answers with events, or with JSON if that is enough.
 func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var m incoming
 	switch err := json.NewDecoder(r.Body).Decode(&m); {
@@ -279,10 +278,10 @@ func (p *peer) call(m incoming) {
 		p.holds()
 	case "pid":
 		p.text(m.ID, fmt.Sprint(os.Getpid()))
-	case "wait": // says that it has begun, and no more
+	case "wait": // reports that it has begun, and waits
 		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, c.Meta.Token))
 		p.holds()
-	case "cancelled": // answers with what was cancelled before
+	case "cancelled": // returns the calls cancelled before
 		p.text(m.ID, "cancelled "+<-p.cancelled)
 	case "huge", "vast":
 		size := 5 << 20

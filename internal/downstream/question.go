@@ -19,8 +19,9 @@ const (
 	mostOfForm      = 64 << 10         // bytes of a schema
 )
 
-// ask puts a question of the server to the person who made the call. The SDK names that call in the
-// stateless era only; in the older one it must be the only call under way, since another's person must not see it.
+// ask passes a server's question to the user of the call. The SDK names that call in the stateless
+// era only. In the older one it must be the only open tool call, because another call's user must not see the
+// question.
 func (c *conn) ask(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	closed := &mcp.ElicitResult{Action: "cancel"}
 	select {
@@ -60,7 +61,7 @@ func (c *conn) ask(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult
 	return result, nil
 }
 
-// only returns the call of a tool that is under way, if there is no other.
+// only returns the open tool call if it is the only one.
 func (c *conn) only() (found *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,23 +16,23 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// Handlers take the progress of a call and the questions that the server asks. Each may be nil.
+// Handlers receive the progress of a call and the server's questions. Each may be nil.
 type Handlers struct {
 	Progress func(done, total float64, message string)
 
-	// Elicit puts a form to a person: the server's message and a schema of the answer.
-	// The action is accept, decline or cancel.
+	// Elicit shows a form to a person: the server's message and a schema of the answer. The action is accept,
+	// decline or cancel.
 	Elicit func(ctx context.Context, server, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
 }
 
-// Result is what a tool returns, printable.
+// Result is a tool's result, safe to print.
 type Result struct {
-	Content    []json.RawMessage // its parts as they came: text, image, audio, resource, resource_link, or others
+	Content    []json.RawMessage // as received: text, image, audio, resource, resource_link, or other types
 	Structured json.RawMessage   // nil: none
 	IsError    bool
 }
 
-// Text is all text of a result.
+// Text returns all text of a result.
 func (r Result) Text() string { return textIn(r.Content) }
 
 // textIn joins the parts of a result that are text.
@@ -50,17 +50,17 @@ func textIn(parts []json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// longest is how long a call with signs of life may take.
+// longest limits a call that shows signs of life.
 const longest = 10 * time.Minute
 
-// called is a result as it came.
+// called is a result as received.
 type called struct {
 	Content    []json.RawMessage `json:"content"`
 	Structured json.RawMessage   `json:"structuredContent"`
 	IsError    bool              `json:"isError"`
 }
 
-// printable is the result as it may be shown.
+// printable makes a result safe to print.
 func (r called) printable() Result {
 	shown := Result{IsError: r.IsError}
 	for _, raw := range r.Content {
@@ -72,8 +72,8 @@ func (r called) printable() Result {
 	return shown
 }
 
-// call calls a tool if it is still defined as it was. If the server turns out to be gone before anything was
-// sent, it is started or greeted once more.
+// call calls a tool if its definition is unchanged. If the connection fails before anything was sent, the
+// server is started or greeted once more.
 func (s *server) call(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (result called, err error) {
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
@@ -152,12 +152,12 @@ func (s *server) run(ctx context.Context, own, definition string, args json.RawM
 	return came.outcome(), nil
 }
 
-// outcome is the result for a step. Its value is the structured content, else the text.
+// outcome converts the result for a step. Its value is the structured content, else the text.
 func (r called) outcome() toolbox.Outcome {
 	shown := r.printable()
 	out := toolbox.Outcome{OK: !r.IsError, Text: cmp.Or(shown.Text(), string(shown.Structured)), Value: r.Structured}
 	if shown.Structured == nil {
-		out.Value, _ = strictjson.Marshal(textIn(r.Content)) // text that was decoded: it can be encoded
+		out.Value, _ = strictjson.Marshal(textIn(r.Content)) // decoded text always encodes
 	}
 	if r.IsError {
 		out.Error = cmp.Or(out.Text, "the tool reports that it failed, without a reason")

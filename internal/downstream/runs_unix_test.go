@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// runs reports whether a process does.
+// runs reports whether a process is running.
 func runs(t *testing.T, pid string) bool {
 	t.Helper()
 	n, err := strconv.Atoi(pid)

@@ -30,7 +30,7 @@ const (
 type Status struct {
 	Name      string
 	State     State
-	Error     string // why it failed or ended, or what is wrong with its list
+	Error     string // why it failed or ended, or a problem of its list
 	Tools     []Tool // known so far
 	Unusable  []Unusable
 	Heard     bool      // this process got the list, not an earlier one
@@ -107,7 +107,7 @@ func (s *server) defines(own, definition string) bool {
 	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Own == own && t.Definition() == definition })
 }
 
-// ready returns the connection to a running server whose list is known. If necessary it starts
+// ready returns the connection to a running server with a known list. If necessary it starts
 // the server or reads the list, which continues after ctx has ended.
 func (s *server) ready(ctx context.Context) (*conn, error) {
 	s.mu.Lock()
@@ -145,7 +145,7 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 	return s.conn, nil
 }
 
-// failed returns why there is no connection for a call.
+// failed returns the reason why a call has no connection.
 func (s *server) failed() error {
 	e := &Error{Server: s.name, Problem: "is closed"}
 	if s.life.Err() == nil && s.failure != nil {
@@ -209,8 +209,9 @@ func (s *server) answered() {
 	s.useful = true
 }
 
-// start starts the server and greets it. One that fails is given a second chance: one that answered may have been too
-// slow for the probe and know no older era; one that ended may have done so at a greeting that it does not know.
+// start starts the server and greets it, twice if the first try fails. A server that answered may have been
+// too slow for the probe and support only the stateless era. A server that ended may have done so because it
+// does not know the first greeting.
 func (s *server) start() (*conn, error) {
 	long := max(startTime, s.settings.idle())
 	ctx, cancel := context.WithTimeout(s.life, long)
@@ -257,7 +258,7 @@ func (s *server) transport(c *conn) (mcp.Transport, error) {
 // startTime is the time for a start: some servers are fetched from a registry first.
 const startTime = time.Minute
 
-// bury forgets a connection that is over.
+// bury drops a connection that has ended, and records why.
 func (s *server) bury(c *conn) {
 	if c != nil && s.conn == c && c.over() != nil {
 		s.conn = nil

@@ -24,31 +24,30 @@ import (
 	"github.com/planloop/planloop/internal/tail"
 )
 
-// Options are what servers are started with.
+// Options configure how servers are started and reached.
 type Options struct {
-	Launcher *process.Launcher // starts those that are commands
-	HTTP     *http.Client      // reaches the others; nil: the guarded one of outbound
-	Dir      string            // the workspace, where they are started
-	CacheDir string            // where lists are kept for the next process; "": nowhere
+	Launcher *process.Launcher // starts the commands
+	HTTP     *http.Client      // reaches the addresses; nil: outbound's guarded client
+	Dir      string            // the workspace, in which commands start
+	CacheDir string            // for lists that the next process uses; "": none
 	Getenv   func(string) string
-	Logger   *slog.Logger // nil: nobody listens
-	Version  string       // of planloop, as servers are told
+	Logger   *slog.Logger // nil: no log
+	Version  string       // planloop's version, sent to servers
 }
 
-// Servers are the servers of a configuration. All methods may be called from several
-// goroutines.
+// Servers are the servers of a configuration. All methods are safe for concurrent use.
 type Servers struct {
 	servers []*server // by name
 	hub     broadcast.Hub
 	end     context.CancelFunc
 }
 
-// nested is set for the servers that are started, so that a planloop among them does not
-// start itself again, and that itself again.
+// nested is set in the environment of started servers. Without it a planloop among them would start itself,
+// and so on without end.
 const nested = "PLANLOOP_NESTED"
 
-// New returns the servers of a configuration, and starts none. One that is configured in a
-// way that cannot be used is failed, and the others do without it.
+// New returns the servers of a configuration and starts none of them. A server with an invalid configuration
+// is failed; the others still work.
 func New(c Config, o Options) (*Servers, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -76,14 +75,14 @@ func New(c Config, o Options) (*Servers, error) {
 	return all, nil
 }
 
-// Tools lists the tools as they are known now, servers by name, each in its own order. It
-// starts nothing and waits for nothing.
+// Tools returns the tools known now: servers by name, each with its tools in its own order. It starts nothing
+// and does not wait.
 func (s *Servers) Tools() []Tool {
 	var all []Tool
 	taken := map[string]bool{}
 	for _, one := range s.servers {
 		for _, tool := range one.list() {
-			if !taken[tool.Name] { // a digest that was made to look like another's is no way in
+			if !taken[tool.Name] { // a forged digest must not take another tool's name
 				taken[tool.Name] = true
 				all = append(all, tool)
 			}
@@ -92,14 +91,14 @@ func (s *Servers) Tools() []Tool {
 	return all
 }
 
-// Refresh starts and lists every server whose list this process has not heard, and returns
-// when each has told it or failed. The error is that of ctx; what is under way goes on.
+// Refresh starts and lists every server that has not listed its tools to this process. It returns when each
+// has answered or failed. Its error is that of ctx; starts and listings then continue.
 func (s *Servers) Refresh(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, one := range s.servers {
 		all.Go(func() {
 			if !one.knows() {
-				_, _ = one.ready(ctx) // Status tells why it failed
+				_, _ = one.ready(ctx) // Status reports the error
 			}
 		})
 	}
@@ -107,10 +106,10 @@ func (s *Servers) Refresh(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Changed receives after what Tools tells has changed, until ctx ends or the servers are closed.
+// Changed receives after the result of Tools has changed, until ctx ends or the servers are closed.
 func (s *Servers) Changed(ctx context.Context) <-chan struct{} { return s.hub.Listen(ctx) }
 
-// Status tells how each server does, by name.
+// Status returns the status of each server, by name.
 func (s *Servers) Status() []Status {
 	var all []Status
 	for _, one := range s.servers {
@@ -119,7 +118,7 @@ func (s *Servers) Status() []Status {
 	return all
 }
 
-// Close ends all servers with all that they started, and returns when they are gone.
+// Close ends all servers and everything they started, and returns when they are gone.
 func (s *Servers) Close() error {
 	s.end()
 	s.hub.Close()

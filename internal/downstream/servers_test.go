@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// own is the configuration of a server of ours that is a command.
+// own returns the configuration of our own server as a command.
 func own(b behaviour) downstream.Server {
 	text, err := json.Marshal(b)
 	if err != nil {
@@ -27,7 +27,7 @@ func own(b behaviour) downstream.Server {
 		Env: map[string]outbound.Secret{"PASSWORD": "hunter22hunter22"}}
 }
 
-// started returns servers, which are ended with the test.
+// started returns servers that end with the test.
 func started(t *testing.T, c downstream.Config, change ...func(*downstream.Options)) *downstream.Servers {
 	t.Helper()
 	o := downstream.Options{Launcher: &process.Launcher{}, Dir: t.TempDir(), CacheDir: filepath.Join(t.TempDir(), "lists"), Version: "1",
@@ -53,7 +53,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// refreshed lists the tools of servers by their names.
+// refreshed returns the servers' tools by name.
 func refreshed(t *testing.T, s *downstream.Servers) map[string]downstream.Tool {
 	t.Helper()
 	if err := s.Refresh(within(t)); err != nil {

@@ -10,14 +10,13 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Shown is the command or the address, as it stands in the configuration, without what may be a
-// secret of it.
+// Shown returns the command or the address from the configuration, without parts that may be secret.
 func (s Server) Shown() string {
 	words := []string{s.Command}
 	if s.URL != "" {
 		words = []string{address(s.URL)}
 	}
-	secret := false // what comes next
+	secret := false // the next argument is a secret
 	for _, arg := range s.Args {
 		name, value, valued := strings.Cut(arg, "=")
 		option, telling := strings.HasPrefix(arg, "-"), outbound.Telling(name)
@@ -36,7 +35,7 @@ func (s Server) Shown() string {
 	return safetext.Line(plan.Shorten(strings.Join(words, " "), 300))
 }
 
-// address is a text, of which only the host and the path remain where it is an address.
+// address reduces a text that is a URL to its scheme, host and path.
 func address(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
@@ -48,7 +47,7 @@ func address(text string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// random reports whether a text looks like a key: long, of letters and digits alone.
+// random reports whether a text looks like a key: long, with letters, digits and few other characters.
 func random(text string) bool {
 	const shortest = 20
 	return len(text) >= shortest && strings.ContainsFunc(text, unicode.IsDigit) && strings.ContainsFunc(text, unicode.IsLetter) &&

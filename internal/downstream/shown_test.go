@@ -6,8 +6,7 @@ import (
 	"github.com/planloop/planloop/internal/downstream"
 )
 
-// TestShownWithoutSecrets: what a configuration is shown with names the program and the address,
-// and nothing that may be a secret.
+// TestShownWithoutSecrets: Shown names the program or the address, and nothing that may be secret.
 func TestShownWithoutSecrets(t *testing.T) {
 	for want, s := range map[string]downstream.Server{
 		"npx -y @modelcontextprotocol/server-filesystem /srv/a1b2c3d4e5f6a1b2c3d4": {Command: "npx",

@@ -26,7 +26,7 @@ const (
 	forever  = 100 * 365 * 24 * time.Hour
 	parting  = time.Second      // for a server to end by itself after its input has ended
 	writing  = 10 * time.Second // for a server to read a message
-	complain = 8 << 10          // bytes kept of what it prints for people
+	complain = 8 << 10          // bytes kept of its output for people
 )
 
 // pipes is the SDK's transport to a server over its standard input and output. The SDK's own ends the connection at the
@@ -56,15 +56,15 @@ func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail
 	ctx, kill := context.WithCancel(context.Background())
 	context.AfterFunc(c.life, func() {
 		time.AfterFunc(parting, kill)
-		_ = out.Close()  // from here on it is not read
-		_ = near.Close() // which may wait for a message that is being written
+		_ = out.Close()  // not read from here on
+		_ = near.Close() // a message may be blocked in it
 	})
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		result, err := launcher.Run(ctx, cmd, process.Options{Timeout: forever,
 			Started: func(process.Identity) { _ = far.Close() }})
-		_ = far.Close() // if it was never started
+		_ = far.Close() // if the start failed
 		_ = printed.CloseWithError(c.ended(result, err, complaints))
 		kill()
 	}()
@@ -72,7 +72,7 @@ func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail
 	return &pipes{c, bufio.NewReaderSize(out, 64<<10), near, make(chan struct{}, 1), complaints}, nil
 }
 
-// missing says what a server lacks to be started; "" if nothing is known to be missing.
+// missing says why a server cannot be started; "" if no reason is known.
 func (t *target) missing() string {
 	if info, err := os.Stat(t.dir); t.dir != "" && (err != nil || !info.IsDir()) {
 		return "the folder " + t.dir + ", its cwd, does not exist"
@@ -87,7 +87,7 @@ func (t *target) missing() string {
 	return problem
 }
 
-// ended says how a server ended.
+// ended describes how a server ended.
 func (c *conn) ended(result process.Result, err error, complaints *tail.Writer) *Error {
 	problem := fmt.Sprintf("ended with exit code %d", result.ExitCode)
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -99,7 +99,7 @@ func (c *conn) ended(result process.Result, err error, complaints *tail.Writer) 
 	return c.fail("%s", problem)
 }
 
-// lastLines returns the last lines that a server printed, fit to be shown.
+// lastLines returns the last lines that a server printed, safe to show.
 func lastLines(complaints *tail.Writer, most int, secrets []string) []string {
 	var lines []string
 	for line := range strings.Lines(complaints.End().Text) {
@@ -113,7 +113,7 @@ func lastLines(complaints *tail.Writer, most int, secrets []string) []string {
 // Connect returns the pipes, which are a connection of the SDK's as well.
 func (p *pipes) Connect(context.Context) (mcp.Connection, error) { return p, nil }
 
-// SessionID is empty: over pipes there are no sessions.
+// SessionID is empty: pipes have no sessions.
 func (p *pipes) SessionID() string { return "" }
 
 // Close ends the server.

@@ -19,16 +19,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Tool is a tool of a server, as a step of a plan calls it and as a client over MCP does.
+// Tool is a server's tool, for steps of a plan and for clients over MCP.
 type Tool struct {
 	toolbox.Tool        // its name is server__tool; its hints count as far as the server is trusted
-	Server, Own  string // whose it is, and what it is called there
+	Server, Own  string // the server's name, and the tool's name there
 
-	// Passes says that it may be called while only reading is allowed.
+	// Passes says that the tool may be called in a read-only phase.
 	Passes bool
 
-	// Invoke makes a call and gives back what came, printable. What the server refuses is a
-	// Result that says so; an error is an *Error, and tells whether anything was sent.
+	// Invoke calls the tool and returns its printable result. A refusal by the server is a Result with
+	// IsError; an error is an *Error and says whether the request was sent.
 	Invoke func(ctx context.Context, args json.RawMessage, h Handlers) (Result, error)
 }
 
@@ -61,8 +61,8 @@ type described struct {
 	} `json:"annotations"`
 }
 
-// offered makes tools of what a server lists. Those that cannot be used are told, and taken
-// out of the list.
+// offered converts the tools that a server lists. usable leaves out the unusable ones, and bad lists them
+// with reasons.
 func (s *server) offered(listed []json.RawMessage) (usable []json.RawMessage, tools []Tool, bad []Unusable) {
 	taken := map[string]bool{}
 	for _, raw := range listed {
@@ -92,7 +92,7 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) 
 	if t.Name = named(s.name, d.Name); taken[t.Name] {
 		return t, errors.New("its name is another tool's as well")
 	}
-	taken[t.Name] = true // the first counts, even if it cannot be used
+	taken[t.Name] = true // the first one counts, even if it is unusable
 	input, err := shownSchema(d.Input)
 	if err != nil {
 		return t, err
@@ -130,7 +130,8 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) 
 	return t, nil
 }
 
-// hint says what a tool does, as far as the user trusts its server, or says so.
+// hint sets the tool's hints: from its annotations if the user trusts the server, and from the user's list of
+// read-only tools.
 func (s *server) hint(t *Tool, d described) {
 	t.Destructive, t.OpenWorld = true, true
 	if s.settings.trusted() {
@@ -150,14 +151,15 @@ func (s *server) hint(t *Tool, d described) {
 	t.Passes = allowed || t.ReadOnly && !onlyByName(t.Own)
 }
 
-// onlyByName reports whether a tool passes by its name alone, whatever is said of it.
+// onlyByName reports whether a tool may pass only if the configuration lists its name, regardless of its
+// annotations.
 func onlyByName(own string) bool {
 	name := strings.NewReplacer("-", "_", ".", "_", " ", "_", "/", "_").Replace(strings.ToLower(own))
 	return strings.HasPrefix(name, "git_") || strings.HasPrefix(name, "self_edit_")
 }
 
-// named is what a tool is called here: server__tool, where that can be a name, is not too
-// long and cannot be another's; else as much of it as can, with a digest.
+// named returns planloop's name for a tool: server__tool, if that is valid, short and unambiguous; else a
+// valid prefix with a digest.
 func named(server, own string) string {
 	name := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -174,14 +176,14 @@ func named(server, own string) string {
 	return name[:min(len(name), mostOfName-len(digest))] + digest
 }
 
-// given is a digest of what a server says of a tool, however it orders it.
+// given is a digest of a server's description of a tool, independent of the order of its members.
 func given(d described) string {
 	text, err := strictjson.Marshal(d)
 	value := jsontext.Value(text)
 	if err == nil {
 		err = value.Canonicalize()
 	}
-	if err != nil { // it was decoded: nothing that could not be encoded
+	if err != nil { // decoded values always encode
 		value = jsontext.Value(err.Error())
 	}
 	sum := sha256.Sum256(value)
@@ -195,8 +197,8 @@ func isObject(schema json.RawMessage) bool {
 	return strictjson.Unmarshal(schema, &root) == nil && root.Type == "object"
 }
 
-// shownSchema returns a schema with what it says to people and models bounded and
-// printable. What it names must be printable as it is.
+// shownSchema returns a schema with its descriptions shortened and made printable. Names must be printable
+// already.
 func shownSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if len(schema) > mostOfSchema {
 		return nil, errors.New("its schema is longer than 1 MB")
@@ -226,7 +228,7 @@ func shownSchema(schema json.RawMessage) (json.RawMessage, error) {
 	}
 }
 
-// shownString judges the string that was just read.
+// shownString checks the string token just read.
 func shownString(in *jsontext.Decoder, text string) (jsontext.Token, error) {
 	kind, n := in.StackIndex(in.StackDepth())
 	isName := kind == '{' && n%2 == 1

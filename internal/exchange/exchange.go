@@ -1,8 +1,8 @@
-// Package exchange writes plans to texts and reads them back: our own JSON and YAML,
-// Markdown check lists, rawko's YAML and the JSON of the execution specification.
-// It also finds the steps in a Markdown plan written for people. What it reads is untrusted:
-// bounded, parsed strictly and cleaned before it becomes an action. It knows the
-// plan and its renderings, and must not know files, stores or commands.
+// Package exchange writes plans as text and reads them back: our own JSON and YAML, Markdown check lists,
+// rawko's YAML and the JSON of the execution specification. It also finds the steps in a Markdown plan
+// written for people. Its input is untrusted: it is limited in size, parsed strictly and cleaned before it
+// becomes an action. The package knows the plan and its renderings, and must not know files, stores or
+// commands.
 package exchange
 
 import (
@@ -19,28 +19,26 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What is read: so many bytes of a text, and so many steps.
+// Limits on the input: bytes of text, and steps.
 const (
 	maxBytes = 4 << 20
 	maxSteps = plan.DefaultMaxSteps
 )
 
-// Imported is a plan that was read: the action that sets it up, and in plain sentences
-// what was dropped or changed.
+// Imported is an imported plan: the action that sets it up, and a sentence for each loss or change.
 type Imported struct {
 	Action plan.SetUp
 	Notes  []string
 }
 
-// ImportOptions add to the text of a plan.
+// ImportOptions add information that the text may lack.
 type ImportOptions struct {
 	Objective string // replaces the plan's own
-	Name      string // of the file; without its extension the objective of an Execution plan
-	Guessed   bool   // the format follows from the file's extension, so a parse error also offers --format
+	Name      string // the file's name; without its extension it is the objective of an Execution plan
+	Guessed   bool   // the format comes from the file's extension, so a parse error also suggests --format
 }
 
-// Import reads a plan. The error is a *plan.ValidationError that names the field,
-// or for Markdown the line.
+// Import reads a plan. Its error is a *plan.ValidationError with the field, or the line in Markdown.
 func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
 	c := codecOf(format)
 	if c.decode == nil {
@@ -56,13 +54,13 @@ func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
 		return Imported{}, o.offerFormats(format, err)
 	}
 	source.outline.Objective = cmp.Or(o.Objective, source.outline.Objective)
-	if format == Execution { // has no field for it
+	if format == Execution { // the format has no field for it
 		source.outline.Objective = cmp.Or(source.outline.Objective, strings.TrimSuffix(o.Name, path.Ext(o.Name)))
 	}
 	return source.action()
 }
 
-// offerFormats adds the formats without an extension of their own to a parse error.
+// offerFormats adds the formats that have no file extension to a parse error.
 func (o ImportOptions) offerFormats(read Format, err error) error {
 	var refusal *plan.ValidationError
 	if !o.Guessed || read == Markdown || !errors.As(err, &refusal) {
@@ -90,8 +88,7 @@ func readable(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// Export returns the current plan of s in a format and, in plain sentences, the
-// losses.
+// Export returns the current plan of s in a format, and a sentence for each loss.
 func Export(format Format, s plan.State) (data []byte, notes []string, err error) {
 	c := codecOf(format)
 	switch {
@@ -109,9 +106,9 @@ func Export(format Format, s plan.State) (data []byte, notes []string, err error
 	return data, notes, nil
 }
 
-// Inlined returns s with the values of its plan's steps that are kept apart written into the
-// plan, as an export has them. kept reads one by its name. Those that are gone, or that nobody
-// would read back, are left out and named.
+// Inlined returns s with the values of steps that are kept separately copied into the plan, as in an
+// export. kept reads such a value by its name. Values that are missing, or too large to be imported again,
+// are left out, and the note names their steps.
 func Inlined(s plan.State, kept func(name string) (json.RawMessage, error)) (plan.State, []string) {
 	if s.Plan == nil {
 		return s, nil
@@ -144,8 +141,8 @@ func refuse(field, problem, fix string) error {
 	return &plan.ValidationError{Kind: plan.InvalidInput, Field: field, Problem: problem, Fix: fix}
 }
 
-// losses is a sentence, or none, that names the fields that p uses and a format does
-// not keep, with the number of steps for the fields of steps.
+// losses returns a sentence with the fields that p uses and a format does not keep, and with the number of
+// steps for the fields of steps. It returns nil if nothing is lost.
 func losses(lead string, p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) bool,
 	keepsOfStep func(plan.Field[plan.Step], *plan.Step) bool) []string {
 	var names []string
@@ -155,7 +152,7 @@ func losses(lead string, p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) b
 		}
 	}
 	for _, f := range plan.StepFields() {
-		if f.Name == "lease_until" { // goes with claimed_by
+		if f.Name == "lease_until" { // reported with claimed_by
 			continue
 		}
 		n := 0

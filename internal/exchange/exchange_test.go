@@ -31,8 +31,7 @@ func TestExportGolden(t *testing.T) {
 	}
 }
 
-// TestOwnFormatsKeepEverything: what was exported as JSON or YAML sets up the
-// same plan when it is imported.
+// TestOwnFormatsKeepEverything: a plan exported as JSON or YAML sets up the same plan when it is imported.
 func TestOwnFormatsKeepEverything(t *testing.T) {
 	s := setUp(t, sample())
 	for _, format := range []exchange.Format{exchange.JSON, exchange.YAML} {
@@ -62,7 +61,7 @@ var bodyOptions = cmp.Options{
 	cmp.FilterValues(func(a, b json.RawMessage) bool { return len(a) > 0 || len(b) > 0 }, cmp.Comparer(sameJSON)),
 }
 
-// sameJSON compares JSON by what it says: escapes and the order of keys may differ.
+// sameJSON compares values: escapes and the order of keys may differ.
 func sameJSON(a, b json.RawMessage) bool {
 	x, y := jsontext.Value(slices.Clone(a)), jsontext.Value(slices.Clone(b))
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
@@ -75,8 +74,8 @@ func TestMarkdownKeepsWhatItCan(t *testing.T) {
 	}
 }
 
-// checkMarkdown imports what s is as a check list and compares what comes back: evidence and results have no place
-// there, and what a step waits for is a set, which is written in the order of the ids.
+// checkMarkdown imports s as a check list and compares the result: a check list cannot express evidence and
+// results, and it writes the dependencies of a step as a set, in the order of the ids.
 func checkMarkdown(t fatal, s plan.State, options ...cmp.Option) exchange.Imported {
 	t.Helper()
 	text, _ := export(t, exchange.Markdown, s)
@@ -92,7 +91,7 @@ func checkMarkdown(t fatal, s plan.State, options ...cmp.Option) exchange.Import
 	return got
 }
 
-// TestMarkdownDependenciesAreASet: all of them come back, also those that a reference adds behind later ones.
+// TestMarkdownDependenciesAreASet: all of them survive, even one that a reference adds after later ones.
 func TestMarkdownDependenciesAreASet(t *testing.T) {
 	for name, spec := range map[string]plan.Spec{
 		"in order":           {DependsOn: []plan.StepID{1, 3}},
@@ -123,7 +122,7 @@ func TestExportWithoutPlan(t *testing.T) {
 	}
 }
 
-// TestValuesThatAreKeptApart: an export holds them, or says which it does not.
+// TestValuesThatAreKeptApart: an export contains them, or names the missing ones.
 func TestValuesThatAreKeptApart(t *testing.T) {
 	a := sample()
 	s := setUp(t, a)
@@ -176,8 +175,8 @@ func TestDraftStaysDraft(t *testing.T) {
 	}
 }
 
-// TestStepsKeepTheirIDs: in gaps and in any order, with all that names them; a step without
-// one gets the next.
+// TestStepsKeepTheirIDs: with gaps and in any order, together with all references. A step without an id gets the
+// next free one.
 func TestStepsKeepTheirIDs(t *testing.T) {
 	got, err := exchange.Import([]byte(`{"objective":"o","highest_step":"S012","steps":[
 		{"step_id":"S007","title":"b, see S003","depends_on":["S003"],"when":"steps.S003.ok","tool":"x","args":{"in":"$S003.out"}},
@@ -206,7 +205,7 @@ func TestFormatOfAFile(t *testing.T) {
 	}
 }
 
-// TestRefusals: what is refused, in which field, and with what hint.
+// TestRefusals checks the fields and hints of refusals.
 func TestRefusals(t *testing.T) {
 	steps := func(n int) string { return strings.TrimSuffix(strings.Repeat(`{"title":"t"},`, n), ",") }
 	deep := strings.Repeat("[", 60) + strings.Repeat("]", 60)
@@ -300,7 +299,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// bomb is a YAML text of a few lines that stands for a billion words.
+// bomb returns a YAML text of a few lines that expands to a billion words.
 func bomb() string {
 	var b strings.Builder
 	b.WriteString("a: &a [lol,lol,lol,lol,lol,lol,lol,lol,lol,lol]\n")
@@ -331,8 +330,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotTakenOver: the approval, the final summary and claims stay behind, and the
-// notes say so. The plan's life so far comes along.
+// TestWhatIsNotTakenOver: the approval, the final summary and claims are dropped with notes. The plan's history is
+// kept.
 func TestWhatIsNotTakenOver(t *testing.T) {
 	got, err := exchange.Import([]byte(`{"plan":{"id":"p-1-v2","objective":"o","status":"replanning",
 		"version":2,"previous_plan_id":"p-1","changes":"c",

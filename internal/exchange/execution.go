@@ -19,7 +19,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// executionPlan is a plan as the execution specification writes it (Plan Structure).
+// executionPlan is a plan in the format of the execution specification (Plan Structure).
 type executionPlan struct {
 	ID                string          `json:"id,omitzero"`
 	TaskID            string          `json:"taskId,omitzero"`
@@ -28,7 +28,7 @@ type executionPlan struct {
 	EstimatedDuration int             `json:"estimatedDuration,omitzero"` // seconds
 	CreatedAt         time.Time       `json:"createdAt,omitzero"`
 
-	// What plan_with_tools asks for besides.
+	// Further fields that plan_with_tools requests.
 	Summary     string   `json:"summary,omitzero"`
 	Reasoning   string   `json:"reasoning,omitzero"`
 	Constraints []string `json:"constraints,omitzero"`
@@ -47,13 +47,13 @@ type executionStep struct {
 	Status      executionState   `json:"status,omitzero"`
 	Result      *executionResult `json:"result,omitzero"`
 
-	// What plan_with_tools offers besides.
+	// Further fields that plan_with_tools offers.
 	RequiresApproval bool           `json:"requires_approval,omitzero"`
 	Idempotent       bool           `json:"idempotent,omitzero"`
 	Timeout          int            `json:"timeout,omitzero"` // seconds
 	Pause            string         `json:"pause,omitzero"`
 	When             string         `json:"when,omitzero"`
-	ForEach          jsontext.Value `json:"for_each,omitzero"` // a text, or a list
+	ForEach          jsontext.Value `json:"for_each,omitzero"` // a string or a list
 
 	Rest jsontext.Value `json:",embed"`
 }
@@ -69,17 +69,17 @@ type executionResult struct {
 
 type executionState string
 
-// Values lists the execution specification's statuses of a step.
+// Values lists the statuses of a step in the execution specification.
 func (executionState) Values() []string { return plan.ExecutionStatuses() }
 
-// executionJSON writes the plan of s as the execution specification has it.
+// executionJSON writes the plan of s in the format of the execution specification.
 func executionJSON(s plan.State) ([]byte, error) {
 	p := s.Plan
 	e := executionPlan{ID: p.ID, TaskID: p.Root(), Version: int64(s.Revision), EstimatedDuration: p.EstimatedDuration,
 		CreatedAt: p.CreatedAt, Steps: []executionStep{},
 		Summary: p.Summary, Reasoning: p.Reasoning, Constraints: p.Metadata.Constraints}
 	for step := range p.Steps.All() {
-		if step.Loop() != 0 { // which follows from the loop
+		if step.Loop() != 0 { // follows from the loop
 			continue
 		}
 		order := float64(len(e.Steps) + 1)
@@ -97,7 +97,7 @@ func executionJSON(s plan.State) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// listAsJSON is what a loop goes over: a list, or the text that refers to one.
+// listAsJSON returns a loop's list as JSON: an array, or a string with a reference.
 func listAsJSON(list string) jsontext.Value {
 	switch {
 	case list == "":
@@ -105,11 +105,11 @@ func listAsJSON(list string) jsontext.Value {
 	case strings.HasPrefix(list, "[") && jsontext.Value(list).IsValid():
 		return jsontext.Value(list)
 	}
-	text, _ := json.Marshal(list) // which was cleaned
+	text, _ := json.Marshal(list) // cleaned text always encodes
 	return text
 }
 
-// toExecutionResult is the outcome of a step: of its tool, or what an agent reported.
+// toExecutionResult returns the outcome of a step: its tool's result, or the agent's report.
 func toExecutionResult(step *plan.Step) *executionResult {
 	if r := step.Result; r != nil {
 		return &executionResult{OK: r.OK, Value: jsontext.Value(r.Value), Error: r.Error, Duration: float64(r.Duration),
@@ -120,7 +120,7 @@ func toExecutionResult(step *plan.Step) *executionResult {
 	}
 	r := executionResult{OK: step.Status == plan.Done, Error: step.Error, Timestamp: step.CompletedAt}
 	if step.Output != "" {
-		r.Value, _ = json.Marshal(step.Output) // a text that was cleaned
+		r.Value, _ = json.Marshal(step.Output) // cleaned text always encodes
 	}
 	if !step.StartedAt.IsZero() && step.CompletedAt.After(step.StartedAt) {
 		r.Duration = float64(step.CompletedAt.Sub(step.StartedAt).Milliseconds())
@@ -128,7 +128,7 @@ func toExecutionResult(step *plan.Step) *executionResult {
 	return &r
 }
 
-// executionLosses says what of p the execution specification has no place for.
+// executionLosses returns a sentence for each part of p that the format cannot express.
 func executionLosses(p *plan.Plan) []string {
 	var notes []string
 	if p.Status != plan.StatusActive && p.Status != plan.StatusCompleted {
@@ -160,7 +160,7 @@ func executionLosses(p *plan.Plan) []string {
 		}, keptInExecution)...)
 }
 
-// keptInExecution reports whether the format says what the field of a step holds.
+// keptInExecution reports whether the format keeps a field of a step.
 func keptInExecution(f plan.Field[plan.Step], step *plan.Step) bool {
 	switch f.Name {
 	case "title", "tool", "args", "depends_on", "critical", "status", "result", "requires_approval", "idempotent",
@@ -175,8 +175,8 @@ func keptInExecution(f plan.Field[plan.Step], step *plan.Step) bool {
 	return false
 }
 
-// parseExecution reads a plan of the execution specification: a whole one, or the steps
-// that a model was asked for (LLM Prompt). It may have comments, as the examples there do.
+// parseExecution reads a plan of the execution specification: a whole plan, or only the steps that a model
+// returned (LLM Prompt). Comments are allowed, because the specification's examples have them.
 func parseExecution(text []byte) (*source, error) {
 	text = withoutComments(text)
 	if pointer, problem := plan.CheckJSON(text, yamltext.MaxNesting); problem != "" {
@@ -220,7 +220,7 @@ func (e *executionPlan) source() (*source, error) {
 	return s, nil
 }
 
-// planVersion is told by the id alone: the root's has none.
+// planVersion reads the plan's version from its id; the id of the first version has no suffix.
 func (e *executionPlan) planVersion() int {
 	suffix, of := strings.CutPrefix(e.ID, e.TaskID+"-v")
 	n, err := strconv.Atoi(suffix)
@@ -230,7 +230,7 @@ func (e *executionPlan) planVersion() int {
 	return n
 }
 
-// unblock makes steps pending again that were said to be blocked by what they wait for.
+// unblock sets a step from blocked to pending if it still waits for a dependency.
 func (e *executionPlan) unblock(s *source) {
 	status := map[plan.StepID]plan.StepStatus{}
 	for _, step := range s.steps {
@@ -245,7 +245,7 @@ func (e *executionPlan) unblock(s *source) {
 	}
 }
 
-// unknown refuses fields that are a misspelt known one, and tells of the others.
+// unknown refuses unknown fields that look misspelled, and all those of steps. A note names the others.
 func (e *executionPlan) unknown(s *source) error {
 	var faults plan.Faults
 	left := map[string]bool{}
@@ -257,7 +257,7 @@ func (e *executionPlan) unknown(s *source) error {
 			switch near := spelling.Nearest(name, known); {
 			case near != "":
 				refused("did you mean " + near + "?")
-			case prefix == "steps[].": // it may be a guard, and a step without that is another step
+			case prefix == "steps[].": // it may be a guard, and dropping one changes the step
 				refused("leave it out, or say it by one of " + strings.Join(known, ", "))
 			default:
 				left[plan.Shorten(prefix+name, 60)] = true
@@ -279,13 +279,13 @@ func (e *executionPlan) unknown(s *source) error {
 	return faults.Err()
 }
 
-// stepNames are what the steps of a plan are called there.
+// stepNames maps the names of steps in the source to our ids.
 type stepNames struct {
-	ids     map[string]plan.StepID // by the name as it is written
+	ids     map[string]plan.StepID // by the exact name
 	texts   map[plan.StepID]string
-	numbers map[plan.StepID]plan.StepID // by the number that the name is
-	places  []plan.StepID               // by the place of the step
-	foreign bool                        // some are no step ids of ours: then the steps are numbered by their places
+	numbers map[plan.StepID]plan.StepID // by the number in the name
+	places  []plan.StepID               // by position
+	foreign bool                        // some names are not valid step ids, so all steps are numbered by position
 }
 
 func (e *executionPlan) stepNames() (stepNames, error) {
@@ -310,7 +310,7 @@ func (e *executionPlan) stepNames() (stepNames, error) {
 	return n, faults.Err()
 }
 
-// find returns the step that a name means, in whichever way it writes a number.
+// find returns the step with a name, however its number is written.
 func (n stepNames) find(name string) (plan.StepID, bool) {
 	if id, ok := n.ids[name]; ok {
 		return id, true
@@ -320,7 +320,7 @@ func (n stepNames) find(name string) (plan.StepID, bool) {
 	return id, err == nil && ok
 }
 
-// refer is find for a name in a reference, where a number alone is none unless a step is called so.
+// refer is find for references. A bare number is a reference only if it is the name of a step.
 func (n stepNames) refer(name string) (plan.StepID, bool) {
 	if _, written := plan.ParseReference("$" + name); !written && n.ids[name] == 0 {
 		return 0, false
@@ -355,7 +355,7 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 	return to, faults.Err()
 }
 
-// listOrText is what a loop goes over: a text as it reads, and a list as it is written.
+// listOrText returns a loop's list: the content of a string, or the JSON of a list.
 func listOrText(value jsontext.Value) string {
 	var text string
 	if value == nil || json.Unmarshal(value, &text) == nil {
@@ -364,7 +364,7 @@ func listOrText(value jsontext.Value) string {
 	return string(value)
 }
 
-// onto gives a step its outcome: to one that an agent does as its report.
+// onto records the outcome in a step: as the report of a step without a tool, else as its result.
 func (r *executionResult) onto(step *plan.Step) {
 	if r == nil {
 		return
@@ -384,17 +384,17 @@ func (r *executionResult) onto(step *plan.Step) {
 		Timestamp: r.Timestamp}
 }
 
-// maxMilliseconds bounds a duration, to what also fits one of Go.
+// maxMilliseconds limits a duration, so that it also fits a time.Duration.
 const maxMilliseconds = 1e12
 
-// named is the title of a step without a description: what its tool does, and to what.
+// named makes a title for a step without a description, from its tool and the main argument.
 func named(tool string, args jsontext.Value) string {
 	words := strings.FieldsFunc(tool, func(r rune) bool { return r == '_' || r == '-' || r == '.' })
 	if n := len(words); n > 1 && words[n-1] == "file" {
 		words = words[:n-1]
 	}
 	var of map[string]any
-	_ = json.Unmarshal(args, &of) // what is no object has no names
+	_ = json.Unmarshal(args, &of) // without an object, the title is the tool alone
 	for _, name := range []string{"path", "pattern", "command"} {
 		if text, ok := of[name].(string); ok {
 			words = append(words, plan.Shorten(foldLine(text), 80))
@@ -406,8 +406,7 @@ func named(tool string, args jsontext.Value) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// withoutComments blanks what stands behind // outside of the strings of JSON, so that
-// everything else stays where it is.
+// withoutComments blanks // comments outside of JSON strings, so that positions stay the same.
 func withoutComments(text []byte) []byte {
 	text = bytes.Clone(text)
 	inString, comment := false, false

@@ -14,8 +14,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestExecutionExample: the example of the execution specification loads as it is printed,
-// comment and all (Execution Context).
+// TestExecutionExample imports the specification's example exactly as printed, including the comment (Execution
+// Context).
 func TestExecutionExample(t *testing.T) {
 	example := testdata(t, "execution-example.json")
 	got, err := exchange.Import(example, exchange.Execution, exchange.ImportOptions{Name: "process-data.json"})
@@ -29,8 +29,7 @@ func TestExecutionExample(t *testing.T) {
 	golden(t, "execution-example.golden.json", text)
 }
 
-// TestExecutionPlan: a plan with all that the execution specification knows comes back byte
-// for byte (E01-E08).
+// TestExecutionPlan: a plan with every field of the execution specification survives byte for byte (E01-E08).
 func TestExecutionPlan(t *testing.T) {
 	text := string(testdata(t, "execution.json"))
 	again, _ := reexported(t, text)
@@ -39,7 +38,7 @@ func TestExecutionPlan(t *testing.T) {
 	}
 }
 
-// reexported is what becomes of an exported plan when it is imported and exported again.
+// reexported imports an exported plan and exports it again.
 func reexported(t fatal, text string) (string, plan.State) {
 	t.Helper()
 	got, err := exchange.Import([]byte(text), exchange.Execution, exchange.ImportOptions{Objective: "o"})
@@ -56,13 +55,13 @@ func TestExecutionRoundTripProperty(t *testing.T) {
 		first, _ := export(t, exchange.Execution, setUp(t, setUpAction(t)))
 		second, _ := reexported(t, first)
 		third, _ := reexported(t, second)
-		if diff := cmp.Diff(second, third); diff != "" { // what the first has of blocked and skipped steps follows from the plan
+		if diff := cmp.Diff(second, third); diff != "" { // only first may differ in blocked and skipped steps
 			t.Fatalf("(-second +third):\n%s", diff)
 		}
 	})
 }
 
-// TestExecutionStatuses: ready and blocked follow from the dependencies, while a plan runs.
+// TestExecutionStatuses: while a plan runs, ready and blocked follow from the dependencies.
 func TestExecutionStatuses(t *testing.T) {
 	step := func(status plan.StepStatus, after ...plan.StepID) plan.NewStep {
 		return plan.NewStep{Spec: plan.Spec{Title: "t", DependsOn: after}, Progress: plan.Progress{Status: status}}
@@ -84,8 +83,7 @@ func TestExecutionStatuses(t *testing.T) {
 	}
 }
 
-// TestExecutionNames: steps may be called anything; what is said of them uses that name.
-// TestExecutionExtensions takes what plan_with_tools offers beside the specification.
+// TestExecutionExtensions imports the fields that plan_with_tools adds to the specification.
 func TestExecutionExtensions(t *testing.T) {
 	got, err := exchange.Import([]byte(`{"summary":"Count lines.","reasoning":"They may be many.","constraints":["No network"],"steps":[
 		{"id":"step_1","tool":"glob","args":{"pattern":"*.txt"},"idempotent":true,"timeout":30},
@@ -111,6 +109,7 @@ func TestExecutionExtensions(t *testing.T) {
 	}
 }
 
+// TestExecutionNames: steps may have any names, which messages then use.
 func TestExecutionNames(t *testing.T) {
 	got, err := exchange.Import([]byte(`{"steps":[
 		{"id":"fetch","tool":"bash_execute","args":{"command":"curl x"}},
@@ -135,7 +134,7 @@ func TestExecutionNames(t *testing.T) {
 	}
 }
 
-// TestExecutionOrder: order says in which order the steps stand.
+// TestExecutionOrder: the field order decides the order of the steps.
 func TestExecutionOrder(t *testing.T) {
 	got, err := exchange.Import([]byte(`{"id":"p-v3","taskId":"p","createdAt":"2026-01-23T10:00:00Z","steps":[
 		{"id":"2","order":2,"description":"b"},{"id":"1","order":1,"description":"a"}]}`),
@@ -149,7 +148,7 @@ func TestExecutionOrder(t *testing.T) {
 	}
 }
 
-// TestExecutionSeveralFaults: all that is wrong is told at once, in the names of the file.
+// TestExecutionSeveralFaults: all errors are reported at once, in the names of the file.
 func TestExecutionSeveralFaults(t *testing.T) {
 	_, err := exchange.Import([]byte(`{"steps":[{"id":"step_1","tool":"view","args":{},"dependsOn":["step_7"],"status":"done"},
 		{"id":"step_2","depends_on":["step_1"]}]}`), exchange.Execution, exchange.ImportOptions{Objective: "o"})
@@ -168,7 +167,7 @@ func TestExecutionSeveralFaults(t *testing.T) {
 	}
 }
 
-// TestExecutionResults: the value of a step that an agent does is its output.
+// TestExecutionResults: the value of a step without a tool becomes its output.
 func TestExecutionResults(t *testing.T) {
 	_, s := reexported(t, `{"steps":[
 		{"id":"1","description":"a","status":"completed",

@@ -9,30 +9,30 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// Format is a way to write a plan down, as the command line names it.
+// Format is a text format for plans, by its name on the command line.
 type Format string
 
 // The formats.
 const (
-	JSON      Format = "json"       // as plan://current serves it, or a plan alone
+	JSON      Format = "json"       // as plan://current serves it, or only its plan
 	YAML      Format = "yaml"       // the same as YAML
 	Markdown  Format = "md"         // a check list
 	RawkoYAML Format = "rawko-yaml" // a plan file of rawko
 	Execution Format = "execution"  // the JSON of the execution specification
-	Mermaid   Format = "mermaid"    // a graph, which is only written
+	Mermaid   Format = "mermaid"    // a graph; export only
 )
 
 // codec reads and writes one format.
 type codec struct {
 	format Format
-	suffix []string // of file names that mean this format
+	suffix []string // file extensions of the format
 
-	decode func(text []byte) (*source, error) // nil: the format is only written
+	decode func(text []byte) (*source, error) // nil: export only
 	encode func(plan.State) ([]byte, error)
-	losses func(*plan.Plan) []string // what the format has no place for; nil: it holds everything
+	losses func(*plan.Plan) []string // sentences for the parts that cannot be exported; nil: nothing is lost
 }
 
-// codecs is the table of formats, in the order in which they are listed.
+// codecs is the table of formats, in the order of lists.
 func codecs() []codec {
 	return []codec{
 		{format: JSON, suffix: []string{".json"}, decode: parseJSON, encode: ownJSON},
@@ -57,7 +57,7 @@ func graphLosses(*plan.Plan) []string {
 	return []string{"A graph holds the titles, shortened, the statuses and the dependencies of the steps, and nothing else."}
 }
 
-// codecOf returns the codec of a format, which has no format itself if there is none.
+// codecOf returns the codec of a format, or the zero codec if the format is unknown.
 func codecOf(f Format) codec {
 	all := codecs()
 	if i := slices.IndexFunc(all, func(c codec) bool { return c.format == f }); i >= 0 {
@@ -78,12 +78,12 @@ func (Format) Values() []string {
 // Readable is a format that can be imported.
 type Readable Format
 
-// Values lists them in order.
+// Values lists the formats in order.
 func (Readable) Values() []string {
 	return slices.DeleteFunc(Format("").Values(), func(word string) bool { return codecOf(Format(word)).decode == nil })
 }
 
-// Named returns the format for a word of the command line, which need not be a known one.
+// Named returns the format for a word of the command line. The word need not be valid.
 func Named(word string) Format {
 	if word == "markdown" {
 		return Markdown
@@ -91,7 +91,7 @@ func Named(word string) Format {
 	return Format(word)
 }
 
-// ForFile returns the format that the extension of a file name means, JSON if it means none.
+// ForFile returns the format for a file's extension; the default is JSON.
 func ForFile(name string) Format {
 	extension := strings.ToLower(path.Ext(name))
 	for _, c := range codecs() {
@@ -102,8 +102,8 @@ func ForFile(name string) Format {
 	return JSON
 }
 
-// IsJSON reports whether f is one JSON value.
+// IsJSON reports whether a text in format f is one JSON value.
 func (f Format) IsJSON() bool { return f == JSON || f == Execution }
 
-// HoldsValues reports whether f holds the values of steps.
+// HoldsValues reports whether f keeps the values of steps.
 func (f Format) HoldsValues() bool { return f == JSON || f == YAML || f == Execution }

@@ -16,7 +16,7 @@ func FuzzImportRawko(f *testing.F)     { fuzzImport(f, exchange.RawkoYAML, "*.ya
 func FuzzImportExecution(f *testing.F) { fuzzImport(f, exchange.Execution, "exec*.json") }
 func FuzzImportMarkdown(f *testing.F)  { fuzzImport(f, exchange.Markdown, "*.md") }
 
-// seeds are small texts, from which a fuzzer gets on faster than from whole plans.
+// seeds are small texts, because a fuzzer progresses faster from them than from whole plans.
 var seeds = map[exchange.Format][]string{
 	exchange.JSON: {
 		`{"objective":"o","steps":[{"step_id":"S002","title":"t","args":{"a":"$S002"},"when":"S002"},` +
@@ -43,8 +43,8 @@ var seeds = map[exchange.Format][]string{
 	},
 }
 
-// fuzzImport: a text is refused with a reason, or what it says is a plan that
-// Decide accepts, that is clean already, and that every format can write and read.
+// fuzzImport: a text is refused with a reason, or becomes a plan that Decide accepts, that is already clean, and
+// that every format can write and read.
 func fuzzImport(f *testing.F, format exchange.Format, pattern string) {
 	names, err := filepath.Glob(filepath.Join("testdata", pattern))
 	if err != nil || len(names) == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// maxExpanded bounds the JSON that a YAML text stands for, aliases resolved.
+// maxExpanded limits the size in bytes of a YAML text as JSON, with aliases resolved.
 const maxExpanded = 2 * maxBytes
 
 // parseJSON reads our own JSON.
@@ -25,8 +25,8 @@ func parseJSON(text []byte) (*source, error) {
 	return parseNative(text, json.RejectUnknownMembers(true))
 }
 
-// parseYAML reads our own YAML. Whether a scalar is a text or a number is hard to
-// see in YAML, so where a text is asked for a number is one.
+// parseYAML reads our own YAML. In YAML it is hard to see whether a scalar is a string or a number, so a
+// number is accepted as a string.
 func parseYAML(text []byte) (*source, error) {
 	read, err := yamltext.Read(text, maxExpanded)
 	if err != nil {
@@ -35,7 +35,7 @@ func parseYAML(text []byte) (*source, error) {
 	return parseNative(read.JSON, json.JoinOptions(json.RejectUnknownMembers(true), scalarsAsText()))
 }
 
-// membersOf returns the members of a JSON object, nil if data is something else.
+// membersOf returns the members of a JSON object, or nil if data is not an object.
 func membersOf(data []byte) (members map[string]jsontext.Value) {
 	if json.Unmarshal(data, &members) != nil {
 		return nil
@@ -43,7 +43,7 @@ func membersOf(data []byte) (members map[string]jsontext.Value) {
 	return members
 }
 
-// scalarsAsText reads numbers and booleans as text where a text is expected.
+// scalarsAsText accepts numbers and booleans as strings.
 func scalarsAsText() json.Options {
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(in *jsontext.Decoder, text *string) error {
 		switch in.PeekKind() {
@@ -56,7 +56,7 @@ func scalarsAsText() json.Options {
 	}))
 }
 
-// parseNative reads a resources.Document or a plan alone.
+// parseNative reads a resources.Document or only its plan.
 func parseNative(data []byte, options json.Options) (*source, error) {
 	members := membersOf(data)
 	if members == nil {
@@ -91,7 +91,7 @@ func nativeSource(root string, p *resources.PlanDocument) (*source, error) {
 	return s, nil
 }
 
-// nativeNotes says what of a plan does not come along.
+// nativeNotes notes the parts of a plan that are not imported.
 func (s *source) nativeNotes(p *plan.Plan) {
 	if p.Approval != nil {
 		s.note("Its approval is not carried over: a person has to approve it here.")
@@ -104,7 +104,7 @@ func (s *source) nativeNotes(p *plan.Plan) {
 	}
 }
 
-// decodeError says in our words what does not fit the fields of a plan.
+// decodeError explains in our words which field has the wrong form.
 func decodeError(root string, err error) error {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {
@@ -126,7 +126,7 @@ func decodeError(root string, err error) error {
 	return refuse(field, "has the wrong form", "compare it with an exported plan")
 }
 
-// shortPointer bounds a pointer whose keys come from the text.
+// shortPointer limits the length of a pointer: its keys are untrusted text.
 func shortPointer(pointer string) string { return plan.Shorten(pointer, 200) }
 
 func kindName(kind jsontext.Kind) string {

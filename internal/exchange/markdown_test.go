@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestForeignMarkdown shows what becomes of check lists that others wrote.
+// TestForeignMarkdown imports check lists of other programs.
 func TestForeignMarkdown(t *testing.T) {
 	for _, name := range []string{"foreign", "bullets"} {
 		got, err := exchange.Import(testdata(t, name+".md"), exchange.Markdown, exchange.ImportOptions{})
@@ -23,7 +23,7 @@ func TestForeignMarkdown(t *testing.T) {
 	}
 }
 
-// TestPlanText shows which steps are found in plans that were written for people.
+// TestPlanText checks the steps found in plans written for people.
 func TestPlanText(t *testing.T) {
 	for _, name := range []string{"text-ordered", "text-phases"} {
 		got, err := exchange.ReadPlanText(testdata(t, name+".md"), "Plan")
@@ -67,7 +67,7 @@ func TestMarkdownItems(t *testing.T) {
 	for _, c := range []struct {
 		text   string
 		titles string
-		status plan.StepStatus // of the first
+		status plan.StepStatus // of the first step
 	}{
 		{"# t\n- [ ] a\n- [x] b", "a|b", plan.Pending},
 		{"# t\n\t- [x] a", "a", plan.Done},
@@ -101,8 +101,7 @@ func TestMarkdownItems(t *testing.T) {
 	}
 }
 
-// TestMarkdownBelongsWhereItIsNested: what stands below an item belongs to it,
-// however deep, and nothing that is written gets lost.
+// TestMarkdownBelongsWhereItIsNested: text below an item belongs to it at any depth, and no text is lost.
 func TestMarkdownBelongsWhereItIsNested(t *testing.T) {
 	got, err := exchange.Import([]byte(strings.Join([]string{
 		"Release", "=======", "", "Intro.", "",
@@ -130,8 +129,7 @@ func TestMarkdownBelongsWhereItIsNested(t *testing.T) {
 	}
 }
 
-// TestHostileMarkdown: any text is read or refused, with work that grows with its
-// length and not with the square of it.
+// TestHostileMarkdown: any text is read or refused in time linear in its length, not quadratic.
 func TestHostileMarkdown(t *testing.T) {
 	const size, spare = 1 << 17, 16 << 20
 	allocated := func(text string) uint64 {
@@ -156,8 +154,7 @@ func TestHostileMarkdown(t *testing.T) {
 	}
 }
 
-// hostileMarkdown returns texts of which one or another parser makes something
-// that grows faster than they do.
+// hostileMarkdown returns texts that some parsers turn into structures which grow faster than the text.
 func hostileMarkdown(size int) []string {
 	var texts []string
 	for _, part := range []string{

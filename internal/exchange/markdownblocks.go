@@ -14,27 +14,26 @@ import (
 )
 
 const (
-	// maxLines bounds how many lines of Markdown are read: goldmark remembers, for
-	// each, the blocks it lies in.
+	// maxLines limits the lines of Markdown: for each line goldmark keeps the blocks around it.
 	maxLines = 100_000
-	// maxContainers bounds how deep lists, their items and quotations nest, since
-	// each line costs as many looks. What lies deeper is plain text.
+	// maxContainers limits how deep lists, list items and quotations nest, since each level is checked on
+	// every line. Deeper text is plain text.
 	maxContainers = 16
 )
 
-// document is a Markdown text and the blocks it consists of.
+// document is a Markdown text and its blocks.
 type document struct {
 	lines  []string
-	offset []int // of each line in the text
+	offset []int // of each line in source
 	source []byte
 	root   ast.Node
-	opened map[ast.Node]int // the line in which a block was recognised
-	code   []bool           // the line lies in a fenced block, in which nothing is escaped
+	opened map[ast.Node]int // line at which goldmark recognized the block
+	code   []bool           // the line is in a fenced block, where escapes do not apply
 	hidden []bool           // the line is a comment or a rule between sections
 }
 
-// parseBlocks finds the blocks of a text. What is within a line is not looked
-// at, and no paragraph is taken for the definition of a link: it would vanish.
+// parseBlocks finds the blocks of a text. It does not parse inline text, and treats link definitions as
+// paragraphs, because goldmark would drop them.
 func parseBlocks(data []byte) (d *document, err error) {
 	lines := strings.Split(string(data), "\n")
 	if len(lines) > maxLines {
@@ -43,7 +42,7 @@ func parseBlocks(data []byte) (d *document, err error) {
 	blankFrontMatter(lines)
 	dedent(lines)
 	defer func() {
-		if r := recover(); r != nil { // a fault of the parser; the text is still only text
+		if r := recover(); r != nil { // a bug in the parser; reject the text instead of crashing
 			d, err = nil, refuse("", "the Markdown cannot be read", "write it more simply, or use JSON")
 		}
 	}()
@@ -65,14 +64,14 @@ func parseBlocks(data []byte) (d *document, err error) {
 	return d, nil
 }
 
-// placing is a parser of blocks that notes in which line each begins, and opens
-// no container deeper than maxContainers.
+// placing is a block parser that records the first line of each block and opens no container deeper than
+// maxContainers.
 type placing struct {
 	parser.BlockParser
 	opened map[ast.Node]int
 }
 
-// Open is part of parser.BlockParser.
+// Open implements parser.BlockParser.
 func (p placing) Open(parent ast.Node, in text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	line, _ := in.Position()
 	container := p.BlockParser == parser.NewListParser() || p.BlockParser == parser.NewBlockquoteParser()
@@ -93,7 +92,7 @@ func depth(node ast.Node) (n int) {
 	return n
 }
 
-// mark says of the lines below node what kind they are.
+// mark sets code and hidden for the lines below node.
 func (d *document) mark(node ast.Node) {
 	for child := node.FirstChild(); child != nil && child.Type() == ast.TypeBlock; child = child.NextSibling() {
 		var lines []bool
@@ -121,13 +120,13 @@ func (d *document) mark(node ast.Node) {
 
 // start returns the line in which a block begins.
 func (d *document) start(block ast.Node) int {
-	if at := textOffset(block); at >= 0 { // an underlined heading is recognised below its text
+	if at := textOffset(block); at >= 0 { // an underlined heading is recognized only after its text
 		return d.lineAt(at)
 	}
 	return d.opened[block]
 }
 
-// textOffset returns where the text of a block begins, -1 when it has none itself.
+// textOffset returns the offset of a block's own text, or -1 if it has none.
 func textOffset(block ast.Node) int {
 	switch block.Kind() {
 	case ast.KindParagraph, ast.KindTextBlock, ast.KindHeading:
@@ -138,7 +137,7 @@ func textOffset(block ast.Node) int {
 	return -1
 }
 
-// end returns the line behind a block and the blank lines that follow it.
+// end returns the line after a block and the blank lines that follow it.
 func (d *document) end(block ast.Node) int {
 	for ; block != nil; block = block.Parent() {
 		if next := block.NextSibling(); next != nil {
@@ -152,7 +151,7 @@ func (d *document) lineAt(offset int) int {
 	return sort.Search(len(d.offset), func(i int) bool { return d.offset[i] > offset }) - 1
 }
 
-// itemText returns the first line of an item behind its marker, and its number.
+// itemText returns the first line of an item: its number, and its text after the marker.
 func (d *document) itemText(item *ast.ListItem) (line int, text string) {
 	first := item.FirstChild()
 	if first == nil || textOffset(first) < 0 {
@@ -189,7 +188,7 @@ func (d *document) anyBox(node ast.Node) bool {
 	return false
 }
 
-// blankFrontMatter takes out the YAML that some programs begin a file with.
+// blankFrontMatter removes the YAML that some programs put at the start of a file.
 func blankFrontMatter(lines []string) {
 	if lines[0] != "---" {
 		return
@@ -206,8 +205,7 @@ var checkItem = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/!~>-]\](?:[ \t]|$)`)
 })
 
-// dedent moves a text to the margin of which every box is indented so far that
-// it would be code.
+// dedent moves a text to the left margin if all its boxes are indented so far that they would be code.
 func dedent(lines []string) {
 	const code = 4
 	least := -1
@@ -232,7 +230,7 @@ type textBlock struct {
 	lines   []string
 }
 
-// add adds a line; unless it is raw, what is escaped in it is restored.
+// add adds a line. Unless raw is set, it removes Markdown's escapes.
 func (b *textBlock) add(line string, raw bool) {
 	if !raw {
 		line = unescape(line)
@@ -240,10 +238,10 @@ func (b *textBlock) add(line string, raw bool) {
 	b.lines = append(b.lines, strings.TrimRight(line, " \t"))
 }
 
-// String returns the text without blank lines around it.
+// String returns the text without blank lines at its start and end.
 func (b *textBlock) String() string { return strings.Trim(strings.Join(b.lines, "\n"), "\n") }
 
-// dropColumns takes blanks of up to n columns from the beginning of a line.
+// dropColumns removes up to n columns of leading white space from a line.
 func dropColumns(line string, n int) string {
 	column := 0
 	for i := range len(line) {
@@ -261,8 +259,7 @@ func dropColumns(line string, n int) string {
 	return ""
 }
 
-// unescape returns text without the backslashes that Markdown takes for escapes,
-// which are those before ASCII punctuation outside of code.
+// unescape removes the backslashes of Markdown escapes: those before ASCII punctuation, outside of code.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -284,11 +281,11 @@ func unescape(text string) string {
 	return b.String()
 }
 
-// maxCode bounds how far the end of code is looked for.
+// maxCode limits how far to look for the end of a code span, in bytes.
 const maxCode = 4_000
 
-// codeSpan returns the length of the code at the beginning of text, or of the
-// backticks alone when nothing closes them.
+// codeSpan returns the length of the code span at the start of text, or only of its backticks if it is not
+// closed.
 func codeSpan(text string) int {
 	ticks := len(text) - len(strings.TrimLeft(text, "`"))
 	text = text[:min(len(text), ticks+maxCode)]

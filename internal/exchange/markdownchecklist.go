@@ -14,13 +14,12 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// parseMarkdown reads a check list: the first heading is the objective, every
-// item with a box a step, what is nested below an item its details or, as
-// "- label: value", another of its fields. In a text without any box the items of
-// its lists are the steps.
+// parseMarkdown reads a check list: the first heading is the objective, and every item with a box is a step.
+// Text nested below an item becomes its details or, as "- label: value", another field. If the text has no
+// boxes, all list items are steps.
 //
-// goldmark tells which lines belong to which block. The text itself is taken from
-// the lines as they are written: a plan keeps Markdown, it does not render it.
+// goldmark finds the lines of each block. The text is then taken from the lines unchanged: a plan keeps
+// Markdown and does not render it.
 func parseMarkdown(text []byte) (*source, error) {
 	document, err := parseBlocks(text)
 	if err != nil {
@@ -37,30 +36,29 @@ func parseMarkdown(text []byte) (*source, error) {
 	return r.src, nil
 }
 
-// checkListReader makes a plan of the blocks of a document.
+// checkListReader builds a plan from the blocks of a document.
 type checkListReader struct {
 	*document
 	src      *source
-	boxes    bool // the text has boxes, so an item without one is no step
+	boxes    bool // the text has boxes, so an item without one is not a step
 	section  string
-	heading  string // the section as it is written, when it is not one of ours
+	heading  string // the section's heading, unless it is one of ours
 	sections map[string]*textBlock
 	order    []string
-	context  []string // what goes into the context notes
+	context  []string // parts of the context notes
 }
 
-// region is a part of the document of which the lines become one text, but for
-// those that are taken out of it as steps or as fields.
+// region is a part of the document. Its lines become one text, except those that become steps or fields.
 type region struct {
 	text   *textBlock
-	next   int         // the first line that has found no place yet
+	next   int         // first line that is not used yet
 	margin int         // columns to drop from each line
-	step   *sourceStep // whose fields the labelled items are, nil for none
+	step   *sourceStep // receives the labelled items; nil: none
 	top    bool        // an item without a box may be a step
-	nested bool        // the text of a point already begins at the margin
+	nested bool        // the text of a point is already at the margin
 }
 
-// upTo adds the lines up to one to the text.
+// upTo adds the unused lines before end to the text.
 func (r *checkListReader) upTo(in *region, end int) {
 	for ; in.next < end; in.next++ {
 		if !r.hidden[in.next] {
@@ -85,7 +83,7 @@ func (r *checkListReader) blocks() {
 	r.upTo(&in, len(r.lines))
 }
 
-// headed takes the first heading for the objective, any other for a section.
+// headed uses the first heading as the objective, and any other as a section.
 func (r *checkListReader) headed(title string) {
 	if r.src.outline.Objective == "" && len(r.src.steps) == 0 {
 		r.src.outline.Objective = title
@@ -116,7 +114,7 @@ func (r *checkListReader) lists(node ast.Node, in *region) {
 
 var boxText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[([ xX/!~>-])\](?:[ \t]+(.*))?$`) })
 
-// item reads a list item, which may be a step, a field, or a part of the text.
+// item reads a list item: a step, a field, or a part of the text.
 func (r *checkListReader) item(item *ast.ListItem, in *region) {
 	line, text := r.itemText(item)
 	end := r.end(item)
@@ -151,7 +149,7 @@ func (r *checkListReader) item(item *ast.ListItem, in *region) {
 	}
 }
 
-// point adds an item to the text, moved to the margin with all that is below it.
+// point adds an item and everything below it to the text, moved to the margin.
 func (r *checkListReader) point(item *ast.ListItem, in *region) {
 	margin, nested := in.margin, in.nested
 	if !nested {
@@ -163,7 +161,7 @@ func (r *checkListReader) point(item *ast.ListItem, in *region) {
 	in.margin, in.nested = margin, nested
 }
 
-// field reads "label: value", where the value may go on in the lines below.
+// field reads "label: value". The value may continue on the lines below.
 func (r *checkListReader) field(item *ast.ListItem, in *region, label, value string) {
 	line, _ := r.itemText(item)
 	rest := region{text: &textBlock{}, next: line + 1, margin: contentColumn(item)}
@@ -179,10 +177,10 @@ func (r *checkListReader) field(item *ast.ListItem, in *region, label, value str
 
 var ownID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(S\d{3,6})[ \t]+(.*)$`) })
 
-// step reads an item that is one, and after it the steps nested below.
+// step reads an item that is a step, then the steps nested below it.
 func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title string) {
 	at := len(r.src.steps)
-	if at > maxSteps { // more are refused anyway
+	if at > maxSteps { // action refuses the plan
 		return
 	}
 	line, _ := r.itemText(item)
@@ -206,19 +204,19 @@ func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title
 	r.src.steps[at] = s
 }
 
-// once adds a note that is not there yet.
+// once adds a note unless it is already there.
 func (r *checkListReader) once(note string) {
 	if !slices.Contains(r.src.notes, note) {
 		r.src.notes = append(r.src.notes, note)
 	}
 }
 
-// statusOfBox returns the status that a box stands for, also as others write it.
+// statusOfBox returns the status for a box's mark, including marks of other programs.
 func statusOfBox(mark string) plan.StepStatus {
 	return plan.StatusOfBox(strings.NewReplacer("X", "x", "~", "/", ">", " ").Replace(mark))
 }
 
-// The kinds of section a check list is divided into.
+// sectionSort is a kind of section in a check list.
 type sectionSort int
 
 const (
@@ -229,7 +227,7 @@ const (
 
 const aboutSection = "about"
 
-// sectionKind tells our own and the usual sections from others.
+// sectionKind recognizes our own and the usual section names.
 func sectionKind(name string) sectionSort {
 	switch name {
 	case "", "steps", "tasks", "todo", "to do", "checklist", "check list", "plan":
@@ -240,7 +238,7 @@ func sectionKind(name string) sectionSort {
 	return otherSection
 }
 
-// placeSections puts the texts of the sections where they belong.
+// placeSections assigns the texts of the sections to fields.
 func (r *checkListReader) placeSections() {
 	o := &r.src.outline
 	for _, name := range r.order {
@@ -280,7 +278,7 @@ func (r *checkListReader) placeSections() {
 
 var statusLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Status: ([a-z]+), \d+ of \d+ done[^\n]*`) })
 
-// withoutStatus takes the line off that says where an exported plan stood.
+// withoutStatus removes the line with the status of an exported plan.
 func (r *checkListReader) withoutStatus(text string) string {
 	m := statusLine().FindStringSubmatch(text)
 	if m == nil {
@@ -290,8 +288,7 @@ func (r *checkListReader) withoutStatus(text string) string {
 	return strings.TrimSpace(strings.TrimPrefix(text, m[0]))
 }
 
-// stepField returns the field of a step that a label names in a check list.
-// Title and details have places of their own.
+// stepField returns the field of a step for a label in a check list. Title and details have no labels.
 func stepField(label string) (plan.Field[plan.Step], bool) {
 	fields := plan.StepFields()
 	for i := range fields {
@@ -302,10 +299,10 @@ func stepField(label string) (plan.Field[plan.Step], bool) {
 	return plan.Field[plan.Step]{}, false
 }
 
-// derived reports the labels of what an exported check list says beside fields.
+// derived reports whether a label is one that an export adds and that is not a field.
 func derived(label string) bool { return label == "waiting on" || label == "earlier notes" }
 
-// labelled splits "label: value" if the label is one we write.
+// labelled splits "label: value" if the label is one that we write.
 func labelled(text string) (label, value string, ok bool) {
 	label, value, ok = strings.Cut(text, ":")
 	label = strings.ToLower(strings.Trim(label, "* \t"))
@@ -317,8 +314,8 @@ func labelled(text string) (label, value string, ok bool) {
 	return label, value, ok
 }
 
-// set gives the field of a step that label names its value. It reports false when
-// the value does not fit; it is kept as details then.
+// set puts a value into the field that label names. It returns false if the value is not valid; the caller
+// then keeps it in the details.
 func (r *checkListReader) set(s *sourceStep, label, value string) bool {
 	f, ok := stepField(label)
 	switch {
@@ -333,7 +330,7 @@ func (r *checkListReader) set(s *sourceStep, label, value string) bool {
 	return f.Set(&s.Step, value)
 }
 
-// about reads an item of the section with the plan's own fields.
+// about reads an item of the section that holds the plan's own fields.
 func (r *checkListReader) about(text string) {
 	label, value, _ := strings.Cut(text, ":")
 	p := plan.Plan{Outline: r.src.outline}
@@ -347,7 +344,7 @@ func (r *checkListReader) about(text string) {
 	r.context = append(r.context, unescape(text))
 }
 
-// markdownLosses says what of p a check list shows and cannot give back.
+// markdownLosses returns sentences about the parts of p that an import of the check list would lose.
 func markdownLosses(p *plan.Plan) []string {
 	return losses("A check list cannot give back on import all of", p,
 		func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly },

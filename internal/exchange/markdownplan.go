@@ -26,10 +26,10 @@ var (
 	})
 )
 
-// ReadPlanText reads a Markdown plan that was written for people, as hosts' plan modes show one.
-// The objective is its title, or else the given one. Its steps are the check boxes, else the numbered
-// sections, else the items of an ordered list, the subsections or the points in a section such as
-// "Steps". All other text becomes the context notes. A text without any of these is one step.
+// ReadPlanText reads a Markdown plan written for people, like those of hosts' plan modes. The objective is
+// the plan's title, or else the given one. Its steps are the check boxes, else the numbered sections, else
+// the items of an ordered list, the subsections or the points in a section such as "Steps". All other text
+// becomes the context notes. A text without any of these becomes one step.
 func ReadPlanText(data []byte, objective string) (plan.SetUp, error) {
 	text, err := readable(data)
 	if err != nil {
@@ -57,7 +57,7 @@ func parsePlanText(text []byte, objective string) (*source, error) {
 	}
 	r := planReader{document: document, taken: make([]bool, len(document.lines)), src: &source{call: plan.StepID.String, foldLines: true}}
 	r.src.outline.Objective = objective
-	if r.findSections(); len(r.sections) > maxSteps { // each is compared with all before it
+	if r.findSections(); len(r.sections) > maxSteps { // each is compared with all earlier ones
 		return nil, refuse("", fmt.Sprintf("the text has more than %d headings", maxSteps), "split the plan")
 	}
 	if len(r.sections) > 0 && (r.sections[0].level == 1 || len(r.sections) == 1) {
@@ -72,7 +72,7 @@ func parsePlanText(text []byte, objective string) (*source, error) {
 	return r.src, nil
 }
 
-// planTitle returns the title of a plan without the words that say only that it is one.
+// planTitle returns the title of a plan without words that only say that it is a plan.
 func planTitle(title string) string {
 	for _, lead := range []string{"Plan: ", "Implementation Plan: ", "Plan for "} {
 		title = strings.TrimPrefix(title, lead)
@@ -88,7 +88,7 @@ type planReader struct {
 	*document
 	src      *source
 	sections []planSection
-	taken    []bool // the line is part of a step
+	taken    []bool // the line is used
 }
 
 // planSection is a heading with the text below it.
@@ -117,10 +117,10 @@ func (r *planReader) findSections() {
 	}
 }
 
-// plain is a line without emphasis and escapes.
+// plain returns a line without bold markers and escapes.
 func plain(line string) string { return unescape(strings.ReplaceAll(line, "**", "")) }
 
-// numbered makes steps of the numbered sections, at the outermost level with several of them.
+// numbered turns the numbered sections into steps, at the first level with several of them.
 func (r *planReader) numbered() bool {
 	for level := 2; level <= 6; level++ {
 		var found []planSection
@@ -140,7 +140,7 @@ func (r *planReader) numbered() bool {
 	return false
 }
 
-// subsections makes steps of the sections within the first section about steps.
+// subsections turns the sections below the first section about steps into steps.
 func (r *planReader) subsections() bool {
 	for i, s := range r.sections {
 		if s.level == 1 || !stepsTitle().MatchString(s.title) {
@@ -169,7 +169,7 @@ func (r *planReader) section(s planSection, title string) {
 
 // step adds a step with the given lines as its details.
 func (r *planReader) step(title string, from, to, margin int) {
-	if len(r.src.steps) > maxSteps { // more are refused anyway
+	if len(r.src.steps) > maxSteps { // action refuses the plan
 		return
 	}
 	details := textBlock{}
@@ -184,7 +184,7 @@ func (r *planReader) step(title string, from, to, margin int) {
 func ordered(l *ast.List) bool { return l.IsOrdered() }
 func points(*ast.List) bool    { return true }
 
-// listed makes steps of the list items in the first section that has such a list and a fitting title.
+// listed turns the list items of the first matching section into steps.
 func (r *planReader) listed(kind func(*ast.List) bool, fits func(title string) bool) bool {
 	found, in := false, -2
 	for block := r.root.FirstChild(); block != nil; block = block.NextSibling() {
@@ -210,7 +210,7 @@ func (r *planReader) listed(kind func(*ast.List) bool, fits func(title string) b
 	return found
 }
 
-// sectionAt returns the innermost section that a line lies in, -1 for none.
+// sectionAt returns the innermost section around a line, or -1.
 func (r *planReader) sectionAt(line int) (at int, title string) {
 	at = -1
 	for i, s := range r.sections {

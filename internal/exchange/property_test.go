@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// words are pieces of text that mean something to one format or another.
+// words are pieces of text with a meaning in some format.
 var words = []string{
 	"plain", "# head", "- [x] item", "* star", "1. one", "2) two", "key: value", "\"quoted\"", "'single'", "`code`", "<b>", "[link](x)",
 	"true", "null", "~", "no", "123", "-1.5e3", "0x1F", ".inf", "2026-01-23", "12:30", "? a", "! b", "& c", "* d", "| e", "> f", "% g",
@@ -36,7 +36,7 @@ func block(t *rapid.T, name string) string {
 	return clean(strings.Join(parts, "\n"), true)
 }
 
-// clean returns text by the rules of the plan, "x" for what they refuse.
+// clean returns text that follows the plan's rules, or "x" if they refuse it.
 func clean(text string, multiline bool) string {
 	text, err := plan.Text{Max: 1000, Multiline: multiline}.Required(text)
 	if err != nil {
@@ -160,8 +160,7 @@ func setUpAction(t *rapid.T) plan.SetUp {
 	return a
 }
 
-// TestRoundTripProperty: whatever stands in a plan, our own formats give it back
-// field by field.
+// TestRoundTripProperty: our own formats keep every plan field by field.
 func TestRoundTripProperty(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		s := setUp(t, setUpAction(t))
@@ -183,12 +182,12 @@ func TestRoundTripProperty(t *testing.T) {
 	})
 }
 
-// TestMarkdownRoundTripProperty: a check list gives back everything but evidence,
-// results, the order of dependencies, and blanks at the ends of lines, whatever the texts mean to Markdown.
+// TestMarkdownRoundTripProperty: a check list keeps everything except evidence, results, the order of dependencies,
+// and trailing blanks, whatever the texts mean in Markdown.
 func TestMarkdownRoundTripProperty(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		a := setUpAction(t)
-		a.Origin = plan.Origin{} // for which a check list has no place
+		a.Origin = plan.Origin{} // a check list cannot express it
 		s := setUp(t, a)
 		checkMarkdown(t, s, cmp.Comparer(func(a, b string) bool { return trimmed(a) == trimmed(b) }))
 	})
@@ -202,7 +201,7 @@ func trimmed(text string) string {
 	return strings.Trim(strings.Join(list, "\n"), "\n")
 }
 
-// TestRawkoRoundTripProperty: what rawko has a place for comes back.
+// TestRawkoRoundTripProperty: everything that rawko's format can express survives.
 func TestRawkoRoundTripProperty(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		s := setUp(t, setUpAction(t))
@@ -218,8 +217,8 @@ func TestRawkoRoundTripProperty(t *testing.T) {
 	})
 }
 
-// withoutStatus drops the lines about the plan as a whole that follow from its
-// steps once it is set up anew, where blocked and cancelled are not known.
+// withoutStatus drops the lines about the plan as a whole that follow from its steps when it is set up again,
+// because there blocked and cancelled are unknown.
 func withoutStatus(text string) string {
 	var kept []string
 	for l := range strings.SplitSeq(text, "\n") {

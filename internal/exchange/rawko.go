@@ -77,14 +77,14 @@ func rawkoYAML(s plan.State) ([]byte, error) {
 	return resources.YAMLOf(data)
 }
 
-// rawkoTask is the file that names the current plan.
+// rawkoTask is rawko's file that names the current plan.
 type rawkoTask struct {
 	Task   string         `json:"task"`
 	PlanID string         `json:"planId"`
 	Status rawkoPlanState `json:"status"`
 }
 
-// RawkoTask returns the file by which rawko knows the current plan.
+// RawkoTask returns rawko's file that names the current plan.
 func RawkoTask(p *plan.Plan) ([]byte, error) {
 	data, err := json.Marshal(rawkoTask{p.Objective, p.ID, rawkoPlanState(p.Status.Rawko())})
 	if err != nil {
@@ -93,7 +93,7 @@ func RawkoTask(p *plan.Plan) ([]byte, error) {
 	return resources.YAMLOf(data)
 }
 
-// RawkoCurrent returns the id of the plan that such a file names.
+// RawkoCurrent returns the id of the plan that rawko's task file names.
 func RawkoCurrent(text []byte) (string, error) {
 	text, err := readable(text)
 	if err != nil {
@@ -143,7 +143,7 @@ func toRawkoStep(steps plan.Steps, step *plan.Step, index int) rawkoStep {
 	return r
 }
 
-// rawkoLosses says what of p rawko's shape has no place for.
+// rawkoLosses returns a sentence for each part of p that rawko's format cannot express.
 func rawkoLosses(p *plan.Plan) []string {
 	var notes []string
 	if p.Status == plan.StatusAbandoned {
@@ -169,11 +169,11 @@ func rawkoLosses(p *plan.Plan) []string {
 	}
 	return append(notes, losses("The format rawko has no place for", p,
 		func(f plan.Field[plan.Plan]) bool { return f.Rawko != "" },
-		func(f plan.Field[plan.Step], _ *plan.Step) bool { return f.Rawko != "" || f.Name == "critical" })...) // which are counted above
+		func(f plan.Field[plan.Step], _ *plan.Step) bool { return f.Rawko != "" || f.Name == "critical" })...) // counted above
 }
 
-// parseRawko reads a plan file of rawko. Every step becomes critical: there a
-// failure asks for a new plan.
+// parseRawko reads a plan file of rawko. Every step becomes critical, because in rawko each failure requires
+// a new plan.
 func parseRawko(text []byte) (*source, error) {
 	read, err := yamltext.Read(text, maxExpanded)
 	if err != nil {
@@ -219,7 +219,7 @@ func (r *rawkoPlan) source() (*source, error) {
 	return s, nil
 }
 
-// rawkoNames returns rawko's names of our fields, as they stand in a JSON pointer.
+// rawkoNames maps our names of fields to rawko's, as in a JSON pointer.
 func rawkoNames() map[string]string {
 	names := map[string]string{"step_id": "index", "previous_plan_id": "previousPlanId", "created_at": "createdAt",
 		"updated_at": "updatedAt", "created_by": "createdBy"}
@@ -263,7 +263,7 @@ func (r *rawkoStep) source(at string) (sourceStep, error) {
 	return step, err
 }
 
-// stepOfIndex returns the id that stands for a 0-based index, 0 for none.
+// stepOfIndex returns the step id for a 0-based index; 0 without an index.
 func stepOfIndex(field string, index *int) (plan.StepID, error) {
 	if index == nil {
 		return 0, nil
@@ -274,7 +274,7 @@ func stepOfIndex(field string, index *int) (plan.StepID, error) {
 	return plan.StepID(*index + 1), nil
 }
 
-// notes says what of a plan of rawko's was changed or dropped.
+// notes notes the changes and losses of the import.
 func (r *rawkoPlan) notes(s *source) {
 	if len(r.Steps) > 0 {
 		s.note("All steps are critical, as in rawko: when one fails, a new plan is needed.")

@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// tree reads YAML with the library alone.
+// tree reads YAML with only the library.
 func tree(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var m map[string]any
@@ -22,8 +22,8 @@ func tree(t *testing.T, text []byte) map[string]any {
 	return m
 }
 
-// TestRawkoExample: rawko's example plan (SPEC-0010: Example Plan) survives
-// import and export with all it says (R05-R28, R54-R57).
+// TestRawkoExample: rawko's example plan (SPEC-0010: Example Plan) survives import and export completely (R05-R28,
+// R54-R57).
 func TestRawkoExample(t *testing.T) {
 	example := testdata(t, "rawko-example.yaml")
 	got, err := exchange.Import(example, exchange.RawkoYAML, exchange.ImportOptions{})
@@ -44,7 +44,7 @@ func TestRawkoExample(t *testing.T) {
 		t.Errorf("(-example +exported):\n%s", diff)
 	}
 	golden(t, "rawko-example.golden.yaml", text)
-	object, err := json.Marshal(tree(t, example)) // as the specification prints it (R28)
+	object, err := json.Marshal(tree(t, example)) // in the form that the specification prints (R28)
 	if err != nil {
 		t.Fatal(err)
 	}

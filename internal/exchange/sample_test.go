@@ -45,7 +45,7 @@ func testdata(t testing.TB, name string) []byte {
 
 var start = time.Date(2026, 1, 23, 10, 0, 0, 0, time.UTC)
 
-// fatal is what testing and rapid have in common.
+// fatal is the common part of testing and rapid.
 type fatal interface {
 	Helper()
 	Fatal(args ...any)

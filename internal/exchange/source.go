@@ -10,8 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// source is a plan as a parser found it: not cleaned yet, its steps and
-// dependencies numbered in its own way.
+// source is a plan as parsed: not cleaned yet, with the source's own step ids.
 type source struct {
 	outline plan.Outline
 	origin  plan.Origin
@@ -19,29 +18,27 @@ type source struct {
 	root    string // JSON pointer of the plan
 	steps   []sourceStep
 	notes   []string
-	call    func(id plan.StepID) string // what the source calls a step
+	call    func(id plan.StepID) string // the source's name of a step
 
-	find func(name string) (plan.StepID, bool) // the step that a name in a reference means; nil: by its number
+	find func(name string) (plan.StepID, bool) // finds the step that a reference names; nil: by number
 
-	byPlace   bool              // steps are numbered by their places, whatever their ids
-	circle    string            // what dependencies that run in a circle are called
-	foldLines bool              // line breaks where one line is asked for become blanks
-	names     map[string]string // what the source calls our fields, where that differs
+	byPlace   bool              // number steps by position and ignore their ids
+	circle    string            // the source's message about a dependency cycle
+	foldLines bool              // replace line breaks by spaces in single-line fields
+	names     map[string]string // the source's names of our fields, if they differ
 }
 
-// sourceStep is a step of a source, with the id it has there, 0 for none. Its
-// dependencies name such ids.
+// sourceStep is a step of a source with its id there, or 0. Its dependencies use the same ids.
 type sourceStep struct {
 	plan.Step
-	at string // where it stands, for people: "line 12"; "" when the field says it
+	at string // position for people, such as "line 12"; "" if the field says it
 }
 
 func (s *source) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// keepOrigin takes over what a plan says of its life so far. Ids that planloop would not
-// take stay behind.
+// keepOrigin keeps the plan's history. It drops ids that are not valid in planloop.
 func (s *source) keepOrigin(o plan.Origin) {
 	if o.ID != "" && !plan.IsPlanID(o.ID) {
 		s.note("The plan gets an id of its own: %s can be none here.", plan.Quote(o.ID))
@@ -57,7 +54,7 @@ func (s *source) keepOrigin(o plan.Origin) {
 	s.origin = o
 }
 
-// action cleans the source and gives its steps their ids.
+// action cleans the source and assigns the step ids.
 func (s *source) action() (Imported, error) {
 	if len(s.steps) > maxSteps {
 		return Imported{}, refuse(s.root+"/steps", fmt.Sprintf("there are more than %d steps", maxSteps), "group them into fewer")
@@ -73,7 +70,7 @@ func (s *source) action() (Imported, error) {
 	if err := faults.Err(); err != nil {
 		return Imported{}, err
 	}
-	var refusal *plan.ValidationError // what is wrong with the plan as a whole
+	var refusal *plan.ValidationError // problem of the plan as a whole
 	if err := plan.CleanAction(a); errors.As(err, &refusal) {
 		refusal.Field = strings.Replace(refusal.Field, "/initial_steps", s.root+"/steps", 1)
 		return Imported{}, refusal
@@ -116,7 +113,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
 		step.Status = cmp.Or(step.Status, plan.Pending)
-		if s.find != nil { // its steps have names of their own
+		if s.find != nil { // the steps have names of their own
 			step.Name = s.call(step.ID)
 		}
 		if steps[i] = step; s.call != nil && from.ID != 0 {
@@ -134,7 +131,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 
 func (s *source) field(i int) string { return fmt.Sprintf("%s/steps/%d", s.root, i) }
 
-// locate says where in the source err is, in the source's words.
+// locate adds the position in the source to err, in the source's words.
 func (s *source) locate(i int, err error) error {
 	err = s.rename(err)
 	if at := s.steps[i].at; at != "" {
@@ -143,7 +140,7 @@ func (s *source) locate(i int, err error) error {
 	return err
 }
 
-// rename puts the source's names of fields in the place of ours.
+// rename replaces our names of fields by the source's.
 func (s *source) rename(err error) error {
 	var refusal *plan.ValidationError
 	if len(s.names) == 0 || !errors.As(err, &refusal) {
@@ -160,14 +157,14 @@ func (s *source) rename(err error) error {
 	return &renamed
 }
 
-// numbering says which id each step gets.
+// numbering maps the steps to their ids in planloop.
 type numbering struct {
-	of    []plan.StepID               // by its place
-	named map[plan.StepID]plan.StepID // by its id in the source
+	of    []plan.StepID               // by position
+	named map[plan.StepID]plan.StepID // by id in the source
 }
 
-// number keeps the ids of the steps, or numbers them by their places. A step without an id
-// among others gets the next one; where none has one, dependencies name the places.
+// number keeps the ids of the steps, or numbers them by position. A step without an id gets the id after
+// the highest. If no step has an id, dependencies refer to positions.
 func (s *source) number() (numbering, error) {
 	n := numbering{of: make([]plan.StepID, len(s.steps)), named: map[plan.StepID]plan.StepID{}}
 	highest := plan.StepID(0)
@@ -200,14 +197,14 @@ func (s *source) number() (numbering, error) {
 	return n, nil
 }
 
-// find returns the id that the step gets which a name in a reference means.
+// find returns the id of the step that a reference names.
 func (n numbering) find(name string) (plan.StepID, bool) {
 	ref, _ := plan.ParseReference("$" + name)
 	id, ok := n.named[ref.Step]
 	return id, ok
 }
 
-// resolve makes what a step depends on and refers to name the ids that the steps get.
+// resolve replaces the ids in a step's dependencies and references by the new ones.
 func (n numbering) resolve(s *source, i int, step *plan.NewStep) error {
 	for k, dep := range step.DependsOn {
 		id, ok := n.named[dep]
@@ -229,7 +226,7 @@ func (n numbering) resolve(s *source, i int, step *plan.NewStep) error {
 	return nil
 }
 
-// acyclic refuses dependencies that run in a circle, in the source's own words.
+// acyclic refuses a dependency cycle, in the source's own words.
 func (s *source) acyclic(steps []plan.NewStep) error {
 	ids, places := make([]plan.StepID, len(steps)), make(map[plan.StepID]int, len(steps))
 	for i, step := range steps {
@@ -252,7 +249,7 @@ func (s *source) acyclic(steps []plan.NewStep) error {
 		Problem: cmp.Or(s.circle, "the dependencies form a circle") + ": " + strings.Join(words, " -> "), Fix: "drop one of them"})
 }
 
-// foldLine makes one line of text that has several, or tabs.
+// foldLine joins the lines of a text and replaces tabs by spaces.
 func foldLine(text string) string {
 	if !strings.ContainsAny(text, "\n\r\t") {
 		return text
@@ -260,7 +257,7 @@ func foldLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// foldLines folds every field that is to be one line, or a list of lines.
+// foldLines folds every single-line field, and the elements of lists of lines.
 func foldLines[T any](of *T, fields []plan.Field[T]) {
 	for _, f := range fields {
 		switch value := f.In(of).(type) {

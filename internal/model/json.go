@@ -10,16 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Object returns the only JSON object in an answer, exactly as written: bare, in a fence, before or after prose.
+// Object returns the only JSON object in an answer, exactly as written: bare, in a fence, before or after
+// prose.
 //
 //   - A leading <think> block is ignored.
-//   - The object may be repeated. If two objects differ, nothing is returned, because it is not known which one
-//     was meant. An empty object counts only when there is no other.
-//   - A part is never returned for the whole: an object that begins as JSON and then breaks off or goes wrong, and a
-//     list of objects, are refused. Braces in prose are skipped.
+//   - The object may be repeated. If two objects differ, nothing is returned, because the intended one is unknown.
+//     An empty object counts only if it is the only one.
+//   - A part is never returned for the whole: an object that starts as valid JSON and then breaks off or has an
+//     error, and a list of objects, are refused. Braces in prose are skipped.
 //   - An answer longer than MaxAnswer bytes, or not valid UTF-8, is refused.
 //
-// The result is syntactically valid JSON; depth, duplicate keys and unknown keys are for a strict decoder to check.
+// The result is syntactically valid JSON; a strict decoder must check depth, duplicate keys and unknown keys.
 func Object(text string) (object []byte, ok bool) {
 	if len(text) > MaxAnswer || !utf8.ValidString(text) {
 		return nil, false
@@ -31,8 +32,8 @@ func Object(text string) (object []byte, ok bool) {
 	return s.only()
 }
 
-// withoutThoughts removes the thoughts that some models write before the answer. Thoughts without an end hold no
-// answer.
+// withoutThoughts removes the thoughts that some models write before the answer. Unclosed thoughts mean that
+// there was no answer.
 func withoutThoughts(text string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "<think>")
 	if !ok {
@@ -43,9 +44,9 @@ func withoutThoughts(text string) string {
 }
 
 const (
-	maxWork = 8 << 20   // bytes examined while searching for an object, over all attempts
-	minWork = 512       // bytes that one attempt costs at least: the decoder's first buffer
-	space   = " \t\r\n" // what JSON allows between its parts
+	maxWork = 8 << 20   // bytes examined in the search for an object, over all attempts
+	minWork = 512       // least bytes charged for one attempt: the decoder's first buffer
+	space   = " \t\r\n" // white space in JSON
 )
 
 // keyed matches an object's opening brace, first key and colon, which is JSON and not prose.
@@ -59,7 +60,7 @@ type search struct {
 	found [][]byte
 }
 
-// run collects every object outside any other value. It is false if the text holds a list of objects or broken JSON.
+// run collects every top-level object. It returns false if the text has a list of objects or broken JSON.
 func (s *search) run() bool {
 	for {
 		i := strings.IndexAny(s.text[s.at:], "{[")
@@ -75,7 +76,7 @@ func (s *search) run() bool {
 	}
 }
 
-// value returns the length of the value that starts at a brace or bracket, 0 for prose. It is false where the whole
+// value returns the length of the value at a brace or bracket, or 0 for prose. It returns false if the whole
 // text must be refused.
 func (s *search) value() (length int, ok bool) {
 	rest := s.text[s.at:]
@@ -108,7 +109,7 @@ func (s *search) value() (length int, ok bool) {
 	return 0, !isObject && !keyed().MatchString(rest) // cut short
 }
 
-// mayBegin reports whether the brace or bracket at the start of text can open JSON; most in prose cannot.
+// mayBegin reports whether the brace or bracket at the start of text can open JSON. Most in prose cannot.
 func mayBegin(text string) bool {
 	rest := strings.TrimLeft(text[1:min(len(text), 1+minWork)], space)
 	if rest == "" {
@@ -125,7 +126,7 @@ func begins(pattern *regexp.Regexp, text string) bool {
 	return at != nil && at[0] == 0
 }
 
-// only returns the object that was found, unless there are several.
+// only returns the object found, unless there are different ones.
 func (s *search) only() (one []byte, ok bool) {
 	different := map[string]bool{}
 	for _, object := range s.found {

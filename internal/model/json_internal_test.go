@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSearchIsBounded uses texts that restart the search again and again. At most the bound and one more decoding are
-// spent on them.
+// TestSearchIsBounded uses texts that restart the search again and again. They cost at most the limit and one more
+// decoding.
 func TestSearchIsBounded(t *testing.T) {
 	for _, piece := range []string{"{", "[", "{\"", "{ \"x\" ", "[1,", "[[", "{}", "[[[[x", "[\"[\",", "[\"[\\\"", "{\"\\\"", "{\n", "[{",
 		"{\"a\" ", "[ \t\n", "[1,2 x"} {
@@ -23,7 +23,7 @@ func TestSearchIsBounded(t *testing.T) {
 	}
 }
 
-// TestLongProseIsSearched checks that the bound does not stop at an answer full of braces, links and footnotes.
+// TestLongProseIsSearched checks that the limit does not refuse an answer full of braces, links and footnotes.
 func TestLongProseIsSearched(t *testing.T) {
 	s := search{text: strings.Repeat("Some {words} and a [link](x), [1]. ", 10_000) + `{"a": 1}`, work: maxWork}
 	if !s.run() || len(s.found) != 1 {

@@ -113,7 +113,7 @@ func TestAnyObjectIsFoundInAnyProse(t *testing.T) {
 	})
 }
 
-// TestNoBeginningIsTakenForTheWhole checks that an answer cut short anywhere is refused.
+// TestNoBeginningIsTakenForTheWhole checks that an answer cut off anywhere is refused.
 func TestNoBeginningIsTakenForTheWhole(t *testing.T) {
 	for _, answer := range []string{
 		verdict,

@@ -1,9 +1,9 @@
-// Package model asks a language model one question by running a program that the user configured: the prompt goes to its
-// standard input, and what it prints is the answer. The program starts in an empty private folder, with few environment
-// variables, and is ended with everything it started.
+// Package model asks a language model one question by running a program that the user configured: it gets the
+// prompt on standard input and prints the answer. The program starts in an empty private folder, with few
+// environment variables, and is ended with everything it started.
 //
-// The package must not know what is asked or why: no plan, no prompt, no verdict, no configuration file. The answer is
-// untrusted text.
+// The package must not know the question or its purpose: no plan, no prompt, no verdict, no configuration
+// file. The answer is untrusted text.
 package model
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// EnvInside is set in the program's environment, so that planloop refuses to work for a process below it. It is a mark,
-// not a wall: any program can remove the variable from its own environment, or set it.
+// EnvInside is set in the program's environment, so that planloop refuses to work for a process below it.
+// This is not a security boundary: any program can set the variable or remove it from its own environment.
 const EnvInside = "PLANLOOP_INSIDE_MODEL"
 
 // MaxAnswer is the longest answer, in bytes.
@@ -41,10 +41,10 @@ const (
 type Config struct {
 	Command []string      `yaml:"command"` // the program and its arguments; no shell reads them
 	Timeout time.Duration `yaml:"timeout"` // for one answer; 0: DefaultTimeout
-	Env     []string      `yaml:"env"`     // variables passed on to it, in addition to the usual ones
+	Env     []string      `yaml:"env"`     // additional variables passed on to the program
 }
 
-// Validate returns the first value that cannot be used, as an *outbound.ConfigError. It does not look for the program.
+// Validate returns the first unusable value as an *outbound.ConfigError. It does not look for the program.
 func (c Config) Validate() error {
 	if problem, want := process.CheckCommand(c.Command); problem != "" {
 		return invalid("command", problem, want)
@@ -63,13 +63,14 @@ func invalid(key, problem, want string) error {
 	return &outbound.ConfigError{Section: "model", Key: key, Problem: problem, Want: want}
 }
 
-// Model asks the configured program. Its methods may be called from several goroutines.
+// Model asks the configured program. Its methods are safe for concurrent use.
 type Model struct {
 	config   Config
 	launcher *process.Launcher
 }
 
-// New returns the model of a configuration. The error is an *outbound.ConfigError. Nothing is started.
+// New returns the model of a configuration, without starting the program. The error is an
+// *outbound.ConfigError.
 func New(c Config, launcher *process.Launcher) (*Model, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func New(c Config, launcher *process.Launcher) (*Model, error) {
 	return &Model{config: c, launcher: launcher}, nil
 }
 
-// Name is the program's name.
+// Name returns the program's file name without .exe.
 func (m *Model) Name() string {
 	return strings.TrimSuffix(filepath.Base(m.config.Command[0]), ".exe")
 }
@@ -92,8 +93,8 @@ func (m *Model) Program() (string, error) {
 	return program, nil
 }
 
-// Ask runs the program and returns the only JSON object in its answer, or the whole answer if there is none, so that a
-// strict decoder can say what is wrong with it.
+// Ask runs the program and returns the only JSON object in its answer. Without one it returns the whole
+// answer, so that a strict decoder can report the problem.
 func (m *Model) Ask(ctx context.Context, prompt string) ([]byte, error) {
 	answer, err := m.run(ctx, prompt)
 	if err != nil {
@@ -114,7 +115,7 @@ func (m *Model) run(ctx context.Context, prompt string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp("", "planloop-model-") // readable by the user only
+	dir, err := os.MkdirTemp("", "planloop-model-") // only the user can read it
 	if err != nil {
 		return "", fmt.Errorf("make a folder for the model's program: %w", err)
 	}
@@ -137,7 +138,7 @@ func (m *Model) run(ctx context.Context, prompt string) (string, error) {
 	return result.Stdout, nil
 }
 
-// complaint is the last line that a failed program printed, as the end of a sentence.
+// complaint returns the last line that a failed program printed, as the end of a sentence.
 func (m *Model) complaint(result process.Result) string {
 	text := cmp.Or(strings.TrimSpace(result.Stderr), strings.TrimSpace(result.Stdout))
 	var secrets []string

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// scripted as its first argument makes the test binary a program that takes notices.
+// scripted as its first argument makes the test binary a program that receives notices.
 const scripted = "-scripted-program"
 
 func TestMain(m *testing.M) {
@@ -25,14 +25,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// taken is what a scripted program was given.
+// taken is the input of a scripted program.
 type taken struct {
 	Input   []byte
 	Dir     string
 	Environ []string
 }
 
-// takeNotice sends what it was given to an address and waits for the other side to close.
+// takeNotice sends its input to an address and waits for the other side to close.
 func takeNotice(address string) (code int) {
 	input, err := io.ReadAll(os.Stdin)
 	dir, errDir := os.Getwd()
@@ -61,7 +61,7 @@ func program(t *testing.T) (notify.Config, net.Listener) {
 	return notify.Config{Command: []string{own, scripted, listener.Addr().String()}}, listener
 }
 
-// started returns what the program was given, and the connection that it holds while it runs.
+// started returns the program's input, and the connection that it holds while it runs.
 func started(t *testing.T, listener net.Listener) (got taken, conn net.Conn) {
 	t.Helper()
 	conn, err := listener.Accept()
@@ -75,8 +75,8 @@ func started(t *testing.T, listener net.Listener) (got taken, conn net.Conn) {
 	return got, conn
 }
 
-// TestCommand: the program gets the notice on standard input, in the home folder, and nothing
-// secret in its environment. Its exit code is reported.
+// TestCommand: the program gets the notice on standard input, in the home folder, without secrets in its
+// environment. Its exit code is reported.
 func TestCommand(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -10,15 +10,14 @@ import (
 	"github.com/planloop/planloop/internal/outbound"
 )
 
-// Config is the section notify of the user's own configuration. Each target that is set gets
-// every notice.
+// Config is the section notify of the user's own configuration. Every configured target gets every notice.
 type Config struct {
 	Command []string        `yaml:"command"` // a program and its arguments; it reads the notice from standard input
-	Webhook outbound.Secret `yaml:"webhook"` // an address the notice is posted to
+	Webhook outbound.Secret `yaml:"webhook"` // the address that gets the notice by POST
 }
 
-// Validate returns the first value that cannot be used here, as an *outbound.ConfigError. It
-// looks for the program and contacts nothing.
+// Validate returns the first unusable value as an *outbound.ConfigError. It looks for the program and
+// contacts nothing.
 func (c Config) Validate() error {
 	if _, problem := c.check(); problem != nil {
 		return problem
@@ -32,7 +31,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// check returns the webhook's address, nil without one, or the first value that is never valid.
+// check returns the webhook's address, nil without one, or an error for the first invalid value.
 func (c Config) check() (*url.URL, *outbound.ConfigError) {
 	const example = "write the program and its arguments as a list, such as command: [notify-send, planloop]"
 	nul := func(s string) bool { return strings.ContainsRune(s, 0) }

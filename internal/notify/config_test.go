@@ -96,7 +96,7 @@ func TestMissingProgram(t *testing.T) {
 	closed(t, n)
 }
 
-// TestConfigIsNotShown prints a configuration in every way.
+// TestConfigIsNotShown prints a configuration in every form.
 func TestConfigIsNotShown(t *testing.T) {
 	config := notify.Config{Webhook: hook}
 	n, err := notify.New(config, notify.Options{})

@@ -37,8 +37,7 @@ func TestNoticeIsDelivered(t *testing.T) {
 	})
 }
 
-// TestTries holds how often an endpoint is asked, by its answers, and what the
-// log says in the end.
+// TestTries checks how often a request is sent for each kind of answer, and the final log line.
 func TestTries(t *testing.T) {
 	for name, row := range map[string]struct {
 		script []http.HandlerFunc
@@ -100,10 +99,10 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// asksFor asks for a wait in seconds.
+// asksFor answers with a request to wait, in seconds.
 func asksFor(seconds string) http.HandlerFunc { return answers(429, "Retry-After", seconds) }
 
-// echoes answers with the path it was sent to.
+// echoes answers with the path of the request.
 func echoes(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Echo", r.URL.Path)
@@ -112,7 +111,7 @@ func echoes(status int) http.HandlerFunc {
 	}
 }
 
-// until asks to wait until a date.
+// until answers with a request to wait until a date.
 func until(wait time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		answers(429, "Retry-After", time.Now().Add(wait).UTC().Format(http.TimeFormat))(w, r)
@@ -147,7 +146,7 @@ func TestRedirectsTakeNothingElsewhere(t *testing.T) {
 	}
 }
 
-// TestOverSockets sends over real connections, with a client of our own making.
+// TestOverSockets sends over real connections, with our own client.
 func TestOverSockets(t *testing.T) {
 	e := &outboundtest.Endpoint{Script: []http.HandlerFunc{answers(503, "Retry-After", "0.001"), answers(200)}}
 	server := httptest.NewServer(e)
@@ -163,7 +162,7 @@ func TestOverSockets(t *testing.T) {
 	}
 }
 
-// TestUntrustedCertificate: nothing is sent, and it is not tried again.
+// TestUntrustedCertificate: nothing is sent, and there is no retry.
 func TestUntrustedCertificate(t *testing.T) {
 	e := &outboundtest.Endpoint{Script: []http.HandlerFunc{answers(200)}}
 	server := httptest.NewUnstartedServer(e)
@@ -184,7 +183,7 @@ func TestUntrustedCertificate(t *testing.T) {
 	mustNotLeak(t, w.log.String())
 }
 
-// TestNobodyListens: a port that was open and is not any more.
+// TestNobodyListens: the port was open and is now closed.
 func TestNobodyListens(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
@@ -198,6 +197,6 @@ func TestNobodyListens(t *testing.T) {
 	<-again
 	enough, cancel := context.WithCancel(t.Context())
 	cancel()
-	_ = n.Close(enough) // it is cut off between two tries
+	_ = n.Close(enough) // cut off between two tries
 	mustNotLeak(t, w.log.String())
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/outbound/outboundtest"
 )
 
-// plantedPath is the end of an address, which must not be shown.
+// plantedPath is the end of an address, which must not appear anywhere.
 const plantedPath = "1190000000000000001/Zq8vT3nLw0xR5bYkHd2mUcJ7"
 
 const (
@@ -22,7 +22,7 @@ const (
 	hook = "http://" + host + "/api/webhooks/" + plantedPath
 )
 
-// record is a log that may be read while it is written.
+// record is a log that can be read while it is written.
 type record struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -60,8 +60,7 @@ type world struct {
 	log record
 }
 
-// inBubble runs a test on the bubble's clock, and looks for what was planted in
-// the log.
+// inBubble runs a test on the bubble's clock, and checks that the log does not contain the planted path.
 func inBubble(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +79,7 @@ func mustNotLeak(t *testing.T, text string) {
 	}
 }
 
-// serve puts an endpoint at an address.
+// serve starts an endpoint at an address.
 func (w *world) serve(address string, script ...http.HandlerFunc) *outboundtest.Endpoint {
 	return w.net.Serve(w.t, address, script...)
 }
@@ -99,10 +98,10 @@ func (w *world) notifier() *notify.Notifier {
 	return n
 }
 
-// settle lets a notifier deliver what waits, without the bounds of Close.
+// settle lets a notifier deliver its queue, without the limits of Close.
 func settle() { synctest.Wait(); time.Sleep(time.Hour); synctest.Wait() }
 
-// closed closes a notifier that has nothing left.
+// closed closes a notifier with an empty queue.
 func closed(t *testing.T, n *notify.Notifier) {
 	t.Helper()
 	if err := n.Close(t.Context()); err != nil {
@@ -117,7 +116,7 @@ func answers(status int, headers ...string) http.HandlerFunc {
 
 var hangs = outboundtest.Hang
 
-// floods answers without end until the client has gone.
+// floods answers without end until the client disconnects.
 func floods(w http.ResponseWriter, r *http.Request) {
 	for r.Context().Err() == nil {
 		if _, err := w.Write(bytes.Repeat([]byte("x"), 1<<16)); err != nil {
@@ -129,7 +128,7 @@ func floods(w http.ResponseWriter, r *http.Request) {
 // breaks ends the connection without an answer.
 func breaks(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// aPlan is a notice that a plan waits.
+// aPlan returns a notice of a waiting plan.
 func aPlan() notify.Notice {
 	return notify.Notice{
 		Event: "plan_waits", Workspace: "/home/ann/shop", PlanID: "move-login-20261103",

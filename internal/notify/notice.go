@@ -13,8 +13,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Notice is an event to report. It leaves the machine: it must not hold a launch code, a token
-// or any other credential.
+// Notice is an event to report. It leaves the machine, so it must not contain a launch code, a token or any
+// other credential.
 type Notice struct {
 	Event     string // plan_waits, question_waits, reply_came, mode_entered or mode_expired
 	Workspace string // its path
@@ -44,8 +44,7 @@ const (
 	maxQuestions = 20
 )
 
-// body is the JSON that a command reads and a webhook gets. Chat services show one of its texts
-// and ignore the fields they do not know.
+// body is the JSON for a command or a webhook. Chat services show one of its texts and ignore unknown fields.
 type body struct {
 	Content   string              `json:"content"`          // Discord shows it
 	Sentence  string              `json:"text"`             // the same; Slack and Mattermost show it
@@ -119,8 +118,8 @@ func (n Notice) sentence() string {
 	return plan.Shorten(inert(text), maxSentence)
 }
 
-// inert returns text in which chat services find no mention, such as @everyone or Slack's
-// <!channel>, and no link whose text hides its address.
+// inert returns text in which chat services find no mention, such as @everyone or Slack's <!channel>, and no
+// link with a hidden address.
 func inert(text string) string {
 	return strings.NewReplacer("@", "@\u200b", "<", "\u2039", ">", "\u203a", "](", "]\u200b(").Replace(text)
 }

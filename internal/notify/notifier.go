@@ -1,15 +1,15 @@
-// Package notify reports events that wait for a person to a program or a webhook that the user
+// Package notify reports events that wait for a person. It calls a program or a webhook that the user
 // configured in a file of their own.
 //
-// Notify returns at once, whatever a target does. Each target has a short queue and a goroutine,
-// which the Notifier owns and Close ends, so that one that hangs delays no other. The log names
-// the program, or scheme and host: a webhook's address is often a secret.
+// Notify returns at once, whatever a target does. Each target has a short queue and a goroutine, which the
+// Notifier owns and Close ends, so that a slow target delays no other. The log names the program, or scheme
+// and host: a webhook's address is often a secret.
 //
-// A notice contains text that a model wrote. It is shortened, made printable, and never part of
-// an argument: the program reads it from standard input.
+// A notice contains text that a model wrote. It is shortened, made printable, and never part of an argument:
+// the program reads it from standard input.
 //
-// The package must not know what a plan is, who may approve it, or when something waits. An
-// endpoint's answer and a program's output are not read.
+// The package must not know plans, approvers, or when something waits. It does not read an endpoint's answer
+// or a program's output.
 package notify
 
 import (
@@ -51,7 +51,7 @@ type Options struct {
 	Launcher   *process.Launcher // starts the program; nil: one without a keeper
 }
 
-// Notifier reports to the configured targets. It may be used by several goroutines and must be closed.
+// Notifier reports to the configured targets. It is safe for concurrent use and must be closed.
 type Notifier struct {
 	targets []*target
 	stop    context.CancelCauseFunc
@@ -98,8 +98,8 @@ func (n *Notifier) Notify(notice Notice) {
 	}
 }
 
-// Close delivers the queued notices and ends the goroutines. Deliveries that are not done when ctx
-// is, or after five seconds, are cut off; the error then wraps ErrUndelivered. It may be called again.
+// Close delivers the queued notices and ends the goroutines. Deliveries that are not finished when ctx ends
+// or after five seconds are cut off; the error then wraps ErrUndelivered. It may be called again.
 func (n *Notifier) Close(ctx context.Context) error {
 	for _, t := range n.targets {
 		t.close()
@@ -117,7 +117,7 @@ func (n *Notifier) Close(ctx context.Context) error {
 	return nil
 }
 
-// wait returns when all goroutines have ended, ctx is done, or the time has passed.
+// wait returns when all goroutines have ended, ctx ends, or longest has passed.
 func (n *Notifier) wait(ctx context.Context, longest time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -138,11 +138,11 @@ type target struct {
 	left    atomic.Int64 // queued or being delivered
 	ended   chan struct{}
 
-	mu     sync.Mutex // of push and close
+	mu     sync.Mutex // guards push and close
 	closed bool
 }
 
-// push queues a body, in place of the oldest if the queue is full.
+// push queues a body; if the queue is full, the oldest is dropped.
 func (t *target) push(body []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,7 +154,7 @@ func (t *target) push(body []byte) {
 		case <-t.waiting:
 			t.left.Add(-1)
 			t.logger.Warn("the oldest notice was dropped because too many are waiting")
-		default: // the goroutine was faster
+		default: // the goroutine has just taken one
 		}
 	}
 	t.left.Add(1)
@@ -194,7 +194,7 @@ type command struct {
 }
 
 func (c command) deliver(ctx context.Context, body []byte) error {
-	home, err := os.UserHomeDir() // not the workspace, whose files interpreters may load
+	home, err := os.UserHomeDir() // not the workspace: interpreters may load its files
 	if err != nil {
 		return fmt.Errorf("find the folder to run it in: %w", err)
 	}
@@ -213,13 +213,13 @@ func (c command) deliver(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// webhook is an endpoint that notices are posted to.
+// webhook is an endpoint that gets notices by POST.
 type webhook struct {
 	client *outbound.Client
 	secret string // path and query of the address
 }
 
-// deliver reports a failure in outbound's words: those of the endpoint might repeat the address.
+// deliver reports a failure in outbound's words, because the endpoint's might repeat the address.
 func (w webhook) deliver(ctx context.Context, body []byte) error {
 	err := w.client.Post(ctx, outbound.Message{Body: body, Secrets: []string{w.secret}})
 	var failed *outbound.Error

@@ -1,15 +1,13 @@
-// Package outbound is the one way in which planloop sends something to an address
-// that the user configured: a webhook, another server. It reads such an address
-// and the variables that hold its secrets, posts to it within bounds, tries again where
-// that may help, and says in one vocabulary what went wrong, without the secrets. A Stream
-// is for answers that are read as they come.
+// Package outbound is the only way in which planloop sends data to an address that the user configured: a
+// webhook or another server. It reads such an address and the variables with its secrets, posts to it within
+// limits, retries when that may help, and describes failures in its own words, without the secrets. A Stream
+// is for answers that are read as they arrive.
 //
-// An endpoint is not trusted. It may hang, drip, redirect, flood or echo what it
-// was sent: a call ends in its time, takes nothing to another place, and shows of
-// the endpoint's own words a printable line.
+// An endpoint is not trusted. It may hang, drip, redirect, flood or echo the request. So a call ends in time,
+// sends nothing elsewhere, and shows at most one printable line of the endpoint's own words.
 //
-// The package must not know what is sent or what an answer means. It starts no
-// goroutine that outlives a call; a Stream alone keeps connections between calls.
+// The package must not know the content of requests or the meaning of answers. It starts no goroutine that
+// outlives a call; only a Stream keeps connections between calls.
 package outbound
 
 import (
@@ -27,7 +25,7 @@ import (
 	"time"
 )
 
-// Limits bound a call.
+// Limits are the limits of a call.
 type Limits struct {
 	Timeout      time.Duration // of one try
 	Total        time.Duration // of all tries and the waits between them
@@ -38,15 +36,14 @@ type Limits struct {
 
 const longestWait = 8 * time.Second
 
-// Message is what is posted.
+// Message is the content of a request.
 type Message struct {
 	Header  http.Header
 	Body    []byte
-	Secrets []string // taken out of whatever an error says
+	Secrets []string // removed from every error text
 }
 
-// Client posts to one address. It may be used by several goroutines, and needs no
-// closing.
+// Client posts to one address. It is safe for concurrent use and need not be closed.
 type Client struct {
 	address *url.URL
 	limits  Limits
@@ -54,10 +51,9 @@ type Client struct {
 	logger  *slog.Logger
 }
 
-// New returns a client for an address that Rules.Parse accepted. A given
-// http.Client is copied; its redirects, cookies and timeout are not used. The
-// logger hears of tries and waits, never of text, headers or more of the address
-// than its origin. Nothing is contacted.
+// New returns a client for an address that Rules.Parse accepted. A given http.Client is copied; its
+// redirects, cookies and timeout are not used. The logger gets tries and waits, never text, headers or more
+// of the address than its origin. New contacts nothing.
 func New(address *url.URL, limits Limits, given *http.Client, logger *slog.Logger) *Client {
 	client := http.Client{}
 	if given != nil {
@@ -67,16 +63,15 @@ func New(address *url.URL, limits Limits, given *http.Client, logger *slog.Logge
 	}
 	client.CheckRedirect = sameEndpoint
 	client.Jar = nil
-	client.Timeout = 0 // that of the limits counts
+	client.Timeout = 0 // the limits apply instead
 	return &Client{address: address, limits: limits, http: &client, logger: logger}
 }
 
-// Origin is as much of the address as anybody may read: scheme, host and port.
+// Origin returns the public part of the address: scheme, host and port.
 func (c *Client) Origin() string { return c.address.Scheme + "://" + strings.ToLower(c.address.Host) }
 
-// Post sends a message until it is accepted with a status from 200 to 299, another
-// try would not help, or there is no time for one. It does not read the answer's
-// body. The error is an *Error; when ctx was cancelled, it wraps its cause.
+// Post sends a message until an answer has a status from 200 to 299, another try would not help, or time is
+// up. It does not read the answer's body. Its error is an *Error; if ctx was cancelled, it wraps the cause.
 func (c *Client) Post(ctx context.Context, m Message) error {
 	if ctx.Err() != nil {
 		return c.gaveUp(ctx, 0)
@@ -102,7 +97,7 @@ func (c *Client) Post(ctx context.Context, m Message) error {
 	}
 }
 
-// pause waits before another try. It reports false at once if there is no time for one.
+// pause waits before another try. It returns false at once if the time is too short.
 func (c *Client) pause(ctx context.Context, wait time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return false
@@ -159,13 +154,13 @@ func (c *Client) send(ctx context.Context, m Message) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = response.Body.Close() // of an answer only the status and the headers count
+	_ = response.Body.Close() // only the status and the headers are used
 	return response, nil
 }
 
-// transport keeps no connection: requests are rare, and nothing should outlive
-// them. An address that is allowed without encryption because its name is this
-// machine's reaches no other, whatever a name server or a proxy says.
+// transport returns a transport that keeps no connections: requests are rare, and nothing should outlive
+// them. With loopbackOnly, for unencrypted addresses with a local name, it connects only to this machine,
+// whatever a name server or a proxy says.
 func transport(loopbackOnly bool) *http.Transport {
 	const maxHeader = 64 << 10
 	dialer := net.Dialer{Timeout: 10 * time.Second}
@@ -187,16 +182,15 @@ func transport(loopbackOnly bool) *http.Transport {
 	}
 }
 
-// redirected says that an endpoint wanted its request sent elsewhere.
+// redirected is the error for a redirect to another place.
 type redirected struct{ to string }
 
-// Error says where to.
+// Error returns the target of the redirect.
 func (e *redirected) Error() string { return "redirected to " + e.to }
 
-// sameEndpoint lets a redirect pass that keeps scheme, host, port and method. The
-// standard client would send headers on to another port, to a subdomain and over
-// a connection that is not encrypted, and would drop the body where the method
-// changes.
+// sameEndpoint allows a redirect only with the same scheme, host, port and method. The standard client would
+// send headers to another port, to a subdomain or over an unencrypted connection, and would drop the body if
+// the method changes.
 func sameEndpoint(next *http.Request, via []*http.Request) error {
 	const maxRedirects = 3
 	first := via[0]

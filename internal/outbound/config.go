@@ -13,16 +13,15 @@ import (
 // ErrConfig is wrapped by every *ConfigError.
 var ErrConfig = errors.New("the configuration cannot be used")
 
-// ConfigError is a key of the configuration that cannot be used. It never repeats
-// a value that might be a secret.
+// ConfigError is an unusable key of the configuration. It never repeats a value that might be a secret.
 type ConfigError struct {
 	Section string // agents, model, notify, servers
-	Key     string // as it is written below the section
+	Key     string // as written below the section
 	Problem string
 	Want    string // what to write instead
 }
 
-// Error says which key is wrong and what to write.
+// Error names the wrong key and the correction.
 func (e *ConfigError) Error() string {
 	return e.Section + "." + e.Key + " " + e.Problem + "; " + e.Want
 }
@@ -30,16 +29,14 @@ func (e *ConfigError) Error() string {
 // Unwrap returns ErrConfig.
 func (e *ConfigError) Unwrap() error { return ErrConfig }
 
-// Rules are what an address of the configuration is held to, and what to write
-// where it breaks them.
+// Rules have the corrections to suggest for an invalid address.
 type Rules struct {
 	Example     string // such as "base_url: https://example.com/v1"
-	Credentials string // in place of credentials in the address
-	Unencrypted string // in place of http:// to another machine
+	Credentials string // instead of credentials in the address
+	Unencrypted string // instead of http:// to another machine
 }
 
-// Parse reads an address. The error repeats nothing of it and has neither section
-// nor key.
+// Parse checks an address. The error repeats no part of it, and leaves section and key empty.
 func (r Rules) Parse(text string) (*url.URL, *ConfigError) {
 	example := "write it as in " + r.Example
 	u, err := url.Parse(text)
@@ -60,7 +57,7 @@ func (r Rules) Parse(text string) (*url.URL, *ConfigError) {
 	return u, nil
 }
 
-// loopback reports whether a host is called as this machine is.
+// loopback reports whether a host name means this machine.
 func loopback(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -70,13 +67,13 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Visible reports whether text is one line of characters that show: what a
-// header, a name or an address may hold. Of spaces it takes the plain one alone.
+// Visible reports whether text is a single line of visible characters and plain spaces, as a header, a name
+// or an address may hold.
 func Visible(text string) bool {
 	return safetext.PrintableLine(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// VariableName reports whether text can be the name of an environment variable.
+// VariableName reports whether text is a valid name of an environment variable.
 func VariableName(text string) bool {
 	for i, r := range text {
 		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'

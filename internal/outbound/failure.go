@@ -17,33 +17,33 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Reason sorts failures by what can be done about them.
+// Reason sorts failures by their possible remedies.
 type Reason int
 
-// The reasons there are.
+// The reasons for a failure.
 const (
-	Unreached  Reason = iota // no connection, or one that broke
+	Unreached  Reason = iota // no connection, or it broke
 	Redirected               // to another place, or too often
-	TimedOut                 // no whole answer in time
-	Answered                 // with Status, which is no success
+	TimedOut                 // no complete answer in time
+	Answered                 // with an unsuccessful Status
 	Cancelled                // by the caller's context
 )
 
-// Error is a request that did not succeed. It holds none of the message's secrets.
+// Error is a failed request. It contains none of the message's secrets.
 type Error struct {
 	Reason     Reason
-	Host       string        // with its port, if one is given
-	Status     int           // of the answer, 0 without one
+	Host       string        // with the port, if one is given
+	Status     int           // of the answer; 0 without one
 	Tries      int           // how often the request was sent
-	RetryAfter time.Duration // how long the endpoint asks to wait, 0 when it does not say
-	Problem    string        // what happened, in words of this package; the sentence begins with the host
-	Says       string        // what the endpoint, or the system, said: one printable line of at most 4 KiB
+	RetryAfter time.Duration // wait that the endpoint asked for; 0 if none
+	Problem    string        // the failure in words of this package; the sentence begins with the host
+	Says       string        // message of the endpoint or the system: one printable line of at most 4 KiB
 
-	transient bool  // another try may fare better
+	transient bool  // a retry may succeed
 	cause     error // of the caller's context
 }
 
-// Error is one printable line.
+// Error returns one printable line.
 func (e *Error) Error() string {
 	text := e.Host + " " + e.Problem
 	if e.Tries > 1 {
@@ -58,7 +58,7 @@ func (e *Error) Error() string {
 	return text + ": " + plan.Shorten(e.Says, quotedLength)
 }
 
-// Unwrap returns what ended the caller's context, or the deadline that passed.
+// Unwrap returns the cause that ended the caller's context, or the deadline that passed.
 func (e *Error) Unwrap() error { return e.cause }
 
 func (c *Client) gaveUp(ctx context.Context, tries int) *Error {
@@ -70,7 +70,7 @@ func (c *Client) gaveUp(ctx context.Context, tries int) *Error {
 	return e
 }
 
-// unanswered judges an answer that did not come, or not whole.
+// unanswered returns the error for a missing or incomplete answer.
 func (c *Client) unanswered(ctx context.Context, status int, allowed time.Duration, err error, secrets []string) *Error {
 	e := &Error{Host: c.address.Host, Status: status}
 	var elsewhere *redirected
@@ -90,7 +90,7 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 		e.Problem = "has no address in DNS"
 	default:
 		var wrapped *url.Error
-		if errors.As(err, &wrapped) { // it repeats the address
+		if errors.As(err, &wrapped) { // its text repeats the address
 			err = wrapped.Err
 		}
 		e.Problem, e.transient = "could not be reached", true
@@ -102,7 +102,7 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 	return e
 }
 
-// unsuccessful judges an answer by its status.
+// unsuccessful returns the error for an answer without success.
 func (c *Client) unsuccessful(response *http.Response, body []byte, secrets []string) *Error {
 	status := response.StatusCode
 	e := &Error{Reason: Answered, Host: c.address.Host, Status: status, Problem: fmt.Sprintf("answered %d", status)}
@@ -120,9 +120,8 @@ func (c *Client) unsuccessful(response *http.Response, body []byte, secrets []st
 	return e
 }
 
-// serviceMessage returns what an error says in words, wherever a service puts
-// them: in message, error or detail, in one another or in a list. Of a body that
-// has none of these it returns all.
+// serviceMessage returns the message in an error's body: from message, error or detail, possibly nested or in
+// a list. If the body has none of these, it returns the whole body.
 func serviceMessage(body []byte) string {
 	var value any
 	if json.Unmarshal(body, &value) == nil {
@@ -155,9 +154,8 @@ func messageIn(value any) string {
 	return ""
 }
 
-// retryAfter reads how long an endpoint asks to wait: a number of seconds, a
-// date, or a number of milliseconds in a header some of them add. 0 when it does
-// not say, or says nothing sensible.
+// retryAfter returns the wait that an endpoint asks for: in seconds, as a date, or in milliseconds in a
+// header that some of them add. It returns 0 without a valid one.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
 		return positive(ms * float64(time.Millisecond))
@@ -172,8 +170,8 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// positive returns a duration of so many nanoseconds, within 0 and a day: more is
-// as good as never, and what is not a number is nothing.
+// positive converts nanoseconds to a duration from 0 to a day, since longer is as good as never. NaN becomes
+// 0.
 func positive(ns float64) time.Duration {
 	if !(ns > 0) {
 		return 0

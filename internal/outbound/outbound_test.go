@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// TestNamesOfThisMachineLeadNowhereElse: where http:// is allowed because of a
-// host's name, the address it leads to is looked at as well.
+// TestNamesOfThisMachineLeadNowhereElse: if http:// is allowed because of a host's name, the resolved address is
+// checked as well.
 func TestNamesOfThisMachineLeadNowhereElse(t *testing.T) {
 	for _, to := range []string{"192.0.2.1:9", "[2001:db8::1]:9", "[::ffff:192.0.2.1]:9"} {
 		if _, err := transport(true).DialContext(t.Context(), "tcp", to); err == nil || !strings.Contains(err.Error(), "another machine") {
@@ -92,8 +92,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// FuzzExcerpt: whatever an endpoint says becomes one short printable line that
-// does not hold the secret.
+// FuzzExcerpt: any answer of an endpoint becomes one short printable line without the secret.
 func FuzzExcerpt(f *testing.F) {
 	const secret = "Zq8vT3nLw0xR5bYkHd2mUcJ7"
 	for _, seed := range []string{secret, secret[:9] + "\u200b" + secret[9:], "\x1b[2J\u202e\xff\r\n", `"` + secret + `"`,
@@ -109,8 +108,7 @@ func FuzzExcerpt(f *testing.F) {
 	})
 }
 
-// FuzzAddress: what is taken is encrypted or stays on this machine, and a refusal
-// does not repeat what was planted in it.
+// FuzzAddress: an accepted address is encrypted or on this machine, and a refusal does not repeat the planted text.
 func FuzzAddress(f *testing.F) {
 	const planted = "Zq8vT3nLw0xR5bYkHd2mUcJ7"
 	for _, seed := range []string{"https://example.com/", "http://127.0.0.1/", "http://box.localhost/", "http://", "", "://", "https://a@",

@@ -10,14 +10,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Hidden stands where a secret stood.
+// Hidden replaces a secret.
 const Hidden = "[hidden]"
 
-// Secret is text that is used but never shown: however it is printed, logged or
-// encoded, a placeholder takes its place.
+// Secret is text that is used but never shown: a placeholder replaces it when it is printed, logged or
+// encoded.
 type Secret string
 
-// String returns the placeholder, "" when there is nothing to hide.
+// String returns the placeholder, or "" for an empty secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -34,40 +34,39 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText returns the placeholder.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Excerpt returns the beginning of what an endpoint said, fit for the quotes in an
-// error: one printable line of at most 200 characters without the secrets.
+// Excerpt returns the start of an endpoint's text, fit for the quotes in an error: one printable line of at
+// most 200 characters without the secrets.
 func Excerpt(text string, secrets ...string) string {
 	return plan.Shorten(shown(text, secrets), quotedLength)
 }
 
-// quotedLength is how many characters an error repeats.
+// quotedLength is the number of characters that an error quotes.
 const quotedLength = 200
 
-// shown returns the beginning of text as one printable line without the secrets,
-// and without the quotes that an error puts around it.
+// shown returns the start of text as one printable line without the secrets and without double quotes.
 func shown(text string, secrets []string) string {
 	const enough = 4 << 10
 	line := safetext.Line(strings.ToValidUTF8(text[:min(len(text), enough)], ""))
 	line = strings.NewReplacer(`"`, "'", string(utf8.RuneError), "").Replace(line)
-	for _, secret := range secrets { // last, since what was taken out may have stood within one
+	for _, secret := range secrets { // last: a removed character may have split a secret
 		line = Redact(line, secret)
 	}
 	return line
 }
 
-// Telling reports whether the name of a variable, or of an option, says that its value is a secret.
+// Telling reports whether the name of a variable or an option suggests that its value is a secret.
 func Telling(name string) bool {
-	name = strings.ReplaceAll(strings.ToUpper(name), "AUTHOR_", "") // of commits
+	name = strings.ReplaceAll(strings.ToUpper(name), "AUTHOR_", "") // of Git's author variables
 	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "AUTH", "CREDENTIAL"},
 		func(word string) bool { return strings.Contains(name, word) })
 }
 
-// ShortestSecret is the length in bytes below which a value is no secret: where none is asked for,
-// a word such as "ollama" is often given.
+// ShortestSecret is the least length in bytes of a secret. Shorter values are often words such as "ollama",
+// given where no secret is required.
 const ShortestSecret = 8
 
-// Redact returns text with a secret, and every telling piece of it, taken out:
-// endpoints quote keys in part. What is shorter than ShortestSecret stays.
+// Redact replaces a secret in text, and every revealing piece of it, because endpoints quote keys in part.
+// Secrets shorter than ShortestSecret are not replaced.
 func Redact(text, secret string) string {
 	const telling = 12
 	if len(secret) < ShortestSecret {
@@ -88,8 +87,8 @@ func Redact(text, secret string) string {
 	return b.String()
 }
 
-// pieceAt returns the length of the longest piece of secret, of at least size
-// bytes, that text begins with; 0 without one.
+// pieceAt returns the length of the longest piece of secret at the start of text, if it has at least size
+// bytes, else 0.
 func pieceAt(text, secret string, size int) int {
 	if len(text) < size || !strings.Contains(secret, text[:size]) {
 		return 0

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Stream is the way to an address whose answers are read as they come, and to which
-// connections are kept until Close. It may be used by several goroutines.
+// Stream sends to one address, with answers that are read as they arrive. It keeps connections until Close,
+// and is safe for concurrent use.
 type Stream struct{ client *Client }
 
-// NewStream returns a stream to an address that Rules.Parse accepted. A given http.Client is
-// used as by New. Nothing is contacted.
+// NewStream returns a stream to an address that Rules.Parse accepted. A given http.Client is used as in New.
+// NewStream contacts nothing.
 func NewStream(address *url.URL, given *http.Client, logger *slog.Logger) *Stream {
 	s := &Stream{New(address, Limits{}, given, logger)}
 	if own, ok := s.client.http.Transport.(*http.Transport); ok && given == nil {
@@ -24,9 +24,8 @@ func NewStream(address *url.URL, given *http.Client, logger *slog.Logger) *Strea
 	return s
 }
 
-// Send sends a message once, in the time that ctx has, and returns the answer as soon as it
-// begins, whatever its status. Its body is the caller's to read, in bounds, and to close. The
-// error is an *Error.
+// Send sends a message once, in the time that ctx allows, and returns the answer as soon as it begins, with
+// any status. The caller must limit its reading of the body, and close it. The error is an *Error.
 func (s *Stream) Send(ctx context.Context, method string, m Message) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.client.address.String(), bytes.NewReader(m.Body))
 	if err == nil {
@@ -44,29 +43,29 @@ func (s *Stream) Send(ctx context.Context, method string, m Message) (*http.Resp
 	return nil, s.client.unanswered(ctx, 0, allowed, err, m.Secrets)
 }
 
-// Refused says what an answer means whose status is no success, of which the beginning was read.
+// Refused returns the error for an answer without success; body is the start of its body.
 func (s *Stream) Refused(response *http.Response, body []byte, secrets []string) *Error {
 	return s.client.unsuccessful(response, body, secrets)
 }
 
-// Broken says that an answer was not read to its end.
+// Broken returns the error for an answer that could not be read to its end.
 func (s *Stream) Broken(ctx context.Context, response *http.Response, err error, secrets []string) *Error {
 	return s.client.unanswered(ctx, response.StatusCode, 0, err, secrets)
 }
 
-// How much of an unsuccessful answer is read, and for how long at most.
+// Limits on reading an unsuccessful answer: bytes, and time.
 const (
 	maxComplaint      = 64 << 10
 	maxComplaintDelay = 2 * time.Second
 )
 
-// Complaint reads the beginning of an answer that is no success, and not for long.
+// Complaint reads the start of an unsuccessful answer, within limits.
 func Complaint(response *http.Response) []byte {
 	late := time.AfterFunc(maxComplaintDelay, func() { _ = response.Body.Close() })
 	defer late.Stop()
-	complaint, _ := io.ReadAll(io.LimitReader(response.Body, maxComplaint)) // what was read counts: the status is known
+	complaint, _ := io.ReadAll(io.LimitReader(response.Body, maxComplaint)) // a partial text is enough: the status is known
 	return complaint
 }
 
-// Close closes the connections that are idle.
+// Close closes the idle connections.
 func (s *Stream) Close() { s.client.http.CloseIdleConnections() }

@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// Finding is a mark in the words of a task. Its texts are printable, on one line each, and hold no back quotes except
-// around the paths of files that exist.
+// Finding is a mark, worded as a task. Its texts are printable single lines without back quotes, except
+// around the paths of existing files.
 type Finding struct {
 	Path  string // of the first place, relative to the root, with slashes
 	Line  int
 	Title string   // of a task, at most 160 characters
-	Hints []string // for the agent that does it
-	Paths []string // the first files that hold the mark
+	Hints []string // for the agent that does the task
+	Paths []string // the first files with the mark
 	Type  string   // bugfix or chore
-	Count int      // places that hold the mark
+	Count int      // places with the mark
 
 	mark mark
 }
@@ -29,7 +29,8 @@ const (
 	maxPaths     = 5 // files that a finding names
 )
 
-// mark is what a comment says. Marks with the same text are one; those without text are one per file.
+// mark is the content of a comment. Marks with the same text are one mark; marks without text are one per
+// file.
 type mark struct{ word, text, within string }
 
 // place is a line of a file.
@@ -38,7 +39,7 @@ type place struct {
 	line int
 }
 
-// places are where a mark was found: the first few, and how many there are.
+// places are the first places of a mark and their total number.
 type places struct {
 	first []place
 	count int
@@ -51,8 +52,8 @@ func (s *places) add(at place) {
 	}
 }
 
-// risky matches words that make a title vague, or one task into two. A mark with such text is titled by its line, and
-// the text goes into the hint. Compiling takes long, so it is done by the first scan.
+// risky matches words that make a title vague or turn one task into two. A mark with such a text is titled by
+// its line, and the text goes into the hint. Compiling is slow, so the first scan does it.
 var risky = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:and|then|also|plus|improve|better|optimi[sz]e|enhance|faster|cleaner|nicer|` +
 		`entire|whole|every|everything|all|clean ?up|refactor|properly|somehow|stuff|things?|etc)\b|[,:;&+]|\. `)
@@ -81,12 +82,12 @@ func (s *places) finding(m mark) Finding {
 	return f
 }
 
-// titleByLine is a title that no other mark has.
+// titleByLine returns a title that no other mark has.
 func titleByLine(m mark, at place) string {
 	return fmt.Sprintf("Resolve the %s in %s at line %d", named(m.word), shortenPath(at.path, maxTitlePath), at.line)
 }
 
-// named is a word as a title names it: an XXX alone tells little.
+// named returns a mark's word for a title: "XXX" alone says too little.
 func named(word string) string {
 	if word == "XXX" {
 		return "note XXX"
@@ -105,8 +106,8 @@ func (s *places) list() string {
 	return strings.Join(names, ", ")
 }
 
-// quoted puts a path in back quotes, as hints name files. A path too long for a hint is shortened, and then names no
-// file.
+// quoted puts a path in back quotes, as hints name files. A path that is too long for a hint is shortened and
+// not quoted, because it no longer names a file.
 func quoted(name string) string {
 	if short := shortenPath(name, 200); short != name {
 		return short
@@ -114,7 +115,7 @@ func quoted(name string) string {
 	return "`" + name + "`"
 }
 
-// rank sorts findings by urgency, then by how many places hold the mark, then by place, and gives each its own title:
+// rank sorts findings by urgency, then by number of places, then by position. It gives each its own title:
 // marks may differ only in case, or after the part that a title shows.
 func rank(findings []Finding) {
 	slices.SortFunc(findings, func(a, b Finding) int {
@@ -131,12 +132,12 @@ func rank(findings []Finding) {
 	}
 }
 
-// urgency is the rank of a word: broken code comes before plans for some day.
+// urgency ranks a mark's word: broken code comes before future plans.
 func urgency(word string) int { return slices.Index([]string{"FIXME", "XXX", "HACK", "TODO"}, word) }
 
 const dots = "..."
 
-// shorten cuts text to at most most characters, at a space if there is one near.
+// shorten cuts text to at most most characters, at a space if one is near.
 func shorten(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -149,7 +150,7 @@ func shorten(text string, most int) string {
 	return strings.TrimRight(head, " ,;:") + dots
 }
 
-// shortenPath cuts a path to at most most characters and keeps its end.
+// shortenPath cuts a path to at most most characters, keeping its end.
 func shortenPath(name string, most int) string {
 	runes := []rune(name)
 	if len(runes) <= most {

@@ -17,10 +17,10 @@ const (
 	maxMarksPerFile = 200
 )
 
-// language is what a file is written in.
+// language is the language of a file.
 type language struct {
-	name    string   // "" if it is not known
-	openers []string // what begins a comment
+	name    string   // "" if unknown
+	openers []string // strings that start a comment
 }
 
 //go:embed languages.txt
@@ -42,7 +42,6 @@ var byEnding = sync.OnceValue(func() map[string]language {
 	return table
 })
 
-// languageOf returns the language of a file by its name.
 func languageOf(name string) language {
 	base := strings.ToLower(path.Base(name))
 	if strings.HasPrefix(base, "dockerfile") {
@@ -54,7 +53,7 @@ func languageOf(name string) language {
 	return byEnding()[path.Ext(base)]
 }
 
-// notes are the forms of marks. They are compiled by the first scan, not at every start.
+// notes holds the patterns for marks. The first scan compiles them, to keep other commands fast.
 type notes struct{ word, calling, assignee *regexp.Regexp }
 
 var noteForms = sync.OnceValue(func() notes {
@@ -65,8 +64,8 @@ var noteForms = sync.OnceValue(func() notes {
 	}
 })
 
-// marks yields the marks in the comments of a file with their lines. It looks at one line at a time: in a string over
-// several lines, a line may look like a comment.
+// marks yields the marks in a file's comments with their lines. It looks at one line at a time, so a line of
+// a multi-line string may look like a comment.
 func marks(name string, content []byte) iter.Seq2[mark, int] {
 	return func(yield func(mark, int) bool) {
 		if !noteForms().word.Match(content) {
@@ -97,8 +96,8 @@ func marks(name string, content []byte) iter.Seq2[mark, int] {
 	}
 }
 
-// commentIn returns the text after the first opener of a comment in a line. A line that begins with a mark and a colon
-// or a name is taken for a line within a comment, and returned whole. Otherwise it returns "".
+// commentIn returns the text after the first comment opener in a line. A line that starts with a mark and a
+// colon or a name is taken as part of a multi-line comment and returned whole. Otherwise it returns "".
 func commentIn(line string, openers []string) string {
 	begin := strings.TrimLeft(line, " \t")
 	first := len(line)
@@ -115,7 +114,7 @@ func commentIn(line string, openers []string) string {
 	return comment
 }
 
-// openerIn returns the position of an opener in a line, outside of quotes, words and addresses; -1 if there is none.
+// openerIn returns the position of a comment opener outside of quotes, words and URLs, or -1.
 func openerIn(line, opener string, begin int) int {
 	if opener == "*" {
 		if strings.HasPrefix(line[begin:], opener) {
@@ -142,11 +141,11 @@ func openerIn(line, opener string, begin int) int {
 	return -1
 }
 
-// decoration may come between the beginning of a comment and its words.
+// decoration may precede the words of a comment.
 const decoration = " \t/*#;-!%<>@|=~+.([{"
 
-// markIn finds the first mark in a line of comment. Comments also talk about marks, and a list of states may hold one of
-// the words: a mark begins the comment or a sentence, or a colon or a name in brackets follows it.
+// markIn finds the first mark in a line of comment. Comments also mention the words without marking anything,
+// so a mark must start the comment or a sentence, or be followed by a colon or a name in brackets.
 func markIn(text string) (word, rest string, ok bool) {
 	start := len(text) - len(strings.TrimLeft(text, decoration))
 	for _, at := range noteForms().word.FindAllStringIndex(text, -1) {
@@ -188,7 +187,7 @@ func markText(rest string) string {
 	rest = strings.TrimPrefix(rest, noteForms().assignee.FindString(rest))
 	rest = strings.TrimLeft(rest, " \t:-!.;*])}")
 	line := safetext.Line(strings.TrimRight(rest, " \t\r\n*/->#."))
-	return shorten(strings.ReplaceAll(line, "`", "'"), maxMarkText) // in a hint, backquotes name a file
+	return shorten(strings.ReplaceAll(line, "`", "'"), maxMarkText) // in a hint, back quotes name a file
 }
 
 func wordByte(c byte) bool {

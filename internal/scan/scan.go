@@ -1,9 +1,9 @@
-// Package scan reads a workspace's files for marks in comments (TODO, FIXME, HACK, XXX) and summarizes the tree for a
-// prompt. It does not parse languages: it goes by file names and the shape of lines. Every scan is bounded in files,
-// bytes and time, and says when a bound cut it short.
+// Package scan reads a workspace's files for marks in comments (TODO, FIXME, HACK, XXX) and summarizes the
+// tree for a prompt. It does not parse languages; it uses file names and the shape of lines. Every scan is
+// limited in files, bytes and time, and reports when a limit cut it short.
 //
-// It must not know plans, steps, gates or models: what it returns is plain text, and the caller decides whether a plan
-// has it already.
+// The package must not know plans, steps, gates or models: it returns plain text, and the caller decides
+// whether a plan already covers it.
 package scan
 
 import (
@@ -20,12 +20,12 @@ import (
 	"github.com/planloop/planloop/internal/tree"
 )
 
-// Options bounds a scan. Zero fields mean the default in brackets.
+// Options limit a scan. Zero fields mean the default in brackets.
 type Options struct {
-	MaxFiles int             // files and folders that are visited [100,000]
-	MaxBytes int             // size of a file above which it is not read [256 KiB]
-	Duration time.Duration   // after which the scan ends with what it has [20 s]
-	Progress func(files int) // called after each file with their number; may be nil
+	MaxFiles int             // files and folders to visit [100,000]
+	MaxBytes int             // size of the largest file to read [256 KiB]
+	Duration time.Duration   // time limit; the scan then returns its findings so far [20 s]
+	Progress func(files int) // called after each file with the number of files so far; may be nil
 }
 
 func (o Options) withDefaults() Options {
@@ -38,17 +38,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Result is what a scan found.
+// Result is the result of a scan.
 type Result struct {
-	Findings []Finding // the most urgent first
-	Files    int       // regular files that are not ignored
+	Findings []Finding // most urgent first
+	Files    int       // regular files, without ignored ones
 	Folders  int
-	Read     int        // files that were read
-	Cut      tree.Bound // what cut the scan short; ByContext is the time limit too
+	Read     int        // files read
+	Cut      tree.Bound // the limit that cut the scan short; ByContext includes the time limit
 	Duration time.Duration
 }
 
-// Note says in a sentence what the scan did not see, "" if it saw all.
+// Note returns a sentence about the unread part of the tree, or "" if the scan was complete.
 func (r Result) Note() string {
 	switch r.Cut {
 	case tree.ByEntries:
@@ -60,11 +60,11 @@ func (r Result) Note() string {
 	return ""
 }
 
-// maxMarks bounds the different marks that are kept.
+// maxMarks limits the number of different marks.
 const maxMarks = 50_000
 
-// Scan walks a tree once and returns the marks in it. A bound that cuts it short is no error: Result.Cut names it. When
-// ctx ends, Scan returns what it has with the cause.
+// Scan walks a tree once and returns the marks in it. A limit that cuts it short is not an error; Result.Cut
+// names it. When ctx ends, Scan returns its findings so far with the cause.
 func Scan(ctx context.Context, t *tree.Tree, o Options) (Result, error) {
 	o = o.withDefaults()
 	begin := time.Now()
@@ -72,7 +72,7 @@ func Scan(ctx context.Context, t *tree.Tree, o Options) (Result, error) {
 	defer cancel()
 	r := Result{Folders: 1}
 	kept := map[mark]*places{}
-	var buffer []byte // for one file after the other
+	var buffer []byte // reused for all files
 	w := t.Walk(tree.Options{Breadth: true, Entries: o.MaxFiles, Skip: skipped(limited, t)})
 	for name, e := range w.Below(limited, ".") {
 		switch {
@@ -111,7 +111,7 @@ func Scan(ctx context.Context, t *tree.Tree, o Options) (Result, error) {
 	return r, nil
 }
 
-// cut is why a walk did not see all there is.
+// cut returns the limit that cut a walk short.
 func cut(w *tree.Walk) tree.Bound {
 	if w.Cut == tree.Whole && w.Crowded != "" {
 		return tree.ByEntries
@@ -119,8 +119,8 @@ func cut(w *tree.Walk) tree.Bound {
 	return w.Cut
 }
 
-// readSource reads a file that people write, into a buffer that it may replace by a longer one. It is false for a file
-// that was not read. What is wrong in the fixtures of tests is wrong on purpose, so they are not read.
+// readSource reads a source file into a buffer that it may replace by a larger one. It returns false for a
+// file that it does not read. Test fixtures are not read, because their marks are intentional.
 func readSource(t *tree.Tree, name string, most int, buffer *[]byte) (content []byte, ok bool) {
 	fixture := func(folder string) bool {
 		return slices.Contains([]string{"testdata", "__fixtures__", "__snapshots__"}, folder)
@@ -139,9 +139,9 @@ func readSource(t *tree.Tree, name string, most int, buffer *[]byte) (content []
 	return content, true
 }
 
-// skipped reports the folders without work of the people here, whatever git ignores: dependencies, caches, build
-// output. A folder named like build output may be a Go package, which its source files show. A name that no plan can
-// hold is skipped too.
+// skipped returns a function that reports entries to skip, even if git does not ignore them: dependencies,
+// caches and build output, and names that a plan cannot hold. A folder named like build output is kept if it
+// has Go files.
 func skipped(ctx context.Context, t *tree.Tree) func(string, fs.DirEntry) bool {
 	return func(name string, e fs.DirEntry) bool {
 		if !tree.Nameable(e.Name()) {
@@ -165,10 +165,10 @@ func skipped(ctx context.Context, t *tree.Tree) func(string, fs.DirEntry) bool {
 	}
 }
 
-// maxLine is the length of the longest line that a person writes.
+// maxLine is the longest line, in bytes, that people write.
 const maxLine = 2_000
 
-// minified reports source that no person wrote, by its longest line.
+// minified reports whether a line is too long to be written by a person.
 func minified(content []byte) bool {
 	for len(content) > maxLine {
 		end := bytes.IndexByte(content, '\n')
@@ -180,7 +180,7 @@ func minified(content []byte) bool {
 	return false
 }
 
-// generated reports source whose first lines say that a program wrote it.
+// generated reports whether the first lines say that a program wrote the file.
 func generated(content []byte) bool {
 	head := content[:min(len(content), 2<<10)]
 	return bytes.Contains(head, []byte("@generated")) || bytes.Contains(head, []byte("DO NOT EDIT"))

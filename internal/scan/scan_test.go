@@ -149,8 +149,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestTimeHoldsForHostileContent: what is made to be slow to read or to match does
-// not outlast the limit by much.
+// TestTimeHoldsForHostileContent: content made to be slow to read or match does not exceed the limit by much.
 func TestTimeHoldsForHostileContent(t *testing.T) {
 	const size = 250 << 10
 	rules := strings.Repeat("a*b*c*d*e*f/**/x*y*z/**/"+strings.Repeat("a*", 20)+"\n", 3_000)
@@ -171,7 +170,7 @@ func TestTimeHoldsForHostileContent(t *testing.T) {
 	}
 }
 
-// TestTitlesAreDifferent: of two findings with one title, a plan would take one.
+// TestTitlesAreDifferent: a plan would accept only one of two findings with the same title.
 func TestTitlesAreDifferent(t *testing.T) {
 	long := strings.Repeat("very ", 30)
 	opened, _ := workspace(t, files{"a.py": "# TODO: Use it.\n# TODO: use it\n# TODO: " + long + "long\n# TODO: " + long + "wide\n" +

@@ -15,12 +15,12 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// SummaryOptions bounds a summary. Zero fields mean the default in brackets.
+// SummaryOptions limit a summary. Zero fields mean the default in brackets.
 type SummaryOptions struct {
 	MaxLines int           // [120]
 	MaxBytes int           // [6 KiB]
-	MaxFiles int           // regular files, and folders, that are counted [100,000]
-	Duration time.Duration // after which it summarizes what was read so far [5 s]
+	MaxFiles int           // files and folders to visit [100,000]
+	Duration time.Duration // time limit; the summary then covers the part read so far [5 s]
 }
 
 func (o SummaryOptions) withDefaults() SummaryOptions {
@@ -31,10 +31,9 @@ func (o SummaryOptions) withDefaults() SummaryOptions {
 	return o
 }
 
-// Summary describes the tree as an indented list, for a prompt: its folders with
-// the number of files below them, the files that define the project, and as many
-// others as there is room for. The upper levels come first; the numbers count what is
-// left out. When ctx ends early, it describes what was read so far.
+// Summary describes the tree as an indented list for a prompt: its folders with the number of files below
+// them, the files that define the project, and as many others as fit. The upper levels come first; the
+// numbers include files that are not listed. When ctx ends early, it describes the part read so far.
 func Summary(ctx context.Context, t *tree.Tree, o SummaryOptions) string {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Duration)
@@ -60,10 +59,10 @@ type branch struct {
 type summary struct {
 	root      *branch
 	branches  map[string]*branch
-	languages map[string]int // files of each
+	languages map[string]int // number of files by language
 }
 
-// add takes a file or folder in. The folder it is in was there before.
+// add records a file or folder. Its folder was recorded before.
 func (s *summary) add(name string, e fs.DirEntry) {
 	above := s.branches[path.Dir(name)]
 	if e.IsDir() {
@@ -122,17 +121,17 @@ func (s *summary) head(more bool) string {
 	return head + "\n"
 }
 
-// entry is a line of a summary that may be shown.
+// entry is a possible line of a summary.
 type entry struct {
 	path, above string
 	text        string
-	weight      int // the smaller, the sooner it is shown
+	weight      int // lower weights are chosen first
 }
 
-// maxListed bounds the files of one folder that may be listed.
+// maxListed limits the files listed for one folder.
 const maxListed = 200
 
-// entries returns the lines of all that is below a folder, in the order of the tree.
+// entries returns a line for everything below a folder, in tree order.
 func (s *summary) entries(b *branch) []entry {
 	var list []entry
 	indent := strings.Repeat("  ", b.depth)
@@ -140,9 +139,9 @@ func (s *summary) entries(b *branch) []entry {
 		if i >= maxListed && !notable(name) {
 			continue
 		}
-		weight := 10*b.depth + 35 // behind the folders two levels deeper
+		weight := 10*b.depth + 35 // after the folders two levels deeper
 		if notable(name) {
-			weight = 10*b.depth + 11 // right behind the folders of its level
+			weight = 10*b.depth + 11 // right after the folders of its level
 		}
 		list = append(list, entry{path.Join(b.path, name), b.path, indent + shorten(name, 80) + "\n", weight})
 	}
@@ -157,8 +156,8 @@ func (s *summary) entries(b *branch) []entry {
 	return list
 }
 
-// choose returns what fits into a number of lines and bytes, by weight, and
-// nothing whose folder does not fit.
+// choose picks entries by weight until the limits are reached. It skips entries in folders that were not
+// picked.
 func choose(entries []entry, lines, size int) map[string]bool {
 	order := slices.Clone(entries)
 	slices.SortStableFunc(order, func(a, b entry) int { return cmp.Compare(a.weight, b.weight) })
@@ -175,7 +174,7 @@ func choose(entries []entry, lines, size int) map[string]bool {
 	return shown
 }
 
-// notable reports the files that define a project, its build and its entry points.
+// notable reports whether a file defines a project, its build or an entry point.
 func notable(name string) bool {
 	lower := strings.ToLower(name)
 	switch lower {

@@ -10,8 +10,7 @@ import (
 	"github.com/planloop/planloop/internal/scan"
 )
 
-// TestHostileTree: a scan reads what is text, and neither follows links nor reads
-// what is skipped.
+// TestHostileTree: a scan reads only text, follows no links, and does not read skipped folders.
 func TestHostileTree(t *testing.T) {
 	outside := t.TempDir()
 	write(t, outside, files{"secret.go": "package s // TODO: secret\n", "d/x.py": "# TODO: secret\n"})

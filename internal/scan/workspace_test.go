@@ -50,7 +50,7 @@ func open(t testing.TB, root string) *tree.Tree {
 	return opened
 }
 
-// run scans a tree that no bound cuts short.
+// run scans a tree without reaching a limit.
 func run(t testing.TB, opened *tree.Tree, o scan.Options) scan.Result {
 	t.Helper()
 	r, err := scan.Scan(context.Background(), opened, o)
@@ -63,7 +63,7 @@ func run(t testing.TB, opened *tree.Tree, o scan.Options) scan.Result {
 	return r
 }
 
-// titles are the titles of the findings, in rank.
+// titles returns the titles of the findings in order.
 func titles(r scan.Result) []string {
 	var list []string
 	for _, f := range r.Findings {

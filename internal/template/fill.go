@@ -17,17 +17,16 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// place says how a text may contain parameters.
+// place says where a text may contain parameters.
 type place int
 
 const (
-	fixed    place = iota // not at all
+	fixed    place = iota // nowhere
 	prose                 // anywhere
-	whole                 // as the whole text: nothing is spliced into a command
-	argument              // as the whole text, where $S001 would be a reference
+	whole                 // only as the whole text: nothing is spliced into a command
+	argument              // only as the whole text, with a leading $ escaped: $S001 would be a reference
 )
 
-// placeOf returns the place of a step's field.
 func placeOf(field string) place {
 	switch field {
 	case "title", "details", "context_hints", "acceptance_criteria", "pause", "relevant_file_paths", "creates":
@@ -41,8 +40,7 @@ func placeOf(field string) place {
 // rewriter returns the new form of a text at a JSON pointer.
 type rewriter func(at string, in place, text string) string
 
-// fill returns the outline and the steps with every text rewritten. Entries of lists that become
-// blank are left out.
+// fill returns the outline and the steps with every text rewritten. Blank entries of lists are dropped.
 func (t *Template) fill(f rewriter) (plan.Outline, []plan.Spec) {
 	body := plan.Plan{Outline: t.outline}
 	for _, field := range plan.PlanFields() {
@@ -75,7 +73,7 @@ func fillField[T any](field plan.Field[T], of *T, at string, in place, f rewrite
 	}
 }
 
-// fillArgs rewrites the strings in a JSON value, except the names of members.
+// fillArgs rewrites the strings in a JSON value, but not the names of members.
 func fillArgs(at string, args json.RawMessage, f rewriter) json.RawMessage {
 	var out bytes.Buffer
 	in, encoder := jsontext.NewDecoder(bytes.NewReader(args)), jsontext.NewEncoder(&out)
@@ -85,7 +83,7 @@ func fillArgs(at string, args json.RawMessage, f rewriter) json.RawMessage {
 			return bytes.TrimSpace(out.Bytes())
 		}
 		if err != nil {
-			return args // which the rules for arguments refuse
+			return args // the check of arguments refuses them later
 		}
 		if around, n := in.StackIndex(in.StackDepth()); token.Kind() == '"' && (around != '{' || n%2 == 0) {
 			token = jsontext.String(f(at+string(in.StackPointer()), argument, token.String()))
@@ -96,7 +94,7 @@ func fillArgs(at string, args json.RawMessage, f rewriter) json.RawMessage {
 	}
 }
 
-// marks finds {{name}}, {{{{ which stands for {{, and a {{ that is neither.
+// marks matches {{name}}, {{{{ (an escaped {{), and any other {{.
 var marks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{\{\{\{|\{\{ *[a-z][a-z0-9_-]* *\}\}|\{\{`)
 })
@@ -104,7 +102,7 @@ var marks = sync.OnceValue(func() *regexp.Regexp {
 // nameIn returns the name of the parameter in a mark.
 func nameIn(mark string) string { return strings.Trim(mark, "{} ") }
 
-// fillText returns a text with the values of its parameters, which are not filled in again.
+// fillText fills in the parameters of a text. Marks in the values stay as they are.
 func fillText(values map[string]string, in place, text string) string {
 	return marks().ReplaceAllStringFunc(text, func(mark string) string {
 		value := values[nameIn(mark)]
@@ -112,13 +110,13 @@ func fillText(values map[string]string, in place, text string) string {
 		case mark == "{{{{":
 			return "{{"
 		case in == argument && strings.HasPrefix(value, "$"):
-			return "$" + value // escaped, so that it refers to nothing
+			return "$" + value // escaped, so that it is not a reference
 		}
 		return value
 	})
 }
 
-// checkPlaces refuses parameters that are unknown or stand where none may.
+// checkPlaces refuses parameters that are unknown or in a place that does not allow them.
 func (t *Template) checkPlaces() error {
 	var faults plan.Faults
 	names := t.names()
@@ -142,7 +140,7 @@ func (t *Template) checkPlaces() error {
 	return faults.Err()
 }
 
-// Of writes a template that makes the steps again, without parameters and without progress.
+// Of writes a template for the given steps, without parameters and progress.
 func Of(outline plan.Outline, steps []plan.Step) ([]byte, error) {
 	t := Template{outline: outline, steps: numbered(steps)}
 	type saved struct {

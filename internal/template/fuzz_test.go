@@ -17,8 +17,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// FuzzRead: a text is refused with a reason, or makes a plan that Decide accepts as it is of
-// values of any form, or refuses these with a reason.
+// FuzzRead: a text is refused with a reason, or makes from any values a plan that Decide accepts unchanged, or
+// refuses the values with a reason.
 func FuzzRead(f *testing.F) {
 	f.Add(rich, `"$S001 {{count}}"`)
 	f.Add(small, `3`)
@@ -60,7 +60,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("what was made is not clean: %v", err)
 		}
 		if _, err := plan.Decide(plan.State{}, action, plan.Facts{Actor: plan.Actor{Kind: plan.Agent, Name: "a"}}); err != nil {
-			refused(t, err) // for what only the plan as a whole tells
+			refused(t, err) // errors about the plan as a whole
 		}
 	})
 }
@@ -73,7 +73,7 @@ func refused(t *testing.T, err error) {
 	}
 }
 
-// TestTextInjectsNothing: whatever a value says, it stays one text in its place.
+// TestTextInjectsNothing: any value stays one text in its place.
 func TestTextInjectsNothing(t *testing.T) {
 	recipe := read(t, "parameters: [{name: v}]\nobjective: o\nsteps:\n"+
 		"  - {title: a, tool: x, args: {k: '{{v}}'}}\n  - title: '{{v}} b'\n")
@@ -82,7 +82,7 @@ func TestTextInjectsNothing(t *testing.T) {
 		value := rapid.StringMatching(hostile).Draw(t, "value")
 		data, _ := json.Marshal(value)
 		made, err := recipe.Make(map[string]json.RawMessage{"v": data})
-		if err != nil { // blank, or a list in a text that is none of ours
+		if err != nil { // blank, or a list in another text
 			return
 		}
 		want := strings.TrimSpace(value)
@@ -99,7 +99,7 @@ func TestTextInjectsNothing(t *testing.T) {
 	})
 }
 
-// TestSavedPlansComeBack: what is kept as a template makes the same plan again.
+// TestSavedPlansComeBack: a plan saved as a template makes the same plan again.
 func TestSavedPlansComeBack(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-z{}$][ -~]{0,12}[a-z{}]`)

@@ -25,10 +25,10 @@ import (
 //go:embed builtin/*.yaml
 var builtIn embed.FS
 
-// WorkspaceFolder is where the templates of a workspace are, below it.
+// WorkspaceFolder is the folder of a workspace's templates, relative to the workspace.
 const WorkspaceFolder = ".planloop/templates"
 
-// maxTemplates is how many templates of a folder are found.
+// maxTemplates limits the templates found in one folder.
 const maxTemplates = 100
 
 // Library finds templates in three folders.
@@ -56,7 +56,7 @@ func (e entry) read() Template {
 	return Read(e.Name, e.Origin, e.File, text)
 }
 
-// List returns all templates, sorted by name. A template that cannot be used says why.
+// List returns all templates, sorted by name. An unusable template has its reason in Err.
 func (l Library) List(ctx context.Context) ([]Template, error) {
 	entries, err := l.entries(ctx)
 	all := make([]Template, len(entries))
@@ -66,8 +66,7 @@ func (l Library) List(ctx context.Context) ([]Template, error) {
 	return all, err
 }
 
-// Find returns the template that a name means, such as bug-fix, or user/bug-fix if several folders
-// have one.
+// Find returns the template with a name, such as bug-fix, or user/bug-fix if several folders have one.
 func (l Library) Find(ctx context.Context, name string) (Template, error) {
 	entries, err := l.entries(ctx)
 	if err != nil {
@@ -103,7 +102,7 @@ func Called(t Template, all []Template) string {
 	return t.Name
 }
 
-// entries returns the templates of all folders, sorted by name, those of the workspace last.
+// entries returns the templates of all folders, sorted by name. Of the same name, the workspace's comes last.
 func (l Library) entries(ctx context.Context) ([]entry, error) {
 	own, err := l.ofUser()
 	if err != nil {
@@ -136,7 +135,7 @@ func (l Library) ofUser() ([]entry, error) {
 	}), err
 }
 
-// ofWorkspace returns nothing if the workspace has no folder of templates, or none that may be read.
+// ofWorkspace returns nothing if the workspace has no readable folder of templates.
 func (l Library) ofWorkspace(ctx context.Context) []entry {
 	if l.Workspace == "" {
 		return nil
@@ -186,8 +185,8 @@ func entriesOf(origin Origin, folder string, files []fs.DirEntry, read func(file
 	return all
 }
 
-// Save writes a template into the user's folder, and returns its file. Unless replace is set, an
-// existing file stays, and the error wraps fs.ErrExist.
+// Save writes a template to the user's folder and returns its file. Without replace, an existing file is kept
+// and the error wraps fs.ErrExist.
 func (l Library) Save(name string, text []byte, replace bool) (string, error) {
 	if err := checkName(name); err != nil {
 		return "", err

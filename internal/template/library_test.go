@@ -64,7 +64,7 @@ func TestWhichTemplateANameMeans(t *testing.T) {
 	}
 }
 
-// TestHostileFolders: files that cannot be read, or are not the user's, are reported and harm nothing.
+// TestHostileFolders: files that are unreadable or do not belong to the user are reported and do no harm.
 func TestHostileFolders(t *testing.T) {
 	l := library(t, map[string]string{"workspace/Torn\x1b[31m.yaml": small, "workspace/big.yaml": strings.Repeat("x", 1<<20),
 		"workspace/good.yaml": small})

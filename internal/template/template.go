@@ -1,8 +1,8 @@
-// Package template reads, fills in and saves templates: plan files with {{name}} in their texts
-// and a list of parameters. A template is untrusted: it is bounded and read as strictly as an
-// imported plan. It becomes an outline and steps, for others to judge as they judge any plan.
+// Package template reads, fills in and saves templates: plan files with {{name}} in their texts and a list of
+// parameters. A template is untrusted: it is limited in size and read as strictly as an imported plan. It
+// becomes an outline and steps, which the caller checks like any plan.
 //
-// The package must not know verbs, or what becomes of a plan.
+// The package must not know verbs or the use of a plan.
 package template
 
 import (
@@ -32,7 +32,7 @@ const (
 	maxName       = 64
 )
 
-// Origin is the folder of a template. The name after it is unique within the folder.
+// Origin is the folder of a template. Names are unique within an origin.
 type Origin string
 
 // The origins.
@@ -53,26 +53,26 @@ type Template struct {
 	Err         error // why it cannot be used; name, origin and file are set regardless
 
 	outline plan.Outline
-	steps   []plan.Spec // in which the step at place 0 is S001
+	steps   []plan.Spec // the step at index 0 is S001
 }
 
-// Parameter is a text that a template asks for.
+// Parameter is a parameter of a template.
 type Parameter struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
 	Default     jsontext.Value `json:"default"` // nil: a value is required
 }
 
-// Made is the plan that a template makes of values.
+// Made is the plan that Make returns.
 type Made struct {
 	Outline plan.Outline
 	Steps   []plan.NewStep
 }
 
-// FullName names this template and no other.
+// FullName returns the template's unique name, such as user/bug-fix.
 func (t Template) FullName() string { return string(t.Origin) + "/" + t.Name }
 
-// Read reads the text of a template from a file. If it cannot be used, Err says why, with lines.
+// Read reads the text of a template from a file. If the template is unusable, Err has the reason, with lines.
 func Read(name string, origin Origin, file string, text []byte) Template {
 	t := Template{Name: name, Origin: origin, File: file, Text: text}
 	if err := t.parse(); err != nil {
@@ -104,7 +104,7 @@ func (t *Template) parse() error {
 	var file struct {
 		Description string         `json:"description"`
 		Parameters  jsontext.Value `json:"parameters"`
-		Plan        jsontext.Value `json:",embed"` // the other members
+		Plan        jsontext.Value `json:",embed"` // the other members: the plan
 	}
 	if err := jsonv2.Unmarshal(document.JSON, &file); err != nil {
 		return located(document, malformed("", err))
@@ -132,7 +132,7 @@ func (t *Template) parse() error {
 	return located(document, faults.Err())
 }
 
-// malformed describes what at a JSON pointer does not have its form.
+// malformed describes the value at a JSON pointer that has the wrong form.
 func malformed(at string, err error) error {
 	var semantic *jsonv2.SemanticError
 	if errors.As(err, &semantic) {
@@ -142,7 +142,7 @@ func malformed(at string, err error) error {
 		"write a plan with description: TEXT and parameters: [{name: NAME, description: TEXT, default: TEXT}]")
 }
 
-// located adds the lines of a document to what is wrong with its fields.
+// located adds the lines of a document to errors about its fields.
 func located(document yamltext.Document, err error) error {
 	var refused *plan.ValidationError
 	if !errors.As(err, &refused) {
@@ -159,7 +159,7 @@ func located(document yamltext.Document, err error) error {
 	return faults.Err()
 }
 
-// take keeps what a plan asks for, without what has become of it.
+// take keeps the description of a plan, without its progress.
 func (t *Template) take(p plan.SetUp) {
 	t.outline = p.Outline
 	steps := make([]plan.Step, len(p.Steps))
@@ -169,8 +169,8 @@ func (t *Template) take(p plan.SetUp) {
 	t.steps = numbered(steps)
 }
 
-// numbered returns steps whose references and dependencies name their places, from S001 on.
-// Dependencies on steps that are not among them are left out.
+// numbered renumbers steps from S001 on, with their references and dependencies. Dependencies on steps
+// outside the list are dropped.
 func numbered(steps []plan.Step) []plan.Spec {
 	ids := map[plan.StepID]plan.StepID{}
 	for i, s := range steps {
@@ -246,7 +246,7 @@ func (t *Template) names() []string {
 	return names
 }
 
-// textOf returns a JSON string, or a number or truth value as it is written.
+// textOf returns the content of a JSON string, or the text of a number, true or false.
 func textOf(value json.RawMessage) (text string, ok bool) {
 	switch jsontext.Value(value).Kind() {
 	case '"':
@@ -257,7 +257,7 @@ func textOf(value json.RawMessage) (text string, ok bool) {
 	return "", false
 }
 
-// Wanted describes the value that a parameter asks for.
+// Wanted describes the expected value of a parameter.
 func (p Parameter) Wanted() string {
 	if p.Description == "" {
 		return "a text"
@@ -265,7 +265,7 @@ func (p Parameter) Wanted() string {
 	return "a text: " + plan.Shorten(p.Description, 120)
 }
 
-// values returns the text of each parameter. The error lists everything that is wrong.
+// values returns the text of each parameter. The error lists all problems.
 func (t *Template) values(given map[string]json.RawMessage) (map[string]string, error) {
 	var faults plan.Faults
 	refuse := func(name, problem, fix string) {
@@ -299,7 +299,7 @@ func (t *Template) values(given map[string]json.RawMessage) (map[string]string, 
 	return values, faults.Err()
 }
 
-// known suggests a parameter in place of an unknown name.
+// known suggests a parameter for an unknown name.
 func (t *Template) known(name string) string {
 	names := t.names()
 	if near := spelling.Nearest(name, names); near != "" {
@@ -311,7 +311,7 @@ func (t *Template) known(name string) string {
 	return "its parameters are " + strings.Join(names, ", ")
 }
 
-// Make fills in the template.
+// Make fills in the template with the given values.
 func (t *Template) Make(given map[string]json.RawMessage) (Made, error) {
 	if t.Err != nil {
 		return Made{}, t.Err

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// given are values as JSON.
+// given returns values as JSON.
 func given(values map[string]string) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for name, value := range values {
@@ -27,7 +27,7 @@ func given(values map[string]string) map[string]json.RawMessage {
 	return out
 }
 
-// read reads a template of the user's that can be used.
+// read reads a valid template of the user.
 func read(t *testing.T, text string) template.Template {
 	t.Helper()
 	read := template.Read("x", template.User, "", []byte(text))
@@ -46,7 +46,7 @@ func made(t *testing.T, of template.Template, values map[string]string) template
 	return made
 }
 
-// details are what an error says, one line for each thing that is wrong.
+// details returns the errors, one per line.
 func details(err error) string {
 	var refused *plan.ValidationError
 	if !errors.As(err, &refused) {
@@ -55,7 +55,7 @@ func details(err error) string {
 	return strings.Join(refused.Details(), "\n")
 }
 
-// TestBuiltInTemplates: each can be used and makes a plan.
+// TestBuiltInTemplates: each is valid and makes a plan.
 func TestBuiltInTemplates(t *testing.T) {
 	all, err := template.Library{}.List(t.Context())
 	if err != nil {
@@ -89,7 +89,7 @@ func TestBuiltInTemplates(t *testing.T) {
 	}
 }
 
-// TestDocumentedTemplate: the one that the documentation shows is one.
+// TestDocumentedTemplate: the template in the documentation is valid.
 func TestDocumentedTemplate(t *testing.T) {
 	document, err := os.ReadFile("../../docs/templates.md")
 	_, text, found := strings.Cut(string(document), "```yaml\n")
@@ -159,7 +159,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestPlanFilesAreTemplates: what planloop exports is a template, also as JSON.
+// TestPlanFilesAreTemplates: an export of planloop is a template, also as JSON.
 func TestPlanFilesAreTemplates(t *testing.T) {
 	for _, text := range []string{
 		"revision: 7\nphase: inactive\nplan:\n  id: p-1\n  objective: o\n  steps:\n  - {step_id: S001, title: t, status: done}\n",
@@ -171,7 +171,7 @@ func TestPlanFilesAreTemplates(t *testing.T) {
 	}
 }
 
-// TestTold holds what is told of values and of files that are wrong: all of it, with the lines.
+// TestTold checks the reports about invalid values and files: all errors, with lines.
 func TestTold(t *testing.T) {
 	var b strings.Builder
 	recipe := read(t, rich)
@@ -205,7 +205,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// wrong are templates that cannot be used.
+// wrong returns invalid templates.
 func wrong() []struct{ name, text string } {
 	const step = "objective: o\nsteps:\n  - title: t\n    "
 	const asks = "parameters: [{name: name}, {name: check}]\n" + step

@@ -13,16 +13,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// CommandLine is the face of the command line: its callers type commands.
+// CommandLine writes calls as commands.
 type CommandLine struct{}
 
-// Brief is false: a command's output is for people and programs.
+// Brief returns false: a command's output is for people and programs.
 func (CommandLine) Brief() bool { return false }
 
-// Hidden is empty: commands are refused, not hidden.
+// Hidden returns nothing: commands are refused, not hidden.
 func (CommandLine) Hidden() []string { return nil }
 
-// read shows the plan, a form of it, or the comments.
+// read returns the command that shows the plan, a form of it, or the comments.
 func read(call verbs.Call) string {
 	if call.ID == string(verbs.CommentsOnly) {
 		return "planloop comment"
@@ -30,7 +30,8 @@ func read(call verbs.Call) string {
 	return strings.TrimSuffix("planloop show --"+call.ID, " --")
 }
 
-// Word writes a call as a line that a shell takes. Everything can be called here. The dots for a summary are the contract's.
+// Word writes a call as a shell command. Every call is possible except ActAsk. The dots in the command for a
+// summary are part of the contract.
 func (CommandLine) Word(call verbs.Call) (string, bool) {
 	clear := "planloop alert --clear"
 	if call.ID != "" {
@@ -89,7 +90,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 	return text, known
 }
 
-// settings are the flags that give a template the members of a JSON object.
+// settings returns the flags that pass the members of a JSON object to a template.
 func settings(object string) string {
 	var flags strings.Builder
 	in := jsontext.NewDecoder(strings.NewReader(object))
@@ -110,7 +111,7 @@ func settings(object string) string {
 	return flags.String()
 }
 
-// recovery is the command that says what becomes of a step.
+// recovery returns the command that settles a step.
 func recovery(call verbs.Call) string {
 	switch step := call.Step.String(); call.Choice {
 	case plan.Retry:
@@ -124,7 +125,7 @@ func recovery(call verbs.Call) string {
 	}
 }
 
-// replanning is the command that makes the next version of the plan.
+// replanning returns the command that makes the next version of the plan.
 func replanning(call verbs.Call) string {
 	if call.JSON == "" {
 		return "planloop replan --file FILE"

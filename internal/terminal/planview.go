@@ -14,43 +14,43 @@ import (
 )
 
 const (
-	shortPlan     = 20 // a plan of so many steps is shown without folds
+	shortPlan     = 20 // largest plan that is shown without folds
 	shortestFold  = 3
 	detailLines   = 3
 	noteLines     = 2
 	messageLines  = 2
-	signalsListed = 3 // of the open signals, unless all is shown
+	signalsListed = 3 // open signals to show, unless All is set
 )
 
-// PlanView lays a state out for a person.
+// PlanView lays out a state for a person.
 type PlanView struct {
 	Screen Screen
 	State  plan.State
-	Where  string         // the workspace in words, for a state without a plan
+	Where  string         // describes the workspace, for a state without a plan
 	Former *plan.PastPlan // set when the plan is not the current one
-	All    bool           // nothing is folded or shortened
-	Hooks  string         // how far agents are held; "" where nothing is known
-	Next   string         // "" for none
+	All    bool           // do not fold or shorten anything
+	Hooks  string         // how far planning mode is enforced; "" if unknown
+	Next   string         // the next action, or ""
 	Now    time.Time
-	Lapsed func(*plan.Step) bool // whether a claim has lapsed; nil: none has
+	Lapsed func(*plan.Step) bool // whether a claim has lapsed; nil: none have
 
 	Remarks  []verbs.Remark           // the comments on the plan
-	Underway map[plan.StepID]Underway // what is known of the steps that engines carry out
+	Underway map[plan.StepID]Underway // progress of the steps that engines carry out
 }
 
-// Page is a laid-out state in its parts, so that the live view can fit it into
-// a terminal: the head and the foot always show.
+// Page is a laid-out state in parts, so that the live view can fit it into a terminal: the head and the foot are
+// always visible.
 type Page struct {
 	head, body, foot []string
-	focus            int // the line of the body that matters most
+	focus            int // the most important line of the body
 }
 
-// TextPage is a page of a text that is laid out already.
+// TextPage returns the page for a text that is already laid out.
 func TextPage(text string) Page {
 	return Page{body: strings.Split(strings.TrimRight(text, "\n"), "\n")}
 }
 
-// Lines are the lines of the page, one below the other.
+// Lines returns all lines of the page.
 func (p Page) Lines() []string { return slices.Concat(p.head, p.body, p.foot) }
 
 // Page lays the state out.
@@ -87,7 +87,7 @@ func (v PlanView) head() []string {
 	return append(lines, "")
 }
 
-// status is where the plan stands: its status, the bar, the numbers.
+// status returns the plan's status, progress bar and numbers.
 func (v PlanView) status() []string {
 	p, s := v.State.Plan, v.Screen
 	line := s.planStyle(p.Status)(statusWord(p))
@@ -109,7 +109,7 @@ func (v PlanView) status() []string {
 	return []string{line, s.Fit(counts, 0)}
 }
 
-// statusWord is a plan's status; of one that was cleared why it is past.
+// statusWord returns a plan's status, or "cleared".
 func statusWord(p *plan.Plan) string {
 	if p.Cleared() {
 		return "cleared"
@@ -117,7 +117,7 @@ func statusWord(p *plan.Plan) string {
 	return string(p.Status)
 }
 
-// counts names how many steps have a status that is worth a word.
+// counts returns the number of steps in each notable status.
 func (v PlanView) counts() string {
 	s := v.Screen
 	var counts []string
@@ -188,7 +188,7 @@ func (v PlanView) fold(i, n int) string {
 	return "  " + v.Screen.Good(v.Screen.marks.done) + " " + v.Screen.Faint(v.Screen.Fit(text, 4))
 }
 
-// block lays out faint text behind a margin, in at most so many lines.
+// block lays out faint text with a margin, in at most most lines.
 func (v PlanView) block(text string, margin, most int) []string {
 	blank := strings.Repeat(" ", margin)
 	lines := v.Screen.barred(blank, blank, safetext.Escape(text))
@@ -228,7 +228,7 @@ func (v PlanView) foot() []string {
 	return append(lines, v.Screen.Next(v.Next)...)
 }
 
-// signals lists what is open, the most serious first.
+// signals lists the open signals, the most serious first.
 func (v PlanView) signals() []string {
 	var open []plan.Signal
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
@@ -249,7 +249,7 @@ func (v PlanView) signals() []string {
 	return lines
 }
 
-// signal lays out one signal: its level, its name, what it concerns and what it says.
+// signal lays out one signal: level, name, step, message.
 func (v PlanView) signal(signal plan.Signal) []string {
 	look := map[plan.SignalLevel]Style{plan.Blocker: v.Screen.Wrong, plan.Warning: v.Screen.Waiting}[signal.Level]
 	if look == nil {
@@ -273,7 +273,7 @@ func (v PlanView) signal(signal plan.Signal) []string {
 	return texts
 }
 
-// verdict says in a line or two what a judge thought of the plan.
+// verdict returns a judge's opinion of the plan.
 func (v PlanView) verdict() []string {
 	verdict := v.State.Plan.Verdict
 	if verdict == nil {

@@ -59,7 +59,7 @@ func NewScreen(o Options) Screen {
 	return s
 }
 
-// extent returns the size of the terminal, zeros in a pipe.
+// extent returns the size of the terminal; zeros in a pipe.
 func (o Options) extent() (width, rows int) {
 	if !o.IsTerminal {
 		return 0, 0
@@ -139,7 +139,7 @@ func (s Screen) barred(margin, deeper, text string) []string {
 	return lines
 }
 
-// Told lays out our own lines with texts in them; long lines continue after a bar.
+// Told lays out our own lines that contain foreign text; long lines continue after a bar.
 func (s Screen) Told(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

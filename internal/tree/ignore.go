@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// Rules are the patterns of ignore files: those of one folder, linked to those of the folders above it. A nil *Rules
+// Rules are the patterns of a folder's ignore file, linked to those of the folders above it. A nil *Rules
 // ignores nothing.
 //
-// The folder of a path passed to Ignores must not be ignored itself: git does not enter such a folder, so nothing in it
-// can be un-ignored.
+// The folder of a path passed to Ignores must not be ignored itself: git does not enter such a folder, so
+// nothing in it can be un-ignored.
 type Rules struct {
 	above    *Rules
 	folder   string
@@ -105,7 +105,7 @@ func (p *pattern) matches(name, base string, isDir, fold bool) bool {
 	if len(name) < p.plain || !same(p.text[:p.plain], name[:p.plain], fold) {
 		return false
 	}
-	// The rest is matched separately, so that ** after a plain text counts as the beginning of a pattern, as in git.
+	// Matched separately, so that ** after plain text counts as the start of a pattern, as in git.
 	return wildmatch(p.text[p.plain:], name[p.plain:], fold)
 }
 
@@ -121,16 +121,16 @@ func same(a, b string, fold bool) bool {
 	return true
 }
 
-// again is a wildcard that may match more text than it has so far.
+// again is a wildcard that may match more text.
 type again struct {
-	pattern int // position after it in the pattern; 0: no wildcard
+	pattern int // position after the wildcard in the pattern; 0: no wildcard
 	text    int // position in the text after its match
 	folders bool
 }
 
-// wildmatch reports whether a pattern matches all of a text, byte by byte, by the rules of git's function of that name:
-// * and ? do not match a slash, ** does if it is a whole path element. Its time is at most proportional to the product
-// of both lengths: only the last * and the last ** are retried.
+// wildmatch reports whether a pattern matches all of a text, byte by byte, like git's function of that name:
+// * and ? do not match a slash, ** does if it is a whole path element. Its time is at most proportional to
+// the product of both lengths, because only the last * and the last ** are retried.
 func wildmatch(pattern, text string, fold bool) bool {
 	var star, deep again
 	p, t := 0, 0

@@ -149,7 +149,7 @@ func TestIgnoresWhatGitIgnores(t *testing.T) {
 	}
 }
 
-// TestIgnoresWhatGitIgnoresAnywhere makes up trees and rules.
+// TestIgnoresWhatGitIgnoresAnywhere generates trees and rules.
 func TestIgnoresWhatGitIgnoresAnywhere(t *testing.T) {
 	top := repository(t)
 	names := rapid.SampledFrom([]string{"a", "b", "ab", "aa", "ba", "A", "aB", "a.b", "b.a", "abab", "x-a", "a b", "a ", "é", "[a]", "*",
@@ -209,7 +209,7 @@ func TestIgnoresWhatGitIgnoresAnywhere(t *testing.T) {
 	})
 }
 
-// TestPatternsMadeToTakeLong would not end if all ways to match were tried.
+// TestPatternsMadeToTakeLong would not end if all possible matches were tried.
 func TestPatternsMadeToTakeLong(t *testing.T) {
 	for _, rules := range []string{strings.Repeat("**/", 200) + "b", strings.Repeat("a*", 200) + "b", strings.Repeat("**/a*", 100) + "b",
 		strings.Repeat("*", 10_000) + "b"} {

@@ -1,13 +1,11 @@
-// Package tree reads the files of a workspace: which there are, which of them git
-// ignores, and what they hold.
+// Package tree reads the files of a workspace: their names, their contents, and which of them git ignores.
 //
-// A tree is hostile ground: it may be huge, loop, hold pipes and devices, or lie
-// about what is text. Everything goes through os.Root, so that no link leads out;
-// nothing but regular files and directories is opened; walks follow no links, are
-// bounded, and go in the same order each time. What is ignored follows git's rules
-// without asking git, whose configuration could run programs.
+// A tree is untrusted: it may be huge, loop, contain pipes and devices, or disguise binary files as text. All
+// access goes through os.Root, so that no link leads out. Only regular files and directories are opened.
+// Walks follow no links, are limited, and always use the same order. Ignore rules follow git's without
+// running git, because its configuration could run programs.
 //
-// It must not know what the files are read for.
+// The package must not know the purpose of reading.
 package tree
 
 import (
@@ -38,8 +36,8 @@ var (
 	errNotText    = errors.New("is not text")
 )
 
-// Tree is the directory of a workspace, open for reading. It is safe for
-// concurrent use. Names in it are relative and have slashes; "." is the directory.
+// Tree is the directory of a workspace, open for reading. It is safe for concurrent use. Names are relative
+// to it, with slashes; "." is the directory itself.
 type Tree struct {
 	root *os.Root
 }
@@ -53,18 +51,18 @@ func Open(directory string) (*Tree, error) {
 	return In(root), nil
 }
 
-// In returns the tree of a directory that is open already.
+// In returns the tree of an open directory.
 func In(root *os.Root) *Tree { return &Tree{root: root} }
 
-// Close closes the directory. What FS returned is of no use afterwards.
+// Close closes the directory. The result of FS must not be used after that.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// Stat tells what a name stands for, behind links that stay within the tree.
+// Stat returns the file info for a name. It follows links that stay within the tree.
 func (t *Tree) Stat(name string) (fs.FileInfo, error) { return t.root.Stat(name) }
 
-// Open opens a regular file or a directory for reading. Anything else is refused
-// before it is opened, and again after, since it may have been exchanged: opening
-// a pipe would wait for a writer, opening a device could act on it.
+// Open opens a regular file or a directory for reading. Anything else is refused before it is opened, and
+// checked again after, in case it was exchanged: opening a pipe would wait for a writer, opening a device
+// could act on it.
 func (t *Tree) Open(name string) (*os.File, fs.FileInfo, error) {
 	info, err := t.root.Stat(name)
 	if err == nil {
@@ -76,11 +74,11 @@ func (t *Tree) Open(name string) (*os.File, fs.FileInfo, error) {
 	return t.openSeen(name)
 }
 
-// openSeen opens what was seen to be a regular file or a directory.
+// openSeen opens a file that was a regular file or a directory a moment ago.
 func (t *Tree) openSeen(name string) (*os.File, fs.FileInfo, error) {
 	flags := os.O_RDONLY
 	if runtime.GOOS != "windows" {
-		flags |= syscall.O_NONBLOCK // a pipe that has taken the place of the file is not waited for
+		flags |= syscall.O_NONBLOCK // do not wait if a pipe has replaced the file
 	}
 	file, err := t.root.OpenFile(name, flags, 0)
 	if err != nil {
@@ -103,9 +101,8 @@ func readable(name string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 }
 
-// Read returns the content of a text file of at most most bytes, which a walk has
-// shown to be a regular file. It reads into buffer and returns a part of it, or of
-// a larger one, also with an error.
+// Read returns the content of a text file of at most most bytes. A walk must have found it to be a regular
+// file. It reads into buffer, and returns a part of buffer or of a larger one, even with an error.
 func (t *Tree) Read(name string, most int, buffer []byte) ([]byte, error) {
 	content, whole, err := beginning(t.openSeen, name, most, buffer)
 	if err == nil && !whole {
@@ -117,10 +114,9 @@ func (t *Tree) Read(name string, most int, buffer []byte) ([]byte, error) {
 	return content, nil
 }
 
-// ReadText returns at most most bytes from the beginning of a text file, in whole
-// characters, without what a prompt or a terminal would act on or not show. It
-// reports false for what is outside the tree, missing, in git's own folder, no
-// regular file or no text in UTF-8.
+// ReadText returns up to most bytes from the start of a text file, in whole characters, without control and
+// invisible characters. It returns false if the name is outside the tree, missing, in git's own folder, not a
+// regular file or not UTF-8 text.
 func (t *Tree) ReadText(name string, most int) (string, bool) {
 	if most <= 0 || !filepath.IsLocal(name) || filepath.ToSlash(name) != name || !Nameable(name) || InRepository(name) {
 		return "", false
@@ -138,7 +134,7 @@ func (t *Tree) ReadText(name string, most int) (string, bool) {
 	return safetext.Drop(string(content)), true
 }
 
-// beginning returns up to most bytes of a text file, and whether that is all.
+// beginning returns up to most bytes of a text file, and whether that is the whole file.
 func beginning(open func(name string) (*os.File, fs.FileInfo, error), name string, most int, buffer []byte) (content []byte, whole bool,
 	err error) {
 	file, info, err := open(name)
@@ -149,7 +145,7 @@ func beginning(open func(name string) (*os.File, fs.FileInfo, error), name strin
 	if info.IsDir() {
 		return buffer, false, &fs.PathError{Op: "read", Path: name, Err: errDirectory}
 	}
-	// What a file says of its size is not believed: it may grow, and some have none.
+	// The size in the file info is not reliable: the file may grow, and some files report none.
 	read := bytes.NewBuffer(buffer[:0])
 	_, err = read.ReadFrom(io.LimitReader(file, int64(most)+1))
 	content = read.Bytes()
@@ -159,20 +155,19 @@ func beginning(open func(name string) (*os.File, fs.FileInfo, error), name strin
 	return content[:min(len(content), most)], len(content) <= most, err
 }
 
-// Binary reports whether what begins so is no text: it has a NUL, as UTF-16 has too.
+// Binary reports whether the start of a file has a NUL byte, as UTF-16 has too.
 func Binary(beginning []byte) bool {
 	return bytes.IndexByte(beginning[:min(len(beginning), Sniffed)], 0) >= 0
 }
 
-// Sniffed is how much of a file tells whether it is text, in bytes; git looks as far.
+// Sniffed is the number of bytes that decide whether a file is text, as in git.
 const Sniffed = 8_000
 
-// Nameable reports whether a plan, a prompt and a terminal can carry the name of
-// a file: UTF-8 on one line, with nothing hidden, and no back quote, which ends
-// the name of a file in a hint.
+// Nameable reports whether a plan, a prompt and a terminal can carry a file name: a single line of UTF-8
+// without invisible characters, and without back quotes, which end the name of a file in a hint.
 func Nameable(name string) bool { return safetext.PrintableLine(name) && !strings.Contains(name, "`") }
 
-// WholeCharacters cuts a character that is not all there off the end.
+// WholeCharacters removes an incomplete character at the end.
 func WholeCharacters(content []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(content); i++ {
 		if start := len(content) - i; utf8.RuneStart(content[start]) {
@@ -185,12 +180,11 @@ func WholeCharacters(content []byte) []byte {
 	return content
 }
 
-// maxNames is how many entries of one directory are read.
+// maxNames limits the entries read from one directory.
 const maxNames = 50_000
 
-// List returns the entries of a directory in the order of the paths in it: a
-// directory stands where what it holds would. Of more than 50,000 it returns some,
-// and reports that there are more.
+// List returns the entries of a directory in path order: a directory is sorted like the paths in it. It reads
+// at most 50,000 entries; if it reaches that limit, more is true.
 func (t *Tree) List(ctx context.Context, directory string) (list []fs.DirEntry, more bool, err error) {
 	file, info, err := t.Open(directory)
 	if err != nil {
@@ -214,7 +208,7 @@ func (t *Tree) List(ctx context.Context, directory string) (list []fs.DirEntry, 
 	return list, len(list) == maxNames, nil
 }
 
-// Slashed is the name of an entry, with a slash behind that of a directory.
+// Slashed returns the name of an entry, with a slash after that of a directory.
 func Slashed(e fs.DirEntry) string {
 	if e.IsDir() {
 		return e.Name() + "/"
@@ -222,11 +216,11 @@ func Slashed(e fs.DirEntry) string {
 	return e.Name()
 }
 
-// FS returns the tree as a file system. Its links lead nowhere outside, and what
-// is neither a regular file nor a directory cannot be opened.
+// FS returns the tree as a file system. Links do not lead outside, and only regular files and directories can
+// be opened.
 func (t *Tree) FS() fs.FS { return view{t.root.FS().(rootFS), t} }
 
-// rootFS is what os.Root.FS promises, but for reading a file at once.
+// rootFS is the part of os.Root.FS in use; fs.ReadFileFS is left out, so that reads go through Open.
 type rootFS interface {
 	fs.StatFS
 	fs.ReadDirFS
@@ -240,7 +234,7 @@ type view struct {
 }
 
 func (v view) Open(name string) (fs.File, error) {
-	if _, err := filepath.Localize(name); err != nil { // on Windows some names have a second reading
+	if _, err := filepath.Localize(name); err != nil { // on Windows some names are ambiguous
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	file, _, err := v.tree.Open(name)
@@ -250,9 +244,8 @@ func (v view) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
-// GitFolder reports whether some file system takes a name for .git: without regard
-// to case, to dots and spaces at the end, to characters that do not show. What
-// stands there is run by git later on, and may hold passwords.
+// GitFolder reports whether any file system may treat a name as .git: it ignores case, dots and spaces at the
+// end, and invisible characters. Git runs files in that folder, and it may contain passwords.
 func GitFolder(name string) bool {
 	name = strings.Map(func(r rune) rune {
 		if plan.Invisible(r) {
@@ -265,8 +258,8 @@ func GitFolder(name string) bool {
 	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
 }
 
-// Markdown reports whether a path names a Markdown file outside git's own folder: one
-// that nothing runs or obeys.
+// Markdown reports whether a path names a Markdown file outside git's own folder, which no program runs or
+// obeys.
 func Markdown(name string) bool {
 	base := path.Base(name)
 	extension := strings.ToLower(path.Ext(base))

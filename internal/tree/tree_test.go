@@ -36,7 +36,7 @@ func workspace(t testing.TB, f files) (*tree.Tree, string) {
 	return open(t, root), root
 }
 
-// below returns what a walk yields, folders with a slash.
+// below returns the names that a walk yields, folders with a slash.
 func below(t testing.TB, opened *tree.Tree, directory string, o tree.Options) ([]string, *tree.Walk) {
 	t.Helper()
 	var names []string

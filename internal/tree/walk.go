@@ -40,8 +40,8 @@ const (
 	ByContext Bound = "context"
 )
 
-// Walk visits the files and directories below a directory. It follows no links and never enters .git. It is for one use
-// by one goroutine.
+// Walk visits the files and directories below a directory. It follows no links and never enters .git. A Walk
+// must be used once, by one goroutine.
 type Walk struct {
 	tree    *Tree
 	options Options
@@ -54,6 +54,7 @@ type Walk struct {
 	Unreadable int    // directories that could not be read, or are too deep
 }
 
+// Walk returns a walk that has not started; see Walk.Below.
 func (t *Tree) Walk(o Options) *Walk {
 	o.Entries = cmp.Or(o.Entries, maxEntries)
 	return &Walk{tree: t, options: o, room: maxAllRules}

@@ -15,20 +15,20 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// RefusedPlan is what the gates refuse (planloop: API Contract, Plan Validation
-// Error Response).
+// RefusedPlan is the error of a plan that the gates refuse (planloop: API Contract, Plan Validation Error
+// Response).
 type RefusedPlan struct {
 	Report  gates.Report
-	Form    *plan.ValidationError // what is wrong with the form of the same input; nil for nothing
-	Instead string                // a call with room for what is asked, as the caller makes it; "" for none
-	Drafted string                // says whose plan it is where it is not the caller's; "" where it is
-	Next    string                // what the caller does then
+	Form    *plan.ValidationError // errors in the form of the same input; nil if it has none
+	Instead string                // a call with placeholders for the missing fields, in the caller's form; or ""
+	Drafted string                // message for a plan that the caller did not write; else ""
+	Next    string                // the caller's next action
 }
 
-// RefusedPlanType is the error's word in the JSON contract.
+// RefusedPlanType is the error's name in the JSON contract.
 const RefusedPlanType = "plan_validation_failed"
 
-// Message is the contract's sentence, or another where a model made the plan.
+// Message returns the contract's sentence, or Drafted.
 func (e *RefusedPlan) Message() string {
 	if e.Drafted != "" {
 		return e.Drafted
@@ -36,7 +36,7 @@ func (e *RefusedPlan) Message() string {
 	return "The submitted plan is invalid and was rejected. You must fix the plan and resubmit."
 }
 
-// Details lists everything that is wrong.
+// Details lists all problems.
 func (e *RefusedPlan) Details() []string {
 	if e.Form == nil {
 		return e.Report.Details()
@@ -44,16 +44,16 @@ func (e *RefusedPlan) Details() []string {
 	return append(e.Form.Details(), e.Report.Details()...)
 }
 
-// Error is the message and the details in lines.
+// Error returns the message and the details, one per line.
 func (e *RefusedPlan) Error() string {
 	return e.Message() + "\n- " + strings.Join(e.Details(), "\n- ")
 }
 
-// check asks the gates about a candidate, and the configured model as a judge, outside
-// any lock; it refuses the candidate with a *RefusedPlan. The judge's verdict joins the batch.
+// check asks the gates about a candidate, and the configured model as a judge, outside any lock. It refuses the
+// candidate with a *RefusedPlan, else it adds the judge's verdict to the batch.
 //
-// What is wrong with the form of the input already is told along with it; the tasks are then
-// those that could be read, as the input has them in list.
+// wrong holds errors already found in the form of the input, which are reported as well. The tasks are then those
+// that could be read, in the order of the input's list.
 func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate, list string, wrong error,
 	batch *plan.Batch) (gates.Report, error) {
 	if err := c.beyond(); err != nil {
@@ -68,7 +68,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	if unrunnable != nil {
 		form = besides(form, unrunnable)
 	}
-	var judge gates.Judge // an interface that holds nothing
+	var judge gates.Judge // stays nil if no model is asked
 	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective}
 	if s.opts.Model != nil && form == nil {
 		c.yield()
@@ -78,12 +78,12 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	if err != nil {
 		return report, err
 	}
-	if unrunnable != nil { // which tells of dependencies already, and of those that are references
+	if unrunnable != nil { // which already reports wrong dependencies, also through references
 		report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool { return f.Field == "dependencies" })
 	}
 	if form != nil {
 		report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool {
-			return tells(form, fmt.Sprintf("%s/%d/%s", list, f.Index, f.Field), f.Gate == f.Field) // it may be all there was
+			return tells(form, fmt.Sprintf("%s/%d/%s", list, f.Index, f.Field), f.Gate == f.Field) // it may follow from the error
 		})
 	}
 	switch {
@@ -99,7 +99,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	return report, nil
 }
 
-// unjudged refuses a plan that a judge has to approve of and could not: nothing is wrong with it.
+// unjudged refuses a plan that a judge must approve and could not. The plan itself may be fine.
 func unjudged(why error, fix string) error {
 	reason := "it gave no verdict"
 	if !errors.As(why, new(*BadCall)) {
@@ -109,8 +109,8 @@ func unjudged(why error, fix string) error {
 		"nothing was found against it: "+reason, fix)
 }
 
-// besides adds to what is wrong with an input what else was found, but for places that it
-// tells of already. It is nil where nothing is wrong.
+// besides adds further errors to the errors of an input, without those for a field already reported. It returns nil
+// if neither has errors.
 func besides(wrong *plan.ValidationError, more error) *plan.ValidationError {
 	var refused *plan.ValidationError
 	if !errors.As(more, &refused) || wrong == refused {
@@ -123,7 +123,7 @@ func besides(wrong *plan.ValidationError, more error) *plan.ValidationError {
 	all.Add(wrong)
 	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {
 		single, about := *one, one.Field
-		if strings.HasPrefix(one.Problem, "is missing") || one.Problem == nothingToUpdate { // it may be what is wrong
+		if strings.HasPrefix(one.Problem, "is missing") || one.Problem == nothingToUpdate { // the reported error may have caused it
 			about = path.Dir(about)
 		}
 		if !tells(wrong, strings.TrimSuffix(about, "/"), true) {
@@ -135,8 +135,8 @@ func besides(wrong *plan.ValidationError, more error) *plan.ValidationError {
 	return wrong
 }
 
-// tells reports whether a refusal is about a place of the input, or one around it or, where that
-// counts, in it.
+// tells reports whether a refusal covers a field of the input: that field, one around it or, with inside, one in
+// it.
 func tells(wrong *plan.ValidationError, field string, inside bool) bool {
 	return slices.ContainsFunc(append([]*plan.ValidationError{wrong}, wrong.Others...), func(one *plan.ValidationError) bool {
 		return inside && strings.HasPrefix(one.Field+"/", field+"/") || one.Field != "" && strings.HasPrefix(field+"/", one.Field+"/")
@@ -155,8 +155,8 @@ func (s *Service) examine(ctx context.Context, candidate gates.Candidate, judge 
 	return gates.Check(ctx, candidate, gates.Options{Files: files, Level: level, Judge: judge})
 }
 
-// holdsFiles reports whether there is a file that a task could name: one that is not hidden,
-// and not the rule book, which planloop itself asks for.
+// holdsFiles reports whether the workspace has a file that a task could name: not hidden, and not the rule book,
+// which planloop itself asks for.
 func (s *Service) holdsFiles(files fs.FS) bool {
 	if files == nil {
 		return false
@@ -175,7 +175,7 @@ func (s *Service) holdsFiles(files fs.FS) bool {
 	return holds || err != nil
 }
 
-// files is the workspace as the gates see it, nil when there is none to see.
+// files returns the workspace's files for the gates; nil if they cannot be seen.
 func (s *Service) files() (fs.FS, error) {
 	if s.opts.Tree == nil {
 		return nil, nil
@@ -183,7 +183,7 @@ func (s *Service) files() (fs.FS, error) {
 	return s.opts.Tree.Files()
 }
 
-// candidate is what tasks would make of the current plan.
+// candidate adds tasks to the current plan for the gates.
 func candidate(state plan.State, tasks []gates.Task) gates.Candidate {
 	c := gates.Candidate{New: tasks}
 	if state.Plan != nil {
@@ -192,10 +192,10 @@ func candidate(state plan.State, tasks []gates.Task) gates.Candidate {
 	return c
 }
 
-// warningsShown bounds the warnings a reply repeats.
+// warningsShown limits the warnings in a reply.
 const warningsShown = 10
 
-// warnings is what was found of tasks, for whoever wrote them.
+// warnings returns the warnings for the author of the tasks.
 func warnings(report gates.Report) []string {
 	var all []string
 	for _, f := range report.Warnings() {
@@ -225,7 +225,7 @@ func remedy(f gates.Finding) string {
 	return f.Fix
 }
 
-// kept is what was found of a plan, for whoever decides about it; what does not fit is counted.
+// kept returns the warnings for the plan's approver. Those that do not fit are counted.
 func kept(report gates.Report) plan.Found {
 	var all []plan.GateWarning
 	for _, f := range report.Warnings() {
@@ -237,10 +237,9 @@ func kept(report gates.Report) plan.Found {
 	return plan.Found{Score: report.Score, Warnings: all}
 }
 
-// checkSix has the gates judge steps of the planning_* tools as they join the plan of
-// a state, where that is asked for: they judge ids and cycles only otherwise. list is where the
-// input has the steps, and wrong what is wrong with its form; first is the call that comes
-// before the one with room for all that the gates ask.
+// checkSix has the gates judge steps of the planning_* tools as part of a plan, if configured: by default these
+// tools check only ids and cycles. list is the JSON pointer of the steps in the input, wrong the errors in its
+// form, and first the call to make before the one that RefusedPlan suggests.
 func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, steps []plan.NewStep, list string, wrong error,
 	first string) error {
 	if !s.opts.GateAll || len(steps) == 0 {
@@ -259,11 +258,11 @@ func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, st
 	return err
 }
 
-// roomier adds to the refusal of steps that an agent gave by their titles and details the call
-// that has room for the rest, with as many of them as can be shown.
+// roomier adds to a refusal of steps with only titles and details the call that has fields for the rest, with as
+// many of the steps as can be shown.
 func (e *RefusedPlan) roomier(c Caller, first string, update func(n int) Update, steps int) {
 	if !c.brief() {
-		return // a command has a flag for each field
+		return // commands have a flag for each field
 	}
 	shown := steps
 	for shown > 1 && len(update(shown).call().JSON) > shownArguments {
@@ -281,8 +280,8 @@ func (e *RefusedPlan) roomier(c Caller, first string, update func(n int) Update,
 	e.Report.Findings = append(e.Report.Findings, told)
 }
 
-// roomier is an update that adds steps with room for what the gates miss in them, and a
-// placeholder for each thing that the caller alone knows.
+// roomier returns an update that adds steps with the fields that the gates miss, and with a placeholder for each
+// value that only the caller knows.
 func roomier(steps []plan.NewStep, report gates.Report) Update {
 	var update Update
 	for i, step := range steps {
@@ -303,15 +302,15 @@ func roomier(steps []plan.NewStep, report gates.Report) Update {
 	return update
 }
 
-// titleAsked stands for a title that the gates refuse.
+// titleAsked replaces a title that the gates refuse.
 const titleAsked = "<a title as it is asked for>"
 
-// aboutTitles lists the gates that another title satisfies, and nothing else does.
+// aboutTitles lists the gates that only another title can satisfy.
 func aboutTitles() []string {
 	return []string{"title", "duplicate", "single_responsibility", "oversize"}
 }
 
-// asked is a task with a placeholder for each thing that the gates ask for and it does not say.
+// asked returns a task with a placeholder for each required field that it lacks.
 func (t NewTask) asked(criteria bool) NewTask {
 	if t.Type == nil || !slices.Contains(t.Type.Values(), string(*t.Type)) {
 		t.Type = new(plan.StepType("<" + strings.Join(plan.StepType("").Values(), "|") + ">"))
@@ -328,14 +327,14 @@ func (t NewTask) asked(criteria bool) NewTask {
 	return t
 }
 
-// checkEdit is checkSix for an edit, which is refused for what it makes worse.
+// checkEdit is checkSix for an edit. It refuses only findings that the edit causes.
 func (s *Service) checkEdit(ctx context.Context, c Caller, state plan.State, id plan.StepID, patch plan.Patch) error {
 	if !s.opts.GateAll || state.Plan == nil {
 		return nil
 	}
 	step, ok := state.Plan.Steps.Get(id)
 	if !ok {
-		return nil // which is said elsewhere
+		return nil // reported elsewhere
 	}
 	judged := plannedCandidate(state.Plan)
 	was, err := s.examine(ctx, judged, nil)
@@ -366,7 +365,7 @@ func (s *Service) checkEdit(ctx context.Context, c Caller, state plan.State, id 
 	return refused
 }
 
-// plannedCandidate is a whole plan as it stands, to be judged again.
+// plannedCandidate returns the whole plan as a candidate, to judge it again.
 func plannedCandidate(p *plan.Plan) gates.Candidate {
 	c := gates.Candidate{Objective: p.Objective, Replaces: true}
 	for step := range p.Steps.All() {
@@ -375,7 +374,6 @@ func plannedCandidate(p *plan.Plan) gates.Candidate {
 	return c
 }
 
-// there reports whether a path of the workspace exists.
 func (s *Service) there(path string) bool {
 	files, err := s.files()
 	if err != nil || files == nil {

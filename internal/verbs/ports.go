@@ -11,33 +11,32 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// Rules is the canonical rule book and the file on disk that should hold it. The
-// zero value is one that is in sync.
+// Rules is the canonical rule book and its file on disk. The zero value is in sync.
 type Rules struct {
-	File    string // below the workspace, with slashes
-	State   string // what is wrong, such as missing or outdated; "" when it is in sync
-	Exists  bool   // the file is there, whatever it holds
-	Content string // the whole file as it should be; "" when it cannot be said
-	Problem string // why it cannot be brought up to date, and what to do; "" when it can
+	File    string // relative to the workspace, with slashes
+	State   string // the problem, such as missing or outdated; "" if in sync
+	Exists  bool   // with any content
+	Content string // the whole file as it should be; "" if unknown
+	Problem string // why it cannot be updated, and the remedy; "" if it can
 }
 
-// RuleBook looks at the rule book on disk.
+// RuleBook checks the rule book on disk.
 type RuleBook interface {
 	Inspect() Rules
-	// Changed tells when the file may have changed; it may return nil.
+	// Changed receives when the file may have changed; it may return nil.
 	Changed(ctx context.Context) <-chan struct{}
 }
 
-// Tree is what is seen of the workspace's files.
+// Tree is the view of the workspace's files.
 type Tree interface {
-	// Files is rooted in the workspace; nothing outside is reached through it.
+	// Files returns the workspace's files. It gives no access to files outside.
 	Files() (fs.FS, error)
-	// Summary is the tree in a few lines for a model.
+	// Summary describes the tree in a few lines for a model.
 	Summary(ctx context.Context) (string, error)
-	// Document is a text file of the workspace, cut to max bytes; false when it is none.
+	// Document returns a text file of the workspace, cut to max bytes; false if it is not a readable text file.
 	Document(path string, max int) (string, bool)
-	// Survey finds the marks in comments, the most urgent first. cut says what was not read, and why; it is "" if
-	// everything was. done, which may be nil, gets the number of files that were read.
+	// Survey finds the marks in comments, most urgent first. cut says why a part was not read; it is "" if all was
+	// read. done, which may be nil, gets the number of files read.
 	Survey(ctx context.Context, done func(files int)) (found []Suggestion, cut string, err error)
 }
 
@@ -50,40 +49,40 @@ type ToolInfo struct {
 // Model is a language model that planloop may ask.
 type Model interface {
 	Name() string
-	// Ask returns the JSON object in the answer to a prompt, or the whole answer if it holds none. It is bounded in
-	// time and size.
+	// Ask returns the JSON object in the answer to a prompt, or the whole answer if it has none. Time and size are
+	// limited.
 	Ask(ctx context.Context, prompt string) ([]byte, error)
 }
 
 // Engine carries out the steps of the current plan that planloop runs itself.
 type Engine interface {
-	// Run takes part in the run until there is nothing more for it to do there, and says why.
-	// When ctx ends, what it runs is ended too, and kept as interrupted.
+	// Run takes part in the run until the engine has no more work, and returns the reason. When ctx ends, it also
+	// ends its steps and records them as interrupted.
 	Run(ctx context.Context, o EngineOptions) (plan.Over, error)
 }
 
-// EngineOptions say how an engine takes part in a run.
+// EngineOptions configure how an engine takes part in a run.
 type EngineOptions struct {
 	Parallel int                         // steps at a time; 0: as configured
-	Wait     bool                        // for people and agents, rather than leave
-	Drain    <-chan struct{}             // closed: nothing new is started, and what runs ends; may be nil
-	Begin    func(context.Context) error // has the run begin, or go on, once the engine is known to take part; of Run: told then
+	Wait     bool                        // wait for people and agents instead of leaving
+	Drain    <-chan struct{}             // when closed, start no more steps and let the others end; may be nil
+	Begin    func(context.Context) error // begins or resumes the run once the engine has joined; Service.Run calls it after that
 	Listener RunListener                 // may be nil
 
-	Agents bool          // agents are started for the steps that no tool carries out, as configured
-	Starts int           // of them, at most; 0: any number
-	For    time.Duration // after which nothing more is started; 0: for ever
+	Agents bool          // start agents for the steps without a tool, as configured
+	Starts int           // most agents to start; 0: unlimited
+	For    time.Duration // time after which no more steps start; 0: unlimited
 }
 
-// RunListener hears how a run goes, from one goroutine, which waits for it.
+// RunListener receives the events of a run, from one goroutine, which waits for each call.
 type RunListener interface {
-	// Recorded tells of a change, by whichever process, and of the state after it or a later one.
+	// Recorded reports a change by any process, and the state after it or after a later one.
 	Recorded(state plan.State, record plan.Record)
-	// Progress tells how far a step of this engine has come.
+	// Progress reports the progress of one of this engine's steps.
 	Progress(step plan.StepID, percent int, what string)
 }
 
-// Notice tells a person that something waits, or was begun.
+// Notice informs a person of an event.
 type Notice struct {
 	Event  string // plan_waits, question_waits, reply_came, mode_entered or mode_expired
 	PlanID string
@@ -91,10 +90,10 @@ type Notice struct {
 	Text   string
 	Steps  []NoticeStep
 
-	Questions []string // that the plan leaves open
+	Questions []string // open questions of the plan
 }
 
-// NoticeStep is a step as a notice shows it.
+// NoticeStep is a step in a notice.
 type NoticeStep struct {
 	ID, Title string
 	Risk      plan.Risk
@@ -106,7 +105,7 @@ func (s *Service) notify(n Notice) {
 	}
 }
 
-// notifyExpiry tells that planning mode was found to be over, when that was recorded.
+// notifyExpiry sends a notice if the outcome records that planning mode has expired.
 func (s *Service) notifyExpiry(outcome session.Outcome) {
 	for _, e := range outcome.Events {
 		if expired, ok := e.(plan.ModeExpired); ok {
@@ -116,13 +115,12 @@ func (s *Service) notifyExpiry(outcome session.Outcome) {
 	}
 }
 
-// AgentsMD returns the canonical rule book, which names the file it stands in.
+// AgentsMD returns the canonical rule book, with the name of its file.
 func (s *Service) AgentsMD() string {
 	return resources.AgentsMD(s.RulesOnDisk().File)
 }
 
-// RulesOnDisk looks at the rule book on disk, as it is now; the zero value where none
-// is kept.
+// RulesOnDisk checks the rule book on disk now. It returns the zero value if planloop does not maintain one.
 func (s *Service) RulesOnDisk() Rules {
 	if s.opts.RuleBook == nil {
 		return Rules{}
@@ -130,8 +128,8 @@ func (s *Service) RulesOnDisk() Rules {
 	return s.opts.RuleBook.Inspect()
 }
 
-// RulesChanged tells when the rule book on disk may have changed, until the context
-// ends. It is nil, and never tells anything, where none is kept or watched.
+// RulesChanged receives when the rule book on disk may have changed, until ctx ends. It is nil if the rule book is
+// not maintained or not watched.
 func (s *Service) RulesChanged(ctx context.Context) <-chan struct{} {
 	if s.opts.RuleBook == nil {
 		return nil

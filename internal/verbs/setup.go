@@ -12,13 +12,13 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// NewStep is a step as an agent writes it down (WINK: NewPlanStep).
+// NewStep is a step as an agent writes it (WINK: NewPlanStep).
 type NewStep struct {
 	Title   string  `json:"title" jsonschema:"maxLength=160,description=one verifiable piece of work" text:"some"`
 	Details *string `json:"details,omitempty" jsonschema:"maxLength=512,description=where and how to verify it"`
 }
 
-// Alone names the field that a text means which stands for a step.
+// Alone names the field that receives a plain string given instead of a step.
 func (NewStep) Alone() string { return "title" }
 
 // SetupPlan is the input of SetupPlan (WINK: SetupPlan).
@@ -27,8 +27,8 @@ type SetupPlan struct {
 	InitialSteps []NewStep `json:"initial_steps,omitempty"`
 }
 
-// richPlan reads a plan whose steps say more than the tool takes as one without steps, by
-// its arguments, and an update that adds them.
+// richPlan reads the arguments of a plan with more fields per step than the tool takes. It returns the arguments
+// for a plan without steps, and an update that adds the steps.
 func richPlan(arguments []byte) (setUp string, update Update, ok bool) {
 	var in struct {
 		Objective    string    `json:"objective"`
@@ -38,12 +38,12 @@ func richPlan(arguments []byte) (setUp string, update Update, ok bool) {
 	return objectiveAlone(in.Objective), Update{AddTasks: in.InitialSteps}, ok
 }
 
-// objectiveAlone are the arguments that set up a plan without steps.
+// objectiveAlone returns the arguments that set up a plan without steps.
 func objectiveAlone(objective string) string {
 	return " " + object(SetupPlan{Objective: objective})
 }
 
-// SetupPlanReply says what was set up.
+// SetupPlanReply describes the new plan.
 type SetupPlanReply struct {
 	PlanID  string `json:"plan_id"`
 	Status  string `json:"status"`
@@ -53,15 +53,14 @@ type SetupPlanReply struct {
 	Heartbeat
 }
 
-// Replaced tells of the plan that was current before: how far it had come, and how a
-// person brings it back.
+// Replaced describes the previous plan: its progress, and how a person restores it.
 type Replaced struct {
-	Replaced         string `json:"replaced,omitempty"` // its id
+	Replaced         string `json:"replaced,omitempty"` // id
 	ReplacedProgress string `json:"replaced_progress,omitempty"`
 	Restore          string `json:"restore,omitempty"`
 }
 
-// replaced tells of the former plan, which may be nil.
+// replaced describes the previous plan, which may be nil.
 func replaced(c Caller, former *plan.Plan) Replaced {
 	if former == nil {
 		return Replaced{}
@@ -76,12 +75,12 @@ func (r Replaced) text() string {
 	return "; it replaces " + r.Replaced + Heartbeat{Progress: r.ReplacedProgress}.sofar() + ", which is archived; " + r.Restore
 }
 
-// wayBack says how a former plan is made the current one again.
+// wayBack returns the advice to restore a former plan.
 func wayBack(c Caller, id string) string {
 	return "a person can bring it back with `" + c.word(Call{Act: ActRestore, ID: id}) + "`"
 }
 
-// SetupPlan makes a new plan the current one; the former one is archived.
+// SetupPlan makes a new plan the current one and archives the previous one.
 func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
 	var faults plan.Faults
 	rule := s.six(c, "/objective", plan.MaxObjective)
@@ -91,12 +90,12 @@ func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupP
 	return s.setUpJudged(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps}, faults.Err())
 }
 
-// SetUp is SetupPlan for an action with all that a plan may say.
+// SetUp is SetupPlan for an action with all fields of a plan.
 func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, error) {
 	return s.setUpJudged(ctx, c, a, plan.CleanAction(a))
 }
 
-// setUpJudged sets up a plan unless something is wrong with it.
+// setUpJudged sets up a plan unless wrong or the gates refuse it.
 func (s *Service) setUpJudged(ctx context.Context, c Caller, a plan.SetUp, wrong error) (SetupPlanReply, error) {
 	first := c.word(Call{Act: ActSetUp}) + objectiveAlone(cmp.Or(a.Objective, "<one line of ASCII>")) + ", then "
 	if err := s.checkSix(ctx, c, plan.State{}, a.Steps, "/initial_steps", wrong, first); err != nil {
@@ -113,7 +112,7 @@ func (s *Service) setUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 	return s.wasSetUp(c, outcome, a.Draft), nil
 }
 
-// wasSetUp tells of the plan, or of the draft, that was set up.
+// wasSetUp returns the reply for a new plan or draft.
 func (s *Service) wasSetUp(c Caller, outcome session.Outcome, draft bool) SetupPlanReply {
 	if draft {
 		return s.setUpReply(c, outcome.After, outcome.Before.Draft, outcome.After.Draft)
@@ -121,7 +120,7 @@ func (s *Service) wasSetUp(c Caller, outcome session.Outcome, draft bool) SetupP
 	return s.setUpReply(c, outcome.After, outcome.Before.Plan, outcome.After.Plan)
 }
 
-// setUpReply tells of a plan that took the place of another, which may be nil.
+// setUpReply returns the reply for a plan that replaced former, which may be nil.
 func (s *Service) setUpReply(c Caller, after plan.State, former, p *plan.Plan) SetupPlanReply {
 	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), Doubt: s.opts.Doubt, Heartbeat: s.heartbeat(after, c)}
 	if n := p.Steps.Len(); n > 0 {
@@ -131,13 +130,12 @@ func (s *Service) setUpReply(c Caller, after plan.State, former, p *plan.Plan) S
 		reply.Replaced = replaced(c, former)
 	}
 	if p.Status == plan.StatusDraft {
-		reply.Progress = "" // that of the current plan
+		reply.Progress = "" // it is the current plan's
 	}
 	return reply
 }
 
-// Restore makes a former plan the current one again; the plan that was current is
-// archived.
+// Restore makes a former plan the current one again and archives the current one.
 func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPlanReply, error) {
 	outcome, err := s.session.Restore(ctx, c.Actor, planID)
 	s.touch(c)
@@ -148,7 +146,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 	return s.setUpReply(c, outcome.After, outcome.Before.Plan, outcome.After.Plan), nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r SetupPlanReply) Text() string {
 	text := "Plan " + r.PlanID + " " + plan.PlanStatus(r.Status).Is()
 	if r.StepIDs != "" {
@@ -163,7 +161,7 @@ func (r SetupPlanReply) Text() string {
 	return text + "." + Where{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
 }
 
-// newSteps cleans steps as the six tools take them.
+// newSteps cleans steps by the rules of the six planning_* tools.
 func (s *Service) newSteps(c Caller, faults *plan.Faults, field string, in []NewStep) []plan.NewStep {
 	out := make([]plan.NewStep, len(in))
 	for i, step := range in {
@@ -174,7 +172,7 @@ func (s *Service) newSteps(c Caller, faults *plan.Faults, field string, in []New
 	return out
 }
 
-// six is the rule for a text of one line in the six tools.
+// six returns the rule for a single-line text in the six tools.
 func (s *Service) six(c Caller, field string, longest int) plan.Text {
 	rule := plan.Text{Field: field, Max: longest, ASCII: !s.opts.Unicode}
 	if update, can := c.Can(Call{Act: ActUpdate}); can {
@@ -183,7 +181,7 @@ func (s *Service) six(c Caller, field string, longest int) plan.Text {
 	return rule
 }
 
-// required cleans a text that must say something.
+// required cleans a text that must not be empty.
 func required(faults *plan.Faults, rule plan.Text, text string) string {
 	clean, err := rule.Required(text)
 	faults.Add(err)
@@ -202,7 +200,7 @@ func (s *Service) details(c Caller, faults *plan.Faults, field string, text *str
 	return clean
 }
 
-// idRange writes consecutive ids: "S001", "S001-S004", "" when there are none.
+// idRange writes consecutive ids: "S001", "S001-S004", or "" if the range is empty.
 func idRange(from, to plan.StepID) string {
 	switch {
 	case to < from:
@@ -216,12 +214,12 @@ func idRange(from, to plan.StepID) string {
 // ClearPlan is the input of ClearPlan: no fields (WINK: ClearPlan).
 type ClearPlan struct{}
 
-// ClearPlanReply says which plan was abandoned.
+// ClearPlanReply names the abandoned plan.
 type ClearPlanReply struct {
 	PlanID    string `json:"plan_id"`
 	Status    string `json:"status"`
 	Discarded int    `json:"discarded"` // steps
-	Restore   string `json:"restore"`   // how a person brings it back
+	Restore   string `json:"restore"`   // how a person restores it
 	Heartbeat
 }
 
@@ -237,15 +235,14 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r ClearPlanReply) Text() string {
 	return fmt.Sprintf("Plan %s is %s, %d steps discarded; %s", r.PlanID, r.Status, r.Discarded, r.Restore) + r.ending()
 }
 
-// ImportPlan is SetUp for a plan that comes from a file. The gates look at what is
-// left to do; what they find is told, and refuses the plan only where everything is
-// judged: check lists have no hints and paths. Its former versions, the oldest
-// first, are kept as former plans, unless they are here already.
+// ImportPlan is SetUp for a plan from a file. The gates check the unfinished steps. Their findings are reported,
+// and refuse the plan only with GateAll, because check lists have no hints and paths. The plan's earlier versions,
+// oldest first, are kept as former plans unless they already exist.
 func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former []plan.SetUp) (SetupPlanReply, []string, error) {
 	candidate := gates.Candidate{Objective: a.Objective, Replaces: true}
 	finished := map[plan.StepID]bool{}
@@ -259,7 +256,7 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 		return SetupPlanReply{}, nil, err
 	}
 	report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool {
-		return finished[f.Step] || f.Gate == "hint_actionable" // hints may be what the reader of a format made of its other fields
+		return finished[f.Step] || f.Gate == "hint_actionable" // hints may come from other fields of the file
 	})
 	if s.opts.GateAll && !report.OK() {
 		return SetupPlanReply{}, nil, &RefusedPlan{Report: report}
@@ -269,7 +266,7 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 		return SetupPlanReply{}, nil, err
 	}
 	reply, err := s.setUp(ctx, c, a)
-	if before.PlanID != "" { // what was replaced first was there before
+	if before.PlanID != "" { // the import itself replaces one of its earlier versions
 		reply.Replaced = before.Replaced
 	}
 	told := found(report)
@@ -279,8 +276,8 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 	return reply, told, err
 }
 
-// setUpFormer makes the former versions of a plan the current one in turn, and returns the
-// reply to the first. A draft comes without them: it takes nothing's place.
+// setUpFormer sets up the earlier versions of a plan in turn, and returns the reply to the first. For a draft it
+// does nothing, because a draft replaces no plan.
 func (s *Service) setUpFormer(ctx context.Context, c Caller, a plan.SetUp, former []plan.SetUp) (first SetupPlanReply, err error) {
 	if a.Draft || len(former) == 0 {
 		return first, nil
@@ -304,7 +301,7 @@ func (s *Service) setUpFormer(ctx context.Context, c Caller, a plan.SetUp, forme
 	return first, nil
 }
 
-// found tells in a line what the gates would ask of an imported plan.
+// found returns a line about the gates' findings in an imported plan.
 func found(report gates.Report) []string {
 	var asked []string
 	tasks := map[plan.StepID]bool{}

@@ -18,12 +18,12 @@ import (
 type Start struct {
 	Goal        string   `json:"goal"`
 	Decompose   bool     `json:"decompose,omitempty" jsonschema:"description=have a model draft the tasks"`
-	Code        []string `json:"code,omitempty" jsonschema:"-"` // files to know for it
+	Code        []string `json:"code,omitempty" jsonschema:"-"` // files that the model should see
 	Memories    []string `json:"memories,omitempty" jsonschema:"-"`
 	Constraints []string `json:"constraints,omitempty" jsonschema:"-"`
 }
 
-// StartReply says which session was created.
+// StartReply describes the new session.
 type StartReply struct {
 	Status      string `json:"status"` // session_created
 	SessionID   string `json:"session_id"`
@@ -35,8 +35,8 @@ type StartReply struct {
 	Heartbeat
 }
 
-// Start begins a session for a goal: a plan with the one task to break the goal
-// down, or, with Decompose, a draft that a model made. The former plan is archived.
+// Start begins a session for a goal: a plan with one task, to break the goal down, or with Decompose a draft that a
+// model made. The previous plan is archived.
 func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, error) {
 	goal, err := plan.Text{Field: "/goal", Max: plan.MaxLongLine}.Required(in.Goal)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
 	return reply
 }
 
-// startOutline returns what a start says of the plan apart from its steps.
+// startOutline returns the plan's outline.
 func startOutline(goal string, in Start) (plan.Outline, error) {
 	constraints, err := plan.CleanLines("/constraints", in.Constraints, plan.MaxLongLine)
 	if err != nil {
@@ -79,7 +79,7 @@ func startOutline(goal string, in Start) (plan.Outline, error) {
 	return plan.Outline{Objective: goal, Metadata: plan.Metadata{Constraints: constraints, InformedBy: memories}}, err
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a few lines.
 func (r StartReply) Text() string {
 	text := "Session " + r.SessionID + " created"
 	if r.Drafted != nil {
@@ -88,11 +88,10 @@ func (r StartReply) Text() string {
 	return text + r.sofar() + r.Replaced.text() + r.Drafted.lines() + "." + Where{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
 }
 
-// maxRounds bounds how often a model may revise its draft (planloop: Planning
-// Guide, Draft -> Refine).
+// maxRounds limits how often a model drafts a plan (planloop: Planning Guide, Draft -> Refine).
 const maxRounds = 3
 
-// Drafted says how a draft came about.
+// Drafted describes how a draft was made.
 type Drafted struct {
 	Tasks    int      `json:"tasks"`
 	Rounds   int      `json:"rounds"`
@@ -113,8 +112,8 @@ func (d *Drafted) lines() string {
 	return text
 }
 
-// decompose asks the configured model for tasks, the gates and the model as judge for criticism, and the model for a
-// revision. The tasks that pass become a draft, which waits for a person's decision.
+// decompose asks the configured model for tasks, the gates and the model as judge for criticism, and the model for
+// a revision. Tasks that pass become a draft, which waits for a person's decision.
 func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline, in Start) (StartReply, error) {
 	if c.wrong != nil {
 		return StartReply{}, c.wrong
@@ -132,11 +131,11 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 		return StartReply{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return StartReply{}, err // a model that gave up with the call has judged nothing
+		return StartReply{}, err // a model that was cancelled has judged nothing
 	}
 	outline.Reasoning = machineText(d.reasoning)
 	batch := plan.Batch{Word: "decompose_goal", Parts: []plan.Part{{Action: plan.SetUp{Outline: outline, Steps: steps, Draft: true}}}}
-	d.judge.join(&batch) // where it only warns, its verdict may be a refusal
+	d.judge.join(&batch) // with a gate that only warns, the verdict may be a refusal
 	outcome, err := s.do(ctx, c, batch)
 	if err != nil {
 		return StartReply{}, err
@@ -150,13 +149,13 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	return reply, nil
 }
 
-// material is what the model is told of the workspace.
+// material returns the information about the workspace for the model.
 func (s *Service) material(ctx context.Context, outline plan.Outline, in Start) prompts.DecomposeData {
 	data := prompts.DecomposeData{Goal: outline.Objective, Memories: outline.Metadata.InformedBy, Constraints: outline.Metadata.Constraints}
 	if s.opts.Tree == nil {
 		return data
 	}
-	if tree, err := s.opts.Tree.Summary(ctx); err == nil { // what cannot be read is not shown
+	if tree, err := s.opts.Tree.Summary(ctx); err == nil { // an unreadable tree is left out
 		data.Tree = tree
 	}
 	data.Documents = s.documents(filesNamed(outline.Objective))
@@ -164,7 +163,7 @@ func (s *Service) material(ctx context.Context, outline plan.Outline, in Start) 
 	return data
 }
 
-// documentShown bounds what is read of one file.
+// documentShown limits the bytes of one file for the model.
 const documentShown = 16_000
 
 func (s *Service) documents(paths []string) []prompts.Document {
@@ -177,8 +176,7 @@ func (s *Service) documents(paths []string) []prompts.Document {
 	return found
 }
 
-// filesNamed lists the words of a goal that may be files, and the usual places of
-// a specification.
+// filesNamed returns the words of a goal that may be files, or else the usual places of a specification.
 func filesNamed(goal string) []string {
 	var paths []string
 	for _, word := range strings.Fields(goal) {
@@ -193,7 +191,7 @@ func filesNamed(goal string) []string {
 	return paths
 }
 
-// drafting is one goal being broken down.
+// drafting is the process of breaking down one goal.
 type drafting struct {
 	*Service
 	caller   Caller
@@ -203,7 +201,7 @@ type drafting struct {
 	rounds    int
 	report    gates.Report
 	reasoning string
-	judge     *modelJudge // of the draft that passes
+	judge     *modelJudge // of the latest draft
 }
 
 func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
@@ -213,7 +211,7 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
-		if err != nil { // a model that does not help is no fault of ours
+		if err != nil { // not our fault: advise the caller
 			return nil, plan.Refuse(plan.Conflict, "", err.Error(), d.wayOn())
 		}
 		steps, problem := d.judged(ctx, answer)
@@ -231,10 +229,10 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 	}
 }
 
-// wayOn says what the caller can do when the model was no help.
+// wayOn advises the caller after the model has failed.
 func (d *drafting) wayOn() string { return "try again, or " + d.caller.word(Call{Act: ActDraft}) }
 
-// failed says what was wrong with the last draft: it is the model's, not the caller's.
+// failed returns the error for the last draft, as the model's and not the caller's.
 func (d *drafting) failed(problem error) error {
 	var refused *RefusedPlan
 	if errors.As(problem, &refused) {
@@ -245,9 +243,9 @@ func (d *drafting) failed(problem error) error {
 	return plan.Refuse(plan.Conflict, "", "the model's draft cannot be read: "+problem.Error(), d.wayOn())
 }
 
-// judged returns the steps of a draft that passes, or what is wrong with it.
+// judged returns the steps of a draft that passes, or the reason for a refusal.
 func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, error) {
-	var draft struct { // as the prompt asks for it (planloop: P-1)
+	var draft struct { // in the form that the prompt requests (planloop: P-1)
 		AddTasks  []NewTask `json:"add_tasks"`
 		Reasoning *string   `json:"reasoning,omitempty"`
 	}
@@ -286,25 +284,24 @@ func (d *drafting) complaints(problem error) []string {
 	return []string{problem.Error()}
 }
 
-// verdictTries bounds how often a model is asked for one verdict.
+// verdictTries limits how often a model is asked for one verdict.
 const verdictTries = 2
 
 // modelJudge asks a model for its verdict on a plan (planloop: P-2).
 type modelJudge struct {
 	model   Model
 	goal    string
-	verdict *plan.Judge // the last one, nil before the first and where judging is turned off
+	verdict *plan.Judge // the latest; nil if none yet or if judging is off
 }
 
-// join adds the verdict, if there is one, to what it was asked for.
+// join adds the verdict, if there is one, to the batch that it is about.
 func (j *modelJudge) join(batch *plan.Batch) {
 	if j.verdict != nil {
 		batch.Parts = append(batch.Parts, plan.Part{Action: *j.verdict})
 	}
 }
 
-// Judge returns the model's verdict. An answer that is no verdict is an error, and
-// never an approval.
+// Judge returns the model's verdict. An answer without a valid verdict is an error, never an approval.
 func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []gates.Finding) (gates.Verdict, error) {
 	tasks, err := json.MarshalIndent(judgedTasks(c), "", " ")
 	if err != nil {

@@ -19,24 +19,24 @@ type Suggest struct {
 	Focus string `json:"focus,omitempty"`
 }
 
-// Suggestion is a task that could be added, in the contract's shape.
+// Suggestion is a suggested task, in the contract's form.
 type Suggestion struct {
 	Title             string        `json:"title"`
 	Type              plan.StepType `json:"type"`
 	ContextHints      []string      `json:"context_hints"`
 	RelevantFilePaths []string      `json:"relevant_file_paths"`
 	Reason            string        `json:"reason,omitempty"`
-	More              string        `json:"more,omitempty"` // what of it is not shown
+	More              string        `json:"more,omitempty"` // counts of the parts not shown
 
-	Line int `json:"-"` // of the first path, where it shows; 0 for the beginning
+	Line int `json:"-"` // of the first path, for excerpts; 0 for the first line
 }
 
-// SuggestReply lists tasks that are not in the plan yet, the most important first.
+// SuggestReply lists tasks that are not in the plan yet, most important first.
 type SuggestReply struct {
 	Suggestions []Suggestion `json:"suggestions"`
 	Left        int          `json:"left_off,omitempty"` // found beyond the limit
 	By          string       `json:"by"`                 // planloop, or the model that refined them
-	Notes       []string     `json:"notes,omitempty"`    // what was not looked at, and why
+	Notes       []string     `json:"notes,omitempty"`    // parts that were not examined, with reasons
 	Heartbeat
 }
 
@@ -45,8 +45,7 @@ const (
 	maxSuggestions     = 50
 )
 
-// Suggest looks for work that the code, the signals and the plan itself ask for.
-// It changes nothing.
+// Suggest finds work in the code, the signals and the plan itself. It changes nothing.
 func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestReply, error) {
 	limit := in.Limit
 	if limit == 0 {
@@ -91,13 +90,13 @@ func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestRep
 	return reply, nil
 }
 
-// What a reply has room for of suggestions, and of one of them beside its title, in tokens.
+// Limits in tokens on the suggestions in a reply, and on one suggestion without its title.
 const (
 	suggestRoom    = 3_600
 	suggestionRoom = 300
 )
 
-// fit keeps as many suggestions as there is room for, in tokens, and counts the others.
+// fit keeps as many suggestions as fit into room tokens, and counts the others.
 func (r *SuggestReply) fit(room int) {
 	for i := range r.Notes {
 		r.Notes[i] = tokens.ShortenCautiously(r.Notes[i], suggestionRoom/3, plan.MaxHint)
@@ -120,10 +119,10 @@ func (r *SuggestReply) fit(room int) {
 	}
 }
 
-// suggestionFrame is what a suggestion costs besides its texts, in tokens.
+// suggestionFrame is the cost of a suggestion in tokens, without its texts.
 const suggestionFrame = 40
 
-// finds collects what the signals, the plan and the tree ask for, in this order.
+// finds collects suggestions from the signals, the plan and the tree, in this order.
 func (s *Service) finds(ctx context.Context, c Caller, state plan.State) ([]Suggestion, []string, error) {
 	found := fromSignals(state)
 	files, err := s.files()
@@ -142,8 +141,8 @@ func (s *Service) finds(ctx context.Context, c Caller, state plan.State) ([]Sugg
 	return found, []string{cut}, nil
 }
 
-// fromSignals suggests to fix what open signals report, unless they name a task of
-// the plan, which is where it is fixed.
+// fromSignals suggests fixing the problems that open signals report, except signals that belong to a task of the
+// plan.
 func fromSignals(state plan.State) []Suggestion {
 	var found []Suggestion
 	for _, signal := range append(state.OpenSignals(plan.Blocker), state.OpenSignals(plan.Warning)...) {
@@ -159,7 +158,7 @@ func fromSignals(state plan.State) []Suggestion {
 	return found
 }
 
-// missingFiles suggests to correct open steps that name files which are not there.
+// missingFiles suggests correcting open steps that name missing files.
 func missingFiles(state plan.State, files fs.FS) []Suggestion {
 	if state.Plan == nil {
 		return nil
@@ -192,7 +191,7 @@ func missingFiles(state plan.State, files fs.FS) []Suggestion {
 	return found
 }
 
-// focused keeps the suggestions that mention a word of the focus; all when none does.
+// focused keeps the suggestions that contain a word of the focus, or all if none do.
 func focused(all []Suggestion, focus string) []Suggestion {
 	words := strings.Fields(strings.ToLower(focus))
 	if len(words) == 0 {
@@ -208,7 +207,7 @@ func focused(all []Suggestion, focus string) []Suggestion {
 	return kept
 }
 
-// fresh drops what the plan has already and what is said twice.
+// fresh drops suggestions that are already in the plan or repeated.
 func fresh(state plan.State, all []Suggestion) []Suggestion {
 	seen := map[string]bool{}
 	if state.Plan != nil {
@@ -228,7 +227,7 @@ func fresh(state plan.State, all []Suggestion) []Suggestion {
 	return kept
 }
 
-// bare is a title by its letters and digits, to compare titles by.
+// bare reduces a title to its letters and digits, to compare titles.
 func bare(title string) string {
 	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	return strings.Join(strings.FieldsFunc(strings.ToLower(title), between), " ")
@@ -236,7 +235,7 @@ func bare(title string) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Text is the list as a model and a person read it.
+// Text returns the list for models and people.
 func (r SuggestReply) Text() string {
 	var b strings.Builder
 	if len(r.Suggestions) == 0 {
@@ -268,9 +267,8 @@ func (r SuggestReply) Text() string {
 	return r.under(b.String())
 }
 
-// refine has a model look at what was found and at the tree. What it answers is
-// cleaned like any input; a suggestion that names a file which is not there is
-// dropped.
+// refine asks a model to improve the suggestions, with a view of the tree. Its answer is cleaned like any input;
+// suggestions that name missing files are dropped.
 func (s *Service) refine(ctx context.Context, model Model, state plan.State, focus string, found []Suggestion) ([]Suggestion, error) {
 	answer, err := model.Ask(ctx, prompts.SuggestTasks(s.suggestData(ctx, state, focus, found)))
 	if err != nil {
@@ -313,7 +311,7 @@ func (s *Service) cleanSuggestion(in Suggestion) (Suggestion, bool) {
 		Reason: oneLine(reason)}, true
 }
 
-// suggestData is what the prompt suggest_tasks tells.
+// suggestData returns the data for the prompt suggest_tasks.
 func (s *Service) suggestData(ctx context.Context, state plan.State, focus string, found []Suggestion) prompts.SuggestData {
 	data := prompts.SuggestData{Focus: focus}
 	if p := state.Plan; p != nil {
@@ -326,7 +324,7 @@ func (s *Service) suggestData(ctx context.Context, state plan.State, focus strin
 		data.Marks = append(data.Marks, f.Title)
 	}
 	if s.opts.Tree != nil {
-		if tree, err := s.opts.Tree.Summary(ctx); err == nil { // what cannot be read is not shown
+		if tree, err := s.opts.Tree.Summary(ctx); err == nil { // an unreadable tree is left out
 			data.Tree = tree
 		}
 		data.Files = append(s.excerpts(found), s.documents(filesNamed(data.Goal+" "+focus))...)
@@ -334,7 +332,7 @@ func (s *Service) suggestData(ctx context.Context, state plan.State, focus strin
 	return data
 }
 
-// What the prompt suggest_tasks shows of files: the lines around so many finds.
+// Limits on the excerpts in the prompt suggest_tasks: their number, and lines.
 const (
 	excerptsShown = 12
 	excerptBefore = 5
@@ -342,7 +340,7 @@ const (
 	excerptRead   = 256 << 10 // bytes of one file
 )
 
-// excerpts quotes the lines that finds are about.
+// excerpts quotes the lines that the suggestions are about.
 func (s *Service) excerpts(found []Suggestion) []prompts.Document {
 	var all []prompts.Document
 	for _, f := range found {

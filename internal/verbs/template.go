@@ -14,56 +14,55 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Templates are recipes for plans.
+// Templates is the library of templates for plans.
 type Templates interface {
-	// List lists all of them by name.
+	// List lists all templates by name.
 	List(ctx context.Context) ([]Template, error)
-	// Find returns the one that a name means, also one that cannot be used.
+	// Find returns the template with a name, even an unusable one.
 	Find(ctx context.Context, name string) (Template, error)
-	// Make fills in the one that a name means. With an error the template is told all the
-	// same, as far as it is known.
+	// Make fills in the template with a name. With an error it still returns the known parts of the template.
 	Make(ctx context.Context, name string, parameters map[string]json.RawMessage) (FromTemplate, error)
-	// Save keeps a plan as a template of the user's, and returns where it is.
+	// Save writes a plan as a template of the user, and returns its file.
 	Save(name string, outline plan.Outline, steps []plan.Step, replace bool) (file string, err error)
 }
 
-// Template is a recipe for plans, as it is listed.
+// Template is a template for plans, as listed.
 type Template struct {
-	Name        string              `json:"name"`   // which means it alone
+	Name        string              `json:"name"`   // unique
 	Origin      string              `json:"origin"` // user, workspace or builtin
 	Description string              `json:"description,omitempty"`
 	Parameters  []TemplateParameter `json:"parameters,omitempty"`
-	Problem     string              `json:"problem,omitempty"` // why it cannot be used
-	File        string              `json:"file,omitempty"`    // where one that is shown stands
-	Foreign     bool                `json:"-"`                 // a person has to approve what it makes: it came with the workspace
-	Text        string              `json:"text,omitempty"`    // as it is written, where one is shown
+	Problem     string              `json:"problem,omitempty"` // why it is unusable
+	File        string              `json:"file,omitempty"`    // if the template is shown
+	Foreign     bool                `json:"-"`                 // it came with the workspace, so a person must approve its plans
+	Text        string              `json:"text,omitempty"`    // its source, if the template is shown
 }
 
-// TemplateParameter is a text that a template asks for.
+// TemplateParameter is a parameter of a template.
 type TemplateParameter struct {
 	Name        string          `json:"name"`
 	Required    bool            `json:"required,omitempty"`
 	Default     json.RawMessage `json:"default,omitempty"`
 	Description string          `json:"description,omitempty"`
 
-	Wanted string `json:"-"` // what to give, in a few words
+	Wanted string `json:"-"` // a short description of the expected value
 }
 
-// FromTemplate is a plan that a template makes.
+// FromTemplate is the plan that a template makes.
 type FromTemplate struct {
 	Template Template
 	Outline  plan.Outline
 	Steps    []plan.NewStep
 }
 
-// ApplyTemplate is the input of ApplyTemplate. Without a template all are listed.
+// ApplyTemplate is the input of ApplyTemplate. Without a template, all are listed.
 type ApplyTemplate struct {
 	Template   string                     `json:"template,omitempty" jsonschema:"description=none: list them with their parameters"`
 	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
 	Draft      bool                       `json:"-"` // for people
 }
 
-// ApplyTemplateReply says what a template made, or which there are.
+// ApplyTemplateReply describes the plan that a template made, or lists the templates.
 type ApplyTemplateReply struct {
 	Template  string     `json:"template,omitempty"`
 	Status    string     `json:"status,omitempty"`
@@ -79,17 +78,17 @@ type ApplyTemplateReply struct {
 	ask *Ask
 }
 
-// Ask returns what a person is to be asked through the host, nil when nothing.
+// Ask returns the question for the user, or nil.
 func (r ApplyTemplateReply) Ask() *Ask { return r.ask }
 
-// What a list of templates has room for, in tokens, and a template in it. What was cloned
-// with a repository may say more than is read.
+// Limits in tokens on a list of templates and on one template in it, because templates in a cloned repository may
+// have very long texts.
 const (
 	templatesRoom = 2_500
 	templateRoom  = 300
 )
 
-// ListTemplates lists the templates with what they ask for, those of the workspace last.
+// ListTemplates lists the templates with their parameters, those of the workspace last.
 func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateReply, error) {
 	all, err := s.templates(ctx)
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateRep
 		shown = append(shown, t)
 	}
 	reply := ApplyTemplateReply{Templates: shown, LeftOff: len(all) - len(shown),
-		Heartbeat: Heartbeat{NextAction: s.heartbeat(state, c).NextAction}, // how far the plan has come says nothing of templates
+		Heartbeat: Heartbeat{NextAction: s.heartbeat(state, c).NextAction}, // the plan's progress does not matter here
 		Message:   "Of the parameters, those with a ? may be left out."}
 	if slices.ContainsFunc(shown, func(t Template) bool { return t.Foreign }) {
 		reply.Message += " What a template of the workspace makes is a draft, which a person has to approve."
@@ -128,8 +127,8 @@ func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateRep
 	return reply, nil
 }
 
-// shortened is the template as a list has room for it: without what its parameters are for,
-// or without them, where that is too much.
+// shortened returns a template that fits into a list: without its parameters' descriptions, or without parameters
+// if that is still too long.
 func (t Template) shortened() Template {
 	t.Description, t.Problem = plan.Shorten(t.Description, titleShown*2), plan.Shorten(t.Problem, plan.MaxHint)
 	if tokens.CountCautiously(t.line()) <= templateRoom {
@@ -152,7 +151,7 @@ func (s *Service) templates(ctx context.Context) ([]Template, error) {
 	return s.opts.Templates.List(ctx)
 }
 
-// ShowTemplate returns the template that a name means.
+// ShowTemplate returns the template with a name.
 func (s *Service) ShowTemplate(ctx context.Context, name string) (Template, error) {
 	if _, err := s.templates(ctx); err != nil {
 		return Template{}, err
@@ -160,8 +159,8 @@ func (s *Service) ShowTemplate(ctx context.Context, name string) (Template, erro
 	return s.opts.Templates.Find(ctx, name)
 }
 
-// ApplyTemplate makes a plan of a template. It is judged as any plan; while planning mode
-// restricts it is submitted, and what a template of the workspace makes is a draft.
+// ApplyTemplate makes a plan from a template. The gates judge it like any plan. In a read-only phase of planning
+// mode it is submitted; from a template of the workspace it becomes a draft.
 func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate) (ApplyTemplateReply, error) {
 	if in.Template == "" {
 		return s.ListTemplates(ctx, c)
@@ -215,7 +214,7 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 	return reply, nil
 }
 
-// action is what sets up what was made.
+// action returns the action that sets up or submits the plan.
 func (m FromTemplate) action(state plan.State, draft bool) plan.Action {
 	outline := m.Outline
 	if m.Template.Foreign {
@@ -230,7 +229,7 @@ func (m FromTemplate) action(state plan.State, draft bool) plan.Action {
 	return plan.SubmitPlan{Outline: outline, Steps: m.Steps}
 }
 
-// mended adds to what is wrong with the parameters the call as it would be right.
+// mended adds a corrected call to an error about the parameters.
 func (t Template) mended(c Caller, in ApplyTemplate, err error) error {
 	var refused *plan.ValidationError
 	if !errors.As(err, &refused) || refused.Kind != plan.InvalidInput || t.Problem != "" {
@@ -263,19 +262,19 @@ func (t Template) mended(c Caller, in ApplyTemplate, err error) error {
 type SaveTemplate struct {
 	Name    string
 	PlanID  string // "": the current one
-	Replace bool   // a template of the user's that has the name
+	Replace bool   // replace the user's template of that name
 }
 
-// SavedTemplate says where a template is kept.
+// SavedTemplate names the saved template and its file.
 type SavedTemplate struct {
 	Template string `json:"template"`
 	File     string `json:"file"`
 	Steps    int    `json:"steps"`
-	LeftOut  int    `json:"left_out,omitempty"` // steps that were cancelled, or made by a loop
+	LeftOut  int    `json:"left_out,omitempty"` // steps that were cancelled or made by a loop
 }
 
-// SaveTemplate keeps a plan as a template of the user's, without what has become of it:
-// neither progress nor steps that were cancelled or that a loop has made.
+// SaveTemplate saves a plan as a template of the user, without progress and without steps that were cancelled or
+// made by a loop.
 func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTemplate, error) {
 	if _, err := s.templates(ctx); err != nil {
 		return SavedTemplate{}, err
@@ -310,7 +309,7 @@ func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTempl
 	return reply, err
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in one line.
 func (r SavedTemplate) Text() string {
 	text := "Template " + r.Template + " has " + plan.Counted(r.Steps, "step")
 	if r.LeftOut > 0 {
@@ -319,7 +318,7 @@ func (r SavedTemplate) Text() string {
 	return text + ": " + r.File
 }
 
-// Text is the reply in lines.
+// Text returns the reply in lines.
 func (r ApplyTemplateReply) Text() string {
 	if r.Template == "" {
 		return r.listed() + "\nNext: " + r.NextAction
@@ -346,7 +345,7 @@ func (r ApplyTemplateReply) listed() string {
 	return b.String()
 }
 
-// line is a template with what it asks for.
+// line describes a template and its parameters.
 func (t Template) line() string {
 	text := t.Name + " (" + t.Origin + ")"
 	if t.Problem != "" {

@@ -6,20 +6,19 @@ import (
 	"reflect"
 )
 
-// Spec describes a verb to those who offer it as a tool.
+// Spec describes a verb as a tool.
 type Spec struct {
-	Name        string // the tool's name, a contract
+	Name        string // part of the contract
 	Title       string // for people
-	Description string // for models; paid for in every conversation
+	Description string // for models; costs tokens in every conversation
 	Toolset     string
 	Example     string // correct arguments, shown with an error
 
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
-	Submits                                      bool // while planning mode restricts, what it does is put before a person
+	Submits                                      bool // in a read-only phase the user decides about its result
 }
 
-// Row is a verb of the table: what it is called, what it takes and gives, and
-// how to call it.
+// Row is a verb in the table: its description, its types, and the function that calls it.
 type Row struct {
 	Spec
 	In, Out reflect.Type
@@ -28,7 +27,7 @@ type Row struct {
 	Call func(context.Context, *Service, Caller, []byte) (Reply, error)
 }
 
-// Reply is the output of a verb. Its JSON and its text each are the whole answer.
+// Reply is the output of a verb. JSON and text each contain the whole answer.
 type Reply interface {
 	Text() string
 }
@@ -36,7 +35,7 @@ type Reply interface {
 func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Caller, In) (Out, error)) Row {
 	return Row{spec, reflect.TypeFor[In](), reflect.TypeFor[Out](),
 		func(ctx context.Context, s *Service, c Caller, arguments []byte) (Reply, error) {
-			defer s.touch(c) // also when the input is refused
+			defer s.touch(c) // even if the input is refused
 			var in In
 			if err := Decode(arguments, &in); err != nil {
 				if err = s.elsewhere(err, &in, arguments, c); !spec.ReadOnly {
@@ -63,10 +62,10 @@ const (
 	Loop     = "loop"
 	Mode     = "mode"
 
-	Execution = "execution" // offered only where it is asked for
+	Execution = "execution" // offered only on request
 )
 
-// Table lists the verbs that are offered as tools, in the order they are listed.
+// Table lists the verbs that are tools, in the order of the list.
 func Table() []Row { return append(rowsByDefault(), executionRows()...) }
 
 func rowsByDefault() []Row {

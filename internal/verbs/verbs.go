@@ -1,8 +1,7 @@
-// Package verbs holds everything that can be done with a plan, once: for each
-// verb one input struct, one output struct and one method of Service. A tool, a
-// command or a button is a face of a verb: it decodes the input, calls the
-// method and shows the output. The package decides what an input means and what to do next;
-// it must not know a protocol, a host or a terminal.
+// Package verbs implements everything that can be done with a plan, once: each verb has an input struct, an output
+// struct and a method of Service. A tool, a command or a button decodes the input, calls the method and shows the
+// output. The package decides how to interpret an input and the next action; it must not know a protocol, a host or
+// a terminal.
 package verbs
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Service carries out verbs on one workspace.
+// Service carries out verbs in one workspace.
 type Service struct {
 	session *session.Session
 	opts    Options
@@ -28,37 +27,37 @@ type Service struct {
 	executing executing
 }
 
-// Options configures a Service. The zero value is usable.
+// Options configure a Service. The zero value is usable.
 type Options struct {
-	Workspace string // where it is; "": everybody knows
-	Doubt     string // what speaks against its being the right one, and the way on; "" when nothing
+	Workspace string // its location; "": not worth mentioning
+	Doubt     string // why it may be the wrong workspace, and the remedy; or ""
 
 	Unicode  bool             // lifts the ASCII rule of the six planning_* tools
-	Presence Presence         // nil: signs of life are not kept
+	Presence Presence         // nil: signs of life are not recorded
 	Lease    time.Duration    // 0: plan.DefaultLease
 	Now      func() time.Time // nil: time.Now
 
-	Gates    func(gate string) gates.Level // how strict each gate is; nil: the default profile
-	GateAll  bool                          // the planning_* tools are judged by the gates too
-	RuleBook RuleBook                      // nil: no rule book is kept on disk
+	Gates    func(gate string) gates.Level // level of each gate; nil: the default profile
+	GateAll  bool                          // the gates judge the planning_* tools as well
+	RuleBook RuleBook                      // nil: planloop maintains no rule book
 
-	Unconfigured  bool              // nobody chose the gates: where there is no file to name they are lenient
-	Tree          Tree              // nil: no files are seen
-	Tools         func() []ToolInfo // that steps can name; nil: there are none
-	StepTools     runnable.Tools    // the same, to judge steps by; nil: any is taken
-	OtherTools    OtherTools        // those of them that are other servers'; nil: there are none
-	Model         Model             // nil: none is configured
-	Templates     Templates         // nil: there are none
-	Engine        Engine            // nil: nothing carries steps out here
-	Crew          Crew              // the engines there are; nil: none
-	Staff         Staff             // that a run starts agents of; nil: none
-	Limits        plan.Limits       // in force, to tell when planning mode is over
-	Hooks         Hooks             // of the agents at work; nil: nothing is known of them
-	HooksRequired bool              // planning mode is refused to agents whose hooks do not answer
-	Notify        func(Notice)      // tells a person, at once; may be nil
+	Unconfigured  bool              // the gates were not configured: in a workspace without files they are lenient
+	Tree          Tree              // nil: the files cannot be seen
+	Tools         func() []ToolInfo // tools that steps can name; nil: none
+	StepTools     runnable.Tools    // the same, to check steps; nil: any tool is accepted
+	OtherTools    OtherTools        // the tools of other servers; nil: none
+	Model         Model             // nil: not configured
+	Templates     Templates         // nil: none
+	Engine        Engine            // nil: cannot carry out steps here
+	Crew          Crew              // the current engines; nil: none
+	Staff         Staff             // the agents that a run may start; nil: none
+	Limits        plan.Limits       // current limits, to expire planning mode
+	Hooks         Hooks             // of the agents at work; nil: unknown
+	HooksRequired bool              // refuse planning mode to agents without responding hooks
+	Notify        func(Notice)      // informs a person, without waiting; may be nil
 }
 
-// reports tells whether an action says how steps stand, and nothing else: no tool is asked about.
+// reports reports whether an action only reports the status of steps or signals; for these no tools are checked.
 func reports(a plan.Action) bool {
 	switch a := a.(type) {
 	case plan.MarkStep, plan.ClaimStep, plan.ReportStep, plan.RaiseSignal, plan.ClearSignal:
@@ -69,7 +68,7 @@ func reports(a plan.Action) bool {
 	return false
 }
 
-// Presence keeps signs of life.
+// Presence records signs of life.
 type Presence interface {
 	Touch(name string)
 	Join(name string) (leave func())
@@ -88,18 +87,18 @@ func New(s *session.Session, opts Options) *Service {
 	return &Service{session: s, opts: opts}
 }
 
-// Caller is who calls a verb, and through which face.
+// Caller is the caller of a verb and its form of calls.
 type Caller struct {
 	Actor plan.Actor
 	Face  Face
-	Of    string // id of the plan that the caller looks at, which is then the only one it speaks of; "": the one it was told of last
+	Of    string // id of the plan that the caller means; "": the plan it saw last
 
-	Yield    func()                           // called before a long wait, so that the caller's next call can go on; may be nil
-	Progress func(done, all int, what string) // told how far a long call has come; may be nil
-	// Background has something go on beside the call and after it; it ends with its context. nil: nothing does.
+	Yield    func()                           // called before a long wait, so that the caller's next call can start; may be nil
+	Progress func(done, all int, what string) // receives the progress of a long call; may be nil
+	// Background runs a function that may outlive the call, until its context ends. Nil: not supported.
 	Background func(func(context.Context))
 
-	wrong *plan.ValidationError // with the form of the input: the rest is judged as well, and nothing is done; nil for nothing
+	wrong *plan.ValidationError // errors in the form of the input; the rest is still checked, but nothing is changed
 }
 
 func (c Caller) yield() {
@@ -114,9 +113,9 @@ func (c Caller) progress(done, all int, what string) {
 	}
 }
 
-// State returns the state as it is on disk now, with planning mode over when its
-// time is. Who finds that first, in whichever process, records and announces it; where
-// it cannot be recorded now, the mode is over all the same.
+// State returns the state that is on disk now, with planning mode ended if it has expired. The first process to
+// notice records and announces the expiry. If it cannot be recorded now, the returned state still has the mode
+// ended.
 func (s *Service) State(ctx context.Context) (plan.State, error) {
 	state, err := s.session.State(ctx)
 	if err != nil {
@@ -134,8 +133,8 @@ func (s *Service) State(ctx context.Context) (plan.State, error) {
 	return outcome.After, nil
 }
 
-// PlanState returns a state whose current plan is the one with that id, current or
-// former or the draft, as it was when it last was, for whoever shows it.
+// PlanState returns a state with the plan of that id as its current plan, to show it: the current plan, the draft,
+// or a former plan in its last state.
 func (s *Service) PlanState(ctx context.Context, id string) (plan.State, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -160,8 +159,8 @@ func (s *Service) Records(ctx context.Context, after plan.Revision) iter.Seq2[pl
 	return s.session.Records(ctx, after)
 }
 
-// Events yields what the records after a revision tell of a plan that is carried out, oldest
-// first, and with follow what is added until ctx ends; see session.Session.Changes.
+// Events yields the events of a run from the records after a revision, oldest first. With follow it continues with
+// new ones until ctx ends; see session.Session.Changes.
 func (s *Service) Events(ctx context.Context, after plan.Revision, follow bool) iter.Seq2[history.Event, error] {
 	return func(yield func(history.Event, error) bool) {
 		for change, err := range s.session.Changes(ctx, after, follow) {
@@ -183,7 +182,7 @@ func (s *Service) Purge(ctx context.Context, c Caller) error {
 	return s.session.Purge(ctx, c.Actor)
 }
 
-// lastActivity is the last sign of life of anybody, where that matters.
+// lastActivity returns the last sign of life of any actor, if the phase depends on it.
 func (s *Service) lastActivity(state plan.State) time.Time {
 	if s.opts.Presence == nil || state.PhaseNow() != plan.PhaseGathering {
 		return time.Time{}
@@ -191,16 +190,15 @@ func (s *Service) lastActivity(state plan.State) time.Time {
 	return s.opts.Presence.LastActivity()
 }
 
-// ModeEnds returns how long planning mode goes on from now if nothing happens; false
-// when it does not end by itself.
+// ModeEnds returns the time until planning mode expires if nothing happens; false if it does not expire.
 func (s *Service) ModeEnds(state plan.State) (time.Duration, bool) {
 	at, limit := plan.ExpiresAt(state, s.opts.Limits, s.lastActivity(state))
 	return at.Sub(s.opts.Now()), limit > 0
 }
 
-// Phase returns the phase that holds now, and the revision, 0 when there is no log. It
-// does not open the log, which is enough to show what is offered; only a phase that may be
-// over by its time-out needs the state. What enforces asks Restricted, which reads the log.
+// Phase returns the current phase and the revision, 0 without a log. It does not open the log, which is enough to
+// list tools; only a phase that may have expired needs the state. Enforcement must use Restricted, which reads the
+// log.
 func (s *Service) Phase(ctx context.Context) (plan.Phase, plan.Revision, error) {
 	head, err := s.session.Glance(ctx)
 	if err != nil {
@@ -213,8 +211,8 @@ func (s *Service) Phase(ctx context.Context) (plan.Phase, plan.Revision, error) 
 	return state.PhaseNow(), state.Revision, err
 }
 
-// Restricted reports whether planning mode allows only reading now. It reads the last row of the log, and
-// folds it where the mode may be over by its time-out.
+// Restricted reports whether planning mode allows only reading now. It reads the last row of the log, and all of it
+// if the mode may have expired.
 func (s *Service) Restricted(ctx context.Context) (bool, error) {
 	head, err := s.session.Head(ctx)
 	if err != nil || !head.Phase.Restricted() {
@@ -227,12 +225,12 @@ func (s *Service) Restricted(ctx context.Context) (bool, error) {
 // Watch returns a channel that receives after the state has changed; see session.Session.Watch.
 func (s *Service) Watch(ctx context.Context) (<-chan struct{}, error) { return s.session.Watch(ctx) }
 
-// do records an action and notes the caller's sign of life, whatever came of it.
+// do records an action and the caller's sign of life, even if the action fails.
 func (s *Service) do(ctx context.Context, c Caller, a plan.Action) (session.Outcome, error) {
 	return s.doIf(ctx, c, a, func(plan.State) error { return nil })
 }
 
-// doIf is do as long as holds does not object to the state that is decided about.
+// doIf is do with a check of the state that the action applies to: an error from holds refuses the action.
 func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(plan.State) error) (session.Outcome, error) {
 	if c.wrong != nil {
 		return session.Outcome{}, besides(c.wrong, plan.CleanAction(a))
@@ -269,8 +267,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	return outcome, nil
 }
 
-// Join notes that the connection an actor's name stands for lives until leave
-// is called.
+// Join records that the connection of an actor is alive until leave is called.
 func (s *Service) Join(name string) (leave func()) {
 	if s.opts.Presence == nil {
 		return func() {}
@@ -278,7 +275,7 @@ func (s *Service) Join(name string) (leave func()) {
 	return s.opts.Presence.Join(name)
 }
 
-// Called notes that an agent's call of a tool came in, which hooks of its host may have told of.
+// Called records a call of a tool, to be matched with the reports of the host's hooks.
 func (s *Service) Called(tool string) {
 	if s.opts.Hooks != nil {
 		s.opts.Hooks.Called(tool)

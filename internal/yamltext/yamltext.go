@@ -1,6 +1,5 @@
-// Package yamltext reads YAML of unknown origin as the JSON it stands for: bounded in
-// depth and size, with aliases resolved, and without what YAML has beyond that. It knows
-// nothing of what the documents say.
+// Package yamltext converts untrusted YAML to JSON: limited in depth and size, with aliases resolved, and
+// without YAML's other features. It does not know the content of documents.
 package yamltext
 
 import (
@@ -17,27 +16,24 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// MaxNesting bounds how deep a document is nested: as deep as the arguments of a
-// step may be, and what is around them.
+// MaxNesting limits the depth of a document: that of a step's arguments, plus the levels around them.
 const MaxNesting = plan.MaxNesting + 8
 
-// Document is a YAML document that was read.
+// Document is a parsed YAML document.
 type Document struct {
-	JSON []byte // what it stands for
+	JSON []byte // the document as JSON
 	root *yaml.Node
 }
 
-// Read returns the one document of text, which may stand for at most so many bytes of
-// JSON, aliases resolved. It knows YAML's core schema without its curiosities: a bare word
-// is null, true, false, a number as JSON writes it, or text; tags and merge keys are refused.
-// The error is a *plan.ValidationError that names the line.
+// Read converts the only document in text, to at most most bytes of JSON with aliases resolved. It accepts
+// YAML's core schema without its oddities: a bare word is null, true, false, a JSON number, or a string; tags
+// and merge keys are refused. Its error is a *plan.ValidationError with the line.
 //
-// The parser is go.yaml.in/yaml, since what is read comes from anyone and
-// goccy/go-yaml 1.19 needs quadratic time for some texts: 64 KB of blank lines in
-// a block take it 45 seconds.
+// The parser is go.yaml.in/yaml, because the input may come from anyone and goccy/go-yaml 1.19 needs
+// quadratic time for some texts: 45 seconds for 64 KB of blank lines in a block.
 func Read(text []byte, most int64) (d Document, err error) {
 	defer func() {
-		if r := recover(); r != nil { // a fault of the parser; the text is still only text
+		if r := recover(); r != nil { // a bug in the parser; reject the text instead of crashing
 			d, err = Document{}, refuse("", "the YAML cannot be read", "write it more simply, or use JSON")
 		}
 	}()
@@ -53,15 +49,14 @@ func Read(text []byte, most int64) (d Document, err error) {
 	return Document{JSON: out.Bytes(), root: body}, nil
 }
 
-// Line returns the line in which that begins which a JSON pointer names, or what is
-// around it where there is no such value.
+// Line returns the line of the value that a JSON pointer names, or of the value around it if it does not
+// exist.
 func (d Document) Line(pointer string) int {
 	line, _ := d.find(pointer)
 	return line
 }
 
-// Keys returns the keys of the mapping that a JSON pointer names, in order; none where
-// there is no such mapping.
+// Keys returns the keys, in order, of the mapping that a JSON pointer names; nil if it does not exist.
 func (d Document) Keys(pointer string) []string {
 	var keys []string
 	if _, n := d.find(pointer); n != nil && n.Kind == yaml.MappingNode {
@@ -72,8 +67,8 @@ func (d Document) Keys(pointer string) []string {
 	return keys
 }
 
-// find returns the value that a pointer names, nil where there is none, and the line of
-// the last part of the way to it.
+// find returns the value that a pointer names, or nil, and the line of the last part of the pointer that
+// exists.
 func (d Document) find(pointer string) (line int, n *yaml.Node) {
 	n, line = resolved(d.root), d.root.Line
 	for _, token := range strings.Split(pointer, "/")[1:] {
@@ -93,7 +88,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// child returns an entry of a mapping or a list with what names it, nil where there is none.
+// child returns an entry of a mapping or a list and the node that names it, or nil.
 func child(n *yaml.Node, token string) (name, value *yaml.Node) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -138,7 +133,7 @@ func yamlSyntax(err error) error {
 // converter writes the nodes of a document as JSON.
 type converter struct {
 	out  *jsontext.Encoder
-	most int64 // bytes of it
+	most int64 // limit on the bytes of JSON
 }
 
 func (c *converter) value(n *yaml.Node, depth int) error {
@@ -204,7 +199,7 @@ func (c *converter) scalar(n *yaml.Node) error {
 	return c.write(n, jsontext.String(n.Value))
 }
 
-// quoted reports whether a scalar is a text however it reads.
+// quoted reports whether a scalar is a string regardless of its content.
 func quoted(n *yaml.Node) bool {
 	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
@@ -223,7 +218,7 @@ func (c *converter) encoded(n *yaml.Node, err error) error {
 	return c.refuse(n, "cannot be read: "+plan.Shorten(err.Error(), 120), "write it more simply")
 }
 
-// refuse names the value that is being written, and its line.
+// refuse returns an error with the current value and its line.
 func (c *converter) refuse(n *yaml.Node, problem, fix string) error {
 	return refuse(plan.Shorten(string(c.out.StackPointer()), 200), fmt.Sprintf("line %d %s", n.Line, problem), fix)
 }

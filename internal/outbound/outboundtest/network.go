@@ -1,5 +1,5 @@
-// Package outboundtest is a network without sockets and the endpoints in it, so
-// that the clock of a synctest bubble stands for the real one. It is for tests.
+// Package outboundtest provides a network without sockets and its endpoints for tests, so that a synctest bubble
+// controls the clock.
 package outboundtest
 
 import (
@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Network leads from an address to the endpoint that is served there.
+// Network maps addresses to the endpoints served there.
 type Network map[string]chan net.Conn
 
-// Client is a client in the network.
+// Client returns a client in the network.
 func (n Network) Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: n.dial, DisableKeepAlives: true}}
 }
@@ -35,7 +35,7 @@ func (n Network) dial(ctx context.Context, _, address string) (net.Conn, error) 
 	}
 }
 
-// Serve puts an endpoint at an address, such as 127.0.0.1:80, until the test ends.
+// Serve serves an endpoint at an address, such as 127.0.0.1:80, until the test ends.
 func (n Network) Serve(t *testing.T, address string, script ...http.HandlerFunc) *Endpoint {
 	e := &Endpoint{Script: script}
 	l := &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -47,7 +47,7 @@ func (n Network) Serve(t *testing.T, address string, script ...http.HandlerFunc)
 	return e
 }
 
-// listener accepts what is dialled to one address.
+// listener accepts the connections to one address.
 type listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -66,8 +66,7 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// Endpoint answers its requests by a script: the first by the first step, and so
-// on; the last step answers all that follow.
+// Endpoint answers each request with the next step of its script, and repeats the last step.
 type Endpoint struct {
 	Script []http.HandlerFunc
 
@@ -75,7 +74,7 @@ type Endpoint struct {
 	seen []Request
 }
 
-// Request is what an endpoint was sent.
+// Request is a request to an endpoint.
 type Request struct {
 	Path   string
 	Header http.Header
@@ -83,7 +82,7 @@ type Request struct {
 	At     time.Time
 }
 
-// ServeHTTP remembers the request and takes the next step.
+// ServeHTTP records the request and runs the next step.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body)) // for the step
@@ -94,14 +93,14 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	step(w, r)
 }
 
-// Requests are those that came so far.
+// Requests returns the requests so far.
 func (e *Endpoint) Requests() []Request {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]Request(nil), e.seen...)
 }
 
-// Answer sends a status and a body, and headers as pairs.
+// Answer sends a status, a body, and headers given as pairs.
 func Answer(status int, body string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(headers); i += 2 {
@@ -112,5 +111,5 @@ func Answer(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// Hang answers nothing until the client has gone.
+// Hang does not answer, and returns when the client has gone.
 func Hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
