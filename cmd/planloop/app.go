@@ -267,8 +267,8 @@ func (a *app) unwatched(who string) {
 	}
 }
 
-// caller returns the caller of a command: an agent started for a step, a named agent, the client of a server whose host also runs the
-// command, CI, or the user.
+// caller returns the caller of a command: an agent started for a step, a named agent, the client of a server with the same host, CI,
+// or the user.
 func (a *app) caller() verbs.Caller {
 	if agent, is := a.startedFor(plan.ViaAgentShell); is {
 		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{}}

@@ -317,7 +317,7 @@ func (f *following) lookAround() []*sheet {
 	return sheets
 }
 
-// look reports a workspace whose log end has changed.
+// look reports a workspace if the end of its log has changed.
 func (d *desk) look(s *sheet) {
 	head := s.head()
 	d.mu.Lock()
@@ -346,7 +346,7 @@ type sheet struct {
 	found   found
 }
 
-// found is the inbox of a workspace whose log ended with head.
+// found is the inbox of a workspace at the log's end head.
 type found struct {
 	head    store.Head
 	listed  review.InboxPlace

@@ -71,7 +71,7 @@ type repairDone struct {
 	back     bool          // the former files were put back
 }
 
-// errReported ends a command whose output has already reported the error.
+// errReported ends a command after its output has reported the error.
 var errReported = errors.New("reported already")
 
 func (a *app) doctor(ctx context.Context, repair bool, restore string) error {

@@ -76,7 +76,7 @@ func (a *app) heldBy(ctx context.Context, other workspace.Workspace, instead str
 		Fix: instead + "; a person can end it with `planloop -C " + shellquote.Word(where) + " plan cancel`"}, nil
 }
 
-// others returns the other workspaces whose planning mode covers a path or anything below it.
+// others returns the other workspaces with a planning mode that covers a path or anything below it.
 func (a *app) others(place workspace.Workspace, path string) []workspace.Workspace {
 	if place.Default && path == place.Path {
 		return nil // merely the directory where planloop was started

@@ -186,7 +186,7 @@ func (a *app) atStop(ctx context.Context, opened *opened, call hook.Call) (hook.
 	return hook.Answer{GoOn: left}, nil
 }
 
-// hookCaller returns the agent whose host calls, with texts that name its own tools.
+// hookCaller returns the agent of the calling host, with texts that name its own tools.
 func (a *app) hookCaller(opened *opened) verbs.Caller {
 	caller := a.caller()
 	caller.Face = mcpserver.Tools{Toolsets: toolsets(opened.config), User: terminal.CommandLine{}}
@@ -203,7 +203,7 @@ func (a *app) hookPolicy(opened *opened, host hook.Host) hook.Policy {
 	}
 }
 
-// heldForHook returns the hold on a path for the agent whose host calls: one that holds for every agent, or the planning mode of a
+// heldForHook returns the hold on a path for the agent of the calling host: one that holds for every agent, or the planning mode of a
 // workspace that one of its servers serves, although the agent works elsewhere.
 func (a *app) heldForHook(ctx context.Context, opened *opened, path string) (toolbox.Hold, error) {
 	if hold, err := a.held(ctx, opened, path); err != nil || hold.By != "" {

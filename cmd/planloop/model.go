@@ -9,7 +9,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// configuredModel returns the model of the user's configuration, nil if there is none or it cannot be used. It starts no program.
+// configuredModel returns the model of the user's configuration, nil if it is missing or cannot be used. It starts no program.
 func (a *app) configuredModel(section workspace.Section) verbs.Model {
 	asked, err := a.modelIn(section)
 	if err != nil {
@@ -32,7 +32,7 @@ func (a *app) modelIn(section workspace.Section) (*model.Model, error) {
 	return model.New(config, a.launch())
 }
 
-// modelFault returns why the configured model cannot be asked; nil if it can, or if there is none.
+// modelFault returns why the configured model cannot be asked; nil if it can, or if none is configured.
 func (a *app) modelFault(section workspace.Section) error {
 	asked, err := a.modelIn(section)
 	if err != nil || asked == nil {

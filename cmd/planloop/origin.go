@@ -45,7 +45,7 @@ func listenLocally(ctx context.Context, port int) ([]net.Listener, error) {
 	}
 }
 
-// originOf returns the page's origin under a name at a local address; "" if there is none.
+// originOf returns the page's origin under a name at a local address; "" if it has none.
 func originOf(name string, at net.Addr) string {
 	if name == "" {
 		return addressAt(at)

@@ -16,8 +16,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// otherServers are the configured MCP servers whose tools planloop also offers. They start when their tools are first needed. A nil
-// otherServers is empty.
+// otherServers are the configured MCP servers. planloop offers their tools as well. They start when their tools are first needed. A
+// nil otherServers is empty.
 type otherServers struct {
 	app     *app
 	place   workspace.Workspace
@@ -63,7 +63,7 @@ func configuredServers(section workspace.Section) (downstream.Config, error) {
 	return config, err
 }
 
-// cache returns the folder that keeps lists of tools for later processes, "" if there is none.
+// cache returns the folder that keeps lists of tools for later processes, "" without one.
 func (o *otherServers) cache() string {
 	dir, err := workspace.CacheHome(o.app.getenv, "")
 	if err != nil || o.app.flags.ephemeral {

@@ -63,7 +63,7 @@ func (a *app) personPresent(what string) error {
 	return plan.Refuse(plan.Conflict, "", what+" is for a person to do, and "+why, "run it in a terminal of your own")
 }
 
-// agentsShell returns why this shell belongs to an agent, "" if there is no sign of one.
+// agentsShell returns why this shell belongs to an agent, "" without a sign of one.
 func (a *app) agentsShell() string {
 	for _, variable := range hostVariables() {
 		if a.getenv(variable) != "" {

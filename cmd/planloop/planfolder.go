@@ -133,7 +133,7 @@ func withinWorkspace(workspace, dir string) (string, error) {
 	return within, nil
 }
 
-// plainFile returns the existing file at a path to write, nil if there is none. It refuses links, also in parent folders: they hide the
+// plainFile returns the existing file at a path to write, nil if it is missing. It refuses links, also in parent folders: they hide the
 // real target.
 func plainFile(root *os.Root, name string) (fs.FileInfo, error) {
 	at := ""

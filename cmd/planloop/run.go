@@ -98,7 +98,7 @@ const oneInterrupt = 300 * time.Millisecond
 var errInterrupted = errors.New("planloop was interrupted")
 
 func (a *app) runUntilOver(ctx context.Context, opened *opened, o verbs.EngineOptions) (verbs.RunReply, error) {
-	watched := a.outIsTerm && !a.flags.json && a.notPresent() == "" // by a person, whose answers the run waits for
+	watched := a.outIsTerm && !a.flags.json && a.notPresent() == "" // by a person, and the run waits for their answers
 	if watched && a.getenv("TERM") != "dumb" {
 		return a.runWatched(ctx, opened, o)
 	}

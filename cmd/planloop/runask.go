@@ -179,7 +179,7 @@ func (w *watchedRun) review(state plan.State, step *plan.Step, args json.RawMess
 	return "\n" + string(terminal.Joined(append(w.thereOn().Draft(text), how)))
 }
 
-// typed waits for a line; it returns false once the question is no longer open.
+// typed waits for a line; it returns false once the question is closed.
 func (w *watchedRun) typed(ctx context.Context, grown <-chan struct{}, step *plan.Step) (string, bool) {
 	asked := questionOf(step)
 	for {

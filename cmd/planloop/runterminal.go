@@ -32,7 +32,7 @@ type watchedRun struct {
 	course  terminal.Course
 }
 
-// runWatched runs the plan with a person watching, who answers its steps' questions.
+// runWatched runs the plan with a person watching and answering its steps' questions.
 func (a *app) runWatched(ctx context.Context, opened *opened, o verbs.EngineOptions) (verbs.RunReply, error) {
 	tty, err := terminal.OpenTTY()
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *app) runWatched(ctx context.Context, opened *opened, o verbs.EngineOpti
 	}()
 	w.keys = newKeyboard(tty)
 	if err := w.follow(ctx, hangUp); err != nil {
-		hangUp() // the run is no longer shown
+		hangUp() // the display has failed
 		a.logger().Debug("the run is not shown any more", "error", err)
 	}
 	<-w.done
@@ -260,7 +260,7 @@ func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error
 	return view.Page(), state, nil
 }
 
-// asks returns the first step with a question that was not left open, nil if there is none.
+// asks returns the first step with a question that was not left open, or nil.
 func (w *watchedRun) asks(state plan.State) *plan.Step {
 	if w.reopen.Swap(false) {
 		clear(w.left)

@@ -249,7 +249,7 @@ type stepFlags struct {
 	texts     []textFlag
 }
 
-// textFlag is a flag whose text is parsed by the rules of its field.
+// textFlag is a flag with a text in the syntax of its field.
 type textFlag struct {
 	field plan.Field[plan.Step]
 	text  *string

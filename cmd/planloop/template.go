@@ -153,7 +153,7 @@ func (a *app) templates(place workspace.Workspace) templates {
 	return templates{library}
 }
 
-// ownTemplates returns the folder of the user's templates, "" if there is none.
+// ownTemplates returns the folder of the user's templates, "" without one.
 func (a *app) ownTemplates() string {
 	folder, err := workspace.TemplateFolder(a.getenv, "")
 	if err != nil {
