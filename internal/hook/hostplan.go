@@ -13,8 +13,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// HostPlan returns the change that the call makes to the plan that the session's agent keeps in its host, nil if there is no change or it
-// cannot be read.
+// HostPlan returns the change that the call makes to the plan that the session's agent keeps in its host; nil if it makes none, or an
+// unreadable one.
 func (c Call) HostPlan() *plan.AdoptPlan {
 	if c.Does != Plans || c.Subagent != "" || c.Session == "" || c.Moment != c.planMoment() {
 		return nil
