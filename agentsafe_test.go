@@ -13,8 +13,8 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// TestErrorsAreSafeForAgents: what a model may be told of an error is at most 60 tokens of our words, and never
-// leads it to delete, to force or to switch a check off. What only a person may do is a person's.
+// TestErrorsAreSafeForAgents: an error that a model reads has at most 60 tokens of our words, and never leads the model to delete, to force
+// or to switch a check off. An act reserved for people is assigned to a person.
 func TestErrorsAreSafeForAgents(t *testing.T) {
 	dangerous := regexp.MustCompile(`(?i)\b(delete|purge|--?force|reset|re-?install|re-?initiali[sz]e|rm -|rmdir|turn(ed)? off|` +
 		`switch(ed)? off|disable|bypass|no-verify|doctor --|init\b)`)
@@ -52,11 +52,11 @@ func TestErrorsAreSafeForAgents(t *testing.T) {
 	}
 }
 
-// reviewedErrors hold such words and are harmless all the same.
+// reviewedErrors lists errors with such words that are harmless.
 func reviewedErrors() []string {
 	return []string{
-		"find %s writes, deletes or asks",  // of a command that was refused
-		"is disabled in the configuration", // of another server
+		"find %s writes, deletes or asks",  // about a refused command
+		"is disabled in the configuration", // about another server
 	}
 }
 
@@ -69,8 +69,8 @@ func readByModels(path string) bool {
 		func(read string) bool { return folder == read || strings.HasPrefix(folder, read+"/") })
 }
 
-// errorWords are the words of the errors that a node makes: of a call of a function that makes one, and of a literal
-// of a type that is one. What is filled in is left out.
+// errorWords returns the words of the errors that a node creates, by a function call or a literal of an error type, without the filled-in
+// values.
 func errorWords(node ast.Node) []string {
 	switch node := node.(type) {
 	case *ast.CallExpr:
@@ -95,7 +95,7 @@ func errorWords(node ast.Node) []string {
 	return nil
 }
 
-// literals are the texts in some expressions, but not those in calls within.
+// literals returns the text literals in some expressions, except those inside calls.
 func literals(in ...ast.Expr) []string {
 	var texts []string
 	for _, expression := range in {

@@ -32,8 +32,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tool reference")
 
-// TestToolReference proves that the parts of docs/tools.md between markers are what a server
-// offers: its tools with their schemas and annotations, its resources and its prompts.
+// TestToolReference proves that the marked parts of docs/tools.md match a server's offer: its tools with their schemas and annotations, its
+// resources and its prompts.
 func TestToolReference(t *testing.T) {
 	client := everything(t)
 	for part, want := range map[string]string{"tools": toolReference(t, client), "resources": resourceReference(t, client),
@@ -55,7 +55,7 @@ func TestToolReference(t *testing.T) {
 	}
 }
 
-// everything is a client of a server that offers all there is.
+// everything returns a client of a server with all toolsets.
 func everything(t *testing.T) *mcp.ClientSession {
 	t.Helper()
 	log := session.New(memory.New(), session.Options{})
@@ -120,10 +120,10 @@ func toolReference(t *testing.T, client *mcp.ClientSession) string {
 	return b.String() + "\n"
 }
 
-// documented is what the lists of a server do not say of a tool.
+// documented holds the facts about a tool that a server's lists omit.
 type documented struct{ name, toolset, example, schemas string }
 
-// tableOrder lists the tools in the order in which they are read about.
+// tableOrder lists the tools in the order of the documentation.
 func tableOrder() []documented {
 	var all []documented
 	for _, row := range verbs.Table() {
@@ -137,7 +137,7 @@ func tableOrder() []documented {
 	return all
 }
 
-// hints are a tool's annotations in words.
+// hints returns a tool's annotations in words.
 func hints(a *mcp.ToolAnnotations, toolset string) string {
 	words := []string{"changes the plan"}
 	if toolset == "workspace" {
@@ -193,7 +193,7 @@ func promptReference(t *testing.T, client *mcp.ClientSession) string {
 	return b + "\n"
 }
 
-// schema is as much of a JSON schema as the reference shows.
+// schema is the part of a JSON schema that the reference shows.
 type schema struct {
 	Type        string            `json:"type"`
 	AnyOf       []schema          `json:"anyOf"`
@@ -232,8 +232,7 @@ func (o *orderedProperties) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// parameters returns a table of the parameters a tool takes, and a line when it
-// takes none.
+// parameters returns a table of a tool's parameters, or a line if it has none.
 func parameters(t *testing.T, file string) []string {
 	t.Helper()
 	var root schema
@@ -291,18 +290,16 @@ func (s schema) about() string {
 	return strings.Join(parts, "; ")
 }
 
-// inDocs are the commands that documents name: planloop and one or two words,
-// in code.
+// inDocs matches the commands in documents: planloop and one or two words, in code.
 var inDocs = regexp.MustCompile("(?m)(?:`|^ *|\\$ |-- )planloop ([a-z]+)(?: ([a-z]+)\\b)?")
 
-// TestDocumentedCommandsExist fails on a document that names a command there is
-// not, and on a command that the README does not name.
+// TestDocumentedCommandsExist fails on an unknown command in a document, and on a command that is missing from the README.
 func TestDocumentedCommandsExist(t *testing.T) {
 	commands := commandNames(t)
 	named := map[string]bool{}
 	for _, file := range documents(t) {
 		if file == filepath.Join("docs", "commands.md") {
-			continue // it is written from the commands
+			continue // generated from the commands
 		}
 		for _, found := range inDocs.FindAllStringSubmatch(code(readDoc(t, file)), -1) {
 			if file == "README.md" {
@@ -342,8 +339,7 @@ func code(markdown string) string {
 	return b.String()
 }
 
-// commandNames returns the names of the command line's commands, by the headings of
-// their help texts, and those that the library adds.
+// commandNames returns the names of the commands, from the headings of their help texts, and of those that the library adds.
 func commandNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"help": true, "completion": true}
@@ -359,8 +355,7 @@ func commandNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestDocumentedKeysExist fails when README.md shows a configuration key that
-// is none.
+// TestDocumentedKeysExist fails on an unknown configuration key in README.md.
 func TestDocumentedKeysExist(t *testing.T) {
 	_, section, ok := strings.Cut(readDoc(t, "README.md"), "## Configuration\n")
 	if !ok {
@@ -378,8 +373,7 @@ func TestDocumentedKeysExist(t *testing.T) {
 	}
 }
 
-// TestLinksLeadSomewhere follows the links of every Markdown file, of packages, too, to other files
-// and to headings.
+// TestLinksLeadSomewhere follows the links of every Markdown file, including packages', to other files and to headings.
 func TestLinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
 	followed := 0
@@ -405,7 +399,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// prose is a Markdown text without its fenced blocks.
+// prose returns a Markdown text without its fenced blocks.
 func prose(markdown string) string {
 	var b strings.Builder
 	fenced := false
@@ -419,7 +413,7 @@ func prose(markdown string) string {
 	return b.String()
 }
 
-// anchors are what links to the headings of a Markdown text end with, as GitHub makes them.
+// anchors returns the fragments of links to a Markdown text's headings, as GitHub forms them.
 func anchors(markdown string) []string {
 	var all []string
 	for line := range strings.Lines(prose(markdown)) {
@@ -437,7 +431,7 @@ func anchors(markdown string) []string {
 	return all
 }
 
-// documents returns the Markdown files of the project, those of tests left out.
+// documents returns the Markdown files of the project, without those of tests.
 func documents(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("*.md")
@@ -451,7 +445,7 @@ func documents(t *testing.T) []string {
 	return files
 }
 
-// markdownBelow returns the Markdown files in folders, but for what tests are made of.
+// markdownBelow returns the Markdown files in folders, without test data.
 func markdownBelow(t *testing.T, folders ...string) (files []string) {
 	t.Helper()
 	for _, folder := range folders {
@@ -480,7 +474,7 @@ func readDoc(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestHowFarAgentsAreHeldIsSaidAlike: the page says of each word what its document says, and both know every word there is.
+// TestHowFarAgentsAreHeldIsSaidAlike: the page explains each word exactly as the word's document does, and both know every word.
 func TestHowFarAgentsAreHeldIsSaidAlike(t *testing.T) {
 	read := func(path string) string {
 		data, err := os.ReadFile(path)

@@ -20,9 +20,8 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// TestExamplesAreCalls takes every example of a call out of what models and people read,
-// the documents, rules, prompts, descriptions, help texts and refusals, and hands it to the
-// schema of its tool and to its decoder.
+// TestExamplesAreCalls takes every example of a call from the texts for models and people, the documents, rules, prompts, descriptions,
+// help texts and refusals, and passes it to the schema of its tool and to its decoder.
 func TestExamplesAreCalls(t *testing.T) {
 	schemas := inputSchemas(t)
 	tools := map[string]int{}
@@ -46,7 +45,7 @@ func TestExamplesAreCalls(t *testing.T) {
 	t.Logf("examples by tool: %v", tools)
 }
 
-// inputSchemas compiles what hosts get.
+// inputSchemas compiles the schemas that hosts get.
 func inputSchemas(t *testing.T) map[string]*jsonschema.Schema {
 	t.Helper()
 	compiler, all := jsonschema.NewCompiler(), map[string]*jsonschema.Schema{}
@@ -65,7 +64,7 @@ func inputSchemas(t *testing.T) map[string]*jsonschema.Schema {
 	return all
 }
 
-// exampleTexts is everything that shows calls, by where it stands.
+// exampleTexts returns all texts with calls, by source.
 func exampleTexts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{"docs/agents.md": resources.AgentsMD("docs/agents.md"), "planning guide": resources.PlanningGuide(),
@@ -100,7 +99,7 @@ func exampleTexts(t *testing.T) map[string]string {
 	return texts
 }
 
-// ours leaves of a recorded dialogue what planloop says.
+// ours reduces a recorded dialogue to planloop's part.
 func ours(file, text string) string {
 	if !strings.Contains(file, "testdata") {
 		return regexp.MustCompile("(?s)### `(\\w+)`\n.*?```json\n").ReplaceAllString(text, "$1 ")
@@ -121,8 +120,7 @@ type example struct{ tool, arguments string }
 
 var namesTool = regexp.MustCompile(`(plan(?:ning|loop)_[a-z_]+)[ \t]+$|planloop (update|alert|submit|replan)(?: --json| --file -)? '$`)
 
-// examples finds the objects of a text that are arguments: behind the name of a tool or
-// a command, or by what they have.
+// examples finds the objects in a text that are arguments: by the name of a tool or a command before them, or by their members.
 func examples(t *testing.T, schemas map[string]*jsonschema.Schema, text string) []example {
 	t.Helper()
 	var found []example
@@ -158,15 +156,14 @@ func examples(t *testing.T, schemas map[string]*jsonschema.Schema, text string) 
 	return found
 }
 
-// filled is a text with the words for placeholders that a choice offers.
+// filled returns a text with its placeholders replaced with one of the offered words.
 func filled(text string) string {
 	text = regexp.MustCompile(`"<?(\w+)(?: ?\| ?\w+)+>?"`).ReplaceAllString(text, `"$1"`)
 	text = strings.ReplaceAll(text, `"id":"<id>"`, `"id":1`)
 	return strings.NewReplacer("[...]", `["something"]`, `"<true|false>"`, "true").Replace(text)
 }
 
-// toolFor is the tool whose arguments an object without a name before it must be, "" where
-// it is something else.
+// toolFor returns the tool that an object without a name before it must belong to, "" for other objects.
 func toolFor(raw json.RawMessage) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil {
@@ -201,7 +198,7 @@ func (e example) check(t *testing.T, source string, schema *jsonschema.Schema) {
 		if row.Name != e.tool {
 			continue
 		}
-		said := regexp.MustCompile(`"<[^"<>]*>"|"\.\.\."|"…"`).ReplaceAll([]byte(e.arguments), []byte(`"S001"`)) // as whoever is told does
+		said := regexp.MustCompile(`"<[^"<>]*>"|"\.\.\."|"…"`).ReplaceAll([]byte(e.arguments), []byte(`"S001"`)) // as a reader would
 		if err := verbs.Decode(bytes.TrimSpace(said), reflect.New(row.In).Interface()); err != nil {
 			t.Errorf("%s: %s %s: %v", source, e.tool, e.arguments, err)
 		}

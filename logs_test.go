@@ -22,8 +22,8 @@ import (
 
 var newLog = flag.String("new-log", "", "write a log of the present format into testdata/logs under this name; never over an old one")
 
-// TestReleasedLogs folds the logs of every released format to the states they
-// folded to when they were written: as records, and as the database itself.
+// TestReleasedLogs folds the logs of every released format and compares with the states at the time of writing: from the records, and from
+// the database itself.
 func TestReleasedLogs(t *testing.T) {
 	if *newLog != "" {
 		writeLog(t, filepath.Join("testdata", "logs", *newLog))
@@ -48,7 +48,7 @@ func TestReleasedLogs(t *testing.T) {
 	}
 }
 
-// decoded is a state whatever the order of its members.
+// decoded is a state, independent of the order of its members.
 func decoded(t *testing.T, data []byte) any {
 	t.Helper()
 	var state any
@@ -77,7 +77,7 @@ func foldRecords(t *testing.T, file string) []byte {
 	return encoded(t, state)
 }
 
-// foldDatabase opens a copy, so that the one that is kept stays as it is.
+// foldDatabase opens a copy, so that the stored one stays unchanged.
 func foldDatabase(t *testing.T, file string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -106,7 +106,7 @@ func encoded(t *testing.T, state plan.State) []byte {
 	return append(data, '\n')
 }
 
-// writeLog records a story in which every kind of event and every field occurs.
+// writeLog records a story with every kind of event and every field.
 func writeLog(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -199,7 +199,7 @@ func recordLoop(t *testing.T, do func(plan.Actor, plan.Action) plan.State) {
 	do(ann, plan.Close{Summary: "Built it."})
 }
 
-// recordMode records planning mode, each way it can go.
+// recordMode records every course of planning mode.
 func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *time.Time) {
 	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
 	submit := func(title string) plan.Answer {
@@ -229,7 +229,7 @@ func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *
 	do(ann, plan.EndMode{})
 }
 
-// recordRun records plans that are run: what an engine tells, what is asked, and what goes wrong.
+// recordRun records runs of plans: the engines' reports, the questions, and failures.
 func recordRun(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
 	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
 	first, second := plan.NewActor(plan.ViaEngine, "engine#1"), plan.NewActor(plan.ViaEngine, "engine#2")
@@ -280,7 +280,7 @@ func recordRun(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action
 	do(ann, plan.Clear{})
 }
 
-// recordAgents records the list of a host that became a plan, and agents that a run starts.
+// recordAgents records a host's list that became a plan, and agents started by a run.
 func recordAgents(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
 	bob, engine := plan.NewActor(plan.ViaTerminal, "bob"), plan.NewActor(plan.ViaEngine, "engine#3")
 	hook := plan.NewActor(plan.ViaAgentShell, "claude")
@@ -316,7 +316,7 @@ func recordAgents(t *testing.T, s *session.Session, do func(plan.Actor, plan.Act
 	do(bob, plan.Clear{})
 }
 
-// recordReview records what people say and change of a plan that waits, and what they are told; the last draft still waits.
+// recordReview records comments and changes by people on a waiting plan, and the replies; the last draft still waits.
 func recordReview(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
 	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
 	known := func(_ plan.State, f *plan.Facts) error {
@@ -349,7 +349,7 @@ func recordReview(t *testing.T, s *session.Session, do func(plan.Actor, plan.Act
 		as(bob, e)
 	}
 	do(bob, plan.EnterMode{Task: "Reviewed"})
-	do(bob, plan.CommentOn{Text: "keep it small"}) // of a plan that is yet to come
+	do(bob, plan.CommentOn{Text: "keep it small"}) // about a plan still to come
 	submit("Read", "Build", "Check")
 	as(bob, plan.CommentOn{Text: "why this one?", Step: 2, Question: true})
 	as(ann, plan.ReplyTo{Comment: "C3", Text: "it is the smallest"})
@@ -375,7 +375,7 @@ func recordReview(t *testing.T, s *session.Session, do func(plan.Actor, plan.Act
 	as(bob, plan.CommentOn{Text: "is there a copy?", Step: 6, Question: true})
 }
 
-// keep writes down what the log holds, and what it folds to.
+// keep writes the content of the log, and the state that it folds to.
 func keep(t *testing.T, dir, place string, s *session.Session) {
 	t.Helper()
 	var records bytes.Buffer
@@ -394,7 +394,7 @@ func keep(t *testing.T, dir, place string, s *session.Session) {
 		}
 	}
 	for _, e := range plan.Events() {
-		if _, repair := e.(plan.ModeRestored); !kinds[plan.KindOf(e)] && !repair { // written by a repair alone
+		if _, repair := e.(plan.ModeRestored); !kinds[plan.KindOf(e)] && !repair { // only a repair writes it
 			t.Errorf("the log has no %s", plan.KindOf(e))
 		}
 	}
@@ -453,7 +453,7 @@ func fullPatch() plan.Patch {
 		Timeout: new(5), Pause: new(""), When: new("false"), ForEach: new(""), Verify: new("make test")}
 }
 
-// decided is an answer that comes to an outcome.
+// decided returns an answer with an outcome.
 func decided(outcome plan.Outcome, a plan.Answer) plan.Answer {
 	a.Outcome = outcome
 	return a

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// noSuchAddress reports whether this machine lacks the address that was to be listened at.
+// noSuchAddress reports whether err says that this machine lacks the address to listen at.
 func noSuchAddress(err error) bool {
 	return errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)
 }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// noSuchAddress reports whether this machine lacks the address that was to be listened at. On Windows the errors that package syscall
-// calls EADDRNOTAVAIL and EAFNOSUPPORT are inventions of Go, which the system never answers.
+// noSuchAddress reports whether err says that this machine lacks the address to listen at. On Windows the system never returns
+// syscall.EADDRNOTAVAIL and syscall.EAFNOSUPPORT: Go invented these values.
 func noSuchAddress(err error) bool {
 	return errors.Is(err, windows.WSAEADDRNOTAVAIL) || errors.Is(err, windows.WSAEAFNOSUPPORT)
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// adopt makes a draft of the plan that an agent keeps in its host, if no plan is open. It reports
-// nothing: the agent did not ask for it, and any shell can make up what a hook says, so the draft
-// counts for nothing until a person decides.
+// adopt drafts the plan that an agent keeps in its host, if no plan is open. It reports nothing: the agent did not ask for the draft, and
+// any shell can fake a hook call, so the draft has no effect until a person decides.
 func (a *app) adopt(ctx context.Context, opened *opened, call hook.Call) {
 	adopted := call.HostPlan()
 	if adopted == nil {
 		return
 	}
 	caller := a.hookCaller(opened)
-	if caller.Actor.Kind != plan.Agent { // the host's agent speaks, even if a person's process runs the hook
+	if caller.Actor.Kind != plan.Agent { // the call comes from the host's agent, even if a person's process runs the hook
 		caller = verbs.Caller{Actor: plan.NewActor(plan.ViaAgentShell, string(call.Host)), Face: terminal.CommandLine{}}
 	}
 	if _, err := opened.verbs.AdoptHostPlan(ctx, caller, *adopted); err != nil {

@@ -32,8 +32,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// app holds what the commands share: the global flags, and what is opened when a
-// command first needs it.
+// app holds the state that commands share: the global flags, and the workspace, opened on first use.
 type app struct {
 	world
 	flags struct {
@@ -44,22 +43,22 @@ type app struct {
 		verbose   bool
 	}
 	settings map[string]string // configuration keys given as flags
-	quiet    bool              // no warnings: something else reads both outputs
+	quiet    bool              // no warnings: another program reads both outputs
 	started  bool              // the command line was understood
-	told     workspace.Lookup  // what a host tells a hook of where the agent is
+	told     workspace.Lookup  // where the agent is, as its host tells a hook
 	serving  bool              // standard error is a log
 
-	troubles *trouble.Book // of a process that nobody watches; nil: it tells who started it
+	troubles *trouble.Book // of an unattended process; nil: errors are only reported to the caller
 
-	launch func() *process.Launcher // the one that starts commands
+	launch func() *process.Launcher // the launcher of all commands
 
-	fixed  *workspace.Workspace // which it is for; nil: it is looked for
-	beside *app                 // the command's, for which this one is another workspace; nil: it is the command's
+	fixed  *workspace.Workspace // the workspace to use; nil: search for one
+	beside *app                 // the command's own app if this one is for another workspace, else nil
 
-	server func() presence.Server // tells of this process, which serves the program that started it; nil: it does not
+	server func() presence.Server // describes this process as a stdio server; nil: it is not one
 
 	opening sync.Mutex
-	opened  atomic.Pointer[opened] // written under opening, looked at from anywhere
+	opened  atomic.Pointer[opened] // written under opening, read without a lock
 	warning sync.Mutex             // guards warned
 	warned  map[string]bool
 }
@@ -69,20 +68,18 @@ type opened struct {
 	place   workspace.Workspace
 	config  workspace.Config
 	session *session.Session
-	rest    func() error // lets go of the files of the log until it is used again
+	rest    func() error // closes the files of the log until its next use
 	seen    *presence.Book
 	verbs   *verbs.Service
-	client  func() string // whose client the command is run by, as living servers tell; "" when none does
-	served  func() bool   // some client's server runs
-	beneath func() bool   // this process runs beneath the host of another client's server, but is not started by it
+	client  func() string // the client that runs this command, according to running servers; "" if none
+	served  func() bool   // reports whether a client's server runs
+	beneath func() bool   // reports whether this process descends from the host of another client's server, which did not start it
 	notices notices
 	others  *otherServers
 }
 
-// open finds the workspace, reads its configuration and prepares its log, once.
-// Nothing is read from the log or created before a verb needs it. roots, which
-// may be nil, asks an MCP client for its roots; it is used only when nothing
-// nearer names the workspace.
+// open finds the workspace, reads its configuration and prepares its log, once. The log is neither read nor created until a verb needs it.
+// roots, which may be nil, asks an MCP client for its roots; it is used only if nothing closer names the workspace.
 func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) {
 	a.opening.Lock()
 	defer a.opening.Unlock()
@@ -135,7 +132,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 	}
 	options.Templates = a.templates(place)
 	options.Engine = stepEngine{a}
-	if staff, err := a.staff(place, config.Agents); err == nil && staff != nil { // a run says what is wrong
+	if staff, err := a.staff(place, config.Agents); err == nil && staff != nil { // the run reports the fault
 		options.Staff = staff
 	}
 	options.Hooks, options.HooksRequired = attested{seen}, config.Hooks == workspace.HooksRequired
@@ -145,7 +142,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 	client := sync.OnceValue(func() string {
 		client, some := seen.Client(a.chain, workspace.HostSession(a.getenv))
 		if some {
-			return cmp.Or(client, "agent") // one of several: which cannot be told
+			return cmp.Or(client, "agent") // one of several clients, unknown which
 		}
 		return ""
 	})
@@ -165,7 +162,7 @@ func (a *app) state(ctx context.Context) (*opened, plan.State, error) {
 	return opened, state, err
 }
 
-// close ends the use of the workspace.
+// close closes the workspace, if it was opened.
 func (a *app) close() error {
 	opened := a.opened.Load()
 	if opened == nil {
@@ -176,8 +173,8 @@ func (a *app) close() error {
 	return opened.session.Close()
 }
 
-// describe leaves a word in the state folder, once there is one, that tells people and
-// other processes which directory it belongs to.
+// describe writes a marker into the state folder, if the folder exists. It tells people and other processes which directory the folder
+// belongs to.
 func (a *app) describe(place workspace.Workspace) {
 	if info, err := os.Stat(place.StateDir); a.flags.ephemeral || place.Default || err != nil || !info.IsDir() {
 		return
@@ -187,9 +184,8 @@ func (a *app) describe(place workspace.Workspace) {
 	}
 }
 
-// find returns the workspace. The client's roots are asked for, which costs a
-// round trip, only where the workspace would otherwise be a directory that
-// nobody named and that is no work tree.
+// find returns the workspace. Asking the client for its roots costs a round trip, so that happens only if the workspace would otherwise be
+// an unnamed directory outside any work tree.
 func (a *app) find(ctx context.Context, roots mcpserver.Roots) (workspace.Workspace, error) {
 	if a.fixed != nil {
 		return *a.fixed, nil
@@ -202,7 +198,7 @@ func (a *app) find(ctx context.Context, roots mcpserver.Roots) (workspace.Worksp
 		}
 	}
 	if err == nil && place.Doubt != "" {
-		if a.server != nil && !place.Default { // its agent is told
+		if a.server != nil && !place.Default { // the server tells its agent
 			a.logger().Info(place.Doubt)
 		} else {
 			a.warn(place.Doubt)
@@ -211,7 +207,7 @@ func (a *app) find(ctx context.Context, roots mcpserver.Roots) (workspace.Worksp
 	return place, err
 }
 
-// lookup is what the workspace is found by, before a client has told its roots.
+// lookup returns the ways to find the workspace, before a client has reported its roots.
 func (a *app) lookup() workspace.Lookup {
 	lookup := a.told
 	lookup.Flag, lookup.Getenv, lookup.Hosted = a.flags.workspace, a.getenv, lookup.Hosted || a.server != nil
@@ -226,7 +222,7 @@ func (a *app) configure(place workspace.Workspace) (workspace.Config, error) {
 	return config, err
 }
 
-// warn tells once what a person should know but did not ask for.
+// warn prints a warning for the user, once per text.
 func (a *app) warn(text string) {
 	if a.beside != nil {
 		a.beside.warn(text)
@@ -248,7 +244,7 @@ func (a *app) warn(text string) {
 	fmt.Fprintln(a.err, "warning: "+safetext.EscapeLine(text))
 }
 
-// logger writes to standard error: standard output of a server is the protocol's.
+// logger returns a logger on standard error: standard output of a server belongs to the protocol.
 func (a *app) logger() *slog.Logger {
 	if a.quiet {
 		return slog.New(slog.DiscardHandler)
@@ -260,7 +256,7 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(a.troubles.Handler(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})))
 }
 
-// unwatched has a process that nobody watches keep what goes wrong for doctor.
+// unwatched has an unattended process record its errors for doctor.
 func (a *app) unwatched(who string) {
 	if a.flags.ephemeral {
 		return
@@ -271,8 +267,8 @@ func (a *app) unwatched(who string) {
 	}
 }
 
-// caller is who runs a command: an agent that was started for a step, a named agent, the
-// client of a server whose host runs the command as well, CI, or the user.
+// caller returns the caller of a command: an agent started for a step, a named agent, the client of a server with the same host, CI,
+// or the user.
 func (a *app) caller() verbs.Caller {
 	if agent, is := a.startedFor(plan.ViaAgentShell); is {
 		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{}}
@@ -285,7 +281,7 @@ func (a *app) caller() verbs.Caller {
 	return verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{}}
 }
 
-// tellOfMyself is what a server on standard input and output tells of itself.
+// tellOfMyself describes this process as a server on standard input and output.
 func (a *app) tellOfMyself() presence.Server {
 	chain := a.chain()
 	server := presence.Server{Session: workspace.HostSession(a.getenv), Starter: lineage.Starter(chain), Version: version()}
@@ -298,8 +294,8 @@ func (a *app) tellOfMyself() presence.Server {
 	return server
 }
 
-// expectHooks makes the place where the hooks of the program that has started this server leave
-// their signs of life. Without it they are not heard, and planning mode counts as advisory.
+// expectHooks creates the folder where the hooks of the program that started this server record their calls. Without it they are not
+// noticed, and planning mode counts as not enforced.
 func (a *app) expectHooks() {
 	home, err := workspace.StateHome(a.getenv, "")
 	if err == nil && !a.flags.ephemeral {
@@ -320,7 +316,7 @@ func (a *app) login() string {
 	return ""
 }
 
-// client is who calls over MCP: an agent, even one that tells nothing of itself.
+// client returns the caller over MCP: an agent, even if it does not name itself.
 func (a *app) client(name, connection string) plan.Actor {
 	if agent, is := a.startedFor(plan.ViaMCP); is {
 		return agent
@@ -335,7 +331,7 @@ func (a *app) agentName() string {
 	return a.getenv(workspace.EnvAgent)
 }
 
-// checkAgentName refuses a name that could not be kept as it is.
+// checkAgentName refuses a name that could not be stored unchanged.
 func (a *app) checkAgentName() error {
 	rule := plan.Text{Field: "--agent", Max: workspace.LongestAgent}
 	if a.flags.agent == "" {

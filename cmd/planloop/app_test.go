@@ -10,9 +10,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// A client's roots cost a round trip; they are asked for only where the
-// workspace would be a directory that nobody named and that is no work tree. A
-// home directory under version control is none.
+// A client's roots cost a round trip; planloop asks for them only if the workspace would otherwise be an unnamed directory outside any work
+// tree. A home directory under version control is not a work tree.
 func TestRootsAreAskedForLast(t *testing.T) {
 	root, dir, tree, home := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	for _, dir := range []string{tree, home} {
@@ -66,7 +65,7 @@ func TestServerJSON(t *testing.T) {
 	}
 }
 
-// Whoever comes over MCP is an agent, whatever it says of itself, and nothing.
+// A client over MCP is always an agent, with any name or none.
 func TestClientsAreAgents(t *testing.T) {
 	for _, environment := range []map[string]string{nil, {"USER": "ann"}, {"CI": "true"}, {"PLANLOOP_AGENT": "builder"},
 		{"PLANLOOP_AGENT": "#"}} {

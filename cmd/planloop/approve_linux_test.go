@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// host is an agent's host: it speaks to one serving process at a time.
+// host is an agent's host. It talks to one server process at a time.
 type host struct {
 	home
 	flags []string
@@ -24,14 +24,14 @@ type host struct {
 	id    int
 }
 
-// serve starts a server as the agent codex, which is one actor in every process.
+// serve starts a server for the agent codex, the same actor in every process.
 func (h home) serve() *host {
 	s := h.serving("--agent", "codex")
 	s.ask(`"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`)
 	return s
 }
 
-// serving starts a server that nobody has spoken to.
+// serving starts a server without sending it a request.
 func (h home) serving(flags ...string) *host {
 	h.t.Helper()
 	s := &host{home: h, flags: flags}
@@ -62,7 +62,7 @@ func (s *host) send(request string) int {
 	return s.id
 }
 
-// answer reads to the answer to a request, and returns its text.
+// answer reads up to the response to a request, and returns its text.
 func (s *host) answer(id int) string {
 	s.t.Helper()
 	for {
@@ -97,7 +97,7 @@ func toolCall(tool, arguments string) string {
 
 func (s *host) call(tool, arguments string) string { return s.ask(toolCall(tool, arguments)) }
 
-// killed ends the server as a crash does, and starts another.
+// killed kills the server and starts another.
 func (s *host) killed() *host {
 	s.t.Helper()
 	if err := s.cmd.Process.Kill(); err != nil {
@@ -112,7 +112,7 @@ func (s *host) killed() *host {
 	return s.home.serve()
 }
 
-// says checks that a text holds all of the words.
+// says checks that a text contains all of the words.
 func says(t *testing.T, text string, words ...string) {
 	t.Helper()
 	for _, word := range words {
@@ -150,7 +150,7 @@ func (t *terminalRun) code() string {
 	return code
 }
 
-// readOn reads until want has come, and keeps all of it.
+// readOn reads until want has come, and keeps all text.
 func (o *output) readOn(want string) {
 	o.t.Helper()
 	for !strings.Contains(o.seen.String(), want) {
@@ -162,8 +162,7 @@ func (o *output) readOn(want string) {
 	}
 }
 
-// A plan that is submitted anew while a person looks at the former one is shown
-// again: the code for what was shown approves nothing else.
+// If a plan is submitted again while a person reads the former one, it is shown again: the old code does not approve the new plan.
 func TestApproveWhatWasShown(t *testing.T) {
 	h := planningHome(t)
 	agent := h.serve()
@@ -186,7 +185,7 @@ func TestApproveWhatWasShown(t *testing.T) {
 	says(t, h.run("show"), "Approved by alice at ")
 }
 
-// A plan that another person decided about meanwhile is not approved again.
+// A plan that another person decided in the meantime is not approved again.
 func TestApproveWhatWasDecidedAlready(t *testing.T) {
 	h := planningHome(t)
 	says(t, h.serve().call("planning_submit_plan", submission("medium")), "Plan submitted")
@@ -205,8 +204,7 @@ func TestApproveWhatWasDecidedAlready(t *testing.T) {
 	}
 }
 
-// Whoever waits hears of the approval: a server's status and the command's, which
-// know nothing of each other.
+// An approval ends all waiting: a server's status call and the status command, which are unaware of each other.
 func TestApprovalEndsWaiting(t *testing.T) {
 	h := planningHome(t)
 	agent := h.serve()
@@ -221,7 +219,7 @@ func TestApprovalEndsWaiting(t *testing.T) {
 
 	ended := make(chan string, 1)
 	go func() { ended <- out.rest() }() // ends with the process
-	for i := 0; ; i++ {                 // it may have begun to wait after the approval: any change ends that
+	for i := 0; ; i++ {                 // the wait may begin only after the approval; then any change ends it
 		select {
 		case text := <-ended:
 			says(t, text, "The plan was approved by alice: tests first")
@@ -235,8 +233,7 @@ func TestApprovalEndsWaiting(t *testing.T) {
 	}
 }
 
-// A server that is killed at any point of the story loses nothing: the next one goes
-// on where it stood.
+// A server killed at any point of the story loses nothing: the next one continues at the same point.
 func TestKilledAtEveryArrow(t *testing.T) {
 	h := planningHome(t)
 	agent := h.serve()
@@ -286,8 +283,7 @@ func TestKilledAtEveryArrow(t *testing.T) {
 	h.run("doctor")
 }
 
-// The user of a stateless client decides while the server is started anew: the answer
-// counts, whether or not the client has a name.
+// The user of a stateless client decides while the server restarts: the answer counts, whether or not the client has a name.
 func TestAnsweredAcrossARestart(t *testing.T) {
 	for name, client := range map[string]string{"unnamed": "",
 		"named": `"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},`} {
@@ -310,9 +306,8 @@ func TestAnsweredAcrossARestart(t *testing.T) {
 	}
 }
 
-// While planning mode is on, CI=true makes no CI job of a command that an agent served
-// here may have started: not below one host, nor below several, nor where the lineage
-// says nothing.
+// In planning mode CI=true does not turn a command into a CI job if an agent served here may have started it: below one host, below
+// several, or with an unknown lineage.
 func TestCIRunsNothingWhereAgentsAreServed(t *testing.T) {
 	for name, servers := range map[string][][]string{
 		"its host is above":        {{"planloop", "serve"}},
@@ -334,7 +329,7 @@ func TestCIRunsNothingWhereAgentsAreServed(t *testing.T) {
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				defer func() { _, _ = in.Close(), cmd.Wait() }() // before the test's context ends and kills the shell alone
+				defer func() { _, _ = in.Close(), cmd.Wait() }() // before the test's context ends and kills only the shell
 				for _, line := range []string{
 					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
 						`"clientInfo":{"name":"c` +

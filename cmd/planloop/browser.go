@@ -8,11 +8,11 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// browsers are the commands that show an address in the person's browser, the one to be tried first first; none where
-// there is no desktop. No shell reads the address.
+// browsers returns the commands that open an address in the user's browser, in the order to try them; empty without a desktop. The address
+// never passes through a shell.
 func browsers(goos string, getenv func(string) string, address string) [][]string {
 	var all [][]string
-	if goos != "windows" { // there a colon stands in paths
+	if goos != "windows" { // on Windows paths contain colons
 		for command := range strings.SplitSeq(getenv("BROWSER"), ":") {
 			if words := strings.Fields(command); len(words) > 0 {
 				all = append(all, withAddress(words, address))
@@ -27,13 +27,13 @@ func browsers(goos string, getenv func(string) string, address string) [][]strin
 		all = append(all, []string{"open", address})
 	case getenv("WSL_DISTRO_NAME") != "":
 		all = append(all, []string{"wslview", address}, byWindows)
-	case cmp.Or(getenv("DISPLAY"), getenv("WAYLAND_DISPLAY")) != "": // else xdg-open starts what shows text in the terminal
+	case cmp.Or(getenv("DISPLAY"), getenv("WAYLAND_DISPLAY")) != "": // otherwise xdg-open would start a text browser in the terminal
 		all = append(all, []string{"xdg-open", address})
 	}
 	return all
 }
 
-// withAddress puts the address where a command of BROWSER says, else behind it.
+// withAddress puts the address in the place of %s in a command of BROWSER, or else at its end.
 func withAddress(words []string, address string) []string {
 	named := false
 	for i, word := range words {
@@ -46,8 +46,8 @@ func withAddress(words []string, address string) []string {
 	return words
 }
 
-// show has the first of some commands that can do it show a page, and reports whether one did. It returns when that
-// command ends, which may be when the browser does.
+// show runs the commands in turn until one succeeds, and reports whether one did. It returns when that command ends, perhaps only when the
+// browser closes.
 func show(commands [][]string) bool {
 	for _, argv := range commands {
 		cmd := exec.Command(argv[0], argv[1:]...)

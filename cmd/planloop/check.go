@@ -73,14 +73,14 @@ type checkOptions struct {
 	id, level, task string
 }
 
-// checkRun is a command to run and what its outcome stands for.
+// checkRun is a command to run, with the signal or task that its outcome is recorded for.
 type checkRun struct {
 	verbs.Run
-	args []string  // none: the task's own command
-	cmd  *exec.Cmd // what runs it
+	args []string  // empty: the task's own command
+	cmd  *exec.Cmd // runs it
 }
 
-// check finds out first whether the outcome could be kept, and runs the command then.
+// check first makes sure that the outcome can be recorded, then runs the command.
 func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 	run := checkRun{Run: verbs.Run{Signal: o.id, Level: plan.SignalLevel(o.level)}, args: args}
 	if err := plan.OneOf("/level", run.Level); err != nil {
@@ -107,7 +107,7 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 		}
 		run.Command, run.cmd = commandLine(run.args), exec.Command(run.args[0], run.args[1:]...)
 	}
-	// CI runs what it runs, and tells of it; but where agents are served, any of them may have set CI.
+	// A CI job runs its own commands and reports them; but while agents are served, any of them may have set CI.
 	if a.caller().Actor.Kind != plan.CI || opened.served() {
 		if err := a.mayAct(cmd.Context(), opened, "no command is run", cmp.Or(run.cmd.Dir, ".")); err != nil {
 			return err
@@ -116,8 +116,7 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 	return a.runCheck(cmd.Context(), opened.verbs, run)
 }
 
-// of fills in what the task says: its number, and its own command, which is run in
-// the workspace, where none is given.
+// of fills in the task's number and, without arguments, the task's own command, to be run in the workspace.
 func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task string) error {
 	id, err := plan.ParseStepID(task)
 	if err != nil {
@@ -145,7 +144,7 @@ func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task 
 	return nil
 }
 
-// commandLine writes arguments as a line that a shell would take.
+// commandLine joins arguments into a line that a shell accepts.
 func commandLine(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
@@ -167,7 +166,7 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 		return a.cutShort(run, code)
 	}
 	run.ExitCode, run.Output = code, safetext.Keepable(end.Text(), plan.MaxOutput)
-	// What the command did is kept even when the user interrupts planloop now.
+	// Record the outcome even if the user interrupts planloop now.
 	reply, err := service.Checked(context.WithoutCancel(ctx), a.caller(), run.Run)
 	if err != nil {
 		return err
@@ -183,10 +182,10 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	return err
 }
 
-// interrupted is the exit code of a command that an interrupt has ended.
+// interrupted is the exit code of a command ended by an interrupt.
 const interrupted = 128 + int(syscall.SIGINT)
 
-// cutShort says that a command came to no end of its own: that tells nothing about the work.
+// cutShort reports that an interrupt ended the command; its outcome says nothing about the work.
 func (a *app) cutShort(run checkRun, code int) error {
 	told := fmt.Sprintf("%s was interrupted (exit %d): no verdict; signal %s is as it was, and nothing was recorded",
 		plan.Shorten(run.Command, plan.MaxMessage), code, plan.Quote(run.Signal))
@@ -214,27 +213,26 @@ func checkLine(run verbs.Run, reply verbs.AlertReply) string {
 	return line + "\nNext: " + reply.NextAction
 }
 
-// lingering is how long the outputs of a command that has ended may stay open: what
-// it started in the background does not hold planloop up.
+// lingering is how long the outputs of an ended command may stay open: a process that it left in the background does not delay planloop.
 const lingering = 2 * time.Second
 
-// execute runs a command and returns its exit code, that of process.ExitCode. A command that cannot be started says nothing
-// about the work: it is refused.
+// execute runs a command and returns its exit code, as process.ExitCode does. A command that cannot be started says nothing about the work
+// and is refused.
 func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, error) {
 	out := a.out
 	if a.flags.json {
-		out = a.err // standard output is for the JSON
+		out = a.err // standard output is reserved for the JSON
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(end, heedless{out}), io.MultiWriter(end, heedless{a.err})
 	cmd.WaitDelay = lingering
 	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, this is not handed down to the command
+	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, the command does not inherit this
 	defer signal.Stop(ignored)
 	if err := cmd.Start(); err != nil {
 		return 0, usageError{fmt.Errorf("the command could not be started, and the signal is unchanged: %w; name a program that is "+
 			"installed, or a shell command: -- sh -c 'COMMAND'", err)}
 	}
-	// The user's interrupt is handed on; how long the command takes to end is its own affair.
+	// Pass on the user's interrupt; the command may take as long as it likes to end.
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
 	defer stop()
 	if err := cmd.Wait(); cmd.ProcessState == nil {
@@ -243,8 +241,7 @@ func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, e
 	return process.ExitCode(cmd.ProcessState), nil
 }
 
-// heedless is a writer whose reader may have left: the outcome of a command does not
-// depend on who looks at what it prints.
+// heedless is a writer that ignores write errors: a closed output does not change the outcome of a command.
 type heedless struct{ io.Writer }
 
 func (h heedless) Write(data []byte) (int, error) {
@@ -252,10 +249,10 @@ func (h heedless) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// shellCommand has the system's shell run a line.
+// shellCommand returns a command that has the system's shell run a line.
 func shellCommand(line string) *exec.Cmd {
 	if runtime.GOOS == "windows" {
-		return process.ShellCommand(line) // cmd reads quotes in its own way
+		return process.ShellCommand(line) // cmd has its own quoting rules
 	}
 	return exec.Command("sh", "-c", line)
 }

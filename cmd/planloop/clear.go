@@ -19,7 +19,7 @@ func newClearCommand(a *app) *cobra.Command {
 	return newCommand("clear", "", noArguments, calls(a, (*verbs.Service).ClearPlan, given(verbs.ClearPlan{})))
 }
 
-// purgeWord is what a person types to confirm.
+// purgeWord is the word that a person types to confirm.
 const purgeWord = "purge"
 
 func newPurgeCommand(a *app) *cobra.Command {

@@ -19,14 +19,13 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What commands have in common: their texts, their arguments, and the shapes of what
-// they run.
+// Shared parts of the commands: help texts, arguments, and the ways to call a verb.
 
 //go:embed commands.txt
 var commandTexts string
 
-// textsByPath are the help texts: a section for each command, headed by its path. Its
-// first line is the short text, its paragraphs the long one, and then come examples.
+// textsByPath returns the help texts: one section per command, headed by its path, with a first line as the short text, then paragraphs as
+// the long text, then examples.
 var textsByPath = sync.OnceValue(func() map[string]string {
 	texts := map[string]string{}
 	for section := range strings.SplitSeq("\n"+commandTexts, "\n# ") {
@@ -36,24 +35,22 @@ var textsByPath = sync.OnceValue(func() map[string]string {
 	return texts
 })
 
-// runner is what a command runs.
+// runner is the function that a command runs.
 type runner = func(cmd *cobra.Command, args []string) error
 
-// newCommand returns a command with its help texts. arguments is how help writes what
-// it takes, check refuses anything else.
+// newCommand returns a command with its help texts. arguments describes its arguments in the help; check refuses all others.
 func newCommand(names, arguments string, check cobra.PositionalArgs, run runner) *cobra.Command {
 	words := strings.Fields(names)
 	text, examples, _ := strings.Cut(textsByPath()[names], "\nExamples:\n")
 	short, long, _ := strings.Cut(text, "\n")
-	if run != nil && names != "check" && names != "plan allows" { // which take a command, to which it may be an argument
+	if run != nil && names != "check" && names != "plan allows" { // these take a command, which may contain such a word
 		run = literally(strings.ToLower(arguments), run)
 	}
 	return &cobra.Command{Use: strings.TrimSpace(words[len(words)-1] + " " + arguments), Short: short,
 		Long: strings.TrimSpace(long), Example: examples, Args: check, RunE: run}
 }
 
-// literally refuses a placeholder of ours that was copied in the place of an argument's text.
-// named are the arguments as help writes them.
+// literally refuses an argument that is a placeholder copied from planloop's own texts. named are the arguments as the help writes them.
 func literally(named string, run runner) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		var faults plan.Faults
@@ -82,15 +79,15 @@ func literally(named string, run runner) runner {
 	}
 }
 
-// input makes the input of a verb of a command's arguments.
+// input builds a verb's input from a command's arguments.
 type input[In any] = func(cmd *cobra.Command, args []string) (In, error)
 
-// given is an input that was made already.
+// given returns an input that ignores the arguments.
 func given[In any](in In) input[In] {
 	return func(*cobra.Command, []string) (In, error) { return in, nil }
 }
 
-// joined makes the arguments one text.
+// joined joins the arguments into one text.
 func joined(_ *cobra.Command, args []string) (string, error) { return strings.Join(args, " "), nil }
 
 // verb is one of the verbs of a workspace.
@@ -123,8 +120,7 @@ func calls[In any, Out verbs.Reply](a *app, do verb[In, Out], in input[In]) runn
 	}
 }
 
-// decides runs a verb that is only for people, and tells the person what came of it.
-// doing names it for those who are refused.
+// decides runs a verb that only people may call, and prints its outcome. doing names the act in a refusal.
 func decides[In, Out any](a *app, doing string, do verb[In, Out], in input[In], outcome func(Out) string) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := a.personPresent(doing); err != nil {
@@ -138,8 +134,7 @@ func decides[In, Out any](a *app, doing string, do verb[In, Out], in input[In], 
 	}
 }
 
-// newObjectCommand is a command that takes one JSON object of the contract, hands it to
-// a verb, and answers in JSON.
+// newObjectCommand returns a command that passes one JSON object of the contract to a verb and prints the reply as JSON.
 func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, Out]) *cobra.Command {
 	var inline, file string
 	cmd := newCommand(name, "", a.inJSON, calls(a, do, func(cmd *cobra.Command, _ []string) (in In, err error) {
@@ -215,7 +210,7 @@ func missing(cmd *cobra.Command, what string) error {
 	return usageError{fmt.Errorf("%s needs %s; see `%s --help`", commandName(cmd), what, cmd.CommandPath())}
 }
 
-// meant is the command that people mean by a word who do not know the commands.
+// meant returns the command for a word that newcomers try, "" if unknown.
 func meant(word string) string {
 	return map[string]string{
 		"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
@@ -225,7 +220,7 @@ func meant(word string) string {
 	}[strings.ToLower(word)]
 }
 
-// unknownCommand refuses a word where a command was to be.
+// unknownCommand returns an error for an unknown command.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	likely := ""
 	if !cmd.HasParent() {
@@ -242,7 +237,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return usageError{fmt.Errorf("there is no command %s; %s", plan.Quote(cmd.CommandPath()+" "+word), instead)}
 }
 
-// commandGroup makes cmd nothing but a group of commands.
+// commandGroup turns cmd into a mere group of commands.
 func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -255,24 +250,23 @@ func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command
 	return cmd
 }
 
-// commandName is how a message begins: the line has planloop's name before it.
+// commandName returns a command's path without "planloop", as messages begin: the line already starts with that name.
 func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// inJSON has a command of the JSON contract refuse its arguments in JSON, too.
+// inJSON makes a command of the JSON contract report refused arguments as JSON.
 func (a *app) inJSON(cmd *cobra.Command, args []string) error {
 	a.flags.json = true
 	return noArguments(cmd, args)
 }
 
-// newTopic is help about something that is not a command. The text is made when it is
-// asked for, which no command has to pay for.
+// newTopic returns help on a topic that is not a command. Its text is built only when asked for, at no cost to other commands.
 func newTopic(name string, text func(long string) string) *cobra.Command {
 	return completed(newCommand(name, "", nil, nil), text)
 }
 
-// completed has the help of a command end with a text that is made when it is asked for.
+// completed has text complete the help of a command when the help is asked for.
 func completed(cmd *cobra.Command, text func(long string) string) *cobra.Command {
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		cmd.Long = text(cmd.Long)
@@ -281,7 +275,7 @@ func completed(cmd *cobra.Command, text func(long string) string) *cobra.Command
 	return cmd
 }
 
-// withGates completes the help on the configuration by the gates there are.
+// withGates lists the quality gates in the help on the configuration.
 func withGates(text string) string {
 	var list strings.Builder
 	for _, name := range gates.Names() {

@@ -47,7 +47,7 @@ func newCommentCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// comment is what the arguments and flags ask for.
+// comment builds the verb's input from the arguments and flags.
 func (o commentOptions) comment(_ *cobra.Command, args []string) (plan.CommentOn, error) {
 	in := plan.CommentOn{Text: strings.Join(args, " "), Question: o.question}
 	if o.step == "" {
@@ -68,7 +68,7 @@ func newReplyCommand(a *app) *cobra.Command {
 	return newCommand("reply", "ID TEXT...", cobra.ArbitraryArgs, calls(a, (*verbs.Service).ReplyTo, reply))
 }
 
-// remarksShown are the comments on a plan; one whose former forms cannot be read is shown without.
+// remarksShown returns the comments on a plan, nil if a former version of it cannot be read.
 func (o *opened) remarksShown(ctx context.Context, state plan.State, shown *plan.Plan) []verbs.Remark {
 	if shown == nil {
 		return nil
@@ -92,12 +92,12 @@ func (a *app) listComments(ctx context.Context) error {
 	return a.reply(commentsReply{Comments: append([]verbs.Remark{}, remarks...)})
 }
 
-// commentsReply lists the comments that are not met.
+// commentsReply lists the open comments.
 type commentsReply struct {
 	Comments []verbs.Remark `json:"comments"`
 }
 
-// Text is a line for each comment and for each reply.
+// Text has a line for each comment and each reply.
 func (r commentsReply) Text() string {
 	if len(r.Comments) == 0 {
 		return "No comment is open."

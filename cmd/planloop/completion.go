@@ -10,25 +10,24 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// completer offers words for what is being typed. It never fails: a shell has no
-// place for an error.
+// completer offers words for the current input. It never fails: a shell cannot show an error.
 type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
 // complete offers words for the value of a flag.
 func complete(cmd *cobra.Command, flag string, offer completer) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, offer); err != nil {
-		panic("planloop: no flag --" + flag + " to complete") // a mistake in this program, met by every test
+		panic("planloop: no flag --" + flag + " to complete") // a programming error that every test would hit
 	}
 }
 
-// words offers the words of a vocabulary.
+// words offers all words of a vocabulary.
 func words[T interface{ Values() []string }](vocabulary T) completer {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return vocabulary.Values(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
-// firstArgument offers words for the first argument alone.
+// firstArgument offers words for the first argument only.
 func firstArgument(offer completer) completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -49,7 +48,7 @@ func (a *app) completeMark(cmd *cobra.Command, args []string, typed string) ([]s
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// described offers words with what they stand for, in that order.
+// described offers the items of a list in order, each with a description.
 func described[T any](list []T, word func(T) (id, text string)) ([]string, cobra.ShellCompDirective) {
 	const shown = 60
 	var offers []string
@@ -93,7 +92,7 @@ func (a *app) completeFormer(cmd *cobra.Command, _ []string, _ string) ([]string
 	return described(a.peek(cmd.Context()).Former(), func(p plan.PastPlan) (string, string) { return p.ID, p.Objective })
 }
 
-// peek returns the state, an empty one if it cannot be read, and says nothing.
+// peek returns the state, or an empty one if it cannot be read. It prints nothing.
 func (a *app) peek(ctx context.Context) plan.State {
 	if ctx == nil {
 		ctx = context.Background()

@@ -20,10 +20,10 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 )
 
-// configurationHelp is the help on the configuration.
+// configurationHelp returns the help on the configuration.
 func configurationHelp() string { return withGates(textsByPath()["configuration"]) }
 
-// keyLine is a key with its values, in the part of the help that lists keys.
+// keyLine matches a key with its values in the list of keys in the help.
 var keyLine = regexp.MustCompile(`(?m)^  ([a-z_]+): (.+)\n      `)
 
 func documentedKeys() (names []string, values map[string]string) {
@@ -36,7 +36,7 @@ func documentedKeys() (names []string, values map[string]string) {
 	return names, values
 }
 
-// The help on the configuration names every key there is, and none besides.
+// The help on the configuration names exactly the existing keys.
 func TestConfigurationHelpIsWhole(t *testing.T) {
 	if named, _ := documentedKeys(); !slices.Equal(named, workspace.Keys()) {
 		t.Errorf("the keys are %q, the help names %q", workspace.Keys(), named)
@@ -63,7 +63,7 @@ func TestConfigurationHelpIsWhole(t *testing.T) {
 	}
 }
 
-// What the help shows can be pasted.
+// The examples in the help can be pasted.
 func TestConfigurationHelpCanBePasted(t *testing.T) {
 	var file strings.Builder
 	_, examples, _ := strings.Cut(configurationHelp(), ", in your own file:\n\n")
@@ -89,12 +89,12 @@ func TestConfigurationHelpCanBePasted(t *testing.T) {
 	}
 }
 
-// Whatever stands in the place of whatever a section takes: what is wrong is said with the way to it, in the words of
-// who wrote it, and no value is repeated, which might be secret.
+// For any value in the wrong place, the error gives its path, in the terms of the configuration, and does not repeat values, which may be
+// secret.
 func TestMistakesInSections(t *testing.T) {
 	sections := map[string]struct {
 		entry reflect.Type
-		at    string // how an entry is written
+		at    string // the form of an entry
 		way   string
 		into  func() any
 	}{
@@ -139,7 +139,7 @@ func TestMistakesInSections(t *testing.T) {
 	}
 }
 
-// written is the configuration in a user's own file of that text.
+// written returns the configuration from a user's own file with that text.
 func written(t *testing.T, text string) workspace.Config {
 	t.Helper()
 	home := t.TempDir()
@@ -155,7 +155,7 @@ func written(t *testing.T, text string) workspace.Config {
 	return config
 }
 
-// What the documentation shows of agents can be pasted.
+// The documentation's examples of agents can be pasted.
 func TestAgentsOfTheDocumentationCanBePasted(t *testing.T) {
 	text, err := os.ReadFile("../../docs/running.md")
 	if err != nil {
@@ -182,7 +182,7 @@ func TestAgentsOfTheDocumentationCanBePasted(t *testing.T) {
 	}
 }
 
-// Defaults stand first.
+// Defaults come first.
 func TestConfigurationHelpKnowsTheDefaults(t *testing.T) {
 	d := workspace.Defaults()
 	for key, want := range map[string]string{

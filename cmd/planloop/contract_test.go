@@ -14,11 +14,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// contract checks that the last output has every field of an example of the JSON
-// contract with its value: contract FILE. What the output has besides is allowed.
+// contract checks that the last output has every field of an example of the JSON contract with its value: contract FILE. Additional fields
+// are allowed.
 //
-// An example may hold comments, as the specification's do, and two placeholders:
-// "..." is any text, and a text that begins with ~ is a pattern.
+// An example may contain comments, like the specification's, and two placeholders: "..." is any text, and a text that begins with ~ is a
+// pattern.
 func contract(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: contract FILE")
@@ -48,8 +48,7 @@ func decoded(data []byte) (any, error) {
 	return v, nil
 }
 
-// withoutComments blanks the comments of a JSON example; what looks like one in a
-// string stays.
+// withoutComments blanks the comments of a JSON example, but not similar text inside strings.
 func withoutComments(text string) []byte {
 	pattern := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|//[^\n]*|(?s:/\*.*?\*/)`)
 	return pattern.ReplaceAllFunc([]byte(text), func(found []byte) []byte {
@@ -60,7 +59,7 @@ func withoutComments(text string) []byte {
 	})
 }
 
-// missingFrom lists where got does not hold what want demands.
+// missingFrom lists the parts of want that got lacks.
 func missingFrom(path string, want, got any) []string {
 	wrong := func() []string { return []string{fmt.Sprintf("%s is %v, want %v", path, got, want)} }
 	switch want := want.(type) {
@@ -105,7 +104,7 @@ func missingFrom(path string, want, got any) []string {
 	return nil
 }
 
-// The comparison itself sees what differs.
+// The comparison itself detects differences.
 func TestContractComparison(t *testing.T) {
 	example := `{"now": {"reason": "x", // why
 		"text": "http://a/*b*/"}, "list": [1, /* two */ {"id": "~a-\\d+"}], "any": "..."}`

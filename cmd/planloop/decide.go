@@ -93,7 +93,7 @@ type questionsReply struct {
 	Steps     []stepQuestion  `json:"steps,omitempty"`
 }
 
-// stepQuestion is what a step asks a person.
+// stepQuestion is a step's question to a person.
 type stepQuestion struct {
 	StepID string `json:"step_id"`
 	Text   string `json:"text"`
@@ -111,7 +111,7 @@ func pauses(state plan.State) []stepQuestion {
 	return open
 }
 
-// Text is a line for each question.
+// Text has a line for each question.
 func (r questionsReply) Text() string {
 	if len(r.Questions)+len(r.Steps) == 0 {
 		return "No question is open."
@@ -132,8 +132,8 @@ func (r questionsReply) Text() string {
 	return strings.Join(append(lines, ways...), "\n")
 }
 
-// approve shows the draft on the terminal and takes the decision there, whatever
-// standard input and output are. A draft that changed meanwhile is shown again.
+// approve shows the draft on the terminal and takes the decision there, even if standard input and output are redirected. A draft that
+// changed in the meantime is shown again.
 func (a *app) approve(ctx context.Context, comment string) error {
 	if err := a.personPresent("approving a plan"); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	if err := decidable(state); err != nil {
 		return err
 	}
-	opened.others.refreshFor(ctx, state.Draft) // what it is approved with is what they say now
+	opened.others.refreshFor(ctx, state.Draft) // the approval covers the tools as they are now
 	tty, err := terminal.OpenTTY()
 	if err != nil {
 		return plan.Refuse(plan.Conflict, "", "approving a plan needs a terminal", "run it in a terminal of your own")
@@ -185,7 +185,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	}
 }
 
-// decidable refuses where nothing waits for a decision.
+// decidable refuses if no plan waits for a decision.
 func decidable(state plan.State) error {
 	switch {
 	case state.Draft == nil:
@@ -208,23 +208,23 @@ func requestOf(state plan.State) string {
 	return ""
 }
 
-// codeTries is how often a code may be typed: a slip of the finger is forgiven, no more.
+// codeTries is how often a code may be typed, which allows for a typo.
 const codeTries = 3
 
-// subject is what a decision on the terminal is about.
+// subject is the plan or step that the terminal asks about.
 type subject struct {
 	name   string   // plan, or the step's id
-	shown  []string // as it is shown
-	amount string   // how much that is
+	shown  []string // its text, in lines
+	amount string   // its size
 	digest string
-	how    string // the ways to decide otherwise, as they are told below it
-	edit   string // what to give behind edit
-	left   error  // where nothing was decided
-	enter  string // what Enter alone does; "": it leaves things as they are
-	alone  error  // where Enter alone was typed; nil: left
+	how    string // the other ways to decide, shown below the text
+	edit   string // the prompt for the words after edit; "": edit is not possible
+	left   error  // the error if nothing was decided
+	enter  string // the effect of Enter alone; "": it changes nothing
+	alone  error  // the error if only Enter was typed; nil: left
 }
 
-// askToDecide shows a plan and has the user say what becomes of it.
+// askToDecide shows a plan and takes the user's decision on it.
 func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown []string, digest string, steps int) (plan.Answer, error) {
 	word, words, err := a.decideOn(ctx, tty, subject{name: "plan", shown: shown, amount: plan.Counted(steps, "step"),
 		digest: digest, how: "To have it revised, type edit and what is to be changed; to drop it, type reject and why.",
@@ -233,16 +233,15 @@ func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown []string
 		Outcome: map[string]plan.Outcome{"approve": plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[word]}, err
 }
 
-// thereOn is the screen of the terminal that is asked on, wherever standard output goes.
+// thereOn returns the screen of the user's terminal, wherever standard output goes.
 func (a *app) thereOn() terminal.Screen {
 	there := a.world
 	there.outIsTerm = true
 	return there.screen()
 }
 
-// decideOn shows what is to be decided about and returns approve, edit or reject, with the
-// words that came behind it. To approve it takes a code that stands below what is shown, so that
-// nobody does without having had it on the screen.
+// decideOn shows the subject and returns approve, edit or reject, with the words typed after it. Approving takes a code that is shown below
+// the text, so the whole text must have been on the screen first.
 func (a *app) decideOn(ctx context.Context, tty io.ReadWriter, on subject) (word, words string, err error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(9_000))
 	if err != nil {
@@ -306,11 +305,11 @@ func (on subject) otherwise() string {
 	return "edit or reject and your words"
 }
 
-// commonRows is taken for the height of a terminal that tells none.
+// commonRows is the assumed height of a terminal that does not report one.
 const commonRows = 24
 
-// pages shows what does not fit into a terminal page by page, after how much it is, and
-// returns the lines that are left to be shown. A height of 0 is unknown: nothing is held up then.
+// pages shows a long text page by page, starting with its size, and returns the lines that are left to show. A height of 0 is unknown: then
+// nothing waits for a key.
 func pages(ctx context.Context, tty io.ReadWriter, on subject, rows int) ([]string, error) {
 	lines, all, page := on.shown, len(on.shown), max(rows, commonRows)-5
 	if all <= max(rows, commonRows) {
@@ -348,7 +347,7 @@ func stillWaits() error {
 		"approve it with planloop approve, have it revised with planloop edit COMMENT, or drop it with planloop reject")
 }
 
-// decidesAtOnce takes a decision that needs no look at the plan first.
+// decidesAtOnce takes a decision that does not require showing the plan.
 func (a *app) decidesAtOnce(outcome plan.Outcome) runner {
 	decide := func(s *verbs.Service, ctx context.Context, c verbs.Caller, comment string) (verbs.DecisionReply, error) {
 		state, err := s.State(ctx)
@@ -365,7 +364,7 @@ func (a *app) decidesAtOnce(outcome plan.Outcome) runner {
 	return decides(a, "deciding on a plan", decide, joined, told)
 }
 
-// decidedText says what becomes of a plan after a decision.
+// decidedText returns the effect of a decision on a plan.
 func decidedText(reply verbs.DecisionReply, comment string) string {
 	switch {
 	case reply.Runs && comment != "":

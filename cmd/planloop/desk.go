@@ -22,28 +22,27 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// desk is the workspaces of the user, or one of them alone. Each is an app of its own, which opens it when it is
-// first looked at.
+// desk holds all workspaces of the user, or just one. Each is an app of its own, opened on first use.
 //
-// One goroutine, follow, hears of what other processes change, with one watcher for all logs. It ends with close, and
-// so does who listens to it; a run that was begun here ends with the context that newDesk was given, or drains.
+// One goroutine, follow, notices the changes of other processes, with one watcher for all logs. It ends with close, which also ends all
+// listeners; a run that was started here ends with the context given to newDesk, or drains.
 type desk struct {
 	*app
 	first workspace.Workspace
-	alone bool // with no other
+	alone bool // the desk has no other workspace
 	runs  runsHere
 	quiet quiet
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	sheets map[string]*sheet
-	heads  map[string]store.Head // as they were last told
+	heads  map[string]store.Head // as last reported
 
-	told   broadcast.Hub // when heads have changed
+	told   broadcast.Hub // notifies when heads change
 	end    context.CancelFunc
 	ending sync.WaitGroup
 }
 
-// newDesk lays out the workspace that the command was started in and, unless it is to be alone, all others of the user.
+// newDesk returns a desk with the workspace that the command was started in and, unless alone is set, all others of the user.
 func (a *app) newDesk(first workspace.Workspace, alone bool, runs runsHere) *desk {
 	d := &desk{app: a, first: first, alone: alone, runs: runs, sheets: map[string]*sheet{}, heads: map[string]store.Head{}}
 	if !alone && !a.flags.ephemeral {
@@ -55,7 +54,7 @@ func (a *app) newDesk(first workspace.Workspace, alone bool, runs runsHere) *des
 	return d
 }
 
-// close ends the use of all workspaces but that of the command, which ends it itself. No run goes on here any more.
+// close closes all workspaces except the command's own, which the command closes itself. By then, no run is active here.
 func (d *desk) close() error {
 	d.end()
 	d.ending.Wait()
@@ -72,7 +71,7 @@ func (d *desk) close() error {
 	return failed
 }
 
-// laidOut lists the workspaces that have a state, after the first, as their names sort. A new one is added to the desk.
+// laidOut lists the workspaces that have a state: the first one, then the others sorted by name. It adds new ones to the desk.
 func (d *desk) laidOut() []*sheet {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,7 +81,7 @@ func (d *desk) laidOut() []*sheet {
 	}
 	var others []*sheet
 	home := filepath.Dir(d.first.StateDir)
-	entries, _ := os.ReadDir(home) // where it is not there, nobody has planned anything yet
+	entries, _ := os.ReadDir(home) // without this folder there are no other plans yet
 	for _, entry := range entries {
 		s := d.sheets[entry.Name()]
 		if s == nil {
@@ -100,9 +99,9 @@ func (d *desk) laidOut() []*sheet {
 	return append([]*sheet{first}, others...)
 }
 
-// lay puts a workspace on the desk, unless it is there. It is called with mu held.
+// lay adds a workspace to the desk, unless it is there already. The caller holds mu.
 func (d *desk) lay(place workspace.Workspace) *sheet {
-	id := filepath.Base(place.StateDir) // no other one is called so
+	id := filepath.Base(place.StateDir) // unique
 	s := d.sheets[id]
 	if s != nil {
 		return s
@@ -118,16 +117,16 @@ func (d *desk) lay(place workspace.Workspace) *sheet {
 	return s
 }
 
-// placeOf is a workspace as people tell it from others.
+// placeOf returns the name and path by which people recognize a workspace.
 func placeOf(place workspace.Workspace) review.Place {
-	shown := review.Place{ID: filepath.Base(place.StateDir), Name: place.Name, Doubt: place.Doubt} // no other one has that id
+	shown := review.Place{ID: filepath.Base(place.StateDir), Name: place.Name, Doubt: place.Doubt} // the ID is unique
 	if !place.Default {
 		shown.Path = safetext.EscapeLine(place.Path)
 	}
 	return shown
 }
 
-// within is an app for another workspace, beside this one.
+// within returns an app for another workspace, sharing this one's world.
 func (a *app) within(place workspace.Workspace) *app {
 	inner := &app{world: a.world, fixed: &place, beside: a, launch: a.launch}
 	inner.flags.agent, inner.flags.verbose = a.flags.agent, a.flags.verbose
@@ -153,7 +152,7 @@ func (d *desk) Open(ctx context.Context, id string) (*review.Sheet, error) {
 	return s.open(ctx, true)
 }
 
-// InInbox implements review.Desk. No log is opened that has not grown since it was last asked for.
+// InInbox implements review.Desk. It opens no log that has not grown since the last call.
 func (d *desk) InInbox(ctx context.Context, place review.Place) (review.InboxPlace, []review.Waiting, error) {
 	s, err := d.sheet(place.ID)
 	if err != nil {
@@ -164,7 +163,7 @@ func (d *desk) InInbox(ctx context.Context, place review.Place) (review.InboxPla
 	return found.listed, found.waiting, err
 }
 
-// sheet is the workspace with an id.
+// sheet returns the workspace with an id.
 func (d *desk) sheet(id string) (*sheet, error) {
 	d.mu.Lock()
 	s := d.sheets[id]
@@ -178,7 +177,7 @@ func (d *desk) sheet(id string) (*sheet, error) {
 	return d.sheet(id)
 }
 
-// joined is how long changes that follow each other are told as one.
+// joinedFor is the time in which successive changes are reported as one.
 const joinedFor = 20 * time.Millisecond
 
 // Watch implements review.Desk. Its goroutine ends with ctx, or with the desk.
@@ -205,7 +204,7 @@ func (d *desk) Watch(ctx context.Context) <-chan review.Change {
 	return changes
 }
 
-// restFor waits, and reports whether ctx goes on.
+// restFor waits, and reports whether ctx is still open.
 func restFor(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -220,10 +219,10 @@ func (d *desk) headsNow() map[string]store.Head {
 	return maps.Clone(d.heads)
 }
 
-// lookAgain is how often it is looked for workspaces that are new, and for what time alone changes.
+// lookAgain is how often follow looks for new workspaces and for changes by time alone.
 const lookAgain = 2 * time.Second
 
-// follow hears of what changes in any workspace, whichever process changes it, until ctx ends.
+// follow notices the changes of every process in any workspace, until ctx ends.
 func (d *desk) follow(ctx context.Context) {
 	if d.flags.ephemeral {
 		d.followMemory(ctx)
@@ -232,7 +231,7 @@ func (d *desk) follow(ctx context.Context) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		d.logger().Warn("changes are seen late: they cannot be watched for", "error", err)
-		watcher = &fsnotify.Watcher{} // of which nothing is heard
+		watcher = &fsnotify.Watcher{} // it never reports an event
 	} else {
 		defer watcher.Close()
 	}
@@ -254,27 +253,27 @@ func (d *desk) follow(ctx context.Context) {
 				d.look(s)
 				break
 			}
-			delete(f.folders, event.Name) // it may be gone, and be made again
+			delete(f.folders, event.Name) // the folder may be deleted and created again
 			f.lookAround()
-		case <-watcher.Errors: // some were lost
+		case <-watcher.Errors: // some events were lost
 			clear(f.folders)
 			f.lookAround()
 		}
 	}
 }
 
-// keepQuiet has it kept where nothing waits, unless that was done a short while ago.
+// keepQuiet saves the list of quiet workspaces, unless it was saved less than again ago.
 func (d *desk) keepQuiet(again time.Duration) {
 	if err := d.quiet.save(again); err != nil {
 		d.logger().Debug("what was found is not kept for the next start", "error", err)
 	}
 }
 
-// followMemory is follow for a log that only this process has.
+// followMemory does the work of follow for a log in memory.
 func (d *desk) followMemory(ctx context.Context) {
 	opened, err := d.open(ctx, nil)
 	if err != nil {
-		return // who opens it is told
+		return // reported to the caller that opens it
 	}
 	grown, err := opened.verbs.Watch(ctx)
 	if err != nil {
@@ -285,19 +284,19 @@ func (d *desk) followMemory(ctx context.Context) {
 	}
 }
 
-// following is what follow watches.
+// following is the state of follow.
 type following struct {
 	*desk
 	watcher *fsnotify.Watcher
 	deaf    bool
-	folders map[string]*sheet // of growth files, that are watched
-	growth  map[*sheet]string // where they are
+	folders map[string]*sheet // the watched folders of growth files
+	growth  map[*sheet]string // the folders of growth files
 }
 
-// lookAround looks at the workspaces that are not watched, and watches them from then on.
+// lookAround checks the workspaces that are not watched, and watches them from then on.
 func (f *following) lookAround() []*sheet {
 	if !f.deaf && !f.alone {
-		_ = f.watcher.Add(filepath.Dir(f.first.StateDir)) // where it is not there yet, the next look finds it
+		_ = f.watcher.Add(filepath.Dir(f.first.StateDir)) // if it does not exist yet, the next look finds it
 	}
 	sheets, watched := f.laidOut(), slices.Collect(maps.Values(f.folders))
 	for _, s := range sheets {
@@ -305,10 +304,10 @@ func (f *following) lookAround() []*sheet {
 			continue
 		}
 		if _, err := os.Stat(s.state); err != nil {
-			continue // nobody has planned anything there yet
+			continue // no plan there yet
 		}
 		if f.growth[s] == "" {
-			f.growth[s], _ = sqlite.Growth(s.state) // later it is nobody's to make: its state may be being deleted
+			f.growth[s], _ = sqlite.Growth(s.state) // only once: later the state may be in deletion, and must not be created again
 		}
 		if folder := f.growth[s]; !f.deaf && f.watcher.Add(folder) == nil {
 			f.folders[folder] = s
@@ -318,7 +317,7 @@ func (f *following) lookAround() []*sheet {
 	return sheets
 }
 
-// look tells of a workspace whose log has another end than before.
+// look reports a workspace if the end of its log has changed.
 func (d *desk) look(s *sheet) {
 	head := s.head()
 	d.mu.Lock()
@@ -338,25 +337,25 @@ type sheet struct {
 	folder string // "" for the one named default
 	state  string // the folder of its state
 
-	finding sync.Mutex // held while what waits is being found
+	finding sync.Mutex // held while the inbox is read
 
-	mu      sync.Mutex   // guards what follows
-	rest    func() error // lets go of the files of its log; nil: it was not opened yet
-	looked  time.Time    // when somebody last looked at it alone
+	mu      sync.Mutex   // guards the fields below
+	rest    func() error // closes the files of its log; nil: not opened yet
+	looked  time.Time    // the last time it was opened for the page
 	running int          // runs here
 	found   found
 }
 
-// found is what waited in a workspace when its log ended with head.
+// found is the inbox of a workspace at the log's end head.
 type found struct {
 	head    store.Head
 	listed  review.InboxPlace
 	waiting []review.Waiting
-	until   time.Time // when that changes by time alone; zero: never
-	lively  bool      // somebody is at work, whose silence changes the headline
+	until   time.Time // when it changes by time alone; zero: never
+	lively  bool      // an agent is at work, and its silence changes the headline
 }
 
-// placeNow is the workspace as it is listed now.
+// placeNow returns the workspace as it is listed now.
 func (s *sheet) placeNow() review.Place {
 	place := s.Place
 	if info, err := os.Stat(s.folder); place.Doubt == "" && s.folder != "" && (err != nil || !info.IsDir()) {
@@ -365,7 +364,7 @@ func (s *sheet) placeNow() review.Place {
 	return place
 }
 
-// open opens the workspace, unless it is.
+// open opens the workspace, unless it is open.
 func (s *sheet) open(ctx context.Context, looked bool) (*review.Sheet, error) {
 	opened, err := s.app.open(ctx, nil)
 	if err != nil {
@@ -379,7 +378,7 @@ func (s *sheet) open(ctx context.Context, looked bool) (*review.Sheet, error) {
 	if s.rest == nil {
 		s.rest, s.Service, s.Tail = opened.rest, opened.verbs, s.tail
 		s.Fresh = opened.others.refreshFor
-		s.Refused = s.app.notPresent // an agent that works there is known once it was opened
+		s.Refused = s.app.notPresent // an agent at work there is known once the workspace is open
 		if !opened.place.Default {
 			s.Start = s.start
 		}
@@ -387,7 +386,7 @@ func (s *sheet) open(ctx context.Context, looked bool) (*review.Sheet, error) {
 	return &s.Sheet, nil
 }
 
-// head is where the log ended last, found without opening it; the zero Head where nothing tells.
+// head returns the last end of the log, without opening it; the zero Head if unknown.
 func (s *sheet) head() store.Head {
 	if !s.app.flags.ephemeral {
 		return sqlite.Peek(s.state)
@@ -400,9 +399,9 @@ func (s *sheet) head() store.Head {
 	return head
 }
 
-// inbox is what waits for a person. Nothing is read where the log has not grown since it was last found.
+// inbox returns the user's waiting plans, questions and steps. It reads nothing if the log has not grown since the last call.
 func (s *sheet) inbox(ctx context.Context) (found, error) {
-	s.finding.Lock() // who comes meanwhile gets what is found
+	s.finding.Lock() // concurrent callers share the result
 	defer s.finding.Unlock()
 	head := s.head()
 	s.mu.Lock()
@@ -424,7 +423,7 @@ func (s *sheet) inbox(ctx context.Context) (found, error) {
 
 func (f found) over() bool { return !f.until.IsZero() && time.Now().After(f.until) }
 
-// findUnlessQuiet is find where it is not known that nothing waits.
+// findUnlessQuiet calls find, unless the workspace is known to be quiet.
 func (s *sheet) findUnlessQuiet(ctx context.Context) (found, error) {
 	end, told := logEndOf(s.state)
 	if told && s.desk.quiet.path != "" {
@@ -439,7 +438,7 @@ func (s *sheet) findUnlessQuiet(ctx context.Context) (found, error) {
 	return now, err
 }
 
-// find reads what waits, and lets go of the log again unless somebody looks at it.
+// find reads the inbox, then closes the log again unless it is in use.
 func (s *sheet) find(ctx context.Context) (f found, err error) {
 	sheet, err := s.open(ctx, false)
 	if err != nil {
@@ -458,21 +457,21 @@ func (s *sheet) find(ctx context.Context) (f found, err error) {
 	return f, err
 }
 
-// idleAfter is how long a log stays open after somebody has looked at it.
+// idleAfter is how long a log stays open after its last use.
 const idleAfter = time.Minute
 
-// settle does what is due by time alone: it has planning mode recorded as over, and lets go of a log that nobody looks at.
+// settle does the work that is due by time alone: it records the end of planning mode, and closes an idle log.
 func (s *sheet) settle(ctx context.Context) {
 	s.mu.Lock()
 	over := s.found.over()
 	s.mu.Unlock()
 	if over {
-		_, _ = s.inbox(ctx) // who looks records it; a fault is told to who asks
+		_, _ = s.inbox(ctx) // reading records it; errors are reported to the next reader
 	}
 	s.letGo()
 }
 
-// letGo lets go of the files of a log that nobody looks at.
+// letGo closes the files of an idle log.
 func (s *sheet) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

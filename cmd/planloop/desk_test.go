@@ -18,13 +18,13 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// userAt has workspaces below a folder, with their states in another one.
+// userAt has workspaces below a folder, and their states in another folder.
 type userAt struct {
 	t   testing.TB
 	dir string
 }
 
-// in is an app of another process of the user, in the workspace of a name.
+// in returns an app of another process of the user, in the named workspace.
 func (u userAt) in(name string) *app {
 	u.t.Helper()
 	dir := filepath.Join(u.dir, name)
@@ -88,7 +88,7 @@ func openBelow(folder string) []string {
 	})
 }
 
-// Of fifty workspaces none is kept open for nothing waiting there; one that somebody looks at is.
+// Of fifty workspaces without waiting items none stays open; one that a page shows does.
 func TestDeskAtRest(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	for i := range 50 {
@@ -116,8 +116,7 @@ func TestDeskAtRest(t *testing.T) {
 	}
 }
 
-// What another process changes is told: in a workspace that is there, in one that is new, and in one whose folder was
-// made again.
+// The desk reports changes by other processes: in an existing workspace, in a new one, and in one with a recreated folder.
 func TestDeskWatches(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	first := u.plans("first")
@@ -154,7 +153,7 @@ func TestDeskWatches(t *testing.T) {
 	comes("second", 1)
 }
 
-// Planning mode whose time is over is recorded as over although nobody does anything.
+// Expired planning mode is recorded as over even without any activity.
 func TestDeskSeesWhatExpires(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	folder := filepath.Join(u.dir, "config", "planloop")
@@ -184,7 +183,7 @@ func TestDeskSeesWhatExpires(t *testing.T) {
 	}
 }
 
-// countingDesk counts how often it is asked what there is, and how many logs are being read.
+// countingDesk counts how often its places are listed, and how many logs are being read.
 type countingDesk struct {
 	*desk
 	looks atomic.Int32
@@ -197,7 +196,7 @@ func (d *countingDesk) Places(ctx context.Context) ([]review.Place, error) {
 	return d.desk.Places(ctx)
 }
 
-// The terminal looks once for all that changes meanwhile: at the start each workspace is new.
+// The terminal reads the inbox once for all changes in the meantime: at the start every workspace is new.
 func TestTerminalLooksOnceForManyChanges(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	d := &countingDesk{desk: u.desk("app"), ask: make(chan struct{})}
@@ -212,7 +211,7 @@ func TestTerminalLooksOnceForManyChanges(t *testing.T) {
 	for range 300 {
 		told.Notify()
 	}
-	d.ask <- struct{}{} // its first look
+	d.ask <- struct{}{} // the first read
 	d.ask <- struct{}{} // for all 300
 	told.Close()
 	<-ended
@@ -222,13 +221,13 @@ func TestTerminalLooksOnceForManyChanges(t *testing.T) {
 	}
 }
 
-// Two who ask at once what waits have each log opened once.
+// Two concurrent requests for the inbox open each log once.
 func TestLogsAreOpenedOnceForAllWhoAsk(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	u.plans("app")
 	d := u.desk("app")
 	s := d.laidOut()[0]
-	s.finding.Lock() // as if one was at it
+	s.finding.Lock() // as during another request
 	answers := make(chan found)
 	for range 2 {
 		go func() {

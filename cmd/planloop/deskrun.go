@@ -13,20 +13,20 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// runsHere is what goes on in this process of the runs that people begin on the page. Whoever made it ends it, and waits.
+// runsHere holds the runs that people start on the page of this process. Its creator ends them and waits for them.
 type runsHere struct {
-	working context.Context // ends what still runs
-	drained <-chan struct{} // closed when nothing new is to be started
+	working context.Context // ends all running work
+	drained <-chan struct{} // closed when nothing new may start
 	going   *sync.WaitGroup
 }
 
-// pageCaller is the user as who acts on the review page.
+// pageCaller returns the user as the caller on the review page.
 func (a *app) pageCaller() verbs.Caller {
 	me := workspace.Caller{Login: a.login(), Present: true}
 	return verbs.Caller{Actor: me.Actor().Through(plan.ViaPage), Face: review.Face{}}
 }
 
-// start has this process take part in the run of a plan, as planloop run does.
+// start joins the run of a plan, as planloop run does.
 func (s *sheet) start(ctx context.Context, of string) error {
 	caller, runs := s.app.pageCaller(), s.desk.runs
 	caller.Of = of
@@ -46,10 +46,10 @@ func (s *sheet) count(n int) {
 	s.running += n
 }
 
-// tailShown is how much of a log is shown, in bytes.
+// tailShown is how much of a log the page shows, in bytes.
 const tailShown = 64 << 10
 
-// tail is the end of what a step has printed, fit to be shown.
+// tail returns the end of a step's output, safe to display.
 func (s *sheet) tail(id plan.StepID) (string, error) {
 	ctx := context.Background()
 	opened, state, err := s.app.state(ctx)
@@ -58,7 +58,7 @@ func (s *sheet) tail(id plan.StepID) (string, error) {
 	}
 	l, err := s.app.findLog(ctx, opened, state, id.String(), 0)
 	if refused, is := errors.AsType[*plan.ValidationError](err); is && refused.Kind == plan.NotFound && l.step != nil {
-		return "", nil // it may have ended just now
+		return "", nil // the step may have ended just now
 	}
 	if err != nil {
 		return "", err

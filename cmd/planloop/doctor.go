@@ -43,7 +43,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// diagnosis is what doctor found.
+// diagnosis is doctor's report.
 type diagnosis struct {
 	Status        string           `json:"status"` // sound, damaged, unexamined, newer, repaired, restored or empty
 	Version       string           `json:"version"`
@@ -51,31 +51,31 @@ type diagnosis struct {
 	SQLite        string           `json:"sqlite,omitempty"` // the version of its Go module
 	Workspace     string           `json:"workspace"`
 	StateDir      string           `json:"state_dir"`
-	From          string           `json:"workspace_from"` // what told it
+	From          string           `json:"workspace_from"` // the source of the workspace
 	Findings      []finding        `json:"findings"`
 	Configuration string           `json:"configuration,omitempty"`
 	Warnings      []string         `json:"warnings"`
 	Revision      plan.Revision    `json:"revision"` // of the last good record
 	Problems      []sqlite.Problem `json:"problems"`
-	Removed       int              `json:"values_removed,omitempty"` // of steps, that nothing refers to any more
+	Removed       int              `json:"values_removed,omitempty"` // unused values of steps
 	Repair        *repairDone      `json:"repair,omitempty"`
 	Advice        string           `json:"advice"`
 }
 
 type repairDone struct {
-	Kept     string        `json:"kept_in"`           // where the former files are; "" when there was nothing to do
-	Resumed  bool          `json:"resumed,omitempty"` // what had been broken off was finished
+	Kept     string        `json:"kept_in"`           // the folder with the former files; "" if nothing was done
+	Resumed  bool          `json:"resumed,omitempty"` // an interrupted repair was finished
 	Records  plan.Revision `json:"records"`
 	Lost     plan.Revision `json:"lost_up_to,omitempty"`
 	Restored plan.Revision `json:"restored_from,omitempty"` // revision of the snapshot
 	back     bool          // the former files were put back
 }
 
-// errReported ends a command whose output has told everything.
+// errReported ends a command after its output has reported the error.
 var errReported = errors.New("reported already")
 
 func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
-	a.quiet = true // the warnings are part of what is found
+	a.quiet = true // the report contains the warnings
 	place, err := a.find(ctx, nil)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
 	return nil
 }
 
-// examine looks at everything, and repairs nothing. A log that cannot be read in time is not judged.
+// examine checks everything and repairs nothing. A log that cannot be read in time is not judged.
 func (d *diagnosis) examine(ctx context.Context, a *app, place workspace.Workspace) {
 	type logged struct {
 		diagnosis
@@ -155,7 +155,7 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 	}
 }
 
-// faultIn is the first thing in a section that cannot be used.
+// faultIn returns the first fault in a section.
 func faultIn(section workspace.Section, config interface{ Validate() error }) error {
 	if err := section.Decode(config); err != nil || !section.Given() {
 		return err
@@ -163,7 +163,7 @@ func faultIn(section workspace.Section, config interface{ Validate() error }) er
 	return config.Validate()
 }
 
-// staffFaults are what keeps the agents of the configuration from being started, and what they go without.
+// staffFaults returns why configured agents cannot be started, and which of their variables are unset.
 func (a *app) staffFaults(place workspace.Workspace, section workspace.Section) []error {
 	staff, err := a.staff(place, section)
 	if err != nil || staff == nil {
@@ -179,7 +179,7 @@ func (a *app) staffFaults(place workspace.Workspace, section workspace.Section) 
 	return all
 }
 
-// log examines the log, after repairing or restoring it if that is asked for.
+// log examines the log, after repairing or restoring it if asked to.
 func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore string) error {
 	var done sqlite.RepairReport
 	var err error
@@ -234,7 +234,7 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore st
 	return nil
 }
 
-// advice says what to do next, of a log that could not be examined by what kept it from that.
+// advice says what to do next; for a log that could not be examined, fault is the reason.
 func (d *diagnosis) advice(fault error) string {
 	undo := ""
 	if d.Repair != nil && d.Repair.Kept != "" {

@@ -16,36 +16,36 @@ import (
 // Exit codes, part of the contract with scripts.
 const (
 	exitOK      = 0
-	exitFault   = 1 // something broke: the disk, the log, planloop itself
-	exitRefused = 2 // the input or the state does not allow it; nothing was changed
-	exitNotOver = 3 // of run: the run is over, and the plan is not complete
+	exitFault   = 1 // a failure of the disk, the log, or planloop itself
+	exitRefused = 2 // the input or the state does not allow it; nothing changed
+	exitNotOver = 3 // of run: the run is over, but the plan is not complete
 )
 
-// exitStatus is the exit code of a command that planloop ran, or of what a command has told by itself.
+// exitStatus is the exit code of a command that planloop ran, or of one that has printed its own outcome.
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }
 
-// usageError is a command line that cannot be understood.
+// usageError is an invalid command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// apartFromPlan is a refusal that the plan has no part in: what is next in it is not told.
+// apartFromPlan is a refusal unrelated to the plan: it does not print the plan's next action.
 type apartFromPlan struct{ error }
 
 func (e apartFromPlan) Unwrap() error { return e.error }
 
-// asUsage says of an error of the command line's parser where help is.
+// asUsage adds a hint at the help to a parser error.
 func asUsage(err error) error {
 	if errors.As(err, new(usageError)) {
 		return err
 	}
-	text, _, _ := strings.Cut(err.Error(), "\n") // suggestions follow in a form of their own
+	text, _, _ := strings.Cut(err.Error(), "\n") // suggestions follow in a different form
 	return usageError{fmt.Errorf("%s; see `planloop --help`", text)}
 }
 
-// exitCode is the one table from errors to exit codes.
+// exitCode is the only table from errors to exit codes.
 func exitCode(err error) int {
 	var (
 		refused *plan.ValidationError
@@ -64,15 +64,14 @@ func exitCode(err error) int {
 	return exitFault
 }
 
-// report shows an error, if there is one, and returns the exit code: as JSON on
-// standard output with --json, else as a line on standard error.
+// report prints an error, if any, and returns the exit code: as JSON on standard output with --json, otherwise as a line on standard error.
 func (a *app) report(ctx context.Context, err error) int {
 	var again *verbs.AskedAgain
 	if errors.As(err, &again) {
 		if code := a.report(ctx, a.reply(again.Reply)); code != exitOK {
 			return code
 		}
-		return exitRefused // it was not done: a person is asked
+		return exitRefused // not done yet: a person is asked
 	}
 	var own exitStatus
 	if errors.As(err, &own) {
@@ -95,8 +94,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	return code
 }
 
-// message is the error's text, with a field named as the command line does: without
-// the JSON pointer's slash.
+// message returns the error's text, with a field written as on the command line: without the slash of a JSON pointer.
 func message(err error) string {
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) && refused.Field != "" {
@@ -105,7 +103,7 @@ func message(err error) string {
 	return err.Error()
 }
 
-// wayOn is what to do next after the state did not allow what was asked.
+// wayOn returns the next action after the state refused a command.
 func (a *app) wayOn(ctx context.Context, err error) string {
 	var refused *plan.ValidationError
 	var invalid *verbs.RefusedPlan
@@ -123,7 +121,7 @@ func (a *app) wayOn(ctx context.Context, err error) string {
 	}
 	next, err := opened.verbs.NextAction(ctx, a.caller())
 	if err != nil {
-		return "" // the refusal says enough
+		return "" // the refusal is enough
 	}
 	return next.For(a.caller())
 }
@@ -137,12 +135,12 @@ type errorJSON struct {
 	NextAction string    `json:"next_action,omitempty"`
 }
 
-// errorType classifies an error in that contract: a refusal by its kind.
+// errorType classifies an error in that contract; a refusal by its kind.
 type errorType string
 
 const (
-	faultType       errorType = "fault"       // something broke
-	interruptedType errorType = "interrupted" // a command that planloop ran came to no end of its own
+	faultType       errorType = "fault"       // a failure, not a refusal
+	interruptedType errorType = "interrupted" // an interrupt ended a command that planloop ran
 )
 
 // Values lists the types.

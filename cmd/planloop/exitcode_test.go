@@ -54,7 +54,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestErrorTypesAreDocumented holds the list in the documents to the code.
+// TestErrorTypesAreDocumented compares the list in the documentation with the code.
 func TestErrorTypesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/loop.md")
 	if err != nil {

@@ -38,7 +38,7 @@ func newExportCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// exportReply is what --json tells of an export.
+// exportReply is the JSON reply of an export.
 type exportReply struct {
 	PlanID  string   `json:"plan_id"`
 	Format  string   `json:"format"`
@@ -110,7 +110,7 @@ func (a *app) exportToOutput(reply exportReply, text []byte) error {
 	return a.print(text)
 }
 
-// formatOr returns the given format, else the one that the file's extension means.
+// formatOr returns the given format, or else the one for the file's extension.
 func (o exportOptions) formatOr(file string) (exchange.Format, error) {
 	if o.format == "" {
 		return exchange.ForFile(file), nil
@@ -119,7 +119,7 @@ func (o exportOptions) formatOr(file string) (exchange.Format, error) {
 	return format, plan.OneOf("--format", format)
 }
 
-// exported returns the plan in a format, and what that has no place for.
+// exported returns the plan in a format, and notes on the parts that the format cannot hold.
 func exported(state plan.State, format exchange.Format) (text []byte, notes []string, err error) {
 	text, notes, err = exchange.Export(format, state)
 	if err == nil && format.IsJSON() {
@@ -128,8 +128,7 @@ func exported(state plan.State, format exchange.Format) (text []byte, notes []st
 	return text, notes, err
 }
 
-// writeFile puts text in a file, whole or not at all. What is no plain file,
-// such as a device, is written to as it is.
+// writeFile writes a file atomically. A special file, such as a device, is written directly.
 func writeFile(path string, text []byte) error {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
@@ -143,7 +142,7 @@ func writeFile(path string, text []byte) error {
 			path = real
 		}
 	}
-	// A new file is as any program makes one; a former one keeps its mode and owner.
+	// A new file gets default permissions; an existing one keeps its mode and owner.
 	return atomicfile.WriteFile(path, text, atomicfile.Options{Like: info})
 }
 

@@ -25,23 +25,23 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// finding is one thing that doctor has looked at, and what to do about it.
+// finding is the result of one check by doctor, with advice.
 type finding struct {
 	About  string `json:"about"`
 	State  fit    `json:"state"`
 	Text   string `json:"text"`
 	Next   string `json:"next,omitempty"`
-	Person bool   `json:"for_a_person,omitempty"` // what is next is not for an agent to do
+	Person bool   `json:"for_a_person,omitempty"` // the next action is not for an agent
 }
 
-// fit says how far something is as it should be.
+// fit is the state of a checked item.
 type fit string
 
 const (
 	fine    fit = "fine"
 	wrong   fit = "wrong"
-	unknown fit = "unknown" // it did not answer
-	past    fit = "past"    // it was wrong
+	unknown fit = "unknown" // no answer
+	past    fit = "past"    // an earlier error
 )
 
 func (f finding) line() string {
@@ -54,23 +54,23 @@ func (f finding) line() string {
 	return f.Text + "; " + f.Next
 }
 
-// How long a probe may take.
+// Time limits of the probes.
 const (
 	quickLook  = 2 * time.Second
 	aGreeting  = 8 * time.Second
-	longLook   = time.Minute // the log's
-	troubleNow = 3           // entries that are told
+	longLook   = time.Minute // for the log
+	troubleNow = 3           // entries shown
 )
 
-// probe looks at one thing, changes nothing, and may hang.
+// probe checks one thing and changes nothing. It may hang.
 type probe struct {
 	about string
 	limit time.Duration
 	look  func(context.Context) []finding
 }
 
-// examine carries out all probes at once, and returns what they found in their order. What
-// hangs is left behind; this process ends soon.
+// examine runs all probes at once and returns their findings in the order of the probes. A probe that hangs is abandoned; this process ends
+// soon.
 func examine(ctx context.Context, probes []probe) []finding {
 	found := make([]chan []finding, len(probes))
 	for i, p := range probes {
@@ -87,7 +87,7 @@ func examine(ctx context.Context, probes []probe) []finding {
 		case <-time.After(time.Until(begun.Add(p.limit))):
 		}
 		select {
-		case list := <-found[i]: // while another was waited for
+		case list := <-found[i]: // it answered while examine waited for another
 			all = append(all, list...)
 		default:
 			all = append(all, finding{About: p.about, State: unknown, Text: "did not answer within " + p.limit.String(),
@@ -97,7 +97,7 @@ func examine(ctx context.Context, probes []probe) []finding {
 	return all
 }
 
-// probes are what can be looked at besides the log, in the order in which a user meets it.
+// probes returns the checks other than the log's, in the order in which a user meets problems.
 func (a *app) probes(place workspace.Workspace) []probe {
 	return []probe{
 		{"program", 2 * quickLook, a.probePath},
@@ -109,7 +109,7 @@ func (a *app) probes(place workspace.Workspace) []probe {
 	}
 }
 
-// probePath finds the planloops on the PATH.
+// probePath looks for planloop programs on the PATH.
 func (a *app) probePath(ctx context.Context) []finding {
 	own := ownPath()
 	found := finding{About: "program", State: fine, Text: own}
@@ -141,7 +141,7 @@ func (a *app) probePath(ctx context.Context) []finding {
 	return append([]finding{found}, all...)
 }
 
-// versionOf says which version a program is, and whether it is this one.
+// versionOf returns a program's version, and whether it is the same as this one's.
 func (a *app) versionOf(ctx context.Context, path string) (text string, same bool) {
 	const most = 16 << 10
 	cmd := exec.Command(path, "version", "--json")
@@ -157,7 +157,7 @@ func (a *app) versionOf(ctx context.Context, path string) (text string, same boo
 	return "version " + told.Version, told.Version == version()
 }
 
-// probeHosts looks at what the hosts' files say.
+// probeHosts checks the hosts' configuration files.
 func (a *app) probeHosts(ctx context.Context, place workspace.Workspace) []finding {
 	known, err := a.knownHosts(place)
 	if err != nil {
@@ -193,7 +193,7 @@ func (a *app) probeHosts(ctx context.Context, place workspace.Workspace) []findi
 	return all
 }
 
-// has reports whether something of planloop's stands in the host's files.
+// has reports whether the host's files contain an entry of planloop's.
 func (k knownHost) has() bool {
 	states := []hosts.State{k.Server, k.Hooks}
 	if k.Project != nil {
@@ -202,7 +202,7 @@ func (k knownHost) has() bool {
 	return slices.ContainsFunc(states, hosts.State.Known)
 }
 
-// hostFindings are what is to be said of a host that is connected, or should be.
+// hostFindings returns the findings for a host that is connected, or should be.
 func (a *app) hostFindings(ctx context.Context, k knownHost) []finding {
 	var all []finding
 	about := func(text, next string) {
@@ -253,8 +253,8 @@ func (a *app) hostFindings(ctx context.Context, k knownHost) []finding {
 	return []finding{{About: "host", State: fine, Text: text}}
 }
 
-// startProblem says what is wrong with a program that a host is to start; "" for nothing. One that only
-// the project's files name is not started: whoever wrote these may be a stranger.
+// startProblem returns why a host cannot start a program; "" if it can. A program named only in the project's files is not run: their
+// author may be untrusted.
 func (a *app) startProblem(ctx context.Context, k knownHost, program string) string {
 	if sameFile(program, ownPath()) {
 		return ""
@@ -284,7 +284,7 @@ func (a *app) startProblem(ctx context.Context, k knownHost, program string) str
 	return ""
 }
 
-// probeState tries whether the state can be written, and leaves nothing behind.
+// probeState checks whether the state is writable, and leaves no files.
 func probeState(place workspace.Workspace) finding {
 	folder := place.StateDir
 	for folder != filepath.Dir(folder) {
@@ -309,7 +309,7 @@ func probeState(place workspace.Workspace) finding {
 	return finding{About: "state", State: fine, Text: "can be written"}
 }
 
-// probeHandshake starts this program as clients do, in both eras of the protocol.
+// probeHandshake starts this program the way clients do, with both protocol versions.
 func (a *app) probeHandshake(ctx context.Context, place workspace.Workspace) []finding {
 	server := downstream.Server{Command: ownPath(), Args: []string{"serve", "--ephemeral"}}
 	if !place.Default {
@@ -336,7 +336,7 @@ func (a *app) probeHandshake(ctx context.Context, place workspace.Workspace) []f
 	return examine(ctx, []probe{{"handshake", limit, greet(false)}, {"handshake", limit, greet(true)}})
 }
 
-// probeServers tells which servers run in the workspace.
+// probeServers lists the servers that run in the workspace.
 func probeServers(place workspace.Workspace) []finding {
 	var all []finding
 	for _, s := range presence.Open(place.StateDir, presence.Options{}).Servers() {
@@ -351,7 +351,7 @@ func probeServers(place workspace.Workspace) []finding {
 	return all
 }
 
-// probeTroubles tells what went wrong last in servers and hooks.
+// probeTroubles lists the latest errors of servers and hooks.
 func probeTroubles(place workspace.Workspace) []finding {
 	var all []finding
 	for _, e := range trouble.Last(troubleNow, place.StateDir, filepath.Dir(place.StateDir)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 )
 
-// TestProbesAreBounded leaves behind what hangs, and keeps the order.
+// TestProbesAreBounded abandons hung probes, and keeps the order.
 func TestProbesAreBounded(t *testing.T) { synctest.Test(t, probesAreBounded) }
 
 func probesAreBounded(t *testing.T) {
@@ -22,7 +22,7 @@ func probesAreBounded(t *testing.T) {
 	defer close(over)
 	never := func(context.Context) []finding { <-over; return nil }
 	now := func(context.Context) []finding { return []finding{{About: "quick", State: fine, Text: "it is"}} }
-	for range 20 { // what has answered counts, however long another was waited for
+	for range 20 { // an answer that arrived counts, however long examine waited for another
 		got := examine(t.Context(), []probe{{"hung", 50 * time.Millisecond, never}, {"quick", 40 * time.Millisecond, now}})
 		if len(got) != 2 || got[1].State != fine {
 			t.Fatalf("%+v", got)
@@ -40,7 +40,7 @@ func probesAreBounded(t *testing.T) {
 	}
 }
 
-// TestAnotherVersionRuns tells of servers that run, and of which version they are.
+// TestAnotherVersionRuns lists running servers with their versions.
 func TestAnotherVersionRuns(t *testing.T) {
 	chain := lineage.Chain()
 	if len(chain) == 0 {
@@ -68,7 +68,7 @@ func TestAnotherVersionRuns(t *testing.T) {
 	}
 }
 
-// TestStateIsReallyTried writes where the state is or will be, and leaves nothing behind.
+// TestStateIsReallyTried writes to the present or future state folder, and leaves no files.
 func TestStateIsReallyTried(t *testing.T) {
 	home := t.TempDir()
 	there := filepath.Join(home, "planloop", "there")

@@ -18,9 +18,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// mayAct refuses to do something outside the plan, which may change files at a path or
-// below it, while planning mode allows only reading, unless a person at a terminal asks for
-// it.
+// mayAct refuses an action outside the plan that may change files at or below the paths while planning mode is read-only, unless a person
+// at a terminal asks for it.
 func (a *app) mayAct(ctx context.Context, opened *opened, what string, paths ...string) error {
 	if a.caller().Actor.Present() {
 		return nil
@@ -37,16 +36,15 @@ func (a *app) mayAct(ctx context.Context, opened *opened, what string, paths ...
 	return nil
 }
 
-// wall holds to reading what is done in a workspace while planning mode allows only that.
+// wall returns a wall that keeps work in a workspace read-only while planning mode restricts it.
 func (a *app) wall(opened *opened) toolbox.Wall {
 	return toolbox.Wall{Path: opened.place.Path,
 		Changed: func(ctx context.Context) (<-chan struct{}, error) { return a.changes(ctx, opened) },
 		Guard:   func(ctx context.Context, path string) (toolbox.Hold, error) { return a.held(ctx, opened, path) }}
 }
 
-// held tells what allows only reading at a path or below it: planning mode in the workspace
-// that was opened, wherever the path leads, or in another one whose directory the path lies
-// in or holds.
+// held returns the hold on a path: planning mode in the opened workspace, wherever the path leads, or in another workspace whose directory
+// contains the path or lies below it.
 func (a *app) held(ctx context.Context, opened *opened, path string) (toolbox.Hold, error) {
 	restricted, err := opened.verbs.Restricted(ctx)
 	if err != nil || restricted {
@@ -61,7 +59,7 @@ func (a *app) held(ctx context.Context, opened *opened, path string) (toolbox.Ho
 	return toolbox.Hold{}, nil
 }
 
-// heldBy tells whether another workspace allows only reading, and what to do instead.
+// heldBy returns the hold of another workspace's planning mode, with instead as the fix.
 func (a *app) heldBy(ctx context.Context, other workspace.Workspace, instead string) (toolbox.Hold, error) {
 	restricted, err := a.restricted(ctx, other)
 	if err != nil {
@@ -78,19 +76,17 @@ func (a *app) heldBy(ctx context.Context, other workspace.Workspace, instead str
 		Fix: instead + "; a person can end it with `planloop -C " + shellquote.Word(where) + " plan cancel`"}, nil
 }
 
-// others are the workspaces besides one whose planning mode holds a path
-// or something below it.
+// others returns the other workspaces with a planning mode that covers a path or anything below it.
 func (a *app) others(place workspace.Workspace, path string) []workspace.Workspace {
 	if place.Default && path == place.Path {
-		return nil // that is only where it was started
+		return nil // merely the directory where planloop was started
 	}
 	return slices.DeleteFunc(workspace.Lookup{Getenv: a.getenv}.Overlapping(path), func(other workspace.Workspace) bool {
 		return other.StateDir == place.StateDir && !a.flags.ephemeral
 	})
 }
 
-// changes receives when what holds the workspace that was opened may have changed, until
-// ctx ends. The goroutines end with it.
+// changes receives when a hold on the opened workspace may have changed, until ctx ends. The goroutines end with ctx.
 func (a *app) changes(ctx context.Context, opened *opened) (<-chan struct{}, error) {
 	own, err := opened.verbs.Watch(ctx)
 	others := a.others(opened.place, opened.place.Path)
@@ -122,8 +118,8 @@ func (a *app) changes(ctx context.Context, opened *opened) (<-chan struct{}, err
 	return merged, nil
 }
 
-// restricted reports whether planning mode allows only reading in another workspace. Its
-// log is opened only where the last word of it is that it does, for that may be over.
+// restricted reports whether planning mode restricts another workspace. It opens the log only if the last recorded phase is restricted,
+// since that phase may have expired.
 func (a *app) restricted(ctx context.Context, other workspace.Workspace) (bool, error) {
 	config, _, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: other})
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// describedCommand is a command as `planloop help --json` tells of it: what man pages are
-// made from, and what another program needs to offer the commands.
+// describedCommand is a command in `planloop help --json`, the source of man pages and of other programs' menus.
 type describedCommand struct {
 	Command  string          `json:"command"`
-	Usage    string          `json:"usage,omitzero"` // empty for a topic, which nobody can run
+	Usage    string          `json:"usage,omitzero"` // empty for a topic, which cannot be run
 	Does     string          `json:"does"`
 	Details  string          `json:"details,omitzero"`
 	Examples []string        `json:"examples,omitzero"`
@@ -22,13 +21,13 @@ type describedCommand struct {
 type describedFlag struct {
 	Name    string `json:"name"`
 	Short   string `json:"short,omitzero"`
-	Value   string `json:"value,omitzero"` // what its value is; empty where it takes none
+	Value   string `json:"value,omitzero"` // placeholder of its value; empty for a switch
 	Does    string `json:"does"`
 	Default string `json:"default,omitzero"`
-	Global  bool   `json:"global,omitzero"` // of planloop, for every command
+	Global  bool   `json:"global,omitzero"` // a flag of planloop, valid for every command
 }
 
-// helpFor refuses to help with a command that there is not.
+// helpFor returns a help runner that refuses unknown commands.
 func (a *app) helpFor(help func(*cobra.Command, []string)) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		found, rest, err := cmd.Root().Find(args)
@@ -43,7 +42,7 @@ func (a *app) helpFor(help func(*cobra.Command, []string)) runner {
 	}
 }
 
-// describe adds a command and those below it.
+// describe appends a command and its subcommands to list.
 func describe(cmd *cobra.Command, list []describedCommand) []describedCommand {
 	d := describedCommand{Command: cmd.CommandPath(), Does: cmd.Short}
 	if cmd.IsAdditionalHelpTopicCommand() && cmd.Long != "" {

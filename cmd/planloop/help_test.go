@@ -70,7 +70,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 func TestTopLevelCommandsStayFew(t *testing.T) {
 	const most = 38
 	w, _, _ := emptyWorld()
-	count := 1 // help, which is available and does not say so
+	count := 1 // help, which does not count as available
 	for _, cmd := range newRootCommand(&app{world: w}).Commands() {
 		if cmd.IsAvailableCommand() {
 			count++
@@ -81,7 +81,7 @@ func TestTopLevelCommandsStayFew(t *testing.T) {
 	}
 }
 
-// The examples are command lines that the parser takes.
+// The parser accepts the examples' command lines.
 func TestExamplesParse(t *testing.T) {
 	w, _, _ := emptyWorld()
 	walk(newRootCommand(&app{world: w}), func(cmd *cobra.Command) {
@@ -107,7 +107,7 @@ func TestExamplesParse(t *testing.T) {
 	})
 }
 
-// exampleArguments returns the words behind planloop in a line of a shell.
+// exampleArguments returns the words after planloop in a shell line.
 func exampleArguments(line string) ([]string, bool) {
 	line, _, _ = strings.Cut(line, "  #")
 	_, line, ok := strings.Cut(line, "planloop ")

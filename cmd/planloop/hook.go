@@ -25,8 +25,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// How long a hook takes at most, which is less than any host gives it, and how long once that or the rest has failed,
-// to find out in which phase it is.
+// hookPatience bounds a hook's answer, below the time-out of every host. lastLook is the additional time to read the phase after that, or
+// after an error.
 const (
 	hookPatience = 4 * time.Second
 	lastLook     = 500 * time.Millisecond
@@ -38,16 +38,16 @@ func newHookCommand(a *app) *cobra.Command {
 	})
 }
 
-// hook answers a host. Where an agent may only read, whatever goes wrong refuses; elsewhere it says nothing.
+// hook answers a host. In planning mode every error refuses the call; otherwise errors stay silent.
 func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
-	a.quiet, a.inTerminal = true, false // whoever started the host, no person runs its hooks
+	a.quiet, a.inTerminal = true, false // no person runs a host's hooks, even if one started the host
 	if a.insideModel() {
-		// The host only answers planloop's prompt; its session is not one that works on the plan.
+		// The host only answers planloop's prompt; its session does not work on the plan.
 		call, _ := hook.Read(host, event, nil)
 		return a.tellHost(hookAnswer{call: call})
 	}
 	a.unwatched("hook " + string(host) + " " + event)
-	if unknown := hook.Misnamed(host, event); unknown != "" { // which a host is not held up by, and a person is to find
+	if unknown := hook.Misnamed(host, event); unknown != "" { // does not stop the host, but a person should see it
 		fmt.Fprintln(a.err, unknown)
 		a.troubles.Note(unknown)
 		return nil
@@ -69,12 +69,12 @@ func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
 		case <-noted:
 		case <-time.After(lastLook):
 		}
-		os.Exit(a.report(ctx, err)) // what hangs cannot be waited for
+		os.Exit(a.report(ctx, err)) // the hung goroutine cannot be waited for
 		return nil
 	}
 }
 
-// hookAnswer is what is said to which call.
+// hookAnswer is an answer with the call that it belongs to.
 type hookAnswer struct {
 	call hook.Call
 	hook.Answer
@@ -90,9 +90,9 @@ func (a *app) tellHost(answer hookAnswer) error {
 	return exitStatus(code)
 }
 
-// answerHook reads what the host tells and finds the answer. It does not panic: that would let the tool run.
+// answerHook reads the host's input and finds the answer. It recovers from panics: a crash would let the tool run.
 func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (answer hookAnswer) {
-	call, _ := hook.Read(host, event, nil) // what is known before it tells anything
+	call, _ := hook.Read(host, event, nil) // all that is known before the input is read
 	var err error
 	readable := false
 	defer func() {
@@ -110,7 +110,7 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 	}
 	call, err = hook.Read(host, event, payload)
 	call.Version = cmp.Or(call.Version, hook.VersionIn(host, a.getenv))
-	call.Home, _ = a.home() // without one nothing is read as being in it
+	call.Home, _ = a.home() // without a home no path counts as inside it
 	answer.call = call
 	if readable = err == nil; !readable || call.Moment == hook.Elsewhen {
 		return answer
@@ -127,7 +127,7 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 	return answer
 }
 
-// signOfLife lets others see that the host calls its hooks, and that its agent is at work.
+// signOfLife records that the host calls its hooks, and that its agent is at work.
 func (a *app) signOfLife(opened *opened, answer hookAnswer) {
 	call := answer.call
 	sign := presence.Hook{Host: string(call.Host), Session: call.Session, Subagent: call.Subagent, Version: call.Version, Event: call.Event,
@@ -141,7 +141,7 @@ func (a *app) signOfLife(opened *opened, answer hookAnswer) {
 	}
 }
 
-// atMoment is the answer where all goes well.
+// atMoment returns the answer if nothing fails.
 func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hook.Answer, error) {
 	if call.Dir == "" {
 		call.Dir = opened.place.Path
@@ -152,7 +152,7 @@ func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hoo
 		var refused *plan.ValidationError
 		if errors.As(err, &refused) {
 			told := *refused
-			told.Field = "" // which only planloop's own tools have
+			told.Field = "" // only planloop's own tools have fields
 			return hook.Answer{Refuse: told.Error()}, nil
 		}
 		if err == nil {
@@ -170,7 +170,7 @@ func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hoo
 	return hook.Answer{}, nil
 }
 
-// atStop tells an agent what it leaves behind, once for each thing it leaves.
+// atStop reminds an agent of its unfinished work, once for each reminder.
 func (a *app) atStop(ctx context.Context, opened *opened, call hook.Call) (hook.Answer, error) {
 	if call.Again || call.Subagent != "" || opened.config.Reminders == workspace.RemindersOff {
 		return hook.Answer{}, nil
@@ -186,7 +186,7 @@ func (a *app) atStop(ctx context.Context, opened *opened, call hook.Call) (hook.
 	return hook.Answer{GoOn: left}, nil
 }
 
-// hookCaller is the agent whose host calls, as its own tools are worded.
+// hookCaller returns the agent of the calling host, with texts that name its own tools.
 func (a *app) hookCaller(opened *opened) verbs.Caller {
 	caller := a.caller()
 	caller.Face = mcpserver.Tools{Toolsets: toolsets(opened.config), User: terminal.CommandLine{}}
@@ -203,8 +203,8 @@ func (a *app) hookPolicy(opened *opened, host hook.Host) hook.Policy {
 	}
 }
 
-// heldForHook tells what allows only reading at a path to the agent whose host calls: what does to any, and the
-// planning mode of a workspace that a server of its own serves although the agent works elsewhere.
+// heldForHook returns the hold on a path for the agent of the calling host: one that holds for every agent, or the planning mode of a
+// workspace that one of its servers serves, although the agent works elsewhere.
 func (a *app) heldForHook(ctx context.Context, opened *opened, path string) (toolbox.Hold, error) {
 	if hold, err := a.held(ctx, opened, path); err != nil || hold.By != "" {
 		return hold, err
@@ -217,8 +217,8 @@ func (a *app) heldForHook(ctx context.Context, opened *opened, path string) (too
 	return toolbox.Hold{}, nil
 }
 
-// aside reports whether a file lies in one of some folders, and no link leads out of it. Nothing lies aside in the
-// workspace itself, whose own files could say that it does.
+// aside reports whether a file lies in one of the folders without a link that leads elsewhere. No file of the workspace counts: its own
+// files could claim to be aside.
 func aside(path string, place workspace.Workspace, folders []string) bool {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return false
@@ -233,8 +233,7 @@ func aside(path string, place workspace.Workspace, folders []string) bool {
 	})
 }
 
-// whenFailed is the answer where something went wrong: a refusal where nothing may be changed, or where that
-// cannot be told. What exactly went wrong is a person's to mend, not the agent's.
+// whenFailed returns the answer after an error: a refusal if planning mode may be on. The cause is for a person to fix, not for the agent.
 func (a *app) whenFailed(call hook.Call, cause error, readable bool) hook.Answer {
 	if call.Moment != hook.BeforeTool || !a.mayBeHeld(call, readable) {
 		return hook.Answer{}
@@ -243,13 +242,13 @@ func (a *app) whenFailed(call hook.Call, cause error, readable bool) hook.Answer
 		mcpserver.WayOut(cause, "Call the tool once more; if that fails too, ask the user to run `planloop doctor`.")}
 }
 
-// mayBeHeld looks at what is told beside the logs of the phase, wherever the call may change something: anywhere,
-// where what the host told of it cannot be read, or no workspace is found. It takes nothing that could be held up.
+// mayBeHeld reports whether planning mode may restrict the call, by the phases recorded next to the logs. It checks all workspaces if the
+// host's input is unreadable or no workspace is found. It takes no lock that could block.
 func (a *app) mayBeHeld(call hook.Call, readable bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), lastLook)
 	defer cancel()
 	everywhere := workspace.Lookup{Getenv: a.getenv}.States
-	if !readable { // or not yet: what looks for the workspace may still be at work
+	if !readable { // or not read yet, while another goroutine may still search for the workspace
 		return a.anyRestricted(ctx, everywhere())
 	}
 	place, err := a.find(ctx, nil)
@@ -269,7 +268,7 @@ func (a *app) mayBeHeld(call hook.Call, readable bool) bool {
 	return a.anyRestricted(ctx, states)
 }
 
-// anyRestricted reports whether one of some states restricts, or cannot be told not to in time.
+// anyRestricted reports whether one of the states is restricted, or could not be read in time.
 func (a *app) anyRestricted(ctx context.Context, states []string) bool {
 	return slices.ContainsFunc(states, func(state string) bool {
 		head, err := sqlite.New(state, sqlite.Options{}).Glance(ctx)
@@ -277,8 +276,8 @@ func (a *app) anyRestricted(ctx context.Context, states []string) bool {
 	})
 }
 
-// stillRestricted reports whether a mode that is on by the last word of it holds still, as far as can be told in time: it may
-// have run out without anybody's having looked. What hangs is left behind; this process ends soon.
+// stillRestricted reports whether a mode that was last recorded as on is still on; true if that takes too long. The mode may have expired
+// unrecorded. A hung goroutine is abandoned; this process ends soon.
 func (a *app) stillRestricted(ctx context.Context, place workspace.Workspace) bool {
 	told := make(chan bool, 1)
 	go func() {

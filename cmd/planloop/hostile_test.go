@@ -10,8 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What stands in a log was checked when it was written, but perhaps not by this
-// version: none of it reaches a terminal as it is.
+// The content of a log was checked when written, but perhaps not by this version: all of it is escaped before it reaches a terminal.
 func TestHostileRecordsAreEscaped(t *testing.T) {
 	dir := t.TempDir()
 	const bad = "evil \x1b]0;title\x07\x1b[2J\u202e\u009b31m text"

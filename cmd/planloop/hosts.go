@@ -23,47 +23,47 @@ func newHostsCommand(a *app) *cobra.Command {
 	return completed(cmd, func(long string) string { return long + "\n\n" + string(a.connecting(true)) })
 }
 
-// knownHost is what this machine knows of a host.
+// knownHost is a host with its configuration on this machine.
 type knownHost struct {
 	Host      string      `json:"host"`
 	Title     string      `json:"title"`
-	Found     string      `json:"found,omitempty"` // how
+	Found     string      `json:"found,omitempty"` // the evidence for it
 	Server    hosts.State `json:"server,omitempty"`
-	Hooks     hosts.State `json:"hooks,omitempty"` // none: it has none
+	Hooks     hosts.State `json:"hooks,omitempty"` // none: the host has no hooks
 	Project   *scoped     `json:"project,omitempty"`
-	Plugin    string      `json:"plugin,omitempty"` // that has planloop, too
-	Twice     string      `json:"twice,omitempty"`  // what to do where it and a file have the same
-	Starts    []string    `json:"starts"`           // the programs that its files name
+	Plugin    string      `json:"plugin,omitempty"` // the host's plugin that contains planloop
+	Twice     string      `json:"twice,omitempty"`  // advice if both the plugin and a file connect planloop
+	Starts    []string    `json:"starts"`           // the programs named in its files
 	Heard     *heardHook  `json:"heard,omitempty"`
-	Mode      string      `json:"planning_mode"` // for its own tools
+	Mode      string      `json:"planning_mode"` // for the host's own tools
 	Obstacles []string    `json:"obstacles"`
-	Faults    []string    `json:"faults"` // of its files
+	Faults    []string    `json:"faults"` // in its files
 	Note      string      `json:"note,omitempty"`
 
-	own    []string // the programs that the user's own files and plugins name
-	remedy string   // for what its plugin starts; "" without one
+	own    []string // the programs named in the user's own files and plugins
+	remedy string   // fix for a program that its plugin cannot start; "" without a plugin
 }
 
-// What planning mode is for the own tools of a host.
+// Values of planning mode for a host's own tools.
 const (
 	whenAnswering = "enforced when its hook answers"
 	advisory      = "advisory"
 )
 
-// scoped is what the files of the project hold for a host.
+// scoped is the configuration of a host in the project's files.
 type scoped struct {
 	Server hosts.State `json:"server,omitempty"`
 	Hooks  hosts.State `json:"hooks,omitempty"`
 }
 
-// heardHook is the last that was heard of a host's hooks.
+// heardHook is the last call of a host's hooks.
 type heardHook struct {
 	At        time.Time `json:"at"`
 	Event     string    `json:"event,omitempty"`
 	Version   string    `json:"version,omitempty"` // of the host
 	Workspace string    `json:"workspace"`
-	Here      bool      `json:"here"` // in this one
-	Runs      bool      `json:"runs"` // the host does, still
+	Here      bool      `json:"here"` // in this workspace
+	Runs      bool      `json:"runs"` // the host is still running
 }
 
 // hosts lists the hosts of this machine.
@@ -82,7 +82,7 @@ func (a *app) hosts(ctx context.Context) error {
 	return a.print(terminal.Joined(hostTable(a.screen(), known)))
 }
 
-// knownHosts are all hosts, in the order of the documentation.
+// knownHosts returns all hosts, in the order of the documentation.
 func (a *app) knownHosts(place workspace.Workspace) ([]knownHost, error) {
 	m, err := a.homeMachine()
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *app) knownHosts(place workspace.Workspace) ([]knownHost, error) {
 	return all, nil
 }
 
-// bring adds what a plugin of the host brings along: everywhere, or here.
+// bring adds the entries from a plugin of the host, for all projects or for this one.
 func (k *knownHost) bring(m hosts.Machine, own, its hosts.Host) {
 	p := its.Plugin
 	if p == nil {
@@ -144,7 +144,7 @@ func (k *knownHost) bring(m hosts.Machine, own, its hosts.Host) {
 			k.Twice = twice(host)
 		}
 	}
-	for _, program := range p.Starts { // from the PATH, as a rule
+	for _, program := range p.Starts { // usually from the PATH
 		if path, err := m.LookPath(program); err == nil {
 			program = path
 		}
@@ -153,7 +153,7 @@ func (k *knownHost) bring(m hosts.Machine, own, its hosts.Host) {
 	k.remedy = "put planloop on the PATH of the host, or run `" + p.Remove() + "` and then `planloop init " + k.Host + "`"
 }
 
-// faults are what keeps a host's files from being read, and what to do about it.
+// faults returns why a host's files cannot be read, with fixes.
 func faults(host hosts.Host) []string {
 	all := []string{}
 	for _, edit := range host.Edits {
@@ -176,7 +176,7 @@ func heardOf(h presence.Heard, place workspace.Workspace) *heardHook {
 	return told
 }
 
-// state says what the files hold, the project's after the user's.
+// state returns the state of the user's files, then the project's.
 func (k knownHost) state(own hosts.State, of func(scoped) hosts.State) string {
 	text := cmp.Or(string(own), "none")
 	if own == hosts.Old {
@@ -199,7 +199,7 @@ func (h *heardHook) when() string {
 	return h.At.Local().Format("2006-01-02 15:04") + where
 }
 
-// hostTable lists the hosts that are there or know planloop, and names the others.
+// hostTable returns a table of the hosts that are installed or configured, and names the others.
 func hostTable(s terminal.Screen, known []knownHost) []string {
 	rows, notes, absent := [][]string{{"host", "found", "server", "hooks", "heard from", "planning mode"}}, []string{}, []string{}
 	for _, k := range known {
@@ -238,7 +238,7 @@ func hostTable(s terminal.Screen, known []knownHost) []string {
 	return append(lines, s.Told("`planloop init HOST` connects one; `planloop help hosts` names the files.")...)
 }
 
-// columns lays out rows below a head.
+// columns aligns rows below a heading.
 func columns(s terminal.Screen, rows [][]string) []string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

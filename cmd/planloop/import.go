@@ -75,7 +75,7 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	return a.reply(importReply{reply, string(format), orEmpty(notes)})
 }
 
-// readPlan reads the plan of a file, or of a folder in rawko's layout.
+// readPlan reads the plan in a file, or in a folder in rawko's layout.
 func (a *app) readPlan(ctx context.Context, file string, o importOptions) (exchange.Format, importedRawko, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		task := filepath.Join(file, rawkoTask)
@@ -112,12 +112,11 @@ func (a *app) readPlan(ctx context.Context, file string, o importOptions) (excha
 	return format, importedRawko{Imported: imported}, err
 }
 
-// maxInput is more than any verb takes, so that too much is noticed and not cut.
+// maxInput is larger than the limit of every verb, so that excess input is refused rather than cut.
 const maxInput = 4<<20 + 1
 
-// readInput reads a file, or standard input for "-", until ctx ends. It may be a pipe, and
-// one that nobody writes to cannot be interrupted: then the reading goroutine is left behind
-// until the process ends.
+// readInput reads a file, or standard input for "-", until ctx ends. Reading a pipe without a writer cannot be interrupted: then the
+// goroutine is abandoned until the process ends.
 func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
 	type input struct {
 		data []byte

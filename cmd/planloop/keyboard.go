@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// keyboard reads what a person types, line by line, in a goroutine that ends with rest or with
-// the terminal.
+// keyboard reads typed lines in a goroutine that ends with rest or with the terminal.
 type keyboard struct {
 	tty   io.ReadWriter
 	lines chan string // closed when the terminal is gone
 	ended chan struct{}
 }
 
-// mostTyped is how many lines that nobody has asked for are kept, and longestTyped how long one can be.
+// mostTyped is how many unread lines are kept, longestTyped the limit of a line in bytes.
 const (
 	mostTyped    = 8
 	longestTyped = 64 << 10
@@ -51,7 +50,7 @@ func (k *keyboard) listen() {
 	}()
 }
 
-// rest leaves the terminal to another program until listen; false where that cannot be done.
+// rest leaves the terminal to another program until listen. It returns false if that is not possible.
 func (k *keyboard) rest() bool {
 	limited, ok := k.tty.(interface{ SetReadDeadline(time.Time) error })
 	if !ok || limited.SetReadDeadline(time.Now()) != nil {
@@ -61,7 +60,7 @@ func (k *keyboard) rest() bool {
 	return limited.SetReadDeadline(time.Time{}) == nil
 }
 
-// forget drops what was typed before there was a question.
+// forget drops lines typed before the question.
 func (k *keyboard) forget() {
 	for {
 		select {

@@ -101,7 +101,7 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 	return a.print(terminal.Joined(lines))
 }
 
-// after is the revision that the first record shown comes after.
+// after returns the revision before the first record to show.
 func (o logOptions) after(head plan.Revision) plan.Revision {
 	after := plan.Revision(o.since)
 	if o.last > 0 && (o.limited || o.since == 0) {
@@ -126,8 +126,7 @@ func (a *app) printRecords(head plan.Revision, records []plan.Record) error {
 	}{head, lines})
 }
 
-// within keeps what the options ask for: the last so many, those after a revision.
-// Without them, all of it.
+// within returns the entries that the options select: the last ones, or those after a revision. Without options it returns all.
 func (o logOptions) within(entries []history.Decision) []history.Decision {
 	entries = slices.DeleteFunc(entries, func(e history.Decision) bool { return int64(e.Revision) <= o.since })
 	if o.limited && o.last > 0 {
@@ -154,7 +153,7 @@ func (a *app) printAudit(head plan.Revision, entries []history.Decision) error {
 	return a.print(terminal.Joined(lines))
 }
 
-// printEvents prints one JSON object a line. An interrupt while following is not an error.
+// printEvents prints one JSON object per line. An interrupt while following is not an error.
 func (a *app) printEvents(ctx context.Context, since plan.Revision, follow bool) error {
 	opened, err := a.open(ctx, nil)
 	if err != nil {

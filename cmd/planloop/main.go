@@ -1,7 +1,5 @@
-// Command planloop keeps the plan an agent works by: an MCP server with
-// planning tools, and a command line over the same state. This package parses
-// the command line, wires the parts together, prints, and turns errors into
-// exit codes. It decides nothing about plans.
+// Command planloop keeps an agent's plan: it is an MCP server with planning tools, and a command line on the same state. This package
+// parses the command line, wires the parts together, prints, and turns errors into exit codes. It contains no rules about plans.
 package main
 
 import (
@@ -34,19 +32,19 @@ func main() {
 	os.Exit(code)
 }
 
-// world is what a command may touch of the process it runs in.
+// world is the part of the process that a command may use.
 type world struct {
 	in         io.Reader
 	out, err   io.Writer
 	getenv     func(string) string
 	home       func() (string, error)   // of the user
 	inTerminal bool                     // standard input is a terminal
-	outIsTerm  bool                     // standard output is one
-	errIsTerm  bool                     // standard error is one
-	size       func() (width, rows int) // of that terminal; zeros when unknown
-	chain      func() []lineage.Process // this process and those above it
-	agentAbove func() string            // the variable of an agent's host that one above was started with; "" for none
-	above      func(string) string      // the value of a variable in the environment of one above; "" for none
+	outIsTerm  bool                     // standard output is a terminal
+	errIsTerm  bool                     // standard error is a terminal
+	size       func() (width, rows int) // of standard output's terminal; zeros if unknown
+	chain      func() []lineage.Process // this process and its ancestors
+	agentAbove func() string            // the variable of an agent's host in an ancestor's environment; "" if none
+	above      func(string) string      // the value of a variable in an ancestor's environment; "" if none
 }
 
 func environment() world {
@@ -69,7 +67,7 @@ func terminalSize() (width, rows int) {
 	return width, rows
 }
 
-// run carries out one command line and returns the exit code.
+// run executes a command line and returns the exit code.
 func run(ctx context.Context, w world, args []string) int {
 	app := &app{world: w}
 	app.launch = sync.OnceValue(app.launcher)
@@ -77,7 +75,7 @@ func run(ctx context.Context, w world, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !app.started {
-		// The command line was not understood, perhaps before --json was reached.
+		// The command line is invalid, perhaps before --json was parsed.
 		err = asUsage(err)
 		app.flags.json = app.flags.json || asksForJSON(args)
 	}
@@ -95,23 +93,21 @@ func asksForJSON(args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// screen is how text looks on standard output.
+// screen describes standard output to the text renderer.
 func (w world) screen() terminal.Screen {
 	return terminal.NewScreen(terminal.Options{Getenv: w.getenv, IsTerminal: w.outIsTerm, Size: w.size})
 }
 
-// collectLater spares the start a collection. The packages that are imported, mcp-go's
-// compiler of schemas above all, leave more than 2 MB behind before main begins, so that
-// the first collection, which comes at 3 MB, would fall into the first answer of every
-// server and cost it a fifth of its time. Most commands have ended before the second one.
+// collectLater saves a garbage collection at start-up. The imported packages, mostly mcp-go's schema compiler, leave over 2 MB of garbage
+// before main begins. The first collection, due at 3 MB, would fall into the first answer of every server and take a fifth of its time.
+// Most commands end before the second one.
 func collectLater() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200)
 	}
 }
 
-// settle gives back to the system what the start of a server has left behind, once it has
-// been running for a moment, and collects as usual from then on.
+// settle returns a server's start-up memory to the system after a short delay, and restores the normal garbage collection.
 func settle() {
 	time.AfterFunc(settleAfter, func() {
 		if os.Getenv("GOGC") == "" {

@@ -9,8 +9,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// configuredModel returns the model of the user's configuration, nil if there is none or it cannot be used. Nothing is
-// started before it is asked.
+// configuredModel returns the model of the user's configuration, nil if it is missing or cannot be used. It starts no program.
 func (a *app) configuredModel(section workspace.Section) verbs.Model {
 	asked, err := a.modelIn(section)
 	if err != nil {
@@ -33,7 +32,7 @@ func (a *app) modelIn(section workspace.Section) (*model.Model, error) {
 	return model.New(config, a.launch())
 }
 
-// modelFault returns why the configured model cannot be asked; nil if it can, or if there is none.
+// modelFault returns why the configured model cannot be asked; nil if it can, or if none is configured.
 func (a *app) modelFault(section workspace.Section) error {
 	asked, err := a.modelIn(section)
 	if err != nil || asked == nil {
@@ -43,14 +42,14 @@ func (a *app) modelFault(section workspace.Section) error {
 	return err
 }
 
-// insideModel reports whether planloop's model runs this process: its environment says so, or, on Linux, that of a process
-// above it, where the model's program cannot remove the mark.
+// insideModel reports whether planloop's model runs this process: the mark is in its environment or, on Linux, in an ancestor's, where
+// the model's program cannot remove it.
 func (a *app) insideModel() bool {
 	return a.getenv(model.EnvInside) != "" || a.above(model.EnvInside) != ""
 }
 
-// refuseInsideModel refuses every command that does more than read to what the model's program starts: the model answers
-// a prompt, and the session that asked it works on the plan.
+// refuseInsideModel refuses all but read-only commands to processes started by the model's program: the model only answers a prompt, and
+// the session that asked it works on the plan.
 func (a *app) refuseInsideModel(cmd *cobra.Command) error {
 	if !cmd.HasParent() || commandName(cmd) == "hook" || mayOf(cmd) == reads || !a.insideModel() {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// scriptModel sets what the program scriptedModel answers, one argument for each prompt:
+// scriptModel sets the answers of the program scriptedModel, one argument for each prompt:
 //
 //	answer FILE    the text of a file
 //	say TEXT       that text
 //	prose N        N bytes without any JSON
 //	fail TEXT      exit code 1, with that text on standard error
-//	hang           nothing, until it is ended
+//	hang           nothing, until it is killed
 //
 // The program keeps each prompt in requests/N.txt. Further prompts fail.
 func scriptModel(ts *testscript.TestScript, neg bool, args []string) {
@@ -71,7 +71,7 @@ func scriptedModel() {
 	case "say":
 		fmt.Print(rest)
 	case "hang":
-		time.Sleep(time.Hour) // it is ended before
+		time.Sleep(time.Hour) // killed before that
 	default:
 		fmt.Fprintln(os.Stderr, rest)
 		os.Exit(1)

@@ -10,9 +10,9 @@ import (
 	"github.com/planloop/planloop/internal/httpserve"
 )
 
-// newName is a host of this machine that no page was ever served by: what another program has left in the browser for 127.0.0.1
-// and the same port, such as a service worker, which answers in the server's place, is not for it. Browsers take every
-// name below localhost for the machine they run on. Safari asks the system, and macOS may not know.
+// newName returns a fresh host name of this machine. A browser may keep data of another program for 127.0.0.1 and the same port, such as a
+// service worker that answers in the server's place; it does not apply to a new name. Browsers resolve every name below localhost to their
+// own machine. Safari asks the system, and macOS may not know the name.
 func newName(goos string) string {
 	if goos == "darwin" {
 		return ""
@@ -22,8 +22,8 @@ func newName(goos string) string {
 
 const portTries = 20
 
-// listenLocally takes a port at both addresses that a name below localhost stands for, 0 for a free one: a program of
-// somebody else at the second would be asked first. Where there is no such address nobody else has it.
+// listenLocally listens on a port, 0 for a free one, at both addresses of a name below localhost: browsers would try another program at
+// [::1] first. If this machine has no such address, no other program can use it.
 func listenLocally(ctx context.Context, port int) ([]net.Listener, error) {
 	for tries := 1; ; tries++ {
 		first, err := httpserve.Listen(ctx, fmt.Sprintf("127.0.0.1:%d", port))
@@ -45,7 +45,7 @@ func listenLocally(ctx context.Context, port int) ([]net.Listener, error) {
 	}
 }
 
-// originOf is where the page is that is served at an address of this machine under a name, "" for none.
+// originOf returns the page's origin under a name at a local address; "" if it has none.
 func originOf(name string, at net.Addr) string {
 	if name == "" {
 		return addressAt(at)

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// A port is taken at both addresses of the machine, or not at all: whoever has the second is asked before us.
+// A port is taken at both addresses of the machine, or not at all: browsers would try another program at the second address first.
 func TestPageHasItsPortAtBothAddresses(t *testing.T) {
 	stranger, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "[::1]:0")
 	if err != nil {
-		t.Skip(err) // there is no such address here
+		t.Skip(err) // this machine lacks the address
 	}
 	defer stranger.Close()
 	_, port, _ := net.SplitHostPort(stranger.Addr().String())

@@ -16,17 +16,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// otherServers are the servers of the user's configuration, whose tools are offered as well.
-// They are opened when somebody first asks for their tools. A nil one has none.
+// otherServers are the configured MCP servers. planloop offers their tools as well. They start when their tools are first needed. A
+// nil otherServers is empty.
 type otherServers struct {
 	app     *app
 	place   workspace.Workspace
 	section workspace.Section
 	once    sync.Once
-	servers *downstream.Servers // nil: there are none
+	servers *downstream.Servers // nil: none
 }
 
-// get returns the servers, nil for none. It starts nothing.
+// get returns the servers, or nil. It starts nothing.
 func (o *otherServers) get() *downstream.Servers {
 	if o == nil {
 		return nil
@@ -50,7 +50,7 @@ func (o *otherServers) get() *downstream.Servers {
 
 func (o *otherServers) config() (downstream.Config, error) { return configuredServers(o.section) }
 
-// configuredServers decodes servers one by one, so that a mistake in what is written of one keeps no other out.
+// configuredServers decodes servers one by one, so that a mistake in one does not affect the others.
 func configuredServers(section workspace.Section) (downstream.Config, error) {
 	entries, err := section.Entries()
 	config := downstream.Config{}
@@ -63,7 +63,7 @@ func configuredServers(section workspace.Section) (downstream.Config, error) {
 	return config, err
 }
 
-// cache is the folder in which the lists of tools are kept for the next process, "" for none.
+// cache returns the folder that keeps lists of tools for later processes, "" without one.
 func (o *otherServers) cache() string {
 	dir, err := workspace.CacheHome(o.app.getenv, "")
 	if err != nil || o.app.flags.ephemeral {
@@ -72,15 +72,15 @@ func (o *otherServers) cache() string {
 	return dir
 }
 
-// close ends the servers that were started.
+// close ends all started servers.
 func (o *otherServers) close() {
-	o.once.Do(func() {}) // from now on there are none
+	o.once.Do(func() {}) // from now on get starts nothing
 	if o.servers != nil {
-		_ = o.servers.Close() // it never fails
+		_ = o.servers.Close() // never fails
 	}
 }
 
-// listed are the tools as they are known now.
+// listed returns the tools known now.
 func (o *otherServers) listed() []downstream.Tool {
 	if servers := o.get(); servers != nil {
 		return servers.Tools()
@@ -88,7 +88,7 @@ func (o *otherServers) listed() []downstream.Tool {
 	return nil
 }
 
-// forSteps are the tools as steps of plans call them.
+// forSteps returns the tools for steps of plans.
 func (o *otherServers) forSteps() []toolbox.Tool {
 	var tools []toolbox.Tool
 	for _, tool := range o.listed() {
@@ -97,11 +97,10 @@ func (o *otherServers) forSteps() []toolbox.Tool {
 	return tools
 }
 
-// errHeld is why the call of a tool that may write is ended when planning mode begins.
+// errHeld is the cause that ends the call of a writing tool when planning mode begins.
 var errHeld = errors.New("planning mode was entered, in which tools may only read")
 
-// walled is a tool that is not called while planning mode allows only reading, and is ended
-// when that begins, unless it passes.
+// walled returns a tool that is refused while planning mode is read-only, and ended when planning mode begins, unless it passes.
 func (o *otherServers) walled(tool downstream.Tool) toolbox.Tool {
 	run := tool.Run
 	if tool.Passes {
@@ -122,7 +121,7 @@ func (o *otherServers) walled(tool downstream.Tool) toolbox.Tool {
 	return tool.Tool
 }
 
-// known are the tools as whoever decides about them has to know them.
+// known returns the tools with the details needed to approve them.
 func (o *otherServers) known() map[string]verbs.OtherTool {
 	all := map[string]verbs.OtherTool{}
 	for _, tool := range o.listed() {
@@ -132,10 +131,10 @@ func (o *otherServers) known() map[string]verbs.OtherTool {
 	return all
 }
 
-// tellingTime bounds the wait for servers to tell their tools.
+// tellingTime limits the wait for servers to list their tools.
 const tellingTime = 10 * time.Second
 
-// refresh waits, a bounded time, until each server has told its tools, or failed.
+// refresh waits until each server has listed its tools or failed, at most tellingTime.
 func (o *otherServers) refresh(ctx context.Context) {
 	servers := o.get()
 	if servers == nil {
@@ -148,7 +147,7 @@ func (o *otherServers) refresh(ctx context.Context) {
 	}
 }
 
-// refreshFor is refresh where steps that are left to be done name a tool that is not planloop's own.
+// refreshFor calls refresh if an unfinished step names a tool of another server.
 func (o *otherServers) refreshFor(ctx context.Context, p *plan.Plan) {
 	if p == nil || !o.section.Given() {
 		return
@@ -165,7 +164,7 @@ func (o *otherServers) refreshFor(ctx context.Context, p *plan.Plan) {
 	}
 }
 
-// missing says why a tool that is named is not known, where its server is to blame.
+// missing explains why a named tool is unknown, if its server is the reason.
 func (o *otherServers) missing(name string) string {
 	servers := o.get()
 	if servers == nil {
@@ -190,14 +189,14 @@ func (o *otherServers) missing(name string) string {
 	switch {
 	case known:
 		return "its server has no such tool"
-	case foreign && server != "mcp" && server != "planloop": // which hosts write before the names of tools
+	case foreign && server != "mcp" && server != "planloop": // hosts prefix tool names with these two
 		return "no server " + plan.Quote(plan.Shorten(server, 40)) + " is configured (there is " + strings.Join(there, ", ") + ")"
 	}
 	return ""
 }
 
-// free begins what may write beyond planloop's sight: the context ends with the cause when
-// planning mode begins. While it is on it is refused.
+// free starts work that may write outside planloop's control: the returned context ends with cause when planning mode begins. It refuses
+// while planning mode is on.
 func (a *app) free(ctx context.Context, cause error) (context.Context, func(), error) {
 	opened, err := a.open(ctx, nil)
 	if err != nil {
@@ -231,7 +230,7 @@ func (s offeredServers) Tools() []mcpserver.ServerTool {
 	return tools
 }
 
-// called makes a call for a client.
+// called returns a function that calls the tool for a client.
 func called(tool downstream.Tool) func(context.Context, json.RawMessage, mcpserver.ServerClient) (mcpserver.ServerResult, error) {
 	return func(ctx context.Context, arguments json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
 		came, err := tool.Invoke(ctx, arguments, downstream.Handlers{Progress: client.Progress,
@@ -242,7 +241,7 @@ func called(tool downstream.Tool) func(context.Context, json.RawMessage, mcpserv
 	}
 }
 
-// Known reports whether every server that there is has told its tools at some time.
+// Known reports whether every server has listed its tools at least once.
 func (s offeredServers) Known() bool {
 	servers := s.others().get()
 	if servers == nil {
@@ -256,7 +255,7 @@ func (s offeredServers) Known() bool {
 	return true
 }
 
-// Missing says why a tool is not there.
+// Missing explains why a tool is missing.
 func (s offeredServers) Missing(name string) string { return s.others().missing(name) }
 
 // Refresh asks the servers for their tools.

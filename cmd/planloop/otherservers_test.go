@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// withZoo starts planloop with the zoo behind it, and returns a client of an era.
+// withZoo starts planloop with the zoo as its other server, and returns a client of an era.
 func withZoo(t *testing.T, era string, options *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	h := newHome(t)
@@ -31,8 +31,8 @@ func withZoo(t *testing.T, era string, options *mcp.ClientOptions) *mcp.ClientSe
 	return session
 }
 
-// TestAnotherServersConversation goes through planloop in both eras: what the server asks, how far
-// it is, and that its call is given up.
+// TestAnotherServersConversation passes through planloop in both eras: the server's questions, its progress, and the cancelling of its
+// call.
 func TestAnotherServersConversation(t *testing.T) {
 	for _, era := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(era, func(t *testing.T) {

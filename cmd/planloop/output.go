@@ -21,7 +21,7 @@ func (a *app) printJSON(v any) error {
 	return a.print(safetext.EscapeJSON(b.Bytes()))
 }
 
-// indented returns a JSON document as it is printed.
+// indented returns a JSON document in its printed form.
 func indented(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(data), "", "  "); err != nil {
@@ -31,7 +31,7 @@ func indented(data []byte) ([]byte, error) {
 	return safetext.EscapeJSON(b.Bytes()), nil
 }
 
-// printDocument prints a document of the resources.
+// printDocument prints a JSON document of package resources.
 func (a *app) printDocument(data []byte, err error) error {
 	if err != nil {
 		return err
@@ -52,14 +52,14 @@ func (a *app) print(data []byte) error {
 // reply prints a verb's reply: as JSON with --json, else as text.
 func (a *app) reply(r interface{ Text() string }) error { return a.tell(r, r.Text()) }
 
-// note tells on standard error what a person should know about what was done.
+// note prints notes for the user on standard error.
 func (a *app) note(notes ...string) {
 	for _, text := range notes {
 		fmt.Fprintln(a.err, "note: "+safetext.EscapeLine(text))
 	}
 }
 
-// tell prints a verb's reply as JSON, or else a text for the person at the terminal.
+// tell prints a verb's reply as JSON, or otherwise text for the person at the terminal.
 func (a *app) tell(reply any, text string) error {
 	if a.flags.json {
 		return a.printJSON(reply)

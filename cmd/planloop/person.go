@@ -15,17 +15,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// hostVariables tell of an agent's shell, set by its host or by planloop.
+// hostVariables returns the variables that mark an agent's shell, set by its host or by planloop.
 func hostVariables() []string {
 	return append(hosts.Variables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
 }
 
-// shellVariables are those of them that no host is known to set in its servers as well.
-// Claude Code sets CLAUDECODE in both since 2.1.154.
+// shellVariables returns the host variables that no known host also sets for its servers. Claude Code sets CLAUDECODE for both since
+// 2.1.154.
 func shellVariables() []string { return []string{"CODEX_SANDBOX", "CURSOR_AGENT", "COPILOT_AGENT"} }
 
-// agentAbove returns which host's variable a process above the first one was started with,
-// "" for none: a script can take it out of its own environment, not out of that.
+// agentAbove returns the host variable that an ancestor was started with, "" if none: a script can remove the variable from its own
+// environment, not from an ancestor's.
 func agentAbove(above []lineage.Environment) string {
 	for _, environment := range above {
 		if variable, _ := environment.First(hostVariables()...); variable != "" {
@@ -35,27 +35,26 @@ func agentAbove(above []lineage.Environment) string {
 	return ""
 }
 
-// startedByAgent reports whether a server runs beneath an agent's shell: what its client
-// says of a user the agent may have made up.
+// startedByAgent reports whether a server descends from an agent's shell: then the agent may have made up the user that the client speaks
+// for.
 func (a *app) startedByAgent(ctx context.Context) bool {
 	for _, variable := range shellVariables() {
 		if a.getenv(variable) != "" {
 			return true
 		}
 	}
-	if above := a.agentAbove(); above != "" && above != workspace.EnvAgent { // which users name their hosts by
+	if above := a.agentAbove(); above != "" && above != workspace.EnvAgent { // users name their hosts by it
 		return true
 	}
 	opened, err := a.open(ctx, nil)
-	if _, works := a.worker(); works { // nobody sits beside an agent that was started for a step
+	if _, works := a.worker(); works { // an agent started for a step works without a person
 		return true
 	}
 	return err != nil || opened.beneath()
 }
 
-// personPresent refuses what only a person may do, unless one sits at the terminal.
-// It keeps a model from answering for its user by mistake or by way of a script; a
-// program that takes over the user's own terminal it cannot tell from the user.
+// personPresent refuses an act reserved for people unless a person sits at the terminal. It keeps a model from answering for its user by
+// mistake or through a script. It cannot detect a program that takes over the user's own terminal.
 func (a *app) personPresent(what string) error {
 	why := a.notPresent()
 	if why == "" {
@@ -64,7 +63,7 @@ func (a *app) personPresent(what string) error {
 	return plan.Refuse(plan.Conflict, "", what+" is for a person to do, and "+why, "run it in a terminal of your own")
 }
 
-// agentsShell says why this is the shell of an agent, "" when nothing tells of one.
+// agentsShell returns why this shell belongs to an agent, "" without a sign of one.
 func (a *app) agentsShell() string {
 	for _, variable := range hostVariables() {
 		if a.getenv(variable) != "" {
@@ -83,7 +82,7 @@ func (a *app) agentsShell() string {
 	return ""
 }
 
-// notPresent says why no person seems to sit at the terminal, "" when one does.
+// notPresent returns why no person seems to sit at the terminal, "" if one does.
 func (a *app) notPresent() string {
 	switch why := a.agentsShell(); {
 	case why != "":
@@ -98,11 +97,11 @@ func (a *app) notPresent() string {
 	return ""
 }
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer limits the length of an answer, in bytes.
 const maxAnswer = 1 << 10
 
-// readLine reads a line, unless ctx ends first: then the reading goroutine is
-// left behind until the process ends, since a terminal cannot be interrupted.
+// readLine reads a line, unless ctx ends first: then the reading goroutine is abandoned until the process ends, since reading a terminal
+// cannot be interrupted.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
 	type answer struct {
 		text string

@@ -13,8 +13,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// statusForPerson is a status as a person at the terminal reads it: first what waits for them and the command for
-// it, then where the work stands. What agents are told to do is left out.
+// statusForPerson prints the status for a person at the terminal: first the waiting decisions with their commands, then the progress. It
+// leaves out instructions for agents.
 func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) error {
 	opened, state, err := a.state(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 		tell("", reply.Run.Text())
 	}
 	for _, signal := range reply.Signals {
-		if signal.Level != plan.Blocker { // which waits
+		if signal.Level != plan.Blocker { // blockers are listed as waiting
 			tell("", fmt.Sprintf("%s %s: %s", signal.Level, plan.Quote(signal.ID), signal.Message))
 		}
 	}
@@ -74,7 +74,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	return a.print(terminal.Joined(lines))
 }
 
-// wayOf is the command by which a person sees to what waits.
+// wayOf returns the command that deals with an item of the inbox.
 func wayOf(state plan.State, w review.Waiting) string {
 	switch w.Kind {
 	case review.PlanWaits:
@@ -90,7 +90,7 @@ func wayOf(state plan.State, w review.Waiting) string {
 	if state.Plan != nil {
 		step, _ = state.Plan.Steps.Get(plan.StepID(w.Step))
 	}
-	if step == nil { // it is gone meanwhile
+	if step == nil { // removed since
 		return typed(verbs.Call{Act: verbs.ActRead})
 	}
 	call := func(act verbs.Act, choice plan.Choice) string {
@@ -110,7 +110,7 @@ func wayOf(state plan.State, w review.Waiting) string {
 	return skip + ", or drop the dependency: planloop step edit " + step.ID.String() + " --depends-on IDS"
 }
 
-// typed is a call as a person types it.
+// typed returns a call as a person types it.
 func typed(call verbs.Call) string {
 	text, _ := terminal.CommandLine{}.Word(call)
 	return text

@@ -17,19 +17,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// pictureColumns is how wide the terminal in a picture is.
+// pictureColumns is the width of the terminal in a picture.
 const pictureColumns = 92
 
-// scene is what a picture shows at one time: what was typed and printed since the screen was
-// cleared, a piece for each.
+// scene is the content of a picture at one time: the pieces typed and printed since the screen was cleared.
 type scene [][]string
 
-// TestPictures proves that the pictures of the documents show what planloop prints. It runs the
-// stories in testdata/pictures, which draw them: typed KEYS EXIT COMMAND... runs a command at a
-// terminal and shows it (see atTerminal), remark TEXT explains, told NAME.NAME shows a text of the
-// last output's JSON, calls FILE makes an agent's calls of planloop's tools, fresh clears the
-// screen, and drawn FILE TITLE is the picture of it all.
-// UPDATE_SCRIPTS=1 go test ./cmd/planloop -run TestPictures draws them anew.
+// TestPictures proves that the pictures in the documentation show planloop's real output. It runs the stories in testdata/pictures, which
+// draw them: typed KEYS EXIT COMMAND... runs a command at a terminal and shows it (see atTerminal), remark TEXT explains, told NAME.NAME
+// shows a text from the last output's JSON, calls FILE makes an agent's calls of planloop's tools, fresh clears the screen, and drawn FILE
+// TITLE draws the picture. UPDATE_SCRIPTS=1 go test ./cmd/planloop -run TestPictures redraws them.
 func TestPictures(t *testing.T) {
 	params := scripts(t, "../../testdata/pictures")
 	folder, err := filepath.Abs("../../docs/images")
@@ -86,8 +83,7 @@ type agent struct {
 	out *bufio.Scanner
 }
 
-// agentCalls makes the calls of a file, of a server that goes on until the story ends: hooks are believed
-// for a server that runs.
+// agentCalls makes the calls in a file through a server that runs until the story ends: hooks count only while a server runs.
 func agentCalls(ts *testscript.TestScript, _ bool, args []string) {
 	a := ts.Value("agent").(*agent)
 	if a.in == nil {
@@ -115,7 +111,7 @@ func agentCalls(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// commandShown is a command as a person types it.
+// commandShown returns a command as a person types it.
 func commandShown(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
@@ -126,12 +122,12 @@ func commandShown(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// sameEachTime replaces what differs from run to run by what looks like it.
+// sameEachTime replaces the parts that differ from run to run with fixed ones.
 func sameEachTime(ts *testscript.TestScript, shown string) string {
 	if code := shownCode.FindStringSubmatch(plainScreen(shown)); code != nil {
 		shown = strings.ReplaceAll(shown, code[1], "4711")
 	}
-	const broken = `(?:\n +\| )?` // as a long word is at the end of a line
+	const broken = `(?:\n +\| )?` // line break inside a long word
 	var app strings.Builder
 	for _, letter := range ts.Getenv("WORK") + "/app" {
 		app.WriteString(regexp.QuoteMeta(string(letter)) + broken)
@@ -148,12 +144,12 @@ func sameEachTime(ts *testscript.TestScript, shown string) string {
 }
 
 const (
-	cell, lineHeight, margin = 8.43, 20, 20 // of a picture
+	cell, lineHeight, margin = 8.43, 20, 20 // in pixels
 	paper, ink               = "#15191f", "#d7dce2"
 )
 
-// drawn is a picture in SVG. Of several scenes, or a command that is typed, one follows the other: by
-// CSS alone, since pages that show a picture run no script. Where nothing moves, the last one stands.
+// drawn returns a picture in SVG. It plays scenes and typed commands one after another with CSS alone, since the pages that embed it run no
+// scripts. Without animation the last scene is visible.
 func drawn(title string, scenes []scene) string {
 	var body, style strings.Builder
 	rows, now, typed := 0, 0.0, 0
@@ -200,7 +196,7 @@ func drawn(title string, scenes []scene) string {
 `, width, height, width, height, html.EscapeString(title), width, height, paper, body.String())
 }
 
-// How long a piece is looked at before the next one comes: a command is typed, what it prints is read.
+// pieceTime is how long a piece stays before the next one: a command is typed, output is read.
 func pieceTime(lines []string) float64 {
 	if keys := keysIn(lines); keys > 0 {
 		return typing(keys) + 0.4
@@ -210,7 +206,7 @@ func pieceTime(lines []string) float64 {
 
 func typing(keys int) float64 { return 0.3 + 0.035*float64(keys) }
 
-// keysIn is how many keys a piece was typed with, none where it was printed.
+// keysIn returns the number of keys typed for a piece, 0 for output.
 func keysIn(lines []string) int {
 	if text, ok := strings.CutPrefix(ansi.Strip(lines[0]), "$ "); ok && len(lines) == 1 {
 		return ansi.StringWidth(text)
@@ -229,7 +225,7 @@ func duration(scenes []scene) float64 {
 	return sum
 }
 
-// visible are the key frames of what is seen from one time to another.
+// visible returns the key frames for a piece that is visible between two times.
 func visible(from, to, length float64) string {
 	frames := fmt.Sprintf("0%%{opacity:0}%.2f%%{opacity:1}", 100*from/length)
 	if from == 0 {
@@ -241,7 +237,7 @@ func visible(from, to, length float64) string {
 	return frames
 }
 
-// cover lies over a command, and is drawn aside while it is typed.
+// cover hides a command and slides aside while it is typed.
 func cover(class string, row, keys int) string {
 	return fmt.Sprintf(`<rect class="c%s" opacity="0" x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n",
 		class, margin+2*cell, margin+row*lineHeight-4, float64(keys)*cell, lineHeight, paper)
@@ -257,7 +253,7 @@ var colours = map[string]string{"31": "#f2777a", "32": "#8fd460", "33": "#f2c55c
 
 var styleSequence = regexp.MustCompile(`\x1b\[([\d;]*)m`)
 
-// drawnLine draws a line of a terminal, which knows colours, bold and faint text.
+// drawnLine draws a terminal line with colours, bold and faint text.
 func drawnLine(line string, row int) string {
 	var b strings.Builder
 	fill, weight, column := ink, "", 0
@@ -288,7 +284,7 @@ func drawnLine(line string, row int) string {
 	return b.String()
 }
 
-// drawnText draws words with their place, so that they stand as in a terminal in every font.
+// drawnText draws words with explicit positions, so that they align as in a terminal in every font.
 func drawnText(text string, column, row int, fill, weight string) string {
 	column += ansi.StringWidth(text) - ansi.StringWidth(strings.TrimLeft(text, " "))
 	if text = strings.Trim(text, " "); text == "" {

@@ -67,8 +67,8 @@ func (a *app) enterMode(cmd *cobra.Command, args []string) error {
 		"Wait for the plan: planloop status --wait 10m. Leave the mode: planloop plan cancel")
 }
 
-// misspelt refuses a single word that looks like a subcommand: it would be taken for
-// what to plan, and keep every agent from writing.
+// misspelt refuses a single word that looks like a subcommand: it would be taken as the topic of planning mode, which keeps every agent
+// from writing.
 func misspelt(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return nil
@@ -92,7 +92,7 @@ func (a *app) modeStatus(cmd *cobra.Command, _ []string) error {
 	return a.printMode(opened, reply, state)
 }
 
-// printMode says where planning mode stands, once more or after a change.
+// printMode prints the state of planning mode.
 func (a *app) printMode(opened *opened, reply verbs.ModeReply, state plan.State) error {
 	if a.flags.json {
 		return a.printJSON(reply)
@@ -120,7 +120,7 @@ func (a *app) allows(_ *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("not allowed in planning mode: %s", text)}
 }
 
-// allowsReply is a verdict as JSON.
+// allowsReply is a verdict in JSON.
 type allowsReply struct {
 	Allowed bool   `json:"allowed"`
 	Reason  string `json:"reason,omitempty"`
@@ -174,7 +174,7 @@ func newPlanDiffCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// planName is a name as ComparePlans takes it: the beginning of an id is enough here.
+// planName returns a name that ComparePlans accepts: here a prefix of an id is enough.
 func planName(state plan.State, name string) (string, error) {
 	if name == "draft" || name == "current" || name == "approved" {
 		return name, nil
@@ -196,8 +196,7 @@ func newPlanRestoreCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// formerPlan returns the id of the plan to restore; without an argument it says which
-// one was probably meant.
+// formerPlan returns the id of the plan to restore; without an argument its error suggests the latest one.
 func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
 	_, state, err := a.state(cmd.Context())
 	if err != nil {
@@ -215,20 +214,19 @@ func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
 		plan.Quote(former[0].Objective), former[0].ID)}
 }
 
-// planID returns the id of the one plan of s that is named by its id or the beginning of
-// it, or by the version of the current plan, such as v2.
+// planID returns the id of the plan named by its id, a unique prefix of it, or a version of the current plan, such as v2.
 func planID(s plan.State, named string) (string, error) {
 	return oneOf(s, s.PlanIDs(), named, "list them with `planloop plan list`")
 }
 
-// formerID is planID among the plans that can be restored.
+// formerID is planID for plans that can be restored.
 func formerID(s plan.State, named string) (string, error) {
 	var ids []string
 	for _, head := range s.Former() {
 		ids = append(ids, head.ID)
 	}
 	if s.Plan != nil && s.Plan.ID == named {
-		return named, nil // the verb says that it is the current one
+		return named, nil // the verb reports that it is the current one
 	}
 	return oneOf(s, ids, named, "list the former plans with `planloop plan list`")
 }

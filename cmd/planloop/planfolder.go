@@ -16,15 +16,15 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// rawko keeps plans in a folder: a file that names the current one, and below plans a file
-// for each version of each (rawko: Plan Persistence).
+// rawko keeps plans in a folder: a file that names the current plan, and a file for each version of each plan below plans (rawko: Plan
+// Persistence).
 const (
 	rawkoTask  = "current-task.yaml"
 	rawkoPlans = "plans"
 )
 
-// exportFolder writes the plan of a state into a folder of the workspace as rawko keeps it, with its
-// former versions. Other files there stay as they are.
+// exportFolder writes a state's plan into a folder of the workspace in rawko's layout, with its former versions. It does not touch other
+// files there.
 func (a *app) exportFolder(ctx context.Context, opened *opened, state plan.State, dir string) error {
 	files, reply, err := rawkoFiles(ctx, opened, state)
 	if err != nil {
@@ -40,7 +40,7 @@ func (a *app) exportFolder(ctx context.Context, opened *opened, state plan.State
 	}
 	defer root.Close()
 	infos := make([]fs.FileInfo, len(files))
-	for i, file := range files { // before any is written
+	for i, file := range files { // check all before writing any
 		if infos[i], err = plainFile(root, filepath.Join(folder, file.name)); err != nil {
 			return err
 		}
@@ -69,17 +69,17 @@ func (a *app) exportFolder(ctx context.Context, opened *opened, state plan.State
 
 // rawkoFile is a file of rawko's folder.
 type rawkoFile struct {
-	name string // in the folder
+	name string // relative to the folder
 	data []byte
 }
 
-// rawkoFiles returns the files of a plan. The one that names the plan is the last, so that the file it
-// names is already written. The notes are those of the plan itself.
+// rawkoFiles returns the files of a plan. The one that names the plan is last, so that its target exists when it is written. The notes are
+// about the plan itself.
 func rawkoFiles(ctx context.Context, opened *opened, state plan.State) ([]rawkoFile, exportReply, error) {
 	reply := exportReply{Format: string(exchange.RawkoYAML)}
 	if state.Plan == nil {
 		_, _, err := exchange.Export(exchange.RawkoYAML, state)
-		return nil, reply, err // which says so
+		return nil, reply, err // reports the missing plan
 	}
 	current := state.Plan
 	versions := []string{current.ID}
@@ -113,7 +113,7 @@ func rawkoFiles(ctx context.Context, opened *opened, state plan.State) ([]rawkoF
 	return append(files, rawkoFile{rawkoTask, task}), reply, err
 }
 
-// withinWorkspace returns the path of a folder from the workspace that it lies in.
+// withinWorkspace returns a folder's path relative to the workspace that contains it.
 func withinWorkspace(workspace, dir string) (string, error) {
 	whole := dir
 	if !filepath.IsAbs(dir) {
@@ -121,7 +121,7 @@ func withinWorkspace(workspace, dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if real, err := filepath.EvalSymlinks(here); err == nil { // as the workspace's own path
+		if real, err := filepath.EvalSymlinks(here); err == nil { // as in the workspace's path
 			here = real
 		}
 		whole = filepath.Join(here, dir)
@@ -133,8 +133,8 @@ func withinWorkspace(workspace, dir string) (string, error) {
 	return within, nil
 }
 
-// plainFile returns what stands where a file is to be written, nil for nothing yet. Links are
-// refused, also on the way: nobody can tell from its name what such a file is.
+// plainFile returns the existing file at a path to write, nil if it is missing. It refuses links, also in parent folders: they hide the
+// real target.
 func plainFile(root *os.Root, name string) (fs.FileInfo, error) {
 	at := ""
 	parts := strings.Split(filepath.ToSlash(name), "/")
@@ -159,14 +159,13 @@ func plainFile(root *os.Root, name string) (fs.FileInfo, error) {
 	return nil, nil
 }
 
-// importedRawko is a plan of rawko's folder with the versions before it, the oldest first.
+// importedRawko is a plan of rawko's folder with its former versions, oldest first.
 type importedRawko struct {
 	exchange.Imported
 	former []plan.SetUp
 }
 
-// importRawko reads the folder's current plan and its former versions. file is the one that
-// names the plan.
+// importRawko reads the folder's current plan and its former versions. file names the current plan.
 func (a *app) importRawko(ctx context.Context, file string, options exchange.ImportOptions) (importedRawko, error) {
 	var all importedRawko
 	data, err := a.readInput(ctx, file)
@@ -182,7 +181,7 @@ func (a *app) importRawko(ctx context.Context, file string, options exchange.Imp
 		read[id] = true
 		plans := filepath.Join(filepath.Dir(file), rawkoPlans, id+".yaml")
 		if len(read) > 1 && missingFile(plans) {
-			break // the folder does not have it
+			break // the folder lacks this version
 		}
 		if data, err = a.readInput(ctx, plans); err != nil {
 			return all, err
@@ -201,7 +200,7 @@ func (a *app) importRawko(ctx context.Context, file string, options exchange.Imp
 	return all, nil
 }
 
-// maxVersions bounds how many versions of a plan are read.
+// maxVersions limits how many versions of a plan are read.
 const maxVersions = 100
 
 func missingFile(name string) bool {

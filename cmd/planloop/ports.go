@@ -28,12 +28,12 @@ import (
 // ruleBook is the rule book in the workspace's file for agents.
 type ruleBook struct {
 	workspace string
-	file      string // below it, with slashes
+	file      string // relative path, with slashes
 }
 
 func (r ruleBook) canonical() string { return resources.AgentsMD(r.file) }
 
-// Inspect looks at the file on disk.
+// Inspect reads the file on disk.
 func (r ruleBook) Inspect() verbs.Rules {
 	found, err := agentsmd.Inspect(r.workspace, r.file, r.canonical())
 	rules := verbs.Rules{File: r.file, Exists: found.State != agentsmd.Absent, Content: string(found.Content)}
@@ -52,20 +52,19 @@ func (r ruleBook) Inspect() verbs.Rules {
 	return rules
 }
 
-// settled is how long a file has to be quiet before it is looked at.
+// settled is how long a file must be unchanged before it is read.
 const settled = 50 * time.Millisecond
 
-// Changed tells when the file may have changed.
+// Changed receives when the file may have changed.
 func (r ruleBook) Changed(ctx context.Context) <-chan struct{} {
 	changed, err := agentsmd.Watch(ctx, r.workspace, r.file, settled)
 	if err != nil {
-		return nil // a status looks at the file all the same
+		return nil // a status reads the file anyway
 	}
 	return changed
 }
 
-// files is the workspace's files, opened when they are first looked at and closed
-// with the process.
+// files gives access to the workspace's files, opened on first use and closed with the process.
 type files struct {
 	open func() (*tree.Tree, error)
 }
@@ -74,7 +73,7 @@ func newFiles(workspace string) files {
 	return files{open: sync.OnceValues(func() (*tree.Tree, error) { return tree.Open(workspace) })}
 }
 
-// Files is rooted in the workspace.
+// Files returns a file system rooted in the workspace.
 func (t files) Files() (fs.FS, error) {
 	opened, err := t.open()
 	if err != nil {
@@ -83,7 +82,7 @@ func (t files) Files() (fs.FS, error) {
 	return opened.FS(), nil
 }
 
-// Summary is the tree in a few lines.
+// Summary returns the tree in a few lines.
 func (t files) Summary(ctx context.Context) (string, error) {
 	opened, err := t.open()
 	if err != nil {
@@ -92,7 +91,7 @@ func (t files) Summary(ctx context.Context) (string, error) {
 	return scan.Summary(ctx, opened, scan.SummaryOptions{}), nil
 }
 
-// Document is a text file, cut to max bytes.
+// Document returns a text file, cut to max bytes.
 func (t files) Document(path string, max int) (string, bool) {
 	opened, err := t.open()
 	if err != nil {
@@ -101,7 +100,7 @@ func (t files) Document(path string, max int) (string, bool) {
 	return opened.ReadText(path, max)
 }
 
-// surveyed bounds the finds of a survey.
+// surveyed limits the findings of a survey.
 const surveyed = 200
 
 // Survey scans the tree.
@@ -129,10 +128,10 @@ func reason(f scan.Finding) string {
 	return text
 }
 
-// attested is what hooks of agents' hosts have told of themselves.
+// attested lists the hooks that have called, and their agents.
 type attested struct{ *presence.Book }
 
-// Agents are the agents at work.
+// Agents returns the agents at work.
 func (a attested) Agents() []verbs.AtWork {
 	var all []verbs.AtWork
 	for _, one := range a.Book.Agents() {
@@ -145,7 +144,7 @@ func (a attested) Agents() []verbs.AtWork {
 	return all
 }
 
-// notices passes notices on to the targets that the user configured.
+// notices sends notices to the configured targets.
 type notices struct {
 	notifier  *notify.Notifier // nil: none is configured
 	workspace string
@@ -168,7 +167,7 @@ func (a *app) notices(place workspace.Workspace, section workspace.Section) noti
 	return notices{notifier, place.Path}
 }
 
-// tell returns at once.
+// tell sends a notice without waiting for its delivery.
 func (n notices) tell(notice verbs.Notice) {
 	if n.notifier == nil {
 		return
@@ -181,7 +180,7 @@ func (n notices) tell(notice verbs.Notice) {
 	n.notifier.Notify(sent)
 }
 
-// close waits a few seconds at most for what is on its way.
+// close waits a few seconds at most for pending notices.
 func (n notices) close(a *app) {
 	if n.notifier == nil {
 		return
@@ -197,7 +196,7 @@ func toolInfos(others *otherServers) []verbs.ToolInfo {
 	for _, row := range toolbox.Table() {
 		input, _, err := row.Schemas()
 		if err != nil {
-			continue // it is embedded: a test reads them all
+			continue // the schemas are embedded, and a test reads them all
 		}
 		tools = append(tools, verbs.ToolInfo{Name: row.Name, Description: row.Description, Schema: input})
 	}
@@ -208,16 +207,16 @@ func toolInfos(others *otherServers) []verbs.ToolInfo {
 	return tools
 }
 
-// stepTools are the tools that steps of plans may name, opened when one is named.
+// stepTools are the tools that steps of plans may name, opened on first use.
 type stepTools struct {
 	box    func() (*toolbox.Box, error)
 	others *otherServers
 }
 
-// Await waits for servers that have not told their tools yet.
+// Await waits for servers that have not listed their tools yet.
 func (t stepTools) Await(ctx context.Context) { t.others.refresh(ctx) }
 
-// Missing says why a tool is not there.
+// Missing explains why a tool is missing.
 func (t stepTools) Missing(name string) string { return t.others.missing(name) }
 
 func (t stepTools) Tool(name string) (runnable.Tool, bool) {
@@ -237,8 +236,7 @@ func (t stepTools) Names() []string {
 	return box.Tools().Names()
 }
 
-// box opens the tools on the workspace's files, held to reading while planning mode
-// asks for it.
+// box opens the tools on the workspace's files, read-only while planning mode requires it.
 func (a *app) box() (*toolbox.Box, error) {
 	opened, err := a.open(context.Background(), nil)
 	if err != nil {
@@ -253,7 +251,7 @@ func (a *app) box() (*toolbox.Box, error) {
 		Others: opened.others.forSteps})
 }
 
-// launcher returns what starts commands, and ends all that they start.
+// launcher returns a launcher that starts commands and ends all their descendants.
 func (a *app) launcher() *process.Launcher {
 	program, err := os.Executable()
 	if err != nil {
@@ -262,16 +260,16 @@ func (a *app) launcher() *process.Launcher {
 	return &process.Launcher{Program: program}
 }
 
-// crew is the engines that carry out steps of a workspace, in whichever process.
+// crew is the set of engines that work in a workspace, in any process.
 type crew struct {
 	stateDir string
 	seen     *presence.Book
 }
 
-// Lives reports whether one takes part in the run.
+// Lives reports whether an engine takes part in the run.
 func (c crew) Lives() bool { return engine.Live(c.stateDir, c.seen) }
 
-// Running tells how far they have come.
+// Running returns the progress of the running steps.
 func (c crew) Running() []verbs.RunningStep {
 	var steps []verbs.RunningStep
 	for _, step := range engine.ReadRunning(c.stateDir) {
@@ -280,10 +278,10 @@ func (c crew) Running() []verbs.RunningStep {
 	return steps
 }
 
-// stepEngine carries out the steps of the plan with the tools of the workspace.
+// stepEngine runs the steps of the plan with the workspace's tools.
 type stepEngine struct{ *app }
 
-// Run takes part in the run.
+// Run joins the run.
 func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, error) {
 	opened, err := e.open(ctx, nil)
 	if err != nil {
@@ -298,7 +296,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, 
 	if err != nil {
 		return "", err
 	}
-	opened.others.refreshFor(ctx, state.Plan) // what they offer now is what is carried out
+	opened.others.refreshFor(ctx, state.Plan) // so that the run uses the tools as offered now
 	options := engine.Options{Parallel: opened.config.Parallel, Logger: e.logger(), Files: box.Files}
 	if !e.flags.ephemeral {
 		options.StateDir = opened.place.StateDir
@@ -312,7 +310,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, 
 		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, Starts: o.Starts, For: o.For})
 }
 
-// staff is the agents of the user's configuration, nil for none.
+// staff returns the agents of the user's configuration, nil if none.
 func (a *app) staff(place workspace.Workspace, section workspace.Section) (*agents.Agents, error) {
 	if !section.Given() {
 		return nil, nil
@@ -324,7 +322,7 @@ func (a *app) staff(place workspace.Workspace, section workspace.Section) (*agen
 	return agents.New(config, agents.Options{Workspace: place.Path, Launcher: a.launch(), Logger: a.logger()})
 }
 
-// startsAgents has the engine start the agents of the user's configuration.
+// startsAgents lets the engine start the agents of the user's configuration.
 func (e stepEngine) startsAgents(opened *opened, options *engine.Options) error {
 	staff, err := e.staff(opened.place, opened.config.Agents)
 	if err != nil || staff == nil {

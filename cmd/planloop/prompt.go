@@ -65,7 +65,7 @@ type promptEntry struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Arguments   []string `json:"arguments"`
-	Required    []string `json:"required,omitempty"` // of the arguments
+	Required    []string `json:"required,omitempty"` // the required arguments
 }
 
 func promptList(all []prompts.Prompt) promptsReply {
@@ -83,7 +83,7 @@ func promptList(all []prompts.Prompt) promptsReply {
 	return reply
 }
 
-// Text is a line for each prompt.
+// Text has a line for each prompt.
 func (r promptsReply) Text() string {
 	var lines []string
 	for _, p := range r.Prompts {

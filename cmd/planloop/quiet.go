@@ -16,35 +16,34 @@ import (
 	"github.com/planloop/planloop/internal/store/sqlite"
 )
 
-// quiet is in which workspaces nothing waits, nor will by time alone, for as long as nothing is written there. It is kept beside
-// their states: who has thousands opens those alone that have changed since. Like a snapshot it is a cache of the log, and
-// what waits is never taken from it.
+// quiet lists the workspaces with an empty inbox that only a write can fill, not time alone. It is stored next to their states, so that a
+// user with thousands of workspaces opens only those that changed. Like a snapshot it is a cache of the log: waiting items are never read
+// from it.
 type quiet struct {
-	path string // "" where nothing is kept
+	path string // "": nothing is stored
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	read    bool
-	places  map[string]quietPlace // by the id of the workspace
-	changed bool                  // since they were written
+	places  map[string]quietPlace // by id of the workspace
+	changed bool                  // since the last write
 	written time.Time
 }
 
-// quietPlace is a workspace as an inbox lists it, at the end of a log.
+// quietPlace is an inbox's entry for a workspace at a given end of its log.
 type quietPlace struct {
 	At     logEnd            `json:"at"`
 	Listed review.InboxPlace `json:"listed"`
 }
 
-// logEnd is where a log ends, by what can be seen without opening it. A database that is another one, or was damaged, is told by
-// its size or its time.
+// logEnd identifies the end of a log without opening it. Size and time reveal a replaced or damaged database.
 type logEnd struct {
 	Head    store.Head `json:"head"`
 	Size    int64      `json:"size"`
 	Written time.Time  `json:"written"`
-	Tail    fileEnd    `json:"tail"` // records that were committed and stand in no head yet, as after a crash
+	Tail    fileEnd    `json:"tail"` // committed records that are not in a head yet, as after a crash
 }
 
-// fileEnd is the zero fileEnd for a file that is empty or not there.
+// fileEnd is the zero fileEnd for a missing or empty file.
 type fileEnd struct {
 	Size    int64     `json:"size"`
 	Written time.Time `json:"written"`
@@ -52,16 +51,16 @@ type fileEnd struct {
 
 const (
 	quietName = "quiet.json"
-	mostQuiet = 64 << 20 // bytes: of a hundred thousand workspaces
+	mostQuiet = 64 << 20 // bytes, enough for a hundred thousand workspaces
 )
 
-// quietFile is what is kept. Another version of planloop may judge otherwise what waits.
+// quietFile is the stored form. Other versions of planloop, which may judge differently, ignore it.
 type quietFile struct {
 	Version string                `json:"version"`
 	Places  map[string]quietPlace `json:"places"`
 }
 
-// logEndOf is where the log of a state ends now, false where nothing tells.
+// logEndOf returns the current end of a state's log, false if unknown.
 func logEndOf(state string) (logEnd, bool) {
 	head := sqlite.Peek(state)
 	info, err := os.Lstat(sqlite.Database(state))
@@ -75,7 +74,7 @@ func logEndOf(state string) (logEnd, bool) {
 	return end, true
 }
 
-// at is a workspace in which nothing waits, if that is known of the end of its log.
+// at returns the entry of a workspace that is known to be quiet at this end of its log.
 func (q *quiet) at(id string, end logEnd) (review.InboxPlace, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -84,7 +83,7 @@ func (q *quiet) at(id string, end logEnd) (review.InboxPlace, bool) {
 	return place.Listed, known && place.At == end
 }
 
-// note keeps what was found, if nothing waits there.
+// note records a finding if the workspace is quiet.
 func (q *quiet) note(id string, end logEnd, f found) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -99,7 +98,7 @@ func (q *quiet) note(id string, end logEnd, f found) {
 	q.places[id], q.changed = quietPlace{end, f.listed}, true
 }
 
-// load reads what was kept, once. What cannot be read is found again. It is called with mu held.
+// load reads the stored list, once. An unreadable list counts as empty. The caller holds mu.
 func (q *quiet) load() {
 	if q.read {
 		return
@@ -111,7 +110,7 @@ func (q *quiet) load() {
 	}
 }
 
-// save keeps what has changed, for the workspaces that are there, unless that was done less than again ago.
+// save stores the list if it has changed, without removed workspaces, unless it was stored less than again ago.
 func (q *quiet) save(again time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

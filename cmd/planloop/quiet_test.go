@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Where nothing waits no log is opened again, in the next process either, until it changes. Whatever waits is found, whatever was kept.
+// A quiet workspace is not opened again until it changes, not even by the next process. Waiting items are always found, whatever is stored.
 func TestNextDeskOpensWhatHasChanged(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	states := map[string]string{}
@@ -52,7 +52,7 @@ func TestNextDeskOpensWhatHasChanged(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 
-	damage(t, states["p05"], true) // of which only who opens it hears
+	damage(t, states["p05"], true) // only visible when the log is opened
 	if waiting, unreadable := look(); waiting != 1 || unreadable != 0 {
 		t.Errorf("what has not changed was opened: %d, %d", waiting, unreadable)
 	}
@@ -82,10 +82,10 @@ func TestNextDeskOpensWhatHasChanged(t *testing.T) {
 	}
 }
 
-// What was asked while its process was killed before the head told of it is found by the next desk.
+// A question whose process was killed before it updated the head is found by the next desk.
 func TestNextDeskFindsWhatNoHeadTells(t *testing.T) {
 	u := userAt{t, t.TempDir()}
-	opened := u.plans("p00") // stays open: what is appended stands in the write-ahead log
+	opened := u.plans("p00") // stays open: appended records are in the write-ahead log
 	growth, err := sqlite.Growth(opened.place.StateDir)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestNextDeskFindsWhatNoHeadTells(t *testing.T) {
 	}
 }
 
-// Where somebody is at work the silence that follows is news: nothing is kept of it.
+// While an agent is at work, its silence would be news: its workspace is not stored as quiet.
 func TestNothingIsKeptOfWhoIsAtWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		does plan.Action
@@ -160,7 +160,7 @@ func asks(t *testing.T, opened *opened, question string) {
 	}
 }
 
-// damage spoils a database, so that its size and its time tell of it or do not.
+// damage corrupts a database, with or without a change of its size and time.
 func damage(t *testing.T, state string, hidden bool) {
 	t.Helper()
 	path := sqlite.Database(state)

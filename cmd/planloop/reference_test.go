@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCommandReference proves that docs/commands.md is what the commands say of themselves.
-// UPDATE_SCRIPTS=1 go test ./cmd/planloop -run TestCommandReference writes it.
+// TestCommandReference proves that docs/commands.md matches the commands' help. UPDATE_SCRIPTS=1 go test ./cmd/planloop -run
+// TestCommandReference writes it.
 func TestCommandReference(t *testing.T) {
 	const file = "../../docs/commands.md"
 	w, _, _ := emptyWorld()
@@ -16,7 +16,7 @@ func TestCommandReference(t *testing.T) {
 	b.WriteString("# Commands\n\nThe reference, written from the program; `planloop help` prints the same. " +
 		"What tools take: [tools](tools.md).\n")
 	for _, c := range describe(newRootCommand(&app{world: w}), nil) {
-		if c.Usage == "" { // a topic, of which the text depends on the machine
+		if c.Usage == "" { // a topic: its text depends on the machine
 			continue
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n```text\n%s\n", c.Command, c.Does, c.Usage)

@@ -46,7 +46,7 @@ func newReviewCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// review serves the review page until it is interrupted, then waits for what runs here.
+// review serves the review page until interrupted, then waits for the runs started here.
 func (a *app) review(ctx context.Context, o reviewOptions) error {
 	a.hide()
 	place, err := a.find(ctx, nil)
@@ -90,14 +90,14 @@ func (a *app) review(ctx context.Context, o reviewOptions) error {
 	return errors.Join(err, d.close())
 }
 
-// hide keeps the keys of browsers, and what the environment holds, from other programs of the user.
+// hide protects browsers' keys and the environment from the user's other programs.
 func (a *app) hide() {
 	if err := process.Hide(); err != nil {
 		a.logger().Warn("commands of this user can read the memory and the environment of this process", "error", err)
 	}
 }
 
-// drain waits for the runs that go on here after the first interrupt; the second one ends them.
+// drain waits for the runs started here after the first interrupt; the second one ends them.
 func (a *app) drain(ctx context.Context, runs runsHere, kill context.CancelCauseFunc) {
 	ended := make(chan struct{})
 	go func() { // ends with the runs
@@ -115,20 +115,20 @@ func (a *app) drain(ctx context.Context, runs runsHere, kill context.CancelCause
 	<-ended
 }
 
-// reviewPage is the page as it is served to the person at the terminal.
+// reviewPage is the page as served to the person at the terminal.
 type reviewPage struct {
 	*app
 	desk    *desk
 	server  *web.Server
 	address string        // http://HOST:PORT
-	tty     io.ReadWriter // of the person who decides; nil: nobody does
-	why     string        // nobody does
+	tty     io.ReadWriter // terminal of the person who may decide; nil: the page is view only
+	why     string        // why the page is view only
 	close   func()
 
 	printing sync.Mutex
 }
 
-// newPage prepares the page of a desk for whoever started this process; name is a host that it is served by, "" for none.
+// newPage prepares the page of a desk for the user who started this process. name is the host name it is served under, "" if none.
 func (a *app) newPage(d *desk, looking web.Looking, name string) (*reviewPage, error) {
 	p := &reviewPage{app: a, desk: d, why: a.notPresent(), close: func() {}}
 	if p.why == "" {
@@ -151,8 +151,7 @@ func (a *app) newPage(d *desk, looking web.Looking, name string) (*reviewPage, e
 	return p, err
 }
 
-// addressAt is where the page is on this machine of what listens at an address, "" where it is not: it is for this
-// machine's own.
+// addressAt returns the page's local URL for a listening address, "" if that address is not local: the page is only for this machine.
 func addressAt(listening net.Addr) string {
 	host, port, _ := net.SplitHostPort(listening.String())
 	switch ip := net.ParseIP(host); {
@@ -164,7 +163,7 @@ func addressAt(listening net.Addr) string {
 	return ""
 }
 
-// tellBeside says where the page is of a server that agents use, and of whose messages nothing else is to be said.
+// tellBeside prints the page's address for a server that agents use. It prints nothing else about that server.
 func (p *reviewPage) tellBeside(ctx context.Context, listening net.Addr) {
 	switch p.address = addressAt(listening); {
 	case p.address == "":
@@ -177,13 +176,13 @@ func (p *reviewPage) tellBeside(ctx context.Context, listening net.Addr) {
 	}
 }
 
-// link is a new one.
+// link returns a new one-time link.
 func (p *reviewPage) link() string { return p.server.Link(p.address) }
 
-// overSSH reports whether the person sits at another machine.
+// overSSH reports whether the person is logged in from another machine.
 func (a *app) overSSH() bool { return cmp.Or(a.getenv("SSH_CONNECTION"), a.getenv("SSH_TTY")) != "" }
 
-// forwarding is the command that makes the page reachable from the machine at which the person sits.
+// forwarding returns the command that makes the page reachable from the person's own machine.
 func (a *app) forwarding(port string) string {
 	host, at := "", ""
 	if words := strings.Fields(a.getenv("SSH_CONNECTION")); len(words) == 4 {
@@ -199,16 +198,16 @@ func (a *app) forwarding(port string) string {
 	return fmt.Sprintf("ssh -L %s:127.0.0.1:%s %s%s", port, port, at, shellquote.Word(host))
 }
 
-// reviewJSON tells a program where the page is.
+// reviewJSON is the page's address in JSON.
 type reviewJSON struct {
 	Address string `json:"address"`
-	Link    string `json:"link,omitempty"` // works once, and for half a minute
-	Decides bool   `json:"decides"`        // who opens it
+	Link    string `json:"link,omitempty"` // works once, for 30 seconds
+	Decides bool   `json:"decides"`        // its user may decide
 	WhyNot  string `json:"why_not,omitempty"`
 	Forward string `json:"forward,omitempty"`
 }
 
-// welcome says where the page is, and opens it.
+// welcome prints the page's address and opens it.
 func (p *reviewPage) welcome(noOpen bool) error {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
 	forward := ""
@@ -217,7 +216,7 @@ func (p *reviewPage) welcome(noOpen bool) error {
 	}
 	if p.flags.json {
 		told := reviewJSON{Address: p.address, Decides: p.why == "", WhyNot: p.why, Forward: forward}
-		if p.why != "" || p.outIsTerm { // else it is for the terminal alone
+		if p.why != "" || p.outIsTerm { // otherwise only the terminal may get it
 			told.Link = p.link()
 		}
 		return p.printJSON(told)
@@ -249,14 +248,14 @@ func (p *reviewPage) welcome(noOpen bool) error {
 	return p.tellLink("Open the page: ", link, "The link works once, and for 30 seconds. "+enter)
 }
 
-// show has a browser open the page, or else prints a link.
+// show opens the page in a browser, or else prints a link.
 func (p *reviewPage) show(commands [][]string) {
 	if !show(commands) {
 		_ = p.tellLink("The browser could not be opened. Open the page: ", p.link(), "The link works once, and for 30 seconds.")
 	}
 }
 
-// tellLink prints a link where only the person who decides sees it.
+// tellLink prints a link where only the deciding person can see it.
 func (p *reviewPage) tellLink(before, link, after string) error {
 	if p.tty == nil || p.outIsTerm && !p.serving {
 		return p.say(before+link, after)
@@ -274,7 +273,7 @@ func (p *reviewPage) say(lines ...string) error {
 	return p.print(terminal.Joined(lines))
 }
 
-// showCode writes a code to the terminal, with what it opens and where a page asks for it.
+// showCode writes a code to the terminal, with the plan and the workspace that the page asks for.
 func (p *reviewPage) showCode(place review.Place, code string) error {
 	about := place.Name
 	if sheet, err := p.desk.Open(context.Background(), place.ID); err == nil {
@@ -290,12 +289,12 @@ func (p *reviewPage) showCode(place review.Place, code string) error {
 	return err
 }
 
-// usedTwice says on the terminal why a page is out.
+// usedTwice reports on the terminal that a link was used twice and its session ended.
 func (p *reviewPage) usedTwice() {
 	_ = p.tell("A link was used twice: whoever came by it is out. Press Enter for a new one.")
 }
 
-// tell writes a line to the person who decides.
+// tell prints a line for the deciding person.
 func (p *reviewPage) tell(text string) error {
 	p.printing.Lock()
 	defer p.printing.Unlock()
@@ -305,10 +304,10 @@ func (p *reviewPage) tell(text string) error {
 
 const clock = "15:04"
 
-// outWord is what is typed to end all sessions.
+// outWord is the word that ends all sessions.
 const outWord = "out"
 
-// listen prints a new link whenever Enter is typed, and ends all sessions at a word. Its goroutines end with ctx, or with the terminal.
+// listen prints a new link at each Enter, and ends all sessions at outWord. Its goroutines end with ctx, or with the terminal.
 func (p *reviewPage) listen(ctx context.Context) {
 	if p.tty == nil {
 		return
@@ -339,8 +338,8 @@ func (p *reviewPage) listen(ctx context.Context) {
 	}()
 }
 
-// tellWaiting prints a line for whatever waits for the person, and one when it does not any more. It looks once for all that has
-// changed since it looked last.
+// tellWaiting prints a line for each new item in the person's inbox, and one when the item is settled. It reads the inbox once for all
+// changes since the last read.
 func (p *reviewPage) tellWaiting(ctx context.Context, desk review.Desk, changed <-chan struct{}) {
 	if p.flags.json {
 		return
@@ -354,7 +353,7 @@ func (p *reviewPage) tellWaiting(ctx context.Context, desk review.Desk, changed 
 		var lines []string
 		now := map[string]review.Waiting{}
 		for i := range inbox.Waiting {
-			w := inbox.Waiting[len(inbox.Waiting)-1-i] // the newest comes last
+			w := inbox.Waiting[len(inbox.Waiting)-1-i] // newest last
 			key := strings.Join([]string{w.Workspace, string(w.Kind), w.ID, w.Title}, "\n")
 			if _, known := told[key]; !known {
 				lines = append(lines, p.line(waitingLine(w)))
@@ -378,15 +377,15 @@ func (p *reviewPage) tellWaiting(ctx context.Context, desk review.Desk, changed 
 	}
 }
 
-// line is a text with the time, on one line.
+// line returns a text with the time, on one line.
 func (p *reviewPage) line(text string) string {
 	return p.screen().Fit(time.Now().Format(clock)+"  "+safetext.EscapeLine(text), 0)
 }
 
-// waitingLine says what waits, and where.
+// waitingLine describes an item of the inbox and its workspace.
 func waitingLine(w review.Waiting) string { return w.Name + ": " + waitingText(w) }
 
-// waitingText says what waits.
+// waitingText describes an item of the inbox.
 func waitingText(w review.Waiting) string {
 	by := cmp.Or(w.By, "an agent")
 	return map[review.WaitingKind]string{

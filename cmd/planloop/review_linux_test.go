@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// browser is what opens the review page.
+// browser opens the review page.
 type browser struct {
 	t       *testing.T
 	address string // http://127.0.0.1:PORT
@@ -29,7 +29,7 @@ type browser struct {
 
 var launchLink = regexp.MustCompile(`(http://(?:127\.0\.0\.1|[a-z2-7]{16}\.localhost):\d+)/#enter=([\w-]+)`)
 
-// opens enters by a link that a text holds.
+// opens signs in with the link in a text.
 func opens(t *testing.T, text string) *browser {
 	t.Helper()
 	link := launchLink.FindStringSubmatch(text)
@@ -73,7 +73,7 @@ func (b *browser) request(method, path string, body []byte) (int, map[string]any
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	req.Host, req.URL.Host = req.URL.Host, net.JoinHostPort("127.0.0.1", req.URL.Port()) // as browsers find the name
+	req.Host, req.URL.Host = req.URL.Host, net.JoinHostPort("127.0.0.1", req.URL.Port()) // browsers resolve the name like this
 	if method == http.MethodPost {
 		req.Header.Set("Origin", b.address)
 		req.Header.Set("Content-Type", "application/json")
@@ -104,7 +104,7 @@ func (b *browser) request(method, path string, body []byte) (int, map[string]any
 	return res.StatusCode, answer
 }
 
-// at is what stands in an answer behind some names, of a list its first entry.
+// at returns the value at a path of names in an answer; in a list, of its first entry.
 func at(value any, names ...string) any {
 	for _, name := range names {
 		if list, is := value.([]any); is && len(list) > 0 {
@@ -129,7 +129,7 @@ func (t *terminalRun) line() string {
 	return line
 }
 
-// unlocks has the code written to the terminal, and types it on the page.
+// unlocks makes the terminal show the code, and types it on the page.
 func (t *terminalRun) unlocks(b *browser, workspace string) {
 	t.t.Helper()
 	if status, answer := b.post("/api/code", map[string]any{"workspace": workspace}); status != http.StatusOK {
@@ -146,7 +146,7 @@ func (t *terminalRun) unlocks(b *browser, workspace string) {
 	}
 }
 
-// isEnded ends what runs in the terminal by Ctrl-C, which is no fault.
+// isEnded ends the program in the terminal with Ctrl-C, which is not an error.
 func (t *terminalRun) isEnded() {
 	t.t.Helper()
 	t.typeIn("\x03")
@@ -155,8 +155,8 @@ func (t *terminalRun) isEnded() {
 	}
 }
 
-// A person opens the page by the link on the terminal, is asked for the code that is written there, and approves; the
-// agent hears of it as of a person's word. Nobody else can, by what was used before.
+// A person opens the page by the link on the terminal, enters the code shown there, and approves; the agent receives this as a person's
+// decision. Used links and codes admit no one else.
 func TestReviewDecides(t *testing.T) {
 	h := planningHome(t)
 	agent := h.serve()
@@ -206,8 +206,8 @@ func TestReviewDecides(t *testing.T) {
 	page.isEnded()
 }
 
-// Several workspaces stand in one inbox, whichever process plans there and whenever it began; one that cannot be read
-// says so, and hides no other. Nothing that only waits is kept open.
+// One inbox lists several workspaces, whichever process plans there and whenever it began; an unreadable one is reported and does not hide
+// the others. Workspaces that merely wait are not kept open.
 func TestReviewOfAllWorkspaces(t *testing.T) {
 	h := planningHome(t)
 	elsewhere := func(name string) home {
@@ -250,7 +250,7 @@ func TestReviewOfAllWorkspaces(t *testing.T) {
 	if kind := text(inbox["waiting"], "kind"); kind != "blocker" {
 		t.Errorf("the newest comes first, and that is no %s", kind)
 	}
-	for begun := time.Now(); ; { // it may be looking just now
+	for begun := time.Now(); ; { // it may be reading just now
 		open := page.opened(filepath.Join(filepath.Dir(h.dir), "state"))
 		if len(open) == 0 {
 			break
@@ -271,7 +271,7 @@ func TestReviewOfAllWorkspaces(t *testing.T) {
 	page.isEnded()
 }
 
-// opened lists the files below a folder that what runs in the terminal has open, where that can be seen.
+// opened lists the files below a folder that the program in the terminal has open, if the system shows them.
 func (t *terminalRun) opened(folder string) []string {
 	found, _ := filepath.Glob("/proc/*/fd/*")
 	var open []string
@@ -285,7 +285,7 @@ func (t *terminalRun) opened(folder string) []string {
 	return open
 }
 
-// The browser is given the link, and where none can be opened a person is.
+// The browser gets the link; if it cannot be opened, the person gets it.
 func TestReviewOpensTheBrowser(t *testing.T) {
 	h := newHome(t)
 	pipe, script := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "browser")
@@ -313,7 +313,7 @@ func TestReviewOpensTheBrowser(t *testing.T) {
 	page.isEnded()
 }
 
-// Over SSH nothing is opened; who sits elsewhere is told how to come here.
+// Over SSH no browser is opened; the person gets the command to forward the port.
 func TestReviewOverSSH(t *testing.T) {
 	h := newHome(t)
 	h.env = append(h.env, "BROWSER=false", "SSH_CONNECTION=192.0.2.7 50122 192.0.2.5 2222")
@@ -330,7 +330,7 @@ func TestReviewOverSSH(t *testing.T) {
 	page.isEnded()
 }
 
-// Without a terminal, and in an agent's shell, the page shows and does not decide, and says why.
+// Without a terminal, and in an agent's shell, the page is view only, and says why.
 func TestReviewThatOnlyShows(t *testing.T) {
 	h := planningHome(t)
 	says(t, h.serve().call("planning_submit_plan", submission("medium")), "Plan submitted")
@@ -377,7 +377,7 @@ func TestReviewThatOnlyShows(t *testing.T) {
 	page.isEnded()
 }
 
-// The page of a server that agents use decides for who opens it by the link on the terminal, and shows for others.
+// The page of a server that agents use lets the person with the link from the terminal decide, and is view only for others.
 func TestReviewBesideMCP(t *testing.T) {
 	h := planningHome(t)
 	says(t, h.serve().call("planning_submit_plan", submission("medium")), "Plan submitted")
@@ -402,7 +402,7 @@ func TestReviewBesideMCP(t *testing.T) {
 	page.isEnded()
 }
 
-// A run that is begun on the page goes on in this process, shows what its steps print, and is waited for.
+// A run started on the page runs in this process, shows its steps' output, and is waited for.
 func TestReviewRuns(t *testing.T) {
 	h := newHome(t)
 	pipe := filepath.Join(t.TempDir(), "pipe")
@@ -431,11 +431,11 @@ func TestReviewRuns(t *testing.T) {
 	page.out.waitFor("app: S001 waits for your word: ")
 	view := b.get("/api/view?workspace=" + id)
 	act("approve_step", map[string]any{"step": 1, "digest": text(at(view, "plan", "steps"), "ask", "digest")})
-	reader, err := os.OpenFile(pipe, os.O_WRONLY, 0) // which waits until the step reads
+	reader, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until the step reads
 	if err != nil {
 		t.Fatal(err)
 	}
-	for begun, tail := time.Now(), ""; tail != "half way\n"; { // which is on its way
+	for begun, tail := time.Now(), ""; tail != "half way\n"; { // the output may still be on its way
 		if tail = text(b.get("/api/tail?workspace="+id+"&step=1"), "text"); time.Since(begun) > patience {
 			t.Fatalf("the step has printed %q", tail)
 		}

@@ -62,8 +62,7 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 	}
 }
 
-// addStandardCommands adds the library's own help and completion, with the
-// examples that every command here has.
+// addStandardCommands adds the library's help and completion commands, with examples, as every command here has them.
 func (a *app) addStandardCommands(root *cobra.Command) {
 	root.SetHelpCommandGroupID("Care:")
 	root.SetCompletionCommandGroupID("Care:")
@@ -85,7 +84,7 @@ func (a *app) addStandardCommands(root *cobra.Command) {
 	}
 }
 
-// withoutShell says which shells there are where completion is given none of them.
+// withoutShell refuses completion for a missing or unknown shell, and lists the valid ones.
 func withoutShell(cmd *cobra.Command, args []string) error {
 	const shells = "bash, fish, powershell or zsh"
 	if len(args) == 0 {

@@ -40,7 +40,7 @@ func newRunCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// rehearse prints in which order the plan would be run.
+// rehearse prints the order in which the plan would run.
 func (a *app) rehearse(ctx context.Context) error {
 	opened, err := a.open(ctx, nil)
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *app) rehearse(ctx context.Context) error {
 		return err
 	}
 	var foreseen []plan.Foreseen
-	if state, err := opened.verbs.State(ctx); err == nil { // else the rehearsal says why not
+	if state, err := opened.verbs.State(ctx); err == nil { // otherwise the rehearsal reports the error
 		foreseen, _ = a.foresee(ctx, opened, state)
 	}
 	reply, err := opened.verbs.Rehearse(ctx, a.caller(), foreseen)
@@ -60,7 +60,7 @@ func (a *app) rehearse(ctx context.Context) error {
 	return a.reply(reply)
 }
 
-// mostParallel bounds --parallel as the configuration bounds its key.
+// mostParallel limits --parallel, as for the configuration's key.
 const mostParallel = 64
 
 func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
@@ -72,12 +72,12 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 		return err
 	}
 	if shell := a.agentsShell(); shell == "" {
-		o.Agents = a.caller().Actor.Kind != plan.Agent // who would start agents of its own
+		o.Agents = a.caller().Actor.Kind != plan.Agent // an agent would start agents of its own
 	} else if _, works := a.worker(); !works && opened.config.Agents.Given() {
 		a.warn("no agents are started: " + shell)
 	}
 	_, works := a.worker()
-	if state, err := opened.verbs.State(ctx); err == nil && !works { // else the run says why not
+	if state, err := opened.verbs.State(ctx); err == nil && !works { // otherwise the run reports the error
 		if look, is := opened.verbs.RunLook(state); is && look.Ongoing() {
 			a.note("run " + look.ID + " goes on already: this joins it and shares its steps; planloop pause stops both")
 		}
@@ -92,13 +92,13 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	return exitStatus(exitNotOver)
 }
 
-// oneInterrupt is how long signals count as one: some programs send theirs to a process and to its group.
+// oneInterrupt is the time in which signals count as one: some programs signal both a process and its group.
 const oneInterrupt = 300 * time.Millisecond
 
 var errInterrupted = errors.New("planloop was interrupted")
 
 func (a *app) runUntilOver(ctx context.Context, opened *opened, o verbs.EngineOptions) (verbs.RunReply, error) {
-	watched := a.outIsTerm && !a.flags.json && a.notPresent() == "" // by a person, who is waited for
+	watched := a.outIsTerm && !a.flags.json && a.notPresent() == "" // by a person, and the run waits for their answers
 	if watched && a.getenv("TERM") != "dumb" {
 		return a.runWatched(ctx, opened, o)
 	}
@@ -112,8 +112,8 @@ func (a *app) runUntilOver(ctx context.Context, opened *opened, o verbs.EngineOp
 	return opened.verbs.Run(ctx, a.caller(), o)
 }
 
-// interrupts returns a context that ends with the second interrupt, and a channel that is closed by the
-// first, until over is called. The goroutine that an interrupt begins ends with the process.
+// interrupts returns a context that ends with the second interrupt, and a channel that the first one closes, until over is called. The
+// goroutine that the first interrupt starts ends with the process.
 func (a *app) interrupts(ctx context.Context) (working context.Context, drained <-chan struct{}, over func() bool) {
 	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	drain := make(chan struct{})
@@ -131,7 +131,7 @@ func (a *app) interrupts(ctx context.Context) (working context.Context, drained 
 	return working, drain, over
 }
 
-// printRun ends the output of a run: with --json by one object on a line of its own.
+// printRun prints the outcome of a run: with --json, one object on a line of its own.
 func (a *app) printRun(reply verbs.RunReply) error {
 	if !a.flags.json {
 		return a.reply(reply)
@@ -145,15 +145,15 @@ func (a *app) printRun(reply verbs.RunReply) error {
 	return a.print(safetext.EscapeJSON(b.Bytes()))
 }
 
-// plainRun tells how a run goes in plain lines.
+// plainRun reports a run in plain lines.
 type plainRun struct{ *app }
 
-// Recorded prints what has happened.
+// Recorded prints the lines of a record.
 func (p plainRun) Recorded(_ plan.State, record plan.Record) {
 	for _, line := range history.Lines(record) {
 		_ = p.print([]byte(safetext.EscapeLine(line) + "\n"))
 	}
 }
 
-// Progress prints nothing: lines that follow each other quickly are nobody's to read.
+// Progress prints nothing: the lines would pass too fast to read.
 func (plainRun) Progress(plan.StepID, int, string) {}

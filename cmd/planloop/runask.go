@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// allowance is what a person has allowed before the run came to it.
+// allowance is an approval that a person gave before the run needed it.
 type allowance struct {
 	step            plan.StepID
 	attempt         int
@@ -26,7 +26,7 @@ func allowanceOf(step *plan.Step, attempt int, definition string) allowance {
 	return allowance{step.ID, attempt, plan.StartDigest(step, step.Args, definition), step.ForEach}
 }
 
-// question tells what a step asks from what it asks another time.
+// question identifies a step's question, so that a repeated one counts as new.
 type question struct {
 	step    plan.StepID
 	kind    plan.AskKind
@@ -34,10 +34,10 @@ type question struct {
 	digest  string
 }
 
-// askBlocked is what a blocked step asks: what is to be done.
+// askBlocked is a blocked step's question: what to do about the blocker.
 const askBlocked plan.AskKind = "blocked"
 
-// questionOf is what the step asks, the zero value when it asks nothing.
+// questionOf returns the step's question, the zero value if it has none.
 func questionOf(step *plan.Step) question {
 	ask := step.Asking()
 	if step.WantsWord() {
@@ -49,7 +49,7 @@ func questionOf(step *plan.Step) question {
 	return question{step.ID, ask.Kind, ask.Attempt, ask.Digest}
 }
 
-// allows reports whether what the step asks was allowed before, just as it is.
+// allows reports whether the step's exact question was approved beforehand.
 func (w *watchedRun) allows(step *plan.Step) bool {
 	ask := step.Asking()
 	if ask == nil {
@@ -59,8 +59,8 @@ func (w *watchedRun) allows(step *plan.Step) bool {
 	return ask.Kind == plan.AskApproval && w.allowed[shown] && (step.ForEach != "" || ask.Digest == shown.digest)
 }
 
-// settle has the person answer what a step asks. A question that is answered elsewhere meanwhile
-// is dropped; one that is not answered is left open.
+// settle gets the person's answer to a step's question. It drops a question that was answered elsewhere in the meantime; one without an
+// answer stays open.
 func (w *watchedRun) settle(ctx context.Context, grown <-chan struct{}, state plan.State, step *plan.Step) error {
 	asked := questionOf(step)
 	answer := verbs.StepAnswer{Step: step.ID, Choice: plan.Approve, Digest: asked.digest}
@@ -87,7 +87,7 @@ func (w *watchedRun) settle(ctx context.Context, grown <-chan struct{}, state pl
 	return w.say(reply.Message + ".\n")
 }
 
-// refused tells that an answer was not taken.
+// refused reports an answer that was not accepted.
 func (w *watchedRun) refused(err error) error {
 	if err == nil {
 		return nil
@@ -100,14 +100,14 @@ func (w *watchedRun) say(text string) error {
 	return err
 }
 
-// What is typed and answers nothing.
+// Choices at the terminal that do not answer the question.
 const (
-	leave plan.Choice = "leave" // the question open
-	pause plan.Choice = "pause" // the run
-	edit  plan.Choice = "edit"  // the arguments
+	leave plan.Choice = "leave" // leaves the question open
+	pause plan.Choice = "pause" // pauses the run
+	edit  plan.Choice = "edit"  // edits the arguments
 )
 
-// ways lists what can be typed at a question, and says it in words.
+// ways returns the keys that a question accepts, and explains them.
 func ways(step *plan.Step) (keys map[string]plan.Choice, how string) {
 	end := "q pauses the run; Enter alone leaves it open."
 	switch {
@@ -127,7 +127,7 @@ func ways(step *plan.Step) (keys map[string]plan.Choice, how string) {
 		"Type y to let it run, n (and why) to have it skipped, e to edit its arguments; " + end
 }
 
-// ask shows what a step asks and takes the answer.
+// ask shows a step's question and returns the answer.
 func (w *watchedRun) ask(ctx context.Context, grown <-chan struct{}, state plan.State, step *plan.Step) (verbs.StepAnswer, error) {
 	answer := verbs.StepAnswer{Step: step.ID, Digest: questionOf(step).digest}
 	keys, how := ways(step)
@@ -173,13 +173,13 @@ func (w *watchedRun) ask(ctx context.Context, grown <-chan struct{}, state plan.
 	}
 }
 
-// review is what is shown of a step that asks.
+// review returns the text of a step's question.
 func (w *watchedRun) review(state plan.State, step *plan.Step, args json.RawMessage, how string) string {
 	text, _ := w.opened.verbs.ReviewStep(state, step, args)
 	return "\n" + string(terminal.Joined(append(w.thereOn().Draft(text), how)))
 }
 
-// typed waits for a line; false when the question is not open any more.
+// typed waits for a line; it returns false once the question is closed.
 func (w *watchedRun) typed(ctx context.Context, grown <-chan struct{}, step *plan.Step) (string, bool) {
 	asked := questionOf(step)
 	for {
@@ -203,7 +203,7 @@ func (w *watchedRun) typed(ctx context.Context, grown <-chan struct{}, step *pla
 	}
 }
 
-// edited returns other arguments: those given behind the e, or what is left in the person's editor.
+// edited returns changed arguments: those typed after the e, or the text saved in the person's editor.
 func (w *watchedRun) edited(ctx context.Context, step *plan.Step, args, given string) (json.RawMessage, string) {
 	if editor := cmp.Or(w.getenv("VISUAL"), w.getenv("EDITOR")); given == "" && editor != "" && w.keys.rest() {
 		var err error
@@ -239,7 +239,7 @@ func (w *watchedRun) edited(ctx context.Context, step *plan.Step, args, given st
 	return edited, ""
 }
 
-// editIn has a program edit a text on the terminal of the process.
+// editIn has an editor edit a text on the process's terminal.
 func editIn(ctx context.Context, editor, text string) (string, error) {
 	file, err := os.CreateTemp("", "planloop-*.json")
 	if err != nil {

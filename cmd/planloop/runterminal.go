@@ -16,23 +16,23 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// watchedRun shows a run on the terminal while it goes on, and asks the person there what its
-// steps ask. One goroutine draws and asks, so that neither gets in the way of the other.
+// watchedRun shows a run on the terminal and asks the person there its steps' questions. One goroutine draws and asks, so that the two do
+// not collide.
 type watchedRun struct {
 	*app
 	opened *opened
 	tty    io.Writer
 	keys   *keyboard
-	done   chan struct{} // closed when the run is over for this process
+	done   chan struct{} // closed when this process's part in the run is over
 
 	allowed map[allowance]bool
 	left    map[question]bool // questions that were left open
-	reopen  atomic.Bool       // Enter was typed: they are asked again
+	reopen  atomic.Bool       // Enter was typed: ask the skipped questions again
 	turn    int
 	course  terminal.Course
 }
 
-// runWatched runs the plan before the eyes of a person, who is asked what its steps ask.
+// runWatched runs the plan with a person watching and answering its steps' questions.
 func (a *app) runWatched(ctx context.Context, opened *opened, o verbs.EngineOptions) (verbs.RunReply, error) {
 	tty, err := terminal.OpenTTY()
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *app) runWatched(ctx context.Context, opened *opened, o verbs.EngineOpti
 	if w.allowed, err = w.allowBeforehand(ctx, tty); err != nil {
 		return verbs.RunReply{}, err
 	}
-	ctx, hangUp := hangsUp(ctx) // not at the end: the end of ctx is an interrupt
+	ctx, hangUp := hangsUp(ctx) // without defer hangUp: the end of ctx counts as an interrupt
 	working, drain, over := a.interrupts(ctx)
 	defer over()
 	o.Drain, o.Wait = drain, true
@@ -58,14 +58,14 @@ func (a *app) runWatched(ctx context.Context, opened *opened, o verbs.EngineOpti
 	}()
 	w.keys = newKeyboard(tty)
 	if err := w.follow(ctx, hangUp); err != nil {
-		hangUp() // nobody sees how it goes on
+		hangUp() // the display has failed
 		a.logger().Debug("the run is not shown any more", "error", err)
 	}
 	<-w.done
 	return reply, failed
 }
 
-// courseOf is what the run begins with.
+// courseOf returns the state at the start of the run.
 func (w *watchedRun) courseOf(ctx context.Context, o verbs.EngineOptions) (terminal.Course, error) {
 	c := terminal.Course{Begun: time.Now(), Starts: o.Starts}
 	if o.For > 0 {
@@ -80,13 +80,12 @@ func (w *watchedRun) courseOf(ctx context.Context, o verbs.EngineOptions) (termi
 	return c, err
 }
 
-// hangsUp returns a context that ends with the terminal as well.
+// hangsUp returns a context that also ends when the terminal hangs up.
 func hangsUp(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
-// allowBeforehand shows what is going to be asked, and has the person allow what is known of
-// it, or be asked step by step.
+// allowBeforehand shows the expected questions and lets the person approve all known ones, or be asked step by step.
 func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (map[allowance]bool, error) {
 	state, err := w.opened.verbs.State(ctx)
 	if err != nil {
@@ -123,7 +122,7 @@ func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (ma
 	return allowed, nil
 }
 
-// foresee lists what steps of the plan are going to ask.
+// foresee lists the expected questions of the plan's steps.
 func (a *app) foresee(ctx context.Context, opened *opened, state plan.State) ([]plan.Foreseen, error) {
 	opened.others.refreshFor(ctx, state.Plan)
 	box, err := a.box()
@@ -181,7 +180,7 @@ func (w *watchedRun) over() bool {
 	}
 }
 
-// redrawEvery is how often what runs is drawn anew.
+// redrawEvery is how often running steps are redrawn.
 const redrawEvery = 250 * time.Millisecond
 
 // show draws the run until it is over or a step asks.
@@ -207,8 +206,8 @@ func (w *watchedRun) show(ctx context.Context, grown <-chan struct{}, hangUp fun
 	return err
 }
 
-// changes tells when the run is to be drawn anew. What it returns is closed, and its goroutine ends,
-// with shown, with the run, and when ctx ends while it does not have ended before.
+// changes receives when the run must be redrawn. The channel closes, and its goroutine ends, with shown, with the run, or when ctx ends
+// after this call.
 func (w *watchedRun) changes(ctx, shown context.Context, grown <-chan struct{}, hangUp func()) <-chan struct{} {
 	changed := make(chan struct{})
 	draining := ctx.Done()
@@ -247,7 +246,7 @@ func (w *watchedRun) changes(ctx, shown context.Context, grown <-chan struct{}, 
 	return changed
 }
 
-// page lays the run out as it stands.
+// page lays out the current state of the run.
 func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error) {
 	state, err := w.opened.verbs.State(ctx)
 	if err != nil {
@@ -255,13 +254,13 @@ func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error
 	}
 	view := terminal.RunView{PlanView: w.view(ctx, w.opened, state, nil, false), Turn: w.turn, Course: w.course}
 	if why := plan.WhyOver(state); w.over() || why != plan.OverWaitingForPerson && why != plan.OverWaitingForAgent {
-		view.Next = "" // else the run stands still, and says what for
+		view.Next = "" // otherwise the run waits, and its text says for what
 	}
 	w.turn++
 	return view.Page(), state, nil
 }
 
-// asks returns the first step whose question was not left open, nil when there is none.
+// asks returns the first step with a question that was not left open, or nil.
 func (w *watchedRun) asks(state plan.State) *plan.Step {
 	if w.reopen.Swap(false) {
 		clear(w.left)

@@ -22,8 +22,8 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 )
 
-// TestMain makes the test binary be planloop where it is started under that
-// name: scripts and the tests of processes run the real command line.
+// TestMain makes the test binary act as planloop if it is started under that name: scripts and the tests of processes run the real command
+// line.
 func TestMain(m *testing.M) {
 	process.Keep() // both return, unless this process was started to keep or confine a command
 	shell.Confine()
@@ -31,11 +31,10 @@ func TestMain(m *testing.M) {
 		"planloop": main, "tiny-1": scriptedModel, "zoo": zoo})
 }
 
-// update rewrites the goldens of the scripts from what the commands print:
-// UPDATE_SCRIPTS=1 go test ./cmd/planloop -run TestScripts.
+// update rewrites the goldens of the scripts with the actual output: UPDATE_SCRIPTS=1 go test ./cmd/planloop -run TestScripts.
 var update = os.Getenv("UPDATE_SCRIPTS") != ""
 
-// TestTheseStandApart: whoever decides in these tests is a person, though an agent runs them.
+// TestTheseStandApart: decisions in these tests count as a person's, even if an agent runs the tests.
 func TestTheseStandApart(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this system does not tell of the environments of processes")
@@ -60,13 +59,12 @@ func TestTheseStandApart(t *testing.T) {
 	}
 }
 
-// TestScripts runs the stories in testdata/script, each in a directory and a
-// state folder of its own.
+// TestScripts runs the stories in testdata/script, each in its own directory and state folder.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, scripts(t, "../../testdata/script"))
 }
 
-// scripts are the stories of a folder.
+// scripts returns the stories of a folder.
 func scripts(t *testing.T, dir string) testscript.Params {
 	t.Helper()
 	examples, err := filepath.Abs("../../testdata/contract")
@@ -135,7 +133,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// unstable is what differs from run to run in what is printed.
+// unstable lists the parts of outputs that differ from run to run.
 var unstable = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -156,8 +154,7 @@ var unstable = []struct {
 	{regexp.MustCompile(`"instructions":"(?:[^"\\]|\\.)*"`), `"instructions":"TEXT"`},
 }
 
-// stable writes a file, or stdout or stderr, without what differs from run to
-// run: stable stdout got.txt.
+// stable writes a file, or stdout or stderr, without the parts that differ from run to run: stable stdout got.txt.
 func stable(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: stable FILE|stdout|stderr FILE")
@@ -169,8 +166,7 @@ func stable(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 }
 
-// overwrite replaces text in a file by another of the same length: overwrite
-// FILE OLD NEW, where FILE may be a pattern for one.
+// overwrite replaces text in a file with text of the same length: overwrite FILE OLD NEW, where FILE may be a pattern for one.
 func overwrite(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 || len(args[1]) != len(args[2]) {
 		ts.Fatalf("usage: overwrite FILE OLD NEW, both of one length")
@@ -188,7 +184,7 @@ func overwrite(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(found[0], bytes.ReplaceAll(data, []byte(args[1]), []byte(args[2])), 0o600))
 }
 
-// escapes checks that the last output holds an escape character, or with ! none.
+// escapes checks that the last output contains an escape character, or with ! that it does not.
 func escapes(ts *testscript.TestScript, neg bool, _ []string) {
 	has := strings.Contains(ts.ReadFile("stdout")+ts.ReadFile("stderr"), "\x1b")
 	if has == neg {
@@ -196,8 +192,7 @@ func escapes(ts *testscript.TestScript, neg bool, _ []string) {
 	}
 }
 
-// until runs a command again and again until a file is there and not empty: what
-// the command does is what somebody in the background waits for.
+// until repeats a command until a file exists and is not empty: a background process waits for the command's effect.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until FILE COMMAND...")
@@ -212,8 +207,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s is not there after %d runs", args[0], most)
 }
 
-// writeBytes writes a file of any bytes, written as in a Go string, so many times
-// over: bytes FILE TEXT [TIMES].
+// writeBytes writes a file of any bytes, given as a Go string, so many times over: bytes FILE TEXT [TIMES].
 func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: bytes FILE TEXT [TIMES]")
@@ -228,7 +222,7 @@ func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(text, times)), 0o644))
 }
 
-// nowhere checks that no file below a folder holds a text: nowhere TEXT FOLDER...
+// nowhere checks that no file below a folder contains a text: nowhere TEXT FOLDER...
 func nowhere(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: nowhere TEXT FOLDER...")
@@ -247,8 +241,7 @@ func nowhere(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// field writes a text out of the last output's JSON into a file, as an agent would:
-// field now.instructions_content docs/agents.md.
+// field writes a text from the last output's JSON into a file, as an agent would: field now.instructions_content docs/agents.md.
 func field(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: field NAME.NAME FILE")
@@ -259,7 +252,7 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(out, []byte(text), 0o644))
 }
 
-// fieldOf is a text out of the last output's JSON.
+// fieldOf returns a text from the last output's JSON.
 func fieldOf(ts *testscript.TestScript, path string) string {
 	value, err := decoded([]byte(ts.ReadFile("stdout")))
 	ts.Check(err)

@@ -18,20 +18,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shownCode finds the code to be typed below a plan.
+// shownCode finds the code to type below a plan.
 var shownCode = regexp.MustCompile(`(?m)^This is [^.]+\. To approve it, type (\d+) and Enter`)
 
-// atTerminal runs a command in a pseudo-terminal, where a person types: terminal KEYS
-// EXIT COMMAND... KEYS is a Go string, or - for none, or code for the code that stands
-// on the screen. Keys are typed once the command asks for them; what it asks next comes
-// after a comma, else Enter alone. What the screen showed is left in the file terminal.txt; until
-// then it grows in $WORK/screen.txt.
+// atTerminal runs a command in a pseudo-terminal with a person's input: terminal KEYS EXIT COMMAND... KEYS is a Go string, or - for none,
+// or code for the code on the screen. Keys are typed once the command asks for them; keys for the next question follow after a comma, else
+// only Enter is typed. The screen's text ends up in the file terminal.txt; until then it grows in $WORK/screen.txt.
 func atTerminal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: terminal KEYS EXIT COMMAND...")
 	}
 	growing := filepath.Join(ts.Getenv("WORK"), "screen.txt")
-	keep := func(text string) { _ = os.WriteFile(growing, []byte(text), 0o600) } // a script that waits for it sees if it is not there
+	keep := func(text string) { _ = os.WriteFile(growing, []byte(text), 0o600) } // a script waiting for it notices a missing file
 	shown, code, err := onScreen(160, args[0], args[2:], scriptEnvironment(ts), ts.MkAbs("."), keep)
 	shown = plainScreen(shown)
 	ts.Logf("[terminal]\n%s", shown)
@@ -42,7 +40,7 @@ func atTerminal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptEnvironment is what of the script's environment matters to planloop.
+// scriptEnvironment returns the part of the script's environment that planloop uses.
 func scriptEnvironment(ts *testscript.TestScript) []string {
 	env := []string{"TERM=xterm"}
 	for _, name := range []string{"PATH", "HOME", "USER", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "PLANLOOP_AGENT", "CLAUDECODE", "CI"} {
@@ -53,13 +51,12 @@ func scriptEnvironment(ts *testscript.TestScript) []string {
 	return env
 }
 
-// plainScreen is a screen without its colours.
+// plainScreen returns a screen without its colours.
 func plainScreen(shown string) string {
 	return strings.ReplaceAll(ansi.Strip(shown), "\r\n", "\n")
 }
 
-// onScreen runs a command in a pseudo-terminal, and returns its screen as it is, colours and all. Meanwhile it shows the
-// text on it.
+// onScreen runs a command in a pseudo-terminal, and returns its screen with colours. It passes the growing text to show.
 func onScreen(columns uint16, keys string, args, env []string, dir string, show func(text string)) (shown string, code int, err error) {
 	control, side, err := openTerminals(columns)
 	if err != nil {
@@ -75,7 +72,7 @@ func onScreen(columns uint16, keys string, args, env []string, dir string, show 
 	if err != nil {
 		return "", 0, err
 	}
-	end := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // it has ended already, mostly
+	end := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // it has usually ended by then
 	defer end.Stop()
 	shown, typing := typeAtPrompt(control, keys, show)
 	waited := cmd.Wait()
@@ -86,8 +83,7 @@ func onScreen(columns uint16, keys string, args, env []string, dir string, show 
 	return text, exit, typing
 }
 
-// typeAtPrompt reads the screen to the end and types the keys once a plan waits for
-// its code.
+// typeAtPrompt reads the screen to the end and types the keys once a plan waits for its code.
 func typeAtPrompt(control *os.File, keys string, show func(text string)) (string, error) {
 	var seen strings.Builder
 	answers, asked := strings.Split(keys, ","), 0

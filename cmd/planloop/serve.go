@@ -55,13 +55,13 @@ func newServeCommand(a *app) *cobra.Command {
 }
 
 func (a *app) serve(ctx context.Context, o serveOptions) error {
-	if err := process.Hide(); err != nil { // its environment may hold keys, and it runs an agent's commands
+	if err := process.Hide(); err != nil { // the environment may hold keys, and the server runs an agent's commands
 		a.logger().Warn("commands of this user can read the server's environment", "error", err)
 	}
 	a.settings, a.serving = o.settings(), true
-	var beginning sync.WaitGroup // what the system has to be asked of, beside what has to be computed
+	var beginning sync.WaitGroup // system calls, in parallel with the computation
 	beginning.Go(func() {
-		a.agentAbove() // now: what started this process may end, and leave it to be found no more
+		a.agentAbove() // now: the parent process may end, and could not be found later
 		if o.http == "" {
 			a.expectHooks()
 		}
@@ -87,7 +87,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		Logger: a.logger(), Actor: a.client, Unheard: a.startedByAgent, AppOnlyShows: o.http != "",
 		Service: func(ctx context.Context, roots mcpserver.Roots) (*verbs.Service, error) {
 			if o.http != "" {
-				roots = nil // one of many clients, perhaps on another machine, does not decide for all
+				roots = nil // one of many clients, perhaps on another machine, must not decide for all
 			}
 			opened, err := a.open(ctx, roots)
 			if err != nil {
@@ -110,13 +110,12 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object per line; an agent's host starts it "+
 			"like this. Ctrl-C ends it; `planloop help hosts` shows how to connect a host.")
 	}
-	signal.Ignore(syscall.SIGPIPE) // a host that has left is no fault
-	a.flags.json = false           // from here on standard output carries messages alone
+	signal.Ignore(syscall.SIGPIPE) // a host that closes the pipe is not an error
+	a.flags.json = false           // from here on standard output carries only messages
 	return stdio.Serve(ctx, server.MCP, a.in, a.out, stdio.Options{Logger: a.logger()})
 }
 
-// sheetServed is the workspace as the app in a host shows it, once it is open. No run is begun from there: it would end
-// with the host.
+// sheetServed returns the workspace for the app in a host, once it is open. The app cannot start a run, which would end with the host.
 func (a *app) sheetServed(ctx context.Context) (*review.Sheet, error) {
 	opened, err := a.open(ctx, nil)
 	if err != nil {
@@ -125,7 +124,7 @@ func (a *app) sheetServed(ctx context.Context) (*review.Sheet, error) {
 	return &review.Sheet{Place: placeOf(opened.place), Service: opened.verbs, Fresh: opened.others.refreshFor}, nil
 }
 
-// settings are the flags that stand for configuration keys.
+// settings returns the flags that set configuration keys.
 func (o serveOptions) settings() map[string]string {
 	settings := map[string]string{}
 	if o.strategy != "" {
@@ -137,15 +136,14 @@ func (o serveOptions) settings() map[string]string {
 	return settings
 }
 
-// serverConfig reads what shapes the server's texts and tools. They are told
-// before a client has told its roots, so the workspace is the one that is known
-// without them.
+// serverConfig reads the settings behind the server's texts and tools. The client needs them before it reports its roots, so this uses the
+// workspace that is known without them.
 func (a *app) serverConfig() (workspace.Config, error) {
 	place, err := workspace.Find(a.lookup())
 	if err != nil {
 		return workspace.Config{}, err
 	}
-	return a.configure(place) // what it warns of is not repeated when the workspace is opened
+	return a.configure(place) // its warnings are not repeated when the workspace is opened
 }
 
 func toolsets(config workspace.Config) []string {
@@ -201,13 +199,13 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	}
 	fmt.Fprintf(a.err, "planloop: serving MCP at http://%s/mcp\n", listener.Addr())
 	page.tellBeside(ctx, listener.Addr())
-	context.AfterFunc(ctx, page.server.Close) // whose streams would hold up the end
+	context.AfterFunc(ctx, page.server.Close) // its open streams would delay the end
 	err = http.Serve(ctx, web.Refusing(listener))
 	a.drain(ctx, runs, kill)
 	return err
 }
 
-// token reads the bearer token: from the file, else from PLANLOOP_TOKEN.
+// token reads the bearer token from the file, or else from PLANLOOP_TOKEN.
 func (a *app) token(ctx context.Context, file string) (string, error) {
 	if file == "" {
 		return a.getenv("PLANLOOP_TOKEN"), nil

@@ -19,11 +19,11 @@ func newServersCommand(a *app) *cobra.Command {
 	return newCommand("servers", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.servers(cmd.Context()) })
 }
 
-// serversReply is what there is to be told of the servers of the configuration.
+// serversReply lists the servers of the configuration.
 type serversReply struct {
 	Servers []serverReply `json:"servers"`
-	Offered bool          `json:"offered"`       // to agents over MCP; steps of plans may name them all the same
-	Mode    bool          `json:"planning_mode"` // it is on
+	Offered bool          `json:"offered"`       // to agents over MCP; steps of plans may always name them
+	Mode    bool          `json:"planning_mode"` // planning mode is on
 	File    string        `json:"configuration,omitempty"`
 }
 
@@ -36,11 +36,11 @@ type serverReply struct {
 	Protocol   string            `json:"protocol,omitempty"`
 	Problem    string            `json:"problem,omitempty"`
 	Advice     string            `json:"advice,omitempty"`
-	Printed    []string          `json:"printed,omitempty"` // last, for people
+	Printed    []string          `json:"printed,omitempty"` // its last output, for people
 	Tools      []serverToolReply `json:"tools"`
-	Before     bool              `json:"tools_of_last_time,omitempty"` // it has not told them this time
+	Before     bool              `json:"tools_of_last_time,omitempty"` // they are from an earlier start
 	NotOffered []notOffered      `json:"not_offered,omitempty"`
-	FitNone    []string          `json:"read_only_tools_that_fit_none,omitempty"` // patterns of the configuration
+	FitNone    []string          `json:"read_only_tools_that_fit_none,omitempty"` // patterns in the configuration
 }
 
 type serverToolReply struct {
@@ -54,7 +54,7 @@ type notOffered struct {
 	Why  string `json:"why"`
 }
 
-// servers connects to all servers, and tells how each does.
+// servers connects to all servers and prints their states.
 func (a *app) servers(ctx context.Context) error {
 	opened, err := a.open(ctx, nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *app) servers(ctx context.Context) error {
 	reply := serversReply{Servers: []serverReply{}}
 	reply.Offered = slices.ContainsFunc([]workspace.Toolset{workspace.ServersTools, workspace.ExecutionTools},
 		func(t workspace.Toolset) bool { return slices.Contains(opened.config.Toolsets, t) })
-	reply.File, _ = workspace.ConfigFile(a.getenv, "") // without a home there is none
+	reply.File, _ = workspace.ConfigFile(a.getenv, "") // "" without a home
 	if reply.Mode, err = opened.verbs.Restricted(ctx); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func serverOf(status downstream.Status, config downstream.Server) serverReply {
 	case status.State == downstream.Starting:
 		r.Advice = fmt.Sprintf("it has not told its tools in %s; one that has to be fetched takes longer the first time: try again",
 			tellingTime)
-	case status.State != downstream.Failed || status.RetryAt.IsZero(): // what is wrong with the configuration says itself what to do
+	case status.State != downstream.Failed || status.RetryAt.IsZero(): // configuration errors contain their own fix
 	case config.URL != "":
 		r.Advice = "check the address, the network, and the token among the headers"
 	default:
@@ -119,7 +119,7 @@ func serverOf(status downstream.Status, config downstream.Server) serverReply {
 	return r
 }
 
-// Text is for people.
+// Text has a paragraph for each server, for people.
 func (r serversReply) Text() string {
 	if len(r.Servers) == 0 {
 		return "No other MCP servers are configured. Write them into " + r.File + ", such as\n" +

@@ -21,7 +21,7 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// showFormat is how show prints the plan.
+// showFormat is an output format of show.
 type showFormat string
 
 // Values lists the formats in order.
@@ -29,7 +29,7 @@ func (showFormat) Values() []string {
 	return []string{"text", "md", "yaml", "mermaid", "json", submitFormat}
 }
 
-// submitFormat is that of a draft as submit takes it.
+// submitFormat prints a draft in the form that submit accepts.
 const submitFormat = "submit"
 
 type showOptions struct {
@@ -64,8 +64,7 @@ func newShowCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// exclusive reports whether a draft or the approved plan was asked for together with
-// something else.
+// exclusive reports whether a draft or the approved plan was requested along with a conflicting option.
 func (o showOptions) exclusive() bool {
 	return o.draft && o.approved || (o.draft || o.approved) && (o.watch || o.plan != "" || o.step != "") || o.approved && o.format != ""
 }
@@ -131,8 +130,8 @@ func (a *app) showFormat(text string) (showFormat, error) {
 	return showFormat(text), nil
 }
 
-// namedPlan returns the state that has the named plan as its plan, and its head if it
-// is a former one. Without a name it is the current one.
+// namedPlan returns the state with the named plan as its plan, and the plan's head if it is a former one. Without a name it returns the
+// current one.
 func namedPlan(ctx context.Context, opened *opened, state plan.State, named string) (plan.State, *plan.PastPlan, error) {
 	if named == "" {
 		return state, nil, nil
@@ -151,13 +150,13 @@ func namedPlan(ctx context.Context, opened *opened, state plan.State, named stri
 	return other, nil, nil
 }
 
-// view lays out a state for a person.
+// view lays out a state for people.
 func (a *app) view(ctx context.Context, opened *opened, state plan.State, former *plan.PastPlan, all bool) terminal.PlanView {
 	v := terminal.PlanView{Screen: a.screen(), State: state, Former: former, All: all, Now: time.Now(), Where: "in " + opened.place.Path}
 	if opened.place.Default {
 		v.Where = "in the workspace named default"
 	}
-	if former != nil { // whose state has no comments
+	if former != nil { // the state of a former plan has no comments
 		if now, err := opened.verbs.State(ctx); err == nil {
 			v.Remarks = opened.remarksShown(ctx, now, state.Plan)
 		}
@@ -175,7 +174,7 @@ func (a *app) view(ctx context.Context, opened *opened, state plan.State, former
 	return v
 }
 
-// rendered is a state in a format for programs, fit to be printed.
+// rendered returns a state in a format for programs, safe to print.
 func rendered(state plan.State, format showFormat) ([]byte, error) {
 	var data []byte
 	var err error
@@ -210,7 +209,7 @@ func (a *app) showStep(ctx context.Context, opened *opened, state plan.State, fo
 	if err != nil {
 		return err
 	}
-	document, err := resources.Step(state, id) // says whether there is such a step
+	document, err := resources.Step(state, id) // reports a missing step
 	if err != nil {
 		return err
 	}
@@ -230,7 +229,7 @@ func (a *app) showStep(ctx context.Context, opened *opened, state plan.State, fo
 	return usageError{fmt.Errorf("one step is shown as text, yaml or json, not as %s", format)}
 }
 
-// showDraft prints the draft that waits, as it is put before whoever decides.
+// showDraft prints the waiting draft in the form used for approval.
 func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) error {
 	state, former, err := opened.verbs.Draft(ctx)
 	if err != nil {
@@ -259,7 +258,7 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 	return a.print(terminal.Joined(append(lines, s.Next(decideHint(state))...)))
 }
 
-// draftShown is the text of a draft with the comments on the whole of it below; those on steps it has.
+// draftShown returns the text of a draft, followed by the comments on the whole plan; comments on steps are in the text.
 func draftShown(s terminal.Screen, text string, remarks []verbs.Remark) []string {
 	ofWhole := slices.DeleteFunc(slices.Clone(remarks), func(r verbs.Remark) bool { return r.Now != 0 })
 	return append(s.Draft(text), s.Remarks(ofWhole)...)
@@ -272,7 +271,7 @@ func decideHint(state plan.State) string {
 	return "Decide: planloop approve; planloop edit COMMENT has it revised, planloop reject drops it."
 }
 
-// showApproved prints the approved plan as guidance for whoever carries it out.
+// showApproved prints the approved plan as guidance for the agent that carries it out.
 func (a *app) showApproved(ctx context.Context, opened *opened) error {
 	state, err := opened.verbs.State(ctx)
 	if err != nil {
@@ -296,9 +295,7 @@ func (a *app) showApproved(ctx context.Context, opened *opened) error {
 	return a.print([]byte(strings.TrimSuffix(safetext.Escape(text), "\n") + "\n"))
 }
 
-// watch shows the plan at every change, whichever process makes it, until ctx
-// ends, which is no error. Nothing is asked for in between: the log tells of its
-// growth.
+// watch shows the plan at every change by any process, until ctx ends, which is not an error. It does not poll: the log reports its growth.
 func (a *app) watch(ctx context.Context, opened *opened, format showFormat, all bool) error {
 	grown, err := opened.verbs.Watch(ctx)
 	if err != nil {
@@ -323,8 +320,7 @@ type watching struct {
 	all    bool
 }
 
-// append prints one rendering after the other, with an empty line between them;
-// JSON is one document a line.
+// append prints the renderings one after another, separated by empty lines; JSON is one document per line.
 func (w watching) append(ctx context.Context, grown <-chan struct{}) error {
 	shown := plan.Revision(-1)
 	for {
@@ -364,7 +360,7 @@ func (w watching) rendering(ctx context.Context, state plan.State) ([]byte, erro
 	return append(line.Bytes(), '\n'), err
 }
 
-// page lays the state out in the format asked for.
+// page lays out the state in the requested format.
 func (w watching) page(ctx context.Context) (terminal.Page, plan.Revision, error) {
 	state, err := w.opened.verbs.State(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// startFlags say what a plan begins with.
+// startFlags hold the flags of a new plan.
 type startFlags struct {
 	verbs.Start
 	steps    []string
@@ -28,7 +28,7 @@ func newStartCommand(a *app) *cobra.Command {
 	var f startFlags
 	cmd := newCommand("start", "[GOAL]", func(cmd *cobra.Command, args []string) error {
 		if stepSource(cmd) == "" {
-			a.flags.json = true // the contract's command, whose refusals are JSON too
+			a.flags.json = true // a command of the contract: its refusals are JSON as well
 		}
 		return f.check(cmd, args)
 	}, func(cmd *cobra.Command, args []string) error {
@@ -59,7 +59,7 @@ func newStartCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// stepSource is the flag that gives the first steps, "" if planloop asks the agent for them.
+// stepSource returns the flag that gives the first steps, "" if planloop asks the agent for them.
 func stepSource(cmd *cobra.Command) string {
 	for _, name := range []string{"template", "file", "step"} {
 		if cmd.Flags().Changed(name) {
@@ -69,7 +69,7 @@ func stepSource(cmd *cobra.Command) string {
 	return ""
 }
 
-// check settles the goal, and refuses flags that do not go together.
+// check sets the goal and refuses conflicting flags.
 func (f *startFlags) check(cmd *cobra.Command, args []string) (err error) {
 	source, goal := stepSource(cmd), cmd.Flags().Changed("goal")
 	with := map[string][]string{"template": {"template", "set"}, "file": {"file"}, "step": {"step", "goal", "memory", "constraint"},
@@ -97,7 +97,7 @@ func (f *startFlags) check(cmd *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-// start calls the verb and shows how far a model has come with the draft.
+// start calls the verb and prints a model's progress on the draft.
 func (a *app) start(s *verbs.Service, ctx context.Context, c verbs.Caller, in verbs.Start) (verbs.StartReply, error) {
 	c.Progress = func(done, all int, what string) {
 		fmt.Fprintf(a.err, "planloop: %s (%d of %d)\n", safetext.EscapeLine(what), done, all)
@@ -122,7 +122,7 @@ func (f *startFlags) fromTitles(*cobra.Command, []string) (plan.SetUp, error) {
 	return action, nil
 }
 
-// planFile is what --file holds: the input of planning_setup_plan, and every other field of a plan and its steps.
+// planFile is the content of --file: the input of planning_setup_plan, plus all other fields of a plan and its steps.
 type planFile struct {
 	plan.Outline
 	InitialSteps []plan.Spec `json:"initial_steps,omitempty"`

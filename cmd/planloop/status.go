@@ -52,10 +52,10 @@ func newResumeCommand(a *app) *cobra.Command {
 	})
 }
 
-// said is a reply that is nothing but a text.
+// said is a reply that consists of a text.
 type said struct {
 	Said string `json:"text"`
 }
 
-// Text is the text.
+// Text returns the text.
 func (s said) Text() string { return s.Said }

@@ -127,7 +127,7 @@ func newStepRemoveCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// placeFlags say where a step is put.
+// placeFlags are the flags for a step's position.
 type placeFlags struct {
 	behind string
 	first  bool
@@ -140,7 +140,7 @@ func (p *placeFlags) register(a *app, cmd *cobra.Command) {
 	complete(cmd, "after", a.completeSteps)
 }
 
-// after is the step to be put behind, 0 for the first place, nil where no place is named.
+// after returns the step to insert after, 0 for the first position, nil if no flag is given.
 func (p *placeFlags) after() (*plan.StepID, error) {
 	if p.first {
 		return new(plan.StepID(0)), nil
@@ -152,15 +152,15 @@ func (p *placeFlags) after() (*plan.StepID, error) {
 	return &id, err
 }
 
-// draftFlag says that steps of the draft are meant, and not of the current plan.
+// draftFlag selects the draft's steps instead of the current plan's.
 type draftFlag struct{ set bool }
 
 func (f *draftFlag) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.set, "draft", false, "of the plan that waits for a decision (people only)")
 }
 
-// changesSteps runs the verb that changes steps of the current plan, or the change of the draft: where
-// that is meant, or a person asks and there is nothing else.
+// changesSteps returns a runner that changes steps of the current plan, or of the draft: if the flag is set, or if a person asks and only a
+// draft exists.
 func changesSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], change verb[In, Out], edit func(In) plan.EditDraft) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		if !of.set && a.notPresent() == "" {
@@ -180,7 +180,7 @@ func changesSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], c
 	}
 }
 
-// editsDraft changes the draft as it waits now.
+// editsDraft returns a runner that changes the waiting draft.
 func (a *app) editsDraft(in input[plan.EditDraft]) runner {
 	edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, e plan.EditDraft) (verbs.DraftEditReply, error) {
 		state, err := s.State(ctx)
@@ -241,16 +241,15 @@ func newStepNextCommand(a *app) *cobra.Command {
 		}))
 }
 
-// stepFlags are the flags for what a step asks for, beside its title: one for each
-// field of the table that has one.
+// stepFlags are the flags for a step's fields other than its title: one for each field of the table that has a flag.
 type stepFlags struct {
-	step      plan.Step // what the flags say of the fields that need no reading
+	step      plan.Step // values of the fields that need no parsing
 	dependsOn []string
 	timeout   time.Duration
 	texts     []textFlag
 }
 
-// textFlag is a flag whose text is read by the rules of its field.
+// textFlag is a flag with a text in the syntax of its field.
 type textFlag struct {
 	field plan.Field[plan.Step]
 	text  *string
@@ -258,7 +257,7 @@ type textFlag struct {
 
 func (f *stepFlags) register(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false // they stand by what they are about
+	flags.SortFlags = false // keep them grouped by topic
 	for _, field := range plan.SpecFields() {
 		if field.Flag == "" {
 			continue
@@ -284,15 +283,15 @@ func (f *stepFlags) register(a *app, cmd *cobra.Command) {
 	}
 }
 
-// texts is a flag that may be given again. The library's own writes CSV to say that it is
-// empty, and each of the twenty takes a buffer for that at every start.
+// texts is a repeatable flag. The library's own one formats its empty default as CSV, which allocates a buffer for each of the twenty flags
+// at every start.
 type texts []string
 
 func (t *texts) String() string        { return strings.Join(*t, ", ") }
 func (t *texts) Set(text string) error { *t = append(*t, text); return nil }
 func (t *texts) Type() string          { return "stringArray" }
 
-// spec returns what the flags say for a step of that title. It is not cleaned.
+// spec returns a step with the given title and the flags' values, not cleaned.
 func (f *stepFlags) spec(title string) (plan.Spec, error) {
 	step := f.step
 	step.Title = title
@@ -321,7 +320,7 @@ func (f *stepFlags) spec(title string) (plan.Spec, error) {
 	return step.Spec, nil
 }
 
-// patch returns the fields whose flags were given, cleaned. An empty value erases.
+// patch returns the fields whose flags were given, cleaned. An empty value clears a field.
 func (f *stepFlags) patch(cmd *cobra.Command) (plan.Patch, error) {
 	spec, err := f.spec(f.step.Title)
 	if err != nil {

@@ -63,15 +63,15 @@ func newStepSettleCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// insertedSteps is the content of a file for step settle.
+// insertedSteps is the content of the file for step settle.
 type insertedSteps struct {
 	Steps []verbs.NewTask `json:"steps"`
 }
 
-// Wraps names the list that may stand alone.
+// Wraps names the list that may be given without its object.
 func (insertedSteps) Wraps() []string { return []string{"steps"} }
 
-// answerTo is an answer as flags give it.
+// answerTo builds an answer from flags.
 func answerTo(step string, choice plan.Choice, args, text string) (verbs.StepAnswer, error) {
 	id, err := plan.ParseStepID(step)
 	if err != nil {
@@ -82,7 +82,7 @@ func answerTo(step string, choice plan.Choice, args, text string) (verbs.StepAns
 	return answer, err
 }
 
-// argumentsOf reads arguments that were given as text; nil for none.
+// argumentsOf parses arguments given as text; nil if empty.
 func argumentsOf(text string) (json.RawMessage, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -97,7 +97,7 @@ func argumentsOf(text string) (json.RawMessage, error) {
 	return object.Args, nil
 }
 
-// answerable lists the steps that a text answers: those with a question of their own, and those that are blocked.
+// answerable lists the steps that a text can answer: those with a question of their own, and blocked ones.
 func answerable(state plan.State) []*plan.Step {
 	steps := asking(state, plan.AskPause)
 	if state.Plan == nil {
@@ -125,8 +125,8 @@ func asking(state plan.State, kind plan.AskKind) []*plan.Step {
 	return steps
 }
 
-// stepMeant is the step that approve is about, 0 for the plan that waits: the one that is named,
-// or else the only one that asks where no plan waits.
+// stepMeant returns the step that approve applies to, 0 for the waiting plan: the named step, or without a waiting plan the only one that
+// asks.
 func stepMeant(state plan.State, named []string, needed bool) (plan.StepID, error) {
 	if len(named) > 0 {
 		return plan.ParseStepID(named[0])
@@ -147,8 +147,8 @@ func stepMeant(state plan.State, named []string, needed bool) (plan.StepID, erro
 	return 0, plan.Refuse(plan.Conflict, "", plan.IDs(ids)+" ask for approval", "name one: planloop approve "+ids[0].String())
 }
 
-// stepNamed is the step that the first of some words names, if words can mean it, with what follows it: one
-// that asks, or any where no plan and no question waits. Without a name it is the only one that asks where nothing else waits.
+// stepNamed returns the step named by the first word, with the remaining words: a step that asks, or any step if no plan and no question
+// waits. Without a name it returns the only step that asks if nothing else waits, and otherwise 0.
 func stepNamed(state plan.State, args []string, ask []*plan.Step) (plan.StepID, []string) {
 	alone := state.Draft == nil && len(state.OpenQuestions()) == 0
 	if len(args) > 0 {
@@ -169,8 +169,8 @@ func (a *app) completeAsking(cmd *cobra.Command, _ []string, _ string) ([]string
 	return described(asking(a.peek(cmd.Context()), plan.AskApproval), func(s *plan.Step) (string, string) { return s.ID.String(), s.Title })
 }
 
-// approveStep shows a step on the terminal with what it would run, and takes the decision there.
-// One that asks something else meanwhile is shown again.
+// approveStep shows a step with its call on the terminal and takes the decision there. If its question changes in the meantime, it is shown
+// again.
 func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment string) error {
 	if err := a.personPresent("approving a step"); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 	for {
 		answer := verbs.StepAnswer{Step: id, Choice: plan.Approve, Args: edited, Text: comment}
 		step := toApprove(state, id)
-		if step == nil { // which is refused, with what can be done
+		if step == nil { // the refusal says what can be done
 			_, err := opened.verbs.AnswerStep(ctx, a.caller(), answer)
 			return err
 		}
@@ -217,7 +217,7 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 	}
 }
 
-// askAboutStep has the user say what becomes of a step that asks.
+// askAboutStep takes the user's decision on a step that asks.
 func (a *app) askAboutStep(ctx context.Context, tty io.ReadWriter, shown string, answer verbs.StepAnswer) (verbs.StepAnswer, error) {
 	id := answer.Step.String()
 	left := plan.Refuse(plan.InvalidInput, "", "nothing was decided, and "+id+" still waits", "approve it with planloop approve "+id+
@@ -236,7 +236,7 @@ func (a *app) askAboutStep(ctx context.Context, tty io.ReadWriter, shown string,
 	return answer, err
 }
 
-// toApprove is the step if it waits for approval, else nil.
+// toApprove returns the step if it waits for approval, else nil.
 func toApprove(state plan.State, id plan.StepID) *plan.Step {
 	if state.Plan == nil {
 		return nil

@@ -39,12 +39,12 @@ func newStepLogsCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// stepLog is what one attempt at a step printed.
+// stepLog is the output of one attempt at a step.
 type stepLog struct {
 	step    *plan.Step
 	attempt plan.Attempt
 	log     engine.Log
-	output  string // as the plan keeps it, where there is no log
+	output  string // as stored in the plan, if there is no log
 }
 
 // shownLog is a stepLog in JSON.
@@ -78,8 +78,7 @@ func (a *app) showLogs(ctx context.Context, named string, attempt int, follow bo
 	return printed(l.reader(), out)
 }
 
-// findLog finds the log that is meant: without a step that of the only one that runs, without an attempt
-// the last that has one.
+// findLog finds the requested log: without a step that of the only running one, without an attempt the last one with a log.
 func (a *app) findLog(ctx context.Context, opened *opened, state plan.State, named string, attempt int) (l stepLog, err error) {
 	if state.Plan == nil {
 		return l, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
@@ -114,7 +113,7 @@ func (a *app) findLog(ctx context.Context, opened *opened, state plan.State, nam
 	return l, nil
 }
 
-// stepToLog is the step that is named, or the only one that runs.
+// stepToLog returns the named step, or the only running one.
 func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*plan.Step, error) {
 	if named != "" {
 		id, err := plan.ParseStepID(named)
@@ -142,7 +141,7 @@ func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*pla
 		"such as planloop step logs "+running[0].ID.String())
 }
 
-// listLogs says which logs there are.
+// listLogs lists the existing logs.
 func listLogs(kept map[plan.StepID][]int) string {
 	ids := make([]plan.StepID, 0, len(kept))
 	for id := range kept {
@@ -162,7 +161,7 @@ func listLogs(kept map[plan.StepID][]int) string {
 	return "there are logs of " + strings.Join(words, ", ")
 }
 
-// runs reports whether the attempt goes on in a state.
+// runs reports whether the attempt is running in a state.
 func (l stepLog) runs(state plan.State) bool {
 	if state.Plan == nil || state.Plan.Root() != l.attempt.Plan {
 		return false
@@ -178,7 +177,7 @@ func (l stepLog) reader() io.Reader {
 	return l.log.Open()
 }
 
-// end is the last of it, in at most so many bytes.
+// end returns the last bytes of the output, at most most of them.
 func (l stepLog) end(most int) string {
 	if l.output != "" {
 		return tail.Of(l.output, most)
@@ -186,7 +185,7 @@ func (l stepLog) end(most int) string {
 	return l.log.End(most)
 }
 
-// printed prints all there is.
+// printed copies the whole output.
 func printed(from io.Reader, out *printable) error {
 	if closer, ok := from.(io.Closer); ok {
 		defer closer.Close()
@@ -197,10 +196,10 @@ func printed(from io.Reader, out *printable) error {
 	return out.flush()
 }
 
-// goneEvery is how often it is looked for engines that are gone, and for what nothing told of.
+// goneEvery is how often followLog checks for dead engines and for growth without an event.
 const goneEvery = time.Second
 
-// followLog prints a log while it grows, until the attempt has ended, its engine is gone, or ctx ends.
+// followLog prints a log as it grows, until the attempt ends, its engine is gone, or ctx ends.
 func (a *app) followLog(ctx context.Context, opened *opened, l stepLog, out *printable) error {
 	grown, err := opened.verbs.Watch(ctx)
 	if err != nil {
@@ -224,14 +223,14 @@ func (a *app) followLog(ctx context.Context, opened *opened, l stepLog, out *pri
 			return err
 		}
 		over := !l.runs(state) || opened.seen.Seen(l.step.ClaimedBy).Gone
-		_ = files.Add(l.log.Folder()) // which may be made only now
+		_ = files.Add(l.log.Folder()) // the folder may be created only now
 		for unchanged := true; unchanged; {
 			if _, err := io.Copy(out, reader); err != nil || over {
 				return errors.Join(err, out.flush())
 			}
 			select {
 			case <-files.Events:
-			case <-files.Errors: // some were lost
+			case <-files.Errors: // some events were lost
 			case <-grown:
 				unchanged = false
 			case <-tick.C:
@@ -243,14 +242,14 @@ func (a *app) followLog(ctx context.Context, opened *opened, l stepLog, out *pri
 	}
 }
 
-// longestLine is how much of a line is held back until it is whole.
+// longestLine is how much of an unfinished line is held back.
 const longestLine = 64 << 10
 
-// printable passes on what a program printed, a line at a time, without escape sequences and with all else
-// that hides text or moves the cursor written out.
+// printable passes on a program's output line by line. It strips escape sequences and writes out all other characters that hide text or
+// move the cursor.
 type printable struct {
 	out  io.Writer
-	rest []byte // of a line that is not whole yet
+	rest []byte // an unfinished line
 }
 
 func (p *printable) Write(data []byte) (int, error) {
@@ -258,7 +257,7 @@ func (p *printable) Write(data []byte) (int, error) {
 	end := bytes.LastIndexByte(p.rest, '\n') + 1
 	if end == 0 && len(p.rest) > longestLine {
 		end = len(p.rest)
-		for back := 1; back < utf8.UTFMax; back++ { // the last character may not be whole
+		for back := 1; back < utf8.UTFMax; back++ { // the last character may be incomplete
 			if last := p.rest[end-back:]; utf8.RuneStart(last[0]) && !utf8.FullRune(last) {
 				end -= back
 				break

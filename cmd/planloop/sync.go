@@ -36,16 +36,16 @@ func newSyncCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// syncReply says what was done to the file.
+// syncReply describes the change to the file.
 type syncReply struct {
 	File   string          `json:"file"`
-	Target string          `json:"target,omitempty"` // the file that was changed, where File is a link
+	Target string          `json:"target,omitempty"` // the changed file, if File is a link
 	Action agentsmd.Action `json:"action"`
 	DryRun bool            `json:"dry_run,omitempty"`
-	Lost   string          `json:"lost,omitempty"` // what somebody had written into the block
+	Lost   string          `json:"lost,omitempty"` // hand-written changes to the block
 }
 
-// Text is the reply in a line or two.
+// Text returns the reply in a line or two.
 func (r syncReply) Text() string {
 	text := r.File
 	if r.Target != "" && r.Target != r.File {
@@ -79,7 +79,7 @@ func (a *app) sync(book ruleBook, o agentsmd.Options, remove bool) error {
 	return a.reply(syncReply{File: book.file, Target: result.Target, Action: result.Action, DryRun: o.DryRun, Lost: result.Edits})
 }
 
-// placed names the file, and the line, that a problem is about.
+// placed returns a problem with its file and line.
 func placed(e *agentsmd.Error) string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Problem

@@ -65,7 +65,7 @@ func newTemplateApplyCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// settings reads NAME=VALUE.
+// settings parses NAME=VALUE.
 func settings(set []string) (map[string]json.RawMessage, error) {
 	parameters := map[string]json.RawMessage{}
 	for _, setting := range set {
@@ -127,7 +127,7 @@ func (a *app) completeTemplates(cmd *cobra.Command, _ []string, _ string) ([]str
 	return described(reply.Templates, func(t verbs.Template) (string, string) { return t.Name, t.Description })
 }
 
-// completeParameters offers the parameters of the template that is named.
+// completeParameters offers the parameters of the named template.
 func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.quiet = true
 	opened, err := a.open(cmd.Context(), nil)
@@ -142,7 +142,7 @@ func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([
 	return offers, directive | cobra.ShellCompDirectiveNoSpace
 }
 
-// templates are the templates of the user, the workspace and planloop itself.
+// templates are the user's, the workspace's and planloop's own templates.
 type templates struct{ library template.Library }
 
 func (a *app) templates(place workspace.Workspace) templates {
@@ -153,7 +153,7 @@ func (a *app) templates(place workspace.Workspace) templates {
 	return templates{library}
 }
 
-// ownTemplates is the folder of the user's templates, "" where there can be none.
+// ownTemplates returns the folder of the user's templates, "" without one.
 func (a *app) ownTemplates() string {
 	folder, err := workspace.TemplateFolder(a.getenv, "")
 	if err != nil {
@@ -162,7 +162,7 @@ func (a *app) ownTemplates() string {
 	return folder
 }
 
-// List lists them by name.
+// List lists the templates by name.
 func (t templates) List(ctx context.Context) ([]verbs.Template, error) {
 	all, err := t.library.List(ctx)
 	listed := make([]verbs.Template, len(all))
@@ -185,7 +185,7 @@ func asListed(t template.Template, name string) verbs.Template {
 	return listed
 }
 
-// Find returns the one that a name means.
+// Find returns the named template.
 func (t templates) Find(ctx context.Context, name string) (verbs.Template, error) {
 	found, err := t.library.Find(ctx, name)
 	listed := asListed(found, found.FullName())
@@ -193,7 +193,7 @@ func (t templates) Find(ctx context.Context, name string) (verbs.Template, error
 	return listed, err
 }
 
-// Make fills in the one that a name means.
+// Make fills in the named template.
 func (t templates) Make(ctx context.Context, name string, parameters map[string]json.RawMessage) (verbs.FromTemplate, error) {
 	found, err := t.library.Find(ctx, name)
 	if err != nil {
@@ -203,7 +203,7 @@ func (t templates) Make(ctx context.Context, name string, parameters map[string]
 	return verbs.FromTemplate{Template: asListed(found, found.FullName()), Outline: made.Outline, Steps: made.Steps}, err
 }
 
-// Save keeps a plan as a template of the user's.
+// Save stores a plan as a template of the user.
 func (t templates) Save(name string, outline plan.Outline, steps []plan.Step, replace bool) (string, error) {
 	text, err := template.Of(outline, steps)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // terminalRun is a pseudo-terminal with planloop in it.
 type terminalRun struct {
 	t    *testing.T
-	keys *os.File // what a person types goes in, what is shown comes out
+	keys *os.File // input goes in, the screen comes out
 	cmd  *exec.Cmd
 	out  *output
 }
@@ -41,7 +41,7 @@ func (h home) terminal(width, rows uint16, args ...string) *terminalRun {
 	return &terminalRun{h.t, control, cmd, follow(h.t, control)}
 }
 
-// otherSide opens the end of a pseudo-terminal that programs see.
+// otherSide opens the programs' end of a pseudo-terminal.
 func (h home) otherSide(control *os.File, width, rows uint16) *os.File {
 	h.t.Helper()
 	conn, err := control.SyscallConn()
@@ -78,7 +78,7 @@ func (t *terminalRun) typeIn(text string) {
 	}
 }
 
-// ends waits for the process and returns what was shown last and the exit code.
+// ends waits for the process and returns its last screen and its exit code.
 func (t *terminalRun) ends() (shown string, code int) {
 	t.t.Helper()
 	for {
@@ -96,15 +96,15 @@ func (t *terminalRun) ends() (shown string, code int) {
 	}
 }
 
-// leader runs a command in a shell that leads its terminal's session, and stays until
-// a line is typed: when a leader ends, the kernel drops what nobody has read yet.
+// leader runs a command in a shell that leads its terminal's session, and stays until a line is typed: when a leader ends, the kernel drops
+// unread output.
 func leader(args []string) []string {
 	return append([]string{"-c", `trap : INT; "$@"; echo "[exit $?]"; read -r _`, "sh"}, args...)
 }
 
 var exitLine = regexp.MustCompile(`\[exit (\d+)\]\r?\n$`)
 
-// exitShown parts what was shown from the exit code that the leader wrote below it.
+// exitShown splits the screen from the exit code that the leader wrote below it.
 func exitShown(shown string) (text string, code int, ok bool) {
 	found := exitLine.FindStringSubmatchIndex(shown)
 	if found == nil {
@@ -197,8 +197,7 @@ func TestPurgeInATerminal(t *testing.T) {
 	}
 }
 
-// The live view has a screen of its own, follows changes, and leaves the last
-// one in the terminal.
+// The live view has a screen of its own, follows changes, and leaves the last one in the terminal.
 func TestWatchInATerminal(t *testing.T) {
 	h := newHome(t)
 	h.run("start", "Fix the login bug", "--step", "Write a failing test")
@@ -216,8 +215,8 @@ func TestWatchInATerminal(t *testing.T) {
 	}
 }
 
-// Ctrl-C has what runs go on to its end, and a second one ends it; what the tool printed is seen
-// meanwhile, and fits the terminal when that gets another size.
+// The first Ctrl-C lets running steps finish, the second one ends them; a tool's output is visible all the time, and fits the terminal
+// after a resize.
 func TestRunInATerminal(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(t.TempDir(), "plan.json")
@@ -233,7 +232,7 @@ func TestRunInATerminal(t *testing.T) {
 	live.typeIn("y\n")
 	live.out.waitFor("| half way")
 	live.typeIn("\x03")
-	for range 4 { // two that follow each other at once count as one
+	for range 4 { // quick successive ones count as one
 		live.out.waitFor("Ctrl-C ends what still runs")
 	}
 	live.typeIn("\x03")

@@ -16,7 +16,7 @@ import (
 // released is the version of a release, which the linker sets: -ldflags "-X main.released=1.2.3".
 var released string
 
-// built tells how this program was built. A server says it at every call, and to read it takes long.
+// built describes the build of this program. It is cached: a server reports it at every call, and reading it is slow.
 var built = sync.OnceValue(func() build.Info {
 	noted, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -25,7 +25,7 @@ var built = sync.OnceValue(func() build.Info {
 	return build.Describe(noted, released, runtime.GOOS+"/"+runtime.GOARCH)
 })
 
-// version is the version, with the commit where this is no release and it is known.
+// version returns the version, for unreleased builds with the commit if known.
 func version() string { return built().Version }
 
 func newVersionCommand(a *app) *cobra.Command {
@@ -38,7 +38,7 @@ func newVersionCommand(a *app) *cobra.Command {
 	})
 }
 
-// versionText is a version for people: what it is, and how it came about.
+// versionText describes a version for people.
 func versionText(i build.Info) string {
 	from := map[string]string{build.Release: "as a release", build.Install: "by go install", build.Clone: "in a clone of the source",
 		build.Source: "from source without its history"}[i.Built]

@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// patience bounds every wait of these tests; nothing waits for it to pass.
+// patience limits every wait of these tests; no test waits for it to pass.
 const patience = 2 * time.Minute
 
-// home is a directory with a state folder of its own, in which planloop is run
-// as a process.
+// home is a directory with its own state folder, in which planloop runs as a process.
 type home struct {
 	t   *testing.T
 	dir string
@@ -58,7 +57,7 @@ func (h home) run(args ...string) string {
 	return string(out)
 }
 
-// output is what a process prints, read as it comes.
+// output is the output of a process, read as it comes.
 type output struct {
 	t    *testing.T
 	text chan string
@@ -88,7 +87,7 @@ func follow(t *testing.T, r io.Reader) *output {
 	return o
 }
 
-// waitFor reads until what came since the last match holds want.
+// waitFor reads until the output since the last match contains want.
 func (o *output) waitFor(want string) {
 	o.t.Helper()
 	timeout := time.NewTimer(patience)
@@ -135,7 +134,7 @@ func (h home) start(args ...string) (*exec.Cmd, *output) {
 	return cmd, follow(h.t, out)
 }
 
-// interrupt is Ctrl-C; the process must end by itself, and well.
+// interrupt sends Ctrl-C; the process must end by itself, with success.
 func interrupt(t *testing.T, cmd *exec.Cmd, out *output) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -151,7 +150,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd, out *output) string {
 	return rest
 }
 
-// One process watches, others change the plan.
+// One process watches while others change the plan.
 func TestWatchInAPipe(t *testing.T) {
 	h := newHome(t)
 	cmd, out := h.start("show", "--watch")
@@ -169,7 +168,7 @@ func TestWatchInAPipe(t *testing.T) {
 	}
 }
 
-// What others do is printed as it happens, from the revision on that was named.
+// Changes by others are printed as they happen, from the given revision on.
 func TestEventsAreFollowed(t *testing.T) {
 	h := newHome(t)
 	h.run("start", "Fix the login bug", "--step", "Write a failing test")
@@ -188,7 +187,7 @@ func TestEventsAreFollowed(t *testing.T) {
 	}
 }
 
-// Every change of one process is one document of another, in order.
+// Each change by one process is one document of another, in order.
 func TestWatchAsJSON(t *testing.T) {
 	h := newHome(t)
 	cmd, out := h.start("show", "--watch", "--json")
@@ -200,7 +199,7 @@ func TestWatchAsJSON(t *testing.T) {
 	interrupt(t, cmd, out)
 }
 
-// A server that agents use over HTTP ends well, and its changes are seen.
+// A server that agents use over HTTP ends cleanly, and its changes are visible.
 func TestServeOverHTTP(t *testing.T) {
 	h := newHome(t)
 	cmd := h.command("serve", "--http", "127.0.0.1:0")
@@ -217,7 +216,7 @@ func TestServeOverHTTP(t *testing.T) {
 	interrupt(t, cmd, out)
 }
 
-// A host ends a server by closing its input or by a signal; both are no fault.
+// A host ends a server by closing its input or by a signal; neither is an error.
 func TestServeEndsWell(t *testing.T) {
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
 		`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"

@@ -11,9 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// worker reports whether this process is of an agent that planloop run has started for a step: its environment
-// says so, or it descends from that agent. An HTTP server answers for its own process alone: whoever connects to
-// one that was not started there is an agent like any other.
+// worker reports whether this process belongs to an agent that planloop run started for a step: by its environment, or by descent from that
+// agent. An HTTP server answers only for its own process: its clients count as ordinary agents unless the server itself was started there.
 func (a *app) worker() (engine.Worker, bool) {
 	stateDir := ""
 	if opened := a.opened.Load(); opened != nil && !a.flags.ephemeral {
@@ -22,13 +21,13 @@ func (a *app) worker() (engine.Worker, bool) {
 	return a.workerIn(stateDir)
 }
 
-// workerIn is worker for a workspace that is not opened.
+// workerIn is worker for a workspace that is not open.
 func (a *app) workerIn(stateDir string) (engine.Worker, bool) {
 	return engine.WorkerOf(stateDir, cmp.Or(a.getenv(engine.EnvRun), a.above(engine.EnvRun)), a.chain)
 }
 
-// valueAbove returns the value that a variable has in the environment of the nearest process above the first one. An
-// agent can remove a variable from its own environment, but not from its keeper's.
+// valueAbove returns a variable's value in the environment of the nearest ancestor that has it. An agent can remove a variable from its own
+// environment, but not from its keeper's.
 func valueAbove(above []lineage.Environment, variable string) string {
 	for _, environment := range above {
 		if _, value := environment.First(variable); value != "" {
@@ -38,8 +37,7 @@ func valueAbove(above []lineage.Environment, variable string) string {
 	return ""
 }
 
-// startedFor is the agent that planloop run has started for a step, if this process is of one, as it comes in by a
-// door.
+// startedFor returns the agent that planloop run started for a step, as an actor via the given channel, if this process belongs to one.
 func (a *app) startedFor(via plan.Via) (plan.Actor, bool) {
 	w, is := a.worker()
 	actor := plan.NewActor(via, w.Agent)
@@ -47,18 +45,17 @@ func (a *app) startedFor(via plan.Via) (plan.Actor, bool) {
 	return actor, is
 }
 
-// started says what an agent that planloop run has started may do by a command: its own step, reporting on it, and
-// asking. Who may do what to a plan is the core's to say, and what is a person's alone is asked of the terminal; the
-// rest, what is written beside the plan, is held here.
+// started says which commands an agent started by planloop run may use: those on its own step, its reports, and its questions. The core
+// decides who may do what to a plan, and the terminal confirms acts reserved for people; writes outside the plan are refused here.
 type started int
 
 const (
-	outside started = iota // writes what is no part of a step
+	outside started = iota // writes outside the step
 	reads                  // changes nothing
 	judged                 // by the core, or asks for a person
 )
 
-// startedMay is the table of commands. A flag that is named makes of a command what stands beside it.
+// startedMay is the table of commands. A given flag changes its command's entry to the flag's own.
 func startedMay(command string) (may started, flags map[string]started) {
 	switch command {
 	case "show", "status", "resume", "prompt", "step logs", "log", "plan list", "plan diff", "plan status", "plan allows",
@@ -68,7 +65,7 @@ func startedMay(command string) (may started, flags map[string]started) {
 	case "template apply", "step add", "step edit", "step move", "step remove", "step mark", "step claim", "step next", "step skip",
 		"step retry", "step settle", "clear", "start", "update", "run", "alert", "check", "suggest", "plan", "plan start",
 		"plan cancel", "plan restore", "submit", "approve", "reject", "edit", "answer", "comment", "reply", "pause", "replan",
-		"import", "purge", "serve", "hook": // which its own host starts
+		"import", "purge", "serve", "hook": // its own host starts it
 		return judged, nil
 	case "sync":
 		return outside, map[string]started{"dry-run": reads}
@@ -79,10 +76,10 @@ func startedMay(command string) (may started, flags map[string]started) {
 	case "doctor":
 		return reads, map[string]started{"repair": outside, "restore": outside}
 	}
-	return outside, nil // review, which is a person's, template save, and what nobody has thought of
+	return outside, nil // review, reserved for people; template save; and all unlisted commands
 }
 
-// mayOf returns what the table of commands says of a command with its flags.
+// mayOf returns the table's entry for a command with its flags.
 func mayOf(cmd *cobra.Command) started {
 	may, flags := startedMay(commandName(cmd))
 	for flag, then := range flags {
@@ -95,7 +92,7 @@ func mayOf(cmd *cobra.Command) started {
 	return may
 }
 
-// keepsToStep refuses to an agent that was started for a step what is no part of it.
+// keepsToStep refuses commands outside the step to an agent started for it.
 func (a *app) keepsToStep(cmd *cobra.Command) error {
 	if mayOf(cmd) != outside || !cmd.HasParent() || cmd.HasSubCommands() {
 		return nil
@@ -108,6 +105,6 @@ func (a *app) keepsToStep(cmd *cobra.Command) error {
 	if !is {
 		return nil
 	}
-	_, _ = a.open(cmd.Context(), nil) // what comes next stands there
+	_, _ = a.open(cmd.Context(), nil) // so that the refusal can print the next action
 	return w.Scope.Beyond()
 }

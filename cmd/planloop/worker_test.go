@@ -17,7 +17,7 @@ import (
 	"github.com/planloop/planloop/internal/lineage"
 )
 
-// startedTries are the ways in which each command is tried by an agent that planloop run has started.
+// startedTries lists the ways in which an agent started by planloop run tries each command.
 func startedTries() map[string][]string {
 	return map[string][]string{
 		"show": {"", "--all"}, "status": {"", "--json"}, "resume": {""}, "prompt": {"", "judge_plan"}, "step logs": {""},
@@ -44,7 +44,7 @@ func startedTries() map[string][]string {
 	}
 }
 
-// Every command there is has its row in the table of what a started agent may do, and is tried.
+// Every command has a row in the table of started agents' commands, and is tried.
 func TestEveryCommandIsJudgedForStartedAgents(t *testing.T) {
 	w, _, _ := emptyWorld()
 	tries := startedTries()
@@ -63,8 +63,8 @@ func TestEveryCommandIsJudgedForStartedAgents(t *testing.T) {
 	}
 }
 
-// An agent that was started, and whose attempt is over, changes nothing by any command, neither in the plan nor beside it;
-// what is no part of a step is refused as such.
+// A started agent with a finished attempt cannot change anything by any command, inside or outside the plan; commands outside a step are
+// refused as such.
 func TestStartedAgentsChangeNothingElse(t *testing.T) {
 	for _, command := range slices.Sorted(maps.Keys(startedTries())) {
 		for _, try := range startedTries()[command] {
@@ -92,7 +92,7 @@ func TestStartedAgentsChangeNothingElse(t *testing.T) {
 	}
 }
 
-// A person, and an agent that was not started, may do what is held from those that were.
+// A person, and an agent that was not started, may use commands that started agents may not.
 func TestOthersAreNotHeldToAStep(t *testing.T) {
 	p := newStartedPlace(t)
 	for _, args := range [][]string{{"sync"}, {"template", "save", "mine"}, {"doctor", "--repair"}, {"init", "claude"}} {
@@ -135,13 +135,13 @@ func (p startedPlace) run(started string, args ...string) (code int, told string
 	w.getenv = func(name string) string { return environment[name] }
 	w.home = func() (string, error) { return environment["HOME"], nil }
 	w.chain = func() []lineage.Process { return nil }
-	ctx, stop := context.WithTimeout(p.t.Context(), time.Minute) // a page would be served for ever
+	ctx, stop := context.WithTimeout(p.t.Context(), time.Minute) // a page would otherwise be served forever
 	defer stop()
 	code = run(ctx, w, append([]string{"-C", filepath.Join(p.dir, "app")}, args...))
 	return code, out.String() + err.String()
 }
 
-// files are those of the user and the project, and the head of the plan's log.
+// files returns the files of the user and the project, and the head of the plan's log.
 func (p startedPlace) files() map[string]string {
 	all := map[string]string{}
 	_ = filepath.WalkDir(p.dir, func(path string, entry fs.DirEntry, err error) error {

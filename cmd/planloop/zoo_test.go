@@ -11,9 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// zoo is another MCP server, by another library: scripts configure it as the program zoo. It is
-// honest. What it says of feeding is in the file sign, so that it may change; a file closed keeps
-// it from starting.
+// zoo is another MCP server, built with another library: scripts configure it as the program zoo. It is honest. The file sign holds its
+// description of feeding, so that it can change; a file closed keeps it from starting.
 func zoo() {
 	if _, err := os.Stat("closed"); err == nil {
 		fmt.Fprintln(os.Stderr, "the zoo is closed today")
@@ -34,7 +33,7 @@ func zoo() {
 	}
 }
 
-// visit is what goes on in a zoo.
+// visit is a stay in the zoo.
 type visit struct{ over chan struct{} }
 
 type house struct {
@@ -57,7 +56,7 @@ type meal struct {
 	Food   string `json:"food,omitempty"`
 }
 
-// feed writes down who was fed.
+// feed records the fed animal.
 func feed(_ context.Context, _ *mcp.CallToolRequest, in meal) (*mcp.CallToolResult, any, error) {
 	file, err := os.OpenFile("fed", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -68,7 +67,7 @@ func feed(_ context.Context, _ *mcp.CallToolRequest, in meal) (*mcp.CallToolResu
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, file.Close()
 }
 
-// ask asks a question in the way of the revision that is spoken.
+// ask asks a question in the way of the protocol revision in use.
 func ask(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 	question := &mcp.ElicitParams{Message: "Which animal?", RequestedSchema: json.RawMessage(`{"type":"object",
 		"properties":{"animal":{"type":"string"}}}`)}
@@ -82,7 +81,7 @@ func ask(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallTool
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(answer.Action, answer.Content)}}}, nil, nil
 }
 
-// walk tells how it goes, and ends with its call.
+// walk reports its progress, and ends with its call.
 func (v visit) walk(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 	params := &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 4, Message: "at the gate"}
 	if err := r.Session.NotifyProgress(ctx, params); err != nil {

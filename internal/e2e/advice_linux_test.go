@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestDoctorAdvises: of each state that a log can be in doctor says what to do next, and
-// advises a repair of damage alone.
+// TestDoctorAdvises: for each state of a log doctor says what to do next, and it recommends a repair only for damage.
 func TestDoctorAdvises(t *testing.T) {
 	t.Parallel()
 	settled := func(t *testing.T) *place { return settledPlace(t, 6) }
@@ -89,7 +88,7 @@ func TestDoctorAdvises(t *testing.T) {
 			if fingerprint(t, p.database()) != before {
 				t.Error("looking has changed the log")
 			}
-			if c.status == "unexamined" || name == "broken off" { // by an empty folder, which is none of ours
+			if c.status == "unexamined" || name == "broken off" { // by an empty folder, which is not planloop's
 				want := map[bool]string{true: "nothing was changed", false: "move it away"}[c.status == "unexamined"]
 				if got := p.run("doctor", "--repair"); got.code != 1 || !strings.Contains(got.err, want) ||
 					fingerprint(t, p.database()) != before {
@@ -102,7 +101,7 @@ func TestDoctorAdvises(t *testing.T) {
 
 func newTestPlace(t *testing.T) *place { return newPlace(t) }
 
-// TestDoctorOfALockedLog: whoever holds the lock is no damage either.
+// TestDoctorOfALockedLog: a held lock is not damage either.
 func TestDoctorOfALockedLog(t *testing.T) {
 	t.Parallel()
 	p := settledPlace(t, 3)
@@ -119,7 +118,7 @@ func TestDoctorOfALockedLog(t *testing.T) {
 	}
 }
 
-// TestRestore puts back what a repair has put aside, byte for byte, and nothing else.
+// TestRestore puts back exactly the files that a repair has put aside, byte for byte.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	p := settledPlace(t, 15)
@@ -166,7 +165,7 @@ func TestRestore(t *testing.T) {
 	if err != nil || len(replaced) != 1 {
 		t.Fatalf("what stood there is in %v, %v", replaced, err)
 	}
-	p.must("doctor", "--restore", replaced[0]) // and forth again
+	p.must("doctor", "--restore", replaced[0]) // and back again
 	if got := p.must("log", "--json", "-n", "0"); got != repairedTo {
 		t.Errorf("restored the other way:\n%s", got)
 	}

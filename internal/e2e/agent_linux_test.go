@@ -16,8 +16,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// A script that is started as an agent. It knows how to report, and does the mischief that is put
-// into it in the first attempt at the first step.
+// A script that is started as an agent. It reports properly, except that the first attempt at the first step runs the mischief inserted
+// below.
 const hostile = `
 IFS= read -r step
 prompt=$(cat)
@@ -36,7 +36,7 @@ report
 // hostilePlace is a place with a plan of two steps for agents, whose first one is hostile.
 type hostilePlace struct {
 	runPlace
-	lasting string // how long what it leaves behind would sleep: no other does so as long
+	lasting string // sleeping time of its leftover processes, unique in the system
 	prompts string // the folder of the last prompt for each step
 }
 
@@ -52,7 +52,7 @@ func newHostilePlace(t *testing.T, timeout, mischief string) hostilePlace {
 	return p
 }
 
-// left lists what runs in this place, or calls itself the lasting thing that a hostile agent leaves behind.
+// left lists the processes that run in this place, or bear the unique mark of a hostile agent's leftovers.
 func (p hostilePlace) left() []string {
 	var found []string
 	paths, _ := filepath.Glob("/proc/[0-9]*")
@@ -67,8 +67,7 @@ func (p hostilePlace) left() []string {
 	return found
 }
 
-// completes checks that the plan has been carried out, that nothing of what was recorded before is lost, and that
-// nothing runs on.
+// completes checks that the plan is complete, that no earlier record is lost, and that no process is left.
 func (p hostilePlace) completes(result runResult, before []plan.Record) {
 	p.t.Helper()
 	if result.Status != "completed" {
@@ -92,7 +91,7 @@ func (p hostilePlace) completes(result runResult, before []plan.Record) {
 	p.sound()
 }
 
-// TestHostileAgents: whatever an agent does to planloop and leaves behind, its run goes on.
+// TestHostileAgents: the run continues, no matter how an agent treats planloop or which processes it leaves.
 func TestHostileAgents(t *testing.T) {
 	for name, mischief := range map[string]string{
 		"forks and leaves":               `$lasting & setsid $lasting & (env -i setsid -f $lasting &)`,
@@ -114,7 +113,7 @@ func TestHostileAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			timeout := "5m"
-			if strings.Contains(mischief, "report;") { // and then it hangs
+			if strings.Contains(mischief, "report;") { // it hangs afterwards
 				timeout = "10s"
 			}
 			p := newHostilePlace(t, timeout, mischief)
@@ -124,7 +123,7 @@ func TestHostileAgents(t *testing.T) {
 	}
 }
 
-// TestAgentKillsItsEngine: the next engine goes on, even if nothing tells it any more what the former one ran.
+// TestAgentKillsItsEngine: the next engine continues, even without any trace of the processes that the former one ran.
 func TestAgentKillsItsEngine(t *testing.T) {
 	const engine = `engine=$(cut -d' ' -f4 "/proc/$PPID/stat"); setsid -f $lasting # the parent of its parent
 	until grep -qs 'my last words' "$state"/logs/*; do sleep 0.01; done
@@ -155,7 +154,7 @@ func TestAgentKillsItsEngine(t *testing.T) {
 	}
 }
 
-// flood is how many bytes an agent prints without end; PLANLOOP_FLOOD sets another number.
+// flood returns the number of bytes that an agent prints; PLANLOOP_FLOOD sets another number.
 func flood(t *testing.T) int {
 	text := cmp.Or(os.Getenv("PLANLOOP_FLOOD"), "50000000")
 	bytes, err := strconv.Atoi(text)
@@ -165,7 +164,7 @@ func flood(t *testing.T) int {
 	return bytes
 }
 
-// TestAgentPrintsWithoutEnd: that costs neither memory nor disk, and the report behind it is found.
+// TestAgentPrintsWithoutEnd: endless output costs neither memory nor disk, and the report after it is found.
 func TestAgentPrintsWithoutEnd(t *testing.T) {
 	for name, mischief := range map[string]string{
 		"in lines":    `yes 'all work and no play' | head -c %d`,

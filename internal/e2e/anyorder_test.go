@@ -17,9 +17,8 @@ const (
 	pipelined   = 16 // calls under way at a time
 )
 
-// TestCallsInAnyOrder calls all tools in random order with good and bad arguments.
-// Every reply is valid by the tool's own schema and says what to do next, a
-// refusal changes nothing, and the log is whole.
+// TestCallsInAnyOrder calls all tools in random order with good and bad arguments. Every reply is valid by the tool's own schema and says
+// what to do next, a refusal changes nothing, and the log stays intact.
 func TestCallsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -64,7 +63,7 @@ func TestCallsInAnyOrder(t *testing.T) {
 	}
 	cancelled := 0
 	for n := 0; n < randomCalls || len(accepted) < len(schemas) && n < 10*randomCalls; n++ { // until each has been accepted
-		if n%60 == 59 { // a person ends planning mode, or it would be all there is
+		if n%60 == 59 { // a person ends planning mode, or all other calls would be refused
 			cancelled++
 			if _, err := h.ask("prompts/get", map[string]any{"name": "plan_cancel"}); err != nil {
 				t.Fatal(err)
@@ -95,7 +94,7 @@ func TestCallsInAnyOrder(t *testing.T) {
 		switch tool {
 		case "planning_read_plan", "planloop_status", "planloop_suggest":
 		case "planning_submit_plan":
-			writes += 2 * n // that the client could not ask its user is noted too
+			writes += 2 * n // each also records that the client could not ask its user
 		default:
 			writes += n
 		}
@@ -132,7 +131,7 @@ func checkReply(t *testing.T, schema *jsonschema.Schema, got reply, what string)
 	}
 }
 
-// outputSchemas compiles what tools/list says of replies.
+// outputSchemas compiles the output schemas in tools/list.
 func outputSchemas(t *testing.T, h *host) map[string]*jsonschema.Schema {
 	t.Helper()
 	f, err := h.request("tools/list", nil)
@@ -165,12 +164,12 @@ func outputSchemas(t *testing.T, h *host) map[string]*jsonschema.Schema {
 	return schemas
 }
 
-// guesser makes up calls as a bad model would.
+// guesser makes up calls like those of a bad model.
 type guesser struct{ *rand.Rand }
 
 func (g *guesser) pick(values ...string) string { return values[g.IntN(len(values))] }
 
-// call returns a tool and its arguments, which are JSON but little else.
+// call returns a tool and its arguments, which are valid JSON but little else.
 func (g *guesser) call() (tool, args string) {
 	if g.IntN(3) == 0 {
 		return g.loopCall()
@@ -228,7 +227,7 @@ func (g *guesser) update() string {
 		`"done"`), "note", g.text())+"]")
 }
 
-// tasks are such as the gates pass, most of the time.
+// tasks returns tasks that usually pass the gates.
 func (g *guesser) tasks() string {
 	if g.IntN(5) == 0 {
 		return g.steps()
@@ -241,7 +240,7 @@ func (g *guesser) tasks() string {
 	return "[" + task + "}]"
 }
 
-// object writes an object of some of the fields, now and then with one too many.
+// object writes an object with some of the fields, now and then with a field too many.
 func (g *guesser) object(fields ...string) string {
 	var parts []string
 	for i := 0; i < len(fields); i += 2 {

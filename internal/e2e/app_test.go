@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestAppDecidesNothingOverHTTP: an agent's shell reaches the server as well, and can say that it shows apps.
+// TestAppDecidesNothingOverHTTP: an agent's shell can reach the server too, and claim to show apps.
 func TestAppDecidesNothingOverHTTP(t *testing.T) {
 	t.Parallel()
 	can := &mcp.ClientCapabilities{}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// payload is what Claude Code tells before a tool: one of planloop's own, or of the host.
+// payload returns Claude Code's hook input before a tool: one of planloop's own, or of the host.
 func (p *place) payload(tool string) string {
 	if strings.HasPrefix(tool, "plan") {
 		tool = "mcp__planloop__" + tool
@@ -21,7 +21,7 @@ func (p *place) payload(tool string) string {
 	return fmt.Sprintf(`{"session_id":"s1","cwd":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":{}}`, p.workspace, tool)
 }
 
-// tell calls the hook as a command of the test, which is the host of the servers that it opens.
+// tell calls the hook as a command of the test, which acts as the host of the servers that it opens.
 func (p *place) tell(tool string) {
 	p.t.Helper()
 	if got := p.feed(p.payload(tool), "hook", "claude", "pre-tool-use"); got.code != 0 || got.err != "" {
@@ -29,14 +29,14 @@ func (p *place) tell(tool string) {
 	}
 }
 
-// told calls a tool after the hook has told of it.
+// told calls a tool after its hook.
 func (p *place) told(h *host, tool string, args any) reply {
 	p.t.Helper()
 	p.tell(tool)
 	return h.do(tool, args)
 }
 
-// held is what people are told of how far agents are held, without their names and times.
+// held returns the line on enforcement that people see, without names and times.
 func (p *place) held() string {
 	p.t.Helper()
 	line := regexp.MustCompile(`(?m)^Hooks: (.*)\.$`).FindStringSubmatch(p.must("plan", "status"))
@@ -58,7 +58,7 @@ const (
 	untold = "silent since TIME (no hook told of its planloop_status)"
 )
 
-// TestAttested: an agent is held by hooks while they answer and tell of each of its calls.
+// TestAttested: planning mode is enforced while hooks answer and report each of the agent's calls.
 func TestAttested(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -96,8 +96,7 @@ func TestAttested(t *testing.T) {
 	p.expectHeld("in another phase", "enforced")
 }
 
-// TestAttestedFromTheBeginning: where nothing was kept yet, the hook is heard from the agent's next call on, whoever
-// begins planning mode.
+// TestAttestedFromTheBeginning: in a new workspace hooks count from the agent's next call on, no matter how planning mode begins.
 func TestAttestedFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	for name, enter := range map[string]func(p *place, h *host){
@@ -113,7 +112,7 @@ func TestAttestedFromTheBeginning(t *testing.T) {
 		h := p.open()
 		enter(p, h)
 		p.tell("Bash")                                                                  // refused
-		if got := p.held(); got != "enforced" && (got != "" || name != "by a person") { // its server has not told of itself
+		if got := p.held(); got != "enforced" && (got != "" || name != "by a person") { // its server has not announced itself
 			t.Errorf("%s, a tool of the host's own: %q", name, got)
 		}
 		p.told(h, "planloop_status", arguments{})
@@ -124,7 +123,7 @@ func TestAttestedFromTheBeginning(t *testing.T) {
 	}
 }
 
-// TestAttestedAtOnce: calls and their hooks beside each other, and a server that is started anew.
+// TestAttestedAtOnce: concurrent calls and hooks, and a restarted server.
 func TestAttestedAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -152,7 +151,7 @@ func TestAttestedAtOnce(t *testing.T) {
 	p.expectHeld("the server is started anew with a call under way", "enforced")
 }
 
-// TestAttestedStateless: a call that brings the answers of the user is the one that asked.
+// TestAttestedStateless: a call that brings the user's answers counts as the call that asked.
 func TestAttestedStateless(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -190,7 +189,7 @@ func TestAttestedStateless(t *testing.T) {
 	p.expectHeld("asked in two calls", "enforced")
 }
 
-// TestHookElsewhere: what an agent may do follows the plan of its own server, wherever it works.
+// TestHookElsewhere: an agent is bound by the plan of its own server, wherever it works.
 func TestHookElsewhere(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -215,8 +214,8 @@ func TestHookElsewhere(t *testing.T) {
 	}
 }
 
-// TestForgedSigns: a hook counts beneath the program that has started the agent's server, with
-// nothing but shells between. What the agent itself runs there cannot be told from its host.
+// TestForgedSigns: a hook counts if it descends, only through shells, from the program that started the agent's server. A hook that the
+// agent itself runs there looks the same as its host's.
 func TestForgedSigns(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -227,7 +226,7 @@ func TestForgedSigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	const hook = `"$PLANLOOP" hook claude pre-tool-use <`
-	other := filepath.Join(filepath.Dir(a.commands), "other") // a host beneath it, which is a shell by another name
+	other := filepath.Join(filepath.Dir(a.commands), "other") // a host below it: a shell under another name
 	if err := os.Link(a.cmd.Path, other); err != nil {
 		t.Fatal(err)
 	}
@@ -249,10 +248,10 @@ func TestForgedSigns(t *testing.T) {
 	}
 	p.expectHeld("of a shell beneath, which is what hosts call their hooks by", "enforced")
 
-	t.Cleanup(func() { // who ends the agent waits for it to listen
+	t.Cleanup(func() { // the agent's own cleanup needs a reader for the pipe
 		go func() { _, _ = os.ReadFile(a.commands) }()
 	})
-	if err := a.cmd.Process.Kill(); err != nil { // its server lives on: the test has its input
+	if err := a.cmd.Process.Kill(); err != nil { // its server lives on: the test holds its input
 		t.Fatal(err)
 	}
 	if err := unix.Waitid(unix.P_PID, a.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
@@ -262,8 +261,7 @@ func TestForgedSigns(t *testing.T) {
 	a.leave()
 }
 
-// TestHooksRequired: who has no hook that answers does not enter planning mode; a person at a
-// terminal does.
+// TestHooksRequired: an agent without working hooks cannot enter planning mode; a person at a terminal can.
 func TestHooksRequired(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

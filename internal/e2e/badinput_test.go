@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBadFrames sends what is no message, or none for now. Each is answered, what
-// is too long is skipped, nothing changes, and the server lives on.
+// TestBadFrames sends lines that are not messages, or not valid yet. Each is answered, overlong lines are skipped, nothing changes, and the
+// server lives on.
 func TestBadFrames(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -58,7 +58,7 @@ func TestBadFrames(t *testing.T) {
 			t.Errorf("%s %v: %+v %s", bad.method, bad.params, f.Error, f.Result)
 		}
 	}
-	// Blank lines and carriage returns are no messages and no faults.
+	// Blank lines and carriage returns are neither messages nor errors.
 	if err := h.write("\r\n \t\r\n" + `{"jsonrpc":"2.0","id":"after","method":"ping"}` + "\r"); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestBadFrames(t *testing.T) {
 	p.sound()
 }
 
-// unchanged fails unless the log ends where it ended.
+// unchanged fails if the log has grown.
 func unchanged(t *testing.T, p *place, revision int) {
 	t.Helper()
 	if got := len(p.records(0)); got != revision {
@@ -80,8 +80,7 @@ func unchanged(t *testing.T, p *place, revision int) {
 	}
 }
 
-// badArguments are arguments that must be refused, with the place that the
-// refusal names.
+// badArguments are arguments that must be refused, with the field that the refusal names.
 func badArguments() []badCall {
 	long := strings.Repeat("x", 1<<20)
 	return []badCall{
@@ -105,8 +104,7 @@ type badCall struct {
 	tool, args, want string
 }
 
-// TestBadArguments gives bad arguments by the official client, over every
-// transport. Every answer says what is wrong; nothing changes.
+// TestBadArguments sends bad arguments with the official client, over every transport. Every answer says what is wrong; nothing changes.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	for _, transport := range []string{"stdio", "http", "sse"} {
@@ -137,8 +135,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// TestBadBodies posts what no client would: each is answered with a status of its
-// own and a JSON-RPC error, and nothing changes.
+// TestBadBodies posts bodies that no client would send: each gets its own status and a JSON-RPC error, and nothing changes.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

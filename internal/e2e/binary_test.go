@@ -16,17 +16,15 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 )
 
-// binaryVariable hands the path of the program from TestMain to the tests.
+// binaryVariable passes the path of the program from TestMain to the tests.
 const binaryVariable = "PLANLOOP_E2E_BINARY"
 
-// TestMain builds the program once, where every user of the machine can run it.
-// A path in the variable is taken instead.
+// TestMain builds the program once, in a place where every user of the machine can run it, unless the variable gives a path.
 func TestMain(m *testing.M) {
 	os.Exit(buildAndRun(lineagetest.Apart{Tests: m, Without: append(hosts.Variables(), engine.EnvRun, workspace.EnvAgent)}))
 }
 
-// noticeSources looks at every source, so that `go test` does not take an answer
-// from its cache when the program has changed.
+// noticeSources reads every source, so that `go test` does not use a cached result after the program has changed.
 func noticeSources() {
 	_ = filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".go") {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestSubscriptionsAreBounded subscribes to what there is, to what there cannot be, and to
-// more than anybody needs.
+// TestSubscriptionsAreBounded subscribes to existing resources, to impossible ones, and to more than any client needs.
 func TestSubscriptionsAreBounded(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -46,8 +45,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRate makes more requests than one client may in a second, and as many with the bound
-// raised.
+// TestRate sends more requests than one client may in a second, and as many with a higher limit.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -78,8 +76,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestHeaderAndStreams sends a header that is too long, and opens more streams than there
-// may be.
+// TestHeaderAndStreams sends an overlong header, and opens too many streams.
 func TestHeaderAndStreams(t *testing.T) {
 	t.Parallel()
 	s := newPlace(t).serveHTTP()

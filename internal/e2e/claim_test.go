@@ -8,9 +8,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestOneWinsTheClaim has processes claim one step at the same time: one gets it,
-// the others are told who has. When the winner is killed the claim lapses at
-// once, until the last process has it.
+// TestOneWinsTheClaim has processes claim one step at the same time: one gets it, the others learn the owner. When the winner is killed the
+// claim lapses at once, until the last process has it.
 func TestOneWinsTheClaim(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -30,7 +29,7 @@ func TestOneWinsTheClaim(t *testing.T) {
 	p.sound()
 }
 
-// claimAtOnce returns which of the hosts has got the step.
+// claimAtOnce returns the index of the host that got the step.
 func claimAtOnce(t *testing.T, p *place, hosts []*host) int {
 	t.Helper()
 	replies := make([]reply, len(hosts))

@@ -23,9 +23,8 @@ const (
 	byHand  = 40  // command lines, each a process
 )
 
-// TestManyProcessesWrite has servers over stdio and HTTP and a command line mark
-// steps of one plan at the same time: every acknowledged change is in the log
-// exactly once, and nobody sees an error.
+// TestManyProcessesWrite has servers over stdio and HTTP and a command line mark steps of one plan at the same time: every acknowledged
+// change is in the log exactly once, and no client sees an error.
 func TestManyProcessesWrite(t *testing.T) {
 	p := newBusyPlace(t)
 	setUp(p, writers+1)
@@ -66,7 +65,7 @@ func TestManyProcessesWrite(t *testing.T) {
 	p.sound()
 }
 
-// setUp begins a plan with steps S001 to the number given.
+// setUp creates a plan with the steps S001 to the given number.
 func setUp(p *place, steps int) {
 	p.t.Helper()
 	args := []string{"start", "Many hands"}
@@ -76,8 +75,7 @@ func setUp(p *place, steps int) {
 	p.must(args...)
 }
 
-// keepMarking marks a step again and again, each time with a note of its own, and
-// returns the notes that were acknowledged.
+// keepMarking marks a step repeatedly, each time with a different note, and returns the acknowledged notes.
 func keepMarking(client toolCaller, step plan.StepID, times int) ([]string, error) {
 	var done []string
 	for n := range times {
@@ -113,7 +111,7 @@ func markByHand(p *place, step plan.StepID) ([]string, error) {
 	return done, nil
 }
 
-// exactlyOnce fails unless the log has every note that was acknowledged once.
+// exactlyOnce fails unless the log contains every acknowledged note once.
 func exactlyOnce(t testing.TB, logged, acknowledged []string) {
 	t.Helper()
 	times := map[string]int{}

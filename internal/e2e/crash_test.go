@@ -14,14 +14,12 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// openingBound is how much longer a process may take to its first answer after another
-// was killed: less than it would wait for a lock that the other one left behind.
+// openingBound is the additional time a process may take to its first answer after another was killed: less than its wait for a stale lock.
 const openingBound = 9 * time.Second
 
-// TestKilledInMidWrite kills servers while a client marks as fast as it can, one
-// call after the other or many calls ahead. What was acknowledged is in the log
-// exactly once and in order; beyond it at most calls that were under way are; the
-// next process goes on at once.
+// TestKilledInMidWrite kills servers while a client marks as fast as it can, one call after the other or many calls ahead. Every
+// acknowledged change is in the log exactly once and in order; beyond those, at most the pending calls are; the next process continues at
+// once.
 func TestKilledInMidWrite(t *testing.T) {
 	rounds := crashRounds(t)
 	seed := uint64(time.Now().UnixNano())
@@ -44,7 +42,7 @@ func TestKilledInMidWrite(t *testing.T) {
 			t.Fatalf("round %d: %v", round, err)
 		}
 		seen += plan.Revision(len(records))
-		if round == 0 { // nobody was killed before
+		if round == 0 { // no process was killed before
 			first = c.opening
 		}
 		slowest = max(slowest, c.opening)
@@ -72,20 +70,19 @@ func crashRounds(t *testing.T) int {
 	return rounds
 }
 
-// crash is one server that is killed.
+// crash is a server that gets killed.
 type crash struct {
 	p      *place
 	random *rand.Rand
 	step   plan.StepID
-	ahead  int // calls sent before an answer is waited for
+	ahead  int // calls sent before waiting for an answer
 
 	opening      time.Duration // to the first answer
 	sent         []string
 	acknowledged []string
 }
 
-// run starts a server, marks, kills it at a random moment and reads what it had
-// answered.
+// run starts a server, marks, kills it at a random moment and reads its answers.
 func (c *crash) run(seen plan.Revision) error {
 	begin := time.Now()
 	h, err := c.p.tryServe()
@@ -104,7 +101,7 @@ func (c *crash) run(seen plan.Revision) error {
 	if first.refused {
 		return errors.New(first.text)
 	}
-	// The moment is random, and nothing waits for it.
+	// The moment is random, and no event marks it.
 	after := c.random.IntN(8)
 	moment := time.Duration(c.random.Int64N(int64(30 * time.Millisecond)))
 	var pending []pending
@@ -133,7 +130,7 @@ func (c *crash) run(seen plan.Revision) error {
 		}
 	}
 	h.kill()
-	for _, call := range pending { // answers that had been written
+	for _, call := range pending { // answers written before the kill
 		if gone, err := c.hear(call); gone || err != nil {
 			return err
 		}
@@ -141,7 +138,7 @@ func (c *crash) run(seen plan.Revision) error {
 	return nil
 }
 
-// hear notes the answer of the oldest call that has none yet.
+// hear records the answer of the oldest unanswered call.
 func (c *crash) hear(call pending) (gone bool, err error) {
 	f, err := call.wait()
 	if errors.Is(err, errGone) {
@@ -161,7 +158,7 @@ func (c *crash) hear(call pending) (gone bool, err error) {
 	return false, nil
 }
 
-// judge compares what the log has of this round with what was sent and answered.
+// judge compares this round's records in the log with the calls sent and answered.
 func (c *crash) judge(logged []string) error {
 	switch {
 	case len(logged) < len(c.acknowledged):

@@ -13,8 +13,7 @@ const opening = `{"jsonrpc":"2.0","id":0,"method":"initialize",` +
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 
-// TestPipedInput feeds a server from a pipe that ends: all it has read is
-// answered, in order, before it ends.
+// TestPipedInput feeds a server from a pipe that ends: it answers all input, in order, before it ends.
 func TestPipedInput(t *testing.T) {
 	t.Parallel()
 	const calls = 200
@@ -48,7 +47,7 @@ func TestPipedInput(t *testing.T) {
 	}
 }
 
-// TestEmptyInput is a host that ends before it has said a word.
+// TestEmptyInput is a host that ends before its first message.
 func TestEmptyInput(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -92,10 +91,10 @@ func TestHostThatLeaves(t *testing.T) {
 	p.sound()
 }
 
-// readCurrent asks for an answer that is long when the plan is.
+// readCurrent requests a document that is long if the plan is.
 const readCurrent = `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"plan://current"}}` + "\n"
 
-// TestVersionAndHelpAreClean checks what a person gets who only looks.
+// TestVersionAndHelpAreClean checks the output for a person who merely looks around.
 func TestVersionAndHelpAreClean(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// runPlace is a place whose plans run without anybody being asked.
+// runPlace is a place with plans that run without approval of steps.
 type runPlace struct{ *place }
 
 func newRunPlace(t *testing.T) runPlace {
@@ -36,7 +36,7 @@ func newRunPlace(t *testing.T) runPlace {
 
 func (p runPlace) path(name string) string { return filepath.Join(p.workspace, name) }
 
-// pipe makes a named pipe, by which a step tells the test where it is, or waits for it.
+// pipe makes a named pipe, through which a step reports to the test or waits for it.
 func (p runPlace) pipe(name string) string {
 	p.t.Helper()
 	if err := syscall.Mkfifo(p.path(name), 0o600); err != nil {
@@ -45,7 +45,7 @@ func (p runPlace) pipe(name string) string {
 	return p.path(name)
 }
 
-// heard is what a step writes into a pipe.
+// heard returns the text that a step writes into a pipe.
 func (p runPlace) heard(pipe string) string {
 	p.t.Helper()
 	got := make(chan string, 1)
@@ -62,7 +62,7 @@ func (p runPlace) heard(pipe string) string {
 	return ""
 }
 
-// command is a step that runs one.
+// command returns a step that runs a command.
 func command(text string, more string) string {
 	args, _ := json.Marshal(map[string]string{"command": text})
 	return fmt.Sprintf(`{"title":"Run it","tool":"bash_execute","args":%s%s}`, args, more)
@@ -95,7 +95,7 @@ func kill(t testing.TB, cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// untilFiles waits until the names in a folder of the state folder are as they are to be.
+// untilFiles waits until the names in a folder of the state folder meet a condition.
 func (p runPlace) untilFiles(folder string, are func(names string) bool) {
 	p.t.Helper()
 	watcher, err := fsnotify.NewWatcher()
@@ -108,7 +108,7 @@ func (p runPlace) untilFiles(folder string, are func(names string) bool) {
 	}
 	late := time.After(patience)
 	for {
-		_ = watcher.Add(folder) // once it is there
+		_ = watcher.Add(folder) // succeeds once the folder exists
 		if are(files(p.t, folder)) {
 			return
 		}
@@ -120,7 +120,7 @@ func (p runPlace) untilFiles(folder string, are func(names string) bool) {
 	}
 }
 
-// runResult is what ends the output of `run --json`.
+// runResult is the last object in the output of `run --json`.
 type runResult struct {
 	Status, Reason string
 	Counts         map[string]int
@@ -141,7 +141,7 @@ func (p runPlace) lines(name string) []string {
 	return strings.Fields(string(data))
 }
 
-// runs reports whether a process runs. One that has ended and that nobody has waited for yet does not.
+// runs reports whether a process runs. A zombie does not.
 func runs(pid string) bool {
 	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && strings.Contains(string(stat), ") Z ") {
 		return false
@@ -150,8 +150,8 @@ func runs(pid string) bool {
 	return err == nil && syscall.Kill(number, 0) == nil
 }
 
-// TestEngineKilled: what a killed engine ran is ended before anything else happens to the step. It is
-// run again if that is safe; else nobody knows what came of it, and it is not. What it had printed is kept.
+// TestEngineKilled: the processes of a killed engine end before the step changes in any way. The step runs again if that is safe; otherwise
+// its outcome is unknown, and it does not. Its output is kept.
 func TestEngineKilled(t *testing.T) {
 	for name, c := range map[string]struct {
 		more string
@@ -199,8 +199,8 @@ func TestEngineKilled(t *testing.T) {
 	}
 }
 
-// TestEngineKilledBeforeItsRecord: the effect has happened, or the value is kept, and the record of
-// it is not written: nobody knows what came of the step, and nothing happens twice.
+// TestEngineKilledBeforeItsRecord: if the effect has happened, or the value is kept, but its record is not written, the step's outcome is
+// unknown, and nothing happens twice.
 func TestEngineKilledBeforeItsRecord(t *testing.T) {
 	p := newRunPlace(t)
 	started, release := p.pipe("started"), p.pipe("go")
@@ -209,7 +209,7 @@ func TestEngineKilledBeforeItsRecord(t *testing.T) {
 	p.heard(started)
 	log := sqlite.New(p.stateDir(), sqlite.Options{LockWait: patience})
 	defer log.Close()
-	unlock, err := log.Lock(context.Background()) // so that nothing is recorded
+	unlock, err := log.Lock(context.Background()) // so that no record can be written
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,8 +226,8 @@ func TestEngineKilledBeforeItsRecord(t *testing.T) {
 	p.sound()
 }
 
-// TestEngineKilledAnywhere kills engines at any time: what is not safe to repeat happens once at
-// most, and each step ends as done or as one that somebody has to say of what came of it.
+// TestEngineKilledAnywhere kills engines at any time: a step that is not safe to repeat runs at most once, and each step ends as done or as
+// unknown, to be settled by a person.
 func TestEngineKilledAnywhere(t *testing.T) {
 	const steps = 60
 	seed := uint64(time.Now().UnixNano())
@@ -265,7 +265,7 @@ func TestEngineKilledAnywhere(t *testing.T) {
 	p.sound()
 }
 
-// TestTwoEngines share the work, and one takes up what the other leaves when it is killed.
+// TestTwoEngines share the work; when one is killed, the other takes over its steps.
 func TestTwoEngines(t *testing.T) {
 	p := newRunPlace(t)
 	started, release := p.pipe("started"), p.pipe("go")
@@ -302,7 +302,7 @@ func TestTwoEngines(t *testing.T) {
 	}
 }
 
-// TestInterruptedRun: the first interrupt waits for what runs, the second ends it.
+// TestInterruptedRun: the first interrupt lets running steps finish, the second ends them.
 func TestInterruptedRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		again  bool
@@ -336,7 +336,7 @@ func TestInterruptedRun(t *testing.T) {
 			}
 			ended := make(chan struct{})
 			if c.again {
-				go func() { // until it has been long enough after the first
+				go func() { // until long enough after the first
 					for tick := time.NewTicker(50 * time.Millisecond); ; {
 						select {
 						case <-tick.C:

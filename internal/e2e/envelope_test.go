@@ -13,15 +13,14 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// peer sends messages as they are written, over one transport, and returns what each is
-// answered with.
+// peer sends messages verbatim over one transport, and returns the answer to each.
 type peer struct {
 	name string
 	meta string // of params, with a comma before it
 	send func(message string) string
 }
 
-// peers are one for each transport, on the same workspace, ready to be called.
+// peers returns a peer for each transport, on the same workspace, ready for calls.
 func peers(t *testing.T, p *place, args ...string) []peer {
 	t.Helper()
 	stdio := p.open(args...)
@@ -87,8 +86,8 @@ func ssePeer(t *testing.T, s *httpServer) func(string) string {
 	return send
 }
 
-// ambiguous are messages that one reader takes for a reading or a listing and another
-// for a mark, or that no two readers take alike. # stands for more of params.
+// ambiguous are messages that one reader takes for a read or a listing and another for a mark, or that every reader takes differently. # is
+// a placeholder for more params.
 func ambiguous() map[string]string {
 	const (
 		list = `"method":"tools/list"`
@@ -149,8 +148,7 @@ func ambiguous() map[string]string {
 	}
 }
 
-// TestOneReading sends over every transport what could be read in two ways. Each is
-// refused under its id where that is plain, and nothing changes.
+// TestOneReading sends ambiguous messages over every transport. Each is refused, under its id if that is unambiguous, and nothing changes.
 func TestOneReading(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -178,8 +176,8 @@ func TestOneReading(t *testing.T) {
 	}
 }
 
-// TestErrorsRepeatLittle puts long and hostile text wherever the protocol takes a name.
-// What comes back is short, and shows nothing but text.
+// TestErrorsRepeatLittle puts long and hostile text in place of every name in the protocol. The answer is short, and contains only plain
+// text.
 func TestErrorsRepeatLittle(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -230,7 +228,7 @@ func TestErrorsRepeatLittle(t *testing.T) {
 	unchanged(t, p, 1)
 }
 
-// hides reports whether a text within a JSON value has a character that cannot be shown.
+// hides reports whether a text within a JSON value has an unprintable character.
 func hides(value any) bool {
 	switch v := value.(type) {
 	case string:

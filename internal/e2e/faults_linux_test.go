@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestFullDisk fills a small disk under a plan: what cannot be written is refused
-// and nothing is lost; with space again the work goes on.
+// TestFullDisk fills a small disk under a plan: impossible writes are refused and no data is lost; with space again the work continues.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()
@@ -28,7 +27,7 @@ func TestFullDisk(t *testing.T) {
 	fill(t, filler)
 	kept := []string{}
 	full := ""
-	for n := 0; full == ""; n++ { // what is allocated already can still be used
+	for n := 0; full == ""; n++ { // allocated space can still be used
 		note := fmt.Sprintf("on a full disk, %d", n)
 		got, err := h.tool("planning_mark_step", arguments{"step_id": "S001", "status": "blocked", "note": note})
 		switch {
@@ -65,7 +64,7 @@ func TestFullDisk(t *testing.T) {
 	p.sound()
 }
 
-// TestNoSpaceToBegin has a disk without a free byte from the start.
+// TestNoSpaceToBegin starts with a full disk.
 func TestNoSpaceToBegin(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()
@@ -89,7 +88,7 @@ func TestNoSpaceToBegin(t *testing.T) {
 	p.sound()
 }
 
-// fill leaves no space.
+// fill uses up all space.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)

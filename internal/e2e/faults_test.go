@@ -12,12 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	_ "modernc.org/sqlite" // writes what other programs would
+	_ "modernc.org/sqlite" // writes as other programs would
 )
 
-// TestDamage damages the files of a log in many ways. Whoever comes next is told
-// what is wrong and what to do, over MCP and on the command line; nothing is made
-// worse; `planloop doctor --repair` leads out and keeps the damaged files.
+// TestDamage damages the files of a log in many ways. The next user learns what is wrong and what to do, over MCP and on the command line;
+// the damage does not grow; `planloop doctor --repair` leads out and keeps the damaged files.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for name, c := range damages() {
@@ -48,8 +47,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// damage is something done to a database, and how many records of it are good
-// afterwards and must be saved.
+// damage is a kind of damage to a database, with the number of records that stay good and must be saved.
 type damage struct {
 	saved  int
 	damage func(t *testing.T, path string)
@@ -83,8 +81,7 @@ func damages() map[string]damage {
 	}
 }
 
-// TestRandomDamage flips bits anywhere in the database: a process either works as
-// if nothing had happened, or says that the log is damaged and how to get out.
+// TestRandomDamage flips bits anywhere in the database: a process either works as if unaffected, or reports a damaged log and the way out.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
 	const flips = 25
@@ -123,7 +120,7 @@ func TestRandomDamage(t *testing.T) {
 	t.Logf("%d of %d flips are noticed by those who read the log", noticed, flips)
 }
 
-// TestNewerFormat is a log of a newer planloop: nobody touches it, not even doctor.
+// TestNewerFormat has a log of a newer planloop: no command changes it, not even doctor.
 func TestNewerFormat(t *testing.T) {
 	t.Parallel()
 	p := settledPlace(t, 15)
@@ -162,13 +159,12 @@ func TestDamageUnderARunningServer(t *testing.T) {
 	if got := p.run("doctor", "--repair"); got.code != 0 {
 		t.Fatalf("doctor --repair: exit code %d\n%s%s", got.code, got.out, got.err)
 	}
-	// The same server goes on with the new log.
+	// The same server continues with the new log.
 	h.do("planning_setup_plan", arguments{"objective": "After the flood", "initial_steps": []arguments{{"title": "Begin"}}})
 	p.sound()
 }
 
-// settledPlace returns a place with a log of some marks, all of it in the
-// database and nothing in a write-ahead log.
+// settledPlace returns a place with a log of some marks, all in the database and none in a write-ahead log.
 func settledPlace(t *testing.T, marks int) *place {
 	t.Helper()
 	p := newBusyPlace(t)
@@ -182,8 +178,7 @@ func settledPlace(t *testing.T, marks int) *place {
 	return p
 }
 
-// faults checks what is said of a log that cannot be used: over MCP, where the
-// words are, and on the command line.
+// faults checks the errors for an unusable log: over MCP, which has the words, and on the command line.
 func (p *place) faults(t *testing.T, code int, words ...string) {
 	t.Helper()
 	h := p.open()
@@ -226,10 +221,10 @@ func containsAny(text string, words []string) bool {
 	return false
 }
 
-// leaks reports whether a text for a model tells where files are.
+// leaks reports whether a text for a model reveals file paths.
 func leaks(text string, p *place) bool { return strings.Contains(text, p.home) }
 
-// goesOn works with the log as one does that has nothing wrong.
+// goesOn checks that the log works normally.
 func (p *place) goesOn(t *testing.T) {
 	t.Helper()
 	h := p.open()
@@ -260,8 +255,7 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-// execute runs SQL on a database as any program could, and leaves no write-ahead
-// log behind.
+// execute runs SQL on a database as any program could, and leaves no write-ahead log.
 func execute(t *testing.T, path, statements string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -280,7 +274,7 @@ func execute(t *testing.T, path, statements string) {
 	}
 }
 
-// fingerprint tells a file's content from any other; "" when there is no file.
+// fingerprint identifies a file's content; "" without a file.
 func fingerprint(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -290,7 +284,7 @@ func fingerprint(t *testing.T, path string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
-// kept returns the fingerprints of all that repairs have put aside.
+// kept returns the fingerprints of all files that repairs have put aside.
 func kept(t *testing.T, p *place) string {
 	t.Helper()
 	var found []string

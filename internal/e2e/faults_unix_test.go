@@ -12,11 +12,10 @@ import (
 	"testing"
 )
 
-// nobody is a user without rights, whom only root can become.
+// nobody is an unprivileged user; only root can switch to it.
 const nobody = 65534
 
-// unprivileged makes the processes of a place those of a user without rights, if
-// the tests run as root, whom no mode of a file stops.
+// unprivileged runs the processes of a place as an unprivileged user if the tests run as root, since file modes do not stop root.
 func (p *place) unprivileged() {
 	p.t.Helper()
 	if os.Geteuid() != 0 {
@@ -33,7 +32,7 @@ func (p *place) unprivileged() {
 	}
 }
 
-// give makes a folder with all that is in it somebody's.
+// give changes the owner of a folder and its content.
 func (p *place) give(dir string, user int) {
 	p.t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -47,8 +46,7 @@ func (p *place) give(dir string, user int) {
 	}
 }
 
-// chmod gives a folder, and if asked all files in it, a mode; at the end of the
-// test it can be deleted again.
+// chmod sets the mode of a folder, and if asked of all files in it; at the end of the test they can be deleted again.
 func (p *place) chmod(dir string, mode fs.FileMode) {
 	p.t.Helper()
 	if err := os.Chmod(dir, mode); err != nil {
@@ -57,8 +55,7 @@ func (p *place) chmod(dir string, mode fs.FileMode) {
 	p.t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 }
 
-// TestReadOnlyFolder has a state folder that cannot be written: reading goes on,
-// writing says what to do.
+// TestReadOnlyFolder has a read-only state folder: reading works, writing says what to do.
 func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -94,7 +91,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	p.goesOn(t)
 }
 
-// TestReadOnlyHome has no place to begin a log in.
+// TestReadOnlyHome has no place to create a log in.
 func TestReadOnlyHome(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -111,7 +108,7 @@ func TestReadOnlyHome(t *testing.T) {
 	h.refusal("planning_read_plan", arguments{})
 }
 
-// readOnly checks what writing says where it cannot be done.
+// readOnly checks the errors of writing where that is impossible.
 func (p *place) readOnly(t *testing.T) {
 	t.Helper()
 	h := p.open()
@@ -127,8 +124,7 @@ func (p *place) readOnly(t *testing.T) {
 	}
 }
 
-// TestFolderThatOthersControl is refused: somebody else could have changed what
-// is in it.
+// TestFolderThatOthersControl is refused: another user could have changed its content.
 func TestFolderThatOthersControl(t *testing.T) {
 	t.Parallel()
 	t.Run("world-writable", func(t *testing.T) {
@@ -174,7 +170,7 @@ func TestFolderThatOthersControl(t *testing.T) {
 	})
 }
 
-// untrusted checks what is said of a folder that is not to be trusted.
+// untrusted checks the errors about an untrusted folder.
 func (p *place) untrusted(t *testing.T, words ...string) {
 	t.Helper()
 	before := fingerprint(t, p.database())
@@ -185,7 +181,7 @@ func (p *place) untrusted(t *testing.T, words ...string) {
 	}
 	h := p.open()
 	for tool, args := range map[string]arguments{"planning_mark_step": {"step_id": "S002", "status": "done"}, "planning_read_plan": {}} {
-		// A model is told whom to ask, not where files are.
+		// The error names the person to ask, but reveals no file paths to a model.
 		if text := h.refusal(tool, args); !strings.Contains(text, "planloop doctor") || leaks(text, p) {
 			t.Errorf("%s says: %s", tool, text)
 		}

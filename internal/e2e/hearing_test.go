@@ -12,8 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestOthersHearOfChanges has clients of every kind wait for changes that another
-// process makes, and then the command line.
+// TestOthersHearOfChanges has clients of every kind wait for changes by another process, and then the command line.
 func TestOthersHearOfChanges(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// at is the same user in another directory, which is a work tree.
+// at returns the same user in another directory, a work tree.
 func (p *place) at(dir string, env ...string) *place {
 	p.t.Helper()
 	if err := os.MkdirAll(filepath.Join(dir, ".git"), 0o755); err != nil {
@@ -21,9 +21,8 @@ func (p *place) at(dir string, env ...string) *place {
 	return &other
 }
 
-// TestNothingIsWrittenIntoAHeldDirectory: while planning mode holds a directory, none of
-// our tools and commands writes there, whichever workspace they are pointed at. Where they
-// work is not held elsewhere, they do.
+// TestNothingIsWrittenIntoAHeldDirectory: while planning mode covers a directory, none of our tools and commands writes there, whichever
+// workspace they are pointed at. Outside it they do.
 func TestNothingIsWrittenIntoAHeldDirectory(t *testing.T) {
 	t.Parallel()
 	parent := newPlace(t)
@@ -48,7 +47,7 @@ func TestNothingIsWrittenIntoAHeldDirectory(t *testing.T) {
 	for _, path := range []string{"held/new", "held/sub/new", "link/new", "./held/../held/new", "held/sub/nested/new"} {
 		if got := inParent.refusal("create_file", arguments{"path": path, "content": "x"}); !strings.Contains(got, "planning mode in") ||
 			path != "link/new" && !strings.Contains(got, held.workspace) {
-			if path != "link/new" || !strings.Contains(got, "leads out") { // an absolute link is refused as such
+			if path != "link/new" || !strings.Contains(got, "leads out") { // an absolute link is refused as a link
 				t.Errorf("%s: %s", path, got)
 			}
 		}
@@ -104,8 +103,7 @@ func TestNothingIsWrittenIntoAHeldDirectory(t *testing.T) {
 	}
 }
 
-// TestAnotherStateFolderHidesNothing: the user's own states are seen from whatever state
-// folder a server is given.
+// TestAnotherStateFolderHidesNothing: a server with any state folder sees the user's own states.
 func TestAnotherStateFolderHidesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the place of states is another one here")
@@ -120,8 +118,7 @@ func TestAnotherStateFolderHidesNothing(t *testing.T) {
 	}
 }
 
-// TestAHomeHoldsNothingBelow: neither the workspace named default nor a home directory that
-// was named keeps anybody from working in a project below.
+// TestAHomeHoldsNothingBelow: planning mode of the default workspace or of a home directory does not restrict projects below it.
 func TestAHomeHoldsNothingBelow(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -146,7 +143,7 @@ func TestAHomeHoldsNothingBelow(t *testing.T) {
 	named.refusal("create_file", arguments{"path": "new", "content": "x"})
 }
 
-// TestACommandEndsWhenADirectoryBelowIsHeld: what runs in a parent could write there.
+// TestACommandEndsWhenADirectoryBelowIsHeld: a command in the parent could write there.
 func TestACommandEndsWhenADirectoryBelowIsHeld(t *testing.T) {
 	t.Parallel()
 	parent := newPlace(t)
@@ -165,8 +162,7 @@ func TestACommandEndsWhenADirectoryBelowIsHeld(t *testing.T) {
 	answered(t, sent, "begun", "planning mode was entered")
 }
 
-// answered fails unless a tool says some words, to those who read its text alone and to
-// those who read the structured content alone.
+// answered fails unless a tool's reply contains some words, both in its text and in its structured content.
 func answered(t *testing.T, sent pending, words ...string) {
 	t.Helper()
 	frame, err := sent.wait()

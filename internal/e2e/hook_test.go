@@ -13,12 +13,12 @@ import (
 
 const hookPayload = `{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"main.go"}}`
 
-// hookFault keeps a hook from finding out what it has to answer.
+// hookFault keeps a hook from finding its answer.
 type hookFault struct {
 	input   io.Reader // nil: hookPayload
 	raise   func(t *testing.T, p *place)
-	unknown bool     // the phase cannot be found out at all, so that it may be on
-	writer  *os.File // of a pipe that is never written to
+	unknown bool     // the phase is unreadable, so planning mode may be on
+	writer  *os.File // of a pipe that never gets data
 }
 
 func hookFaults() map[string]func() hookFault {
@@ -64,8 +64,7 @@ func rewriteOrMake(t *testing.T, path, text string) {
 	}
 }
 
-// TestHookInTrouble: while an agent may only read, a hook that cannot find out what to answer refuses, within the
-// time that hosts give it; otherwise it says nothing.
+// TestHookInTrouble: in planning mode, a hook that cannot find its answer refuses, within the hosts' time-outs; otherwise it says nothing.
 func TestHookInTrouble(t *testing.T) {
 	for name, fault := range hookFaults() {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +90,7 @@ func TestHookInTrouble(t *testing.T) {
 	}
 }
 
-// startTime is how long the program needs to begin, on a machine as busy as it is now.
+// startTime returns the program's start-up time under the current load.
 func (p *place) startTime() time.Duration {
 	p.t.Helper()
 	began := time.Now()
@@ -120,8 +119,8 @@ func (p *place) hook(fault hookFault, args ...string) (outcome, time.Duration) {
 	return outcome{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}, time.Since(began)
 }
 
-// TestHookStartedElsewhere: a hook that is started in another directory, and cannot read what it is told or find a
-// workspace, refuses while any is held.
+// TestHookStartedElsewhere: a hook started in another directory, with unreadable input or without a workspace, refuses while any workspace
+// is in planning mode.
 func TestHookStartedElsewhere(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// host speaks to a stdio server of its own as plainly as can be: it writes lines
-// and checks that every line it gets is a JSON-RPC message. All methods but those
-// that end the test may be called from several goroutines.
+// host talks to its own stdio server in the simplest way: it writes lines and checks that every received line is a JSON-RPC message. All
+// methods except those that end the test may be called concurrently.
 type host struct {
 	t      testing.TB
 	cmd    *exec.Cmd
@@ -29,8 +28,8 @@ type host struct {
 	writing  sync.Mutex
 	mu       sync.Mutex
 	waiting  map[string]chan frame // by id
-	foul     []string              // what was no message
-	messages chan frame            // what answers no request
+	foul     []string              // lines that are not messages
+	messages chan frame            // messages other than answers
 }
 
 // frame is a JSON-RPC message from the server.
@@ -46,7 +45,7 @@ type frame struct {
 	} `json:"error"`
 }
 
-// parseFrame accepts nothing but a JSON-RPC message.
+// parseFrame accepts only JSON-RPC messages.
 func parseFrame(line []byte) (frame, error) {
 	var f frame
 	if err := json.Unmarshal(line, &f); err != nil {
@@ -64,7 +63,7 @@ func parseFrame(line []byte) (frame, error) {
 	return f, nil
 }
 
-// output keeps what a process writes.
+// output collects the output of a process.
 type output struct {
 	mu   sync.Mutex
 	data bytes.Buffer
@@ -82,8 +81,7 @@ func (o *output) String() string {
 	return o.data.String()
 }
 
-// serve starts a stdio server. At the end of the test it is ended the way hosts
-// do it, unless the test has done so.
+// serve starts a stdio server. The end of the test shuts it down as hosts do, unless the test has done so.
 func (p *place) serve(args ...string) *host {
 	p.t.Helper()
 	h, err := p.tryServe(args...)
@@ -118,7 +116,7 @@ func (p *place) start(cmd *exec.Cmd) (*host, error) {
 	return h, nil
 }
 
-// read takes lines until the server closes its standard output.
+// read reads lines until the server closes its standard output.
 func (h *host) read(out io.Reader) {
 	defer close(h.ended)
 	lines := bufio.NewReaderSize(out, 1<<20)
@@ -157,7 +155,7 @@ func (h *host) take(line []byte, whole bool) {
 	h.messages <- f
 }
 
-// write sends a line as it is.
+// write sends a line verbatim.
 func (h *host) write(line string) error {
 	h.writing.Lock()
 	defer h.writing.Unlock()
@@ -165,7 +163,7 @@ func (h *host) write(line string) error {
 	return err
 }
 
-// pending is a request that was sent.
+// pending is an unanswered request.
 type pending struct {
 	method string
 	answer chan frame
@@ -173,7 +171,7 @@ type pending struct {
 
 var errGone = errors.New("the server has gone")
 
-// ask sends a request and does not wait.
+// ask sends a request without waiting.
 func (h *host) ask(method string, params any) (pending, error) {
 	id := fmt.Sprint(h.ids.Add(1))
 	if params == nil {
@@ -244,7 +242,7 @@ func (p *place) open(args ...string) *host {
 	return h
 }
 
-// reply is what a tool answered.
+// reply is a tool's answer.
 type reply struct {
 	text       string
 	structured json.RawMessage
@@ -275,7 +273,7 @@ func (f frame) asTool() (reply, error) {
 
 type arguments = map[string]any
 
-// askTool calls a tool and does not wait.
+// askTool calls a tool without waiting.
 func (h *host) askTool(tool string, args any) (pending, error) {
 	return h.ask("tools/call", map[string]any{"name": tool, "arguments": args})
 }
@@ -293,7 +291,7 @@ func (h *host) tool(tool string, args any) (reply, error) {
 	return f.asTool()
 }
 
-// do calls a tool, which has to accept.
+// do calls a tool that must accept.
 func (h *host) do(tool string, args any) reply {
 	h.t.Helper()
 	got, err := h.tool(tool, args)
@@ -306,7 +304,7 @@ func (h *host) do(tool string, args any) reply {
 	return got
 }
 
-// refusal calls a tool, which has to refuse, and returns why.
+// refusal calls a tool that must refuse, and returns the reason.
 func (h *host) refusal(tool string, args any) string {
 	h.t.Helper()
 	got, err := h.tool(tool, args)
@@ -319,7 +317,7 @@ func (h *host) refusal(tool string, args any) string {
 	return got.text
 }
 
-// next waits for a message that answers no request and holds all the words.
+// next waits for a message, other than an answer, that contains all the words.
 func (h *host) next(words ...string) frame {
 	h.t.Helper()
 	late := time.NewTimer(patience)
@@ -346,15 +344,14 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// kill ends the server without a warning and waits until it is gone.
+// kill kills the server and waits until it is gone.
 func (h *host) kill() {
 	_ = h.cmd.Process.Kill()
 	<-h.ended
 	_ = h.cmd.Wait()
 }
 
-// leave closes the server's input, as a host does that ends, and returns the
-// exit code.
+// leave closes the server's input, as an ending host does, and returns the exit code.
 func (h *host) leave() int {
 	h.t.Helper()
 	_ = h.in.Close()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// httpServer is a server over HTTP in a process of its own.
+// httpServer is an HTTP server in a separate process.
 type httpServer struct {
 	t      testing.TB
 	cmd    *exec.Cmd
@@ -22,8 +22,8 @@ type httpServer struct {
 	ended  chan struct{}
 }
 
-// serveHTTP starts a server on a free port of the loopback address and waits
-// until it has told its address. Without a rate in args it bounds none: tests hurry.
+// serveHTTP starts a server on a free port of the loopback address and waits until it has printed its address. Without a rate in args it
+// sets no limit, so that tests are fast.
 func (p *place) serveHTTP(args ...string) *httpServer {
 	p.t.Helper()
 	s := &httpServer{t: p.t, out: &output{}, errors: &output{}, ended: make(chan struct{}),
@@ -51,7 +51,7 @@ func (p *place) serveHTTP(args ...string) *httpServer {
 	return s
 }
 
-// addressFinder looks for the address in what a server logs.
+// addressFinder looks for the address in a server's log.
 type addressFinder struct {
 	*output
 	found chan<- string
@@ -71,7 +71,7 @@ func (s *httpServer) kill() {
 	<-s.ended
 }
 
-// cleanUp ends the server hard: what a signal does is a test of its own.
+// cleanUp kills the server; another test covers signals.
 func (s *httpServer) cleanUp() {
 	s.kill()
 	if text := s.out.String(); text != "" {
@@ -79,7 +79,7 @@ func (s *httpServer) cleanUp() {
 	}
 }
 
-// answer is an HTTP answer, read whole.
+// answer is a complete HTTP answer.
 type answer struct {
 	status int
 	header http.Header
@@ -121,11 +121,11 @@ func (s *httpServer) send(method, path, body string, headers ...string) answer {
 	return answer{response.StatusCode, response.Header, string(data)}
 }
 
-// meta is what a request of the stateless revision carries.
+// meta is the metadata in a request of the stateless revision.
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw",` +
 	`"version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
-// statelessHeaders are those of a tool call of the stateless revision.
+// statelessHeaders returns the headers of a tool call in the stateless revision.
 func statelessHeaders(tool string) []string {
 	return []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool}
 }
@@ -139,7 +139,7 @@ func (s *httpServer) callTool(tool, args string, headers ...string) answer {
 
 func (a answer) contains(words ...string) bool { return containsAll(a.body, words) }
 
-// secretFree fails when one of the secrets stands in the text.
+// secretFree fails if the text contains one of the secrets.
 func secretFree(t testing.TB, where, text string, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {

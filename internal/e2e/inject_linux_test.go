@@ -14,12 +14,11 @@ import (
 	"github.com/planloop/planloop/internal/store/sqlite"
 )
 
-// injection is an error that strace has the system answer with, for one system call on the
-// files of the log.
+// injection is an error that strace injects into one system call on the log's files.
 type injection struct{ call, what string }
 
-// injections are what a disk, a quota or a table of open files answers, or some of it. A call
-// that is not made is not injected, and costs one run.
+// injections returns all errors from a disk, a quota or a table of open files, or a sample. An injection into an unused call has no effect,
+// and costs one run.
 func injections(all bool) (list []injection) {
 	answers := map[string]string{"EIO": "pread64 pwrite64 fsync ftruncate", "ENOSPC": "pwrite64"}
 	if all {
@@ -39,14 +38,13 @@ func injections(all bool) (list []injection) {
 	return list
 }
 
-// strained is a place whose processes meet an injected error, at the n-th call of each thread or from
-// there on.
+// strained is a place whose processes get an injected error, at each thread's n-th call or from there on.
 type strained struct {
 	*place
-	trace string // what strace tells
+	trace string // the output of strace
 }
 
-// strain returns a copy of a place under injection, of calls on the named files in the folder of its log, or on any.
+// strain returns a copy of a place under injection, into calls on the named files in the folder of its log, or on any.
 func strain(t testing.TB, original *place, where string, i injection, when string, names ...string) *strained {
 	t.Helper()
 	p := *original
@@ -74,7 +72,7 @@ func logFiles() []string {
 	return []string{"", "/growth", "/growth/head", "/lock", "/plan.db", "/plan.db-wal", "/plan.db-shm", "/snapshot-128.json"}
 }
 
-// private undoes what copying did to modes.
+// private restores the modes that copying changed.
 func (p *place) private(t testing.TB) {
 	t.Helper()
 	for path := range strings.FieldsSeq(files(t, p.home)) {
@@ -92,7 +90,7 @@ func (p *place) private(t testing.TB) {
 	}
 }
 
-// injected reports whether the error was met.
+// injected reports whether the error occurred.
 func (s *strained) injected() bool {
 	data, _ := os.ReadFile(s.trace)
 	return bytes.Contains(data, []byte("(INJECTED)"))
@@ -103,9 +101,8 @@ func tracer() string {
 	return path
 }
 
-// TestInjectedFaults has every command meet errors of the disk, one after another: what it
-// says is an error and no damage, what was in the log is in it, and it works when the fault
-// is over. PLANLOOP_FAULTS=all tries every call, otherwise some are tried.
+// TestInjectedFaults has every command meet disk errors, one after another: it reports an error but not damage, the log keeps its records,
+// and the command works again afterwards. PLANLOOP_FAULTS=all tries every call, otherwise a sample.
 func TestInjectedFaults(t *testing.T) {
 	t.Parallel()
 	if tracer() == "" {
@@ -122,9 +119,8 @@ func TestInjectedFaults(t *testing.T) {
 	}
 }
 
-// TestInjectedFaultsUnderAServer has the calls of a server meet errors: what it accepts is in
-// the log and nothing else is but what it could not be sure of, and it goes on when the
-// fault is over.
+// TestInjectedFaultsUnderAServer has the calls of a server meet errors: the log contains the accepted changes and otherwise only those with
+// an uncertain outcome, and the server continues after the fault.
 func TestInjectedFaultsUnderAServer(t *testing.T) {
 	t.Parallel()
 	if tracer() == "" {
@@ -223,7 +219,7 @@ func meetFaults(t *testing.T, original *place, before string, args []string) {
 	t.Logf("%s: %d injected faults, %d of them told", strings.Join(args, " "), runs, refused)
 }
 
-// weathered checks what a command said under a fault, and what it left.
+// weathered checks a command's output under a fault, and its effects.
 func (s *strained) weathered(t *testing.T, what, before string, args []string, got outcome) {
 	t.Helper()
 	said := got.out + got.err

@@ -12,15 +12,15 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// job is a real piece of work: a plan of many kinds of steps in a git work tree, which a person
-// approves, an agent and engines carry out, and which is killed and revised on the way.
+// job is a realistic piece of work: a plan with many kinds of steps in a git work tree. A person approves it, an agent and engines carry it
+// out, and it is killed and revised on the way.
 type job struct {
 	runPlace
 	agent *host
 }
 
-// jobPlan has parallel parts, a loop over files, conditions, references, a step that fails twice for a
-// passing reason, one that a person is going to deny, a pause, and a critical step that fails.
+// jobPlan has parallel parts, a loop over files, conditions, references, a step that fails twice for a transient reason, one that a person
+// will deny, a pause, and a critical step that fails.
 const jobPlan = `{"summary":"Publish the texts: upper-case them, and publish them.","steps":[
  {"title":"Read the settings","tool":"read_file","args":{"path":"settings.json"}},
  {"title":"Find the texts","tool":"glob","args":{"pattern":"texts/*.txt"}},
@@ -55,7 +55,7 @@ func newJob(t *testing.T) *job {
 	return j
 }
 
-// approved types the code of a step that asks, or of the plan.
+// approved approves a step that asks, or the plan, with its code.
 func (j *job) approved(step string) {
 	j.t.Helper()
 	args := []string{"approve"}
@@ -67,7 +67,7 @@ func (j *job) approved(step string) {
 	term.succeeds()
 }
 
-// state folds the log as it is on disk now.
+// state folds the current log on disk.
 func (j *job) state() plan.State {
 	var s plan.State
 	for _, r := range j.records(0) {
@@ -76,7 +76,7 @@ func (j *job) state() plan.State {
 	return s
 }
 
-// waitState waits until the state is as it is to be.
+// waitState waits until the state meets a condition.
 func (j *job) waitState(is func(plan.State) bool) {
 	j.t.Helper()
 	late, cancel := context.WithTimeout(j.t.Context(), patience)
@@ -113,12 +113,12 @@ func TestJob(t *testing.T) {
 	j.agent.do("planning_submit_plan", json.RawMessage(jobPlan))
 	j.approved("")
 
-	// A killed engine: what it was at is safe to repeat, and is repeated.
+	// A killed engine: its current step is safe to repeat, and is repeated.
 	gate := j.pipe("started")
-	first := j.engine("--parallel", "3", "--wait") // for the person, however long each answer takes
+	first := j.engine("--parallel", "3", "--wait") // waits for the person, however long each answer takes
 	j.answerAll(map[string]string{"S004": "approve", "S006": "approve", "S009": "deny"})
 	j.heard(gate)
-	j.waitState(func(s plan.State) bool { // of which nobody would know what came of them
+	j.waitState(func(s plan.State) bool { // otherwise their outcome would be unknown
 		copied, _ := s.Plan.Steps.Get(6)
 		built, _ := s.Plan.Steps.Get(7)
 		return copied.Status == plan.Done && built.Status == plan.Done
@@ -137,7 +137,7 @@ func TestJob(t *testing.T) {
 	j.approved("S011")
 	j.until("waiting_for_agent")
 
-	// An agent does its part over MCP, and what needs it goes on. Publishing fails, and is critical.
+	// An agent does its part over MCP, and the steps that need it continue. Publishing fails, and is critical.
 	j.agent.do("planloop_update", arguments{"update_tasks": []arguments{{"id": 12, "status": "IN_PROGRESS"}}})
 	j.agent.do("planloop_update", arguments{"update_tasks": []arguments{{"id": 12, "status": "DONE", "note": "all are",
 		"evidence": []arguments{{"criterion": "All texts are upper case", "note": "read them"}}}}})
@@ -146,7 +146,7 @@ func TestJob(t *testing.T) {
 		t.Fatalf("the plan is %s", status)
 	}
 
-	// The plan is revised. It departs from what was approved, so the person decides again.
+	// The plan is revised. It departs from the approved one, so the person decides again.
 	j.agent.do("planloop_update", arguments{"replan": arguments{"changes": "Ask for the permit first", "reasoning": "It is missing",
 		"discoveries": []string{"publishing wants a permit"}}, "add_tasks": []arguments{{"ref": "permit", "title": "Write the permit",
 		"tool": "bash_execute", "args": arguments{"command": "touch permit"}}},
@@ -156,7 +156,7 @@ func TestJob(t *testing.T) {
 	j.finished()
 }
 
-// answerAll answers what the named steps ask, as soon as they do.
+// answerAll answers the questions of the named steps as they come up.
 func (j *job) answerAll(answers map[string]string) {
 	j.t.Helper()
 	for step, answer := range answers {
@@ -173,7 +173,7 @@ func (j *job) answerAll(answers map[string]string) {
 	}
 }
 
-// until runs the plan until there is nothing more to do, for this reason.
+// until runs the plan until it stops for the given reason.
 func (j *job) until(reason string) {
 	j.t.Helper()
 	if got := j.result("--parallel", "3"); got.Reason != reason {
@@ -181,7 +181,7 @@ func (j *job) until(reason string) {
 	}
 }
 
-// finished looks at what the job has left, each effect as often as it should be.
+// finished checks the effects of the job, each with its expected count.
 func (j *job) finished() {
 	t, s := j.t, j.state()
 	t.Helper()
@@ -208,14 +208,14 @@ func (j *job) finished() {
 	if step, _ := p.Steps.Get(9); step.Result == nil || step.Result.Error != plan.UserDenied {
 		t.Errorf("S009: %+v", step.Result)
 	}
-	if step, _ := p.Steps.Get(5); step.Attempts < 3 { // one more if it was under way when its engine was killed
+	if step, _ := p.Steps.Get(5); step.Attempts < 3 { // one more if it was running when its engine was killed
 		t.Errorf("S005 took %d attempts", step.Attempts)
 	}
 	j.sound()
 }
 
-// TestJobKilledAtEveryRecord kills the engine behind each record that it makes, and lets another go
-// on: what is safe to repeat is repeated, and the end is always the same.
+// TestJobKilledAtEveryRecord kills the engine after each of its records, and lets another continue: steps that are safe to repeat are
+// repeated, and the end is always the same.
 func TestJobKilledAtEveryRecord(t *testing.T) {
 	j := &job{runPlace: newRunPlace(t)}
 	for _, name := range []string{"a", "b", "c"} {

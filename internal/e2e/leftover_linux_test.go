@@ -10,16 +10,14 @@ import (
 	"time"
 )
 
-// linger is a command that leaves behind what lives for long outside its session, family
-// and environment, and could decide on a terminal of its own later on. Until then it holds a
-// pipe open.
+// linger is a command that leaves a long-lived process outside its session, family and environment, which could later decide on a terminal
+// of its own. While alive it holds a pipe open.
 const linger = `echo begun; env -i setsid -f /bin/sh -c "(trap '' TERM HUP; exec >pipe </dev/null 2>&1; echo up; sleep 1000) &"; `
 
 const waits = `until [ -e go ]; do sleep 0.01; if [ -e stop ]; then kill -STOP $PPID; echo >stopped; rm stop; fi; done`
 
-// TestNothingStaysToDecideLater: what a command of bash_execute leaves behind is gone when
-// it is answered, when planning mode is entered by another process, and when its server is
-// killed.
+// TestNothingStaysToDecideLater: processes left by a command of bash_execute are gone when the call is answered, when another process
+// enters planning mode, and when the server is killed.
 func TestNothingStaysToDecideLater(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *place, *host, pending){

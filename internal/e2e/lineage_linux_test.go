@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// agent is the program of an agent: it starts a server, as which the test speaks to
-// it, and runs the command lines it is given in a shell of its own.
+// agent is the program of an agent: it starts a server, which the test talks to, and runs given command lines in its own shell.
 type agent struct {
 	*host
 	commands, output string // named pipes
@@ -25,7 +24,7 @@ export SERVER=$!
 while read -r line <"$COMMANDS"; do sh -c "$line; echo exit \$?" >"$OUTPUT" 2>&1 </dev/null; done
 wait`
 
-// agent starts one whose program has a name. It is a shell by another name.
+// agent starts an agent with a program name. It is a shell under another name.
 func (p *place) agent(name string, env ...string) agent {
 	p.t.Helper()
 	shell, err := exec.LookPath("sh")
@@ -54,7 +53,7 @@ func (p *place) agent(name string, env ...string) agent {
 	if a.host, err = p.start(cmd); err != nil {
 		p.t.Fatal(err)
 	}
-	p.t.Cleanup(func() { // no command is the end
+	p.t.Cleanup(func() { // an empty command ends it
 		if err := os.WriteFile(a.commands, nil, 0); err != nil {
 			p.t.Error(err)
 		}
@@ -65,8 +64,7 @@ func (p *place) agent(name string, env ...string) agent {
 	return a
 }
 
-// shell runs a command line beneath the agent, and returns what it printed and its
-// exit code.
+// shell runs a command line below the agent, and returns its output and exit code.
 func (a agent) shell(line string) string {
 	a.t.Helper()
 	if err := os.WriteFile(a.commands, []byte(line+"\n"), 0); err != nil {
@@ -79,7 +77,7 @@ func (a agent) shell(line string) string {
 	return string(printed)
 }
 
-// started has the agent start a step over its connection, and returns its name.
+// started has the agent start a step over its connection, and returns the agent's name.
 func (p *place) started(a agent, step string) string {
 	p.t.Helper()
 	a.do("planning_mark_step", arguments{"step_id": step, "status": "in_progress"})
@@ -90,8 +88,7 @@ func (p *place) started(a agent, step string) string {
 	return name
 }
 
-// TestShellOfAnAgentIsTheAgent: what an agent has started over MCP its own shell may
-// go on with, and no other may.
+// TestShellOfAnAgentIsTheAgent: an agent's own shell may continue a step that the agent started over MCP, and no other shell may.
 func TestShellOfAnAgentIsTheAgent(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -111,7 +108,7 @@ func TestShellOfAnAgentIsTheAgent(t *testing.T) {
 	if got := p.run("step", "mark", "S001", "done"); got.code == 0 || !strings.Contains(got.out+got.err, name) {
 		t.Errorf("another finished the step: %+v", got)
 	}
-	for _, line := range []string{ // alone, in a pipe, below other programs, where CI is set
+	for _, line := range []string{ // alone, in a pipe, below other programs, and with CI set
 		`"$PLANLOOP" step mark S001 done`,
 		`"$PLANLOOP" step mark S002 in_progress | cat`,
 		`env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" sh -c "( '$PLANLOOP' step mark S002 done; true )"`,
@@ -131,9 +128,8 @@ func TestShellOfAnAgentIsTheAgent(t *testing.T) {
 	}
 }
 
-// TestShellsThatAreNobodys: beneath a host in which people sit as well a command is
-// whoever it says it is, and beneath one with servers of two clients an agent, but
-// neither of the two.
+// TestShellsThatAreNobodys: below a host that people use as well, a command is the caller that it claims to be; below one with servers of
+// two clients it is an agent, but neither of the two.
 func TestShellsThatAreNobodys(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"zsh", "tmux", "code"} {
@@ -149,7 +145,7 @@ func TestShellsThatAreNobodys(t *testing.T) {
 
 	p := newPlace(t)
 	setUp(p, 3)
-	for _, step := range []string{"S001", "S002"} { // both are this process's
+	for _, step := range []string{"S001", "S002"} { // both belong to this process
 		h := p.open()
 		h.do("planning_mark_step", arguments{"step_id": step, "status": "in_progress"})
 	}
@@ -159,13 +155,12 @@ func TestShellsThatAreNobodys(t *testing.T) {
 	}
 }
 
-// TestPersonBelowAHost: whoever sits at a terminal is a person, whatever program the
-// terminal is in, and may do what a person may.
+// TestPersonBelowAHost: a user at a terminal is a person, in any program, with all rights of a person.
 func TestPersonBelowAHost(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	setUp(p, 2)
-	h := p.open() // this process's
+	h := p.open() // this process's own
 	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
 	p.person("step", "claim", "S001", "--force").succeeds("S001")
 	if got := p.records(1); got[len(got)-1].Actor.Name != "tester" {
@@ -180,15 +175,15 @@ func TestPersonBelowAHost(t *testing.T) {
 	}
 }
 
-// TestServerOfAnAgentsScript: a server that a script in the agent's shell starts asks no
-// user, though nothing in its environment tells of the agent.
+// TestServerOfAnAgentsScript: a server started by a script in the agent's shell asks no user, though its environment contains no sign of
+// the agent.
 func TestServerOfAnAgentsScript(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.withModule()
 	setUp(p, 1)
 	a := p.agent("agent")
-	a.do("planning_read_plan", arguments{}) // from then on its server is known
+	a.do("planning_read_plan", arguments{}) // makes its server known
 	submit, call := asking(t, "planning_submit_plan", submission("Add the Redis client")), filepath.Join(t.TempDir(), "call.jsonl")
 	if err := os.WriteFile(call, []byte(submit), 0o600); err != nil {
 		t.Fatal(err)
@@ -202,7 +197,7 @@ func TestServerOfAnAgentsScript(t *testing.T) {
 	}
 }
 
-// asking is a stateless call of a client that can ask its user.
+// asking returns a stateless call of a client that can ask its user.
 func asking(t *testing.T, tool string, args any) string {
 	t.Helper()
 	text, err := json.Marshal(args)
@@ -214,7 +209,7 @@ func asking(t *testing.T, tool string, args any) string {
 		`"io.modelcontextprotocol/clientInfo":{"name":"script","version":"1"}}}}`+"\n", tool, text)
 }
 
-// TestSessionOfAHost: where a shell does not descend from its host the session does.
+// TestSessionOfAHost: a shell that does not descend from its host is recognized by its session.
 func TestSessionOfAHost(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

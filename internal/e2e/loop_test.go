@@ -13,10 +13,9 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// TestLoopStory is the session of the specification's first two parts, by a real
-// client in a real work tree: rules to sync, a goal to break down, a plan that is
-// refused and one that passes, a blocker that another process raises while the agent
-// waits, an agent that dies and one that takes its place, and the final summary.
+// TestLoopStory is the session of the specification's first two parts, with a real client in a real work tree: rules to sync, a goal to
+// break down, a refused plan and an accepted one, a blocker that another process raises while the agent waits, an agent that dies and its
+// successor, and the final summary.
 func TestLoopStory(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ transport, version string }{
@@ -37,8 +36,7 @@ func TestLoopStory(t *testing.T) {
 	}
 }
 
-// workTree makes the workspace a git work tree that holds what the planning guide
-// assumes, and a file of the user's for agents.
+// workTree makes the workspace a git work tree with the files that the planning guide assumes, and a user's file for agents.
 func (p *place) workTree() {
 	p.t.Helper()
 	git := exec.Command("git", "init", "--quiet")
@@ -75,8 +73,7 @@ type loop struct {
 	kill    func()
 }
 
-// newLoop has an agent connect by a transport: over stdio to a server of its own,
-// over HTTP to one that others use too.
+// newLoop connects an agent by a transport: over stdio to its own server, over HTTP to a shared one.
 func newLoop(t *testing.T, p *place, transport, version string) *loop {
 	l := &loop{t: t, p: p}
 	if transport == "stdio" {
@@ -96,7 +93,7 @@ func newLoop(t *testing.T, p *place, transport, version string) *loop {
 	return l
 }
 
-// told is what a status tells, as much of it as the story needs.
+// told is the part of a status that the story needs.
 type told struct {
 	Now struct {
 		Reason       string `json:"reason"`
@@ -120,7 +117,7 @@ type told struct {
 	Next    string `json:"next_action"`
 }
 
-// call calls a tool, which has to accept.
+// call calls a tool that must accept.
 func (l *loop) call(tool string, args any) told {
 	l.t.Helper()
 	got, err := l.client.tool(tool, args)
@@ -142,7 +139,7 @@ func (l *loop) told(got reply) told {
 	return what
 }
 
-// status asks what to do now, which has to be for a reason.
+// status asks for the status, which must have the given reason.
 func (l *loop) status(reason string) told {
 	l.t.Helper()
 	got := l.call("planloop_status", arguments{})
@@ -168,7 +165,7 @@ func (l *loop) begin() {
 	}
 }
 
-// plan hands in a plan that is refused, and one that passes.
+// plan submits a plan that is refused, and one that is accepted.
 func (l *loop) plan() {
 	l.t.Helper()
 	before := l.p.revision()
@@ -192,8 +189,7 @@ func (l *loop) plan() {
 	}
 }
 
-// work does the first task; while the agent waits for news, a check in another
-// process fails and raises a blocker.
+// work does the first task; while the agent waits for news, a check in another process fails and raises a blocker.
 func (l *loop) work() {
 	l.t.Helper()
 	got := l.status("ready_for_task")
@@ -234,8 +230,7 @@ func (l *loop) mark(id int, status string) {
 	l.call("planloop_update", arguments{"update_tasks": []arguments{{"id": id, "status": status, "note": "as planned"}}})
 }
 
-// replace kills the agent in the middle of a task. Another takes its place, with
-// nothing but what planloop tells it.
+// replace kills the agent in the middle of a task. Its successor knows only what planloop says.
 func (l *loop) replace() {
 	l.t.Helper()
 	if got := l.status("ready_for_task"); got.Now.Task.ID != 3 {
@@ -259,7 +254,7 @@ func (l *loop) replace() {
 	l.mark(3, "DONE")
 }
 
-// finish does what is left and closes the plan.
+// finish does the remaining tasks and closes the plan.
 func (l *loop) finish() {
 	l.t.Helper()
 	for _, id := range []int{4, 5, 6} {

@@ -18,8 +18,8 @@ func (p *place) otherConnection(mode string) *sql.DB {
 	return db
 }
 
-// TestReadingTheDatabaseChangesNothing looks at the log with a connection of its own
-// while a server runs: it sees the phase in one row, and cannot write.
+// TestReadingTheDatabaseChangesNothing reads the log through its own connection while a server runs: it sees the phase in one row, and
+// cannot write.
 func TestReadingTheDatabaseChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -51,9 +51,8 @@ func TestReadingTheDatabaseChangesNothing(t *testing.T) {
 	p.sound()
 }
 
-// TestForgedRowsAreNoticed edits the log by hand to make an approval of it. Doctor
-// notices each forgery; what is done at the end of the log, where the phase is read,
-// is noticed on opening, before anything is changed on its ground.
+// TestForgedRowsAreNoticed edits the log by hand to forge an approval. Doctor detects each forgery; one at the end of the log, where the
+// phase is read, is detected on opening, before any change relies on it.
 func TestForgedRowsAreNoticed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -109,8 +108,7 @@ func TestForgedRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestForgedPhaseColumn edits only the column that a hook reads. It is noticed before
-// anything is done, and a repair loses nothing.
+// TestForgedPhaseColumn edits only the column that a hook reads. This is detected before any change, and a repair loses nothing.
 func TestForgedPhaseColumn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

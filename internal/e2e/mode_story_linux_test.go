@@ -12,9 +12,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestPlanningModeStory has the official client plan before it acts, over stdio and
-// HTTP in both eras, while a person in terminals of their own answers, has the plan
-// revised, and approves it.
+// TestPlanningModeStory has the official client plan before it acts, over stdio and HTTP in both eras, while a person in separate terminals
+// answers, requests changes to the plan, and approves it.
 func TestPlanningModeStory(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ transport, version string }{{"stdio", stateless}, {"stdio", handshake}, {"http", stateless}, {"http",
@@ -41,7 +40,7 @@ type modeStory struct {
 	client *sdk
 }
 
-// call calls a tool; text and structured content must each hold the words.
+// call calls a tool; text and structured content must each contain the words.
 func (s modeStory) call(tool string, args arguments, words ...string) reply {
 	s.t.Helper()
 	got, err := s.client.tool(tool, args)
@@ -78,7 +77,7 @@ func (s modeStory) tools() []string {
 	return names
 }
 
-// explore enters the mode and looks around: nothing can be changed.
+// explore enters the mode and reads: all changes are refused.
 func (s modeStory) explore() {
 	s.t.Helper()
 	s.call("planning_enter_plan_mode", arguments{"reason": "The migration touches every model"},
@@ -102,7 +101,7 @@ func (s modeStory) explore() {
 	}
 }
 
-// untouched fails when a refused command left something behind.
+// untouched fails if a refused command had an effect.
 func (s modeStory) untouched() {
 	s.t.Helper()
 	for _, name := range []string{"ran", "docs"} {
@@ -112,7 +111,7 @@ func (s modeStory) untouched() {
 	}
 }
 
-// ask has a question answered on a terminal.
+// ask gets a question answered on a terminal.
 func (s modeStory) ask() {
 	s.t.Helper()
 	s.call("planning_ask_user", arguments{"question": "Which region comes first?"}, "Q1", "planloop answer")
@@ -121,7 +120,7 @@ func (s modeStory) ask() {
 	s.call("planloop_status", arguments{"wait": 60}, `answered "Which region comes first?": the EU`)
 }
 
-// submit has a bad plan refused, and a good one wait.
+// submit submits a bad plan, which is refused, and a good one, which waits.
 func (s modeStory) submit() {
 	s.t.Helper()
 	bad := submission("Add the Redis client")
@@ -134,7 +133,7 @@ func (s modeStory) submit() {
 		"waits for a person's decision")
 }
 
-// revise has the plan sent back with a comment, and submits it again.
+// revise has a person request changes with a comment, and submits the plan again.
 func (s modeStory) revise() {
 	s.t.Helper()
 	s.p.person("edit", "split it in two").succeeds()
@@ -144,7 +143,7 @@ func (s modeStory) revise() {
 	s.call("planloop_status", arguments{}, "awaiting_approval")
 }
 
-// approve waits for the person, who first mistypes the code, and is shown the whole plan.
+// approve waits for the person, who first mistypes the code, and sees the whole plan.
 func (s modeStory) approve() {
 	s.t.Helper()
 	told := make(chan reply, 1)
@@ -161,7 +160,7 @@ func (s modeStory) approve() {
 	code := wrong.waitFor(codePattern)[1]
 	wrong.typeIn("1" + code + "\n")
 	wrong.waitFor("That is not the code")
-	wrong.typeIn("\n") // which leaves the plan as it is
+	wrong.typeIn("\n") // leaves the plan as it is
 	if text, _ := wrong.ends(); len(found[plan.PlanApproved](s.p.records(0))) != 0 {
 		s.t.Fatalf("another code approves:\n%s", text)
 	}
@@ -185,7 +184,7 @@ func (s modeStory) approve() {
 	}
 }
 
-// execute carries the plan out; the mode ends with it, and the log tells who approved.
+// execute carries out the plan; the mode ends with it, and the log names the approver.
 func (s modeStory) execute() {
 	s.t.Helper()
 	s.call("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
@@ -210,8 +209,7 @@ func (s modeStory) execute() {
 	}
 }
 
-// TestAgentsInATerminal run in a pseudo-terminal as some hosts' shells do: what marks
-// them as an agent's is enough to refuse them.
+// TestAgentsInATerminal run in a pseudo-terminal as in some hosts' shells: any mark of an agent is enough to refuse them.
 func TestAgentsInATerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -235,7 +233,7 @@ func TestAgentsInATerminal(t *testing.T) {
 	p.approve() // a person in the same terminal may
 }
 
-// TestModeAcrossRestarts: what waits is there in a new server, and a person cancels it.
+// TestModeAcrossRestarts: a new server still has the waiting plan and questions, and a person cancels planning mode.
 func TestModeAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -17,10 +17,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// terminal is a pseudo-terminal with planloop in it, and a person in front of it.
+// terminal is a pseudo-terminal with planloop in it, used by a person.
 type terminal struct {
 	t    testing.TB
-	keys *os.File // what a person types goes in, what is shown comes out
+	keys *os.File // input goes in, the screen comes out
 	cmd  *exec.Cmd
 
 	mu    sync.Mutex
@@ -46,11 +46,11 @@ func (p *place) person(args ...string) *terminal {
 		p.t.Fatal(err)
 	}
 	term := &terminal{t: p.t, keys: control, cmd: cmd, grown: make(chan struct{}, 1), ended: make(chan struct{})}
-	go term.follow() // ends with the program: its terminal gives an error then
+	go term.follow() // ends with the program: its terminal then returns an error
 	return term
 }
 
-// otherSide opens the end of a pseudo-terminal that programs see.
+// otherSide opens the programs' end of a pseudo-terminal.
 func otherSide(t testing.TB, control *os.File) *os.File {
 	t.Helper()
 	conn, err := control.SyscallConn()
@@ -92,14 +92,14 @@ func (term *terminal) follow() {
 	}
 }
 
-// text is what was shown so far, without colours.
+// text returns the screen so far, without colours.
 func (term *terminal) text() string {
 	term.mu.Lock()
 	defer term.mu.Unlock()
 	return regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(term.shown.String(), "")
 }
 
-// waitFor returns what a pattern matches in what is shown, once it does.
+// waitFor returns a pattern's match on the screen, once there is one.
 func (term *terminal) waitFor(pattern string) []string {
 	term.t.Helper()
 	late := time.NewTimer(patience)
@@ -128,7 +128,7 @@ func (term *terminal) typeIn(text string) {
 	}
 }
 
-// ends waits for the program and returns what was shown and the exit code.
+// ends waits for the program and returns its screen and exit code.
 func (term *terminal) ends() (shown string, code int) {
 	term.t.Helper()
 	late := time.AfterFunc(patience, func() { _ = term.cmd.Process.Kill() })
@@ -138,7 +138,7 @@ func (term *terminal) ends() (shown string, code int) {
 	return strings.ReplaceAll(term.text(), "\r\n", "\n"), term.cmd.ProcessState.ExitCode()
 }
 
-// succeeds waits for the program, which must have shown the words.
+// succeeds waits for the program, which must have printed the words.
 func (term *terminal) succeeds(words ...string) string {
 	term.t.Helper()
 	shown, code := term.ends()
@@ -148,10 +148,10 @@ func (term *terminal) succeeds(words ...string) string {
 	return shown
 }
 
-// codePattern finds the code that stands below a plan.
+// codePattern finds the code below a plan.
 const codePattern = `[Tt]ype (\d{4}) `
 
-// approve shows the waiting plan in a terminal and types the code that stands below it.
+// approve shows the waiting plan in a terminal and types its code.
 func (p *place) approve(args ...string) string {
 	p.t.Helper()
 	term := p.person(append([]string{"approve"}, args...)...)

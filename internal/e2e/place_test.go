@@ -18,26 +18,23 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// patience bounds every wait for something that should come at once. It is long
-// because the machine may be busy.
+// patience limits every wait for an immediate result. It is long because the machine may be busy.
 const patience = 2 * time.Minute
 
-// place is a workspace with a state home of its own, and the environment that
-// processes in it get.
+// place is a workspace with its own state home, and the environment of its processes.
 type place struct {
 	t         testing.TB
 	workspace string
 	home      string // XDG_STATE_HOME
 	env       []string
-	prepare   func(*exec.Cmd) // what else a process needs; may be nil
+	prepare   func(*exec.Cmd) // further preparation of a process; may be nil
 }
 
 // newPlace returns a place on the disk.
 func newPlace(t testing.TB) *place { return placeWith(t, t.TempDir()) }
 
-// newBusyPlace returns a place for a test that writes thousands of records, in
-// memory where the system offers that: a process that dies leaves there what it
-// would leave on a disk.
+// newBusyPlace returns a place for a test that writes thousands of records, in memory if the system offers that: a process that dies leaves
+// the same there as on a disk.
 func newBusyPlace(t testing.TB) *place {
 	const memory = "/dev/shm"
 	info, err := os.Stat(memory)
@@ -79,7 +76,7 @@ func (p *place) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// outcome is what came of a command.
+// outcome is the result of a command.
 type outcome struct {
 	out, err string
 	code     int
@@ -118,7 +115,7 @@ func (p *place) try(input string, args ...string) (outcome, error) {
 	return outcome{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}, nil
 }
 
-// must runs the program, which has to succeed, and returns what it printed.
+// must runs the program, which must succeed, and returns its output.
 func (p *place) must(args ...string) string {
 	p.t.Helper()
 	got := p.run(args...)
@@ -128,7 +125,7 @@ func (p *place) must(args ...string) string {
 	return got.out
 }
 
-// stateDir is the folder of the workspace's log, whether it is there or not.
+// stateDir returns the folder of the workspace's log, whether it exists or not.
 func (p *place) stateDir() string {
 	p.t.Helper()
 	found, err := workspace.Find(workspace.Lookup{Flag: p.workspace, Getenv: func(name string) string {
@@ -145,7 +142,7 @@ func (p *place) stateDir() string {
 
 func (p *place) database() string { return filepath.Join(p.stateDir(), "plan.db") }
 
-// records reads the log after a revision, past every process.
+// records reads the log after a revision directly, without another process.
 func (p *place) records(after plan.Revision) []plan.Record {
 	p.t.Helper()
 	log := sqlite.New(p.stateDir(), sqlite.Options{LockWait: patience})
@@ -173,7 +170,7 @@ func notes(records []plan.Record) []string {
 	return all
 }
 
-// revision asks the program where the log ends.
+// revision asks the program for the log's last revision.
 func (p *place) revision() plan.Revision {
 	p.t.Helper()
 	var log struct {
@@ -185,7 +182,7 @@ func (p *place) revision() plan.Revision {
 	return log.Revision
 }
 
-// sound has the program examine the log, which must be whole.
+// sound runs doctor on the log, which must be intact.
 func (p *place) sound() {
 	p.t.Helper()
 	if got := p.run("doctor"); got.code != 0 || !strings.Contains(got.out, "sound") {
@@ -193,7 +190,7 @@ func (p *place) sound() {
 	}
 }
 
-// files lists what stands under a folder, "" when nothing does.
+// files lists the content of a folder, "" if empty.
 func files(t testing.TB, dir string) string {
 	t.Helper()
 	var found []string

@@ -12,9 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestProgressArrives asks for progress of many calls that end right after the last of it.
-// They tell of it, in the bytes that are sent and to the official client, before the answer: nearly all, since the
-// start that progress has on the answer is a time, which a busy machine may oversleep.
+// TestProgressArrives requests progress for many calls that end right after their last report. Progress arrives before the answer, in the
+// bytes sent and in the official client: nearly always, since its head start is a delay, which a busy machine may miss.
 func TestProgressArrives(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -58,7 +57,7 @@ func TestProgressArrives(t *testing.T) {
 	}
 }
 
-// hears waits for progress with so many tokens, and tells how many there were.
+// hears waits for progress with so many tokens, and returns how many there were.
 func hears(heard <-chan any, least int) int {
 	tokens, late := map[any]bool{}, time.After(patience)
 	for len(tokens) < least {

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestRepairIsBrokenOff ends a repair, and then its undoing, at one call of the system after
-// another, by an error and by a kill. What was left can be told, running the same again
-// goes on, and the damaged files are kept byte for byte.
+// TestRepairIsBrokenOff ends a repair, and then its undoing, at one system call after another, by an error and by a kill. The remaining
+// state is recognizable, a second run continues, and the damaged files are kept byte for byte.
 func TestRepairIsBrokenOff(t *testing.T) {
 	t.Parallel()
 	if tracer() == "" {
@@ -66,7 +65,7 @@ func keptIn(t *testing.T, p *place) string {
 	return kept[0]
 }
 
-// goesOnAfter repairs again after a repair that may have been broken off.
+// goesOnAfter repairs again after a repair that may have been interrupted.
 func (s *strained) goesOnAfter(t *testing.T, what, damagedAs string, first outcome) {
 	t.Helper()
 	s.prepare = nil
@@ -85,7 +84,7 @@ func (s *strained) goesOnAfter(t *testing.T, what, damagedAs string, first outco
 	}
 }
 
-// restoredAfter restores again after a restoration that may have been broken off.
+// restoredAfter restores again after a restoration that may have been interrupted.
 func (s *strained) restoredAfter(t *testing.T, what, folder, damagedAs string, first outcome) {
 	t.Helper()
 	s.prepare = nil

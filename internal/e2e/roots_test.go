@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// rooted is a client of a server that is started where no project is, and has some directories open.
+// rooted returns a client of a server started outside any project, with some directories open.
 func rooted(t *testing.T, p *place, kind, era string, roots ...string) *sdk {
 	t.Helper()
 	if err := os.Remove(filepath.Join(p.workspace, ".git")); err != nil {
@@ -29,9 +29,8 @@ func rooted(t *testing.T, p *place, kind, era string, roots ...string) *sdk {
 	return &sdk{session, t}
 }
 
-// TestRootsDecideForTheirOwnServerAlone starts servers where no project is. The
-// root of the host that started one names the workspace, in either era; a client of a server
-// over HTTP, which has others, does not.
+// TestRootsDecideForTheirOwnServerAlone starts servers outside any project. The root of the host that started a server names the workspace,
+// in either era; a client of a shared HTTP server cannot.
 func TestRootsDecideForTheirOwnServerAlone(t *testing.T) {
 	for _, c := range []struct {
 		kind, era string
@@ -40,7 +39,7 @@ func TestRootsDecideForTheirOwnServerAlone(t *testing.T) {
 		t.Run(c.kind+" "+c.era, func(t *testing.T) {
 			p, root := newPlace(t), t.TempDir()
 			client := rooted(t, p, c.kind, c.era, root)
-			if _, err := client.ListTools(t.Context(), nil); err != nil { // as every host does first
+			if _, err := client.ListTools(t.Context(), nil); err != nil { // every host does this first
 				t.Fatal(err)
 			}
 			if got, err := client.tool("planning_setup_plan", map[string]any{"objective": "Find my place"}); err != nil ||
@@ -61,8 +60,7 @@ func TestRootsDecideForTheirOwnServerAlone(t *testing.T) {
 	}
 }
 
-// TestOneOfSeveralRootsIsSaid opens three folders: the first is the workspace, and each reply that
-// tells where the plan stands says so.
+// TestOneOfSeveralRootsIsSaid opens three folders: the first is the workspace, and each reply with the plan's state says so.
 func TestOneOfSeveralRootsIsSaid(t *testing.T) {
 	for _, era := range []string{handshake, stateless} {
 		p, roots := newPlace(t), []string{t.TempDir(), t.TempDir(), t.TempDir()}

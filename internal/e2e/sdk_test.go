@@ -23,7 +23,7 @@ type sdk struct {
 	t testing.TB
 }
 
-// transports are the ways to reach a server, each with a server of its own.
+// transport returns a way to reach a server, started for it.
 func (p *place) transport(kind string, args ...string) mcp.Transport {
 	p.t.Helper()
 	if kind == "stdio" {
@@ -41,8 +41,7 @@ func (s *httpServer) transport(kind string) mcp.Transport {
 	return &mcp.StreamableClientTransport{Endpoint: s.base + "/mcp", HTTPClient: &http.Client{Transport: own}}
 }
 
-// connect connects the SDK's client by a transport, in a revision of the
-// protocol.
+// connect connects the SDK's client by a transport, in a protocol revision.
 func connect(t testing.TB, to mcp.Transport, version string, opts *mcp.ClientOptions) *sdk {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "sdk", Version: "1"}, opts)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheServersEnvironmentIsHidden: a command of bash_execute reads the environment of no
-// planloop above it, nor what that has open, in no phase and over no transport.
+// TestTheServersEnvironmentIsHidden: a command of bash_execute cannot read the environment or the open files of any planloop above it, in
+// any phase, over any transport.
 func TestTheServersEnvironmentIsHidden(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -22,8 +22,7 @@ func tokenFile(t *testing.T, text string) string {
 	return path
 }
 
-// TestStrangersOverHTTP sends what a page in a browser, or a name bound to this
-// address, would send: nothing is run.
+// TestStrangersOverHTTP sends requests like those of a page in a browser, or of a name bound to this address: none has an effect.
 func TestStrangersOverHTTP(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -82,7 +81,7 @@ func TestStrangersOverHTTP(t *testing.T) {
 	unchanged(t, p, 2)
 }
 
-// TestAllowedOrigin is a web page that the user lets in.
+// TestAllowedOrigin is a web page that the user admits.
 func TestAllowedOrigin(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -125,7 +124,7 @@ func TestExposureNeedsAToken(t *testing.T) {
 	}
 }
 
-// TestToken is asked of every request once it is given, in every way to give it.
+// TestToken: once a token is set, in any way, every request needs it.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	byFile, byVariable := newPlace(t), newPlace(t)
@@ -161,9 +160,8 @@ func TestToken(t *testing.T) {
 	unchanged(t, byVariable, 1)
 }
 
-// TestSecretsStayInside plants secrets in the environment and in headers, makes
-// trouble with the most talkative logs, and looks for the secrets in all that
-// leaves the program.
+// TestSecretsStayInside plants secrets in the environment and in headers, causes trouble with the most verbose logs, and searches all
+// output of the program for the secrets.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	secrets := []string{token, "sk-planted-api-key-0815", "ghp_plantedplantedplanted", "wrong-token-from-elsewhere", "cookie-of-somebody",
@@ -182,7 +180,7 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 	send("no_such_tool", `{}`, "Authorization", "Bearer "+token)
 	told = append(told, fmt.Sprint(s.post("nonsense", "Authorization", "Bearer "+token)))
-	rewrite(t, p.database(), func([]byte) []byte { return []byte("no database") }) // a fault, which is logged
+	rewrite(t, p.database(), func([]byte) []byte { return []byte("no database") }) // an error, which is logged
 	_, _ = os.Remove(p.database()+"-wal"), os.Remove(p.database()+"-shm")
 	send("planning_mark_step", `{"step_id":"S001","status":"done"}`, "Authorization", "Bearer "+token)
 	for _, args := range [][]string{{"show", "-v"}, {"doctor"}, {"doctor", "--repair"}, {"log", "--json", "-n", "0"},
@@ -212,7 +210,7 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 }
 
-// TestModesUnderAnOpenUmask makes everything under the most generous umask.
+// TestModesUnderAnOpenUmask creates all files under the most permissive umask.
 func TestModesUnderAnOpenUmask(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -241,7 +239,7 @@ func TestModesUnderAnOpenUmask(t *testing.T) {
 	wide("start", "After the repair", "--step", "One")
 }
 
-// checkModes fails on whatever others could read; the home itself is the user's.
+// checkModes fails on all files that others could read; the home itself is the user's.
 func checkModes(t *testing.T, home string) {
 	t.Helper()
 	for _, path := range strings.Split(files(t, home), "\n") {

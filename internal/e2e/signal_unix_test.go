@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestSignals ends servers politely: exit code 0, whatever they are doing.
+// TestSignals ends servers with signals during any activity: exit code 0.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
@@ -56,8 +56,7 @@ func (s *httpServer) endsWith(t *testing.T, code int) {
 	}
 }
 
-// TestClientThatStopsReading is one that sends and never reads: the server stands
-// with a full pipe, and ends all the same when it is told to.
+// TestClientThatStopsReading sends and never reads: the server blocks on a full pipe, but still ends when asked to.
 func TestClientThatStopsReading(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -79,7 +78,7 @@ func TestClientThatStopsReading(t *testing.T) {
 	if _, err := in.Write([]byte(opening + strings.Repeat(readCurrent, 100))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it is answering; what follows is megabytes
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it is answering; megabytes follow
 		t.Fatal(err)
 	}
 	began := time.Now()

@@ -11,8 +11,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// TestProbeLeavesNothing starts servers that are only asked what they offer, as
-// hosts do that probe: nothing is written.
+// TestProbeLeavesNothing starts servers only to list their features, as hosts that probe do: no file is written.
 func TestProbeLeavesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -39,7 +38,7 @@ func TestProbeLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestReadingCreatesNothing runs every reading command where nothing is.
+// TestReadingCreatesNothing runs every reading command in an empty place.
 func TestReadingCreatesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -89,8 +88,7 @@ func TestRefusedWritingBeginsNoLog(t *testing.T) {
 	}
 }
 
-// TestSecondCopyDoesNotDisturb starts a second server beside one at work, while
-// the workspace is locked: it starts, answers and leaves.
+// TestSecondCopyDoesNotDisturb starts a second server next to a working one, while the workspace is locked: it starts, answers and ends.
 func TestSecondCopyDoesNotDisturb(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -112,7 +110,7 @@ func TestSecondCopyDoesNotDisturb(t *testing.T) {
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	third := p.open() // and one that is killed
+	third := p.open() // and one that gets killed
 	if _, err := third.request("tools/list", nil); err != nil {
 		t.Error(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tree lists what is at a path and below it, with modes, sizes and what plain files hold.
+// tree lists the content of a path, with modes, sizes and the text of plain files.
 func tree(t *testing.T, path string) string {
 	t.Helper()
 	var all strings.Builder
@@ -38,9 +38,8 @@ func tree(t *testing.T, path string) string {
 	return info.Mode().String() + "\n" + all.String()
 }
 
-// TestLinksInTheStateFolder: a link in place of the folder of the state, of the one it lies
-// in, or of anything in it is not followed: what it leads to stays as it is, and where
-// planloop cannot do without the thing it says so.
+// TestLinksInTheStateFolder: a link in place of the state folder, of its parent, or of anything in it is not followed: its target stays
+// unchanged, and if planloop needs the file it reports the link.
 func TestLinksInTheStateFolder(t *testing.T) {
 	t.Parallel()
 	for name, refused := range map[string]bool{
@@ -53,7 +52,7 @@ func TestLinksInTheStateFolder(t *testing.T) {
 			p.withModule()
 			setUp(p, 2)
 			submit := asking(t, "planning_submit_plan", submission("Add the Redis client"))
-			p.feed(submit, "serve") // makes the key
+			p.feed(submit, "serve") // creates the key
 			path := filepath.Join(p.stateDir(), name)
 			victim := filepath.Join(t.TempDir(), "victim")
 			if err := os.Rename(path, victim); errors.Is(err, fs.ErrNotExist) {
@@ -100,8 +99,7 @@ func isFolder(t *testing.T, path string) bool {
 	return info.IsDir()
 }
 
-// TestStateOfAnotherUser: neither a folder of somebody else's nor one that others may write
-// is taken for the user's own.
+// TestStateOfAnotherUser: neither another user's folder nor one that others may write counts as the user's own.
 func TestStateOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(path string) error{

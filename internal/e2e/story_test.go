@@ -12,8 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestStoryOnEveryTransport has the official client go through the whole of what
-// agents can do, over every transport and in every revision of the protocol. A
+// TestStoryOnEveryTransport has the official client use all features for agents, over every transport and in every protocol revision. A
 // model sees the same everywhere, and the plan is on disk afterwards.
 func TestStoryOnEveryTransport(t *testing.T) {
 	t.Parallel()
@@ -41,8 +40,7 @@ func TestStoryOnEveryTransport(t *testing.T) {
 	}
 }
 
-// TestEphemeralLeavesNothing tells the same story with --ephemeral: a model sees
-// the same, and the disk nothing.
+// TestEphemeralLeavesNothing repeats the story with --ephemeral: a model sees the same, and the disk stays empty.
 func TestEphemeralLeavesNothing(t *testing.T) {
 	t.Parallel()
 	want := tellStory(t, connect(t, newPlace(t).transport("stdio", "--agent", "teller"), handshake, nil))
@@ -77,10 +75,10 @@ func sameStory(t *testing.T, want, got string) {
 	}
 }
 
-// storyChanges is how many records the story leaves.
+// storyChanges is the number of records that the story leaves.
 const storyChanges = 8
 
-// story writes down what a model sees.
+// story records the texts that a model sees.
 type story struct {
 	strings.Builder
 	t      *testing.T
@@ -119,12 +117,12 @@ var (
 	timestamps = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z| UTC)?`)
 )
 
-// withoutTimes replaces what differs from run to run.
+// withoutTimes replaces the parts that differ from run to run.
 func withoutTimes(s string) string {
 	return timestamps.ReplaceAllString(planTimes.ReplaceAllString(s, "-UNIX"), "TIME")
 }
 
-// surface lists what is offered.
+// surface lists the server's features.
 func (s *story) surface() {
 	s.t.Helper()
 	info := s.client.InitializeResult()
@@ -165,7 +163,7 @@ func (s *story) call(tool string, args arguments) reply {
 	return got
 }
 
-// accepted calls a tool; text and structured content must each hold the words.
+// accepted calls a tool; text and structured content must each contain the words.
 func (s *story) accepted(tool string, args arguments, words ...string) {
 	s.t.Helper()
 	got := s.call(tool, args)
@@ -185,7 +183,7 @@ func (s *story) refused(tool string, args arguments, words ...string) {
 	}
 }
 
-// resources reads all that are listed, a step, and some that are not there.
+// resources reads all listed resources, a step, and some missing ones.
 func (s *story) resources() {
 	s.t.Helper()
 	list, err := s.client.ListResources(s.t.Context(), nil)
@@ -222,7 +220,7 @@ func (s *story) resources() {
 	s.json(result.Completion.Values)
 }
 
-// sameAsTool checks that the status tells the same as the tool of that name.
+// sameAsTool checks that the status resource matches the tool of that name.
 func (s *story) sameAsTool(uri string) {
 	s.t.Helper()
 	got, err := s.client.tool("planloop_status", arguments{})

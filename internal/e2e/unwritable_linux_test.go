@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// obstacle keeps a place from being written until it is taken away.
+// obstacle keeps a place from being written until it is removed.
 type obstacle struct {
-	what  string // that users are told
+	what  string // as shown to users
 	place func(t *testing.T) *place
 	raise func(t *testing.T, p *place)
 	clear func(t *testing.T, p *place)
@@ -69,9 +69,8 @@ func obstacles() map[string]obstacle {
 	}
 }
 
-// TestWhereNothingCanBeWritten reads what cannot be written, as a server and a command left it in all
-// ways there are, and says why writing fails; when the obstacle is gone the server that
-// was started under it writes at once.
+// TestWhereNothingCanBeWritten reads an unwritable state, as left by a server and a command in every possible way, and expects a reason for
+// failed writes; without the obstacle the server started under it writes at once.
 func TestWhereNothingCanBeWritten(t *testing.T) {
 	t.Parallel()
 	leave := map[string]func(t *testing.T, h *host, p *place){
@@ -89,7 +88,7 @@ func TestWhereNothingCanBeWritten(t *testing.T) {
 				h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress", "note": "kept"})
 				end(t, h, p)
 				o.raise(t, p)
-				// What is there already can still be written to.
+				// Allocated space can still be written to.
 				allocated := left == "a killed server" && (kind == "full disk" || kind == "read-only folder")
 				p.readsAndTells(t, o.what, allocated)
 				h = p.open()
@@ -116,7 +115,7 @@ func TestWhereNothingCanBeWritten(t *testing.T) {
 	}
 }
 
-// readsAndTells reads in several processes at once, each of which may shut the others out for a moment.
+// readsAndTells reads in several processes at once, each of which may lock the others out for a moment.
 func (p *place) readsAndTells(t *testing.T, what string, allocated bool) {
 	t.Helper()
 	var readers sync.WaitGroup

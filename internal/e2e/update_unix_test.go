@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// newerProgram is planloop as its next version may be: another release, with a kind of
-// event that this version does not know. It is built once, and only when asked for.
+// newerProgram builds planloop as its next version may be: another release, with a kind of event that this version does not know. It is
+// built once, and only if needed.
 func newerProgram(t *testing.T) string {
 	t.Helper()
 	if os.Getenv("PLANLOOP_UPDATE") == "" {
@@ -55,15 +55,15 @@ var builtNewer = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// with is the place as another program sees it.
+// with returns the place as seen by another program.
 func (p *place) with(program string) *place {
 	other := *p
 	other.prepare = func(cmd *exec.Cmd) { cmd.Path = program }
 	return &other
 }
 
-// TestTwoVersionsOnOneWorkspace: a server runs on while a newer planloop works on its plan, and the other
-// way round. What the older one cannot read it refuses, says so, and leaves as it is.
+// TestTwoVersionsOnOneWorkspace: a server keeps running while a newer planloop works on its plan, and the other way round. The older one
+// refuses data that it cannot read, says so, and leaves it unchanged.
 func TestTwoVersionsOnOneWorkspace(t *testing.T) {
 	old := newPlace(t)
 	newer := old.with(newerProgram(t))
@@ -118,8 +118,8 @@ func TestTwoVersionsOnOneWorkspace(t *testing.T) {
 	newer.sound()
 }
 
-// TestProgramReplacedUnderAServer: an update puts another file in the place of the program, or takes it away.
-// The server that runs goes on, and so do the helpers that it starts from its own program.
+// TestProgramReplacedUnderAServer: an update replaces the program's file, or removes it. The running server continues, and so do the
+// helpers that it starts from its own program.
 func TestProgramReplacedUnderAServer(t *testing.T) {
 	p := newPlace(t)
 	newer := newerProgram(t)

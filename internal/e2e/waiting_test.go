@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestWaitingBlocksNobody has calls wait for news on a stdio connection: others on
-// it are answered meanwhile, in order, and the news reach those that wait.
+// TestWaitingBlocksNobody has calls wait for news on a stdio connection: other calls on it are answered at once, in order, and the news
+// reach the waiting ones.
 func TestWaitingBlocksNobody(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -41,8 +41,7 @@ func TestWaitingBlocksNobody(t *testing.T) {
 	}
 }
 
-// TestNewsBeforeTheWait answers at once when something has changed since the caller
-// was last told: what happens between two calls is not missed.
+// TestNewsBeforeTheWait answers at once if something has changed since the caller's last status: changes between two calls are not missed.
 func TestNewsBeforeTheWait(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -59,7 +58,7 @@ func TestNewsBeforeTheWait(t *testing.T) {
 	}
 }
 
-// TestCancelledWait is over at once and not answered, and the connection serves on.
+// TestCancelledWait ends at once without an answer, and the connection keeps working.
 func TestCancelledWait(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -76,15 +75,14 @@ func TestCancelledWait(t *testing.T) {
 	if err := h.write(string(notice)); err != nil {
 		t.Fatal(err)
 	}
-	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"}) // else the wait would answer with it
-	h.leave()                                                                         // which waits for what runs
+	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"}) // otherwise the wait would return this change
+	h.leave()                                                                         // waits for running calls
 	if f, answered := <-cancelled.answer; answered {
 		t.Errorf("the cancelled call was answered: %v", f)
 	}
 }
 
-// TestWaitEndsWithTheConnection gives up a wait over HTTP when its client hangs up;
-// the server serves on.
+// TestWaitEndsWithTheConnection gives up a wait over HTTP when its client hangs up; the server keeps running.
 func TestWaitEndsWithTheConnection(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{handshake, stateless} {
@@ -124,7 +122,7 @@ func TestWaitEndsWithTheConnection(t *testing.T) {
 	}
 }
 
-// within is a test whose calls end with a context of their own.
+// within is a test with its own context for calls.
 type within struct {
 	testing.TB
 	ctx context.Context

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestWaitEndsWithTheClient leaves no server behind that waits for nobody: a host
-// that ends closes the input and then sends a signal. What the agent had claimed is
-// free at once.
+// TestWaitEndsWithTheClient leaves no server waiting without a client: an ending host closes the input and then sends a signal. The agent's
+// claims are free at once.
 func TestWaitEndsWithTheClient(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -1,10 +1,8 @@
-// Package hook reads what agents' hosts tell the commands that they call around an
-// agent's tools and sessions, words the answers as each host takes them, judges
-// whether a tool may run while an agent may only read, and decodes the plans that agents
-// keep in their hosts. Each host's payloads, names of
-// tools and ways of answering are known here and nowhere else.
+// Package hook reads the input that agents' hosts pass to their hooks, formats the answers as each host expects them, judges whether a tool
+// may run in planning mode, and decodes the plans that agents keep in their hosts. Only this package knows the hosts' payloads, tool names
+// and answer formats.
 //
-// It must not know logs or files: the caller says where a path leads and which commands only read.
+// It must not know logs or files: the caller says where a path leads and which commands are read-only.
 package hook
 
 import "github.com/go-json-experiment/json/jsontext"
@@ -28,29 +26,28 @@ const (
 // Moment is when a hook is called, in one vocabulary for all hosts.
 type Moment string
 
-// The moments that planloop listens to. Others are Elsewhen: they are survived, and answered
-// with nothing.
+// The moments that planloop handles. Others are Elsewhen: they are accepted and get an empty answer.
 const (
 	Elsewhen     Moment = ""
 	BeforeTool   Moment = "before_tool"
 	AfterTool    Moment = "after_tool"
-	SessionStart Moment = "session_start" // after a compaction as well, where the host says so
+	SessionStart Moment = "session_start" // also after a compaction, where the host reports it
 	BeforePrompt Moment = "before_prompt" // a person's message is about to reach the model
 	Stop         Moment = "stop"          // the agent is about to end its turn
 )
 
-// Act is what a tool does, as far as its name and the host tell.
+// Act is the kind of work that a tool does, as far as its name and the host reveal it.
 type Act string
 
-// What tools do. The zero value is unknown, which may write.
+// The acts. The zero value is unknown, which may write.
 const (
 	Unknown Act = ""
-	Reads   Act = "reads"  // files, the web, the host's own memory of the session; asks, or waits
-	Runs    Act = "runs"   // Call.Command, in a shell
-	Writes  Act = "writes" // Call.Paths
-	Spawns  Act = "spawns" // an agent beneath this one
-	Calls   Act = "calls"  // Call.Name of the MCP server Call.Server
-	Plans   Act = "plans"  // the host's own list of what is to do, which changes nothing else
+	Reads   Act = "reads"  // reads files, the web or the host's own memory of the session; asks, or waits
+	Runs    Act = "runs"   // runs Call.Command in a shell
+	Writes  Act = "writes" // writes Call.Paths
+	Spawns  Act = "spawns" // starts a subagent
+	Calls   Act = "calls"  // calls the tool Call.Name of the MCP server Call.Server
+	Plans   Act = "plans"  // changes only the host's own plan or to-do list
 )
 
 // Call is one call of a hook.
@@ -59,36 +56,36 @@ type Call struct {
 	Event  string // as the command line names it: pre-tool-use
 	Moment Moment
 
-	Session  string   // the host's own name of the session, "" when it tells none
-	Subagent string   // the kind or the id of the subagent that acts, "" for the session's own agent
-	Version  string   // of the host, "" when it tells none
-	Dir      string   // the agent's current directory, "" when not told
-	Roots    []string // the directories that the host has open, as far as it tells
-	Home     string   // the person's home directory, which no host tells: whoever calls Read sets it
+	Session  string   // the host's own name of the session, "" if unknown
+	Subagent string   // the kind or id of the acting subagent, "" for the session's own agent
+	Version  string   // of the host, "" if unknown
+	Dir      string   // the agent's current directory, "" if unknown
+	Roots    []string // the directories open in the host, as far as it lists them
+	Home     string   // the user's home directory; set by the caller of Read, since hosts do not report it
 
 	Source string // of SessionStart: startup, resume, clear, compact …
-	Again  bool   // of Stop: the agent goes on already because a hook asked for it
+	Again  bool   // of Stop: the agent continues already because a hook asked for it
 
 	Tool    string         // as the host names it
-	Does    Act            // what it does
+	Does    Act            // its effect
 	Server  string         // of Calls, as the host's configuration names it
 	Name    string         // of Calls: the tool, without the server
-	Command string         // of Runs, as the shell gets it
-	Paths   []string       // of Writes, as told: see Places
-	WorksIn []string       // the directories that the tool's input names to work in, as told: see Places
-	Input   jsontext.Value // the tool's input, as told
-	Result  jsontext.Value // of AfterTool: what the tool answered, as told
+	Command string         // of Runs, as passed to the shell
+	Paths   []string       // of Writes, as reported: see Places
+	WorksIn []string       // the working directories named in the tool's input, as reported: see Places
+	Input   jsontext.Value // the tool's input, as reported
+	Result  jsontext.Value // of AfterTool: the tool's answer, as reported
 }
 
-// OwnServer is what planloop's server is called in the configuration of hosts.
+// OwnServer is the name of planloop's server in the configuration of hosts.
 const OwnServer = "planloop"
 
-// Own reports whether the tool is one of planloop's own, whatever the host puts before its name.
+// Own reports whether the tool is one of planloop's own, with any prefix of the host's.
 func (c Call) Own() bool { return c.Does == Calls && c.Server == OwnServer }
 
-// Answer is what a hook has to say. The zero value lets everything go on, and says nothing.
+// Answer is a hook's answer. The zero value lets the agent continue and says nothing.
 type Answer struct {
 	Refuse  string // of BeforeTool: why the tool must not run, and what to do instead; for the agent
 	Context string // of SessionStart and BeforePrompt: facts for the agent
-	GoOn    string // of Stop: what the agent has left behind; it is told, and goes on once
+	GoOn    string // of Stop: the agent's unfinished work; the agent reads it and continues once
 }

@@ -9,28 +9,27 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Event is one event of a host that planloop listens to.
+// Event is one event of a host that planloop handles.
 type Event struct {
 	Name    string // as the command line names it: pre-tool-use
 	Native  string // as the host names it: PreToolUse
 	Moment  Moment
-	Matcher string        // of tools or sources, as the host matches them; "" for all
-	Limit   time.Duration // what the host is told to wait at most
+	Matcher string        // for tools or sources, in the host's syntax; "" for all
+	Limit   time.Duration // the host's time-out for the hook
 }
 
-// Hosts are the hosts that have hooks, in the order of the documentation.
+// Hosts returns the hosts that have hooks, in the order of the documentation.
 func Hosts() []Host {
 	return []Host{Claude, Codex, Gemini, Antigravity, Cursor, VSCode, Opencode, Goose, Windsurf}
 }
 
-// How long a host waits. Deciding takes milliseconds; the rest is for a machine that is busy.
+// Time-outs in the hosts. A decision takes milliseconds; the rest is for busy machines.
 const (
 	decides = 10 * time.Second
 	tells   = 10 * time.Second
 )
 
-// Events are those of a host that planloop listens to, in the order they come in. A host without
-// hooks has none.
+// Events returns the handled events of a host in the order in which they occur; nil for a host without hooks.
 func Events(host Host) []Event {
 	switch host {
 	case Claude:
@@ -54,13 +53,13 @@ func Events(host Host) []Event {
 			{"after-tool", "AfterTool", AfterTool, "^(write_todos|exit_plan_mode)$", tells},
 			{"after-agent", "AfterAgent", Stop, "", tells},
 		}
-	case Antigravity: // PreInvocation comes before each call of the model; its first stands for the session's start
+	case Antigravity: // PreInvocation comes before each call of the model; the first one marks the start of the session
 		return []Event{
 			{"pre-invocation", "PreInvocation", SessionStart, "", tells},
 			{"pre-tool-use", "PreToolUse", BeforeTool, "*", decides},
 			{"stop", "Stop", Stop, "", tells},
 		}
-	case Cursor: // preToolUse is not called for each command and MCP tool in every version
+	case Cursor: // not every version calls preToolUse for each command and MCP tool
 		return []Event{
 			{"session-start", "sessionStart", SessionStart, "", tells},
 			{"pre-tool-use", "preToolUse", BeforeTool, "", decides},
@@ -68,7 +67,7 @@ func Events(host Host) []Event {
 			{"before-mcp-execution", "beforeMCPExecution", BeforeTool, "", decides},
 			{"stop", "stop", Stop, "", tells},
 		}
-	case VSCode: // Copilot's command line and cloud agent take these names as well
+	case VSCode: // Copilot's command line and cloud agent accept these names as well
 		return []Event{
 			{"session-start", "SessionStart", SessionStart, "", tells},
 			{"pre-tool-use", "PreToolUse", BeforeTool, "", decides},
@@ -81,12 +80,12 @@ func Events(host Host) []Event {
 			{"tool-execute-after", "tool.execute.after", AfterTool, "todowrite", tells},
 			{"stop", "stop", Stop, "", tells},
 		}
-	case Goose: // SessionStart only observes there
+	case Goose: // SessionStart there ignores answers
 		return []Event{
 			{"pre-tool-use", "PreToolUse", BeforeTool, "", decides},
 			{"stop", "Stop", Stop, "", tells},
 		}
-	case Windsurf: // takes no context, and cannot be told to go on
+	case Windsurf: // accepts no context, and cannot be asked to continue
 		return []Event{
 			{"pre-write-code", "pre_write_code", BeforeTool, "", decides},
 			{"pre-run-command", "pre_run_command", BeforeTool, "", decides},
@@ -96,8 +95,7 @@ func Events(host Host) []Event {
 	return nil
 }
 
-// Misnamed says that a command line names no host or event that planloop has a hook for, and what was probably meant;
-// "" where it does.
+// Misnamed returns an error text for an unknown host or event on the command line, with the most similar name; "" if both are known.
 func Misnamed(host Host, event string) string {
 	kind, given, known := "host", string(host), []string(nil)
 	for _, other := range Hosts() {
@@ -119,7 +117,7 @@ func Misnamed(host Host, event string) string {
 	return text + ", but for " + strings.Join(known, ", ")
 }
 
-// eventOf is the event of a host by its name on the command line.
+// eventOf returns a host's event by its name on the command line.
 func eventOf(host Host, name string) Event {
 	events := Events(host)
 	i := slices.IndexFunc(events, func(e Event) bool { return e.Name == name })

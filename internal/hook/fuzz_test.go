@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// refused reads an answer as the host does by its documentation or its source, and says whether the
-// tool does not run, and why.
+// refused reads an answer as the host's documentation or source does, and returns whether the tool is refused, and why.
 func refused(t *testing.T, host Host, stdout, stderr []byte, code int) (bool, string) {
 	t.Helper()
 	text := strings.TrimSpace(string(stdout))
@@ -29,7 +28,7 @@ func refused(t *testing.T, host Host, stdout, stderr []byte, code int) (bool, st
 	switch host {
 	case Claude:
 		return named(inside, "permissionDecision") == "deny", named(inside, "permissionDecisionReason")
-	case Codex: // fails open on members it does not know, and on a blank reason
+	case Codex: // fails open on unknown members and on a blank reason
 		for name := range said {
 			if name != "hookSpecificOutput" {
 				t.Fatalf("codex does not know %q", name)
@@ -42,7 +41,7 @@ func refused(t *testing.T, host Host, stdout, stderr []byte, code int) (bool, st
 		return named(said, "decision") == "deny" || named(said, "decision") == "block", named(said, "reason")
 	case Antigravity: // fails closed
 		return named(said, "decision") != "allow", named(said, "reason")
-	case Cursor: // no object at all refuses
+	case Cursor: // an answer without an object refuses
 		return said == nil || named(said, "permission") == "deny", named(said, "agent_message")
 	case VSCode: // two readers: VS Code's own agent, and Copilot's command line
 		within, beside := named(inside, "permissionDecision") == "deny", named(said, "permissionDecision") == "deny"
@@ -50,12 +49,12 @@ func refused(t *testing.T, host Host, stdout, stderr []byte, code int) (bool, st
 			t.Fatalf("vscode: two answers in %s", text)
 		}
 		return within, named(said, "permissionDecisionReason")
-	case Goose: // standard output that is neither empty nor a decision is none
+	case Goose: // output that is neither empty nor a decision is ignored
 		if text != "" && (text[0] != '{' || named(said, "decision") != "block") {
 			t.Fatalf("goose takes %s for no decision", text)
 		}
 		return text != "", named(said, "reason")
-	case Opencode: // our own plugin takes nothing at all for a hook that was killed
+	case Opencode: // planloop's own plugin takes empty output as a killed hook
 		return said == nil || named(said, "refuse") != "", named(said, "refuse")
 	case Windsurf:
 		return false, ""

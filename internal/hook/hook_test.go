@@ -60,7 +60,7 @@ func payloads(t testing.TB) (all []payload) {
 	return all
 }
 
-// eventIn is the longest name of an event that a file's name has after the version, or all of that.
+// eventIn returns the longest event name that a file's name contains after the version, or all of that part.
 func eventIn(host Host, stem string) string {
 	_, event, _ := strings.Cut(stem, "-")
 	found := ""
@@ -75,7 +75,7 @@ func eventIn(host Host, stem string) string {
 	return found
 }
 
-// described is a call as a few lines.
+// described returns a call in a few lines.
 func described(c Call) string {
 	var b strings.Builder
 	line := func(name, value string) {
@@ -115,7 +115,7 @@ func described(c Call) string {
 	return b.String()
 }
 
-// TestEachPayload reads every payload that a host sent, or that its documentation shows.
+// TestEachPayload reads every recorded or documented payload.
 func TestEachPayload(t *testing.T) {
 	var b strings.Builder
 	for _, p := range payloads(t) {
@@ -128,7 +128,7 @@ func TestEachPayload(t *testing.T) {
 	golden(t, "calls.golden", b.String())
 }
 
-// TestEachAnswer shows what each host is told.
+// TestEachAnswer shows the answers in each host's form.
 func TestEachAnswer(t *testing.T) {
 	var b strings.Builder
 	for _, host := range Hosts() {
@@ -148,7 +148,7 @@ func TestEachAnswer(t *testing.T) {
 	golden(t, "answers.golden", b.String())
 }
 
-// TestEachTool shows what each known tool does.
+// TestEachTool shows the act of each known tool.
 func TestEachTool(t *testing.T) {
 	var b strings.Builder
 	for _, host := range Hosts() {

@@ -13,8 +13,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// HostPlan returns what the call says about the plan that the session's agent keeps in its host,
-// nil if it says nothing or cannot be read.
+// HostPlan returns the change that the call makes to the plan that the session's agent keeps in its host; nil if it makes none, or an
+// unreadable one.
 func (c Call) HostPlan() *plan.AdoptPlan {
 	if c.Does != Plans || c.Subagent != "" || c.Session == "" || c.Moment != c.planMoment() {
 		return nil
@@ -43,7 +43,7 @@ func (c Call) HostPlan() *plan.AdoptPlan {
 
 const showsPlan = "exitplanmode" // the tool that shows a plan to the user, as planTool spells it
 
-// planTool is the tool's name in one spelling. Some hosts put the name of an extension before it.
+// planTool returns the tool's name in a normalized spelling. Some hosts prefix it with the name of an extension.
 func (c Call) planTool() string {
 	name := c.Tool[strings.LastIndex(c.Tool, "__")+1:]
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "")
@@ -88,7 +88,7 @@ type hostTodo struct {
 	Priority    string `json:"priority"`
 }
 
-// listedPlan reads a whole to-do list, which never says its objective.
+// listedPlan reads a whole to-do list, which never contains its objective.
 func (c Call) listedPlan(objective string) *plan.AdoptPlan {
 	var given struct {
 		Todos       jsontext.Value `json:"todos"` // a list, or a check list in Markdown
@@ -148,7 +148,7 @@ func (id *taskID) UnmarshalJSON(value []byte) error {
 	return json.Unmarshal(value, (*string)(id))
 }
 
-// changedTask reads a task that was created, under the id in the answer, or changed.
+// changedTask reads a task that was created, with the id from the answer, or changed.
 func (c Call) changedTask() *plan.AdoptPlan {
 	var given struct {
 		ID          taskID   `json:"taskId"`
@@ -192,5 +192,5 @@ func names(ids []taskID) (list []string) {
 	return list
 }
 
-// line is a text on one line.
+// line returns a text on one line.
 func line(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// planCall is a call of a host's planning tool: with a result one that has ended.
+// planCall returns a call of a host's planning tool; with a result, one that has ended.
 func planCall(tool, input, result string) Call {
 	c := Call{Host: VSCode, Session: "s", Moment: BeforeTool, Does: Plans, Tool: tool, Input: []byte(input)}
 	if result != "" {
@@ -65,7 +65,7 @@ func TestHostPlan(t *testing.T) {
 	}
 }
 
-// TestRecordedHostPlans: which recorded payloads say something about a plan, and what.
+// TestRecordedHostPlans: the plan in each recorded payload, if any.
 func TestRecordedHostPlans(t *testing.T) {
 	want := map[string]string{
 		"claude/2.1.330-pre-tool-use-exitplanmode":  "Plan of Claude Code: Write the test(pending) Mend the fault(pending)",
@@ -98,8 +98,8 @@ func TestHostPlanExplanation(t *testing.T) {
 	}
 }
 
-// TestHostPlanIsReadOnce: a plan is read at one moment, and only from the session's own agent. A plan
-// that the user is about to see is read before the tool as well.
+// TestHostPlanIsReadOnce: a plan is read at one moment, and only from the session's own agent. A plan about to be shown to the user is also
+// read before the tool.
 func TestHostPlanIsReadOnce(t *testing.T) {
 	todos := planCall("TodoWrite", `{"todos":[{"content":"A","status":"pending"}]}`, "{}")
 	shown := planCall("ExitPlanMode", `{"plan":"1. A"}`, "{}")
@@ -158,7 +158,7 @@ func planText(a *plan.AdoptPlan) string {
 	return strings.Join(words, " ")
 }
 
-// FuzzHostPlan: a plan that was read is one that can be decided.
+// FuzzHostPlan: a decision is possible on every plan that was read.
 func FuzzHostPlan(f *testing.F) {
 	f.Add("TodoWrite", `{"todos":[{"content":"A","status":"completed"}]}`, "")
 	f.Add("todo_write", `{"content":"# T\n- [ ] S002 A\n  - depends on: S001\n- [x] S001 B"}`, "")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mustSee are what a hook before a tool is called for, as the host compares it with the matcher of an event: tools that
-// change something, and one of planloop's own. It is nil where the host has no matchers or heeds none.
+// mustSee returns the names that a hook before a tool must match, as the host compares them with an event's matcher: tools that change
+// something, and one of planloop's own. It is nil if the host has no matchers or ignores them.
 func mustSee(host Host, native string) []string {
 	switch {
 	case host == Claude:
@@ -21,15 +21,15 @@ func mustSee(host Host, native string) []string {
 	case host == Cursor && native == "preToolUse":
 		return []string{"Write", "Delete"} // commands and MCP tools have events of their own
 	case host == Cursor && native == "beforeShellExecution":
-		return []string{"touch file"} // there it is the command
+		return []string{"touch file"} // there the matcher applies to the command
 	case host == Goose:
 		return []string{"developer__shell", "developer__write", "developer__edit"}
 	}
 	return nil
 }
 
-// Unmatched are tools that change something and that no hook of an event is called for, judged by the matchers of its
-// hooks. Unread is a matcher that cannot be judged, "" for none.
+// Unmatched returns the changing tools that no hook of an event is called for, according to the hooks' matchers. unread is a matcher that
+// cannot be judged, "" if all can.
 func Unmatched(host Host, native string, matchers []string) (missed []string, unread string) {
 	for _, tool := range mustSee(host, native) {
 		matched := slices.ContainsFunc(matchers, func(matcher string) bool {
@@ -46,8 +46,8 @@ func Unmatched(host Host, native string, matchers []string) (missed []string, un
 	return missed, unread
 }
 
-// matches reports whether a host takes a matcher to mean a tool. Claude Code and Codex read what holds no other characters
-// as a list of names, and all else, like the other hosts, as a regular expression that matches anywhere.
+// matches reports whether a matcher covers a tool in a host. Claude Code and Codex read a matcher of certain characters as a list of names;
+// they read all others, as the other hosts do, as a regular expression that may match anywhere.
 func matches(host Host, matcher, tool string) (is, readable bool) {
 	names := map[Host]string{Claude: `^[\w\-, |]*$`, Codex: `^[\w|]*$`}[host]
 	switch {

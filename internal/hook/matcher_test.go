@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestUnmatched: what a matcher leaves out is judged as the host reads it.
+// TestUnmatched: matchers are read as each host reads them.
 func TestUnmatched(t *testing.T) {
 	for _, test := range []struct {
 		host     Host
@@ -25,7 +25,7 @@ func TestUnmatched(t *testing.T) {
 		{Claude, "PreToolUse", "mcp__planloop;^(Bash|.*Edit|Write)$", "mcp__planloop__planloop_status", ""},
 		{Claude, "PreToolUse", "^(?!Read$)", "Bash Write Edit NotebookEdit mcp__planloop__planloop_status", "^(?!Read$)"},
 		{Codex, "PreToolUse", "Bash|apply_patch", "mcp__planloop__planloop_status", ""},
-		{Codex, "PreToolUse", "Bash, apply_patch", "Bash apply_patch mcp__planloop__planloop_status", ""}, // an expression there
+		{Codex, "PreToolUse", "Bash, apply_patch", "Bash apply_patch mcp__planloop__planloop_status", ""}, // an expression in Codex
 		{Gemini, "BeforeTool", "write_file|replace", "run_shell_command mcp_planloop_planloop_status", ""},
 		{Gemini, "BeforeTool", "run_|write|replace|mcp_planloop", "", ""},
 		{Antigravity, "PreToolUse", "run_command", "write_to_file replace_file_content", ""},
@@ -33,14 +33,14 @@ func TestUnmatched(t *testing.T) {
 		{Cursor, "beforeShellExecution", "^git ", "touch file", ""},
 		{Cursor, "beforeMCPExecution", "x", "", ""},
 		{Goose, "PreToolUse", "^developer__(shell|write)$", "developer__edit", ""},
-		{VSCode, "PreToolUse", "nothing", "", ""}, // it heeds none
+		{VSCode, "PreToolUse", "nothing", "", ""}, // VS Code ignores matchers
 	} {
 		missed, unread := Unmatched(test.host, test.native, strings.Split(test.matchers, ";"))
 		if strings.Join(missed, " ") != test.missed || unread != test.unread {
 			t.Errorf("%s %s %q: %q, %q", test.host, test.native, test.matchers, missed, unread)
 		}
 	}
-	for _, host := range Hosts() { // what must be seen are tools that the judge knows as changing something
+	for _, host := range Hosts() { // mustSee lists only tools known to change something
 		for _, e := range Events(host) {
 			for _, tool := range mustSee(host, e.Native) {
 				row, known := toolOf(host, tool)

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// paths are what stands at some members of a tool's input. A name such as edits[].path means the
-// member of each element. There are none where one of them cannot be read.
+// paths returns the paths at some members of a tool's input. A name such as edits[].path means that member of each element. It returns nil
+// if one of them cannot be read.
 func (r *reader) paths(input jsontext.Value, at []string) (paths []string) {
 	for _, name := range at {
 		list, inner, nested := strings.Cut(name, "[].")
@@ -41,8 +41,7 @@ func (r *reader) paths(input jsontext.Value, at []string) (paths []string) {
 	return paths
 }
 
-// patchPaths are the files that a patch adds, changes, deletes and moves to. There are none where a
-// line might name one and cannot be read.
+// patchPaths returns the files that a patch adds, changes, deletes and moves to. It returns nil if an unreadable line may name a file.
 func patchPaths(patch string) (paths []string) {
 	for line := range strings.Lines(patch) {
 		marker, ok := strings.CutPrefix(strings.TrimSpace(line), "*** ")
@@ -64,8 +63,8 @@ func patchPaths(patch string) (paths []string) {
 	return paths
 }
 
-// shellText is a command as a shell gets it: a text, or the list of words that are started, where it is
-// plain what a shell would make of them. It is "" where that is not.
+// shellText returns a command as passed to a shell: a text, or a list of words with an unambiguous spelling in a shell. It is "" if the
+// list has none.
 func shellText(words []string) string {
 	switch {
 	case len(words) == 1:
@@ -82,15 +81,15 @@ func shellText(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// isShell reports whether a program is a shell: by its name, or where systems have theirs. Elsewhere, as in the
-// workspace, anything may go by such a name.
+// isShell reports whether a program is a shell: by its name alone, or in a usual system folder. Elsewhere, as in the workspace, any program
+// may have such a name.
 func isShell(program string) bool {
 	folder, name := path.Split(program)
 	return slices.Contains([]string{"bash", "sh", "zsh"}, name) &&
 		slices.Contains([]string{"", "/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"}, folder)
 }
 
-// Places are all the paths that the tool might change, or work in where it names none.
+// Places returns all paths that the tool might change, or its possible working directories if it names no path.
 func (c Call) Places() []string {
 	places := c.bases()
 	for _, told := range c.Paths {
@@ -99,8 +98,8 @@ func (c Call) Places() []string {
 	return places
 }
 
-// bases are the directories that a tool may work in: the agent's, and those that its input names. The agent's stays
-// among them, since a host may pass over a member that it does not know.
+// bases returns the possible working directories of a tool: the agent's own, and those named in its input. The agent's own always counts,
+// since a host may ignore a member that it does not know.
 func (c Call) bases() []string {
 	bases := []string{c.Dir}
 	for _, told := range c.WorksIn {
@@ -110,7 +109,7 @@ func (c Call) bases() []string {
 	return slices.Compact(bases)
 }
 
-// places are the paths that a tool's path may mean.
+// places returns the possible meanings of a tool's path.
 func (c Call) places(told string) (places []string) {
 	for _, base := range c.bases() {
 		places = append(places, c.readings(base, told)...)
@@ -119,8 +118,8 @@ func (c Call) places(told string) (places []string) {
 	return slices.Compact(places)
 }
 
-// readings are what a path may mean from a directory. Some hosts read ~ and URIs, and others take them for names in
-// the directory, which stands for those and for what cannot be read.
+// readings returns the possible meanings of a path relative to a directory. Some hosts expand ~ and URIs; others take them as names in the
+// directory, so base represents those and unreadable paths.
 func (c Call) readings(base, told string) []string {
 	const file = "file:"
 	switch {
@@ -136,14 +135,14 @@ func (c Call) readings(base, told string) []string {
 	return []string{filepath.Join(base, told)}
 }
 
-// pathOfURI is the path of a URI of a file, without the scheme.
+// pathOfURI returns the path in a file URI without its scheme.
 func pathOfURI(rest string) string {
 	if end := strings.IndexAny(rest, "?#"); end >= 0 {
 		rest = rest[:end]
 	}
 	if host, ok := strings.CutPrefix(rest, "//"); ok {
 		rest = strings.TrimLeft(host, "/")
-		if host == rest { // a host is named
+		if host == rest { // the URI names a host
 			_, rest, _ = strings.Cut(host, "/")
 		}
 	}

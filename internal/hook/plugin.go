@@ -10,8 +10,8 @@ import (
 //go:embed opencode/planloop.js
 var opencodePlugin string
 
-// OpencodePlugin is the text of the file that makes opencode call the hooks of a planloop: planloop.js
-// in the folder plugins of a configuration, for opencode 1 and 2. It needs nothing that is not there.
+// OpencodePlugin returns the text of the plugin that makes opencode call the hooks of a planloop program: planloop.js in the folder plugins
+// of a configuration, for opencode 1 and 2. It has no dependencies.
 func OpencodePlugin(program string) string {
 	quoted, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(program, "\uFFFD"))
 	return strings.Replace(opencodePlugin, `"PLANLOOP"`, string(quoted), 1)

@@ -12,19 +12,19 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Policy judges the tools of an agent's host while an agent may only read.
+// Policy judges the tools of an agent's host in planning mode.
 type Policy struct {
-	Guard toolbox.Guard          // what allows only reading, and where; never nil
-	Own   func(tool string) bool // whether planloop's own server has such a tool, which it judges itself
-	Aside func(path string) bool // whether a file is the host's own note, such as the plan of its own plan mode
-	// Windows says that a host's shell need not be bash.
+	Guard toolbox.Guard          // says where planning mode allows only reading; never nil
+	Own   func(tool string) bool // reports whether planloop's own server has a tool, which it judges itself
+	Aside func(path string) bool // reports whether a file is the host's own note, such as the plan of its own plan mode
+	// Windows says that a host's shell may be other than bash.
 	Windows bool
-	// ReadOnlyTools are patterns of MCP tools that only read, as the user has written them.
+	// ReadOnlyTools are patterns of read-only MCP tools, as written by the user.
 	ReadOnlyTools []string
 }
 
-// Judge refuses a tool that must not run now with a *plan.ValidationError, which tells the agent what to
-// do instead. Any other error is a fault, and no leave to go on. Where nothing is held all may run.
+// Judge refuses a tool that must not run now with a *plan.ValidationError, which says what to do instead. Any other error is a failure, and
+// does not permit the call. Outside planning mode all tools may run.
 func (p Policy) Judge(ctx context.Context, c Call) error {
 	if c.Moment != BeforeTool || c.Does == Reads || c.Does == Plans {
 		return nil
@@ -32,7 +32,7 @@ func (p Policy) Judge(ctx context.Context, c Call) error {
 	if c.Does == Writes && len(c.Paths) > 0 {
 		return p.paths(ctx, c)
 	}
-	if p.under(toolbox.Hold{}, c) == nil { // it may run whatever holds, which takes longer to find out
+	if p.under(toolbox.Hold{}, c) == nil { // allowed in any case; asking Guard takes longer
 		return nil
 	}
 	for _, at := range c.bases() {
@@ -47,10 +47,10 @@ func (p Policy) Judge(ctx context.Context, c Call) error {
 	return nil
 }
 
-// under judges a tool where something holds the directory that it works in.
+// under judges a tool under a hold on its working directory.
 func (p Policy) under(hold toolbox.Hold, c Call) error {
 	switch {
-	case c.Does == Runs && c.Command != "": // none is one that was not found
+	case c.Does == Runs && c.Command != "": // "": the command could not be read
 		return hold.HostCommand(c.Command, !p.Windows || c.inBash())
 	case c.Own() && p.Own(c.Name), c.Does == Spawns && c.reachesSubagents():
 		return nil
@@ -69,7 +69,7 @@ func (p Policy) under(hold toolbox.Hold, c Call) error {
 	return refuse(hold, "whether "+plan.Quote(c.Tool)+" only reads is not known", "use a tool that only reads")
 }
 
-// paths refuses a tool that writes, unless each path that it writes to is free, or the host's own note.
+// paths refuses a writing tool, unless each path that it writes to is free or the host's own note.
 func (p Policy) paths(ctx context.Context, c Call) error {
 	for _, told := range c.Paths {
 		for _, at := range c.places(told) {
@@ -89,11 +89,11 @@ func refuse(hold toolbox.Hold, problem, fix string) error {
 	return plan.Refuse(plan.Conflict, "", hold.By+" is on, and nothing is changed until a plan is approved: "+problem, fix)
 }
 
-// mcpName is how read_only_tools names an MCP tool, whatever the host calls it.
+// mcpName returns an MCP tool's name in read_only_tools, whatever its name in the host.
 func (c Call) mcpName() string { return "mcp__" + c.Server + "__" + c.Name }
 
-// reachesSubagents reports whether the host calls its hooks for what subagents do as well, as was seen of these: of
-// Claude Code from some version on, since older ones are reported not to.
+// reachesSubagents reports whether the host is known to call its hooks for subagents as well. Older versions of Claude Code reportedly do
+// not.
 func (c Call) reachesSubagents() bool {
 	switch c.Host {
 	case Opencode, Codex, Gemini:
@@ -104,18 +104,18 @@ func (c Call) reachesSubagents() bool {
 	return false
 }
 
-// inBash reports whether the tool runs bash on Windows too: Claude Code's and Copilot's have others for PowerShell.
-// Other hosts start the shell there is, whatever the tool is called.
+// inBash reports whether the tool runs bash on Windows as well: Claude Code and Copilot have separate tools for PowerShell. Other hosts
+// start the available shell, whatever the tool's name.
 func (c Call) inBash() bool {
 	return c.Host == Claude && slices.Contains([]string{"Bash", "Monitor"}, c.Tool) || c.Host == VSCode && c.Tool == "bash"
 }
 
-// newer reports whether a version, of numbers with dots between, is at least another.
+// newer reports whether a dotted version number is at least another.
 func newer(version, least string) bool {
 	numbers := func(text string) []int {
 		var all []int
 		for part := range strings.SplitSeq(text, ".") {
-			n, _ := strconv.Atoi(part) // what is no number counts as the oldest
+			n, _ := strconv.Atoi(part) // other text counts as the oldest
 			all = append(all, n)
 		}
 		return all
@@ -123,7 +123,7 @@ func newer(version, least string) bool {
 	return slices.Compare(numbers(version), numbers(least)) >= 0
 }
 
-// VersionIn is the host's version, as its hooks' environment tells; "" where it does not.
+// VersionIn returns the host's version from its hooks' environment; "" if unknown.
 func VersionIn(host Host, getenv func(string) string) string {
 	rest, ok := strings.CutPrefix(getenv("AI_AGENT"), "claude-code_") // claude-code_2-1-330_harness
 	if host != Claude || !ok {
@@ -133,8 +133,7 @@ func VersionIn(host Host, getenv func(string) string) string {
 	return strings.ReplaceAll(version, "-", ".")
 }
 
-// Notes are the folders in which a host keeps the plans of its own plan mode, which its agent writes with the
-// tools that write files.
+// Notes returns the folders for the plans of a host's own plan mode. Its agent writes them with the ordinary tools for files.
 func Notes(host Host, getenv func(string) string) []string {
 	switch host {
 	case Claude:

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestPolicy: what passes while planning mode holds /work/app, and nothing else.
+// TestPolicy: the calls that pass in planning mode of /work/app; all others are refused.
 func TestPolicy(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths are of Unix")
@@ -79,7 +79,7 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	policy.Windows = true
-	for command, bash := range map[string]bool{ // whether bash is what runs it decides
+	for command, bash := range map[string]bool{ // the verdict depends on whether bash runs the command
 		"git log --oneline -3 -- src/main.go": false, `rg -n "a b" src`: false, "cat a.go": false, "ls -la": false,
 		`echo a\; rm x`: true, "echo 'a & del x'": true, "ls | head": true, "git log --grep='a;b'": true, "x=1 ls": true, "cat a\nls": true,
 		`cat src\a.go`: true, "sort x /o y": true, "expand x y": true, "cat a,b": true, "git log HEAD^": true, "cat %x%": true,
@@ -103,8 +103,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestPlaces: from where a tool's input says that it works, and however it names a file, each place that the host might
-// mean is judged.
+// TestPlaces: every possible meaning of a tool's working directory and of its file names is judged.
 func TestPlaces(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths are of Unix")
@@ -164,7 +163,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestNotes: the folders in which hosts keep plans of their own.
+// TestNotes: the folders with the plans of hosts' own plan modes.
 func TestNotes(t *testing.T) {
 	environment := map[string]string{"HOME": "/home/ann", "GEMINI_PLANS_DIR": "/home/ann/.gemini/tmp/x/plans"}
 	getenv := func(name string) string { return environment[name] }

@@ -10,27 +10,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Most is how many bytes a payload may have.
+// Most is the limit of a payload, in bytes.
 const Most = 4 << 20
 
-// Errors of payloads. Others are faults of their JSON.
+// Errors of payloads. All others are about their JSON.
 var (
 	errEmpty = errors.New("nothing was given on standard input")
 	errLarge = fmt.Errorf("more than %d MiB were given", Most>>20)
 )
 
-// places are where a payload tells something, as names with a point before those within an object.
-// The first that is there counts.
+// places are the members of a payload by meaning, as alternative names with a dot before those within an object. The first one present
+// counts.
 type places struct {
 	session, subagent, version, dir, roots, source, tool, input, result, starts string
 }
 
-// placesOf says where a host tells what.
+// placesOf returns the members of a host's payloads.
 func placesOf(host Host) places {
 	p := places{session: "session_id", subagent: "agent_id", dir: "cwd", source: "source",
 		tool: "tool_name", input: "tool_input", result: "tool_response"}
 	switch host {
-	case Claude: // or VS Code in its place
+	case Claude: // or VS Code, which runs these hooks too
 		p.session = "session_id sessionId"
 	case Antigravity: // docs, 2.0
 		return places{session: "conversationId", roots: "workspacePaths", tool: "toolCall.name", input: "toolCall.args"}
@@ -48,12 +48,11 @@ func placesOf(host Host) places {
 	return p
 }
 
-// Members that say that a turn does not end because the agent is done, or that it goes on already
-// because a hook asked for it.
+// goesOn are members that say that a turn ends before the agent is done, or that it continues because a hook asked for it.
 const goesOn = "stop_hook_active loop_count status fullyIdle"
 
-// Read is what a host tells a hook. Unknown members, events and tools are survived. On an error the
-// call has its host, event and moment, so that it can be answered in the host's form.
+// Read parses a host's input to a hook. It accepts unknown members, events and tools. Even with an error the call has its host, event and
+// moment, so that it can be answered in the host's form.
 func Read(host Host, event string, payload []byte) (Call, error) {
 	named := eventOf(host, event)
 	bare := Call{Host: host, Event: event, Moment: named.Moment}
@@ -78,7 +77,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 		c.Tool, c.Input, c.Result = r.text(top[at.tool]), r.unwrapped(top[at.input]), top[at.result]
 		if named.Native == "beforeMCPExecution" {
 			c.Tool = "MCP:" + c.Tool
-		} else if _, known := toolOf(host, named.Native); known && c.Input == nil { // the event is the tool
+		} else if _, known := toolOf(host, named.Native); known && c.Input == nil { // each tool has an event of its own
 			c.Tool, c.Input = named.Native, payload
 		}
 		r.classify(&c, top)
@@ -98,14 +97,14 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	return c, nil
 }
 
-// again reports what goesOn tells.
+// again evaluates the members in goesOn.
 func again(top map[string]jsontext.Value) bool {
 	status, loops := string(top["status"]), string(top["loop_count"])
 	return string(top["stop_hook_active"]) == "true" || string(top["fullyIdle"]) == "false" || loops != "" && loops != "0" ||
 		status == `"aborted"` || status == `"error"`
 }
 
-// reader reads values and keeps the first fault.
+// reader reads values and keeps the first error.
 type reader struct{ fault error }
 
 func (r *reader) fail(err error) {
@@ -114,9 +113,8 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// members are an object's members at some places, under what each place was called: the first that is
-// there and not null. A member that differs from a wanted one in case alone is a fault: the host and
-// planloop might each read another.
+// members returns an object's members for some places, each under its place: the first one that is present and not null. A member that
+// differs from a wanted one only in case is an error: the host and planloop might read different members.
 func (r *reader) members(value jsontext.Value, wanted ...string) map[string]jsontext.Value {
 	found := map[string]jsontext.Value{}
 	objects := map[string]map[string]jsontext.Value{"": r.object(value)}
@@ -156,7 +154,7 @@ func (r *reader) object(value jsontext.Value) (members map[string]jsontext.Value
 	return members
 }
 
-// unwrapped is a value, or the one that a text holds as JSON, as some hosts tell a tool's input.
+// unwrapped returns a value, or the JSON in it if it is a text, since some hosts pass a tool's input that way.
 func (r *reader) unwrapped(value jsontext.Value) jsontext.Value {
 	text := r.text(value)
 	if inside := jsontext.Value(text); strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -168,7 +166,7 @@ func (r *reader) unwrapped(value jsontext.Value) jsontext.Value {
 	return value
 }
 
-// text is a value's text, "" where it is none.
+// text returns a value's text, "" for other values.
 func (r *reader) text(value jsontext.Value) string {
 	if value.Kind() != jsontext.KindString {
 		return ""
@@ -176,8 +174,7 @@ func (r *reader) text(value jsontext.Value) string {
 	return strings.Join(r.texts(value), "")
 }
 
-// texts are the texts of a value: itself, or the elements of a list. There are none where anything
-// else is among them.
+// texts returns the texts in a value: itself, or the elements of a list. It returns nil if the value contains anything else.
 func (r *reader) texts(value jsontext.Value) (texts []string) {
 	switch value.Kind() {
 	case jsontext.KindString:

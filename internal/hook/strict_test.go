@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestNonsenseIsAnError gives each event of each host what no host means to send. The call can be
-// answered all the same.
+// TestNonsenseIsAnError gives each event of each host input that no host would send. Every call can still be answered.
 func TestNonsenseIsAnError(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
 	nonsense := map[string]string{
@@ -29,7 +28,7 @@ func TestNonsenseIsAnError(t *testing.T) {
 	}
 }
 
-// TestHostAndPlanloopCannotReadTwoThings is about inputs that a host might read in another way.
+// TestHostAndPlanloopCannotReadTwoThings is about inputs that a host might read differently.
 func TestHostAndPlanloopCannotReadTwoThings(t *testing.T) {
 	for _, c := range []struct {
 		host           Host
@@ -53,7 +52,7 @@ func TestHostAndPlanloopCannotReadTwoThings(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadMayWrite is about known tools whose input says nothing plain.
+// TestWhatCannotBeReadMayWrite is about known tools with ambiguous input.
 func TestWhatCannotBeReadMayWrite(t *testing.T) {
 	for _, c := range []struct {
 		host    Host
@@ -118,7 +117,7 @@ func TestWhatCannotBeReadMayWrite(t *testing.T) {
 	}
 }
 
-// TestOwnToolsAreKnownInEachHost, and only they.
+// TestOwnToolsAreKnownInEachHost, and tools of other servers are not.
 func TestOwnToolsAreKnownInEachHost(t *testing.T) {
 	for _, c := range []struct {
 		host         Host
@@ -142,7 +141,7 @@ func TestOwnToolsAreKnownInEachHost(t *testing.T) {
 		{VSCode, "planloop-evil-planloop_status", "planloop-evil", "planloop_status"},
 		{Opencode, "planloop_planloop_status", "planloop", "planloop_status"},
 		{Opencode, "planloop_view", "planloop", "view"},
-		{Opencode, "planloop_evil_planloop_status", "", "planloop_evil_planloop_status"}, // no tool of planloop's
+		{Opencode, "planloop_evil_planloop_status", "", "planloop_evil_planloop_status"}, // not a tool of planloop's
 		{Opencode, "planloop_evil__tool", "", "planloop_evil__tool"},
 		{Opencode, "planloop_planloop_evil__tool", "", "planloop_planloop_evil__tool"},
 		{Opencode, "planloop_planning_evil__tool", "", "planloop_planning_evil__tool"},

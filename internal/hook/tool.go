@@ -11,24 +11,23 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// tools are tools of a host that do the same.
+// tools are tools of a host with the same effect.
 type tools struct {
 	does  Act
 	at    string // members of the input that hold the command, the paths, or the MCP server and its tool
 	names string
 }
 
-// patches stands in a table for tools whose input is the text of a patch, which names what it writes.
+// patches marks tools with a patch as input, which names the files that it writes.
 const patches Act = "patches"
 
-// toolsOf are the tools of a host that are known, as they were in the version named. Any other is
-// unknown, and so are those that type into a running program or end one, and those of PowerShell,
-// which the judge of commands does not read.
+// toolsOf returns the known tools of a host, as of the version in each comment. All others are unknown, and so are tools that type into or
+// end a running program, and PowerShell's, since the judge of commands cannot read PowerShell.
 func toolsOf(host Host) []tools {
 	switch host {
-	case Claude: // VS Code calls the hooks that are written for Claude Code as well, with its own tools
+	case Claude: // VS Code also calls the hooks written for Claude Code, with its own tools
 		return append(claudeTools(), vscodeTools()...)
-	case Codex: // 0.169; it calls its shell Bash, whatever the model called
+	case Codex: // 0.169; it reports its shell as Bash, whatever name the model used
 		return []tools{
 			{Runs, "command cmd", "Bash shell local_shell shell_command exec_command container.exec"},
 			{patches, "command input patch", "apply_patch"},
@@ -88,7 +87,7 @@ func toolsOf(host Host) []tools {
 			{Plans, "", "todo__todo_write todo__todo_read todo_write todo_read"},
 			{Spawns, "", "delegate subagent summon__delegate dynamic_task__create_task subagent__execute_task"},
 		}
-	case Windsurf: // the event is the tool
+	case Windsurf: // each tool has an event of its own
 		return []tools{
 			{Runs, "command_line", "pre_run_command"},
 			{Writes, "file_path", "pre_write_code"},
@@ -99,7 +98,7 @@ func toolsOf(host Host) []tools {
 	return nil
 }
 
-// claudeTools are those of Claude Code. As of 2.1.330.
+// claudeTools returns the tools of Claude Code, as of 2.1.330.
 func claudeTools() []tools {
 	return []tools{
 		{Runs, "command", "Bash Monitor"},
@@ -109,13 +108,13 @@ func claudeTools() []tools {
 			ListMcpResources ListMcpResourcesTool ReadMcpResource ReadMcpResourceTool ReadMcpResourceDir ReadMcpResourceDirTool
 			RefreshMcpTools WaitForMcpServers AskUserQuestion CronList ReportFindings SendUserMessage StructuredOutput Sleep`},
 		{Plans, "", "EnterPlanMode ExitPlanMode TodoRead TodoWrite TaskCreate TaskGet TaskList TaskUpdate"},
-		// A skill may run commands as it is loaded, and may be carried out by a subagent.
+		// Loading a skill may run commands, and a subagent may carry it out.
 		{Spawns, "", "Agent Task Skill SlashCommand TeamCreate SendMessage Workflow"},
 	}
 }
 
-// vscodeTools are those of VS Code's own agent, by the names that the model sees, those under which
-// they are registered, and those of the documentation. As of 1.110.
+// vscodeTools returns the tools of VS Code's own agent, by the names that the model sees, those they are registered under, and those of the
+// documentation. As of 1.110.
 func vscodeTools() []tools {
 	return []tools{
 		{Runs, "command", "run_in_terminal runInTerminal runTerminalCommand"},
@@ -137,7 +136,7 @@ func vscodeTools() []tools {
 	}
 }
 
-// copilotTools are those of Copilot's command line and cloud agent. As of 1.0.
+// copilotTools returns the tools of Copilot's command line and cloud agent, as of 1.0.
 func copilotTools() []tools {
 	return []tools{
 		{Runs, "command", "bash"},
@@ -150,7 +149,7 @@ func copilotTools() []tools {
 	}
 }
 
-// toolOf is the row of a tool.
+// toolOf returns the row of a tool.
 func toolOf(host Host, tool string) (tools, bool) {
 	known := toolsOf(host)
 	i := slices.IndexFunc(known, func(t tools) bool { return slices.Contains(strings.Fields(t.names), tool) })
@@ -160,7 +159,7 @@ func toolOf(host Host, tool string) (tools, bool) {
 	return known[i], true
 }
 
-// classify says what a tool does, from its name and its input.
+// classify sets a tool's act from its name and its input.
 func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
 	row, known := toolOf(c.Host, c.Tool)
 	if server, name, ok := mcpTool(c.Host, c.Tool, r.text(top[serverPlaces])); ok && !known {
@@ -205,8 +204,8 @@ func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
 	}
 }
 
-// only is the one of some members that is there. It is none where two are and differ: which of them the host takes
-// is not known.
+// only returns the one member present among some. It returns nil if two are present and differ, since it is unknown which of them the host
+// uses.
 func (r *reader) only(input jsontext.Value, at string) jsontext.Value {
 	found := r.members(input, at)
 	for _, name := range strings.Fields(at) {
@@ -217,7 +216,7 @@ func (r *reader) only(input jsontext.Value, at string) jsontext.Value {
 	return found[at]
 }
 
-// worksIn reads the directories that a tool's input names to work in, in any case, and reports whether they can be read.
+// worksIn reads the working directories in a tool's input, with names in any case, and reports whether they are readable.
 func (r *reader) worksIn(c *Call) bool {
 	if c.Input.Kind() != jsontext.KindBeginObject {
 		return true
@@ -240,8 +239,8 @@ func (r *reader) worksIn(c *Call) bool {
 	return true
 }
 
-// mcpForms are how a host names MCP tools: what comes before the server, and what between it and its
-// tool, "" where the server is not told.
+// mcpForms returns the forms of MCP tool names in a host: the prefix before the server, and the separator between the server and its tool,
+// "" if the name omits the server.
 func mcpForms(host Host) [][2]string {
 	switch host {
 	case Claude:
@@ -262,15 +261,14 @@ func mcpForms(host Host) [][2]string {
 	return nil
 }
 
-// Places where some hosts tell which MCP server a tool is of, and that tool's own name.
+// Members in which some hosts report a tool's MCP server, and the tool's own name.
 const (
 	serverPlaces = "mcp_server.name mcp_context.server_name"
 	namePlaces   = "mcp_context.tool_name"
 )
 
-// mcpTool is what the name of an MCP tool says in a host, and the name of its server where that is told
-// beside it. A server's name may hold what separates it from its tool; then nothing that might not be
-// planloop's is taken for it.
+// mcpTool splits the host's name of an MCP tool; told is the name of its server if the host reports it separately. A server's name may
+// contain the separator; then a name counts as planloop's only if no other reading is possible.
 func mcpTool(host Host, tool, told string) (server, name string, ok bool) {
 	for _, form := range mcpForms(host) {
 		before, between := form[0], form[1]
@@ -301,17 +299,17 @@ func mcpTool(host Host, tool, told string) (server, name string, ok bool) {
 	return "", "", false
 }
 
-// ownPrefix reports whether a tool is named as those of planloop's that plan.
+// ownPrefix reports whether a tool has a name like planloop's planning tools.
 func ownPrefix(tool string) bool {
 	return (strings.HasPrefix(tool, "planning_") || strings.HasPrefix(tool, OwnServer+"_")) && !strings.Contains(tool, "__")
 }
 
-// ownName reports whether a tool is named as one of planloop's own.
+// ownName reports whether a tool has the name of one of planloop's own.
 func ownName(tool string) bool {
 	return ownPrefix(tool) || slices.ContainsFunc(toolbox.Table(), func(row toolbox.Row) bool { return row.Name == tool })
 }
 
-// startsOwn reports whether what starts an MCP server is planloop's program.
+// startsOwn reports whether the command that starts an MCP server runs planloop.
 func startsOwn(command string) bool {
 	program, _, _ := strings.Cut(strings.TrimSpace(command), " ")
 	if quoted, ok := strings.CutPrefix(strings.TrimSpace(command), `"`); ok {
@@ -321,7 +319,8 @@ func startsOwn(command string) bool {
 	return strings.TrimSuffix(name, ".exe") == OwnServer
 }
 
-// ownOr is OwnServer where that is the server's name, also as Claude Code names a plugin's.
+// ownOr returns OwnServer for planloop's server, including the name that Claude Code gives to a plugin's server, and any other name
+// unchanged.
 func ownOr(server string) string {
 	if server == "plugin_"+OwnServer+"_"+OwnServer {
 		return OwnServer
@@ -329,7 +328,7 @@ func ownOr(server string) string {
 	return server
 }
 
-// inName puts an underscore for what names of tools do not hold.
+// inName replaces characters that tool names cannot contain with an underscore.
 func inName(r rune) rune {
 	if r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
 		return r

@@ -6,16 +6,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object is an object that is written, in its order: names, each followed by a text, a list or an object.
+// object is an object to write, in order: names, each followed by a text, a list or an object.
 type object []any
 
-// list is a list that is written.
+// list is a list to write.
 type list []object
 
-// Write is an answer as the call's host takes it: what is printed, and the exit code.
+// Write formats an answer for the call's host: its output and the exit code.
 func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 	said := a.of(c.Moment)
-	if c.Host == Windsurf && said != "" { // it reads the exit code alone
+	if c.Host == Windsurf && said != "" { // it reads only the exit code
 		return nil, []byte(said + "\n"), 2
 	}
 	answer := c.silence()
@@ -28,8 +28,7 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 	return append(answer.append(nil), '\n'), nil, 0
 }
 
-// of is what an answer says at a moment. What is blank is said in words, because some hosts take a
-// refusal without a reason for none.
+// of returns the text of an answer at a moment. A blank text is replaced with words, because some hosts ignore a refusal without a reason.
 func (a Answer) of(moment Moment) string {
 	said := ""
 	switch moment {
@@ -46,14 +45,14 @@ func (a Answer) of(moment Moment) string {
 	return said
 }
 
-// silence is what a host takes as nothing to say; nil is no output at all.
+// silence returns a host's form of an empty answer; nil means no output.
 func (c Call) silence() object {
 	switch {
 	case c.Host == Cursor, c.Host == Opencode:
 		return object{}
 	case c.Host != Antigravity:
 		return nil
-	case c.Moment == BeforeTool: // without a decision its versions differ; its own question to the user stays
+	case c.Moment == BeforeTool: // its versions differ if the decision is missing; its own question to the user remains
 		return object{"decision", "allow"}
 	case c.Moment == Stop:
 		return object{"decision", "stop"}
@@ -61,13 +60,13 @@ func (c Call) silence() object {
 	return object{}
 }
 
-// words are what a host takes as a refusal, as context, or as a reason to go on.
+// words returns a host's form of a refusal, of context, or of a reason to continue.
 func (c Call) words(said string) object {
 	specific := func(members ...any) object {
 		return object{"hookSpecificOutput", append(object{"hookEventName", eventOf(c.Host, c.Event).Native}, members...)}
 	}
 	switch c.Host {
-	case Claude, Codex: // Codex takes no member beyond these
+	case Claude, Codex: // Codex rejects additional members
 		switch c.Moment {
 		case BeforeTool:
 			return specific("permissionDecision", "deny", "permissionDecisionReason", said)
@@ -96,7 +95,7 @@ func (c Call) words(said string) object {
 			return object{"followup_message", said}
 		}
 		return object{"additional_context", said}
-	case VSCode: // within for VS Code, and beside it for Copilot's command line
+	case VSCode: // nested for VS Code, and at the top level for Copilot's command line
 		switch c.Moment {
 		case BeforeTool:
 			decision := object{"permissionDecision", "deny", "permissionDecisionReason", said}
@@ -107,7 +106,7 @@ func (c Call) words(said string) object {
 		return append(object{"additionalContext", said}, specific("additionalContext", said)...)
 	case Goose:
 		return object{"decision", "block", "reason", said}
-	case Opencode: // our own plugin
+	case Opencode: // planloop's own plugin
 		name := "context"
 		switch c.Moment {
 		case BeforeTool:
