@@ -343,7 +343,7 @@ func code(markdown string) string {
 func commandNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"help": true, "completion": true}
-	for line := range strings.Lines(readDoc(t, "cmd/planloop/commands.txt")) {
+	for line := range strings.Lines(readDoc(t, "internal/cli/commands.txt")) {
 		if path, ok := strings.CutPrefix(line, "# "); ok {
 			words := strings.Fields(path)
 			names[words[len(words)-1]] = true

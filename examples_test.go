@@ -32,7 +32,7 @@ func TestExamplesAreCalls(t *testing.T) {
 			tools[e.tool]++
 			e.check(t, source, schemas[e.tool])
 		}
-		if least := map[string]int{"docs/agents.md": 3, "docs/loop.md": 5, "docs/tools.md": 14, "cmd/planloop/commands.txt": 3,
+		if least := map[string]int{"docs/agents.md": 3, "docs/loop.md": 5, "docs/tools.md": 14, "internal/cli/commands.txt": 3,
 			"mcpserver/testdata/mistakes.txt": 60, "prompt decompose_goal": 1}[source]; found < least {
 			t.Errorf("%s: %d examples were found, want %d: the test reads too little", source, found, least)
 		}
@@ -77,7 +77,7 @@ func exampleTexts(t *testing.T) map[string]string {
 	for _, row := range verbs.Table() {
 		texts["table, "+row.Name] = row.Description + "\n" + row.Name + " " + row.Example
 	}
-	files := append(documents(t), "cmd/planloop/commands.txt")
+	files := append(documents(t), "internal/cli/commands.txt")
 	for _, dir := range []string{"mcpserver/testdata", "testdata/script", "internal/verbs/testdata", "prompts/testdata"} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() && filepath.Base(path) != "badinput.txt" {

@@ -52,4 +52,6 @@ func (p platform) program() string {
 // buildFlags and linkerFlags are those of every program that is given away.
 func buildFlags() []string { return []string{"-trimpath", "-buildvcs=auto"} }
 
-func linkerFlags(version string) string { return "-s -w -X main.released=" + version }
+func linkerFlags(version string) string {
+	return "-s -w -X github.com/planloop/planloop/internal/cli.released=" + version
+}

@@ -47,7 +47,8 @@ var builtNewer = sync.OnceValues(func() (string, error) {
 	if err := errors.Join(os.WriteFile(changed, []byte(text), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-overlay", overlay, "-ldflags", "-X main.released=99.0.0", "-o", path,
+	build := exec.Command("go", "build", "-overlay", overlay, "-o", path,
+		"-ldflags", "-X github.com/planloop/planloop/internal/cli.released=99.0.0",
 		"github.com/planloop/planloop/cmd/planloop")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)

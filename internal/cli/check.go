@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/shellquote"
+	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newAlertCommand(a *app) *cobra.Command {
+	var id, level, message, task string
+	var clear bool
+	in := func(cmd *cobra.Command, _ []string) (verbs.Alert, error) {
+		signal := plan.SignalLevel(level)
+		in := verbs.Alert{ID: id, Level: &signal, Message: message, Clear: clear}
+		switch {
+		case !cmd.Flags().Changed("id"):
+			return in, missing(cmd, "--id ID")
+		case clear && cmd.Flags().Changed("message"):
+			return in, usageError{errors.New("--clear and --message exclude each other; give one of them")}
+		}
+		if err := plan.OneOf("/level", signal); err != nil || task == "" {
+			return in, err
+		}
+		step, err := plan.ParseStepID(task)
+		in.TaskID = (*verbs.TaskID)(&step)
+		return in, err
+	}
+	cmd := newCommand("alert", "--id ID", noArguments, calls(a, (*verbs.Service).Alert, in))
+	flags := cmd.Flags()
+	flags.StringVar(&id, "id", "", "the `ID` of the signal, such as tests")
+	addLevel(cmd, &level)
+	flags.StringVarP(&message, "message", "m", "", "`TEXT` that says what is wrong")
+	flags.StringVar(&task, "task", "", "the `TASK` it is about, such as 2")
+	flags.BoolVar(&clear, "clear", false, "what it reports is fixed")
+	return cmd
+}
+
+func newCheckCommand(a *app) *cobra.Command {
+	var o checkOptions
+	cmd := newCommand("check", "[--id ID] [--task TASK] [-- COMMAND...]", nil, func(cmd *cobra.Command, args []string) error {
+		return a.check(cmd, args, o)
+	})
+	cmd.Flags().StringVar(&o.id, "id", "", "the `ID` of the signal (default: task-N with --task N)")
+	addLevel(cmd, &o.level)
+	cmd.Flags().StringVar(&o.task, "task", "", "the `TASK` it is evidence for, such as 2")
+	return cmd
+}
+
+func addLevel(cmd *cobra.Command, level *string) {
+	cmd.Flags().StringVar(level, "level", string(plan.Blocker), "its `LEVEL`: blocker, warning or info")
+	complete(cmd, "level", words(plan.SignalLevel("")))
+}
+
+type checkOptions struct {
+	id, level, task string
+}
+
+// checkRun is a command to run, with the signal or task that its outcome is recorded for.
+type checkRun struct {
+	verbs.Run
+	args []string  // empty: the task's own command
+	cmd  *exec.Cmd // runs it
+}
+
+// check first makes sure that the outcome can be recorded, then runs the command.
+func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
+	run := checkRun{Run: verbs.Run{Signal: o.id, Level: plan.SignalLevel(o.level)}, args: args}
+	if err := plan.OneOf("/level", run.Level); err != nil {
+		return err
+	}
+	if o.id == "" && o.task == "" {
+		return missing(cmd, "--id ID or --task TASK")
+	}
+	opened, err := a.open(cmd.Context(), nil)
+	if err != nil {
+		return err
+	}
+	if o.task != "" {
+		if err := run.of(cmd.Context(), opened, a.caller(), o.task); err != nil {
+			return err
+		}
+	}
+	if run.Signal, err = (plan.Text{Field: "/id", Max: plan.MaxSignalID}).Required(run.Signal); err != nil {
+		return err
+	}
+	if run.cmd == nil {
+		if len(run.args) == 0 {
+			return missing(cmd, "a command after --")
+		}
+		run.Command, run.cmd = commandLine(run.args), exec.Command(run.args[0], run.args[1:]...)
+	}
+	// A CI job runs its own commands and reports them; but while agents are served, any of them may have set CI.
+	if a.caller().Actor.Kind != plan.CI || opened.served() {
+		if err := a.mayAct(cmd.Context(), opened, "no command is run", cmp.Or(run.cmd.Dir, ".")); err != nil {
+			return err
+		}
+	}
+	return a.runCheck(cmd.Context(), opened.verbs, run)
+}
+
+// of fills in the task's number and, without arguments, the task's own command, to be run in the workspace.
+func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task string) error {
+	id, err := plan.ParseStepID(task)
+	if err != nil {
+		return err
+	}
+	step, err := opened.verbs.Checkable(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	r.Task = id
+	if r.Signal == "" {
+		r.Signal = "task-" + id.Number()
+	}
+	if len(r.args) > 0 {
+		return nil
+	}
+	if step.Verify == "" {
+		return plan.Refuse(plan.Conflict, "", id.String()+" has no command to verify it by",
+			"give one after --, or set it: planloop step edit "+id.String()+` --verify "COMMAND"`)
+	}
+	r.Command, r.cmd = step.Verify, shellCommand(step.Verify)
+	if !opened.place.Default {
+		r.cmd.Dir = opened.place.Path
+	}
+	return nil
+}
+
+// commandLine joins arguments into a line that a shell accepts.
+func commandLine(args []string) string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = shellquote.Word(arg)
+	}
+	return strings.Join(words, " ")
+}
+
+func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun) error {
+	if !a.flags.json {
+		fmt.Fprintln(a.err, "planloop: running "+safetext.EscapeLine(run.Command))
+	}
+	end := &tail.Gist{Max: plan.MaxOutput}
+	code, err := a.execute(ctx, run.cmd, end)
+	if err != nil {
+		return err
+	}
+	if code == interrupted || code != 0 && ctx.Err() != nil {
+		return a.cutShort(run, code)
+	}
+	run.ExitCode, run.Output = code, safetext.Keepable(end.Text(), plan.MaxOutput)
+	// Record the outcome even if the user interrupts planloop now.
+	reply, err := service.Checked(context.WithoutCancel(ctx), a.caller(), run.Run)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		err = a.reply(reply)
+	} else {
+		fmt.Fprintln(a.err, "planloop: "+safetext.Escape(checkLine(run.Run, reply)))
+	}
+	if err == nil && code != 0 {
+		return exitStatus(code)
+	}
+	return err
+}
+
+// interrupted is the exit code of a command ended by an interrupt.
+const interrupted = 128 + int(syscall.SIGINT)
+
+// cutShort reports that an interrupt ended the command; its outcome says nothing about the work.
+func (a *app) cutShort(run checkRun, code int) error {
+	told := fmt.Sprintf("%s was interrupted (exit %d): no verdict; signal %s is as it was, and nothing was recorded",
+		plan.Shorten(run.Command, plan.MaxMessage), code, plan.Quote(run.Signal))
+	if a.flags.json {
+		if err := a.printJSON(errorJSON{Status: "error", ErrorType: interruptedType, Message: told, Details: []string{}}); err != nil {
+			return err
+		}
+		return exitStatus(code)
+	}
+	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(told)+".")
+	return exitStatus(code)
+}
+
+func checkLine(run verbs.Run, reply verbs.AlertReply) string {
+	line := fmt.Sprintf("exit %d", run.ExitCode)
+	switch {
+	case reply.Open:
+		line += ", signal " + plan.Quote(run.Signal) + " raised"
+	case reply.Signal.ID != "" && reply.Before == nil:
+		line += ", signal " + plan.Quote(run.Signal) + " cleared"
+	}
+	if run.Task != 0 {
+		line += ", kept as evidence for " + run.Task.String()
+	}
+	return line + "\nNext: " + reply.NextAction
+}
+
+// lingering is how long the outputs of an ended command may stay open: a process that it left in the background does not delay planloop.
+const lingering = 2 * time.Second
+
+// execute runs a command and returns its exit code, as process.ExitCode does. A command that cannot be started says nothing about the work
+// and is refused.
+func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, error) {
+	out := a.out
+	if a.flags.json {
+		out = a.err // standard output is reserved for the JSON
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(end, heedless{out}), io.MultiWriter(end, heedless{a.err})
+	cmd.WaitDelay = lingering
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, the command does not inherit this
+	defer signal.Stop(ignored)
+	if err := cmd.Start(); err != nil {
+		return 0, usageError{fmt.Errorf("the command could not be started, and the signal is unchanged: %w; name a program that is "+
+			"installed, or a shell command: -- sh -c 'COMMAND'", err)}
+	}
+	// Pass on the user's interrupt; the command may take as long as it likes to end.
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
+	defer stop()
+	if err := cmd.Wait(); cmd.ProcessState == nil {
+		return 0, fmt.Errorf("run the command: %w", err)
+	}
+	return process.ExitCode(cmd.ProcessState), nil
+}
+
+// heedless is a writer that ignores write errors: a closed output does not change the outcome of a command.
+type heedless struct{ io.Writer }
+
+func (h heedless) Write(data []byte) (int, error) {
+	_, _ = h.Writer.Write(data)
+	return len(data), nil
+}
+
+// shellCommand returns a command that has the system's shell run a line.
+func shellCommand(line string) *exec.Cmd {
+	if runtime.GOOS == "windows" {
+		return process.ShellCommand(line) // cmd has its own quoting rules
+	}
+	return exec.Command("sh", "-c", line)
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/trouble"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newClearCommand(a *app) *cobra.Command {
+	return newCommand("clear", "", noArguments, calls(a, (*verbs.Service).ClearPlan, given(verbs.ClearPlan{})))
+}
+
+// purgeWord is the word that a person types to confirm.
+const purgeWord = "purge"
+
+func newPurgeCommand(a *app) *cobra.Command {
+	return newCommand("purge", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.purge(cmd.Context()) })
+}
+
+func (a *app) purge(ctx context.Context) error {
+	if a.flags.json || !a.inTerminal || !a.outIsTerm {
+		return plan.Refuse(plan.Conflict, "", "only a person at a terminal may delete the history",
+			"run `planloop purge` in a terminal, without --json")
+	}
+	if err := a.personPresent("deleting the history"); err != nil {
+		return err
+	}
+	opened, state, err := a.state(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Revision == 0 {
+		return a.print([]byte("There is nothing to delete.\n"))
+	}
+	question := fmt.Sprintf("This deletes for good everything planloop knows about %s:\n%s, %s of history.\nType %s to confirm: ",
+		safetext.EscapeLine(opened.place.Path), plan.Counted(len(terminal.PlanRows(state)), "plan"),
+		plan.Counted(int(state.Revision), "change"), purgeWord)
+	if err := a.print([]byte(question)); err != nil {
+		return err
+	}
+	answer, err := readLine(ctx, a.in)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(answer) != purgeWord {
+		return plan.Refuse(plan.Conflict, "", "nothing was deleted", "type the word "+purgeWord+" to confirm")
+	}
+	if err := opened.verbs.Purge(ctx, a.caller()); err != nil {
+		return err
+	}
+	if err := engine.RemoveLogs(opened.place.StateDir); err != nil {
+		return fmt.Errorf("the history is deleted, but not what agents printed: %w", err)
+	}
+	if err := trouble.Forget(opened.place.StateDir); err != nil {
+		return fmt.Errorf("the history is deleted, but not what went wrong: %w", err)
+	}
+	return a.print([]byte("All plans of this workspace are deleted.\n"))
+}

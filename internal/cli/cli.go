@@ -1,0 +1,121 @@
+// Package cli is the command line: it parses arguments, wires the parts together, prints, and turns errors into exit codes. Each
+// family of commands is in a file named after it. It decides nothing about plans.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/internal/terminal"
+)
+
+// Main runs the program with the arguments of this process, and ends the process with the exit code.
+func Main() {
+	collectLater()
+	process.Keep() // both return, unless this process was started to keep or confine a command
+	shell.Confine()
+	terminal.EnableColours(os.Stdout)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, environment(), os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// world is the part of the process that a command may use.
+type world struct {
+	in         io.Reader
+	out, err   io.Writer
+	getenv     func(string) string
+	home       func() (string, error)   // of the user
+	inTerminal bool                     // standard input is a terminal
+	outIsTerm  bool                     // standard output is a terminal
+	errIsTerm  bool                     // standard error is a terminal
+	size       func() (width, rows int) // of standard output's terminal; zeros if unknown
+	chain      func() []lineage.Process // this process and its ancestors
+	agentAbove func() string            // the variable of an agent's host in an ancestor's environment; "" if none
+	above      func(string) string      // the value of a variable in an ancestor's environment; "" if none
+}
+
+func environment() world {
+	chain := sync.OnceValue(lineage.Chain)
+	above := sync.OnceValue(func() []lineage.Environment { return lineage.Environments(chain()) })
+	return world{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, home: os.UserHomeDir,
+		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
+		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
+		size:      terminalSize, chain: chain, agentAbove: sync.OnceValue(func() string { return agentAbove(above()) }),
+		above: func(variable string) string { return valueAbove(above(), variable) },
+	}
+}
+
+func terminalSize() (width, rows int) {
+	width, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, rows
+}
+
+// run executes a command line and returns the exit code.
+func run(ctx context.Context, w world, args []string) int {
+	app := &app{world: w}
+	app.launch = sync.OnceValue(app.launcher)
+	root := newRootCommand(app)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !app.started {
+		// The command line is invalid, perhaps before --json was parsed.
+		err = asUsage(err)
+		app.flags.json = app.flags.json || asksForJSON(args)
+	}
+	code := app.report(ctx, err)
+	if closed := app.close(); closed != nil && err == nil {
+		return app.report(ctx, closed)
+	}
+	return code
+}
+
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
+}
+
+// screen describes standard output to the text renderer.
+func (w world) screen() terminal.Screen {
+	return terminal.NewScreen(terminal.Options{Getenv: w.getenv, IsTerminal: w.outIsTerm, Size: w.size})
+}
+
+// collectLater saves a garbage collection at start-up. The imported packages, mostly mcp-go's schema compiler, leave over 2 MB of garbage
+// before main begins. The first collection, due at 3 MB, would fall into the first answer of every server and take a fifth of its time.
+// Most commands end before the second one.
+func collectLater() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200)
+	}
+}
+
+// settle returns a server's start-up memory to the system after a short delay, and restores the normal garbage collection.
+func settle() {
+	time.AfterFunc(settleAfter, func() {
+		if os.Getenv("GOGC") == "" {
+			debug.SetGCPercent(100)
+		}
+		debug.FreeOSMemory()
+	})
+}
+
+const settleAfter = time.Second

@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// Shared parts of the commands: help texts, arguments, and the ways to call a verb.
+
+//go:embed commands.txt
+var commandTexts string
+
+// textsByPath returns the help texts: one section per command, headed by its path, with a first line as the short text, then paragraphs as
+// the long text, then examples.
+var textsByPath = sync.OnceValue(func() map[string]string {
+	texts := map[string]string{}
+	for section := range strings.SplitSeq("\n"+commandTexts, "\n# ") {
+		path, text, _ := strings.Cut(section, "\n")
+		texts[path] = strings.TrimSpace(text)
+	}
+	return texts
+})
+
+// runner is the function that a command runs.
+type runner = func(cmd *cobra.Command, args []string) error
+
+// newCommand returns a command with its help texts. arguments describes its arguments in the help; check refuses all others.
+func newCommand(names, arguments string, check cobra.PositionalArgs, run runner) *cobra.Command {
+	words := strings.Fields(names)
+	text, examples, _ := strings.Cut(textsByPath()[names], "\nExamples:\n")
+	short, long, _ := strings.Cut(text, "\n")
+	if run != nil && names != "check" && names != "plan allows" { // these take a command, which may contain such a word
+		run = literally(strings.ToLower(arguments), run)
+	}
+	return &cobra.Command{Use: strings.TrimSpace(words[len(words)-1] + " " + arguments), Short: short,
+		Long: strings.TrimSpace(long), Example: examples, Args: check, RunE: run}
+}
+
+// literally refuses an argument that is a placeholder copied from planloop's own texts. named are the arguments as the help writes them.
+func literally(named string, run runner) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		var faults plan.Faults
+		see := func(at, text string, names ...string) {
+			if slices.ContainsFunc(names, func(name string) bool { return strict.Placeholder(text, strings.Trim(name, ".[]")) }) {
+				faults.Add(plan.Refuse(plan.InvalidInput, at, plan.Quote(text)+" is a placeholder", "give the text itself"))
+			}
+		}
+		for _, arg := range args {
+			see("", arg, append(strings.Fields(named), "")...)
+		}
+		cmd.Flags().Visit(func(flag *pflag.Flag) {
+			given := []string{flag.Value.String()}
+			if several, ok := flag.Value.(*texts); ok {
+				given = *several
+			}
+			shown, _ := pflag.UnquoteUsage(flag)
+			for _, text := range given {
+				see("/"+flag.Name, text, flag.Name, strings.ToLower(shown))
+			}
+		})
+		if err := faults.Err(); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
+}
+
+// input builds a verb's input from a command's arguments.
+type input[In any] = func(cmd *cobra.Command, args []string) (In, error)
+
+// given returns an input that ignores the arguments.
+func given[In any](in In) input[In] {
+	return func(*cobra.Command, []string) (In, error) { return in, nil }
+}
+
+// joined joins the arguments into one text.
+func joined(_ *cobra.Command, args []string) (string, error) { return strings.Join(args, " "), nil }
+
+// verb is one of the verbs of a workspace.
+type verb[In, Out any] = func(*verbs.Service, context.Context, verbs.Caller, In) (Out, error)
+
+// call calls a verb on the workspace.
+func call[In, Out any](cmd *cobra.Command, args []string, a *app, do verb[In, Out], in input[In]) (reply Out, err error) {
+	value, wrong := in(cmd, args)
+	if wrong != nil && !errors.As(wrong, new(*verbs.BadCall)) {
+		return reply, wrong
+	}
+	opened, err := a.open(cmd.Context(), nil)
+	switch {
+	case err != nil:
+		return reply, cmp.Or(wrong, err)
+	case wrong != nil:
+		return reply, verbs.Try(cmd.Context(), opened.verbs, a.caller(), wrong, value, do)
+	}
+	return do(opened.verbs, cmd.Context(), a.caller(), value)
+}
+
+// calls runs a verb and prints its reply.
+func calls[In any, Out verbs.Reply](a *app, do verb[In, Out], in input[In]) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		reply, err := call(cmd, args, a, do, in)
+		if err != nil {
+			return err
+		}
+		return a.reply(reply)
+	}
+}
+
+// decides runs a verb that only people may call, and prints its outcome. doing names the act in a refusal.
+func decides[In, Out any](a *app, doing string, do verb[In, Out], in input[In], outcome func(Out) string) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := a.personPresent(doing); err != nil {
+			return err
+		}
+		reply, err := call(cmd, args, a, do, in)
+		if err != nil {
+			return err
+		}
+		return a.tell(reply, outcome(reply))
+	}
+}
+
+// newObjectCommand returns a command that passes one JSON object of the contract to a verb and prints the reply as JSON.
+func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, Out]) *cobra.Command {
+	var inline, file string
+	cmd := newCommand(name, "", a.inJSON, calls(a, do, func(cmd *cobra.Command, _ []string) (in In, err error) {
+		inlined, fromFile := cmd.Flags().Changed("json"), cmd.Flags().Changed("file")
+		switch {
+		case inlined && fromFile:
+			return in, usageError{errors.New("--json and --file exclude each other; give one of them")}
+		case inlined:
+			return in, verbs.Decode([]byte(inline), &in)
+		case fromFile:
+			return readObject[In](cmd.Context(), a, file)
+		case a.inTerminal:
+			return in, missing(cmd, "an object: --json, --file or standard input")
+		}
+		return readObject[In](cmd.Context(), a, "-")
+	}))
+	cmd.Flags().StringVar(&inline, "json", "", "the `OBJECT`")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "read the object from `FILE`, or from standard input with -")
+	return cmd
+}
+
+// readObject reads a JSON object from a file, or from standard input for "-".
+func readObject[T any](ctx context.Context, a *app, file string) (object T, err error) {
+	data, err := a.readInput(ctx, file)
+	if err != nil {
+		return object, err
+	}
+	err = verbs.Decode(data, &object)
+	return object, err
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("%s takes no arguments, got %s; see `%s --help`", commandName(cmd), plan.Quote(args[0]),
+		cmd.CommandPath())}
+}
+
+func atLeastOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return missing(cmd, what)
+	}
+}
+
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == n:
+			return nil
+		case len(args) < n:
+			return missing(cmd, what)
+		}
+		return usageError{fmt.Errorf("%s needs %s and nothing more, got %s; put text with spaces in quotes", commandName(cmd), what,
+			plan.Quote(args[n]))}
+	}
+}
+
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return usageError{fmt.Errorf("%s takes %s and nothing more, got %s; see `%s --help`", commandName(cmd), what, plan.Quote(args[1]),
+			cmd.CommandPath())}
+	}
+}
+
+func missing(cmd *cobra.Command, what string) error {
+	return usageError{fmt.Errorf("%s needs %s; see `%s --help`", commandName(cmd), what, cmd.CommandPath())}
+}
+
+// meant returns the command for a word that newcomers try, "" if unknown.
+func meant(word string) string {
+	return map[string]string{
+		"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
+		"undo":  "plan restore",
+		"inbox": "review", "ui": "review", "web": "review",
+		"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
+	}[strings.ToLower(word)]
+}
+
+// unknownCommand returns an error for an unknown command.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	likely := ""
+	if !cmd.HasParent() {
+		likely = meant(word)
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(word); likely == "" && len(near) > 0 {
+		likely = near[0]
+	}
+	instead := "see `" + cmd.CommandPath() + " --help`"
+	if likely != "" {
+		instead = "did you mean `" + cmd.CommandPath() + " " + likely + "`?"
+	}
+	return usageError{fmt.Errorf("there is no command %s; %s", plan.Quote(cmd.CommandPath()+" "+word), instead)}
+}
+
+// commandGroup turns cmd into a mere group of commands.
+func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return missing(cmd, "a command")
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// commandName returns a command's path without "planloop", as messages begin: the line already starts with that name.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// inJSON makes a command of the JSON contract report refused arguments as JSON.
+func (a *app) inJSON(cmd *cobra.Command, args []string) error {
+	a.flags.json = true
+	return noArguments(cmd, args)
+}
+
+// newTopic returns help on a topic that is not a command. Its text is built only when asked for, at no cost to other commands.
+func newTopic(name string, text func(long string) string) *cobra.Command {
+	return completed(newCommand(name, "", nil, nil), text)
+}
+
+// completed has text complete the help of a command when the help is asked for.
+func completed(cmd *cobra.Command, text func(long string) string) *cobra.Command {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = text(cmd.Long)
+		cmd.Parent().HelpFunc()(cmd, args)
+	})
+	return cmd
+}
+
+// withGates lists the quality gates in the help on the configuration.
+func withGates(text string) string {
+	var list strings.Builder
+	for _, name := range gates.Names() {
+		fmt.Fprintf(&list, "  %s: %s\n      %s\n", name, gates.ByProfile(gates.Default, name), gates.Purpose(name))
+	}
+	return strings.Replace(text, "{{gates}}\n", list.String(), 1)
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+type commentOptions struct {
+	step        string
+	question    bool
+	met, reopen string
+}
+
+func newCommentCommand(a *app) *cobra.Command {
+	var o commentOptions
+	told := func(reply verbs.CommentReply) string { return reply.ID + ": " + reply.Message }
+	cmd := newCommand("comment", "[TEXT...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		switch id := cmp.Or(o.met, o.reopen); {
+		case id != "" && len(args) > 0:
+			return usageError{fmt.Errorf("--met and --reopen take no text; comment once more to say something")}
+		case id != "":
+			meet := func(s *verbs.Service, ctx context.Context, c verbs.Caller, id string) (verbs.CommentReply, error) {
+				return s.MeetComment(ctx, c, id, o.met != "")
+			}
+			return decides(a, "saying what is met", meet, given(id), told)(cmd, args)
+		case len(args) == 0 && (o.step != "" || o.question):
+			return missing(cmd, "the comment")
+		case len(args) == 0:
+			return a.listComments(cmd.Context())
+		}
+		return decides(a, "commenting", (*verbs.Service).Comment, o.comment, told)(cmd, args)
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&o.step, "step", "", "it is about the step `ID`, of what waits for a decision, else of the plan")
+	flags.BoolVar(&o.question, "question", false, "it asks the agent something, and changes nothing")
+	flags.StringVar(&o.met, "met", "", "the comment `ID` is met")
+	flags.StringVar(&o.reopen, "reopen", "", "the comment `ID` is not met after all")
+	cmd.MarkFlagsMutuallyExclusive("met", "reopen")
+	complete(cmd, "step", a.completeSteps)
+	return cmd
+}
+
+// comment builds the verb's input from the arguments and flags.
+func (o commentOptions) comment(_ *cobra.Command, args []string) (plan.CommentOn, error) {
+	in := plan.CommentOn{Text: strings.Join(args, " "), Question: o.question}
+	if o.step == "" {
+		return in, nil
+	}
+	var err error
+	in.Step, err = plan.ParseStepID(o.step)
+	return in, err
+}
+
+func newReplyCommand(a *app) *cobra.Command {
+	reply := func(_ *cobra.Command, args []string) (plan.ReplyTo, error) {
+		if len(args) < 2 {
+			return plan.ReplyTo{}, usageError{fmt.Errorf("give the id of the comment and the reply, such as planloop reply C1 TEXT")}
+		}
+		return plan.ReplyTo{Comment: args[0], Text: strings.Join(args[1:], " ")}, nil
+	}
+	return newCommand("reply", "ID TEXT...", cobra.ArbitraryArgs, calls(a, (*verbs.Service).ReplyTo, reply))
+}
+
+// remarksShown returns the comments on a plan, nil if a former version of it cannot be read.
+func (o *opened) remarksShown(ctx context.Context, state plan.State, shown *plan.Plan) []verbs.Remark {
+	if shown == nil {
+		return nil
+	}
+	remarks, err := o.verbs.Remarks(ctx, state, shown)
+	if err != nil {
+		return nil
+	}
+	return remarks
+}
+
+func (a *app) listComments(ctx context.Context) error {
+	opened, state, err := a.state(ctx)
+	if err != nil {
+		return err
+	}
+	remarks, err := opened.verbs.OpenRemarks(ctx, state)
+	if err != nil {
+		return err
+	}
+	return a.reply(commentsReply{Comments: append([]verbs.Remark{}, remarks...)})
+}
+
+// commentsReply lists the open comments.
+type commentsReply struct {
+	Comments []verbs.Remark `json:"comments"`
+}
+
+// Text has a line for each comment and each reply.
+func (r commentsReply) Text() string {
+	if len(r.Comments) == 0 {
+		return "No comment is open."
+	}
+	var lines []string
+	for _, c := range r.Comments {
+		lines = append(lines, c.Lines(false)...)
+	}
+	return strings.Join(append(lines, "When one is met: planloop comment --met ID"), "\n")
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// Exit codes, part of the contract with scripts.
+const (
+	exitOK      = 0
+	exitFault   = 1 // a failure of the disk, the log, or planloop itself
+	exitRefused = 2 // the input or the state does not allow it; nothing changed
+	exitNotOver = 3 // of run: the run is over, but the plan is not complete
+)
+
+// exitStatus is the exit code of a command that planloop ran, or of one that has printed its own outcome.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }
+
+// usageError is an invalid command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// apartFromPlan is a refusal unrelated to the plan: it does not print the plan's next action.
+type apartFromPlan struct{ error }
+
+func (e apartFromPlan) Unwrap() error { return e.error }
+
+// asUsage adds a hint at the help to a parser error.
+func asUsage(err error) error {
+	if errors.As(err, new(usageError)) {
+		return err
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n") // suggestions follow in a different form
+	return usageError{fmt.Errorf("%s; see `planloop --help`", text)}
+}
+
+// exitCode is the only table from errors to exit codes.
+func exitCode(err error) int {
+	var (
+		refused *plan.ValidationError
+		invalid *verbs.RefusedPlan
+		usage   usageError
+		place   *workspace.PlaceError
+		config  *workspace.ConfigError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &refused), errors.As(err, &invalid), errors.As(err, &usage), errors.As(err, &place), errors.As(err, &config),
+		errors.Is(err, outbound.ErrConfig):
+		return exitRefused
+	}
+	return exitFault
+}
+
+// report prints an error, if any, and returns the exit code: as JSON on standard output with --json, otherwise as a line on standard error.
+func (a *app) report(ctx context.Context, err error) int {
+	var again *verbs.AskedAgain
+	if errors.As(err, &again) {
+		if code := a.report(ctx, a.reply(again.Reply)); code != exitOK {
+			return code
+		}
+		return exitRefused // not done yet: a person is asked
+	}
+	var own exitStatus
+	if errors.As(err, &own) {
+		return int(own)
+	}
+	code := exitCode(err)
+	if err == nil || errors.Is(err, errReported) {
+		return code
+	}
+	next := a.wayOn(ctx, err)
+	if a.flags.json {
+		if printing := a.printJSON(errorReply(err, next)); printing == nil {
+			return code
+		}
+	}
+	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(message(err)))
+	if next != "" {
+		fmt.Fprintln(a.err, "Next: "+safetext.Escape(next))
+	}
+	return code
+}
+
+// message returns the error's text, with a field written as on the command line: without the slash of a JSON pointer.
+func message(err error) string {
+	var refused *plan.ValidationError
+	if errors.As(err, &refused) && refused.Field != "" {
+		return strings.TrimPrefix(err.Error(), "/")
+	}
+	return err.Error()
+}
+
+// wayOn returns the next action after the state refused a command.
+func (a *app) wayOn(ctx context.Context, err error) string {
+	var refused *plan.ValidationError
+	var invalid *verbs.RefusedPlan
+	var bad *verbs.BadCall
+	switch {
+	case errors.As(err, &invalid):
+		return invalid.Next
+	case errors.As(err, &bad) && bad.Instead != "":
+		return bad.Instead
+	}
+	opened := a.opened.Load()
+	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || opened == nil || errors.As(err, new(apartFromPlan)) ||
+		refused.Field == "/plan_id" || refused.Field == "/template" {
+		return ""
+	}
+	next, err := opened.verbs.NextAction(ctx, a.caller())
+	if err != nil {
+		return "" // the refusal is enough
+	}
+	return next.For(a.caller())
+}
+
+// errorJSON is an error in the shape of planloop's JSON contract.
+type errorJSON struct {
+	Status     string    `json:"status"`
+	ErrorType  errorType `json:"error_type"`
+	Message    string    `json:"message"`
+	Details    []string  `json:"details"`
+	NextAction string    `json:"next_action,omitempty"`
+}
+
+// errorType classifies an error in that contract; a refusal by its kind.
+type errorType string
+
+const (
+	faultType       errorType = "fault"       // a failure, not a refusal
+	interruptedType errorType = "interrupted" // an interrupt ended a command that planloop ran
+)
+
+// Values lists the types.
+func (errorType) Values() []string {
+	return append(plan.ErrorKind("").Values(), verbs.RefusedPlanType, string(faultType), string(interruptedType))
+}
+
+func errorReply(err error, next string) errorJSON {
+	reply := errorJSON{Status: "error", ErrorType: faultType, Message: err.Error(), Details: []string{}, NextAction: next}
+	var refused *plan.ValidationError
+	var invalid *verbs.RefusedPlan
+	switch {
+	case errors.As(err, &invalid):
+		reply.ErrorType, reply.Message, reply.Details = verbs.RefusedPlanType, invalid.Message(), invalid.Details()
+	case errors.As(err, &refused):
+		reply.ErrorType = errorType(refused.Kind)
+		if len(refused.Others) > 0 {
+			reply.Details = refused.Details()
+		} else if refused.Fix != "" {
+			reply.Details = []string{refused.Fix}
+		}
+	case exitCode(err) == exitRefused:
+		reply.ErrorType = errorType(plan.InvalidInput)
+	}
+	return reply
+}

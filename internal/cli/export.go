@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+type exportOptions struct {
+	format string
+	plan   string
+	file   string
+	dir    string
+}
+
+func newExportCommand(a *app) *cobra.Command {
+	var o exportOptions
+	cmd := newCommand("export", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) })
+
+	flags := cmd.Flags()
+	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: "+strings.Join(exchange.JSON.Values(), ", ")+
+		" (default: by the file's extension, else json)")
+	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of it")
+	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
+	flags.StringVar(&o.dir, "dir", "", "write rawko's files, with all versions, to the folder `DIR` of the workspace")
+	complete(cmd, "format", words(exchange.JSON))
+	complete(cmd, "plan", a.completePlans)
+	return cmd
+}
+
+// exportReply is the JSON reply of an export.
+type exportReply struct {
+	PlanID  string   `json:"plan_id"`
+	Format  string   `json:"format"`
+	File    string   `json:"file,omitempty"`
+	Files   []string `json:"files,omitempty"`   // in a folder
+	Content string   `json:"content,omitempty"` // without a file
+	Notes   []string `json:"notes"`
+}
+
+func (a *app) export(ctx context.Context, o exportOptions) error {
+	format, err := o.formatOr(o.file)
+	if err != nil {
+		return err
+	}
+	if o.dir != "" && o.format == "" {
+		format = exchange.RawkoYAML
+	}
+	if o.dir != "" && (o.file != "" || format != exchange.RawkoYAML) {
+		return usageError{fmt.Errorf("--dir writes several files: give it alone, or with --format %s", exchange.RawkoYAML)}
+	}
+	opened, state, err := a.state(ctx)
+	if err != nil {
+		return err
+	}
+	if o.dir != "" || o.file != "" && o.file != "-" {
+		if err := a.mayAct(ctx, opened, "no file is written", cmp.Or(o.dir, o.file)); err != nil {
+			return err
+		}
+	}
+	if state, _, err = namedPlan(ctx, opened, state, o.plan); err != nil {
+		return err
+	}
+	if o.dir != "" {
+		return a.exportFolder(ctx, opened, state, o.dir)
+	}
+	state, left := exchange.Inlined(state, opened.verbs.KeptValue(ctx))
+	text, notes, err := exported(state, format)
+	if err != nil {
+		return err
+	}
+	if format.HoldsValues() {
+		notes = append(left, notes...)
+	}
+	reply := exportReply{PlanID: state.Plan.ID, Format: string(format), Notes: orEmpty(notes)}
+	if o.file == "" || o.file == "-" {
+		return a.exportToOutput(reply, text)
+	}
+	if err := writeFile(o.file, text); err != nil {
+		return err
+	}
+	reply.File = o.file
+	if a.flags.json {
+		return a.printJSON(reply)
+	}
+	a.note(notes...)
+	_, err = fmt.Fprintf(a.err, "Wrote %s.\n", safetext.EscapeLine(o.file))
+	return err
+}
+
+func (a *app) exportToOutput(reply exportReply, text []byte) error {
+	if a.flags.json && reply.Format != "json" {
+		reply.Content = string(text)
+		return a.printJSON(reply)
+	}
+	a.note(reply.Notes...)
+	if a.outIsTerm { // a pipe gets the plan byte for byte
+		text = []byte(safetext.Escape(string(text)))
+	}
+	return a.print(text)
+}
+
+// formatOr returns the given format, or else the one for the file's extension.
+func (o exportOptions) formatOr(file string) (exchange.Format, error) {
+	if o.format == "" {
+		return exchange.ForFile(file), nil
+	}
+	format := exchange.Named(o.format)
+	return format, plan.OneOf("--format", format)
+}
+
+// exported returns the plan in a format, and notes on the parts that the format cannot hold.
+func exported(state plan.State, format exchange.Format) (text []byte, notes []string, err error) {
+	text, notes, err = exchange.Export(format, state)
+	if err == nil && format.IsJSON() {
+		text, err = indented(text)
+	}
+	return text, notes, err
+}
+
+// writeFile writes a file atomically. A special file, such as a device, is written directly.
+func writeFile(path string, text []byte) error {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return usageError{fmt.Errorf("%s is a directory; name a file in it", plan.Quote(path))}
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, text, 0o644)
+	}
+	if err == nil {
+		if real, resolving := filepath.EvalSymlinks(path); resolving == nil {
+			path = real
+		}
+	}
+	// A new file gets default permissions; an existing one keeps its mode and owner.
+	return atomicfile.WriteFile(path, text, atomicfile.Options{Like: info})
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/shellquote"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// mayAct refuses an action outside the plan that may change files at or below the paths while planning mode is read-only, unless a person
+// at a terminal asks for it.
+func (a *app) mayAct(ctx context.Context, opened *opened, what string, paths ...string) error {
+	if a.caller().Actor.Present() {
+		return nil
+	}
+	for _, path := range paths {
+		hold, err := a.held(ctx, opened, path)
+		if err != nil {
+			return err
+		}
+		if hold.By != "" {
+			return plan.Refuse(plan.Conflict, "", hold.By+" is on, and "+what+" until a plan is approved", hold.Fix)
+		}
+	}
+	return nil
+}
+
+// wall returns a wall that keeps work in a workspace read-only while planning mode restricts it.
+func (a *app) wall(opened *opened) toolbox.Wall {
+	return toolbox.Wall{Path: opened.place.Path,
+		Changed: func(ctx context.Context) (<-chan struct{}, error) { return a.changes(ctx, opened) },
+		Guard:   func(ctx context.Context, path string) (toolbox.Hold, error) { return a.held(ctx, opened, path) }}
+}
+
+// held returns the hold on a path: planning mode in the opened workspace, wherever the path leads, or in another workspace whose directory
+// contains the path or lies below it.
+func (a *app) held(ctx context.Context, opened *opened, path string) (toolbox.Hold, error) {
+	restricted, err := opened.verbs.Restricted(ctx)
+	if err != nil || restricted {
+		return toolbox.Hold{By: "planning mode",
+			Fix: "read and ask, then submit a plan; a person can end planning mode with `planloop plan cancel`"}, err
+	}
+	for _, other := range a.others(opened.place, path) {
+		if hold, err := a.heldBy(ctx, other, "work elsewhere"); err != nil || hold.By != "" {
+			return hold, err
+		}
+	}
+	return toolbox.Hold{}, nil
+}
+
+// heldBy returns the hold of another workspace's planning mode, with instead as the fix.
+func (a *app) heldBy(ctx context.Context, other workspace.Workspace, instead string) (toolbox.Hold, error) {
+	restricted, err := a.restricted(ctx, other)
+	if err != nil {
+		return toolbox.Hold{}, fmt.Errorf("read the phase of %s: %w", safetext.EscapeLine(cmp.Or(other.Path, other.Name)), err)
+	}
+	if !restricted {
+		return toolbox.Hold{}, nil
+	}
+	where := safetext.EscapeLine(other.Path)
+	if where == "" {
+		return toolbox.Hold{By: "planning mode in the workspace named " + other.Name, Fix: instead}, nil
+	}
+	return toolbox.Hold{By: "planning mode in " + where,
+		Fix: instead + "; a person can end it with `planloop -C " + shellquote.Word(where) + " plan cancel`"}, nil
+}
+
+// others returns the other workspaces with a planning mode that covers a path or anything below it.
+func (a *app) others(place workspace.Workspace, path string) []workspace.Workspace {
+	if place.Default && path == place.Path {
+		return nil // merely the directory where planloop was started
+	}
+	return slices.DeleteFunc(workspace.Lookup{Getenv: a.getenv}.Overlapping(path), func(other workspace.Workspace) bool {
+		return other.StateDir == place.StateDir && !a.flags.ephemeral
+	})
+}
+
+// changes receives when a hold on the opened workspace may have changed, until ctx ends. The goroutines end with ctx.
+func (a *app) changes(ctx context.Context, opened *opened) (<-chan struct{}, error) {
+	own, err := opened.verbs.Watch(ctx)
+	others := a.others(opened.place, opened.place.Path)
+	if err != nil || len(others) == 0 {
+		return own, err
+	}
+	merged := make(chan struct{}, 1)
+	var running sync.WaitGroup
+	forward := func(from <-chan struct{}) {
+		for range from {
+			select {
+			case merged <- struct{}{}:
+			default:
+			}
+		}
+	}
+	running.Go(func() { forward(own) })
+	for _, other := range others {
+		log := sqlite.New(other.StateDir, sqlite.Options{})
+		theirs, err := log.Watch(ctx)
+		if err != nil {
+			a.logger().Warn("planning mode is not heard of before the next command", "workspace", other.Path, "error", err)
+			_ = log.Close()
+			continue
+		}
+		running.Go(func() { forward(theirs); _ = log.Close() })
+	}
+	go func() { running.Wait(); close(merged) }()
+	return merged, nil
+}
+
+// restricted reports whether planning mode restricts another workspace. It opens the log only if the last recorded phase is restricted,
+// since that phase may have expired.
+func (a *app) restricted(ctx context.Context, other workspace.Workspace) (bool, error) {
+	config, _, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: other})
+	if err != nil {
+		return false, err
+	}
+	s := session.New(sqlite.New(other.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Logger: a.logger()})
+	defer func() { _ = s.Close() }()
+	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger()})
+	phase, _, err := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()}).Phase(ctx)
+	return phase.Restricted(), err
+}

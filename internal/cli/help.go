@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// describedCommand is a command in `planloop help --json`, the source of man pages and of other programs' menus.
+type describedCommand struct {
+	Command  string          `json:"command"`
+	Usage    string          `json:"usage,omitzero"` // empty for a topic, which cannot be run
+	Does     string          `json:"does"`
+	Details  string          `json:"details,omitzero"`
+	Examples []string        `json:"examples,omitzero"`
+	Flags    []describedFlag `json:"flags,omitzero"`
+}
+
+type describedFlag struct {
+	Name    string `json:"name"`
+	Short   string `json:"short,omitzero"`
+	Value   string `json:"value,omitzero"` // placeholder of its value; empty for a switch
+	Does    string `json:"does"`
+	Default string `json:"default,omitzero"`
+	Global  bool   `json:"global,omitzero"` // a flag of planloop, valid for every command
+}
+
+// helpFor returns a help runner that refuses unknown commands.
+func (a *app) helpFor(help func(*cobra.Command, []string)) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		found, rest, err := cmd.Root().Find(args)
+		if err == nil && len(rest) > 0 {
+			return unknownCommand(found, rest[0])
+		}
+		if a.flags.json && found != nil {
+			return a.printJSON(map[string]any{"commands": describe(found, nil)})
+		}
+		help(cmd, args)
+		return nil
+	}
+}
+
+// describe appends a command and its subcommands to list.
+func describe(cmd *cobra.Command, list []describedCommand) []describedCommand {
+	d := describedCommand{Command: cmd.CommandPath(), Does: cmd.Short}
+	if cmd.IsAdditionalHelpTopicCommand() && cmd.Long != "" {
+		cmd.SetOut(io.Discard)
+		_ = cmd.Help() // completes the text
+	}
+	if d.Details = strings.TrimSpace(cmd.Long); cmd.Runnable() {
+		d.Usage = cmd.UseLine()
+	}
+	for example := range strings.SplitSeq(cmd.Example, "\n") {
+		if example = strings.TrimSpace(example); example != "" {
+			d.Examples = append(d.Examples, example)
+		}
+	}
+	flag := func(global bool) func(*pflag.Flag) {
+		return func(f *pflag.Flag) {
+			if f.Hidden {
+				return
+			}
+			value, does := pflag.UnquoteUsage(f)
+			shown := describedFlag{Name: f.Name, Short: f.Shorthand, Value: value, Does: does, Global: global}
+			if value != "" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "[]" {
+				shown.Default = f.DefValue
+			}
+			d.Flags = append(d.Flags, shown)
+		}
+	}
+	cmd.LocalNonPersistentFlags().VisitAll(flag(false))
+	cmd.PersistentFlags().VisitAll(flag(cmd.Parent() == nil))
+	list = append(list, d)
+	for _, child := range cmd.Commands() {
+		if !child.Hidden && child.Deprecated == "" {
+			list = describe(child, list)
+		}
+	}
+	return list
+}

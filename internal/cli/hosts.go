@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/workspace"
+)
+
+func newHostsCommand(a *app) *cobra.Command {
+	cmd := newCommand("hosts", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.hosts(cmd.Context()) })
+	return completed(cmd, func(long string) string { return long + "\n\n" + string(a.connecting(true)) })
+}
+
+// knownHost is a host with its configuration on this machine.
+type knownHost struct {
+	Host      string      `json:"host"`
+	Title     string      `json:"title"`
+	Found     string      `json:"found,omitempty"` // the evidence for it
+	Server    hosts.State `json:"server,omitempty"`
+	Hooks     hosts.State `json:"hooks,omitempty"` // none: the host has no hooks
+	Project   *scoped     `json:"project,omitempty"`
+	Plugin    string      `json:"plugin,omitempty"` // the host's plugin that contains planloop
+	Twice     string      `json:"twice,omitempty"`  // advice if both the plugin and a file connect planloop
+	Starts    []string    `json:"starts"`           // the programs named in its files
+	Heard     *heardHook  `json:"heard,omitempty"`
+	Mode      string      `json:"planning_mode"` // for the host's own tools
+	Obstacles []string    `json:"obstacles"`
+	Faults    []string    `json:"faults"` // in its files
+	Note      string      `json:"note,omitempty"`
+
+	own    []string // the programs named in the user's own files and plugins
+	remedy string   // fix for a program that its plugin cannot start; "" without a plugin
+}
+
+// Values of planning mode for a host's own tools.
+const (
+	whenAnswering = "enforced when its hook answers"
+	advisory      = "advisory"
+)
+
+// scoped is the configuration of a host in the project's files.
+type scoped struct {
+	Server hosts.State `json:"server,omitempty"`
+	Hooks  hosts.State `json:"hooks,omitempty"`
+}
+
+// heardHook is the last call of a host's hooks.
+type heardHook struct {
+	At        time.Time `json:"at"`
+	Event     string    `json:"event,omitempty"`
+	Version   string    `json:"version,omitempty"` // of the host
+	Workspace string    `json:"workspace"`
+	Here      bool      `json:"here"` // in this workspace
+	Runs      bool      `json:"runs"` // the host is still running
+}
+
+// hosts lists the hosts of this machine.
+func (a *app) hosts(ctx context.Context) error {
+	place, err := a.find(ctx, nil)
+	if err != nil {
+		return err
+	}
+	known, err := a.knownHosts(place)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(map[string]any{"workspace": place.Path, "hosts": known})
+	}
+	return a.print(terminal.Joined(hostTable(a.screen(), known)))
+}
+
+// knownHosts returns all hosts, in the order of the documentation.
+func (a *app) knownHosts(place workspace.Workspace) ([]knownHost, error) {
+	m, err := a.homeMachine()
+	if err != nil {
+		return nil, err
+	}
+	m.Project = place.Path
+	heard := presence.HeardHooks(filepath.Dir(place.StateDir))
+	theirs := m.Find(hosts.Want{Scope: hosts.Project})
+	var all []knownHost
+	for i, own := range m.Find(hosts.Want{Scope: hosts.User}) {
+		k := knownHost{Host: own.Name, Title: own.Title, Found: own.Found, Server: own.Server, Hooks: own.Hooks,
+			Starts: orEmpty(own.Starts()), Mode: advisory, Obstacles: orEmpty(own.Obstacles),
+			Faults: append(faults(own), own.Unread...), own: own.Starts()}
+		k.bring(m, own, theirs[i])
+		hooked := []hosts.State{k.Hooks}
+		if its := theirs[i]; !place.Default && its.Has() {
+			k.Project, hooked = &scoped{its.Server, its.Hooks}, append(hooked, its.Hooks)
+			k.Starts = slices.Compact(slices.Sorted(slices.Values(append(k.Starts, its.Starts()...))))
+			k.Faults = append(k.Faults, faults(its)...)
+			for _, obstacle := range its.Obstacles {
+				if !slices.Contains(k.Obstacles, obstacle) {
+					k.Obstacles = append(k.Obstacles, obstacle)
+				}
+			}
+		}
+		for _, edit := range slices.Concat(own.Edits, theirs[i].Edits) {
+			for _, text := range edit.Wrong {
+				k.Obstacles = append(k.Obstacles, m.Short(edit.Path)+": "+text)
+			}
+		}
+		if slices.ContainsFunc(hooked, hosts.State.Known) && len(k.Obstacles) == 0 && !own.Unsure {
+			k.Mode = whenAnswering
+		}
+		if own.Has() || k.Project != nil || k.Plugin != "" {
+			k.Note = own.Note
+		}
+		if i := slices.IndexFunc(heard, func(h presence.Heard) bool { return h.Host == own.Name }); i >= 0 {
+			k.Heard = heardOf(heard[i], place)
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// bring adds the entries from a plugin of the host, for all projects or for this one.
+func (k *knownHost) bring(m hosts.Machine, own, its hosts.Host) {
+	p := its.Plugin
+	if p == nil {
+		return
+	}
+	if k.Plugin = p.Name; p.Server && !k.Server.Stands() {
+		k.Server = hosts.ByPlugin
+	}
+	if p.Hooks && !k.Hooks.Stands() {
+		k.Hooks = hosts.ByPlugin
+	}
+	for _, host := range []hosts.Host{own, its} {
+		if host.Twice() {
+			k.Twice = twice(host)
+		}
+	}
+	for _, program := range p.Starts { // usually from the PATH
+		if path, err := m.LookPath(program); err == nil {
+			program = path
+		}
+		k.Starts, k.own = append(k.Starts, program), append(k.own, program)
+	}
+	k.remedy = "put planloop on the PATH of the host, or run `" + p.Remove() + "` and then `planloop init " + k.Host + "`"
+}
+
+// faults returns why a host's files cannot be read, with fixes.
+func faults(host hosts.Host) []string {
+	all := []string{}
+	for _, edit := range host.Edits {
+		var refused *hosts.Refusal
+		if errors.As(edit.Fault, &refused) {
+			all = append(all, refused.Error()+"; "+refused.Fix)
+		} else if edit.Fault != nil {
+			all = append(all, edit.Fault.Error())
+		}
+	}
+	return all
+}
+
+func heardOf(h presence.Heard, place workspace.Workspace) *heardHook {
+	told := &heardHook{At: h.At, Event: h.Event, Version: h.Version, Here: h.State == filepath.Base(place.StateDir), Runs: h.Runs}
+	in := workspace.OfState(filepath.Join(filepath.Dir(place.StateDir), h.State))
+	if told.Workspace = cmp.Or(in.Path, in.Name); told.Here {
+		told.Workspace = place.Path
+	}
+	return told
+}
+
+// state returns the state of the user's files, then the project's.
+func (k knownHost) state(own hosts.State, of func(scoped) hosts.State) string {
+	text := cmp.Or(string(own), "none")
+	if own == hosts.Old {
+		text = "out of date"
+	}
+	if k.Project != nil && of(*k.Project) != hosts.None {
+		text += ", project " + strings.ReplaceAll(string(of(*k.Project)), string(hosts.Old), "out of date")
+	}
+	return text
+}
+
+func (h *heardHook) when() string {
+	if h == nil {
+		return "never"
+	}
+	where := " in " + filepath.Base(h.Workspace)
+	if h.Here {
+		where = " here"
+	}
+	return h.At.Local().Format("2006-01-02 15:04") + where
+}
+
+// hostTable returns a table of the hosts that are installed or configured, and names the others.
+func hostTable(s terminal.Screen, known []knownHost) []string {
+	rows, notes, absent := [][]string{{"host", "found", "server", "hooks", "heard from", "planning mode"}}, []string{}, []string{}
+	for _, k := range known {
+		connected := slices.ContainsFunc([]hosts.State{k.Server, k.Hooks},
+			func(s hosts.State) bool { return s != hosts.None && s != hosts.Missing })
+		if k.Found == "" && k.Project == nil && !connected {
+			absent = append(absent, k.Host)
+			continue
+		}
+		rows = append(rows, []string{k.Host, cmp.Or(k.Found, "not found"),
+			k.state(k.Server, func(p scoped) hosts.State { return p.Server }),
+			k.state(k.Hooks, func(p scoped) hosts.State { return p.Hooks }), k.Heard.when(), k.Mode})
+		for _, text := range append(slices.Clone(k.Faults), k.Obstacles...) {
+			notes = append(notes, k.Host+": in the way: "+text)
+		}
+		if k.Twice != "" {
+			notes = append(notes, k.Host+": "+k.Twice)
+		}
+		if k.Note != "" {
+			notes = append(notes, k.Host+": "+k.Note)
+		}
+	}
+	var lines []string
+	if len(rows) > 1 {
+		lines = columns(s, rows)
+	}
+	if len(notes) > 0 {
+		lines = append(append(lines, ""), s.Told(safetext.Escape(strings.Join(notes, "\n")))...)
+	}
+	if len(absent) > 0 {
+		if lines != nil {
+			lines = append(lines, "")
+		}
+		lines = append(lines, s.Told("Not found here: "+strings.Join(absent, ", ")+".")...)
+	}
+	return append(lines, s.Told("`planloop init HOST` connects one; `planloop help hosts` names the files.")...)
+}
+
+// columns aligns rows below a heading.
+func columns(s terminal.Screen, rows [][]string) []string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = safetext.EscapeLine(cell)
+			widths[i] = max(widths[i], len(terminal.Pad(row[i], 0)))
+		}
+	}
+	var lines []string
+	for i, row := range rows {
+		line := ""
+		for j, cell := range row {
+			line += terminal.Pad(cell, widths[j]) + "  "
+		}
+		if line = strings.TrimRight(line, " "); i == 0 {
+			line = s.Faint(line)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

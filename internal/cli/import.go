@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+type importOptions struct {
+	format    string
+	objective string
+	draft     bool
+	active    bool
+}
+
+func newImportCommand(a *app) *cobra.Command {
+	var o importOptions
+	cmd := newCommand("import", "FILE", exactly(1, "a file, or - for standard input"), func(cmd *cobra.Command, args []string) error {
+		return a.importPlan(cmd.Context(), args[0], o)
+	})
+
+	flags := cmd.Flags()
+	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: "+strings.Join(exchange.Readable("").Values(), ", ")+
+		" (default: by the file's extension, else json)")
+	flags.StringVar(&o.objective, "objective", "", "use `TEXT` as the objective instead of the file's")
+	flags.BoolVar(&o.draft, "draft", false, "put it beside the current plan, as a draft")
+	flags.BoolVar(&o.active, "active", false, "make it the current plan and active, whatever status the file gives")
+	complete(cmd, "format", words(exchange.Readable("")))
+	return cmd
+}
+
+// importReply is the reply to an import.
+type importReply struct {
+	verbs.SetupPlanReply
+	Format string   `json:"format"`
+	Notes  []string `json:"notes"`
+}
+
+func (a *app) importPlan(ctx context.Context, file string, o importOptions) error {
+	if o.draft && o.active {
+		return usageError{errors.New("--draft and --active exclude each other; give one of them")}
+	}
+	format, imported, err := a.readPlan(ctx, file, o)
+	if err != nil {
+		return err
+	}
+	action := imported.Action
+	action.Draft = o.draft || action.Draft && !o.active
+	if o.active {
+		action.Origin.Status = ""
+	}
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	reply, found, err := opened.verbs.ImportPlan(ctx, a.caller(), action, imported.former)
+	if err != nil {
+		return err
+	}
+	notes := append(imported.Notes, found...)
+	if !a.flags.json {
+		a.note(notes...)
+	}
+	return a.reply(importReply{reply, string(format), orEmpty(notes)})
+}
+
+// readPlan reads the plan in a file, or in a folder in rawko's layout.
+func (a *app) readPlan(ctx context.Context, file string, o importOptions) (exchange.Format, importedRawko, error) {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		task := filepath.Join(file, rawkoTask)
+		switch {
+		case o.format != "" && o.format != string(exchange.RawkoYAML):
+			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder, which is not read as %s; leave out --format, or name a file",
+				plan.Quote(file), plan.Quote(o.format))}
+		case missingFile(task):
+			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder without %s, as rawko writes it; name a file",
+				plan.Quote(file), rawkoTask)}
+		}
+		file = task
+	}
+	if filepath.Base(file) == rawkoTask {
+		imported, err := a.importRawko(ctx, file, exchange.ImportOptions{Objective: o.objective})
+		return exchange.RawkoYAML, imported, err
+	}
+	format := exchange.ForFile(file)
+	if o.format != "" {
+		format = exchange.Named(o.format)
+	}
+	if err := plan.OneOf("--format", exchange.Readable(format)); err != nil {
+		return "", importedRawko{}, err
+	}
+	data, err := a.readInput(ctx, file)
+	if err != nil {
+		return "", importedRawko{}, err
+	}
+	if format == exchange.Execution && file == "-" && o.objective == "" {
+		return "", importedRawko{}, usageError{errors.New("a plan of the format execution says no objective: give it with --objective")}
+	}
+	imported, err := exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: filepath.Base(file),
+		Guessed: o.format == ""})
+	return format, importedRawko{Imported: imported}, err
+}
+
+// maxInput is larger than the limit of every verb, so that excess input is refused rather than cut.
+const maxInput = 4<<20 + 1
+
+// readInput reads a file, or standard input for "-", until ctx ends. Reading a pipe without a writer cannot be interrupted: then the
+// goroutine is abandoned until the process ends.
+func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	read := make(chan input, 1)
+	go func() {
+		data, err := a.inputOf(file)
+		read <- input{data, err}
+	}()
+	select {
+	case got := <-read:
+		return got.data, got.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s was not read to its end: %w", plan.Quote(file), context.Cause(ctx))
+	}
+}
+
+func (a *app) inputOf(file string) ([]byte, error) {
+	in := a.in
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, unreadableFile(file, err)
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxInput))
+	switch {
+	case err != nil && file == "-":
+		return nil, fmt.Errorf("read standard input: %w", err)
+	case err != nil:
+		return nil, unreadableFile(file, err)
+	case len(data) == maxInput:
+		return nil, usageError{fmt.Errorf("%s is longer than %d MB, the most that is read", plan.Quote(file), maxInput>>20)}
+	}
+	return data, nil
+}
+
+func unreadableFile(file string, err error) error {
+	problem := err.Error()
+	if detail := (*fs.PathError)(nil); errors.As(err, &detail) {
+		problem = detail.Err.Error()
+	}
+	return usageError{fmt.Errorf("%s cannot be read: %s; name a file, or - for standard input", plan.Quote(file), problem)}
+}

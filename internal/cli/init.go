@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// initOptions is what is asked of init.
+type initOptions struct {
+	hosts.Want
+	scope           string
+	dry, check, yes bool
+}
+
+func newInitCommand(a *app) *cobra.Command {
+	var o initOptions
+	cmd := newCommand("init", "[HOST...]", nil, func(cmd *cobra.Command, args []string) error {
+		return a.connect(cmd.Context(), o, args)
+	})
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return described(hosts.Titles(), func(t hosts.Title) (string, string) { return t.Name, t.Title })
+	}
+	cmd.Flags().BoolVarP(&o.dry, "dry-run", "n", false, "show the difference it would make, without making it")
+	cmd.Flags().BoolVar(&o.check, "check", false, "say what is missing or out of date, and exit with 2 if anything is")
+	cmd.Flags().BoolVar(&o.Remove, "remove", false, "take what init has written out of the files")
+	cmd.Flags().BoolVar(&o.NoHooks, "no-hooks", false, "leave the hooks alone, and see to the server only")
+	cmd.Flags().StringVar(&o.scope, "scope", string(hosts.User), "whose files: those of the `user`, or of the project")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	scopes := []string{string(hosts.User), string(hosts.Project)}
+	complete(cmd, "scope", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return scopes, cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// connect writes planloop into the files of hosts, takes it out, or says what would be done.
+func (a *app) connect(ctx context.Context, o initOptions, names []string) error {
+	if o.Scope = hosts.Scope(o.scope); o.Scope != hosts.User && o.Scope != hosts.Project {
+		return usageError{fmt.Errorf("--scope is %s; write user or project", plan.Quote(o.scope))}
+	}
+	if o.check && (o.Remove || o.dry) {
+		return usageError{errors.New("--check goes with neither --remove nor --dry-run; give one of them")}
+	}
+	if o.Remove && o.NoHooks {
+		return usageError{errors.New("--remove takes out server and hooks; leave out --no-hooks")}
+	}
+	machine, err := a.machine(ctx, o.Scope)
+	if err != nil {
+		return apartFromPlan{err}
+	}
+	chosen, err := chosenHosts(machine, o, names)
+	if err != nil {
+		return apartFromPlan{err}
+	}
+	switch {
+	case o.check, o.dry:
+		return a.tellConnected(machine, o, chosen)
+	}
+	if err := a.mayConnect(ctx, o, chosen); err != nil {
+		return err
+	}
+	if own := filepath.ToSlash(machine.Program); !o.Remove && (strings.Contains(own, "/_npx/") || strings.Contains(own, "/go-build")) {
+		a.note("this program lies in a cache that is emptied at times: install planloop, and run init again with what is installed")
+	}
+	if agreed, err := a.agrees(ctx, machine, o, chosen); err != nil || !agreed {
+		return err
+	}
+	for i, host := range chosen {
+		chosen[i] = write(machine, host, o.Want)
+	}
+	return a.tellConnected(machine, o, chosen)
+}
+
+// homeMachine is where the user's own files of hosts are looked for.
+func (a *app) homeMachine() (hosts.Machine, error) {
+	home, err := a.home()
+	if err != nil {
+		return hosts.Machine{}, plan.Refuse(plan.Conflict, "", "there is no home directory to look for hosts in", "set HOME")
+	}
+	state, err := workspace.StateHome(a.getenv, "")
+	if err != nil {
+		return hosts.Machine{}, err
+	}
+	return hosts.Machine{GOOS: runtime.GOOS, Home: home, Getenv: a.getenv, LookPath: exec.LookPath, Program: ownPath(),
+		Ledger: filepath.Join(state, "installed")}, nil
+}
+
+// machine is where hosts are looked for.
+func (a *app) machine(ctx context.Context, scope hosts.Scope) (hosts.Machine, error) {
+	m, err := a.homeMachine()
+	if err != nil {
+		return m, err
+	}
+	if m.Project, err = os.Getwd(); err != nil || scope == hosts.User {
+		return m, err
+	}
+	opened, err := a.open(ctx, nil)
+	switch {
+	case err != nil:
+		return m, err
+	case opened.place.Default:
+		return m, plan.Refuse(plan.Conflict, "", "this is not a project", "run it in one, or leave out --scope project")
+	}
+	m.Project = opened.place.Path
+	return m, nil
+}
+
+// chosenHosts are those that were named, else those that are found on the machine; to be
+// taken out of, else those that have something of planloop's.
+func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, error) {
+	if len(names) == 0 {
+		chosen := slices.DeleteFunc(m.Find(o.Want), func(h hosts.Host) bool {
+			return len(h.Edits) == 0 || o.Remove && !h.Has() || !o.Remove && h.Found == ""
+		})
+		if len(chosen) == 0 && !o.Remove {
+			return nil, plan.Refuse(plan.NotFound, "", "no agent's host was found on this machine",
+				"name the one you use: planloop init HOST, where HOST is one of "+strings.Join(hosts.Names(), ", "))
+		}
+		return chosen, nil
+	}
+	var chosen []hosts.Host
+	for i, name := range names {
+		host, ok := m.Look(name, o.Want)
+		switch {
+		case slices.Contains(names[:i], name):
+		case !ok:
+			fix := "name one of " + strings.Join(hosts.Names(), ", ")
+			if near := spelling.Nearest(name, hosts.Names()); near != "" {
+				fix = "did you mean " + near + "?"
+			}
+			return nil, plan.Refuse(plan.NotFound, "", "there is no host "+plan.Quote(name), fix)
+		case len(host.Edits) == 0:
+			return nil, plan.Refuse(plan.Conflict, "", host.Title+" has no files of a project for servers or hooks",
+				"leave out --scope project")
+		default:
+			chosen = append(chosen, host)
+		}
+	}
+	return chosen, nil
+}
+
+// mayConnect refuses what would loosen planning mode, or write where it allows only reading.
+// An agent may connect a host, and disconnects none: its hooks are what holds it.
+func (a *app) mayConnect(ctx context.Context, o initOptions, chosen []hosts.Host) error {
+	var files []string
+	for _, host := range chosen {
+		for _, edit := range host.Edits {
+			if edit.Changes() {
+				files = append(files, edit.Target)
+			}
+		}
+	}
+	why := a.agentsShell()
+	if a.flags.agent != "" {
+		why = "--agent says that this is an agent"
+	}
+	if why == "" && o.Scope == hosts.User && !o.Remove {
+		return nil
+	}
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if why == "" && a.caller().Actor.Kind == plan.Agent {
+		why = "this runs beneath the host of an agent"
+	}
+	if o.Remove && why != "" {
+		return apartFromPlan{plan.Refuse(plan.Conflict, "", "taking planloop out of a host is for a person to do, and "+why,
+			"run it in a terminal of your own")}
+	}
+	switch {
+	case why != "":
+		files = append(files, string(filepath.Separator)) // what a user's files say holds in every workspace
+	case o.Scope == hosts.User:
+		return nil
+	}
+	return a.mayAct(ctx, opened, "no file is written", files...)
+}
+
+// agrees asks a person at a terminal, and nobody else.
+func (a *app) agrees(ctx context.Context, m hosts.Machine, o initOptions, chosen []hosts.Host) (bool, error) {
+	changes := slices.ContainsFunc(chosen, hosts.Host.Changes)
+	if o.yes || !changes || a.flags.json || !a.outIsTerm || a.notPresent() != "" {
+		return true, nil
+	}
+	o.dry = true
+	if err := a.tellConnected(m, o, chosen); err != nil && !errors.As(err, new(exitStatus)) {
+		return false, err
+	}
+	if err := a.print([]byte("\nWrite this? Type y and Enter, or Enter alone to leave everything as it is.\n> ")); err != nil {
+		return false, err
+	}
+	answer, err := readLine(ctx, a.in)
+	if err != nil {
+		return false, err
+	}
+	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return false, errors.Join(a.print([]byte("nothing was written\n")), exitStatus(exitRefused))
+	}
+	return true, nil
+}
+
+// write carries out the edits of a host. A file that a running host has changed meanwhile is
+// looked at again.
+func write(m hosts.Machine, host hosts.Host, want hosts.Want) hosts.Host {
+	const tries = 5
+	for i, edit := range host.Edits {
+		err := m.Write(edit)
+		for try := 1; errors.Is(err, hosts.ErrChanged) && try < tries; try++ {
+			again, _ := m.Look(host.Name, want)
+			edit = again.Edits[i]
+			err = m.Write(edit)
+		}
+		if host.Edits[i] = edit; err != nil {
+			host.Edits[i].Fault = err
+		}
+	}
+	return host
+}

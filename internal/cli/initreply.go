@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
+)
+
+// connected is what init tells.
+type connected struct {
+	Scope  hosts.Scope     `json:"scope"`
+	DryRun bool            `json:"dry_run,omitempty"`
+	Hosts  []connectedHost `json:"hosts"`
+}
+
+// connectedHost is what init tells of a host. States are those before anything was written.
+type connectedHost struct {
+	Host      string          `json:"host"`
+	Title     string          `json:"title"`
+	Found     string          `json:"found,omitempty"`
+	Server    hosts.State     `json:"server,omitempty"`
+	Hooks     hosts.State     `json:"hooks,omitempty"`
+	Plugin    string          `json:"plugin,omitempty"` // that has planloop, too
+	Files     []connectedFile `json:"files"`
+	Obstacles []string        `json:"obstacles,omitempty"`
+	Note      string          `json:"note,omitempty"`
+}
+
+// connectedFile is what init tells of a file.
+type connectedFile struct {
+	Path       string      `json:"path"`
+	Target     string      `json:"target,omitempty"` // where it leads, when it is a link
+	Server     hosts.State `json:"server,omitempty"`
+	Hooks      hosts.State `json:"hooks,omitempty"`
+	Changes    bool        `json:"changes"`
+	Notes      []string    `json:"notes,omitempty"`
+	Fault      string      `json:"fault,omitempty"`
+	Fix        string      `json:"fix,omitempty"`
+	Paste      string      `json:"paste,omitempty"`      // what a person is to put into it
+	Difference string      `json:"difference,omitempty"` // of a dry run
+}
+
+// tellConnected prints what was done, what would be done, or how things stand. What was
+// refused, or is missing where that was asked, is the exit code.
+func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host) error {
+	reply := connected{o.Scope, o.dry, []connectedHost{}}
+	var differences, lines, pastes []string
+	code := exitOK
+	for _, host := range chosen {
+		told := connectedHost{host.Name, host.Title, host.Found, host.Server, host.Hooks, "", []connectedFile{}, host.Obstacles, ""}
+		lines = append(lines, hostLine(host))
+		if p := host.Plugin; p != nil {
+			told.Plugin = p.Name
+			lines = append(lines, "  "+pluginLine(host, o.Remove))
+		}
+		if host.Twice() && o.check && code == exitOK {
+			code = exitRefused
+		}
+		for _, edit := range host.Edits {
+			file := toldFile(m, o, edit)
+			told.Files = append(told.Files, file)
+			lines = append(lines, "  "+file.line(m, o))
+			for _, note := range file.Notes {
+				lines = append(lines, "    "+note)
+			}
+			for line := range strings.Lines(file.Difference) {
+				differences = append(differences, safetext.EscapeLine(strings.TrimRight(line, "\r\n")))
+			}
+			if file.Paste != "" && !o.check {
+				pastes = append(pastes, "", "Paste this into "+m.Short(file.Path)+":", "")
+				pastes = append(pastes, strings.Split(strings.TrimRight(file.Paste, "\n"), "\n")...)
+			}
+			if of := exitOf(edit, o); code == exitOK || of == exitFault {
+				code = of
+			}
+		}
+		for _, obstacle := range host.Obstacles {
+			lines = append(lines, "  in the way: "+obstacle)
+		}
+		if (host.Changes() || host.Pastes()) && !o.Remove && !o.check && host.Note != "" {
+			told.Note = host.Note
+			lines = append(lines, "  note: "+host.Note)
+		}
+		reply.Hosts = append(reply.Hosts, told)
+	}
+	if len(chosen) == 0 {
+		lines = []string{"no host's files have planloop"}
+	}
+	if !o.check && !o.dry && !o.Remove && slices.ContainsFunc(chosen, hosts.Host.Changes) {
+		lines = append(lines, "", "Start a new session there, ask the agent to plan something, and look at it with `planloop review`.")
+	}
+	if len(differences) > 0 {
+		lines = slices.Concat(differences, []string{""}, lines)
+	}
+	for i, line := range lines {
+		lines[i] = safetext.EscapeLine(line)
+	}
+	for i, line := range pastes {
+		pastes[i] = safetext.EscapeLine(line)
+	}
+	told := append(a.screen().Told(strings.Join(lines, "\n")), pastes...) // what is to be pasted keeps its lines
+	var err error
+	if a.flags.json {
+		err = a.printJSON(reply)
+	} else {
+		err = a.print(terminal.Joined(told))
+	}
+	if code != exitOK {
+		return errors.Join(err, exitStatus(code))
+	}
+	return err
+}
+
+// exitOf is what the exit code says of a file.
+func exitOf(edit hosts.Edit, o initOptions) int {
+	var refused *hosts.Refusal
+	switch {
+	case errors.As(edit.Fault, &refused), o.check && (edit.Changes() || edit.Paste != ""):
+		return exitRefused
+	case edit.Fault != nil:
+		return exitFault
+	}
+	return exitOK
+}
+
+func hostLine(host hosts.Host) string {
+	if host.Found == "" {
+		return host.Title + " (not found on this machine)"
+	}
+	return host.Title + " (" + host.Found + ")"
+}
+
+// pluginLine says what a plugin of the host has, which is not written a second time.
+func pluginLine(host hosts.Host, remove bool) string {
+	p := host.Plugin
+	switch {
+	case remove:
+		return "the plugin " + p.Name + " stays; to take it out: " + p.Remove()
+	case host.Twice():
+		return twice(host)
+	case p.Scope == hosts.Project:
+		return "the plugin " + p.Name + " has " + p.What() + " in this project"
+	}
+	return "the plugin " + p.Name + " has " + p.What() + "; nothing of that is written a second time"
+}
+
+// twice says that a host knows planloop twice, and what to do about it.
+func twice(host hosts.Host) string {
+	return "planloop stands there twice, by the plugin " + host.Plugin.Name + " and in its files; keep one: `planloop init --remove " +
+		host.Name + "` or `" + host.Plugin.Remove() + "`"
+}
+
+func toldFile(m hosts.Machine, o initOptions, edit hosts.Edit) connectedFile {
+	file := connectedFile{Path: edit.Path, Server: edit.Server, Hooks: edit.Hooks, Changes: edit.Changes(),
+		Paste: edit.Paste, Notes: append(edit.Notes, edit.Wrong...)}
+	if edit.Target != edit.Path {
+		file.Target = edit.Target
+	}
+	var refused *hosts.Refusal
+	if errors.As(edit.Fault, &refused) {
+		file.Fault, file.Fix = refused.Problem, refused.Fix
+	} else if edit.Fault != nil {
+		file.Fault = edit.Fault.Error()
+	}
+	if o.dry {
+		file.Difference = edit.Difference(m.Short(edit.Target))
+	}
+	return file
+}
+
+// line says in a line what becomes of a file.
+func (f connectedFile) line(m hosts.Machine, o initOptions) string {
+	name := m.Short(f.Path)
+	if f.Target != "" {
+		name += " (a link to " + m.Short(f.Target) + ")"
+	}
+	if f.Fault != "" {
+		line := name + ": left as it is: " + f.Fault
+		if f.Fix != "" {
+			line += "; " + f.Fix
+		}
+		return line
+	}
+	var parts []string
+	for _, part := range []struct {
+		name  string
+		state hosts.State
+	}{{"server", f.Server}, {"hooks", f.Hooks}} {
+		if part.state != hosts.None {
+			parts = append(parts, part.name+" "+f.becomes(part.state, o))
+		}
+	}
+	return name + ": " + strings.Join(parts, ", ")
+}
+
+// becomes says what is done about a state.
+func (f connectedFile) becomes(state hosts.State, o initOptions) string {
+	does := ""
+	switch {
+	case state == hosts.Kept:
+		return "kept, because init did not write it"
+	case o.check && state == hosts.Old:
+		return "out of date"
+	case state == hosts.ByPlugin:
+		return string(state)
+	case o.Remove && state == hosts.Missing:
+		return "not there"
+	case o.Remove && state == hosts.Foreign:
+		return "not planloop's, and left alone"
+	case o.Remove:
+		does = "removed"
+	case o.check || state == hosts.Current || f.Paste != "" && state == hosts.Missing:
+		return string(state)
+	case f.Paste != "":
+		return "out of date"
+	case state == hosts.Edited:
+		return "changed by hand, and kept"
+	case state == hosts.Missing:
+		does = "added"
+	default:
+		does = "updated"
+	}
+	if o.dry {
+		return "would be " + does
+	}
+	return does
+}

@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/planloop/planloop/internal/downstream"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+)
+
+// otherServers are the configured MCP servers. planloop offers their tools as well. They start when their tools are first needed. A
+// nil otherServers is empty.
+type otherServers struct {
+	app     *app
+	place   workspace.Workspace
+	section workspace.Section
+	once    sync.Once
+	servers *downstream.Servers // nil: none
+}
+
+// get returns the servers, or nil. It starts nothing.
+func (o *otherServers) get() *downstream.Servers {
+	if o == nil {
+		return nil
+	}
+	o.once.Do(func() {
+		config, err := o.config()
+		if err == nil && len(config) > 0 {
+			o.servers, err = downstream.New(config, downstream.Options{Launcher: o.app.launch(), Dir: o.place.Path, CacheDir: o.cache(),
+				Getenv: o.app.getenv, Logger: o.app.logger(), Version: version()})
+		}
+		if err != nil {
+			o.app.warn("no other servers are used: " + err.Error())
+			return
+		}
+		for _, fault := range config.Faults() {
+			o.app.warn("a server is not used, the others are: " + fault.Error())
+		}
+	})
+	return o.servers
+}
+
+func (o *otherServers) config() (downstream.Config, error) { return configuredServers(o.section) }
+
+// configuredServers decodes servers one by one, so that a mistake in one does not affect the others.
+func configuredServers(section workspace.Section) (downstream.Config, error) {
+	entries, err := section.Entries()
+	config := downstream.Config{}
+	for name, entry := range entries {
+		var server downstream.Server
+		fault := entry.Decode(&server)
+		server.Fault = fault
+		config[name] = server
+	}
+	return config, err
+}
+
+// cache returns the folder that keeps lists of tools for later processes, "" without one.
+func (o *otherServers) cache() string {
+	dir, err := workspace.CacheHome(o.app.getenv, "")
+	if err != nil || o.app.flags.ephemeral {
+		return ""
+	}
+	return dir
+}
+
+// close ends all started servers.
+func (o *otherServers) close() {
+	o.once.Do(func() {}) // from now on get starts nothing
+	if o.servers != nil {
+		_ = o.servers.Close() // never fails
+	}
+}
+
+// listed returns the tools known now.
+func (o *otherServers) listed() []downstream.Tool {
+	if servers := o.get(); servers != nil {
+		return servers.Tools()
+	}
+	return nil
+}
+
+// forSteps returns the tools for steps of plans.
+func (o *otherServers) forSteps() []toolbox.Tool {
+	var tools []toolbox.Tool
+	for _, tool := range o.listed() {
+		tools = append(tools, o.walled(tool))
+	}
+	return tools
+}
+
+// errHeld is the cause that ends the call of a writing tool when planning mode begins.
+var errHeld = errors.New("planning mode was entered, in which tools may only read")
+
+// walled returns a tool that is refused while planning mode is read-only, and ended when planning mode begins, unless it passes.
+func (o *otherServers) walled(tool downstream.Tool) toolbox.Tool {
+	run := tool.Run
+	if tool.Passes {
+		return tool.Tool
+	}
+	tool.Tool.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
+		free, stop, err := o.app.free(ctx, errHeld)
+		if err != nil {
+			return toolbox.Outcome{}, err
+		}
+		defer stop()
+		out, err := run(free, args, w)
+		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(free), errHeld) {
+			return toolbox.Outcome{Error: errHeld.Error(), Text: errHeld.Error(), Cut: true}, nil
+		}
+		return out, err
+	}
+	return tool.Tool
+}
+
+// known returns the tools with the details needed to approve them.
+func (o *otherServers) known() map[string]verbs.OtherTool {
+	all := map[string]verbs.OtherTool{}
+	for _, tool := range o.listed() {
+		all[tool.Name] = verbs.OtherTool{Server: tool.Server, Description: tool.Description, ReadOnly: tool.ReadOnly,
+			Destructive: tool.Destructive, Idempotent: tool.Idempotent, OpenWorld: tool.OpenWorld, Definition: tool.Definition()}
+	}
+	return all
+}
+
+// tellingTime limits the wait for servers to list their tools.
+const tellingTime = 10 * time.Second
+
+// refresh waits until each server has listed its tools or failed, at most tellingTime.
+func (o *otherServers) refresh(ctx context.Context) {
+	servers := o.get()
+	if servers == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellingTime)
+	defer cancel()
+	if err := servers.Refresh(ctx); err != nil {
+		o.app.logger().Debug("not all servers told their tools", "error", err)
+	}
+}
+
+// refreshFor calls refresh if an unfinished step names a tool of another server.
+func (o *otherServers) refreshFor(ctx context.Context, p *plan.Plan) {
+	if p == nil || !o.section.Given() {
+		return
+	}
+	own := map[string]bool{"": true}
+	for _, row := range toolbox.Table() {
+		own[row.Name] = true
+	}
+	for step := range p.Steps.All() {
+		if !own[step.Tool] && !step.Status.Finished() {
+			o.refresh(ctx)
+			return
+		}
+	}
+}
+
+// missing explains why a named tool is unknown, if its server is the reason.
+func (o *otherServers) missing(name string) string {
+	servers := o.get()
+	if servers == nil {
+		return ""
+	}
+	var there []string
+	known := false
+	for _, status := range servers.Status() {
+		there = append(there, status.Name)
+		if !strings.HasPrefix(name, status.Name+"__") {
+			continue
+		}
+		known = true
+		switch {
+		case status.State == downstream.Failed:
+			return status.Error
+		case status.State == downstream.Disabled, !status.Heard && len(status.Tools) == 0:
+			return "the server " + status.Name + " is " + string(status.State)
+		}
+	}
+	server, _, foreign := strings.Cut(name, "__")
+	switch {
+	case known:
+		return "its server has no such tool"
+	case foreign && server != "mcp" && server != "planloop": // hosts prefix tool names with these two
+		return "no server " + plan.Quote(plan.Shorten(server, 40)) + " is configured (there is " + strings.Join(there, ", ") + ")"
+	}
+	return ""
+}
+
+// free starts work that may write outside planloop's control: the returned context ends with cause when planning mode begins. It refuses
+// while planning mode is on.
+func (a *app) free(ctx context.Context, cause error) (context.Context, func(), error) {
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	free, hold, stop, err := a.wall(opened).Free(ctx, cause)
+	if err == nil && hold.By != "" {
+		stop()
+		err = plan.Refuse(plan.Conflict, "", hold.By+" is on, and nothing is changed until a plan is approved", hold.Fix)
+	}
+	return free, stop, err
+}
+
+// offeredServers offers the tools of other servers over MCP.
+type offeredServers struct{ *app }
+
+func (s offeredServers) others() *otherServers {
+	opened, err := s.open(context.Background(), nil)
+	if err != nil {
+		return nil
+	}
+	return opened.others
+}
+
+// Tools lists the tools.
+func (s offeredServers) Tools() []mcpserver.ServerTool {
+	var tools []mcpserver.ServerTool
+	for _, tool := range s.others().listed() {
+		tools = append(tools, mcpserver.ServerTool{Tool: tool.Tool, Server: tool.Server, Passes: tool.Passes, Call: called(tool)})
+	}
+	return tools
+}
+
+// called returns a function that calls the tool for a client.
+func called(tool downstream.Tool) func(context.Context, json.RawMessage, mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+	return func(ctx context.Context, arguments json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+		came, err := tool.Invoke(ctx, arguments, downstream.Handlers{Progress: client.Progress,
+			Elicit: func(ctx context.Context, _, message string, schema json.RawMessage) (string, json.RawMessage, error) {
+				return client.Elicit(ctx, message, schema)
+			}})
+		return mcpserver.ServerResult(came), err
+	}
+}
+
+// Known reports whether every server has listed its tools at least once.
+func (s offeredServers) Known() bool {
+	servers := s.others().get()
+	if servers == nil {
+		return true
+	}
+	for _, status := range servers.Status() {
+		if status.State != downstream.Disabled && !status.Heard && len(status.Tools) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Missing explains why a tool is missing.
+func (s offeredServers) Missing(name string) string { return s.others().missing(name) }
+
+// Refresh asks the servers for their tools.
+func (s offeredServers) Refresh(ctx context.Context) error {
+	if servers := s.others().get(); servers != nil {
+		return servers.Refresh(ctx)
+	}
+	return nil
+}
+
+// Changed receives after the tools have changed.
+func (s offeredServers) Changed(ctx context.Context) <-chan struct{} {
+	if servers := s.others().get(); servers != nil {
+		return servers.Changed(ctx)
+	}
+	never := make(chan struct{})
+	close(never)
+	return never
+}

@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/internal/shellquote"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+func newPlanCommand(a *app) *cobra.Command {
+	cmd := newCommand("plan", "[TASK...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		if err := misspelt(cmd, args); err != nil {
+			return err
+		}
+		return a.enterMode(cmd, args)
+	})
+	cmd.SuggestionsMinimumDistance = 2
+	cancel := func(s *verbs.Service, ctx context.Context, c verbs.Caller, _ string) (verbs.ModeReply, error) {
+		return s.CancelPlanMode(ctx, c)
+	}
+	cancelled := func(reply verbs.ModeReply) string {
+		if reply.Phase == plan.PhaseExecuting {
+			return "The approved plan goes on, what waited is dropped, and nothing is held back any more. Agents hear of it with their " +
+				"next status."
+		}
+		return "Planning mode is off, and nothing is held back any more. Agents hear of it with their next status."
+	}
+	cmd.AddCommand(
+		newCommand("plan start", "[TASK...]", cobra.ArbitraryArgs, a.enterMode),
+		newCommand("plan status", "", noArguments, a.modeStatus),
+		newCommand("plan cancel", "", noArguments, decides(a, "cancelling planning mode", cancel, joined, cancelled)),
+		newCommand("plan allows", "-- 'COMMAND'", exactly(1, "one command in quotes"), a.allows),
+		newPlanListCommand(a), newPlanDiffCommand(a), newPlanRestoreCommand(a),
+	)
+	return cmd
+}
+
+func (a *app) enterMode(cmd *cobra.Command, args []string) error {
+	opened, before, err := a.state(cmd.Context())
+	if err != nil {
+		return err
+	}
+	reply, err := opened.verbs.PlanFor(cmd.Context(), a.caller(), strings.Join(args, " "))
+	if err != nil {
+		return err
+	}
+	if before.PhaseNow() != plan.PhaseInactive {
+		if !a.flags.json {
+			a.note("planning mode is on already")
+		}
+		return a.printMode(opened, reply, before)
+	}
+	if a.notPresent() != "" {
+		return a.reply(reply)
+	}
+	return a.tell(reply, "Planning mode is on: agents read, ask and submit a plan; nothing is changed until you approve one.\n"+
+		"Wait for the plan: planloop status --wait 10m. Leave the mode: planloop plan cancel")
+}
+
+// misspelt refuses a single word that looks like a subcommand: it would be taken as the topic of planning mode, which keeps every agent
+// from writing.
+func misspelt(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return nil
+	}
+	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
+		return usageError{fmt.Errorf("%s is not a task to plan for; did you mean `%s %s`? To plan for it all the same: %s start %s",
+			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), shellquote.Word(args[0]))}
+	}
+	return nil
+}
+
+func (a *app) modeStatus(cmd *cobra.Command, _ []string) error {
+	opened, state, err := a.state(cmd.Context())
+	if err != nil {
+		return err
+	}
+	reply, err := opened.verbs.PlanModeStatus(cmd.Context(), a.caller())
+	if err != nil {
+		return err
+	}
+	return a.printMode(opened, reply, state)
+}
+
+// printMode prints the state of planning mode.
+func (a *app) printMode(opened *opened, reply verbs.ModeReply, state plan.State) error {
+	if a.flags.json {
+		return a.printJSON(reply)
+	}
+	v := terminal.ModeView{Screen: a.screen(), State: state, Limits: opened.config.Limits(), Next: reply.NextAction, Now: time.Now(),
+		Hooks: verbs.HeldLine(reply.Enforcement)}
+	return a.print(terminal.Joined(v.Lines()))
+}
+
+func (a *app) allows(_ *cobra.Command, args []string) error {
+	verdict := shell.ClassifyForHost(args[0])
+	if a.flags.json {
+		if err := a.printJSON(allowsReply{verdict.Allowed, verdict.Reason, verdict.Instead}); err != nil || verdict.Allowed {
+			return err
+		}
+		return exitStatus(exitRefused)
+	}
+	if verdict.Allowed {
+		return a.print([]byte("allowed: it only reads\n"))
+	}
+	text := verdict.Reason
+	if verdict.Instead != "" {
+		text += "; instead: " + verdict.Instead
+	}
+	return usageError{fmt.Errorf("not allowed in planning mode: %s", text)}
+}
+
+// allowsReply is a verdict in JSON.
+type allowsReply struct {
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason,omitempty"`
+	Instead string `json:"instead,omitempty"`
+}
+
+func newPlanListCommand(a *app) *cobra.Command {
+	return newCommand("plan list", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		_, state, err := a.state(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if a.flags.json {
+			data, err := resources.Plans(state)
+			return a.printDocument(data, err)
+		}
+		rows := terminal.PlanRows(state)
+		if len(rows) == 0 {
+			return a.print([]byte("There are no plans yet. Set one up: planloop start GOAL --step TITLE\n"))
+		}
+		return a.print(terminal.Joined(a.screen().PlanTable(rows)))
+	})
+}
+
+func newPlanDiffCommand(a *app) *cobra.Command {
+	in := func(cmd *cobra.Command, args []string) (in verbs.ComparePlans, err error) {
+		_, state, err := a.state(cmd.Context())
+		if err != nil {
+			return in, err
+		}
+		for i, name := range args {
+			named, err := planName(state, name)
+			if err != nil {
+				return in, err
+			}
+			*[]*string{&in.From, &in.To}[i] = named
+		}
+		return in, nil
+	}
+	cmd := newCommand("plan diff", "[V1] [V2]", atMostTwo, func(cmd *cobra.Command, args []string) error {
+		c, err := call(cmd, args, a, (*verbs.Service).ComparePlans, in)
+		if err != nil {
+			return err
+		}
+		if a.flags.json {
+			return a.printJSON(c)
+		}
+		return a.print(terminal.Joined(a.screen().Comparison(c.Text())))
+	})
+	cmd.ValidArgsFunction = a.completePlans
+	return cmd
+}
+
+// planName returns a name that ComparePlans accepts: here a prefix of an id is enough.
+func planName(state plan.State, name string) (string, error) {
+	if name == "draft" || name == "current" || name == "approved" {
+		return name, nil
+	}
+	return planID(state, name)
+}
+
+func atMostTwo(cmd *cobra.Command, args []string) error {
+	if len(args) <= 2 {
+		return nil
+	}
+	return usageError{fmt.Errorf("%s takes two plans at most, got %s; see `%s --help`", commandName(cmd), plan.Quote(args[2]),
+		cmd.CommandPath())}
+}
+
+func newPlanRestoreCommand(a *app) *cobra.Command {
+	cmd := newCommand("plan restore", "ID", atMostOne("the id of a plan"), calls(a, (*verbs.Service).Restore, a.formerPlan))
+	cmd.ValidArgsFunction = firstArgument(a.completeFormer)
+	return cmd
+}
+
+// formerPlan returns the id of the plan to restore; without an argument its error suggests the latest one.
+func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
+	_, state, err := a.state(cmd.Context())
+	if err != nil {
+		return "", err
+	}
+	former := state.Former()
+	switch {
+	case len(args) > 0:
+		return formerID(state, args[0])
+	case len(former) == 0:
+		return "", plan.Refuse(plan.NotFound, "", "there is no former plan to restore",
+			"plans are kept here when they are replaced or cleared")
+	}
+	return "", usageError{fmt.Errorf("planloop plan restore needs the id of a plan; the latest former one is %s: planloop plan restore %s",
+		plan.Quote(former[0].Objective), former[0].ID)}
+}
+
+// planID returns the id of the plan named by its id, a unique prefix of it, or a version of the current plan, such as v2.
+func planID(s plan.State, named string) (string, error) {
+	return oneOf(s, s.PlanIDs(), named, "list them with `planloop plan list`")
+}
+
+// formerID is planID for plans that can be restored.
+func formerID(s plan.State, named string) (string, error) {
+	var ids []string
+	for _, head := range s.Former() {
+		ids = append(ids, head.ID)
+	}
+	if s.Plan != nil && s.Plan.ID == named {
+		return named, nil // the verb reports that it is the current one
+	}
+	return oneOf(s, ids, named, "list the former plans with `planloop plan list`")
+}
+
+func oneOf(s plan.State, ids []string, named, fix string) (string, error) {
+	if slices.Contains(ids, named) {
+		return named, nil
+	}
+	id, noVersion := verbs.VersionID(s, named)
+	if noVersion == nil {
+		return id, nil
+	}
+	var found []string
+	for _, id := range ids {
+		if named != "" && strings.HasPrefix(id, named) {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		if verbs.IsVersion(named) {
+			return "", noVersion
+		}
+		return "", plan.Refuse(plan.NotFound, "/plan_id", "there is no plan "+plan.Quote(named), fix)
+	}
+	const shown = 5
+	list := strings.Join(found[:min(len(found), shown)], ", ")
+	if len(found) > shown {
+		list += ", …"
+	}
+	return "", plan.Refuse(plan.InvalidInput, "/plan_id", plan.Quote(named)+" matches the ids of several plans",
+		"give more of the id: "+list)
+}

@@ -1,0 +1,398 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/shellquote"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/web"
+	"github.com/planloop/planloop/plan"
+)
+
+type reviewOptions struct {
+	noOpen bool
+	port   int
+}
+
+func newReviewCommand(a *app) *cobra.Command {
+	var o reviewOptions
+	cmd := newCommand("review", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case o.port < 0 || o.port > 65535:
+			return usageError{fmt.Errorf("--port is %d; give a number from 1 to 65535, or leave it out for a free one", o.port)}
+		case a.flags.ephemeral:
+			return usageError{errors.New("with --ephemeral there is nothing to look at; leave it out")}
+		}
+		return a.review(cmd.Context(), o)
+	})
+	cmd.Flags().BoolVar(&o.noOpen, "no-open", false, "print a link, and open no browser")
+	cmd.Flags().IntVar(&o.port, "port", 0, "serve the page on port `N` (default: a free one)")
+	return cmd
+}
+
+// review serves the review page until interrupted, then waits for the runs started here.
+func (a *app) review(ctx context.Context, o reviewOptions) error {
+	a.hide()
+	place, err := a.find(ctx, nil)
+	if err != nil {
+		return err
+	}
+	listeners, err := listenLocally(ctx, o.port)
+	if err != nil {
+		return usageError{err}
+	}
+	closed := func() (err error) {
+		for _, l := range listeners {
+			err = errors.Join(err, l.Close())
+		}
+		return err
+	}
+	ctx, hangUp := hangsUp(ctx)
+	defer hangUp()
+	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer kill(nil)
+	runs := runsHere{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
+	d := a.newDesk(place, false, runs)
+	name := newName(runtime.GOOS)
+	page, err := a.newPage(d, web.Looking{}, name)
+	if err != nil {
+		return errors.Join(err, closed(), d.close())
+	}
+	defer page.close()
+	page.address = originOf(name, listeners[0].Addr())
+	if err := page.welcome(o.noOpen); err != nil {
+		return errors.Join(err, closed(), d.close())
+	}
+	settle()
+	var telling sync.WaitGroup
+	telling.Go(func() { page.tellWaiting(ctx, d, d.told.Listen(ctx)) })
+	page.listen(ctx)
+	err = page.server.Serve(ctx, listeners...)
+	hangUp()
+	telling.Wait()
+	a.drain(ctx, runs, kill)
+	return errors.Join(err, d.close())
+}
+
+// hide protects browsers' keys and the environment from the user's other programs.
+func (a *app) hide() {
+	if err := process.Hide(); err != nil {
+		a.logger().Warn("commands of this user can read the memory and the environment of this process", "error", err)
+	}
+}
+
+// drain waits for the runs started here after the first interrupt; the second one ends them.
+func (a *app) drain(ctx context.Context, runs runsHere, kill context.CancelCauseFunc) {
+	ended := make(chan struct{})
+	go func() { // ends with the runs
+		runs.going.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return
+	case <-time.After(oneInterrupt):
+	}
+	working, _, over := a.interrupts(ctx)
+	defer over()
+	defer context.AfterFunc(working, func() { kill(context.Cause(working)) })()
+	<-ended
+}
+
+// reviewPage is the page as served to the person at the terminal.
+type reviewPage struct {
+	*app
+	desk    *desk
+	server  *web.Server
+	address string        // http://HOST:PORT
+	tty     io.ReadWriter // terminal of the person who may decide; nil: the page is view only
+	why     string        // why the page is view only
+	close   func()
+
+	printing sync.Mutex
+}
+
+// newPage prepares the page of a desk for the user who started this process. name is the host name it is served under, "" if none.
+func (a *app) newPage(d *desk, looking web.Looking, name string) (*reviewPage, error) {
+	p := &reviewPage{app: a, desk: d, why: a.notPresent(), close: func() {}}
+	if p.why == "" {
+		tty, err := terminal.OpenTTY()
+		if err != nil {
+			p.why = "there is no terminal to write a code to"
+		} else {
+			p.tty, p.close = tty, func() { _ = tty.Close() }
+		}
+	}
+	options := web.Options{Desk: d, Person: a.pageCaller().Actor.Name, Refusal: p.why, Looking: looking, Name: name,
+		Logger: a.logger()}
+	if p.tty != nil {
+		options.ShowCode, options.UsedTwice = p.showCode, p.usedTwice
+	}
+	var err error
+	if p.server, err = web.New(options); err != nil {
+		p.close()
+	}
+	return p, err
+}
+
+// addressAt returns the page's local URL for a listening address, "" if that address is not local: the page is only for this machine.
+func addressAt(listening net.Addr) string {
+	host, port, _ := net.SplitHostPort(listening.String())
+	switch ip := net.ParseIP(host); {
+	case ip.IsUnspecified():
+		return "http://127.0.0.1:" + port
+	case ip.IsLoopback():
+		return "http://" + net.JoinHostPort(host, port)
+	}
+	return ""
+}
+
+// tellBeside prints the page's address for a server that agents use. It prints nothing else about that server.
+func (p *reviewPage) tellBeside(ctx context.Context, listening net.Addr) {
+	switch p.address = addressAt(listening); {
+	case p.address == "":
+		fmt.Fprintln(p.err, "planloop: the review page is served at loopback addresses alone, so not here")
+	case p.why != "":
+		fmt.Fprintf(p.err, "planloop: the review page is at %s; it shows and does not decide: %s\n", p.address, p.why)
+	default:
+		_ = p.tellLink("The review page: ", p.link(), "The link works once, and for 30 seconds. Enter prints a new one.")
+		p.listen(ctx)
+	}
+}
+
+// link returns a new one-time link.
+func (p *reviewPage) link() string { return p.server.Link(p.address) }
+
+// overSSH reports whether the person is logged in from another machine.
+func (a *app) overSSH() bool { return cmp.Or(a.getenv("SSH_CONNECTION"), a.getenv("SSH_TTY")) != "" }
+
+// forwarding returns the command that makes the page reachable from the person's own machine.
+func (a *app) forwarding(port string) string {
+	host, at := "", ""
+	if words := strings.Fields(a.getenv("SSH_CONNECTION")); len(words) == 4 {
+		if host = words[2]; words[3] != "22" {
+			at = "-p " + words[3] + " "
+		}
+	} else if name, err := os.Hostname(); err == nil {
+		host = name
+	}
+	if name := a.login(); name != "" {
+		host = name + "@" + host
+	}
+	return fmt.Sprintf("ssh -L %s:127.0.0.1:%s %s%s", port, port, at, shellquote.Word(host))
+}
+
+// reviewJSON is the page's address in JSON.
+type reviewJSON struct {
+	Address string `json:"address"`
+	Link    string `json:"link,omitempty"` // works once, for 30 seconds
+	Decides bool   `json:"decides"`        // its user may decide
+	WhyNot  string `json:"why_not,omitempty"`
+	Forward string `json:"forward,omitempty"`
+}
+
+// welcome prints the page's address and opens it.
+func (p *reviewPage) welcome(noOpen bool) error {
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
+	forward := ""
+	if p.overSSH() {
+		forward = p.forwarding(port)
+	}
+	if p.flags.json {
+		told := reviewJSON{Address: p.address, Decides: p.why == "", WhyNot: p.why, Forward: forward}
+		if p.why != "" || p.outIsTerm { // otherwise only the terminal may get it
+			told.Link = p.link()
+		}
+		return p.printJSON(told)
+	}
+	enter := "Enter prints a new one, typing " + outWord + " ends all sessions, and Ctrl-C ends the page."
+	if p.tty == nil {
+		enter = "Ctrl-C ends the page."
+	}
+	var text []string
+	if p.why != "" {
+		text = append(text, "The page shows and does not decide here: "+p.why+".",
+			"To decide, run planloop review in a terminal of your own.")
+	}
+	if forward != "" {
+		text = append(text, "The page is on this machine. To reach it from yours, run there:", "  "+forward)
+	}
+	link := p.link()
+	if commands := browsers(runtime.GOOS, p.getenv, link); !noOpen && forward == "" && p.tty != nil && len(commands) > 0 {
+		go p.show(commands) // ends with the browser, or with the process
+		text = append(text, "The page opens in your browser, at "+p.address+".",
+			"Enter prints a link for another one, typing "+outWord+" ends all sessions, and Ctrl-C ends the page.")
+		return p.say(text...)
+	}
+	if len(text) > 0 {
+		if err := p.say(text...); err != nil {
+			return err
+		}
+	}
+	return p.tellLink("Open the page: ", link, "The link works once, and for 30 seconds. "+enter)
+}
+
+// show opens the page in a browser, or else prints a link.
+func (p *reviewPage) show(commands [][]string) {
+	if !show(commands) {
+		_ = p.tellLink("The browser could not be opened. Open the page: ", p.link(), "The link works once, and for 30 seconds.")
+	}
+}
+
+// tellLink prints a link where only the deciding person can see it.
+func (p *reviewPage) tellLink(before, link, after string) error {
+	if p.tty == nil || p.outIsTerm && !p.serving {
+		return p.say(before+link, after)
+	}
+	p.printing.Lock()
+	defer p.printing.Unlock()
+	_, err := fmt.Fprintf(p.tty, "%s\n%s\n", before+link, after)
+	return err
+}
+
+// say prints lines.
+func (p *reviewPage) say(lines ...string) error {
+	p.printing.Lock()
+	defer p.printing.Unlock()
+	return p.print(terminal.Joined(lines))
+}
+
+// showCode writes a code to the terminal, with the plan and the workspace that the page asks for.
+func (p *reviewPage) showCode(place review.Place, code string) error {
+	about := place.Name
+	if sheet, err := p.desk.Open(context.Background(), place.ID); err == nil {
+		if state, err := sheet.Service.State(context.Background()); err == nil && state.Draft != nil {
+			about += ", where plan " + history.ShortDigest(plan.Digest(state.Draft)) + " waits"
+		}
+	}
+	p.printing.Lock()
+	defer p.printing.Unlock()
+	_, err := fmt.Fprintf(p.tty, "%s  The code for the page that shows %s is %s. With it that page decides, in every workspace, "+
+		"until it has not for an hour. If you did not ask for it, do nothing.\n", time.Now().Format(clock), safetext.EscapeLine(about),
+		code)
+	return err
+}
+
+// usedTwice reports on the terminal that a link was used twice and its session ended.
+func (p *reviewPage) usedTwice() {
+	_ = p.tell("A link was used twice: whoever came by it is out. Press Enter for a new one.")
+}
+
+// tell prints a line for the deciding person.
+func (p *reviewPage) tell(text string) error {
+	p.printing.Lock()
+	defer p.printing.Unlock()
+	_, err := fmt.Fprintln(p.tty, time.Now().Format(clock)+"  "+text)
+	return err
+}
+
+const clock = "15:04"
+
+// outWord is the word that ends all sessions.
+const outWord = "out"
+
+// listen prints a new link at each Enter, and ends all sessions at outWord. Its goroutines end with ctx, or with the terminal.
+func (p *reviewPage) listen(ctx context.Context) {
+	if p.tty == nil {
+		return
+	}
+	terminal.StayInBackground()
+	keys := newKeyboard(p.tty)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case line, there := <-keys.lines:
+				if !there {
+					return
+				}
+				if strings.TrimSpace(line) == outWord {
+					p.server.EndSessions()
+					_ = p.tell("All sessions have ended. Press Enter for a new link.")
+					continue
+				}
+			}
+			if p.flags.json {
+				_ = p.welcome(true)
+				continue
+			}
+			_ = p.tellLink("Open the page: ", p.link(), "The link works once, and for 30 seconds.")
+		}
+	}()
+}
+
+// tellWaiting prints a line for each new item in the person's inbox, and one when the item is settled. It reads the inbox once for all
+// changes since the last read.
+func (p *reviewPage) tellWaiting(ctx context.Context, desk review.Desk, changed <-chan struct{}) {
+	if p.flags.json {
+		return
+	}
+	told := map[string]review.Waiting{}
+	for first := true; ; first = false {
+		inbox, err := review.ReadInbox(ctx, desk)
+		if err != nil {
+			return
+		}
+		var lines []string
+		now := map[string]review.Waiting{}
+		for i := range inbox.Waiting {
+			w := inbox.Waiting[len(inbox.Waiting)-1-i] // newest last
+			key := strings.Join([]string{w.Workspace, string(w.Kind), w.ID, w.Title}, "\n")
+			if _, known := told[key]; !known {
+				lines = append(lines, p.line(waitingLine(w)))
+			}
+			now[key] = w
+		}
+		for key, w := range told {
+			if _, waits := now[key]; !waits {
+				lines = append(lines, p.line(w.Name+": settled: "+w.Title))
+			}
+		}
+		if told = now; first && len(lines) == 0 {
+			lines = []string{"Nothing waits for you now."}
+		}
+		if len(lines) > 0 && p.say(lines...) != nil {
+			return
+		}
+		if _, open := <-changed; !open || !restFor(ctx, joinedFor) {
+			return
+		}
+	}
+}
+
+// line returns a text with the time, on one line.
+func (p *reviewPage) line(text string) string {
+	return p.screen().Fit(time.Now().Format(clock)+"  "+safetext.EscapeLine(text), 0)
+}
+
+// waitingLine describes an item of the inbox and its workspace.
+func waitingLine(w review.Waiting) string { return w.Name + ": " + waitingText(w) }
+
+// waitingText describes an item of the inbox.
+func waitingText(w review.Waiting) string {
+	by := cmp.Or(w.By, "an agent")
+	return map[review.WaitingKind]string{
+		review.PlanWaits:     "a plan waits for your decision: " + w.Title,
+		review.QuestionWaits: by + " asks: " + w.Title,
+		review.StepWaits:     w.ID + " waits for your word: " + cmp.Or(w.Text, w.Title),
+		review.BlockerWaits:  "everything waits for " + w.ID + ": " + w.Title,
+		review.ReplyWaits:    by + " has replied: " + cmp.Or(w.Text, w.Title),
+	}[w.Kind]
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newRunCommand(a *app) *cobra.Command {
+	var o verbs.EngineOptions
+	dry := false
+	cmd := newCommand("run", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		if dry {
+			return a.rehearse(cmd.Context())
+		}
+		if given := cmd.Flags().Changed; given("starts") && o.Starts < 1 || given("for") && o.For <= 0 {
+			return usageError{errors.New("--starts and --for are bounds above 0; leave them out for none")}
+		}
+		return a.runPlan(cmd.Context(), o)
+	})
+	flags := cmd.Flags()
+	flags.IntVar(&o.Parallel, "parallel", 0, "run `N` steps at a time (default: as configured, 4)")
+	flags.IntVar(&o.Starts, "starts", 0, "start agents at most `N` times")
+	flags.DurationVar(&o.For, "for", 0, "start nothing more after this `time`, such as 2h")
+	flags.BoolVar(&o.Wait, "wait", false, "wait for people and agents to do their part, as a terminal does")
+	flags.BoolVar(&dry, "dry-run", false, "say what would be run in which order, and run nothing")
+	return cmd
+}
+
+// rehearse prints the order in which the plan would run.
+func (a *app) rehearse(ctx context.Context) error {
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := a.staff(opened.place, opened.config.Agents); err != nil {
+		return err
+	}
+	var foreseen []plan.Foreseen
+	if state, err := opened.verbs.State(ctx); err == nil { // otherwise the rehearsal reports the error
+		foreseen, _ = a.foresee(ctx, opened, state)
+	}
+	reply, err := opened.verbs.Rehearse(ctx, a.caller(), foreseen)
+	if err != nil {
+		return err
+	}
+	return a.reply(reply)
+}
+
+// mostParallel limits --parallel, as for the configuration's key.
+const mostParallel = 64
+
+func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
+	if o.Parallel < 0 || o.Parallel > mostParallel {
+		return usageError{fmt.Errorf("--parallel is %d; give a number from 1 to %d", o.Parallel, mostParallel)}
+	}
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if shell := a.agentsShell(); shell == "" {
+		o.Agents = a.caller().Actor.Kind != plan.Agent // an agent would start agents of its own
+	} else if _, works := a.worker(); !works && opened.config.Agents.Given() {
+		a.warn("no agents are started: " + shell)
+	}
+	_, works := a.worker()
+	if state, err := opened.verbs.State(ctx); err == nil && !works { // otherwise the run reports the error
+		if look, is := opened.verbs.RunLook(state); is && look.Ongoing() {
+			a.note("run " + look.ID + " goes on already: this joins it and shares its steps; planloop pause stops both")
+		}
+	}
+	reply, err := a.runUntilOver(ctx, opened, o)
+	if err != nil {
+		return err
+	}
+	if err := a.printRun(reply); err != nil || reply.Reason == plan.OverCompleted {
+		return err
+	}
+	return exitStatus(exitNotOver)
+}
+
+// oneInterrupt is the time in which signals count as one: some programs signal both a process and its group.
+const oneInterrupt = 300 * time.Millisecond
+
+var errInterrupted = errors.New("planloop was interrupted")
+
+func (a *app) runUntilOver(ctx context.Context, opened *opened, o verbs.EngineOptions) (verbs.RunReply, error) {
+	watched := a.outIsTerm && !a.flags.json && a.notPresent() == "" // by a person, and the run waits for their answers
+	if watched && a.getenv("TERM") != "dumb" {
+		return a.runWatched(ctx, opened, o)
+	}
+	o.Wait = o.Wait || watched
+	ctx, drain, over := a.interrupts(ctx)
+	defer over()
+	o.Drain = drain
+	if !a.flags.json {
+		o.Listener = plainRun{a}
+	}
+	return opened.verbs.Run(ctx, a.caller(), o)
+}
+
+// interrupts returns a context that ends with the second interrupt, and a channel that the first one closes, until over is called. The
+// goroutine that the first interrupt starts ends with the process.
+func (a *app) interrupts(ctx context.Context) (working context.Context, drained <-chan struct{}, over func() bool) {
+	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
+	drain := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	over = context.AfterFunc(ctx, func() {
+		close(drain)
+		a.note("nothing new is started, and what runs is waited for; interrupt again to end it")
+		for begun := time.Now(); ; {
+			if <-signals; time.Since(begun) > oneInterrupt {
+				kill(errInterrupted)
+			}
+		}
+	})
+	return working, drain, over
+}
+
+// printRun prints the outcome of a run: with --json, one object on a line of its own.
+func (a *app) printRun(reply verbs.RunReply) error {
+	if !a.flags.json {
+		return a.reply(reply)
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(reply); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return a.print(safetext.EscapeJSON(b.Bytes()))
+}
+
+// plainRun reports a run in plain lines.
+type plainRun struct{ *app }
+
+// Recorded prints the lines of a record.
+func (p plainRun) Recorded(_ plan.State, record plan.Record) {
+	for _, line := range history.Lines(record) {
+		_ = p.print([]byte(safetext.EscapeLine(line) + "\n"))
+	}
+}
+
+// Progress prints nothing: the lines would pass too fast to read.
+func (plainRun) Progress(plan.StepID, int, string) {}

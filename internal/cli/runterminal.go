@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// watchedRun shows a run on the terminal and asks the person there its steps' questions. One goroutine draws and asks, so that the two do
+// not collide.
+type watchedRun struct {
+	*app
+	opened *opened
+	tty    io.Writer
+	keys   *keyboard
+	done   chan struct{} // closed when this process's part in the run is over
+
+	allowed map[allowance]bool
+	left    map[question]bool // questions that were left open
+	reopen  atomic.Bool       // Enter was typed: ask the skipped questions again
+	turn    int
+	course  terminal.Course
+}
+
+// runWatched runs the plan with a person watching and answering its steps' questions.
+func (a *app) runWatched(ctx context.Context, opened *opened, o verbs.EngineOptions) (verbs.RunReply, error) {
+	tty, err := terminal.OpenTTY()
+	if err != nil {
+		return verbs.RunReply{}, plan.Refuse(plan.Conflict, "", "a run that asks needs a terminal", "run it in a terminal of your own")
+	}
+	defer tty.Close()
+	w := &watchedRun{app: a, opened: opened, tty: tty, done: make(chan struct{}), left: map[question]bool{}}
+	if w.allowed, err = w.allowBeforehand(ctx, tty); err != nil {
+		return verbs.RunReply{}, err
+	}
+	ctx, hangUp := hangsUp(ctx) // without defer hangUp: the end of ctx counts as an interrupt
+	working, drain, over := a.interrupts(ctx)
+	defer over()
+	o.Drain, o.Wait = drain, true
+	if w.course, err = w.courseOf(ctx, o); err != nil {
+		return verbs.RunReply{}, err
+	}
+	var reply verbs.RunReply
+	var failed error
+	go func() {
+		defer close(w.done)
+		reply, failed = opened.verbs.Run(working, a.caller(), o)
+	}()
+	w.keys = newKeyboard(tty)
+	if err := w.follow(ctx, hangUp); err != nil {
+		hangUp() // the display has failed
+		a.logger().Debug("the run is not shown any more", "error", err)
+	}
+	<-w.done
+	return reply, failed
+}
+
+// courseOf returns the state at the start of the run.
+func (w *watchedRun) courseOf(ctx context.Context, o verbs.EngineOptions) (terminal.Course, error) {
+	c := terminal.Course{Begun: time.Now(), Starts: o.Starts}
+	if o.For > 0 {
+		c.Until = c.Begun.Add(o.For)
+	}
+	state, err := w.opened.verbs.State(ctx)
+	if run := state.OpenRun(); err == nil && run != nil {
+		for _, n := range run.Starts {
+			c.Before += n
+		}
+	}
+	return c, err
+}
+
+// hangsUp returns a context that also ends when the terminal hangs up.
+func hangsUp(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
+// allowBeforehand shows the expected questions and lets the person approve all known ones, or be asked step by step.
+func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (map[allowance]bool, error) {
+	state, err := w.opened.verbs.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	foreseen, err := w.foresee(ctx, w.opened, state)
+	if err != nil {
+		return nil, err
+	}
+	allowed := map[allowance]bool{}
+	for _, f := range foreseen {
+		if f.Known {
+			allowed[allowanceOf(f.Step, f.Step.Attempts+1, f.Definition)] = true
+		}
+	}
+	if len(allowed) == 0 {
+		return nil, nil
+	}
+	text := w.opened.verbs.ReviewForeseen(state, foreseen)
+	sum := sha256.Sum256([]byte(text))
+	stepwise := errors.New("asked step by step")
+	word, _, err := w.decideOn(ctx, tty, subject{name: "list", shown: w.thereOn().Draft(text),
+		amount: plan.Counted(len(foreseen), "question"), digest: hex.EncodeToString(sum[:]),
+		how:   "Then each of these steps may run once, just as it is shown. To run nothing, type reject.",
+		enter: "Enter alone has you asked step by step.", alone: stepwise, left: notRun()})
+	switch {
+	case errors.Is(err, stepwise):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case word != "approve":
+		return nil, notRun()
+	}
+	return allowed, nil
+}
+
+// foresee lists the expected questions of the plan's steps.
+func (a *app) foresee(ctx context.Context, opened *opened, state plan.State) ([]plan.Foreseen, error) {
+	opened.others.refreshFor(ctx, state.Plan)
+	box, err := a.box()
+	if err != nil {
+		return nil, err
+	}
+	defer box.Close()
+	tools := box.Tools()
+	about := func(name string) (destructive bool, definition string) {
+		tool, _ := tools.Lookup(name)
+		return tool.Destructive, tool.Definition()
+	}
+	return plan.Foresee(state, about, opened.config.Limits()), nil
+}
+
+func notRun() error {
+	return plan.Refuse(plan.InvalidInput, "", "nothing was allowed, and nothing was run", "give planloop run again to be asked")
+}
+
+// follow draws and asks until the run is over.
+func (w *watchedRun) follow(ctx context.Context, hangUp func()) error {
+	always, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	grown, err := w.opened.verbs.Watch(always)
+	if err != nil {
+		return err
+	}
+	for !w.over() {
+		state, err := w.opened.verbs.State(always)
+		if err != nil {
+			return err
+		}
+		if step := w.asks(state); step != nil && ctx.Err() == nil {
+			err = w.settle(ctx, grown, state, step)
+		} else {
+			err = w.show(ctx, grown, hangUp)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	page, _, err := w.page(always)
+	if err != nil {
+		return err
+	}
+	return w.print(terminal.Joined(page.Lines()))
+}
+
+func (w *watchedRun) over() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// redrawEvery is how often running steps are redrawn.
+const redrawEvery = 250 * time.Millisecond
+
+// show draws the run until it is over or a step asks.
+func (w *watchedRun) show(ctx context.Context, grown <-chan struct{}, hangUp func()) error {
+	shown, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	page := func(inner context.Context) (terminal.Page, plan.Revision, error) {
+		page, state, err := w.page(inner)
+		if w.asks(state) != nil && ctx.Err() == nil {
+			stop()
+		}
+		return page, state.Revision, err
+	}
+	ctrlC := "pauses the run"
+	if ctx.Err() != nil {
+		ctrlC = "ends what still runs"
+	}
+	live := terminal.Live{Out: w.out, Screen: w.screen, Page: page, CtrlC: ctrlC, Gone: true}
+	err := live.Run(shown, w.changes(ctx, shown, grown, hangUp))
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// changes receives when the run must be redrawn. The channel closes, and its goroutine ends, with shown, with the run, or when ctx ends
+// after this call.
+func (w *watchedRun) changes(ctx, shown context.Context, grown <-chan struct{}, hangUp func()) <-chan struct{} {
+	changed := make(chan struct{})
+	draining := ctx.Done()
+	if ctx.Err() != nil {
+		draining = nil
+	}
+	go func() {
+		defer close(changed)
+		tick := time.NewTicker(redrawEvery)
+		defer tick.Stop()
+		keys := w.keys.lines
+		for {
+			select {
+			case <-tick.C:
+			case <-grown:
+			case _, ok := <-keys:
+				if !ok {
+					keys = nil
+					hangUp()
+				}
+				w.reopen.Store(ok)
+			case <-shown.Done():
+				return
+			case <-w.done:
+				return
+			case <-draining:
+				return
+			}
+			select {
+			case changed <- struct{}{}:
+			case <-shown.Done():
+				return
+			}
+		}
+	}()
+	return changed
+}
+
+// page lays out the current state of the run.
+func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error) {
+	state, err := w.opened.verbs.State(ctx)
+	if err != nil {
+		return terminal.Page{}, plan.State{}, err
+	}
+	view := terminal.RunView{PlanView: w.view(ctx, w.opened, state, nil, false), Turn: w.turn, Course: w.course}
+	if why := plan.WhyOver(state); w.over() || why != plan.OverWaitingForPerson && why != plan.OverWaitingForAgent {
+		view.Next = "" // otherwise the run waits, and its text says for what
+	}
+	w.turn++
+	return view.Page(), state, nil
+}
+
+// asks returns the first step with a question that was not left open, or nil.
+func (w *watchedRun) asks(state plan.State) *plan.Step {
+	if w.reopen.Swap(false) {
+		clear(w.left)
+	}
+	if state.Plan == nil {
+		return nil
+	}
+	for step := range state.Plan.Steps.All() {
+		blocked := step.WantsWord() && len(state.Plan.Steps.WaitingOn(step.ID)) == 0
+		if (step.Asking() != nil || blocked) && !w.left[questionOf(step)] {
+			return step
+		}
+	}
+	return nil
+}

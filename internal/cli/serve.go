@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/httpserve"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/seal"
+	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/web"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
+)
+
+type serveOptions struct {
+	http      string
+	tokenFile string
+	origins   []string
+	rate      int
+	strategy  string
+	toolsets  string
+}
+
+func newServeCommand(a *app) *cobra.Command {
+	var o serveOptions
+	cmd := newCommand("serve", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		a.unwatched("serve")
+		err := a.serve(cmd.Context(), o)
+		if err != nil && cmd.Context().Err() == nil {
+			a.troubles.Note(message(err))
+		}
+		return err
+	})
+
+	flags := cmd.Flags()
+	flags.StringVar(&o.http, "http", "", "serve over HTTP on `ADDRESS`, such as 127.0.0.1:8137")
+	flags.StringVar(&o.tokenFile, "token-file", "", "the `FILE` with the bearer token HTTP clients must send (or PLANLOOP_TOKEN)")
+	flags.StringSliceVar(&o.origins, "allow-origin", nil, "a web `ORIGIN` whose pages may call, such as https://example.com")
+	flags.IntVar(&o.rate, "rate", 100, "the `NUMBER` of HTTP requests a second that one client may make; 0 is no bound")
+	flags.StringVar(&o.strategy, "strategy", "", "the `STRATEGY`: react, plan_act_reflect or goal_decompose_route_synthesise")
+	flags.StringVar(&o.toolsets, "toolsets", "", "the `TOOLSETS` to offer, comma-separated")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, o serveOptions) error {
+	if err := process.Hide(); err != nil { // the environment may hold keys, and the server runs an agent's commands
+		a.logger().Warn("commands of this user can read the server's environment", "error", err)
+	}
+	a.settings, a.serving = o.settings(), true
+	var beginning sync.WaitGroup // system calls, in parallel with the computation
+	beginning.Go(func() {
+		a.agentAbove() // now: the parent process may end, and could not be found later
+		if o.http == "" {
+			a.expectHooks()
+		}
+	})
+	defer beginning.Wait()
+	if o.http == "" {
+		a.server = a.tellOfMyself
+	}
+	config, err := a.serverConfig()
+	if err != nil {
+		return err
+	}
+	box := sync.OnceValues(a.box)
+	var others mcpserver.Servers
+	if config.Servers.Given() {
+		others = offeredServers{a}
+	}
+	server, err := mcpserver.New(mcpserver.Options{
+		Sealer:  sync.OnceValues(a.sealer),
+		Servers: others, Free: a.free,
+		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
+		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield,
+		Logger: a.logger(), Actor: a.client, Unheard: a.startedByAgent, AppOnlyShows: o.http != "",
+		Service: func(ctx context.Context, roots mcpserver.Roots) (*verbs.Service, error) {
+			if o.http != "" {
+				roots = nil // one of many clients, perhaps on another machine, must not decide for all
+			}
+			opened, err := a.open(ctx, roots)
+			if err != nil {
+				return nil, err
+			}
+			return opened.verbs, nil
+		},
+		Sheet: func(ctx context.Context) (*review.Sheet, error) { return a.sheetServed(ctx) },
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	beginning.Wait()
+	settle()
+	if o.http != "" {
+		return a.serveHTTP(ctx, server, o)
+	}
+	if a.inTerminal {
+		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object per line; an agent's host starts it "+
+			"like this. Ctrl-C ends it; `planloop help hosts` shows how to connect a host.")
+	}
+	signal.Ignore(syscall.SIGPIPE) // a host that closes the pipe is not an error
+	a.flags.json = false           // from here on standard output carries only messages
+	return stdio.Serve(ctx, server.MCP, a.in, a.out, stdio.Options{Logger: a.logger()})
+}
+
+// sheetServed returns the workspace for the app in a host, once it is open. The app cannot start a run, which would end with the host.
+func (a *app) sheetServed(ctx context.Context) (*review.Sheet, error) {
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &review.Sheet{Place: placeOf(opened.place), Service: opened.verbs, Fresh: opened.others.refreshFor}, nil
+}
+
+// settings returns the flags that set configuration keys.
+func (o serveOptions) settings() map[string]string {
+	settings := map[string]string{}
+	if o.strategy != "" {
+		settings["strategy"] = o.strategy
+	}
+	if o.toolsets != "" {
+		settings["toolsets"] = o.toolsets
+	}
+	return settings
+}
+
+// serverConfig reads the settings behind the server's texts and tools. The client needs them before it reports its roots, so this uses the
+// workspace that is known without them.
+func (a *app) serverConfig() (workspace.Config, error) {
+	place, err := workspace.Find(a.lookup())
+	if err != nil {
+		return workspace.Config{}, err
+	}
+	return a.configure(place) // its warnings are not repeated when the workspace is opened
+}
+
+func toolsets(config workspace.Config) []string {
+	names := make([]string, len(config.Toolsets))
+	for i, t := range config.Toolsets {
+		names[i] = string(t)
+	}
+	return names
+}
+
+// sealer seals requests with the workspace's key, which all its servers share.
+func (a *app) sealer() (*seal.Sealer, error) {
+	opened, err := a.open(context.Background(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.flags.ephemeral {
+		return seal.New()
+	}
+	return seal.Open(opened.place.StateDir)
+}
+
+func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOptions) error {
+	token, err := a.token(ctx, o.tokenFile)
+	if err != nil {
+		return err
+	}
+	place, err := a.find(ctx, nil)
+	if err != nil {
+		return err
+	}
+	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer kill(nil)
+	runs := runsHere{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
+	d := a.newDesk(place, true, runs)
+	defer d.close()
+	page, err := a.newPage(d, web.Looking{Token: token, Anyone: token == ""}, "")
+	if err != nil {
+		return err
+	}
+	defer page.close()
+	http, err := httpserve.New(server.MCP, httpserve.Options{Addr: o.http, Token: token, AllowOrigins: o.origins, Rate: o.rate,
+		Logger: a.logger(), Page: page.server})
+	if errors.Is(err, httpserve.ErrTokenRequired) {
+		return usageError{fmt.Errorf("%w: write one into a file and name it with --token-file", err)}
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	listener, err := httpserve.Listen(ctx, o.http)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "planloop: serving MCP at http://%s/mcp\n", listener.Addr())
+	page.tellBeside(ctx, listener.Addr())
+	context.AfterFunc(ctx, page.server.Close) // its open streams would delay the end
+	err = http.Serve(ctx, web.Refusing(listener))
+	a.drain(ctx, runs, kill)
+	return err
+}
+
+// token reads the bearer token from the file, or else from PLANLOOP_TOKEN.
+func (a *app) token(ctx context.Context, file string) (string, error) {
+	if file == "" {
+		return a.getenv("PLANLOOP_TOKEN"), nil
+	}
+	data, err := a.readInput(ctx, file)
+	if err != nil {
+		return "", usageError{fmt.Errorf("token file: %w", err)}
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" {
+		return "", usageError{fmt.Errorf("token file %s is empty; write a long random text into it", file)}
+	}
+	return token, nil
+}

@@ -1,0 +1,374 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+// showFormat is an output format of show.
+type showFormat string
+
+// Values lists the formats in order.
+func (showFormat) Values() []string {
+	return []string{"text", "md", "yaml", "mermaid", "json", submitFormat}
+}
+
+// submitFormat prints a draft in the form that submit accepts.
+const submitFormat = "submit"
+
+type showOptions struct {
+	watch  bool
+	all    bool
+	format string
+	plan   string
+	step   string
+
+	draft, approved bool
+}
+
+func newShowCommand(a *app) *cobra.Command {
+	var o showOptions
+	cmd := newCommand("show", "[STEP]", atMostOne("one step"), func(cmd *cobra.Command, args []string) error {
+		o.step = strings.Join(args, "")
+		if strings.HasPrefix(strings.ToLower(o.step), "v") && verbs.IsVersion(o.step) && o.plan == "" {
+			o.step, o.plan = "", o.step
+		}
+		return a.showPlan(cmd.Context(), o)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
+	flags := cmd.Flags()
+	flags.BoolVarP(&o.watch, "watch", "w", false, "stay, and show every change")
+	flags.BoolVarP(&o.all, "all", "a", false, "fold and cut nothing")
+	flags.StringVarP(&o.format, "format", "f", "", "print as `FORMAT`: text, md, yaml, mermaid, json, or a draft for submit (default text)")
+	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of it")
+	flags.BoolVar(&o.draft, "draft", false, "show the plan that waits for a decision, in full")
+	flags.BoolVar(&o.approved, "approved", false, "show the approved plan, as agents get it")
+	complete(cmd, "format", words(showFormat("")))
+	complete(cmd, "plan", a.completePlans)
+	return cmd
+}
+
+// exclusive reports whether a draft or the approved plan was requested along with a conflicting option.
+func (o showOptions) exclusive() bool {
+	return o.draft && o.approved || (o.draft || o.approved) && (o.watch || o.plan != "" || o.step != "") || o.approved && o.format != ""
+}
+
+func (a *app) showPlan(ctx context.Context, o showOptions) error {
+	format, err := a.showFormat(o.format)
+	if err != nil {
+		return err
+	}
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.exclusive():
+		return usageError{fmt.Errorf("--draft and --approved each stand alone: give one of them, without --plan, --watch or a step, and " +
+			"--approved without --format")}
+	case o.draft:
+		return a.showDraft(ctx, opened, format)
+	case o.approved:
+		return a.showApproved(ctx, opened)
+	case format == submitFormat:
+		return usageError{fmt.Errorf("--format submit shows a draft as planloop submit takes it: give --draft, too")}
+	case o.watch && o.step != "":
+		return usageError{fmt.Errorf("--watch shows the whole plan: give --watch or a step, not both")}
+	case o.watch && o.plan != "":
+		return usageError{fmt.Errorf("a former plan does not change: give --watch or --plan, not both")}
+	case o.watch:
+		return a.watch(ctx, opened, format, o.all)
+	}
+	state, err := opened.verbs.State(ctx)
+	if err != nil {
+		return err
+	}
+	state, former, err := namedPlan(ctx, opened, state, o.plan)
+	if err != nil {
+		return err
+	}
+	if o.step != "" {
+		return a.showStep(ctx, opened, state, former, format, o.step)
+	}
+	if format == "text" {
+		return a.print(terminal.Joined(a.view(ctx, opened, state, former, o.all).Page().Lines()))
+	}
+	return a.printRendered(state, format)
+}
+
+func (a *app) showFormat(text string) (showFormat, error) {
+	if a.flags.json && text != "" && text != "json" {
+		return "", usageError{fmt.Errorf("--json and --format %s exclude each other; give one of them", plan.Quote(text))}
+	}
+	switch {
+	case a.flags.json:
+		return "json", nil
+	case text == "":
+		return "text", nil
+	case text == "markdown":
+		return "md", nil
+	}
+	if err := plan.OneOf("--format", showFormat(text)); err != nil {
+		return "", err
+	}
+	return showFormat(text), nil
+}
+
+// namedPlan returns the state with the named plan as its plan, and the plan's head if it is a former one. Without a name it returns the
+// current one.
+func namedPlan(ctx context.Context, opened *opened, state plan.State, named string) (plan.State, *plan.PastPlan, error) {
+	if named == "" {
+		return state, nil, nil
+	}
+	id, err := planID(state, named)
+	if err != nil {
+		return plan.State{}, nil, err
+	}
+	other, err := opened.verbs.PlanState(ctx, id)
+	if err != nil {
+		return plan.State{}, nil, err
+	}
+	if head, ok := state.PastPlan(id); ok && other.Revision == head.Revision {
+		return other, &head, nil
+	}
+	return other, nil, nil
+}
+
+// view lays out a state for people.
+func (a *app) view(ctx context.Context, opened *opened, state plan.State, former *plan.PastPlan, all bool) terminal.PlanView {
+	v := terminal.PlanView{Screen: a.screen(), State: state, Former: former, All: all, Now: time.Now(), Where: "in " + opened.place.Path}
+	if opened.place.Default {
+		v.Where = "in the workspace named default"
+	}
+	if former != nil { // the state of a former plan has no comments
+		if now, err := opened.verbs.State(ctx); err == nil {
+			v.Remarks = opened.remarksShown(ctx, now, state.Plan)
+		}
+	} else {
+		v.Remarks = opened.remarksShown(ctx, state, state.Plan)
+		v.Hooks = verbs.HeldLine(opened.verbs.Enforcement(state))
+		v.Lapsed, v.Underway = opened.verbs.Lapsed, map[plan.StepID]terminal.Underway{}
+		for _, one := range engine.ReadRunning(opened.place.StateDir) {
+			v.Underway[one.Step] = terminal.Underway{Percent: one.Percent, What: one.What, Log: one.Log}
+		}
+		if state.Plan == nil || state.Plan.Status != plan.StatusDraft {
+			v.Next = opened.verbs.NextActionIn(state, a.caller()).For(a.caller())
+		}
+	}
+	return v
+}
+
+// rendered returns a state in a format for programs, safe to print.
+func rendered(state plan.State, format showFormat) ([]byte, error) {
+	var data []byte
+	var err error
+	switch format {
+	case "json":
+		if data, err = resources.JSON(state); err != nil {
+			return nil, err
+		}
+		return indented(data)
+	case "md":
+		data = resources.Markdown(state)
+	case "mermaid":
+		data = resources.Mermaid(state)
+	case "yaml":
+		data, err = resources.YAML(state)
+	}
+	return []byte(safetext.Escape(string(data))), err
+}
+
+func (a *app) printRendered(state plan.State, format showFormat) error {
+	data, err := rendered(state, format)
+	if err != nil {
+		return err
+	}
+	return a.print(data)
+}
+
+// showStep prints one step of a state in full.
+func (a *app) showStep(ctx context.Context, opened *opened, state plan.State, former *plan.PastPlan, format showFormat,
+	named string) error {
+	id, err := plan.ParseStepID(named)
+	if err != nil {
+		return err
+	}
+	document, err := resources.Step(state, id) // reports a missing step
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "json":
+		return a.printDocument(document, nil)
+	case "yaml":
+		data, err := resources.YAMLOf(document)
+		if err != nil {
+			return err
+		}
+		return a.print([]byte(safetext.Escape(string(data))))
+	case "text":
+		step, _ := state.Plan.Steps.Get(id)
+		return a.print(terminal.Joined(a.view(ctx, opened, state, former, true).Step(step)))
+	}
+	return usageError{fmt.Errorf("one step is shown as text, yaml or json, not as %s", format)}
+}
+
+// showDraft prints the waiting draft in the form used for approval.
+func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) error {
+	state, former, err := opened.verbs.Draft(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Draft == nil {
+		return nothingWaits()
+	}
+	if format == submitFormat {
+		return a.printJSON(verbs.Submittable(state.Draft))
+	}
+	if format != "text" {
+		state.Plan, state.Draft = state.Draft, nil
+		return a.printRendered(state, format)
+	}
+	s := a.screen()
+	remarks, err := opened.verbs.Remarks(ctx, state, state.Draft)
+	if err != nil {
+		return err
+	}
+	lines := draftShown(s, opened.verbs.ReviewDraft(state, former, remarks), remarks)
+	lines = append(lines, "", s.Faint("This is plan "+history.ShortDigest(plan.Digest(state.Draft))+"."))
+	if held := verbs.HeldLine(opened.verbs.Enforcement(state)); held != "" {
+		lines = append(lines, s.Hang("", s.Faint, held)...)
+	}
+	return a.print(terminal.Joined(append(lines, s.Next(decideHint(state))...)))
+}
+
+// draftShown returns the text of a draft, followed by the comments on the whole plan; comments on steps are in the text.
+func draftShown(s terminal.Screen, text string, remarks []verbs.Remark) []string {
+	ofWhole := slices.DeleteFunc(slices.Clone(remarks), func(r verbs.Remark) bool { return r.Now != 0 })
+	return append(s.Draft(text), s.Remarks(ofWhole)...)
+}
+
+func decideHint(state plan.State) string {
+	if state.PhaseNow() == plan.PhaseGathering {
+		return "It was returned for changes: wait until it is submitted again, or reject it with planloop reject."
+	}
+	return "Decide: planloop approve; planloop edit COMMENT has it revised, planloop reject drops it."
+}
+
+// showApproved prints the approved plan as guidance for the agent that carries it out.
+func (a *app) showApproved(ctx context.Context, opened *opened) error {
+	state, err := opened.verbs.State(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Plan == nil || state.Plan.Approval == nil {
+		return plan.Refuse(plan.Conflict, "", "no plan is approved", "see `planloop plan status`")
+	}
+	remarks, err := opened.verbs.OpenRemarks(ctx, state)
+	if err != nil {
+		return err
+	}
+	text := verbs.ApprovedPlan(state.Plan, nil, remarks)
+	if a.flags.json {
+		return a.printJSON(struct {
+			PlanID   string         `json:"plan_id"`
+			Approval *plan.Approval `json:"approval"`
+			Text     string         `json:"approved_plan"`
+		}{state.Plan.ID, state.Plan.Approval, text})
+	}
+	return a.print([]byte(strings.TrimSuffix(safetext.Escape(text), "\n") + "\n"))
+}
+
+// watch shows the plan at every change by any process, until ctx ends, which is not an error. It does not poll: the log reports its growth.
+func (a *app) watch(ctx context.Context, opened *opened, format showFormat, all bool) error {
+	grown, err := opened.verbs.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	w := watching{app: a, opened: opened, format: format, all: all}
+	if a.outIsTerm && format != "json" {
+		err = terminal.Live{Out: a.out, Screen: a.screen, Page: w.page}.Run(ctx, grown)
+	} else {
+		err = w.append(ctx, grown)
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+type watching struct {
+	*app
+	opened *opened
+	format showFormat
+	all    bool
+}
+
+// append prints the renderings one after another, separated by empty lines; JSON is one document per line.
+func (w watching) append(ctx context.Context, grown <-chan struct{}) error {
+	shown := plan.Revision(-1)
+	for {
+		state, err := w.opened.verbs.State(ctx)
+		if err != nil {
+			return err
+		}
+		if state.Revision != shown {
+			data, err := w.rendering(ctx, state)
+			if err != nil {
+				return err
+			}
+			if shown >= 0 && w.format != "json" {
+				data = append([]byte("\n"), data...)
+			}
+			if err := w.print(data); err != nil {
+				return err
+			}
+			shown = state.Revision
+		}
+		if _, ok := <-grown; !ok {
+			return ctx.Err()
+		}
+	}
+}
+
+func (w watching) rendering(ctx context.Context, state plan.State) ([]byte, error) {
+	if w.format == "text" {
+		return terminal.Joined(w.view(ctx, w.opened, state, nil, w.all).Page().Lines()), nil
+	}
+	data, err := rendered(state, w.format)
+	if err != nil || w.format != "json" {
+		return data, err
+	}
+	var line bytes.Buffer
+	err = json.Compact(&line, data)
+	return append(line.Bytes(), '\n'), err
+}
+
+// page lays out the state in the requested format.
+func (w watching) page(ctx context.Context) (terminal.Page, plan.Revision, error) {
+	state, err := w.opened.verbs.State(ctx)
+	if err != nil {
+		return terminal.Page{}, 0, err
+	}
+	if w.format == "text" {
+		return w.view(ctx, w.opened, state, nil, w.all).Page(), state.Revision, nil
+	}
+	data, err := rendered(state, w.format)
+	return terminal.TextPage(string(data)), state.Revision, err
+}

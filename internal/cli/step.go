@@ -1,0 +1,337 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newStepCommand(a *app) *cobra.Command {
+	return commandGroup(newCommand("step", "", nil, nil),
+		newStepAddCommand(a), newStepEditCommand(a), newStepMoveCommand(a), newStepRemoveCommand(a), newStepMarkCommand(a),
+		newStepClaimCommand(a), newStepNextCommand(a), newStepLogsCommand(a), newStepSkipCommand(a), newStepRetryCommand(a),
+		newStepSettleCommand(a))
+}
+
+func newStepAddCommand(a *app) *cobra.Command {
+	var fields stepFlags
+	var where placeFlags
+	var of draftFlag
+	steps := func(_ *cobra.Command, titles []string) ([]plan.NewStep, error) {
+		steps, faults := make([]plan.NewStep, len(titles)), plan.Faults{}
+		for i, title := range titles {
+			spec, err := fields.spec(title)
+			if err != nil {
+				return nil, err
+			}
+			at := ""
+			if len(titles) > 1 {
+				at = fmt.Sprintf("/steps/%d", i)
+			}
+			steps[i], err = plan.CleanStep(at, plan.NewStep{Spec: spec})
+			faults.Add(err)
+		}
+		return steps, faults.Err()
+	}
+	cmd := newCommand("step add", "TITLE...", atLeastOne("the title of a step"), func(cmd *cobra.Command, titles []string) error {
+		after, err := where.after()
+		if err != nil {
+			return err
+		}
+		add := func(s *verbs.Service, ctx context.Context, c verbs.Caller, steps []plan.NewStep) (verbs.AddStepReply, error) {
+			return s.AddStepsBehind(ctx, c, steps, after)
+		}
+		edit := func(steps []plan.NewStep) plan.EditDraft {
+			return plan.EditDraft{Change: plan.AddSteps{Steps: steps}, After: after}
+		}
+		return changesSteps(a, of, steps, add, edit)(cmd, titles)
+	})
+	fields.register(a, cmd)
+	where.register(a, cmd)
+	of.register(cmd)
+	return cmd
+}
+
+func newStepEditCommand(a *app) *cobra.Command {
+	var fields stepFlags
+	var of draftFlag
+	cmd := newCommand("step edit", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
+		id, err := plan.ParseStepID(args[0])
+		if err != nil {
+			return err
+		}
+		change, err := fields.patch(cmd)
+		if err != nil {
+			return err
+		}
+		if change.IsZero() {
+			return missing(cmd, "something to change, such as --title or --details")
+		}
+		edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, change plan.Patch) (verbs.UpdateStepReply, error) {
+			return s.EditStep(ctx, c, id, change)
+		}
+		ofDraft := func(change plan.Patch) plan.EditDraft {
+			return plan.EditDraft{Change: plan.UpdateStep{Step: id, Patch: change}}
+		}
+		return changesSteps(a, of, given(change), edit, ofDraft)(cmd, args)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&fields.step.Title, "title", "", "the new `TITLE`")
+	fields.register(a, cmd)
+	of.register(cmd)
+	return cmd
+}
+
+func newStepMoveCommand(a *app) *cobra.Command {
+	var where placeFlags
+	var of draftFlag
+	cmd := newCommand("step move", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
+		id, err := plan.ParseStepID(args[0])
+		if err != nil {
+			return err
+		}
+		after, err := where.after()
+		if err != nil {
+			return err
+		}
+		if after == nil {
+			return missing(cmd, "its new place: --after STEP or --first")
+		}
+		ofDraft := func(move plan.MoveStep) plan.EditDraft { return plan.EditDraft{Change: move} }
+		return changesSteps(a, of, given(plan.MoveStep{Step: id, After: *after}), (*verbs.Service).MoveStep, ofDraft)(cmd, args)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
+	where.register(a, cmd)
+	of.register(cmd)
+	return cmd
+}
+
+func newStepRemoveCommand(a *app) *cobra.Command {
+	cmd := newCommand("step remove", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
+		id, err := plan.ParseStepID(args[0])
+		if err != nil {
+			return err
+		}
+		return a.editsDraft(given(plan.EditDraft{Remove: id}))(cmd, args)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
+	return cmd
+}
+
+// placeFlags are the flags for a step's position.
+type placeFlags struct {
+	behind string
+	first  bool
+}
+
+func (p *placeFlags) register(a *app, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.behind, "after", "", "the `STEP` to put it behind")
+	cmd.Flags().BoolVar(&p.first, "first", false, "put it before all others")
+	cmd.MarkFlagsMutuallyExclusive("after", "first")
+	complete(cmd, "after", a.completeSteps)
+}
+
+// after returns the step to insert after, 0 for the first position, nil if no flag is given.
+func (p *placeFlags) after() (*plan.StepID, error) {
+	if p.first {
+		return new(plan.StepID(0)), nil
+	}
+	if p.behind == "" {
+		return nil, nil
+	}
+	id, err := plan.ParseStepID(p.behind)
+	return &id, err
+}
+
+// draftFlag selects the draft's steps instead of the current plan's.
+type draftFlag struct{ set bool }
+
+func (f *draftFlag) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.set, "draft", false, "of the plan that waits for a decision (people only)")
+}
+
+// changesSteps returns a runner that changes steps of the current plan, or of the draft: if the flag is set, or if a person asks and only a
+// draft exists.
+func changesSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], change verb[In, Out], edit func(In) plan.EditDraft) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		if !of.set && a.notPresent() == "" {
+			_, state, err := a.state(cmd.Context())
+			if err != nil {
+				return err
+			}
+			of.set = state.Draft != nil && (state.Plan == nil || state.Plan.Cleared())
+		}
+		if !of.set {
+			return calls(a, change, in)(cmd, args)
+		}
+		return a.editsDraft(func(cmd *cobra.Command, args []string) (plan.EditDraft, error) {
+			what, err := in(cmd, args)
+			return edit(what), err
+		})(cmd, args)
+	}
+}
+
+// editsDraft returns a runner that changes the waiting draft.
+func (a *app) editsDraft(in input[plan.EditDraft]) runner {
+	edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, e plan.EditDraft) (verbs.DraftEditReply, error) {
+		state, err := s.State(ctx)
+		if err == nil {
+			err = decidable(state)
+		}
+		if err != nil {
+			return verbs.DraftEditReply{}, err
+		}
+		e.Digest = plan.Digest(state.Draft)
+		return s.EditDraft(ctx, c, e)
+	}
+	told := func(reply verbs.DraftEditReply) string { return reply.Message + "\nLook at it: planloop show --draft" }
+	return decides(a, "changing a draft", edit, in, told)
+}
+
+func newStepMarkCommand(a *app) *cobra.Command {
+	var note string
+	var force bool
+	action := func(cmd *cobra.Command, args []string) (plan.MarkStep, error) {
+		id, err := plan.ParseStepID(args[0])
+		if err != nil {
+			return plan.MarkStep{}, err
+		}
+		action := plan.MarkStep{Step: id, Status: plan.ReadStatus(args[1]), Force: force}
+		if action.Status == "" {
+			return action, plan.Refuse(plan.InvalidInput, "/status", plan.Quote(args[1])+" is not a status",
+				"use one of "+strings.Join(action.Status.Values(), ", "))
+		}
+		if cmd.Flags().Changed("note") {
+			action.Note, err = plan.Text{Field: "/note", Max: plan.MaxLongText, Multiline: true}.Required(note)
+		}
+		return action, err
+	}
+	cmd := newCommand("step mark", "STEP STATUS", exactly(2, "a step and a status"), calls(a, (*verbs.Service).Mark, action))
+	cmd.ValidArgsFunction = a.completeMark
+	cmd.Flags().StringVar(&note, "note", "", "`TEXT` about what was observed")
+	cmd.Flags().BoolVar(&force, "force", false, "take over another actor's claim (people only)")
+	return cmd
+}
+
+func newStepClaimCommand(a *app) *cobra.Command {
+	var force bool
+	action := func(_ *cobra.Command, args []string) (plan.ClaimStep, error) {
+		id, err := plan.ParseStepID(args[0])
+		return plan.ClaimStep{Step: id, Force: force}, err
+	}
+	cmd := newCommand("step claim", "STEP", exactly(1, "a step"), calls(a, (*verbs.Service).ClaimStep, action))
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
+	cmd.Flags().BoolVar(&force, "force", false, "take it even from an owner who is still at work (people only)")
+	return cmd
+}
+
+func newStepNextCommand(a *app) *cobra.Command {
+	return newCommand("step next", "", noArguments, calls(a, (*verbs.Service).NextStep,
+		func(*cobra.Command, []string) (verbs.NextStep, error) {
+			return verbs.NextStep{Agent: a.flags.agent}, nil
+		}))
+}
+
+// stepFlags are the flags for a step's fields other than its title: one for each field of the table that has a flag.
+type stepFlags struct {
+	step      plan.Step // values of the fields that need no parsing
+	dependsOn []string
+	timeout   time.Duration
+	texts     []textFlag
+}
+
+// textFlag is a flag with a text in the syntax of its field.
+type textFlag struct {
+	field plan.Field[plan.Step]
+	text  *string
+}
+
+func (f *stepFlags) register(a *app, cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false // keep them grouped by topic
+	for _, field := range plan.SpecFields() {
+		if field.Flag == "" {
+			continue
+		}
+		switch v := field.In(&f.step).(type) {
+		case *string:
+			flags.StringVar(v, field.Flag, "", field.Help)
+		case *[]string:
+			flags.Var((*texts)(v), field.Flag, field.Help)
+		case *bool:
+			flags.BoolVar(v, field.Flag, false, field.Help)
+		case *int:
+			flags.DurationVar(&f.timeout, field.Flag, 0, field.Help)
+		case *[]plan.StepID:
+			flags.StringSliceVar(&f.dependsOn, field.Flag, nil, field.Help)
+			complete(cmd, field.Flag, a.completeSteps)
+		default:
+			f.texts = append(f.texts, textFlag{field, flags.String(field.Flag, "", field.Help)})
+			if field.Kind == plan.WordField {
+				complete(cmd, field.Flag, words(field))
+			}
+		}
+	}
+}
+
+// texts is a repeatable flag. The library's own one formats its empty default as CSV, which allocates a buffer for each of the twenty flags
+// at every start.
+type texts []string
+
+func (t *texts) String() string        { return strings.Join(*t, ", ") }
+func (t *texts) Set(text string) error { *t = append(*t, text); return nil }
+func (t *texts) Type() string          { return "stringArray" }
+
+// spec returns a step with the given title and the flags' values, not cleaned.
+func (f *stepFlags) spec(title string) (plan.Spec, error) {
+	step := f.step
+	step.Title = title
+	for _, field := range plan.SpecFields() {
+		if list, ok := field.In(&step).(*[]string); ok {
+			*list = notBlank(*list)
+		}
+	}
+	for i, text := range notBlank(f.dependsOn) {
+		id, err := plan.ParseStepID(text)
+		if err != nil {
+			return plan.Spec{}, fmt.Errorf("depends_on/%d: %w", i, err)
+		}
+		step.DependsOn = append(step.DependsOn, id)
+	}
+	if f.timeout%time.Second != 0 {
+		return plan.Spec{}, usageError{fmt.Errorf("--timeout %s is not a whole number of seconds; give a time such as 90s", f.timeout)}
+	}
+	step.Timeout = int(f.timeout / time.Second)
+	for _, t := range f.texts {
+		if *t.text != "" && !t.field.Set(&step, *t.text) {
+			return plan.Spec{}, plan.Refuse(plan.InvalidInput, "/"+t.field.Name, plan.Quote(*t.text)+" is not known",
+				"use one of "+strings.Join(t.field.Values(), ", "))
+		}
+	}
+	return step.Spec, nil
+}
+
+// patch returns the fields whose flags were given, cleaned. An empty value clears a field.
+func (f *stepFlags) patch(cmd *cobra.Command) (plan.Patch, error) {
+	spec, err := f.spec(f.step.Title)
+	if err != nil {
+		return plan.Patch{}, err
+	}
+	given := slices.DeleteFunc(slices.Clone(plan.SpecFields()), func(field plan.Field[plan.Step]) bool {
+		return !cmd.Flags().Changed(cmp.Or(field.Flag, field.Name))
+	})
+	return plan.CleanPatch("", plan.PatchOf(spec, given))
+}
+
+func notBlank(texts []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return strings.TrimSpace(text) == "" })
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/template"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+func newTemplateCommand(a *app) *cobra.Command {
+	list := func(s *verbs.Service, ctx context.Context, c verbs.Caller, _ struct{}) (verbs.ApplyTemplateReply, error) {
+		return s.ListTemplates(ctx, c)
+	}
+	return commandGroup(newCommand("template", "", nil, nil),
+		newCommand("template list", "", noArguments, calls(a, list, given(struct{}{}))),
+		newTemplateShowCommand(a), newTemplateApplyCommand(a), newTemplateSaveCommand(a))
+}
+
+func newTemplateShowCommand(a *app) *cobra.Command {
+	cmd := newCommand("template show", "NAME", exactly(1, "the name of a template"), func(cmd *cobra.Command, args []string) error {
+		opened, err := a.open(cmd.Context(), nil)
+		if err != nil {
+			return err
+		}
+		found, err := opened.verbs.ShowTemplate(cmd.Context(), args[0])
+		switch {
+		case err != nil:
+			return err
+		case a.flags.json:
+			return a.printJSON(found)
+		case found.Problem != "":
+			a.note(found.Problem)
+		}
+		if a.outIsTerm {
+			found.Text = safetext.Escape(found.Text)
+		}
+		return a.print([]byte(found.Text))
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeTemplates)
+	return cmd
+}
+
+func newTemplateApplyCommand(a *app) *cobra.Command {
+	var set []string
+	var draft bool
+	cmd := newCommand("template apply", "NAME", exactly(1, "the name of a template"), calls(a, (*verbs.Service).ApplyTemplate,
+		func(_ *cobra.Command, args []string) (verbs.ApplyTemplate, error) {
+			parameters, err := settings(set)
+			return verbs.ApplyTemplate{Template: args[0], Parameters: parameters, Draft: draft}, err
+		}))
+	cmd.Flags().Var((*texts)(&set), "set", "set a parameter, as `NAME=VALUE`; may be repeated")
+	cmd.Flags().BoolVar(&draft, "draft", false, "put it beside the current plan, as a draft")
+	cmd.ValidArgsFunction = firstArgument(a.completeTemplates)
+	complete(cmd, "set", a.completeParameters)
+	return cmd
+}
+
+// settings parses NAME=VALUE.
+func settings(set []string) (map[string]json.RawMessage, error) {
+	parameters := map[string]json.RawMessage{}
+	for _, setting := range set {
+		name, text, ok := strings.Cut(setting, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, usageError{fmt.Errorf("--set %s has no parameter and value; write --set NAME=VALUE", plan.Quote(setting))}
+		}
+		if parameters[name] != nil {
+			return nil, usageError{fmt.Errorf("--set gives %s twice; give each parameter once", plan.Quote(name))}
+		}
+		data, err := json.Marshal(text)
+		if err != nil {
+			return nil, err
+		}
+		parameters[name] = data
+	}
+	return parameters, nil
+}
+
+func newTemplateSaveCommand(a *app) *cobra.Command {
+	var in verbs.SaveTemplate
+	cmd := newCommand("template save", "NAME", exactly(1, "a name for the template"), func(cmd *cobra.Command, args []string) error {
+		in.Name = args[0]
+		opened, state, err := a.state(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if in.PlanID != "" {
+			if in.PlanID, err = planID(state, in.PlanID); err != nil {
+				return err
+			}
+		}
+		if err := a.mayAct(cmd.Context(), opened, "no template is written", a.ownTemplates()); err != nil {
+			return err
+		}
+		reply, err := opened.verbs.SaveTemplate(cmd.Context(), in)
+		if err != nil {
+			return err
+		}
+		return a.reply(reply)
+	})
+	cmd.Flags().StringVar(&in.PlanID, "plan", "", "save another plan, by its `ID` or the beginning of it")
+	cmd.Flags().BoolVar(&in.Replace, "force", false, "replace a template of yours that has the name")
+	complete(cmd, "plan", a.completePlans)
+	return cmd
+}
+
+// completeTemplates offers the templates.
+func (a *app) completeTemplates(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	a.quiet = true
+	opened, err := a.open(cmd.Context(), nil)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	reply, err := opened.verbs.ListTemplates(cmd.Context(), a.caller())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return described(reply.Templates, func(t verbs.Template) (string, string) { return t.Name, t.Description })
+}
+
+// completeParameters offers the parameters of the named template.
+func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	a.quiet = true
+	opened, err := a.open(cmd.Context(), nil)
+	if err != nil || len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	found, err := opened.verbs.ShowTemplate(cmd.Context(), args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	offers, directive := described(found.Parameters, func(p verbs.TemplateParameter) (string, string) { return p.Name + "=", p.Wanted })
+	return offers, directive | cobra.ShellCompDirectiveNoSpace
+}
+
+// templates are the user's, the workspace's and planloop's own templates.
+type templates struct{ library template.Library }
+
+func (a *app) templates(place workspace.Workspace) templates {
+	library := template.Library{User: a.ownTemplates(), Workspace: place.Path}
+	if place.Default {
+		library.Workspace = ""
+	}
+	return templates{library}
+}
+
+// ownTemplates returns the folder of the user's templates, "" without one.
+func (a *app) ownTemplates() string {
+	folder, err := workspace.TemplateFolder(a.getenv, "")
+	if err != nil {
+		return ""
+	}
+	return folder
+}
+
+// List lists the templates by name.
+func (t templates) List(ctx context.Context) ([]verbs.Template, error) {
+	all, err := t.library.List(ctx)
+	listed := make([]verbs.Template, len(all))
+	for i, one := range all {
+		listed[i] = asListed(one, template.Called(one, all))
+	}
+	return listed, err
+}
+
+func asListed(t template.Template, name string) verbs.Template {
+	listed := verbs.Template{Name: name, Origin: string(t.Origin), Description: t.Description,
+		Foreign: t.Origin == template.Workspace}
+	if t.Err != nil {
+		listed.Problem = t.Err.Error()
+	}
+	for _, p := range t.Parameters {
+		listed.Parameters = append(listed.Parameters, verbs.TemplateParameter{Name: p.Name, Required: p.Default == nil,
+			Default: json.RawMessage(p.Default), Description: p.Description, Wanted: p.Wanted()})
+	}
+	return listed
+}
+
+// Find returns the named template.
+func (t templates) Find(ctx context.Context, name string) (verbs.Template, error) {
+	found, err := t.library.Find(ctx, name)
+	listed := asListed(found, found.FullName())
+	listed.Text, listed.File = string(found.Text), found.File
+	return listed, err
+}
+
+// Make fills in the named template.
+func (t templates) Make(ctx context.Context, name string, parameters map[string]json.RawMessage) (verbs.FromTemplate, error) {
+	found, err := t.library.Find(ctx, name)
+	if err != nil {
+		return verbs.FromTemplate{}, err
+	}
+	made, err := found.Make(parameters)
+	return verbs.FromTemplate{Template: asListed(found, found.FullName()), Outline: made.Outline, Steps: made.Steps}, err
+}
+
+// Save stores a plan as a template of the user.
+func (t templates) Save(name string, outline plan.Outline, steps []plan.Step, replace bool) (string, error) {
+	text, err := template.Of(outline, steps)
+	if err != nil {
+		return "", err
+	}
+	file, err := t.library.Save(name, text, replace)
+	if errors.Is(err, fs.ErrExist) {
+		err = plan.Refuse(plan.Conflict, "/template", "there is a template of yours named "+plan.Quote(name),
+			"choose another name, or give --force")
+	}
+	return file, err
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/shellquote"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/plan"
+)
+
+// withoutCommand shows the plan where there is one; else it tells a person at a terminal
+// how to connect a host. A word that is not a command is refused.
+func (a *app) withoutCommand(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 0:
+		return unknownCommand(cmd, args[0])
+	case a.flags.json:
+		return a.printJSON(commandList(cmd))
+	}
+	opened, state, err := a.state(cmd.Context())
+	if err != nil {
+		return err
+	}
+	switch {
+	case state.Plan != nil && !state.Plan.Cleared() || state.Draft != nil || state.PhaseNow() != plan.PhaseInactive:
+		return a.print(terminal.Joined(a.view(cmd.Context(), opened, state, nil, false).Page().Lines()))
+	case !a.outIsTerm:
+		return cmd.Help()
+	}
+	return a.print(a.connecting(false))
+}
+
+// ownPath returns the path that starts this program: the one it was found by,
+// which stays when an update moves what a link leads to, else its own.
+func ownPath() string {
+	own, err := os.Executable()
+	if err != nil {
+		return "planloop"
+	}
+	found, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return own
+	}
+	if found, err = filepath.Abs(found); err != nil || !sameFile(found, own) {
+		return own
+	}
+	return found
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// welcomeText says how to begin; all adds where each host keeps what init writes.
+func welcomeText(s terminal.Screen, path string, m hosts.Machine, all bool) []string {
+	word, places := safetext.EscapeLine(shellquote.Word(path)), m.Places(hosts.User)
+	found := []string{}
+	for _, place := range places {
+		if place.Found != "" {
+			found = append(found, place.Title)
+		}
+	}
+	lines := []string{s.Bold("planloop") + " keeps the plan your agent works by. Connect the agents' hosts on this machine:", ""}
+	if len(found) == 0 {
+		lines = append(lines, "  "+word+" init HOST", "", "None was found; HOST is one of "+strings.Join(hosts.Names(), ", ")+".")
+	} else {
+		lines = append(lines, "  "+word+" init", "", "It shows what it would write, and asks. Found here: "+strings.Join(found, ", ")+".")
+	}
+	if all {
+		lines = append(lines, "", "The hosts it knows, and their files:", "")
+		for _, place := range places {
+			lines = append(lines, "  "+s.Bold(terminal.Pad(place.Name, 16))+"server  "+safetext.EscapeLine(m.Short(place.Server)))
+			if place.Hooks != "" {
+				lines = append(lines, strings.Repeat(" ", 18)+"hooks   "+safetext.EscapeLine(m.Short(place.Hooks)))
+			}
+		}
+		lines = append(lines, "", "By hand, where a host's settings name MCP servers:", "",
+			"  "+safetext.EscapeLine(`{"mcpServers":{"planloop":`+serverJSON(path)+`}}`))
+	}
+	return append(lines, "", "Then ask the agent to plan something, and look at it in your browser:", "", "  planloop review", "",
+		s.Faint("All commands: planloop --help"))
+}
+
+// connecting is the text that says how to begin, for this machine.
+func (a *app) connecting(all bool) []byte {
+	home, _ := a.home() // without one the files are named from the root
+	m := hosts.Machine{GOOS: runtime.GOOS, Home: home, Getenv: a.getenv, LookPath: exec.LookPath}
+	return terminal.Joined(welcomeText(a.screen(), ownPath(), m, all))
+}
+
+// serverJSON is how settings files name a server.
+func serverJSON(path string) string {
+	text, _ := json.Marshal(struct { // a string and a list of strings can always be written
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}{path, []string{"serve"}}, jsontext.AllowInvalidUTF8(true))
+	return string(text)
+}
+
+// listedCommand is a command as --json lists it.
+type listedCommand struct {
+	Command string `json:"command"`
+	Does    string `json:"does"`
+}
+
+func commandList(root *cobra.Command) any {
+	var commands []listedCommand
+	for _, cmd := range root.Commands() {
+		if cmd.IsAvailableCommand() {
+			commands = append(commands, listedCommand{cmd.CommandPath(), cmd.Short})
+		}
+	}
+	return struct {
+		Version  string          `json:"version"`
+		Commands []listedCommand `json:"commands"`
+	}{version(), commands}
+}
