@@ -189,8 +189,13 @@ async function leftBehind() {
     const [heap, elements] = await size(person, first);
     const server = memory(port);
     await change(9_500);
-    await first.waitForTimeout(500);
-    const [heapAfter, elementsAfter] = await size(person, first);
+    // On a busy machine the 50 tabs, which share a heap, still draw for a while. A leak does not shrink.
+    let heapAfter, elementsAfter;
+    for (let tries = 0; tries < 60; tries++) {
+      await first.waitForTimeout(500);
+      [heapAfter, elementsAfter] = await size(person, first);
+      if (heapAfter - heap < 5e6 && elementsAfter <= elements + 500) break;
+    }
     const serverAfter = memory(port), streams = connections(port);
     console.log(`after 10,000 changes a tab has ${((heapAfter - heap) / 1e6).toFixed(1)} MB more, the server ${((serverAfter - server) / 1e6).toFixed(1)} MB; 50 tabs have ${streams} connections`);
     assert.ok(heapAfter - heap < 5e6, `a tab grew from ${heap} to ${heapAfter} bytes`);
