@@ -1,6 +1,5 @@
-// planloop leads a plan through opencode, a host of agents, with a scripted model in it: each
-// step gets an agent with a context of its own. One agent meddles with what is not its own, one
-// ends without a report, and planloop is killed while one works.
+// planloop runs a plan through the host opencode with a scripted model: each step gets an agent with its own context. One agent meddles
+// outside its step, one ends without a report, and planloop is killed while one works.
 //
 //   node agents.mjs PROGRAM PACKAGES FOLDER
 import assert from 'node:assert/strict';
@@ -32,14 +31,14 @@ const model = await Model.listen((asked) => {
   return typeof reply === 'function' ? reply(asked.prompts[0]) : reply;
 });
 
-// whereabouts tells which step a request to the model is about, and in which agent for it.
+// whereabouts returns the step that a request to the model is about, and its agent for that step.
 function whereabouts({ session, prompts }) {
   const step = prompts[0].split('\n')[0];
   const sessions = conversations().filter(([first]) => first.prompts[0].startsWith(step + '\n'));
   return { step, attempt: 1 + sessions.findIndex(([first]) => first.session === session) };
 }
 
-// conversations are the requests to the model, by the agent that made them.
+// conversations returns the requests to the model, by agent.
 function conversations() {
   return [...Map.groupBy(model.requests, (asked) => asked.session).values()];
 }
@@ -60,7 +59,7 @@ async function prepare() {
   await done(planloop(where, 'start', '--file', join(folder, 'plan.json')));
 }
 
-// done waits for a command that has to succeed, and returns what it printed.
+// done waits for a command that must succeed, and returns its output.
 async function done(running) {
   const status = await running.status();
   assert.equal(status, 0, `${running.name}: exit status ${status}\n${running.output}${running.errors}`);
@@ -71,13 +70,13 @@ async function show(...args) {
   return JSON.parse(await done(planloop(where, 'show', '--json', ...args)));
 }
 
-// left lists the processes of this place: whatever they are, their environment tells.
+// left lists the processes of this place, recognized by their environment.
 function left() {
   return readdirSync('/proc').filter((pid) => {
     try {
       return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`HOME=${where.home}`);
     } catch {
-      return false; // it has ended, or is another user's
+      return false; // it has ended, or belongs to another user
     }
   });
 }
@@ -86,8 +85,8 @@ function described(pids) {
   return pids.map((pid) => `${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`).join('\n');
 }
 
-// killed runs the plan until the second agent for the third step is at work, and kills planloop then.
-// It returns the id of a process that this agent has started.
+// killed runs the plan until the second agent for the third step works, and then kills planloop. It returns the id of a process that this
+// agent has started.
 async function killed() {
   const engine = planloop(where, 'run');
   try {
@@ -103,7 +102,7 @@ async function killed() {
   }
 }
 
-// followed waits for what the agent that works on the third step prints.
+// followed waits for output of the agent that works on the third step.
 async function followed(text) {
   const logs = planloop(where, 'step', 'logs', 'S003', '--follow');
   try {
@@ -113,7 +112,7 @@ async function followed(text) {
   }
 }
 
-// goesOn runs the rest of the plan, and returns what planloop said.
+// goesOn runs the rest of the plan, and returns planloop's output.
 async function goesOn() {
   const { plan } = await show();
   assert.deepEqual(plan.steps.map((step) => step.status), ['done', 'done', 'in_progress', 'pending']);
@@ -126,8 +125,8 @@ async function goesOn() {
   }
 }
 
-// checkContexts checks what each agent knew: its step whole, what came of those before it, and nothing
-// of those after it but that they exist.
+// checkContexts checks each agent's knowledge: its whole step, the outcomes of the steps before, and of the later ones only that they
+// exist.
 function checkContexts() {
   const talks = conversations();
   assert.deepEqual(talks.map(([first]) => first.prompts[0].split('\n')[0]), ['S001', 'S002', 'S003', 'S003', 'S003', 'S004']);
@@ -148,7 +147,7 @@ function checkContexts() {
   assert.match(third, /this is attempt 3[^]*left \d+[^]*notes\.txt/, 'what two attempts left, one of which was broken off');
 }
 
-// checkMeddling checks what the agent of the second step was told when it tried what it must not.
+// checkMeddling checks the refusals that the second step's agent got.
 function checkMeddling() {
   const [, talk] = conversations();
   const { results } = talk.at(-1);

@@ -1,5 +1,4 @@
-// The official conformance suite against the program over HTTP. Left out are the
-// scenarios that call tools of the suite's own example server.
+// The official conformance suite against the program over HTTP, without the scenarios that call tools of the suite's own example server.
 //
 //   node conformance.mjs PROGRAM SUITE FOLDER
 import { readdirSync, readFileSync } from 'node:fs';
@@ -39,10 +38,9 @@ const revisions = {
   ],
 };
 
-// These checks of server-stateless call diagnostic tools (test_missing_capability,
-// test_streaming_elicitation, test_logging_tool) that only the suite's example
-// server has; without them the suite counts the check as failed. Every other one
-// must pass, and these must fail for that reason and no other.
+// These checks of server-stateless call diagnostic tools (test_missing_capability, test_streaming_elicitation, test_logging_tool) that only
+// the suite's example server has; without them the suite counts the check as failed. All other checks must pass, and these must fail for
+// exactly that reason.
 const untestable = new Set([
   'sep-2575-server-rejects-undeclared-capability',
   'sep-2575-missing-capability-http-400',
@@ -50,10 +48,10 @@ const untestable = new Set([
   'sep-2575-server-no-log-without-loglevel',
 ]);
 
-// A scenario that only observes: it passes with nothing to count.
+// A scenario that only observes: it passes without any checks.
 const observing = new Set(['server-sse-polling']);
 
-// judge returns what is wrong with a scenario's outcome.
+// judge returns the problems with a scenario's outcome.
 function judge(scenario, status, checks) {
   const failed = checks.filter((check) => check.status === 'FAILURE');
   const expected = scenario === 'server-stateless' ? untestable : new Set();

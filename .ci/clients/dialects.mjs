@@ -1,6 +1,5 @@
-// What hosts of agents ask a model and how they are answered, in the four dialects that they
-// speak: each reads a request as { session, system, prompts, results, turn, tools }, and says
-// { text } or { tool, args }.
+// The requests of agents' hosts to a model and the answers, in the hosts' four dialects: each reads a request as { session, system,
+// prompts, results, turn, tools }, and answers { text } or { tool, args }.
 const streaming = { 'content-type': 'text/event-stream' };
 
 // chat is OpenAI's chat completions: opencode, and most others.
@@ -68,8 +67,8 @@ const messages = {
   },
 };
 
-// responses is OpenAI's newer one: Codex. Some of its tools take a text instead of arguments, and
-// some have a namespace, which stands before the name with a full stop.
+// responses is OpenAI's newer one: Codex. Some of its tools take a text instead of arguments, and some have a namespace, a prefix of the
+// name with a full stop.
 const responses = {
   path: /^\/v1\/responses$/,
   heard({ instructions, input, tools = [] }, headers) {

@@ -1,5 +1,5 @@
-// A real server behind planloop: the reference server for files, as the user's configuration names
-// it. Its tools are offered to an agent, held back in planning mode, and carried out by a plan.
+// A real server connected through planloop: the reference server for files, from the user's configuration. An agent sees its tools,
+// planning mode blocks them, and a plan calls them.
 //
 //   node downstream.mjs PROGRAM PACKAGES FOLDER
 import assert from 'node:assert/strict';
@@ -23,7 +23,7 @@ const ours = (name) => `files__${name}`;
 
 const filesFor = (where) => ({ command: process.execPath, args: [server, where.workspace] });
 
-// behind makes a place whose planloop has the server behind it.
+// behind makes a place where planloop offers the server.
 function behind(name, more) {
   const where = place(program, join(folder, name));
   mkdirSync(join(where.home, '.config', 'planloop'), { recursive: true });
@@ -33,7 +33,7 @@ function behind(name, more) {
   return where;
 }
 
-// said is what a command prints, which exits as it has to.
+// said returns the output of a command, which must exit with the given status.
 async function said(status, running) {
   assert.equal(await running.status(), status, `${running.name}\n${running.output}${running.errors}`);
   return running.output;
@@ -86,7 +86,7 @@ async function anAgent(agent, where) {
   assert.equal(textOf(await agent.call(ours('read_text_file'), { path: file('reply.txt') })), 'And to you\n');
 }
 
-// inVain calls tools that must not do anything: the Inspector would not call what is not listed.
+// inVain calls tools that must have no effect: the Inspector would not call unlisted ones.
 async function inVain(agent, where) {
   const file = (name) => join(where.workspace, name);
   const refused = async (tool, input, why) => {
@@ -118,7 +118,7 @@ async function checkStatus(where) {
   for (const name of writing) assert.ok(!passing.includes(ours(name)), `${name} passes in planning mode`);
 }
 
-// answering is a plan that names the server's tools.
+// answering returns a plan that names the server's tools.
 function answering(where) {
   const [greeting, reply] = ['greeting.txt', 'reply.txt'].map((name) => join(where.workspace, name));
   return [
@@ -134,7 +134,7 @@ async function setUp(where, steps) {
   return planloop(where, 'start', '--file', file);
 }
 
-// aPlan is run: for somebody who wants to be asked before anything is overwritten, and for somebody who does not.
+// aPlan runs: for a user who wants to be asked before anything is overwritten, and for one who does not.
 async function aPlan() {
   const careful = behind('careful');
   await said(0, await setUp(careful, answering(careful)));
@@ -147,7 +147,7 @@ async function aPlan() {
   assert.equal(readFileSync(join(trusting.workspace, 'reply.txt'), 'utf8'), 'Good morning\n');
   assert.match(await said(0, planloop(trusting, 'show', 'S003')), /\[FILE\] reply\.txt/);
 
-  // What the server does not take, or does not have, is refused before there is a plan.
+  // Arguments that the server rejects, and tools it lacks, are refused before there is a plan.
   const bad = [
     [{ title: 'Read', tool: ours('read_text_file'), args: { pfad: 'greeting.txt' } }, /Invalid args for files__read_text_file[^]*path/],
     [{ title: 'Read', tool: ours('read_txt_file'), args: {} }, /Unknown tool: files__read_txt_file[^]*files__read_text_file/],
@@ -159,8 +159,7 @@ async function aPlan() {
   }
 }
 
-// theWayThrough measures what planloop adds to a call: the difference of the medians of calls that take turns,
-// in milliseconds.
+// theWayThrough measures the time that planloop adds to a call: the difference of the medians of alternating calls, in milliseconds.
 async function theWayThrough() {
   const where = behind('measured');
   const [direct, through] = await Promise.all([connected(where, filesFor(where)), connected(where)]);

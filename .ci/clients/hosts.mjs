@@ -1,5 +1,5 @@
-// Hosts of agents, each with a scripted model in it, and planloop as `planloop init` or a plugin
-// connects it: the hooks hold the host's own tools while planning mode is on, and only then.
+// Agents' hosts, each with a scripted model, and planloop as connected by `planloop init` or a plugin: the hooks restrict the host's own
+// tools during planning mode, and only then.
 //
 //   node hosts.mjs PROGRAM CLIENTS HOSTS FOLDER [HOST…]
 import assert from 'node:assert/strict';
@@ -30,11 +30,11 @@ const step = {
 };
 const refusal = /planning mode (is on|allows only)/;
 
-// Talk is one session of a host: what the model says in it, turn by turn, and what it is told.
-// A turn may be a function that finds out what to say.
+// Talk is one session of a host: the model's answers, turn by turn, and the results it gets. A turn may be a function that computes the
+// answer.
 class Talk {
   told = []; // results of the tools, by turn
-  below = []; // and those that a subagent got
+  below = []; // those of a subagent
 
   constructor(turns, turnsBelow = []) {
     this.left = [...turns];
@@ -43,7 +43,7 @@ class Talk {
   }
 
   async next(asked) {
-    if (asked.tools.length === 0) return { text: 'A title' }; // asked beside the conversation
+    if (asked.tools.length === 0) return { text: 'A title' }; // a request outside the conversation
     const [left, told] = asked.prompts.some((text) => text.includes(order)) ? [this.leftBelow, this.below] : [this.left, this.told];
     this.first ??= asked;
     if (asked.results.length > 0) told.push(asked.results.at(-1));
@@ -58,11 +58,11 @@ class Talk {
   }
 }
 
-// Bench is one host with a place of its own.
+// Bench is one host in its own place.
 class Bench {
   constructor(name, host, command, own) {
     Object.assign(this, { name, host, command, ...place(program, own) });
-    this.program = join(own, 'planloop'); // its own, because it is tampered with
+    this.program = join(own, 'planloop'); // a separate copy, because the test tampers with it
     linkSync(program, this.program);
     Object.assign(this.env, host.variables);
     rmSync(join(this.workspace, '.git'), { recursive: true });
@@ -70,7 +70,7 @@ class Bench {
     writeFileSync(join(this.workspace, 'kept.txt'), 'kept\n');
   }
 
-  // done runs planloop, which has to succeed, and returns what it printed.
+  // done runs planloop, which must succeed, and returns its output.
   async done(...args) {
     const running = planloop(this, ...args);
     const status = await running.status();
@@ -99,7 +99,7 @@ class Bench {
   }
 }
 
-// installs checks that planloop leaves no trace when it goes.
+// installs checks that planloop leaves no trace when removed.
 async function installs(bench) {
   const before = contents(bench.home);
   assert.match(await bench.done('init', bench.name, '--dry-run'), /planloop/);
@@ -114,7 +114,7 @@ async function installs(bench) {
   await bench.done('init', bench.name);
 }
 
-// holds has an agent plan, try what it must not, and do it once a person has approved.
+// holds has an agent plan, try forbidden acts, and do them once a person has approved.
 async function holds(bench) {
   const { says } = bench.host;
   const file = join(bench.workspace, 'word.txt');
@@ -140,7 +140,7 @@ async function holds(bench) {
       },
       says.write(file, 'alpha\n'),
       { text: 'The word is written.' },
-      ...(bench.host.endsAtOnce ? [] : [{ text: 'I have reported nothing yet.' }]), // it is told so once, and asked again
+      ...(bench.host.endsAtOnce ? [] : [{ text: 'I have reported nothing yet.' }]), // the hook says so once, and the model is asked again
     ],
     [says.write(secretly, 'alpha\n'), says.shell(`echo alpha > ${secretly}`), { text: 'I have looked around.' }],
   );
@@ -165,8 +165,7 @@ async function approve(bench) {
   }
 }
 
-// resumes checks that a new session is told where the plan stands, before anything is said in it. It
-// brings the plan to its end.
+// resumes checks that a new session learns the state of the plan before its first message. It completes the plan.
 async function resumes(bench) {
   const { own } = bench.host.says;
   const mark = (status) => own('planning_mark_step', { step_id: 'S001', status, note: 'word.txt has it' });
@@ -174,7 +173,7 @@ async function resumes(bench) {
   assert.match(first.system + first.prompts.join('\n'), new RegExp(step.title), bench.story());
 }
 
-// breaks kills each hook that is told of a tool: what comes of that tool is open, but in planning mode.
+// breaks kills each hook for a tool: the host may run that tool or not, but never in planning mode.
 async function breaks(bench) {
   const { says } = bench.host;
   const whole = `${bench.program}-whole`;
@@ -197,7 +196,7 @@ async function breaks(bench) {
   renameSync(whole, bench.program);
 }
 
-// killed is planloop, but that its hooks before tools are killed when they have been told something.
+// killed is planloop, except that its hooks before tools are killed once they have their input.
 function killed(whole) {
   return `#!/bin/sh
 case "$1 $3" in
@@ -209,8 +208,7 @@ exec '${whole}' "$@"
 `;
 }
 
-// leaves checks that planloop goes from files that the host has written in since. Codex keeps for
-// itself which hooks it trusts.
+// leaves checks that planloop can be removed from files that the host has changed since. Codex keeps its own list of trusted hooks.
 async function leaves(bench) {
   const was = contents(bench.home);
   await bench.done('init', bench.name, '--remove');
@@ -222,7 +220,7 @@ async function leaves(bench) {
     assert.ok(!is[path]?.includes(bench.program), `${path} still names planloop:\n${is[path]}`);
     const rest = was[path].split('\n');
     for (const line of is[path]?.split('\n') ?? []) {
-      const at = rest.findIndex((other) => other === line || other === `${line},`); // the comma before what has gone
+      const at = rest.findIndex((other) => other === line || other === `${line},`); // the comma before a removed entry
       assert.ok(at >= 0, `${path} was changed in this line:\n${line}\nin\n${was[path]}`);
       rest.splice(0, at + 1);
     }
@@ -245,7 +243,7 @@ async function story(id, host) {
     await holds(bench);
     await resumes(bench);
     await breaks(bench);
-    if (!host.installs) await leaves(bench); // a plugin is the host's to take out
+    if (!host.installs) await leaves(bench); // a plugin is removed by the host
     console.log(`planning mode holds ${host.title} (${Math.round((Date.now() - began) / 1000)}s, ${model.requests.length} requests to the model)`);
   } catch (error) {
     throw new Error(`${host.title}: ${error.message}`, { cause: error });

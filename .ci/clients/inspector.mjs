@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 
 import { run } from './process.mjs';
 
-// What the Inspector exits with when a tool's result has isError set.
+// The Inspector's exit code if a tool's result has isError set.
 const toolIsError = 5;
 
 export class Inspector {
@@ -11,15 +11,14 @@ export class Inspector {
   #where;
   #target;
 
-  // target is how the server is reached, as the Inspector's options.
+  // target holds the Inspector's options for reaching the server.
   constructor(command, where, target) {
     this.#command = command;
     this.#where = where;
     this.#target = target;
   }
 
-  // A stdio server gets a home and a state folder through the Inspector, which
-  // keeps everything else of its own environment back.
+  // A stdio server gets a home and a state folder through the Inspector, which does not pass on the rest of its own environment.
   static stdio(command, where, era) {
     const { workspace, home, state, program } = where;
     return new Inspector(command, where, {
@@ -42,15 +41,14 @@ export class Inspector {
     return JSON.parse(output).result;
   }
 
-  // refused returns the error that a method is answered with.
+  // refused returns the error for a method.
   async refused(method, ...options) {
     const { status, output, errors } = await this.#run(method, options);
     assert.notEqual(status, 0, `${method} ${options.join(' ')} was not refused: ${output}`);
     return JSON.parse(errors).error;
   }
 
-  // call calls a tool and returns the structured content, after checking that the
-  // text says as much.
+  // call calls a tool and returns the structured content, after checking that the text matches it.
   async call(tool, input = {}) {
     const result = await this.request('tools/call', '--tool-name', tool, '--tool-args-json', JSON.stringify(input));
     assert.ok(!result.isError, `${tool}: ${JSON.stringify(result)}`);

@@ -4,9 +4,8 @@ import { createServer } from 'node:http';
 
 import { dialects } from './dialects.mjs';
 
-// Model keeps every request for the next message of a conversation, and sends what the
-// script says to it: { text }, or { tool, args }, or nothing, which leaves the one who
-// asks waiting. The script may take its time.
+// Model stores every request for the next message of a conversation, and sends the script's answer: { text }, or { tool, args }, or
+// nothing, which leaves the caller waiting. The script may take its time.
 export class Model {
   requests = [];
   #script;
@@ -29,7 +28,7 @@ export class Model {
     this.#server.closeAllConnections();
   }
 
-  // asked waits for a request of which the condition holds, and returns it.
+  // asked waits for a request that meets the condition, and returns it.
   asked(holds) {
     return new Promise((resolve) => {
       const look = () => {

@@ -1,22 +1,19 @@
-// opencode as an agent: which model it asks, and what keeps it to this machine.
+// opencode as an agent: its model, and the settings that keep it on this machine.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-// command is how opencode is started for one answer to what comes on standard input. The
-// title spares a request to the model. What it would ask a person for must be denied:
-// where it cannot ask, it ends.
+// command starts opencode for one answer to its standard input. The title saves a request to the model. Permissions must be denied: where
+// opencode cannot ask a person, it ends.
 export function command(packages) {
   const folder = readdirSync(packages).find((name) => name.startsWith('opencode-linux-'));
   if (!folder) throw new Error(`npm has no opencode for this machine among ${packages}`);
   return [join(packages, folder, 'bin', 'opencode'), 'run', '--title', 'planloop'];
 }
 
-// variables are those of its environment that its configuration cannot stand for: without
-// this it fetches a list of models.
+// variables are settings that its configuration cannot express: without this one it fetches a list of models.
 export const variables = { OPENCODE_DISABLE_MODELS_FETCH: '1' };
 
-// configure writes its configuration below a folder that XDG_CONFIG_HOME names, with planloop as
-// an MCP server where its command is given.
+// configure writes its configuration below the folder in XDG_CONFIG_HOME, with planloop as an MCP server if its command is given.
 export function configure(folder, { model, planloop }) {
   const own = join(folder, 'opencode');
   mkdirSync(join(own, 'node_modules'), { recursive: true });
@@ -26,7 +23,7 @@ export function configure(folder, { model, planloop }) {
     enabled_providers: ['scripted'],
     provider: {
       scripted: {
-        npm: '@ai-sdk/openai-compatible', // comes with it
+        npm: '@ai-sdk/openai-compatible', // bundled with it
         options: { baseURL: model, apiKey: 'none' },
         models: { scripted: { limit: { context: 200_000, output: 8_000 } } },
       },
@@ -37,6 +34,6 @@ export function configure(folder, { model, planloop }) {
     share: 'disabled',
     snapshot: false,
   });
-  // It believes its library for plugins to be installed, and so does not install it.
+  // It assumes that its library for plugins is installed, and so does not install it.
   write('package-lock.json', { packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } } });
 }

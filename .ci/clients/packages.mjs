@@ -1,9 +1,8 @@
-// Starts planloop as each package has a host start it, and speaks with it.
+// Starts planloop as hosts do from each package, and talks to it.
 //
 //   node packages.mjs FOLDER BUNDLE NPM VERSION
 //
-// BUNDLE is an unpacked .mcpb, NPM where the packages for npm
-// are installed, VERSION what the programs must say they are.
+// BUNDLE is an unpacked .mcpb, NPM the folder with the installed npm packages, VERSION the version that the programs must report.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,7 +12,7 @@ import { within } from './process.mjs';
 
 const [folder, bundle, npm, version] = process.argv.slice(2);
 
-// handshake starts a server as a host does and asks it for its tools.
+// handshake starts a server as a host does and lists its tools.
 async function handshake(what, command, args, workspace) {
   const env = { PATH: process.env.PATH, HOME: join(folder, 'home'), XDG_STATE_HOME: join(folder, 'state') };
   const server = spawn(command, args, { cwd: workspace, env, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -52,7 +51,7 @@ const workspace = resolve(folder, 'project with a space');
 mkdirSync(join(workspace, '.git'), { recursive: true });
 mkdirSync(join(folder, 'home'), { recursive: true });
 
-// A host puts its own values in the place of ${…}, and starts what comes of it.
+// A host replaces ${…} with its own values, and starts the result.
 const manifest = JSON.parse(readFileSync(join(bundle, 'manifest.json'), 'utf8'));
 assert.ok(!JSON.stringify(manifest).includes('"sensitive"'), 'the bundle asks for no secret');
 const filled = (text) => text.replaceAll('${__dirname}', resolve(bundle)).replaceAll('${user_config.workspace}', workspace);

@@ -1,13 +1,12 @@
-// Processes of the program under test: each in a place of its own, each ended by
-// whoever started it.
+// Processes of the program under test: each in its own place, each ended by its starter.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-// How many seconds anything may take that should come at once; the machine may be busy.
+// The limit in seconds for immediate results; the machine may be busy.
 const patience = 60;
 
-// place makes an empty workspace with a state folder and a home beside it.
+// place makes an empty workspace, with a state folder and a home next to it.
 export function place(program, folder) {
   const workspace = join(folder, 'workspace');
   const home = join(folder, 'home');
@@ -19,12 +18,12 @@ export function place(program, folder) {
   return { program, workspace, home, state, env };
 }
 
-// Running is a started process and what it has printed.
+// Running is a started process with its output.
 export class Running {
   #child;
   #stopped;
   #waiting = new Set();
-  #seen = 0; // how much of the output earlier waits have used up
+  #seen = 0; // how much of the output earlier waits have consumed
   output = '';
   errors = '';
 
@@ -45,18 +44,18 @@ export class Running {
     return within(this.#stopped, () => `${this.name} has not ended; it printed:\n${this.output}\n${this.errors}`, seconds);
   }
 
-  // stop asks the process to end, and returns how it did.
+  // stop asks the process to end, and returns its status.
   stop(signal = 'SIGTERM') {
     this.#child.kill(signal);
     return this.status();
   }
 
-  // kill ends the process however it stands.
+  // kill ends the process in any state.
   kill() {
     this.#child.kill('SIGKILL');
   }
 
-  // until waits for text, or a pattern, in what was printed since the last wait.
+  // until waits for a text or a pattern in the output since the last wait.
   async until(wanted, stream = 'output') {
     const found = () => {
       const rest = this[stream].slice(stream === 'output' ? this.#seen : 0);
@@ -90,7 +89,7 @@ export class Running {
   }
 }
 
-// run starts a command, waits for its end and returns what came of it.
+// run starts a command, waits for its end and returns the outcome.
 export async function run(command, args, options) {
   const running = new Running(command, args, options);
   try {
@@ -118,7 +117,7 @@ export async function serveHTTP(where, ...options) {
   }
 }
 
-// within waits for a promise, but not for ever.
+// within waits for a promise, for a limited time.
 export async function within(promise, story, seconds = patience) {
   let timer;
   const late = new Promise((_, reject) => {

@@ -1,5 +1,5 @@
-// A plan's life, led by the MCP Inspector over each transport in both protocol
-// eras. Another process watches, and the command line brings the plan back.
+// A plan's life through the MCP Inspector, over each transport in both protocol eras. Another process watches, and the command line
+// restores the plan.
 //
 //   node story.mjs PROGRAM INSPECTOR FOLDER
 import assert from 'node:assert/strict';
@@ -13,7 +13,7 @@ const [program, command, folder] = process.argv.slice(2);
 
 const six = ['planning_setup_plan', 'planning_add_step', 'planning_update_step', 'planning_mark_step', 'planning_clear_plan', 'planning_read_plan'];
 
-// What a model gets wrong, and the words that must help it on.
+// A model's mistakes, and the words that must help it.
 const mistakes = [
   ['planning_setup_plan', {}, /objective/],
   ['planning_setup_plan', { objective: '   ' }, /objective/],
@@ -90,7 +90,7 @@ async function work(inspector, watch) {
   await checkPlan(inspector);
 }
 
-// checkPlan reads the plan as it stands after work.
+// checkPlan reads the plan after the work.
 async function checkPlan(inspector) {
   const read = await inspector.call('planning_read_plan');
   assert.equal(read.objective, 'Fix the login bug');
@@ -162,8 +162,7 @@ async function clearAndRestore(inspector, watch, where) {
   assert.equal(after.revision, before.revision + 2);
 }
 
-// loop goes once round planloop's loop: a goal, what to do now, a plan that the gates
-// refuse, and one that passes.
+// loop completes planloop's loop once: a goal, the next action, a plan that the gates refuse, and one that passes.
 async function loop(inspector, watch, where) {
   writeFileSync(join(where.workspace, 'login.go'), 'package login\n');
   const started = await inspector.call('planloop_start', { goal: 'Implement user authentication' });
@@ -202,8 +201,8 @@ async function overStdio(where, era) {
   await story(Inspector.stdio(command, where, era), where);
 }
 
-// The Inspector leaves without ending its HTTP session, so the server cannot tell
-// that the one who claimed a step is gone. A name makes all its calls one agent's.
+// The Inspector leaves without ending its HTTP session, so the server cannot know that the owner of a claim is gone. With a name all its
+// calls count as one agent's.
 async function overHTTP(where, era, transport, path) {
   const { server, origin } = await serveHTTP(where, '--agent', 'inspector');
   try {
@@ -222,8 +221,7 @@ const faces = {
   'HTTP with server-sent events': (where) => overHTTP(where, 'legacy', 'sse', '/sse'),
 };
 
-// Two at a time: each story has a workspace of its own and mostly waits for the
-// Inspector to start.
+// Two at a time: each story has its own workspace and mostly waits for the Inspector to start.
 const queue = Object.entries(faces);
 async function lane() {
   for (let face = queue.shift(); face; face = queue.shift()) {

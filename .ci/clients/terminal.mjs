@@ -1,28 +1,27 @@
-// A program on a pseudo-terminal: what stands on its screen is read, and keys are typed.
+// A program on a pseudo-terminal: tests read its screen and type keys.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 import { within } from './process.mjs';
 
-// Terminal is a program that believes that a person sits before it. It answers what a terminal's
-// program asks the terminal itself.
+// Terminal is a program that sees a person's terminal. It answers the program's queries to the terminal.
 export class Terminal {
   #pty;
   #ended;
   #waiting = new Set();
   #seen = 0;
   #raw = '';
-  output = ''; // without the codes that a terminal obeys: a space stands for those that move the cursor
+  output = ''; // without the codes that control a terminal: a space replaces those that move the cursor
 
   constructor(packages, [command, ...args], options) {
     this.name = args.join(' ');
     const { spawn } = createRequire(join(packages, 'x.js'))('@lydell/node-pty');
-    this.#pty = spawn(command, args, { name: 'xterm-256color', cols: 120, rows: 40, ...options }); // the name is TERM
+    this.#pty = spawn(command, args, { name: 'xterm-256color', cols: 120, rows: 40, ...options }); // the name becomes TERM
     this.#ended = new Promise((resolve) => this.#pty.onExit(({ exitCode }) => resolve(exitCode)));
     this.#pty.onData((text) => this.#hear(text));
   }
 
-  // until waits for a pattern in what was printed since the last one that was found.
+  // until waits for a pattern in the output since the last match.
   until(wanted) {
     const story = () => `${this.name} has not shown ${wanted}; it showed:\n${this.output}`;
     const seen = new Promise((resolve, reject) => {
@@ -44,8 +43,7 @@ export class Terminal {
     this.#pty.write(keys);
   }
 
-  // press types keys until the program shows that it took them, or ends where nothing is wanted: it
-  // may not listen yet.
+  // press types keys until the program shows that it took them, or ends if no reaction is wanted: at first it may not listen yet.
   async press(keys, wanted) {
     this.type(keys);
     const again = setInterval(() => this.type(keys), 500);

@@ -1,4 +1,4 @@
-// A plan of four steps for agents, and what a scripted model says in each attempt at them.
+// A plan of four steps for agents, and a scripted model's answers in each attempt at them.
 import { join } from 'node:path';
 
 export const steps = [
@@ -9,8 +9,8 @@ export const steps = [
 ];
 export const outcomes = ['Alpha is the first.', 'Beta is the second.', 'Gamma is the third.', 'Omega is the last.'];
 
-// meddling is what the agent of the second step tries, and must not: by its tools, and by its
-// shell with and without what marks it as one that was started.
+// meddling lists the forbidden acts that the second step's agent tries: with its tools, and in its shell with and without the mark of a
+// started agent.
 export const meddling = [
   [{ tool: 'planloop_planloop_update', args: { update_tasks: [{ id: 3, status: 'IN_PROGRESS' }] } }, /S003 is not yours/],
   [{ tool: 'planloop_planning_mark_step', args: { step_id: 'S003', status: 'done', note: 'I did this one too' } }, /S003 is not yours/],
@@ -26,8 +26,8 @@ export const meddling = [
   [shell('env -u PLANLOOP_RUN planloop run; echo exit $?'), /exit 2/],
 ];
 
-// script returns what the model says: by step, by attempt, turn by turn. Nothing, beyond the last
-// turn, leaves the agent waiting. A function is given the prompt.
+// script returns the model's answers: by step, by attempt, turn by turn. After the last turn there is no answer, which leaves the agent
+// waiting. A function gets the prompt.
 export function script(workspace) {
   const write = (file, word) => ({ tool: 'write', args: { filePath: join(workspace, file), content: `${word}\n` } });
   const overMCP = (task) => ({ tool: 'planloop_planloop_update', args: report(task) });
@@ -59,7 +59,7 @@ function report(task) {
   return { update_tasks: [{ id: task, status: 'DONE', output: outcomes[task - 1] }] };
 }
 
-// lastLine is the line that a prompt asks for, filled in.
+// lastLine returns the line that a prompt asks for, filled in.
 function lastLine(prompt) {
   const [, nonce] = /^\{"planloop":"([^"]+)"/m.exec(prompt);
   return JSON.stringify({ planloop: nonce, status: 'done', output: outcomes[3], affected_files: ['four.txt'], note: 'I read it again' });

@@ -46,7 +46,7 @@ func (a *app) startedFor(via plan.Via) (plan.Actor, bool) {
 }
 
 // started says which commands an agent started by planloop run may use: those on its own step, its reports, and its questions. The core
-// decides who may do what to a plan, and the terminal confirms acts reserved for people; writes outside the plan are refused here.
+// decides on changes of a plan, and the terminal confirms acts reserved for people; writes outside the plan are refused here.
 type started int
 
 const (

@@ -14,7 +14,7 @@ export function command(packages) {
   return join(packages, '@anthropic-ai', `claude-code-linux-${process.arch}`, 'claude');
 }
 
-// configure writes what a person has who has used it before in this workspace.
+// configure writes the files of a person with earlier sessions in this workspace.
 export function configure(where, model) {
   where.env.ANTHROPIC_BASE_URL = model;
   where.env.CLAUDE_CODE_TMPDIR = join(where.home, 'tmp');

@@ -14,7 +14,7 @@ export function command(packages) {
   return join(packages, '@openai', `codex-linux-${process.arch}`, 'vendor', `${target}-unknown-linux-musl`, 'bin', 'codex');
 }
 
-// configure writes what a person has who has used it before in this workspace.
+// configure writes the files of a person with earlier sessions in this workspace.
 export function configure(where, model) {
   where.env.TMPDIR = join(where.home, 'tmp');
   write(where.home, 'tmp/.keep', '');
@@ -46,8 +46,8 @@ trust_level = "trusted"
 
 export const session = (prompt) => ['exec', prompt];
 
-// trust has a person say, in its terminal interface, that planloop's hooks may run: it skips those that
-// nobody has looked at. It redraws only what changes on its screen, so that no whole line can be waited for.
+// trust approves planloop's hooks in its terminal interface, as a person would: Codex skips unreviewed hooks. It redraws only changes on
+// its screen, so the test cannot wait for whole lines.
 export async function trust(where, host, packages) {
   const terminal = new Terminal(packages, [host, '--no-daemon'], { cwd: where.workspace, env: where.env });
   try {
@@ -73,8 +73,8 @@ export const says = {
   own: (tool, args) => ({ tool: `mcp__planloop.${tool}`, args }),
 };
 
-// programs is Codex with a model that does not call its tools but writes programs that do: all that
-// it knows, but for the one above.
+// programs is Codex with a model that writes programs that call its tools instead of calling them itself: all models that it knows, except
+// the one above.
 export const programs = {
   title: 'Codex, whose model writes programs,',
   variables,

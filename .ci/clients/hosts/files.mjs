@@ -1,4 +1,4 @@
-// Files of hosts, and what has become of them.
+// Files of hosts, and their later content.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -9,7 +9,7 @@ export function write(folder, name, value) {
   writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value, null, 2) + '\n');
 }
 
-// contents are the bytes of all files below a folder, and its folders, by name.
+// contents returns the bytes of all files below a folder, and its folders, by name.
 export function contents(folder) {
   const found = {};
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

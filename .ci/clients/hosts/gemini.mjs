@@ -19,7 +19,7 @@ export function configure(where, model) {
   });
 }
 
-// Its model is named because another request would find out which one is fit.
+// The model is named to save a request that would select one.
 export const session = (prompt) => ['--model', 'gemini-2.5-pro', '--yolo', '--prompt', prompt];
 
 export const says = {

@@ -1,4 +1,4 @@
-// opencode, as an agent that a person talks to.
+// opencode, as an agent in conversation with a person.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -17,7 +17,7 @@ export function configure(where, model) {
   written(where.env.XDG_CONFIG_HOME, { model: `${model}/v1` });
 }
 
-export const endsAtOnce = true; // it ends as soon as its agent has nothing more to say
+export const endsAtOnce = true; // it ends as soon as its agent stops
 export const session = (prompt) => ['run', '--title', 'planloop', prompt];
 
 export const says = {

@@ -1,5 +1,4 @@
-// Claude Code and Codex with planloop's plugins, which start the planloop on the PATH. Nothing else
-// connects them with it.
+// Claude Code and Codex with planloop's plugins, which start the planloop on the PATH. They have no other connection to it.
 import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 
@@ -8,7 +7,7 @@ import * as claude from './claude.mjs';
 import * as codex from './codex.mjs';
 import { write } from './files.mjs';
 
-// plugged installs the plugin from the repository's marketplace. After that init has nothing to write.
+// plugged installs the plugin from the repository's marketplace. Afterwards init has nothing to write.
 async function plugged(bench, host, install) {
   bench.env.PATH = `${dirname(bench.program)}:${bench.env.PATH}`;
   for (const args of [['marketplace', 'add', process.cwd()], [install, 'planloop@planloop']]) {

@@ -18,7 +18,7 @@ const first = { summary: 'Move the sessions to Redis.', steps: [step('Add the Re
   step('Read them from Redis')] };
 const second = { ...first, steps: [...first.steps, step('Remove the old table', { risk: 'medium' })] };
 
-// Model is an agent's host: it shows the app, and its model sees texts and structured content alone.
+// Model is an agent's host: it shows the app, and its model sees only texts and structured content.
 class Model {
   static async start(name, capabilities) {
     return new Model(await Agent.start(packages, where, name, capabilities));
@@ -46,7 +46,7 @@ const where = place(program, scratch);
 writeFileSync(join(where.workspace, 'go.mod'), 'module example.com/app\n');
 const browser = await Browser.start(packages, chromium);
 const rendering = await Model.start('renders', renders), plain = await Model.start('plain', {});
-let calling = rendering; // whose server the app calls
+let calling = rendering; // the host whose server the app calls
 let page;
 try {
   const read = await rendering.client.readResource({ uri });
@@ -70,7 +70,7 @@ try {
   assert.equal((await plain.client.listTools()).tools.filter((tool) => tool.name.startsWith('review_')).length, 0);
   assert.equal(tools.find((tool) => tool.name === 'planning_submit_plan')._meta.ui.resourceUri, uri);
 
-  // A plan is submitted, shown as text and nothing else, commented on, and returned.
+  // A plan is submitted, shown as plain text, commented on, and returned.
   await rendering.says('planning_enter_plan_mode', { reason: 'it is large' });
   let result = await rendering.call('planning_submit_plan', first);
   assert(!result.isError, sees(result));
@@ -91,7 +91,7 @@ try {
   assert(heard.includes('old table') && heard.includes('Which one wins?'), heard);
   console.log('shown, commented on and returned in the app');
 
-  // It comes again, with what has changed; who waits for the decision has it at once.
+  // It is resubmitted, with its changes marked; an agent waiting for the decision gets it at once.
   result = await rendering.call('planning_submit_plan', second);
   await render(second, result, { theme: 'dark' });
   await app.getByRole('button', { name: 'Remove the old table' }).waitFor();
@@ -107,7 +107,7 @@ try {
   const sizes = await page.evaluate(() => window.host.sizes);
   assert(sizes.length > 0 && sizes.every((height) => height > 0 && height <= 800), `${sizes}`);
 
-  // A window that is not its parent is not heard.
+  // Messages of a window other than the parent are ignored.
   await page.evaluate(() => window.host.forge({ jsonrpc: '2.0', method: 'ui/notifications/tool-result', params: { content: [],
     _meta: { 'planloop/review': { view: { workspace: { id: 'x', name: 'forged' }, revision: 9e9, can: { decide: true }, waiting: [], questions: [],
       comments: [], signals: [], agents: [], plans: [] } } } } }));
@@ -123,11 +123,11 @@ try {
   await app.getByText('The agent was told.').waitFor();
   assert.deepEqual(await page.evaluate(() => window.host.messages), ['I have decided about the plan. Ask planloop_status what is next.']);
 
-  // What other processes change is seen, for as long as the app is shown.
+  // Changes by other processes are visible, as long as the app is shown.
   await plain.says('planning_mark_step', { step_id: 'S001', status: 'done', note: 'the client is there' });
   await app.getByRole('progressbar', { name: '1 of 4 steps are done' }).waitFor();
 
-  // Earlier plans are read there as well, with their own stretch of the log.
+  // Earlier plans can be read there as well, each with its part of the log.
   await app.getByText('1 earlier plan').click();
   await app.getByRole('button', { name: 'Move the sessions to Redis' }).last().click();
   await app.getByRole('region', { name: 'Earlier plan' }).getByText('An earlier plan, superseded').waitFor();
@@ -140,7 +140,7 @@ try {
   await page.evaluate(() => window.host.teardown());
   console.log('earlier plans are read in the app');
 
-  // A host that has not said that it shows apps, one that lets none call tools, and one that says nothing.
+  // A host without support for apps, one that does not let apps call tools, and one that stays silent.
   await plain.says('planning_enter_plan_mode', { reason: 'another' });
   result = await plain.call('planning_submit_plan', { ...first, summary: 'Another plan.' });
   assert.equal(result._meta['planloop/review'].nonce, undefined);
@@ -162,7 +162,7 @@ try {
   assert.equal(phase._meta['planloop/review'].view.phase, 'submitted');
   console.log('where the host does not say what it does, the app shows and does not decide');
 
-  // What axe-core finds, in a host that lets it in.
+  // The findings of axe-core, in a host that admits it.
   const axe = createRequire(join(packages, 'x.js')).resolve('axe-core');
   await render({}, shown, { theme: 'light' });
   await app.getByRole('button', { name: 'Approve', exact: true }).waitFor();

@@ -1,11 +1,11 @@
-// The host of an MCP App, in a browser: the official bridge between a sandboxed frame and what the test says a host does.
-// It is bundled and runs in the page; `planloop` there is what the test exposes.
+// The host of an MCP App, in a browser: the official bridge between a sandboxed frame and the test's own behaviour of a host. It is bundled
+// and runs in the page; the test exposes `planloop` there.
 import { AppBridge, PostMessageTransport } from '@modelcontextprotocol/ext-apps/app-bridge';
 
 const host = { messages: [], sizes: [], asked: [] };
 window.host = host;
 
-// render shows the app with the call of a tool and its result, as a conversation does.
+// render shows the app with a tool's call and its result, as a conversation does.
 host.render = async (call, result, options = {}) => {
   const frame = document.createElement('iframe');
   frame.setAttribute('sandbox', options.sandbox ?? 'allow-scripts');
@@ -43,7 +43,7 @@ host.render = async (call, result, options = {}) => {
   host.bridge = bridge;
 };
 
-// silent shows the app in a host that never says a word.
+// silent shows the app in a host that never sends a message.
 host.silent = () => {
   const frame = document.createElement('iframe');
   frame.setAttribute('sandbox', 'allow-scripts');
@@ -54,7 +54,7 @@ host.silent = () => {
 host.context = (context) => host.bridge.setHostContext(context);
 host.teardown = () => host.bridge.teardownResource({});
 
-// forge has a window that is not the frame's parent send it what only its parent may.
+// forge makes a window other than the frame's parent send a message reserved for the parent.
 host.forge = (message) => new Promise((done) => {
   const stranger = document.createElement('iframe');
   stranger.srcdoc = '<p>stranger</p>';

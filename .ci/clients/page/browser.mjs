@@ -1,4 +1,4 @@
-// A browser, a person before it, and agents beside it.
+// A browser with a person, and agents.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { within } from '../process.mjs';
 import { Terminal } from '../terminal.mjs';
 
-// Browser is Debian's Chromium without a window. What a page logs, or asks of the network, is kept.
+// Browser is Debian's Chromium without a window. The pages' log messages and requests are recorded.
 export class Browser {
   static async start(packages, chromium, more = []) {
     const { chromium: driver } = createRequire(join(packages, 'x.js'))('playwright-core');
@@ -19,7 +19,7 @@ export class Browser {
     this.started = started;
   }
 
-  // person opens a browser of a person's own: cookies, storage and windows that no other has.
+  // person opens a separate browser for a person: cookies, storage and windows are not shared.
   async person(options = {}) {
     const context = await this.started.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', ...options });
     return new Person(context);
@@ -30,7 +30,7 @@ export class Browser {
   }
 }
 
-// Person looks at pages. Whatever a page complains about is a fault, unless it was expected.
+// Person visits pages. Every error message of a page is a failure, unless it was expected.
 export class Person {
   complaints = [];
   asked = []; // addresses
@@ -73,7 +73,7 @@ export class Review {
     this.links = 0;
   }
 
-  // link is a fresh one, which works once.
+  // link returns a new one-time link.
   async link() {
     if (this.links++ > 0) this.terminal.type('\r');
     const [link, origin] = await this.terminal.until(/(http:\/\/[\w.]+:\d+)\/#enter=[\w-]+/);
@@ -81,13 +81,13 @@ export class Review {
     return link;
   }
 
-  // code is the one that the page asks for.
+  // code returns the code that the page asks for.
   async code() {
     const [, code] = await this.terminal.until(/\b(\d{6})\b/);
     return code;
   }
 
-  // unlock types it: the first act of a page asks for it.
+  // unlock types the code: the first act of a page asks for it.
   async unlock(page) {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Code of six digits').fill(await this.code());
@@ -105,7 +105,7 @@ export class Review {
   }
 }
 
-// Agent is an MCP client on a `planloop serve` of its own.
+// Agent is an MCP client with its own `planloop serve`.
 export class Agent {
   static async start(packages, where, name = 'agent', capabilities = {}) {
     const require = createRequire(join(packages, 'x.js'));
@@ -132,7 +132,7 @@ export class Agent {
   }
 }
 
-// accessible has axe-core judge what is shown, in light and in dark.
+// accessible has axe-core judge the page, in light and in dark.
 export async function accessible(packages, page, what) {
   const axe = readFileSync(createRequire(join(packages, 'x.js')).resolve('axe-core/axe.min.js'), 'utf8');
   for (const colorScheme of ['dark', 'light']) {

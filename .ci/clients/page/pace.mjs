@@ -1,5 +1,5 @@
-// How quick the review page is, and what it leaves behind: each figure is taken beside a floor in the
-// same run, or is far from what the machine's noise can do.
+// The speed of the review page, and its leftovers: each figure is compared with a baseline of the same run, or has a limit far above the
+// machine's noise.
 //
 //   node pace.mjs PROGRAM PACKAGES CHROMIUM FOLDER
 import assert from 'node:assert/strict';
@@ -24,7 +24,7 @@ try {
   await browser.stop();
 }
 
-// alone is a workspace of a user who has no other: what waits elsewhere would be shown first.
+// alone returns a workspace of a user without others: other workspaces' waiting items would be shown first.
 function alone(name, files) {
   return workspace(place(program, join(folder, name)), name, files);
 }
@@ -33,7 +33,7 @@ function median(times) {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
 }
 
-// painted waits, in a page, until there is an element, and until it has been painted; it says when, since the page was asked for.
+// painted waits until an element exists in a page and has been painted, and returns the time since the page was requested.
 function painted(selector) {
   return new Promise((resolve) => {
     const look = () => document.querySelector(selector) && requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
@@ -61,7 +61,7 @@ async function firstPaint() {
         times.push(await page.evaluate(painted, selector));
         await page.close();
       }
-      took[name] = Math.min(...times); // the rest is what else the machine did
+      took[name] = Math.min(...times); // longer times are due to the machine's other load
       await person.close();
     } finally {
       await agent.stop();
@@ -85,7 +85,7 @@ async function toTheAgent() {
       await agent.call('planning_submit_plan', passkeys);
       await agent.call('planloop_status');
       const heard = agent.call('planloop_status', { wait: 60 }).then(() => Date.now());
-      heard.catch(() => {}); // what fails before it is told
+      heard.catch(() => {}); // errors before the report
       await page.getByRole('button', { name: 'Ask for changes…' }).click();
       await page.getByLabel('What is to be changed').fill(`Once more, ${n}.`);
       const pressed = await page.evaluate(() => {
@@ -122,8 +122,8 @@ async function fromElsewhere() {
         observer.observe(document, { childList: true, subtree: true, attributes: true });
         look();
       }), n);
-      seen.catch(() => {}); // what fails before it is seen
-      await page.evaluate(() => 0); // it looks by now
+      seen.catch(() => {}); // errors before the change is seen
+      await page.evaluate(() => 0); // by now it is watching
       const called = Date.now();
       await agent.call('planning_mark_step', { step_id: `S${String(n).padStart(3, '0')}`, status: 'in_progress' });
       times.push((await seen) - called);
@@ -136,7 +136,7 @@ async function fromElsewhere() {
   }
 }
 
-// scrolling goes through 500 steps and counts the rows that stand in the page at a time.
+// scrolling scrolls through 500 steps and counts the rows in the page at any time.
 async function scrolling() {
   const here = alone('long', files);
   const review = await Review.start(packages, here);
@@ -167,7 +167,7 @@ async function scrolling() {
   }
 }
 
-// leftBehind has 50 tabs hear of 10,000 changes, and looks what stays.
+// leftBehind has 50 tabs receive 10,000 changes, and measures the leftovers.
 async function leftBehind() {
   const here = alone('tabs', files);
   const review = await Review.start(packages, here);
@@ -199,7 +199,7 @@ async function leftBehind() {
     const serverAfter = memory(port), streams = connections(port);
     console.log(`after 10,000 changes a tab has ${((heapAfter - heap) / 1e6).toFixed(1)} MB more, the server ${((serverAfter - server) / 1e6).toFixed(1)} MB; 50 tabs have ${streams} connections`);
     assert.ok(heapAfter - heap < 5e6, `a tab grew from ${heap} to ${heapAfter} bytes`);
-    // How many there are goes with what is shown just then; one left behind by each change would be 9,500.
+    // The count depends on the current content; one leftover element per change would be 9,500.
     assert.ok(elementsAfter <= elements + 500, `a tab grew from ${elements} to ${elementsAfter} elements`);
     assert.ok(serverAfter - server < 40e6, `the server grew from ${server} to ${serverAfter} bytes`);
     assert.ok(streams <= 6, `50 tabs have ${streams} connections`);
@@ -210,7 +210,7 @@ async function leftBehind() {
   }
 }
 
-// size is what a page keeps once its garbage is gone.
+// size returns a page's memory after garbage collection.
 async function size(person, page) {
   const tools = await person.context.newCDPSession(page);
   await tools.send('HeapProfiler.collectGarbage');
@@ -220,7 +220,7 @@ async function size(person, page) {
   return [usedSize, nodes];
 }
 
-// memory is what the process that listens at a port has in memory, in bytes.
+// memory returns the memory of the process that listens on a port, in bytes.
 function memory(port) {
   const socket = sockets().find((s) => s.port === port && s.state === '0A')?.inode;
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -228,7 +228,7 @@ function memory(port) {
       const owned = readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(join('/proc', pid, 'fd', fd)) === `socket:[${socket}]`);
       if (owned) return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
     } catch {
-      continue; // it has ended, or hides
+      continue; // it has ended, or is hidden
     }
   }
   return 0;

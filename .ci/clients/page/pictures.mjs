@@ -74,7 +74,7 @@ async function story() {
   await picture(wide, 'review-inbox');
 }
 
-// inHost is the page in a conversation.
+// inHost takes the page in a conversation.
 async function inHost() {
   const { client } = await agent(workspace(where, 'web-shop', files), 'claude', renders);
   const shown = await client.readResource({ uri });
@@ -90,7 +90,7 @@ async function inHost() {
   await picture(page.locator('iframe'), 'review-app');
 }
 
-// others have two more workspaces wait for ann.
+// others creates two more workspaces with items waiting for ann.
 async function others() {
   const api = await agent(workspace(where, 'api', files), 'codex');
   await api.call('planning_ask_user', { question: 'Is the old endpoint in use anywhere?' });
@@ -98,14 +98,14 @@ async function others() {
   await site.call('planning_submit_plan', { ...passkeys, summary: 'Move the documentation to the new host.', steps: passkeys.steps.slice(0, 3) });
 }
 
-// agent is one that goes by a name.
+// agent returns an agent with a name.
 async function agent(there, name, capabilities = {}) {
   const started = await Agent.start(packages, { ...there, env: { ...there.env, PLANLOOP_AGENT: name } }, name, capabilities);
   ended.push(() => started.stop());
   return started;
 }
 
-// look opens the page in a browser of its own.
+// look opens the page in its own browser.
 async function look(review, viewport, colorScheme) {
   const person = await browser.person({ viewport, colorScheme, ...sharp });
   return person.open(await review.link());

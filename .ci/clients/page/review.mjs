@@ -1,5 +1,5 @@
-// A plan's life on the review page, in a real browser beside a real agent: it is submitted, commented
-// on, edited, revised, approved and carried out while another browser watches. Then with the keyboard alone.
+// A plan's life on the review page, in a real browser with a real agent: it is submitted, commented on, edited, revised, approved and
+// carried out while another browser watches. Then the same with only the keyboard.
 //
 //   node review.mjs PROGRAM PACKAGES CHROMIUM FOLDER [PICTURES]
 import assert from 'node:assert/strict';
@@ -36,7 +36,7 @@ async function life() {
     await returned(agent, page, review);
     await approved(agent, page);
     await carriedOut(agent, page, review);
-    const others = alice.complaints.filter((text) => !text.includes('status of 422')); // the code that was wrong
+    const others = alice.complaints.filter((text) => !text.includes('status of 422')); // the wrong code
     assert.deepEqual(others, [], 'the page complains of nothing');
     assert.ok(alice.asked.every((address) => address.startsWith(`${review.origin}/`)), `the page asks nobody else: ${alice.asked}`);
   } finally {
@@ -60,7 +60,7 @@ async function commented(page, review) {
   await comment(page, 2, 'Which lock does the migration take?');
   await comment(page, 5, 'Keep the form until nearly everybody has a passkey.');
   await page.getByText('2 comments go with your decision').waitFor();
-  await page.reload(); // nothing that was typed is lost
+  await page.reload(); // no typed text is lost
   await page.getByText('2 comments go with your decision').waitFor();
   await page.getByRole('button', { name: 'Edit step 7' }).click();
   const form = page.locator('form').filter({ has: page.getByRole('button', { name: 'Save' }) });
@@ -80,7 +80,7 @@ async function commented(page, review) {
   await picture(page, 'commented');
 }
 
-// reread has all that an approval covers in sight at once, and a reload lead to where one was.
+// reread shows the whole content of an approval at once; a reload returns to the same place.
 async function reread(page) {
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
@@ -98,7 +98,7 @@ async function reread(page) {
   assert.match(await page.title(), /^\(1\) /, 'the title says how much waits');
 }
 
-// followed writes half a comment, while the agent puts a step before the one that it is about.
+// followed types half a comment while the agent inserts a step before the commented one.
 async function followed(agent, page) {
   await page.getByRole('button', { name: 'Comment on step 4' }).click();
   await page.getByRole('textbox', { name: 'Comment on step 4' }).fill('Half a thought');
@@ -121,12 +121,12 @@ async function returned(agent, page, review) {
   await page.getByRole('button', { name: 'Ask for changes' }).click();
   await page.getByLabel('What is to be changed').fill('Smaller, please.');
   await page.getByRole('button', { name: 'Ask for these changes' }).click();
-  await review.unlock(page); // once more: the page was reloaded
+  await review.unlock(page); // again, because the page was reloaded
   const told = JSON.stringify(await heard);
   for (const words of ['Smaller, please.', 'Which lock does the migration take?', 'Keep the form until nearly everybody has a passkey.'])
     assert.ok(told.includes(words), `the agent hears ${words}: ${told}`);
   await page.getByText('Changes were asked for').waitFor();
-  await page.getByRole('region', { name: 'Planning mode' }).getByText(warned).waitFor(); // and still hold of what was returned
+  await page.getByRole('region', { name: 'Planning mode' }).getByText(warned).waitFor(); // and they still apply to the returned plan
   await agent.call('planning_submit_plan', revised());
   await page.getByRole('region', { name: 'Decision' }).getByText('A plan waits for your decision').waitFor();
   await page.getByRole('button', { name: 'Changes', exact: true }).click();
@@ -246,7 +246,7 @@ async function inbox() {
   console.log('what waits in three workspaces stands in one inbox');
 }
 
-// outOfTouch has the stream of a page be dead without the browser knowing, as after a night's sleep, and the person come back.
+// outOfTouch lets a page's stream die unnoticed by the browser, as after a night's sleep, and then the person comes back.
 async function outOfTouch() {
   const here = workspace(place(program, join(folder, 'asleep')), 'asleep', files);
   const review = await Review.start(packages, here);
@@ -263,7 +263,7 @@ async function outOfTouch() {
     });
     await page.goto(await review.link());
     await page.getByRole('button', { name: /^Step 1, / }).waitFor();
-    await page.waitForLoadState('networkidle'); // what is read at first, and for a stream that is new, has been read
+    await page.waitForLoadState('networkidle'); // the initial reads, and those for a new stream, are done
     await agent.call('planning_mark_step', { step_id: 'S001', status: 'in_progress' });
     assert.equal(await page.getByRole('button', { name: /^Step 1, in progress/ }).count(), 0, 'the page has not heard of it');
     await page.evaluate(() => {
@@ -283,7 +283,7 @@ async function outOfTouch() {
   console.log('who comes back to a page whose stream has died sees how it stands');
 }
 
-// waiting is the answer of an agent that waits for the person, having heard all that there was.
+// waiting returns the answer to an agent that waits for the person, after it has received all earlier news.
 async function waiting(agent) {
   await agent.call('planloop_status');
   return agent.call('planloop_status', { wait: 60 });

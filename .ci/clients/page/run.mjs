@@ -1,6 +1,6 @@
-// A plan that planloop carries out, seen and steered on the review page in a real browser: started there, paused and gone on
-// with; its steps approved with other arguments, denied, tried again, skipped, answered; revised by an agent after a critical failure;
-// an engine that is killed; and the ways on where nothing more can be started.
+// A plan that planloop carries out, watched and controlled on the review page in a real browser: started there, paused and resumed; its
+// steps approved with other arguments, denied, retried, skipped, answered; revised by an agent after a critical failure; an engine that is
+// killed; and the ways on when no more steps can start.
 //
 //   node run.mjs PROGRAM PACKAGES CHROMIUM FOLDER [PICTURES]
 import assert from 'node:assert/strict';
@@ -23,17 +23,17 @@ try {
   await browser.stop();
 }
 
-// step is one of a plan, with what the gates ask for.
+// step returns a step of a plan, with the fields that the gates require.
 function step(title, more) {
   return { title, type: 'chore', context_hints: ['See `README.md`.'], relevant_file_paths: ['README.md'], ...more };
 }
 
-// shell is a step that runs a command.
+// shell returns a step that runs a command.
 function shell(title, command, more) {
   return step(title, { tool: 'bash_execute', args: { command }, ...more });
 }
 
-// until is a command that goes on until the test writes a file, and counts aloud.
+// until returns a command that runs until the test writes a file, and prints a count.
 function until(file, what) {
   return `n=0; until [ -e ${file} ]; do n=$((n+1)); echo ${what} $n; sleep 0.1; done`;
 }
@@ -72,17 +72,17 @@ async function steered() {
     assert.deepEqual(alice.complaints, [], 'the page complains of nothing');
   } finally {
     await agent.stop();
-    review.kill(); // it would wait for what runs
+    review.kill(); // it would wait for running steps
   }
   console.log('a run is started, paused, steered and revised on the page, and two tabs agree');
 }
 
-// running is all that the page says of the run.
+// running returns the page's section on the run.
 function running(page) {
   return page.getByRole('region', { name: 'Run', exact: true });
 }
 
-// asks is a step that is at work, has failed or wants something.
+// asks returns the entry of a step that is running, has failed or asks a question.
 function asks(page, n) {
   return running(page).getByRole('article', { name: `Step ${n}`, exact: true });
 }
@@ -98,7 +98,7 @@ async function begun(page, other, review) {
   for (const p of [page, other]) {
     await p.getByRole('button', { name: /^Step 1, in progress/ }).waitFor();
     await p.keyboard.press('4');
-    await running(p).getByText(/compiled part 2/).waitFor(); // and so on: it is live
+    await running(p).getByText(/compiled part 2/).waitFor(); // the output is live
   }
   await picture(page, 'run');
   await accessible(packages, page, 'a step at work');
@@ -107,7 +107,7 @@ async function begun(page, other, review) {
 async function pausedAndGoneOn(page, other, here) {
   await page.getByRole('button', { name: 'Pause', exact: true }).click();
   for (const p of [page, other]) await running(p).getByText(/The run is paused/).waitFor();
-  await asks(page, 1).getByText(/compiled part/).waitFor(); // what runs goes on
+  await asks(page, 1).getByText(/compiled part/).waitFor(); // running steps continue
   writeFileSync(join(here.workspace, 'parts'), '');
   for (const p of [page, other]) await ended(p, 1, 'done').waitFor();
   await ended(page, 1, 'done').locator('summary').click();
@@ -119,7 +119,7 @@ async function pausedAndGoneOn(page, other, here) {
   await accessible(packages, page, 'steps that ask');
 }
 
-// approvedOtherwise does it with the keyboard alone.
+// approvedOtherwise approves with other arguments, with only the keyboard.
 async function approvedOtherwise(page, other, here) {
   const keys = page.keyboard, ask = asks(page, 2);
   await page.locator('main').focus();
@@ -150,7 +150,7 @@ async function denied(page, here) {
   assert.ok(!existsSync(join(here.workspace, 'deleted')), 'what was denied is not run');
 }
 
-// skipped has a step left out that is yet to come, with the keyboard alone.
+// skipped skips a future step, with only the keyboard.
 async function skipped(page) {
   const keys = page.keyboard;
   for (let n = 0; n < 6; n++) await keys.press('j');
@@ -176,7 +176,7 @@ async function answered(page, other) {
   for (const p of [page, other]) await ended(p, 5, 'done').getByText('answered').waitFor();
 }
 
-// revised: a critical step has failed, an agent submits what is to be done instead, and the person agrees.
+// revised: after a critical step has failed, an agent submits a new version, and the person approves it.
 async function revised(agent, page, other, here) {
   for (const p of [page, other]) await running(p).getByText('The run stands still: step 7 failed').waitFor();
   await picture(page, 'run-failed');
@@ -197,7 +197,7 @@ async function revised(agent, page, other, here) {
   assert.ok(existsSync(join(here.workspace, 'announced')));
 }
 
-// former: the version that was replaced is read as it stood, with what the new one changed of it; a reload and the way back lead there.
+// former: the replaced version can be read as it was, with the changes that the new one made; a reload and Back lead there.
 async function former(page) {
   await page.getByRole('button', { name: 'Changes', exact: true }).click();
   await page.getByRole('article', { name: 'Step 7, changed' }).getByText('in the forum').waitFor();
@@ -225,7 +225,7 @@ async function former(page) {
   await page.getByRole('region', { name: 'Earlier plan' }).waitFor();
 }
 
-// brokenOff: who carried out the plan on another terminal is killed. The page says so, and asks what became of the step.
+// brokenOff: the engine on another terminal is killed. The page reports it, and asks for the step's outcome.
 async function brokenOff() {
   const here = workspace(where, 'engine', files);
   const review = await Review.start(packages, here), agent = await Agent.start(packages, here, 'codex');
@@ -247,7 +247,7 @@ async function brokenOff() {
     await accessible(packages, page, 'a run that was broken off');
     await page.getByRole('button', { name: 'Go on here' }).click();
     await asks(page, 1).getByText('nobody knows whether it was done').waitFor();
-    await asks(page, 1).getByText(/table 2/).waitFor(); // what it had printed says how far it came
+    await asks(page, 1).getByText(/table 2/).waitFor(); // its output shows the progress
     await running(page).getByText('The run waits for you').waitFor();
     assert.equal(await page.getByRole('region', { name: 'What comes next' }).count(), 0, 'what has begun is not offered to be begun');
     await picture(page, 'run-unknown');
@@ -266,8 +266,8 @@ async function brokenOff() {
   console.log('an engine that dies is seen on the page, and a person says what became of its step');
 }
 
-// stuck: what others wait for is denied. One of them goes on without it, another is skipped, and of the last a new version of the plan
-// is asked for.
+// stuck: a step that others wait for is denied. One of them continues without it, another is skipped, and for the last the person requests
+// a new version of the plan.
 async function stuck() {
   const here = workspace(where, 'stuck', files);
   const review = await Review.start(packages, here), agent = await Agent.start(packages, here, 'gemini');
@@ -319,7 +319,7 @@ async function stuck() {
   console.log('where nothing more can be started, a dependency is dropped, a step skipped and a new version asked for');
 }
 
-// tabTo goes to an element with the Tab key alone.
+// tabTo goes to an element with only the Tab key.
 async function tabTo(page, wanted) {
   for (let n = 0; n < 80; n++) {
     if (await wanted.evaluate((element) => element === document.activeElement)) return;

@@ -1,5 +1,5 @@
-// What strangers, other pages, other users and agents try on the review page, in a real browser and
-// beside it: nothing of it runs a script, reads a plan or decides.
+// Attacks of strangers, other pages, other users and agents on the review page, in a real browser and outside it: none runs a script, reads
+// a plan or decides.
 //
 //   node safe.mjs PROGRAM PACKAGES CHROMIUM FOLDER
 import assert from 'node:assert/strict';
@@ -40,7 +40,7 @@ try {
   await browser.stop();
 }
 
-// textsAreTexts writes what could run into everything that an agent can say, and looks at all of it.
+// textsAreTexts puts markup and scripts into every text that an agent can write, and views them all.
 async function textsAreTexts() {
   const names = hostile.filter((text) => !text.includes('/')).map((text) => `a ${text.replaceAll('"', "'")}`);
   const here = workspace(where, 'hostile', files);
@@ -80,7 +80,7 @@ async function textsAreTexts() {
   console.log('whatever a plan says is shown as text');
 }
 
-// thePageHoldsItself tries, as a script that had got into the page would, to go on from there.
+// thePageHoldsItself tries the next moves of a script that has entered the page.
 async function thePageHoldsItself() {
   const review = await Review.start(packages, where);
   try {
@@ -105,7 +105,7 @@ async function thePageHoldsItself() {
       };
     });
     assert.deepEqual(tried, { markup: true, script: true, worker: true, policy: true, elsewhere: true, cookie: '', ran: undefined });
-    const again = await (await browser.person()).open(link); // which was used
+    const again = await (await browser.person()).open(link); // a used link
     await again.getByRole('alert').getByText('This browser has not entered').waitFor();
     const key = await page.evaluate(() => Object.values(localStorage).join(' '));
     secretsAreKept(review, [code, ...key.split(/[^\w-]+/).filter((word) => word.length >= 20)]);
@@ -115,7 +115,7 @@ async function thePageHoldsItself() {
   console.log('the page runs its own scripts alone, and its secrets stay in it');
 }
 
-// secretsAreKept looks for them where others can: in what processes were started with, and in the user's folders.
+// secretsAreKept looks for secrets where others can read: in processes' environments and arguments, and in the user's folders.
 function secretsAreKept(review, secrets) {
   assert.ok(secrets.length > 1, 'there is a key');
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -132,7 +132,7 @@ function secretsAreKept(review, secrets) {
     try {
       found = execFileSync('grep', ['-rlaF', '--', secret, where.state, where.home], { encoding: 'utf8' });
     } catch {
-      continue; // it found nothing
+      continue; // no match
     }
     assert.fail(`a secret stands in ${found}`);
   }
@@ -171,7 +171,7 @@ async function strangersDecideNothing() {
     for (const address of [`http://127.0.0.1:${strange}/`, `http://localhost:${strange}/`]) {
       const other = await person.open(address);
       await other.evaluate(async ([target, body]) => {
-        await fetch('/api/mine'); // where the cookie is sent to
+        await fetch('/api/mine'); // the target of the cookie
         for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded'])
           for (const mode of ['cors', 'no-cors'])
             await fetch(`${target}/api/act`, { method: 'POST', body, mode, credentials: 'include', headers: { 'Content-Type': type } }).catch(() => {});
@@ -183,7 +183,7 @@ async function strangersDecideNothing() {
         document.body.append(framed);
         const read = await fetch(`${target}/api/inbox`, { credentials: 'include' }).then(() => 'read', () => 'refused');
         if (read === 'read') throw new Error('another page reads the inbox');
-        await new Promise((resolve) => setTimeout(resolve, 300)); // for the form to arrive
+        await new Promise((resolve) => setTimeout(resolve, 300)); // time for the form to arrive
       }, [review.origin, reject]);
       await other.close();
     }
@@ -191,7 +191,7 @@ async function strangersDecideNothing() {
     const { name, value } = (await page.context().cookies(`${review.origin}/api/act`)).find((one) => one.name.startsWith('planloop'));
     const cookie = `${name}=${value}`;
 
-    // Programs, with all that such a page learns, and with names that are not ours.
+    // Programs with all the knowledge of such a page, and with foreign host names.
     const host = `127.0.0.1:${port}`;
     const json = { 'Content-Type': 'application/json' };
     const own = { ...json, Host: host, Origin: `http://${host}` };
@@ -206,7 +206,7 @@ async function strangersDecideNothing() {
       ['/' + 'x'.repeat(30_000), 'GET']])
       carriesThePolicy(await ask(port, path, { method, headers: { Host: host } }));
 
-    // A name that was rebound to this machine.
+    // A name rebound to this machine.
     const lured = await (await rebound.person()).open(`http://rebound.invalid:${port}/`);
     assert.ok(!(await lured.locator('body').innerText()).includes('planloop\n'), 'a name that was rebound shows nothing');
     assert.ok(!(await lured.evaluate(() => !!document.querySelector('script[src]'))));
@@ -232,7 +232,7 @@ function carriesThePolicy(answer) {
   assert.equal(answer.headers['cache-control'], 'no-store', answer.what);
 }
 
-// ask makes one request, as a program does that is no browser.
+// ask makes a request as a program other than a browser.
 function ask(port, path, options, body) {
   return new Promise((resolve, reject) => {
     const asked = request({ host: '127.0.0.1', port, path, ...options }, (answer) => {
@@ -245,7 +245,7 @@ function ask(port, path, options, body) {
   });
 }
 
-// onlyShows starts the page where no person sits.
+// onlyShows starts the page without a person at the terminal.
 async function onlyShows() {
   const here = workspace(where, 'shows', files);
   const agent = await Agent.start(packages, here, 'agent');
@@ -305,7 +305,7 @@ async function twoAtOnce() {
   console.log('of two who decide at once the first counts, and the second is told');
 }
 
-// baited has the agent change the plan between the look at it and the press of the button: nothing is approved that was not seen.
+// baited has the agent change the plan between the person's look and the click: only the plan that was seen can be approved.
 async function baited() {
   const here = workspace(where, 'baited', files);
   const agent = await Agent.start(packages, here, 'agent');
@@ -331,7 +331,7 @@ async function baited() {
     for (const name of ['Reject…', 'Ask for changes…', 'Approve with comment…']) assert.ok(await page.getByRole('button', { name }).isDisabled(), name);
     assert.equal(await page.getByRole('button', { name: /^(Edit|Remove) step/ }).count(), 0, 'nor is one of its steps changed unseen');
     await waits('the button that was there before');
-    await page.reload(); // which paints the plan as it is now
+    await page.reload(); // paints the current plan
     await approve.and(page.locator(':enabled')).waitFor();
 
     await agent.call('planning_submit_plan', worse);
@@ -343,7 +343,7 @@ async function baited() {
     await page.getByText('It asks once for the code on your terminal').waitFor();
     await approve.click();
     await dialog.waitFor();
-    await agent.call('planning_submit_plan', revised()); // while the code is typed
+    await agent.call('planning_submit_plan', revised()); // while the code is being typed
     await dialog.getByLabel('Code of six digits').fill(await review.code());
     await dialog.getByRole('button', { name: 'Go on' }).click();
     await page.getByRole('alert').getByText(/changed|other/).first().waitFor();
@@ -352,7 +352,7 @@ async function baited() {
 
     await page.getByRole('button', { name: 'I have seen it' }).click();
     await page.getByRole('button', { name: 'Plan', exact: true }).click();
-    await page.getByRole('button', { name: 'Edit step 7' }).click(); // what one changes oneself, one has seen
+    await page.getByRole('button', { name: 'Edit step 7' }).click(); // a person's own change counts as seen
     await page.getByLabel('Title').fill('Tell users on the blog');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: /Step 7, .*on the blog/ }).waitFor();
@@ -365,7 +365,7 @@ async function baited() {
   console.log('a plan that changes under the button is not approved until that was seen');
 }
 
-// besideMCP has the page served by `serve --http`: neither door opens the other.
+// besideMCP serves the page with `serve --http`: access to one side does not open the other.
 async function besideMCP() {
   const here = workspace(where, 'beside', files);
   const token = join(folder, 'token');

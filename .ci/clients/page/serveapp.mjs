@@ -1,4 +1,4 @@
-// What a host of MCP Apps says of itself, and its page with the app in it, as it is served to a browser.
+// The capabilities of a host of MCP Apps, and its page with the app, as served to a browser.
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 export const mime = 'text/html;profile=mcp-app', uri = 'ui://planloop/review';
 // renders are the capabilities of a client that shows apps.
 export const renders = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [mime] } } };
-// What a host allows an app that asks for no address.
+// A host's policy for an app that requests no addresses.
 const policy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'none'";
 
-// bundled is the host's script for the browser.
+// bundled returns the host's script for the browser.
 async function bundled(packages) {
   const { build } = createRequire(join(packages, 'x.js'))('esbuild');
   const { outputFiles } = await build({ entryPoints: [join(dirname(fileURLToPath(import.meta.url)), 'apphost.mjs')], bundle: true, format: 'esm',

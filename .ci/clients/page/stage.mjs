@@ -1,8 +1,8 @@
-// What the stories of the page play on: workspaces with files, agents, plans worth looking at.
+// The stage for the page's stories: workspaces with files, agents, and realistic plans.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-// workspace adds another one of the same user.
+// workspace creates another workspace of the same user.
 export function workspace(where, name, files) {
   const folder = join(dirname(where.workspace), name);
   mkdirSync(join(folder, '.git'), { recursive: true });
@@ -15,7 +15,7 @@ export function workspace(where, name, files) {
 
 export const files = ['README.md', 'internal/session/session.go', 'internal/session/session_test.go', 'internal/login/login.go', 'web/login.html', 'migrations/0007_users.sql'];
 
-// passkeys is a plan that somebody might be asked about.
+// passkeys is a realistic plan to decide on.
 export const passkeys = {
   summary: 'Users sign in with passkeys. Passwords stay as a way back until everybody has one.',
   context_notes: 'Sessions live in `internal/session`; the cookie is signed there and nowhere else.',
@@ -46,7 +46,7 @@ export const passkeys = {
   ],
 };
 
-// revised is the same after a review.
+// revised returns the same plan after a review.
 export function revised() {
   const steps = structuredClone(passkeys.steps);
   steps[4] = { ...steps[4], title: 'Keep the password form behind a link', details: 'It goes once 95 % of users have a passkey, in a plan of its own.', risk: 'low' };
@@ -57,7 +57,7 @@ export function revised() {
   return { ...passkeys, steps };
 }
 
-// many is a plan with so many steps.
+// many returns a plan with so many steps.
 export function many(number) {
   return {
     summary: `A plan of ${number} steps.`,

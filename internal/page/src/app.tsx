@@ -1,4 +1,4 @@
-// The entry of the MCP App: the same drawing over the messages of the host, narrower, and of one workspace.
+// The entry of the MCP App: the same page over the host's messages, narrower, and for one workspace.
 
 import { signal } from '@preact/signals'
 import { render } from 'preact'
@@ -9,12 +9,12 @@ import { listen } from './keys'
 import { begin, showView, view } from './store'
 import { Shell } from './ui/shell'
 
-const tallest = 800 // pixels, unless the host says otherwise: what is longer is scrolled
+const tallest = 800 // pixels, unless the host sets another limit: longer content scrolls
 
 const host = connect(window, window.parent)
 const about = signal<Context>({ variables: {}, mode: 'inline', modes: [] })
 const instead = signal('Waiting for the plan…')
-const passed = signal<'' | 'offered' | 'told'>('') // on to the agent, what was decided here
+const passed = signal<'' | 'offered' | 'told'>('') // whether the decision made here was passed on to the agent
 
 function App() {
   const fills = about.value.mode === 'fullscreen'
@@ -34,7 +34,7 @@ async function pass(): Promise<void> {
   if (await host.tell('I have decided about the plan. Ask planloop_status what is next.')) passed.value = 'told'
 }
 
-// decides has the agent offered to be told of what was decided: its turn may be over.
+// decides offers to report a decision to the agent, since the agent's turn may be over.
 function decides(): void {
   const { act } = host.source
   host.source.act = async (workspace, name, input) => {
@@ -44,14 +44,14 @@ function decides(): void {
   }
 }
 
-// What a host calls its colours and fonts, by what they are called here.
+// The host's names of colours and fonts, by our names.
 const colours: Record<string, string> = {
   '--paper': '--color-background-primary', '--over': '--color-background-primary', '--under': '--color-background-secondary',
   '--ink': '--color-text-primary', '--line': '--color-border-primary',
 }
 const fonts: Record<string, string> = { '--font': '--font-sans', '--mono': '--font-mono' }
 
-// dress takes over how the host looks. What is no colour and no list of fonts is left.
+// dress adopts the host's look. It ignores values that are neither colours nor lists of fonts.
 function dress({ theme, variables }: Context): void {
   const root = document.documentElement
   if (theme) {
@@ -68,13 +68,13 @@ function dress({ theme, variables }: Context): void {
   for (const [ours, theirs] of Object.entries(fonts)) set(ours, theirs, value => /^[\w\s,"'-]{1,200}$/.test(value))
 }
 
-// dark are the rules for a dark system, which the host's theme takes the place of.
+// dark are the rules for a dark system, which the host's theme replaces.
 const dark = new Set<CSSRule>()
 for (const sheet of document.styleSheets) for (const rule of sheet.cssRules) {
   if (rule instanceof CSSMediaRule && rule.media.mediaText.includes('prefers-color-scheme: dark')) dark.add(rule)
 }
 
-// follow tells the host how much room is wanted.
+// follow tells the host the size that the page needs.
 function follow(place: Element): void {
   let told = ''
   new ResizeObserver(() => {
@@ -86,7 +86,7 @@ function follow(place: Element): void {
   }).observe(place)
 }
 
-// submit sends forms where the frame forbids it: nothing leaves this document, but their listeners would not hear.
+// submit sends forms where the frame forbids it: nothing leaves this document, but without it their listeners would not run.
 function submit(e: MouseEvent): void {
   const button = e.target instanceof Element ? e.target.closest('button') : null
   if (e.defaultPrevented || button?.type !== 'submit' || !button.form) return

@@ -1,38 +1,38 @@
-// The source of the MCP App: JSON-RPC over the messages of the host that frames it, which passes calls on to planloop's
-// server. Of the protocol it speaks what it needs, and takes a message in one shape only.
+// The source of the MCP App: JSON-RPC over the messages of the host that frames it, which passes calls on to planloop's server. It
+// implements the needed part of the protocol, and accepts each message in one shape only.
 
 import { Fault, type Input, type Source } from './source'
 import type { Change, Done, Former, Log, View } from './types'
 
 const protocol = '2026-01-26'
-const answering = 60_000 // how long an answer is waited for
-const fresh = 1_000 // how long a view that has come is not asked for again
-const often = 3_000, seldom = 20_000 // milliseconds from one look to the next: while something waits or runs, and else
+const answering = 60_000 // ms to wait for an answer
+const fresh = 1_000 // ms in which a view just received is not requested again
+const often = 3_000, seldom = 20_000 // ms between reads: the first while an item waits or a step runs, otherwise the second
 
 type Fields = Record<string, unknown>
 
-// Context is what the host tells of itself: how it looks and how it shows the App.
+// Context is the host's description of itself: its look, and its way of showing the App.
 export interface Context { theme?: 'light' | 'dark'; variables: Record<string, string>; mode: string; modes: string[]; most?: number }
 
-// Host is what the App has of it besides what is drawn.
+// Host is the App's connection to its host, except for the drawing.
 export interface Host {
   source: Source
   shown: Promise<View> // the first view
   says: (listener: (about: Context) => void) => void
-  instead: (listener: (text: string) => void) => void // why there is no view
+  instead: (listener: (text: string) => void) => void // the reason for a missing view
   fill: (mode: 'inline' | 'fullscreen') => void
   size: (width: number, height: number) => void
-  tell: (text: string) => Promise<boolean> // the agent, as a message of the user
-  tells: () => boolean // whether the host takes such a message
+  tell: (text: string) => Promise<boolean> // sends the agent a message from the user
+  tells: () => boolean // whether the host accepts such a message
   end: () => void
 }
 
-// connect speaks with the window that frames this one.
+// connect talks to the window that frames this one.
 export function connect(own: Window, parent: Window): Host {
   const messages = new Messages(own, parent)
   const about: Context = { variables: {}, mode: 'inline', modes: [] }
   const changed = new Set<(c: Change) => void>()
-  let can: Fields | undefined // what the host can do, once it has said so
+  let can: Fields | undefined // the host's capabilities, once reported
   let view: View | undefined, nonce = '', taken = 0, timer = 0, ended = false
   let heard: (about: Context) => void = () => {}, explain: (text: string) => void = () => {}
   let show: (view: View) => void = () => {}
@@ -67,7 +67,7 @@ export function connect(own: Window, parent: Window): Host {
     const busy = !!view?.waiting.length || view?.run?.state === 'running'
     timer = own.setTimeout(() => {
       if (own.document.visibilityState === 'hidden' || !view) again()
-      else look().catch(() => {}).finally(again) // what could not be read now is read the next time
+      else look().catch(() => {}).finally(again) // a failed read is repeated the next time
     }, busy ? often : seldom)
   }
   const seen = () => { if (own.document.visibilityState === 'visible' && view) void look().catch(() => {}) }
@@ -84,7 +84,7 @@ export function connect(own: Window, parent: Window): Host {
 
   messages.on('ui/notifications/tool-result', result => {
     const had = view
-    if (take(result)) void look().catch(() => {}) // it may be a result of long ago
+    if (take(result)) void look().catch(() => {}) // the result may be an old one
     else if (result['isError'] === true) explain(contentOf(result) || 'The call was refused.')
     else if (!had) void look().catch(() => explain('There is nothing to show of this call.'))
   })
@@ -157,7 +157,7 @@ function noCode(): Promise<never> {
   return Promise.reject(new Fault(403, 'forbidden', 'No code is asked for here.'))
 }
 
-// takeContext keeps what a host says of itself: what is missing has not changed.
+// takeContext stores a host's description of itself: missing values stay unchanged.
 function takeContext(about: Context, said: Fields): void {
   if (said['theme'] === 'light' || said['theme'] === 'dark') about.theme = said['theme']
   const variables = fields(fields(said['styles'])['variables'])
@@ -176,7 +176,7 @@ function refusal(result: Fields): Fault {
   return new Fault(statuses[kind] ?? 500, kind, text(why['problem']), text(why['fix']), text(why['field']))
 }
 
-// handedWith is what the App alone gets with a result.
+// handedWith returns the part of a result for the App only.
 function handedWith(result: Fields): Fields { return fields(fields(result['_meta'])['planloop/review']) }
 
 function contentOf(result: Fields): string {
@@ -190,7 +190,7 @@ function fields(value: unknown): Fields {
 
 function text(value: unknown): string { return typeof value === 'string' ? value : '' }
 
-// isView holds a view to what is drawn of it without a further look.
+// isView checks the parts of a view that are drawn without further checks.
 function isView(value: unknown): value is View {
   const v = fields(value), plans = [v['plan'], fields(v['draft'])['plan']].filter(p => p !== undefined)
   return typeof fields(v['workspace'])['id'] === 'string' && typeof v['revision'] === 'number' && typeof fields(v['can'])['decide'] === 'boolean' &&
@@ -198,14 +198,14 @@ function isView(value: unknown): value is View {
     plans.every(p => Array.isArray(fields(p)['steps'])) && (v['draft'] === undefined || plans.length > 0)
 }
 
-// isFormer does the same with an earlier plan.
+// isFormer does the same for an earlier plan.
 function isFormer(value: unknown): value is Former {
   const f = fields(value)
   return typeof f['id'] === 'string' && Array.isArray(fields(f['plan'])['steps']) && Array.isArray(f['comments'])
 }
 
-// Messages are the requests, answers and notifications between this window and the one that frames it. No other
-// window is heard, and of that one only the origin that spoke first.
+// Messages are the requests, answers and notifications between this window and the one that frames it. Messages of other windows are
+// ignored, and so are other origins than the first one of the framing window.
 class Messages {
   private next = 1
   private readonly open = new Map<number, { done: (result: Fields) => void; failed: (why: Fault) => void; timer: number }>()

@@ -1,20 +1,20 @@
-// The difference of two versions of a plan, as it is read: in a line, and in the order of the plan as it is now.
+// The difference of two versions of a plan, as displayed: in a line, and in the order of the current plan.
 
 import type { Difference, Plan, Step, StepChange } from './types'
 
 const order = ['changed', 'added', 'removed', 'moved'] as const
 
-// altered: a step that only got another number says what it said.
+// altered: a step that only got another number counts as unchanged.
 export const altered = (c: StepChange) => c.change !== 'changed' || !!c.fields?.length
 
-// summary is 2 steps changed, 1 added.
+// summary returns a text such as "2 steps changed, 1 added".
 export function summary(d: Difference): string {
   const parts = order.map(kind => [kind, d.steps.filter(s => s.change === kind && altered(s)).length] as const).filter(([, n]) => n)
   if (!parts.length) return d.plan.length ? 'No step has changed' : 'Nothing has changed'
   return parts.map(([kind, n], i) => i ? `${n} ${kind}` : `${n} ${n === 1 ? 'step' : 'steps'} ${kind}`).join(', ')
 }
 
-// differing is how many steps of two versions say different things, whatever their numbers.
+// differing counts the steps with different content in two versions, ignoring their numbers.
 export function differing(was: Plan, now: Plan): number {
   const left = was.steps.map(saying)
   const more = now.steps.filter(s => {
@@ -29,11 +29,11 @@ function saying({ id, number, depends_on, waiting_on, ready, edited, ask, ...res
   return JSON.stringify(Object.entries(rest).sort(([a], [b]) => a < b ? -1 : 1))
 }
 
-// A Row is a step that stayed as it was, or a change; a removed step is a change alone.
+// A Row is an unchanged step, or a change; a removed step is only a change.
 export interface Row { step?: Step; change?: StepChange }
 
-// rows are what has changed and what something was said about, with all the rest of the plan if wanted; a removed step stands where it stood: behind the last step
-// that had a lower number.
+// rows returns the changed steps and those with comments, or the whole plan if wanted; a removed step keeps its place: after the last step
+// with a lower number.
 export function rows(d: Difference, steps: Step[], all: boolean, said: ReadonlySet<number> = new Set()): Row[] {
   const by = new Map(d.steps.filter(c => c.change !== 'removed').map(c => [numberOf(c.id), c]))
   const list = steps.map((step): Row => { const change = by.get(step.number); return change ? { step, change } : { step } })
@@ -52,8 +52,8 @@ function formerly({ step, change }: Row): number {
 
 export function numberOf(id: string): number { return Number(id.replace(/\D/g, '')) }
 
-// counterpart is a step of before as it is now: the only one of its title, else what it is known to have become, else what stands in
-// its place under a title that is new. Undefined: it is gone.
+// counterpart returns the present form of an earlier step: the only one with its title, else its known successor, else the step in its
+// place with a new title. Undefined: it is gone.
 export function counterpart(step: Step, before: Step[], now: Step[], d?: Difference): Step | undefined {
   const titled = now.filter(s => s.title === step.title)
   if (titled.length === 1) return titled[0]

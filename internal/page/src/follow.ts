@@ -1,4 +1,4 @@
-// Which step is which in another form of a plan: numbers are given anew, so that what is chosen or half written goes along with its step.
+// Matches the steps of two forms of a plan: numbers change, so the selection and unsent texts follow their step.
 
 import { effect } from '@preact/signals'
 import { counterpart } from './difference'
@@ -6,7 +6,7 @@ import { commentOn, editOf } from './kept'
 import { busy, editing, former, selected, shown, skipping, workspace } from './store'
 import type { Plan } from './types'
 
-// followSteps keeps the chosen step and what is half written with the step they are about, whoever changes the plan.
+// followSteps keeps the selection and unsent texts with their step through every change of the plan.
 export function followSteps(): () => void {
   let last: { workspace: string; plan: Plan } | undefined
   return effect(() => {
@@ -23,7 +23,7 @@ export function followSteps(): () => void {
       }
       if (to && to.title !== step.title) for (const field of [commentOn, editOf]) {
         const from = field(step, was), into = field(to, now)
-        if (!from.peek() || into.peek() || (field === editOf && busy.peek() === 'edit_step')) continue // else what was just saved
+        if (!from.peek() || into.peek() || (field === editOf && busy.peek() === 'edit_step')) continue // otherwise it was just saved
         into.value = from.peek()
         from.value = ''
       }

@@ -7,11 +7,11 @@ import type { Change, Done, Former, Inbox, Log, View } from './types'
 const keyName = 'planloop-key'
 const longestRead = 20_000 // ms
 
-// launched is the code in the address bar, if there is one.
+// launched returns the code in the address bar, if there is one.
 export const launched = () => new URLSearchParams(location.hash.slice(1)).get('enter')
 
-// enter takes a launch code out of the address bar, before anything else can see it, and swaps it for a session.
-// Without one it looks, where that is for anybody.
+// enter takes a launch code out of the address bar, before other code can see it, and swaps it for a session. Without a code it opens the
+// page view only, if that is public.
 export async function enter(): Promise<void> {
   const code = launched()
   if (!code) {
@@ -26,7 +26,7 @@ async function open(by: { code?: string; token?: string }, signal?: AbortSignal)
   localStorage.setItem(keyName, (await call<{ key: string }>('/api/enter', by, signal)).key)
 }
 
-// lookOnly enters to look alone, where anybody may, and else says what is wanted.
+// lookOnly opens the page view only if that is public, and otherwise returns the requirement.
 async function lookOnly(signal?: AbortSignal): Promise<Connection> {
   try {
     await open({}, signal)
@@ -36,9 +36,9 @@ async function lookOnly(signal?: AbortSignal): Promise<Connection> {
   }
 }
 
-let unlockProof = '' // that the code on the terminal was typed; never stored
+let unlockProof = '' // the proof that the code on the terminal was typed; never stored
 
-// call waits for what is only read as long as it can take; what was done is waited for, since its outcome matters.
+// call limits the time of reads, but not of actions, since their outcome matters.
 async function call<T>(path: string, body?: unknown, signal = body === undefined ? AbortSignal.timeout(longestRead) : undefined): Promise<T> {
   const answer = await ask(path, body, signal)
   if (answer.ok) return await answer.json() as T
@@ -68,7 +68,7 @@ async function refusal(answer: Response): Promise<Fault> {
   }
 }
 
-// httpSource asks the server that the page came from.
+// httpSource talks to the server that the page came from.
 export function httpSource(): Source {
   const siblings = new BroadcastChannel('planloop')
   siblings.addEventListener('message', e => {
@@ -101,8 +101,8 @@ export function httpSource(): Source {
   }
 }
 
-// follow hears of changes. The tab that holds the lock reads the stream and tells the others: a browser allows six
-// connections to a server, whatever the number of tabs. Whichever is shown again has it look whether that is still alive.
+// follow reports changes. The tab that holds the lock reads the stream and informs the others: a browser allows six connections to a
+// server, for all tabs together. A tab that becomes visible has the stream checked.
 function follow(listener: (c: Change) => void, state: (s: Connection) => void): () => void {
   const ended = new AbortController()
   const others = new BroadcastChannel('planloop-changes')
@@ -128,7 +128,7 @@ function follow(listener: (c: Change) => void, state: (s: Connection) => void): 
   navigator.locks.request('planloop-stream', { signal: ended.signal }, () => {
     reads = stream({ ask: events, enter: lookOnly, tell }, ended.signal)
     return reads.ended
-  }).catch(() => {}) // only ever: the page is left
+  }).catch(() => {}) // happens only when the page is left
   document.addEventListener('visibilitychange', () => { if (!document.hidden) look() }, { signal: ended.signal })
   addEventListener('online', look, { signal: ended.signal })
   return () => { ended.abort(); others.close() }

@@ -1,10 +1,10 @@
-// What a person has typed and not sent: kept in the browser's storage, so that neither a reload nor a fault loses it.
+// Texts that a person has typed and not sent: kept in the browser's storage, so that neither a reload nor an error loses them.
 
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { former, shown, view, workspace } from './store'
 import type { Step } from './types'
 
-// Pending is a comment that goes with the decision.
+// Pending is a comment to send with the decision.
 export interface Pending { key: string; step: number; title: string; text: string; request: string; gone?: boolean }
 
 const listName = (id: string) => 'planloop-pending:' + id
@@ -16,8 +16,8 @@ function list(id: string): Signal<Pending[]> {
   return found
 }
 
-// pending are the comments of the shown workspace, by step, those on the whole plan first. One that was written about another version
-// stands with the step of that title, else with the whole. gone: its step is no more.
+// pending are the comments of the shown workspace, by step, those on the whole plan first. A comment on another version goes with the step
+// of the same title, else with the whole plan. gone: its step was removed.
 export const pending = computed(() => former.value ? [] : list(workspace.value).value.map(now).toSorted((a, b) => a.step - b.step))
 
 function now(p: Pending): Pending {
@@ -27,7 +27,7 @@ function now(p: Pending): Pending {
   return p.request === request.value ? p : { ...p, step: 0, gone: true }
 }
 
-// request is what comments are written about.
+// request identifies the plan that comments are about.
 export const request: ReadonlySignal<string> = computed(() => view.value?.draft?.request ?? shown.value?.digest ?? '')
 
 export function keepComment(step: number, title: string, text: string): void {
@@ -45,8 +45,8 @@ function save(all: Signal<Pending[]>, now: Pending[]): void {
   write(listName(workspace.value), now.length ? now : undefined)
 }
 
-// commentOn is what is typed about a step, nothing for the whole plan, and editOf what of it is being changed. They are kept by its title,
-// which stays what it is when steps are numbered anew.
+// commentOn returns the unsent comment on a step, or without a step on the whole plan, and editOf its unsaved edit. They are stored by the
+// step's title, which stays the same when steps are renumbered.
 export const commentOn = (step: Step | undefined, steps: Step[]) => typed(step ? 'comment-' + called(step, steps) : 'comment-0')
 export const editOf = (step: Step, steps: Step[]) => typed('edit-' + called(step, steps))
 
@@ -54,7 +54,7 @@ function called(step: Step, steps: Step[]): string {
   return steps.some(s => s.title === step.title && s.number !== step.number) ? `${step.number}. ${step.title}` : ' ' + step.title
 }
 
-// typed is a text in a field, by the name of the field: the same signal whoever asks, for as long as the page is open.
+// typed returns the text in a field, by the field's name: always the same signal while the page is open.
 const fields = new Map<string, Signal<string>>()
 
 export function typed(name: string): Signal<string> {
@@ -80,7 +80,7 @@ function read<T>(name: string): T | undefined {
   }
 }
 
-// A browser may refuse to store: what was typed is then kept for as long as the page is open.
+// A browser may refuse to store: then the text is kept only while the page is open.
 function write(name: string, value: unknown): void {
   try {
     if (value === undefined) localStorage.removeItem(name)

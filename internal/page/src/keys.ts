@@ -1,16 +1,16 @@
-// The keys of the page: one table, which the help shows and the listener reads. A part of the page adds its own rows.
+// The keys of the page: one table, used by the help and by the listener. Parts of the page add their own rows.
 
 export interface Key {
-  keys: string[] // as event.key says them, "Alt+ArrowUp" with its modifiers
-  what: string // what it does, in the help
+  keys: string[] // in the form of event.key, "Alt+ArrowUp" with its modifiers
+  what: string // its effect, for the help
   group: 'Steps' | 'Deciding' | 'Looking'
-  when?: () => boolean // else it does nothing and the browser has it
+  when?: () => boolean // otherwise the browser handles the key
   run: () => void
 }
 
 const table: Key[] = []
 
-// bind adds keys and returns what takes them away again.
+// bind adds keys and returns a function that removes them.
 export function bind(...keys: Key[]): () => void {
   table.push(...keys)
   return () => { for (const k of keys) table.splice(table.indexOf(k), 1) }
@@ -18,7 +18,7 @@ export function bind(...keys: Key[]): () => void {
 
 export function bound(): readonly Key[] { return table }
 
-// listen has the keys work wherever nobody types. A dialog that is open has them to itself.
+// listen makes the keys work while no text is being typed. An open dialog gets all keys itself.
 export function listen(on: Document): () => void {
   const heard = (e: KeyboardEvent) => {
     if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.isComposing || on.querySelector('dialog[open]')) return
@@ -37,7 +37,7 @@ export function listen(on: Document): () => void {
   return () => on.removeEventListener('keydown', heard)
 }
 
-// leave goes from a field back to the step that is chosen: what was typed stays in the field.
+// leave moves the focus from a field back to the chosen step; the typed text stays in the field.
 function leave(on: Document): void {
   (on.querySelector<HTMLElement>('.row.chosen .title') ?? on.querySelector<HTMLElement>('main'))?.focus()
 }

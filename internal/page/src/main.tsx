@@ -9,7 +9,7 @@ import { asFault } from './source'
 import { begin, fault } from './store'
 import { Shell } from './ui/shell'
 
-const entered = enter() // takes the code out of the address bar before anything else is done
+const entered = enter() // takes the code out of the address bar before anything else
 arrangeBy(byWorker('/graph.js'))
 const place = document.getElementById('page')
 if (place) render(<Shell />, place)

@@ -1,11 +1,11 @@
-// Where a step may be moved to: behind all that it waits for and before all that waits for it.
+// The places that a step may move to: after all steps it waits for, and before all that wait for it.
 
 export interface Ordered { number: number; title: string; depends_on?: readonly number[] }
 
-// A Gap is a place for a step: behind the one with this number, 0 for the first place. Without a reason it is allowed.
+// A Gap is a place for a step: after the step with this number, or first for 0. Without a reason it is allowed.
 export interface Gap { after: number; why: string; here: boolean }
 
-// gaps are all the places in a plan, in order, for one of its steps; here is where it stands.
+// gaps returns all places in a plan, in order, for one of its steps; here marks its present place.
 export function gaps(steps: readonly Ordered[], moved: number): Gap[] {
   const from = steps.findIndex(step => step.number === moved)
   if (from < 0) return []
@@ -22,7 +22,7 @@ export function gaps(steps: readonly Ordered[], moved: number): Gap[] {
   }))
 }
 
-// next is the nearest place above (-1) or below (1); one that is not allowed says why.
+// next returns the nearest place above (-1) or below (1); one that is not allowed has a reason.
 export function next(steps: readonly Ordered[], moved: number, way: -1 | 1): Gap | undefined {
   const all = gaps(steps, moved)
   return all[all.findIndex(gap => gap.here) + way]

@@ -1,4 +1,4 @@
-// Where one is, kept in the address bar: the workspace, the earlier plan if it is one, the view of it and the chosen step. A reload shows the same, back leads back.
+// The user's place, kept in the address bar: workspace, earlier plan if any, view and chosen step. It survives a reload, and Back works.
 
 import { batch, effect } from '@preact/signals'
 import { former, open, openFormer, type Pane, pane, selected, workspace } from './store'
@@ -11,16 +11,16 @@ export function written({ workspace, plan, pane, step }: Place): string {
   return '#' + new URLSearchParams({ workspace, ...(plan && { plan }), ...(pane !== 'plan' && { view: pane }), ...(step && { step: String(step) }) }).toString()
 }
 
-// placeIn reads a place, undefined where there is none: a code to enter with is none.
+// placeIn parses a place, undefined if the hash contains none; a launch code is not a place.
 export function placeIn(hash: string): Place | undefined {
   const said = new URLSearchParams(hash.slice(1)), workspace = said.get('workspace'), step = Number(said.get('step'))
   if (!workspace || said.has('enter')) return undefined
   return { workspace, plan: said.get('plan') ?? '', pane: panes.find(p => p === said.get('view')) ?? 'plan', step: Number.isSafeInteger(step) && step > 0 ? step : 0 }
 }
 
-const soon = 200 // ms: whoever goes through the steps leaves no trail
+const soon = 200 // ms: skimming through the steps leaves no history entries
 
-// keepPlace goes where the address bar says, and has it say where one goes from there.
+// keepPlace follows the address bar, and updates it when the user moves on.
 export function keepPlace(w: Window): void {
   const go = () => {
     const to = placeIn(w.location.hash)

@@ -1,5 +1,5 @@
-// shared returns what now says, with every part that before says equally taken from before: what is drawn compares
-// parts by identity, so that only what has changed is drawn again. Entries of a list are found by their ids, where they have any.
+// shared returns now with every part that equals its counterpart in before replaced by that part: the drawing compares parts by identity,
+// so that only changes are redrawn. Entries of a list are matched by their ids, if they have any.
 export function shared<T>(before: T, now: T): T {
   if (Object.is(before, now) || typeof before !== 'object' || typeof now !== 'object' || !before || !now) return now
   if (Array.isArray(before) !== Array.isArray(now)) return now

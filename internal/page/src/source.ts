@@ -1,4 +1,4 @@
-// What the page and the MCP App both offer to what is drawn: looking, acting, hearing of changes.
+// The interface of the page and of the MCP App to the drawing: reading, acting, and notice of changes.
 
 import { sentence } from './ui/say'
 import type { Change, Done, Former, Inbox, Log, View } from './types'
@@ -16,15 +16,15 @@ export interface Source {
   requestCode(workspace: string): Promise<void>
   unlock(code: string): Promise<void>
   unlocked(): boolean
-  forgetUnlock(): void // it was refused: it has run out
-  look?(token: string): Promise<void> // enters to look alone, where the connection is told to want a token
-  // onChange tells of every change, and of the connection: what was lost is read anew when it is back.
+  forgetUnlock(): void // it was refused: it has expired
+  look?(token: string): Promise<void> // opens the page view only, if the connection reports that a token is needed
+  // onChange reports every change, and the state of the connection: after a reconnection lost data is read again.
   onChange(listener: (c: Change) => void, connection?: (state: Connection) => void): () => void
 }
 
 export type Connection = 'live' | 'lost' | 'refused' | 'token'
 
-// Fault is a refusal or a failure, in words for the person who looks.
+// Fault is a refusal or a failure, in words for the user.
 export class Fault extends Error {
   constructor(readonly status: number, readonly kind: string, readonly problem: string, readonly fix = '', readonly field = '') {
     super([problem, fix].filter(Boolean).map(text => sentence(text)).join(' '))

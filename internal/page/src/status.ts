@@ -1,10 +1,10 @@
-// How what has become of a step looks and reads, wherever it is drawn.
+// The looks and words for a step's status, for all views.
 
 import type { Run, Step } from './types'
 
 export type Look = 'open' | 'ready' | 'running' | 'waiting' | 'done' | 'wrong' | 'gone'
 
-// lookOf is one of the few looks that steps have: what waits for a person stands out from what waits for steps.
+// lookOf returns one of the few looks of steps: those waiting for a person differ from those waiting for steps.
 export function lookOf(step: Step): Look {
   if (step.ask && !step.ask.early) return 'waiting'
   switch (step.status) {
@@ -17,14 +17,14 @@ export function lookOf(step: Step): Look {
   }
 }
 
-// wordOf is what a step's status is called.
+// wordOf returns the word for a step's status.
 export function wordOf(step: Step): string {
   if (step.ask && !step.ask.early && step.ask.kind !== 'blocked') return step.ask.kind === 'approval' ? 'asks for approval' : 'asks'
   if (step.status !== 'pending') return step.status.replace('_', ' ')
   return step.ready ? 'ready' : step.waiting_on?.length ? 'waiting' : 'to do'
 }
 
-// standing is how a run of a plan stands, in a line.
+// standing describes the state of a run in a line.
 export function standing(run: Run, steps: readonly Step[]): string {
   const failed = steps.filter(s => s.status === 'failed' && !s.ask).map(s => s.number), stands = run.state === 'paused' || run.state === 'interrupted'
   const how = stands && failed.length ? `stands still: ${failed.length > 1 ? 'steps' : 'step'} ${listed(failed)} failed`
@@ -43,7 +43,7 @@ const reasons: Partial<Record<NonNullable<Run['reason']>, string>> = {
   agent_unavailable: 'stands still: no agent can be started',
 }
 
-// listed is 1, 2 and 3.
+// listed returns a text such as "1, 2 and 3".
 export function listed(numbers: readonly number[]): string {
   return numbers.length < 2 ? numbers.join('') : numbers.slice(0, -1).join(', ') + ' and ' + numbers.at(-1)
 }

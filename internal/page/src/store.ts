@@ -1,4 +1,4 @@
-// What the page knows, as signals. Only what stands here changes it; what is drawn reads it.
+// The page's data, as signals. Only the functions in this file change it; the drawing reads it.
 
 import { batch, computed, signal } from '@preact/signals'
 import { asFault, type Connection, Fault, type Input, type Source } from './source'
@@ -10,33 +10,33 @@ export type Pane = 'plan' | 'graph' | 'difference' | 'run' | 'log'
 
 export const source = signal<Source | null>(null)
 export const inbox = signal<Inbox>({ workspaces: [], waiting: [] })
-export const heard = signal(false) // what waits is known
-export const workspace = signal('') // the id of the one that is shown
+export const heard = signal(false) // the inbox has been read
+export const workspace = signal('') // the id of the shown workspace
 export const view = signal<View | null>(null)
 export const pane = signal<Pane>('plan')
 export const selected = signal(0) // the number of the selected step, 0 for none
-export const current = signal(false) // the current plan is shown though a draft waits
+export const current = signal(false) // the current plan is shown although a draft waits
 export const editing = signal(false) // the selected step is being edited
-export const skipping = signal(0) // the step that is about to be skipped, by its number
+export const skipping = signal(0) // the number of the step about to be skipped
 export const helping = signal(false)
-export const allOpen = signal(false) // every step shows all that it says, in the list
-export const asked = signal<Asked>('') // what the decision bar asks for words about
-export const former = signal('') // the id of the earlier plan that is looked at, '' for none
+export const allOpen = signal(false) // every step in the list shows all its fields
+export const asked = signal<Asked>('') // the decision that the bar asks a comment for
+export const former = signal('') // the id of the shown earlier plan, '' for none
 const read = signal<Former | undefined>(undefined)
 export const formerPlan = computed(() => read.value?.id === former.value ? read.value : undefined)
 export const comments = computed(() => (former.value ? formerPlan.value : view.value)?.comments ?? [])
 
 export const connection = signal<Connection>('live')
 export const fault = signal<Fault | null>(null)
-export const told = signal('') // what the live region says
-export const busy = signal('') // the act that is under way
-export const narrow = signal(false) // there is no room beside the list
-export const phone = signal(false) // nor for one line a step
+export const told = signal('') // the text of the live region
+export const busy = signal('') // the running act
+export const narrow = signal(false) // there is no room next to the list
+export const phone = signal(false) // nor for one line per step
 export const printing = signal(false)
 const time = signal(Date.now())
 export const clock = computed(() => printing.value ? NaN : time.value) // by the server's clock, every few seconds; nothing on paper
 
-// shown is the plan that is looked at: an earlier one, the draft that waits, else the current one.
+// shown is the plan on display: an earlier one, the waiting draft, else the current one.
 export const shown = computed<Plan | undefined>(() => {
   const v = view.value
   if (former.value) return formerPlan.value?.plan
@@ -45,7 +45,7 @@ export const shown = computed<Plan | undefined>(() => {
 export const showsDraft = computed(() => !!view.value?.draft && shown.value === view.value.draft.plan)
 export const step = computed<Step | undefined>(() => shown.value?.steps.find(s => s.number === selected.value))
 
-// names are those of everybody who is told of: two that look the same are told apart.
+// names are the names of everyone mentioned: equal ones are distinguished.
 export const names = computed<ReadonlySet<string>>(() => {
   const v = view.value, plans = [formerPlan.value?.plan, v?.draft?.plan, v?.plan]
   return new Set([
@@ -56,7 +56,7 @@ export const names = computed<ReadonlySet<string>>(() => {
 })
 export const mayDecide = computed(() => !!view.value?.can.decide && !former.value)
 
-// What the window is like, while there is one.
+// Observes the properties of the window.
 export function watchWindow(w: Window): void {
   for (const [is, query] of [[narrow, '(max-width: 1099px)'], [phone, '(max-width: 819px)']] as const) {
     const match = w.matchMedia(query)
@@ -67,23 +67,23 @@ export function watchWindow(w: Window): void {
   w.addEventListener('afterprint', () => { printing.value = false })
 }
 
-// What is decided is what was looked at: the draft that was shown first, or that the person said to have seen since.
+// A decision applies to the draft that was seen: the one shown first, or the one acknowledged since.
 const looked = new Map<string, { draft: Draft; gone?: number }>() // by workspace
-const edited = new Map<string, number>() // by workspace: the revision that an edit of this page led to
+const edited = new Map<string, number>() // by workspace: the revision that this page's edit led to
 export const seen = signal<Draft | undefined>(undefined) // of the shown workspace
-export const settling = signal(false) // it has changed just now: nobody can have read that
+export const settling = signal(false) // it has just changed, too recently to have been read
 
 const said = (d: Draft) => [d.request, d.plan.digest, d.edited?.at].join()
 const decides = new Set(['approve', 'return', 'reject', 'regenerate'])
 const edits = new Set(['edit_step', 'add_step', 'move_step', 'remove_step'])
 
-// swapped is the draft that was looked at, where another waits by now.
+// swapped is the draft that was seen, if another one waits by now.
 export const swapped = computed(() => {
   const d = view.value?.draft
   return d?.decidable && seen.value && said(d) !== said(seen.value) && !edits.has(busy.value) ? seen.value : undefined
 })
 
-// acknowledge has what is shown now be what is decided about.
+// acknowledge makes the draft shown now the one to decide on.
 export function acknowledge(): void {
   const v = view.value
   if (!v?.draft || settling.value) return
@@ -91,7 +91,7 @@ export function acknowledge(): void {
   seen.value = v.draft
 }
 
-const forgotten = 5000 // ms without buttons: what comes then is a new plan to look at
+const forgotten = 5000 // ms without buttons: a draft that comes later is a new plan
 let settled: ReturnType<typeof setTimeout> | undefined
 
 function lookAt({ workspace: { id }, draft, revision }: View, before: Draft | undefined): void {
@@ -112,7 +112,7 @@ function lookAt({ workspace: { id }, draft, revision }: View, before: Draft | un
 
 let skew = 0
 
-// begin shows what a source offers and follows its changes.
+// begin shows a source's data and follows its changes.
 export function begin(from: Source): () => void {
   watchWindow(window)
   source.value = from
@@ -122,14 +122,14 @@ export function begin(from: Source): () => void {
     if (state !== 'live') return
     if (fault.value?.kind === 'not_entered') fault.value = null
     if (document.hidden) missed = true
-    else refresh() // what was told before was not heard
+    else refresh() // earlier changes were missed
   })
   document.addEventListener('visibilitychange', catchUp)
   refresh()
   return () => { clearInterval(tick); document.removeEventListener('visibilitychange', catchUp); stop() }
 }
 
-// look reads the shown workspace anew.
+// look reads the shown workspace again.
 export function look(): void { if (workspace.value) void loadView(workspace.value) }
 
 export function refresh(): void {
@@ -138,7 +138,7 @@ export function refresh(): void {
   if (former.value && !formerPlan.value) void loadFormer(former.value)
 }
 
-// Changes that come while one is read lead to one more reading, not to one each.
+// Changes that arrive during a read lead to one more read, not to one each.
 const reading = new Map<string, boolean>()
 
 async function once(what: string, read: () => Promise<void>): Promise<void> {
@@ -162,7 +162,7 @@ async function once(what: string, read: () => Promise<void>): Promise<void> {
   if (again) await once(what, read)
 }
 
-// A tab that nobody sees keeps its title, at leisure, and reads the rest when it is shown again.
+// A hidden tab updates its title from time to time, and reads the rest when it becomes visible.
 const leisure = 10_000
 let missed = false, later: ReturnType<typeof setTimeout> | undefined
 
@@ -202,7 +202,7 @@ function loadView(id: string): Promise<void> {
       const got = await from.view(id)
       if (workspace.value === id) showView(got)
     } catch (e) {
-      if (workspace.value === id) throw e // else it is no longer wanted
+      if (workspace.value === id) throw e // otherwise the user has moved on
     }
   })
 }
@@ -222,7 +222,7 @@ function loadFormer(id: string): Promise<void> {
   })
 }
 
-// openFormer shows an earlier plan, '' for the plan as it is now.
+// openFormer shows an earlier plan, '' for the current form of the plan.
 export function openFormer(id: string): void {
   if (former.value === id) return
   batch(() => {
@@ -235,7 +235,7 @@ export function openFormer(id: string): void {
   if (id) void loadFormer(id)
 }
 
-// showView takes a view, whoever brought it, keeping every part that has not changed.
+// showView accepts a view from any source, keeping every unchanged part.
 export function showView(got: View): void {
   const before = view.value
   if (before && before.workspace.id === got.workspace.id && got.revision < before.revision) return
@@ -266,15 +266,15 @@ export function open(id: string): void {
   void loadView(id)
 }
 
-type Sent<T> = { [F in keyof T]: F extends 'step' ? string | number : T[F] } // a step is known by its number, too
+type Sent<T> = { [F in keyof T]: F extends 'step' ? string | number : T[F] } // a step may be given by number
 
-// aim names what a change is about: the plan that is shown, and what it says where it is a draft.
+// aim identifies the target of a change: the shown plan, and its digest if it is a draft.
 export function aim(): { plan: string; digest?: string } {
   const p = shown.value
   return { plan: p?.id ?? '', ...(showsDraft.value ? { digest: p?.digest ?? '' } : {}) }
 }
 
-// unlocking is set while the code of the terminal is asked for: what is called with whether it was typed.
+// unlocking is set while the page asks for the terminal's code; call it with whether the code was accepted.
 export const unlocking = signal<((ok: boolean) => void) | null>(null)
 
 function unlock(): Promise<boolean> {
@@ -286,13 +286,13 @@ function unlock(): Promise<boolean> {
   })
 }
 
-// act does something in the shown workspace and says what came of it; undefined: it was refused, and the fault is told,
-// or the person thought better of it.
+// act performs an act in the shown workspace and returns its outcome; undefined: it was refused, and the fault is shown, or the person
+// cancelled.
 export function act<K extends keyof Acts>(name: K, input: Sent<Acts[K]>): Promise<Done | undefined> {
   return perform(name, input as Input)
 }
 
-// perform is act where the name and the input come from elsewhere. Of an act on the current plan it says which plan that is here.
+// perform is act with an untyped name and input. For an act on the current plan it sends the id of the plan shown here.
 export async function perform(name: string, input: Input): Promise<Done | undefined> {
   const from = source.value, id = workspace.value
   if (!from || busy.value) return undefined
@@ -325,7 +325,7 @@ export async function perform(name: string, input: Input): Promise<Done | undefi
   }
 }
 
-// unlocked asks for the code once more where the proof that it was typed has run out.
+// unlocked asks for the code again if the proof has expired.
 async function unlocked<T>(from: Source, call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call()

@@ -1,27 +1,27 @@
-// The stream of changes: read while it shows signs of life, and opened anew where it shows none. A connection can be dead
-// without the browser hearing of it: the machine slept, or what carried it over the network is gone.
+// The stream of changes: read while it shows signs of life, and reopened when it does not. A connection can be dead without the browser
+// noticing: the machine slept, or the network path is gone.
 
 import type { Connection } from './source'
 import type { Change } from './types'
 
-const dead = 50_000 // ms without a sign of life, of which the server gives one every 20 s
-const overdue = 21_000 // ms: the last sign of life is older than it can be, but for a slow network
-const unanswered = 2000 // ms until the person is told that planloop does not answer
+const dead = 50_000 // ms without a sign of life, which the server sends every 20 s
+const overdue = 21_000 // ms: the last sign of life is late, unless the network is slow
+const unanswered = 2000 // ms until the user learns that planloop does not answer
 const longestWait = 5000
 
 export type Said = { change?: Change; state?: Connection }
 
 interface Ways {
   ask(signal: AbortSignal): Promise<Response>
-  enter(signal: AbortSignal): Promise<Connection> // where it was refused: 'live' if it is worth asking again
+  enter(signal: AbortSignal): Promise<Connection> // after a refusal: 'live' if another try makes sense
   tell(said: Said): void
 }
 
-// stream tells of changes and of the connection until the signal. look has it see at once whether it is alive, which whoever
-// comes back wants to know; however often that is asked, there is one try at a time, and one a second.
+// stream reports changes and the state of the connection until the signal. look checks at once whether the stream is alive, for a user who
+// comes back; there is at most one try at a time, and one per second.
 export function stream({ ask, enter, tell }: Ways, signal: AbortSignal): { look(): void; ended: Promise<void> } {
-  let began = 0, heard = 0, pausing = false, attempt = new AbortController() // which is a try, and the pause behind it
-  const age = (then: number) => Math.abs(Date.now() - then) // by the wall clock: others stand still while the machine sleeps
+  let began = 0, heard = 0, pausing = false, attempt = new AbortController() // a try with the pause after it
+  const age = (then: number) => Math.abs(Date.now() - then) // by the wall clock: other clocks stop while the machine sleeps
   signal.addEventListener('abort', () => { attempt.abort() }, { once: true })
 
   async function run(): Promise<void> {
@@ -34,7 +34,7 @@ export function stream({ ask, enter, tell }: Ways, signal: AbortSignal): { look(
         const answer = await ask(cut)
         clearTimeout(late)
         if (answer.status === 401) {
-          tell({ state: 'refused' }) // what was asked for meanwhile is asked again when it is live
+          tell({ state: 'refused' }) // calls made in the meantime are repeated when it is live
           const state = await enter(cut)
           if (state === 'live') continue
           tell({ state })
@@ -49,7 +49,7 @@ export function stream({ ask, enter, tell }: Ways, signal: AbortSignal): { look(
           tell({ state: 'lost' })
         } else tell({ state: 'lost' })
       } catch {
-        if (!cut.aborted) tell({ state: 'lost' }) // else it is tried again at once, which shows
+        if (!cut.aborted) tell({ state: 'lost' }) // otherwise the next try follows at once
       } finally {
         clearTimeout(late)
         clearInterval(watch)

@@ -1,10 +1,10 @@
-// What has changed in a text, word by word.
+// The changes in a text, word by word.
 
 export interface Part { text: string; kind: 'same' | 'was' | 'now' }
 
-const mostCells = 250_000 // of the table that is filled in; longer texts are compared by lines, then as a whole
+const mostCells = 250_000 // of the table to fill; longer texts are compared by lines, then as a whole
 
-// changes tells what became of a text: what stayed, what went, what came, in the order in which it is read.
+// changes returns the kept, removed and added parts of a text, in reading order.
 export function changes(was: string, now: string): Part[] {
   if (was === now) return now ? [{ text: now, kind: 'same' }] : []
   for (const unit of [/`[^`\n]+`|\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu, /[^\n]*\n|[^\n]+/g]) {
@@ -19,13 +19,13 @@ function whole(was: string, now: string): Part[] {
   return parts.filter(part => part.text)
 }
 
-// alike: where hardly a word has stayed, two whole texts are easier to read than shreds of both.
+// alike: if hardly a word is kept, two whole texts are easier to read than shreds of both.
 function alike(parts: Part[]): boolean {
   const size = (kind: Part['kind']) => parts.reduce((sum, part) => sum + (part.kind === kind ? part.text.trim().length : 0), 0)
   return size('same') * 3 >= Math.min(size('was'), size('now')) || size('was') === 0 || size('now') === 0
 }
 
-// compare finds the longest common subsequence between what is equal at both ends; undefined: too long.
+// compare finds the longest common subsequence between the equal ends; undefined: too long.
 function compare(was: string[], now: string[]): Part[] | undefined {
   let head = 0, tail = 0
   while (head < was.length && head < now.length && was[head] === now[head]) head++
@@ -33,7 +33,7 @@ function compare(was: string[], now: string[]): Part[] | undefined {
   const a = was.slice(head, was.length - tail), b = now.slice(head, now.length - tail)
   const wide = b.length + 1
   if ((a.length + 1) * wide > mostCells) return undefined
-  const best = new Uint32Array((a.length + 1) * wide) // of the rest from i, j on
+  const best = new Uint32Array((a.length + 1) * wide) // for the rest from i, j on
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {
       best[i * wide + j] = a[i] === b[j] ? best[(i + 1) * wide + j + 1]! + 1 : Math.max(best[(i + 1) * wide + j]!, best[i * wide + j + 1]!)
@@ -56,7 +56,7 @@ function compare(was: string[], now: string[]): Part[] | undefined {
   return joined(parts)
 }
 
-// joined makes one change of two that hardly anything stands between.
+// joined merges two changes with hardly anything between them.
 function joined(parts: Part[]): Part[] {
   const all: Part[] = []
   let was = '', now = ''
@@ -71,7 +71,7 @@ function joined(parts: Part[]): Part[] {
   return all
 }
 
-// Entries of a list that stayed, went or came; an entry that was reworded is told word by word.
+// Entries of a list: kept, removed or added; a reworded entry is compared word by word.
 export type Entry = { kind: 'same' | 'was' | 'now'; text: string } | { kind: 'changed'; parts: Part[] }
 
 export function entries(was: readonly string[], now: readonly string[]): Entry[] {

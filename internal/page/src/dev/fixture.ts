@@ -1,4 +1,4 @@
-// Made-up workspaces: a plan of twelve steps that was sent again, a run, a plan of five hundred steps, and no plan.
+// Sample workspaces: a resubmitted plan of twelve steps, a run, a plan of five hundred steps, and no plan.
 
 import { Fault, type Source } from '../source'
 import type { Change, Comment, Inbox, Log, Plan, Step, View } from '../types'
@@ -146,7 +146,7 @@ function empty(): View {
   }
 }
 
-// decided is what a decision makes of the view.
+// decided applies a decision to the view.
 function decided(v: View, act: string, comment: string): void {
   if (act === 'approve') v.plan = { ...v.draft!.plan, status: 'active' }
   v.decision = { outcome: act, text: `${act} by you`, by: 'you', way: 'person', comment, at: new Date().toISOString() }

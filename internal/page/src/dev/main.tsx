@@ -1,4 +1,4 @@
-// The page with made-up plans, for whoever works on it.
+// The page with sample plans, for its developers.
 
 import { render } from 'preact'
 import { arrangeBy, byWorker } from '../graph/arrange'

@@ -1,4 +1,4 @@
-// Who works out the layout: a worker on our own page, the main thread in the MCP App, whose policy allows no worker.
+// Chooses who computes the layout: a worker on our own page, the main thread in the MCP App, where the policy allows no worker.
 
 import type { Knot, Layout, Room } from './layout'
 
@@ -12,8 +12,7 @@ export function arrange(steps: Knot[], room: Room): Promise<Layout> { return cho
 
 interface Policies { createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL(url: string): string } }
 
-// byWorker starts a worker from a script of our own when the first graph is looked at. The address is the only one that
-// its policy for trusted types lets through.
+// byWorker starts a worker from our own script when the first graph is shown. The policy for trusted types allows only this address.
 export function byWorker(script: string): Arrange {
   let worker: Worker | undefined
   let last = 0

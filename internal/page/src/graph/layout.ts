@@ -1,5 +1,5 @@
-// Where the steps of a plan stand in its picture and which way the lines between them go:
-// a pure function, so that a worker, the main thread and a test can call it alike.
+// The places of a plan's steps in its picture, and the lines between them: a pure function, so that a worker, the main thread and a test
+// can call it alike.
 import { coordCenter, decrossDfs, decrossTwoLayer, graph, layeringSimplex, sugiyama, twolayerAgg } from 'd3-dag'
 
 // A step as the layout knows it: its number and the numbers of the steps it waits for.
@@ -15,8 +15,8 @@ export interface Layout {
   width: number
   height: number
   box: Box
-  across: boolean // from left to right; else from top to bottom
-  grid: boolean // too many for a picture of what depends on what: they stand in their order
+  across: boolean // from left to right; otherwise from top to bottom
+  grid: boolean // too many steps for a picture of dependencies: they keep the plan's order
   spots: Spot[]
   lines: Line[]
 }
@@ -24,13 +24,13 @@ export interface Layout {
 export interface Box { width: number; height: number; roomy: boolean }
 
 const card: Box = { width: 208, height: 58, roomy: true } // with the title
-const pill: Box = { width: 66, height: 30, roomy: false } // the number alone, until one looks closer
+const pill: Box = { width: 66, height: 30, roomy: false } // only the number, until one zooms in
 const mostCards = 60
-const legible = 0.5 // the scale below which nobody reads what stands on a card
+const legible = 0.5 // the scale below which the text of a card is unreadable
 const mostLayered = 1000
-const mostExact = 100 // beyond it the crossings are thinned out by fewer, cheaper passes
+const mostExact = 100 // larger graphs get fewer, cheaper passes against crossings
 const margin = 14
-const apart = 28 // parts that have nothing to do with each other
+const apart = 28 // between unconnected parts
 
 export interface Room { width: number; height: number }
 
@@ -49,7 +49,7 @@ export function layout(steps: readonly Knot[], room: Room): Layout {
   return drawn(pill, false)
 }
 
-// best is the one that can be shown largest.
+// best returns the candidate that can be shown largest.
 function best<T extends { width: number; height: number }>(all: T[], aspect: number): T {
   const scale = (one: T) => Math.min(aspect / one.width, 1 / one.height)
   return all.reduce((a, b) => (scale(b) > scale(a) ? b : a))
@@ -57,8 +57,7 @@ function best<T extends { width: number; height: number }>(all: T[], aspect: num
 
 type Edges = Map<number, number[]>
 
-// essential leaves out what is no step of the plan, circles, and what follows from the rest: where 3 waits
-// for 2 and 2 for 1, a line from 1 to 3 says nothing.
+// essential leaves out unknown steps, cycles, and implied dependencies: if 3 waits for 2 and 2 for 1, a line from 1 to 3 is redundant.
 export function essential(steps: readonly Knot[]): Edges {
   const index = new Map(steps.map((step, i) => [step.n, i]))
   const words = (steps.length >> 5) + 1
@@ -76,7 +75,7 @@ export function essential(steps: readonly Knot[]): Edges {
   return kept
 }
 
-// sorted returns each step behind those it waits for, else in the plan's order; a circle comes last.
+// sorted returns each step after those it waits for, otherwise in the plan's order; a cycle comes last.
 function sorted(steps: readonly Knot[]): Knot[] {
   const known = new Map(steps.map((step) => [step.n, step]))
   const open = new Map(steps.map((step) => [step.n, new Set(step.after.filter((n) => n !== step.n && known.has(n))).size]))
@@ -95,7 +94,7 @@ function sorted(steps: readonly Knot[]): Knot[] {
   return [...ready, ...steps.filter((step) => !reached.has(step))]
 }
 
-// components are the steps that hang together, each in the plan's order.
+// components returns the connected parts, each in the plan's order.
 function components(steps: readonly Knot[], after: Edges): number[][] {
   const root = new Map(steps.map((step) => [step.n, step.n]))
   const find = (n: number): number => {
@@ -111,7 +110,7 @@ function components(steps: readonly Knot[], after: Edges): number[][] {
   return [...parts.values()]
 }
 
-// gaps between boxes of one layer, and between layers.
+// gaps returns the space between boxes of one layer, and between layers.
 function gaps(box: Box, across: boolean): [number, number] {
   if (!box.roomy) return across ? [12, 26] : [12, 22]
   return across ? [20, 44] : [24, 38]
@@ -153,7 +152,7 @@ function layered(part: number[], after: Edges, box: Box, across: boolean, aspect
   return { width, height, spots, lines }
 }
 
-// backwards says whether neighbours stand in the plan's order more often when all is mirrored.
+// backwards reports whether mirroring puts more neighbours in the plan's order.
 function backwards(spots: Spot[]): boolean {
   const rows = spots.sort((a, b) => a.y - b.y || a.x - b.x)
   let against = 0
@@ -164,7 +163,7 @@ function backwards(spots: Spot[]): boolean {
 interface Place { at: Point; band: number; gutter: number; top: number; bottom: number }
 interface Fold { width: number; height: number; place: (u: number, layer: number) => Place }
 
-// folded sets the layers of a part that is far too long for the picture in columns, as a newspaper does.
+// folded splits the layers of a part that is far too long for the picture into columns, as in a newspaper.
 function folded(all: Point[], layers: number, size: Point, gap: Point, aspect: number): Fold {
   const most = Math.min(Math.floor(layers / 5), 60)
   const folds = [inColumns(all, layers, layers, size, gap)]
@@ -183,7 +182,7 @@ function inColumns(all: Point[], layers: number, each: number, size: Point, gap:
   const gutter = gap[0] * 3
   let left = 0
   for (const column of columns) { column.left = left; left += column.high - column.low + gutter }
-  const edge = columns.length > 1 ? gap[1] / 2 : 0 // room above and below for lines that go on in the next column
+  const edge = columns.length > 1 ? gap[1] / 2 : 0 // room above and below for lines that continue in the next column
   const height = each * step - gap[1] + 2 * edge
   const place = (u: number, layer: number): Place => {
     const band = Math.min(Math.floor(layer / each), columns.length - 1), column = columns[band]!
@@ -198,7 +197,7 @@ function inColumns(all: Point[], layers: number, each: number, size: Point, gap:
 
 const short = (x: number) => String(Math.round(x * 10) / 10)
 
-// curve leads a line through its places; a layer is crossed straight, so that no box beside it is touched.
+// curve leads a line through its places; it crosses a layer straight, so that it touches no box.
 function curve(places: Place[], box: number, gap: Point, turn: (p: Point) => Point): string {
   const text = (...points: Point[]) => points.map((p) => turn(p).map(short).join(' ')).join(' ')
   const half = box / 2
@@ -221,7 +220,7 @@ function curve(places: Place[], box: number, gap: Point, turn: (p: Point) => Poi
   return d
 }
 
-// around leads from the end of one column through the space between them to the head of the next.
+// around leads from the end of one column through the gap to the head of the next.
 function around(from: Place, to: Place, u0: number, u1: number, v1: number, r: number, text: (...p: Point[]) => string): string {
   const corners: Point[] = [[u0, from.bottom], [to.gutter, from.bottom], [to.gutter, to.top], [u1, to.top], [u1, v1]]
   let d = ''
@@ -239,7 +238,7 @@ function towards([u, v]: Point, [u2, v2]: Point, most: number): Point {
   return [u + ((u2 - u) / far) * r, v + ((v2 - v) / far) * r]
 }
 
-// pack sets the parts beside each other, the large ones first: what hangs together with nothing fills the gaps.
+// pack places the parts side by side, the large ones first: isolated steps fill the gaps.
 function pack(unsorted: Part[], box: Box, across: boolean, aspect: number): Layout {
   const parts = unsorted.toSorted((a, b) => b.spots.length - a.spots.length)
   const area = parts.reduce((sum, part) => sum + (part.width + apart) * (part.height + apart), 0)
@@ -255,9 +254,9 @@ function pack(unsorted: Part[], box: Box, across: boolean, aspect: number): Layo
   return result
 }
 
-// beside puts each part as high up as it goes within a width, and then as far left: upon an outline of what stands already.
+// beside puts each part as high up as it fits within a width, and then as far left: along the outline of the parts placed before.
 function beside(parts: Part[], room: number): { width: number; height: number; corners: Point[] } {
-  let outline = [{ x: 0, y: 0 }] // from x on, what is free begins at y
+  let outline = [{ x: 0, y: 0 }] // from x on, the free space begins at y
   let width = 0, height = 0
   const corners = parts.map((part): Point => {
     const far = (x: number) => x + part.width + apart
@@ -275,7 +274,7 @@ function beside(parts: Part[], room: number): { width: number; height: number; c
   return { width: width + 2 * margin, height: height + 2 * margin, corners }
 }
 
-// grid sets the steps in rows in the plan's order, with straight lines.
+// grid arranges the steps in rows in the plan's order, with straight lines.
 function grid(steps: readonly Knot[], aspect: number, box: Box): Layout {
   const [w, h] = [box.width + 12, box.height + 12]
   const columns = Math.max(1, Math.round(Math.sqrt((steps.length * aspect * h) / w)))

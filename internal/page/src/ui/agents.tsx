@@ -1,4 +1,4 @@
-// What holds whom, and what stands in the way: the agents of a workspace and its open signals.
+// The claims and the obstacles: the agents of a workspace and its open signals.
 
 import { act, busy, clock, mayDecide, selected, view } from '../store'
 import { Name, Prose } from './prose'

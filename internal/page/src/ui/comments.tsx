@@ -1,4 +1,4 @@
-// Comments: those that wait to go with the decision, those that were sent, and the field for a new one.
+// Comments: pending ones that go with the decision, sent ones, and the field for a new one.
 
 import type { Comment } from '../types'
 import { commentOn, dropComments, keepComment, type Pending, pending, request } from '../kept'
@@ -11,7 +11,7 @@ const stepOf = (number: number) => shown.value?.steps.find(s => s.number === num
 
 const metWords = { open: 'open', met: 'met', changed: 'step has changed', gone: 'step is gone' }
 
-// Said lists what was said about a step, 0 for the whole plan and for steps that are gone: about those of them with a title, or with
+// Said lists the comments on a step, or for 0 those on the whole plan and on removed steps: of these, the ones with a given title, or with
 // none of some titles.
 export function Said({ step, gone, but }: { step: number; gone?: string; but?: string[] }) {
   const fits = (c: Comment) => gone === undefined ? !c.title || !but?.includes(c.title) : c.title === gone
@@ -50,7 +50,7 @@ function Sent({ comment: c }: { comment: Comment }) {
   )
 }
 
-// Returned is what was asked for when the plan was sent back, beside what came of it.
+// Returned shows the requested changes next to their result, after the plan was sent back.
 export function Returned() {
   const draft = view.value?.draft, asked = draft?.decidable && showsDraft.value ? draft.returned : undefined
   if (!asked?.comment) return null
@@ -89,7 +89,7 @@ export function PendingButtons({ comment: p }: { comment: Pending }) {
   )
 }
 
-// NewComment is the field for one. Where a plan waits it is kept for the decision; it can be sent at once, too.
+// NewComment is the field for a comment. If a plan waits, the comment is kept for the decision; it can also be sent at once.
 export function NewComment({ step, title }: { step: number; title: string }) {
   const text = commentOn(stepOf(step), shown.value?.steps ?? []), empty = !text.value.trim()
   const waits = showsDraft.value && !!view.value?.draft?.decidable, id = stepOf(step)?.id
@@ -120,7 +120,7 @@ export function NewComment({ step, title }: { step: number; title: string }) {
   )
 }
 
-// lines are what a row shows of what was said about its step: what is not met, and what is not sent.
+// linesOf returns a row's lines of comments on its step: open ones and unsent ones.
 export function linesOf(step: number): { key: string; who: string; text: string; kind: string }[] {
   return [
     ...comments.value.filter(c => c.step === step && c.met !== 'met').map(c => ({

@@ -1,4 +1,4 @@
-// The decision bar: who asks for what until when, and the four ways to decide. It stands first and stays in sight.
+// The decision bar: the requester, the request, its time limit, and the four ways to decide. It comes first and stays in view.
 
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
@@ -46,7 +46,7 @@ export function DecisionBar() {
   )
 }
 
-// Warned tells what the checks found when the plan was submitted, and which steps it stands beside.
+// Warned shows the warnings of the checks at submission, and the steps they concern.
 export function Warned({ draft }: { draft: Draft }) {
   const steps = draft.plan.steps.filter(s => s.warnings?.length).map(s => s.number), most = 12
   return (
@@ -66,14 +66,14 @@ function ask(how: Asked): void {
   if (asked.value) focus('decision-words')
 }
 
-// Lock says whether the code of the terminal is still to be typed, and why; and for how long it holds once it was.
+// Lock says whether the terminal's code is still needed, and why; and once it was typed, how long it is valid.
 function Lock() {
   const open = !busy.value && source.value?.unlocked()
   if (!open && !view.value?.can.code) return null
   return <p class="aside-line soft small">{open ? 'The code was typed: this page decides until an hour after it last did.' : 'It asks once for the code on your terminal: an agent’s shell could press this button, too.'}</p>
 }
 
-// Swapped stands before the buttons when the plan is no longer the one that was looked at: they wait until that was seen, too.
+// Swapped warns before the buttons if the plan changed after it was seen: they wait until the new one was seen.
 function Swapped({ was, now }: { was: Draft; now: Draft }) {
   const { at } = now.request === was.request && now.edited ? now.edited : now, n = differing(was.plan, now.plan)
   return (
@@ -152,12 +152,12 @@ function Going() {
   )
 }
 
-// decide sends the decision with the words in the bar and the comments beside the steps. What is refused stays typed.
+// decide sends the decision with the text in the bar and the comments on steps. A refused text stays in its field.
 async function decide(how: 'approve' | 'return' | 'reject' | 'regenerate'): Promise<void> {
   const draft = seen.value
   if (!draft || swapped.value) return
   const text = typed('decision'), going = pending.value
-  const said = asked.value === (how === 'regenerate' ? 'return' : how) ? text.value.trim() : '' // words for another decision are not sent with this one
+  const said = asked.value === (how === 'regenerate' ? 'return' : how) ? text.value.trim() : '' // a text for another decision is not sent with this one
   const input = { request: draft.request, digest: draft.plan.digest, comment: said }
   const comments = going.map(p => {
     const step = draft.plan.steps.find(s => s.number === p.step)
@@ -171,7 +171,7 @@ async function decide(how: 'approve' | 'return' | 'reject' | 'regenerate'): Prom
   dropComments(...going.map(p => p.key))
 }
 
-// Decided tells what the last decision led to: approving starts nothing by itself, and there are two ways on.
+// Decided shows the effect of the last decision: approving starts nothing by itself, and there are two ways to continue.
 export function Decided() {
   const v = view.value, d = v?.decision, p = v?.plan
   if (!v || !d || v.draft || !p || p.status !== 'active' || p.progress.done > 0) return null

@@ -1,4 +1,4 @@
-// Dialogs: what the browser calls modal, so that it keeps the focus in and gives it back.
+// Dialogs: the browser's modal ones, which keep the focus inside and give it back.
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -24,7 +24,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   )
 }
 
-// Unlock asks for the code that stands on the terminal.
+// Unlock asks for the code on the terminal.
 export function Unlock() {
   return unlocking.value ? <UnlockDialog done={unlocking.value} /> : null
 }

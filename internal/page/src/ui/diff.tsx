@@ -1,4 +1,4 @@
-// What is different from the plan that was shown before, with what was said about that one beside it.
+// The differences from the plan shown before, next to the comments on that plan.
 
 import { useSignal } from '@preact/signals'
 import { numberOf, rows, summary } from '../difference'
@@ -75,7 +75,7 @@ function Changed({ change: c, step }: { change: StepChange; step: Step | undefin
   )
 }
 
-// Words are read as texts are; in what is plain a back quote is a character like others.
+// Words are drawn as prose; in plain text a backquote is an ordinary character.
 function Words({ of, plain }: { of: Part[]; plain?: boolean }) {
   const text = (part: Part) => plain ? part.text : <Prose of={part.text} />
   return <>{of.map((part, i) => part.kind === 'was' ? <del key={i}>{text(part)}</del> : part.kind === 'now' ? <ins key={i}>{text(part)}</ins> : text(part))}</>
@@ -110,12 +110,12 @@ function Field({ of: f }: { of: FieldChange }) {
   )
 }
 
-// exact are the fields whose every character counts.
+// exact are the fields in which every character counts.
 const exact = new Set(['relevant_file_paths', 'creates', 'tools', 'tool', 'args', 'verify', 'when', 'for_each'])
 
 const numbers = (ids: string[]) => listed(ids.map(numberOf))
 
-// Whole is a step that came or went: nothing of it needs to be marked word by word.
+// Whole is an added or removed step: its words need no marks.
 function Whole({ of, gone }: { of: FieldChange[]; gone: boolean }) {
   if (!of.length) return null
   return (

@@ -1,4 +1,4 @@
-// Editing a step: a field for each thing that its author wrote, with what was changed marked.
+// Editing a step: a field for each thing that its author wrote, with changes marked.
 
 import { useId } from 'preact/hooks'
 import { editOf, typed } from '../kept'
@@ -9,7 +9,7 @@ import { focus } from './focus'
 
 type Kind = 'line' | 'text' | 'lines' | 'steps' | 'flag' | 'number' | 'json' | readonly string[]
 
-// The fields by their names in the contract; what of a step they hold; what they are called.
+// The fields by their names in the contract, the step's property, and the label.
 const fields: [name: string, of: keyof Step, label: string, kind: Kind][] = [
   ['title', 'title', 'Title', 'line'], ['details', 'details', 'Details', 'text'],
   ['type', 'type', 'Type', ['', 'feature', 'bugfix', 'chore', 'test']], ['risk', 'risk', 'Risk', ['', 'low', 'medium', 'high']],
@@ -22,10 +22,10 @@ const fields: [name: string, of: keyof Step, label: string, kind: Kind][] = [
   ['idempotent', 'idempotent', 'It is safe to do twice', 'flag'],
 ]
 
-// usual is how many of them most steps have; the rare ones are at hand.
+// usual is how many of the fields most steps have; the rare ones are folded.
 const usual = 11, rare = fields.slice(usual)
 
-// written is what a field of a step reads as in its control.
+// written returns a field's value as the text in its control.
 function written(s: Step, of: keyof Step): string {
   const value = s[of]
   if (!value) return ''
@@ -47,7 +47,7 @@ function meant(text: string, kind: Kind): unknown {
 
 const blank: Step = { id: '', number: 0, title: '', status: 'pending' }
 
-// EditStep is the form for a step, or with after for a new one that stands behind it.
+// EditStep is the form for a step, or with after for a new one to insert after that step.
 export function EditStep({ step: s = blank, after, onClose }: { step?: Step; after?: number; onClose?: () => void }) {
   const text = after === undefined ? editOf(s, shown.value?.steps ?? []) : typed('add'), id = useId()
   const now: Record<string, string> = text.value ? JSON.parse(text.value) as Record<string, string> : {}

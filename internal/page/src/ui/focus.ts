@@ -1,7 +1,7 @@
-// Where the keyboard goes after a press of a key or a button.
+// The place of the keyboard focus after a key or a button.
 
-// focus gives it to an element that is drawn because of what was just changed: as soon as it is there, so that what is typed
-// next goes into it. What is drawn follows a change in the same turn of the browser, and sometimes only with the next picture.
+// focus moves the focus to an element that a change is about to draw, as soon as it exists, so that further typing goes into it. Drawing
+// follows a change in the same turn of the browser, or sometimes only with the next frame.
 export function focus(id: string): void {
   const give = () => {
     const element = document.getElementById(id)

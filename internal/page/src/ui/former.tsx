@@ -1,4 +1,4 @@
-// Earlier plans: the list of them, and what says that one of them is looked at.
+// Earlier plans: their list, and the notice that one of them is shown.
 
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
@@ -34,7 +34,7 @@ function go(id: string): void {
   main?.scrollTo(0, 0)
 }
 
-// FormerBar stands above an earlier plan, where else a decision is asked for.
+// FormerBar is above an earlier plan, in the place of the decision bar.
 export function FormerBar() {
   useLayoutEffect(() => bind({ keys: ['b'], what: 'Back to the plan as it is now', group: 'Looking', run: () => go('') }), [])
   const p = formerPlan.value, waits = view.value?.draft?.decidable

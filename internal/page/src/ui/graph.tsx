@@ -1,4 +1,4 @@
-// The graph of a plan: which step waits for which, as a picture that one can walk through with the keyboard.
+// The graph of a plan: the dependencies of its steps, as a picture with keyboard navigation.
 
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -25,7 +25,7 @@ function links(steps: Step[]): Links {
   return { before, after }
 }
 
-// reach is a step's whole past or future: 1 for what stands next to it, 2 for what is farther.
+// reach returns a step's whole past or future: 1 for its neighbours, 2 for steps farther away.
 function reach(of: Map<number, number[]>, from: number): Map<number, 1 | 2> {
   const found = new Map<number, 1 | 2>()
   const near = of.get(from) ?? []
@@ -45,7 +45,7 @@ function Picture({ steps }: { steps: Step[] }) {
   const [hovered, setHovered] = useState(0)
   const room = useRoom(frame)
   const all = useMemo(() => links(steps), [steps])
-  const shape = JSON.stringify(steps.map(s => [s.number, s.depends_on])) // a status that changes leaves every step where it is
+  const shape = JSON.stringify(steps.map(s => [s.number, s.depends_on])) // a change of status moves no step
   useEffect(() => {
     if (!room) return undefined
     let late = false
@@ -121,7 +121,7 @@ function numberOf(target: EventTarget | null): number {
   return Number(node?.getAttribute('data-n') ?? 0)
 }
 
-// neighbour is where an arrow key leads: along the lines, and aside to the nearest of the same layer.
+// neighbour returns the target of an arrow key: along the lines, or sideways to the nearest of the same layer.
 function neighbour(made: Layout, spots: Map<number, Spot>, all: Links, from: number, key: string): number | undefined {
   const here = spots.get(from)
   const [back, on] = made.across ? ['ArrowLeft', 'ArrowRight'] : ['ArrowUp', 'ArrowDown']
@@ -157,12 +157,12 @@ function Lines({ made, centre, before, after }: { made: Layout; centre: number; 
   )
 }
 
-// A Level is how much of a step can be read at the scale of the picture.
+// A Level is how much of a step is readable at the scale of the picture.
 type Level = 'near' | 'middle' | 'far' | 'farthest'
 
 interface NodeProps { level: Level; step: Step; spot: Spot; box: Box; tabbed: boolean; name: string; mark: string; chosen: boolean }
 
-// Node draws itself anew only when something about it has changed: there may be a thousand.
+// Node redraws itself only if its own data has changed: there may be a thousand.
 function Node({ level, step, spot, box, tabbed, name, mark, chosen }: NodeProps) {
   const risky = step.risk === 'high' || step.risk === 'medium'
   return useMemo(() => (
@@ -220,7 +220,7 @@ function Pill({ step, box, level }: { step: Step; box: Box; level: Level }) {
   )
 }
 
-// Glyph tells the status by a shape, for who does not tell the colours apart.
+// Glyph shows the status by a shape, for people with colour blindness.
 function Glyph({ step, x, y, r }: { step: Step; x: number; y: number; r: number }) {
   const s = r * 0.5
   const sign = {
@@ -236,7 +236,7 @@ function Glyph({ step, x, y, r }: { step: Step; x: number; y: number; r: number 
   )
 }
 
-// wrapped sets a text in lines: SVG does not. Widths are estimated, for fonts differ.
+// wrapped breaks a text into lines, since SVG does not. Widths are estimated, as fonts differ.
 function wrapped(text: string, width: number, size: number, most: number): string[] {
   const wide = (part: string) => [...part].reduce((sum, c) => sum + (/[iljtfrI.,:;'`|()[\] ]/.test(c) ? 0.36 : /[mwMW@%]/.test(c) ? 0.93 : /[A-Z]/.test(c) ? 0.7 : c > '\u2e80' ? 1 : 0.59), 0) * size
   const lines: string[] = []
@@ -278,7 +278,7 @@ function Caption({ step, all, steps, grid }: { step: Step | undefined; all: Link
   )
 }
 
-// useRoom is how much room there is for the picture: told anew only when that has become quite another.
+// useRoom returns the room for the picture; it changes only when the room changes a lot.
 function useRoom(frame: { current: HTMLDivElement | null }): Room | undefined {
   const [room, set] = useState<Room>()
   useLayoutEffect(() => {
@@ -303,14 +303,14 @@ function useRoom(frame: { current: HTMLDivElement | null }): Room | undefined {
 
 interface Looking { zoom: (by: number) => void; fit: () => void; reveal: (spot: Spot) => void; centre: (spot: Spot) => void; dragged: () => boolean }
 
-// useWindow shows a part of the picture: which, is the viewBox, set without drawing anything anew.
+// useWindow shows a part of the picture through the viewBox, which is set without redrawing.
 function useWindow(frame: { current: HTMLDivElement | null }, svg: { current: SVGSVGElement | null }, made: Layout | undefined, level: Signal<Level>): Looking {
   const held = useRef({ x: 0, y: 0, k: 1, fitted: true, dragged: false, made, level })
   held.current.made = made
   const looking = useMemo(() => windowOn(frame, svg, held.current), [])
   useLayoutEffect(() => {
     const spot = made?.spots.find(s => s.n === selected.value)
-    if (spot && !held.current.fitted) looking.centre(spot) // whoever looks closely goes on looking at the same step
+    if (spot && !held.current.fitted) looking.centre(spot) // a zoomed-in user continues to see the same step
     else if (made) looking.fit()
   }, [made])
   useEffect(() => looking.listen(), [])
@@ -319,7 +319,7 @@ function useWindow(frame: { current: HTMLDivElement | null }, svg: { current: SV
 
 interface Held { x: number; y: number; k: number; fitted: boolean; dragged: boolean; made: Layout | undefined; level: Signal<Level> }
 
-const foot = 40 // pixels that the buttons take, at the foot of the picture
+const foot = 40 // pixels for the buttons at the foot of the picture
 
 function windowOn(frame: { current: HTMLDivElement | null }, svg: { current: SVGSVGElement | null }, held: Held) {
   const room = () => ({ w: frame.current?.clientWidth || 1, h: frame.current?.clientHeight || 1 })
@@ -335,7 +335,7 @@ function windowOn(frame: { current: HTMLDivElement | null }, svg: { current: SVG
   }
   const whole = () => { const { w, h } = room(); return held.made ? Math.min(w / held.made.width, (h - foot) / held.made.height) : 1 }
   const fit = () => {
-    if (held.made && frame.current) { // no taller than what is drawn
+    if (held.made && frame.current) { // not taller than its content
       const whole = Math.min(frame.current.clientWidth / held.made.width, 1.15) * held.made.height + foot
       frame.current.style.height = ''
       if (whole < frame.current.clientHeight) frame.current.style.height = `${Math.max(220, Math.ceil(whole))}px`
@@ -385,7 +385,7 @@ function windowOn(frame: { current: HTMLDivElement | null }, svg: { current: SVG
       if (!was) return
       const [dx, dy] = [e.clientX - was.x, e.clientY - was.y]
       if (!held.dragged && Math.hypot(dx, dy) < 4) return
-      if (!held.dragged) on.setPointerCapture(e.pointerId) // a click stays with the step it is on
+      if (!held.dragged) on.setPointerCapture(e.pointerId) // a click stays on its step
       held.dragged = true
       const other = [...down].find(([id]) => id !== e.pointerId)?.[1]
       const edge = on.getBoundingClientRect()

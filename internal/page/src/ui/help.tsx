@@ -1,4 +1,4 @@
-// The keys that work now, all of them, from their own table.
+// All keys that work now, from their own table.
 
 import { useLayoutEffect } from 'preact/hooks'
 import { bind, bound, type Key } from '../keys'

@@ -1,4 +1,4 @@
-// What waits for a person in every workspace, newest first, and the workspaces themselves.
+// The inbox of all workspaces, newest first, and the workspaces themselves.
 
 import { batch } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
@@ -51,7 +51,7 @@ function Item({ of: w }: { of: Waiting }) {
   )
 }
 
-// next goes through all that waits, from the newest to the oldest and round again.
+// next cycles through the inbox, from the newest item to the oldest.
 let last = ''
 
 function next(): void {
@@ -63,7 +63,7 @@ function next(): void {
 
 const nameOf = (w: Waiting) => w.workspace + w.kind + w.id
 
-// go shows what waits: its workspace, and its step where it is about one.
+// go shows an item of the inbox: its workspace, and its step if it has one.
 function go(w: Waiting): void {
   open(w.workspace)
   openFormer('')

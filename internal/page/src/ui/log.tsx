@@ -1,4 +1,4 @@
-// What has happened, in words, newest first, day by day. Older entries are read when they are asked for, or come into sight.
+// The history in words, newest first, day by day. Older entries are read on request, or when they come into view.
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -16,7 +16,7 @@ function Lines() {
   const lines = useSignal<LogLine[]>([]), more = useSignal(false), failed = useSignal(''), reading = useRef(false)
   const end = useRef<HTMLButtonElement>(null)
   const revision = view.value?.revision
-  // read adds what is newer, or with before what is older; an entry never changes.
+  // read adds newer entries, or with before older ones; an entry never changes.
   const read = async (before?: number) => {
     const from = source.value
     if (!from || reading.current) return
@@ -26,7 +26,7 @@ function Lines() {
       const first = !lines.value.length
       const known = new Set(lines.value.map(l => l.revision))
       const fresh = got.lines.filter(l => !known.has(l.revision))
-      const gap = !before && !first && fresh.length === got.lines.length && got.more // so much is new that something between is not known
+      const gap = !before && !first && fresh.length === got.lines.length && got.more // so many are new that some in between may be missing
       lines.value = gap ? got.lines : [...lines.value, ...fresh].sort((a, b) => b.revision - a.revision)
       if (before || first || gap) more.value = !!got.more
       failed.value = ''

@@ -1,4 +1,4 @@
-// Small drawings: what a status looks like, and the signs on buttons. All are hidden from screen readers: a word stands beside each.
+// Small drawings for statuses and buttons. All are hidden from screen readers, since each has a word next to it.
 
 import type { ComponentChildren } from 'preact'
 import type { StepStatus } from '../types'

@@ -7,7 +7,7 @@ import { Warned } from './decide'
 import { Told } from './prose'
 import { sentence } from './say'
 
-// Gathering tells that an agent is at work on a plan, and lets a person call it off.
+// Gathering says that an agent is working on a plan, and lets a person cancel it.
 export function Gathering() {
   const sure = useSignal(false), v = view.value
   if (v?.phase !== 'gathering') return null
@@ -31,7 +31,7 @@ export function Gathering() {
   )
 }
 
-// AskForPlan has agents plan something before they act.
+// AskForPlan requests a plan from agents before they act.
 export function AskForPlan() {
   const task = typed('task')
   if (!mayDecide.value || view.value?.phase !== 'inactive') return null

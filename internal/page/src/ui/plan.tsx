@@ -1,4 +1,4 @@
-// The plan that is looked at: what it is for, how far it is, its steps, and what was said about the whole.
+// The shown plan: its objective, its progress, its steps, and the comments on the whole plan.
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -84,7 +84,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
   )
 }
 
-// Unresolved is what the plan leaves to whoever decides about it.
+// Unresolved lists the questions that the plan leaves open for the decision.
 function Unresolved({ questions }: { questions: string[] | undefined }) {
   if (!questions?.length) return null
   return (
@@ -95,7 +95,7 @@ function Unresolved({ questions }: { questions: string[] | undefined }) {
   )
 }
 
-// StepsHead opens and folds all steps at once: whoever approves can read all of it in one go.
+// StepsHead unfolds and folds all steps at once, so that an approver can read the whole plan in one go.
 function StepsHead({ plan: p }: { plan: Plan }) {
   if (!p.steps.length) return <p class="empty">It has no steps yet.</p>
   return (
@@ -106,7 +106,7 @@ function StepsHead({ plan: p }: { plan: Plan }) {
   )
 }
 
-// About has what bears on the decision in sight, and the rest at hand.
+// About shows the facts that matter for the decision, and folds the rest.
 function About({ plan: p }: { plan: Plan }) {
   const first: Row[] = [], rest: Row[] = []
   lines(first, 'Constraints', p.constraints)

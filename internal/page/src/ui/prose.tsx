@@ -1,4 +1,4 @@
-// Texts as they are read: what stands in back quotes is code, and agents have short names. All of it is text nodes.
+// Texts for display: backquoted text is code, and agents have short names. Everything is rendered as text nodes.
 
 import { names } from '../store'
 import { plainly } from './say'
@@ -8,13 +8,13 @@ export function Prose({ of }: { of: string }) {
   return parts.length === 1 ? <>{of}</> : <>{parts.map((text, i) => i % 2 ? <code key={i}>{text}</code> : text)}</>
 }
 
-// Name is who somebody is, whole in the title where it is shortened.
+// Name is a person's or agent's name, with the full name in the title if it is shortened.
 export function Name({ of }: { of: string | undefined }) {
   const short = plainly(of ?? '', names.value)
   return short === of ? <>{of}</> : <span title={of}>{short}</span>
 }
 
-// Told is a sentence of the program.
+// Told is a sentence by the program.
 export function Told({ of }: { of: string }) {
   const short = plainly(of, names.value)
   return <span title={short === of ? undefined : of}><Prose of={short} /></span>

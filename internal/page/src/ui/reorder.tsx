@@ -1,5 +1,5 @@
-// Moving a step: by its grip, by Alt and the arrows, by two buttons in its panel. It goes only where what it waits for stands
-// before it and what waits for it behind; other places are shown, with the reason.
+// Moving a step: by its grip, by Alt and the arrow keys, by two buttons in its panel. It can go only after the steps it waits for and
+// before those that wait for it; other places are shown with the reason.
 
 import { signal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
@@ -10,7 +10,7 @@ import type { Step } from '../types'
 import { focus } from './focus'
 import { Sign } from './marks'
 
-// mayMove: the order of a draft can be changed while it waits, that of a plan while it is active.
+// mayMove: a draft can be reordered while it waits, a plan while it is active.
 export function mayMove(): boolean {
   if (!mayDecide.value || busy.value || (shown.value?.steps.length ?? 0) < 2) return false
   return showsDraft.value ? !swapped.value : (shown.value?.status === 'active' && !(current.value && view.value?.draft))
@@ -35,7 +35,7 @@ function shift(number: number, way: -1 | 1): void {
   else told.value = way < 0 ? `Step ${number} stands first.` : `Step ${number} stands last.`
 }
 
-// Reordering hears the keys, and draws where a dragged step would go.
+// Reordering handles the keys, and shows the target of a dragged step.
 export function Reordering() {
   useLayoutEffect(() => {
     const can = () => pane.value === 'plan' && selected.value > 0 && mayMove()
@@ -53,7 +53,7 @@ export function Reordering() {
   )
 }
 
-// MoveButtons are for who can neither drag nor press Alt.
+// MoveButtons are for users without a pointer or an Alt key.
 export function MoveButtons({ step: s }: { step: Step }) {
   if (!mayMove()) return null
   const all = shown.value?.steps ?? []
@@ -76,12 +76,12 @@ export function Grip({ step: s }: { step: Step }) {
   )
 }
 
-// begin follows the pointer until it is let go, wherever it goes: the row it came from may scroll out of sight.
+// begin follows the pointer until its release, anywhere: the row where it began may scroll out of view.
 function begin(from: PointerEvent, number: number): void {
   const list = (from.currentTarget as Element).closest<HTMLElement>('.steps'), steps = shown.value?.steps
   if (!list || !steps) return
   const places = new Map(gaps(steps, number).map(gap => [gap.after, gap]))
-  const behind = new Map(steps.map((s, i) => [s.number, steps[i - 1]?.number ?? 0])) // of each step, the one before it
+  const behind = new Map(steps.map((s, i) => [s.number, steps[i - 1]?.number ?? 0])) // the step before each step
   const ended = new AbortController(), { signal } = ended
   list.setPointerCapture(from.pointerId)
   list.dataset.dragging = ''

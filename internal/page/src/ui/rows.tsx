@@ -1,4 +1,4 @@
-// The steps as rows. A long list draws only what is in sight: every row keeps its height, so that where each stands is known.
+// The steps as rows. A long list draws only the visible ones: every row keeps its height, so that all positions are known.
 
 import { batch, useComputed } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
@@ -16,7 +16,7 @@ import { mayChange, removes, StepPanel, Whole } from './step'
 import { focus } from './focus'
 
 const wholeUpTo = 120 // rows; longer lists are windowed
-const spare = 600 // pixels that are drawn above and below what is in sight
+const spare = 600 // pixels drawn above and below the visible part
 const heights = { wide: 36, narrow: 54, line: 22, end: 4 }
 const mostLines = 3 // of comments in a row
 
@@ -47,7 +47,7 @@ function Windowed({ all }: { all: Step[] }) {
     const first = Math.max(0, below(known.current, top - spare) - 1), last = below(known.current, top + innerHeight + spare)
     see(before => before[0] === first && before[1] === last ? before : [first, last])
   }
-  useLayoutEffect(look, [all, tops.at(-1)]) // not after every drawing: asking where the list is has what was drawn laid out at once
+  useLayoutEffect(look, [all, tops.at(-1)]) // not after every drawing: asking for the list's position forces a layout
   useEffect(() => {
     addEventListener('scroll', look, { capture: true, passive: true })
     addEventListener('resize', look)
@@ -66,7 +66,7 @@ function Windowed({ all }: { all: Step[] }) {
   )
 }
 
-// below finds the first of rising numbers that is more than n.
+// below finds the first of rising numbers that is greater than n.
 function below(tops: number[], n: number): number {
   let low = 0, high = tops.length - 1
   while (low < high) {
@@ -80,7 +80,7 @@ function below(tops: number[], n: number): number {
 function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: number; top?: number; onPanel?: (px: number) => void }) {
   const chosen = useComputed(() => selected.value === s.number), first = useComputed(() => !selected.value && shown.value?.steps[0]?.number === s.number)
   const lines = useComputed(() => linesOf(s.number)), inline = useComputed(() => narrow.value && chosen.value)
-  const whole = useComputed(() => printing.value || (allOpen.value && !(narrow.value && chosen.value))) // else its panel shows it
+  const whole = useComputed(() => printing.value || (allOpen.value && !(narrow.value && chosen.value))) // otherwise its panel shows it
   const changed = useComputed(() => showsDraft.value ? shown.value?.difference?.steps.find(d => d.id === s.id && d.change !== 'removed' && altered(d))?.change : undefined)
   const after = s.status !== 'pending' ? undefined : showsDraft.value ? s.depends_on : s.waiting_on
   const more = lines.value.length - mostLines, tools = toolsOf(s)
@@ -115,7 +115,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
   )
 }
 
-// Inline is the step in place, where there is no room beside the list.
+// Inline is the step inside the list, if there is no room next to it.
 function Inline({ step, onHeight }: { step: Step; onHeight: ((px: number) => void) | undefined }) {
   const at = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -148,7 +148,7 @@ export function comment(number: number): void {
   focus('comment-' + number)
 }
 
-// skip asks in the panel of the step: for a reason, or whether it is meant.
+// skip opens the panel of the step to ask for a reason, or for a confirmation.
 export function skip(number: number): void {
   batch(() => {
     selected.value = number

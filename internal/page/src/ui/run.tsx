@@ -1,4 +1,4 @@
-// A run of the plan, seen live, and what its steps ask of a person.
+// A run of the plan, live, with its steps' questions to a person.
 
 import { batch, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -41,7 +41,7 @@ export function RunPanel() {
   )
 }
 
-// useProgress looks again while steps are at work: how far they are is no change of the plan, and nobody tells of it.
+// useProgress reads regularly while steps are running: progress is not a change of the plan, so no event reports it.
 function useProgress(): void {
   const on = view.value?.run?.state === 'running'
   useEffect(() => {
@@ -51,7 +51,7 @@ function useProgress(): void {
   }, [on])
 }
 
-// openStep goes to a step of the plan that is carried out.
+// openStep goes to a step of the executed plan.
 function openStep(number: number): void {
   showStep(number)
   focus('step-' + number)
@@ -65,7 +65,7 @@ function showStep(number: number): void {
   })
 }
 
-// holds is what keeps a run from going on, whoever wants it to.
+// holds returns the obstacle to continuing a run, for any user.
 function holds(): string {
   const v = view.value
   if (v?.phase === 'submitted' || v?.phase === 'gathering') return v.draft?.decidable ? 'It can go on once the plan that waits is decided about.' : 'It can go on when planning mode ends.'
@@ -98,12 +98,12 @@ function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
   )
 }
 
-// Worded is an act that wants words.
+// Worded is an act that needs a text.
 function Worded({ name, label, button, act: what, input, field = 'text', may, done }: {
   name: string; label: string; button: string; act: string; input: Record<string, unknown>; field?: string; may?: boolean; done?: () => void
 }) {
   const text = typed(name), at = useRef<HTMLTextAreaElement>(null)
-  useLayoutEffect(() => { if (done) at.current?.focus() }, []) // it was asked for just now
+  useLayoutEffect(() => { if (done) at.current?.focus() }, []) // the user has just asked for it
   const send = async (e?: Event) => {
     e?.preventDefault()
     if (!may && !text.value.trim()) return
@@ -164,8 +164,8 @@ function Ended({ step: s }: { step: Step }) {
   )
 }
 
-// Tail is the end of what a step has printed. While it runs it is read again and again, and stays at the end until one
-// scrolls up; at the end again it goes along again.
+// Tail is the end of a step's output. It is read regularly while the step runs, and follows the end unless the user scrolls up; back at the
+// end it follows again.
 export function Tail({ step, live, given }: { step: number; live?: boolean; given?: string | undefined }) {
   const text = useSignal(given ?? ''), failed = useSignal(''), follows = useSignal(true)
   const at = useRef<HTMLPreElement>(null), own = useRef(false)
@@ -205,7 +205,7 @@ export function Tail({ step, live, given }: { step: number; live?: boolean; give
   )
 }
 
-// StepAsk is what one step waits for a person to say: an approval with its arguments, an answer, whether it happened.
+// StepAsk shows a step's request to a person: an approval with its arguments, an answer, or whether it happened.
 export function StepAsk({ step: s }: { step: Step }) {
   const ask = s.ask
   if (!ask) return null
@@ -231,7 +231,7 @@ const asks: Record<string, string> = {
 
 const digestOf = (s: Step) => s.ask?.digest ? { digest: s.ask.digest } : {}
 
-// Approving shows the arguments and lets them be changed; what is approved is what stands there.
+// Approving shows the arguments and lets the user change them; the approval applies to the arguments as shown.
 function Approving({ step: s, rest }: { step: Step; rest: Choice[] }) {
   const args = s.ask?.args ?? ''
   const text = typed(`args-${s.number}-${s.ask?.short ?? ''}`), editing = useSignal(!!text.value)
@@ -263,7 +263,7 @@ function Approving({ step: s, rest }: { step: Step; rest: Choice[] }) {
   )
 }
 
-// faultIn says what keeps a text from being arguments, with the place where a browser tells it.
+// faultIn returns why a text is not valid as arguments, with the position if the browser reports it.
 export function faultIn(text: string): string {
   try {
     const value: unknown = JSON.parse(text)
@@ -284,7 +284,7 @@ function same(a: string, b: string): boolean {
   }
 }
 
-// RetryWith starts a step that failed once more, with arguments that a person has written.
+// RetryWith restarts a failed step with arguments that a person has written.
 function RetryWith({ step: s, done }: { step: Step; done: () => void }) {
   const text = typed(`retry-${s.number}`), now = text.value || (s.args ?? ''), wrong = faultIn(now)
   const send = async (e: Event) => {
@@ -305,7 +305,7 @@ function RetryWith({ step: s, done }: { step: Step; done: () => void }) {
 
 const ways = { retry: 'Try again', args: 'Try again with other arguments…', happened: 'It happened', skip: 'Skip…', abort: 'End the run' }
 
-// WaysOn are the answers to a step that failed, or of which nobody knows what came of it.
+// WaysOn are the answers for a failed step, or for one with an unknown outcome.
 function WaysOn({ step: s, choices, first, children }: { step: Step; choices: Choice[]; first?: boolean; children?: ComponentChildren }) {
   const wanted = useSignal<'' | 'skip' | 'happened' | 'args'>('')
   if (!mayDecide.value || (!choices.length && !children)) return null

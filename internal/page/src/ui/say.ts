@@ -1,4 +1,4 @@
-// Words and figures as the page says them.
+// The page's texts and number formats.
 
 import type { Step } from '../types'
 
@@ -6,7 +6,7 @@ export function count(n: number, one: string, many = one + 's'): string {
   return `${n} ${n === 1 ? one : many}`
 }
 
-// ago says how long before now a moment was, or how long after; on paper, where now is nothing, when it was.
+// ago returns the time since a moment, or until it; on paper, which has no present, the moment itself.
 export function ago(at: string | undefined, now: number): string {
   if (!at || never(at)) return ''
   if (Number.isNaN(now)) return moment(at)
@@ -15,7 +15,7 @@ export function ago(at: string | undefined, now: number): string {
   return seconds < 0 ? 'in ' + span(-seconds) : span(seconds) + ' ago'
 }
 
-// never: the program's word for no time at all.
+// never: the program's zero time.
 const never = (at: string) => at.startsWith('0001-01-01T')
 
 export function span(seconds: number): string {
@@ -31,19 +31,19 @@ export function moment(at: string): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
-// by says which tools a step uses: the one that carries it out, else those an agent may use.
+// toolsOf returns the tools of a step: the one that runs it, else those an agent may use.
 export function toolsOf(s: Step): string[] {
   return s.tool ? [s.tool] : s.tools ?? []
 }
 
-// sentence begins a text of the program with a capital, unless it begins with somebody's name, and ends it with a stop.
+// sentence capitalizes a text of the program, unless it begins with a name, and adds a full stop.
 export function sentence(text: string, names: ReadonlySet<string> = new Set()): string {
   if (!text) return ''
   const named = names.has(/^[^\s:,;]*/.exec(text)![0]), begun = named ? text : text.charAt(0).toUpperCase() + text.slice(1)
   return /[.!?:…]["”’)]*$/.test(begun) ? begun : begun + '.'
 }
 
-// plainly leaves out what tells the connection of an agent from others, ann#9d51f6, wherever nobody else is called ann.
+// plainly drops the connection suffix of an agent's name, as in ann#9d51f6, if the short name is unique.
 export function plainly(text: string, names: ReadonlySet<string>): string {
   if (!text.includes('#')) return text
   const stems = [...names].map(stem)
@@ -52,7 +52,7 @@ export function plainly(text: string, names: ReadonlySet<string>): string {
 
 const stem = (name: string) => name.replace(/#\w+$/, '')
 
-// beyond is what a summary says that the objective has not said.
+// beyond returns the part of a summary that is not in the objective.
 export function beyond(summary: string | undefined, objective: string): string {
   const text = summary?.trim() ?? '', said = objective.trim()
   if (text === said) return ''

@@ -1,4 +1,4 @@
-// The frame of the page: what waits in every workspace on the left, one plan in the middle, one step on the right.
+// The frame of the page: the inbox on the left, one plan in the middle, one step on the right.
 
 import { effect } from '@preact/signals'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
@@ -75,7 +75,7 @@ export function Shell() {
   )
 }
 
-// Rail is the inbox: beside the plan where there is room, else above it, folded.
+// Rail is the inbox: next to the plan if there is room, otherwise above it, folded.
 function Rail() {
   const n = inbox.value.waiting.length
   useLayoutEffect(() => bind({ keys: ['i'], what: 'To what waits for you', group: 'Looking', run: toInbox }), [])
@@ -90,7 +90,7 @@ function toInbox(): void {
   document.querySelector<HTMLElement>('.rail .item, .rail .place')?.focus()
 }
 
-// TokenForm lets in who knows the token of the server, to look alone.
+// TokenForm accepts the server's token, to open the page view only.
 function TokenForm() {
   const [wrong, setWrong] = useState('')
   const send = (e: SubmitEvent) => {
@@ -139,7 +139,7 @@ function title(): string {
   return (n ? `(${n}) ` : '') + [shown.value?.objective, view.value?.workspace.name, 'planloop'].filter(Boolean).join(' – ')
 }
 
-// keepFocus gives the focus to the plan when what had it goes away with a change, so that the keyboard never falls out of the page.
+// keepFocus moves the focus to the plan when a change removes the focused element, so that the keyboard stays in the page.
 function keepFocus(): () => void {
   let had: Element | null = null
   const came = (e: FocusEvent) => { had = e.target as Element }

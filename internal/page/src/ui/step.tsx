@@ -1,4 +1,4 @@
-// One step with all that it asks for and what has become of it.
+// One step with its fields, its requests and its outcome.
 
 import type { ComponentChildren, Ref } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -15,7 +15,7 @@ import { StepAsk } from './run'
 import { ago, count, moment, plainly, sentence, span } from './say'
 import { focus } from './focus'
 
-// Whole is a step in the list with all that it says.
+// Whole is a step in the list with all its fields.
 export function Whole({ step: s }: { step: Step }) {
   return (
     <div class="printed">
@@ -56,12 +56,12 @@ export function StepPanel({ step: s }: { step: Step }) {
   )
 }
 
-// Warnings are what the checks found when the plan was submitted.
+// Warnings are the checks' warnings at submission.
 function Warnings({ of }: { of: string[] | undefined }) {
   return <>{of?.map((text, i) => <p key={i} class="notice is-waiting"><span class="unseen">Warning: </span><Prose of={text} /></p>)}</>
 }
 
-// close leaves what is being done with a step, and the step itself unless it is to stay.
+// close ends the work on a step, and also closes the step unless stay is set.
 export function close(number: number, stay = false): void {
   if (!stay) selected.value = 0
   editing.value = false
@@ -69,7 +69,7 @@ export function close(number: number, stay = false): void {
   focus('step-' + number)
 }
 
-// mayChange: a draft can be changed while it waits, a plan while it is worked on; what is over stays as it is.
+// mayChange: a draft can be changed while it waits, a plan while it is active; a finished one cannot.
 export function mayChange(s: Step): boolean {
   if (!mayDecide.value || (current.value && !!view.value?.draft)) return false
   if (showsDraft.value) return !swapped.value
@@ -77,7 +77,7 @@ export function mayChange(s: Step): boolean {
   return status === 'active' && s.status !== 'done' && s.status !== 'in_progress'
 }
 
-// removes: what is skipped in a plan that is worked on is taken out of one that nobody has agreed to.
+// removes: skipping removes a step from a plan that is not approved yet.
 export const removes = () => showsDraft.value
 
 function Changing({ step: s }: { step: Step }) {
@@ -96,7 +96,7 @@ function Changing({ step: s }: { step: Step }) {
   )
 }
 
-// Skip asks why a step is skipped, or whether it is meant to go.
+// Skip asks for a reason to skip a step, or for a confirmation to remove it.
 function Skip({ step: s }: { step: Step }) {
   const why = typed('skip-' + s.number), first = useRef<HTMLElement>(null)
   useLayoutEffect(() => first.current?.focus(), [])
@@ -125,7 +125,7 @@ function Skip({ step: s }: { step: Step }) {
   )
 }
 
-// Row of facts: nothing where there is nothing to say.
+// Fact is a row of facts.
 function Fact({ label, children }: { label: string; children: ComponentChildren }) {
   return <><dt>{label}</dt><dd>{children}</dd></>
 }
