@@ -41,11 +41,6 @@ func newHookCommand(a *app) *cobra.Command {
 // hook answers a host. In planning mode every error refuses the call; otherwise errors stay silent.
 func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
 	a.quiet, a.inTerminal = true, false // no person runs a host's hooks, even if one started the host
-	if a.insideModel() {
-		// The host only answers planloop's prompt; its session does not work on the plan.
-		call, _ := hook.Read(host, event, nil)
-		return a.tellHost(hookAnswer{call: call})
-	}
 	a.unwatched("hook " + string(host) + " " + event)
 	if unknown := hook.Misnamed(host, event); unknown != "" { // does not stop the host, but a person should see it
 		fmt.Fprintln(a.err, unknown)
@@ -121,7 +116,7 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 		return answer
 	}
 	answer.Answer, err = a.atMoment(ctx, opened, call)
-	if err == nil {
+	if err == nil && !a.insideModel() {
 		a.signOfLife(opened, answer)
 	}
 	return answer
@@ -141,13 +136,15 @@ func (a *app) signOfLife(opened *opened, answer hookAnswer) {
 	}
 }
 
-// atMoment returns the answer if nothing fails.
+// atMoment returns the answer if nothing fails. Inside the model the host only answers planloop's prompt: its session does not work on the
+// plan, but planning mode restricts it too, since any program could set the model's mark.
 func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hook.Answer, error) {
 	if call.Dir == "" {
 		call.Dir = opened.place.Path
 	}
-	switch call.Moment {
-	case hook.BeforeTool:
+	inside := a.insideModel()
+	switch {
+	case call.Moment == hook.BeforeTool:
 		err := a.hookPolicy(opened, call.Host).Judge(ctx, call)
 		var refused *plan.ValidationError
 		if errors.As(err, &refused) {
@@ -155,16 +152,17 @@ func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hoo
 			told.Field = "" // only planloop's own tools have fields
 			return hook.Answer{Refuse: told.Error()}, nil
 		}
-		if err == nil {
+		if err == nil && !inside {
 			a.adopt(ctx, opened, call)
 		}
 		return hook.Answer{}, err
-	case hook.AfterTool:
+	case inside:
+	case call.Moment == hook.AfterTool:
 		a.adopt(ctx, opened, call)
-	case hook.SessionStart:
+	case call.Moment == hook.SessionStart:
 		state, err := opened.verbs.State(ctx)
 		return hook.Answer{Context: opened.verbs.Briefing(state, a.hookCaller(opened))}, err
-	case hook.Stop:
+	case call.Moment == hook.Stop:
 		return a.atStop(ctx, opened, call)
 	}
 	return hook.Answer{}, nil
