@@ -33,29 +33,52 @@ func (s *server) find(text []byte) []int {
 	return regexp.MustCompile(`(?m:^)` + strings.ReplaceAll(lines, "\n", "\r?\n")).FindIndex(text)
 }
 
-// putBlock says what a TOML file is with planloop's table at its end.
-func (s *server) putBlock(m Machine, e *Edit) error {
+// editTOML puts planloop's table at the end of a TOML file, or takes it out. It changes nothing else in the file.
+func (s *server) editTOML(m Machine, e *Edit, remove bool) error {
 	before, err := readTOML(e.Before)
 	if err != nil {
-		e.Paste = s.block()
-		return &Refusal{Problem: "cannot be read as toml: " + err.Error(), Fix: "mend it and run this again, or add the table by hand"}
+		if !remove {
+			e.Paste = s.block()
+		}
+		return &Refusal{Problem: "cannot be read as toml: " + err.Error(), Fix: "mend it, then run this again"}
 	}
+	others, is := before.others(s.path)
+	if remove {
+		s.takeBlock(e, is)
+	} else {
+		err = s.putBlock(m, e, before, is)
+	}
+	if err != nil || bytes.Equal(e.Before, e.After) {
+		return err
+	}
+	after, err := readTOML(e.After)
+	rest, is := after.others(s.path)
+	holder := before[joined(s.path[:1]...)]
+	switch alone := err == nil && is != remove && maps.Equal(others, rest); {
+	case remove && !alone:
+		return &Refusal{Problem: "has more in the server's table than init wrote", Fix: "take the table out by hand"}
+	case !alone, !remove && holder != "" && holder != "[":
+		e.Paste = s.block()
+		return &Refusal{Problem: "has no place for the server's table, or a table that was changed by hand", Fix: "add it by hand"}
+	}
+	return nil
+}
+
+// putBlock adds the table to a file, or brings init's table in it up to date.
+func (s *server) putBlock(m Machine, e *Edit, before settingsTOML, is bool) error {
 	command := before.text(under(s.path, s.program)...)
 	if m.ours(command) {
 		e.Starts = []string{command}
 	}
 	newline := newlineOf(e.Before)
 	block := strings.ReplaceAll(s.block(), "\n", newline)
-	others, is := before.others(s.path)
 	switch at := s.find(e.Before); {
 	case is && at != nil && command == m.Program && string(e.Before[at[0]:at[1]]) == block:
 		e.Server = Current
-		return nil
 	case is && at != nil:
 		e.Server, e.After = Old, slices.Concat(e.Before[:at[0]], []byte(block), e.Before[at[1]:])
 	case is && command == m.Program && strings.Contains(before[joined(under(s.path, "args")...)], "serve"):
 		e.Server, e.Notes = Current, append(e.Notes, "init did not write the server's table, and leaves it as it is")
-		return nil
 	case is:
 		if e.Server = Foreign; len(e.Starts) > 0 {
 			e.Server = Old
@@ -72,47 +95,29 @@ func (s *server) putBlock(m Machine, e *Edit) error {
 		}
 		e.After = append(e.After, block...)
 	}
-	after, err := readTOML(e.After)
-	rest, is := after.others(s.path)
-	if holder := before[joined(s.path[:1]...)]; err != nil || !is || !maps.Equal(others, rest) || holder != "" && holder != "[" {
-		e.Paste = s.block()
-		return &Refusal{Problem: "has no place for the server's table, or a table that was changed by hand", Fix: "add it by hand"}
-	}
 	return nil
 }
 
-// takeBlock says what a TOML file is without the table that init has written.
-func (s *server) takeBlock(e *Edit) error {
-	before, err := readTOML(e.Before)
-	if err != nil {
-		return &Refusal{Problem: "cannot be read as toml: " + err.Error(), Fix: "mend it, then run this again"}
-	}
-	others, is := before.others(s.path)
-	at := s.find(e.Before)
-	switch {
+// takeBlock takes the table that init has written out of a file.
+func (s *server) takeBlock(e *Edit, is bool) {
+	switch at := s.find(e.Before); {
 	case !is:
 		e.Server = Missing
-		return nil
 	case at == nil:
 		e.Server = Kept
-		return nil
+	default:
+		e.Server = Current
+		above, newline := e.Before[:at[0]], newlineOf(e.Before)
+		if bytes.HasSuffix(above, []byte(newline+newline)) {
+			above = above[:len(above)-len(newline)]
+		}
+		e.After = slices.Concat(above, e.Before[at[1]:])
 	}
-	e.Server = Current
-	above, newline := e.Before[:at[0]], newlineOf(e.Before)
-	if bytes.HasSuffix(above, []byte(newline+newline)) {
-		above = above[:len(above)-len(newline)]
-	}
-	e.After = slices.Concat(above, e.Before[at[1]:])
-	after, err := readTOML(e.After)
-	if rest, is := after.others(s.path); err != nil || is || !maps.Equal(others, rest) {
-		return &Refusal{Problem: "has more in the server's table than init wrote", Fix: "take the table out by hand"}
-	}
-	return nil
 }
 
 // others is what a file says outside a table, and whether it has that table.
 func (all settingsTOML) others(path []string) (rest settingsTOML, is bool) {
-	rest = maps.Clone(all)
-	maps.DeleteFunc(rest, func(key, _ string) bool { return strings.HasPrefix(key+"\x00", joined(path...)+"\x00") })
+	rest, table := maps.Clone(all), joined(path...)
+	maps.DeleteFunc(rest, func(key, _ string) bool { return key == table || strings.HasPrefix(key, table+"\x00") })
 	return rest, len(rest) < len(all)
 }

@@ -124,10 +124,8 @@ func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
 		return e.putWhole(*t.whole, remove)
 	case t.server == nil && (format == ".toml" || format == ".yaml"): // a plugin has it
 		return nil
-	case format == ".toml" && remove:
-		err = t.server.takeBlock(e)
 	case format == ".toml":
-		err = t.server.putBlock(m, e)
+		err = t.server.editTOML(m, e, remove)
 	case format == ".yaml":
 		err = t.server.readYAML(m, e)
 	default:

@@ -17,14 +17,31 @@ type settingsTOML map[string]string
 // joined is a path as a key of settingsTOML.
 func joined(path ...string) string { return strings.Join(path, "\x00") }
 
+// Limits on the paths in a file. Every path is kept whole, so a long header costs memory again for each key below it.
+const (
+	maxParts = 32
+	maxPath  = 4 << 10 // bytes
+	maxPaths = 8 << 20 // bytes of all paths
+)
+
+var (
+	tokenTOML = regexp.MustCompile(`(?s)"""(?:[^\\]|\\.)*?"{3,5}|'''.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[ \t\r]+|[\w-]+|.`)
+	bareTOML  = regexp.MustCompile(`^[\w-]+$`)
+)
+
+// readerTOML collects the settings of a file.
+type readerTOML struct {
+	all  settingsTOML
+	size int // of all paths
+}
+
 // readTOML reads a TOML file as far as planloop has to know it, and refuses what it is not sure of.
 func readTOML(text []byte) (settingsTOML, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("it is not UTF-8")
 	}
-	pattern := regexp.MustCompile(`(?s)"""(?:[^\\]|\\.)*?"{3,5}|'''.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[ \t\r]+|[\w-]+|.`)
 	var tokens []string
-	for _, token := range pattern.FindAllString(strings.TrimPrefix(string(text), mark), -1) {
+	for _, token := range tokenTOML.FindAllString(strings.TrimPrefix(string(text), mark), -1) {
 		if token == `"` || token == `'` {
 			return nil, errors.New("a string does not end")
 		}
@@ -33,23 +50,23 @@ func readTOML(text []byte) (settingsTOML, error) {
 		}
 	}
 	lines, err := split(tokens, "\n")
-	all, table := settingsTOML{}, []string(nil)
+	in, table := readerTOML{all: settingsTOML{}}, []string(nil)
 	for _, line := range lines {
 		switch {
 		case err != nil || len(line) == 0:
 		case line[0] != "[":
-			err = all.add(table, line)
+			err = in.add(table, line)
 		default: // a header, of a table or of one of a list
 			brackets := 1
 			if line[1] == "[" {
 				brackets = 2
 			}
 			if table, err = keyTOML(line[brackets:max(brackets, len(line)-brackets)]); err == nil {
-				all[joined(table...)] = strings.Repeat("[", brackets)
+				err = in.set(table, strings.Repeat("[", brackets))
 			}
 		}
 	}
-	return all, err
+	return in.all, err
 }
 
 // split cuts tokens at those that separate, but within brackets.
@@ -102,7 +119,7 @@ func wordTOML(token string) (text string, ok bool) {
 	case '\'':
 		return strings.Trim(token, "'"), !strings.HasPrefix(token, "'''")
 	}
-	return token, regexp.MustCompile(`^[\w-]+$`).MatchString(token)
+	return token, bareTOML.MatchString(token)
 }
 
 // text is the string of one line at a path, "" if there is none.
@@ -114,8 +131,18 @@ func (all settingsTOML) text(path ...string) string {
 	return ""
 }
 
+// set records the value at a path.
+func (r *readerTOML) set(path []string, value string) error {
+	key := joined(path...)
+	if r.size += len(key); len(path) > maxParts || len(key) > maxPath || r.size > maxPaths {
+		return fmt.Errorf("its keys are too long, nested too deep, or too many (at %.40q)", path[len(path)-1])
+	}
+	r.all[key] = value
+	return nil
+}
+
 // add reads a key and its value, in a table.
-func (all settingsTOML) add(table, tokens []string) error {
+func (r *readerTOML) add(table, tokens []string) error {
 	i := slices.Index(tokens, "=")
 	if i < 0 || i == len(tokens)-1 {
 		return fmt.Errorf("%.40q has no value", strings.Join(tokens, ""))
@@ -126,14 +153,15 @@ func (all settingsTOML) add(table, tokens []string) error {
 	}
 	path, value := slices.Concat(table, key), tokens[i+1:]
 	if value[0] != "{" {
-		all[joined(path...)] = strings.Join(value, "")
-		return nil
+		return r.set(path, strings.Join(value, ""))
 	}
-	all[joined(path...)] = "{"
+	if err := r.set(path, "{"); err != nil {
+		return err
+	}
 	members, err := split(slices.DeleteFunc(slices.Clone(value[1:len(value)-1]), func(token string) bool { return token == "\n" }), ",")
 	for _, member := range members {
 		if err == nil && len(member) > 0 {
-			err = all.add(path, member)
+			err = r.add(path, member)
 		}
 	}
 	return err

@@ -3,6 +3,7 @@ package hosts
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -51,6 +52,40 @@ func TestReadTOML(t *testing.T) {
 	}
 }
 
+// TestPathsAreLimited: a long header does not cost memory again for each key below it.
+func TestPathsAreLimited(t *testing.T) {
+	keys := func(n int, form string) (lines string) {
+		for i := range n {
+			lines += fmt.Sprintf(form, i)
+		}
+		return lines
+	}
+	long := strings.Repeat("h", maxPath-10)
+	for name, text := range map[string]string{
+		"a header": "[" + long + "0123456789a]", "a key": long + "0123456789a = 1", "a key in a table": "[" + long + "]\n0123456789 = 1",
+		"a header of many parts": "[" + strings.Repeat("a.", maxParts) + "a]", "a key of many parts": strings.Repeat("a.", maxParts) + "a = 1",
+		"tables within tables":    strings.Repeat("a = {", maxParts+1) + strings.Repeat("}", maxParts+1),
+		"many keys":               "[" + long + "]\n" + keys(3_000, "k%d=1\n"),
+		"many keys of one table":  long + " = {" + keys(3_000, "k%d=1,") + "}",
+		"many headers":            keys(3_000, "["+long+".%d]\n"),
+		"one header again":        strings.Repeat("["+long+"]\n", 3_000),
+		"keys that are 300 bytes": "[" + long[:300] + "]\n" + keys(30_000, "k%d=1\n"),
+	} {
+		all, err := readTOML([]byte(text))
+		size := 0
+		for key := range all {
+			size += len(key)
+		}
+		if err == nil || !strings.Contains(err.Error(), "its keys are too") || len(err.Error()) > 200 || size > maxPaths {
+			t.Errorf("%s: %d bytes of keys, %v", name, size, err)
+		}
+	}
+	ample := strings.Repeat("a.", maxParts-1) + "a = 1\n[" + long + "]\n" + keys(1_000, "k%d=1\n") + "[b]\n" + keys(20_000, "k%d=1\n")
+	if all, err := readTOML([]byte(ample)); err != nil || len(all) != 21_003 {
+		t.Errorf("%d settings, %v", len(all), err)
+	}
+}
+
 // TestTableThatIsThere: however a file has the server's table, init adds no second one.
 func TestTableThatIsThere(t *testing.T) {
 	m, s := codexServer()
@@ -63,7 +98,7 @@ func TestTableThatIsThere(t *testing.T) {
 		"[[mcp_servers.planloop]]\ncommand = 'npx'", "a = '''", "\ufeff[mcp_servers.planloop]\r\n",
 	} {
 		e := Edit{Before: []byte(text), After: []byte(text)}
-		err := s.putBlock(m, &e)
+		err := s.editTOML(m, &e, false)
 		if _, refused := errors.AsType[*Refusal](err); !refused {
 			t.Errorf("%q became %q", text, e.After)
 		}
@@ -73,11 +108,11 @@ func TestTableThatIsThere(t *testing.T) {
 		"[mcp_servers.planloop]\ncommand = '/old/planloop'\nargs = ['serve']\n": Old,
 	} {
 		e := Edit{Before: []byte(text), After: []byte(text)}
-		if err := s.putBlock(m, &e); e.Server != state || (err == nil) != (state == Current) || string(e.After) != text ||
+		if err := s.editTOML(m, &e, false); e.Server != state || (err == nil) != (state == Current) || string(e.After) != text ||
 			len(e.Starts) != 1 {
 			t.Errorf("%q: %s, %v, %q", text, e.Server, err, e.After)
 		}
-		if err := s.takeBlock(&e); err != nil || e.Server != Kept || string(e.After) != text {
+		if err := s.editTOML(m, &e, true); err != nil || e.Server != Kept || string(e.After) != text {
 			t.Errorf("%q: %s, %v, %q", text, e.Server, err, e.After)
 		}
 	}
@@ -97,30 +132,30 @@ func TestTableThatOthersChange(t *testing.T) {
 	} {
 		text := c.before + s.block() + c.after
 		e := Edit{Before: []byte(text), After: []byte(text)}
-		if err := s.putBlock(m, &e); err != nil || e.Server != Current || string(e.After) != text {
+		if err := s.editTOML(m, &e, false); err != nil || e.Server != Current || string(e.After) != text {
 			t.Errorf("%q: %s, %v, %q", text, e.Server, err, e.After)
 		}
 		moved := strings.Replace(text, "/opt/", "/old/", 1)
 		e = Edit{Before: []byte(moved), After: []byte(moved)}
-		if err := s.putBlock(m, &e); err != nil || e.Server != Old || string(e.After) != text {
+		if err := s.editTOML(m, &e, false); err != nil || e.Server != Old || string(e.After) != text {
 			t.Errorf("%q: %s, %v, %q", moved, e.Server, err, e.After)
 		}
 		e = Edit{Before: []byte(text), After: []byte(text)}
-		if err := s.takeBlock(&e); (err != nil) != (c.want == "refused") || err == nil && string(e.After) != c.want {
+		if err := s.editTOML(m, &e, true); (err != nil) != (c.want == "refused") || err == nil && string(e.After) != c.want {
 			t.Errorf("%q: %v, %q", text, err, e.After)
 		}
 	}
 	inside := "a = '''\n" + s.block() + "'''\n"
 	e := Edit{Before: []byte(inside), After: []byte(inside)}
-	if err := s.takeBlock(&e); err != nil || e.Server != Missing || string(e.After) != inside {
+	if err := s.editTOML(m, &e, true); err != nil || e.Server != Missing || string(e.After) != inside {
 		t.Errorf("a text is taken for the table: %s, %v, %q", e.Server, err, e.After)
 	}
-	if err := s.putBlock(m, &e); err != nil || e.Server != Missing || string(e.After) != inside+"\n"+s.block() {
+	if err := s.editTOML(m, &e, false); err != nil || e.Server != Missing || string(e.After) != inside+"\n"+s.block() {
 		t.Errorf("a text is taken for the table: %s, %v, %q", e.Server, err, e.After)
 	}
 	multiline := blockMark + "[mcp_servers.planloop]\ncommand = '/old/planloop'\nargs = [\n  'serve',\n]\n"
 	e = Edit{Before: []byte(multiline), After: []byte(multiline)}
-	if err := s.putBlock(m, &e); err == nil {
+	if err := s.editTOML(m, &e, false); err == nil {
 		t.Errorf("it became %q", e.After)
 	}
 }
@@ -134,14 +169,14 @@ func FuzzTOML(f *testing.F) {
 	m, s := codexServer()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		in := Edit{Before: text, After: text}
-		if s.putBlock(m, &in) != nil || bytes.Contains(text, []byte("planloop")) {
+		if s.editTOML(m, &in, false) != nil || bytes.Contains(text, []byte("planloop")) {
 			return
 		}
 		if !bytes.HasPrefix(in.After, text) || in.Server != Missing {
 			t.Fatalf("%q became %q, %s", text, in.After, in.Server)
 		}
 		out := Edit{Before: in.After, After: in.After}
-		if err := s.takeBlock(&out); err != nil || string(bytes.TrimRight(out.After, "\r\n")) != string(bytes.TrimRight(text, "\r\n")) {
+		if err := s.editTOML(m, &out, true); err != nil || string(bytes.TrimRight(out.After, "\r\n")) != string(bytes.TrimRight(text, "\r\n")) {
 			t.Fatalf("%q became %q, and then %q: %v", text, in.After, out.After, err)
 		}
 	})
