@@ -23,14 +23,23 @@ func (s *server) block() string {
 	return lines
 }
 
-// find returns where init's table is in a text, nil if it is not there. Lines that init does not write are not part of it.
-func (s *server) find(text []byte) []int {
-	var keys []string
-	for _, m := range s.entry {
-		keys = append(keys, m.key)
+// blockPart is the name under which the ledger has the table in a TOML file.
+const blockPart = "the table"
+
+// find returns where the lines of a table marked as init's are in a text, nil if there is none, and whether they are as init wrote them:
+// as recorded, or as it would write them for a program of any path. A comment or another key in the table makes it the user's.
+func (s *server) find(text []byte, recorded string) (at []int, untouched bool) {
+	head := regexp.QuoteMeta(blockMark + "[" + strings.Join(s.path, ".") + "]\n")
+	lines := regexp.MustCompile(`(?m:^)` + strings.ReplaceAll(head, "\n", `\r?\n`) + `([\w-]+ = .*(\n|$))*`)
+	if at = lines.FindIndex(text); at == nil {
+		return nil, false
 	}
-	lines := regexp.QuoteMeta(blockMark+"["+strings.Join(s.path, ".")+"]") + "\n((" + strings.Join(keys, "|") + ") = .*(\n|$))*"
-	return regexp.MustCompile(`(?m:^)` + strings.ReplaceAll(lines, "\n", "\r?\n")).FindIndex(text)
+	normal := func(text string) string { // without the program and the kind of line break
+		return regexp.MustCompile(`(?m)^`+s.program+` = "[^"\n]*"`).ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
+	}
+	written := strings.TrimSuffix(normal(string(text[at[0]:at[1]])), "\n") + "\n"
+	tableEnds := regexp.MustCompile(`^(\s|#[^\n]*(\n|$))*(\[|$)`).Match(text[at[1]:])
+	return at, tableEnds && (written == normal(s.block()) || recorded != "" && written == normal(recorded))
 }
 
 // editTOML puts planloop's table at the end of a TOML file, or takes it out. It changes nothing else in the file.
@@ -44,7 +53,7 @@ func (s *server) editTOML(m Machine, e *Edit, remove bool) error {
 	}
 	others, is := before.others(s.path)
 	if remove {
-		s.takeBlock(e, is)
+		err = s.takeBlock(e, is)
 	} else {
 		err = s.putBlock(m, e, before, is)
 	}
@@ -72,19 +81,24 @@ func (s *server) putBlock(m Machine, e *Edit, before settingsTOML, is bool) erro
 	}
 	newline := newlineOf(e.Before)
 	block := strings.ReplaceAll(s.block(), "\n", newline)
-	switch at := s.find(e.Before); {
-	case is && at != nil && command == m.Program && string(e.Before[at[0]:at[1]]) == block:
-		e.Server = Current
-	case is && at != nil:
+	switch at, untouched := s.find(e.Before, e.record.Parts[blockPart]); {
+	case is && untouched && len(e.Starts) > 0:
 		e.Server, e.After = Old, slices.Concat(e.Before[:at[0]], []byte(block), e.Before[at[1]:])
+		if strings.TrimSuffix(string(e.Before[at[0]:at[1]]), newline) == strings.TrimSuffix(block, newline) {
+			e.Server, e.After = Current, e.Before
+		}
+	case is && at != nil && len(e.Starts) > 0 && command != m.Program:
+		e.Server, e.Notes = Old, append(e.Notes, "what was changed by hand in the server's table stays")
+		return s.putProgram(m, e, before, at[0])
 	case is && command == m.Program && strings.Contains(before[joined(under(s.path, "args")...)], "serve"):
-		e.Server, e.Notes = Current, append(e.Notes, "init did not write the server's table, and leaves it as it is")
+		e.Server, e.Notes = Current, append(e.Notes, "the server's table is not as init writes it, and stays as it is")
 	case is:
 		if e.Server = Foreign; len(e.Starts) > 0 {
 			e.Server = Old
 		}
-		return &Refusal{Problem: fmt.Sprintf("has a table %s that init did not write (it starts %s)", strings.Join(s.path, "."),
-			cmp.Or(command, "no program")), Fix: "take it out, then run this again"}
+		return &Refusal{Problem: fmt.Sprintf("has a table %s that init did not write, or that was changed by hand (it starts %s)",
+			strings.Join(s.path, "."), cmp.Or(command, "no program")), Fix: "set its " + s.program + " to " + m.Program +
+			" by hand, or take it out and run this again"}
 	default:
 		e.Server, e.After = Missing, bytes.Clone(e.Before)
 		if len(e.After) > 0 && !bytes.HasSuffix(e.After, []byte("\n")) {
@@ -95,16 +109,38 @@ func (s *server) putBlock(m Machine, e *Edit, before settingsTOML, is bool) erro
 		}
 		e.After = append(e.After, block...)
 	}
+	if e.Server != Current {
+		e.record.Parts[blockPart] = s.block()
+	}
+	return nil
+}
+
+// putProgram changes the program alone in a table that begins at an offset.
+func (s *server) putProgram(m Machine, e *Edit, before settingsTOML, begins int) error {
+	line := regexp.MustCompile(`(?m)^[ \t]*` + s.program + `[ \t]*=[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*')`)
+	if at := line.FindSubmatchIndex(e.Before[begins:]); at != nil {
+		e.After = slices.Concat(e.Before[:begins+at[2]], []byte(inlineJSON(m.Program)), e.Before[begins+at[3]:])
+	}
+	after, err := readTOML(e.After)
+	program := joined(under(s.path, s.program)...)
+	now := maps.Clone(after)
+	if now[program] = before[program]; err != nil || after.text(under(s.path, s.program)...) != m.Program || !maps.Equal(now, before) {
+		e.After = e.Before
+		return &Refusal{Problem: "has a table that was changed by hand", Fix: "set its " + s.program + " to " + m.Program + " by hand"}
+	}
 	return nil
 }
 
 // takeBlock takes the table that init has written out of a file.
-func (s *server) takeBlock(e *Edit, is bool) {
-	switch at := s.find(e.Before); {
+func (s *server) takeBlock(e *Edit, is bool) error {
+	switch at, untouched := s.find(e.Before, e.record.Parts[blockPart]); {
 	case !is:
 		e.Server = Missing
 	case at == nil:
 		e.Server = Kept
+	case !untouched:
+		e.Server = Kept
+		return &Refusal{Problem: "has more in the server's table than init wrote, or other values", Fix: "take the table out by hand"}
 	default:
 		e.Server = Current
 		above, newline := e.Before[:at[0]], newlineOf(e.Before)
@@ -113,6 +149,7 @@ func (s *server) takeBlock(e *Edit, is bool) {
 		}
 		e.After = slices.Concat(above, e.Before[at[1]:])
 	}
+	return nil
 }
 
 // others is what a file says outside a table, and whether it has that table.

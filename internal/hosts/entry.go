@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/planloop/planloop/internal/hook"
@@ -56,7 +57,37 @@ func (s *server) put(m Machine, w *draft) (State, error) {
 	if w.wrote[name] == text(value) {
 		w.wrote[name] = text(entry)
 	}
-	return state, w.set(entry, s.path...)
+	return state, w.update(value, plain(entry), s.path)
+}
+
+// update makes what differs in a value as wanted, so that the comments, order and numbers in the rest of it stay.
+func (w *draft) update(value, wanted any, path []string) error {
+	have, isObject := value.(map[string]any)
+	want, wantsObject := wanted.(map[string]any)
+	list, isList := value.([]any)
+	words, wantsList := wanted.([]any)
+	switch {
+	case isObject && wantsObject:
+		for _, key := range slices.Sorted(maps.Keys(have)) {
+			if _, stays := want[key]; !stays {
+				w.remove(under(path, key)...)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(want)) {
+			if err := w.update(have[key], want[key], under(path, key)); err != nil {
+				return err
+			}
+		}
+	case isList && wantsList && len(list) == len(words):
+		for i, word := range words {
+			if err := w.update(list[i], word, under(path, strconv.Itoa(i))); err != nil {
+				return err
+			}
+		}
+	case text(value) != text(wanted):
+		return w.set(wanted, path...)
+	}
+	return nil
 }
 
 // judge says how an entry is, and what it would be if it was current. wrote is what init has written there.

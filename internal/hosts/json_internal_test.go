@@ -101,3 +101,19 @@ func TestRemoveKeepsWhatIsAround(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestUpdateKeepsTheRestOfAnEntry: comments, order and large numbers in an entry stay when its program moves.
+func TestUpdateKeepsTheRestOfAnEntry(t *testing.T) {
+	m, s := codexServer()
+	const before = `{"mcp_servers": {"planloop": {"command": "/old/planloop", // why
+  "timeout": 12345678901234567890, "args": ["serve", /* mine */ "--toolsets", "planning"], "env": {"B": "1", "A": "2"}}}}
+`
+	d, err := parseJSON([]byte(before))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.put(m, &draft{document: d, wrote: map[string]string{}})
+	if want := strings.Replace(before, "/old/", "/opt/", 1); err != nil || state != Old || string(d.bytes()) != want {
+		t.Errorf("%s, %v:\n%s\nwant\n%s", state, err, d.bytes(), want)
+	}
+}

@@ -31,8 +31,9 @@ var (
 
 // readerTOML collects the settings of a file.
 type readerTOML struct {
-	all  settingsTOML
-	size int // of all paths
+	all   settingsTOML
+	size  int            // of all paths
+	lists map[string]int // the tables so far in each list of tables
 }
 
 // readTOML reads a TOML file as far as planloop has to know it, and refuses what it is not sure of.
@@ -50,7 +51,7 @@ func readTOML(text []byte) (settingsTOML, error) {
 		}
 	}
 	lines, err := split(tokens, "\n")
-	in, table := readerTOML{all: settingsTOML{}}, []string(nil)
+	in, table := readerTOML{all: settingsTOML{}, lists: map[string]int{}}, []string(nil)
 	for _, line := range lines {
 		switch {
 		case err != nil || len(line) == 0:
@@ -62,6 +63,7 @@ func readTOML(text []byte) (settingsTOML, error) {
 				brackets = 2
 			}
 			if table, err = keyTOML(line[brackets:max(brackets, len(line)-brackets)]); err == nil {
+				table = in.element(table, brackets == 2)
 				err = in.set(table, strings.Repeat("[", brackets))
 			}
 		}
@@ -131,11 +133,29 @@ func (all settingsTOML) text(path ...string) string {
 	return ""
 }
 
-// set records the value at a path.
+// element is the path of a table with the number of each list's last table in it. isList begins the next table of a list.
+func (r *readerTOML) element(table []string, isList bool) (path []string) {
+	for i, name := range table {
+		path = append(path, name)
+		key := joined(path...)
+		if isList && i == len(table)-1 {
+			r.lists[key]++
+		}
+		if n := r.lists[key]; n > 0 {
+			path = append(path, strconv.Itoa(n))
+		}
+	}
+	return path
+}
+
+// set records the value at a path, which no other key may have.
 func (r *readerTOML) set(path []string, value string) error {
 	key := joined(path...)
 	if r.size += len(key); len(path) > maxParts || len(key) > maxPath || r.size > maxPaths {
 		return fmt.Errorf("its keys are too long, nested too deep, or too many (at %.40q)", path[len(path)-1])
+	}
+	if _, twice := r.all[key]; twice {
+		return fmt.Errorf("it defines %.40q twice", path[len(path)-1])
 	}
 	r.all[key] = value
 	return nil

@@ -22,7 +22,7 @@ func TestReadTOML(t *testing.T) {
 		"a = '''\n[b]\n'''\nc = \"\"\"\\\"\"\" [d]\"\"\"\"\n":    {"a": "'''\n[b]\n'''", "c": `"""\""" [d]""""`},
 		"a = [ # one\n 'x', [1, 2,],\n]\nb = {}":                 {"a": "[\n'x',[1,2,],\n]", "b": "{"},
 		"a = { b.c = 1, d = { e = 'f' },\n }":                    {"a": "{", "a.b.c": "1", "a.d": "{", "a.d.e": "'f'"},
-		"[[a]]\nb = 1\n[[a]]\n[a.c]\nd = 1":                      {"a": "[[", "a.b": "1", "a.c": "[", "a.c.d": "1"},
+		"[[a]]\nb = 1\n[[a]]\n[a.c]\nd = 1":                      {"a.1": "[[", "a.1.b": "1", "a.2": "[[", "a.2.c": "[", "a.2.c.d": "1"},
 		"a = 1979-05-27 07:32:00\nb = +1_0.5e-3\n\"\u0063\" = 1": {"a": "1979-05-2707:32:00", "b": "+1_0.5e-3", "c": "1"},
 	} {
 		got, err := readTOML([]byte(text))
@@ -41,6 +41,7 @@ func TestReadTOML(t *testing.T) {
 		"a = 'b": "string does not end", "a = \"b\n\"": "string does not end", "a = \"\"\"b": "string does not end",
 		"a = '''b":            "string does not end",
 		"a = \"\"\"b\\\"\"\"": "string does not end", "\"\\q\" = 1": "not a key", "a = \"b\\": "does not end",
+		"a = 1\na = 2": "twice", "[a]\n[a]": "twice", "a = {b = 1, b = 2}": "twice", "[[a]]\nb = 1\nb = 1": "twice",
 		"a = [1": "bracket does not end", "a = {b = 1": "bracket does not end", "a = {b = 1} 2": "no beginning", "a = {b}": "no value",
 		"a. = 1": "not a key", "a = {b = 1} {c = 2}": "no beginning", "a = (]": "no beginning", "a = [}": "no beginning",
 		"a = \xff": "UTF-8", "ä = 1": "not a key", "\"\"\"a\"\"\" = 1": "not a key", "'''a''' = 1": "not a key", "{}": "no value",
@@ -68,7 +69,7 @@ func TestPathsAreLimited(t *testing.T) {
 		"many keys":               "[" + long + "]\n" + keys(3_000, "k%d=1\n"),
 		"many keys of one table":  long + " = {" + keys(3_000, "k%d=1,") + "}",
 		"many headers":            keys(3_000, "["+long+".%d]\n"),
-		"one header again":        strings.Repeat("["+long+"]\n", 3_000),
+		"one list again":          strings.Repeat("[["+long+"]]\n", 3_000),
 		"keys that are 300 bytes": "[" + long[:300] + "]\n" + keys(30_000, "k%d=1\n"),
 	} {
 		all, err := readTOML([]byte(text))
@@ -97,7 +98,7 @@ func TestTableThatIsThere(t *testing.T) {
 		"a = '''\n'''\n[mcp_servers.planloop]", "a = [\n]\n[mcp_servers.planloop]", "[[mcp_servers]]\nx = 1", "mcp_servers = 1",
 		"[[mcp_servers.planloop]]\ncommand = 'npx'", "a = '''", "\ufeff[mcp_servers.planloop]\r\n",
 	} {
-		e := Edit{Before: []byte(text), After: []byte(text)}
+		e := Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}
 		err := s.editTOML(m, &e, false)
 		if _, refused := errors.AsType[*Refusal](err); !refused {
 			t.Errorf("%q became %q", text, e.After)
@@ -107,7 +108,7 @@ func TestTableThatIsThere(t *testing.T) {
 		"[mcp_servers.planloop]\ncommand = '/opt/planloop'\nargs = ['serve']\n": Current,
 		"[mcp_servers.planloop]\ncommand = '/old/planloop'\nargs = ['serve']\n": Old,
 	} {
-		e := Edit{Before: []byte(text), After: []byte(text)}
+		e := Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}
 		if err := s.editTOML(m, &e, false); e.Server != state || (err == nil) != (state == Current) || string(e.After) != text ||
 			len(e.Starts) != 1 {
 			t.Errorf("%q: %s, %v, %q", text, e.Server, err, e.After)
@@ -129,24 +130,26 @@ func TestTableThatOthersChange(t *testing.T) {
 		{"", "\n# mine\nenabled = false\n", "refused"},
 		{"", "[mcp_servers.planloop.tools.x]\na = 1\n", "refused"},
 		{"a = 1\n\n", "\n# mine\n[b]\n", "a = 1\n\n# mine\n[b]\n"},
+		{"[mcp_servers.docs]\nx = 1\n", "\nx = 1\n", "refused"},
+		{"[[p]]\nmodel = 'a'\n\n[[p]]\nn = 1\n", "model = 'a'\n", "refused"},
 	} {
 		text := c.before + s.block() + c.after
-		e := Edit{Before: []byte(text), After: []byte(text)}
+		e := Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}
 		if err := s.editTOML(m, &e, false); err != nil || e.Server != Current || string(e.After) != text {
 			t.Errorf("%q: %s, %v, %q", text, e.Server, err, e.After)
 		}
 		moved := strings.Replace(text, "/opt/", "/old/", 1)
-		e = Edit{Before: []byte(moved), After: []byte(moved)}
+		e = Edit{Before: []byte(moved), After: []byte(moved), record: newRecord("")}
 		if err := s.editTOML(m, &e, false); err != nil || e.Server != Old || string(e.After) != text {
 			t.Errorf("%q: %s, %v, %q", moved, e.Server, err, e.After)
 		}
-		e = Edit{Before: []byte(text), After: []byte(text)}
+		e = Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}
 		if err := s.editTOML(m, &e, true); (err != nil) != (c.want == "refused") || err == nil && string(e.After) != c.want {
 			t.Errorf("%q: %v, %q", text, err, e.After)
 		}
 	}
 	inside := "a = '''\n" + s.block() + "'''\n"
-	e := Edit{Before: []byte(inside), After: []byte(inside)}
+	e := Edit{Before: []byte(inside), After: []byte(inside), record: newRecord("")}
 	if err := s.editTOML(m, &e, true); err != nil || e.Server != Missing || string(e.After) != inside {
 		t.Errorf("a text is taken for the table: %s, %v, %q", e.Server, err, e.After)
 	}
@@ -154,9 +157,39 @@ func TestTableThatOthersChange(t *testing.T) {
 		t.Errorf("a text is taken for the table: %s, %v, %q", e.Server, err, e.After)
 	}
 	multiline := blockMark + "[mcp_servers.planloop]\ncommand = '/old/planloop'\nargs = [\n  'serve',\n]\n"
-	e = Edit{Before: []byte(multiline), After: []byte(multiline)}
-	if err := s.editTOML(m, &e, false); err == nil {
-		t.Errorf("it became %q", e.After)
+	e = Edit{Before: []byte(multiline), After: []byte(multiline), record: newRecord("")}
+	if err := s.editTOML(m, &e, false); err != nil || string(e.After) != strings.Replace(multiline, "'/old/planloop'", `"/opt/planloop"`, 1) {
+		t.Errorf("it became %q, %v", e.After, err)
+	}
+}
+
+// TestTableThatThePersonChanged: init changes the program alone in it, or nothing, and --remove leaves it.
+func TestTableThatThePersonChanged(t *testing.T) {
+	m, s := codexServer()
+	own := s.block()
+	for name, changed := range map[string]string{
+		"a comment":        strings.Replace(own, "args", "# mine\nargs", 1),
+		"aligned":          strings.Replace(own, "command =", "command  =", 1),
+		"a key above":      strings.Replace(own, "args", "startup_timeout_sec = 20\nargs", 1),
+		"arguments":        strings.Replace(own, `"serve"`, `"serve", "--toolsets", "planning"`, 1),
+		"a comment behind": strings.Replace(own, "\nenv_vars", " # mine\nenv_vars", 1),
+		"no blanks":        blockMark + "[mcp_servers.planloop]\ncommand=\"/opt/planloop\"\nargs=[\"serve\"]\nurl=\"keep\"\n",
+	} {
+		for _, text := range []string{changed, strings.Replace(changed, "/opt/", "/old/", 1)} {
+			e := Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}
+			if err := s.editTOML(m, &e, false); err != nil || string(e.After) != changed {
+				t.Errorf("%s: %v, %q became %q", name, err, text, e.After)
+			}
+			e = Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}
+			if err := s.editTOML(m, &e, true); err == nil || e.Server != Kept || string(e.After) != text {
+				t.Errorf("%s: %v, %q became %q", name, err, text, e.After)
+			}
+		}
+	}
+	text := strings.Replace(own, "/opt/planloop", "/usr/bin/other", 1)
+	e := Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}
+	if err := s.editTOML(m, &e, false); err == nil || e.Server != Foreign || string(e.After) != text {
+		t.Errorf("another program: %v, %s, %q", err, e.Server, e.After)
 	}
 }
 
@@ -168,14 +201,14 @@ func FuzzTOML(f *testing.F) {
 	}
 	m, s := codexServer()
 	f.Fuzz(func(t *testing.T, text []byte) {
-		in := Edit{Before: text, After: text}
+		in := Edit{Before: text, After: text, record: newRecord("")}
 		if s.editTOML(m, &in, false) != nil || bytes.Contains(text, []byte("planloop")) {
 			return
 		}
 		if !bytes.HasPrefix(in.After, text) || in.Server != Missing {
 			t.Fatalf("%q became %q, %s", text, in.After, in.Server)
 		}
-		out := Edit{Before: in.After, After: in.After}
+		out := Edit{Before: in.After, After: in.After, record: newRecord("")}
 		if err := s.editTOML(m, &out, true); err != nil || string(bytes.TrimRight(out.After, "\r\n")) != string(bytes.TrimRight(text, "\r\n")) {
 			t.Fatalf("%q became %q, and then %q: %v", text, in.After, out.After, err)
 		}
