@@ -27,6 +27,7 @@ type family struct {
 	mark     string
 	lifeline *os.File // nil: no keeper
 	late     *time.Timer
+	watched  chan struct{} // closed once the keeper has ended, and with it all that it left
 }
 
 // start starts a command in its own session, without a terminal where it could ask a person or answer for one.
@@ -58,7 +59,27 @@ func (l *Launcher) start(cmd *exec.Cmd) (*family, error) {
 		l.keepers = map[int]bool{}
 	}
 	l.keepers[cmd.Process.Pid] = true
+	f.watched = make(chan struct{})
+	go f.watch()
 	return f, nil
+}
+
+// watch kills what a killed keeper leaves, which is this process's children then, as soon as the keeper has ended: the command's open
+// output could delay the end of cmd.Wait, and until then the rest would look like planloop's own.
+func (f *family) watch() {
+	defer close(f.watched)
+	var info unix.Siginfo
+	err := error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Waitid(unix.P_PID, f.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+	}
+	const exited = 1 // CLD_EXITED: a keeper that exits has killed the rest itself
+	if err == nil && info.Code == exited {
+		return
+	}
+	f.launcher.mu.Lock()
+	defer f.launcher.mu.Unlock()
+	endChildren(f.launcher.keepers)
 }
 
 // kill ends the family; the keeper waits until every process is gone.
@@ -81,12 +102,10 @@ func (f *family) end() {
 		f.late.Stop()
 	}
 	_ = f.lifeline.Close()
+	<-f.watched
 	f.launcher.mu.Lock()
 	defer f.launcher.mu.Unlock()
 	delete(f.launcher.keepers, f.cmd.Process.Pid)
-	if state := f.cmd.ProcessState; state == nil || !state.Exited() { // it was killed
-		endChildren(f.launcher.keepers)
-	}
 }
 
 // adopt makes orphaned descendants children of this process.

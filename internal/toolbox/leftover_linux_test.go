@@ -208,3 +208,17 @@ func TestOtherChildrenAreLeftAlone(t *testing.T) {
 		t.Errorf("the other child was waited for by somebody else: %v", err)
 	}
 }
+
+// TestLeftoversEndWithTheKeeper: what a command leaves after it killed its keeper ends at once, although it holds the output open; until
+// it ends it would be a child of this process, and pass for one of planloop's own.
+func TestLeftoversEndWithTheKeeper(t *testing.T) {
+	box := kept(t, toolbox.Options{})
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{
+		Command: "setsid -f sh -c 'echo up >up; sleep 0.4; echo late >late'; until [ -s up ]; do :; done; kill -KILL $PPID; sleep 1000"})
+	if err != nil || reply.ExitCode != 128+9 {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	if _, err := os.Stat(filepath.Join(box.Path(), "late")); err == nil {
+		t.Error("a process lived on after its keeper")
+	}
+}
