@@ -105,8 +105,10 @@ func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http
 	body := outbound.Complaint(response)
 	_ = response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(body))
+	lost := response.StatusCode == http.StatusNotFound && r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") != ""
 	m, _ := jsonrpc.DecodeMessage(body)
-	if answer, ok := m.(*jsonrpc.Response); ok && answer.Error != nil {
+	if answer, ok := m.(*jsonrpc.Response); ok && answer.Error != nil &&
+		(!lost || errors.Is(answer.Error, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound})) { // some servers send it as 404
 		response.StatusCode = http.StatusBadRequest // the SDK does not read it with every status
 		return response, nil
 	}
@@ -118,11 +120,12 @@ func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http
 		return response, nil
 	case about.Status == http.StatusUnauthorized || about.Status == http.StatusForbidden:
 		failed.Problem += "; set its token in headers in the configuration"
-	case about.Status == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "": // the session is over, and nothing was done
+	case lost: // nothing was done
 		if of != nil {
 			of.sent.Store(false)
 		}
 		w.end(failed)
+		response.Body = http.NoBody // the SDK must take it as a lost session
 		return response, nil
 	}
 	return nil, failed

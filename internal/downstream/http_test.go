@@ -249,6 +249,21 @@ func TestStreamsThatDoNotBeginHoldUpNothing(t *testing.T) {
 
 // TestSessions are kept, renewed when the server has lost them, and ended.
 func TestSessions(t *testing.T) {
+	for name, lost := range map[string]string{
+		"nothing":   "",
+		"text":      "session not found",
+		"no id":     `{"jsonrpc":"2.0","error":{"code":-32001,"message":"session not found"}}`,
+		"null":      `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"session not found"}}`,
+		"other id":  `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"session has been terminated"}}`,
+		"its id":    `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"session not found"}}`,
+		"no method": `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no such method"}}`,
+	} {
+		t.Run(name, func(t *testing.T) { testSessions(t, lost, name != "no method") })
+	}
+}
+
+// testSessions uses a server that answers 404 and lost, in which ID is the request's, to requests of a lost session.
+func testSessions(t *testing.T, lost string, isRenewed bool) {
 	p := newPeer(behaviour{}, nil)
 	var mu sync.Mutex
 	session, ended, listening := 0, "", 0
@@ -262,7 +277,7 @@ func TestSessions(t *testing.T) {
 			case r.Header.Get("Authorization") != "Bearer "+token:
 				t.Error("without its token")
 			case r.Method == http.MethodDelete:
-				ended = given
+				ended += given
 			case r.Method == http.MethodGet:
 				listening++
 				w.WriteHeader(http.StatusMethodNotAllowed)
@@ -274,6 +289,7 @@ func TestSessions(t *testing.T) {
 				w.WriteHeader(http.StatusBadRequest)
 			case given != fmt.Sprint("s", session):
 				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, strings.ReplaceAll(lost, "ID", string(m.ID)))
 			case r.Header.Get("Mcp-Protocol-Version") != "2025-06-18":
 				t.Errorf("%s is sent in the revision %q", m.Method, r.Header.Get("Mcp-Protocol-Version"))
 			default:
@@ -284,9 +300,10 @@ func TestSessions(t *testing.T) {
 			Headers: map[string]outbound.Secret{"Authorization": "Bearer " + token}}},
 			func(o *downstream.Options) { o.HTTP = network.Client() })
 		tools := refreshed(t, s)
-		for range 2 {
-			if out, err := tools["ours__echo"].Call(t.Context(), nil, toolbox.Watch{}); err != nil || !out.OK {
-				t.Fatalf("%+v, %v", out, err)
+		for i := range 2 {
+			out, err := tools["ours__echo"].Call(t.Context(), nil, toolbox.Watch{})
+			if err != nil || out.OK != (i == 0 || isRenewed) {
+				t.Errorf("%+v, %v", out, err)
 			}
 			mu.Lock()
 			session++ // the server has lost the previous one
@@ -296,7 +313,8 @@ func TestSessions(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if ended != "s3" || listening == 0 || session != 4 {
+	want := map[bool]string{true: "s3 of 4", false: "s1 of 3"}[isRenewed]
+	if fmt.Sprintf("%s of %d", ended, session) != want || listening == 0 {
 		t.Errorf("%q was ended, %d streams, %d sessions", ended, listening, session)
 	}
 }
