@@ -180,6 +180,11 @@ func (e *events) Read(p []byte) (int, error) {
 			e.line = e.line[:0]
 		}
 	}
+	if err == io.EOF { // ends an event for the SDK, too
+		e.take(bytes.TrimRight(e.line, "\r\n"))
+		e.take(nil)
+		e.line = nil
+	}
 	if len(e.line)+len(e.data) > maxFrame {
 		e.bad = e.conn.tooLong()
 	}

@@ -76,6 +76,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"too much events": {events("data: " + strings.Repeat("a", 5<<20)), "more than 4 MB", true},
 		"too many pieces": {events(strings.Repeat("data: "+strings.Repeat("a", 1<<20)+"\n", 5)), "more than 4 MB", true},
 		"rubbish events":  {events(": hi\n\ndata: 7\n\n" + `data: {"jsonrpc":"2.0","id":99,"result":{}}`), "text that is not JSON", true},
+		"half an event":   {outboundtest.Answer(200, `data: {"jsonrpc`, "Content-Type", "text/event-stream"), "text that is not JSON", true},
 		"the answer of another": {events(`data: {"jsonrpc":"2.0","id":99,"result":{}}`),
 			"request terminated without response", true},
 		"silence": {outboundtest.Hang, "did not answer tools/call within 1m0s", true},
@@ -410,6 +411,32 @@ func TestAStreamThatEndsIsResumed(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
+}
+
+// TestAnAnswerAtTheEndOfAStreamCounts, even if its event is not finished by an empty line.
+func TestAnAnswerAtTheEndOfAStreamCounts(t *testing.T) {
+	const one, two = `data: {"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`, "data: {\"jsonrpc\":\"2.0\",\ndata: \"id\":ID,\"result\":{}}"
+	for _, event := range []string{one, two} {
+		for _, end := range []string{"", "\r", "\n", "\r\n", "\n\r\n", "\nid: e1", "\n: bye\n", "\n\n"} {
+			t.Run(fmt.Sprintf("%q", event+end), func(t *testing.T) {
+				p := newPeer(behaviour{}, nil)
+				atWeb(t, func(w http.ResponseWriter, r *http.Request) {
+					m := asked(r)
+					if m.Method != "tools/call" {
+						p.ServeHTTP(w, r)
+						return
+					}
+					w.Header().Set("Content-Type", "text/event-stream")
+					fmt.Fprint(w, strings.ReplaceAll(event, "ID", string(m.ID))+end)
+				}, func(t *testing.T, s *downstream.Servers, _ *outboundtest.Endpoint) {
+					out, err := refreshed(t, s)["ours__echo"].Call(t.Context(), nil, toolbox.Watch{})
+					if err != nil || !out.OK {
+						t.Errorf("%+v, %v", out, err)
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestAServerThatIsNotThere: nothing was sent, so a retry is safe.
