@@ -78,8 +78,9 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"rubbish events":  {events(": hi\n\ndata: 7\n\n" + `data: {"jsonrpc":"2.0","id":99,"result":{}}`), "text that is not JSON", true},
 		"half an event":   {outboundtest.Answer(200, `data: {"jsonrpc`, "Content-Type", "text/event-stream"), "text that is not JSON", true},
 		"the answer of another": {events(`data: {"jsonrpc":"2.0","id":99,"result":{}}`),
-			"request terminated without response", true},
-		"silence": {outboundtest.Hang, "did not answer tools/call within 1m0s", true},
+			"the server ours ended its answer without a result; check the server's log", true},
+		"no event": {events(": bye"), "the server ours ended its answer without a result; check the server's log", true},
+		"silence":  {outboundtest.Hang, "did not answer tools/call within 1m0s", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPeer(behaviour{}, nil)
@@ -105,6 +106,24 @@ func TestAnswersThatAreNone(t *testing.T) {
 				}
 				st := s.Status()[0]
 				if st.State != downstream.Failed || !strings.Contains(st.Error, test.want) || strings.Contains(st.Error, token) {
+					t.Errorf("%s, %s", st.State, st.Error)
+				}
+			})
+		})
+	}
+}
+
+// TestGreetingsThatAreNotValid are reported without Go's types and without the server's text.
+func TestGreetingsThatAreNotValid(t *testing.T) {
+	for _, result := range []string{`7`, `[]`, `"x"`, `true`, `{"protocolVersion":5}`, `{"protocolVersion":"2025-06-18","capabilities":7}`,
+		`{"protocolVersion":"2025-06-18","capabilities":{"tools":[]}}`, `{"protocolVersion":"2025-06-18","serverInfo":[]}`} {
+		t.Run(result, func(t *testing.T) {
+			atWeb(t, func(w http.ResponseWriter, r *http.Request) {
+				json200(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, asked(r).ID, result))(w, r)
+			}, func(t *testing.T, s *downstream.Servers, _ *outboundtest.Endpoint) {
+				refreshed(t, s)
+				const want = "the server ours answered with an invalid MCP result; check its command or url, or update the server"
+				if st := s.Status()[0]; st.State != downstream.Failed || st.Error != want {
 					t.Errorf("%s, %s", st.State, st.Error)
 				}
 			})
