@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -202,6 +203,10 @@ func (c *conn) explain(ctx context.Context, err error) *Error {
 		failed := c.fail(`answered "%s" (%d)`, c.excerpt(answer.Message), answer.Code)
 		failed.Answered, failed.Code = true, int(answer.Code)
 		return failed
+	case errors.As(err, new(*json.UnmarshalTypeError)):
+		return c.fail("answered with an invalid MCP result; check its command or url, or update the server")
+	case strings.Contains(err.Error(), "request terminated without response"): // the SDK has no type for it
+		return c.fail("ended its answer without a result; check the server's log")
 	}
 	return c.fail("failed: %s", c.excerpt(err.Error()))
 }

@@ -45,7 +45,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 		"echoes":  {downstream.Failed, "is not an MCP server: it sends back what planloop sends"},
 		"unset":   {downstream.Failed, "names the variable NO_SUCH_VARIABLE, which is not set"},
 		"off":     {downstream.Disabled, ""},
-		"rubbish": {downstream.Failed, "cannot unmarshal"},
+		"rubbish": {downstream.Failed, "answered with an invalid MCP result; check its command or url, or update the server"},
 		"good":    {downstream.Ready, ""},
 	} {
 		if st := got[name]; st.State != want.state || !strings.Contains(st.Error, want.error) || (st.Error == "") != (want.error == "") {

@@ -56,13 +56,17 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if isListening && w.listened.Swap(true) {
 		w.changed() // it may have changed while nothing listened
 	}
-	ctx := w.within(r)
+	ctx, release := w.within(r)
 	late := func() bool { return true }
 	if isListening || r.Header.Get("Mcp-Method") == "subscriptions/listen" { // the SDK waits for these before it continues
-		limited, cancel := context.WithCancel(ctx)
-		ctx, late = limited, time.AfterFunc(probe, cancel).Stop
+		late = time.AfterFunc(probe, release).Stop
 	}
 	response, err := w.stream.Send(ctx, r.Method, m)
+	if err != nil {
+		release()
+	} else {
+		response.Body = &releasing{response.Body, release}
+	}
 	switch late(); {
 	case err != nil && isListening: // a server need not support a listening stream
 		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
@@ -74,8 +78,21 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.limited(r.Context(), response, sent, of)
 }
 
-// within returns the context of a request. It ends with the connection too, and notes that a call was sent.
-func (w *web) within(r *http.Request) context.Context {
+// releasing is a body that ends the context of its request when it is closed.
+type releasing struct {
+	io.ReadCloser
+	release context.CancelFunc
+}
+
+// Close closes the body.
+func (b *releasing) Close() error {
+	defer b.release()
+	return b.ReadCloser.Close()
+}
+
+// within returns the context of a request and the function that ends it. It ends with the connection too, and notes
+// that a call was sent.
+func (w *web) within(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	if r.Method == http.MethodDelete { // it is sent when the connection is over
 		time.AfterFunc(farewell, cancel)
@@ -86,7 +103,7 @@ func (w *web) within(r *http.Request) context.Context {
 	if one, ok := ctx.Value(callKey{}).(*call); ok {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { one.sent.Store(true) }})
 	}
-	return ctx
+	return ctx, cancel
 }
 
 // unreached is the error of a request that got no answer. A server that was not reached at all has to be greeted again.
@@ -105,8 +122,10 @@ func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http
 	body := outbound.Complaint(response)
 	_ = response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(body))
+	lost := response.StatusCode == http.StatusNotFound && r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") != ""
 	m, _ := jsonrpc.DecodeMessage(body)
-	if answer, ok := m.(*jsonrpc.Response); ok && answer.Error != nil {
+	if answer, ok := m.(*jsonrpc.Response); ok && answer.Error != nil &&
+		(!lost || errors.Is(answer.Error, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound})) { // some servers send it as 404
 		response.StatusCode = http.StatusBadRequest // the SDK does not read it with every status
 		return response, nil
 	}
@@ -118,11 +137,12 @@ func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http
 		return response, nil
 	case about.Status == http.StatusUnauthorized || about.Status == http.StatusForbidden:
 		failed.Problem += "; set its token in headers in the configuration"
-	case about.Status == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "": // the session is over, and nothing was done
+	case lost: // nothing was done
 		if of != nil {
 			of.sent.Store(false)
 		}
 		w.end(failed)
+		response.Body = http.NoBody // the SDK must take it as a lost session
 		return response, nil
 	}
 	return nil, failed
@@ -139,6 +159,7 @@ func (w *web) limited(ctx context.Context, response *http.Response, to jsonrpc.M
 	case !ok || !request.IsCall(): // the SDK does not read the body
 		return response, nil
 	case kind != "application/json":
+		_ = response.Body.Close()
 		return nil, w.fail(`answered "%s", and not with JSON or events`, w.excerpt(kind))
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxFrame+1))
@@ -176,6 +197,11 @@ func (e *events) Read(p []byte) (int, error) {
 			e.take(bytes.TrimRight(e.line, "\r\n"))
 			e.line = e.line[:0]
 		}
+	}
+	if err == io.EOF { // ends an event for the SDK, too
+		e.take(bytes.TrimRight(e.line, "\r\n"))
+		e.take(nil)
+		e.line = nil
 	}
 	if len(e.line)+len(e.data) > maxFrame {
 		e.bad = e.conn.tooLong()

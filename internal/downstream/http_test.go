@@ -76,9 +76,11 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"too much events": {events("data: " + strings.Repeat("a", 5<<20)), "more than 4 MB", true},
 		"too many pieces": {events(strings.Repeat("data: "+strings.Repeat("a", 1<<20)+"\n", 5)), "more than 4 MB", true},
 		"rubbish events":  {events(": hi\n\ndata: 7\n\n" + `data: {"jsonrpc":"2.0","id":99,"result":{}}`), "text that is not JSON", true},
+		"half an event":   {outboundtest.Answer(200, `data: {"jsonrpc`, "Content-Type", "text/event-stream"), "text that is not JSON", true},
 		"the answer of another": {events(`data: {"jsonrpc":"2.0","id":99,"result":{}}`),
-			"request terminated without response", true},
-		"silence": {outboundtest.Hang, "did not answer tools/call within 1m0s", true},
+			"the server ours ended its answer without a result; check the server's log", true},
+		"no event": {events(": bye"), "the server ours ended its answer without a result; check the server's log", true},
+		"silence":  {outboundtest.Hang, "did not answer tools/call within 1m0s", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPeer(behaviour{}, nil)
@@ -104,6 +106,24 @@ func TestAnswersThatAreNone(t *testing.T) {
 				}
 				st := s.Status()[0]
 				if st.State != downstream.Failed || !strings.Contains(st.Error, test.want) || strings.Contains(st.Error, token) {
+					t.Errorf("%s, %s", st.State, st.Error)
+				}
+			})
+		})
+	}
+}
+
+// TestGreetingsThatAreNotValid are reported without Go's types and without the server's text.
+func TestGreetingsThatAreNotValid(t *testing.T) {
+	for _, result := range []string{`7`, `[]`, `"x"`, `true`, `{"protocolVersion":5}`, `{"protocolVersion":"2025-06-18","capabilities":7}`,
+		`{"protocolVersion":"2025-06-18","capabilities":{"tools":[]}}`, `{"protocolVersion":"2025-06-18","serverInfo":[]}`} {
+		t.Run(result, func(t *testing.T) {
+			atWeb(t, func(w http.ResponseWriter, r *http.Request) {
+				json200(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, asked(r).ID, result))(w, r)
+			}, func(t *testing.T, s *downstream.Servers, _ *outboundtest.Endpoint) {
+				refreshed(t, s)
+				const want = "the server ours answered with an invalid MCP result; check its command or url, or update the server"
+				if st := s.Status()[0]; st.State != downstream.Failed || st.Error != want {
 					t.Errorf("%s, %s", st.State, st.Error)
 				}
 			})
@@ -249,6 +269,21 @@ func TestStreamsThatDoNotBeginHoldUpNothing(t *testing.T) {
 
 // TestSessions are kept, renewed when the server has lost them, and ended.
 func TestSessions(t *testing.T) {
+	for name, lost := range map[string]string{
+		"nothing":   "",
+		"text":      "session not found",
+		"no id":     `{"jsonrpc":"2.0","error":{"code":-32001,"message":"session not found"}}`,
+		"null":      `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"session not found"}}`,
+		"other id":  `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"session has been terminated"}}`,
+		"its id":    `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"session not found"}}`,
+		"no method": `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no such method"}}`,
+	} {
+		t.Run(name, func(t *testing.T) { testSessions(t, lost, name != "no method") })
+	}
+}
+
+// testSessions uses a server that answers 404 and lost, in which ID is the request's, to requests of a lost session.
+func testSessions(t *testing.T, lost string, isRenewed bool) {
 	p := newPeer(behaviour{}, nil)
 	var mu sync.Mutex
 	session, ended, listening := 0, "", 0
@@ -262,7 +297,7 @@ func TestSessions(t *testing.T) {
 			case r.Header.Get("Authorization") != "Bearer "+token:
 				t.Error("without its token")
 			case r.Method == http.MethodDelete:
-				ended = given
+				ended += given
 			case r.Method == http.MethodGet:
 				listening++
 				w.WriteHeader(http.StatusMethodNotAllowed)
@@ -274,6 +309,7 @@ func TestSessions(t *testing.T) {
 				w.WriteHeader(http.StatusBadRequest)
 			case given != fmt.Sprint("s", session):
 				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, strings.ReplaceAll(lost, "ID", string(m.ID)))
 			case r.Header.Get("Mcp-Protocol-Version") != "2025-06-18":
 				t.Errorf("%s is sent in the revision %q", m.Method, r.Header.Get("Mcp-Protocol-Version"))
 			default:
@@ -284,9 +320,10 @@ func TestSessions(t *testing.T) {
 			Headers: map[string]outbound.Secret{"Authorization": "Bearer " + token}}},
 			func(o *downstream.Options) { o.HTTP = network.Client() })
 		tools := refreshed(t, s)
-		for range 2 {
-			if out, err := tools["ours__echo"].Call(t.Context(), nil, toolbox.Watch{}); err != nil || !out.OK {
-				t.Fatalf("%+v, %v", out, err)
+		for i := range 2 {
+			out, err := tools["ours__echo"].Call(t.Context(), nil, toolbox.Watch{})
+			if err != nil || out.OK != (i == 0 || isRenewed) {
+				t.Errorf("%+v, %v", out, err)
 			}
 			mu.Lock()
 			session++ // the server has lost the previous one
@@ -296,7 +333,8 @@ func TestSessions(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if ended != "s3" || listening == 0 || session != 4 {
+	want := map[bool]string{true: "s3 of 4", false: "s1 of 3"}[isRenewed]
+	if fmt.Sprintf("%s of %d", ended, session) != want || listening == 0 {
 		t.Errorf("%q was ended, %d streams, %d sessions", ended, listening, session)
 	}
 }
@@ -392,6 +430,32 @@ func TestAStreamThatEndsIsResumed(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
+}
+
+// TestAnAnswerAtTheEndOfAStreamCounts, even if its event is not finished by an empty line.
+func TestAnAnswerAtTheEndOfAStreamCounts(t *testing.T) {
+	const one, two = `data: {"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`, "data: {\"jsonrpc\":\"2.0\",\ndata: \"id\":ID,\"result\":{}}"
+	for _, event := range []string{one, two} {
+		for _, end := range []string{"", "\r", "\n", "\r\n", "\n\r\n", "\nid: e1", "\n: bye\n", "\n\n"} {
+			t.Run(fmt.Sprintf("%q", event+end), func(t *testing.T) {
+				p := newPeer(behaviour{}, nil)
+				atWeb(t, func(w http.ResponseWriter, r *http.Request) {
+					m := asked(r)
+					if m.Method != "tools/call" {
+						p.ServeHTTP(w, r)
+						return
+					}
+					w.Header().Set("Content-Type", "text/event-stream")
+					fmt.Fprint(w, strings.ReplaceAll(event, "ID", string(m.ID))+end)
+				}, func(t *testing.T, s *downstream.Servers, _ *outboundtest.Endpoint) {
+					out, err := refreshed(t, s)["ours__echo"].Call(t.Context(), nil, toolbox.Watch{})
+					if err != nil || !out.OK {
+						t.Errorf("%+v, %v", out, err)
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestAServerThatIsNotThere: nothing was sent, so a retry is safe.
