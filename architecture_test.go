@@ -4,6 +4,7 @@
 package planloop_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -172,6 +173,142 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 			t.Errorf("%s has %d files, more than %d: join what is one concept", folder, n, mostFiles)
 		}
 	}
+}
+
+// Bounds of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
+const (
+	mostLinesInAll   = 88500
+	mostDependencies = 31
+)
+
+// size is how large a package is, or may be.
+type size struct{ lines, modules int } // of Go without tests; of others that it imports
+
+// TestSizes compares each package with its limits in testdata/sizes.txt, which rise only in a commit that says why.
+func TestSizes(t *testing.T) {
+	const file = "testdata/sizes.txt"
+	modules := requirements(t)
+	if len(modules) > mostDependencies {
+		t.Errorf("go.mod requires %d modules directly, more than %d: drop one", len(modules), mostDependencies)
+	}
+	sizes, all := measure(t, modules), 0
+	for _, is := range sizes {
+		all += is.lines
+	}
+	if all > mostLinesInAll {
+		t.Errorf("the program has %d lines of Go, more than %d: make it smaller", all, mostLinesInAll)
+	}
+	if *update {
+		var b strings.Builder
+		for _, folder := range slices.Sorted(maps.Keys(sizes)) {
+			fmt.Fprintf(&b, "%s %d %d\n", folder, roundUp(sizes[folder].lines), sizes[folder].modules)
+		}
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limits := map[string]size{}
+	for line := range strings.Lines(readDoc(t, file)) {
+		var folder string
+		var limit size
+		if _, err := fmt.Sscan(line, &folder, &limit.lines, &limit.modules); err != nil {
+			t.Fatalf("%s: %q: %v", file, line, err)
+		}
+		limits[folder] = limit
+		if _, ok := sizes[folder]; !ok {
+			t.Errorf("%s has a row for %s, which is not a package: remove it", file, folder)
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(sizes)) {
+		for _, complaint := range sizes[folder].compare(limits[folder]) {
+			t.Errorf("%s %s; go test . -run TestSizes -update writes %s", folder, complaint, file)
+		}
+	}
+}
+
+// compare lists where a size and its limit do not fit.
+func (s size) compare(limit size) (complaints []string) {
+	switch {
+	case limit == size{}:
+		return []string{"has no limits yet"}
+	case s.lines > limit.lines:
+		complaints = append(complaints, fmt.Sprintf("has %d lines, more than %d: make it smaller, or say in the commit why it grows",
+			s.lines, limit.lines))
+	case limit.lines-s.lines > 50 && (limit.lines-s.lines)*20 > limit.lines:
+		complaints = append(complaints, fmt.Sprintf("has only %d lines: lower the limit to %d", s.lines, roundUp(s.lines)))
+	}
+	switch {
+	case s.modules > limit.modules:
+		complaints = append(complaints, fmt.Sprintf("imports %d modules, more than %d: do without, or say in the commit why it needs one",
+			s.modules, limit.modules))
+	case s.modules < limit.modules:
+		complaints = append(complaints, fmt.Sprintf("imports %d modules: lower the limit of %d", s.modules, limit.modules))
+	}
+	return complaints
+}
+
+func TestSizesThatMustBreak(t *testing.T) {
+	for _, test := range []struct {
+		is, limit size
+		want      int
+	}{
+		{size{100, 1}, size{100, 1}, 0}, {size{101, 1}, size{100, 1}, 1}, {size{101, 2}, size{100, 1}, 2}, {size{50, 0}, size{100, 0}, 0},
+		{size{49, 0}, size{100, 0}, 1}, {size{1900, 0}, size{2000, 0}, 0}, {size{1899, 0}, size{2000, 0}, 1}, {size{1, 0}, size{1, 1}, 1},
+		{size{1, 0}, size{}, 1},
+	} {
+		if got := test.is.compare(test.limit); len(got) != test.want {
+			t.Errorf("%v against %v: %q", test.is, test.limit, got)
+		}
+	}
+}
+
+// roundUp returns n rounded up to the next ten.
+func roundUp(n int) int { return (n + 9) / 10 * 10 }
+
+// requirements lists the modules that go.mod requires directly.
+func requirements(t *testing.T) []string {
+	t.Helper()
+	var modules []string
+	for _, found := range regexp.MustCompile(`(?m)^(?:\t|require )([^\s(]+) v\S+(.*)$`).FindAllStringSubmatch(readDoc(t, "go.mod"), -1) {
+		if found[2] != " // indirect" {
+			modules = append(modules, found[1])
+		}
+	}
+	if len(modules) == 0 {
+		t.Fatal("go.mod requires nothing: the test reads nothing")
+	}
+	return modules
+}
+
+// measure returns the sizes of all packages, by folder.
+func measure(t *testing.T, modules []string) map[string]size {
+	t.Helper()
+	files := sources(t)
+	sizes := map[string]size{}
+	for path := range files {
+		folder := filepath.ToSlash(filepath.Dir(path))
+		is := sizes[folder]
+		is.lines += strings.Count(readDoc(t, path), "\n")
+		sizes[folder] = is
+	}
+	for folder, paths := range imports(files) {
+		used := map[string]bool{}
+		for _, path := range paths {
+			if standard(path) || under(path, module) {
+				continue
+			}
+			i := slices.IndexFunc(modules, func(module string) bool { return under(path, module) })
+			if i < 0 {
+				t.Errorf("%s imports %s, which go.mod does not require directly", folder, path)
+				continue
+			}
+			used[modules[i]] = true
+		}
+		is := sizes[folder]
+		is.modules = len(used)
+		sizes[folder] = is
+	}
+	return sizes
 }
 
 // TestVerbsNameNoCommands fails on texts of verbs that a terminal alone understands:

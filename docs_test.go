@@ -30,7 +30,7 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-var update = flag.Bool("update", false, "rewrite the tool reference")
+var update = flag.Bool("update", false, "rewrite the tool reference and the tables of limits")
 
 // TestToolReference proves that the marked parts of docs/tools.md match a server's offer: its tools with their schemas and annotations, its
 // resources and its prompts.

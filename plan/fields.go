@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -89,15 +90,17 @@ func StepFields() []Field[Step] { return stepFields() }
 func PlanFields() []Field[Plan] { return planFields() }
 
 // SpecFields lists the fields of a Spec, the first of StepFields.
-func SpecFields() []Field[Step] { return stepFields()[:specFieldCount] }
+func SpecFields() []Field[Step] { return specFields() }
 
 // ProgressFields lists the fields of a Progress, the rest of StepFields.
-func ProgressFields() []Field[Step] { return stepFields()[specFieldCount:] }
+func ProgressFields() []Field[Step] { return progressFields() }
 
-const specFieldCount = 21
-
-// complete finds the value of each row and fills in the attributes that follow from its name.
-func complete[T any](rows []Field[T]) []Field[T] {
+// complete finds the value of each row and fills in the attributes that follow from its name. It
+// panics if one of the structs lacks a field, a programming error that every test would hit.
+func complete[T any](rows []Field[T], structs ...reflect.Type) []Field[T] {
+	if err := checkRows(rows, structs); err != nil {
+		panic(err)
+	}
 	fields, patched := indexes(reflect.TypeFor[T]()), indexes(reflect.TypeFor[Patch]())
 	for i := range rows {
 		f := &rows[i]
@@ -109,6 +112,20 @@ func complete[T any](rows []Field[T]) []Field[T] {
 		}
 	}
 	return rows
+}
+
+// checkRows names the rows whose field a struct lacks.
+func checkRows[T any](rows []Field[T], structs []reflect.Type) error {
+	var errs []error
+	for _, in := range structs {
+		known := indexes(in)
+		for _, f := range rows {
+			if known[f.Name] == nil {
+				errs = append(errs, fmt.Errorf("%s lacks the field %q of plan/fields.go; add it, or remove its row", in, f.Name))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // indexes returns the index of each field of a struct by its JSON name.
@@ -136,7 +153,13 @@ func (f Field[T]) change(p *Patch) reflect.Value {
 	return reflect.ValueOf(p).Elem().FieldByIndex(f.patched)
 }
 
-var stepFields = sync.OnceValue(func() []Field[Step] { return complete(slices.Concat(specRows(), progressRows())) })
+var (
+	stepFields = sync.OnceValue(func() []Field[Step] { return slices.Concat(specFields(), progressFields()) })
+	specFields = sync.OnceValue(func() []Field[Step] {
+		return complete(specRows(), reflect.TypeFor[Spec](), reflect.TypeFor[Patch]())
+	})
+	progressFields = sync.OnceValue(func() []Field[Step] { return complete(progressRows(), reflect.TypeFor[Progress]()) })
+)
 
 func specRows() []Field[Step] {
 	return []Field[Step]{
@@ -219,7 +242,7 @@ var planFields = sync.OnceValue(func() []Field[Plan] {
 		{Name: "estimated_duration", Kind: SecondsField, Max: maxSeconds},
 		{Name: "approval", Kind: RecordField, ShownOnly: true},
 		{Name: "final_summary", Kind: BlockField, Max: MaxLongText, ShownOnly: true},
-	})
+	}, reflect.TypeFor[Plan]())
 })
 
 // Texts returns the value as people read it: the entries of a list, else one text; nil if it is

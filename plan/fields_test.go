@@ -18,7 +18,7 @@ func TestEveryFieldHasItsRow(t *testing.T) {
 	rows := map[string]any{}
 	for _, f := range plan.StepFields() {
 		if rows[f.Name] != nil {
-			t.Errorf("%s stands there twice", f.Name)
+			t.Errorf("plan/fields.go has two rows for %s", f.Name)
 		}
 		rows[f.Name] = f.In(&step)
 	}
@@ -26,16 +26,16 @@ func TestEveryFieldHasItsRow(t *testing.T) {
 		for i := range part.NumField() {
 			name, _, _ := strings.Cut(part.Type().Field(i).Tag.Get("json"), ",")
 			if rows[name] != part.Field(i).Addr().Interface() {
-				t.Errorf("%s has no row, or one that points elsewhere", name)
+				t.Errorf("%s has the field %q, but plan/fields.go has no row for it, or one that points elsewhere", part.Type(), name)
 			}
 			delete(rows, name)
 		}
 	}
 	if len(rows) > 0 {
-		t.Errorf("rows of no field: %v", rows)
+		t.Errorf("plan/fields.go has rows for fields that plan.Step lacks: %v", rows)
 	}
 	if got, want := len(plan.SpecFields()), reflect.TypeFor[plan.Spec]().NumField(); got != want {
-		t.Errorf("%d rows say what a step asks for, want %d", got, want)
+		t.Errorf("plan/fields.go has %d rows for plan.Spec, which has %d fields", got, want)
 	}
 }
 

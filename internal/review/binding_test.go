@@ -103,7 +103,7 @@ func TestWhatAnApprovalBindsIsShown(t *testing.T) {
 			t.Errorf("%s: another value has the same digest", what)
 		}
 		if nowShown == shown {
-			t.Errorf("%s is not shown", what)
+			t.Errorf("review.View does not show a change of %s: add the field to the step or plan in view.go", what)
 		}
 	}
 }
