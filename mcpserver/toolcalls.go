@@ -198,11 +198,11 @@ func readOf(call verbs.Call) string {
 	return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%q}`, call.ID, call.Step)
 }
 
-// templateArguments returns the arguments that apply a template.
+// templateArguments returns the arguments that apply a template, or list them.
 func templateArguments(call verbs.Call) string {
 	name, err := jsontext.AppendQuote(nil, call.ID)
-	if err != nil {
-		return "{}" // not UTF-8, which input never contains
+	if err != nil || call.ID == "" {
+		return "{}" // lists them; input is always UTF-8
 	}
 	return `{"template":` + string(name) + `,"parameters":` + call.JSON + "}"
 }

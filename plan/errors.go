@@ -30,7 +30,7 @@ type ValidationError struct {
 	Problem string // the fault, in lower case, without a full stop
 	Fix     string // what to do instead
 	Claimed StepID // the step claimed by another actor, if that is the reason; else 0
-	Plain   string // the refused text in acceptable form, if only accents are lost; else ""
+	Plain   string // the refused text in an acceptable form, if there is one; else ""
 	Held    Phase  // the phase of planning mode, if that is the reason; else ""
 	Leads   bool   // the problem begins with words of a contract, so Field follows it
 

@@ -32,7 +32,7 @@ func newTemplateShowCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		found, err := opened.verbs.ShowTemplate(cmd.Context(), args[0])
+		found, err := opened.verbs.ShowTemplate(cmd.Context(), a.caller(), args[0])
 		switch {
 		case err != nil:
 			return err
@@ -134,7 +134,7 @@ func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([
 	if err != nil || len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	found, err := opened.verbs.ShowTemplate(cmd.Context(), args[0])
+	found, err := opened.verbs.ShowTemplate(cmd.Context(), a.caller(), args[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

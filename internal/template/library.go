@@ -49,8 +49,11 @@ func (e entry) read() Template {
 	if err == nil {
 		text, err = e.text()
 	}
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err // the path is named already
+	}
 	if err != nil {
-		e.refuse(plan.Refuse(plan.InvalidInput, "", safetext.EscapeLine(err.Error()), ""))
+		e.refuse(err)
 		return e.Template
 	}
 	return Read(e.Name, e.Origin, e.File, text)
@@ -84,10 +87,11 @@ func (l Library) Find(ctx context.Context, name string) (Template, error) {
 	case len(found) == 1:
 		return found[0].read(), nil
 	case len(found) > 1:
-		return Template{}, plan.Refuse(plan.InvalidInput, "/template", plan.Quote(name)+" is the name of several templates",
-			"give one of "+strings.Join(candidates, ", "))
+		return Template{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/template",
+			Problem: plan.Quote(name) + " is the name of several templates", Fix: "give one of " + strings.Join(candidates, ", "),
+			Plain: candidates[0]}
 	}
-	fix := "see which there are"
+	fix := "" // the caller knows how to list them
 	if near := spelling.Nearest(path.Base(name), names); near != "" {
 		fix = "did you mean " + near + "?"
 	}
@@ -156,6 +160,9 @@ func (l Library) readOfWorkspace(file string) ([]byte, error) {
 	}
 	defer files.Close() //nolint:errcheck // it was only read
 	opened, info, err := files.Open(WorkspaceFolder + "/" + file)
+	if tree.LeadsOut(err) {
+		err = errors.New("it is a link out of the workspace, which is not followed")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -166,13 +173,13 @@ func (l Library) readOfWorkspace(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(opened, maxBytes+1))
 }
 
-// entriesOf returns the templates among the files of a folder: NAME.yaml and NAME.json.
+// entriesOf returns the templates among the sorted files of a folder: NAME.yaml, or NAME.json without it.
 func entriesOf(origin Origin, folder string, files []fs.DirEntry, read func(file string) ([]byte, error)) []entry {
 	var all []entry
 	for _, f := range files {
 		file := f.Name()
 		ending := path.Ext(file)
-		if ending != ".yaml" && ending != ".json" || len(all) == maxTemplates {
+		if ending != ".yaml" && ending != ".json" {
 			continue
 		}
 		e := entry{text: func() ([]byte, error) { return read(file) }}
@@ -180,7 +187,11 @@ func entriesOf(origin Origin, folder string, files []fs.DirEntry, read func(file
 		if folder != "" {
 			e.File = filepath.Join(folder, file)
 		}
-		all = append(all, e)
+		if i := slices.IndexFunc(all, func(other entry) bool { return other.Name == e.Name }); i >= 0 {
+			all[i] = e
+		} else if len(all) < maxTemplates {
+			all = append(all, e)
+		}
 	}
 	return all
 }
@@ -199,6 +210,9 @@ func (l Library) Save(name string, text []byte, replace bool) (string, error) {
 	}
 	if err := private.Make(l.User); err != nil {
 		return "", err
+	}
+	if _, err := os.Lstat(filepath.Join(l.User, name+".json")); err == nil && !replace {
+		return "", fs.ErrExist
 	}
 	file := filepath.Join(l.User, name+".yaml")
 	return file, atomicfile.WriteFile(file, text, atomicfile.Options{Mode: private.FileMode, New: !replace})

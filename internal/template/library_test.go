@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/planloop/planloop/internal/template"
@@ -36,25 +37,30 @@ func library(t *testing.T, files map[string]string) template.Library {
 	return l
 }
 
-// TestWhichTemplateANameMeans: a name that occurs twice needs its folder.
+// TestWhichTemplateANameMeans: a name that occurs in two folders needs its folder; in one folder, .yaml comes before .json.
 func TestWhichTemplateANameMeans(t *testing.T) {
 	l := library(t, map[string]string{"own.yaml": small, "feature.yaml": small, "both.yaml": small, "note.txt": "x",
-		"workspace/both.yaml": small, "workspace/release.yaml": small, "workspace/theirs.json": `{"objective":"o","steps":[]}`})
+		"workspace/both.yaml": small, "workspace/release.yaml": small, "workspace/theirs.json": `{"objective":"o","steps":[{"title":"t"}]}`,
+		"workspace/dup.yaml": small, "workspace/dup.json": "{", "workspace/only.json": `{"objective":"o","steps":[{"title":"t"}]}`})
 	for name, want := range map[string]string{
 		"own": "user/own", "feature": `"feature" is the name of several templates; give one of user/feature, builtin/feature`,
 		"builtin/feature": "builtin/feature", "theirs": "workspace/theirs", "bug-fix": "builtin/bug-fix",
 		"both":    "give one of user/both, workspace/both",
 		"release": "give one of builtin/release, workspace/release", "workspace/release": "workspace/release", "user/both": "user/both",
 		"user/bug-fix": "did you mean bug-fix?", "bugfix": "did you mean bug-fix?", "../own": "did you mean own?",
-		"": `there is no template ""; see which there are`,
+		"":    `there is no template ""`,
+		"dup": "workspace/dup", "workspace/dup": "workspace/dup", "only": "workspace/only",
 	} {
 		found, err := l.Find(t.Context(), name)
+		if err == nil {
+			err = found.Err
+		}
 		if got := found.FullName(); err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %s, %v, want %s", name, got, err, want)
 		}
 	}
 	all, err := l.List(t.Context())
-	if err != nil || len(all) != 11 {
+	if err != nil || len(all) != 13 {
 		t.Fatalf("%d are listed, %v", len(all), err)
 	}
 	for _, one := range all {
@@ -78,12 +84,20 @@ func TestHostileFolders(t *testing.T) {
 	}
 	must(os.WriteFile(secret, []byte(small), 0o600))
 	must(os.Symlink(secret, filepath.Join(foreign, "out.yaml")))
+	must(os.Symlink("none", filepath.Join(foreign, "lost.yaml")))
 	must(os.Mkdir(filepath.Join(foreign, "folder.yaml"), 0o700))
 	must(os.Symlink(secret, filepath.Join(l.User, "link.yaml")))
 	all, err := l.List(t.Context())
 	must(err)
 	usable := 0
 	for _, one := range all {
+		for name, why := range map[string]string{"out": "it is a link out of the workspace, which is not followed",
+			"lost": syscall.ENOENT.Error(), "folder": "it is a directory"} {
+			want := `the template workspace/` + name + ` (".planloop/templates/` + name + `.yaml") cannot be used: ` + why
+			if got := details(one.Err); one.Name == name && got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
 		if strings.ContainsRune(one.FullName()+details(one.Err), '\x1b') {
 			t.Errorf("%q reaches a terminal", one.FullName())
 		}
@@ -91,8 +105,8 @@ func TestHostileFolders(t *testing.T) {
 			usable++
 		}
 	}
-	if len(all) != 11 || usable != 1 {
-		t.Errorf("%d are listed and %d of them usable, want 11 and 1", len(all), usable)
+	if len(all) != 12 || usable != 1 {
+		t.Errorf("%d are listed and %d of them usable, want 12 and 1", len(all), usable)
 	}
 	must(os.Chmod(l.User, 0o777))
 	if _, err := l.List(t.Context()); err == nil {
@@ -120,6 +134,18 @@ func TestSave(t *testing.T) {
 	}
 	if _, err := l.Save("own", []byte(small+"    risk: low\n"), true); err != nil {
 		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(l.User, "old.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Save("old", []byte(small), false); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a template was replaced: %v", err)
+	}
+	if _, err := l.Save("old", []byte(small), true); err != nil {
+		t.Error(err)
+	}
+	if old, err := l.Find(t.Context(), "old"); err != nil || old.Err != nil {
+		t.Errorf("the saved template is not the one in use: %v, %v", old.Err, err)
 	}
 	for name, text := range map[string]string{"../x": small, "a/b": small, "X": small, "": small, "a--b": small, "bad": "steps: []"} {
 		if _, err := l.Save(name, []byte(text), true); err == nil {

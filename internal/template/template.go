@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/internal/yamltext"
@@ -83,14 +84,16 @@ func Read(name string, origin Origin, file string, text []byte) Template {
 
 // refuse records why the template cannot be used.
 func (t *Template) refuse(err error) {
-	var faults plan.Faults
-	fix := "correct it"
-	if t.File != "" {
-		fix = "correct " + plan.QuoteWhole(t.File)
+	first, file := plan.ValidationError{Kind: plan.InvalidInput, Problem: safetext.EscapeLine(err.Error())}, ""
+	if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
+		first = *refused
 	}
-	faults.Add(plan.Refuse(plan.InvalidInput, "", "the template "+t.FullName()+" cannot be used", fix))
-	faults.Add(err)
-	t.Err = faults.Err()
+	if t.File != "" {
+		file = " (" + plan.QuoteWhole(t.File) + ")"
+	}
+	first.Problem = "the template " + t.FullName() + file + " cannot be used: " + strings.TrimPrefix(first.Field+": "+first.Problem, ": ")
+	first.Field = "" // it is in a file, not in the caller's input
+	t.Err = &first
 }
 
 func (t *Template) parse() error {
@@ -201,7 +204,7 @@ func checkName(name string) error {
 	if len(name) <= maxName && validName().MatchString(name) {
 		return nil
 	}
-	return plan.Refuse(plan.InvalidInput, "/template", plan.Quote(name)+" is not a valid name of a template",
+	return plan.Refuse(plan.InvalidInput, "", plan.Quote(name)+" is not a valid name of a template",
 		fmt.Sprintf("use at most %d lower-case letters and digits, with single dashes between them", maxName))
 }
 

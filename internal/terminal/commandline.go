@@ -75,7 +75,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActCheck:      "planloop check --task " + call.Step.Number(),
 		verbs.ActAbandon:    "planloop clear",
 
-		verbs.ActApplyTemplate: "planloop template apply " + shellquote.Word(call.ID) + settings(call.JSON),
+		verbs.ActApplyTemplate: template(call),
 		verbs.ActInstall:       "planloop init",
 		verbs.ActEnterMode:     "planloop plan TASK",
 		verbs.ActRun:           "planloop run",
@@ -88,6 +88,14 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActRecover:       recovery(call),
 	}[call.Act]
 	return text, known
+}
+
+// template returns the command that applies a template, or lists them.
+func template(call verbs.Call) string {
+	if call.ID == "" {
+		return "planloop template list"
+	}
+	return "planloop template apply " + shellquote.Word(call.ID) + settings(call.JSON)
 }
 
 // settings returns the flags that pass the members of a JSON object to a template.

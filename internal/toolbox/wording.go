@@ -35,7 +35,7 @@ func refused(rel string, err error) error {
 		return invalid("/path", name+" goes through something that is not a directory", "look at it with view")
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return invalid("/path", name+" has a name that is too long", "shorten it")
-	case strings.HasSuffix(err.Error(), ": path escapes from parent"): // an error of os.Root that the library does not export
+	case tree.LeadsOut(err):
 		return invalid("/path", name+" leads out of the workspace through a link", inside)
 	}
 	return fmt.Errorf("%s: %w", rel, err)

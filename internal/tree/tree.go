@@ -101,6 +101,11 @@ func readable(name string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 }
 
+// LeadsOut reports whether a name was refused because a link in it leads out of the tree.
+func LeadsOut(err error) bool { // os.Root does not export the error
+	return err != nil && strings.HasSuffix(err.Error(), ": path escapes from parent")
+}
+
 // Read returns the content of a text file of at most most bytes. A walk must have found it to be a regular
 // file. It reads into buffer, and returns a part of buffer or of a larger one, even with an error.
 func (t *Tree) Read(name string, most int, buffer []byte) ([]byte, error) {

@@ -66,7 +66,7 @@ const (
 	ActAnswerStep  Act = "answer_step"  // Step, its own question
 	ActAbandon     Act = "abandon"      // the plan
 
-	ActApplyTemplate Act = "apply_template" // ID, with the parameters JSON
+	ActApplyTemplate Act = "apply_template" // ID, with the parameters JSON; "": list them
 	ActInstall       Act = "install"        // planloop's server and hooks in the agent's host
 	ActEnterMode     Act = "enter_mode"     // planning mode, as a person
 )

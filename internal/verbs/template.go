@@ -152,11 +152,20 @@ func (s *Service) templates(ctx context.Context) ([]Template, error) {
 }
 
 // ShowTemplate returns the template with a name.
-func (s *Service) ShowTemplate(ctx context.Context, name string) (Template, error) {
+func (s *Service) ShowTemplate(ctx context.Context, c Caller, name string) (Template, error) {
 	if _, err := s.templates(ctx); err != nil {
 		return Template{}, err
 	}
-	return s.opts.Templates.Find(ctx, name)
+	found, err := s.opts.Templates.Find(ctx, name)
+	return found, c.listing(err)
+}
+
+// listing adds the call that lists the templates to an error about an unknown name.
+func (c Caller) listing(err error) error {
+	if refused, ok := errors.AsType[*plan.ValidationError](err); ok && refused.Kind == plan.NotFound && refused.Fix == "" {
+		return plan.Refuse(refused.Kind, refused.Field, refused.Problem, "list them: "+c.word(Call{Act: ActApplyTemplate}))
+	}
+	return err
 }
 
 // ApplyTemplate makes a plan from a template. The gates judge it like any plan. In a read-only phase of planning
@@ -173,7 +182,7 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 	}
 	made, err := s.opts.Templates.Make(ctx, in.Template, in.Parameters)
 	if err != nil {
-		return ApplyTemplateReply{}, made.Template.mended(c, in, err)
+		return ApplyTemplateReply{}, made.Template.mended(c, in, c.listing(err))
 	}
 	state, err := s.State(ctx)
 	if err != nil {
@@ -271,6 +280,8 @@ type SavedTemplate struct {
 	File     string `json:"file"`
 	Steps    int    `json:"steps"`
 	LeftOut  int    `json:"left_out,omitempty"` // steps that were cancelled or made by a loop
+
+	ambiguous bool // another template has this name
 }
 
 // SaveTemplate saves a plan as a template of the user, without progress and without steps that were cancelled or
@@ -305,17 +316,23 @@ func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTempl
 		steps = append(steps, plan.Step{ID: step.ID, Spec: step.Spec})
 	}
 	reply.Steps = len(steps)
-	reply.File, err = s.opts.Templates.Save(in.Name, state.Plan.Outline, steps, in.Replace)
+	if reply.File, err = s.opts.Templates.Save(in.Name, state.Plan.Outline, steps, in.Replace); err == nil {
+		all, _ := s.templates(ctx) // only for the note
+		reply.ambiguous = slices.ContainsFunc(all, func(t Template) bool { return t.Name == reply.Template })
+	}
 	return reply, err
 }
 
-// Text returns the reply in one line.
+// Text returns the reply in lines.
 func (r SavedTemplate) Text() string {
 	text := "Template " + r.Template + " has " + plan.Counted(r.Steps, "step")
 	if r.LeftOut > 0 {
 		text += ", " + plan.Counted(r.LeftOut, "cancelled or repeated step") + " left out"
 	}
-	return text + ": " + r.File
+	if text += ": " + r.File; r.ambiguous {
+		text += "\nOther templates have this name too, so give it with its folder: " + r.Template
+	}
+	return text
 }
 
 // Text returns the reply in lines.
