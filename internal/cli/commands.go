@@ -214,7 +214,8 @@ func missing(cmd *cobra.Command, what string) error {
 func meant(word string) string {
 	return map[string]string{
 		"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
-		"undo":  "plan restore",
+		"undo": "plan restore", "restore": "plan restore", "plans": "plan list", "diff": "plan diff", "events": "log --events",
+		"setup": "start", "next": "step next", "logs": "step logs", "skip": "step skip", "retry": "step retry", "recover": "step settle",
 		"inbox": "review", "ui": "review", "web": "review",
 		"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
 	}[strings.ToLower(word)]

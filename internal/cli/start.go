@@ -92,7 +92,7 @@ func (f *startFlags) check(cmd *cobra.Command, args []string) (err error) {
 	case len(args) > 0:
 		f.Goal = strings.Join(args, " ")
 	case wantsGoal && !goal:
-		return missing(cmd, `--goal "what to achieve"`)
+		return missing(cmd, `a goal, such as "Limit login attempts"`)
 	}
 	return nil
 }

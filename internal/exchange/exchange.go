@@ -67,7 +67,7 @@ func (o ImportOptions) offerFormats(read Format, err error) error {
 		return err
 	}
 	offer := *refusal
-	offer.Fix += ", or name the file's format: --format rawko-yaml or execution"
+	offer.Fix += ", or name the file's format: --format md, rawko-yaml or execution"
 	return &offer
 }
 

@@ -96,9 +96,8 @@ func (s *server) putBlock(m Machine, e *Edit, before settingsTOML, is bool) erro
 		if e.Server = Foreign; len(e.Starts) > 0 {
 			e.Server = Old
 		}
-		return &Refusal{Problem: fmt.Sprintf("has a table %s that init did not write, or that was changed by hand (it starts %s)",
-			strings.Join(s.path, "."), cmp.Or(command, "no program")), Fix: "set its " + s.program + " to " + m.Program +
-			" by hand, or take it out and run this again"}
+		return &Refusal{Problem: fmt.Sprintf("has a table %s that init did not write (it starts %s)", strings.Join(s.path, "."),
+			cmp.Or(command, "no program")), Fix: "take it out, then run this again"}
 	default:
 		e.Server, e.After = Missing, bytes.Clone(e.Before)
 		if len(e.After) > 0 && !bytes.HasSuffix(e.After, []byte("\n")) {
