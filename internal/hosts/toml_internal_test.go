@@ -158,7 +158,8 @@ func TestTableThatOthersChange(t *testing.T) {
 	}
 	multiline := blockMark + "[mcp_servers.planloop]\ncommand = '/old/planloop'\nargs = [\n  'serve',\n]\n"
 	e = Edit{Before: []byte(multiline), After: []byte(multiline), record: newRecord("")}
-	if err := s.editTOML(m, &e, false); err != nil || string(e.After) != strings.Replace(multiline, "'/old/planloop'", `"/opt/planloop"`, 1) {
+	want := strings.Replace(multiline, "'/old/planloop'", `"/opt/planloop"`, 1)
+	if err := s.editTOML(m, &e, false); err != nil || string(e.After) != want {
 		t.Errorf("it became %q, %v", e.After, err)
 	}
 }
@@ -209,7 +210,8 @@ func FuzzTOML(f *testing.F) {
 			t.Fatalf("%q became %q, %s", text, in.After, in.Server)
 		}
 		out := Edit{Before: in.After, After: in.After, record: newRecord("")}
-		if err := s.editTOML(m, &out, true); err != nil || string(bytes.TrimRight(out.After, "\r\n")) != string(bytes.TrimRight(text, "\r\n")) {
+		err := s.editTOML(m, &out, true)
+		if err != nil || !bytes.Equal(bytes.TrimRight(out.After, "\r\n"), bytes.TrimRight(text, "\r\n")) {
 			t.Fatalf("%q became %q, and then %q: %v", text, in.After, out.After, err)
 		}
 	})
