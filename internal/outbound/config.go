@@ -72,14 +72,3 @@ func loopback(host string) bool {
 func Visible(text string) bool {
 	return safetext.PrintableLine(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
-
-// VariableName reports whether text is a valid name of an environment variable.
-func VariableName(text string) bool {
-	for i, r := range text {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return text != ""
-}
