@@ -31,7 +31,7 @@ func (e *ConfigError) Unwrap() error { return ErrConfig }
 
 // Rules have the corrections to suggest for an invalid address.
 type Rules struct {
-	Example     string // such as "base_url: https://example.com/v1"
+	Example     string // such as "webhook: https://example.com/hook"
 	Credentials string // instead of credentials in the address
 	Unencrypted string // instead of http:// to another machine
 }

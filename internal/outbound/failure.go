@@ -142,11 +142,7 @@ func messageIn(value any) string {
 		}
 	case map[string]any:
 		for _, key := range []string{"error", "message", "detail"} {
-			message := messageIn(value[key])
-			if parameter, ok := value["param"].(string); ok && message != "" {
-				message += " (" + parameter + ")"
-			}
-			if message != "" {
+			if message := messageIn(value[key]); message != "" {
 				return message
 			}
 		}
@@ -154,12 +150,8 @@ func messageIn(value any) string {
 	return ""
 }
 
-// retryAfter returns the wait that an endpoint asks for: in seconds, as a date, or in milliseconds in a
-// header that some of them add. It returns 0 without a valid one.
+// retryAfter returns the wait that an endpoint asks for, in seconds or as a date. It returns 0 without a valid one.
 func retryAfter(header http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
-		return positive(ms * float64(time.Millisecond))
-	}
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		return positive(seconds * float64(time.Second))
