@@ -41,7 +41,6 @@ const DefaultTimeout = time.Hour
 
 // Limits of the configuration.
 const (
-	minTimeout = time.Second
 	maxTimeout = 24 * time.Hour
 	maxName    = 32
 	maxStarts  = 10_000
@@ -152,21 +151,13 @@ func invalid(key, problem, want string) *outbound.ConfigError {
 
 // fault returns the first invalid value of an agent, or nil.
 func (a Agent) fault() *outbound.ConfigError {
-	problem, want := process.CheckCommand(a.Command)
+	key, problem, want := process.CheckConfig(a.Command, a.Timeout, maxTimeout, a.Env)
 	switch {
-	case problem != "":
-		return invalid("command", problem, want)
-	case a.Timeout != 0 && (a.Timeout < minTimeout || a.Timeout > maxTimeout):
-		return invalid("timeout", fmt.Sprintf("of %s is out of range", a.Timeout),
-			fmt.Sprintf("write a time with its unit, from %s to %s, such as timeout: 30m", minTimeout, maxTimeout))
+	case key != "":
+		return invalid(key, problem, want)
 	case a.Starts != nil && (*a.Starts < 1 || *a.Starts > maxStarts):
 		return invalid("starts", fmt.Sprintf("is %d", *a.Starts),
 			fmt.Sprintf("write a number from 1 to %d, or leave it out for no bound", maxStarts))
-	}
-	for _, name := range a.Env {
-		if !outbound.VariableName(name) {
-			return invalid("env", "holds what is no name of a variable", "list names such as ANTHROPIC_API_KEY, not values")
-		}
 	}
 	return nil
 }

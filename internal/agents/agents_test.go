@@ -52,7 +52,7 @@ func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 		"x.timeout of 25h0m0s is out of range":   {"x": {Command: command, Timeout: 25 * time.Hour}},
 		"x.starts is 0":                          {"x": {Command: command, Starts: new(0)}},
 		"x.starts is -1":                         {"x": {Command: command, Starts: new(-1)}},
-		"x.env holds what is no name":            {"x": {Command: command, Env: []string{"KEY=secret"}}},
+		"x.env holds a text that cannot be":      {"x": {Command: command, Env: []string{"KEY=secret"}}},
 	} {
 		_, err := agents.New(c, agents.Options{})
 		if !errors.Is(err, outbound.ErrConfig) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {

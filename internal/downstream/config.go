@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/process"
 )
 
 // Config is the section servers of the user's own configuration, by name.
@@ -120,7 +121,7 @@ func (s Server) fillCommand(t *target, fill *filler, workspace string) {
 	}
 	t.env = []string{nested + "=1"}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if !outbound.VariableName(name) || strings.ContainsRune(string(s.Env[name]), 0) {
+		if !process.VariableName(name) || strings.ContainsRune(string(s.Env[name]), 0) {
 			fill.refuse("env", "has a name or a value that no variable can have", "use letters, digits and underscores")
 		}
 		t.env = append(t.env, name+"="+fill.secret("env."+name, s.Env[name]))

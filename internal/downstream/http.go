@@ -110,7 +110,7 @@ func (w *web) within(r *http.Request) (context.Context, context.CancelFunc) {
 func (w *web) unreached(r *http.Request, of *call, err error) error {
 	failed := w.fail("at %v", err)
 	var about *outbound.Error
-	failed.Answered = errors.As(err, &about) && about.Reason == outbound.Redirected
+	failed.Answered = errors.As(err, &about) && about.Answered
 	if of != nil && !of.sent.Load() && r.Context().Err() == nil {
 		w.end(failed)
 	}

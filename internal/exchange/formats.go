@@ -30,16 +30,19 @@ type codec struct {
 	decode func(text []byte) (*source, error) // nil: export only
 	encode func(plan.State) ([]byte, error)
 	losses func(*plan.Plan) []string // sentences for the parts that cannot be exported; nil: nothing is lost
+
+	isJSON      bool // a text is one JSON value
+	holdsValues bool // keeps the values of steps
 }
 
 // codecs is the table of formats, in the order of lists.
 func codecs() []codec {
 	return []codec{
-		{format: JSON, suffix: []string{".json"}, decode: parseJSON, encode: ownJSON},
-		{format: YAML, suffix: []string{".yaml", ".yml"}, decode: parseYAML, encode: resources.YAML},
+		{format: JSON, suffix: []string{".json"}, decode: parseJSON, encode: ownJSON, isJSON: true, holdsValues: true},
+		{format: YAML, suffix: []string{".yaml", ".yml"}, decode: parseYAML, encode: resources.YAML, holdsValues: true},
 		{format: Markdown, suffix: []string{".md", ".markdown"}, decode: parseMarkdown, encode: checkList, losses: markdownLosses},
 		{format: RawkoYAML, decode: parseRawko, encode: rawkoYAML, losses: rawkoLosses},
-		{format: Execution, decode: parseExecution, encode: executionJSON, losses: executionLosses},
+		{format: Execution, decode: parseExecution, encode: executionJSON, losses: executionLosses, isJSON: true, holdsValues: true},
 		{format: Mermaid, suffix: []string{".mmd", ".mermaid"}, encode: mermaid, losses: graphLosses},
 	}
 }
@@ -103,7 +106,7 @@ func ForFile(name string) Format {
 }
 
 // IsJSON reports whether a text in format f is one JSON value.
-func (f Format) IsJSON() bool { return f == JSON || f == Execution }
+func (f Format) IsJSON() bool { return codecOf(f).isJSON }
 
 // HoldsValues reports whether f keeps the values of steps.
-func (f Format) HoldsValues() bool { return f == JSON || f == YAML || f == Execution }
+func (f Format) HoldsValues() bool { return codecOf(f).holdsValues }

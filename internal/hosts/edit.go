@@ -111,7 +111,7 @@ func orUnreadable(belongs bool, state State) State {
 
 // fill reads a file, and says what it would be.
 func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
-	if e.file, err = m.read(t.path, e.scope); err != nil {
+	if e.file, err = m.read(t.path, e.scope, remove); err != nil {
 		return err
 	}
 	e.Target, e.Exists, e.Before = e.file.target, e.file.info != nil, e.file.text

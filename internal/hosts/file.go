@@ -44,10 +44,14 @@ func large(path string, size int64) error {
 	return &Refusal{path, fmt.Sprintf("is too large to be read: it has more than %d MB", bound>>20), "look at what it is"}
 }
 
-// read reads a file of a host's, which need not exist. What cannot be written without harm
-// is a Refusal.
-func (m Machine) read(path string, scope Scope) (file, error) {
+// read reads a file of a host's, which need not exist. What cannot be written without harm is a Refusal, unless nothing
+// of init's can be there to remove.
+func (m Machine) read(path string, scope Scope, remove bool) (file, error) {
 	f := file{path: path, target: path}
+	_, err := filepath.EvalSymlinks(path)
+	if missing, ok := errors.AsType[*fs.PathError](err); ok && remove && errors.Is(err, fs.ErrNotExist) && !m.wrote(missing.Path) {
+		return f, nil
+	}
 	if link := m.linked(path); scope == Project && link != "" {
 		return f, &Refusal{path, "is reached through a link in the project (" + m.Short(link) + "), which is not followed",
 			"put a file or folder of its own there"}

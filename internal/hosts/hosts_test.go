@@ -393,6 +393,44 @@ func TestLinkedFolders(t *testing.T) {
 	}
 }
 
+// TestRemoveWithLinksToNothing: where a link leads to no file, there is nothing to remove, unless init wrote through it.
+func TestRemoveWithLinksToNothing(t *testing.T) {
+	m := machine(t)
+	for _, name := range []string{filepath.Join(m.Home, ".claude.json"), filepath.Join(m.Home, ".claude"), filepath.Join(m.Home, ".codex"),
+		filepath.Join(m.Project, ".mcp.json"), filepath.Join(m.Project, ".claude"), filepath.Join(m.Project, ".codex")} {
+		if err := os.Symlink("nothing", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := tree(t, filepath.Dir(m.Home))
+	for _, scope := range []hosts.Scope{hosts.User, hosts.Project} {
+		for _, name := range []string{"claude", "codex"} {
+			for _, edit := range look(t, m, name, hosts.Want{Scope: scope, Remove: true}).Edits {
+				if edit.Fault != nil || edit.Changes() || edit.Server.Stands() || edit.Hooks.Stands() || m.Write(edit) != nil {
+					t.Errorf("%s: server %q, hooks %q, %v", edit.Path, edit.Server, edit.Hooks, edit.Fault)
+				}
+			}
+		}
+	}
+	if tree(t, filepath.Dir(m.Home)) != before {
+		t.Error("something was changed")
+	}
+	m = machine(t)
+	real, link := filepath.Join(m.Home, "dotfiles", "claude.json"), filepath.Join(m.Home, ".claude.json")
+	put(t, real, "{}")
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	write(t, m, "claude", hosts.Want{Scope: hosts.User, NoHooks: true})
+	if err := os.Remove(real); err != nil {
+		t.Fatal(err)
+	}
+	fault := look(t, m, "claude", hosts.Want{Scope: hosts.User, NoHooks: true, Remove: true}).Edits[0].Fault
+	if fault == nil || !strings.Contains(fault.Error(), "leads to no file") {
+		t.Error(fault)
+	}
+}
+
 // The user's own files may be links, as people who keep them elsewhere have it.
 func TestLinksAreFollowed(t *testing.T) {
 	m := machine(t)

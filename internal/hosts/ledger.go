@@ -34,6 +34,12 @@ func (m Machine) remembered(target, ending string) string {
 	return filepath.Join(m.Ledger, sum(target)[:16]+ending)
 }
 
+// wrote reports whether init has written a file and not removed its part since.
+func (m Machine) wrote(target string) bool {
+	_, err := os.Lstat(m.remembered(target, ".json"))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // recall returns what is remembered of a file.
 func (m Machine) recall(target string) (record, error) {
 	known := newRecord(target)

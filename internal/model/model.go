@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +32,6 @@ const MaxAnswer = 512 << 10
 // Time that the program has for one answer.
 const (
 	DefaultTimeout = 2 * time.Minute
-	minTimeout     = time.Second
 	maxTimeout     = 30 * time.Minute
 )
 
@@ -46,17 +44,10 @@ type Config struct {
 
 // Validate returns the first unusable value as an *outbound.ConfigError. It does not look for the program.
 func (c Config) Validate() error {
-	if problem, want := process.CheckCommand(c.Command); problem != "" {
-		return invalid("command", problem, want)
+	if key, problem, want := process.CheckConfig(c.Command, c.Timeout, maxTimeout, c.Env); key != "" {
+		return invalid(key, problem, want)
 	}
-	if c.Timeout != 0 && (c.Timeout < minTimeout || c.Timeout > maxTimeout) {
-		return invalid("timeout", fmt.Sprintf("of %s is out of range", c.Timeout),
-			fmt.Sprintf("write a time with its unit, from %s to %s, such as timeout: 5m", minTimeout, maxTimeout))
-	}
-	if !slices.ContainsFunc(c.Env, func(name string) bool { return !outbound.VariableName(name) }) {
-		return nil
-	}
-	return invalid("env", "holds a text that cannot be the name of a variable", "list names such as ANTHROPIC_API_KEY, not values")
+	return nil
 }
 
 func invalid(key, problem, want string) error {
@@ -100,10 +91,10 @@ func (m *Model) Ask(ctx context.Context, prompt string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range m.config.Env {
-		answer = outbound.Redact(answer, os.Getenv(name))
-	}
 	answer = safetext.Replace(answer)
+	for _, secret := range m.secrets() { // last: a dropped character may have split a secret
+		answer = outbound.Redact(answer, secret)
+	}
 	if object, ok := Object(answer); ok {
 		return object, nil
 	}
@@ -141,12 +132,16 @@ func (m *Model) run(ctx context.Context, prompt string) (string, error) {
 // complaint returns the last line that a failed program printed, as the end of a sentence.
 func (m *Model) complaint(result process.Result) string {
 	text := cmp.Or(strings.TrimSpace(result.Stderr), strings.TrimSpace(result.Stdout))
-	var secrets []string
-	for _, name := range m.config.Env {
-		secrets = append(secrets, os.Getenv(name))
-	}
-	if text = outbound.Excerpt(text[strings.LastIndexByte(text, '\n')+1:], secrets...); text == "" {
+	if text = outbound.Excerpt(text[strings.LastIndexByte(text, '\n')+1:], m.secrets()...); text == "" {
 		return ""
 	}
 	return `: "` + text + `"`
+}
+
+// secrets returns the values of the additional variables.
+func (m *Model) secrets() (values []string) {
+	for _, name := range m.config.Env {
+		values = append(values, os.Getenv(name))
+	}
+	return values
 }

@@ -31,6 +31,7 @@ func shell(t *testing.T, script string, c model.Config) *model.Model {
 
 func TestAsk(t *testing.T) {
 	t.Setenv("MODEL_KEY", "sk-0123456789abcdef")
+	t.Setenv("MODEL_HEARTS", "\u2764a\u2764b\u2764c\u2764d")
 	for name, test := range map[string]struct {
 		script, want, wrong string
 		config              model.Config
@@ -42,6 +43,8 @@ func TestAsk(t *testing.T) {
 		"text that hides": {script: `printf '{"a":"\342\200\256"}'`, want: "{\"a\":\"\ufffd\"}"},
 		"a key is not kept": {script: `echo "[$MODEL_KEY]"`, want: "[[hidden]]\n",
 			config: model.Config{Env: []string{"MODEL_KEY"}}},
+		"a key with selectors in between": {script: "echo '\u2764\ufe0fa\u2764\ufe0fb\u2764\ufe0fc\u2764\ufe0fd'", want: "[hidden]\n",
+			config: model.Config{Env: []string{"MODEL_HEARTS"}}},
 		"a key is not given":          {script: `echo "[$MODEL_KEY]"`, want: "[]\n"},
 		"a failure":                   {script: `echo one; echo two; exit 3`, wrong: `sh failed with exit code 3: "two"`},
 		"a failure's error":           {script: `echo one; echo two >&2; exit 3`, wrong: `sh failed with exit code 3: "two"`},

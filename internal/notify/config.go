@@ -3,11 +3,9 @@ package notify
 import (
 	"net/url"
 	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/process"
 )
 
 // Config is the section notify of the user's own configuration. Every configured target gets every notice.
@@ -33,16 +31,8 @@ func (c Config) Validate() error {
 
 // check returns the webhook's address, nil without one, or an error for the first invalid value.
 func (c Config) check() (*url.URL, *outbound.ConfigError) {
-	const example = "write the program and its arguments as a list, such as command: [notify-send, planloop]"
-	nul := func(s string) bool { return strings.ContainsRune(s, 0) }
-	switch {
-	case c.Command == nil:
-	case len(c.Command) == 0 || c.Command[0] == "":
-		return nil, invalid("command", "names no program", example)
-	case slices.ContainsFunc(c.Command, nul):
-		return nil, invalid("command", "holds a NUL byte", example)
-	case filepath.Base(c.Command[0]) != c.Command[0] && !filepath.IsAbs(c.Command[0]):
-		return nil, invalid("command", "begins with a relative path", "give the name of a program on PATH, or an absolute path")
+	if problem, want := process.CheckCommand(c.Command); problem != "" && c.Command != nil {
+		return nil, invalid("command", problem, want)
 	}
 	if c.Webhook == "" {
 		return nil, nil

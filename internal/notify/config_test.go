@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,7 @@ func TestInvalidConfigs(t *testing.T) {
 		"no program":        {notify.Config{Command: []string{}}, "command", "as a list"},
 		"blank program":     {command("", "x"), "command", "as a list"},
 		"NUL":               {command("x", "a\x00b"), "command", "as a list"},
+		"many arguments":    {command(slices.Repeat([]string{"x"}, 257)...), "command", "as a list"},
 		"relative":          {command(filepath.Join("bin", "x")), "command", "absolute path"},
 		"http":              {notify.Config{Webhook: "http://example.com/" + plantedPath}, "webhook", "https://"},
 		"http to almost us": {notify.Config{Webhook: "http://127.0.0.1.example.com/" + plantedPath}, "webhook", "https://"},

@@ -38,7 +38,7 @@ const longestWait = 8 * time.Second
 
 // Message is the content of a request.
 type Message struct {
-	Header  http.Header
+	Header  http.Header // only for Stream
 	Body    []byte
 	Secrets []string // removed from every error text
 }
@@ -143,13 +143,8 @@ func (c *Client) send(ctx context.Context, m Message) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Header != nil {
-		request.Header = m.Header.Clone()
-	}
 	request.Header.Set("Content-Type", "application/json")
-	if request.Header.Get("User-Agent") == "" {
-		request.Header.Set("User-Agent", "planloop")
-	}
+	request.Header.Set("User-Agent", "planloop")
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, err

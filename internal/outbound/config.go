@@ -31,7 +31,7 @@ func (e *ConfigError) Unwrap() error { return ErrConfig }
 
 // Rules have the corrections to suggest for an invalid address.
 type Rules struct {
-	Example     string // such as "base_url: https://example.com/v1"
+	Example     string // such as "webhook: https://example.com/hook"
 	Credentials string // instead of credentials in the address
 	Unencrypted string // instead of http:// to another machine
 }
@@ -71,15 +71,4 @@ func loopback(host string) bool {
 // or an address may hold.
 func Visible(text string) bool {
 	return safetext.PrintableLine(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
-}
-
-// VariableName reports whether text is a valid name of an environment variable.
-func VariableName(text string) bool {
-	for i, r := range text {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return text != ""
 }

@@ -17,22 +17,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Reason sorts failures by their possible remedies.
-type Reason int
-
-// The reasons for a failure.
-const (
-	Unreached  Reason = iota // no connection, or it broke
-	Redirected               // to another place, or too often
-	TimedOut                 // no complete answer in time
-	Answered                 // with an unsuccessful Status
-	Cancelled                // by the caller's context
-)
-
 // Error is a failed request. It contains none of the message's secrets.
 type Error struct {
-	Reason     Reason
 	Host       string        // with the port, if one is given
+	Answered   bool          // without success, or with a redirect elsewhere
 	Status     int           // of the answer; 0 without one
 	Tries      int           // how often the request was sent
 	RetryAfter time.Duration // wait that the endpoint asked for; 0 if none
@@ -52,7 +40,7 @@ func (e *Error) Error() string {
 	switch {
 	case e.Says == "":
 		return text
-	case e.Reason == Answered || e.Reason == Redirected:
+	case e.Answered:
 		return text + ` (it says "` + plan.Shorten(e.Says, quotedLength) + `")`
 	}
 	return text + ": " + plan.Shorten(e.Says, quotedLength)
@@ -62,10 +50,10 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.cause }
 
 func (c *Client) gaveUp(ctx context.Context, tries int) *Error {
-	e := &Error{Reason: Cancelled, Host: c.address.Host, Tries: tries, Problem: "had not answered when the request was cancelled",
+	e := &Error{Host: c.address.Host, Tries: tries, Problem: "had not answered when the request was cancelled",
 		cause: context.Cause(ctx)}
 	if errors.Is(e.cause, context.DeadlineExceeded) {
-		e.Reason, e.Problem = TimedOut, "was not asked because no time was left"
+		e.Problem = "was not asked because no time was left"
 	}
 	return e
 }
@@ -78,10 +66,10 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &elsewhere):
-		e.Reason, e.Problem = Redirected, "redirects elsewhere, which is not followed"
+		e.Answered, e.Problem = true, "redirects elsewhere, which is not followed"
 		e.Says = shown(elsewhere.to, secrets)
 	case ctx.Err() != nil:
-		e.Reason, e.Problem = TimedOut, "did not answer in time ("+allowed.Round(time.Millisecond).String()+")"
+		e.Problem = "did not answer in time (" + allowed.Round(time.Millisecond).String() + ")"
 		e.transient, e.cause = true, ctx.Err()
 	case errors.As(err, &certificate):
 		e.Problem = "has a certificate that is not trusted"
@@ -105,7 +93,7 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 // unsuccessful returns the error for an answer without success.
 func (c *Client) unsuccessful(response *http.Response, body []byte, secrets []string) *Error {
 	status := response.StatusCode
-	e := &Error{Reason: Answered, Host: c.address.Host, Status: status, Problem: fmt.Sprintf("answered %d", status)}
+	e := &Error{Answered: true, Host: c.address.Host, Status: status, Problem: fmt.Sprintf("answered %d", status)}
 	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {
 		e.Problem += " with a web page"
 	} else {
@@ -142,11 +130,7 @@ func messageIn(value any) string {
 		}
 	case map[string]any:
 		for _, key := range []string{"error", "message", "detail"} {
-			message := messageIn(value[key])
-			if parameter, ok := value["param"].(string); ok && message != "" {
-				message += " (" + parameter + ")"
-			}
-			if message != "" {
+			if message := messageIn(value[key]); message != "" {
 				return message
 			}
 		}
@@ -154,12 +138,8 @@ func messageIn(value any) string {
 	return ""
 }
 
-// retryAfter returns the wait that an endpoint asks for: in seconds, as a date, or in milliseconds in a
-// header that some of them add. It returns 0 without a valid one.
+// retryAfter returns the wait that an endpoint asks for, in seconds or as a date. It returns 0 without a valid one.
 func retryAfter(header http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
-		return positive(ms * float64(time.Millisecond))
-	}
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		return positive(seconds * float64(time.Second))

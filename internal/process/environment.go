@@ -41,3 +41,14 @@ func usual() []string {
 	}
 	return names
 }
+
+// VariableName reports whether text is a valid name of an environment variable.
+func VariableName(text string) bool {
+	for i, r := range text {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return text != ""
+}

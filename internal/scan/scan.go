@@ -23,14 +23,12 @@ import (
 // Options limit a scan. Zero fields mean the default in brackets.
 type Options struct {
 	MaxFiles int             // files and folders to visit [100,000]
-	MaxBytes int             // size of the largest file to read [256 KiB]
 	Duration time.Duration   // time limit; the scan then returns its findings so far [20 s]
 	Progress func(files int) // called after each file with the number of files so far; may be nil
 }
 
 func (o Options) withDefaults() Options {
 	o.MaxFiles = cmp.Or(o.MaxFiles, 100_000)
-	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<10)
 	o.Duration = cmp.Or(o.Duration, 20*time.Second)
 	if o.Progress == nil {
 		o.Progress = func(int) {}
@@ -60,8 +58,11 @@ func (r Result) Note() string {
 	return ""
 }
 
-// maxMarks limits the number of different marks.
-const maxMarks = 50_000
+// Limits of a scan.
+const (
+	maxMarks  = 50_000    // different ones
+	maxSource = 256 << 10 // bytes of a file; a larger one is not read
+)
 
 // Scan walks a tree once and returns the marks in it. A limit that cuts it short is not an error; Result.Cut
 // names it. When ctx ends, Scan returns its findings so far with the cause.
@@ -82,7 +83,7 @@ func Scan(ctx context.Context, t *tree.Tree, o Options) (Result, error) {
 		case !e.Type().IsRegular():
 			continue
 		}
-		content, ok := readSource(t, name, o.MaxBytes, &buffer)
+		content, ok := readSource(t, name, &buffer)
 		if ok {
 			r.Read++
 		}
@@ -121,14 +122,14 @@ func cut(w *tree.Walk) tree.Bound {
 
 // readSource reads a source file into a buffer that it may replace by a larger one. It returns false for a
 // file that it does not read. Test fixtures are not read, because their marks are intentional.
-func readSource(t *tree.Tree, name string, most int, buffer *[]byte) (content []byte, ok bool) {
+func readSource(t *tree.Tree, name string, buffer *[]byte) (content []byte, ok bool) {
 	fixture := func(folder string) bool {
 		return slices.Contains([]string{"testdata", "__fixtures__", "__snapshots__"}, folder)
 	}
 	if languageOf(name).name == "" || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), fixture) {
 		return nil, false
 	}
-	content, err := t.Read(name, most, *buffer)
+	content, err := t.Read(name, maxSource, *buffer)
 	if err != nil {
 		return nil, false
 	}

@@ -115,8 +115,9 @@ func TestBounds(t *testing.T) {
 	if err != nil || r.Cut != tree.ByContext || r.Note() == "" {
 		t.Errorf("cut by %q: %v", r.Cut, err)
 	}
-	if r := run(t, opened, scan.Options{MaxBytes: 10}); r.Read != 0 {
-		t.Errorf("%d files were read", r.Read)
+	opened, _ = workspace(t, files{"large.py": strings.Repeat("#", 256<<10) + "\n", "small.py": "# TODO: x\n"})
+	if r := run(t, opened, scan.Options{}); r.Files != 2 || r.Read != 1 {
+		t.Errorf("%d of %d files were read", r.Read, r.Files)
 	}
 }
 

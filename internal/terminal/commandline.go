@@ -33,9 +33,10 @@ func read(call verbs.Call) string {
 // Word writes a call as a shell command. Every call is possible except ActAsk. The dots in the command for a
 // summary are part of the contract.
 func (CommandLine) Word(call verbs.Call) (string, bool) {
-	clear := "planloop alert --clear"
+	clear, template := "planloop alert --clear", "planloop template list"
 	if call.ID != "" {
 		clear += " --id " + shellquote.Word(call.ID)
+		template = "planloop template apply " + shellquote.Word(call.ID) + settings(call.JSON)
 	}
 	if call.Act == verbs.ActAsk {
 		return "ask the user", false // in the conversation: no command waits for a person
@@ -75,7 +76,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActCheck:      "planloop check --task " + call.Step.Number(),
 		verbs.ActAbandon:    "planloop clear",
 
-		verbs.ActApplyTemplate: template(call),
+		verbs.ActApplyTemplate: template,
 		verbs.ActInstall:       "planloop init",
 		verbs.ActEnterMode:     "planloop plan TASK",
 		verbs.ActRun:           "planloop run",
@@ -88,14 +89,6 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActRecover:       recovery(call),
 	}[call.Act]
 	return text, known
-}
-
-// template returns the command that applies a template, or lists them.
-func template(call verbs.Call) string {
-	if call.ID == "" {
-		return "planloop template list"
-	}
-	return "planloop template apply " + shellquote.Word(call.ID) + settings(call.JSON)
 }
 
 // settings returns the flags that pass the members of a JSON object to a template.

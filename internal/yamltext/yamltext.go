@@ -52,33 +52,15 @@ func Read(text []byte, most int64) (d Document, err error) {
 // Line returns the line of the value that a JSON pointer names, or of the value around it if it does not
 // exist.
 func (d Document) Line(pointer string) int {
-	line, _ := d.find(pointer)
-	return line
-}
-
-// Keys returns the keys, in order, of the mapping that a JSON pointer names; nil if it does not exist.
-func (d Document) Keys(pointer string) []string {
-	var keys []string
-	if _, n := d.find(pointer); n != nil && n.Kind == yaml.MappingNode {
-		for i := 0; i < len(n.Content); i += 2 {
-			keys = append(keys, n.Content[i].Value)
-		}
-	}
-	return keys
-}
-
-// find returns the value that a pointer names, or nil, and the line of the last part of the pointer that
-// exists.
-func (d Document) find(pointer string) (line int, n *yaml.Node) {
-	n, line = resolved(d.root), d.root.Line
+	n, line := resolved(d.root), d.root.Line
 	for _, token := range strings.Split(pointer, "/")[1:] {
 		name, value := child(n, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
 		if value == nil {
-			return line, nil
+			return line
 		}
 		n, line = resolved(value), name.Line
 	}
-	return line, n
+	return line
 }
 
 func resolved(n *yaml.Node) *yaml.Node {

@@ -1,7 +1,6 @@
 package yamltext_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,14 +31,6 @@ func TestRead(t *testing.T) {
 		"/list/9": 3, "/none": 2} {
 		if got := d.Line(pointer); got != line {
 			t.Errorf("%q is in line %d, want %d", pointer, got, line)
-		}
-	}
-	if got := d.Keys(""); !slices.Equal(got, []string{"name", "list", "a/b"}) {
-		t.Errorf("the keys are %q", got)
-	}
-	for _, pointer := range []string{"/list", "/none", "/name"} {
-		if got := d.Keys(pointer); got != nil {
-			t.Errorf("%s has the keys %q", pointer, got)
 		}
 	}
 }
