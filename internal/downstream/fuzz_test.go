@@ -37,7 +37,7 @@ func FuzzMessages(f *testing.F) {
 				p.expect(&jsonrpc.Request{ID: id, Method: "tools/call"}, one)
 				if http {
 					text := io.MultiReader(strings.NewReader("data: "), bytes.NewReader(frame), strings.NewReader("\n\n"))
-					_, _ = io.ReadAll(&events{ReadCloser: io.NopCloser(text), conn: p.conn, of: one})
+					_, _ = io.ReadAll(&events{Reader: text, conn: p.conn, of: one})
 					return errors.New("it is over")
 				}
 				for {

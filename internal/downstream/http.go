@@ -57,22 +57,19 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.changed() // it may have changed while nothing listened
 	}
 	ctx, release := w.within(r)
-	late := func() bool { return true }
 	if isListening || r.Header.Get("Mcp-Method") == "subscriptions/listen" { // the SDK waits for these before it continues
-		late = time.AfterFunc(probe, release).Stop
+		defer time.AfterFunc(probe, release).Stop()
 	}
 	response, err := w.stream.Send(ctx, r.Method, m)
 	if err != nil {
 		release()
-	} else {
-		response.Body = &releasing{response.Body, release}
-	}
-	switch late(); {
-	case err != nil && isListening: // a server need not support a listening stream
-		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
-	case err != nil:
+		if isListening { // a server need not support a listening stream
+			return &http.Response{StatusCode: http.StatusMethodNotAllowed, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		}
 		return nil, w.unreached(r, of, err)
-	case response.StatusCode < 200 || response.StatusCode > 299:
+	}
+	response.Body = &releasing{response.Body, release}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return w.refused(r, response, of)
 	}
 	return w.limited(r.Context(), response, sent, of)
@@ -84,14 +81,9 @@ type releasing struct {
 	release context.CancelFunc
 }
 
-// Close closes the body.
-func (b *releasing) Close() error {
-	defer b.release()
-	return b.ReadCloser.Close()
-}
+func (b *releasing) Close() error { defer b.release(); return b.ReadCloser.Close() }
 
-// within returns the context of a request and the function that ends it. It ends with the connection too, and notes
-// that a call was sent.
+// within returns the context of a request, and its end. It ends with the connection too, and notes that a call was sent.
 func (w *web) within(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	if r.Method == http.MethodDelete { // it is sent when the connection is over
@@ -154,7 +146,8 @@ func (w *web) limited(ctx context.Context, response *http.Response, to jsonrpc.M
 	request, ok := to.(*jsonrpc.Request)
 	switch {
 	case kind == "text/event-stream":
-		response.Body = &events{ReadCloser: response.Body, conn: w.conn, of: of}
+		all := io.MultiReader(response.Body, bytes.NewReader([]byte("\n\n"))) // the SDK takes an unfinished event, too
+		response.Body = &events{Reader: all, Closer: response.Body, conn: w.conn, of: of}
 		return response, nil
 	case !ok || !request.IsCall(): // the SDK does not read the body
 		return response, nil
@@ -181,7 +174,8 @@ func (w *web) limited(ctx context.Context, response *http.Response, to jsonrpc.M
 
 // events is a stream of events on its way to the SDK.
 type events struct {
-	io.ReadCloser
+	io.Reader
+	io.Closer
 	conn       *conn
 	of         *call
 	line, data []byte // so far
@@ -190,18 +184,13 @@ type events struct {
 
 // Read looks at each event before the SDK does, and stops at a bad one, for which the SDK would end the connection.
 func (e *events) Read(p []byte) (int, error) {
-	n, err := e.ReadCloser.Read(p)
+	n, err := e.Reader.Read(p)
 	for part := range bytes.Lines(p[:n]) {
 		e.line = append(e.line, part...)
 		if bytes.HasSuffix(part, []byte("\n")) {
 			e.take(bytes.TrimRight(e.line, "\r\n"))
 			e.line = e.line[:0]
 		}
-	}
-	if err == io.EOF { // ends an event for the SDK, too
-		e.take(bytes.TrimRight(e.line, "\r\n"))
-		e.take(nil)
-		e.line = nil
 	}
 	if len(e.line)+len(e.data) > maxFrame {
 		e.bad = e.conn.tooLong()

@@ -76,7 +76,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"too much events": {events("data: " + strings.Repeat("a", 5<<20)), "more than 4 MB", true},
 		"too many pieces": {events(strings.Repeat("data: "+strings.Repeat("a", 1<<20)+"\n", 5)), "more than 4 MB", true},
 		"rubbish events":  {events(": hi\n\ndata: 7\n\n" + `data: {"jsonrpc":"2.0","id":99,"result":{}}`), "text that is not JSON", true},
-		"half an event":   {outboundtest.Answer(200, `data: {"jsonrpc`, "Content-Type", "text/event-stream"), "text that is not JSON", true},
+		"half an event": {outboundtest.Answer(200, `data: {"jsonrpc`, "Content-Type", "text/event-stream"),
+			"text that is not JSON", true},
 		"the answer of another": {events(`data: {"jsonrpc":"2.0","id":99,"result":{}}`),
 			"the server ours ended its answer without a result; check the server's log", true},
 		"no event": {events(": bye"), "the server ours ended its answer without a result; check the server's log", true},
@@ -434,7 +435,8 @@ func TestAStreamThatEndsIsResumed(t *testing.T) {
 
 // TestAnAnswerAtTheEndOfAStreamCounts, even if its event is not finished by an empty line.
 func TestAnAnswerAtTheEndOfAStreamCounts(t *testing.T) {
-	const one, two = `data: {"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`, "data: {\"jsonrpc\":\"2.0\",\ndata: \"id\":ID,\"result\":{}}"
+	const one = `data: {"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`
+	const two = "data: {\"jsonrpc\":\"2.0\",\ndata: \"id\":ID,\"result\":{}}"
 	for _, event := range []string{one, two} {
 		for _, end := range []string{"", "\r", "\n", "\r\n", "\n\r\n", "\nid: e1", "\n: bye\n", "\n\n"} {
 			t.Run(fmt.Sprintf("%q", event+end), func(t *testing.T) {
