@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// blockMark begins the table that init writes into a TOML file. It has no counterpart at the end: Codex adds tables right behind
-// the last one, which would be in front of such a line.
+// blockMark begins the table that init writes into a TOML file. There is no mark at the end, because Codex adds tables directly
+// after the last one, which would be before the mark.
 const blockMark = "# planloop init wrote this table; planloop init --remove takes it out\n"
 
-// block is the server's table as TOML.
+// block returns the server's table as TOML.
 func (s *server) block() string {
 	lines := blockMark + "[" + strings.Join(s.path, ".") + "]\n"
 	for _, m := range s.entry {
-		lines += m.key + " = " + inlineJSON(m.value) + "\n" // strings and lists of them are the same in both
+		lines += m.key + " = " + inlineJSON(m.value) + "\n" // strings and lists of strings are the same in JSON and TOML
 	}
 	return lines
 }
 
-// find returns where init's table is in a text, nil if it is not there. Lines that init does not write are not part of it.
+// find returns the position of init's table in a text, nil if it is missing. Lines that init does not write are not part of it.
 func (s *server) find(text []byte) []int {
 	var keys []string
 	for _, m := range s.entry {
@@ -33,7 +33,7 @@ func (s *server) find(text []byte) []int {
 	return regexp.MustCompile(`(?m:^)` + strings.ReplaceAll(lines, "\n", "\r?\n")).FindIndex(text)
 }
 
-// putBlock says what a TOML file is with planloop's table at its end.
+// putBlock adds planloop's table to the end of a TOML file, or makes it current.
 func (s *server) putBlock(m Machine, e *Edit) error {
 	before, err := readTOML(e.Before)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *server) putBlock(m Machine, e *Edit) error {
 	return nil
 }
 
-// takeBlock says what a TOML file is without the table that init has written.
+// takeBlock removes the table that init wrote from a TOML file.
 func (s *server) takeBlock(e *Edit) error {
 	before, err := readTOML(e.Before)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *server) takeBlock(e *Edit) error {
 	return nil
 }
 
-// others is what a file says outside a table, and whether it has that table.
+// others returns the settings outside a table, and whether the file has that table.
 func (all settingsTOML) others(path []string) (rest settingsTOML, is bool) {
 	rest = maps.Clone(all)
 	maps.DeleteFunc(rest, func(key, _ string) bool { return strings.HasPrefix(key+"\x00", joined(path...)+"\x00") })

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// settingsTOML is what a TOML file says: each table and key by its path, joined, with its value as it is written. The value of a
-// table is its bracket.
+// settingsTOML has the tables and keys of a TOML file, by joined path, with their values as written. The value of a table is
+// its bracket.
 type settingsTOML map[string]string
 
-// joined is a path as a key of settingsTOML.
+// joined returns a path as a key of settingsTOML.
 func joined(path ...string) string { return strings.Join(path, "\x00") }
 
-// readTOML reads a TOML file as far as planloop has to know it, and refuses what it is not sure of.
+// readTOML reads a TOML file as far as planloop needs it, and refuses text that it cannot read with certainty.
 func readTOML(text []byte) (settingsTOML, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("it is not UTF-8")
@@ -39,7 +39,7 @@ func readTOML(text []byte) (settingsTOML, error) {
 		case err != nil || len(line) == 0:
 		case line[0] != "[":
 			err = all.add(table, line)
-		default: // a header, of a table or of one of a list
+		default: // the header of a table, or of one in a list
 			brackets := 1
 			if line[1] == "[" {
 				brackets = 2
@@ -52,7 +52,7 @@ func readTOML(text []byte) (settingsTOML, error) {
 	return all, err
 }
 
-// split cuts tokens at those that separate, but within brackets.
+// split cuts tokens at separators outside brackets.
 func split(tokens []string, separator string) (parts [][]string, err error) {
 	const deepest = 100
 	start, open := 0, ""
@@ -78,7 +78,7 @@ func split(tokens []string, separator string) (parts [][]string, err error) {
 	return append(parts, tokens[start:]), nil
 }
 
-// keyTOML is the path that a key names.
+// keyTOML returns the path that a key names.
 func keyTOML(tokens []string) (path []string, err error) {
 	for i, token := range append(slices.Clone(tokens), ".") {
 		if i%2 == 1 && token == "." {
@@ -93,10 +93,10 @@ func keyTOML(tokens []string) (path []string, err error) {
 	return path, nil
 }
 
-// wordTOML is a bare word, or the text of a string of one line.
+// wordTOML returns a bare word, or the text of a one-line string.
 func wordTOML(token string) (text string, ok bool) {
 	switch token[0] {
-	case '"': // of several lines as well, which is not ok
+	case '"': // a string of several lines is not ok
 		text, err := strconv.Unquote(token)
 		return text, err == nil
 	case '\'':
@@ -105,7 +105,7 @@ func wordTOML(token string) (text string, ok bool) {
 	return token, regexp.MustCompile(`^[\w-]+$`).MatchString(token)
 }
 
-// text is the string of one line at a path, "" if there is none.
+// text returns the one-line string at a path, "" if the path has none.
 func (all settingsTOML) text(path ...string) string {
 	if value := all[joined(path...)]; value != "" {
 		text, _ := wordTOML(value)
@@ -114,7 +114,7 @@ func (all settingsTOML) text(path ...string) string {
 	return ""
 }
 
-// add reads a key and its value, in a table.
+// add reads a key and its value in a table.
 func (all settingsTOML) add(table, tokens []string) error {
 	i := slices.Index(tokens, "=")
 	if i < 0 || i == len(tokens)-1 {
