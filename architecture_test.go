@@ -1,6 +1,6 @@
-// Package planloop_test holds the rules of the house that no compiler knows:
-// who may import whom, what files are called, and that nothing is mutable and
-// shared.
+// Package planloop_test checks the project's rules that the compiler does not
+// know: imports, names, sizes, shared state, English, and that the documents
+// match the program.
 package planloop_test
 
 import (
@@ -22,17 +22,17 @@ import (
 
 const module = "github.com/planloop/planloop"
 
-// layer says what the packages of a folder, and of the folders below it, may
-// import of this module: a folder, or folder/... for what stands below it too.
-// Within its own folder a package may import any other.
+// layer lists the packages of this module that the packages in and below a folder may
+// import: a folder, or folder/... for all folders below as well. Packages may import
+// any other in and below their layer's folder.
 type layer struct {
 	folder  string
 	imports []string
-	outside []string // what it may import of others, besides the standard library; nil for anything
+	outside []string // other modules' packages that it may import; nil means any
 }
 
-// base are the packages below the leaves that anybody above plan and the log may
-// import: each is the one home of a rule that several need.
+// base lists the packages that all layers above plan and the log may import. Each
+// is the only home of a rule that several packages need.
 func base() []string {
 	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/private", "internal/outbound",
 		"internal/tail", "internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history",
@@ -40,8 +40,8 @@ func base() []string {
 		"internal/loopback", "internal/shellquote"}
 }
 
-// layers are the arrows of ARCHITECTURE.md. The first that matches counts; a
-// package that none matches has no place yet.
+// layers lists the arrows of ARCHITECTURE.md. The first match counts; a package
+// without a match has no place yet.
 func layers() []layer {
 	onBase := func(more ...string) []string { return append(base(), more...) }
 	return []layer{
@@ -50,7 +50,7 @@ func layers() []layer {
 		{folder: "prompts", imports: base()},
 		{folder: "resources", imports: base()},
 		{folder: "mcpserver", imports: onBase("prompts", "resources", "internal/verbs", "internal/toolbox", "internal/seal",
-			"internal/store", "internal/workspace", "internal/review", "internal/page")}, // how its messages travel is the transport's
+			"internal/store", "internal/workspace", "internal/review", "internal/page")}, // not the transports, which carry its messages
 		{folder: "cmd", imports: []string{"internal/cli"}},
 		{folder: "internal/cli", imports: []string{"..."}},
 		{folder: "internal/store", imports: []string{"plan", "internal/atomicfile", "internal/private", "internal/broadcast"}},
@@ -58,10 +58,10 @@ func layers() []layer {
 		{folder: "internal/verbs", imports: onBase("gates", "prompts", "resources", "internal/session",
 			"internal/strict", "internal/workspace")},
 		{folder: "internal/toolbox", imports: onBase("internal/shell", "internal/workspace",
-			"internal/strict")}, // what it takes is judged as it is decoded
+			"internal/strict")}, // checks its input when it is decoded
 		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox", "internal/condition", "internal/agents")},
 		{folder: "internal/downstream", imports: onBase("internal/toolbox")},
-		{folder: "internal/hook", imports: onBase("internal/toolbox", "internal/exchange")}, // which reads plans in Markdown
+		{folder: "internal/hook", imports: onBase("internal/toolbox", "internal/exchange")}, // reads plans in Markdown
 		{folder: "internal/hosts", imports: onBase("internal/hook")},
 		{folder: "internal/review", imports: onBase("internal/verbs", "internal/strict")},
 		{folder: "internal/web", imports: onBase("internal/verbs", "internal/review", "internal/page", "internal/strict")},
@@ -72,12 +72,12 @@ func layers() []layer {
 		{folder: "internal/e2e", imports: []string{"..."}},
 		{folder: "internal/stdio", imports: onBase("internal/transport")},
 		{folder: "internal/httpserve", imports: onBase("internal/transport")},
-		{folder: "internal/workspace", imports: onBase("gates", "prompts")}, // whose words the configuration takes
+		{folder: "internal/workspace", imports: onBase("gates", "prompts")}, // the configuration uses their words
 		{folder: "internal", imports: base()},
 	}
 }
 
-// TestArrowsPointDown fails when a package imports what its layer may not.
+// TestArrowsPointDown fails when a package imports one that its layer may not import.
 func TestArrowsPointDown(t *testing.T) {
 	packages := imports(sources(t))
 	if len(packages["plan"]) == 0 {
@@ -119,7 +119,7 @@ func TestArrowsThatMustBreak(t *testing.T) {
 	}
 }
 
-// TestFilesAreNamedForWhatTheyHold fails on names that hold anything.
+// TestFilesAreNamedForWhatTheyHold fails on names that fit any content.
 func TestFilesAreNamedForWhatTheyHold(t *testing.T) {
 	for path, file := range allSources(t) {
 		stem := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".go"), "_test")
@@ -131,7 +131,7 @@ func TestFilesAreNamedForWhatTheyHold(t *testing.T) {
 	}
 }
 
-// Bounds of what a reader has to take in at once.
+// Limits of a reader's load.
 const (
 	mostFiles   = 60  // in a package, without tests
 	mostLines   = 80  // in a function
@@ -139,7 +139,7 @@ const (
 )
 
 // TestNothingIsTooLargeToRead fails on packages of many files, long functions and
-// wide lines. What a generator wrote is left alone.
+// wide lines. Generated files are exempt.
 func TestNothingIsTooLargeToRead(t *testing.T) {
 	fset := token.NewFileSet()
 	files := map[string]int{}
@@ -175,7 +175,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 	}
 }
 
-// Bounds of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
+// Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
 	mostLinesInAll   = 88500
 	mostDependencies = 31
@@ -311,8 +311,8 @@ func measure(t *testing.T, modules []string) map[string]size {
 	return sizes
 }
 
-// TestVerbsNameNoCommands fails on texts of verbs that a terminal alone understands:
-// how a call is made is for the faces to say.
+// TestVerbsNameNoCommands fails on command lines in texts of verbs, which only a
+// terminal understands: the faces describe how to make a call.
 func TestVerbsNameNoCommands(t *testing.T) {
 	command := regexp.MustCompile(`\bplanloop [a-z]`)
 	for path, file := range sources(t) {
@@ -328,8 +328,8 @@ func TestVerbsNameNoCommands(t *testing.T) {
 	}
 }
 
-// TestNothingIsMutableAndShared fails on func init and on variables of a
-// package, but for those that nobody changes after they are made.
+// TestNothingIsMutableAndShared fails on func init and on package variables,
+// except for those that never change.
 func TestNothingIsMutableAndShared(t *testing.T) {
 	for path, file := range sources(t) {
 		for _, decl := range file.Decls {
@@ -377,9 +377,9 @@ func TestVariablesThatMustBeRefused(t *testing.T) {
 	}
 }
 
-// mutable returns the names of the variables of a declaration, but for
-// assertions (var _), embedded files, what the linker sets, and values made once by a call that
-// yields something nobody changes: an error, a pattern, a lazy constant.
+// mutable returns the names of a declaration's variables, except for assertions
+// (var _), embedded files, variables that the linker sets, and results of calls that
+// never change: an error, a pattern, a lazy constant.
 func mutable(decl *ast.GenDecl) []string {
 	if decl.Tok != token.VAR {
 		return nil
@@ -416,7 +416,7 @@ func changes(value ast.Expr) bool {
 		of.Name+"."+f.Sel.Name)
 }
 
-// linked reports whether the linker gives the one variable of a declaration its value.
+// linked reports whether the linker sets the only variable of a declaration.
 func linked(decl *ast.GenDecl) bool {
 	return len(decl.Specs) == 1 && decl.Doc != nil && strings.Contains(decl.Doc.Text(), "-ldflags \"-X ")
 }
@@ -454,7 +454,7 @@ func (l layer) allows(folder, path string) bool {
 	})
 }
 
-// own is the folder in which the packages of a layer may import each other. The
+// own returns the folder in which the packages of a layer may import each other. The
 // leaves under internal do not know their neighbours.
 func (l layer) own(folder string) string {
 	if l.folder != "internal" {
@@ -468,14 +468,14 @@ func under(folder, parent string) bool {
 	return folder == parent || strings.HasPrefix(folder, parent+"/")
 }
 
-// standard reports whether path is of the standard library: its first element
-// is no host.
+// standard reports whether path is in the standard library: its first element is
+// not a host name.
 func standard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".") && path != module
 }
 
-// imports returns what the packages import, by folder.
+// imports returns the import paths of each package, by folder.
 func imports(files map[string]*ast.File) map[string][]string {
 	packages := map[string][]string{}
 	for path, file := range files {
@@ -491,8 +491,8 @@ func imports(files map[string]*ast.File) map[string][]string {
 	return packages
 }
 
-// sources returns the parsed files of the program, whatever system they are
-// built for; allSources those of its tests as well.
+// sources returns the parsed files of the program for all systems; allSources
+// includes those of its tests.
 func sources(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	files := allSources(t)

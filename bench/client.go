@@ -20,13 +20,13 @@ type client struct {
 	complaint bytes.Buffer // what the server wrote to standard error
 }
 
-// serve starts a planloop server on a workspace and shakes hands with it under a
-// name of its own.
+// serve starts a planloop server on a workspace and performs the handshake, under the
+// client's name.
 func (b *bench) serve(ctx context.Context, dir, name string) (*client, error) {
 	return b.handshake(b.command(ctx, b.planloop, "serve", "--workspace", dir), name)
 }
 
-// pair starts two servers on a workspace of few steps, and ends both when close is called.
+// pair starts two servers on a workspace with few steps. close ends both.
 func (b *bench) pair(ctx context.Context, name string) (reader, writer *client, end func(), err error) {
 	place, err := b.workspace(ctx, name, fewSteps, 1)
 	if err != nil {
@@ -47,7 +47,7 @@ func (b *bench) floorServer(ctx context.Context, database string) (*client, erro
 	return b.handshake(b.command(ctx, b.commit, database), "bench")
 }
 
-// handshake starts a server and says to it what a host says first.
+// handshake starts a server and sends a host's first messages.
 func (b *bench) handshake(cmd *exec.Cmd, name string) (*client, error) {
 	c := &client{cmd: cmd}
 	cmd.Stderr = &c.complaint
@@ -83,7 +83,7 @@ func (c *client) hello(name string) error {
 	return err
 }
 
-// close ends the server as a host does, by ending its input.
+// close ends the server by closing its input, as a host does.
 func (c *client) close() {
 	_ = c.in.Close()
 	_, _ = io.Copy(io.Discard, c.out)
@@ -111,7 +111,7 @@ func (c *client) write(line []byte) error {
 	return nil
 }
 
-// receive returns the next message of the server, and when its last byte came.
+// receive returns the server's next message and the time of its last byte.
 func (c *client) receive() (m message, at time.Time, err error) {
 	line, err := c.out.ReadBytes('\n')
 	if err != nil {
@@ -132,8 +132,8 @@ func (c *client) begin(method string, params any) (id int, sent time.Time, err e
 	return c.last, sent, err
 }
 
-// request sends a request and waits for its answer, past notifications. It returns how long that
-// took, from the first byte sent to the last byte received; 0 says that there was none.
+// request sends a request and waits for its answer, and ignores notifications. It returns the time from
+// the first byte sent to the last byte received, 0 without an answer.
 func (c *client) request(method string, params any) (time.Duration, error) {
 	id, sent, err := c.begin(method, params)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *client) request(method string, params any) (time.Duration, error) {
 	return at.Sub(sent), err
 }
 
-// answerTo returns the good answer to a request, past notifications, and when it came.
+// answerTo returns the answer to a request and its time, and ignores notifications. A refusal is an error.
 func (c *client) answerTo(id int) (message, time.Time, error) {
 	for {
 		m, at, err := c.receive()
@@ -159,7 +159,7 @@ func (c *client) answerTo(id int) (message, time.Time, error) {
 	}
 }
 
-// refused returns an error unless m is the good answer to a request.
+// refused returns an error unless m answers a request without an error.
 func (m message) refused(id int) error {
 	switch {
 	case m.Error != nil:
@@ -181,8 +181,8 @@ func toolCall(tool string, arguments map[string]any) map[string]any {
 	return map[string]any{"name": tool, "arguments": arguments}
 }
 
-// waitBeside has the agent wait for news in planloop_status, and returns the request once it
-// waits: the calls of a connection begin in their order, so that it does when the next is answered.
+// waitBeside lets the agent wait for news in planloop_status, and returns that request once it waits:
+// calls of a connection begin in order, so it waits when the following call is answered.
 func (c *client) waitBeside(tool string, arguments map[string]any) (waiting int, err error) {
 	waiting, _, err = c.begin("tools/call", toolCall("planloop_status", map[string]any{"wait": 60}))
 	if err != nil {

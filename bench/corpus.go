@@ -10,15 +10,15 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// snapshotEvery is the distance of the snapshots that a session writes. A log
-// that is to be costly to open ends just before the next.
+// snapshotEvery is the number of records between the snapshots of a session. A log
+// that ends just before the next one is the costliest to open.
 const snapshotEvery = 512
 
 // actor is in the log of every plan made here.
 func actor() plan.Actor { return plan.Actor{Kind: plan.Agent, Name: "bench"} }
 
-// workspace makes a workspace with a plan of that many steps, and marks of them
-// until the log is at least so long. What was made before under that name is used again.
+// workspace makes a workspace with a plan of steps steps, and marks them until the
+// log has at least actions records. It uses an existing workspace of that name again.
 func (b *bench) workspace(ctx context.Context, name string, steps, actions int) (workspace.Workspace, error) {
 	place, err := b.place(name)
 	if err != nil {
@@ -66,7 +66,7 @@ func fill(ctx context.Context, s *session.Session, steps, actions int) error {
 	}
 }
 
-// long is the length of a long log.
+// long returns the length of a long log, in records.
 func (b *bench) long() int {
 	if b.quick {
 		return 10_000

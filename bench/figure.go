@@ -59,7 +59,7 @@ func within(what string, value, floor samples, limit float64) figure {
 		limit: fmt.Sprintf("<= %.1f x", limit), state: judge(ratio <= limit)}
 }
 
-// samples are durations of the same thing.
+// samples are durations of one operation.
 type samples []time.Duration
 
 func (s samples) quantile(q float64) time.Duration {
@@ -87,16 +87,16 @@ func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", ms)
 }
 
-// trial is one repetition of something that is timed.
+// trial runs a timed operation once.
 type trial func() (time.Duration, error)
 
-// inTurn repeats the trials, one after the other in each round. The first
-// rounds warm up and do not count.
+// inTurn repeats the trials, one after the other in each round. The warm-up
+// rounds come first and do not count.
 func inTurn(rounds, warmUp int, trials ...trial) ([]samples, error) {
 	taken := make([]samples, len(trials))
 	for round := range warmUp + rounds {
 		for i := range trials {
-			i = (i + round) % len(trials) // none always comes first
+			i = (i + round) % len(trials) // so that each trial comes first at times
 			d, err := trials[i]()
 			if err != nil {
 				return nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// measureHooks times what a host waits for before each of its agent's tools: without planning mode, in it with a
-// long log, and there while another process writes. The floor is a start of the program.
+// measureHooks times the hook that a host awaits before each tool of its agent: without planning mode, in planning
+// mode with a long log, and the same while another process writes. The floor is a start of the program.
 func measureHooks(ctx context.Context, b *bench) ([]figure, error) {
 	free, err := b.workspace(ctx, "hook", fewSteps, 1)
 	if err != nil {
@@ -46,7 +46,7 @@ func measureHooks(ctx context.Context, b *bench) ([]figure, error) {
 	}, nil
 }
 
-// hook calls the hook that a host calls before a tool of its agent.
+// hook runs the hook that a host runs before a tool of its agent.
 func (b *bench) hook(ctx context.Context, place workspace.Workspace, tool, input string) trial {
 	payload := fmt.Sprintf(`{"session_id":"s","cwd":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":%s}`,
 		place.Path, tool, input)
@@ -63,8 +63,7 @@ func restrict(ctx context.Context, place workspace.Workspace) error {
 	return errors.Join(err, s.Close())
 }
 
-// keepWriting changes a state a hundred times a second until stop is called, which waits for it. The goroutine ends
-// with it.
+// keepWriting changes a state a hundred times a second until stop is called. stop waits for the goroutine's end.
 func keepWriting(ctx context.Context, place workspace.Workspace) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)

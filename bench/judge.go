@@ -23,8 +23,7 @@ const (
 	longCommand   = 100 << 10 // bytes
 )
 
-// measureGates times the gates over a plan as large as they get, with files on the
-// disk.
+// measureGates times the gates on a plan of the largest size, with files on the disk.
 func measureGates(ctx context.Context, b *bench) ([]figure, error) {
 	dir, err := os.MkdirTemp(b.dir, "gates-")
 	if err != nil {
@@ -53,7 +52,7 @@ func measureGates(ctx context.Context, b *bench) ([]figure, error) {
 	return []figure{under(fmt.Sprintf("gates over %d tasks with %d paths", gatedTasks, gatedPaths), taken[0], gatesLimit)}, nil
 }
 
-// gated makes files, and tasks that name them all.
+// gated makes files, and tasks that name all of them.
 func gated(dir string) (gates.Candidate, error) {
 	c := gates.Candidate{Objective: "Measure the gates"}
 	for n := range gatedTasks {
@@ -79,8 +78,8 @@ func gated(dir string) (gates.Candidate, error) {
 	return c, nil
 }
 
-// measureClassify times the judgement of shell commands: such as agents run to look
-// around, and one as long as planning mode takes.
+// measureClassify times the classification of shell commands: those that agents run to
+// look around, and one of the longest that planning mode accepts.
 func measureClassify(_ context.Context, b *bench) ([]figure, error) {
 	var figures []figure
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
-// Command bench prints what planloop costs: each figure beside its floor, which
-// is measured in the same run and in turn with it, so that whatever else the
-// machine does hits both. It exits with 1 when a limit does not hold.
+// Command bench prints planloop's costs, each with its floor. Both are measured in
+// the same run and in turn, so that other load on the machine affects both. It exits
+// with 1 if a limit is exceeded.
 //
 //	go -C bench run .                 # everything, about two minutes
 //	go -C bench run . -quick          # fewer repetitions, a shorter log
@@ -8,8 +8,8 @@
 //	go -C bench run . -report-only    # exit 0 on a machine that is too noisy to judge
 //	go -C bench run . -program PATH   # measure a program built before
 //
-// It builds planloop and the floor servers, and drives them as hosts do: as
-// processes over stdio. It must not know how planloop comes by its speed.
+// It builds planloop and the floor servers, and drives them like a host: as processes
+// over stdio. It must not know planloop's internals.
 package main
 
 import (
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 	return 0
 }
 
-// measurement yields figures. Its name is what -only looks for.
+// measurement yields figures. -only selects it by name.
 type measurement struct {
 	name string
 	take func(context.Context, *bench) ([]figure, error)
@@ -121,8 +121,8 @@ func measure(ctx context.Context, o options, log io.Writer) ([]figure, error) {
 	return figures, nil
 }
 
-// bench holds what the measurements share: the programs and a folder for all
-// that they write.
+// bench holds the programs and the folder for all files, which the measurements
+// share.
 type bench struct {
 	options
 	dir      string
@@ -154,7 +154,7 @@ func newBench(ctx context.Context, o options) (*bench, error) {
 
 func (b *bench) close() { _ = os.RemoveAll(b.dir) }
 
-// build compiles the command in folder as it is released.
+// build compiles the command in folder with the flags of a release.
 func build(ctx context.Context, program, folder string) error {
 	cmd := exec.CommandContext(ctx, "go", "-C", folder, "build", "-trimpath", "-ldflags=-s -w", "-o", program, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -164,7 +164,7 @@ func build(ctx context.Context, program, folder string) error {
 	return nil
 }
 
-// rounds is how often something is repeated.
+// rounds returns the number of repetitions, which is smaller with -quick.
 func (b *bench) rounds(n int) int {
 	if b.quick {
 		return max(n/10, 5)
@@ -172,8 +172,8 @@ func (b *bench) rounds(n int) int {
 	return n
 }
 
-// place makes a directory to work in, and returns it with the folder in which
-// planloop keeps its state.
+// place makes a workspace's directory, and returns it with the folder for
+// planloop's state.
 func (b *bench) place(name string) (workspace.Workspace, error) {
 	dir := filepath.Join(b.dir, "work", name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -182,7 +182,7 @@ func (b *bench) place(name string) (workspace.Workspace, error) {
 	return workspace.Find(workspace.Lookup{Flag: dir, Getenv: func(name string) string { return b.environment()[name] }})
 }
 
-// environment keeps the user's own configuration and state out of it.
+// environment returns variables that keep the user's own configuration and state out.
 func (b *bench) environment() map[string]string {
 	return map[string]string{"HOME": b.dir, "PATH": os.Getenv("PATH"),
 		"XDG_STATE_HOME": filepath.Join(b.dir, "state"), "XDG_CONFIG_HOME": filepath.Join(b.dir, "config")}

@@ -58,7 +58,7 @@ type marking struct {
 	tool   string
 	first  int // number of the first step
 	steps  int // how many
-	stride int // from one to the next
+	stride int // distance from one step to the next
 	n      int
 }
 
@@ -71,12 +71,12 @@ func (m *marking) next() (time.Duration, error) {
 
 const markTool = "planning_mark_step"
 
-// marks goes through all steps of a plan of that length, far from each other.
+// marks visits all steps of a plan of that length, each far from the one before.
 func marks(c *client, steps int) *marking {
 	return &marking{client: c, tool: markTool, first: 1, steps: steps, stride: 7}
 }
 
-// commits asks the floor for the same.
+// commits requests the same from the floor server.
 func commits(c *client) *marking {
 	return &marking{client: c, tool: "commit", first: 1, steps: 10, stride: 7}
 }
@@ -84,7 +84,7 @@ func commits(c *client) *marking {
 const (
 	servers       = 4
 	ownSteps      = 10
-	togetherTimes = 0.7 // of what servers that only commit do in the same time
+	togetherTimes = 0.7 // part of the calls that servers which only commit answer in the same time
 	togetherTurns = 3
 	togetherDelay = 100 * time.Millisecond
 )
@@ -124,17 +124,17 @@ func measureTogether(ctx context.Context, b *bench) ([]figure, error) {
 	}, nil
 }
 
-// crowded is what several servers did at once.
+// crowded is the result of several servers at work at once.
 type crowded struct {
 	took    time.Duration
 	refused int
 	waits   samples
 }
 
-// rate is how many calls were answered in a second.
+// rate returns the calls answered per second.
 func (c crowded) rate() float64 { return float64(len(c.waits)) / c.took.Seconds() }
 
-// crowd adds what servers that join do at once.
+// crowd starts servers with join, lets them work at once and adds their results to all.
 func (b *bench) crowd(all *crowded, join func(int) (*marking, error)) error {
 	members := make([]*marking, servers)
 	for i := range members {
@@ -151,8 +151,8 @@ func (b *bench) crowd(all *crowded, join func(int) (*marking, error)) error {
 	return all.together(members, b.rounds(3_000)/togetherTurns)
 }
 
-// together has every member make so many calls, each as soon as the one before
-// is answered. Only a lost connection is an error: a refusal is counted.
+// together lets every member make calls, each as soon as the one before is
+// answered. Only a lost connection is an error; refusals are counted.
 func (c *crowded) together(members []*marking, calls int) error {
 	var group errgroup.Group
 	var mu sync.Mutex

@@ -16,10 +16,10 @@ const (
 	idleLimit = 20 * mebibyte
 	usedLimit = 40 * mebibyte
 	manyCalls = 10_000
-	settled   = 2 * time.Second // an idle server has nothing left to do by then
+	settled   = 2 * time.Second // an idle server has finished its work by then
 )
 
-// measureMemory looks at the memory of a server before and after work.
+// measureMemory measures the memory of a server before and after work.
 func measureMemory(ctx context.Context, b *bench) ([]figure, error) {
 	if _, err := residentOf(os.Getpid()); errors.Is(err, fs.ErrNotExist) {
 		return []figure{{what: "memory of a server: /proc is Linux's", state: skipped}}, nil
@@ -55,7 +55,7 @@ func measureMemory(ctx context.Context, b *bench) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As many as ever: fewer calls would show less.
+	// Not fewer with -quick: fewer calls would show less growth.
 	if _, err := inTurn(manyCalls, 0, work.next); err != nil {
 		return nil, err
 	}

@@ -143,8 +143,8 @@ func measureDecision(ctx context.Context, b *bench) ([]figure, error) {
 	}, desk.Close()
 }
 
-// decided has the agent submit a plan and wait, and a person send it back. It returns
-// how long until the agent was told, and until the decision was on disk.
+// decided lets the agent submit a plan and wait, and a person request changes. It returns the
+// times until the agent has the decision and until the decision is on disk.
 func decided(ctx context.Context, agent *client, desk *session.Session) (told, kept time.Duration, err error) {
 	if _, err := agent.call("planning_submit_plan", waitingPlan()); err != nil {
 		return 0, 0, err

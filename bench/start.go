@@ -38,7 +38,7 @@ func (b *bench) start(cmd *exec.Cmd) (time.Duration, error) {
 	return took, err
 }
 
-// hookTimes is what a command that a hook runs may cost, in starts of the program.
+// hookTimes limits the cost of a command that a hook runs, in starts of the program.
 const hookTimes = 1.3
 
 // measureCommands times commands from start to end: those that hooks run before each of
@@ -77,8 +77,8 @@ func measureCommands(ctx context.Context, b *bench) ([]figure, error) {
 	}, nil
 }
 
-// synced makes a workspace with a plan whose rule book for agents is in order, and
-// returns its directory.
+// synced makes a workspace with a plan and a current rule book for agents, and returns
+// its directory.
 func (b *bench) synced(ctx context.Context, name string, steps int) (string, error) {
 	place, err := b.workspace(ctx, name, steps, 1)
 	if err != nil {
@@ -95,7 +95,7 @@ func elapsed(cmd *exec.Cmd) (time.Duration, error) {
 
 const openLimit = 50 * time.Millisecond
 
-// measureOpening times the first look at a workspace with many steps and a long log.
+// measureOpening times the opening of a workspace with many steps and a long log.
 func measureOpening(ctx context.Context, b *bench) ([]figure, error) {
 	place, err := b.workspace(ctx, "long-log", manySteps, b.long())
 	if err != nil {
@@ -133,7 +133,7 @@ func measureOpening(ctx context.Context, b *bench) ([]figure, error) {
 }
 
 // firstCall starts a server and times its first call, which opens the
-// workspace. It marks a step as it is marked already: the log stays as it is.
+// workspace. It gives a step the status it already has, so the log does not change.
 func (b *bench) firstCall(ctx context.Context, place workspace.Workspace) (time.Duration, error) {
 	c, err := b.serve(ctx, place.Path, "bench")
 	if err != nil {

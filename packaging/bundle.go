@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// compile builds the program for a platform as it is given away: the same source gives the
-// same bytes, wherever it lies and whoever compiles it.
+// compile builds the program for a platform as in a release: the same source gives the same
+// bytes, in any folder and on any machine.
 func compile(ctx context.Context, root string, p platform, version string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "planloop-build-")
 	if err != nil {
@@ -35,8 +35,8 @@ func compile(ctx context.Context, root string, p platform, version string) ([]by
 	return os.ReadFile(path)
 }
 
-// bundle makes what has the program in it: the packages for npm, a bundle for hosts with a
-// window for each platform, and the registry's entry, which names the bundles' digests.
+// bundle makes the packages that contain the program: for npm, and a bundle for desktop hosts for
+// each platform. It also makes the registry's entry, which names the bundles' digests.
 func bundle(ctx context.Context, root, version string, wanted []platform) (files, error) {
 	licence, err := os.ReadFile(filepath.Join(root, "LICENSE"))
 	if err != nil {
@@ -72,8 +72,8 @@ func bundle(ctx context.Context, root, version string, wanted []platform) (files
 	return made, nil
 }
 
-// manifest tells a host with a window what is in a bundle. It asks for no secret: the one
-// thing it needs to know is whose plan it keeps.
+// manifest describes a bundle to a desktop host. It asks the user for the project's folder and
+// for no secret.
 func manifest(p platform, version string) object {
 	program := "server/" + p.program()
 	return object{
@@ -91,7 +91,7 @@ func manifest(p platform, version string) object {
 	}
 }
 
-// zipped packs files in one order and without times. program can be started once it is unpacked.
+// zipped packs files in a fixed order with a fixed time. Only program is executable.
 func zipped(all files, program string) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -13,8 +13,7 @@ import (
 //go:embed texts
 var texts embed.FS
 
-// files are the packages' files by their paths in the repository, all but those that a
-// program is needed for.
+// files are the packages' files by their paths in the repository or the output folder.
 type files map[string][]byte
 
 // object is a JSON object with its members in order.
@@ -35,7 +34,7 @@ func (f files) under(folder string, more files) {
 	}
 }
 
-// generate makes all files that are committed.
+// generate makes all committed files.
 func generate() files {
 	all := files{}
 	all.under("packaging/claude", claudePlugin())
@@ -49,16 +48,16 @@ func generate() files {
 	return all
 }
 
-// text is an embedded file.
+// text returns an embedded file.
 func text(name string) []byte {
 	data, err := texts.ReadFile("texts/" + name)
 	if err != nil {
-		panic("packaging: " + err.Error()) // a mistake in this program, met by every run
+		panic("packaging: " + err.Error()) // a programming error that every run would hit
 	}
 	return data
 }
 
-// jsonText writes JSON as people do, with the members in order.
+// jsonText returns indented JSON with the members of objects in order.
 func jsonText(value any) string {
 	data, err := json.Marshal(value, json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, o object) error {
 		if err := enc.WriteToken(jsontext.BeginObject); err != nil {
@@ -80,7 +79,7 @@ func jsonText(value any) string {
 	return string(data) + "\n"
 }
 
-// markdown is a text with front matter.
+// markdown returns a text with front matter.
 func markdown(front []string, body []byte) []byte {
 	return []byte("---\n" + strings.Join(front, "\n") + "\n---\n\n" + string(body))
 }

@@ -1,9 +1,8 @@
-// Command packaging makes planloop's packages from one description: the files that are
-// committed, and what is given away with the program in it. It must not know what
-// planloop does: which commands there are it asks the program itself, and which events
-// the hooks listen to it asks internal/hook.
+// Command packaging makes planloop's packages from one description: the committed files, and the
+// packages of a release, which contain the program. It must not know planloop's features: the
+// program itself lists its commands, and internal/hosts supplies the hooks.
 //
-//	go run ./packaging                       writes the files that are committed
+//	go run ./packaging                       writes the committed files
 //	go run ./packaging manual FOLDER         man pages and completions
 //	go run ./packaging bundle FOLDER         the packages for npm with the programs, .mcpb bundles, the registry's entry
 //	go run ./packaging goreleaser FOLDER     GoReleaser's configuration for fewer platforms
@@ -74,7 +73,7 @@ func run(args []string) error {
 	return write(flags.Arg(1), all, nil)
 }
 
-// ownManual compiles the program of this machine, for it to be asked.
+// ownManual compiles the program for this machine and makes the manual from its own help.
 func ownManual(ctx context.Context, root, version string) (files, error) {
 	dir, err := os.MkdirTemp("", "planloop-manual-")
 	if err != nil {
@@ -93,7 +92,7 @@ func ownManual(ctx context.Context, root, version string) (files, error) {
 	return manual(ctx, path)
 }
 
-// repository is the folder above that has go.mod.
+// repository returns the nearest folder, from the working directory up, that has go.mod.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -109,7 +108,7 @@ func repository() (string, error) {
 	}
 }
 
-// write writes files below a folder, and deletes those that nobody makes any more.
+// write writes all files below a folder, after it has deleted those in gone.
 func write(folder string, all files, gone []string) error {
 	for _, path := range gone {
 		if err := os.Remove(filepath.Join(folder, path)); err != nil {
@@ -132,7 +131,7 @@ func write(folder string, all files, gone []string) error {
 	return nil
 }
 
-// stale lists the files in folders that are generated whole which nobody makes.
+// stale lists files that are no longer generated, in folders that have only generated files.
 func stale(root string, all files) []string {
 	var left []string
 	for _, folder := range []string{"packaging/claude", "packaging/codex", "packaging/agent-plugin", "packaging/npm"} {

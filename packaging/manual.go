@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// command is one as `planloop help --json` describes it.
+// command is a command as `planloop help --json` describes it.
 type command struct {
 	Command, Usage, Does, Details string
 	Examples                      []string
@@ -23,7 +23,7 @@ type command struct {
 	}
 }
 
-// manual makes the man pages and the completions for shells by asking the program itself.
+// manual makes the man pages and shell completions from the program's own output.
 func manual(ctx context.Context, program string) (files, error) {
 	described, err := exec.CommandContext(ctx, program, "help", "--json").Output()
 	if err != nil {
@@ -49,7 +49,7 @@ func manual(ctx context.Context, program string) (files, error) {
 	return made, nil
 }
 
-// compressed has no time in it.
+// compressed returns text in gzip's format without a time, so that the bytes are reproducible.
 func compressed(text string) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -62,7 +62,7 @@ func compressed(text string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// pages are the man pages: one for the program with all its commands, one for each topic.
+// pages returns the man pages: one for the program with all its commands, and one for each topic.
 func pages(commands []command) map[string]string {
 	made := map[string]string{}
 	page := head(name, "1", commands[0])
@@ -120,7 +120,7 @@ func (r *roff) line(text string) { r.WriteString(text + "\n") }
 
 func (r *roff) heading(text string) { r.line(".SH " + text) }
 
-// text writes paragraphs, each behind a blank line; lines that are indented stay as they are.
+// text writes paragraphs. Indented lines keep their line breaks.
 func (r *roff) text(text string) {
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		if strings.TrimSpace(paragraph) == "" {
@@ -168,7 +168,7 @@ func (r *roff) examples(c command) {
 	r.line(".EE")
 }
 
-// escaped is text that roff prints as it is.
+// escaped returns text in a form that roff prints unchanged.
 func escaped(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(text)
 	if strings.HasPrefix(text, ".") {
@@ -177,5 +177,5 @@ func escaped(text string) string {
 	return text
 }
 
-// quoted is one argument of a request.
+// quoted returns text as one argument of a roff request.
 func quoted(text string) string { return `"` + strings.ReplaceAll(escaped(text), `"`, `\(dq`) + `"` }

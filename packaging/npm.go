@@ -2,9 +2,9 @@ package main
 
 import "slices"
 
-// npmPackages are the package that people name, whose program is a few lines that start
-// the right one, and one for each platform with the program itself, of which npm installs
-// the one that fits. The programs come in when they are built.
+// npmPackages returns the package that users install, and one for each platform with the program
+// itself. npm installs the one that fits, and a short script in the first package starts it.
+// bundle adds the programs.
 func npmPackages(version string) files {
 	repository := object{{"type", "git"}, {"url", "git+" + homepage + ".git"}}
 	f := files{name + "/bin/planloop.js": text("planloop.js"), name + "/README.md": text("npm.md")}
@@ -16,7 +16,7 @@ func npmPackages(version string) files {
 			{"name", own}, {"version", version}, {"description", "The program of planloop for " + p.npm()},
 			{"homepage", homepage}, {"repository", repository}, {"license", license},
 			{"os", []string{p.npmSystem}}, {"cpu", []string{p.npmProcessor}}, {"files", []string{"bin", "LICENSE"}},
-			{"preferUnplugged", true}, // a program cannot be started from within an archive
+			{"preferUnplugged", true}, // a program inside an archive cannot be started
 		})
 	}
 	f.put(name+"/package.json", object{

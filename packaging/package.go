@@ -2,7 +2,7 @@ package main
 
 import "github.com/planloop/planloop/internal/build"
 
-// What every package says of planloop.
+// Facts about planloop that every package repeats.
 const (
 	name        = "planloop"
 	version     = build.Version
@@ -10,7 +10,7 @@ const (
 	homepage    = "https://github.com/planloop/planloop"
 	module      = "github.com/planloop/planloop"
 	license     = "Apache-2.0"
-	description = "Keeps the plan an agent works by: on disk, checked, approved by a person" // of 100 characters at most
+	description = "Keeps the plan an agent works by: on disk, checked, approved by a person" // at most 100 characters
 	registry    = "io.github.planloop/planloop"                                              // its name in the registry of MCP servers
 
 	details = "planloop keeps the plan an LLM agent works by, outside the conversation: it survives compaction, restarts and " +
@@ -22,7 +22,7 @@ func keywords() []string {
 	return []string{"mcp", "agents", "planning", "tasks", "approval", "hooks"}
 }
 
-// platform is a system that planloop is built for, as Go and as npm call it.
+// platform is a system that planloop is built for, in Go's names and in npm's.
 type platform struct{ system, processor, npmSystem, npmProcessor string }
 
 func platforms() []platform {
@@ -35,13 +35,13 @@ func platforms() []platform {
 	return all
 }
 
-// String is the platform as -platform takes it.
+// String returns the platform in the form that -platform takes.
 func (p platform) String() string { return p.system + "/" + p.processor }
 
-// npm is the platform in names of packages and bundles.
+// npm returns the platform's part of the names of packages and bundles.
 func (p platform) npm() string { return p.npmSystem + "-" + p.npmProcessor }
 
-// program is the file name of planloop there.
+// program returns the file name of planloop on the platform.
 func (p platform) program() string {
 	if p.system == "windows" {
 		return name + ".exe"
@@ -49,7 +49,7 @@ func (p platform) program() string {
 	return name
 }
 
-// buildFlags and linkerFlags are those of every program that is given away.
+// buildFlags and linkerFlags return the flags of every released program.
 func buildFlags() []string { return []string{"-trimpath", "-buildvcs=auto"} }
 
 func linkerFlags(version string) string {

@@ -11,10 +11,10 @@ import (
 	"github.com/planloop/planloop/internal/hosts"
 )
 
-// The plugins of hosts. Each has a folder of its own: a root plugin.json would disable the
-// hooks of Codex. All of them start the planloop that is on the PATH.
+// The plugins of hosts. Each has its own folder, because a plugin.json in the root would disable
+// Codex's hooks. All start the planloop on the PATH.
 
-// about is what the manifests of plugins have in common.
+// about returns the members that all manifests of plugins share.
 func about() object {
 	return object{
 		{"name", name}, {"version", version}, {"description", description},
@@ -56,11 +56,11 @@ func codexPlugin() files {
 		member{"hooks", "./hooks/hooks.json"}, member{"interface", object{{"displayName", name}, {"shortDescription", description},
 			{"longDescription", details}, {"developerName", owner}, {"category", "Productivity"}, {"websiteURL", homepage}}}))
 	f.put(".mcp.json", server(hook.Codex))
-	f.put("hooks/hooks.json", object{{"hooks", hooks(hook.Codex)}}) // another key than hooks is an error there
+	f.put("hooks/hooks.json", object{{"hooks", hooks(hook.Codex)}}) // any key except hooks is an error for Codex
 	return f
 }
 
-// agentPlugin is the package of Agent Plugins 1.0, whose schemas are closed. It has no hooks.
+// agentPlugin makes the package for Agent Plugins 1.0. Its schemas allow no other members, and it has no hooks.
 func agentPlugin() files {
 	const schemas = "https://agent-plugins.org/schemas/1.0.0/"
 	f := files{skillPath: skill(), "README.md": pluginReadme("hosts of Agent Plugins 1.0", text("agent-plugin.md"))}
@@ -70,14 +70,14 @@ func agentPlugin() files {
 	return f
 }
 
-// machine is one without hosts, and with the planloop on the PATH of a shell.
+// machine returns a machine without hosts, where a shell finds planloop on the PATH.
 func machine() hosts.Machine {
 	const nowhere = "/nonexistent"
 	return hosts.Machine{GOOS: "linux", Home: nowhere, Project: nowhere, Ledger: nowhere, Program: name,
 		Getenv: func(string) string { return "" }, LookPath: func(string) (string, error) { return "", exec.ErrNotFound }}
 }
 
-// hooks are those that init writes.
+// hooks returns the hooks that init writes.
 func hooks(host hook.Host) jsontext.Value {
 	found, _ := machine().Look(string(host), hosts.Want{Scope: hosts.User})
 	for _, edit := range found.Edits {
@@ -89,19 +89,19 @@ func hooks(host hook.Host) jsontext.Value {
 			return has.Hooks
 		}
 	}
-	panic("packaging: init writes no hooks for " + string(host)) // met by every test
+	panic("packaging: init writes no hooks for " + string(host)) // a programming error that every test would hit
 }
 
-// server is how init has a host start the server.
+// server returns the entry that init writes for the server.
 func server(host hook.Host) object {
 	entry := machine().Entry(string(host))
 	if err := entry.Canonicalize(); err != nil {
-		panic("packaging: init names no server for " + string(host)) // met by every test
+		panic("packaging: init names no server for " + string(host)) // a programming error that every test would hit
 	}
 	return object{{"mcpServers", object{{name, entry}}}}
 }
 
-// marketplaces list the plugins of this repository, where the hosts look for them.
+// marketplaces lists the plugins of this repository in the files that the hosts look for.
 func marketplaces() files {
 	f := files{}
 	f.put(".claude-plugin/marketplace.json", object{{"name", name}, {"owner", object{{"name", owner}, {"url", homepage}}},

@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// serverEntry is what the registry of MCP servers is told: how clients get planloop. The
-// bundles of a release join it with their digests once they are made.
+// serverEntry tells the registry of MCP servers how clients get planloop. A release adds its
+// bundles with their digests.
 func serverEntry(version string, bundles []object) object {
 	stdio := object{{"type", "stdio"}}
 	npm := object{{"registryType", "npm"}, {"registryBaseUrl", "https://registry.npmjs.org"}, {"identifier", name}, {"version", version},

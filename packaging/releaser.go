@@ -7,7 +7,7 @@ import (
 	"text/template"
 )
 
-// releaser is the configuration of GoReleaser, whose own templates stay as they are.
+// releaser returns GoReleaser's configuration. Its delimiters differ from GoReleaser's, so that GoReleaser's templates stay.
 func releaser(wanted []platform) string {
 	var targets []string
 	for _, p := range wanted {

@@ -1,9 +1,9 @@
-// Command peers measures planloop beside other programs that keep an agent's plan, todo list or
+// Command peers compares planloop with other programs that keep an agent's plan, todo list or
 // memory over MCP, and prints the table of docs/comparison.md:
 //
 //	go -C bench run ./peers [-cache DIR] [-list]
 //
-// It installs them from npm into a cache. It is no test: it needs npm and a network the first time.
+// It installs them from npm into a cache. It is not a test, because the first run needs npm and a network.
 package main
 
 import (
@@ -26,17 +26,17 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// call is one of a tool: %s stands for the title of an item, %d for the folder of the project.
+// call is a call of a tool. In its arguments, %s is the title of an item and %d the project's folder.
 type call struct{ tool, arguments string }
 
-// peer is a program and how an item is written to it and all are read. One that keeps nothing has no calls.
+// peer is a program with the calls that write an item and read all items. A program that stores nothing has no calls.
 type peer struct {
 	name, version string
 	command       []string // below the cache
 	env           []string
 	prepare       []call
 	write         call
-	read          []call // where it gives pages, one for each
+	read          []call // one for each page
 }
 
 func peers() []peer {
@@ -106,7 +106,7 @@ func compare(ctx context.Context, cache, only string, list bool) error {
 	return nil
 }
 
-// install brings the versions that are named, and builds planloop beside them.
+// install installs the peers in their versions, and builds planloop in the same folder.
 func install(ctx context.Context, cache, bin string) error {
 	args := []string{"install", "--prefix", cache, "--no-audit", "--no-fund", "--ignore-scripts", "--include=optional"}
 	missing := false
@@ -174,7 +174,7 @@ func (r *running) do(ctx context.Context, c call, dir, title string) (string, er
 	return b.String(), nil
 }
 
-const runs, rounds, items = 5, 3, 20 // starts, times that two write, items of each
+const runs, rounds, items = 5, 3, 20 // starts, rounds with two writers, items of each writer
 
 func (p peer) measure(ctx context.Context, bin string, list bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
@@ -192,7 +192,7 @@ func (p peer) measure(ctx context.Context, bin string, list bool) (string, error
 			return "", err
 		}
 		took, tools = append(took, r.took), r.tools
-		_ = r.Close() // some end with an exit code of their own
+		_ = r.Close() // some peers exit with another code than 0
 	}
 	slices.Sort(took)
 	tokens, err := cost(tools, list)
@@ -227,7 +227,7 @@ func (p peer) measure(ctx context.Context, bin string, list bool) (string, error
 	return row + fmt.Sprintf("%d of %d | %s |", killed, items, written), nil
 }
 
-// project is an empty folder with a git repository, as the peers want it.
+// project makes an empty folder with a git repository, which some peers need.
 func project(ctx context.Context, bin string, p peer) (string, error) {
 	dir, err := os.MkdirTemp("", "peers-")
 	if err != nil {
@@ -272,7 +272,7 @@ func cost(tools []*mcp.Tool, list bool) (int, error) {
 	return sum, nil
 }
 
-// killed writes items, kills the server right after the last answer, and counts what another one reads.
+// killed writes items, kills the server right after the last answer, and counts the items that a new server reads.
 func (p peer) killed(ctx context.Context, bin string) (int, error) {
 	dir, err := project(ctx, bin, p)
 	if err != nil {
@@ -298,7 +298,7 @@ func (p peer) killed(ctx context.Context, bin string) (int, error) {
 	return p.count(ctx, bin, dir)
 }
 
-// together has two servers write at once.
+// together lets two servers write at once.
 func (p peer) together(ctx context.Context, bin string) (kept, refused int, err error) {
 	dir, err := project(ctx, bin, p)
 	if err != nil {
@@ -341,7 +341,7 @@ func title(writer string, n int) string { return fmt.Sprintf("Item %s%02d", writ
 
 var anItem = regexp.MustCompile(`Item [AB]\d\d`)
 
-// count is how many items another server reads.
+// count returns the number of items that another server reads.
 func (p peer) count(ctx context.Context, bin, dir string) (int, error) {
 	r, err := p.start(ctx, bin, dir)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// initOptions is what is asked of init.
+// initOptions are the flags of init.
 type initOptions struct {
 	hosts.Want
 	scope           string
@@ -47,7 +47,7 @@ func newInitCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// connect writes planloop into the files of hosts, takes it out, or says what would be done.
+// connect adds planloop to the files of hosts, removes it, or reports the changes without making them.
 func (a *app) connect(ctx context.Context, o initOptions, names []string) error {
 	if o.Scope = hosts.Scope(o.scope); o.Scope != hosts.User && o.Scope != hosts.Project {
 		return usageError{fmt.Errorf("--scope is %s; write user or project", plan.Quote(o.scope))}
@@ -85,7 +85,7 @@ func (a *app) connect(ctx context.Context, o initOptions, names []string) error 
 	return a.tellConnected(machine, o, chosen)
 }
 
-// homeMachine is where the user's own files of hosts are looked for.
+// homeMachine returns the machine with the user's home directory and no project.
 func (a *app) homeMachine() (hosts.Machine, error) {
 	home, err := a.home()
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *app) homeMachine() (hosts.Machine, error) {
 		Ledger: filepath.Join(state, "installed")}, nil
 }
 
-// machine is where hosts are looked for.
+// machine returns the machine with the project of the scope: the workspace, or the working directory for the scope user.
 func (a *app) machine(ctx context.Context, scope hosts.Scope) (hosts.Machine, error) {
 	m, err := a.homeMachine()
 	if err != nil {
@@ -119,8 +119,8 @@ func (a *app) machine(ctx context.Context, scope hosts.Scope) (hosts.Machine, er
 	return m, nil
 }
 
-// chosenHosts are those that were named, else those that are found on the machine; to be
-// taken out of, else those that have something of planloop's.
+// chosenHosts returns the named hosts. Without names it returns the hosts found on the machine, or
+// for --remove those whose files have a part of planloop.
 func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, error) {
 	if len(names) == 0 {
 		chosen := slices.DeleteFunc(m.Find(o.Want), func(h hosts.Host) bool {
@@ -153,8 +153,8 @@ func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, 
 	return chosen, nil
 }
 
-// mayConnect refuses what would loosen planning mode, or write where it allows only reading.
-// An agent may connect a host, and disconnects none: its hooks are what holds it.
+// mayConnect refuses changes that would weaken planning mode, or that it does not allow now. An
+// agent may connect a host but not disconnect one, because the hooks enforce planning mode for it.
 func (a *app) mayConnect(ctx context.Context, o initOptions, chosen []hosts.Host) error {
 	var files []string
 	for _, host := range chosen {
@@ -184,14 +184,14 @@ func (a *app) mayConnect(ctx context.Context, o initOptions, chosen []hosts.Host
 	}
 	switch {
 	case why != "":
-		files = append(files, string(filepath.Separator)) // what a user's files say holds in every workspace
+		files = append(files, string(filepath.Separator)) // the user's files count in every workspace
 	case o.Scope == hosts.User:
 		return nil
 	}
 	return a.mayAct(ctx, opened, "no file is written", files...)
 }
 
-// agrees asks a person at a terminal, and nobody else.
+// agrees asks a person at a terminal for consent. Elsewhere it assumes consent.
 func (a *app) agrees(ctx context.Context, m hosts.Machine, o initOptions, chosen []hosts.Host) (bool, error) {
 	changes := slices.ContainsFunc(chosen, hosts.Host.Changes)
 	if o.yes || !changes || a.flags.json || !a.outIsTerm || a.notPresent() != "" {
@@ -214,8 +214,8 @@ func (a *app) agrees(ctx context.Context, m hosts.Machine, o initOptions, chosen
 	return true, nil
 }
 
-// write carries out the edits of a host. A file that a running host has changed meanwhile is
-// looked at again.
+// write carries out the edits of a host. If a running host changed a file since, it computes the
+// edit again.
 func write(m hosts.Machine, host hosts.Host, want hosts.Want) hosts.Host {
 	const tries = 5
 	for i, edit := range host.Edits {

@@ -10,42 +10,42 @@ import (
 	"github.com/planloop/planloop/internal/terminal"
 )
 
-// connected is what init tells.
+// connected is init's reply.
 type connected struct {
 	Scope  hosts.Scope     `json:"scope"`
 	DryRun bool            `json:"dry_run,omitempty"`
 	Hosts  []connectedHost `json:"hosts"`
 }
 
-// connectedHost is what init tells of a host. States are those before anything was written.
+// connectedHost is init's report on a host. The states are those before the change.
 type connectedHost struct {
 	Host      string          `json:"host"`
 	Title     string          `json:"title"`
 	Found     string          `json:"found,omitempty"`
 	Server    hosts.State     `json:"server,omitempty"`
 	Hooks     hosts.State     `json:"hooks,omitempty"`
-	Plugin    string          `json:"plugin,omitempty"` // that has planloop, too
+	Plugin    string          `json:"plugin,omitempty"` // a plugin that also has planloop
 	Files     []connectedFile `json:"files"`
 	Obstacles []string        `json:"obstacles,omitempty"`
 	Note      string          `json:"note,omitempty"`
 }
 
-// connectedFile is what init tells of a file.
+// connectedFile is init's report on a file.
 type connectedFile struct {
 	Path       string      `json:"path"`
-	Target     string      `json:"target,omitempty"` // where it leads, when it is a link
+	Target     string      `json:"target,omitempty"` // the end of the link if Path is one
 	Server     hosts.State `json:"server,omitempty"`
 	Hooks      hosts.State `json:"hooks,omitempty"`
 	Changes    bool        `json:"changes"`
 	Notes      []string    `json:"notes,omitempty"`
 	Fault      string      `json:"fault,omitempty"`
 	Fix        string      `json:"fix,omitempty"`
-	Paste      string      `json:"paste,omitempty"`      // what a person is to put into it
-	Difference string      `json:"difference,omitempty"` // of a dry run
+	Paste      string      `json:"paste,omitempty"`      // text that a person must paste into it
+	Difference string      `json:"difference,omitempty"` // only for a dry run
 }
 
-// tellConnected prints what was done, what would be done, or how things stand. What was
-// refused, or is missing where that was asked, is the exit code.
+// tellConnected reports the changes, made or planned, or the current state. The exit code tells
+// whether a change was refused, or for --check whether something is missing.
 func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host) error {
 	reply := connected{o.Scope, o.dry, []connectedHost{}}
 	var differences, lines, pastes []string
@@ -102,7 +102,7 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 	for i, line := range pastes {
 		pastes[i] = safetext.EscapeLine(line)
 	}
-	told := append(a.screen().Told(strings.Join(lines, "\n")), pastes...) // what is to be pasted keeps its lines
+	told := append(a.screen().Told(strings.Join(lines, "\n")), pastes...) // text to paste keeps its line breaks
 	var err error
 	if a.flags.json {
 		err = a.printJSON(reply)
@@ -115,7 +115,7 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 	return err
 }
 
-// exitOf is what the exit code says of a file.
+// exitOf returns the exit code for a file.
 func exitOf(edit hosts.Edit, o initOptions) int {
 	var refused *hosts.Refusal
 	switch {
@@ -134,7 +134,7 @@ func hostLine(host hosts.Host) string {
 	return host.Title + " (" + host.Found + ")"
 }
 
-// pluginLine says what a plugin of the host has, which is not written a second time.
+// pluginLine names the parts that a plugin of the host has, which init does not write again.
 func pluginLine(host hosts.Host, remove bool) string {
 	p := host.Plugin
 	switch {
@@ -148,7 +148,7 @@ func pluginLine(host hosts.Host, remove bool) string {
 	return "the plugin " + p.Name + " has " + p.What() + "; nothing of that is written a second time"
 }
 
-// twice says that a host knows planloop twice, and what to do about it.
+// twice reports that a host has planloop twice, with the remedy.
 func twice(host hosts.Host) string {
 	return "planloop stands there twice, by the plugin " + host.Plugin.Name + " and in its files; keep one: `planloop init --remove " +
 		host.Name + "` or `" + host.Plugin.Remove() + "`"
@@ -172,7 +172,7 @@ func toldFile(m hosts.Machine, o initOptions, edit hosts.Edit) connectedFile {
 	return file
 }
 
-// line says in a line what becomes of a file.
+// line describes the change of a file on one line.
 func (f connectedFile) line(m hosts.Machine, o initOptions) string {
 	name := m.Short(f.Path)
 	if f.Target != "" {
@@ -197,7 +197,7 @@ func (f connectedFile) line(m hosts.Machine, o initOptions) string {
 	return name + ": " + strings.Join(parts, ", ")
 }
 
-// becomes says what is done about a state.
+// becomes describes the change of a part in this state.
 func (f connectedFile) becomes(state hosts.State, o initOptions) string {
 	does := ""
 	switch {

@@ -40,8 +40,8 @@ func (a *app) withoutCommand(cmd *cobra.Command, args []string) error {
 	return a.print(a.connecting(false))
 }
 
-// ownPath returns the path that starts this program: the one it was found by,
-// which stays when an update moves what a link leads to, else its own.
+// ownPath returns the path that starts this program. It prefers the path on
+// which the program was found, because an update may change a link's target.
 func ownPath() string {
 	own, err := os.Executable()
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// blockMark begins the table that init writes into a TOML file. It has no counterpart at the end: Codex adds tables right behind
-// the last one, which would be in front of such a line.
+// blockMark begins the table that init writes into a TOML file. There is no mark at the end, because Codex adds tables directly
+// after the last one, which would be before the mark.
 const blockMark = "# planloop init wrote this table; planloop init --remove takes it out\n"
 
-// block is the server's table as TOML.
+// block returns the server's table as TOML.
 func (s *server) block() string {
 	lines := blockMark + "[" + strings.Join(s.path, ".") + "]\n"
 	for _, m := range s.entry {
-		lines += m.key + " = " + inlineJSON(m.value) + "\n" // strings and lists of them are the same in both
+		lines += m.key + " = " + inlineJSON(m.value) + "\n" // strings and lists of strings are the same in JSON and TOML
 	}
 	return lines
 }
@@ -151,7 +151,7 @@ func (s *server) takeBlock(e *Edit, is bool) error {
 	return nil
 }
 
-// others is what a file says outside a table, and whether it has that table.
+// others returns the settings outside a table, and whether the file has that table.
 func (all settingsTOML) others(path []string) (rest settingsTOML, is bool) {
 	rest, table := maps.Clone(all), joined(path...)
 	maps.DeleteFunc(rest, func(key, _ string) bool { return key == table || strings.HasPrefix(key, table+"\x00") })

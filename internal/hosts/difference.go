@@ -7,11 +7,11 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// widest is how much of a line a difference shows: some programs write a whole file in one.
+// widest limits the bytes of a line in a difference, because some programs write a whole file on one line.
 const widest = 300
 
-// Difference is what an edit changes, as a unified difference with one line around each
-// change: neighbours may hold secrets. name is what it calls the file.
+// Difference returns an edit as a unified difference with one line of context, because lines
+// nearby may contain secrets. name is the file's name in it.
 func (e Edit) Difference(name string) string {
 	if !e.Changes() {
 		return ""

@@ -18,20 +18,20 @@ import (
 	"github.com/planloop/planloop/internal/yamltext"
 )
 
-// Edit is a file of a host's as it is and as it would be.
+// Edit is a host's file before and after a change.
 type Edit struct {
-	Path   string // as the host reads it
-	Target string // where it leads, when it is a link; else Path
-	Server State  // as the file stands; None where nothing of the kind belongs in it
+	Path   string // the path that the host reads
+	Target string // the end of the link if Path is one, else Path
+	Server State  // before the change; None if the file has no such part
 	Hooks  State
 	Notes  []string
-	Wrong  []string // hooks in it that ask planloop what it does not answer, or not about every tool
-	Starts []string // the programs by which it starts planloop, each once
-	Fault  error    // why it is left as it is: a *Refusal, or what the disk said
+	Wrong  []string // hooks whose call planloop does not know, or that are not called for every tool
+	Starts []string // the programs by which it starts planloop, without duplicates
+	Fault  error    // why it is left unchanged: a *Refusal or an input/output error
 
-	Paste string // what a person must put into it by hand; "" for nothing
+	Paste string // text that a person must paste into it, or ""
 
-	Exists, Stays bool // whether there is such a file, and whether there will be
+	Exists, Stays bool // whether the file exists before and after
 	Before, After []byte
 
 	file    file
@@ -40,24 +40,24 @@ type Edit struct {
 	removes bool
 }
 
-// Changes reports whether there is anything to do.
+// Changes reports whether there is anything to write or delete.
 func (e Edit) Changes() bool {
 	return e.Fault == nil && (e.Exists != e.Stays || !bytes.Equal(e.Before, e.After))
 }
 
-// target is a file with all that planloop has in it.
+// target is a file with all of planloop's parts in it.
 type target struct {
 	path   string
 	server *server
 	hooks  *hooks
-	leave  bool    // the hooks are not asked for
-	whole  *string // the file is planloop's alone, and holds this
+	leave  bool    // leave the hooks as they are
+	whole  *string // the whole text, if the file belongs to planloop alone
 }
 
-// wholeFile is a file that is planloop's alone.
+// wholeFile is a file that belongs to planloop alone.
 type wholeFile struct{ path, text string }
 
-// targets are the files of a host.
+// targets lists the files of a host.
 func (h host) targets(w Want) []target {
 	var all []target
 	if h.server != nil && h.server.file != "" {
@@ -80,7 +80,7 @@ func (h host) targets(w Want) []target {
 	return all
 }
 
-// edit says what becomes of a file.
+// edit prepares the change of a file.
 func (m Machine) edit(h host, t target, w Want) Edit {
 	e := Edit{Path: t.path, Target: t.path, scope: w.Scope, removes: w.Remove}
 	err := m.fill(&e, h, t, w.Remove && !h.byHand)
@@ -109,7 +109,7 @@ func orUnreadable(belongs bool, state State) State {
 	return state
 }
 
-// fill reads a file, and says what it would be.
+// fill reads a file and computes its text after the change.
 func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
 	if e.file, err = m.read(t.path, e.scope, remove); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
 	switch format := filepath.Ext(t.path); {
 	case t.whole != nil:
 		return e.putWhole(*t.whole, remove)
-	case t.server == nil && (format == ".toml" || format == ".yaml"): // a plugin has it
+	case t.server == nil && (format == ".toml" || format == ".yaml"): // a plugin has the server
 		return nil
 	case format == ".toml":
 		err = t.server.editTOML(m, e, remove)
@@ -143,12 +143,12 @@ func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
 	return err
 }
 
-// holdsNothing reports whether a text has nothing in it, not even a comment.
+// holdsNothing reports whether a text is empty, without even a comment.
 func holdsNothing(text []byte) bool {
 	return slices.Contains([]string{"", "{}"}, strings.TrimSpace(strings.TrimPrefix(string(text), mark)))
 }
 
-// editJSON says what a JSON file is with all that is planloop's, or without it.
+// editJSON adds all of planloop's parts to a JSON file, or removes them.
 func (m Machine) editJSON(e *Edit, h host, t target, remove bool) error {
 	d, err := parseJSON(e.Before)
 	if err != nil {
@@ -196,7 +196,7 @@ func (m Machine) putJSON(e *Edit, on hook.Host, t target, w *draft) error {
 	return err
 }
 
-// readYAML says how the server stands in a YAML file.
+// readYAML determines the state of the server in a YAML file.
 func (s *server) readYAML(m Machine, e *Edit) error {
 	if e.Server = Missing; len(bytes.TrimSpace(e.Before)) == 0 {
 		return nil
@@ -219,7 +219,7 @@ func (s *server) readYAML(m Machine, e *Edit) error {
 	return err
 }
 
-// snippet is what a person pastes into a file of a host's.
+// snippet returns the text that a person pastes into a host's file.
 func (m Machine) snippet(h host, t target) string {
 	if t.whole != nil {
 		return *t.whole
@@ -228,13 +228,13 @@ func (m Machine) snippet(h host, t target) string {
 		return t.server.yaml()
 	}
 	e := Edit{record: newRecord(t.path)}
-	if m.editJSON(&e, h, t, false) != nil { // nothing is in its way
+	if m.editJSON(&e, h, t, false) != nil { // the empty record and file allow it
 		return ""
 	}
 	return string(e.After)
 }
 
-// yaml is the server's entry as YAML: keys, and values as JSON, which is YAML as well.
+// yaml returns the server's entry as YAML. The values are JSON, which is also YAML.
 func (s *server) yaml() string {
 	var lines strings.Builder
 	for i, name := range s.path {
@@ -246,10 +246,10 @@ func (s *server) yaml() string {
 	return lines.String()
 }
 
-// wholePart is the name under which the ledger has a file that is planloop's alone.
+// wholePart is the ledger's name for a file that belongs to planloop alone.
 const wholePart = "the file"
 
-// putWhole says what becomes of a file that is planloop's alone.
+// putWhole prepares the change of a file that belongs to planloop alone.
 func (e *Edit) putWhole(text string, remove bool) error {
 	wrote, known := e.record.Parts[wholePart]
 	switch before := string(e.Before); {
@@ -278,7 +278,7 @@ func (e *Edit) putWhole(text string, remove bool) error {
 	return nil
 }
 
-// Write carries out an edit, after a backup of the file. It leaves a file alone that has changed since the edit was made: ErrChanged.
+// Write carries out an edit after a backup of the file. It returns ErrChanged, and writes nothing, if the file changed since.
 func (m Machine) Write(e Edit) error {
 	atomicfile.Sweep(filepath.Dir(e.Target))
 	if !e.Changes() {
@@ -316,13 +316,13 @@ func (m Machine) Write(e Edit) error {
 			return err
 		}
 	}
-	if !e.removes { // first: a record of what was not written does no harm
+	if !e.removes { // first, because a record without its text does no harm
 		if err := m.remember(e.record); err != nil {
 			return err
 		}
 	}
 	err := atomicfile.WriteFile(e.Target, e.After, options)
-	if errors.Is(err, fs.ErrExist) { // it was made since
+	if errors.Is(err, fs.ErrExist) { // it was created since the check
 		return ErrChanged
 	}
 	if err == nil && e.removes {

@@ -11,17 +11,17 @@ import (
 	"github.com/planloop/planloop/internal/shellquote"
 )
 
-// under is a path with more steps.
+// under returns a path with more elements.
 func under(path []string, more ...string) []string { return append(slices.Clone(path), more...) }
 
-// draft is a document that planloop's part is written into, or taken out of.
+// draft is a document to which planloop's parts are added, or from which they are removed.
 type draft struct {
 	*document
-	wrote map[string]string // what init has written, by its place; "" for what was made to hold it
+	wrote map[string]string // init's own texts by path; "" for a holder that init created
 	notes []string
 }
 
-// makes records what an entry at a path needs around it that is not there yet.
+// makes records the missing objects and lists around an entry at a path.
 func (w *draft) makes(path []string) {
 	for n := 1; n < len(path); n++ {
 		if !w.has(path[:n]...) {
@@ -30,7 +30,7 @@ func (w *draft) makes(path []string) {
 	}
 }
 
-// dropEmpty takes out what init has made to hold an entry, from the inside out, if nothing is left in it.
+// dropEmpty removes the objects and lists that init created around an entry, from the inside out, if they are empty.
 func (w *draft) dropEmpty(path []string) {
 	for ; len(path) > 0 && w.empty(path...); path = path[:len(path)-1] {
 		if _, made := w.wrote[pointer(path)]; !made {
@@ -40,7 +40,7 @@ func (w *draft) dropEmpty(path []string) {
 	}
 }
 
-// put makes planloop's entry current. What was changed by hand in it stays.
+// put makes planloop's entry current, and keeps changes made by hand.
 func (s *server) put(m Machine, w *draft) (State, error) {
 	name := pointer(s.path)
 	if !w.has(s.path...) {
@@ -90,7 +90,7 @@ func (w *draft) update(value, wanted any, path []string) error {
 	return nil
 }
 
-// judge says how an entry is, and what it would be if it was current. wrote is what init has written there.
+// judge returns the state of an entry and its current form. wrote is the text that init wrote there.
 func (s *server) judge(m Machine, value any, wrote string) (state State, entry any, notes []string, err error) {
 	wanted := plain(s.entry).(map[string]any)
 	switch text(value) {
@@ -107,7 +107,7 @@ func (s *server) judge(m Machine, value any, wrote string) (state State, entry a
 	}
 	list, isList := members[s.program].([]any)
 	if _, wantsList := wanted[s.program].([]any); isList != wantsList {
-		return Old, s.entry, nil, nil // as another host has it
+		return Old, s.entry, nil, nil // another host's form
 	}
 	if own := changed(members, wanted, s.program); len(own) > 0 {
 		notes = append(notes, "the server has settings of its own there, which stay: "+strings.Join(own, ", "))
@@ -135,14 +135,14 @@ func (s *server) judge(m Machine, value any, wrote string) (state State, entry a
 	return state, mended, notes, nil
 }
 
-// changed are the members of an entry that differ from those that planloop writes, except for its program.
+// changed lists the members of an entry, except the program, that differ from those that planloop writes.
 func changed(members, wanted map[string]any, program string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(key string) bool {
 		return key == program || text(members[key]) == text(wanted[key])
 	})
 }
 
-// take takes planloop's entry out if init has written it.
+// take removes planloop's entry if init wrote it.
 func (s *server) take(m Machine, w *draft) State {
 	command := words(w.value(s.path...), s.program)
 	_, wrote := w.wrote[pointer(s.path)]
@@ -159,7 +159,7 @@ func (s *server) take(m Machine, w *draft) State {
 	return Current
 }
 
-// starts are the programs by which an entry and the hooks of some events start planloop, each once.
+// starts lists the programs by which an entry and some events' hooks start planloop, without duplicates.
 func (m Machine) starts(on hook.Host, command []string, events map[string]any) []string {
 	var programs []string
 	add := func(program string) {
@@ -180,7 +180,7 @@ func (m Machine) starts(on hook.Host, command []string, events map[string]any) [
 	return programs
 }
 
-// lines are the commands of a handler.
+// lines lists the commands of a handler.
 func lines(handler map[string]any) []string {
 	var all []string
 	for _, member := range commands() {
@@ -191,7 +191,7 @@ func lines(handler map[string]any) []string {
 	return all
 }
 
-// words are a program and its arguments, which are one list or two members.
+// words returns a program and its arguments, which an entry has as one list or as two members.
 func words(entry any, program string) []string {
 	members, _ := entry.(map[string]any)
 	list, isList := members[program].([]any)
@@ -213,7 +213,7 @@ func (m Machine) ours(program string) bool {
 	return strings.HasPrefix(strings.ToLower(name), "planloop") || name == base(m.Program)
 }
 
-// base is the last part of a path of any system.
+// base returns the last part of a path of any system.
 func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 func describe(value any, command []string) string {

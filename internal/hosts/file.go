@@ -9,30 +9,30 @@ import (
 	"path/filepath"
 )
 
-// Refusal is why a file is left as it is, and what to do about it.
+// Refusal says why a file is left unchanged, and how to fix that.
 type Refusal struct{ Path, Problem, Fix string }
 
 func (r *Refusal) Error() string { return r.Path + " " + r.Problem }
 
-// ErrChanged says that somebody else wrote the file meanwhile.
+// ErrChanged means that another program wrote the file after it was read.
 var ErrChanged = errors.New("the file was changed by another program meanwhile")
 
-// file is a file as it stands.
+// file is the current state of a file.
 type file struct {
-	path   string      // as the host reads it
-	target string      // where it leads, when it is a link; else path
-	info   fs.FileInfo // nil: it does not exist
+	path   string      // the path that the host reads
+	target string      // the end of the link if path is one, else path
+	info   fs.FileInfo // nil if it does not exist
 	text   []byte
 }
 
-// Bounds of the size of a file that is read. Claude Code kept the history of its projects in the file that names its
-// servers, which has grown to 65 MB; no other file of a host's comes near a megabyte.
+// Limits of the size of a file, in bytes. Claude Code kept the history of its projects in the file that names its servers,
+// which grew to 65 MB; all other files of hosts stay well below a megabyte.
 const (
 	most        = 2 << 20
 	mostHistory = 64 << 20
 )
 
-// large refuses a file that no host makes so large, and whose reading could take minutes.
+// large refuses a file larger than any that hosts write; reading one could take minutes.
 func large(path string, size int64) error {
 	bound := int64(most)
 	if filepath.Base(path) == claudeHistory {
@@ -99,11 +99,11 @@ func readAll(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	return io.ReadAll(io.LimitReader(in, mostHistory)) // it may have grown meanwhile
+	return io.ReadAll(io.LimitReader(in, mostHistory)) // it may have grown since the check
 }
 
-// linked is the outermost link below the project that a path, which need not exist, leads through, "" for none.
-// It may lead out of the project, or to what is no host's file, such as git's own. Windows has junctions besides links.
+// linked returns the outermost link below the project on the way to a path, which need not exist; "" without a link.
+// A link may lead out of the project, or to a file that belongs to another program, such as git. On Windows, junctions count too.
 func (m Machine) linked(path string) (link string) {
 	for up := filepath.Dir(path); path != m.Project && up != path; path, up = up, filepath.Dir(up) {
 		if info, err := os.Lstat(path); err == nil && info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {

@@ -13,14 +13,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// spot is where a hook of planloop's is: an element of an event's list, or a handler of that element's own list.
+// spot is the position of one of planloop's hooks: an element of an event's list, or a handler in that element's own list.
 type spot struct {
 	element, index int  // index is -1 if the element is the handler
 	alone          bool // nothing else is in the element
 	handler, group map[string]any
 }
 
-// path leads to what is planloop's: the element if nothing else is in it.
+// path leads to planloop's part: the whole element if nothing else is in it, else the handler.
 func (s spot) path(list []string) []string {
 	if s.alone {
 		return under(list, strconv.Itoa(s.element))
@@ -28,7 +28,7 @@ func (s spot) path(list []string) []string {
 	return s.command(list)
 }
 
-// command leads to the object that has the command.
+// command leads to the object with the command.
 func (s spot) command(list []string) []string {
 	if s.index < 0 {
 		return under(list, strconv.Itoa(s.element))
@@ -36,11 +36,11 @@ func (s spot) command(list []string) []string {
 	return under(list, strconv.Itoa(s.element), "hooks", strconv.Itoa(s.index))
 }
 
-// part is the name under which the ledger has the hook of an event.
+// part returns the ledger's name for the hook of an event.
 func part(list []string) string { return pointer(under(list, hook.OwnServer)) }
 
-// put makes planloop's hooks current. What was changed by hand in them stays, except for the command. Hooks of events that
-// planloop does not listen to go.
+// put makes planloop's hooks current. It keeps changes made by hand, except to the command, and removes planloop's hooks
+// from events that planloop does not listen to.
 func (h *hooks) put(m Machine, on hook.Host, w *draft) (State, error) {
 	states := []State{None}
 	for _, fixed := range h.fixed {
@@ -93,7 +93,7 @@ func (h *hooks) putEvent(m Machine, on hook.Host, e hook.Event, w *draft) (State
 	return h.mend(m, on, e, w, s.command(list))
 }
 
-// mend makes the command of a hook current that was changed by hand.
+// mend makes the command current in a hook that was changed by hand.
 func (h *hooks) mend(m Machine, on hook.Host, e hook.Event, w *draft, at []string) (State, error) {
 	state := Edited
 	for _, member := range h.command(m, on, e) {
@@ -122,7 +122,7 @@ func (m Machine) clear(w *draft, on hook.Host, list []string, but int) (removed 
 	return len(spots) > but
 }
 
-// take takes out the hooks that init has written.
+// take removes the hooks that init wrote.
 func (h *hooks) take(m Machine, on hook.Host, w *draft) State {
 	state, events := Missing, h.events(w.document)
 	for _, native := range slices.Sorted(maps.Keys(events)) {
@@ -142,7 +142,7 @@ func (h *hooks) take(m Machine, on hook.Host, w *draft) State {
 		}
 	}
 	_, made := w.wrote[pointer(h.root)]
-	for _, fixed := range h.fixed { // hooks that others have added since may need it
+	for _, fixed := range h.fixed { // hooks added by others since may need it
 		if _, wrote := w.wrote[pointer([]string{fixed.key})]; wrote && !(made && w.has(h.root...)) {
 			w.remove(fixed.key)
 		}
@@ -150,7 +150,7 @@ func (h *hooks) take(m Machine, on hook.Host, w *draft) State {
 	return state
 }
 
-// element is what an event's list holds for planloop.
+// element returns planloop's entry for an event's list.
 func (h *hooks) element(m Machine, on hook.Host, e hook.Event) object {
 	handler := h.command(m, on, e)
 	if h.grouped == nil || !h.grouped(e) {
@@ -166,7 +166,7 @@ func (h *hooks) element(m Machine, on hook.Host, e hook.Event) object {
 	return append(group, member{"hooks", []any{handler}})
 }
 
-// command is the handler that runs planloop.
+// command returns the handler that runs planloop.
 func (h *hooks) command(m Machine, on hook.Host, e hook.Event) object {
 	handler := h.handler(e, h.commandLine(m, on, e))
 	if m.GOOS == "windows" && h.shell == direct {
@@ -175,7 +175,7 @@ func (h *hooks) command(m Machine, on hook.Host, e hook.Event) object {
 	return handler
 }
 
-// events are the lists of handlers by the names of their events.
+// events returns the lists of handlers, by the names of their events.
 func (h *hooks) events(d *document) map[string]any {
 	events, _ := d.value(h.root...).(map[string]any)
 	return events
@@ -200,13 +200,13 @@ func (m Machine) spots(on hook.Host, list any) []spot {
 	return found
 }
 
-// commands are the members that hold a command, in any host.
+// commands lists the members that contain a command, in any host.
 func commands() []string { return []string{"command", "powershell", "bash"} }
 
-// asked is what a handler asks planloop: which host's, and which of its events.
+// asked is the host and the event that a handler passes to planloop.
 type asked struct{ host, event string }
 
-// asks finds what a handler asks planloop.
+// asks finds the calls of planloop in a handler.
 func (m Machine) asks(handler map[string]any) []asked {
 	program := "(?i:planloop)|" + regexp.QuoteMeta(strings.TrimSuffix(base(m.Program), ".exe"))
 	known, err := regexp.Compile(`(?:` + program + `)[^/\\\s]*\s+hook\s+(\S+)\s+(\S*)`)
@@ -229,14 +229,14 @@ func (m Machine) asks(handler map[string]any) []asked {
 	return all
 }
 
-// calls reports whether a handler runs planloop for a host, or for one that does not exist.
+// calls reports whether a handler runs planloop for this host, or for an unknown one.
 func (m Machine) calls(on hook.Host, handler map[string]any) bool {
 	return slices.ContainsFunc(m.asks(handler), func(one asked) bool {
 		return one.host == string(on) || !slices.Contains(hook.Hosts(), hook.Host(one.host))
 	})
 }
 
-// misspelt says which hooks ask planloop what it does not answer: it would let every tool pass.
+// misspelt lists hooks that call planloop with a wrong host or event. Such a hook would let every tool pass.
 func (m Machine) misspelt(on hook.Host, events map[string]any) []string {
 	var names, wrong []string
 	for _, e := range hook.Events(on) {
@@ -270,7 +270,7 @@ func (m Machine) misspelt(on hook.Host, events map[string]any) []string {
 	return wrong
 }
 
-// unasked says which tools planloop is not asked about, because its hooks are not called for them.
+// unasked lists the tools for which planloop's hooks are not called.
 func (m Machine) unasked(on hook.Host, events map[string]any) []string {
 	var wrong []string
 	for _, e := range hook.Events(on) {
@@ -280,7 +280,7 @@ func (m Machine) unasked(on hook.Host, events map[string]any) []string {
 		}
 		var matchers []string
 		for _, s := range spots {
-			if matcher, _ := s.group["matcher"].(string); s.handler["if"] == nil { // which narrows it further
+			if matcher, _ := s.group["matcher"].(string); s.handler["if"] == nil { // with "if", a hook is called for even fewer tools
 				matchers = append(matchers, matcher)
 			}
 		}
@@ -297,7 +297,7 @@ func (m Machine) unasked(on hook.Host, events map[string]any) []string {
 	return wrong
 }
 
-// handlersIn are the handlers in an event's list, whether they stand in groups or not.
+// handlersIn lists the handlers in an event's list, in groups or not.
 func handlersIn(list any) []map[string]any {
 	var all []map[string]any
 	elements, _ := list.([]any)

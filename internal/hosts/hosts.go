@@ -6,25 +6,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Want is what is asked of a host's files.
+// Want says which change of a host's files the caller wants.
 type Want struct {
 	Scope   Scope
-	NoHooks bool // the server alone
-	Remove  bool // take out what is planloop's, instead of making it current
+	NoHooks bool // only the server
+	Remove  bool // remove planloop's parts instead of making them current
 }
 
-// Host is a host on this machine, and what its files hold of planloop.
+// Host is a host on this machine, with the state of planloop's parts in its files.
 type Host struct {
 	Name, Title string
-	Found       string // how it was found; "" when it was not
-	Edits       []Edit // its files, and what would make them as wanted
+	Found       string // how it was found; "" if it was not
+	Edits       []Edit // its files, with the changes that Want asks for
 	Server      State
-	Hooks       State    // None: it has none, and what planning mode asks of its own tools is advisory
-	Obstacles   []string // what keeps its hooks from being heard, though they are written
-	Plugin      *Plugin  // that has planloop, too; nil: there is none
-	Unread      []string // files of plugins, and why they were not read
-	Unsure      bool     // what it makes of a refusal changes from version to version
-	Note        string   // what is left to do once something was written
+	Hooks       State    // None: it has no hooks, so planning mode is not enforced for its own tools
+	Obstacles   []string // reasons why its hooks do not run although they are written
+	Plugin      *Plugin  // that also has planloop; nil if no plugin does
+	Unread      []string // files of plugins that were not read, each with the reason
+	Unsure      bool     // its reaction to a refusal differs between versions
+	Note        string   // left for the user to do after a write
 
 	unasked []string // hooks of plugins that are not called for every tool
 }
@@ -32,20 +32,20 @@ type Host struct {
 // Changes reports whether there is anything to write.
 func (h Host) Changes() bool { return slices.ContainsFunc(h.Edits, Edit.Changes) }
 
-// Pastes reports whether there is anything that a person is to put into its files.
+// Pastes reports whether a person must paste something into its files.
 func (h Host) Pastes() bool {
 	return slices.ContainsFunc(h.Edits, func(e Edit) bool { return e.Paste != "" })
 }
 
-// Twice reports whether what a plugin has stands in its files as well.
+// Twice reports whether its files repeat a part that a plugin has.
 func (h Host) Twice() bool {
 	return h.Plugin != nil && (h.Plugin.Server && h.Server.Stands() || h.Plugin.Hooks && h.Hooks.Stands())
 }
 
-// Has reports whether something of planloop's stands in its files.
+// Has reports whether its files contain a part of planloop.
 func (h Host) Has() bool { return h.Server.Stands() || h.Hooks.Stands() }
 
-// Starts are the programs by which its files start planloop, each once.
+// Starts lists the programs by which its files start planloop, without duplicates.
 func (h Host) Starts() []string {
 	var all []string
 	for _, edit := range h.Edits {
@@ -58,8 +58,8 @@ func (h Host) Starts() []string {
 	return all
 }
 
-// Find looks at all hosts, in the order of the documentation. Nothing is changed, and what is
-// wrong with a file stands in its edit.
+// Find examines all hosts, in the order of the documentation. It changes nothing; a problem with a
+// file is in its Edit.
 func (m Machine) Find(w Want) []Host {
 	var all []Host
 	for _, h := range table(m, w.Scope) {
@@ -68,7 +68,7 @@ func (m Machine) Find(w Want) []Host {
 	return all
 }
 
-// Look looks at one host; not ok: there is none of that name.
+// Look examines one host. ok is false if no host has that name.
 func (m Machine) Look(name string, w Want) (host Host, ok bool) {
 	for _, h := range table(m, w.Scope) {
 		if h.name == name {
@@ -102,7 +102,7 @@ func (m Machine) look(h host, w Want) Host {
 	return seen
 }
 
-// beside leaves out of an edit what a plugin has, and the file has not.
+// beside returns the edit without the parts that a plugin has and the file lacks.
 func (m Machine) beside(p Plugin, h host, t target, w Want, e Edit) Edit {
 	lacks := func(s State) bool { return s == Missing || s == Foreign }
 	server, handlers := p.Server && lacks(e.Server), p.Hooks && lacks(e.Hooks)
@@ -124,7 +124,7 @@ func (m Machine) beside(p Plugin, h host, t target, w Want, e Edit) Edit {
 	return e
 }
 
-// Entry is how a host's settings name the server for the user, as JSON; "" if there is no such host.
+// Entry returns the server's entry in a host's settings for the user, as JSON; nil for an unknown host or one without servers.
 func (m Machine) Entry(name string) jsontext.Value {
 	for _, h := range table(m, User) {
 		if h.name == name && h.server != nil {
@@ -134,10 +134,10 @@ func (m Machine) Entry(name string) jsontext.Value {
 	return nil
 }
 
-// Place is where a host keeps what planloop writes; "" for what it has no file for.
+// Place names the files of a host that planloop writes; "" if a part has no file.
 type Place struct{ Name, Title, Found, Server, Hooks string }
 
-// Places are those of all hosts, in the order of the documentation. No file is read.
+// Places lists the places of all hosts, in the order of the documentation. It reads no file.
 func (m Machine) Places(scope Scope) []Place {
 	var all []Place
 	for _, h := range table(m, scope) {

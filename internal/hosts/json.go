@@ -13,7 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// object is a JSON object to write, its members in order.
+// object is a JSON object to write, with its members in order.
 type object []member
 
 type member struct {
@@ -34,7 +34,7 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return out.WriteToken(jsontext.EndObject)
 }
 
-// plain is a value as document.value returns it.
+// plain returns a value in the types that document.value returns.
 func plain(value any) any {
 	data, _ := json.Marshal(value, jsontext.AllowInvalidUTF8(true)) // the values are our own or were read from JSON
 	var out any
@@ -42,15 +42,15 @@ func plain(value any) any {
 	return out
 }
 
-// text is a value in one spelling, to compare it.
+// text returns a value in its canonical spelling, for comparison.
 func text(value any) string {
 	data, _ := json.Marshal(plain(value), json.Deterministic(true))
 	return string(data)
 }
 
-// inlineJSON is a value in one line.
+// inlineJSON returns a value on one line.
 func inlineJSON(value any) string {
-	data, _ := json.Marshal(value, jsontext.SpaceAfterComma(true), jsontext.AllowInvalidUTF8(true)) // as in plain
+	data, _ := json.Marshal(value, jsontext.SpaceAfterComma(true), jsontext.AllowInvalidUTF8(true)) // cannot fail, as in plain
 	return string(data)
 }
 
@@ -58,7 +58,7 @@ func inlineJSON(value any) string {
 type document struct {
 	root    hujson.Value
 	changed bool
-	newline string // as in the text
+	newline string // the one that the text uses
 	indent  string // of one level
 	mark    string // byte order mark, or ""
 	cut     bool   // the last line has no line break
@@ -144,14 +144,14 @@ func nesting(text []byte) int {
 	return most
 }
 
-// standard is a value as JSON without comments and trailing commas.
+// standard returns a value as JSON without comments and trailing commas.
 func standard(v hujson.Value) []byte {
 	v = v.Clone()
 	v.Standardize()
 	return v.Pack()
 }
 
-// bytes returns the text as it is now.
+// bytes returns the current text.
 func (d *document) bytes() []byte {
 	text := d.root.Pack()
 	if d.cut {
@@ -160,7 +160,7 @@ func (d *document) bytes() []byte {
 	return append([]byte(d.mark), text...)
 }
 
-// pointer is a path as hujson takes it. A path names members, and elements by their index.
+// pointer returns a path in hujson's form. A path consists of names of members and indexes of elements.
 func pointer(path []string) string {
 	at := ""
 	for _, name := range path {
@@ -171,16 +171,16 @@ func pointer(path []string) string {
 
 func (d *document) has(path ...string) bool { return d.root.Find(pointer(path)) != nil }
 
-// value returns the value at a path as encoding/json has it, nil if there is none.
+// value returns the value at a path in encoding/json's types, nil if the path does not exist.
 func (d *document) value(path ...string) any {
 	var value any
 	if at := d.root.Find(pointer(path)); at != nil {
-		_ = json.Unmarshal(standard(*at), &value) // parseJSON has read it all
+		_ = json.Unmarshal(standard(*at), &value) // cannot fail: parseJSON has read it
 	}
 	return value
 }
 
-// empty reports whether an object or a list without anything in it is at a path.
+// empty reports whether the value at a path is an empty object or list.
 func (d *document) empty(path ...string) bool {
 	at := d.root.Find(pointer(path))
 	if at == nil {
@@ -191,7 +191,7 @@ func (d *document) empty(path ...string) bool {
 	return isObject && len(holder.Members) == 0 || isList && len(list.Elements) == 0
 }
 
-// set writes a value at a path, and makes the objects on the way that are missing.
+// set writes a value at a path, and creates missing objects on the way.
 func (d *document) set(value any, path ...string) error {
 	n := len(path)
 	for !d.has(path[:n]...) {
@@ -218,7 +218,7 @@ func (d *document) set(value any, path ...string) error {
 	return err
 }
 
-// add writes a value at the end of the list at a path, which is made if it is missing.
+// add appends a value to the list at a path, and creates the list if it is missing.
 func (d *document) add(value any, path ...string) error {
 	at := d.root.Find(pointer(path))
 	if at == nil {
@@ -234,7 +234,7 @@ func (d *document) add(value any, path ...string) error {
 	return err
 }
 
-// fresh is a value to be put at a depth.
+// fresh formats a value for a depth in the document.
 func (d *document) fresh(value any, depth int) (hujson.ValueTrimmed, error) {
 	text, err := json.Marshal(value, jsontext.AllowInvalidUTF8(true), jsontext.WithIndentPrefix(strings.Repeat(d.indent, depth)),
 		jsontext.WithIndent(d.indent))
@@ -255,14 +255,14 @@ func (d *document) fresh(value any, depth int) (hujson.ValueTrimmed, error) {
 	return parsed.Value, err
 }
 
-// makeRoom returns what comes before a new last entry: the comments before the closing bracket, and a line of its own.
+// makeRoom returns the text before a new last entry: the comments before the closing bracket, and a line break.
 func (d *document) makeRoom(closing *hujson.Extra, depth int) hujson.Extra {
 	before := string(bytes.TrimRight(*closing, " \t\r\n"))
 	*closing = hujson.Extra(d.newline + strings.Repeat(d.indent, depth-1))
 	return hujson.Extra(before + d.newline + strings.Repeat(d.indent, depth))
 }
 
-// remove takes out what is at a path. Comments around it stay.
+// remove deletes the value at a path. Comments around it stay.
 func (d *document) remove(path ...string) {
 	if !d.has(path...) {
 		return
@@ -278,14 +278,14 @@ func (d *document) remove(path ...string) {
 		holder.Members = slices.Delete(m, i, i+1)
 	case *hujson.Array:
 		e := holder.Elements
-		i, _ := strconv.Atoi(name) // it was found by it
+		i, _ := strconv.Atoi(name) // cannot fail: has found it by this index
 		d.closeGap(i, len(e), func(i int) *hujson.Extra { return &e[i].BeforeExtra },
 			func(i int) *hujson.Extra { return &e[i].AfterExtra }, &holder.AfterExtra)
 		holder.Elements = slices.Delete(e, i, i+1)
 	}
 }
 
-// closeGap keeps the comments around entry i of n, which is about to go, and leaves no comma behind the last entry that was not there.
+// closeGap keeps the comments around entry i of n before it is deleted, and adds no comma after the last entry that had none.
 func (d *document) closeGap(i, n int, before, after func(int) *hujson.Extra, closing *hujson.Extra) {
 	last, next := i == n-1, closing
 	if !last {

@@ -15,11 +15,11 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// record is what is remembered of a file or folder that was written: what is in it that --remove may take out.
+// record remembers a file or folder that init wrote, with the parts that --remove may delete.
 type record struct {
 	Path    string            `json:"path"`
-	Created bool              `json:"created,omitempty"` // it was not there before
-	Parts   map[string]string `json:"parts,omitempty"`   // what was written, by its place
+	Created bool              `json:"created,omitempty"` // it did not exist before
+	Parts   map[string]string `json:"parts,omitempty"`   // the texts that init wrote, by path
 }
 
 func newRecord(path string) record { return record{Path: path, Parts: map[string]string{}} }
@@ -29,7 +29,7 @@ func sum(text string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// remembered is a file of the ledger about another file.
+// remembered returns the path of the ledger's file about another file.
 func (m Machine) remembered(target, ending string) string {
 	return filepath.Join(m.Ledger, sum(target)[:16]+ending)
 }
@@ -67,7 +67,7 @@ func (m Machine) remember(r record) error {
 	return m.keep(m.remembered(r.Path, ".json"), data)
 }
 
-// backUp keeps the text of a file that is about to be written.
+// backUp keeps the text of a file before a write.
 func (m Machine) backUp(target string, text []byte) error {
 	return m.keep(m.remembered(target, "-"+filepath.Base(target)), text)
 }
@@ -90,7 +90,7 @@ func (m Machine) forget(target string) error {
 	return nil
 }
 
-// makeFolders makes the folders above a file, and remembers those that were missing.
+// makeFolders creates the missing folders above a file and records them.
 func (m Machine) makeFolders(path string, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
@@ -105,7 +105,7 @@ func (m Machine) makeFolders(path string, mode fs.FileMode) error {
 	return m.remember(record{Path: dir, Created: true})
 }
 
-// removeFolders removes the folders above a file that were made for it or another one, if they are empty.
+// removeFolders removes empty folders above a file that init created.
 func (m Machine) removeFolders(path string) error {
 	for dir := filepath.Dir(path); filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
 		known, err := m.recall(dir)

@@ -1,9 +1,8 @@
-// Package hosts knows the agents' hosts on a machine: whether they are installed, which files
-// of theirs name servers and hooks, what these have of planloop, and how that is written,
-// kept current and taken out again while everything else in the files stays.
+// Package hosts knows the agents' hosts on a machine: whether they are installed, which of their
+// files name servers and hooks, and how to add planloop's parts to these files, keep them current
+// and remove them without changing anything else.
 //
-// It asks nobody and prints nothing: what a file would hold is a value (Edit) until it
-// is written.
+// It must not ask questions or print: a change is a value (Edit) until it is written.
 package hosts
 
 import (
@@ -12,25 +11,25 @@ import (
 	"strings"
 )
 
-// Machine is where hosts are looked for. Files are where they are on GOOS, which a test
-// may choose; all else is read from this machine.
+// Machine is the computer whose hosts are examined. GOOS decides the locations of files, and a
+// test may choose it; everything else is read from this machine.
 type Machine struct {
 	GOOS     string
 	Home     string
 	Getenv   func(string) string
 	LookPath func(string) (string, error) // finds a program
-	Program  string                       // the absolute path that starts planloop
-	Project  string                       // the directory of the scope Project
-	Ledger   string                       // the folder for what init remembers, and for backups
+	Program  string                       // absolute path that starts planloop
+	Project  string                       // directory of the scope Project
+	Ledger   string                       // folder for init's records and backups
 }
 
-// Scope is whose files are meant.
+// Scope says for which user or project the files count.
 type Scope string
 
 // The scopes.
 const (
-	User    Scope = "user"    // for all projects of the user
-	Project Scope = "project" // for everybody who works in the directory
+	User    Scope = "user"    // all projects of the user
+	Project Scope = "project" // all users who work in the directory
 )
 
 // join makes a path as the machine's system writes it.
@@ -55,8 +54,8 @@ func (m Machine) isAbs(path string) bool {
 	return strings.HasPrefix(path, "/")
 }
 
-// variable is the folder or file that a variable names, else another. Hosts take a relative
-// one from where they are started, which nobody knows here: it is left out of account.
+// variable returns the folder or file that a variable names, else otherwise. A host resolves a
+// relative path from its own working directory, which is unknown here, so it is ignored.
 func (m Machine) variable(name, otherwise string) string {
 	if value := m.Getenv(name); m.isAbs(value) {
 		return value
@@ -64,13 +63,13 @@ func (m Machine) variable(name, otherwise string) string {
 	return otherwise
 }
 
-// config is a folder below the user's configuration, as programs have it that follow the
-// XDG convention on every system.
+// config returns a folder below the user's configuration, for programs that follow the XDG
+// convention on every system.
 func (m Machine) config(parts ...string) string {
 	return m.join(append([]string{m.variable("XDG_CONFIG_HOME", m.home(".config"))}, parts...)...)
 }
 
-// appData is a folder below where programs with a window keep their settings.
+// appData returns a folder below the one where desktop programs keep their settings.
 func (m Machine) appData(parts ...string) string {
 	switch m.GOOS {
 	case "darwin":
@@ -83,7 +82,7 @@ func (m Machine) appData(parts ...string) string {
 
 func (m Machine) roaming() string { return m.variable("APPDATA", m.home("AppData", "Roaming")) }
 
-// first is the first of some files that exists, else the first of them.
+// first returns the first file that exists, or the first of all if none does.
 func first(files ...string) string {
 	for _, file := range files {
 		if _, err := os.Lstat(file); err == nil {
@@ -93,7 +92,7 @@ func first(files ...string) string {
 	return files[0]
 }
 
-// found says how a host was found, "" when it was not.
+// found describes how a host was found, "" if it was not.
 func (m Machine) found(h host) string {
 	for _, program := range h.programs {
 		if _, err := m.LookPath(program); err == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/planloop/planloop/internal/hook"
 )
 
-// settings reads a JSON file that is not to be written.
+// settings reads a JSON file that planloop does not write.
 func settings(file string) (map[string]any, error) {
 	text, err := readAll(file)
 	if err != nil {
@@ -21,16 +21,16 @@ func settings(file string) (map[string]any, error) {
 	return all, nil
 }
 
-// said is what a JSON file says at a path, nil if it says nothing or cannot be read.
+// said returns the value at a path of a JSON file, nil if the path or the file cannot be read.
 func said(file string, path ...string) any {
 	all, _ := settings(file)
 	value, _ := lookUp(all, path...)
 	return value
 }
 
-// saidTOML is what a TOML file says, nothing if it cannot be read.
+// saidTOML returns the settings in a TOML file, which are empty if it cannot be read.
 func saidTOML(file string) settingsTOML {
-	text, _ := readAll(file) // without a file nothing is said
+	text, _ := readAll(file) // a missing file has no settings
 	all, _ := readTOML(text)
 	return all
 }
@@ -46,8 +46,8 @@ func lookUp(value any, path ...string) (found any, ok bool) {
 	return value, true
 }
 
-// untrusted counts the hooks of planloop's in a file of Codex's that its settings have no
-// trust for. Whether the trust is for the hook as it is now, only Codex can tell.
+// untrusted counts planloop's hooks in a file of Codex that its settings do not trust. Only Codex
+// can tell whether the trust covers the current text of a hook.
 func (m Machine) untrusted(file, config string) int {
 	state, count := saidTOML(config), 0
 	for _, e := range hook.Events(hook.Codex) {

@@ -4,8 +4,8 @@ package hosts
 
 import "io/fs"
 
-// ownedByOthers knows nothing of owners here: the system refuses what may not be written.
+// ownedByOthers does not know owners here: the system refuses to write another user's file.
 func ownedByOthers(fs.FileInfo) (owner int, others bool) { return 0, false }
 
-// names is how many names a file has, as far as is known.
+// names returns 1, because the number of names (hard links) is unknown here.
 func names(fs.FileInfo) uint64 { return 1 }

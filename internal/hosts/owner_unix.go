@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// ownedByOthers tells whose file it is where it is not the user's own. Whoever may do
-// anything leaves a file to its owner.
+// ownedByOthers returns the owner of a file, and whether that is another user. It is never so for
+// root, who may write any file and leaves its owner unchanged.
 func ownedByOthers(info fs.FileInfo) (owner int, others bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -18,7 +18,7 @@ func ownedByOthers(info fs.FileInfo) (owner int, others bool) {
 	return int(stat.Uid), int(stat.Uid) != os.Geteuid() && os.Geteuid() != 0
 }
 
-// names is how many names a file has.
+// names returns the number of a file's names (hard links).
 func names(info fs.FileInfo) uint64 {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -10,22 +10,22 @@ import (
 	"github.com/planloop/planloop/internal/hook"
 )
 
-// Plugin is a plugin of a host that is turned on here and brings planloop along: what it has stands in no file that init
-// writes, and would be there twice if it did.
+// Plugin is an enabled plugin of a host that includes planloop. Its parts are in none of the files that init writes; init
+// leaves them out so that the host does not have them twice.
 type Plugin struct {
-	Name   string // as the host calls it: planloop@planloop
-	Scope  Scope  // Project: only in this one
+	Name   string // in the host's form: planloop@planloop
+	Scope  Scope  // Project: enabled in this project only
 	Server bool
 	Hooks  bool
-	Starts []string // the programs that it starts, as it names them
+	Starts []string // the programs that it starts, by the names it uses
 
-	remove string // the command that takes it out
+	remove string // the command that uninstalls it
 }
 
-// Remove is the command by which a person takes the plugin out.
+// Remove returns the command by which a person uninstalls the plugin.
 func (p Plugin) Remove() string { return p.remove + " " + p.Name }
 
-// What says what the plugin has.
+// What names the plugin's parts of planloop.
 func (p Plugin) What() string {
 	switch {
 	case p.Server && p.Hooks:
@@ -36,8 +36,8 @@ func (p Plugin) What() string {
 	return "the hooks"
 }
 
-// opened reads what a plugin's folder holds for a host; nil where that is nothing of planloop's. Hooks that are not called
-// for every tool that writes do not count.
+// opened reads planloop's parts in a plugin's folder, and returns nil if it has none. Hooks that are not called for every
+// tool that writes do not count.
 func (h *Host) opened(m Machine, folder string, p Plugin, manifests ...string) *Plugin {
 	add := func(program string) {
 		if !slices.Contains(p.Starts, program) {
@@ -71,7 +71,7 @@ func (h *Host) opened(m Machine, folder string, p Plugin, manifests ...string) *
 	return &p
 }
 
-// pluginFile reads a file of a plugin, nil if that fails: a plugin of others may hold anything.
+// pluginFile reads a file of a plugin. It returns nil on failure, because another author's plugin may contain anything.
 func (h *Host) pluginFile(path string) map[string]any {
 	file, err := settings(path)
 	if refused, ok := errors.AsType[*Refusal](err); ok && !slices.Contains(h.Unread, refused.Error()) {
@@ -87,8 +87,8 @@ func (m Machine) judges(on hook.Host, events map[string]any) bool {
 	})
 }
 
-// claudePlugin finds a plugin of Claude Code: the settings turn it on, the nearest file last, and a file of the host's says
-// where it lies.
+// claudePlugin finds a plugin of Claude Code. The settings enable it, where a file nearer to the project overrides the
+// others; installed_plugins.json has its folder.
 func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 	scopes := map[string]Scope{}
 	for _, file := range []struct {
@@ -120,7 +120,7 @@ func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 	return nil
 }
 
-// codexPlugin finds a plugin of Codex: its settings turn it on, and it lies below the folder of its marketplace.
+// codexPlugin finds a plugin of Codex. The settings enable it, and its folder is below that of its marketplace.
 func (h *Host) codexPlugin(m Machine, dir string) *Plugin {
 	all := saidTOML(m.join(dir, "config.toml"))
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -144,7 +144,7 @@ func (h *Host) codexPlugin(m Machine, dir string) *Plugin {
 	return nil
 }
 
-// geminiExtension finds an extension of Gemini CLI, which may lie elsewhere, and may be turned off for some folders.
+// geminiExtension finds an extension of Gemini CLI. It may be a link to another folder, and disabled for some projects.
 func (h *Host) geminiExtension(m Machine, dir string) *Plugin {
 	folders, _ := filepath.Glob(filepath.Join(literal(dir), "extensions", "*"))
 	for _, folder := range folders {
@@ -170,7 +170,7 @@ func (h *Host) geminiExtension(m Machine, dir string) *Plugin {
 	return nil
 }
 
-// literal is a path as a part of a pattern.
+// literal escapes a path for use in a pattern.
 func literal(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }

@@ -2,29 +2,29 @@ package hosts
 
 import "slices"
 
-// State is how much of planloop a host knows, as its files say.
+// State describes a part of planloop in a host's files.
 type State string
 
-// The states. A host that has no place for something has no state for it: None.
+// The states. A host without a place for a part has the state None for it.
 const (
 	None       State = ""
 	Current    State = "current"
-	Edited     State = "edited"        // planloop's, and current but for what was changed by hand, which stays
-	Old        State = "old"           // planloop's, but of another version or at another path, or not all of it
-	Missing    State = "missing"       // not there
-	Foreign    State = "foreign"       // something else goes by planloop's name
-	Unreadable State = "unreadable"    // nobody can say
-	ByPlugin   State = "by the plugin" // it is in no file that init writes, and need not be
-	Kept       State = "kept"          // planloop's, and not taken out, because init did not write it
+	Edited     State = "edited"        // planloop's and current, with changes made by hand, which stay
+	Old        State = "old"           // planloop's, but incomplete, of another version or at another path
+	Missing    State = "missing"       // not in the file
+	Foreign    State = "foreign"       // another server has planloop's name
+	Unreadable State = "unreadable"    // unknown, because the file cannot be read
+	ByPlugin   State = "by the plugin" // not in init's files, because a plugin has it
+	Kept       State = "kept"          // planloop's, but not removed, because init did not write it
 )
 
-// Stands reports whether a file has something of planloop's, current or not.
+// Stands reports whether the file has planloop's part, current or not.
 func (s State) Stands() bool { return s == Current || s == Edited || s == Old || s == Kept }
 
-// Known reports whether the host has it, by a file or by a plugin.
+// Known reports whether the host has the part, in a file or by a plugin.
 func (s State) Known() bool { return s.Stands() || s == ByPlugin }
 
-// kept is the state of what is not taken out.
+// kept returns the state of a part that is not removed.
 func (s State) kept() State {
 	if s.Stands() {
 		return Kept
@@ -32,7 +32,7 @@ func (s State) kept() State {
 	return s
 }
 
-// worst joins the states of parts. Where some are there and some are missing, it is old.
+// worst combines the states of several parts. It is Old if some exist and others are missing.
 func worst(states ...State) State {
 	states = slices.DeleteFunc(slices.Clone(states), func(s State) bool { return s == None })
 	some := slices.ContainsFunc(states, State.Stands)

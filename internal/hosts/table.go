@@ -10,51 +10,51 @@ import (
 	"github.com/planloop/planloop/internal/shellquote"
 )
 
-// host is a row of the table: all that is particular to a host, in a scope.
+// host is a row of the table: everything specific to a host, in a scope.
 type host struct {
 	name, title      string
-	programs, traces []string              // that start it; files and folders that only it makes
-	server           *server               // nil: it names no servers in that scope
-	hooks            *hooks                // nil: it has none there
-	obstacles        func() []string       // what keeps its hooks from being heard
-	plugin           func(h *Host) *Plugin // that brings planloop along; nil for none. What is wrong with it goes to the host
-	byHand           bool                  // what belongs in its files is printed, for a person to paste
-	unsure           bool                  // what it makes of a refusal changes from version to version
-	note             string                // for the user, once something of it was written
+	programs, traces []string              // programs that start it; files and folders that only it creates
+	server           *server               // nil: no servers in that scope
+	hooks            *hooks                // nil: no hooks in that scope
+	obstacles        func() []string       // lists reasons why its hooks do not run
+	plugin           func(h *Host) *Plugin // finds a plugin that includes planloop, or nil; its problems are recorded in h
+	byHand           bool                  // planloop's parts are printed, for a person to paste
+	unsure           bool                  // its reaction to a refusal differs between versions
+	note             string                // for the user, after a write
 }
 
-// server is where a host names its servers, and how.
+// server describes where and how a host names its servers.
 type server struct {
-	file    string   // "": none in this scope
+	file    string   // "": no servers in this scope
 	path    []string // of planloop's entry
 	program string   // the member that names the program
 	entry   object
 }
 
-// hooks is where a host names its hooks, and how.
+// hooks describes where and how a host names its hooks.
 type hooks struct {
 	file    string
-	root    []string // of the object that has the events
-	fixed   object   // what else the file has to say
+	root    []string // of the object with the events
+	fixed   object   // other members that the file needs
 	grouped func(hook.Event) bool
-	all     string // the matcher of all tools, for a host that wants one
+	all     string // matcher for all tools, for a host that needs one
 	handler func(e hook.Event, command string) object
 	shell   shell
-	whole   *wholeFile // a file that is planloop's alone; nil for none
+	whole   *wholeFile // a file that belongs to planloop alone, or nil
 
-	powershell bool // it is the shell on Windows; else it is not known which is
+	powershell bool // PowerShell runs the commands on Windows; otherwise the shell is unknown
 }
 
-// shell is how a host starts the command of a hook.
+// shell says how a host starts the command of a hook.
 type shell int
 
 const (
-	twice  shell = iota // in a shell; a hook that was killed is asked once more, so that it refuses
-	once                // in a shell; a refusal is an exit code, which leads to no second try
-	direct              // as twice, but on Windows a program with its arguments
+	twice  shell = iota // in a shell; a hook that was killed is run a second time, so that it refuses
+	once                // in a shell; a refusal is an exit code, so a second run would follow every refusal
+	direct              // like twice, but on Windows a program with arguments, without a shell
 )
 
-// Titles are the names of all hosts and what people call them, in the order of the documentation.
+// Titles lists the names and titles of all hosts, in the order of the documentation.
 func Titles() []Title {
 	var titles []Title
 	for _, h := range table(Machine{Getenv: func(string) string { return "" }}, User) {
@@ -63,10 +63,10 @@ func Titles() []Title {
 	return titles
 }
 
-// Title is a host's name and what people call it.
+// Title is a host's name in commands and its title for people.
 type Title struct{ Name, Title string }
 
-// Names are the names of all hosts.
+// Names lists the names of all hosts.
 func Names() []string {
 	var names []string
 	for _, title := range Titles() {
@@ -84,7 +84,7 @@ func table(m Machine, s Scope) []host {
 	return hosts
 }
 
-// of chooses by the scope.
+// of returns user or project, according to the scope.
 func (s Scope) of(user, project string) string {
 	if s == Project {
 		return project
@@ -92,7 +92,7 @@ func (s Scope) of(user, project string) string {
 	return user
 }
 
-// claudeHistory is the file in which Claude Code names its servers, among all that it remembers.
+// claudeHistory is the file in which Claude Code keeps its servers, together with its project history.
 const claudeHistory = ".claude.json"
 
 func claude(m Machine, s Scope) host {
@@ -129,7 +129,7 @@ func codex(m Machine, s Scope) host {
 	dir := m.variable("CODEX_HOME", m.home(".codex"))
 	own, project := m.join(dir, "config.toml"), m.project(".codex", "config.toml")
 	file := s.of(m.join(dir, "hooks.json"), m.project(".codex", "hooks.json"))
-	// A server gets few variables there, while hooks get all. They must find the same state.
+	// Codex passes few variables to a server and all to hooks. Both must find the same state.
 	passed := []any{"PLANLOOP_AGENT", "PLANLOOP_INSIDE_MODEL", "PLANLOOP_RUN", "PLANLOOP_WORKSPACE", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 	return host{
 		name: "codex", title: "Codex", programs: []string{"codex"}, traces: []string{dir},
@@ -323,7 +323,7 @@ func mcpServers(file string, entry object) *server {
 	return &server{file: file, path: []string{"mcpServers", hook.OwnServer}, program: "command", entry: entry}
 }
 
-// command names the program and its arguments as most hosts do.
+// command returns the program and its arguments in the form of most hosts.
 func command(m Machine, more ...string) object {
 	args := []any{"serve"}
 	for _, arg := range more {
@@ -332,7 +332,7 @@ func command(m Machine, more ...string) object {
 	return object{{"command", m.Program}, {"args", args}}
 }
 
-// timed is a handler as Claude Code has it, with its time limit in a unit.
+// timed makes handlers in Claude Code's form, with the time limit in unit.
 func timed(unit time.Duration) func(hook.Event, string) object {
 	return func(e hook.Event, command string) object {
 		return limited(object{{"type", "command"}, {"command", command}}, e, unit)
@@ -346,8 +346,8 @@ func limited(handler object, e hook.Event, unit time.Duration) object {
 	return append(handler, member{"timeout", int(e.Limit / unit)})
 }
 
-// commandLine is how a host's shell starts the hook. A shell on Unix tries a second time
-// where the first was killed before it could answer: the second finds no input left, and
+// commandLine returns the line by which a host's shell starts the hook. On Unix it runs the hook
+// again if the first one was killed before it could answer: the second finds no input left and
 // refuses in planning mode.
 func (h *hooks) commandLine(m Machine, on hook.Host, e hook.Event) string {
 	line := " hook " + string(on) + " " + e.Name

@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// settingsTOML is what a TOML file says: each table and key by its path, joined, with its value as it is written. The value of a
-// table is its bracket.
+// settingsTOML has the tables and keys of a TOML file, by joined path, with their values as written. The value of a table is
+// its bracket.
 type settingsTOML map[string]string
 
-// joined is a path as a key of settingsTOML.
+// joined returns a path as a key of settingsTOML.
 func joined(path ...string) string { return strings.Join(path, "\x00") }
 
 // Limits on the paths in a file. Every path is kept whole, so a long header costs memory again for each key below it.
@@ -71,7 +71,7 @@ func readTOML(text []byte) (settingsTOML, error) {
 	return in.all, err
 }
 
-// split cuts tokens at those that separate, but within brackets.
+// split cuts tokens at separators outside brackets.
 func split(tokens []string, separator string) (parts [][]string, err error) {
 	const deepest = 100
 	start, open := 0, ""
@@ -97,7 +97,7 @@ func split(tokens []string, separator string) (parts [][]string, err error) {
 	return append(parts, tokens[start:]), nil
 }
 
-// keyTOML is the path that a key names.
+// keyTOML returns the path that a key names.
 func keyTOML(tokens []string) (path []string, err error) {
 	for i, token := range append(slices.Clone(tokens), ".") {
 		if i%2 == 1 && token == "." {
@@ -112,10 +112,10 @@ func keyTOML(tokens []string) (path []string, err error) {
 	return path, nil
 }
 
-// wordTOML is a bare word, or the text of a string of one line.
+// wordTOML returns a bare word, or the text of a one-line string.
 func wordTOML(token string) (text string, ok bool) {
 	switch token[0] {
-	case '"': // of several lines as well, which is not ok
+	case '"': // a string of several lines is not ok
 		text, err := strconv.Unquote(token)
 		return text, err == nil
 	case '\'':
@@ -124,7 +124,7 @@ func wordTOML(token string) (text string, ok bool) {
 	return token, bareTOML.MatchString(token)
 }
 
-// text is the string of one line at a path, "" if there is none.
+// text returns the one-line string at a path, "" if the path has none.
 func (all settingsTOML) text(path ...string) string {
 	if value := all[joined(path...)]; value != "" {
 		text, _ := wordTOML(value)

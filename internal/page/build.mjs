@@ -1,4 +1,4 @@
-// Builds dist from src. `node build.mjs --serve` serves the page with made-up plans instead, for whoever works on it.
+// Builds dist from src. `node build.mjs --serve` serves the page with made-up plans instead, for developers.
 
 import { build, context } from 'esbuild'
 import { createHash } from 'node:crypto'
@@ -33,13 +33,13 @@ if (process.argv.includes('--serve')) {
   await writeFile('dist/sources.sha256', await sources())
 }
 
-// app is the whole of the MCP App in one file, since a host lets it load nothing.
+// app returns the whole MCP App as one file, because a host lets it load nothing.
 async function app() {
   const [shell, script, style] = await Promise.all(['src/app.html', 'dist/app.js', 'dist/page.css'].map(f => readFile(f, 'utf8')))
   return shell.replace('/*style*/', () => style.trim()).replace('/*script*/', () => script.trim().replaceAll('</script', '<\\/script'))
 }
 
-// sources is what dist was built from: a test in Go, where there may be no Node, sees by it that dist is out of date.
+// sources returns the hash of dist's sources. A test in Go compares it, without Node, to find that dist is out of date.
 async function sources() {
   const files = (await readdir('src', { recursive: true, withFileTypes: true }))
     .filter(f => f.isFile() && f.name !== 'types.ts' && !f.parentPath.startsWith('src/dev'))

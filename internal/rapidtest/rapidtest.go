@@ -1,5 +1,5 @@
-// Package rapidtest checks properties by inputs that are the same in each run, so that a change is judged by what it
-// changed and not by what happened to be drawn. It must not know what the properties are of.
+// Package rapidtest checks properties on the same inputs in each run, so that a failure comes from a change of the code
+// and not from other random inputs. It must not know the packages whose properties it checks.
 package rapidtest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Check is rapid.Check with a fixed seed. Other inputs are tried by -rapid.seed=N, more of them by -rapid.checks=N.
+// Check is rapid.Check with a fixed seed. -rapid.seed=N tries other inputs, -rapid.checks=N more of them.
 func Check(t rapid.TB, prop func(*rapid.T)) {
 	t.Helper()
 	if err := seeded(); err != nil {

@@ -48,7 +48,7 @@ type ending interface {
 
 // Call makes a call. Refusals, failures and a deadline of ctx that has passed are outcomes. An error means that ctx was
 // cancelled: the call and everything it had started have ended, and how much took effect is unknown; the outcome holds
-// what was seen of it.
+// the output so far.
 func (t Tool) Call(ctx context.Context, args json.RawMessage, w Watch) (Outcome, error) {
 	if faults := t.Check(args); len(faults) > 0 {
 		first := *faults[0]

@@ -26,8 +26,8 @@ child.on('error', (error) => {
   process.exit(1);
 });
 
-// Whoever ends this process means the program. Ctrl-C reaches both, and a second one would
-// mean more to the program than the first: it is left to the terminal.
+// A signal to this process is meant for the program. The terminal sends Ctrl-C to both, so it is
+// not passed on: the program would take it for a second one, which means more than the first.
 process.on('SIGINT', () => {});
 for (const signal of ['SIGTERM', 'SIGHUP']) {
   process.on(signal, () => child.kill(signal));

@@ -1,12 +1,12 @@
-// The pictures of the review page in the documents. To make them anew, in the clone, with Node 22 or newer:
+// Makes the documents' pictures of the review page. Run it in the clone, with Node 22 or newer:
 //
 //   export PLANLOOP_CI_CACHE=~/.cache/planloop-ci
 //   go build -o /tmp/planloop ./cmd/planloop
 //   node .ci/clients/page/pictures.mjs /tmp/planloop "$(bash .ci/clients/install page)/node_modules" "$(command -v chromium)" /tmp/ann /tmp/pictures
 //   npx --yes sharp-cli@6.1.0 --input '/tmp/pictures/*.png' --output docs/images --palette --effort 10 --compressionLevel 9
 //
-// The last line gives them a palette, which takes two thirds off. /tmp/ann, which is to be seen on them, must not be
-// there before. Times are those of the run.
+// The last line gives them a palette, which saves two thirds of their size. /tmp/ann appears in the pictures and must not
+// exist before. Times are those of the run.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 

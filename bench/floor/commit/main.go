@@ -1,6 +1,6 @@
 // Command commit is the floor of a durable call: a bare mcp-go server over stdio
 // with one tool that makes one synced commit of a record's size into the SQLite
-// database named by its argument, as any durable server has to. It must not know
+// database named by its argument, as any durable server must. It must not know
 // planloop.
 package main
 
@@ -16,7 +16,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// recordSize is what planloop writes for a mark.
+// recordSize is the size of planloop's record of a mark, in bytes.
 const recordSize = 330
 
 func main() {
@@ -51,8 +51,8 @@ func serve(ctx context.Context, args []string) error {
 	return server.ServeStdio(s)
 }
 
-// open sets the database up as planloop's log is: a write-ahead log, synced at
-// every commit, one connection.
+// open sets up the database like planloop's log: a write-ahead log, synced at every
+// commit, one connection.
 func open(ctx context.Context, path string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=synchronous(full)&_txlock=immediate")
 	if err != nil {

@@ -1,7 +1,6 @@
 // Command echo is the floor of every start and every call: a bare mcp-go server
-// over stdio with one tool that gives back what it got. It must not know
-// planloop. With the argument version it does nothing but print a line, which is
-// the floor of a command.
+// over stdio with one tool that returns its input. It must not know planloop. With
+// the argument version it only prints a line, which is the floor of a command.
 package main
 
 import (

@@ -4,9 +4,9 @@ import { type Said, stream } from '../src/stream'
 
 const settled = () => new Promise(done => { setImmediate(done) })
 
-let wall = 0 // ms: what the wall clock shows, which timers do not go by
+let wall = 0 // ms on the wall clock, which does not move timers
 
-// pass lets time go by second by second: what waits for promises comes between.
+// pass moves the clock second by second, so that code which awaits promises runs in between.
 async function pass(seconds: number): Promise<void> {
   for (let n = 0; n < seconds; n++) {
     wall += 1000
@@ -15,10 +15,10 @@ async function pass(seconds: number): Promise<void> {
   }
 }
 
-// sleep is the machine's: only the wall clock goes on.
+// sleep simulates a sleeping machine: only the wall clock moves.
 const sleep = (seconds: number) => { wall += seconds * 1000 }
 
-// server answers each try as it is told to, and says what became of it.
+// Server answers each try as answers says, and records the outcome.
 class Server {
   tries: { cut: boolean; say(text: string): void }[] = []
   told: string[] = []
