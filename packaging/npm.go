@@ -1,6 +1,8 @@
 package main
 
-import "slices"
+import (
+	"slices"
+)
 
 // npmPackages returns the package that users install, and one for each platform with the program
 // itself. npm installs the one that fits, and a short script in the first package starts it.
@@ -26,4 +28,18 @@ func npmPackages(version string) files {
 		{"engines", object{{"node", ">=18"}}}, {"optionalDependencies", optional},
 	})
 	return f
+}
+
+// serverEntry tells the registry of MCP servers how clients get planloop. A release adds its
+// bundles with their digests.
+func serverEntry(version string, bundles []object) object {
+	stdio := object{{"type", "stdio"}}
+	npm := object{{"registryType", "npm"}, {"registryBaseUrl", "https://registry.npmjs.org"}, {"identifier", name}, {"version", version},
+		{"runtimeHint", "npx"}, {"transport", stdio}, {"packageArguments", []object{{{"type", "positional"}, {"value", "serve"}}}}}
+	return object{
+		{"$schema", "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"},
+		{"name", registry}, {"title", name}, {"description", description}, {"version", version}, {"websiteUrl", homepage},
+		{"repository", object{{"url", homepage}, {"source", "github"}}},
+		{"packages", slices.Concat([]object{npm}, bundles)},
+	}
 }

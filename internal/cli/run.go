@@ -157,3 +157,11 @@ func (p plainRun) Recorded(_ plan.State, record plan.Record) {
 
 // Progress prints nothing: the lines would pass too fast to read.
 func (plainRun) Progress(plan.StepID, int, string) {}
+
+func newPauseCommand(a *app) *cobra.Command {
+	var reason string
+	cmd := newCommand("pause", "", noArguments, calls(a, (*verbs.Service).PauseRun,
+		func(*cobra.Command, []string) (string, error) { return reason, nil }))
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that says why")
+	return cmd
+}

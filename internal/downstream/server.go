@@ -10,7 +10,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
+	"encoding/json"
+	"path/filepath"
+
+	strictjson "github.com/go-json-experiment/json"
+
+	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/tail"
 )
 
@@ -362,4 +369,50 @@ func (s *server) status() Status {
 		st.Lines = lastLines(s.complaints, shownLines, s.target.secrets)
 	}
 	return st
+}
+
+// cached is a server's list, kept for the next process. Its tools were checked and need not be checked again.
+type cached struct {
+	Format int               `json:"format"`
+	Tools  []json.RawMessage `json:"tools"`
+	Bad    []Unusable        `json:"bad,omitempty"`
+	Cut    string            `json:"cut,omitzero"`
+}
+
+const cacheFormat = 1
+
+// cacheFile returns the path of a server's cached list. Each configuration and each workspace has its own
+// file.
+func (s *server) cacheFile() string {
+	return filepath.Join(s.options.CacheDir, s.name+"-"+s.key[:16]+".json")
+}
+
+// recall returns the cached list. An unreadable file counts as missing.
+func (s *server) recall() (c cached, ok bool) {
+	if s.options.CacheDir == "" {
+		return c, false
+	}
+	text, err := private.Read(s.cacheFile(), mostBytes+1<<20)
+	if err != nil || strictjson.Unmarshal(text, &c) != nil || c.Format != cacheFormat || len(c.Tools) > mostTools {
+		return cached{}, false
+	}
+	return c, true
+}
+
+// keep caches a list. If that fails, only the start of the next process is slower.
+func (s *server) keep(c cached) {
+	if s.options.CacheDir == "" {
+		return
+	}
+	c.Format = cacheFormat
+	text, err := strictjson.Marshal(c)
+	if err == nil {
+		err = private.Make(s.options.CacheDir)
+	}
+	if err == nil {
+		err = atomicfile.WriteFile(s.cacheFile(), text, atomicfile.Options{Mode: private.FileMode})
+	}
+	if err != nil {
+		s.options.Logger.Warn("the list of a server's tools is not kept", "server", s.name, "error", err)
+	}
 }

@@ -369,3 +369,48 @@ func (s *Service) waits(state plan.State) Notice {
 	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Steps: noticeSteps(draft), Questions: draft.Questions,
 		Text: strings.Trim(HeldLine(s.Enforcement(state))+"\n"+draft.ContextNotes, "\n")}
 }
+
+// AdoptHostPlan makes a draft of the list that an agent keeps with its host's own tools, or updates that draft; see
+// plan.AdoptPlan. It reports whether anything changed. The error says why nothing may change; the agent need not see
+// it, as it did nothing wrong.
+func (s *Service) AdoptHostPlan(ctx context.Context, c Caller, a plan.AdoptPlan) (bool, error) {
+	outcome, err := s.do(ctx, c, a)
+	return err == nil && outcome.After.Revision > outcome.Before.Revision, err
+}
+
+// DraftEditReply reports the draft after a person's change.
+type DraftEditReply struct {
+	PlanID  string        `json:"plan_id"`
+	Digest  string        `json:"digest"` // of the changed draft: later decisions refer to it
+	Added   []plan.StepID `json:"added,omitempty"`
+	Message string        `json:"message"`
+	Heartbeat
+}
+
+// EditDraft changes the waiting draft for its reviewer. It is not a tool: an agent submits again instead. No
+// gate refuses it.
+func (s *Service) EditDraft(ctx context.Context, c Caller, a plan.EditDraft) (DraftEditReply, error) {
+	outcome, err := s.do(ctx, c, a)
+	if err != nil {
+		return DraftEditReply{}, err
+	}
+	draft := outcome.After.Draft
+	reply := DraftEditReply{PlanID: draft.ID, Digest: plan.Digest(draft), Message: "Nothing was changed: the draft is so already.",
+		Heartbeat: s.heartbeat(outcome.After, c)}
+	for _, e := range outcome.Events {
+		edited, is := e.(plan.DraftEdited)
+		if !is {
+			continue
+		}
+		if edited.Added != nil {
+			for _, step := range edited.Added.Steps {
+				reply.Added = append(reply.Added, step.ID)
+			}
+		}
+		reply.Message = "The draft is changed (" + plan.EditsOf(edited).String() + "), and waits for a decision as it is now."
+	}
+	return reply, nil
+}
+
+// Text returns the reply in a line or two.
+func (r DraftEditReply) Text() string { return r.under(r.Message + "\nPlan: " + r.PlanID) }
