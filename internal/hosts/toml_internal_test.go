@@ -64,7 +64,8 @@ func TestPathsAreLimited(t *testing.T) {
 	long := strings.Repeat("h", maxPath-10)
 	for name, text := range map[string]string{
 		"a header": "[" + long + "0123456789a]", "a key": long + "0123456789a = 1", "a key in a table": "[" + long + "]\n0123456789 = 1",
-		"a header of many parts": "[" + strings.Repeat("a.", maxParts) + "a]", "a key of many parts": strings.Repeat("a.", maxParts) + "a = 1",
+		"a header of many parts":  "[" + strings.Repeat("a.", maxParts) + "a]",
+		"a key of many parts":     strings.Repeat("a.", maxParts) + "a = 1",
 		"tables within tables":    strings.Repeat("a = {", maxParts+1) + strings.Repeat("}", maxParts+1),
 		"many keys":               "[" + long + "]\n" + keys(3_000, "k%d=1\n"),
 		"many keys of one table":  long + " = {" + keys(3_000, "k%d=1,") + "}",
@@ -81,7 +82,8 @@ func TestPathsAreLimited(t *testing.T) {
 			t.Errorf("%s: %d bytes of keys, %v", name, size, err)
 		}
 	}
-	ample := strings.Repeat("a.", maxParts-1) + "a = 1\n[" + long + "]\n" + keys(1_000, "k%d=1\n") + "[b]\n" + keys(20_000, "k%d=1\n")
+	ample := strings.Repeat("a.", maxParts-1) + "a = 1\n[" + long + "]\n" + keys(1_000, "k%d=1\n") + "[b]\n" +
+		keys(20_000, "k%d=1\n")
 	if all, err := readTOML([]byte(ample)); err != nil || len(all) != 21_003 {
 		t.Errorf("%d settings, %v", len(all), err)
 	}
