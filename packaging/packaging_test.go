@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/planloop/planloop/internal/hook"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestFilesAreCurrent fails when a committed file is not what the generator makes.
@@ -181,7 +182,7 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := testenv.Fixed{Tests: m}.Run()
 	if path, _ := built(); path != "" {
 		os.RemoveAll(filepath.Dir(path))
 	}

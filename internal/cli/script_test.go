@@ -19,6 +19,7 @@ import (
 	"github.com/planloop/planloop/internal/lineage/lineagetest"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -27,7 +28,10 @@ import (
 func TestMain(m *testing.M) {
 	process.Keep() // both return, unless this process was started to keep or confine a command
 	shell.Confine()
-	testscript.Main(lineagetest.Apart{Tests: m, Without: hostVariables()}, map[string]func(){
+	if len(os.Args) > 1 && strings.Contains(filepath.Base(os.Args[0]), ".test") && !strings.HasPrefix(os.Args[1], "-") {
+		Main() // a test in this process runs a command that starts its own program, as doctor does
+	}
+	testscript.Main(lineagetest.Apart{Tests: testenv.Fixed{Tests: m}, Without: hostVariables()}, map[string]func(){
 		"planloop": Main, "tiny-1": scriptedModel, "zoo": zoo})
 }
 

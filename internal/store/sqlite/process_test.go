@@ -18,6 +18,7 @@ import (
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -32,7 +33,7 @@ const helperVariable = "PLANLOOP_STORE_TEST_HELPER"
 func TestMain(m *testing.M) {
 	act := map[string]func(dir string) error{"append": appendForEver, "once": appendOnce, "contend": contend}[os.Getenv(helperVariable)]
 	if act == nil {
-		os.Exit(m.Run())
+		os.Exit(testenv.Fixed{Tests: m}.Run())
 	}
 	if err := act(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
