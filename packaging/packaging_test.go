@@ -124,6 +124,9 @@ func TestSkillRuns(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the skill is for a POSIX shell")
 	}
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
 	script := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(skill()), -1)
 	if len(script) < 7 {
 		t.Fatalf("only %d blocks of commands were found", len(script))

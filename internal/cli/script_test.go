@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,15 +69,26 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, scripts(t, "../../testdata/script"))
 }
 
-// scripts returns the stories of a folder.
+// scripts returns the stories of a folder, an eighth of them with -short.
 func scripts(t *testing.T, dir string) testscript.Params {
 	t.Helper()
 	examples, err := filepath.Abs("../../testdata/contract")
 	if err != nil {
 		t.Fatal(err)
 	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts in %s: %v", dir, err)
+	}
+	if testing.Short() {
+		var some []string
+		for chunk := range slices.Chunk(files, 8) {
+			some = append(some, chunk[0])
+		}
+		files = some
+	}
 	return testscript.Params{
-		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       update,

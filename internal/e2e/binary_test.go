@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -37,7 +38,8 @@ func noticeSources() {
 }
 
 func buildAndRun(m lineagetest.Tests) int {
-	if os.Getenv(binaryVariable) != "" {
+	flag.Parse()
+	if os.Getenv(binaryVariable) != "" || testing.Short() {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "planloop-e2e-")

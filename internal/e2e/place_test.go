@@ -51,6 +51,9 @@ func newBusyPlace(t testing.TB) *place {
 }
 
 func placeWith(t testing.TB, home string) *place {
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil { // a work tree
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"testing"
 
 	"github.com/adrg/xdg"
 )
@@ -29,6 +30,17 @@ func (f Fixed) Run() int {
 	}
 	xdg.Reload() // it has read the variables already
 	return f.Tests.Run()
+}
+
+// Count returns how often a test tries something: few times with -short, many times if PLANLOOP_TEST_LONG is set, as .ci/nightly does.
+func Count(few, usual, many int) int {
+	switch {
+	case os.Getenv("PLANLOOP_TEST_LONG") != "":
+		return many
+	case testing.Short():
+		return few
+	}
+	return usual
 }
 
 // isSetting reports whether a variable can change the outcome of a test. Variables for the tests themselves start with PLANLOOP_TEST_ or
