@@ -37,7 +37,7 @@ func base() []string {
 	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/private", "internal/outbound",
 		"internal/tail", "internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history",
 		"internal/lineage", "internal/yamltext", "internal/condition", "internal/runnable", "internal/worktree", "internal/quietgit",
-		"internal/loopback", "internal/shellquote"}
+		"internal/loopback", "internal/shellquote", "internal/testenv"}
 }
 
 // layers lists the arrows of ARCHITECTURE.md. The first match counts; a package

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
@@ -401,7 +402,7 @@ func TestModelNeverDecidesByTheApp(t *testing.T) {
 			}
 		}
 	}
-	const calls = 10_000
+	calls := testenv.Count(1_000, 4_000, 10_000)
 	counts := map[string]int{}
 	var names []string
 	for i := range calls {

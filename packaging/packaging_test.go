@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/planloop/planloop/internal/hook"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestFilesAreCurrent fails when a committed file is not what the generator makes.
@@ -123,6 +124,9 @@ func TestSkillRuns(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the skill is for a POSIX shell")
 	}
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
 	script := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(skill()), -1)
 	if len(script) < 7 {
 		t.Fatalf("only %d blocks of commands were found", len(script))
@@ -181,7 +185,7 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := testenv.Fixed{Tests: m}.Run()
 	if path, _ := built(); path != "" {
 		os.RemoveAll(filepath.Dir(path))
 	}

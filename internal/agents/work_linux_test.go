@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -135,7 +137,8 @@ func TestGigabytesOfOutput(t *testing.T) {
 		t.Skip("it prints gigabytes")
 	}
 	for name, script := range map[string]string{
-		"lines":    "yes 'some words that an agent has to say about its work' | head -c 1000000000",
+		"lines": "yes 'some words that an agent has to say about its work' | head -c " +
+			strconv.Itoa(testenv.Count(100_000_000, 100_000_000, 1_000_000_000)),
 		"events":   `yes '{"type":"text","text":"some words that an agent has to say about its work"}' | head -c 100000000`,
 		"one line": "head -c 100000000 /dev/zero | tr '\\0' x",
 		"brackets": "yes '{' | head -c 50000000",

@@ -17,6 +17,7 @@ import (
 	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 		script()[os.Args[2]](os.Args[3:])
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(testenv.Fixed{Tests: m}.Run())
 }
 
 // script returns the scripted agents by name.

@@ -6,6 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -59,3 +66,106 @@ type said struct {
 
 // Text returns the text.
 func (s said) Text() string { return s.Said }
+
+// statusForPerson prints the status for a person at the terminal: first the waiting decisions with their commands, then the progress. It
+// leaves out instructions for agents.
+func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) error {
+	opened, state, err := a.state(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, err := review.WaitingIn(ctx, &review.Sheet{Place: placeOf(opened.place), Service: opened.verbs})
+	if err != nil {
+		return err
+	}
+	s := a.screen()
+	var lines []string
+	tell := func(margin, text string) { lines = append(lines, s.Told(margin+safetext.EscapeLine(text))...) }
+	if len(waiting) > 0 {
+		lines = append(lines, s.Bold("Waits for you:"))
+	}
+	for _, w := range waiting {
+		tell("  ", waitingText(w))
+		tell("    ", wayOf(state, w))
+	}
+	if len(lines) > 0 {
+		lines = append(lines, "")
+	}
+	if reply.Session != nil {
+		text := plan.QuoteWhole(reply.Session.Goal)
+		if reply.Progress != "" {
+			text += " (" + reply.Progress + ")"
+		}
+		tell("", text)
+	}
+	tell("", "Workspace: "+reply.Workspace)
+	if !slices.ContainsFunc(waiting, func(w review.Waiting) bool { return w.Kind == review.PlanWaits }) {
+		tell("", opened.verbs.Headline(state, a.caller()))
+	}
+	if reply.Run != nil {
+		tell("", reply.Run.Text())
+	}
+	for _, signal := range reply.Signals {
+		if signal.Level != plan.Blocker { // blockers are listed as waiting
+			tell("", fmt.Sprintf("%s %s: %s", signal.Level, plan.Quote(signal.ID), signal.Message))
+		}
+	}
+	if held := verbs.HeldLine(reply.Enforcement); held != "" {
+		tell("", held)
+	}
+	if reply.Summary != "" {
+		tell("", "Final summary:")
+		for line := range strings.Lines(reply.Summary) {
+			tell("  ", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if reply.Now.Reason == verbs.SyncInstructions {
+		tell("", reply.Now.Message+" Bring it up to date: planloop sync")
+	}
+	if len(waiting) == 0 {
+		lines = append(lines, s.Next(opened.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
+	}
+	return a.print(terminal.Joined(lines))
+}
+
+// wayOf returns the command that deals with an item of the inbox.
+func wayOf(state plan.State, w review.Waiting) string {
+	switch w.Kind {
+	case review.PlanWaits:
+		return "planloop approve, or planloop review in a browser; planloop edit COMMENT has it revised, planloop reject drops it"
+	case review.QuestionWaits:
+		return "planloop answer --id " + w.ID + " TEXT"
+	case review.ReplyWaits:
+		return "planloop comment shows it whole; when it is met: planloop comment --met " + w.ID
+	case review.BlockerWaits:
+		return "when its cause is gone: " + typed(verbs.Call{Act: verbs.ActClear, ID: w.ID})
+	}
+	var step *plan.Step
+	if state.Plan != nil {
+		step, _ = state.Plan.Steps.Get(plan.StepID(w.Step))
+	}
+	if step == nil { // removed since
+		return typed(verbs.Call{Act: verbs.ActRead})
+	}
+	call := func(act verbs.Act, choice plan.Choice) string {
+		return typed(verbs.Call{Act: act, Step: step.ID, Choice: choice})
+	}
+	skip := call(verbs.ActRecover, plan.Skip)
+	switch ask := step.Asking(); {
+	case step.Unknown():
+		return "if it happened: " + call(verbs.ActRecover, plan.Happened) + "; to do it again: " + call(verbs.ActRecover, plan.Retry)
+	case ask != nil && ask.Kind == plan.AskApproval:
+		return call(verbs.ActApproveStep, "") + ", or " + call(verbs.ActRejectStep, "")
+	case ask != nil, step.WantsWord():
+		return call(verbs.ActAnswerStep, "")
+	case step.Status == plan.Failed:
+		return call(verbs.ActRecover, plan.Retry) + ", or " + skip
+	}
+	return skip + ", or drop the dependency: planloop step edit " + step.ID.String() + " --depends-on IDS"
+}
+
+// typed returns a call as a person types it.
+func typed(call verbs.Call) string {
+	text, _ := terminal.CommandLine{}.Word(call)
+	return text
+}

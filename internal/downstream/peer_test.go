@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // With this argument the test binary is a server, which behaves as its second argument says.
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		serveStdio(b)
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(testenv.Fixed{Tests: m}.Run())
 }
 
 // behaviour configures our own server.

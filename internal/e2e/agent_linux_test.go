@@ -154,9 +154,9 @@ func TestAgentKillsItsEngine(t *testing.T) {
 	}
 }
 
-// flood returns the number of bytes that an agent prints; PLANLOOP_FLOOD sets another number.
+// flood returns the number of bytes that an agent prints; PLANLOOP_E2E_FLOOD sets another number.
 func flood(t *testing.T) int {
-	text := cmp.Or(os.Getenv("PLANLOOP_FLOOD"), "50000000")
+	text := cmp.Or(os.Getenv("PLANLOOP_E2E_FLOOD"), "50000000")
 	bytes, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatal(err)

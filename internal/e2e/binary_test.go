@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/lineage/lineagetest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -21,7 +23,8 @@ const binaryVariable = "PLANLOOP_E2E_BINARY"
 
 // TestMain builds the program once, in a place where every user of the machine can run it, unless the variable gives a path.
 func TestMain(m *testing.M) {
-	os.Exit(buildAndRun(lineagetest.Apart{Tests: m, Without: append(hosts.Variables(), engine.EnvRun, workspace.EnvAgent)}))
+	tests := testenv.Fixed{Tests: m}
+	os.Exit(buildAndRun(lineagetest.Apart{Tests: tests, Without: append(hosts.Variables(), engine.EnvRun, workspace.EnvAgent)}))
 }
 
 // noticeSources reads every source, so that `go test` does not use a cached result after the program has changed.
@@ -35,7 +38,8 @@ func noticeSources() {
 }
 
 func buildAndRun(m lineagetest.Tests) int {
-	if os.Getenv(binaryVariable) != "" {
+	flag.Parse()
+	if os.Getenv(binaryVariable) != "" || testing.Short() {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "planloop-e2e-")

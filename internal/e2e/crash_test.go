@@ -59,13 +59,13 @@ func TestKilledInMidWrite(t *testing.T) {
 }
 
 func crashRounds(t *testing.T) int {
-	text := os.Getenv("PLANLOOP_CRASH_ROUNDS")
+	text := os.Getenv("PLANLOOP_E2E_CRASH_ROUNDS")
 	if text == "" {
 		return 20
 	}
 	rounds, err := strconv.Atoi(text)
 	if err != nil || rounds < 1 || rounds > plan.DefaultMaxSteps {
-		t.Fatalf("PLANLOOP_CRASH_ROUNDS is %q, want a number from 1 to %d", text, plan.DefaultMaxSteps)
+		t.Fatalf("PLANLOOP_E2E_CRASH_ROUNDS is %q, want a number from 1 to %d", text, plan.DefaultMaxSteps)
 	}
 	return rounds
 }

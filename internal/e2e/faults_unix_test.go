@@ -24,7 +24,7 @@ func (p *place) unprivileged() {
 	p.prepare = func(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
-	for _, dir := range []string{p.workspace, p.home} {
+	for _, dir := range []string{p.workspace, p.home, p.temp} {
 		p.give(dir, nobody)
 		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 			p.t.Fatal(err)

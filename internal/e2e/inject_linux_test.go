@@ -102,7 +102,7 @@ func tracer() string {
 }
 
 // TestInjectedFaults has every command meet disk errors, one after another: it reports an error but not damage, the log keeps its records,
-// and the command works again afterwards. PLANLOOP_FAULTS=all tries every call, otherwise a sample.
+// and the command works again afterwards. PLANLOOP_E2E_FAULTS=all tries every call, otherwise a sample.
 func TestInjectedFaults(t *testing.T) {
 	t.Parallel()
 	if tracer() == "" {
@@ -127,7 +127,7 @@ func TestInjectedFaultsUnderAServer(t *testing.T) {
 		t.Skip("strace is not installed")
 	}
 	original := strainedPlace(t)
-	all := os.Getenv("PLANLOOP_FAULTS") == "all"
+	all := os.Getenv("PLANLOOP_E2E_FAULTS") == "all"
 	stride := map[bool]int{true: 1, false: 17}[all]
 	for _, i := range injections(all) {
 		t.Run(i.call+" "+i.what, func(t *testing.T) {
@@ -193,7 +193,7 @@ func strainedPlace(t *testing.T) *place {
 
 func meetFaults(t *testing.T, original *place, before string, args []string) {
 	where := t.TempDir()
-	all := os.Getenv("PLANLOOP_FAULTS") == "all"
+	all := os.Getenv("PLANLOOP_E2E_FAULTS") == "all"
 	stride, forms := 13, []string{"%d"}
 	if all {
 		stride, forms = 1, []string{"%d", "%d+"}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -95,7 +96,7 @@ func archived(records []plan.Record) int {
 	return n
 }
 
-const attacks = 10_000
+func attacks() int { return testenv.Count(1_000, 4_000, 10_000) }
 
 // TestModelNeverApproves: the client of a model that wants its plan approved calls tools and asks for prompts in random order, with claims
 // of approval everywhere, in both eras, and runs the commands with which people decide. Afterwards there is no decision and no other
@@ -108,7 +109,7 @@ func TestModelNeverApproves(t *testing.T) {
 	waitingPlan(p)
 	m := &attacker{Rand: rand.New(rand.NewPCG(seed, 0)), hosts: []*host{p.open("--agent", "teller"), p.serve("--agent", "teller")},
 		counts: map[string]int{}}
-	for i := range attacks {
+	for i := range attacks() {
 		if i%200 == 0 {
 			m.command(t, p)
 		}
@@ -118,7 +119,7 @@ func TestModelNeverApproves(t *testing.T) {
 		m.settle(t, era, 0)
 	}
 	t.Logf("%v", m.counts)
-	if m.counts["submitted"] == 0 || m.counts["refused"] < attacks/4 || m.counts["asked the user"] == 0 || m.counts["prompt"] == 0 {
+	if m.counts["submitted"] == 0 || m.counts["refused"] < attacks()/4 || m.counts["asked the user"] == 0 || m.counts["prompt"] == 0 {
 		t.Error("the attack is too tame")
 	}
 	for _, h := range m.hosts {
@@ -144,7 +145,7 @@ func TestModelNeverApprovesUnderPersonOnly(t *testing.T) {
 	waitingPlan(p)
 	m := &attacker{Rand: rand.New(rand.NewPCG(seed, 1)), hosts: []*host{nil, p.serve("--agent", "teller")}, counts: map[string]int{},
 		genuine: true}
-	for range attacks / 10 {
+	for range attacks() / 10 {
 		m.attack(t, 1)
 	}
 	m.settle(t, 1, 0)

@@ -26,6 +26,7 @@ type place struct {
 	t         testing.TB
 	workspace string
 	home      string // XDG_STATE_HOME
+	temp      string // TMPDIR
 	env       []string
 	prepare   func(*exec.Cmd) // further preparation of a process; may be nil
 }
@@ -50,18 +51,21 @@ func newBusyPlace(t testing.TB) *place {
 }
 
 func placeWith(t testing.TB, home string) *place {
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil { // a work tree
 		t.Fatal(err)
 	}
-	p := &place{t: t, workspace: dir, home: home}
+	p := &place{t: t, workspace: dir, home: home, temp: t.TempDir()}
 	user := t.TempDir()
-	for _, name := range []string{"PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP"} {
+	for _, name := range []string{"PATH", "SYSTEMROOT"} {
 		if value, ok := os.LookupEnv(name); ok {
 			p.env = append(p.env, name+"="+value)
 		}
 	}
-	p.env = append(p.env, "HOME="+user, "USERPROFILE="+user, "USER=tester",
+	p.env = append(p.env, "HOME="+user, "USERPROFILE="+user, "USER=tester", "TMPDIR="+p.temp, "TEMP="+p.temp, "TMP="+p.temp,
 		"XDG_STATE_HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(user, "config"))
 	return p
 }

@@ -28,7 +28,7 @@ func TestRepairIsBrokenOff(t *testing.T) {
 	repaired.must("doctor", "--repair")
 	folder := filepath.Base(keptIn(t, &repaired))
 	stride, calls := 4, "linkat renameat unlinkat"
-	if os.Getenv("PLANLOOP_FAULTS") == "all" {
+	if os.Getenv("PLANLOOP_E2E_FAULTS") == "all" {
 		stride, calls = 1, calls+" openat mkdirat pwrite64 pread64 fsync write"
 	}
 	for call := range strings.FieldsSeq(calls) {

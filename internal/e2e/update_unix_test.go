@@ -18,8 +18,8 @@ import (
 // built once, and only if needed.
 func newerProgram(t *testing.T) string {
 	t.Helper()
-	if os.Getenv("PLANLOOP_UPDATE") == "" {
-		t.Skip("it builds planloop a second time: set PLANLOOP_UPDATE=1")
+	if os.Getenv("PLANLOOP_E2E_UPDATE") == "" {
+		t.Skip("it builds planloop a second time: set PLANLOOP_E2E_UPDATE=1")
 	}
 	path, err := builtNewer()
 	if err != nil {

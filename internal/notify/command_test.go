@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // scripted as its first argument makes the test binary a program that receives notices.
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == scripted {
 		os.Exit(takeNotice(os.Args[2]))
 	}
-	os.Exit(m.Run())
+	os.Exit(testenv.Fixed{Tests: m}.Run())
 }
 
 // taken is the input of a scripted program.

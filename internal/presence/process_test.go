@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // The test binary plays another process: it joins, reports that, and lives until its standard input ends or it is
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		leave()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(testenv.Fixed{Tests: m}.Run())
 }
 
 // process is a connection in another process.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // Started with one of these, the test binary is a launcher, which prints the identity of its command and waits for it.
@@ -46,7 +47,7 @@ func TestMain(m *testing.M) {
 		tellDescent(os.Args[2])
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(testenv.Fixed{Tests: m}.Run())
 }
 
 func launch(keeper bool, command string) {

@@ -240,6 +240,9 @@ foo`
 // TestGitRunsNothingOfTheRepository: a repository's configuration names programs for nearly everything, and git is
 // started in the command's folder or elsewhere.
 func TestGitRunsNothingOfTheRepository(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts git a thousand times")
+	}
 	h := newArmed(t)
 	h.write("nest/fix.patch", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-changed\n+fixed\n", 0o600)
 	said := map[string]string{}

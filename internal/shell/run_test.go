@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 	process.Keep()
 	shell.Confine()
 	withoutLandlock()
-	os.Exit(m.Run())
+	os.Exit(testenv.Fixed{Tests: m}.Run())
 }
 
 // confined are options with the test binary as launcher.

@@ -43,6 +43,9 @@ func withoutLandlock() {
 
 // TestWithoutLandlock: git is kept from running programs without the kernel's help.
 func TestWithoutLandlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs the tests of git once more")
+	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestGit")
 	cmd.Env = append(os.Environ(), "WITHOUT_LANDLOCK=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -244,6 +247,9 @@ func TestWall(t *testing.T) {
 
 // TestWallLetsProgramsRead: the acts that programs read with work inside.
 func TestWallLetsProgramsRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts compilers")
+	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\nimport _ \"net\"\nfunc main() {}\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -17,7 +18,7 @@ import (
 func TestMain(m *testing.M) {
 	process.Keep()
 	shell.Confine()
-	os.Exit(m.Run())
+	os.Exit(testenv.Fixed{Tests: m}.Run())
 }
 
 // launcher is this process's launcher.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/worktree"
 )
 
@@ -355,11 +356,8 @@ func TestNothingIsWritten(t *testing.T) {
 
 // A look takes limited time with any number of files.
 func TestManyFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it writes 50,000 files")
-	}
 	f := versioned(t)
-	for i := range 50_000 {
+	for i := range testenv.Count(4_000, 8_000, 50_000) {
 		f.write(fmt.Sprintf("d%d/f%d.txt", i/500, i))
 	}
 	within := func(what string, look func()) {

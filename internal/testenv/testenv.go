@@ -1,0 +1,65 @@
+// Package testenv gives tests the same environment on every machine. It must not know what is tested.
+package testenv
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/adrg/xdg"
+)
+
+// Tests are the tests of a package, such as *testing.M.
+type Tests interface{ Run() int }
+
+// Fixed runs tests without the settings of the user, the terminal, the CI system or the git hook that started them.
+type Fixed struct{ Tests }
+
+// Run removes the settings from this process, and so from its children, and runs the tests.
+func (f Fixed) Run() int {
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if !isSetting(name) {
+			continue
+		}
+		if err := os.Unsetenv(name); err != nil {
+			fmt.Fprintln(os.Stderr, "clean the environment of the tests:", err)
+			return 1
+		}
+	}
+	xdg.Reload() // it has read the variables already
+	return f.Tests.Run()
+}
+
+// Count returns how often a test tries something: few times with -short, many times if PLANLOOP_TEST_LONG is set, as .ci/nightly does.
+func Count(few, usual, many int) int {
+	switch {
+	case os.Getenv("PLANLOOP_TEST_LONG") != "":
+		return many
+	case testing.Short():
+		return few
+	}
+	return usual
+}
+
+// isSetting reports whether a variable can change the outcome of a test. Variables for the tests themselves start with PLANLOOP_TEST_ or
+// PLANLOOP_E2E_. XDG_CACHE_HOME stays, because Go keeps its build cache there.
+func isSetting(name string) bool {
+	for _, kept := range []string{"PLANLOOP_TEST_", "PLANLOOP_E2E_", "XDG_CACHE_HOME"} {
+		if strings.HasPrefix(name, kept) {
+			return false
+		}
+	}
+	for _, prefix := range []string{"PLANLOOP_", "XDG_", "GIT_", "LC_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	switch name {
+	case "LANG", "LANGUAGE", "TZ", "CI", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "LINES", "PAGER", "EDITOR",
+		"VISUAL":
+		return true
+	}
+	return false
+}
