@@ -14,6 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/lineage/lineagetest"
+	"github.com/planloop/planloop/internal/model"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 )
@@ -23,8 +24,8 @@ const binaryVariable = "PLANLOOP_E2E_BINARY"
 
 // TestMain builds the program once, in a place where every user of the machine can run it, unless the variable gives a path.
 func TestMain(m *testing.M) {
-	tests := testenv.Fixed{Tests: m}
-	os.Exit(buildAndRun(lineagetest.Apart{Tests: tests, Without: append(hosts.Variables(), engine.EnvRun, workspace.EnvAgent)}))
+	agents := append(hosts.Variables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
+	os.Exit(buildAndRun(lineagetest.Apart{Tests: testenv.Fixed{Tests: m}, Without: agents}))
 }
 
 // noticeSources reads every source, so that `go test` does not use a cached result after the program has changed.

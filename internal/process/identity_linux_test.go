@@ -78,7 +78,7 @@ func started(t *testing.T, how, command string, up int) *family {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := &family{path: path, launcher: exec.Command("/proc/self/exe", how, "W="+path+"; exec 9>$W\n"+command)}
+	f := &family{path: path, launcher: exec.Command("/proc/self/exe", how, "W='"+path+"'; exec 9>\"$W\" || exit\n"+command)}
 	out, err := f.launcher.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func families() map[string]struct {
 		"a session of its own":     {"setsid -f " + sleeper + "; " + sleeper, 2},
 		"a double fork":            {"(setsid sh -c \"(" + sleeper + " &) & sleep 1000\" &); " + strings.ReplaceAll(sleeper, "'", `"`), 2},
 		"deaf to signals":          {"trap '' TERM HUP INT QUIT; " + sleeper, 1},
-		"one that starts more":     {"while :; do (sleep 1000 &) ; echo up >&9; done", 20},
+		"one that starts more":     {"while echo up >&9; do (sleep 1000 &) ; done", 20},
 		"a child that is stopped":  {sleeper + " & kill -STOP $!; echo up >&9; sleep 1000", 1},
 		"its own name for nothing": {"exec -a ') R 1 1 1' sh -c 'echo up >&9; sleep 1000; :'", 1},
 	}

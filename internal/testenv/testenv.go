@@ -57,6 +57,8 @@ func isSetting(name string) bool {
 		}
 	}
 	switch name {
+	case "TMPDIR": // scripts in tests name temporary files without quotes
+		return strings.ContainsAny(os.Getenv(name), " \t\n\"'`$&|;<>()*?[]{}~#!")
 	case "LANG", "LANGUAGE", "TZ", "CI", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "LINES", "PAGER", "EDITOR",
 		"VISUAL":
 		return true
