@@ -11,7 +11,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 )
@@ -235,5 +235,5 @@ func (s *Server) nearestServerTool(name string) string {
 			return known
 		}
 	}
-	return spelling.Nearest(name, names)
+	return safetext.Nearest(name, names)
 }

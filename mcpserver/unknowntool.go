@@ -8,7 +8,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -89,7 +89,7 @@ func (s *Server) nearestTool(name string) string {
 		}
 	}
 	if best == "" {
-		return spelling.Nearest(name, s.offered)
+		return safetext.Nearest(name, s.offered)
 	}
 	return best
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -27,7 +26,7 @@ type output struct {
 
 	mu      sync.Mutex
 	streams []*stream
-	tail    tail.Writer
+	tail    safetext.TailWriter
 	report  *Report
 	last    []byte // the last line that is not blank, shortened
 	fresh   bool   // last was not shown yet
@@ -42,7 +41,7 @@ const (
 )
 
 func newOutput(w Assignment, s *secrets) *output {
-	return &output{log: w.Log, line: w.Line, secrets: s, nonce: w.Nonce, seen: make(chan struct{}), tail: tail.Writer{Max: maxTail}}
+	return &output{log: w.Log, line: w.Line, secrets: s, nonce: w.Nonce, seen: make(chan struct{}), tail: safetext.TailWriter{Max: maxTail}}
 }
 
 // stream is one of the two streams. It is searched for reports before the secrets are removed, because a secret may be

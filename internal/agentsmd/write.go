@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // Options control a change of a file.
@@ -129,7 +129,7 @@ func replace(root *os.Root, was source, text []byte) error {
 	if err := root.MkdirAll(filepath.Dir(was.path()), 0o777); err != nil {
 		return notWritten(was, err)
 	}
-	err := atomicfile.Write(root, was.path(), text, atomicfile.Options{Like: was.info, New: !was.exists(),
+	err := safefile.Write(root, was.path(), text, safefile.Options{Like: was.info, New: !was.exists(),
 		Confirm: func() error { return unchanged(root, was) }})
 	if !was.exists() && errors.Is(err, fs.ErrExist) {
 		return changed(was.file)

@@ -15,10 +15,9 @@ import (
 	"sync/atomic"
 
 	"github.com/planloop/planloop/gates"
-	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/presence"
-	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
@@ -98,7 +97,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 	var log store.Log = memory.New()
 	stateDir, rest := "", func() error { return nil }
 	if !a.flags.ephemeral {
-		if err := private.Folder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := safefile.CheckFolder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		a.describe(place)
@@ -284,7 +283,7 @@ func (a *app) caller() verbs.Caller {
 // tellOfMyself describes this process as a server on standard input and output.
 func (a *app) tellOfMyself() presence.Server {
 	chain := a.chain()
-	server := presence.Server{Session: workspace.HostSession(a.getenv), Starter: lineage.Starter(chain), Version: version()}
+	server := presence.Server{Session: workspace.HostSession(a.getenv), Starter: process.Starter(chain), Version: version()}
 	if len(chain) > 0 {
 		server.Process = chain[0]
 	}
@@ -299,7 +298,7 @@ func (a *app) tellOfMyself() presence.Server {
 func (a *app) expectHooks() {
 	home, err := workspace.StateHome(a.getenv, "")
 	if err == nil && !a.flags.ephemeral {
-		err = presence.Expect(home, lineage.Starter(a.chain()))
+		err = presence.Expect(home, process.Starter(a.chain()))
 	}
 	if err != nil {
 		a.logger().Debug("hooks are not heard", "error", err)

@@ -18,8 +18,6 @@ import (
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/shellquote"
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -148,7 +146,7 @@ func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task 
 func commandLine(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
-		words[i] = shellquote.Word(arg)
+		words[i] = safetext.QuoteWord(arg)
 	}
 	return strings.Join(words, " ")
 }
@@ -157,7 +155,7 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	if !a.flags.json {
 		fmt.Fprintln(a.err, "planloop: running "+safetext.EscapeLine(run.Command))
 	}
-	end := &tail.Gist{Max: plan.MaxOutput}
+	end := &safetext.ProgressReader{Max: plan.MaxOutput}
 	code, err := a.execute(ctx, run.cmd, end)
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/terminal"
@@ -38,19 +37,19 @@ type world struct {
 	in         io.Reader
 	out, err   io.Writer
 	getenv     func(string) string
-	home       func() (string, error)   // of the user
-	inTerminal bool                     // standard input is a terminal
-	outIsTerm  bool                     // standard output is a terminal
-	errIsTerm  bool                     // standard error is a terminal
-	size       func() (width, rows int) // of standard output's terminal; zeros if unknown
-	chain      func() []lineage.Process // this process and its ancestors
-	agentAbove func() string            // the variable of an agent's host in an ancestor's environment; "" if none
-	above      func(string) string      // the value of a variable in an ancestor's environment; "" if none
+	home       func() (string, error)    // of the user
+	inTerminal bool                      // standard input is a terminal
+	outIsTerm  bool                      // standard output is a terminal
+	errIsTerm  bool                      // standard error is a terminal
+	size       func() (width, rows int)  // of standard output's terminal; zeros if unknown
+	chain      func() []process.Ancestor // this process and its ancestors
+	agentAbove func() string             // the variable of an agent's host in an ancestor's environment; "" if none
+	above      func(string) string       // the value of a variable in an ancestor's environment; "" if none
 }
 
 func environment() world {
-	chain := sync.OnceValue(lineage.Chain)
-	above := sync.OnceValue(func() []lineage.Environment { return lineage.Environments(chain()) })
+	chain := sync.OnceValue(process.Ancestors)
+	above := sync.OnceValue(func() []process.Variables { return process.VariablesOf(chain()) })
 	return world{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, home: os.UserHomeDir,
 		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -143,7 +143,7 @@ func writeFile(path string, text []byte) error {
 		}
 	}
 	// A new file gets default permissions; an existing one keeps its mode and owner.
-	return atomicfile.WriteFile(path, text, atomicfile.Options{Like: info})
+	return safefile.WriteFile(path, text, safefile.Options{Like: info})
 }
 
 func orEmpty[T any](list []T) []T {

@@ -18,8 +18,8 @@ import (
 	"github.com/planloop/planloop/internal/downstream"
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/presence"
-	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/trouble"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -294,7 +294,7 @@ func probeState(place workspace.Workspace) finding {
 		folder = filepath.Dir(folder)
 	}
 	var file *os.File
-	err := private.Folder(place.StateDir)
+	err := safefile.CheckFolder(place.StateDir)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		file, err = os.CreateTemp(folder, ".planloop-doctor-*")
 	}

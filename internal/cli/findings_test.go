@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -42,7 +42,7 @@ func probesAreBounded(t *testing.T) {
 
 // TestAnotherVersionRuns lists running servers with their versions.
 func TestAnotherVersionRuns(t *testing.T) {
-	chain := lineage.Chain()
+	chain := process.Ancestors()
 	if len(chain) == 0 {
 		t.Skip("this system tells of no processes")
 	}

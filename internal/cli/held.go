@@ -10,7 +10,6 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/shellquote"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
@@ -73,7 +72,7 @@ func (a *app) heldBy(ctx context.Context, other workspace.Workspace, instead str
 		return toolbox.Hold{By: "planning mode in the workspace named " + other.Name, Fix: instead}, nil
 	}
 	return toolbox.Hold{By: "planning mode in " + where,
-		Fix: instead + "; a person can end it with `planloop -C " + shellquote.Word(where) + " plan cancel`"}, nil
+		Fix: instead + "; a person can end it with `planloop -C " + safetext.QuoteWord(where) + " plan cancel`"}, nil
 }
 
 // others returns the other workspaces with a planning mode that covers a path or anything below it.

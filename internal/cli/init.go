@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/hosts"
-	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -139,7 +139,7 @@ func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, 
 		case slices.Contains(names[:i], name):
 		case !ok:
 			fix := "name one of " + strings.Join(hosts.Names(), ", ")
-			if near := spelling.Nearest(name, hosts.Names()); near != "" {
+			if near := safetext.Nearest(name, hosts.Names()); near != "" {
 				fix = "did you mean " + near + "?"
 			}
 			return nil, plan.Refuse(plan.NotFound, "", "there is no host "+plan.Quote(name), fix)

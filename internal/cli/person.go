@@ -9,8 +9,8 @@ import (
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/hosts"
-	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/model"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -26,7 +26,7 @@ func shellVariables() []string { return []string{"CODEX_SANDBOX", "CURSOR_AGENT"
 
 // agentAbove returns the host variable that an ancestor was started with, "" if none: a script can remove the variable from its own
 // environment, not from an ancestor's.
-func agentAbove(above []lineage.Environment) string {
+func agentAbove(above []process.Variables) string {
 	for _, environment := range above {
 		if variable, _ := environment.First(hostVariables()...); variable != "" {
 			return variable

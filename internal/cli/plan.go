@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/shell"
-	"github.com/planloop/planloop/internal/shellquote"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -75,7 +75,7 @@ func misspelt(cmd *cobra.Command, args []string) error {
 	}
 	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
 		return usageError{fmt.Errorf("%s is not a task to plan for; did you mean `%s %s`? To plan for it all the same: %s start %s",
-			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), shellquote.Word(args[0]))}
+			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), safetext.QuoteWord(args[0]))}
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -50,7 +50,7 @@ func (a *app) exportFolder(ctx context.Context, opened *opened, state plan.State
 		if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return fmt.Errorf("make the folder %s: %w", plan.Quote(dir), err)
 		}
-		if err := atomicfile.Write(root, name, file.data, atomicfile.Options{Like: infos[i]}); err != nil {
+		if err := safefile.Write(root, name, file.data, safefile.Options{Like: infos[i]}); err != nil {
 			return err
 		}
 		reply.Files = append(reply.Files, filepath.ToSlash(filepath.Join(dir, file.name)))

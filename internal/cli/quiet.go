@@ -9,9 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
 )
@@ -105,7 +104,7 @@ func (q *quiet) load() {
 	}
 	q.read, q.places = true, map[string]quietPlace{}
 	var kept quietFile
-	if text, err := private.Read(q.path, mostQuiet); err == nil && json.Unmarshal(text, &kept) == nil && kept.Version == version() {
+	if text, err := safefile.Read(q.path, mostQuiet); err == nil && json.Unmarshal(text, &kept) == nil && kept.Version == version() {
 		maps.Copy(q.places, kept.Places)
 	}
 }
@@ -127,5 +126,5 @@ func (q *quiet) save(again time.Duration) error {
 		return err
 	}
 	q.changed, q.written = false, time.Now()
-	return atomicfile.WriteFile(q.path, text, atomicfile.Options{Mode: private.FileMode})
+	return safefile.WriteFile(q.path, text, safefile.Options{Mode: safefile.FileMode})
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/shellquote"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/web"
 	"github.com/planloop/planloop/plan"
@@ -197,7 +196,7 @@ func (a *app) forwarding(port string) string {
 	if name := a.login(); name != "" {
 		host = name + "@" + host
 	}
-	return fmt.Sprintf("ssh -L %s:127.0.0.1:%s %s%s", port, port, at, shellquote.Word(host))
+	return fmt.Sprintf("ssh -L %s:127.0.0.1:%s %s%s", port, port, at, safetext.QuoteWord(host))
 }
 
 // reviewJSON is the page's address in JSON.

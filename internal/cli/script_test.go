@@ -16,9 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/planloop/planloop/internal/lineage"
-	"github.com/planloop/planloop/internal/lineage/lineagetest"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/process/lineagetest"
 	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
@@ -46,8 +45,8 @@ func TestTheseStandApart(t *testing.T) {
 	}
 	const within = "PLANLOOP_TEST_WITHIN"
 	if os.Getenv(within) != "" {
-		own := lineage.Environment(strings.Join(os.Environ(), "\x00"))
-		if variable := agentAbove(append(lineage.Environments(lineage.Chain()), own)); variable != "" {
+		own := process.Variables(strings.Join(os.Environ(), "\x00"))
+		if variable := agentAbove(append(process.VariablesOf(process.Ancestors()), own)); variable != "" {
 			t.Errorf("%s is set above", variable)
 		}
 		if os.Getenv(within) == "fails" {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -180,7 +179,7 @@ func (l stepLog) reader() io.Reader {
 // end returns the last bytes of the output, at most most of them.
 func (l stepLog) end(most int) string {
 	if l.output != "" {
-		return tail.Of(l.output, most)
+		return safetext.Tail(l.output, most)
 	}
 	return l.log.End(most)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/shellquote"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/plan"
 )
@@ -68,7 +67,7 @@ func sameFile(a, b string) bool {
 
 // welcomeText says how to begin; all adds where each host keeps what init writes.
 func welcomeText(s terminal.Screen, path string, m hosts.Machine, all bool) []string {
-	word, places := safetext.EscapeLine(shellquote.Word(path)), m.Places(hosts.User)
+	word, places := safetext.EscapeLine(safetext.QuoteWord(path)), m.Places(hosts.User)
 	found := []string{}
 	for _, place := range places {
 		if place.Found != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/engine"
-	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -28,7 +28,7 @@ func (a *app) workerIn(stateDir string) (engine.Worker, bool) {
 
 // valueAbove returns a variable's value in the environment of the nearest ancestor that has it. An agent can remove a variable from its own
 // environment, but not from its keeper's.
-func valueAbove(above []lineage.Environment, variable string) string {
+func valueAbove(above []process.Variables, variable string) string {
 	for _, environment := range above {
 		if _, value := environment.First(variable); value != "" {
 			return value

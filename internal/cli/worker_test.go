@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/engine"
-	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/process"
 )
 
 // startedTries lists the ways in which an agent started by planloop run tries each command.
@@ -134,7 +134,7 @@ func (p startedPlace) run(started string, args ...string) (code int, told string
 		engine.EnvRun: started}
 	w.getenv = func(name string) string { return environment[name] }
 	w.home = func() (string, error) { return environment["HOME"], nil }
-	w.chain = func() []lineage.Process { return nil }
+	w.chain = func() []process.Ancestor { return nil }
 	ctx, stop := context.WithTimeout(p.t.Context(), time.Minute) // a page would otherwise be served forever
 	defer stop()
 	code = run(ctx, w, append([]string{"-C", filepath.Join(p.dir, "app")}, args...))

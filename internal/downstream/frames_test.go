@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
-	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // pieces reads a text in pieces of the given sizes.
@@ -36,7 +36,7 @@ func (p *pieces) Read(into []byte) (int, error) {
 // reading returns a connection to a server that prints r.
 func reading(t testing.TB, r io.Reader) *pipes {
 	c := newConn(t.Context(), "s", &target{secrets: []string{"hunter22hunter22"}}, "1")
-	return &pipes{c, bufio.NewReaderSize(r, 64<<10), nil, make(chan struct{}, 1), &tail.Writer{Max: complain}}
+	return &pipes{c, bufio.NewReaderSize(r, 64<<10), nil, make(chan struct{}, 1), &safetext.TailWriter{Max: complain}}
 }
 
 // TestFramesAreLines reads whole lines up to the limit, however they arrive, and no part of longer ones.

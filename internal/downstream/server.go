@@ -15,10 +15,9 @@ import (
 
 	strictjson "github.com/go-json-experiment/json"
 
-	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/outbound"
-	"github.com/planloop/planloop/internal/private"
-	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/safefile"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // State is the state of a server.
@@ -61,7 +60,7 @@ type server struct {
 	key      string
 	changed  func() // after the list has changed
 
-	complaints *tail.Writer
+	complaints *safetext.TailWriter
 	life       context.Context // ends with Close
 	links      sync.WaitGroup  // one per connection
 
@@ -392,7 +391,7 @@ func (s *server) recall() (c cached, ok bool) {
 	if s.options.CacheDir == "" {
 		return c, false
 	}
-	text, err := private.Read(s.cacheFile(), mostBytes+1<<20)
+	text, err := safefile.Read(s.cacheFile(), mostBytes+1<<20)
 	if err != nil || strictjson.Unmarshal(text, &c) != nil || c.Format != cacheFormat || len(c.Tools) > mostTools {
 		return cached{}, false
 	}
@@ -407,10 +406,10 @@ func (s *server) keep(c cached) {
 	c.Format = cacheFormat
 	text, err := strictjson.Marshal(c)
 	if err == nil {
-		err = private.Make(s.options.CacheDir)
+		err = safefile.MakeFolder(s.options.CacheDir)
 	}
 	if err == nil {
-		err = atomicfile.WriteFile(s.cacheFile(), text, atomicfile.Options{Mode: private.FileMode})
+		err = safefile.WriteFile(s.cacheFile(), text, safefile.Options{Mode: safefile.FileMode})
 	}
 	if err != nil {
 		s.options.Logger.Warn("the list of a server's tools is not kept", "server", s.name, "error", err)

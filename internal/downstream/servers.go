@@ -23,7 +23,7 @@ import (
 
 	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/process"
-	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // Options configure how servers are started and reached.
@@ -64,7 +64,7 @@ func New(c Config, o Options) (*Servers, error) {
 	all := &Servers{end: end}
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		s := &server{name: name, settings: c[name], options: o, key: c[name].key(name, o.Dir), changed: all.hub.Notify,
-			complaints: &tail.Writer{Max: complain}, life: life, lists: rate.NewLimiter(rate.Every(listPause), listsInARow)}
+			complaints: &safetext.TailWriter{Max: complain}, life: life, lists: rate.NewLimiter(rate.Every(listPause), listsInARow)}
 		var err error
 		if s.target, err = c[name].target(name, o.Dir, o.Getenv); err == nil && o.Getenv(nested) != "" {
 			err = errors.New("is not started, since this planloop was itself started as a server of another")
@@ -155,7 +155,7 @@ func Greet(ctx context.Context, name string, s Server, o Options, isStateless bo
 	if isStateless {
 		version = stateless
 	}
-	transport, err := startStdio(o.Launcher, t, c, &tail.Writer{Max: complain})
+	transport, err := startStdio(o.Launcher, t, c, &safetext.TailWriter{Max: complain})
 	if err == nil {
 		err = c.connect(limited, transport, version, limit)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -36,12 +35,12 @@ type pipes struct {
 	out        *bufio.Reader
 	in         io.Writer
 	turn       chan struct{} // to write
-	complaints *tail.Writer
+	complaints *safetext.TailWriter
 }
 
 // startStdio starts a server, which ends with the connection, as does everything it starts. Its standard error goes
 // to complaints.
-func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail.Writer) (mcp.Transport, error) {
+func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *safetext.TailWriter) (mcp.Transport, error) {
 	if problem := t.missing(); problem != "" {
 		return nil, c.fail("could not be started: %s", c.excerpt(problem))
 	}
@@ -88,7 +87,7 @@ func (t *target) missing() string {
 }
 
 // ended describes how a server ended.
-func (c *conn) ended(result process.Result, err error, complaints *tail.Writer) *Error {
+func (c *conn) ended(result process.Result, err error, complaints *safetext.TailWriter) *Error {
 	problem := fmt.Sprintf("ended with exit code %d", result.ExitCode)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		problem = "could not be started: " + c.excerpt(strings.TrimPrefix(err.Error(), "start the command: "))
@@ -100,7 +99,7 @@ func (c *conn) ended(result process.Result, err error, complaints *tail.Writer) 
 }
 
 // lastLines returns the last lines that a server printed, safe to show.
-func lastLines(complaints *tail.Writer, most int, secrets []string) []string {
+func lastLines(complaints *safetext.TailWriter, most int, secrets []string) []string {
 	var lines []string
 	for line := range strings.Lines(complaints.End().Text) {
 		if line = safetext.Line(line); line != "" {

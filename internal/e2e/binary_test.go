@@ -13,8 +13,8 @@ import (
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/hosts"
-	"github.com/planloop/planloop/internal/lineage/lineagetest"
 	"github.com/planloop/planloop/internal/model"
+	"github.com/planloop/planloop/internal/process/lineagetest"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 )

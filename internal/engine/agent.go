@@ -18,9 +18,8 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/planloop/planloop/internal/agents"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -116,7 +115,7 @@ func (r *run) workAlone(ctx context.Context) (leave func(), err error) {
 	if r.opts.StateDir == "" {
 		return func() {}, nil
 	}
-	lock := flock.New(filepath.Join(r.opts.StateDir, "agent.lock"), flock.SetPermissions(private.FileMode))
+	lock := flock.New(filepath.Join(r.opts.StateDir, "agent.lock"), flock.SetPermissions(safefile.FileMode))
 	_, err = lock.TryLockContext(ctx, lockEvery)
 	switch {
 	case ctx.Err() != nil:
@@ -257,7 +256,7 @@ const maxAgentOutput = plan.MaxLongText
 // tellOf adds the fields that only an agent's result has.
 func tellOf(seen agents.Outcome, output string, step *plan.Step, done *plan.Finished) {
 	if done.Result.OK {
-		done.Output = safetext.Keepable(tail.GistOf(output, maxAgentOutput), maxAgentOutput)
+		done.Output = safetext.Keepable(safetext.LastOutputLine(output, maxAgentOutput), maxAgentOutput)
 	}
 	if report := seen.Report; report != nil {
 		done.Blocked = report.Status == plan.Blocked

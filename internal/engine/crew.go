@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -25,12 +25,12 @@ func (e *Engine) enlist(name string) (retire func(), err error) {
 	}
 	folder := filepath.Join(e.opts.StateDir, runningName)
 	for _, dir := range []string{e.opts.StateDir, folder} {
-		if err := private.Make(dir); err != nil {
+		if err := safefile.MakeFolder(dir); err != nil {
 			return nil, err
 		}
 	}
 	path := filepath.Join(folder, strings.ReplaceAll(name, "#", "-")+engineEnding)
-	file, err := private.Open(path, os.O_CREATE|os.O_WRONLY)
+	file, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, fmt.Errorf("leave word that an engine runs: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -42,7 +42,7 @@ func (l *halvedLog) turn() {
 		_ = l.file.Close()
 		_ = os.Rename(fresh, old)
 	}
-	l.file, _ = private.Open(fresh, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	l.file, _ = safefile.Open(fresh, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	l.size = 0
 }
 
@@ -81,7 +81,7 @@ func (e *Engine) newAgentLog(a plan.Attempt) *agentLog {
 // roomForLog makes the folder for logs, and room for one more; false if that fails.
 func (e *Engine) roomForLog() bool {
 	folder := filepath.Join(e.opts.StateDir, logsName)
-	if err := private.Make(folder); err != nil {
+	if err := safefile.MakeFolder(folder); err != nil {
 		e.opts.Logger.Warn("what is printed is not kept", "error", err)
 		return false
 	}
@@ -153,9 +153,9 @@ func CheckLogs(stateDir string) map[string]error {
 		return wrong
 	}
 	if err == nil {
-		err = private.Folder(folder)
+		err = safefile.CheckFolder(folder)
 	}
-	if err == nil && !private.Only(info.Mode().Perm()) {
+	if err == nil && !safefile.UserOnly(info.Mode().Perm()) {
 		err = fmt.Errorf("%s can be seen by others (mode %04o): run chmod 700 on it", logsName, info.Mode().Perm())
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ func CheckLogs(stateDir string) map[string]error {
 	entries, _ := os.ReadDir(folder) // an unreadable folder was reported above
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
-		if err := private.Unread(path); err != nil {
+		if err := safefile.CheckUnread(path); err != nil {
 			wrong[path] = err
 		}
 	}

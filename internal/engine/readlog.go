@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/planloop/planloop/internal/private"
-	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/safefile"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -41,7 +41,7 @@ func (l Log) End(most int) string {
 			text = append(end(l.base+half, most-len(text)), text...)
 		}
 	}
-	return tail.Of(string(text), most)
+	return safetext.Tail(string(text), most)
 }
 
 // Open returns a reader that starts at the oldest kept part.
@@ -120,7 +120,7 @@ func (r *LogReader) next() (*os.File, error) {
 }
 
 func (r *LogReader) open(half string) (*os.File, error) {
-	file, err := private.Open(r.log.base+half, os.O_RDONLY)
+	file, err := safefile.Open(r.log.base+half, os.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, io.EOF
 	}

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -67,7 +67,7 @@ func factsPaths(stateDir string) []string {
 
 // end reads the last bytes of a file; nil if it cannot be opened.
 func end(path string, most int) []byte {
-	file, err := private.Open(path, os.O_RDONLY)
+	file, err := safefile.Open(path, os.O_RDONLY)
 	if err != nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func end(path string, most int) []byte {
 }
 
 func readFacts(path string) (one Running, err error) {
-	data, err := private.Read(path, mostFacts)
+	data, err := safefile.Read(path, mostFacts)
 	if err != nil {
 		return one, err
 	}
@@ -207,7 +207,7 @@ func (f *runningFile) write() {
 		return
 	}
 	path := f.base + factsEnding
-	file, err := private.Open(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	file, err := safefile.Open(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -18,7 +18,7 @@ type Worker struct {
 // WorkerOf reports whether a process belongs to an agent that an engine started: by its environment, or by its
 // ancestors. chain returns the process and its ancestors; it is only called if an agent runs. An environment with an
 // attempt that is not running belongs to an attempt that is over.
-func WorkerOf(stateDir, environment string, chain func() []lineage.Process) (w Worker, is bool) {
+func WorkerOf(stateDir, environment string, chain func() []process.Ancestor) (w Worker, is bool) {
 	for _, path := range factsPaths(stateDir) {
 		one, err := readFacts(path)
 		if err != nil || one.Agent == "" {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/engine"
-	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/plan"
 )
@@ -38,7 +37,7 @@ func started(t *testing.T) process.Identity {
 	if _, err := launcher.Run(t.Context(), process.ShellCommand("true"), options); err != nil {
 		t.Fatal(err)
 	}
-	own := lineage.Chain()
+	own := process.Ancestors()
 	if len(own) == 0 {
 		t.Skip("this system does not tell of processes")
 	}
@@ -49,7 +48,7 @@ func started(t *testing.T) process.Identity {
 func TestWorkerOf(t *testing.T) {
 	state := t.TempDir()
 	asked := 0
-	chain := func() []lineage.Process { asked++; return lineage.Chain() }
+	chain := func() []process.Ancestor { asked++; return process.Ancestors() }
 	none := func(environment string) {
 		t.Helper()
 		if w, is := engine.WorkerOf(state, environment, chain); is || asked > 0 {
@@ -92,7 +91,7 @@ func TestWorkerOf(t *testing.T) {
 		facts.Process = &id
 		running(t, state, "X1-S003-2", facts)
 		for _, environment := range []string{"", "X9/S009/9/forged"} {
-			got, is := engine.WorkerOf(state, environment, lineage.Chain)
+			got, is := engine.WorkerOf(state, environment, process.Ancestors)
 			if inside := is && got == (engine.Worker{Agent: "claude", Scope: scope}); inside != test.is {
 				t.Errorf("%s, with %q: %+v, %v", name, environment, got, is)
 			}

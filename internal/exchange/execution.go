@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/yamltext"
 	"github.com/planloop/planloop/plan"
 )
@@ -254,7 +254,7 @@ func (e *executionPlan) unknown(s *source) error {
 			refused := func(fix string) {
 				faults.Add(refuse(shortPointer(at+"/"+name), "the field "+plan.Quote(name)+" is not known", fix))
 			}
-			switch near := spelling.Nearest(name, known); {
+			switch near := safetext.Nearest(name, known); {
 			case near != "":
 				refused("did you mean " + near + "?")
 			case prefix == "steps[].": // it may be a guard, and dropping one changes the step

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -111,7 +111,7 @@ func Misnamed(host Host, event string) string {
 		return ""
 	}
 	text := "planloop has no hook for the " + kind + " " + plan.Quote(plan.Shorten(given, plan.MaxName))
-	if meant := spelling.Nearest(given, known); meant != "" {
+	if meant := safetext.Nearest(given, known); meant != "" {
 		return text + "; did you mean " + meant + "?"
 	}
 	return text + ", but for " + strings.Join(known, ", ")

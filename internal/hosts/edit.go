@@ -12,9 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/hook"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/yamltext"
 )
 
@@ -280,7 +279,7 @@ func (e *Edit) putWhole(text string, remove bool) error {
 
 // Write carries out an edit after a backup of the file. It returns ErrChanged, and writes nothing, if the file changed since.
 func (m Machine) Write(e Edit) error {
-	atomicfile.Sweep(filepath.Dir(e.Target))
+	safefile.Sweep(filepath.Dir(e.Target))
 	if !e.Changes() {
 		return nil
 	}
@@ -305,12 +304,12 @@ func (m Machine) Write(e Edit) error {
 		}
 		return err
 	}
-	options := atomicfile.Options{Like: e.file.info, Confirm: unchanged}
+	options := safefile.Options{Like: e.file.info, Confirm: unchanged}
 	if !e.Exists {
-		options = atomicfile.Options{New: true}
+		options = safefile.Options{New: true}
 		folderMode := os.FileMode(0o777)
 		if e.scope == User {
-			folderMode, options.Mode = private.FolderMode, private.FileMode
+			folderMode, options.Mode = safefile.FolderMode, safefile.FileMode
 		}
 		if err := m.makeFolders(e.Target, folderMode); err != nil {
 			return err
@@ -321,7 +320,7 @@ func (m Machine) Write(e Edit) error {
 			return err
 		}
 	}
-	err := atomicfile.WriteFile(e.Target, e.After, options)
+	err := safefile.WriteFile(e.Target, e.After, options)
 	if errors.Is(err, fs.ErrExist) { // it was created since the check
 		return ErrChanged
 	}

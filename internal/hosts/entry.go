@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/internal/hook"
-	"github.com/planloop/planloop/internal/shellquote"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // under returns a path with more elements.
@@ -173,7 +173,7 @@ func (m Machine) starts(on hook.Host, command []string, events map[string]any) [
 	for _, native := range slices.Sorted(maps.Keys(events)) {
 		for _, spot := range m.spots(on, events[native]) {
 			for _, line := range lines(spot.handler) {
-				add(shellquote.Program(line, "hook"))
+				add(safetext.QuoteProgram(line, "hook"))
 			}
 		}
 	}

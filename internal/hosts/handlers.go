@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/internal/hook"
-	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -251,7 +251,7 @@ func (m Machine) misspelt(on hook.Host, events map[string]any) []string {
 				}
 				if i := slices.IndexFunc(hook.Events(on), func(e hook.Event) bool { return e.Native == native }); i >= 0 {
 					meant.event = names[i]
-				} else if near := spelling.Nearest(one.event, names); near != "" {
+				} else if near := safetext.Nearest(one.event, names); near != "" {
 					meant.event = near
 				}
 				if meant.event != one.event {

@@ -11,8 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // record remembers a file or folder that init wrote, with the parts that --remove may delete.
@@ -43,7 +42,7 @@ func (m Machine) wrote(target string) bool {
 // recall returns what is remembered of a file.
 func (m Machine) recall(target string) (record, error) {
 	known := newRecord(target)
-	data, err := private.Read(m.remembered(target, ".json"), most)
+	data, err := safefile.Read(m.remembered(target, ".json"), most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, nil
 	}
@@ -73,9 +72,9 @@ func (m Machine) backUp(target string, text []byte) error {
 }
 
 func (m Machine) keep(path string, data []byte) error {
-	err := private.Make(m.Ledger)
+	err := safefile.MakeFolder(m.Ledger)
 	if err == nil {
-		err = atomicfile.WriteFile(path, data, atomicfile.Options{Mode: private.FileMode})
+		err = safefile.WriteFile(path, data, safefile.Options{Mode: safefile.FileMode})
 	}
 	if err != nil {
 		return fmt.Errorf("keep a record of what init writes: %w", err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/hook"
-	"github.com/planloop/planloop/internal/shellquote"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // host is a row of the table: everything specific to a host, in a scope.
@@ -353,7 +353,7 @@ func (h *hooks) commandLine(m Machine, on hook.Host, e hook.Event) string {
 	line := " hook " + string(on) + " " + e.Name
 	switch {
 	case m.GOOS != "windows":
-		line = shellquote.Quoted(m.Program) + line
+		line = safetext.QuoteAlways(m.Program) + line
 		if e.Moment == hook.BeforeTool && h.shell != once {
 			line += " || " + line
 		}
@@ -361,7 +361,7 @@ func (h *hooks) commandLine(m Machine, on hook.Host, e hook.Event) string {
 	case h.shell == direct:
 		return m.Program
 	case h.powershell:
-		return shellquote.PowerShell(m.Program) + line
+		return safetext.QuotePowerShell(m.Program) + line
 	}
-	return shellquote.Windows(m.Program) + line
+	return safetext.QuoteWindows(m.Program) + line
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // Agent is an agent at work, as running servers report it.
@@ -63,7 +63,7 @@ const lately = 10 * time.Minute
 func (b *Book) remember(name string) {
 	err := b.remote.touch(name, b.now())
 	if err == nil {
-		err = os.WriteFile(b.remote.seen(name), []byte(name), private.FileMode)
+		err = os.WriteFile(b.remote.seen(name), []byte(name), safefile.FileMode)
 	}
 	if err != nil {
 		b.report("remember", name, err)
@@ -78,7 +78,7 @@ func (b *Book) heard() []Agent {
 	entries, _ := os.ReadDir(string(b.remote)) // it exists once a client was seen
 	var agents []Agent
 	for _, entry := range entries {
-		data, err := private.Read(filepath.Join(string(b.remote), entry.Name()), maxServer)
+		data, err := safefile.Read(filepath.Join(string(b.remote), entry.Name()), maxServer)
 		if err != nil || len(data) == 0 {
 			continue
 		}

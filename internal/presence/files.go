@@ -13,7 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // folder holds the signs of life of one workspace: for each name a .seen file, with the sign as its time, and for each
@@ -37,10 +37,10 @@ func (f folder) path(name, extension string) string {
 
 // make creates the folder, but never the state folder above it.
 func (f folder) make() error {
-	if err := os.Mkdir(string(f), private.FolderMode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(string(f), safefile.FolderMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return private.Folder(string(f))
+	return safefile.CheckFolder(string(f))
 }
 
 // touch sets the time of the name's file to now, and creates it if needed.
@@ -49,7 +49,7 @@ func (f folder) touch(name string, now time.Time) error {
 	if err := f.make(); err != nil {
 		return err
 	}
-	file, err := private.Open(path, os.O_CREATE|os.O_WRONLY)
+	file, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func (f folder) held(name string) (bool, error) {
 
 func probeFlag() int {
 	if runtime.GOOS == "aix" || runtime.GOOS == "solaris" || runtime.GOOS == "illumos" {
-		return os.O_RDWR | private.NoFollow // no locks on files opened read-only
+		return os.O_RDWR | safefile.NoFollow // no locks on files opened read-only
 	}
-	return os.O_RDONLY | private.NoFollow
+	return os.O_RDONLY | safefile.NoFollow
 }
 
 // holds reports whether the locked file is still the one in the folder under the name.
@@ -123,7 +123,7 @@ func discard(path string, lock *flock.Flock) error {
 
 // sweep removes older files: .live files without a holder, and .seen files.
 func (f folder) sweep(live, seen time.Time) error {
-	err := private.Folder(string(f))
+	err := safefile.CheckFolder(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (b *Book) Once(session, what string) bool {
 	err := b.said.make()
 	if err == nil {
 		var file *os.File
-		file, err = private.Open(filepath.Join(string(b.said), hex.EncodeToString(sum[:16])+".seen"), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+		file, err = safefile.Open(filepath.Join(string(b.said), hex.EncodeToString(sum[:16])+".seen"), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 		if err == nil {
 			return file.Close() == nil
 		}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/planloop/planloop/internal/lineage"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -60,7 +60,7 @@ const hooksName = "hooks"
 // ended more than a day ago. It is called as soon as a server runs, before its workspace is known, because its agent's
 // first call already has a hook. If planloop has no data yet, it makes nothing: the first hook does once its workspace
 // has a state.
-func Expect(stateHome string, starter lineage.Process) error {
+func Expect(stateHome string, starter process.Ancestor) error {
 	if _, err := os.Lstat(stateHome); err != nil || starter.Started == 0 {
 		return nil // without a starter, hooks cannot be matched
 	}
@@ -72,16 +72,16 @@ func Expect(stateHome string, starter lineage.Process) error {
 			_ = os.RemoveAll(filepath.Join(folder, entry.Name())) // retried next time
 		}
 	}
-	return errors.Join(private.Make(folder), private.Make(filepath.Join(folder, nameOf(starter))))
+	return errors.Join(safefile.MakeFolder(folder), safefile.MakeFolder(filepath.Join(folder, nameOf(starter))))
 }
 
-func nameOf(p lineage.Process) string {
+func nameOf(p process.Ancestor) string {
 	return strconv.Itoa(p.PID) + "-" + strconv.FormatInt(p.Started, 10)
 }
 
-func processOf(name string) lineage.Process {
+func processOf(name string) process.Ancestor {
 	pid, started, _ := strings.Cut(name, "-")
-	var p lineage.Process
+	var p process.Ancestor
 	p.PID, _ = strconv.Atoi(pid)
 	p.Started, _ = strconv.ParseInt(started, 10, 64)
 	return p
@@ -90,7 +90,7 @@ func processOf(name string) lineage.Process {
 // signs is the folder for the signs of one program's hooks, "" if unknown.
 type signs string
 
-func (b *Book) signs(starter lineage.Process) signs {
+func (b *Book) signs(starter process.Ancestor) signs {
 	if b.hooks == "" || starter.Started == 0 {
 		return ""
 	}
@@ -100,7 +100,7 @@ func (b *Book) signs(starter lineage.Process) signs {
 // Answered records a sign of life of a hook at the end of chain. The sign counts only if the program that had the hook
 // started has also started a server, with only shells between: then the hook runs below an agent's own host. A host
 // further up proves little, because another agent may work below it. Without any server it costs one look at a folder.
-func (b *Book) Answered(chain func() []lineage.Process, h Hook) {
+func (b *Book) Answered(chain func() []process.Ancestor, h Hook) {
 	if b.hooks == "" {
 		return
 	}
@@ -108,11 +108,11 @@ func (b *Book) Answered(chain func() []lineage.Process, h Hook) {
 	if _, err := os.Lstat(string(b.hooks)); err != nil && none != nil {
 		return
 	}
-	folder := b.signs(lineage.Starter(chain()))
+	folder := b.signs(process.Starter(chain()))
 	if folder != "" && none == nil { // its server may have started before there was any data
-		_ = errors.Join(private.Make(string(b.hooks)), private.Make(string(folder))) // the next line checks the result
+		_ = errors.Join(safefile.MakeFolder(string(b.hooks)), safefile.MakeFolder(string(folder))) // the next line checks the result
 	}
-	if folder == "" || private.Folder(string(folder)) != nil {
+	if folder == "" || safefile.CheckFolder(string(folder)) != nil {
 		return
 	}
 	for _, text := range []*string{&h.Host, &h.Session, &h.Subagent, &h.Version, &h.Event} {
@@ -182,20 +182,20 @@ func (b *Book) serve(s Server) {
 
 // ServedBeside returns the state folders of other workspaces served by the program that started this process's hooks:
 // the agent's server may be for another directory than the one it works in.
-func (b *Book) ServedBeside(chain func() []lineage.Process) []string {
+func (b *Book) ServedBeside(chain func() []process.Ancestor) []string {
 	if b.hooks == "" {
 		return nil
 	}
 	if _, err := os.Lstat(string(b.hooks)); err != nil {
 		return nil
 	}
-	folder := b.signs(lineage.Starter(chain()))
+	folder := b.signs(process.Starter(chain()))
 	entries, _ := os.ReadDir(string(folder)) // most have none
 	var states []string
 	for _, entry := range entries {
 		name, serving := strings.CutSuffix(entry.Name(), serves)
 		state := strings.TrimSuffix(name, filepath.Ext(name))
-		var server lineage.Process
+		var server process.Ancestor
 		if !serving || state == b.workspace || folder.get(entry.Name(), &server) && !server.Runs() {
 			continue // an unreadable one may run
 		}
@@ -216,7 +216,7 @@ func (f signs) tell(tool, event string, now time.Time) error {
 		}
 	}
 	name := strings.Join([]string{hashed(tool), hashed(event), strconv.FormatInt(now.UnixNano(), 10), rand.Text()}, ".") + told
-	file, err := private.Open(filepath.Join(string(f), name), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	file, err := safefile.Open(filepath.Join(string(f), name), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (f signs) has(name string) bool {
 }
 
 func (f signs) get(name string, into any) bool {
-	data, err := private.Read(filepath.Join(string(f), name), maxServer)
+	data, err := safefile.Read(filepath.Join(string(f), name), maxServer)
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
@@ -282,7 +282,7 @@ func (f signs) put(name string, value any) error {
 	}
 	path := filepath.Join(string(f), name)
 	temporary := path + "." + rand.Text()
-	if err := os.WriteFile(temporary, data, private.FileMode); err != nil {
+	if err := os.WriteFile(temporary, data, safefile.FileMode); err != nil {
 		return err
 	}
 	if err := os.Rename(temporary, path); err != nil {

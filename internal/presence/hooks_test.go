@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/process"
 )
 
 // attested is a state with this process as its server, and its agent's host above.
@@ -18,7 +18,7 @@ type attested struct {
 	clock  *clock
 	home   string
 	state  string
-	host   lineage.Process
+	host   process.Ancestor
 	server *presence.Book
 }
 
@@ -40,13 +40,13 @@ func attest(t *testing.T) attested {
 }
 
 // hook makes a hook of the host answer, in another process.
-func (a attested) hook(tool string, above ...lineage.Process) {
+func (a attested) hook(tool string, above ...process.Ancestor) {
 	a.hookAt("pre-tool-use", tool, above...)
 }
 
-func (a attested) hookAt(event, tool string, above ...lineage.Process) {
-	chain := append([]lineage.Process{{PID: 90, Started: 90, Name: "planloop"}}, above...)
-	presence.Open(a.state, presence.Options{Now: a.clock.Now}).Answered(func() []lineage.Process { return chain },
+func (a attested) hookAt(event, tool string, above ...process.Ancestor) {
+	chain := append([]process.Ancestor{{PID: 90, Started: 90, Name: "planloop"}}, above...)
+	presence.Open(a.state, presence.Options{Now: a.clock.Now}).Answered(func() []process.Ancestor { return chain },
 		presence.Hook{Host: "codex", Event: event, Tool: tool, Judges: event == "pre-tool-use"})
 }
 
@@ -61,25 +61,25 @@ func (a attested) agent() presence.Agent {
 
 // TestBelieved: a hook counts below the program that started the server, with only shells between.
 func TestBelieved(t *testing.T) {
-	shell := lineage.Process{PID: 80, Started: 80, Name: "sh"}
-	outer := lineage.Process{PID: 70, Started: 1, Name: "code"}
-	other := lineage.Process{PID: 71, Started: 5, Name: "claude"}
-	type above = []lineage.Process
+	shell := process.Ancestor{PID: 80, Started: 80, Name: "sh"}
+	outer := process.Ancestor{PID: 70, Started: 1, Name: "code"}
+	other := process.Ancestor{PID: 71, Started: 5, Name: "claude"}
+	type above = []process.Ancestor
 	for name, test := range map[string]struct {
-		above func(host lineage.Process) above
+		above func(host process.Ancestor) above
 		want  bool
 	}{
-		"the host's own child":        {func(host lineage.Process) above { return above{host} }, true},
-		"through a shell":             {func(host lineage.Process) above { return above{shell, host, outer} }, true},
-		"through two":                 {func(host lineage.Process) above { return above{shell, shell, host} }, true},
-		"of another host beneath":     {func(host lineage.Process) above { return above{shell, other, shell, host} }, false},
-		"of another host":             {func(lineage.Process) above { return above{shell, other} }, false},
-		"beside it, in the same tree": {func(lineage.Process) above { return above{shell, outer} }, false},
-		"another of the host's pid": {func(host lineage.Process) above {
+		"the host's own child":        {func(host process.Ancestor) above { return above{host} }, true},
+		"through a shell":             {func(host process.Ancestor) above { return above{shell, host, outer} }, true},
+		"through two":                 {func(host process.Ancestor) above { return above{shell, shell, host} }, true},
+		"of another host beneath":     {func(host process.Ancestor) above { return above{shell, other, shell, host} }, false},
+		"of another host":             {func(process.Ancestor) above { return above{shell, other} }, false},
+		"beside it, in the same tree": {func(process.Ancestor) above { return above{shell, outer} }, false},
+		"another of the host's pid": {func(host process.Ancestor) above {
 			host.Started--
 			return above{host}
 		}, false},
-		"nothing is known above it": {func(lineage.Process) above { return nil }, false},
+		"nothing is known above it": {func(process.Ancestor) above { return nil }, false},
 	} {
 		a := attest(t)
 		a.hook("", test.above(a.host)...)
@@ -183,7 +183,7 @@ func TestOtherHooksJudgeNothing(t *testing.T) {
 func TestSignsOfAWorkspace(t *testing.T) {
 	a := attest(t)
 	elsewhere := filepath.Join(a.home, "bank-2")
-	presence.Open(elsewhere, presence.Options{}).Answered(func() []lineage.Process { return []lineage.Process{{PID: 90}, a.host} },
+	presence.Open(elsewhere, presence.Options{}).Answered(func() []process.Ancestor { return []process.Ancestor{{PID: 90}, a.host} },
 		presence.Hook{Host: "codex"})
 	if !a.agent().Sign.At.IsZero() {
 		t.Error("a hook of another workspace is believed")
@@ -205,7 +205,7 @@ func TestWhereNothingIsKept(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	home := t.TempDir()
 	for _, state := range []string{filepath.Join(home, "shop-1"), ""} {
-		presence.Open(state, presence.Options{}).Answered(func() []lineage.Process {
+		presence.Open(state, presence.Options{}).Answered(func() []process.Ancestor {
 			t.Error("it is asked what the hook descends from")
 			return nil
 		}, presence.Hook{Host: "codex", Tool: "planloop_status"})
@@ -226,8 +226,8 @@ func TestHookBeforeItsPlace(t *testing.T) {
 	book := presence.Open(state, presence.Options{Server: func() presence.Server {
 		return presence.Server{Process: server, Host: server, Starter: server}
 	}})
-	presence.Open(state, presence.Options{}).Answered(func() []lineage.Process {
-		return []lineage.Process{{PID: 90, Started: 90, Name: "planloop"}, server}
+	presence.Open(state, presence.Options{}).Answered(func() []process.Ancestor {
+		return []process.Ancestor{{PID: 90, Started: 90, Name: "planloop"}, server}
 	}, presence.Hook{Host: "codex", Event: "pre-tool-use", Judges: true})
 	t.Cleanup(book.Join("codex#1"))
 	if agents := book.Agents(); len(agents) != 1 || agents[0].Sign.Judged.IsZero() {
@@ -239,7 +239,7 @@ func TestHookBeforeItsPlace(t *testing.T) {
 // those of ended servers.
 func TestServedBeside(t *testing.T) {
 	a := attest(t)
-	chain := func() []lineage.Process { return []lineage.Process{{PID: 90, Started: 90, Name: "planloop"}, a.host} }
+	chain := func() []process.Ancestor { return []process.Ancestor{{PID: 90, Started: 90, Name: "planloop"}, a.host} }
 	beside := presence.Open(filepath.Join(a.home, "other-2"), presence.Options{})
 	note, err := filepath.Glob(filepath.Join(a.home, "hooks", "*", "*.serves"))
 	if err != nil || len(note) != 1 {

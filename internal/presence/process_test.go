@@ -32,13 +32,13 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.Fixed{Tests: m}.Run())
 }
 
-// process is a connection in another process.
-type process struct {
+// joined is a connection in another process.
+type joined struct {
 	cmd  *exec.Cmd
 	stop io.Closer
 }
 
-func start(t *testing.T, state, name string) process {
+func start(t *testing.T, state, name string) joined {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), envState+"="+state, envName+"="+name)
@@ -56,7 +56,7 @@ func start(t *testing.T, state, name string) process {
 	if line, err := bufio.NewReader(says).ReadString('\n'); err != nil || line != "joined\n" {
 		t.Fatalf("the process says %q, %v", line, err)
 	}
-	return process{cmd, stop}
+	return joined{cmd, stop}
 }
 
 func seen(state, name string) (gone, fresh bool) {

@@ -7,32 +7,31 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/lineage"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // Server is the announcement of a running process that serves one client.
 type Server struct {
-	Process lineage.Process `json:"process"`
-	Host    lineage.Process `json:"host"`             // the process that started it: the client's program
-	Starter lineage.Process `json:"starter,omitzero"` // the nearest program above that is not a shell; it also starts the agent's hooks
-	Session string          `json:"session,omitzero"` // the host's session, if the host provides it
-	Client  string          `json:"client"`           // the name of the client, set by Join
-	Version string          `json:"version,omitzero"` // of planloop; "" from versions that did not announce it
+	Process process.Ancestor `json:"process"`
+	Host    process.Ancestor `json:"host"`             // the process that started it: the client's program
+	Starter process.Ancestor `json:"starter,omitzero"` // the nearest program above that is not a shell; it also starts the agent's hooks
+	Session string           `json:"session,omitzero"` // the host's session, if the host provides it
+	Client  string           `json:"client"`           // the name of the client, set by Join
+	Version string           `json:"version,omitzero"` // of planloop; "" from versions that did not announce it
 }
 
 // Client returns the client of the process with this chain and this host session: that of the one running server with
 // its host in the chain, or else that of the one with the same session. It is "" if none or several match;
 // some is true in the second case. The chain is only computed if a server runs.
-func (b *Book) Client(chain func() []lineage.Process, session string) (client string, some bool) {
+func (b *Book) Client(chain func() []process.Ancestor, session string) (client string, some bool) {
 	servers, _ := b.told()
 	if len(servers) == 0 {
 		return "", false
 	}
 	above := chain()
 	started := func(s Server) bool {
-		return slices.ContainsFunc(above, func(p lineage.Process) bool { return p.Is(s.Host) && !p.Shared() })
+		return slices.ContainsFunc(above, func(p process.Ancestor) bool { return p.Is(s.Host) && !p.Shared() })
 	}
 	if one, some := only(servers, started); some || session == "" {
 		return one, some
@@ -43,7 +42,7 @@ func (b *Book) Client(chain func() []lineage.Process, session string) (client st
 // Beneath reports whether a server was started not by its client's host but by something below it, such as a script in
 // its shell: another running server, or the host of one, is above the process that started it, or another program has
 // the same session. The chain is the server's own, and only computed if another server runs.
-func (b *Book) Beneath(chain func() []lineage.Process, session string) bool {
+func (b *Book) Beneath(chain func() []process.Ancestor, session string) bool {
 	servers, _ := b.told()
 	if len(servers) == 0 {
 		return false
@@ -57,7 +56,7 @@ func (b *Book) Beneath(chain func() []lineage.Process, session string) bool {
 		if s.Process.Is(own) {
 			return false
 		}
-		stands := slices.ContainsFunc(beyond, func(p lineage.Process) bool { return p.Is(s.Host) && !p.Shared() })
+		stands := slices.ContainsFunc(beyond, func(p process.Ancestor) bool { return p.Is(s.Host) && !p.Shared() })
 		same := session != "" && s.Session == session && s.Host.PID != 0 && !s.Host.Is(starter)
 		return stands || same || slices.ContainsFunc(above[1:], s.Process.Is)
 	})
@@ -103,7 +102,7 @@ func (b *Book) told() (running []Server, left []string) {
 	for _, entry := range entries {
 		var s Server
 		path := filepath.Join(string(b.servers), entry.Name())
-		data, err := private.Read(path, maxServer)
+		data, err := safefile.Read(path, maxServer)
 		switch {
 		case err != nil || json.Unmarshal(data, &s) != nil: // it is being removed or written
 		case s.Process.Runs():
@@ -129,7 +128,7 @@ func (b *Book) announce(name string, l *life) (pending bool) {
 		err = b.servers.make()
 	}
 	if err == nil {
-		err = atomicfile.WriteFile(path, data, atomicfile.Options{Mode: private.FileMode})
+		err = safefile.WriteFile(path, data, safefile.Options{Mode: safefile.FileMode})
 	}
 	if err != nil {
 		b.report("announce", name, err)

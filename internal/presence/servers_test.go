@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/process"
 )
 
 // client makes a server join for a client until the test ends, if not before. The server is this process unless s names
@@ -21,9 +21,9 @@ func client(t *testing.T, state, name string, s presence.Server) (leave func()) 
 	return leave
 }
 
-func self(t *testing.T) lineage.Process {
+func self(t *testing.T) process.Ancestor {
 	t.Helper()
-	chain := lineage.Chain()
+	chain := process.Ancestors()
 	if len(chain) == 0 {
 		t.Skip("this system does not tell of processes")
 	}
@@ -31,9 +31,9 @@ func self(t *testing.T) lineage.Process {
 }
 
 func TestClient(t *testing.T) {
-	host := lineage.Process{PID: 70, Started: 5, Name: "agent"}
-	shell := lineage.Process{PID: 60, Started: 4, Name: "zsh"}
-	above := []lineage.Process{{PID: 90, Started: 9, Name: "bash"}, host, shell}
+	host := process.Ancestor{PID: 70, Started: 5, Name: "agent"}
+	shell := process.Ancestor{PID: 60, Started: 4, Name: "zsh"}
+	above := []process.Ancestor{{PID: 90, Started: 9, Name: "bash"}, host, shell}
 	reused, dead := host, self(t)
 	reused.Started++
 	dead.Started--
@@ -43,7 +43,7 @@ func TestClient(t *testing.T) {
 		want    string
 	}{
 		"its host is above":                        {presence.Server{Host: host}, "", "codex#1"},
-		"its host is not":                          {presence.Server{Host: lineage.Process{PID: 71, Started: 5}}, "", ""},
+		"its host is not":                          {presence.Server{Host: process.Ancestor{PID: 71, Started: 5}}, "", ""},
 		"its host had the pid before":              {presence.Server{Host: reused}, "", ""},
 		"its host is a shell":                      {presence.Server{Host: shell}, "", ""},
 		"it has ended, and its pid is another's":   {presence.Server{Host: host, Process: dead}, "", ""},
@@ -56,7 +56,7 @@ func TestClient(t *testing.T) {
 	for name, test := range tests {
 		state := t.TempDir()
 		client(t, state, "codex#1", test.server)
-		got, some := presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return above }, test.session)
+		got, some := presence.Open(state, presence.Options{}).Client(func() []process.Ancestor { return above }, test.session)
 		if got != test.want || some != (test.want != "") {
 			t.Errorf("%s: %q, %t, want %q", name, got, some, test.want)
 		}
@@ -66,7 +66,7 @@ func TestClient(t *testing.T) {
 // TestOneClientOrSome: with two hosts above, the client is ambiguous in any session, but an agent's; two servers of one
 // agent are that agent.
 func TestOneClientOrSome(t *testing.T) {
-	above := []lineage.Process{{PID: 90, Started: 9, Name: "inner"}, {PID: 70, Started: 5, Name: "outer"}}
+	above := []process.Ancestor{{PID: 90, Started: 9, Name: "inner"}, {PID: 70, Started: 5, Name: "outer"}}
 	for other, want := range map[string]string{"outer#2": "", "inner#1": "inner#1"} {
 		state := t.TempDir()
 		client(t, state, "inner#1", presence.Server{Host: above[0], Session: "s"})
@@ -75,7 +75,7 @@ func TestOneClientOrSome(t *testing.T) {
 		}
 		client(t, state, other, presence.Server{Host: above[1]})
 		for _, session := range []string{"s", "t", ""} {
-			got, some := presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return above }, session)
+			got, some := presence.Open(state, presence.Options{}).Client(func() []process.Ancestor { return above }, session)
 			if got != want || !some {
 				t.Errorf("%q, %t, want %q", got, some, want)
 			}
@@ -87,11 +87,11 @@ func TestOneClientOrSome(t *testing.T) {
 // killed server's is removed.
 func TestServersComeAndGo(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	server := presence.Server{Process: self(t), Host: lineage.Process{PID: 70, Started: 5, Name: "agent"}}
+	server := presence.Server{Process: self(t), Host: process.Ancestor{PID: 70, Started: 5, Name: "agent"}}
 	book := presence.Open(state, presence.Options{Server: func() presence.Server { return server }})
 	whose := func() string {
 		book := presence.Open(state, presence.Options{})
-		client, some := book.Client(func() []lineage.Process { return []lineage.Process{server.Host} }, "")
+		client, some := book.Client(func() []process.Ancestor { return []process.Ancestor{server.Host} }, "")
 		if some != (client != "") || some != book.Served() {
 			t.Errorf("%q, %t, served %t", client, some, book.Served())
 		}

@@ -3,8 +3,6 @@ package process
 import (
 	"slices"
 	"strconv"
-
-	"github.com/planloop/planloop/internal/lineage"
 )
 
 // Identity identifies a command and everything it starts, so that another process can find them after the one that
@@ -26,8 +24,8 @@ func (id Identity) Here() bool { return id.World == world() }
 
 // In reports whether a chain of processes contains the keeper or the command itself. A process that the command has
 // started is found while the processes between them run; with a keeper, always.
-func (id Identity) In(chain []lineage.Process) bool {
-	return id.Start != "" && id.World == world() && slices.ContainsFunc(chain, func(p lineage.Process) bool {
+func (id Identity) In(chain []Ancestor) bool {
+	return id.Start != "" && id.World == world() && slices.ContainsFunc(chain, func(p Ancestor) bool {
 		return p.PID == id.Pid && strconv.FormatInt(p.Started, 10) == id.Start
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -55,9 +54,8 @@ func (id Identity) members() map[int]string {
 
 // marked reports whether a process has the mark in its environment. Another user's environment cannot be read.
 func marked(pid int, mark string) bool {
-	environment, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && mark != "" &&
-		slices.ContainsFunc(bytes.Split(environment, []byte{0}), func(v []byte) bool { return string(v) == markName+"="+mark })
+	_, value := variablesOf(pid).First(markName)
+	return mark != "" && value == mark
 }
 
 // status is a process's entry in /proc.

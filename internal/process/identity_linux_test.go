@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/testenv"
 )
@@ -34,7 +33,7 @@ func tellDescent(path string) {
 	if err == nil {
 		err = json.Unmarshal(text, &id)
 	}
-	fmt.Println(id.In(lineage.Chain()), err)
+	fmt.Println(id.In(process.Ancestors()), err)
 }
 
 func TestMain(m *testing.M) {
@@ -296,7 +295,7 @@ func TestDescentIsTold(t *testing.T) {
 		})
 	}
 	f := started(t, withKeeper, "echo up >&9; exec sleep 1000", 1)
-	if f.In(lineage.Chain()) || (process.Identity{}).In(lineage.Chain()) {
+	if f.In(process.Ancestors()) || (process.Identity{}).In(process.Ancestors()) {
 		t.Error("the test descends from its command")
 	}
 }

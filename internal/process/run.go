@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // Launcher runs commands so that no process they start outlives them, as far as the system allows. Program starts them
@@ -65,7 +65,7 @@ func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Result, e
 	if err := errors.Join(limited.Err(), l.present()); err != nil {
 		return Result{}, fmt.Errorf("start the command: %w", err)
 	}
-	stdout, stderr := &tail.Writer{Max: o.Output}, &tail.Writer{Max: o.Output}
+	stdout, stderr := &safetext.TailWriter{Max: o.Output}, &safetext.TailWriter{Max: o.Output}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = tee{stdout, cmd.Stdout}, tee{stderr, cmd.Stderr}, drain
 	begun := time.Now()
 	family, err := l.start(cmd)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/planloop/planloop/internal/condition"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -200,7 +199,7 @@ func (e *examination) tool(step *Step) {
 		}
 		ours := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.Contains(name, "__") })
 		fix := "use one of " + strings.Join(ours, ", ") + ", or leave out tool and args for a step that an agent does"
-		if near := spelling.Nearest(step.Tool, names); near != "" {
+		if near := safetext.Nearest(step.Tool, names); near != "" {
 			fix = "did you mean " + near + "?"
 		} else if why != "" {
 			fix = "`planloop servers` tells how it does"

@@ -50,7 +50,7 @@ func escapeTexts(v reflect.Value) {
 // EscapeStrings escapes all strings and names in a JSON document, and converts their line ends to newlines. Unlike
 // EscapeJSON it changes the meaning of the document.
 func EscapeStrings(raw json.RawMessage) json.RawMessage {
-	if plain(raw) {
+	if isPlainJSON(raw) {
 		return raw
 	}
 	var out bytes.Buffer
@@ -70,8 +70,8 @@ func EscapeStrings(raw json.RawMessage) json.RawMessage {
 	}
 }
 
-// plain reports whether all strings of a JSON document are printable and without escapes.
-func plain(raw json.RawMessage) bool {
+// isPlainJSON reports whether all strings of a JSON document are printable and without escapes.
+func isPlainJSON(raw json.RawMessage) bool {
 	return !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\b`)) && !bytes.Contains(raw, []byte(`\f`)) &&
 		!bytes.Contains(raw, []byte(`\r`)) && Printable(string(raw))
 }

@@ -18,8 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // Claims is the content of a token.
@@ -64,7 +63,7 @@ func New() (*Sealer, error) {
 func Open(dir string) (*Sealer, error) {
 	path := filepath.Join(dir, keyFile)
 	for range 2 {
-		key, err := private.Read(path, keySize+1)
+		key, err := safefile.Read(path, keySize+1)
 		if err == nil && len(key) == keySize {
 			return &Sealer{key}, nil
 		}
@@ -83,14 +82,14 @@ func Open(dir string) (*Sealer, error) {
 
 // makeKey creates the key file atomically, unless another process was first.
 func makeKey(dir, path string) error {
-	if err := private.Make(dir); err != nil {
+	if err := safefile.MakeFolder(dir); err != nil {
 		return err
 	}
 	fresh, err := New()
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(path, fresh.key, atomicfile.Options{Mode: private.FileMode, New: true})
+	return safefile.WriteFile(path, fresh.key, safefile.Options{Mode: safefile.FileMode, New: true})
 }
 
 // Seal returns a token with the claims.

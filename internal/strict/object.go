@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // Synonym is another name of a field. It applies in structs that have the field, but neither a field of the other name
@@ -234,10 +234,10 @@ const listedNames = 8
 func (w *walk) unknown(m *members, key string) (near string) {
 	e := w.fault("unknown field "+quoted(key), "no fields here")
 	names := m.names()
-	if e.Nearest = spelling.Nearest(key, names); e.Nearest != "" {
+	if e.Nearest = safetext.Nearest(key, names); e.Nearest != "" {
 		e.Want = strconv.Quote(e.Nearest)
 	} else if len(names) > listedNames {
-		e.Want = "a known field; the nearest is " + strconv.Quote(spelling.Closest(key, names))
+		e.Want = "a known field; the nearest is " + strconv.Quote(safetext.Closest(key, names))
 	} else if len(names) > 0 {
 		e.Want = oneOf(names)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // maxFaults bounds the faults collected from one input.
@@ -268,7 +268,7 @@ func (w *walk) word(s *shape, given string) (string, bool) {
 		return given, true
 	}
 	for _, value := range s.values {
-		if spelling.Folded(value) == spelling.Folded(given) {
+		if safetext.FoldWord(value) == safetext.FoldWord(given) {
 			return value, true
 		}
 	}

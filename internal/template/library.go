@@ -14,10 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
 )
@@ -92,7 +90,7 @@ func (l Library) Find(ctx context.Context, name string) (Template, error) {
 			Plain: candidates[0]}
 	}
 	fix := "" // the caller knows how to list them
-	if near := spelling.Nearest(path.Base(name), names); near != "" {
+	if near := safetext.Nearest(path.Base(name), names); near != "" {
 		fix = "did you mean " + near + "?"
 	}
 	return Template{}, plan.Refuse(plan.NotFound, "/template", "there is no template "+plan.Quote(name), fix)
@@ -126,7 +124,7 @@ func (l Library) ofUser() ([]entry, error) {
 	if l.User == "" {
 		return nil, nil
 	}
-	err := private.Folder(l.User)
+	err := safefile.CheckFolder(l.User)
 	var files []fs.DirEntry
 	if err == nil {
 		files, err = os.ReadDir(l.User)
@@ -135,7 +133,7 @@ func (l Library) ofUser() ([]entry, error) {
 		return nil, nil
 	}
 	return entriesOf(User, l.User, files, func(file string) ([]byte, error) {
-		return private.Read(filepath.Join(l.User, file), maxBytes+1)
+		return safefile.Read(filepath.Join(l.User, file), maxBytes+1)
 	}), err
 }
 
@@ -208,12 +206,12 @@ func (l Library) Save(name string, text []byte, replace bool) (string, error) {
 	if l.User == "" {
 		return "", errors.New("there is no folder to keep templates in")
 	}
-	if err := private.Make(l.User); err != nil {
+	if err := safefile.MakeFolder(l.User); err != nil {
 		return "", err
 	}
 	if _, err := os.Lstat(filepath.Join(l.User, name+".json")); err == nil && !replace {
 		return "", fs.ErrExist
 	}
 	file := filepath.Join(l.User, name+".yaml")
-	return file, atomicfile.WriteFile(file, text, atomicfile.Options{Mode: private.FileMode, New: !replace})
+	return file, safefile.WriteFile(file, text, safefile.Options{Mode: safefile.FileMode, New: !replace})
 }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/internal/yamltext"
 	"github.com/planloop/planloop/plan"
@@ -305,7 +304,7 @@ func (t *Template) values(given map[string]json.RawMessage) (map[string]string, 
 // known suggests a parameter for an unknown name.
 func (t *Template) known(name string) string {
 	names := t.names()
-	if near := spelling.Nearest(name, names); near != "" {
+	if near := safetext.Nearest(name, names); near != "" {
 		return "did you mean " + near + "?"
 	}
 	if len(names) == 0 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/planloop/planloop/internal/shellquote"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -35,8 +35,8 @@ func read(call verbs.Call) string {
 func (CommandLine) Word(call verbs.Call) (string, bool) {
 	clear, template := "planloop alert --clear", "planloop template list"
 	if call.ID != "" {
-		clear += " --id " + shellquote.Word(call.ID)
-		template = "planloop template apply " + shellquote.Word(call.ID) + settings(call.JSON)
+		clear += " --id " + safetext.QuoteWord(call.ID)
+		template = "planloop template apply " + safetext.QuoteWord(call.ID) + settings(call.JSON)
 	}
 	if call.Act == verbs.ActAsk {
 		return "ask the user", false // in the conversation: no command waits for a person
@@ -45,7 +45,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActSetUp:     "planloop start GOAL --step TITLE",
 		verbs.ActStart:     "planloop start --goal GOAL",
 		verbs.ActAddSteps:  "planloop step add TITLE",
-		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+shellquote.Word(call.JSON), " ''"),
+		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+safetext.QuoteWord(call.JSON), " ''"),
 		verbs.ActMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
 		verbs.ActRead:      read(call),
 		verbs.ActShowTask:  "planloop status --task " + call.Step.Number(),
@@ -107,7 +107,7 @@ func settings(object string) string {
 			unquoted, _ := jsontext.AppendUnquote(nil, value)
 			text = string(unquoted)
 		}
-		flags.WriteString(" --set " + shellquote.Word(key+"="+text))
+		flags.WriteString(" --set " + safetext.QuoteWord(key+"="+text))
 	}
 	return flags.String()
 }
@@ -116,11 +116,11 @@ func settings(object string) string {
 func recovery(call verbs.Call) string {
 	switch step := call.Step.String(); call.Choice {
 	case plan.Retry:
-		return strings.TrimSuffix("planloop step retry "+step+" --args "+shellquote.Word(call.JSON), " --args ''")
+		return strings.TrimSuffix("planloop step retry "+step+" --args "+safetext.QuoteWord(call.JSON), " --args ''")
 	case plan.Skip:
 		return "planloop step skip " + step + " --reason WHY"
 	case plan.Insert:
-		return "echo " + shellquote.Word(`{"steps":`+call.JSON+"}") + " | planloop step settle " + step + " --choice insert --file -"
+		return "echo " + safetext.QuoteWord(`{"steps":`+call.JSON+"}") + " | planloop step settle " + step + " --choice insert --file -"
 	default:
 		return strings.TrimSuffix("planloop step settle "+step+" --choice "+string(call.Choice), " --choice ")
 	}
@@ -131,5 +131,5 @@ func replanning(call verbs.Call) string {
 	if call.JSON == "" {
 		return "planloop replan --file FILE"
 	}
-	return "planloop replan --json " + shellquote.Word(call.JSON)
+	return "planloop replan --json " + safetext.QuoteWord(call.JSON)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/shell"
-	"github.com/planloop/planloop/internal/tail"
 )
 
 // BashExecute is the input of Box.BashExecute.
@@ -98,8 +97,8 @@ func (in BashExecute) judge(b *Box) (rel string, err error) {
 
 // output returns the end of a stream for display. A lone CR, with which programs draw progress, starts a new line.
 func (b *Box) output(text string, truncated *bool) string {
-	shown := safetext.Escape(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(tail.Of(text, b.limits.OutputBytes)))
-	last := tail.Of(shown, b.limits.OutputBytes)
+	shown := safetext.Escape(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(safetext.Tail(text, b.limits.OutputBytes)))
+	last := safetext.Tail(shown, b.limits.OutputBytes)
 	*truncated = *truncated || len(text) > b.limits.OutputBytes || len(last) < len(shown)
 	return last
 }
@@ -159,7 +158,7 @@ func (r BashExecuteReply) end(out *Outcome) {
 	out.Value, out.Transient = nil, r.ExitCode == tryAgain && !out.Cut
 	out.Error = r.headline()
 	if said := strings.TrimSpace(cmp.Or(strings.TrimSpace(r.Stderr), r.Stdout)); said != "" {
-		out.Error += " " + tail.GistOf(said, maxError)
+		out.Error += " " + safetext.LastOutputLine(said, maxError)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
@@ -153,7 +153,7 @@ func (b *Box) target(rel string) (string, error) {
 
 // replace writes a file as a whole or not at all: it replaces the file like, or, if like is nil, creates a new one.
 func (b *Box) replace(rel string, data []byte, like fs.FileInfo, confirm func() error) error {
-	err := atomicfile.Write(b.root, rel, data, atomicfile.Options{Like: like, New: like == nil, Confirm: confirm})
+	err := safefile.Write(b.root, rel, data, safefile.Options{Like: like, New: like == nil, Confirm: confirm})
 	var refusal *plan.ValidationError
 	switch {
 	case err == nil, errors.As(err, &refusal):

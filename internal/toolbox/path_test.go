@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -60,7 +59,7 @@ func FuzzEnds(f *testing.F) {
 		if first := head(shown, max); len(first) > max || !strings.HasPrefix(shown, first) || !safetext.Printable(first) {
 			t.Fatalf("the head of %q is %q", shown, first)
 		}
-		if last := tail.Of(shown, max); len(last) > max || !strings.HasSuffix(shown, last) || !safetext.Printable(last) {
+		if last := safetext.Tail(shown, max); len(last) > max || !strings.HasSuffix(shown, last) || !safetext.Printable(last) {
 			t.Fatalf("the end of %q is %q", shown, last)
 		}
 	})

@@ -17,9 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/outbound"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -69,7 +68,7 @@ func (b *Book) Note(text string) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := slices.IndexFunc(b.folders, func(folder string) bool { return private.Folder(folder) == nil })
+	i := slices.IndexFunc(b.folders, func(folder string) bool { return safefile.CheckFolder(folder) == nil })
 	if i < 0 {
 		return
 	}
@@ -87,7 +86,7 @@ func (b *Book) Note(text string) {
 
 // write appends a line with a single write call, since other processes append, too.
 func write(path string, line []byte) error {
-	file, err := private.Open(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY)
+	file, err := safefile.Open(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -96,19 +95,19 @@ func write(path string, line []byte) error {
 	if closed := file.Close(); err != nil || unknown != nil || closed != nil || info.Size() <= most {
 		return err
 	}
-	text, err := private.Read(path, 2*most)
+	text, err := safefile.Read(path, 2*most)
 	if err != nil {
 		return err
 	}
 	_, text, _ = bytes.Cut(text[len(text)/2:], []byte("\n"))
-	return atomicfile.WriteFile(path, text, atomicfile.Options{Mode: private.FileMode})
+	return safefile.WriteFile(path, text, safefile.Options{Mode: safefile.FileMode})
 }
 
 // Last returns the last n entries of some folders, the latest last. Repeated ones are returned once.
 func Last(n int, folders ...string) []Entry {
 	var all []Entry
 	for _, folder := range folders {
-		text, _ := private.Read(filepath.Join(folder, name), 2*most) // a missing file has no entries
+		text, _ := safefile.Read(filepath.Join(folder, name), 2*most) // a missing file has no entries
 		for line := range bytes.Lines(text) {
 			entry := Entry{}
 			if json.Unmarshal(line, &entry) == nil && entry.Text != "" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -106,7 +105,7 @@ func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, e
 	if err != nil {
 		return AlertReply{}, err
 	}
-	run.Command, run.Output = machineText(run.Command), machineText(tail.GistOf(run.Output, plan.MaxOutput))
+	run.Command, run.Output = machineText(run.Command), machineText(safetext.LastOutputLine(run.Output, plan.MaxOutput))
 	state, err := s.State(ctx)
 	if err != nil {
 		return AlertReply{}, err
@@ -174,7 +173,7 @@ func signalView(state plan.State, signal plan.Signal, c Caller, share int) Signa
 }
 
 func shownOutput(output string, room int) string {
-	return tokens.Block(tail.GistOf(output, outputShown), room)
+	return tokens.Block(safetext.LastOutputLine(output, outputShown), room)
 }
 
 // signalsShown is the most other signals a model gets.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -191,7 +190,7 @@ func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
 			last := cmp.Or(safetext.LastLine(running.What), safetext.LastLine(running.Log))
 			task.Progress = strings.TrimSuffix("the agent "+agent+" works on it: "+last, ": ")
 		}
-		task.Output = safetext.Keepable(tail.GistOf(running.Log, outputShown), outputShown)
+		task.Output = safetext.Keepable(safetext.LastOutputLine(running.Log, outputShown), outputShown)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
@@ -423,7 +422,7 @@ func markdownInside(name string) bool {
 
 // didYouMean returns a question with the word that is probably meant, or "".
 func didYouMean(given string, words []string) string {
-	if word := spelling.Nearest(given, words); word != "" {
+	if word := safetext.Nearest(given, words); word != "" {
 		return "did you mean " + word + "? "
 	}
 	return ""

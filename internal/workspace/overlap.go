@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 )
 
@@ -133,7 +133,7 @@ func InState(folder string) (Workspace, bool) {
 
 // readMarker returns the directory that a state belongs to.
 func readMarker(state string) (dir string, ok bool) {
-	text, err := private.Read(filepath.Join(state, MarkerFile), 64<<10)
+	text, err := safefile.Read(filepath.Join(state, MarkerFile), 64<<10)
 	var marker map[string]string
 	if err != nil || json.Unmarshal(text, &marker) != nil {
 		return "", false

@@ -22,8 +22,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // Workspace is an agent's working directory, and the folder of its state.
@@ -78,10 +77,10 @@ func (w Workspace) WriteMarker(dir string) error {
 	}
 	text = append(text, '\n')
 	path := filepath.Join(dir, MarkerFile)
-	if there, err := private.Read(path, int64(len(text)+1)); err == nil && bytes.Equal(there, text) {
+	if there, err := safefile.Read(path, int64(len(text)+1)); err == nil && bytes.Equal(there, text) {
 		return nil
 	}
-	if err := atomicfile.WriteFile(path, text, atomicfile.Options{Mode: private.FileMode}); err != nil {
+	if err := safefile.WriteFile(path, text, safefile.Options{Mode: safefile.FileMode}); err != nil {
 		return fmt.Errorf("write the workspace's marker: %w", err)
 	}
 	return nil

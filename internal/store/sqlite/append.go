@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -226,7 +226,7 @@ func (l *Log) create(ctx context.Context) error {
 	if l.opts.Created != nil {
 		l.opts.Created()
 	}
-	return atomicfile.SyncFolder(l.dir)
+	return safefile.SyncFolder(l.dir)
 }
 
 // createDatabase makes a log without records. Its tables end up in the database itself and not in

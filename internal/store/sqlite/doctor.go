@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -88,7 +88,7 @@ func (l *Log) examine(ctx context.Context) Report {
 		r.chains = append(r.chains, pin.Chain)
 	}
 	r.Exists = found
-	if _, err := private.File(path); err != nil { // opening it would change it
+	if _, err := safefile.CheckFile(path); err != nil { // opening it would change it
 		r.Fault = cmp.Or(r.Fault, err)
 	} else if found {
 		l.checkDatabase(ctx, &r)
@@ -128,7 +128,7 @@ func (l *Log) checkModes(r *Report) {
 		r.note(l.dir, err)
 	}
 	for _, path := range append(paths, l.databasePath(), l.databasePath()+"-wal", l.databasePath()+"-shm", l.headPath()) {
-		if err := private.Unread(path); err != nil {
+		if err := safefile.CheckUnread(path); err != nil {
 			r.note(path, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // A log has several files, and no system can exchange several at once. So the new log is prepared
@@ -81,7 +81,7 @@ func (l *Log) keep(kind string) (string, error) {
 	if err := errors.Join(kept.makeFolder(), copyHead(kept, l)); err != nil {
 		return dir, err
 	}
-	return dir, errors.Join(atomicfile.SyncFolder(dir), atomicfile.SyncFolder(l.dir))
+	return dir, errors.Join(safefile.SyncFolder(dir), safefile.SyncFolder(l.dir))
 }
 
 // finishExchange moves the prepared files into place. It can be called again after any
@@ -112,7 +112,7 @@ func (l *Log) finishExchange() error {
 			return err
 		}
 	}
-	if err := errors.Join(copyHead(l, from), atomicfile.SyncFolder(l.dir)); err != nil {
+	if err := errors.Join(copyHead(l, from), safefile.SyncFolder(l.dir)); err != nil {
 		return err
 	}
 	done, err := os.MkdirTemp(l.dir, preparedName)
@@ -122,7 +122,7 @@ func (l *Log) finishExchange() error {
 	if err := os.Rename(from.dir, filepath.Join(done, exchangeName)); err != nil {
 		return err
 	}
-	return errors.Join(atomicfile.SyncFolder(l.dir), os.RemoveAll(done))
+	return errors.Join(safefile.SyncFolder(l.dir), os.RemoveAll(done))
 }
 
 // files returns the log's existing files: the snapshots, the write-ahead log and the database.

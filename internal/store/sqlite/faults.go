@@ -14,8 +14,7 @@ import (
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 )
 
@@ -76,7 +75,7 @@ func explainPlace(path, what string, err error) error {
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		// Opening and closing a file would drop the locks that SQLite holds on it.
-		if mode, err := private.File(name); err == nil && mode&0o600 != private.FileMode {
+		if mode, err := safefile.CheckFile(name); err == nil && mode&0o600 != safefile.FileMode {
 			return readOnly(name, fs.ErrPermission)
 		}
 	}
@@ -102,7 +101,7 @@ func explainIO(path string, code int, err error) error {
 func findRoom(dir string) error {
 	const index = 32 << 10
 	path := filepath.Join(dir, roomName)
-	err := atomicfile.WriteFile(path, make([]byte, index), atomicfile.Options{Mode: private.FileMode})
+	err := safefile.WriteFile(path, make([]byte, index), safefile.Options{Mode: safefile.FileMode})
 	_ = os.Remove(path)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return failed.Err // the name of the test file does not matter

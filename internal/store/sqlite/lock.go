@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 )
 
@@ -73,10 +73,10 @@ const (
 
 func (l *workspaceLock) tryLock() (bool, error) {
 	if l.file == nil {
-		if err := private.Folder(filepath.Dir(l.path)); err != nil {
+		if err := safefile.CheckFolder(filepath.Dir(l.path)); err != nil {
 			return false, l.refused(err)
 		}
-		file, err := private.Open(l.path, os.O_CREATE|os.O_RDWR)
+		file, err := safefile.Open(l.path, os.O_CREATE|os.O_RDWR)
 		if err != nil {
 			return false, l.refused(err)
 		}

@@ -27,7 +27,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/planloop/planloop/internal/broadcast"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 )
 
@@ -141,7 +141,7 @@ func (l *Log) closeDatabase() error {
 // makeFolder makes the folder and its subfolder for the head, or checks the existing ones.
 func (l *Log) makeFolder() error {
 	for _, dir := range []string{l.dir, filepath.Join(l.dir, growthName)} {
-		if err := private.Make(dir); err != nil {
+		if err := safefile.MakeFolder(dir); err != nil {
 			return explain(dir, err)
 		}
 	}
@@ -150,10 +150,10 @@ func (l *Log) makeFolder() error {
 
 // checkFolder refuses a folder that does not belong to the user or cannot hold a database safely.
 func (l *Log) checkFolder() error {
-	if err := private.Folder(l.dir); err != nil {
+	if err := safefile.CheckFolder(l.dir); err != nil {
 		return explain(l.dir, err)
 	}
-	if err := private.Folder(filepath.Join(l.dir, growthName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := safefile.CheckFolder(filepath.Join(l.dir, growthName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return explain(l.dir, err)
 	}
 	if l.opts.AllowNetwork {
@@ -165,7 +165,7 @@ func (l *Log) checkFolder() error {
 // createFile makes an empty file with the right mode. An existing file is an error and is not
 // opened: closing it would drop the locks that SQLite holds on it in this process.
 func createFile(path string) error {
-	f, err := private.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	f, err := safefile.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if err != nil {
 		return err
 	}

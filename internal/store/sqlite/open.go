@@ -13,7 +13,7 @@ import (
 
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 )
 
@@ -153,7 +153,7 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 		return nil, damaged(path, errBrokenOff)
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm", l.headPath()} {
-		if _, err := private.File(name); err != nil {
+		if _, err := safefile.CheckFile(name); err != nil {
 			return nil, explain(name, err)
 		}
 	}

@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -170,12 +169,12 @@ func (l *Log) takeBack(ctx context.Context, prepared *Log, folder string) error 
 		return &NotKeptError{folder, slices.Delete(folders, i, i+1)}
 	}
 	for _, path := range files {
-		data, err := private.Read(path, anySize)
+		data, err := safefile.Read(path, anySize)
 		if err != nil {
 			return err
 		}
 		to := filepath.Join(prepared.dir, filepath.Base(path))
-		if err := atomicfile.WriteFile(to, data, atomicfile.Options{Mode: private.FileMode}); err != nil {
+		if err := safefile.WriteFile(to, data, safefile.Options{Mode: safefile.FileMode}); err != nil {
 			return err
 		}
 	}

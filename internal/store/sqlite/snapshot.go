@@ -15,8 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -143,7 +142,7 @@ func (l *Log) snapshotPaths() ([]string, error) {
 }
 
 func readHeader(path string) (snapshotHeader, error) {
-	f, err := private.Open(path, os.O_RDONLY)
+	f, err := safefile.Open(path, os.O_RDONLY)
 	if err != nil {
 		return snapshotHeader{}, err
 	}
@@ -188,7 +187,7 @@ func writeSnapshot(path string, head store.Head, state []byte) error {
 		return err
 	}
 	text := fmt.Appendf(make([]byte, 0, len(header)+len(state)+16), "%08x %s\n", checksum(header), header)
-	return atomicfile.WriteFile(path, append(text, state...), atomicfile.Options{Mode: private.FileMode})
+	return safefile.WriteFile(path, append(text, state...), safefile.Options{Mode: safefile.FileMode})
 }
 
 // dropSnapshots removes all but the newest. An unreadable one is removed as well: it is a copy of
@@ -198,7 +197,7 @@ func (l *Log) dropSnapshots() error {
 	if err != nil {
 		return err
 	}
-	atomicfile.Sweep(l.dir)
+	safefile.Sweep(l.dir)
 	return l.removeSnapshots(headers[:min(keptSnapshots, len(headers))])
 }
 

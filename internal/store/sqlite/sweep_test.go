@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/plan"
@@ -24,8 +24,8 @@ func TestUnfinishedSnapshotsAreSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, fresh := filepath.Join(dir, strings.Replace(atomicfile.Leftovers, "*", "1", 1)),
-		filepath.Join(dir, strings.Replace(atomicfile.Leftovers, "*", "2", 1))
+	left, fresh := filepath.Join(dir, strings.Replace(safefile.Leftovers, "*", "1", 1)),
+		filepath.Join(dir, strings.Replace(safefile.Leftovers, "*", "2", 1))
 	for _, path := range []string{left, fresh} {
 		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)

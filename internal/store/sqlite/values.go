@@ -13,8 +13,7 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/planloop/planloop/internal/atomicfile"
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 )
 
@@ -32,10 +31,10 @@ func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
 	if err := errors.Join(ctx.Err(), l.usable()); err != nil {
 		return "", err
 	}
-	if err := private.Make(l.dir); err != nil {
+	if err := safefile.MakeFolder(l.dir); err != nil {
 		return "", explain(l.dir, err)
 	}
-	if err := private.Make(l.valuesPath()); err != nil {
+	if err := safefile.MakeFolder(l.valuesPath()); err != nil {
 		return "", explain(l.valuesPath(), err)
 	}
 	name := store.ValueName(value)
@@ -44,7 +43,7 @@ func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
 		now := time.Now()
 		return name, explain(path, os.Chtimes(path, now, now))
 	}
-	return name, explain(path, atomicfile.WriteFile(path, value, atomicfile.Options{Mode: private.FileMode}))
+	return name, explain(path, safefile.WriteFile(path, value, safefile.Options{Mode: safefile.FileMode}))
 }
 
 // Value implements store.Log.
@@ -56,7 +55,7 @@ func (l *Log) Value(ctx context.Context, name string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %q names none", store.ErrNoValue, name)
 	}
 	path := filepath.Join(l.valuesPath(), name)
-	value, err := private.Read(path, mostValue)
+	value, err := safefile.Read(path, mostValue)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: there is no %s", store.ErrNoValue, path)

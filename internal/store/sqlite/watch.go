@@ -12,7 +12,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -112,7 +112,7 @@ const (
 //
 // openGrowthFile opens it for writing; the folder exists.
 func openGrowthFile(path string) (*os.File, error) {
-	return private.Open(path, os.O_CREATE|os.O_WRONLY)
+	return safefile.Open(path, os.O_CREATE|os.O_WRONLY)
 }
 
 func writePin(growth *os.File, h store.Head) error {
@@ -145,7 +145,7 @@ const maxPin = 1 << 10 // more than encodePin writes
 
 // readPin returns the head that the file pins, if it is valid.
 func readPin(path string) (store.Head, bool) {
-	data, err := private.Read(path, maxPin)
+	data, err := safefile.Read(path, maxPin)
 	if err != nil {
 		return store.Head{}, false
 	}

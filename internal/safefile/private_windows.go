@@ -1,4 +1,4 @@
-package private
+package safefile
 
 import "io/fs"
 
@@ -9,4 +9,4 @@ const NoFollow = 0
 func checkOwner(string, fs.FileInfo, bool) error { return nil }
 
 // Only is always true: Windows does not control access by modes.
-func Only(fs.FileMode) bool { return true }
+func UserOnly(fs.FileMode) bool { return true }

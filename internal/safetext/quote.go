@@ -1,14 +1,14 @@
 // Package shellquote writes texts so that a shell expands and runs nothing in them.
-package shellquote
+package safetext
 
 import "strings"
 
 // Word returns text as one word for a POSIX shell, quoted only if necessary.
-func Word(text string) string {
+func QuoteWord(text string) string {
 	if text != "" && !strings.ContainsFunc(text, unsafe) {
 		return text
 	}
-	return Quoted(text)
+	return QuoteAlways(text)
 }
 
 func unsafe(r rune) bool {
@@ -17,15 +17,15 @@ func unsafe(r rune) bool {
 }
 
 // Quoted returns text as one quoted word for a POSIX shell.
-func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", quote) + "'" }
+func QuoteAlways(text string) string { return "'" + strings.ReplaceAll(text, "'", quote) + "'" }
 
 // quote is a single quote within single quotes.
 const quote = `'\''`
 
 // PowerShell returns a program as the beginning of a PowerShell line. PowerShell would print a quoted program without &
 // in front, and takes typographic quotes for plain ones.
-func PowerShell(program string) string {
-	if plain(program) {
+func QuotePowerShell(program string) string {
+	if isPlainPath(program) {
 		return program
 	}
 	return "& '" + strings.NewReplacer("'", "''", "‘", "‘‘", "’", "’’", "‚", "‚‚", "‛", "‛‛").Replace(program) + "'"
@@ -34,8 +34,8 @@ func PowerShell(program string) string {
 // Windows returns a program as the beginning of a line for cmd.exe as well as PowerShell, if either may run it. Without
 // call, cmd would remove the quotes of a program such as C:\Program Files (x86)\x.exe, and not find it. PowerShell
 // still expands text after a $, cmd text between two %.
-func Windows(program string) string {
-	if plain(program) {
+func QuoteWindows(program string) string {
+	if isPlainPath(program) {
 		return program
 	}
 	return cmd + `"` + program + `"`
@@ -43,13 +43,13 @@ func Windows(program string) string {
 
 const cmd = "cmd /d /c call "
 
-// plain reports whether neither shell of Windows interprets anything in a path.
-func plain(path string) bool {
+// isPlainPath reports whether neither shell of Windows interprets anything in a path.
+func isPlainPath(path string) bool {
 	return path != "" && !strings.ContainsAny(path, " &()[]{}^=;!'‘’‚‛\"+,`~$%@#|<>")
 }
 
 // Program returns the program at the beginning of a line written by one of these functions, before the given words.
-func Program(line, words string) string {
+func QuoteProgram(line, words string) string {
 	doubled := strings.NewReplacer(quote, kept)
 	if rest, is := strings.CutPrefix(line, "& "); is {
 		line, doubled = rest, strings.NewReplacer("''", kept, "‘‘", "‘", "’’", "’", "‚‚", "‚", "‛‛", "‛")

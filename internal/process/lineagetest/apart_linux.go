@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/process"
 )
 
 // stage is the progress of tests out of the processes above: "" below them, then between, then out.
@@ -38,8 +38,8 @@ func (a Apart) Run() int {
 
 func (a Apart) beneath() bool {
 	own := func(name string) bool { return os.Getenv(name) != "" }
-	above := func(e lineage.Environment) bool { name, _ := e.First(a.Without...); return name != "" }
-	return slices.ContainsFunc(a.Without, own) || slices.ContainsFunc(lineage.Environments(lineage.Chain()), above)
+	above := func(e process.Variables) bool { name, _ := e.First(a.Without...); return name != "" }
+	return slices.ContainsFunc(a.Without, own) || slices.ContainsFunc(process.VariablesOf(process.Ancestors()), above)
 }
 
 // leave runs the tests in another process and returns their exit code. They end with this process.

@@ -1,4 +1,4 @@
-package atomicfile_test
+package safefile_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // requireOnly checks that the folder has only the file with a text, or is empty for "".
@@ -45,21 +45,21 @@ func TestModes(t *testing.T) {
 		t.Skip("needs permissions")
 	}
 	for name, c := range map[string]struct {
-		options atomicfile.Options
+		options safefile.Options
 		like    bool
 		want    fs.FileMode
 	}{
-		"exact":                 {atomicfile.Options{Mode: 0o666}, false, 0o666},
-		"of the former":         {atomicfile.Options{}, true, 0o640},
-		"exact, over a former":  {atomicfile.Options{Mode: 0o600}, true, 0o600},
-		"a new file, exact":     {atomicfile.Options{Mode: 0o606, New: true}, false, 0o606},
-		"a new file, for alone": {atomicfile.Options{Mode: 0o600, New: true}, false, 0o600},
+		"exact":                 {safefile.Options{Mode: 0o666}, false, 0o666},
+		"of the former":         {safefile.Options{}, true, 0o640},
+		"exact, over a former":  {safefile.Options{Mode: 0o600}, true, 0o600},
+		"a new file, exact":     {safefile.Options{Mode: 0o606, New: true}, false, 0o606},
+		"a new file, for alone": {safefile.Options{Mode: 0o600, New: true}, false, 0o600},
 	} {
 		path := filepath.Join(t.TempDir(), "a.txt")
 		if c.like {
 			c.options.Like = put(t, path, "former", 0o640)
 		}
-		if err := atomicfile.WriteFile(path, []byte("text"), c.options); err != nil {
+		if err := safefile.WriteFile(path, []byte("text"), c.options); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		requireOnly(t, path, "text")
@@ -74,7 +74,7 @@ func TestNewFilesReplaceNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	confirm := func() error { return os.WriteFile(path, []byte("theirs"), 0o600) }
 	for range 2 {
-		err := atomicfile.WriteFile(path, []byte("ours"), atomicfile.Options{New: true, Confirm: confirm})
+		err := safefile.WriteFile(path, []byte("ours"), safefile.Options{New: true, Confirm: confirm})
 		if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%v", err)
 		}
@@ -86,7 +86,7 @@ func TestNewFilesReplaceNone(t *testing.T) {
 func TestConfirmKeepsTheFormer(t *testing.T) {
 	path, no := filepath.Join(t.TempDir(), "a.txt"), errors.New("no")
 	put(t, path, "former", 0o600)
-	err := atomicfile.WriteFile(path, []byte("text"), atomicfile.Options{Confirm: func() error { return no }})
+	err := safefile.WriteFile(path, []byte("text"), safefile.Options{Confirm: func() error { return no }})
 	if err != no {
 		t.Errorf("%v", err)
 	}
@@ -102,7 +102,7 @@ func TestErrorsNameTheFile(t *testing.T) {
 	}
 	defer root.Close()
 	for _, name := range []string{"none/a.txt", "../a.txt"} {
-		err := atomicfile.Write(root, name, []byte("text"), atomicfile.Options{})
+		err := safefile.Write(root, name, []byte("text"), safefile.Options{})
 		if failed, ok := errors.AsType[*fs.PathError](err); !ok || failed.Path != name || strings.Contains(err.Error(), ".planloop-") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -111,7 +111,7 @@ func TestErrorsNameTheFile(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(full, "inside"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err = atomicfile.WriteFile(full, []byte("text"), atomicfile.Options{})
+	err = safefile.WriteFile(full, []byte("text"), safefile.Options{})
 	if failed, ok := errors.AsType[*fs.PathError](err); !ok || failed.Path != full {
 		t.Errorf("%v", err)
 	}
@@ -127,7 +127,7 @@ func TestLinksAreReplaced(t *testing.T) {
 	if err := os.Symlink("theirs.txt", path); err != nil {
 		t.Skip(err)
 	}
-	if err := atomicfile.WriteFile(path, []byte("ours"), atomicfile.Options{}); err != nil {
+	if err := safefile.WriteFile(path, []byte("ours"), safefile.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "theirs.txt")); err != nil || string(text) != "theirs" {

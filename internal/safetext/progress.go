@@ -1,4 +1,4 @@
-package tail
+package safetext
 
 import (
 	"bytes"
@@ -8,11 +8,11 @@ import (
 )
 
 // Gist keeps an excerpt of a command's output: the first lines that report a failure, and the end.
-type Gist struct {
+type ProgressReader struct {
 	Max int // size limit in bytes; set before the first Write
 
 	mu    sync.Mutex
-	end   Writer
+	end   TailWriter
 	line  []byte   // the current line, cut to longLine
 	last  []string // the lines before it
 	begun int64    // offset of line
@@ -43,7 +43,7 @@ func tells(line []byte) bool {
 }
 
 // Write never fails.
-func (g *Gist) Write(data []byte) (int, error) {
+func (g *ProgressReader) Write(data []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.end.Max = g.Max
@@ -57,7 +57,7 @@ func (g *Gist) Write(data []byte) (int, error) {
 }
 
 // add takes a part of a line; whole is set for its last part.
-func (g *Gist) add(part []byte, whole bool) {
+func (g *ProgressReader) add(part []byte, whole bool) {
 	text := string(part)
 	if whole {
 		text += "\n"
@@ -76,7 +76,7 @@ func (g *Gist) add(part []byte, whole bool) {
 }
 
 // look starts the kept part at the current line if that reports a failure.
-func (g *Gist) look() bool {
+func (g *ProgressReader) look() bool {
 	if g.found = tells(g.line); !g.found {
 		return false
 	}
@@ -89,7 +89,7 @@ func (g *Gist) look() bool {
 const left = "…\n"
 
 // Text returns the excerpt in at most Max bytes, with an ellipsis for omitted parts.
-func (g *Gist) Text() string {
+func (g *ProgressReader) Text() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	end := g.end.End()
@@ -104,7 +104,7 @@ func (g *Gist) Text() string {
 		mark = strings.TrimSuffix(left, "\n")
 	}
 	if !g.found || g.at >= end.Left {
-		return mark + Of(end.Text, g.Max-len(mark))
+		return mark + Tail(end.Text, g.Max-len(mark))
 	}
 	first := string(g.first)
 	if i := strings.LastIndexByte(first, '\n'); i > len(first)/2 {
@@ -114,12 +114,12 @@ func (g *Gist) Text() string {
 	if g.at > 0 {
 		first = left + first
 	}
-	return first + left + Of(end.Text, g.Max-len(first)-len(left))
+	return first + left + Tail(end.Text, g.Max-len(first)-len(left))
 }
 
 // GistOf returns the gist of a text.
-func GistOf(text string, max int) string {
-	g := &Gist{Max: max}
+func LastOutputLine(text string, max int) string {
+	g := &ProgressReader{Max: max}
 	_, _ = g.Write([]byte(text))
 	return g.Text()
 }

@@ -1,4 +1,4 @@
-package lineage
+package process
 
 import (
 	"unsafe"
@@ -8,10 +8,10 @@ import (
 
 // processes takes a snapshot of all processes, because Windows cannot query the parent of a single one. A parent may
 // have ended and its pid been reused.
-func processes() look {
+func processFinder() look {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
-		return func(int) (Process, int, bool) { return Process{}, 0, false }
+		return func(int) (Ancestor, int, bool) { return Ancestor{}, 0, false }
 	}
 	defer windows.CloseHandle(snapshot)
 	all := map[int]windows.ProcessEntry32{}
@@ -19,14 +19,14 @@ func processes() look {
 	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
 		all[int(entry.ProcessID)] = entry
 	}
-	return func(pid int) (Process, int, bool) {
+	return func(pid int) (Ancestor, int, bool) {
 		entry, ok := all[pid]
 		started := started(pid)
 		if !ok || started == 0 {
-			return Process{}, 0, false
+			return Ancestor{}, 0, false
 		}
 		name := programName(windows.UTF16ToString(entry.ExeFile[:]))
-		return Process{PID: pid, Started: started, Name: name}, int(entry.ParentProcessID), true
+		return Ancestor{PID: pid, Started: started, Name: name}, int(entry.ParentProcessID), true
 	}
 }
 

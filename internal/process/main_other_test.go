@@ -1,4 +1,6 @@
-package lineage
+//go:build !linux
+
+package process
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package private_test
+package safefile_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // spoilt returns a folder of ours below another of ours, after spoil changed something.
@@ -65,7 +65,7 @@ func TestFolder(t *testing.T) {
 				t.Skip("needs root")
 			}
 			folder, victim := spoilt(t, c.spoil)
-			for what, err := range map[string]error{"look": private.Folder(folder), "make": private.Make(folder)} {
+			for what, err := range map[string]error{"look": safefile.CheckFolder(folder), "make": safefile.MakeFolder(folder)} {
 				if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 					t.Errorf("%s: %v", what, err)
 				}
@@ -82,14 +82,14 @@ func TestMakeIsPrivateWhateverTheUmask(t *testing.T) {
 	for _, umask := range []int{0, 0o022, 0o077} {
 		old := syscall.Umask(umask)
 		folder := filepath.Join(t.TempDir(), "planloop", "app")
-		err := private.Make(folder)
+		err := safefile.MakeFolder(folder)
 		syscall.Umask(old)
 		info, missing := os.Stat(folder)
 		if err != nil || missing != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("umask %o: %v, %v, %v", umask, info, err, missing)
 		}
 	}
-	if err := private.Folder(filepath.Join(t.TempDir(), "none", "app")); !errors.Is(err, fs.ErrNotExist) {
+	if err := safefile.CheckFolder(filepath.Join(t.TempDir(), "none", "app")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }
@@ -116,11 +116,11 @@ func TestFile(t *testing.T) {
 			if err := errors.Join(os.WriteFile(victim, []byte("kept"), 0o644), c.spoil(path, victim)); err != nil {
 				t.Fatal(err)
 			}
-			file, err := private.Open(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC)
+			file, err := safefile.Open(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC)
 			if err == nil {
 				err = file.Close()
 			}
-			_, unread := private.Read(path, 10)
+			_, unread := safefile.Read(path, 10)
 			for _, err := range []error{err, unread} {
 				if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 					t.Errorf("%v", err)

@@ -1,4 +1,4 @@
-package tail_test
+package safetext_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // A gist has the first failing lines, the lines just before and after them, and the end, for any division into writes.
@@ -41,7 +41,7 @@ func TestGist(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const max = 400
-			got := tail.GistOf(c.output, max)
+			got := safetext.LastOutputLine(c.output, max)
 			if len(got) > max {
 				t.Errorf("%d bytes: %q", len(got), got)
 			}
@@ -59,7 +59,7 @@ func TestGist(t *testing.T) {
 				}
 			}
 			for size := 1; size < 60; size += 7 {
-				g := &tail.Gist{Max: max}
+				g := &safetext.ProgressReader{Max: max}
 				for rest := c.output; rest != ""; rest = rest[min(size, len(rest)):] {
 					_, _ = g.Write([]byte(rest[:min(size, len(rest))]))
 				}

@@ -1,6 +1,6 @@
 // Package tail keeps the end of a command's output, which may have any length: the end shows the outcome. It does not
 // know the meaning of the output.
-package tail
+package safetext
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 
 // Of returns at most max bytes from the end of text, starting at a whole character, and at a whole line unless that
 // would drop more than half.
-func Of(text string, max int) string {
+func Tail(text string, max int) string {
 	if len(text) <= max {
 		return text
 	}
@@ -34,7 +34,7 @@ func wholeLines(text string) (rest string, whole bool) {
 }
 
 // Writer keeps the end of its input, in at most twice Max bytes of memory. It is safe for concurrent use.
-type Writer struct {
+type TailWriter struct {
 	Max int // size limit in bytes; set before the first Write
 
 	mu    sync.Mutex
@@ -43,7 +43,7 @@ type Writer struct {
 }
 
 // Write never fails.
-func (w *Writer) Write(data []byte) (int, error) {
+func (w *TailWriter) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.total += int64(len(data))
@@ -57,17 +57,17 @@ func (w *Writer) Write(data []byte) (int, error) {
 }
 
 // End is the end of an output.
-type End struct {
+type TailBuffer struct {
 	Text string // at most Max bytes, cut like Of
 	Left int64  // number of omitted bytes before it
 	Mid  bool   // it begins within a line
 }
 
 // End returns the end of the input so far.
-func (w *Writer) End() End {
+func (w *TailWriter) End() TailBuffer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	end := End{Text: string(w.kept[max(0, len(w.kept)-w.Max):])}
+	end := TailBuffer{Text: string(w.kept[max(0, len(w.kept)-w.Max):])}
 	if w.total > int64(w.Max) {
 		text, whole := wholeLines(end.Text)
 		end.Text, end.Mid = text, !whole

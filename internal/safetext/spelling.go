@@ -1,6 +1,6 @@
 // Package spelling finds the intended word for a misspelled one, such as the name of a field or a configuration key. It
 // contains no words itself.
-package spelling
+package safetext
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ func Nearest(given string, words []string) string {
 	}
 	best, closest := "", min(3, (len(given)+1)/3)+1
 	for _, word := range words {
-		if Folded(word) == Folded(given) {
+		if FoldWord(word) == FoldWord(given) {
 			return word
 		}
 		if len(word) > comparedLength {
@@ -49,7 +49,7 @@ func Closest(given string, words []string) string {
 }
 
 // Folded removes variations of people and models: case, dashes, spaces.
-func Folded(s string) string {
+func FoldWord(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s)
 }

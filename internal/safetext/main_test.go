@@ -1,4 +1,4 @@
-package shellquote_test
+package safetext_test
 
 import (
 	"os"

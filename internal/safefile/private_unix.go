@@ -1,6 +1,6 @@
 //go:build unix
 
-package private
+package safefile
 
 import (
 	"fmt"
@@ -25,4 +25,4 @@ func checkOwner(path string, info fs.FileInfo, system bool) error {
 }
 
 // Only reports whether a mode gives access only to the owner.
-func Only(perm fs.FileMode) bool { return perm&0o077 == 0 }
+func UserOnly(perm fs.FileMode) bool { return perm&0o077 == 0 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package lineage
+package process
 
 // environment returns nothing: on this system a process cannot read other environments.
-func environment(int) Environment { return nil }
+func variablesOf(int) Variables { return nil }

@@ -1,6 +1,6 @@
 // Package atomicfile writes files atomically: a reader sees the former text or the new one, also after a crash or a
 // power cut. It knows neither the content of the files nor their purpose.
-package atomicfile
+package safefile
 
 import (
 	"crypto/rand"

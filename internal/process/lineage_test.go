@@ -1,4 +1,4 @@
-package lineage
+package process
 
 import (
 	"os"
@@ -7,26 +7,26 @@ import (
 	"testing"
 )
 
-// family is a set of processes: for each pid its parent and its start.
-type family map[int][2]int
+// processTree is a set of processes: for each pid its parent and its start.
+type processTree map[int][2]int
 
-func (f family) find(pid int) (Process, int, bool) {
+func (f processTree) find(pid int) (Ancestor, int, bool) {
 	p, ok := f[pid]
-	return Process{PID: pid, Started: int64(p[1])}, p[0], ok
+	return Ancestor{PID: pid, Started: int64(p[1])}, p[0], ok
 }
 
 func TestChain(t *testing.T) {
 	tests := map[string]struct {
-		all  family
+		all  processTree
 		want []int
 	}{
-		"up to process 1":                   {family{9: {7, 30}, 7: {3, 20}, 3: {1, 20}, 1: {0, 1}}, []int{9, 7, 3}},
-		"a parent that cannot be read":      {family{9: {7, 30}, 7: {3, 20}}, []int{9, 7}},
-		"a parent's pid that was reused":    {family{9: {7, 30}, 7: {3, 20}, 3: {2, 25}, 2: {1, 1}}, []int{9, 7}},
-		"a circle, as by reused pids":       {family{9: {7, 30}, 7: {9, 20}}, []int{9, 7}},
-		"a process that cannot be read":     {family{}, nil},
-		"a parent outside, as in a sandbox": {family{9: {0, 30}}, []int{9}},
-		"itself, as the system's own does":  {family{9: {9, 30}}, slices.Repeat([]int{9}, longest)},
+		"up to process 1":                   {processTree{9: {7, 30}, 7: {3, 20}, 3: {1, 20}, 1: {0, 1}}, []int{9, 7, 3}},
+		"a parent that cannot be read":      {processTree{9: {7, 30}, 7: {3, 20}}, []int{9, 7}},
+		"a parent's pid that was reused":    {processTree{9: {7, 30}, 7: {3, 20}, 3: {2, 25}, 2: {1, 1}}, []int{9, 7}},
+		"a circle, as by reused pids":       {processTree{9: {7, 30}, 7: {9, 20}}, []int{9, 7}},
+		"a process that cannot be read":     {processTree{}, nil},
+		"a parent outside, as in a sandbox": {processTree{9: {0, 30}}, []int{9}},
+		"itself, as the system's own does":  {processTree{9: {9, 30}}, slices.Repeat([]int{9}, longest)},
 	}
 	for name, test := range tests {
 		var got []int
@@ -45,18 +45,18 @@ func TestShared(t *testing.T) {
 		"tmux": true, "PowerShell.exe": true, "": true,
 		"codex": false, "claude": false, "node": false, "python3.12": false, "Claude.exe": false, "opencode": false,
 	} {
-		if got := (Process{PID: 7, Name: programName(file)}).Shared(); got != want {
+		if got := (Ancestor{PID: 7, Name: programName(file)}).Shared(); got != want {
 			t.Errorf("%q: %v", file, got)
 		}
 	}
-	if !(Process{PID: 1, Name: "codex"}).Shared() {
+	if !(Ancestor{PID: 1, Name: "codex"}).Shared() {
 		t.Error("process 1 is everybody's")
 	}
 }
 
 // TestThisProcess asks the system itself.
 func TestThisProcess(t *testing.T) {
-	all := Chain()
+	all := Ancestors()
 	if len(all) == 0 {
 		t.Skip("this system does not tell of processes")
 	}
@@ -68,7 +68,7 @@ func TestThisProcess(t *testing.T) {
 	}
 	reused := all[0]
 	reused.Started--
-	if reused.Runs() || reused.Is(all[0]) || (Process{}).Is(Process{}) {
+	if reused.Runs() || reused.Is(all[0]) || (Ancestor{}).Is(Ancestor{}) {
 		t.Error("another process of the same pid is taken for this one")
 	}
 }
@@ -79,7 +79,7 @@ func TestEndedProcess(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	child, _, ok := processes()(cmd.Process.Pid)
+	child, _, ok := processFinder()(cmd.Process.Pid)
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +90,12 @@ func TestEndedProcess(t *testing.T) {
 
 func BenchmarkChain(b *testing.B) {
 	for b.Loop() {
-		Chain()
+		Ancestors()
 	}
 }
 
 func TestEnvironmentFirst(t *testing.T) {
-	environment := Environment("PATH=/bin\x00EMPTY=\x00B=2=2\x00A=1\x00noise\x00")
+	environment := Variables("PATH=/bin\x00EMPTY=\x00B=2=2\x00A=1\x00noise\x00")
 	for asked, want := range map[string][2]string{"A": {"A", "1"}, "B": {"B", "2=2"}, "EMPTY": {}, "noise": {}, "ABSENT": {}} {
 		if name, value := environment.First(asked); name != want[0] || value != want[1] {
 			t.Errorf("%s: %q is %q, want %q", asked, name, value, want)

@@ -2,7 +2,7 @@
 //
 // It must not know planloop, nor the conclusions drawn from a descent. Processes that the system hides are left out: a
 // chain that ends early has fewer processes, never a wrong one.
-package lineage
+package process
 
 import (
 	"bytes"
@@ -12,39 +12,39 @@ import (
 )
 
 // Process identifies one process. A pid is reused, but not together with the same start time.
-type Process struct {
+type Ancestor struct {
 	PID     int    `json:"pid"`
 	Started int64  `json:"started"` // in the system's own unit; 0 if unknown
 	Name    string `json:"-"`       // of its program, in lower case, without version and .exe
 }
 
 // Is reports whether both are the same process.
-func (p Process) Is(other Process) bool {
+func (p Ancestor) Is(other Ancestor) bool {
 	return p.Started != 0 && p.PID == other.PID && p.Started == other.Started
 }
 
 // Runs reports whether the process still runs.
-func (p Process) Runs() bool {
-	now, _, ok := processes()(p.PID)
+func (p Ancestor) Runs() bool {
+	now, _, ok := processFinder()(p.PID)
 	return ok && p.Is(now)
 }
 
 // Environment holds the variables that a process was started with, each ended by a NUL. Later changes are not visible.
 // Only Linux provides it, and only for the user's own processes that do not hide it.
-type Environment []byte
+type Variables []byte
 
 // Environments returns the environments of all processes in a chain except its first, the nearest first.
-func Environments(chain []Process) (above []Environment) {
+func VariablesOf(chain []Ancestor) (above []Variables) {
 	for i, p := range chain {
 		if i > 0 {
-			above = append(above, environment(p.PID))
+			above = append(above, variablesOf(p.PID))
 		}
 	}
 	return above
 }
 
 // First returns the first entry of e for one of the variables that is not empty, else "".
-func (e Environment) First(variables ...string) (name, value string) {
+func (e Variables) First(variables ...string) (name, value string) {
 	for entry := range bytes.SplitSeq(e, []byte{0}) {
 		name, value, _ := bytes.Cut(entry, []byte("="))
 		if len(value) > 0 && slices.Contains(variables, string(name)) {
@@ -55,15 +55,15 @@ func (e Environment) First(variables ...string) (name, value string) {
 }
 
 // look finds a process and its parent's pid.
-type look func(pid int) (p Process, parent int, ok bool)
+type look func(pid int) (p Ancestor, parent int, ok bool)
 
 // Chain returns this process, its parent, the parent's parent and so on, without process 1.
-func Chain() []Process { return chain(os.Getpid(), processes()) }
+func Ancestors() []Ancestor { return chain(os.Getpid(), processFinder()) }
 
 const longest = 64
 
-func chain(pid int, find look) []Process {
-	var all []Process
+func chain(pid int, find look) []Ancestor {
+	var all []Ancestor
 	for pid > 1 && len(all) < longest {
 		p, parent, ok := find(pid)
 		if !ok || len(all) > 0 && p.Started > all[len(all)-1].Started {
@@ -77,22 +77,22 @@ func chain(pid int, find look) []Process {
 
 // Shared reports whether both people and agents start processes below p, so that descending from it proves nothing: a
 // session manager, a shell, a terminal, an editor.
-func (p Process) Shared() bool {
+func (p Ancestor) Shared() bool {
 	return p.PID <= 1 || p.Name == "" || slices.Contains(strings.Fields(shared), p.Name)
 }
 
 // Shell reports whether p only runs commands given by others.
-func (p Process) Shell() bool { return slices.Contains(strings.Fields(shells), p.Name) }
+func (p Ancestor) Shell() bool { return slices.Contains(strings.Fields(shells), p.Name) }
 
 // Starter returns the nearest process above the first of a chain that is not a shell: the program that had the first
 // one started. It returns the zero value if that is unknown.
-func Starter(chain []Process) Process {
+func Starter(chain []Ancestor) Ancestor {
 	for i, p := range chain {
 		if i > 0 && !p.Shell() {
 			return p
 		}
 	}
-	return Process{}
+	return Ancestor{}
 }
 
 const shells = `sh ash bash dash rbash zsh fish ksh mksh tcsh csh nu elvish xonsh osh oil pwsh powershell cmd busybox toybox`

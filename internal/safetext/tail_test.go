@@ -1,11 +1,11 @@
-package tail_test
+package safetext_test
 
 import (
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 func TestOf(t *testing.T) {
@@ -18,7 +18,7 @@ func TestOf(t *testing.T) {
 		"whole characters": {strings.Repeat("é", 30) + "x", strings.Repeat("é", 9) + "x"},
 		"no UTF-8":         {strings.Repeat("\x80", 30), strings.Repeat("\x80", 20)},
 	} {
-		if got := tail.Of(c.text, 20); got != c.want {
+		if got := safetext.Tail(c.text, 20); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -29,7 +29,7 @@ func TestWriterKeepsWhatOfKeeps(t *testing.T) {
 	text := strings.Repeat("a line\nand another, longer one\n\né", 9)
 	for most := range 60 {
 		for size := 1; size < 100; size += 7 {
-			w := &tail.Writer{Max: most}
+			w := &safetext.TailWriter{Max: most}
 			for rest := text; rest != ""; {
 				n, err := w.Write([]byte(rest[:min(size, len(rest))]))
 				if err != nil || n != min(size, len(rest)) {
@@ -37,7 +37,7 @@ func TestWriterKeepsWhatOfKeeps(t *testing.T) {
 				}
 				rest = rest[n:]
 				written := text[:len(text)-len(rest)]
-				got, want := w.End(), tail.Of(written, most)
+				got, want := w.End(), safetext.Tail(written, most)
 				if got.Text != want || got.Left != int64(len(written)-len(want)) {
 					t.Fatalf("%d of %q: %+v, want %q", most, written, got, want)
 				}
@@ -51,7 +51,7 @@ func TestWriterKeepsWhatOfKeeps(t *testing.T) {
 }
 
 func TestConcurrentWriters(t *testing.T) {
-	w := &tail.Writer{Max: 100}
+	w := &safetext.TailWriter{Max: 100}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

@@ -1,10 +1,10 @@
-package spelling_test
+package safetext_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 func TestNearest(t *testing.T) {
@@ -14,11 +14,11 @@ func TestNearest(t *testing.T) {
 		"time-outs": "timeouts", "timeout": "timeouts", "prifole": "profile",
 		"": "", " ": "", "x": "", "colour": "", strings.Repeat("long", 30): "", strings.Repeat("x", 10_000): "",
 	} {
-		if got := spelling.Nearest(given, words); got != want {
+		if got := safetext.Nearest(given, words); got != want {
 			t.Errorf("%q: %q, want %q", given, got, want)
 		}
 	}
-	if got := spelling.Nearest("title", nil); got != "" {
+	if got := safetext.Nearest("title", nil); got != "" {
 		t.Errorf("%q", got)
 	}
 }
@@ -29,7 +29,7 @@ func TestClosest(t *testing.T) {
 		"priority": "verify", "file_list": "relevant_file_paths", "statuses": "status", "x": "id", "": "id",
 		strings.Repeat("x", 10_000): "context_hints", "hints": "context_hints", "İ": "id",
 	} {
-		if got := spelling.Closest(given, words); got != want {
+		if got := safetext.Closest(given, words); got != want {
 			t.Errorf("%q: %q, want %q", given, got, want)
 		}
 	}

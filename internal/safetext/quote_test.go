@@ -1,4 +1,4 @@
-package shellquote_test
+package safetext_test
 
 import (
 	"os/exec"
@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
-	"github.com/planloop/planloop/internal/shellquote"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 func TestWord(t *testing.T) {
@@ -20,7 +20,7 @@ func TestWord(t *testing.T) {
 		"":                      "''",
 		"$(rm -rf)":             "'$(rm -rf)'",
 	} {
-		if got := shellquote.Word(text); got != want {
+		if got := safetext.QuoteWord(text); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
 		}
 	}
@@ -34,10 +34,10 @@ func TestWindows(t *testing.T) {
 		{`C:\Users\O'Brien\planloop.exe`, `cmd /d /c call "C:\Users\O'Brien\planloop.exe"`, `& 'C:\Users\O''Brien\planloop.exe'`},
 		{`C:\Ann’s\planloop.exe`, `cmd /d /c call "C:\Ann’s\planloop.exe"`, `& 'C:\Ann’’s\planloop.exe'`},
 	} {
-		if got := shellquote.Windows(c.program); got != c.either {
+		if got := safetext.QuoteWindows(c.program); got != c.either {
 			t.Errorf("%s is %s, want %s", c.program, got, c.either)
 		}
-		if got := shellquote.PowerShell(c.program); got != c.powershell {
+		if got := safetext.QuotePowerShell(c.program); got != c.powershell {
 			t.Errorf("%s is %s for PowerShell, want %s", c.program, got, c.powershell)
 		}
 	}
@@ -51,7 +51,7 @@ func TestAShellReadsItBack(t *testing.T) {
 	}
 	rapidtest.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("ab'\"\\$`*?[]{}()<>|&;!#~ \t\n=%éж"))).Draw(t, "text")
-		for _, word := range []string{shellquote.Word(text), shellquote.Quoted(text)} {
+		for _, word := range []string{safetext.QuoteWord(text), safetext.QuoteAlways(text)} {
 			if out, err := exec.Command(sh, "-c", "printf %s "+word).Output(); err != nil || string(out) != text {
 				t.Fatalf("%q is written %s, which is %q: %v", text, word, out, err)
 			}
@@ -63,17 +63,17 @@ func TestAShellReadsItBack(t *testing.T) {
 func TestProgram(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		path := rapid.StringOfN(rapid.RuneFrom([]rune(`ab \/:'’().-`)), 1, 20, -1).Draw(t, "path")
-		for _, written := range []string{shellquote.Quoted(path), shellquote.PowerShell(path), shellquote.Windows(path)} {
+		for _, written := range []string{safetext.QuoteAlways(path), safetext.QuotePowerShell(path), safetext.QuoteWindows(path)} {
 			if strings.HasPrefix(path, "& ") || strings.HasPrefix(path, "call ") {
 				continue
 			}
-			if got := shellquote.Program(written+" hook claude stop", "hook"); got != path {
+			if got := safetext.QuoteProgram(written+" hook claude stop", "hook"); got != path {
 				t.Fatalf("%s is of %q, want %q", written, got, path)
 			}
 		}
 	})
 	const once = `cmd /d /c "C:\My Programs\planloop.exe" hook codex stop`
-	if got := shellquote.Program(once, "hook"); got != `C:\My Programs\planloop.exe` {
+	if got := safetext.QuoteProgram(once, "hook"); got != `C:\My Programs\planloop.exe` {
 		t.Error("a line as it was written once is not read:", got)
 	}
 }

@@ -1,6 +1,6 @@
 // Package private makes, checks and opens folders and files that belong to the user alone: they are not reached through
 // a link, have no other owner, and cannot be changed by others. It does not know their content.
-package private
+package safefile
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ const elsewhere = "or set XDG_STATE_HOME to a folder of your own"
 // Folder refuses a folder that is a link, has another owner or is writable by others. It checks the parent, too
 // (sticky ones such as /tmp pass), since anyone with write access to it could replace the folder. Folders above these
 // two are not checked. The error wraps fs.ErrNotExist if the folder is missing.
-func Folder(path string) error {
+func CheckFolder(path string) error {
 	above, err := real(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -54,8 +54,8 @@ func real(path string) (fs.FileInfo, error) {
 }
 
 // Make creates the folder, or checks the existing one.
-func Make(path string) error {
-	if err := Folder(path); !errors.Is(err, fs.ErrNotExist) {
+func MakeFolder(path string) error {
+	if err := CheckFolder(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := os.MkdirAll(path, FolderMode); err != nil {
@@ -64,12 +64,12 @@ func Make(path string) error {
 	if err := ensureMode(path, FolderMode); err != nil {
 		return err
 	}
-	return Folder(path)
+	return CheckFolder(path)
 }
 
 // File refuses a path that is not a regular file of the user, and returns its permissions. A missing file is not an
 // error and counts as private.
-func File(path string) (mode fs.FileMode, err error) {
+func CheckFile(path string) (mode fs.FileMode, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return FileMode, nil
@@ -81,9 +81,9 @@ func File(path string) (mode fs.FileMode, err error) {
 }
 
 // Unread refuses a file of the user that others can read.
-func Unread(path string) error {
-	mode, err := File(path)
-	if err == nil && !Only(mode) {
+func CheckUnread(path string) error {
+	mode, err := CheckFile(path)
+	if err == nil && !UserOnly(mode) {
 		err = fmt.Errorf("%s can be read by others (mode %04o): run chmod 600 on it", filepath.Base(path), mode)
 	}
 	return err
@@ -99,7 +99,7 @@ func plain(path string, info fs.FileInfo) error {
 
 // Open opens a file of the user, and creates it if the flag says so.
 func Open(path string, flag int) (*os.File, error) {
-	if _, err := File(path); err != nil {
+	if _, err := CheckFile(path); err != nil {
 		return nil, err
 	}
 	file, err := os.OpenFile(path, flag|NoFollow, FileMode)
