@@ -21,7 +21,7 @@ import (
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/stdio"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -58,7 +58,7 @@ func TestToolReference(t *testing.T) {
 // everything returns a client of a server with all toolsets.
 func everything(t *testing.T) *mcp.ClientSession {
 	t.Helper()
-	log := session.New(memory.New(), session.Options{})
+	log := session.New(store.NewMemory(), session.Options{})
 	service := verbs.New(log, verbs.Options{})
 	server, err := mcpserver.New(mcpserver.Options{Version: "test", Strategy: prompts.React, Toolsets: []string{verbs.Planning, verbs.Loop,
 		verbs.Mode, verbs.Execution, "workspace"}, Yield: stdio.Yield,

@@ -12,7 +12,6 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -29,7 +28,7 @@ func BenchmarkMark(b *testing.B) {
 			benchmarkMark(b, sqlite.New(dir, sqlite.Options{}), presence.Open(dir, presence.Options{}), steps)
 		})
 		b.Run(fmt.Sprintf("memory/%d", steps), func(b *testing.B) {
-			benchmarkMark(b, memory.New(), presence.Open("", presence.Options{}), steps)
+			benchmarkMark(b, store.NewMemory(), presence.Open("", presence.Options{}), steps)
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -130,8 +129,8 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 	state := ""
 	sealer, err := d.opts.Sealer()
 	if err == nil {
-		state, err = sealer.Seal(seal.Claims{By: sealedFor(d.caller), Tool: d.row.Name,
-			Arguments: seal.Fingerprint(d.request.Params.RawArguments),
+		state, err = sealer.Seal(SealClaims{By: sealedFor(d.caller), Tool: d.row.Name,
+			Arguments: Fingerprint(d.request.Params.RawArguments),
 			Request:   d.ask.Request, Question: d.ask.Question, Step: sealedStep(d.ask), Digest: d.ask.Digest,
 			Expires: time.Now().Add(stateLasts)})
 	}
@@ -330,17 +329,17 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 		return mcp.NewToolResultError(fmt.Sprintf("Nothing was decided: %s. Call planloop_status to see where it stands.", err))
 	}
 	if s.opts.Sealer == nil {
-		return refuse(seal.ErrInvalid)
+		return refuse(ErrSealInvalid)
 	}
 	sealer, err := s.opts.Sealer()
 	if err != nil {
 		return mcp.NewToolResultError(s.fault(row.Name, err))
 	}
 	claims, err := sealer.Unseal(request.Params.RequestState, time.Now())
-	expired := errors.Is(err, seal.ErrExpired)
+	expired := errors.Is(err, ErrSealExpired)
 	if (err == nil || expired) && (claims.By != sealedFor(caller) || claims.Tool != row.Name ||
-		claims.Arguments != seal.Fingerprint(request.Params.RawArguments)) {
-		err, expired = seal.ErrInvalid, false
+		claims.Arguments != Fingerprint(request.Params.RawArguments)) {
+		err, expired = ErrSealInvalid, false
 	}
 	if err != nil && !expired {
 		return refuse(err)

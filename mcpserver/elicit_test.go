@@ -14,10 +14,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/stdio"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -32,20 +31,20 @@ var petra = verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "petra"), Face: 
 type modeWorld struct {
 	world
 	t      testing.TB
-	sealer *seal.Sealer
+	sealer *mcpserver.Sealer
 }
 
 func newModeWorld(t testing.TB, limits plan.Limits, change ...func(*mcpserver.Options)) modeWorld {
 	t.Helper()
-	sealer, err := seal.New()
+	sealer, err := mcpserver.NewSealer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := session.New(memory.New(), session.Options{Limits: limits})
+	s := session.New(store.NewMemory(), session.Options{Limits: limits})
 	service := verbs.New(s, verbs.Options{Limits: limits, Templates: recipes{}, Engine: toyEngine{s}})
 	opts := mcpserver.Options{
 		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{}, Yield: stdio.Yield,
-		Sealer:  func() (*seal.Sealer, error) { return sealer, nil },
+		Sealer:  func() (*mcpserver.Sealer, error) { return sealer, nil },
 		Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} },
 	}

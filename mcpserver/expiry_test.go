@@ -14,7 +14,6 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -32,7 +31,7 @@ func TestATimeOutIsHeardWhenItHappens(t *testing.T) {
 }
 
 func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	announced := make(chan string, 10)
 	notify := func(n verbs.Notice) {
@@ -103,7 +102,7 @@ func (u *unreadable) Since(ctx context.Context, head store.Head) (store.Head, []
 // now and then.
 func TestALogThatCannotBeReadIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &unreadable{Log: memory.New()}
+		log := &unreadable{Log: store.NewMemory()}
 		s := session.New(log, session.Options{})
 		t.Cleanup(func() { _ = s.Close() })
 		service := verbs.New(s, verbs.Options{})

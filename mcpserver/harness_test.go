@@ -10,7 +10,7 @@ import (
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/stdio"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -33,7 +33,7 @@ func newWorld(t testing.TB) world {
 // newWorldWith is newWorld with options for the service and for the server.
 func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Options) world {
 	t.Helper()
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	service := verbs.New(s, configured)
 	server, err := mcpserver.New(mcpserver.Options{
 		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, Yield: stdio.Yield,

@@ -13,7 +13,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -57,7 +56,7 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	s.yield(ctx)
 	told := s.progress(ctx, request)
 	defer told.settle(ctx)
-	call := relayedCall{Tool: tool.Name, Arguments: seal.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
+	call := relayedCall{Tool: tool.Name, Arguments: Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
 	if request.Params.RequestState == "" && len(request.Params.InputResponses) == 0 {
 		r := &relayed{Server: s, tool: tool, service: service, caller: caller, call: call,
 			asks: make(chan *serverAsk), ended: make(chan struct{})}

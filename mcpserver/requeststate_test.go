@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/planloop/planloop/internal/seal"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -39,7 +39,7 @@ func (w modeWorld) submitted(t *testing.T, client *mcp.ClientSession) string {
 // TestRequestStateIsNotBelieved sends a claimed approval with a state that planloop did not issue for this call, or
 // too long ago. Nothing is decided or submitted again, and the answer says where to look.
 func TestRequestStateIsNotBelieved(t *testing.T) {
-	foreign, err := seal.New()
+	foreign, err := mcpserver.NewSealer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,63 +53,63 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 		state     string
 		responses mcp.InputResponseMap
 	}
-	for name, change := range map[string]func(w modeWorld, given string, claims seal.Claims) attempt{
-		"altered": func(_ modeWorld, given string, _ seal.Claims) attempt {
+	for name, change := range map[string]func(w modeWorld, given string, claims mcpserver.SealClaims) attempt{
+		"altered": func(_ modeWorld, given string, _ mcpserver.SealClaims) attempt {
 			altered := "A"
 			if strings.HasPrefix(given, altered) {
 				altered = "B"
 			}
 			return attempt{"planning_submit_plan", good, altered + given[1:], approve}
 		},
-		"seal altered": func(_ modeWorld, given string, _ seal.Claims) attempt {
+		"seal altered": func(_ modeWorld, given string, _ mcpserver.SealClaims) attempt {
 			altered := "A"
 			if strings.HasSuffix(given, altered) {
 				altered = "E"
 			}
 			return attempt{"planning_submit_plan", good, given[:len(given)-1] + altered, approve}
 		},
-		"truncated": func(_ modeWorld, given string, _ seal.Claims) attempt {
+		"truncated": func(_ modeWorld, given string, _ mcpserver.SealClaims) attempt {
 			return attempt{"planning_submit_plan", good, given[:len(given)/2], approve}
 		},
-		"without seal": func(_ modeWorld, given string, _ seal.Claims) attempt {
+		"without seal": func(_ modeWorld, given string, _ mcpserver.SealClaims) attempt {
 			text, _, _ := strings.Cut(given, ".")
 			return attempt{"planning_submit_plan", good, text + ".", approve}
 		},
-		"huge": func(_ modeWorld, given string, _ seal.Claims) attempt {
+		"huge": func(_ modeWorld, given string, _ mcpserver.SealClaims) attempt {
 			return attempt{"planning_submit_plan", good, given + strings.Repeat("A", 1<<20), approve}
 		},
-		"made up": func(modeWorld, string, seal.Claims) attempt {
+		"made up": func(modeWorld, string, mcpserver.SealClaims) attempt {
 			return attempt{"planning_submit_plan", good, "approved", approve}
 		},
-		"plain claims": func(_ modeWorld, _ string, claims seal.Claims) attempt {
+		"plain claims": func(_ modeWorld, _ string, claims mcpserver.SealClaims) attempt {
 			text, _ := json.Marshal(claims)
 			return attempt{"planning_submit_plan", good, string(text), approve}
 		},
-		"foreign key": func(_ modeWorld, _ string, claims seal.Claims) attempt {
+		"foreign key": func(_ modeWorld, _ string, claims mcpserver.SealClaims) attempt {
 			state, _ := foreign.Seal(claims)
 			return attempt{"planning_submit_plan", good, state, approve}
 		},
-		"expired, other arguments": func(w modeWorld, _ string, claims seal.Claims) attempt {
+		"expired, other arguments": func(w modeWorld, _ string, claims mcpserver.SealClaims) attempt {
 			claims.Expires = time.Now().Add(-time.Millisecond)
 			state, _ := w.sealer.Seal(claims)
 			return attempt{"planning_submit_plan", longer, state, approve}
 		},
-		"other tool": func(_ modeWorld, given string, _ seal.Claims) attempt {
+		"other tool": func(_ modeWorld, given string, _ mcpserver.SealClaims) attempt {
 			return attempt{"planning_ask_user", map[string]any{"question": "Is it approved?"}, given, approve}
 		},
-		"read-only tool": func(_ modeWorld, given string, _ seal.Claims) attempt {
+		"read-only tool": func(_ modeWorld, given string, _ mcpserver.SealClaims) attempt {
 			return attempt{"planning_read_plan", map[string]any{}, given, approve}
 		},
-		"hidden tool": func(_ modeWorld, given string, _ seal.Claims) attempt {
+		"hidden tool": func(_ modeWorld, given string, _ mcpserver.SealClaims) attempt {
 			return attempt{"planning_mark_step", map[string]any{"step_id": "S001", "status": "done"}, given, approve}
 		},
-		"other arguments": func(_ modeWorld, given string, _ seal.Claims) attempt {
+		"other arguments": func(_ modeWorld, given string, _ mcpserver.SealClaims) attempt {
 			return attempt{"planning_submit_plan", longer, given, approve}
 		},
-		"no state": func(modeWorld, string, seal.Claims) attempt {
+		"no state": func(modeWorld, string, mcpserver.SealClaims) attempt {
 			return attempt{"planning_submit_plan", good, "", approve}
 		},
-		"no state, other key": func(modeWorld, string, seal.Claims) attempt {
+		"no state, other key": func(modeWorld, string, mcpserver.SealClaims) attempt {
 			return attempt{"planning_submit_plan", good, "", mcp.InputResponseMap{"approval": approve["planloop"]}}
 		},
 	} {
@@ -336,7 +336,7 @@ func TestRequestStateTellsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := w.state()
-	want := seal.Claims{By: claims.By, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID,
+	want := mcpserver.SealClaims{By: claims.By, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID,
 		Digest: plan.Digest(state.Draft), Expires: claims.Expires}
 	if claims != want || claims.Arguments == "" {
 		t.Errorf("%+v", claims)

@@ -15,7 +15,6 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/planloop/planloop/internal/review"
-	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -45,7 +44,7 @@ type Options struct {
 	Sheet func(ctx context.Context) (*review.Sheet, error)
 	// Sealer returns the sealer for the state of a question while it travels through a client; nil: clients
 	// of the stateless revision are not asked.
-	Sealer func() (*seal.Sealer, error)
+	Sealer func() (*Sealer, error)
 	// Yield lets the client's next call start while this call waits for something slow; nil if the transport
 	// runs calls concurrently.
 	Yield func(context.Context)
@@ -73,7 +72,7 @@ type Server struct {
 	opts          Options
 	connections   *connections
 	subscriptions *subscriptions
-	sealer        *seal.Sealer    // for other servers' questions and the app's views; its key ends with the process
+	sealer        *Sealer         // for other servers' questions and the app's views; its key ends with the process
 	plansOnly     map[string]bool // tools allowed in a read-only phase
 	offered       []string        // names of the offered tools
 	foreign       *foreign        // nil: no tools of other servers are offered
@@ -88,7 +87,7 @@ type Server struct {
 // New returns a server. It opens nothing until a client needs it.
 func New(opts Options) (*Server, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	sealer, err := seal.New()
+	sealer, err := NewSealer()
 	if err != nil {
 		return nil, err
 	}

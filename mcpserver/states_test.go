@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -174,7 +174,7 @@ func plainStates() []kindOfState {
 func inState(t testing.TB, kind kindOfState, titled string) *verbs.Service {
 	t.Helper()
 	seen := signsOfLife{}
-	s := session.New(memory.New(), session.Options{Limits: plan.Limits{MaxReplans: kind.replans}, Presence: seen})
+	s := session.New(store.NewMemory(), session.Options{Limits: plan.Limits{MaxReplans: kind.replans}, Presence: seen})
 	t.Cleanup(func() { s.Close() })
 	service := verbs.New(s, verbs.Options{Presence: seen, Crew: seen})
 	kind.reach(builder{t, service, titled, s, seen})

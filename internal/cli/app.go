@@ -21,10 +21,8 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/terminal"
-	"github.com/planloop/planloop/internal/trouble"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
@@ -47,7 +45,7 @@ type app struct {
 	told     workspace.Lookup  // where the agent is, as its host tells a hook
 	serving  bool              // standard error is a log
 
-	troubles *trouble.Book // of an unattended process; nil: errors are only reported to the caller
+	troubles *troubleBook // of an unattended process; nil: errors are only reported to the caller
 
 	launch func() *process.Launcher // the launcher of all commands
 
@@ -94,7 +92,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 	if err != nil {
 		return nil, err
 	}
-	var log store.Log = memory.New()
+	var log store.Log = store.NewMemory()
 	stateDir, rest := "", func() error { return nil }
 	if !a.flags.ephemeral {
 		if err := safefile.CheckFolder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -260,7 +258,7 @@ func (a *app) unwatched(who string) {
 	if a.flags.ephemeral {
 		return
 	}
-	a.troubles = trouble.New(who, version(), os.Environ())
+	a.troubles = newTroubleBook(who, version(), os.Environ())
 	if home, err := workspace.StateHome(a.getenv, ""); err == nil {
 		a.troubles.In(home)
 	}

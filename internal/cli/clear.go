@@ -10,7 +10,6 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
-	"github.com/planloop/planloop/internal/trouble"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -60,7 +59,7 @@ func (a *app) purge(ctx context.Context) error {
 	if err := engine.RemoveLogs(opened.place.StateDir); err != nil {
 		return fmt.Errorf("the history is deleted, but not what agents printed: %w", err)
 	}
-	if err := trouble.Forget(opened.place.StateDir); err != nil {
+	if err := removeTroubles(opened.place.StateDir); err != nil {
 		return fmt.Errorf("the history is deleted, but not what went wrong: %w", err)
 	}
 	return a.print([]byte("All plans of this workspace are deleted.\n"))

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/gates"
-	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/downstream"
+	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/model"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/workspace"
@@ -52,7 +52,7 @@ func TestConfigurationHelpIsWhole(t *testing.T) {
 			t.Errorf("%s is not named", known)
 		}
 	}
-	for of, section := range map[string]reflect.Type{"model": reflect.TypeFor[model.Config](), "agents": reflect.TypeFor[agents.Agent](),
+	for of, section := range map[string]reflect.Type{"model": reflect.TypeFor[model.Config](), "agents": reflect.TypeFor[engine.Agent](),
 		"servers": reflect.TypeFor[downstream.Server]()} {
 		for field := range section.Fields() {
 			key := field.Tag.Get("yaml")
@@ -79,7 +79,7 @@ func TestConfigurationHelpCanBePasted(t *testing.T) {
 	if err := asked.Validate(); err != nil {
 		t.Error(err)
 	}
-	var started agents.Config
+	var started engine.AgentConfig
 	servers, err := configuredServers(config.Servers)
 	if err := errors.Join(err, errors.Join(servers.Faults()...), config.Agents.Decode(&started)); err != nil || len(servers) == 0 {
 		t.Error(err)
@@ -100,7 +100,7 @@ func TestMistakesInSections(t *testing.T) {
 	}{
 		"model":  {reflect.TypeFor[model.Config](), "model: {%s}", "model.", func() any { return &model.Config{} }},
 		"notify": {reflect.TypeFor[notify.Config](), "notify: {%s}", "notify.", func() any { return &notify.Config{} }},
-		"agents": {reflect.TypeFor[agents.Agent](), "agents: {default: {%s}}", "agents.default.", func() any { return &agents.Config{} }},
+		"agents": {reflect.TypeFor[engine.Agent](), "agents: {default: {%s}}", "agents.default.", func() any { return &engine.AgentConfig{} }},
 		"servers": {reflect.TypeFor[downstream.Server](), "servers: {a: {%s}}", "servers.a.",
 			func() any { return &downstream.Config{} }},
 	}
@@ -164,11 +164,11 @@ func TestAgentsOfTheDocumentationCanBePasted(t *testing.T) {
 	_, example, _ := strings.Cut(string(text), "```yaml\nagents:")
 	example, _, _ = strings.Cut(example, "```")
 	config := written(t, "agents:"+example)
-	var shown agents.Config
+	var shown engine.AgentConfig
 	if err := config.Agents.Decode(&shown); err != nil {
 		t.Fatal(err)
 	}
-	started, err := agents.New(shown, agents.Options{})
+	started, err := engine.NewAgents(shown, engine.AgentOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safefile"
-	"github.com/planloop/planloop/internal/trouble"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -354,7 +353,7 @@ func probeServers(place workspace.Workspace) []finding {
 // probeTroubles lists the latest errors of servers and hooks.
 func probeTroubles(place workspace.Workspace) []finding {
 	var all []finding
-	for _, e := range trouble.Last(troubleNow, place.StateDir, filepath.Dir(place.StateDir)) {
+	for _, e := range lastTroubles(troubleNow, place.StateDir, filepath.Dir(place.StateDir)) {
 		text := e.At.Local().Format("2006-01-02 15:04") + " " + e.Who + ": " + e.Text
 		if e.Version != version() {
 			text += " (planloop " + e.Version + ")"

@@ -8,14 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/agentsmd"
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/runnable"
-	"github.com/planloop/planloop/internal/scan"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/internal/verbs"
@@ -88,7 +86,7 @@ func (t files) Summary(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return scan.Summary(ctx, opened, scan.SummaryOptions{}), nil
+	return tree.Summary(ctx, opened, tree.SummaryOptions{}), nil
 }
 
 // Document returns a text file, cut to max bytes.
@@ -109,7 +107,7 @@ func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.
 	if err != nil {
 		return nil, "", err
 	}
-	result, err := scan.Scan(ctx, opened, scan.Options{Progress: done})
+	result, err := tree.Scan(ctx, opened, tree.ScanOptions{Progress: done})
 	if err != nil {
 		return nil, "", err
 	}
@@ -120,7 +118,7 @@ func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.
 	return found, result.Note(), nil
 }
 
-func reason(f scan.Finding) string {
+func reason(f tree.Finding) string {
 	text := fmt.Sprintf("mark at %s:%d", f.Path, f.Line)
 	if f.Count > 1 {
 		text += fmt.Sprintf(" and %d more places", f.Count-1)
@@ -311,15 +309,15 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, 
 }
 
 // staff returns the agents of the user's configuration, nil if none.
-func (a *app) staff(place workspace.Workspace, section workspace.Section) (*agents.Agents, error) {
+func (a *app) staff(place workspace.Workspace, section workspace.Section) (*engine.Agents, error) {
 	if !section.Given() {
 		return nil, nil
 	}
-	var config agents.Config
+	var config engine.AgentConfig
 	if err := section.Decode(&config); err != nil {
 		return nil, err
 	}
-	return agents.New(config, agents.Options{Workspace: place.Path, Launcher: a.launch(), Logger: a.logger()})
+	return engine.NewAgents(config, engine.AgentOptions{Workspace: place.Path, Launcher: a.launch(), Logger: a.logger()})
 }
 
 // startsAgents lets the engine start the agents of the user's configuration.

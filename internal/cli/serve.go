@@ -14,7 +14,6 @@ import (
 	"github.com/planloop/planloop/internal/httpserve"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/review"
-	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/toolbox"
@@ -155,15 +154,15 @@ func toolsets(config workspace.Config) []string {
 }
 
 // sealer seals requests with the workspace's key, which all its servers share.
-func (a *app) sealer() (*seal.Sealer, error) {
+func (a *app) sealer() (*mcpserver.Sealer, error) {
 	opened, err := a.open(context.Background(), nil)
 	if err != nil {
 		return nil, err
 	}
 	if a.flags.ephemeral {
-		return seal.New()
+		return mcpserver.NewSealer()
 	}
-	return seal.Open(opened.place.StateDir)
+	return mcpserver.OpenSealer(opened.place.StateDir)
 }
 
 func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOptions) error {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/template"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -143,10 +143,10 @@ func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([
 }
 
 // templates are the user's, the workspace's and planloop's own templates.
-type templates struct{ library template.Library }
+type templates struct{ library exchange.TemplateLibrary }
 
 func (a *app) templates(place workspace.Workspace) templates {
-	library := template.Library{User: a.ownTemplates(), Workspace: place.Path}
+	library := exchange.TemplateLibrary{User: a.ownTemplates(), Workspace: place.Path}
 	if place.Default {
 		library.Workspace = ""
 	}
@@ -167,14 +167,14 @@ func (t templates) List(ctx context.Context) ([]verbs.Template, error) {
 	all, err := t.library.List(ctx)
 	listed := make([]verbs.Template, len(all))
 	for i, one := range all {
-		listed[i] = asListed(one, template.Called(one, all))
+		listed[i] = asListed(one, exchange.TemplateNamed(one, all))
 	}
 	return listed, err
 }
 
-func asListed(t template.Template, name string) verbs.Template {
+func asListed(t exchange.Template, name string) verbs.Template {
 	listed := verbs.Template{Name: name, Origin: string(t.Origin), Description: t.Description,
-		Foreign: t.Origin == template.Workspace}
+		Foreign: t.Origin == exchange.WorkspaceTemplate}
 	if t.Err != nil {
 		listed.Problem = t.Err.Error()
 	}
@@ -205,7 +205,7 @@ func (t templates) Make(ctx context.Context, name string, parameters map[string]
 
 // Save stores a plan as a template of the user.
 func (t templates) Save(name string, outline plan.Outline, steps []plan.Step, replace bool) (string, error) {
-	text, err := template.Of(outline, steps)
+	text, err := exchange.TemplateOf(outline, steps)
 	if err != nil {
 		return "", err
 	}

@@ -17,19 +17,18 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/gofrs/flock"
 
-	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
 
-// Agents starts agents for steps without a tool: see agents.Agents.
-type Agents interface {
+// AgentStarter starts agents for steps without a tool; Agents implements it.
+type AgentStarter interface {
 	For(suggested string) (name string, ok bool)
 	Starts(name string) int
 	Hide(name, text string) string
-	Work(context.Context, agents.Assignment) (agents.Outcome, error)
+	Work(context.Context, AgentAssignment) (AgentOutcome, error)
 }
 
 // Order is an attempt at a step that an agent is started for.
@@ -148,7 +147,7 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 	defer file.remove()
 	defer log.close()
 	file.assign(order)
-	w := agents.Assignment{Agent: j.Agent, Run: j.run, Step: j.step.ID, Attempt: order.Attempt, Nonce: order.Nonce,
+	w := AgentAssignment{Agent: j.Agent, Run: j.run, Step: j.step.ID, Attempt: order.Attempt, Nonce: order.Nonce,
 		Prompt: r.opts.Prompt(ctx, j.before, j.step.ID, order), Timeout: time.Duration(j.step.Timeout) * time.Second,
 		Environment: []string{EnvRun + "=" + environmentOf(j.run, j.attempt, order.Nonce),
 			"PLANLOOP_WORKSPACE=" + r.opts.Workspace},
@@ -199,7 +198,7 @@ func (r *run) former(j job) string {
 }
 
 // reportTo returns the agent's report in the log, nil without one.
-func (r *run) reportTo(a plan.Attempt) *agents.Report {
+func (r *run) reportTo(a plan.Attempt) *AgentReport {
 	state, err := r.session.State(r.records)
 	if err != nil || state.Plan == nil || state.Plan.Root() != a.Plan {
 		return nil
@@ -209,11 +208,11 @@ func (r *run) reportTo(a plan.Attempt) *agents.Report {
 		return nil
 	}
 	said := step.Reported()
-	return &agents.Report{Status: said.Status, Output: step.Output, Note: said.Note}
+	return &AgentReport{Status: said.Status, Output: step.Output, Note: said.Note}
 }
 
 // outcomeOf returns the result of an agent's work before verification. Its text is the output for later steps.
-func outcomeOf(seen agents.Outcome, err error, took time.Duration) toolbox.Outcome {
+func outcomeOf(seen AgentOutcome, err error, took time.Duration) toolbox.Outcome {
 	failed := func(why, output string) toolbox.Outcome { return toolbox.Outcome{Text: output, Error: why} }
 	report := seen.Report
 	switch {
@@ -254,7 +253,7 @@ func lastLine(text string) string {
 const maxAgentOutput = plan.MaxLongText
 
 // tellOf adds the fields that only an agent's result has.
-func tellOf(seen agents.Outcome, output string, step *plan.Step, done *plan.Finished) {
+func tellOf(seen AgentOutcome, output string, step *plan.Step, done *plan.Finished) {
 	if done.Result.OK {
 		done.Output = safetext.Keepable(safetext.LastOutputLine(output, maxAgentOutput), maxAgentOutput)
 	}

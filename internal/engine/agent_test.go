@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
@@ -20,24 +19,24 @@ import (
 // staff is agents made by a test.
 type staff struct {
 	starts int
-	work   func(ctx context.Context, w agents.Assignment) (agents.Outcome, error)
+	work   func(ctx context.Context, w engine.AgentAssignment) (engine.AgentOutcome, error)
 
 	mu   sync.Mutex
-	seen []agents.Assignment
+	seen []engine.AgentAssignment
 }
 
 func (s *staff) For(suggested string) (string, bool) { return "claude", suggested != "nobody" }
 func (s *staff) Hide(_, text string) string          { return strings.ReplaceAll(text, "secret", "[hidden]") }
 func (s *staff) Starts(string) int                   { return s.starts }
-func (s *staff) Work(ctx context.Context, w agents.Assignment) (agents.Outcome, error) {
+func (s *staff) Work(ctx context.Context, w engine.AgentAssignment) (engine.AgentOutcome, error) {
 	s.mu.Lock()
 	s.seen = append(s.seen, w)
 	s.mu.Unlock()
 	return s.work(ctx, w)
 }
 
-func reports(status plan.StepStatus, output string) (agents.Outcome, error) {
-	return agents.Outcome{Report: &agents.Report{Status: status, Output: output, Note: "note"}, Took: time.Minute}, nil
+func reports(status plan.StepStatus, output string) (engine.AgentOutcome, error) {
+	return engine.AgentOutcome{Report: &engine.AgentReport{Status: status, Output: output, Note: "note"}, Took: time.Minute}, nil
 }
 
 func employ(t *testing.T, s *staff, tools ...toolbox.Tool) *place {
@@ -53,7 +52,7 @@ func employ(t *testing.T, s *staff, tools ...toolbox.Tool) *place {
 func TestAgentsDoTheirSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &staff{}
-		s.work = func(_ context.Context, w agents.Assignment) (agents.Outcome, error) {
+		s.work = func(_ context.Context, w engine.AgentAssignment) (engine.AgentOutcome, error) {
 			out, err := reports(plan.Done, "result of "+w.Step.String())
 			out.Report.AffectedFiles, out.Changed = []string{"a.go"}, []string{"a.go", "b/c.go", "d.go"}
 			return out, err
@@ -85,8 +84,8 @@ func TestAgentsDoTheirSteps(t *testing.T) {
 
 func TestAgentWithoutReportIsTriedAgainAndThenFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) {
-			return agents.Outcome{Tail: "what?", Took: time.Minute}, nil
+		s := &staff{work: func(context.Context, engine.AgentAssignment) (engine.AgentOutcome, error) {
+			return engine.AgentOutcome{Tail: "what?", Took: time.Minute}, nil
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
@@ -104,8 +103,8 @@ func TestAgentWithoutReportIsTriedAgainAndThenFails(t *testing.T) {
 
 func TestAgentThatReportsWithAFormerKeyIsToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) {
-			return agents.Outcome{OtherNonce: true, Tail: "a report"}, nil // at once: a login would pause the run
+		s := &staff{work: func(context.Context, engine.AgentAssignment) (engine.AgentOutcome, error) {
+			return engine.AgentOutcome{OtherNonce: true, Tail: "a report"}, nil // at once: a login would pause the run
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
@@ -119,8 +118,8 @@ func TestAgentThatReportsWithAFormerKeyIsToldSo(t *testing.T) {
 
 func TestAgentsThatEndAtOncePauseTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) {
-			return agents.Outcome{}, errors.New("no such program")
+		s := &staff{work: func(context.Context, engine.AgentAssignment) (engine.AgentOutcome, error) {
+			return engine.AgentOutcome{}, errors.New("no such program")
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
@@ -135,13 +134,13 @@ func TestAgentReportsToTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &staff{}
 		p := employ(t, s)
-		s.work = func(ctx context.Context, w agents.Assignment) (agents.Outcome, error) {
+		s.work = func(ctx context.Context, w engine.AgentAssignment) (engine.AgentOutcome, error) {
 			by := plan.NewActor(plan.ViaMCP, "claude")
 			by.Scope = plan.Attempt{Plan: p.state().Plan.Root(), Step: w.Step, Attempt: w.Attempt}
 			p.do(by, plan.ReportStep{Step: w.Step, Output: "found it"})
 			p.do(by, plan.MarkStep{Step: w.Step, Status: plan.Done})
 			<-w.Reported // it would be ended now
-			return agents.Outcome{Took: time.Second}, nil
+			return engine.AgentOutcome{Took: time.Second}, nil
 		}
 		p.setUp(plan.Spec{})
 		p.run(plan.OverCompleted)
@@ -153,7 +152,9 @@ func TestAgentReportsToTheLog(t *testing.T) {
 
 func TestVerifyJudgesTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) { return reports(plan.Done, "fine") }}
+		s := &staff{work: func(context.Context, engine.AgentAssignment) (engine.AgentOutcome, error) {
+			return reports(plan.Done, "fine")
+		}}
 		p := employ(t, s, tool("bash_execute", func(context.Context, json.RawMessage, toolbox.Watch) (toolbox.Outcome, error) {
 			return toolbox.Outcome{Error: "exit code 1: 2 tests fail with secret"}, nil
 		}))
@@ -183,7 +184,7 @@ func TestBudgetsOfAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &staff{starts: c.allows}
-				s.work = func(context.Context, agents.Assignment) (agents.Outcome, error) {
+				s.work = func(context.Context, engine.AgentAssignment) (engine.AgentOutcome, error) {
 					time.Sleep(time.Minute)
 					return reports(plan.Done, "fine")
 				}
@@ -201,7 +202,9 @@ func TestBudgetsOfAgents(t *testing.T) {
 
 func TestStepsOfOtherAgentsAreLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) { return reports(plan.Done, "fine") }}
+		s := &staff{work: func(context.Context, engine.AgentAssignment) (engine.AgentOutcome, error) {
+			return reports(plan.Done, "fine")
+		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{SuggestedAgent: "nobody"}, plan.Spec{})
 		p.run(plan.OverWaitingForAgent)
@@ -213,11 +216,11 @@ func TestStepsOfOtherAgentsAreLeft(t *testing.T) {
 
 // A question to a person does not end the run before a step is retried.
 func TestAgentIsTriedAgainWhilePersonIsAsked(t *testing.T) {
-	for name, seen := range map[string]agents.Outcome{"it ended at once": {}, "it ended without a report": {Took: time.Minute}} {
+	for name, seen := range map[string]engine.AgentOutcome{"it ended at once": {}, "it ended without a report": {Took: time.Minute}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &staff{}
-				s.work = func(context.Context, agents.Assignment) (agents.Outcome, error) {
+				s.work = func(context.Context, engine.AgentAssignment) (engine.AgentOutcome, error) {
 					if len(s.seen) == 1 {
 						return seen, nil
 					}
@@ -250,11 +253,11 @@ func TestAnAgentWithoutLeaveIsEnded(t *testing.T) {
 				var why error
 				s := &staff{}
 				p := employ(t, s)
-				s.work = func(ctx context.Context, _ agents.Assignment) (agents.Outcome, error) {
+				s.work = func(ctx context.Context, _ engine.AgentAssignment) (engine.AgentOutcome, error) {
 					p.do(person(), c.end)
 					<-ctx.Done()
 					why = context.Cause(ctx)
-					return agents.Outcome{}, why
+					return engine.AgentOutcome{}, why
 				}
 				p.setUp(plan.Spec{})
 				over, err := p.begin(t.Context(), engine.RunOptions{})
@@ -273,7 +276,7 @@ func TestAgentsOfTwoPlansWorkOneAfterTheOther(t *testing.T) {
 	s := &staff{}
 	p := employ(t, s)
 	p.options.StateDir = t.TempDir()
-	s.work = func(ctx context.Context, w agents.Assignment) (agents.Outcome, error) {
+	s.work = func(ctx context.Context, w engine.AgentAssignment) (engine.AgentOutcome, error) {
 		at <- "begins " + w.Prompt
 		if strings.Contains(w.Prompt, "S001") {
 			<-leave // ignores a request to end

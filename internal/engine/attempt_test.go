@@ -17,7 +17,6 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -121,7 +120,7 @@ func TestLogThatFails(t *testing.T) {
 	}{"for a while": {3, false}, "for good": {1_000, true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := &brokenLog{Log: memory.New()}
+				log := &brokenLog{Log: store.NewMemory()}
 				seen := &crowd{}
 				p := &place{t: t, seen: seen, session: session.New(log, session.Options{Presence: seen}), tools: []toolbox.Tool{
 					tool("breaks", func(context.Context, json.RawMessage, toolbox.Watch) (toolbox.Outcome, error) {

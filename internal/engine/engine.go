@@ -37,8 +37,8 @@ type Options struct {
 	// files.
 	Files func(ctx context.Context, pattern string, most int) ([]string, error)
 
-	Workspace string // directory of the workspace, for started agents
-	Agents    Agents // nil: agents are not started
+	Workspace string       // directory of the workspace, for started agents
+	Agents    AgentStarter // nil: agents are not started
 	// Prompt returns the prompt for an agent that is started for a step of a state.
 	Prompt func(context.Context, plan.State, plan.StepID, Order) string
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -53,7 +53,7 @@ func (c *crowd) Seen(name string) plan.Sighting {
 
 func newPlace(t *testing.T, limits plan.Limits, tools ...toolbox.Tool) *place {
 	seen := &crowd{}
-	s := session.New(memory.New(), session.Options{Limits: limits, Presence: seen})
+	s := session.New(store.NewMemory(), session.Options{Limits: limits, Presence: seen})
 	t.Cleanup(func() { _ = s.Close() })
 	return &place{t: t, session: s, seen: seen, limits: limits, tools: tools}
 }

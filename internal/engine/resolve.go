@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/planloop/planloop/internal/condition"
+	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -245,7 +245,7 @@ func (r *resolver) kept(ctx context.Context, name string) (json.RawMessage, erro
 // unmet reports whether the condition of a step is false. A loop's condition is evaluated once for all entries, unless
 // it uses the entry.
 func (r *resolver) unmet(ctx context.Context, s plan.State, step *plan.Step) (bool, error) {
-	c, err := condition.Compile(step.When)
+	c, err := runnable.Compile(step.When)
 	if err != nil {
 		return false, err
 	}
@@ -257,7 +257,7 @@ func (r *resolver) unmet(ctx context.Context, s plan.State, step *plan.Step) (bo
 	if loop := step.ForEach != "" && !instance; loop && c.UsesItem() || instance && !c.UsesItem() {
 		return false, nil
 	}
-	sources := map[plan.StepID]condition.Source{}
+	sources := map[plan.StepID]runnable.ConditionSource{}
 	for _, id := range c.Steps() {
 		from, ok := s.Plan.Steps.Get(id)
 		if !ok {
@@ -267,7 +267,7 @@ func (r *resolver) unmet(ctx context.Context, s plan.State, step *plan.Step) (bo
 		if err != nil && !errors.Is(err, plan.ErrNoValue) {
 			return false, err
 		}
-		sources[id] = condition.Source{Value: value, OK: from.Status == plan.Done, Status: from.Status, Output: from.Output}
+		sources[id] = runnable.ConditionSource{Value: value, OK: from.Status == plan.Done, Status: from.Status, Output: from.Output}
 	}
 	holds, err := c.Holds(ctx, sources, item)
 	return !holds, err

@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/yamltext"
+	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -179,7 +179,7 @@ func keptInExecution(f plan.Field[plan.Step], step *plan.Step) bool {
 // returned (LLM Prompt). Comments are allowed, because the specification's examples have them.
 func parseExecution(text []byte) (*source, error) {
 	text = withoutComments(text)
-	if pointer, problem := plan.CheckJSON(text, yamltext.MaxNesting); problem != "" {
+	if pointer, problem := plan.CheckJSON(text, strict.MaxNesting); problem != "" {
 		return nil, refuse(pointer, problem, "give one JSON object")
 	}
 	if membersOf(text) == nil {

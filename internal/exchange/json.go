@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/planloop/planloop/internal/yamltext"
+	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -19,7 +19,7 @@ const maxExpanded = 2 * maxBytes
 
 // parseJSON reads our own JSON.
 func parseJSON(text []byte) (*source, error) {
-	if pointer, problem := plan.CheckJSON(text, yamltext.MaxNesting); problem != "" {
+	if pointer, problem := plan.CheckJSON(text, strict.MaxNesting); problem != "" {
 		return nil, refuse(pointer, problem, "give one JSON object")
 	}
 	return parseNative(text, json.RejectUnknownMembers(true))
@@ -28,7 +28,7 @@ func parseJSON(text []byte) (*source, error) {
 // parseYAML reads our own YAML. In YAML it is hard to see whether a scalar is a string or a number, so a
 // number is accepted as a string.
 func parseYAML(text []byte) (*source, error) {
-	read, err := yamltext.Read(text, maxExpanded)
+	read, err := strict.ReadYAML(text, maxExpanded)
 	if err != nil {
 		return nil, err
 	}

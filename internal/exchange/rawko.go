@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/planloop/planloop/internal/yamltext"
+	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -99,7 +99,7 @@ func RawkoCurrent(text []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	read, err := yamltext.Read(text, maxExpanded)
+	read, err := strict.ReadYAML(text, maxExpanded)
 	if err != nil {
 		return "", err
 	}
@@ -175,7 +175,7 @@ func rawkoLosses(p *plan.Plan) []string {
 // parseRawko reads a plan file of rawko. Every step becomes critical, because in rawko each failure requires
 // a new plan.
 func parseRawko(text []byte) (*source, error) {
-	read, err := yamltext.Read(text, maxExpanded)
+	read, err := strict.ReadYAML(text, maxExpanded)
 	if err != nil {
 		return nil, err
 	}

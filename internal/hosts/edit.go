@@ -14,7 +14,7 @@ import (
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/safefile"
-	"github.com/planloop/planloop/internal/yamltext"
+	"github.com/planloop/planloop/internal/strict"
 )
 
 // Edit is a host's file before and after a change.
@@ -200,7 +200,7 @@ func (s *server) readYAML(m Machine, e *Edit) error {
 	if e.Server = Missing; len(bytes.TrimSpace(e.Before)) == 0 {
 		return nil
 	}
-	read, err := yamltext.Read(e.Before, most)
+	read, err := strict.ReadYAML(e.Before, most)
 	var document any
 	if err == nil {
 		err = json.Unmarshal(read.JSON, &document)

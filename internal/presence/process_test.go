@@ -87,7 +87,7 @@ func TestKilledProcessIsGoneAtOnce(t *testing.T) {
 	if gone, _ := seen(state, "victim#1"); gone {
 		t.Error("the second life is not seen")
 	}
-	for _, p := range []process{again, other} {
+	for _, p := range []joined{again, other} {
 		if err := p.stop.Close(); err != nil {
 			t.Fatal(err)
 		}

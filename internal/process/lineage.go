@@ -1,7 +1,3 @@
-// Package lineage lists the processes this one descends from, and reports whether a known process still runs.
-//
-// It must not know planloop, nor the conclusions drawn from a descent. Processes that the system hides are left out: a
-// chain that ends early has fewer processes, never a wrong one.
 package process
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -27,7 +27,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	now := time.Now()
-	s := session.New(memory.New(), session.Options{Now: func() time.Time { now = now.Add(time.Second); return now }})
+	s := session.New(store.NewMemory(), session.Options{Now: func() time.Time { now = now.Add(time.Second); return now }})
 	t.Cleanup(func() { _ = s.Close() })
 	d := &desk{t: t, session: s, Sheet: &review.Sheet{Place: review.Place{ID: "w1", Name: "shop"},
 		Service: verbs.New(s, verbs.Options{Gates: func(string) gates.Level { return gates.Off }, Engine: begins{}})}}

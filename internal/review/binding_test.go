@@ -9,7 +9,7 @@ import (
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -49,7 +49,7 @@ func change(f plan.Field[plan.Step], step *plan.Step, n int) {
 }
 
 func sheetFor(t testing.TB) *Sheet {
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	return &Sheet{Service: verbs.New(s, verbs.Options{Now: func() time.Time { return time.Time{} }})}
 }

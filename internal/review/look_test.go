@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -300,7 +300,7 @@ func TestLogIsReadBackwards(t *testing.T) {
 // draft on a terminal; an approval removes them.
 func TestWarningsStayWithAReturnedPlan(t *testing.T) {
 	sheet := open(t, verbs.Options{})
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	sheet.Service = verbs.New(s, verbs.Options{Gates: func(string) gates.Level { return gates.Warning }})
 	submit(t, sheet, "Move them", "Test them")

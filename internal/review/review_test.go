@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -37,7 +37,7 @@ func page() review.Caller {
 
 func open(t *testing.T, o verbs.Options) *review.Sheet {
 	o.Gates = func(string) gates.Level { return gates.Off }
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	return &review.Sheet{Place: review.Place{ID: "w1", Name: "shop"}, Service: verbs.New(s, o)}
 }

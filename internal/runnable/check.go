@@ -1,6 +1,7 @@
-// Package runnable judges whether steps can be carried out as written: no step waits for itself,
-// tools exist and accept the arguments, references and conditions are valid, and loops have a list
-// (execution: Plan Validation).
+// Package runnable decides whether steps can be carried out as written (execution: Plan Validation): no step waits for
+// itself, tools exist and accept the arguments, references and conditions are valid, and loops have a list. It also
+// evaluates conditions, such as steps.S001.ok && steps.S001.value.count > 3, in the language of expr without operations
+// that could cost more than a condition may: see bounds.
 package runnable
 
 import (
@@ -13,7 +14,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/planloop/planloop/internal/condition"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -297,7 +297,7 @@ func (e *examination) condition(step *Step) {
 	if step.When == "" {
 		return
 	}
-	compiled, err := condition.Compile(step.When)
+	compiled, err := Compile(step.When)
 	switch {
 	case err != nil:
 		e.refused(step, "/when", "Invalid condition", err)

@@ -1,5 +1,3 @@
-// Package private makes, checks and opens folders and files that belong to the user alone: they are not reached through
-// a link, have no other owner, and cannot be changed by others. It does not know their content.
 package safefile
 
 import (

@@ -1,5 +1,8 @@
-// Package atomicfile writes files atomically: a reader sees the former text or the new one, also after a crash or a
-// power cut. It knows neither the content of the files nor their purpose.
+// Package safefile writes files atomically, and keeps files and folders private.
+//
+// After a crash or a power cut a reader sees the former text or the new one. A private file belongs to the user alone:
+// it is not reached through a link, has no other owner, and cannot be changed by others. The package knows neither the
+// content of the files nor their purpose.
 package safefile
 
 import (

@@ -1,4 +1,3 @@
-// Package shellquote writes texts so that a shell expands and runs nothing in them.
 package safetext
 
 import "strings"

@@ -1,5 +1,3 @@
-// Package spelling finds the intended word for a misspelled one, such as the name of a field or a configuration key. It
-// contains no words itself.
 package safetext
 
 import (

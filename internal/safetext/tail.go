@@ -1,5 +1,3 @@
-// Package tail keeps the end of a command's output, which may have any length: the end shows the outcome. It does not
-// know the meaning of the output.
 package safetext
 
 import (

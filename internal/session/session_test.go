@@ -13,7 +13,6 @@ import (
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/plan"
 )
@@ -194,7 +193,7 @@ func TestWatch(t *testing.T) {
 
 // TestCloseEndsWatching closes the channels of the remaining listeners.
 func TestCloseEndsWatching(t *testing.T) {
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	changes, err := s.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -336,7 +335,7 @@ func (seen) LastActivity() time.Time          { return time.Time{} }
 func TestClaims(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	presence := seen{}
-	s := session.New(memory.New(), session.Options{Presence: presence, Now: func() time.Time { return now }})
+	s := session.New(store.NewMemory(), session.Options{Presence: presence, Now: func() time.Time { return now }})
 	t.Cleanup(func() { s.Close() })
 	do(t, s, setUp("One"))
 	do(t, s, plan.MarkStep{Step: 1, Status: plan.InProgress})
@@ -359,7 +358,7 @@ func TestClaims(t *testing.T) {
 // TestTimesRise: times give the order of the records, even if the clock stops or is set back.
 func TestTimesRise(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	log := memory.New()
+	log := store.NewMemory()
 	s := session.New(log, session.Options{Now: func() time.Time { return now }})
 	t.Cleanup(func() { s.Close() })
 	var last time.Time
@@ -412,7 +411,7 @@ func (l stuckSnapshots) SaveSnapshot(ctx context.Context, s store.Snapshot) erro
 func TestSnapshotsGoOnAfterOneIsGivenUp(t *testing.T) {
 	const every, tries = 128, 8
 	synctest.Test(t, func(t *testing.T) {
-		log := stuckSnapshots{memory.New(), make(chan plan.Revision, tries)}
+		log := stuckSnapshots{store.NewMemory(), make(chan plan.Revision, tries)}
 		s := session.New(log, session.Options{})
 		do(t, s, setUp("One"))
 		status := []plan.StepStatus{plan.Pending, plan.InProgress}

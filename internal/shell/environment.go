@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/internal/process"
-	"github.com/planloop/planloop/internal/quietgit"
+	"github.com/planloop/planloop/internal/worktree"
 )
 
 // surroundings sets up the command's own folder and returns its environment.
@@ -17,7 +17,7 @@ func surroundings(dir, own, launcher string) ([]string, error) {
 	if err := errors.Join(os.Mkdir(filepath.Join(own, tempFolder), 0o700), installGit(programs, launcher)); err != nil {
 		return nil, err
 	}
-	return slices.Concat(baseEnvironment(dir, own), quietgit.Environment(), process.NotFromHere(),
+	return slices.Concat(baseEnvironment(dir, own), worktree.QuietEnvironment(), process.NotFromHere(),
 		[]string{"GIT_EXEC_PATH=" + programs}), nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/internal/process"
-	"github.com/planloop/planloop/internal/quietgit"
+	"github.com/planloop/planloop/internal/worktree"
 )
 
 // installGit creates a folder in which git is the launcher. The folder comes first in the command's PATH, and git looks
@@ -75,7 +75,7 @@ func runGit(args []string) (code int, err error) {
 	if err != nil {
 		return 129, err
 	}
-	environment, code, err := quietgit.Silenced(context.Background(), git, "", args[:at], os.Environ())
+	environment, code, err := worktree.Silence(context.Background(), git, "", args[:at], os.Environ())
 	if err != nil {
 		return code, err
 	}

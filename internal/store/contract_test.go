@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/plan"
 )
@@ -32,7 +31,7 @@ type engine struct {
 func engines() []engine {
 	return []engine{
 		{"memory", func(*testing.T) func() store.Log {
-			log := memory.New()
+			log := store.NewMemory()
 			return func() store.Log { return log }
 		}},
 		{"sqlite", func(t *testing.T) func() store.Log {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -132,7 +132,7 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 // notice.
 func TestAReplyIsNoticed(t *testing.T) {
 	var told []string
-	s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Notify: func(n verbs.Notice) {
+	s := verbs.New(session.New(store.NewMemory(), session.Options{}), verbs.Options{Notify: func(n verbs.Notice) {
 		told = append(told, n.Event+": "+n.Title+": "+n.Text)
 	}})
 	for _, a := range []plan.CommentOn{{Text: "mind it"}, {Text: "what does it cost?", Question: true}} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -39,7 +39,7 @@ func (e *waiting) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, er
 func TestARunIsJoinedAsTheEngineLeaves(t *testing.T) {
 	for name, first := range map[string]bool{"before it is paused": true, "after it was paused": false} {
 		t.Run(name, func(t *testing.T) {
-			s := session.New(memory.New(), session.Options{})
+			s := session.New(store.NewMemory(), session.Options{})
 			t.Cleanup(func() { _ = s.Close() })
 			e := &waiting{running: running{t: t, session: s}}
 			e.Service = verbs.New(s, verbs.Options{Engine: e})
@@ -77,7 +77,7 @@ func TestARunIsJoinedAsTheEngineLeaves(t *testing.T) {
 // A part that was joined as its engine left takes part once more, also if the next step is an agent's: the engine
 // decides whether to start one.
 func TestARunOfAgentsIsJoinedAsTheEngineLeaves(t *testing.T) {
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	e := &waiting{running: running{t: t, session: s}}
 	e.Service = verbs.New(s, verbs.Options{Engine: e})

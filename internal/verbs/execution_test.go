@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -29,7 +29,7 @@ var (
 // runningPlan begins a run of steps for tools and agents.
 func runningPlan(t *testing.T, steps ...plan.Spec) running {
 	t.Helper()
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -29,7 +29,7 @@ func TestApproverIsTold(t *testing.T) {
 			Unseen: []verbs.UnseenCall{{At: at.Add(time.Hour), Tool: strings.Repeat("tool\n", 100)}}})
 	}
 	var notices []verbs.Notice
-	s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Hooks: agents,
+	s := verbs.New(session.New(store.NewMemory(), session.Options{}), verbs.Options{Hooks: agents,
 		Gates:  func(string) gates.Level { return gates.Off },
 		Notify: func(n verbs.Notice) { notices = append(notices, n) }})
 	entered, err := s.EnterPlanMode(t.Context(), ann, verbs.EnterPlanMode{Reason: "it is large"})

@@ -8,7 +8,6 @@ import (
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -30,7 +29,7 @@ func (l *crossed) Lock(ctx context.Context) (func(), error) {
 // crossing returns a workspace with a plan of two steps, in which others act between a verb's read and its change.
 func crossing(t *testing.T, others ...plan.Action) *verbs.Service {
 	t.Helper()
-	log := &crossed{Log: memory.New()}
+	log := &crossed{Log: store.NewMemory()}
 	mine := session.New(log, session.Options{})
 	t.Cleanup(func() { _ = mine.Close() })
 	theirs := session.New(log.Log, session.Options{})

@@ -15,7 +15,7 @@ import (
 
 	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -38,7 +38,7 @@ func (p presence) Seen(name string) plan.Sighting { return p[name] }
 func (presence) LastActivity() time.Time          { return time.Time{} }
 
 func service(now func() time.Time, seen presence) *verbs.Service {
-	s := session.New(memory.New(), session.Options{Now: now, Presence: seen, Limits: plan.Limits{MaxReplans: 1}})
+	s := session.New(store.NewMemory(), session.Options{Now: now, Presence: seen, Limits: plan.Limits{MaxReplans: 1}})
 	return verbs.New(s, verbs.Options{Now: now, Presence: seen})
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -52,7 +52,7 @@ func TestToolsToComeAreAwaited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools := &lateTools{known: map[string]bool{"view": true}, late: "zoo__look"}
-			log := session.New(memory.New(), session.Options{})
+			log := session.New(store.NewMemory(), session.Options{})
 			t.Cleanup(func() { _ = log.Close() })
 			s := verbs.New(log, verbs.Options{StepTools: tools})
 			if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "Feed them"},
@@ -110,7 +110,7 @@ func TestOtherServersToolsAreShown(t *testing.T) {
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := session.New(memory.New(), session.Options{})
+			log := session.New(store.NewMemory(), session.Options{})
 			t.Cleanup(func() { _ = log.Close() })
 			s := verbs.New(log, verbs.Options{OtherTools: func() map[string]verbs.OtherTool {
 				if c.now == nil {
@@ -133,7 +133,7 @@ func TestOtherServersToolsAreShown(t *testing.T) {
 // may need an approval do ask.
 func TestReportsAskNobodyForDefinitions(t *testing.T) {
 	asked := 0
-	log := session.New(memory.New(), session.Options{})
+	log := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = log.Close() })
 	s := verbs.New(log, verbs.Options{OtherTools: func() map[string]verbs.OtherTool { asked++; return nil }})
 	for _, c := range []struct {

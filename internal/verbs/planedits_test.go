@@ -11,7 +11,6 @@ import (
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -22,7 +21,7 @@ func worked(t *testing.T) (log *session.Session, s, other *verbs.Service) {
 	t.Helper()
 	clock := time.Now()
 	now := func() time.Time { clock = clock.Add(time.Second); return clock }
-	log = session.New(memory.New(), session.Options{Now: now})
+	log = session.New(store.NewMemory(), session.Options{Now: now})
 	s, other = verbs.New(log, verbs.Options{Now: now}), verbs.New(log, verbs.Options{Now: now})
 	var steps []verbs.NewStep
 	for _, title := range []string{"Look", "Build", "Check", "Tell"} {
@@ -132,7 +131,7 @@ func TestAChangeStandsThoughNobodyCanReadWhatItWasMadeOver(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := &unreadable{Log: memory.New()}
+			log := &unreadable{Log: store.NewMemory()}
 			session := session.New(log, session.Options{})
 			s := verbs.New(session, verbs.Options{})
 			if _, err := s.SetupPlan(t.Context(), ann, verbs.SetupPlan{Objective: "Ship it",
@@ -173,7 +172,7 @@ func (u *unreadable) Read(ctx context.Context, after plan.Revision) iter.Seq2[pl
 
 // TestAStatusReadsABoundedPartOfTheLog: an agent that was away for long gets the latest edits, and the advice to read the plan.
 func TestAStatusReadsABoundedPartOfTheLog(t *testing.T) {
-	log := &countedLog{Log: memory.New()}
+	log := &countedLog{Log: store.NewMemory()}
 	session := session.New(log, session.Options{})
 	s := verbs.New(session, verbs.Options{})
 	if _, err := s.SetupPlan(t.Context(), ann, verbs.SetupPlan{Objective: "Ship it",

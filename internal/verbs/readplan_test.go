@@ -16,7 +16,7 @@ import (
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
@@ -24,7 +24,7 @@ import (
 
 // ungated returns a service without gates for submissions.
 func ungated() *verbs.Service {
-	return verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Gates: func(string) gates.Level { return gates.Off }})
+	return verbs.New(session.New(store.NewMemory(), session.Options{}), verbs.Options{Gates: func(string) gates.Level { return gates.Off }})
 }
 
 // called calls a tool with arguments as JSON.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -47,7 +47,7 @@ func scoped(state plan.State, step *plan.Step, face verbs.Face) verbs.Caller {
 
 func agentsPlan(t *testing.T, rules verbs.RuleBook) running {
 	limits := plan.Limits{NeverAsk: true} // no approval is requested before the handler is verified
-	s := session.New(memory.New(), session.Options{Limits: limits})
+	s := session.New(store.NewMemory(), session.Options{Limits: limits})
 	t.Cleanup(func() { _ = s.Close() })
 	r := running{verbs.New(s, verbs.Options{RuleBook: rules, Limits: limits}), t, s}
 	metadata := plan.Metadata{Constraints: []string{"No new libraries"}}
@@ -223,7 +223,7 @@ func TestStartedAgentComesToAnEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rapidtest.Check(t, func(rt *rapid.T) {
 				seen := presence{}
-				s := session.New(memory.New(), session.Options{Presence: seen})
+				s := session.New(store.NewMemory(), session.Options{Presence: seen})
 				defer s.Close()
 				rules, crew := &book{}, &engines{session: s, seen: seen}
 				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew,

@@ -237,7 +237,9 @@ func (s *Service) statusOfTask(state plan.State, remarks []Remark, c Caller, in 
 	task, page := recordedTask(state.Plan, step), max(1, in.Page)
 	task.Comments = onStep(remarks, id, listedRoom)
 	s.underway(c, &task, step)
-	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) { return tokens.Page(parts, room, page) }
+	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) {
+		return tokens.Page(parts, room, page)
+	}
 	if c.brief() && !task.page(taskRoom, nth, c.word(Call{Act: ActShowTask, Step: id, Page: page + 1})) && page > 1 {
 		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("task %s has no page %d", id.Number(), page), "begin with the first")
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -24,7 +24,7 @@ func TestEveryCallIsASignOfLife(t *testing.T) {
 	for _, row := range verbs.Table() {
 		for _, arguments := range []string{strings.Replace(row.Example, `{"wait":30}`, `{}`, 1), `{"no such field":1}`} {
 			seen := touched{}
-			s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Presence: seen})
+			s := verbs.New(session.New(store.NewMemory(), session.Options{}), verbs.Options{Presence: seen})
 			_, _ = row.Call(t.Context(), s, ann, []byte(arguments))
 			if seen["ann"] == 0 {
 				t.Errorf("%s %s is no sign of life", row.Name, arguments)

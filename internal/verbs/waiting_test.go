@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -15,7 +15,7 @@ import (
 func TestAWaitEndsWithTheMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := plan.Limits{GatheringTimeout: 5 * time.Minute}
-		s := verbs.New(session.New(memory.New(), session.Options{Limits: limits}), verbs.Options{Limits: limits})
+		s := verbs.New(session.New(store.NewMemory(), session.Options{Limits: limits}), verbs.Options{Limits: limits})
 		if _, err := s.EnterPlanMode(t.Context(), ann, verbs.EnterPlanMode{Reason: "it is large"}); err != nil {
 			t.Fatal(err)
 		}

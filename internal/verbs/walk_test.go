@@ -18,7 +18,7 @@ import (
 
 	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -74,7 +74,7 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 			rapidtest.Check(t, func(rt *rapid.T) {
 				limits := plan.Limits{MaxReplans: rapid.SampledFrom([]int{-1, 0, 1}).Draw(rt, "max replans")}
 				seen := presence{}
-				s := session.New(memory.New(), session.Options{Limits: limits, Presence: seen})
+				s := session.New(store.NewMemory(), session.Options{Limits: limits, Presence: seen})
 				defer s.Close()
 				rules := &book{}
 				crew := &engines{session: s, seen: seen, agents: rapid.Bool().Draw(rt, "agents are configured")}

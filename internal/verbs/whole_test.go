@@ -19,7 +19,7 @@ import (
 
 	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -130,7 +130,7 @@ const doubt = "--workspace is ${workspaceFolder}, which the host has not replace
 
 // anyWork returns a service with a plan, its first steps done, and with random comments and command results.
 func anyWork(t *rapid.T) *verbs.Service {
-	s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Workspace: "/home/ann/code", Doubt: doubt})
+	s := verbs.New(session.New(store.NewMemory(), session.Options{}), verbs.Options{Workspace: "/home/ann/code", Doubt: doubt})
 	ctx := context.Background()
 	done, n := rapid.IntRange(0, 4).Draw(t, "done"), rapid.IntRange(1, 4).Draw(t, "open")
 	var steps []plan.NewStep

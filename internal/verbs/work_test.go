@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -35,7 +35,7 @@ func loginPlan() plan.SetUp {
 
 // working returns a workspace with a run of the plan.
 func working(t *testing.T) running {
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	r := running{verbs.New(s, verbs.Options{}), t, s}
 	r.do(petra.Actor, loginPlan())
@@ -152,7 +152,7 @@ func TestWorkPromptTellsWhyTheLastAttemptEnded(t *testing.T) {
 // TestWorkPromptOfAHugePlan: with any number of other outcomes, the prompt stays small, has the newest, and counts the
 // omitted ones.
 func TestWorkPromptOfAHugePlan(t *testing.T) {
-	s := session.New(memory.New(), session.Options{})
+	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	r := running{verbs.New(s, verbs.Options{}), t, s}
 	setUp := plan.SetUp{Outline: plan.Outline{Objective: "Port it"}}

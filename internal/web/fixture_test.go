@@ -19,7 +19,7 @@ import (
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/review"
 	states "github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -143,7 +143,7 @@ func files(name string) ([]byte, string, bool) {
 }
 
 func open(t testing.TB, id string, edit ...func(*verbs.Options)) *review.Sheet {
-	s := states.New(memory.New(), states.Options{})
+	s := states.New(store.NewMemory(), states.Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	options := verbs.Options{Gates: func(string) gates.Level { return gates.Off }}
 	for _, change := range edit {

@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Report is an agent's report on its attempt. The texts are as given, but without secrets.
+type AgentReport struct {
+	Status        plan.StepStatus // done, failed or blocked
+	Output        string          // plain text, or JSON if the value is not a string
+	AffectedFiles []string
+	Note          string
+}
+
+// reader searches lines of output for reports. A report is a JSON object with the nonce and a valid status, on one or a
+// few lines. The reader removes decoration that hosts print around a model's text: colours, indentation, bullets,
+// quotation marks, a time in brackets, a code fence, and text without a line end before it. A sentence in front of the
+// object makes it part of the text, not a report. With within, the lines of JSON strings are searched, too, because
+// hosts print events as JSON.
+//
+// The example line in the prompt is not a report: its status is not valid.
+type reader struct {
+	nonce  string
+	other  bool   // a report with another attempt's nonce was found
+	within bool   // search JSON strings, too
+	block  []byte // the lines of an incomplete object
+	lines  int    // number of lines in block
+}
+
+// Limits of an object on several lines.
+const (
+	mostBlock      = 64 << 10
+	mostBlockLines = 200
+)
+
+// mark is a text in nearly every line that is or ends a report.
+const mark = "planloop"
+
+// next takes a line, and returns the report that it contains or completes, or nil.
+func (r *reader) next(line []byte) *AgentReport {
+	has := bytes.Contains(line, []byte(mark))
+	if !has && r.block == nil && !bytes.Contains(line[:min(len(line), 100)], []byte("{")) {
+		return nil
+	}
+	text := bare(line)
+	whole := bytes.HasSuffix(text, []byte("}"))
+	switch {
+	case bytes.HasPrefix(text, []byte("{")) && whole:
+		r.block = nil
+		if report := r.read(text); report != nil {
+			return report
+		}
+	case bytes.HasPrefix(text, []byte("{")):
+		r.block, r.lines = append([]byte{}, text...), 1
+	case r.block != nil:
+		if report := r.peek(line); report != nil {
+			r.block = nil
+			return report
+		}
+		r.block, r.lines = append(r.block, text...), r.lines+1
+	}
+	if len(r.block) > mostBlock || r.lines > mostBlockLines {
+		r.block = nil
+	}
+	if has && r.within {
+		return r.inside(line)
+	}
+	return nil
+}
+
+// peek returns the report that the line would contain or complete if nothing followed.
+func (r *reader) peek(line []byte) *AgentReport {
+	const behind = 20 // bytes of marks and colours
+	if len(line) > mostBlock || !bytes.Contains(line[max(0, len(line)-behind):], []byte("}")) {
+		return nil
+	}
+	text := bare(line)
+	if r.block != nil && !bytes.HasPrefix(text, []byte("{")) {
+		text = slices.Concat(r.block, text)
+	}
+	return r.read(text)
+}
+
+// read returns the report in a JSON object, nil if it is a different object.
+func (r *reader) read(object []byte) *AgentReport {
+	if r.nonce == "" || !bytes.Contains(object, []byte(mark)) || !bytes.HasPrefix(object, []byte("{")) {
+		return nil
+	}
+	var given struct {
+		Planloop string         `json:"planloop"`
+		Status   string         `json:"status"`
+		Output   jsontext.Value `json:"output"`
+		Files    jsontext.Value `json:"affected_files"`
+		Note     jsontext.Value `json:"note"`
+	}
+	if json.Unmarshal(object, &given, jsontext.AllowInvalidUTF8(true)) != nil || given.Planloop == "" {
+		return nil
+	}
+	status := plan.ReadStatus(given.Status)
+	if !slices.Contains([]plan.StepStatus{plan.Done, plan.Failed, plan.Blocked}, status) {
+		return nil
+	}
+	if given.Planloop != r.nonce {
+		r.other = true
+		return nil
+	}
+	report := &AgentReport{Status: status, Output: textOf(given.Output), Note: textOf(given.Note)}
+	if json.Unmarshal(given.Files, &report.AffectedFiles) != nil {
+		report.AffectedFiles = nil
+		if file := textOf(given.Files); file != "" {
+			report.AffectedFiles = []string{file}
+		}
+	}
+	return report
+}
+
+// textOf returns a value as text: a string's content, "" for null, else its JSON.
+func textOf(value jsontext.Value) string {
+	var text *string
+	if len(value) == 0 || json.Unmarshal(value, &text, jsontext.AllowInvalidUTF8(true)) == nil {
+		if text == nil {
+			return ""
+		}
+		return *text
+	}
+	return string(value)
+}
+
+// inside returns the last report within the JSON strings on a line.
+func (r *reader) inside(line []byte) (last *AgentReport) {
+	for literal := range literals(line) {
+		if !strings.Contains(literal, mark) {
+			continue
+		}
+		inner := reader{nonce: r.nonce}
+		for text := range strings.SplitSeq(literal, "\n") {
+			if report := inner.next([]byte(text)); report != nil {
+				last = report
+			}
+		}
+		r.other = r.other || inner.other
+	}
+	return last
+}
+
+// literals yields the JSON strings on a line.
+func literals(line []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for begin := bytes.IndexByte(line, '"'); begin >= 0; begin = bytes.IndexByte(line, '"') {
+			line = line[begin:]
+			end := 1
+			for ; end < len(line) && line[end] != '"'; end++ {
+				if line[end] == '\\' {
+					end++
+				}
+			}
+			if end >= len(line) {
+				return
+			}
+			if text, err := jsontext.AppendUnquote(nil, line[:end+1]); err == nil && !yield(string(text)) {
+				return
+			}
+			line = line[end+1:]
+		}
+	}
+}
+
+// bare returns a line without the decoration that hosts print around it.
+func bare(line []byte) []byte {
+	text := strings.TrimRightFunc(lastPart(string(line)), decoration)
+	if strings.ContainsRune(text, '\x1b') {
+		text = strings.TrimRightFunc(ansi.Strip(text), decoration)
+	}
+	if _, after, timed := strings.Cut(text, "] "); timed && strings.HasPrefix(text, "[") {
+		text = after
+	}
+	rest := strings.TrimLeftFunc(text, decoration)
+	if fence, fenced := strings.CutPrefix(rest, "json"); fenced && strings.HasSuffix(text[:len(text)-len(rest)], "`") {
+		rest = strings.TrimLeftFunc(fence, decoration)
+	}
+	if i := strings.Index(rest, `{"planloop"`); i > 0 && strings.ContainsFunc(rest[i-1:i], ofText) {
+		rest = rest[i:] // text without a line end before the report; in a sentence, a blank or a quote would come between
+	}
+	return []byte(rest)
+}
+
+// ofText reports whether a character can end a text.
+func ofText(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".!?", r)
+}
+
+// decoration reports whether a character belongs neither to a word nor to JSON.
+func decoration(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(`{}[]",:`, r)
+}

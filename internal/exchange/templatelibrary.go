@@ -1,0 +1,217 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/safefile"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tree"
+	"github.com/planloop/planloop/plan"
+)
+
+//go:embed builtin/*.yaml
+var builtIn embed.FS
+
+// WorkspaceFolder is the folder of a workspace's templates, relative to the workspace.
+const TemplateFolder = ".planloop/templates"
+
+// maxTemplates limits the templates found in one folder.
+const maxTemplates = 100
+
+// Library finds templates in three folders.
+type TemplateLibrary struct {
+	User      string // the folder of the user's templates; "": none
+	Workspace string // the workspace's directory; "": none
+}
+
+// entry is a template that has not been read.
+type entry struct {
+	Template
+	text func() ([]byte, error)
+}
+
+func (e entry) read() Template {
+	err := checkName(e.Name)
+	var text []byte
+	if err == nil {
+		text, err = e.text()
+	}
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err // the path is named already
+	}
+	if err != nil {
+		e.refuse(err)
+		return e.Template
+	}
+	return ReadTemplate(e.Name, e.Origin, e.File, text)
+}
+
+// List returns all templates, sorted by name. An unusable template has its reason in Err.
+func (l TemplateLibrary) List(ctx context.Context) ([]Template, error) {
+	entries, err := l.entries(ctx)
+	all := make([]Template, len(entries))
+	for i, e := range entries {
+		all[i] = e.read()
+	}
+	return all, err
+}
+
+// Find returns the template with a name, such as bug-fix, or user/bug-fix if several folders have one.
+func (l TemplateLibrary) Find(ctx context.Context, name string) (Template, error) {
+	entries, err := l.entries(ctx)
+	if err != nil {
+		return Template{}, err
+	}
+	var found []entry
+	var names, candidates []string
+	for _, e := range entries {
+		if name == e.Name || name == e.FullName() {
+			found, candidates = append(found, e), append(candidates, e.FullName())
+		}
+		names = append(names, e.Name)
+	}
+	switch {
+	case len(found) == 1:
+		return found[0].read(), nil
+	case len(found) > 1:
+		return Template{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/template",
+			Problem: plan.Quote(name) + " is the name of several templates", Fix: "give one of " + strings.Join(candidates, ", "),
+			Plain: candidates[0]}
+	}
+	fix := "" // the caller knows how to list them
+	if near := safetext.Nearest(path.Base(name), names); near != "" {
+		fix = "did you mean " + near + "?"
+	}
+	return Template{}, plan.Refuse(plan.NotFound, "/template", "there is no template "+plan.Quote(name), fix)
+}
+
+// Called returns the shortest name by which Find finds one of all templates.
+func TemplateNamed(t Template, all []Template) string {
+	if slices.ContainsFunc(all, func(other Template) bool { return other.Name == t.Name && other.Origin != t.Origin }) {
+		return t.FullName()
+	}
+	return t.Name
+}
+
+// entries returns the templates of all folders, sorted by name. Of the same name, the workspace's comes last.
+func (l TemplateLibrary) entries(ctx context.Context) ([]entry, error) {
+	own, err := l.ofUser()
+	if err != nil {
+		return nil, plan.Refuse(plan.Conflict, "", "the folder of your templates cannot be used: "+err.Error(), "repair it")
+	}
+	files, err := builtIn.ReadDir("builtin")
+	if err != nil {
+		return nil, err
+	}
+	embedded := entriesOf(BuiltIn, "", files, func(file string) ([]byte, error) { return builtIn.ReadFile("builtin/" + file) })
+	all := slices.Concat(own, embedded, l.ofWorkspace(ctx))
+	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.Name, b.Name) })
+	return all, ctx.Err()
+}
+
+func (l TemplateLibrary) ofUser() ([]entry, error) {
+	if l.User == "" {
+		return nil, nil
+	}
+	err := safefile.CheckFolder(l.User)
+	var files []fs.DirEntry
+	if err == nil {
+		files, err = os.ReadDir(l.User)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entriesOf(UserTemplate, l.User, files, func(file string) ([]byte, error) {
+		return safefile.Read(filepath.Join(l.User, file), maxTemplateBytes+1)
+	}), err
+}
+
+// ofWorkspace returns nothing if the workspace has no readable folder of templates.
+func (l TemplateLibrary) ofWorkspace(ctx context.Context) []entry {
+	if l.Workspace == "" {
+		return nil
+	}
+	opened, err := tree.Open(l.Workspace)
+	if err != nil {
+		return nil
+	}
+	defer opened.Close() //nolint:errcheck // it was only read
+	files, _, _ := opened.List(ctx, TemplateFolder)
+	return entriesOf(WorkspaceTemplate, TemplateFolder, files, l.readOfWorkspace)
+}
+
+func (l TemplateLibrary) readOfWorkspace(file string) ([]byte, error) {
+	files, err := tree.Open(l.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close() //nolint:errcheck // it was only read
+	opened, info, err := files.Open(TemplateFolder + "/" + file)
+	if tree.LeadsOut(err) {
+		err = errors.New("it is a link out of the workspace, which is not followed")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close() //nolint:errcheck // it was only read
+	if info.IsDir() {
+		return nil, errors.New("it is a directory")
+	}
+	return io.ReadAll(io.LimitReader(opened, maxTemplateBytes+1))
+}
+
+// entriesOf returns the templates among the sorted files of a folder: NAME.yaml, or NAME.json without it.
+func entriesOf(origin TemplateOrigin, folder string, files []fs.DirEntry, read func(file string) ([]byte, error)) []entry {
+	var all []entry
+	for _, f := range files {
+		file := f.Name()
+		ending := path.Ext(file)
+		if ending != ".yaml" && ending != ".json" {
+			continue
+		}
+		e := entry{text: func() ([]byte, error) { return read(file) }}
+		e.Name, e.Origin = plan.Shorten(safetext.EscapeLine(strings.TrimSuffix(file, ending)), maxTemplateName), origin
+		if folder != "" {
+			e.File = filepath.Join(folder, file)
+		}
+		if i := slices.IndexFunc(all, func(other entry) bool { return other.Name == e.Name }); i >= 0 {
+			all[i] = e
+		} else if len(all) < maxTemplates {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// Save writes a template to the user's folder and returns its file. Without replace, an existing file is kept
+// and the error wraps fs.ErrExist.
+func (l TemplateLibrary) Save(name string, text []byte, replace bool) (string, error) {
+	if err := checkName(name); err != nil {
+		return "", err
+	}
+	if t := ReadTemplate(name, UserTemplate, "", text); t.Err != nil {
+		return "", fmt.Errorf("the template could not be used: %w", t.Err)
+	}
+	if l.User == "" {
+		return "", errors.New("there is no folder to keep templates in")
+	}
+	if err := safefile.MakeFolder(l.User); err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(filepath.Join(l.User, name+".json")); err == nil && !replace {
+		return "", fs.ErrExist
+	}
+	file := filepath.Join(l.User, name+".yaml")
+	return file, safefile.WriteFile(file, text, safefile.Options{Mode: safefile.FileMode, New: !replace})
+}

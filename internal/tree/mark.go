@@ -1,0 +1,195 @@
+package tree
+
+import (
+	"bytes"
+	_ "embed"
+	"iter"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/planloop/planloop/internal/safetext"
+)
+
+const (
+	maxMarkText     = 200 // characters
+	maxMarksPerFile = 200
+)
+
+// language is the language of a file.
+type language struct {
+	name    string   // "" if unknown
+	openers []string // strings that start a comment
+}
+
+//go:embed languages.txt
+var languages string
+
+// byEnding reads languages.txt at the first scan: most commands do not scan.
+var byEnding = sync.OnceValue(func() map[string]language {
+	table := map[string]language{}
+	for line := range strings.Lines(languages) {
+		form, endings, listed := strings.Cut(line, " . ")
+		if !listed {
+			continue
+		}
+		words := strings.Fields(form)
+		for _, ending := range strings.Fields(endings) {
+			table[ending] = language{name: strings.ReplaceAll(words[0], "_", " "), openers: words[1:]}
+		}
+	}
+	return table
+})
+
+func languageOf(name string) language {
+	base := strings.ToLower(path.Base(name))
+	if strings.HasPrefix(base, "dockerfile") {
+		base = "dockerfile"
+	}
+	if l, ok := byEnding()[base]; ok {
+		return l
+	}
+	return byEnding()[path.Ext(base)]
+}
+
+// notes holds the patterns for marks. The first scan compiles them, to keep other commands fast.
+type notes struct{ word, calling, assignee *regexp.Regexp }
+
+var noteForms = sync.OnceValue(func() notes {
+	return notes{
+		word:     regexp.MustCompile(`TODO|FIXME|HACK|XXX`),
+		calling:  regexp.MustCompile(`^(?:TODO|FIXME|HACK|XXX)(?::|\([^)]*\):?) ?\S`),
+		assignee: regexp.MustCompile(`^\s*[(\[][^()\[\]]{0,60}[)\]]`),
+	}
+})
+
+// marks yields the marks in a file's comments with their lines. It looks at one line at a time, so a line of
+// a multi-line string may look like a comment.
+func marks(name string, content []byte) iter.Seq2[mark, int] {
+	return func(yield func(mark, int) bool) {
+		if !noteForms().word.Match(content) {
+			return
+		}
+		openers, number, found := languageOf(name).openers, 0, 0
+		for line := range bytes.Lines(content) {
+			number++
+			if found == maxMarksPerFile {
+				return
+			}
+			if !noteForms().word.Match(line) {
+				continue
+			}
+			word, rest, ok := markIn(commentIn(string(line), openers))
+			if !ok {
+				continue
+			}
+			found++
+			m := mark{word: word, text: markText(rest)}
+			if m.text == "" {
+				m.within = name
+			}
+			if !yield(m, number) {
+				return
+			}
+		}
+	}
+}
+
+// commentIn returns the text after the first comment opener in a line. A line that starts with a mark and a
+// colon or a name is taken as part of a multi-line comment and returned whole. Otherwise it returns "".
+func commentIn(line string, openers []string) string {
+	begin := strings.TrimLeft(line, " \t")
+	first := len(line)
+	var comment string
+	for _, opener := range openers {
+		at := openerIn(line, opener, len(line)-len(begin))
+		if at >= 0 && at < first {
+			first, comment = at, line[at+len(opener):]
+		}
+	}
+	if first == len(line) && len(openers) > 0 && noteForms().calling.MatchString(begin) {
+		return begin
+	}
+	return comment
+}
+
+// openerIn returns the position of a comment opener outside of quotes, words and URLs, or -1.
+func openerIn(line, opener string, begin int) int {
+	if opener == "*" {
+		if strings.HasPrefix(line[begin:], opener) {
+			return begin
+		}
+		return -1
+	}
+	quote := byte(0)
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case strings.HasPrefix(line[i:], opener) && (i == 0 || strings.IndexByte(" \t;{}(),>", line[i-1]) >= 0):
+			return i
+		case c == '"', c == '`', c == '\'' && (i == 0 || !wordByte(line[i-1])):
+			quote = c
+		}
+	}
+	return -1
+}
+
+// decoration may precede the words of a comment.
+const decoration = " \t/*#;-!%<>@|=~+.([{"
+
+// markIn finds the first mark in a line of comment. Comments also mention the words without marking anything,
+// so a mark must start the comment or a sentence, or be followed by a colon or a name in brackets.
+func markIn(text string) (word, rest string, ok bool) {
+	start := len(text) - len(strings.TrimLeft(text, decoration))
+	for _, at := range noteForms().word.FindAllStringIndex(text, -1) {
+		if !wholeWord(text, at[0], at[1]) {
+			continue
+		}
+		after := text[at[1]:]
+		called := strings.HasPrefix(after, ":") || strings.HasPrefix(after, "(")
+		if at[0] == start || called || endsSentence(text[:at[0]]) {
+			return text[at[0]:at[1]], after, true
+		}
+	}
+	return "", "", false
+}
+
+func wholeWord(text string, from, to int) bool {
+	if from > 0 && strings.IndexByte(decoration, text[from-1]) < 0 {
+		return false
+	}
+	if from > 1 && text[from-1] != ' ' && wordByte(text[from-2]) {
+		return false // part of a word such as NOT-TODO or path/TODO
+	}
+	if to == len(text) {
+		return true
+	}
+	if strings.IndexByte(" \t\r\n:(.;!?*])}", text[to]) >= 0 {
+		return text[to] != '.' || to+1 == len(text) || strings.IndexByte(" \t\r\n.", text[to+1]) >= 0 // TODO.md is a file
+	}
+	return text[to] == '-' && to+1 < len(text) && !wordByte(text[to+1])
+}
+
+func endsSentence(before string) bool {
+	before = strings.TrimRight(before, " \t")
+	return before != "" && strings.IndexByte(".;!?", before[len(before)-1]) >= 0
+}
+
+// markText returns the text after a mark, without the name of an assignee.
+func markText(rest string) string {
+	rest = strings.TrimPrefix(rest, noteForms().assignee.FindString(rest))
+	rest = strings.TrimLeft(rest, " \t:-!.;*])}")
+	line := safetext.Line(strings.TrimRight(rest, " \t\r\n*/->#."))
+	return shorten(strings.ReplaceAll(line, "`", "'"), maxMarkText) // in a hint, back quotes name a file
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

@@ -1,0 +1,235 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/planloop/planloop/internal/process"
+)
+
+// repository is git's information on a repository: that of the folder, or a nested one.
+type repository struct {
+	git   gitCommand
+	head  string           // commit id; "" before the first commit
+	dirty map[string]state // files that differ from that commit, by path in the folder
+}
+
+// state is a file that differs from its commit.
+type state struct {
+	mark
+	staged string // the object in the index, if the file is identical to it; else ""
+}
+
+// Limits of git's output and of nested repositories.
+const (
+	mostAnswer = 64 << 20
+	mostNested = 64
+	deepest    = 4
+)
+
+// into reads the repository of a folder, and the ones nested in it separately, because git itself would run commands
+// that they configure. prefix is the beginning of its files' paths.
+func (l *look) into(ctx context.Context, dir, prefix string, depth int) error {
+	git, err := newGitCommand(ctx, dir)
+	if err != nil {
+		return err
+	}
+	status, err := git.answer(ctx, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all", "--no-renames",
+		"--ignore-submodules=dirty", "--", ".")
+	if err != nil {
+		return err
+	}
+	repo := repository{git: git, dirty: map[string]state{}}
+	nested := git.submodules(ctx)
+	for record := range bytes.SplitSeq(status, []byte{0}) {
+		nested = append(nested, l.take(&repo, string(record), prefix)...)
+	}
+	l.repos[prefix] = repo
+	for _, name := range nested {
+		if depth < deepest && len(l.repos) < mostNested && hasGit(filepath.Join(dir, filepath.FromSlash(name))) {
+			_ = l.into(ctx, filepath.Join(dir, filepath.FromSlash(name)), prefix+name+"/", depth+1) // skipped on an error
+		}
+	}
+	return ctx.Err()
+}
+
+// hasGit reports whether a folder, but not a link, is the top of a work tree.
+func hasGit(dir string) bool {
+	info, err := os.Lstat(dir)
+	_, git := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil && info.IsDir() && git == nil
+}
+
+// take reads a record of git status, and returns the folder if it is a nested work tree.
+func (l *look) take(repo *repository, record, prefix string) (nested []string) {
+	kind, rest, _ := strings.Cut(record, " ")
+	switch kind {
+	case "#":
+		if oid, ok := strings.CutPrefix(rest, "branch.oid "); ok && oid != "(initial)" {
+			repo.head = oid
+		}
+	case "?":
+		name, inside := repo.git.below(rest)
+		if folder, ok := strings.CutSuffix(name, "/"); ok && inside {
+			return []string{folder}
+		}
+		if inside {
+			repo.dirty[prefix+name] = state{mark: l.mark(prefix+name, true)}
+		}
+	case "1", "u":
+		fields := map[string]int{"1": 8, "u": 10}[kind]
+		parts := strings.SplitN(rest, " ", fields)
+		name, inside := repo.git.below(parts[len(parts)-1])
+		if len(parts) < fields || !inside || strings.HasPrefix(parts[1], "S") {
+			return nil // submodules are read separately
+		}
+		s := state{mark: l.mark(prefix+name, true)}
+		if kind == "1" && strings.HasSuffix(parts[0], ".") {
+			s.staged = parts[6]
+		}
+		repo.dirty[prefix+name] = s
+	}
+	return nil
+}
+
+// changed finds the changed files of a repository.
+func (l *look) changed(ctx context.Context, was, now repository, prefix string, found map[string]bool) error {
+	for name, was := range was.dirty {
+		if is, still := now.dirty[name]; still && !was.same(is.mark) || !still && !was.same(l.mark(name, was.read)) {
+			found[name] = true
+		}
+	}
+	committed, err := now.git.committed(ctx, was.head, now.head)
+	if err != nil {
+		return err
+	}
+	for name, is := range now.dirty {
+		if _, known := was.dirty[name]; known {
+			continue
+		}
+		if old, ok := committed[strings.TrimPrefix(name, prefix)]; !ok || is.staged != old { // else only its commit has changed
+			found[name] = true
+		}
+	}
+	for name := range committed {
+		_, before := was.dirty[prefix+name]
+		if _, after := now.dirty[prefix+name]; !before && !after {
+			found[prefix+name] = true
+		}
+	}
+	return nil
+}
+
+// gitCommand runs git in a folder.
+type gitCommand struct {
+	program, dir string
+	environment  []string
+	inside       string // the folder's path in the work tree, ending in a slash; "" at the top
+}
+
+func newGitCommand(ctx context.Context, dir string) (gitCommand, error) {
+	program, err := process.Look("git")
+	if err != nil {
+		return gitCommand{}, err
+	}
+	environment := append(append(QuietEnvironment(), process.NotFromHere()...), "PATH="+process.SearchPath, "LC_ALL=C")
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "USERPROFILE"} {
+		if value, ok := os.LookupEnv(name); ok {
+			environment = append(environment, name+"="+value)
+		}
+	}
+	g := gitCommand{program: program, dir: dir}
+	if g.environment, _, err = Silence(ctx, program, dir, nil, environment); err != nil {
+		return g, err
+	}
+	answer, err := g.answer(ctx, "rev-parse", "--is-inside-work-tree", "--show-prefix")
+	if err != nil {
+		return g, err
+	}
+	where, ok := strings.CutPrefix(string(answer), "true\n")
+	if g.inside = strings.TrimSuffix(where, "\n"); !ok {
+		return g, errors.New("the folder is in no work tree")
+	}
+	if g.inside == "" {
+		return g, nil
+	}
+	if _, err := g.answer(ctx, "check-ignore", "-q", "."); err == nil {
+		return g, errors.New("git ignores the folder")
+	}
+	return g, ctx.Err()
+}
+
+// answer returns git's output.
+func (g gitCommand) answer(ctx context.Context, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, g.program, args...)
+	cmd.Dir, cmd.Env = g.dir, g.environment
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	answer, err := io.ReadAll(io.LimitReader(out, mostAnswer+1))
+	if len(answer) > mostAnswer {
+		err = fmt.Errorf("git %s answers more than %d bytes", args[0], mostAnswer)
+		cancel()
+	}
+	return answer, errors.Join(err, cmd.Wait())
+}
+
+// below converts a path to one relative to the folder, and reports whether it is inside.
+func (g gitCommand) below(path string) (name string, inside bool) {
+	return strings.CutPrefix(path, g.inside)
+}
+
+// submodules returns the folders of submodules in the index.
+func (g gitCommand) submodules(ctx context.Context) (folders []string) {
+	listed, err := g.answer(ctx, "ls-files", "--stage", "-z")
+	if err != nil {
+		return nil
+	}
+	for record := range bytes.SplitSeq(listed, []byte{0}) {
+		if facts, name, ok := strings.Cut(string(record), "\t"); ok && strings.HasPrefix(facts, "160000 ") {
+			folders = append(folders, name)
+		}
+	}
+	return folders
+}
+
+// committed returns the files that differ between two commits, with their objects in the first one.
+func (g gitCommand) committed(ctx context.Context, from, to string) (map[string]string, error) {
+	if from == to {
+		return nil, nil
+	}
+	empty := map[int]string{ // the empty tree, by the length of object ids
+		40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904", 64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+	}[max(len(from), len(to))]
+	if from == "" {
+		from = empty
+	}
+	if to == "" {
+		to = empty
+	}
+	raw, err := g.answer(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv", from, to,
+		"--", ".")
+	files := map[string]string{}
+	records := strings.Split(string(raw), "\x00")
+	for i := 0; i+1 < len(records); i += 2 {
+		facts := strings.Fields(records[i])
+		name, inside := g.below(records[i+1])
+		if len(facts) == 5 && inside && facts[0] != ":160000" && facts[1] != "160000" {
+			files[name] = facts[2]
+		}
+	}
+	return files, err
+}
