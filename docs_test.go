@@ -20,9 +20,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
@@ -61,7 +61,7 @@ func everything(t *testing.T) *mcp.ClientSession {
 	log := session.New(store.NewMemory(), session.Options{})
 	service := verbs.New(log, verbs.Options{})
 	server, err := mcpserver.New(mcpserver.Options{Version: "test", Strategy: prompts.React, Toolsets: []string{verbs.Planning, verbs.Loop,
-		verbs.Mode, verbs.Execution, "workspace"}, Yield: stdio.Yield,
+		verbs.Mode, verbs.Execution, "workspace"}, Yield: transport.Yield,
 		Box:     func(context.Context) (*toolbox.Box, error) { return nil, errors.New("nothing is run here") },
 		Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
@@ -71,7 +71,9 @@ func everything(t *testing.T) *mcp.ClientSession {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- stdio.Serve(t.Context(), server.MCP, serverIn, serverOut, stdio.Options{}) }()
+	go func() {
+		done <- transport.ServeStdio(t.Context(), server.MCP, serverIn, serverOut, transport.StdioOptions{})
+	}()
 	client, err := mcp.NewClient(&mcp.Implementation{Name: "docs", Version: "1"}, nil).Connect(t.Context(),
 		&mcp.IOTransport{Reader: clientIn, Writer: clientOut}, nil)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -65,7 +65,7 @@ func connectInProcess(b *testing.B, service *verbs.Service) *client {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- stdio.Serve(context.Background(), server.MCP, inR, outW, stdio.Options{}) }()
+	go func() { served <- transport.Serve(context.Background(), server.MCP, inR, outW, transport.Options{}) }()
 	b.Cleanup(func() {
 		inW.Close()
 		if err := <-served; err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -43,7 +43,7 @@ func newModeWorld(t testing.TB, limits plan.Limits, change ...func(*mcpserver.Op
 	s := session.New(store.NewMemory(), session.Options{Limits: limits})
 	service := verbs.New(s, verbs.Options{Limits: limits, Templates: recipes{}, Engine: toyEngine{s}})
 	opts := mcpserver.Options{
-		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{}, Yield: stdio.Yield,
+		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{}, Yield: transport.Yield,
 		Sealer:  func() (*mcpserver.Sealer, error) { return sealer, nil },
 		Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} },

@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -43,7 +43,7 @@ func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
 	var w modeWorld
 	for range 2 {
 		service := verbs.New(s, verbs.Options{Notify: notify})
-		server, err := mcpserver.New(mcpserver.Options{Yield: stdio.Yield,
+		server, err := mcpserver.New(mcpserver.Options{Yield: transport.Yield,
 			Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
 		if err != nil {
@@ -106,7 +106,7 @@ func TestALogThatCannotBeReadIsLeftAlone(t *testing.T) {
 		s := session.New(log, session.Options{})
 		t.Cleanup(func() { _ = s.Close() })
 		service := verbs.New(s, verbs.Options{})
-		server, err := mcpserver.New(mcpserver.Options{Yield: stdio.Yield, Logger: slog.New(slog.DiscardHandler),
+		server, err := mcpserver.New(mcpserver.Options{Yield: transport.Yield, Logger: slog.New(slog.DiscardHandler),
 			Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -36,7 +36,7 @@ func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Optio
 	s := session.New(store.NewMemory(), session.Options{})
 	service := verbs.New(s, configured)
 	server, err := mcpserver.New(mcpserver.Options{
-		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, Yield: stdio.Yield,
+		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, Yield: transport.Yield,
 		Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 		Actor: func(client, _ string) plan.Actor {
 			return plan.Actor{Kind: plan.Agent, Name: client}
@@ -69,7 +69,9 @@ func (w world) connect(t testing.TB, era string, opts *mcp.ClientOptions) *mcp.C
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- stdio.Serve(t.Context(), w.server.MCP, serverIn, serverOut, stdio.Options{}) }()
+	go func() {
+		done <- transport.ServeStdio(t.Context(), w.server.MCP, serverIn, serverOut, transport.StdioOptions{})
+	}()
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, opts)
 	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut},
 		&mcp.ClientSessionOptions{ProtocolVersion: era})

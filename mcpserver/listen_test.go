@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // wire is a connection on which a test writes and reads frames itself.
@@ -23,7 +23,9 @@ func (w world) wire(t *testing.T) *wire {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- stdio.Serve(t.Context(), w.server.MCP, serverIn, serverOut, stdio.Options{}) }()
+	go func() {
+		done <- transport.ServeStdio(t.Context(), w.server.MCP, serverIn, serverOut, transport.StdioOptions{})
+	}()
 	t.Cleanup(func() {
 		clientOut.Close()
 		if err := <-done; err != nil {

@@ -7,7 +7,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/planloop/planloop/internal/httpserve"
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // newName returns a fresh host name of this machine. A browser may keep data of another program for 127.0.0.1 and the same port, such as a
@@ -26,12 +26,12 @@ const portTries = 20
 // [::1] first. If this machine has no such address, no other program can use it.
 func listenLocally(ctx context.Context, port int) ([]net.Listener, error) {
 	for tries := 1; ; tries++ {
-		first, err := httpserve.Listen(ctx, fmt.Sprintf("127.0.0.1:%d", port))
+		first, err := transport.Listen(ctx, fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			return nil, err
 		}
 		_, taken, _ := net.SplitHostPort(first.Addr().String())
-		second, err := httpserve.Listen(ctx, "[::1]:"+taken)
+		second, err := transport.Listen(ctx, "[::1]:"+taken)
 		switch {
 		case err == nil:
 			return []net.Listener{first, second}, nil

@@ -11,12 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/planloop/planloop/internal/httpserve"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/review"
-	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/web"
 	"github.com/planloop/planloop/internal/workspace"
@@ -82,7 +81,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		Sealer:  sync.OnceValues(a.sealer),
 		Servers: others, Free: a.free,
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
-		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield,
+		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: transport.Yield,
 		Logger: a.logger(), Actor: a.client, Unheard: a.startedByAgent, AppOnlyShows: o.http != "",
 		Service: func(ctx context.Context, roots mcpserver.Roots) (*verbs.Service, error) {
 			if o.http != "" {
@@ -111,7 +110,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	}
 	signal.Ignore(syscall.SIGPIPE) // a host that closes the pipe is not an error
 	a.flags.json = false           // from here on standard output carries only messages
-	return stdio.Serve(ctx, server.MCP, a.in, a.out, stdio.Options{Logger: a.logger()})
+	return transport.ServeStdio(ctx, server.MCP, a.in, a.out, transport.StdioOptions{Logger: a.logger()})
 }
 
 // sheetServed returns the workspace for the app in a host, once it is open. The app cannot start a run, which would end with the host.
@@ -184,15 +183,15 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 		return err
 	}
 	defer page.close()
-	http, err := httpserve.New(server.MCP, httpserve.Options{Addr: o.http, Token: token, AllowOrigins: o.origins, Rate: o.rate,
+	http, err := transport.NewHTTPServer(server.MCP, transport.HTTPOptions{Addr: o.http, Token: token, AllowOrigins: o.origins, Rate: o.rate,
 		Logger: a.logger(), Page: page.server})
-	if errors.Is(err, httpserve.ErrTokenRequired) {
+	if errors.Is(err, transport.ErrTokenRequired) {
 		return usageError{fmt.Errorf("%w: write one into a file and name it with --token-file", err)}
 	}
 	if err != nil {
 		return usageError{err}
 	}
-	listener, err := httpserve.Listen(ctx, o.http)
+	listener, err := transport.Listen(ctx, o.http)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/planloop/planloop/internal/httpserve"
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // TestNeitherOpensTheOther serves MCP and the page at one address: credentials of one do not work at the other.
@@ -18,11 +18,11 @@ func TestNeitherOpensTheOther(t *testing.T) {
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
 	f := prepare(t, func(o *Options) { o.Looking.Token = token })
-	both, err := httpserve.New(server.NewMCPServer("test", "1"), httpserve.Options{Token: token, Page: f.Server})
+	both, err := transport.NewHTTPServer(server.NewMCPServer("test", "1"), transport.HTTPOptions{Token: token, Page: f.Server})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := httpserve.Listen(t.Context(), "127.0.0.1:0")
+	l, err := transport.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

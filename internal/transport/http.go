@@ -1,0 +1,266 @@
+// Package httpserve serves an mcp-go server over HTTP: the streamable transport of both protocol eras on /mcp, and the
+// older HTTP with SSE on /sse and /message for the handshake revisions. A guard before every path checks Host, Origin,
+// token, content type and size before a byte reaches the protocol.
+//
+// The package knows transports only. It must not know tools, resources, prompts, plans or workspaces: those come with
+// the server it is given.
+package transport
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+	"golang.org/x/time/rate"
+)
+
+// HTTPServer serves one MCP server over HTTP. It is made by New and ended by Serve or Close.
+type HTTPServer struct {
+	opts       HTTPOptions
+	log        *slog.Logger
+	mcp        *server.MCPServer
+	streamable *server.StreamableHTTPServer
+	sessions   *sessions
+	rates      *rates
+	sse        sync.Map // the open sessions of /sse by id
+	httpCalls  calls
+	requests   requests
+	slots      chan struct{} // every open stream holds one
+	handler    http.Handler
+
+	ending     context.Context // done when the streams must end
+	endStreams context.CancelFunc
+	closeOnce  sync.Once
+}
+
+// NewHTTPServer prepares srv to be served over HTTP. It refuses options that would open the server to others without a token.
+func NewHTTPServer(srv *server.MCPServer, opts HTTPOptions) (*HTTPServer, error) {
+	opts, err := opts.complete()
+	if err != nil {
+		return nil, err
+	}
+	s := &HTTPServer{
+		opts:     opts,
+		log:      opts.Logger,
+		mcp:      srv,
+		sessions: &sessions{alive: map[string]*httpSession{}},
+		rates:    &rates{limit: opts.Rate, clients: map[string]*rate.Limiter{}},
+		slots:    make(chan struct{}, opts.MaxStreams),
+	}
+	s.ending, s.endStreams = context.WithCancel(context.Background())
+	s.streamable = server.NewStreamableHTTPServer(srv,
+		server.WithSessionIdManager(s.sessions),
+		server.WithSessionIdleTTL(opts.SessionIdle),
+		// A ping on the listening stream keeps the session of an idle client alive, and keeps clients from ending a
+		// stream that looks dead.
+		server.WithHeartbeatInterval(opts.KeepAlive),
+		server.WithEventStore(newEvents()),
+		server.WithStreamableHTTPLogger(opts.Logger),
+	)
+	s.handler = s.beside(opts.Page, s.guard(s.routes()))
+	return s, nil
+}
+
+// beside gives the page its paths. MCP's own are never among them.
+func (s *HTTPServer) beside(page Page, mcp http.Handler) http.Handler {
+	if page == nil {
+		return mcp
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, _, _ := strings.Cut(r.RequestURI, "?")
+		if !slices.Contains([]string{"/mcp", "/sse", "/message"}, r.URL.Path) && page.Has(path) {
+			page.ServeHTTP(w, r)
+			return
+		}
+		mcp.ServeHTTP(w, r)
+	})
+}
+
+// Handler returns the guarded handler of all paths.
+func (s *HTTPServer) Handler() http.Handler { return s.handler }
+
+// Close ends every stream and session at once. Serve calls it itself; it is for callers that mount Handler in their own
+// server.
+func (s *HTTPServer) Close() {
+	s.closeOnce.Do(func() {
+		s.httpCalls.stop()
+		s.endStreams()
+		if err := s.streamable.Shutdown(context.Background()); err != nil {
+			s.log.Warn("closing the HTTP sessions", "err", err)
+		}
+	})
+}
+
+func (s *HTTPServer) routes() http.Handler {
+	routes := map[string]methods{
+		"/mcp": {
+			http.MethodPost:   s.postMCP,
+			http.MethodGet:    s.getMCP,
+			http.MethodDelete: s.deleteMCP,
+		},
+		"/sse":     {http.MethodGet: s.openSSE},
+		"/message": {http.MethodPost: s.postSSE},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Paths are compared unchanged: no cleaning, no redirects.
+		allowed, found := routes[r.URL.Path]
+		if !found {
+			refuse(w, http.StatusNotFound,
+				"there is nothing at this path; MCP is served at /mcp (streamable HTTP) and /sse (older clients)")
+			return
+		}
+		allowed.ServeHTTP(w, r)
+	})
+}
+
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	// net/http reads 4 KB more than it is told to.
+	maxHeader = 16<<10 - 4<<10
+	// streamsGrace bounds the wait for streams to write their last event.
+	streamsGrace = time.Second
+)
+
+// Listen binds addr, host:port. Without a host it binds the loopback address; port 0 is any free port.
+func Listen(ctx context.Context, addr string) (net.Listener, error) {
+	addr, err := normalAddr(addr)
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s; choose another port, or 0 for a free one: %w", addr, err)
+	}
+	return l, nil
+}
+
+// Serve answers requests on l until ctx ends. Then it accepts no new calls, gives running ones the grace time to be
+// answered, ends streams, and returns nil. It closes l, and can be called once. The hooks that the MCP server runs at
+// the end of a session must not block: Serve waits for them.
+func (s *HTTPServer) Serve(ctx context.Context, l net.Listener) error {
+	defer s.Close()
+	if err := s.opts.checkExposure(l.Addr().String()); err != nil {
+		_ = l.Close()
+		return err
+	}
+	hs := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- hs.Serve(l) }()
+	select {
+	case err := <-failed:
+		_ = hs.Close()
+		return fmt.Errorf("serve HTTP on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	_ = l.Close()
+	<-failed // only reports that l was closed
+	s.stop(hs)
+	return nil
+}
+
+// stop ends calls before streams: an answer may need a stream.
+func (s *HTTPServer) stop(hs *http.Server) {
+	s.httpCalls.stop()
+	answered := make(chan struct{})
+	go func() { // ends with the last call
+		s.httpCalls.running.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-time.After(s.opts.Grace):
+		s.log.Warn("stopped before every call was answered", "grace", s.opts.Grace)
+	}
+	s.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), streamsGrace)
+	defer cancel()
+	if hs.Shutdown(ctx) != nil {
+		_ = hs.Close()
+	}
+}
+
+// methods are the handlers of one path by HTTP method.
+type methods map[string]http.HandlerFunc
+
+func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handle, found := m[r.Method]
+	if !found {
+		allow := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+		w.Header().Set("Allow", allow)
+		refuse(w, http.StatusMethodNotAllowed, "this path takes "+allow)
+		return
+	}
+	// With an unread body, net/http does not notice that a stream's client has gone.
+	if r.Method != http.MethodPost && r.ContentLength != 0 {
+		refuse(w, http.StatusBadRequest, r.Method+" takes no body here")
+		return
+	}
+	handle(w, r)
+}
+
+// calls counts the requests being answered, so that a stop can wait for them.
+type calls struct {
+	mu       sync.Mutex
+	stopping bool
+	count    int
+	running  sync.WaitGroup
+}
+
+// maxCalls bounds the calls being answered, most of which wait for a person or an agent.
+const maxCalls = 1000
+
+// begin counts a call, unless the server is stopping or has too many; then it answers with a refusal.
+func (c *calls) begin(w http.ResponseWriter) bool {
+	c.mu.Lock()
+	stopping, full := c.stopping, c.count >= maxCalls
+	if !stopping && !full {
+		c.count++
+		c.running.Add(1)
+	}
+	c.mu.Unlock()
+	switch {
+	case stopping:
+		refuseStopping(w)
+	case full:
+		w.Header().Set("Retry-After", "10")
+		writeError(w, http.StatusServiceUnavailable, nil, mcp.INTERNAL_ERROR, "too many calls are running; try again later")
+	}
+	return !stopping && !full
+}
+
+// end uncounts a call.
+func (c *calls) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count--
+	c.running.Done()
+}
+
+// stop refuses all further calls.
+func (c *calls) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopping = true
+}
+
+func (c *calls) isStopping() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopping
+}

@@ -1,0 +1,162 @@
+package transport
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/planloop/planloop/internal/loopback"
+)
+
+// guard runs before every path. Its order limits what an untrusted client can learn: nothing before Host and Origin are
+// right, nothing about paths before the token is.
+func (s *HTTPServer) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hosts := s.hosts(r)
+		if !slices.Contains(hosts, strings.ToLower(r.Host)) {
+			refuse(w, http.StatusForbidden, "the Host header must be the address this server is bound to: "+strings.Join(hosts, ", "))
+			return
+		}
+		if !s.originAllowed(r, hosts) {
+			refuse(w, http.StatusForbidden,
+				"requests of this web origin are refused; the server's configuration names the origins it allows")
+			return
+		}
+		s.allowOrigin(w, r)
+		if isPreflight(r) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		client := s.client(r)
+		if !s.rates.allow(client) {
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusTooManyRequests,
+				fmt.Sprintf("more than %d requests in a second; nothing was done: wait a second and send it again", s.opts.Rate))
+			return
+		}
+		if s.opts.Token != "" && client != tokenHolder {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(w, http.StatusUnauthorized, "send the server's token in the header Authorization: Bearer TOKEN")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hosts returns the values of the Host header that name this server. They come from the address the connection reached,
+// so they hold for any listener.
+func (s *HTTPServer) hosts(r *http.Request) []string {
+	local := s.opts.Addr
+	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && addr != nil {
+		local = addr.String()
+	}
+	return loopback.Hosts(local, "")
+}
+
+// originAllowed checks a request's stated origin. Programs send no Origin. A browser omits it in plain loads, but then
+// Sec-Fetch-Site shows that another site asked.
+func (s *HTTPServer) originAllowed(r *http.Request, hosts []string) bool {
+	origins := r.Header.Values("Origin")
+	switch len(origins) {
+	case 0:
+		site := r.Header.Get("Sec-Fetch-Site")
+		return site == "" || site == "none" || site == "same-origin"
+	case 1:
+		own, isHTTP := strings.CutPrefix(origins[0], "http://")
+		return isHTTP && slices.Contains(hosts, own) || slices.Contains(s.opts.AllowOrigins, origins[0])
+	default:
+		return false
+	}
+}
+
+// allowOrigin lets pages of a configured origin read the answer. No other page gets a CORS header.
+func (s *HTTPServer) allowOrigin(w http.ResponseWriter, r *http.Request) {
+	origin := r.Header.Get("Origin")
+	if !slices.Contains(s.opts.AllowOrigins, origin) {
+		return
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+	h.Set("Vary", "Origin")
+	if !isPreflight(r) {
+		return
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", allowedHeaders(r))
+	h.Set("Access-Control-Max-Age", "600")
+}
+
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" &&
+		r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+// allowedHeaders grants the protocol's own headers among those asked for.
+func allowedHeaders(r *http.Request) string {
+	var granted []string
+	for asked := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
+		name := strings.ToLower(strings.TrimSpace(asked))
+		own := []string{"content-type", "authorization", "accept", "last-event-id"}
+		if slices.Contains(own, name) || strings.HasPrefix(name, "mcp-") {
+			granted = append(granted, name)
+		}
+	}
+	return strings.Join(granted, ", ")
+}
+
+// checkToken refuses a token that a client could not send in a header.
+func checkToken(token string) error {
+	for _, c := range []byte(token) {
+		if c <= ' ' || c > '~' {
+			return errors.New("the token holds a character that an Authorization header cannot carry; use letters, digits and -._~+/=")
+		}
+	}
+	return nil
+}
+
+// hasToken reports, in constant time, whether the request carries the token.
+func hasToken(r *http.Request, token string) bool {
+	headers := r.Header.Values("Authorization")
+	if len(headers) != 1 {
+		return false
+	}
+	scheme, sent, _ := strings.Cut(headers[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return false
+	}
+	got, want := sha256.Sum256([]byte(strings.TrimSpace(sent))), sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// requests are the running requests of the handshake revisions, by session and id. The library answers even a cancelled
+// request; the protocol asks for silence.
+type requests struct{ running sync.Map }
+
+// begin records a request; cancelled becomes true once the client has cancelled it.
+func (r *requests) begin(session string, m Message) (cancelled *atomic.Bool, end func()) {
+	id := [2]string{session, m.Key}
+	cancelled = &atomic.Bool{}
+	r.running.Store(id, cancelled)
+	return cancelled, func() { r.running.CompareAndDelete(id, cancelled) } // by now the id may belong to another
+}
+
+// heard records a cancellation, if the notification is one.
+func (r *requests) heard(session string, m Message) {
+	if m.Method != string(mcp.MethodNotificationCancelled) {
+		return
+	}
+	if cancelled, ok := r.running.Load([2]string{session, m.Cancels()}); ok {
+		cancelled.(*atomic.Bool).Store(true)
+	}
+}

@@ -1,0 +1,215 @@
+package transport
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// The HTTP with SSE transport is this package's own, over the library's HandleMessage. The library's version runs calls
+// before initialize, offers the stateless protocol but cannot serve it, sends an answer before the notifications that
+// preceded it, lets every web page read its stream, and cannot tell when its last call has been answered.
+
+// openSSE begins a session and serves its stream until either side ends it.
+func (s *HTTPServer) openSSE(w http.ResponseWriter, r *http.Request) {
+	s.stream(w, r, func(resp *response, r *http.Request) {
+		ctx := r.Context()
+		session := newSSESession(ctx)
+		if err := s.mcp.RegisterSession(ctx, session); err != nil {
+			refuse(resp, http.StatusInternalServerError, "the session could not be begun; try again")
+			return
+		}
+		defer s.mcp.UnregisterSession(context.WithoutCancel(ctx), session.ID)
+		s.sse.Store(session.ID, session)
+		defer s.sse.Delete(session.ID)
+
+		resp.Header().Set("Content-Type", "text/event-stream")
+		resp.Header().Set("Cache-Control", "no-store")
+		if resp.send("endpoint", []byte("/message?sessionId="+session.ID)) == nil {
+			session.pump(resp)
+		}
+	})
+}
+
+// postSSE takes one message of a session; its answer goes out on the stream.
+func (s *HTTPServer) postSSE(w http.ResponseWriter, r *http.Request) {
+	found, _ := s.sse.Load(r.URL.Query().Get("sessionId"))
+	session, ok := found.(*sseSession)
+	if !ok {
+		refuse(w, http.StatusNotFound, "the session is unknown or has ended: open /sse and post to the endpoint it names")
+		return
+	}
+	msg, ok := s.readMessage(w, r)
+	if !ok {
+		return
+	}
+	if msg.Kind == Request && !s.begin(w, r, session) {
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+	switch {
+	case msg.Kind == Request:
+		cancelled, end := s.requests.begin(session.ID, msg)
+		go func() {
+			defer end()
+			s.answer(session, msg, cancelled)
+		}()
+	case msg.Kind == Notification && session.Initialized():
+		s.requests.heard(session.ID, msg)
+		s.handle(session, msg)
+	}
+	// A response answers nothing: this transport sends no requests to its clients.
+}
+
+// begin counts a call. It waits while the session has its maximum of running calls.
+func (s *HTTPServer) begin(w http.ResponseWriter, r *http.Request, session *sseSession) bool {
+	select {
+	case session.running <- struct{}{}:
+	case <-r.Context().Done():
+		return false
+	case <-session.ctx.Done():
+		refuse(w, http.StatusNotFound, "the session has ended: open /sse again")
+		return false
+	}
+	if !s.httpCalls.begin(w) {
+		<-session.running
+		return false
+	}
+	return true
+}
+
+// answer runs one request and puts its answer on the stream. postSSE has counted the call and starts it; it ends with
+// the call or the session.
+func (s *HTTPServer) answer(session *sseSession, msg Message, cancelled *atomic.Bool) {
+	defer s.httpCalls.end()
+	defer func() { <-session.running }()
+	if refusal := session.refusal(msg); refusal != nil {
+		session.put(refusal)
+		return
+	}
+	if answer := s.handle(session, msg); answer != nil && !cancelled.Load() {
+		session.put(answer)
+	}
+}
+
+// handle runs one message and encodes its answer, if any.
+func (s *HTTPServer) handle(session *sseSession, msg Message) (answer []byte) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.log.Error("panic while serving a message", "panic", cause, "stack", string(debug.Stack()))
+			answer = internalError(msg)
+		}
+	}()
+	ctx := s.mcp.WithContext(session.ctx, session)
+	result := s.mcp.HandleMessage(ctx, msg.Raw)
+	if result == nil {
+		return nil
+	}
+	encoded, err := json.Marshal(result)
+	if err != nil {
+		s.log.Error("an answer could not be encoded", "err", err)
+		return internalError(msg)
+	}
+	return encoded
+}
+
+func internalError(msg Message) []byte {
+	if msg.Kind != Request {
+		return nil
+	}
+	return encodeError(Refusal(msg.ID, mcp.INTERNAL_ERROR, "internal error; the server's log has the cause"))
+}
+
+const (
+	maxQueuedNotifications = 100
+	maxRunning             = 64 // calls of one session at a time
+)
+
+// sseSession is one client of the HTTP with SSE transport. It lives as long as its stream.
+type sseSession struct {
+	ctx     context.Context // ends with the stream, and ends every call
+	answers chan []byte
+	running chan struct{}
+	Client
+	LogLevel
+}
+
+var (
+	_ server.SessionWithLogging         = (*sseSession)(nil)
+	_ server.SessionWithClientInfo      = (*sseSession)(nil)
+	_ server.SessionWithProtocolVersion = (*sseSession)(nil)
+)
+
+func newSSESession(ctx context.Context) *sseSession {
+	return &sseSession{
+		Client:  Client{ID: rand.Text(), Notes: make(chan mcp.JSONRPCNotification, maxQueuedNotifications)},
+		ctx:     ctx,
+		answers: make(chan []byte),
+		running: make(chan struct{}, maxRunning),
+	}
+}
+
+// pump is the only writer of the stream. It returns when the stream has ended or the client stopped reading.
+func (s *sseSession) pump(resp *response) {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case n := <-s.Notes:
+			if s.write(resp, n) != nil {
+				return
+			}
+		case answer := <-s.answers:
+			// A call's notifications go out before its answer.
+			for len(s.Notes) > 0 {
+				if s.write(resp, <-s.Notes) != nil {
+					return
+				}
+			}
+			if resp.send("message", answer) != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *sseSession) write(resp *response, n mcp.JSONRPCNotification) error {
+	encoded, err := json.Marshal(n)
+	if err != nil {
+		return nil // a notification that cannot be encoded does not end the stream
+	}
+	return resp.send("message", encoded)
+}
+
+// put sends an answer to the stream, or drops it when the stream ends.
+func (s *sseSession) put(answer []byte) {
+	select {
+	case s.answers <- answer:
+	case <-s.ctx.Done():
+	}
+}
+
+// refusal returns the answer to a request that this transport does not run, else nil. A request of the stateless
+// protocol, including server/discover, gets the revisions spoken here: clients then use the handshake, while mcp-go's
+// client takes any discover result for a stateless server.
+func (s *sseSession) refusal(msg Message) []byte {
+	method := mcp.MCPMethod(msg.Method)
+	switch {
+	case mcp.IsModernProtocol(msg.ProtocolVersion()):
+		unsupported := mcp.UnsupportedProtocolVersionError{Version: msg.ProtocolVersion(),
+			Supported: mcp.LegacyProtocolVersions()}.JSONRPCError()
+		unsupported.ID = mcp.NewRequestId(msg.ID)
+		return encodeError(&unsupported)
+	case method == mcp.MethodInitialize, method == mcp.MethodPing, s.Initialized():
+		return nil
+	default:
+		return encodeError(Refusal(msg.ID, mcp.INVALID_REQUEST,
+			"the session is not initialized: send initialize and wait for its answer first"))
+	}
+}

@@ -1,0 +1,219 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// postMCP takes one message of the streamable transport, of either era.
+func (s *HTTPServer) postMCP(w http.ResponseWriter, r *http.Request) {
+	msg, ok := s.readMessage(w, r)
+	if !ok {
+		return
+	}
+	modern := isModern(r, msg)
+	if modern && answeredHere(msg) {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if !modern && !s.checkSession(w, r, msg) {
+		return
+	}
+	r = withBody(r, msg.Raw)
+	switch {
+	case modern && msg.Kind == Request && msg.Method == string(mcp.MethodSubscriptionsListen):
+		s.listen(w, r, msg)
+	case msg.Kind == Request:
+		s.call(w, r, msg)
+	default:
+		s.requests.heard(r.Header.Get(mcp.HeaderSessionID), msg)
+		s.forward(newResponse(w), r)
+	}
+}
+
+// call runs one request to its answer. A stop of the server waits for it.
+func (s *HTTPServer) call(w http.ResponseWriter, r *http.Request, msg Message) {
+	if !s.httpCalls.begin(w) {
+		return
+	}
+	defer s.httpCalls.end()
+	resp := newResponse(w)
+	if msg.Method == string(mcp.MethodInitialize) {
+		// The library answers before it registers the session. A client must not be able to use it in between.
+		resp.held = &bytes.Buffer{}
+	} else if !isModern(r, msg) {
+		cancelled, end := s.requests.begin(r.Header.Get(mcp.HeaderSessionID), msg)
+		defer end()
+		resp.cancelled = cancelled
+	}
+	defer resp.finish()
+	s.run(resp, r)
+	s.sessions.change(resp.Header().Get(mcp.HeaderSessionID), func(known *httpSession) { known.client = s.client(r) })
+}
+
+// end ends a session as its client would.
+func (s *HTTPServer) end(session string) {
+	r := &http.Request{Method: http.MethodDelete, URL: &url.URL{Path: "/mcp"}, Header: http.Header{}}
+	r.Header.Set(mcp.HeaderSessionID, session)
+	s.run(&response{header: http.Header{}}, r)
+}
+
+// listen runs a subscription of the stateless protocol until the client goes or the server stops; then it reports the
+// end of the stream to the client.
+func (s *HTTPServer) listen(w http.ResponseWriter, r *http.Request, msg Message) {
+	s.stream(w, r, func(resp *response, r *http.Request) {
+		s.run(resp, r)
+		if s.ending.Err() != nil && resp.isEventStream() {
+			_ = resp.send("message", listenResult(msg.ID))
+		}
+	})
+}
+
+func listenResult(rawID json.RawMessage) []byte {
+	var id any
+	// Its reader has checked that the id is a string or a number.
+	_ = json.Unmarshal(rawID, &id)
+	result := &mcp.SubscriptionsListenResult{}
+	result.SetResultType(mcp.ResultTypeComplete)
+	result.EnsureResultMeta().SetSubscriptionID(id)
+	encoded, _ := json.Marshal(mcp.NewJSONRPCResultResponse(mcp.NewRequestId(id), result)) // which it always can
+	return encoded
+}
+
+// getMCP opens the listening stream of a handshake session.
+func (s *HTTPServer) getMCP(w http.ResponseWriter, r *http.Request) {
+	if isModern(r, Message{}) {
+		s.forward(newResponse(w), r) // the library names the alternative
+		return
+	}
+	if !s.checkSession(w, r, Message{}) {
+		return
+	}
+	id := r.Header.Get(mcp.HeaderSessionID)
+	s.sessions.change(id, func(known *httpSession) { known.listening++ })
+	defer s.sessions.change(id, func(known *httpSession) { known.listening-- })
+	s.stream(w, r, s.run)
+}
+
+// deleteMCP ends a handshake session.
+func (s *HTTPServer) deleteMCP(w http.ResponseWriter, r *http.Request) {
+	if !isModern(r, Message{}) && !s.checkSession(w, r, Message{}) {
+		return
+	}
+	s.forward(newResponse(w), r)
+}
+
+// checkSession requires messages of the handshake revisions to belong to a session begun by initialize. The library
+// would create a session for a GET with any id.
+func (s *HTTPServer) checkSession(w http.ResponseWriter, r *http.Request, msg Message) bool {
+	if msg.Method == string(mcp.MethodInitialize) && msg.Kind == Request {
+		if surplus := s.sessions.surplus(s.client(r)); surplus != "" {
+			s.end(surplus)
+		}
+		return true
+	}
+	if version := r.Header.Get(mcp.HeaderProtocolVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
+		writeError(w, http.StatusBadRequest, msg.ID, mcp.INVALID_REQUEST,
+			"the Mcp-Protocol-Version header names a version this server does not speak; send the one initialize has agreed on")
+		return false
+	}
+	id := r.Header.Get(mcp.HeaderSessionID)
+	if id == "" {
+		writeError(w, http.StatusBadRequest, msg.ID, mcp.INVALID_REQUEST,
+			"there is no session yet: send initialize first, then its Mcp-Session-Id with every request")
+		return false
+	}
+	if _, err := s.sessions.Validate(id); err != nil {
+		writeError(w, http.StatusNotFound, msg.ID, mcp.INVALID_REQUEST,
+			"the session is unknown or has ended: send initialize again, without Mcp-Session-Id")
+		return false
+	}
+	return true
+}
+
+// stream runs a handler that answers for as long as the client listens. Its context ends with the request or with the
+// server.
+func (s *HTTPServer) stream(w http.ResponseWriter, r *http.Request, handle func(*response, *http.Request)) {
+	if s.httpCalls.isStopping() {
+		refuseStopping(w)
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		w.Header().Set("Retry-After", "10")
+		writeError(w, http.StatusServiceUnavailable, nil, mcp.INTERNAL_ERROR, "too many streams are open; close some, or try again later")
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ending, cancel)()
+	resp := newResponse(w)
+	defer resp.finish()
+	go resp.keepAlive(ctx, s.opts.KeepAlive)
+	handle(resp, r.WithContext(ctx))
+}
+
+func (s *HTTPServer) forward(resp *response, r *http.Request) {
+	defer resp.finish()
+	s.run(resp, r)
+}
+
+// run passes the request to the library. A panic of a handler is answered and logged; it ends one request, not the
+// connection's others.
+func (s *HTTPServer) run(resp *response, r *http.Request) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.log.Error("panic while serving a request", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
+			resp.abort()
+		}
+	}()
+	s.streamable.ServeHTTP(resp, r)
+}
+
+// abort answers a request with a failed handler, if nothing was sent yet.
+func (r *response) abort() {
+	r.mu.Lock()
+	begun := r.w == nil || r.status != 0 && r.held == nil
+	if !begun {
+		r.status, r.held = 0, nil
+	}
+	r.mu.Unlock()
+	if !begun {
+		writeError(r, http.StatusInternalServerError, nil, mcp.INTERNAL_ERROR, "internal error; the server's log has the cause")
+	}
+}
+
+func refuseStopping(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	writeError(w, http.StatusServiceUnavailable, nil, mcp.INTERNAL_ERROR, "the server is stopping; try again when it is back")
+}
+
+// isModern reports a message's era by the library's own rule: the body or the header names the stateless protocol.
+func isModern(r *http.Request, msg Message) bool {
+	return mcp.IsModernProtocol(msg.ProtocolVersion()) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
+}
+
+// answeredHere reports whether a message of the stateless protocol must not reach the library. It works around two of
+// its limits:
+//
+//   - It keys running requests by session and request id, and on the stateless
+//     protocol the session is empty: one client could cancel another's
+//     request. Closing the connection still cancels, as the protocol has it.
+//   - It answers 400 to a notification without _meta, upon which the official
+//     Go client gives up its session.
+//
+// Only the body's method decides, never a header.
+func answeredHere(msg Message) bool {
+	if msg.Kind != Notification {
+		return false
+	}
+	return msg.Method == string(mcp.MethodNotificationCancelled) || msg.ProtocolVersion() == ""
+}

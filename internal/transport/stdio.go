@@ -1,0 +1,174 @@
+// Package stdio serves one MCP client over a pair of byte streams, one JSON-RPC message a line, in both protocol eras:
+// the initialize handshake and the stateless 2026-07-28.
+//
+// It replaces the library's own stdio loop, which runs pipelined calls out of order, lets a few waiting calls stop all
+// others, loses notifications sent just before a handler returns, drops unprocessed input at its end and ignores the
+// filter of subscriptions/listen. Its rules:
+//
+//   - Requests take effect in the order sent: they run one at a time, in a lane.
+//     A handler that is about to wait calls [Yield], and the lane continues. Only
+//     ping, tasks/result and subscriptions/listen run outside the lane.
+//   - Cancellations and the client's answers to our own requests are handled as
+//     they are read, at any time. Reading pauses only when 1024 messages wait in
+//     the lane.
+//   - One goroutine writes. A handler's messages are written before its answer,
+//     but possibly before the answer to an earlier call.
+//   - Every request is answered except a cancelled one, which gets no further
+//     messages, as the protocol asks; the library would answer it.
+//
+// The package knows the protocol and nothing of plans, workspaces or tools.
+package transport
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// grace is how long cancelled calls have to end and be answered before Serve abandons them.
+const grace = time.Second
+
+// StdioOptions configure a connection. The zero value is ready to use.
+type StdioOptions struct {
+	// Logger receives errors; nil discards them. It must not write to the stream that carries the messages.
+	Logger *slog.Logger
+	// MaxFrame is the longest message accepted, in bytes without the line end; 4 MiB if zero.
+	MaxFrame int
+	// Drain is how long calls already read may continue after the end of input; 30 s if zero.
+	Drain time.Duration
+}
+
+func (o StdioOptions) withDefaults() StdioOptions {
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.MaxFrame = cmp.Or(o.MaxFrame, MaxMessage)
+	o.Drain = cmp.Or(o.Drain, 30*time.Second)
+	return o
+}
+
+// conn is one connection. Its goroutines are the reader, the writer, one per open request and one more per listen
+// stream; cancelling ctx ends all of them.
+type conn struct {
+	srv      *server.MCPServer
+	log      *slog.Logger
+	maxFrame int
+	session  *stdioSession
+	out      *writer
+	lane     *lane
+	calls    *stdioCalls
+	streams  atomic.Int64
+	running  sync.WaitGroup
+
+	ctx    context.Context // of every call
+	cancel context.CancelCauseFunc
+	life   context.Context // outlives ctx by the grace, so that cancelled calls are still answered
+}
+
+// ServeStdio answers the messages read from in on out until the input or ctx ends, and then returns nil; an error means that
+// in or out failed. At the end of input every message read is still answered: streams end at once, calls after at most
+// opts.Drain. A client that closes out has left, which is not an error; on standard output this requires the caller to
+// ignore SIGPIPE.
+//
+// A blocked Read or Write cannot be interrupted: when ctx ends, ServeStdio still returns, and leaves that goroutine running
+// until in or out is closed. It may have consumed input, but no longer acts on it. A handler that ignores its cancelled
+// context for longer than a second is abandoned too.
+func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer, opts StdioOptions) error {
+	opts = opts.withDefaults()
+	life, endLife := context.WithCancel(context.WithoutCancel(ctx))
+	defer endLife()
+	callCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(errStopped)
+
+	w := newWriter(out, opts.Logger)
+	s := newSession(w.send)
+	c := &conn{
+		srv: srv, log: opts.Logger, maxFrame: opts.MaxFrame, session: s, out: w,
+		lane: &lane{life: life, queue: make(chan *turn, maxQueued)}, calls: &stdioCalls{open: map[*call]struct{}{}},
+		ctx: srv.WithContext(callCtx, s), cancel: cancel, life: life,
+	}
+	if err := srv.RegisterSession(c.ctx, s); err != nil {
+		return fmt.Errorf("register the stdio session: %w", err)
+	}
+	defer srv.UnregisterSession(context.WithoutCancel(c.ctx), s.SessionID())
+
+	go func() { // without the writer nothing can be answered, so its failure ends the connection
+		w.run(life, s)
+		if err := w.failure(); err != nil {
+			cancel(err)
+		}
+	}()
+	go c.lane.work()
+	readErr := c.dispatch(readFrames(c.ctx, in, opts.MaxFrame))
+	c.settle(opts.Drain)
+	return c.verdict(ctx, readErr)
+}
+
+// verdict returns the result of Serve. A client that hangs up closes both streams, in either order, and often before it
+// has read the last answers: that is not an error.
+func (c *conn) verdict(ctx context.Context, readErr error) error {
+	writeErr := c.out.failure()
+	hungUp := errors.Is(readErr, io.EOF) || errors.Is(writeErr, syscall.EPIPE) || errors.Is(writeErr, io.ErrClosedPipe)
+	if writeErr != nil && hungUp {
+		c.log.Info("the client hung up before it had read every answer", "error", writeErr)
+	}
+	switch {
+	case ctx.Err() != nil, errors.Is(readErr, io.EOF):
+		return nil
+	case hungUp:
+		return readErr
+	}
+	return errors.Join(readErr, writeErr)
+}
+
+// dispatch takes the frames as they arrive; it owns the lane's order. Its error is io.EOF, wrapped, at the end of
+// input, and nil when the connection's context ended.
+func (c *conn) dispatch(frames <-chan frame) error {
+	for {
+		select {
+		case <-c.ctx.Done():
+			return nil
+		case f := <-frames:
+			if f.err != nil {
+				return fmt.Errorf("read from the client: %w", f.err)
+			}
+			c.take(f)
+		}
+	}
+}
+
+// settle waits until every message read is answered and written.
+func (c *conn) settle(drain time.Duration) {
+	close(c.session.closed) // no answer can come any more
+	c.calls.cancelIf(errStopped, func(k *call) bool { return k.stream.Load() })
+	settled := make(chan struct{})
+	go func() { // ends with the last handler
+		c.running.Wait()
+		close(c.out.ending)
+		<-c.out.done
+		close(settled)
+	}()
+
+	select {
+	case <-settled:
+		return
+	case <-c.ctx.Done():
+	case <-time.After(drain):
+		c.log.Warn("calls still running after the end of input are cancelled", "after", drain)
+	}
+	c.cancel(errStopped)
+	// A handler may still hold the lane; the turns after it no longer run and only need an answer.
+	go c.lane.work()
+	select {
+	case <-settled:
+	case <-time.After(grace):
+		c.log.Warn("left before every call had ended", "waited", grace)
+	}
+}

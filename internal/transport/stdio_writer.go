@@ -1,0 +1,124 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// outgoing is one encoded message.
+type outgoing struct {
+	data    []byte
+	writing func() // called just before data is written; may be nil
+}
+
+// writer owns the output: only run writes to it.
+type writer struct {
+	out    *bufio.Writer
+	log    *slog.Logger
+	queue  chan outgoing
+	ending chan struct{} // closing it makes run write the queue and end; nothing may be sent after that
+	done   chan struct{} // closed by run; err is final then
+	err    error
+}
+
+func newWriter(out io.Writer, log *slog.Logger) *writer {
+	return &writer{
+		out: bufio.NewWriterSize(out, 16<<10), log: log,
+		queue: make(chan outgoing, 64), ending: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// send queues a message and reports whether it was taken; it waits for a slow client until ctx ends.
+func (w *writer) send(ctx context.Context, o outgoing) bool {
+	select {
+	case w.queue <- o:
+		return true
+	case <-ctx.Done():
+	case <-w.done:
+	}
+	return false
+}
+
+// failure returns the error that ended run, nil while it runs.
+func (w *writer) failure() error {
+	select {
+	case <-w.done:
+		return w.err
+	default:
+		return nil
+	}
+}
+
+// run writes until ending is closed, a write fails, or ctx ends. Notifications that wait when a message is taken from
+// the queue were sent before it, and go first.
+func (w *writer) run(ctx context.Context, s *stdioSession) {
+	defer close(w.done)
+	for w.err == nil {
+		select {
+		case n := <-s.Notes:
+			w.note(s, n)
+		case o := <-w.queue:
+			w.notes(s)
+			w.put(o)
+		case <-w.ending:
+			w.rest(s)
+			return
+		case <-ctx.Done():
+			return
+		}
+		if len(w.queue) == 0 && len(s.Notes) == 0 {
+			w.flush()
+		}
+	}
+}
+
+func (w *writer) rest(s *stdioSession) {
+	for n := len(w.queue); n > 0; n-- {
+		o := <-w.queue
+		w.notes(s)
+		w.put(o)
+	}
+	w.notes(s)
+	w.flush()
+}
+
+// notes writes the notifications waiting now, not later ones, so that it ends.
+func (w *writer) notes(s *stdioSession) {
+	for n := len(s.Notes); n > 0; n-- {
+		w.note(s, <-s.Notes)
+	}
+}
+
+func (w *writer) note(s *stdioSession, n mcp.JSONRPCNotification) {
+	if s.unasked(n.Method) {
+		return
+	}
+	data, err := json.Marshal(n)
+	if err != nil {
+		w.log.Error("encode a notification", "method", n.Method, "error", err)
+		return
+	}
+	w.put(outgoing{data: data})
+}
+
+func (w *writer) put(o outgoing) {
+	if o.writing != nil {
+		o.writing()
+	}
+	_, _ = w.out.Write(Clean(o.data))
+	w.fail(w.out.WriteByte('\n')) // after a failure out ignores writes
+}
+
+func (w *writer) flush() { w.fail(w.out.Flush()) }
+
+func (w *writer) fail(err error) {
+	if err != nil {
+		w.err = fmt.Errorf("write to the client: %w", err)
+	}
+}
