@@ -63,9 +63,9 @@ func reviewedErrors() []string {
 func readByModels(path string) bool {
 	folder := filepath.ToSlash(filepath.Dir(path))
 	return slices.ContainsFunc([]string{"plan", "gates", "mcpserver", "internal/verbs", "internal/toolbox", "internal/hook",
-		"internal/shell", "internal/engine", "internal/agents", "internal/strict", "internal/downstream",
-		"internal/exchange", "internal/template",
-		"internal/runnable", "internal/condition", "internal/workspace"},
+		"internal/shell", "internal/engine", "internal/strict", "internal/downstream",
+		"internal/exchange",
+		"internal/runnable", "internal/workspace"},
 		func(read string) bool { return folder == read || strings.HasPrefix(folder, read+"/") })
 }
 

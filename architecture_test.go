@@ -34,10 +34,9 @@ type layer struct {
 // base lists the packages that all layers above plan and the log may import. Each
 // is the only home of a rule that several packages need.
 func base() []string {
-	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/private", "internal/outbound",
-		"internal/tail", "internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history",
-		"internal/lineage", "internal/yamltext", "internal/condition", "internal/runnable", "internal/worktree", "internal/quietgit",
-		"internal/loopback", "internal/shellquote", "internal/testenv"}
+	return []string{"plan", "internal/safetext", "internal/tree", "internal/safefile", "internal/outbound", "internal/process",
+		"internal/tokens", "internal/broadcast", "internal/history", "internal/runnable", "internal/worktree", "internal/origin",
+		"internal/testenv"}
 }
 
 // layers lists the arrows of ARCHITECTURE.md. The first match counts; a package
@@ -49,29 +48,26 @@ func layers() []layer {
 		{folder: "gates", imports: base()},
 		{folder: "prompts", imports: base()},
 		{folder: "resources", imports: base()},
-		{folder: "mcpserver", imports: onBase("prompts", "resources", "internal/verbs", "internal/toolbox", "internal/seal",
-			"internal/store", "internal/workspace", "internal/review", "internal/page")}, // not the transports, which carry its messages
+		{folder: "mcpserver", imports: onBase("prompts", "resources", "internal/verbs", "internal/toolbox", "internal/store",
+			"internal/workspace", "internal/review")}, // not the transports, which carry its messages
 		{folder: "cmd", imports: []string{"internal/cli"}},
 		{folder: "internal/cli", imports: []string{"..."}},
-		{folder: "internal/store", imports: []string{"plan", "internal/atomicfile", "internal/private", "internal/broadcast"}},
+		{folder: "internal/store", imports: []string{"plan", "internal/safefile", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
 		{folder: "internal/verbs", imports: onBase("gates", "prompts", "resources", "internal/session",
 			"internal/strict", "internal/workspace")},
 		{folder: "internal/toolbox", imports: onBase("internal/shell", "internal/workspace",
 			"internal/strict")}, // checks its input when it is decoded
-		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox", "internal/condition", "internal/agents")},
+		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox")},
 		{folder: "internal/downstream", imports: onBase("internal/toolbox")},
 		{folder: "internal/hook", imports: onBase("internal/toolbox", "internal/exchange")}, // reads plans in Markdown
-		{folder: "internal/hosts", imports: onBase("internal/hook")},
+		{folder: "internal/hosts", imports: onBase("internal/hook", "internal/strict")},
 		{folder: "internal/review", imports: onBase("internal/verbs", "internal/strict")},
-		{folder: "internal/web", imports: onBase("internal/verbs", "internal/review", "internal/page", "internal/strict")},
-		{folder: "internal/exchange", imports: onBase("resources")},
-		{folder: "internal/template", imports: onBase("internal/exchange", "internal/strict", "resources")},
+		{folder: "internal/web", imports: onBase("internal/verbs", "internal/review", "internal/strict")},
+		{folder: "internal/exchange", imports: onBase("resources", "internal/strict")},
 		{folder: "internal/terminal", imports: onBase("resources", "internal/verbs")},
 		{folder: "packaging", imports: []string{"internal/build", "internal/hook", "internal/hosts"}},
 		{folder: "internal/e2e", imports: []string{"..."}},
-		{folder: "internal/stdio", imports: onBase("internal/transport")},
-		{folder: "internal/httpserve", imports: onBase("internal/transport")},
 		{folder: "internal/workspace", imports: onBase("gates", "prompts")}, // the configuration uses their words
 		{folder: "internal", imports: base()},
 	}
@@ -94,11 +90,11 @@ func TestArrowsThatMustBreak(t *testing.T) {
 		{"prompts", module + "/internal/verbs"}, {"resources", module + "/prompts"}, {"gates", module + "/internal/session"},
 		{"internal/store", module + "/internal/strict"}, {"internal/store/sqlite", module + "/internal/session"},
 		{"internal/session", module + "/internal/store/sqlite"}, {"internal/session", module + "/internal/verbs"},
-		{"internal/verbs", module + "/internal/store"}, {"internal/verbs", module + "/internal/stdio"}, {"internal/verbs", module +
+		{"internal/verbs", module + "/internal/store"}, {"internal/verbs", module + "/internal/transport"}, {"internal/verbs", module +
 			"/mcpserver"},
-		{"internal/stdio", module + "/internal/httpserve"}, {"internal/stdio", module + "/internal/stdiox"}, {"internal/strict", module +
-			"/prompts"},
-		{"mcpserver", module + "/gates"}, {"mcpserver", module + "/internal/stdio"}, {"mcpserver", module + "/internal/terminal"},
+		{"internal/transport", module + "/internal/web"}, {"internal/transport", module + "/internal/transportx"},
+		{"internal/strict", module + "/prompts"},
+		{"mcpserver", module + "/gates"}, {"mcpserver", module + "/internal/transport"}, {"mcpserver", module + "/internal/terminal"},
 		{"mcpserver", module + "/internal/cli"}, {"cmd/planloop", module + "/mcpserver"}, {"web", "fmt"}, {".", "fmt"}, {"plans", "fmt"},
 	} {
 		if got := broken(map[string][]string{arrow[0]: {arrow[1]}}); len(got) != 1 {
@@ -108,10 +104,10 @@ func TestArrowsThatMustBreak(t *testing.T) {
 	for _, arrow := range [][2]string{
 		{"plan", "strings"}, {"plan", "golang.org/x/text/unicode/norm"}, {"prompts", module + "/plan"}, {"internal/store/sqlite",
 			module + "/internal/store"},
-		{"internal/session", module + "/internal/store"}, {"internal/verbs", module + "/internal/strict"}, {"internal/stdio",
+		{"internal/session", module + "/internal/store"}, {"internal/verbs", module + "/internal/strict"}, {"internal/transport",
 			"github.com/mark3labs/mcp-go/mcp"},
-		{"internal/page/dist", module + "/internal/page"}, {"internal/page", module + "/internal/page/dist"},
-		{"mcpserver", module + "/internal/seal"}, {"cmd/planloop", module + "/internal/cli"}, {"internal/cli", module + "/mcpserver"},
+		{"internal/review/page", module + "/internal/review"}, {"internal/review", module + "/internal/review/page"},
+		{"mcpserver", module + "/internal/store"}, {"cmd/planloop", module + "/internal/cli"}, {"internal/cli", module + "/mcpserver"},
 	} {
 		if got := broken(map[string][]string{arrow[0]: {arrow[1]}}); len(got) != 0 {
 			t.Error(got)

@@ -485,7 +485,7 @@ func TestHowFarAgentsAreHeldIsSaidAlike(t *testing.T) {
 		}
 		return strings.ReplaceAll(string(data), "’", "'")
 	}
-	document, source := read("docs/review.md"), read("internal/page/src/ui/agents.tsx")
+	document, source := read("docs/review.md"), read("internal/review/page/src/ui/agents.tsx")
 	said := regexp.MustCompile(`(\w+): \{ word: '([^\n]*?)', means: '([^\n]*)' \}`).FindAllStringSubmatch(source, -1)
 	var known []string
 	for _, of := range said {

@@ -13,7 +13,6 @@ import (
 
 	"slices"
 
-	"github.com/planloop/planloop/internal/page"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -421,6 +420,6 @@ func (s *Server) addApp() {
 		mcp.WithResourceDescription("The page on which the user sees the plan and decides, for hosts that show apps."))
 	app.Meta = &mcp.Meta{AdditionalFields: ui}
 	s.MCP.AddResource(app, func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-		return []mcp.ResourceContents{mcp.TextResourceContents{URI: appURI, MIMEType: appMIME, Text: page.App(), Meta: ui}}, nil
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: appURI, MIMEType: appMIME, Text: review.AppPage(), Meta: ui}}, nil
 	})
 }

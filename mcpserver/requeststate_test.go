@@ -336,7 +336,8 @@ func TestRequestStateTellsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := w.state()
-	want := mcpserver.SealClaims{By: claims.By, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID,
+	want := mcpserver.SealClaims{
+		By: claims.By, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID,
 		Digest: plan.Digest(state.Draft), Expires: claims.Expires}
 	if claims != want || claims.Arguments == "" {
 		t.Errorf("%+v", claims)

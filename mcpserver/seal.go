@@ -16,7 +16,7 @@ import (
 	"github.com/planloop/planloop/internal/safefile"
 )
 
-// Claims is the content of a token.
+// SealClaims is the content of a token.
 type SealClaims struct {
 	By        string    `json:"by"`        // the caller
 	Tool      string    `json:"tool"`      // the call that asked
@@ -45,7 +45,7 @@ const keyFile = "approval.key"
 
 const keySize = 32
 
-// New returns a sealer with a random key that is lost with the process.
+// NewSealer returns a sealer with a random key that is lost with the process.
 func NewSealer() (*Sealer, error) {
 	key := make([]byte, keySize)
 	if _, err := rand.Read(key); err != nil {
@@ -54,7 +54,7 @@ func NewSealer() (*Sealer, error) {
 	return &Sealer{key}, nil
 }
 
-// Open returns a sealer with the key in dir, which all servers on a workspace share. It creates the key if necessary.
+// OpenSealer returns a sealer with the key in dir, which all servers on a workspace share. It creates the key if necessary.
 func OpenSealer(dir string) (*Sealer, error) {
 	path := filepath.Join(dir, keyFile)
 	for range 2 {

@@ -155,7 +155,7 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	if !a.flags.json {
 		fmt.Fprintln(a.err, "planloop: running "+safetext.EscapeLine(run.Command))
 	}
-	end := &safetext.ProgressReader{Max: plan.MaxOutput}
+	end := &safetext.Excerpt{Max: plan.MaxOutput}
 	code, err := a.execute(ctx, run.cmd, end)
 	if err != nil {
 		return err

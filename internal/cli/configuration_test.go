@@ -100,7 +100,8 @@ func TestMistakesInSections(t *testing.T) {
 	}{
 		"model":  {reflect.TypeFor[model.Config](), "model: {%s}", "model.", func() any { return &model.Config{} }},
 		"notify": {reflect.TypeFor[notify.Config](), "notify: {%s}", "notify.", func() any { return &notify.Config{} }},
-		"agents": {reflect.TypeFor[engine.Agent](), "agents: {default: {%s}}", "agents.default.", func() any { return &engine.AgentConfig{} }},
+		"agents": {reflect.TypeFor[engine.Agent](), "agents: {default: {%s}}", "agents.default.",
+			func() any { return &engine.AgentConfig{} }},
 		"servers": {reflect.TypeFor[downstream.Server](), "servers: {a: {%s}}", "servers.a.",
 			func() any { return &downstream.Config{} }},
 	}

@@ -183,7 +183,8 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 		return err
 	}
 	defer page.close()
-	http, err := transport.NewHTTPServer(server.MCP, transport.HTTPOptions{Addr: o.http, Token: token, AllowOrigins: o.origins, Rate: o.rate,
+	http, err := transport.NewHTTPServer(server.MCP, transport.HTTPOptions{
+		Addr: o.http, Token: token, AllowOrigins: o.origins, Rate: o.rate,
 		Logger: a.logger(), Page: page.server})
 	if errors.Is(err, transport.ErrTokenRequired) {
 		return usageError{fmt.Errorf("%w: write one into a file and name it with --token-file", err)}

@@ -73,7 +73,8 @@ func (b *troubleBook) Note(text string) {
 			text = outbound.Redact(text, value)
 		}
 	}
-	line, err := json.Marshal(troubleEntry{At: time.Now().Round(0), Who: b.who, Version: b.version, Text: plan.Shorten(text, maxTroubleText)})
+	entry := troubleEntry{At: time.Now().Round(0), Who: b.who, Version: b.version, Text: plan.Shorten(text, maxTroubleText)}
+	line, err := json.Marshal(entry)
 	if err == nil {
 		_ = appendTrouble(filepath.Join(b.folders[i], troubleFile), append(line, '\n')) // no caller could handle the error
 	}

@@ -255,7 +255,7 @@ const maxAgentOutput = plan.MaxLongText
 // tellOf adds the fields that only an agent's result has.
 func tellOf(seen AgentOutcome, output string, step *plan.Step, done *plan.Finished) {
 	if done.Result.OK {
-		done.Output = safetext.Keepable(safetext.LastOutputLine(output, maxAgentOutput), maxAgentOutput)
+		done.Output = safetext.Keepable(safetext.ExcerptOf(output, maxAgentOutput), maxAgentOutput)
 	}
 	if report := seen.Report; report != nil {
 		done.Blocked = report.Status == plan.Blocked

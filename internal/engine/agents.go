@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// Config is the section agents of the user's own configuration: agents by name.
+// AgentConfig is the section agents of the user's own configuration: agents by name.
 type AgentConfig map[string]Agent
 
 // Agent says how to start an agent's host.
@@ -40,7 +40,7 @@ const (
 	maxStarts  = 10_000
 )
 
-// Options configure Agents. The zero value of a field means its default.
+// AgentOptions configure Agents. The zero value of a field means its default.
 type AgentOptions struct {
 	Workspace string            // the agents' directory, absolute
 	Environ   []string          // variables as name=value; nil: those of this process
@@ -57,7 +57,7 @@ type Agents struct {
 	opts   AgentOptions
 }
 
-// New returns the Agents for a configuration. Its error is an *outbound.ConfigError.
+// NewAgents returns the Agents for a configuration. Its error is an *outbound.ConfigError.
 func NewAgents(c AgentConfig, o AgentOptions) (*Agents, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

@@ -15,7 +15,8 @@ import (
 
 func TestFor(t *testing.T) {
 	program := []string{"true"}
-	both, err := engine.NewAgents(engine.AgentConfig{"default": {Command: program}, "reviewer": {Command: program, Starts: new(3)}}, engine.AgentOptions{})
+	config := engine.AgentConfig{"default": {Command: program}, "reviewer": {Command: program, Starts: new(3)}}
+	both, err := engine.NewAgents(config, engine.AgentOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (r *run) finished(ctx context.Context, j job, out toolbox.Outcome, err erro
 	if err != nil && done.Result.Error == "" {
 		done.Result.Error = err.Error()
 	}
-	done.Result.Error = safetext.Keepable(safetext.LastOutputLine(done.Result.Error, maxError), maxError)
+	done.Result.Error = safetext.Keepable(safetext.ExcerptOf(done.Result.Error, maxError), maxError)
 	room := maxOutput
 	if done.Result.OK {
 		room = maxGoodOutput
@@ -91,7 +91,7 @@ func (r *run) finished(ctx context.Context, j job, out toolbox.Outcome, err erro
 		done.Result.Error = "it failed and did not say why"
 	}
 	if value := done.Result.Value; len(value) == 0 || value[0] != '"' {
-		done.Output = safetext.Keepable(safetext.LastOutputLine(out.Text, room), room)
+		done.Output = safetext.Keepable(safetext.ExcerptOf(out.Text, room), room)
 	}
 	return fitting(done)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Report is an agent's report on its attempt. The texts are as given, but without secrets.
+// AgentReport is an agent's report on its attempt. The texts are as given, but without secrets.
 type AgentReport struct {
 	Status        plan.StepStatus // done, failed or blocked
 	Output        string          // plain text, or JSON if the value is not a string

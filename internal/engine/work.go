@@ -19,7 +19,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Assignment is one attempt of one step for an agent.
+// AgentAssignment is one attempt of one step for an agent.
 type AgentAssignment struct {
 	Agent       string // its configured name
 	Run         string
@@ -36,7 +36,7 @@ type AgentAssignment struct {
 	Reported <-chan struct{}        // closed once it has reported through the log; may be nil
 }
 
-// Outcome is the result of an assignment.
+// AgentOutcome is the result of an assignment.
 type AgentOutcome struct {
 	Report     *AgentReport // the last one in its output, or nil
 	OtherNonce bool         // its output has a report with the nonce of another attempt
@@ -96,7 +96,8 @@ func (a *Agents) Work(ctx context.Context, w AgentAssignment) (AgentOutcome, err
 	outcome := AgentOutcome{Report: out.report, OtherNonce: out.otherNonce(), Tail: out.end(),
 		ExitCode: result.ExitCode, TimedOut: result.TimedOut, Took: result.Duration}
 	if !started && ctx.Err() == nil {
-		return AgentOutcome{}, invalidAgent(w.Agent+".command", fmt.Sprintf("could not be started: %v", err), "correct it in your own configuration")
+		return AgentOutcome{}, invalidAgent(w.Agent+".command", fmt.Sprintf("could not be started: %v", err),
+			"correct it in your own configuration")
 	}
 	if outcome.Unseen = unseen != nil; !outcome.Unseen {
 		a.compare(ctx, before, out.secrets, &outcome)
@@ -115,7 +116,8 @@ func (a *Agents) Work(ctx context.Context, w AgentAssignment) (AgentOutcome, err
 func (a *Agents) found(name string, agent Agent) (program, dir string, err error) {
 	program, err = exec.LookPath(agent.Command[0])
 	if err != nil {
-		return "", "", invalidAgent(name+".command", fmt.Sprintf("starts %q, which cannot be started: %v", agent.Command[0], errors.Unwrap(err)),
+		return "", "", invalidAgent(name+".command",
+			fmt.Sprintf("starts %q, which cannot be started: %v", agent.Command[0], errors.Unwrap(err)),
 			"install it, or give the absolute path of a program in your own configuration")
 	}
 	dir = agent.Dir

@@ -25,7 +25,7 @@ const (
 	maxTemplateName       = 64
 )
 
-// Origin is the folder of a template. Names are unique within an origin.
+// TemplateOrigin is the folder of a template. Names are unique within an origin.
 type TemplateOrigin string
 
 // The origins.
@@ -56,7 +56,7 @@ type Parameter struct {
 	Default     jsontext.Value `json:"default"` // nil: a value is required
 }
 
-// Made is the plan that Make returns.
+// TemplateChange is the plan that Make returns.
 type TemplateChange struct {
 	Outline plan.Outline
 	Steps   []plan.NewStep
@@ -65,7 +65,7 @@ type TemplateChange struct {
 // FullName returns the template's unique name, such as user/bug-fix.
 func (t Template) FullName() string { return string(t.Origin) + "/" + t.Name }
 
-// Read reads the text of a template from a file. If the template is unusable, Err has the reason, with lines.
+// ReadTemplate reads the text of a template from a file. If the template is unusable, Err has the reason, with lines.
 func ReadTemplate(name string, origin TemplateOrigin, file string, text []byte) Template {
 	t := Template{Name: name, Origin: origin, File: file, Text: text}
 	if err := t.parse(); err != nil {
@@ -205,7 +205,8 @@ var validParameter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCo
 // checkParameters refuses invalid declarations.
 func (t *Template) checkParameters() error {
 	if len(t.Parameters) > maxTemplateParameters {
-		return plan.Refuse(plan.InvalidInput, "/parameters", fmt.Sprintf("there are more than %d parameters", maxTemplateParameters), "use fewer")
+		return plan.Refuse(plan.InvalidInput, "/parameters",
+			fmt.Sprintf("there are more than %d parameters", maxTemplateParameters), "use fewer")
 	}
 	var faults plan.Faults
 	for i := range t.Parameters {

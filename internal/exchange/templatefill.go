@@ -140,7 +140,7 @@ func (t *Template) checkPlaces() error {
 	return faults.Err()
 }
 
-// Of writes a template for the given steps, without parameters and progress.
+// TemplateOf writes a template for the given steps, without parameters and progress.
 func TemplateOf(outline plan.Outline, steps []plan.Step) ([]byte, error) {
 	t := Template{outline: outline, steps: numbered(steps)}
 	type saved struct {

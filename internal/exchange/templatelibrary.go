@@ -29,7 +29,7 @@ const TemplateFolder = ".planloop/templates"
 // maxTemplates limits the templates found in one folder.
 const maxTemplates = 100
 
-// Library finds templates in three folders.
+// TemplateLibrary finds templates in three folders.
 type TemplateLibrary struct {
 	User      string // the folder of the user's templates; "": none
 	Workspace string // the workspace's directory; "": none
@@ -96,7 +96,7 @@ func (l TemplateLibrary) Find(ctx context.Context, name string) (Template, error
 	return Template{}, plan.Refuse(plan.NotFound, "/template", "there is no template "+plan.Quote(name), fix)
 }
 
-// Called returns the shortest name by which Find finds one of all templates.
+// TemplateNamed returns the shortest name by which Find finds one of all templates.
 func TemplateNamed(t Template, all []Template) string {
 	if slices.ContainsFunc(all, func(other Template) bool { return other.Name == t.Name && other.Origin != t.Origin }) {
 		return t.FullName()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Process identifies one process. A pid is reused, but not together with the same start time.
+// Ancestor identifies one process. A pid is reused, but not together with the same start time.
 type Ancestor struct {
 	PID     int    `json:"pid"`
 	Started int64  `json:"started"` // in the system's own unit; 0 if unknown
@@ -25,11 +25,11 @@ func (p Ancestor) Runs() bool {
 	return ok && p.Is(now)
 }
 
-// Environment holds the variables that a process was started with, each ended by a NUL. Later changes are not visible.
+// Variables holds the variables that a process was started with, each ended by a NUL. Later changes are not visible.
 // Only Linux provides it, and only for the user's own processes that do not hide it.
 type Variables []byte
 
-// Environments returns the environments of all processes in a chain except its first, the nearest first.
+// VariablesOf returns the environments of all processes in a chain except its first, the nearest first.
 func VariablesOf(chain []Ancestor) (above []Variables) {
 	for i, p := range chain {
 		if i > 0 {
@@ -53,7 +53,7 @@ func (e Variables) First(variables ...string) (name, value string) {
 // look finds a process and its parent's pid.
 type look func(pid int) (p Ancestor, parent int, ok bool)
 
-// Chain returns this process, its parent, the parent's parent and so on, without process 1.
+// Ancestors returns this process, its parent, the parent's parent and so on, without process 1.
 func Ancestors() []Ancestor { return chain(os.Getpid(), processFinder()) }
 
 const longest = 64

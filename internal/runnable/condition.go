@@ -87,7 +87,7 @@ func (c *Condition) Steps() []plan.StepID { return slices.Sorted(maps.Keys(c.ste
 // UsesItem reports whether the condition refers to the entry of a loop.
 func (c *Condition) UsesItem() bool { return c.item }
 
-// Source is the part of a step that a condition can see.
+// ConditionSource is the part of a step that a condition can see.
 type ConditionSource struct {
 	Value  json.RawMessage // nil: null
 	OK     bool

@@ -17,7 +17,7 @@ const (
 
 const elsewhere = "or set XDG_STATE_HOME to a folder of your own"
 
-// Folder refuses a folder that is a link, has another owner or is writable by others. It checks the parent, too
+// CheckFolder refuses a folder that is a link, has another owner or is writable by others. It checks the parent, too
 // (sticky ones such as /tmp pass), since anyone with write access to it could replace the folder. Folders above these
 // two are not checked. The error wraps fs.ErrNotExist if the folder is missing.
 func CheckFolder(path string) error {
@@ -51,7 +51,7 @@ func real(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// Make creates the folder, or checks the existing one.
+// MakeFolder creates the folder, or checks the existing one.
 func MakeFolder(path string) error {
 	if err := CheckFolder(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -65,7 +65,7 @@ func MakeFolder(path string) error {
 	return CheckFolder(path)
 }
 
-// File refuses a path that is not a regular file of the user, and returns its permissions. A missing file is not an
+// CheckFile refuses a path that is not a regular file of the user, and returns its permissions. A missing file is not an
 // error and counts as private.
 func CheckFile(path string) (mode fs.FileMode, err error) {
 	info, err := os.Lstat(path)
@@ -78,7 +78,7 @@ func CheckFile(path string) (mode fs.FileMode, err error) {
 	return info.Mode().Perm(), plain(path, info)
 }
 
-// Unread refuses a file of the user that others can read.
+// CheckUnread refuses a file of the user that others can read.
 func CheckUnread(path string) error {
 	mode, err := CheckFile(path)
 	if err == nil && !UserOnly(mode) {

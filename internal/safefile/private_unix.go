@@ -24,5 +24,5 @@ func checkOwner(path string, info fs.FileInfo, system bool) error {
 	return nil
 }
 
-// Only reports whether a mode gives access only to the owner.
+// UserOnly reports whether a mode gives access only to the owner.
 func UserOnly(perm fs.FileMode) bool { return perm&0o077 == 0 }

@@ -8,5 +8,5 @@ const NoFollow = 0
 // checkOwner accepts everything: a folder in the user's profile inherits an access list that keeps others out.
 func checkOwner(string, fs.FileInfo, bool) error { return nil }
 
-// Only is always true: Windows does not control access by modes.
+// UserOnly is always true: Windows does not control access by modes.
 func UserOnly(fs.FileMode) bool { return true }

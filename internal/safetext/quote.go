@@ -2,7 +2,7 @@ package safetext
 
 import "strings"
 
-// Word returns text as one word for a POSIX shell, quoted only if necessary.
+// QuoteWord returns text as one word for a POSIX shell, quoted only if necessary.
 func QuoteWord(text string) string {
 	if text != "" && !strings.ContainsFunc(text, unsafe) {
 		return text
@@ -15,13 +15,13 @@ func unsafe(r rune) bool {
 	return !letter && !strings.ContainsRune("-_./:+@%,", r)
 }
 
-// Quoted returns text as one quoted word for a POSIX shell.
+// QuoteAlways returns text as one quoted word for a POSIX shell.
 func QuoteAlways(text string) string { return "'" + strings.ReplaceAll(text, "'", quote) + "'" }
 
 // quote is a single quote within single quotes.
 const quote = `'\''`
 
-// PowerShell returns a program as the beginning of a PowerShell line. PowerShell would print a quoted program without &
+// QuotePowerShell returns a program as the beginning of a PowerShell line. PowerShell would print a quoted program without &
 // in front, and takes typographic quotes for plain ones.
 func QuotePowerShell(program string) string {
 	if isPlainPath(program) {
@@ -30,7 +30,7 @@ func QuotePowerShell(program string) string {
 	return "& '" + strings.NewReplacer("'", "''", "‘", "‘‘", "’", "’’", "‚", "‚‚", "‛", "‛‛").Replace(program) + "'"
 }
 
-// Windows returns a program as the beginning of a line for cmd.exe as well as PowerShell, if either may run it. Without
+// QuoteWindows returns a program as the beginning of a line for cmd.exe as well as PowerShell, if either may run it. Without
 // call, cmd would remove the quotes of a program such as C:\Program Files (x86)\x.exe, and not find it. PowerShell
 // still expands text after a $, cmd text between two %.
 func QuoteWindows(program string) string {
@@ -47,7 +47,7 @@ func isPlainPath(path string) bool {
 	return path != "" && !strings.ContainsAny(path, " &()[]{}^=;!'‘’‚‛\"+,`~$%@#|<>")
 }
 
-// Program returns the program at the beginning of a line written by one of these functions, before the given words.
+// QuoteProgram returns the program at the beginning of a line written by one of these functions, before the given words.
 func QuoteProgram(line, words string) string {
 	doubled := strings.NewReplacer(quote, kept)
 	if rest, is := strings.CutPrefix(line, "& "); is {

@@ -46,7 +46,7 @@ func Closest(given string, words []string) string {
 	return slices.MinFunc(words, func(a, b string) int { return far(a) - far(b) })
 }
 
-// Folded removes variations of people and models: case, dashes, spaces.
+// FoldWord removes variations of people and models: case, dashes, spaces.
 func FoldWord(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s)

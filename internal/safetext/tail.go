@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Of returns at most max bytes from the end of text, starting at a whole character, and at a whole line unless that
+// Tail returns at most max bytes from the end of text, starting at a whole character, and at a whole line unless that
 // would drop more than half.
 func Tail(text string, max int) string {
 	if len(text) <= max {
@@ -31,7 +31,7 @@ func wholeLines(text string) (rest string, whole bool) {
 	return text, false
 }
 
-// Writer keeps the end of its input, in at most twice Max bytes of memory. It is safe for concurrent use.
+// TailWriter keeps the end of its input, in at most twice Max bytes of memory. It is safe for concurrent use.
 type TailWriter struct {
 	Max int // size limit in bytes; set before the first Write
 
@@ -54,7 +54,7 @@ func (w *TailWriter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// End is the end of an output.
+// TailBuffer is the end of an output.
 type TailBuffer struct {
 	Text string // at most Max bytes, cut like Of
 	Left int64  // number of omitted bytes before it

@@ -18,7 +18,7 @@ import (
 // lockWait bounds how long Lock waits.
 const lockWait = 10 * time.Second
 
-// Log is a store.Log in memory. It encodes records as other stores do on disk, so that code that
+// Memory is a store.Log in memory. It encodes records as other stores do on disk, so that code that
 // works here works there.
 type Memory struct {
 	lock  chan struct{} // holds a token while the lock is free
@@ -40,7 +40,7 @@ type entry struct {
 
 var _ Log = (*Memory)(nil)
 
-// New returns an empty log.
+// NewMemory returns an empty log.
 func NewMemory() *Memory {
 	l := &Memory{lock: make(chan struct{}, 1)}
 	l.lock <- struct{}{}

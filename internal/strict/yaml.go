@@ -17,13 +17,13 @@ import (
 // MaxNesting limits the depth of a document: that of a step's arguments, plus the levels around them.
 const MaxNesting = plan.MaxNesting + 8
 
-// Document is a parsed YAML document.
+// YAML is a parsed YAML document.
 type YAML struct {
 	JSON []byte // the document as JSON
 	root *yaml.Node
 }
 
-// Read converts the only document in text, to at most most bytes of JSON with aliases resolved. It accepts
+// ReadYAML converts the only document in text, to at most most bytes of JSON with aliases resolved. It accepts
 // YAML's core schema without its oddities: a bare word is null, true, false, a JSON number, or a string; tags
 // and merge keys are refused. Its error is a *plan.ValidationError with the line.
 //

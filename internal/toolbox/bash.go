@@ -158,7 +158,7 @@ func (r BashExecuteReply) end(out *Outcome) {
 	out.Value, out.Transient = nil, r.ExitCode == tryAgain && !out.Cut
 	out.Error = r.headline()
 	if said := strings.TrimSpace(cmp.Or(strings.TrimSpace(r.Stderr), r.Stdout)); said != "" {
-		out.Error += " " + safetext.LastOutputLine(said, maxError)
+		out.Error += " " + safetext.ExcerptOf(said, maxError)
 	}
 }
 

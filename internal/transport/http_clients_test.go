@@ -151,7 +151,8 @@ func TestGoSDKClientSurvivesItsOwnCancel(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(version, func(t *testing.T) {
 			f := serve(t, HTTPOptions{Token: clientToken})
-			session := connectSDKOverHTTP(t, &sdk.StreamableClientTransport{Endpoint: f.base + "/mcp", HTTPClient: httpClient(t)}, version, nil)
+			over := &sdk.StreamableClientTransport{Endpoint: f.base + "/mcp", HTTPClient: httpClient(t)}
+			session := connectSDKOverHTTP(t, over, version, nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			failed := make(chan error, 1)
 			go func() {

@@ -17,7 +17,8 @@ import (
 // is always a JSON-RPC error.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
-		ping, initializeBody, listenBody, callBody("echo", "x"), modernHTTPCall(1, "echo", "x"), "", "{", "[]", "[" + ping + "]", "null", `"`,
+		ping, initializeBody, listenBody, callBody("echo", "x"), modernHTTPCall(1, "echo", "x"),
+		"", "{", "[]", "[" + ping + "]", "null", `"`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"a":1}}`, `{"jsonrpc":"2.0","id":1,"error":{}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"plan://current"}}`,

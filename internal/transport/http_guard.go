@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,19 +14,19 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/planloop/planloop/internal/loopback"
+	"github.com/planloop/planloop/internal/origin"
 )
 
 // guard runs before every path. Its order limits what an untrusted client can learn: nothing before Host and Origin are
 // right, nothing about paths before the token is.
 func (s *HTTPServer) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		hosts := s.hosts(r)
+		hosts := origin.RequestHosts(r, s.opts.Addr, "")
 		if !slices.Contains(hosts, strings.ToLower(r.Host)) {
 			refuse(w, http.StatusForbidden, "the Host header must be the address this server is bound to: "+strings.Join(hosts, ", "))
 			return
 		}
-		if !s.originAllowed(r, hosts) {
+		if !origin.Allowed(r, hosts, s.opts.AllowOrigins) {
 			refuse(w, http.StatusForbidden,
 				"requests of this web origin are refused; the server's configuration names the origins it allows")
 			return
@@ -53,40 +52,14 @@ func (s *HTTPServer) guard(next http.Handler) http.Handler {
 	})
 }
 
-// hosts returns the values of the Host header that name this server. They come from the address the connection reached,
-// so they hold for any listener.
-func (s *HTTPServer) hosts(r *http.Request) []string {
-	local := s.opts.Addr
-	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && addr != nil {
-		local = addr.String()
-	}
-	return loopback.Hosts(local, "")
-}
-
-// originAllowed checks a request's stated origin. Programs send no Origin. A browser omits it in plain loads, but then
-// Sec-Fetch-Site shows that another site asked.
-func (s *HTTPServer) originAllowed(r *http.Request, hosts []string) bool {
-	origins := r.Header.Values("Origin")
-	switch len(origins) {
-	case 0:
-		site := r.Header.Get("Sec-Fetch-Site")
-		return site == "" || site == "none" || site == "same-origin"
-	case 1:
-		own, isHTTP := strings.CutPrefix(origins[0], "http://")
-		return isHTTP && slices.Contains(hosts, own) || slices.Contains(s.opts.AllowOrigins, origins[0])
-	default:
-		return false
-	}
-}
-
 // allowOrigin lets pages of a configured origin read the answer. No other page gets a CORS header.
 func (s *HTTPServer) allowOrigin(w http.ResponseWriter, r *http.Request) {
-	origin := r.Header.Get("Origin")
-	if !slices.Contains(s.opts.AllowOrigins, origin) {
+	from := r.Header.Get("Origin")
+	if !slices.Contains(s.opts.AllowOrigins, from) {
 		return
 	}
 	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Origin", from)
 	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
 	h.Set("Vary", "Origin")
 	if !isPreflight(r) {

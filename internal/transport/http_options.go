@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/planloop/planloop/internal/loopback"
+	"github.com/planloop/planloop/internal/origin"
 )
 
 // HTTPOptions configure the server. Zero fields have defaults, except Token and Rate.
@@ -90,7 +90,7 @@ func (o HTTPOptions) complete() (HTTPOptions, error) {
 
 // checkExposure refuses an unprotected address that other machines can reach.
 func (o HTTPOptions) checkExposure(addr string) error {
-	if loopback.Is(addr) {
+	if origin.IsLoopback(addr) {
 		return nil
 	}
 	if o.Token == "" {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Options limit a scan. Zero fields mean the default in brackets.
+// ScanOptions limit a scan. Zero fields mean the default in brackets.
 type ScanOptions struct {
 	MaxFiles int             // files and folders to visit [100,000]
 	Duration time.Duration   // time limit; the scan then returns its findings so far [20 s]
@@ -28,7 +28,7 @@ func (o ScanOptions) withDefaults() ScanOptions {
 	return o
 }
 
-// Result is the result of a scan.
+// ScanResult is the result of a scan.
 type ScanResult struct {
 	Findings []Finding // most urgent first
 	Files    int       // regular files, without ignored ones

@@ -67,7 +67,8 @@ func TestScanIsStable(t *testing.T) {
 	opened, _ := scanned(t, f)
 	want := run(t, opened, tree.ScanOptions{})
 	for range 5 {
-		if diff := cmp.Diff(want.Findings, run(t, opened, tree.ScanOptions{}).Findings, cmpopts.IgnoreUnexported(tree.Finding{})); diff != "" {
+		got := run(t, opened, tree.ScanOptions{}).Findings
+		if diff := cmp.Diff(want.Findings, got, cmpopts.IgnoreUnexported(tree.Finding{})); diff != "" {
 			t.Fatal(diff)
 		}
 	}

@@ -105,7 +105,7 @@ func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, e
 	if err != nil {
 		return AlertReply{}, err
 	}
-	run.Command, run.Output = machineText(run.Command), machineText(safetext.LastOutputLine(run.Output, plan.MaxOutput))
+	run.Command, run.Output = machineText(run.Command), machineText(safetext.ExcerptOf(run.Output, plan.MaxOutput))
 	state, err := s.State(ctx)
 	if err != nil {
 		return AlertReply{}, err
@@ -173,7 +173,7 @@ func signalView(state plan.State, signal plan.Signal, c Caller, share int) Signa
 }
 
 func shownOutput(output string, room int) string {
-	return tokens.Block(safetext.LastOutputLine(output, outputShown), room)
+	return tokens.Block(safetext.ExcerptOf(output, outputShown), room)
 }
 
 // signalsShown is the most other signals a model gets.

@@ -190,7 +190,7 @@ func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
 			last := cmp.Or(safetext.LastLine(running.What), safetext.LastLine(running.Log))
 			task.Progress = strings.TrimSuffix("the agent "+agent+" works on it: "+last, ": ")
 		}
-		task.Output = safetext.Keepable(safetext.LastOutputLine(running.Log, outputShown), outputShown)
+		task.Output = safetext.Keepable(safetext.ExcerptOf(running.Log, outputShown), outputShown)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/planloop/planloop/internal/loopback"
+	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/verbs"
 )
@@ -128,7 +128,7 @@ func TestOtherUsersStayOut(t *testing.T) {
 					t.Errorf("%s: %d %s", what, answer.status, answer.body)
 				}
 			}
-			if f.owner = loopback.Owner; c.out {
+			if f.owner = origin.ConnectionOwner; c.out {
 				f.enter(bodies[0])
 			}
 		}

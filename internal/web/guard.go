@@ -3,14 +3,13 @@ package web
 import (
 	"fmt"
 	"mime"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/planloop/planloop/internal/loopback"
+	"github.com/planloop/planloop/internal/origin"
 )
 
 // writeTimeout bounds one write to a client that does not read.
@@ -59,40 +58,25 @@ func (s *Server) fromHere(r *http.Request) error {
 	elsewhere := func(problem string) error {
 		return &refusal{Kind: forbidden, Problem: problem, Fix: "open the page at the address that planloop printed"}
 	}
-	if !loopback.Is(r.RemoteAddr) {
+	if !origin.IsLoopback(r.RemoteAddr) {
 		return elsewhere("the review page is for people at this machine alone")
 	}
 	if !strings.HasPrefix(r.RequestURI, "/") {
 		return &refusal{Kind: wrongForm, Problem: "the request names no path of this server", Fix: "send the path alone, such as /"}
 	}
-	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if local == nil || !slices.Contains(loopback.Hosts(local.String(), s.opts.Name), r.Host) {
+	if !slices.Contains(origin.RequestHosts(r, "", s.opts.Name), r.Host) {
 		return elsewhere("the Host header does not name this server")
 	}
 	if r.Header.Get("Service-Worker") != "" { // the page has no service worker
 		return elsewhere("no script of this page answers for the server")
 	}
-	if !ownOrigin(r) {
+	if !origin.IsOwn(r) {
 		return elsewhere("requests of other web origins are refused")
 	}
-	if site := r.Header.Values("Sec-Fetch-Site"); len(site) > 1 || len(site) == 1 && site[0] != "same-origin" && !openedByPerson(r) {
+	if !origin.IsSameSite(r) {
 		return elsewhere("requests of other sites are refused")
 	}
 	return nil
-}
-
-// ownOrigin checks a request's stated origin: requests that change something must state it.
-func ownOrigin(r *http.Request) bool {
-	origins := r.Header.Values("Origin")
-	if len(origins) == 0 {
-		return r.Method != http.MethodPost
-	}
-	return len(origins) == 1 && origins[0] == "http://"+r.Host
-}
-
-// openedByPerson reports whether a person opened the page itself, by its address or a link.
-func openedByPerson(r *http.Request) bool {
-	return r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // takesJSON refuses bodies that a form or a page of another origin could send without a preflight.

@@ -17,8 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
-	"github.com/planloop/planloop/internal/loopback"
-	"github.com/planloop/planloop/internal/page"
+	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/review"
 )
 
@@ -28,7 +27,7 @@ type Options struct {
 	Desk review.Desk
 	// Person is the name under which decisions are recorded.
 	Person string
-	// File returns a file of the page by name, with its content type. The default is page.File.
+	// File returns a file of the page by name, with its content type. The default is review.PageFile.
 	File func(name string) (content []byte, contentType string, ok bool)
 	// Refusal is the reason all decisions are refused, such as "planloop was started without a terminal". If "", sessions
 	// opened by a launch link may decide.
@@ -78,7 +77,7 @@ func New(opts Options) (*Server, error) {
 		return nil, errors.New("the page needs a desk, and the name of who decides at it")
 	}
 	if opts.File == nil {
-		opts.File = page.File
+		opts.File = review.PageFile
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	opts.Heartbeat = cmp.Or(opts.Heartbeat, 20*time.Second)
@@ -91,7 +90,7 @@ func New(opts Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{opts: opts, log: opts.Logger, door: newDoor(opts.Now), files: files, streams: newStreams(opts.Desk), shared: newShared(),
-		owner: loopback.Owner,
+		owner: origin.ConnectionOwner,
 		enter: rate.NewLimiter(5, 20), codes: rate.NewLimiter(rate.Every(2*time.Second), 3)}
 	s.routes = s.api()
 	return s, nil

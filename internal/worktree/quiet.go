@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Environment prevents git from asking a person or the network. Silenced handles the programs that a repository could
+// QuietEnvironment prevents git from asking a person or the network. Silenced handles the programs that a repository could
 // make it run.
 func QuietEnvironment() []string {
 	return []string{
@@ -23,7 +23,7 @@ func QuietEnvironment() []string {
 	}
 }
 
-// Silenced returns an environment in which git runs nothing that its configuration names, in the repository that dir
+// Silence returns an environment in which git runs nothing that its configuration names, in the repository that dir
 // and the git options select. It fails if git cannot list the configuration, and code is then git's exit code.
 func Silence(ctx context.Context, git, dir string, options, environment []string) (silenced []string, code int, err error) {
 	settings := settings()

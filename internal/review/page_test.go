@@ -1,4 +1,4 @@
-package page_test
+package review_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/planloop/planloop/internal/page"
+	"github.com/planloop/planloop/internal/review"
 )
 
 // What a browser loads to show a plan, and what it must weigh at most when compressed.
@@ -26,7 +26,7 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 		"index.html": "text/html", "page.js": "text/javascript", "graph.js": "text/javascript",
 		"page.css": "text/css", "icon.svg": "image/svg+xml",
 	} {
-		content, contentType, ok := page.File(name)
+		content, contentType, ok := review.PageFile(name)
 		if !ok || len(content) == 0 || !strings.HasPrefix(contentType, want) {
 			t.Errorf("%s: %d bytes of %q, %v", name, len(content), contentType, ok)
 		}
@@ -40,8 +40,8 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 	if packed.Len() > mostBytes {
 		t.Errorf("the page weighs %d bytes compressed; at most %d", packed.Len(), mostBytes)
 	}
-	for _, name := range []string{"", "none.js", "../page.go", "dist/page.js", "/page.js", "page"} {
-		if _, _, ok := page.File(name); ok {
+	for _, name := range []string{"", "none.js", "../page_test.go", "dist/page.js", "/page.js", "page"} {
+		if _, _, ok := review.PageFile(name); ok {
 			t.Errorf("%q is a file of the page", name)
 		}
 	}
@@ -51,7 +51,7 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 // no policy can see in the App.
 func TestNothingIsLoadedFromElsewhere(t *testing.T) {
 	for _, name := range []string{"index.html", "page.js", "page.css", "graph.js", "app.html"} {
-		content, _, _ := page.File(name)
+		content, _, _ := review.PageFile(name)
 		for _, found := range regexp.MustCompile(`https?://[^"'`+"`"+`\s)]*`).FindAllString(string(content), -1) {
 			if !strings.HasPrefix(found, "http://www.w3.org/") && // the names of SVG, XHTML and MathML, which nobody loads
 				found != "https://github.com/erikbrinkman/d3-dag/issues" { // words of an error
@@ -60,7 +60,7 @@ func TestNothingIsLoadedFromElsewhere(t *testing.T) {
 		}
 	}
 	for _, placeholder := range []string{"/*script*/", "/*style*/"} {
-		if app := page.App(); app == "" || strings.Contains(app, placeholder) {
+		if app := review.AppPage(); app == "" || strings.Contains(app, placeholder) {
 			t.Errorf("the App's document still holds %s", placeholder)
 		}
 	}
@@ -69,12 +69,12 @@ func TestNothingIsLoadedFromElsewhere(t *testing.T) {
 // TestDistIsBuiltFromTheSources needs no Node: the build leaves the digest of what it read.
 func TestDistIsBuiltFromTheSources(t *testing.T) {
 	var files []string
-	err := filepath.WalkDir("src", func(path string, entry fs.DirEntry, err error) error {
-		if path == filepath.Join("src", "dev") {
+	err := filepath.WalkDir("page/src", func(path string, entry fs.DirEntry, err error) error {
+		if path == filepath.Join("page", "src", "dev") {
 			return fs.SkipDir
 		}
 		if err == nil && !entry.IsDir() && entry.Name() != "types.ts" { // which leaves nothing behind in dist
-			files = append(files, filepath.ToSlash(path))
+			files = append(files, strings.TrimPrefix(filepath.ToSlash(path), "page/"))
 		}
 		return err
 	})
@@ -84,15 +84,15 @@ func TestDistIsBuiltFromTheSources(t *testing.T) {
 	slices.Sort(files)
 	sum := sha256.New()
 	for _, file := range append(files, "build.mjs", "package-lock.json") {
-		content, err := os.ReadFile(file)
+		content, err := os.ReadFile("page/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sum.Write([]byte(file + "\x00"))
 		sum.Write(append(content, 0))
 	}
-	built, err := os.ReadFile("dist/sources.sha256")
+	built, err := os.ReadFile("page/dist/sources.sha256")
 	if want := hex.EncodeToString(sum.Sum(nil)); err != nil || strings.TrimSpace(string(built)) != want {
-		t.Errorf("dist was built from other sources (%v): npm ci && npm run build in internal/page, and commit dist", err)
+		t.Errorf("dist was built from other sources (%v): npm ci && npm run build in internal/review/page, and commit dist", err)
 	}
 }

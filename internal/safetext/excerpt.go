@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Gist keeps an excerpt of a command's output: the first lines that report a failure, and the end.
-type ProgressReader struct {
+// Excerpt keeps an excerpt of a command's output: the first lines that report a failure, and the end.
+type Excerpt struct {
 	Max int // size limit in bytes; set before the first Write
 
 	mu    sync.Mutex
@@ -43,7 +43,7 @@ func tells(line []byte) bool {
 }
 
 // Write never fails.
-func (g *ProgressReader) Write(data []byte) (int, error) {
+func (g *Excerpt) Write(data []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.end.Max = g.Max
@@ -57,7 +57,7 @@ func (g *ProgressReader) Write(data []byte) (int, error) {
 }
 
 // add takes a part of a line; whole is set for its last part.
-func (g *ProgressReader) add(part []byte, whole bool) {
+func (g *Excerpt) add(part []byte, whole bool) {
 	text := string(part)
 	if whole {
 		text += "\n"
@@ -76,7 +76,7 @@ func (g *ProgressReader) add(part []byte, whole bool) {
 }
 
 // look starts the kept part at the current line if that reports a failure.
-func (g *ProgressReader) look() bool {
+func (g *Excerpt) look() bool {
 	if g.found = tells(g.line); !g.found {
 		return false
 	}
@@ -89,7 +89,7 @@ func (g *ProgressReader) look() bool {
 const left = "…\n"
 
 // Text returns the excerpt in at most Max bytes, with an ellipsis for omitted parts.
-func (g *ProgressReader) Text() string {
+func (g *Excerpt) Text() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	end := g.end.End()
@@ -117,9 +117,9 @@ func (g *ProgressReader) Text() string {
 	return first + left + Tail(end.Text, g.Max-len(first)-len(left))
 }
 
-// GistOf returns the gist of a text.
-func LastOutputLine(text string, max int) string {
-	g := &ProgressReader{Max: max}
+// ExcerptOf returns the gist of a text.
+func ExcerptOf(text string, max int) string {
+	g := &Excerpt{Max: max}
 	_, _ = g.Write([]byte(text))
 	return g.Text()
 }

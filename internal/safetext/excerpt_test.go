@@ -41,7 +41,7 @@ func TestGist(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const max = 400
-			got := safetext.LastOutputLine(c.output, max)
+			got := safetext.ExcerptOf(c.output, max)
 			if len(got) > max {
 				t.Errorf("%d bytes: %q", len(got), got)
 			}
@@ -59,7 +59,7 @@ func TestGist(t *testing.T) {
 				}
 			}
 			for size := 1; size < 60; size += 7 {
-				g := &safetext.ProgressReader{Max: max}
+				g := &safetext.Excerpt{Max: max}
 				for rest := c.output; rest != ""; rest = rest[min(size, len(rest)):] {
 					_, _ = g.Write([]byte(rest[:min(size, len(rest))]))
 				}

@@ -1,4 +1,4 @@
-package loopback
+package origin
 
 import (
 	"encoding/binary"
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Owner returns the user that owns the client's end of a local TCP connection to server, both host:port. It is unknown
+// ConnectionOwner returns the user that owns the client's end of a local TCP connection to server, both host:port. It is unknown
 // if the system does not list the connection. If the client has closed its end, so that it cannot receive an answer,
 // the owner is -1.
-func Owner(client, server string) (uid int, known bool) {
+func ConnectionOwner(client, server string) (uid int, known bool) {
 	from, err := netip.ParseAddrPort(client)
 	to, err2 := netip.ParseAddrPort(server)
 	if err != nil || err2 != nil {

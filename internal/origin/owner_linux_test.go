@@ -1,4 +1,4 @@
-package loopback
+package origin
 
 import (
 	"net"
@@ -45,25 +45,25 @@ func TestOwnerOfAConnection(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
 		client, server := connected(t, at, dialed(t))
 		from, to := server.RemoteAddr().String(), server.LocalAddr().String()
-		if uid, known := Owner(from, to); !known || uid != os.Geteuid() {
+		if uid, known := ConnectionOwner(from, to); !known || uid != os.Geteuid() {
 			t.Errorf("%s: %d, %v", at, uid, known)
 		}
 		if err := client.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
-		if uid, known := Owner(from, to); !known || uid != os.Geteuid() {
+		if uid, known := ConnectionOwner(from, to); !known || uid != os.Geteuid() {
 			t.Errorf("%s, that sends no more: %d, %v", at, uid, known)
 		}
 		_ = client.Close()
-		if uid, known := Owner(from, to); known && uid != -1 {
+		if uid, known := ConnectionOwner(from, to); known && uid != -1 {
 			t.Errorf("%s, closed: %d", at, uid)
 		}
-		if _, known := Owner("127.0.0.1:1", to); known {
+		if _, known := ConnectionOwner("127.0.0.1:1", to); known {
 			t.Errorf("%s: one that there is not is known", at)
 		}
 	}
 	for _, bad := range []string{"", "127.0.0.1", "localhost:80"} {
-		if _, known := Owner(bad, "127.0.0.1:80"); known {
+		if _, known := ConnectionOwner(bad, "127.0.0.1:80"); known {
 			t.Errorf("%q is known", bad)
 		}
 	}
@@ -86,7 +86,7 @@ func TestOwnerIsAnother(t *testing.T) {
 		}()
 		return <-made
 	})
-	if uid, known := Owner(server.RemoteAddr().String(), server.LocalAddr().String()); !known || uid != nobody {
+	if uid, known := ConnectionOwner(server.RemoteAddr().String(), server.LocalAddr().String()); !known || uid != nobody {
 		t.Errorf("%d, %v", uid, known)
 	}
 }
