@@ -76,7 +76,7 @@ func (a *app) agentsShell() string {
 	if _, works := a.worker(); works {
 		return "this shell belongs to an agent that planloop started"
 	}
-	if opened := a.opened.Load(); opened != nil && engine.AgentElsewhere(opened.place.StateDir) {
+	if opened := a.opened.Load(); opened != nil && engine.AgentRunsElsewhere(opened.place.StateDir) {
 		return "an agent works here, and whether this shell is its own cannot be told from another name space of processes"
 	}
 	return ""

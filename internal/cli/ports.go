@@ -265,12 +265,12 @@ type crew struct {
 }
 
 // Lives reports whether an engine takes part in the run.
-func (c crew) Lives() bool { return engine.Live(c.stateDir, c.seen) }
+func (c crew) Lives() bool { return engine.IsRunning(c.stateDir, c.seen) }
 
 // Running returns the progress of the running steps.
 func (c crew) Running() []verbs.RunningStep {
 	var steps []verbs.RunningStep
-	for _, step := range engine.ReadRunning(c.stateDir) {
+	for _, step := range engine.ReadRunningSteps(c.stateDir) {
 		steps = append(steps, verbs.RunningStep{Step: step.Step, Percent: step.Percent, What: step.What, Log: step.Log})
 	}
 	return steps
@@ -327,7 +327,7 @@ func (e stepEngine) startsAgents(opened *opened, options *engine.Options) error 
 		return err
 	}
 	options.Agents, options.Workspace = staff, opened.place.Path
-	options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.Order) string {
+	options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.WorkOrder) string {
 		step, _ := state.Plan.Steps.Get(id)
 		return opened.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder(o))
 	}

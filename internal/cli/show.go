@@ -164,7 +164,7 @@ func (a *app) view(ctx context.Context, opened *opened, state plan.State, former
 		v.Remarks = opened.remarksShown(ctx, state, state.Plan)
 		v.Hooks = verbs.HeldLine(opened.verbs.Enforcement(state))
 		v.Lapsed, v.Underway = opened.verbs.Lapsed, map[plan.StepID]terminal.Underway{}
-		for _, one := range engine.ReadRunning(opened.place.StateDir) {
+		for _, one := range engine.ReadRunningSteps(opened.place.StateDir) {
 			v.Underway[one.Step] = terminal.Underway{Percent: one.Percent, What: one.What, Log: one.Log}
 		}
 		if state.Plan == nil || state.Plan.Status != plan.StatusDraft {

@@ -23,7 +23,7 @@ func (a *app) worker() (engine.Worker, bool) {
 
 // workerIn is worker for a workspace that is not open.
 func (a *app) workerIn(stateDir string) (engine.Worker, bool) {
-	return engine.WorkerOf(stateDir, cmp.Or(a.getenv(engine.EnvRun), a.above(engine.EnvRun)), a.chain)
+	return engine.FindWorker(stateDir, cmp.Or(a.getenv(engine.EnvRun), a.above(engine.EnvRun)), a.chain)
 }
 
 // valueAbove returns a variable's value in the environment of the nearest ancestor that has it. An agent can remove a variable from its own

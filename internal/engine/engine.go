@@ -40,7 +40,7 @@ type Options struct {
 	Workspace string       // directory of the workspace, for started agents
 	Agents    AgentStarter // nil: agents are not started
 	// Prompt returns the prompt for an agent that is started for a step of a state.
-	Prompt func(context.Context, plan.State, plan.StepID, Order) string
+	Prompt func(context.Context, plan.State, plan.StepID, WorkOrder) string
 }
 
 const defaultParallel = 4

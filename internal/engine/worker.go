@@ -15,10 +15,10 @@ type Worker struct {
 	Scope plan.Attempt
 }
 
-// WorkerOf reports whether a process belongs to an agent that an engine started: by its environment, or by its
+// FindWorker reports whether a process belongs to an agent that an engine started: by its environment, or by its
 // ancestors. chain returns the process and its ancestors; it is only called if an agent runs. An environment with an
 // attempt that is not running belongs to an attempt that is over.
-func WorkerOf(stateDir, environment string, chain func() []process.Ancestor) (w Worker, is bool) {
+func FindWorker(stateDir, environment string, chain func() []process.Ancestor) (w Worker, is bool) {
 	for _, path := range factsPaths(stateDir) {
 		one, err := readFacts(path)
 		if err != nil || one.Agent == "" {
@@ -42,9 +42,9 @@ func WorkerOf(stateDir, environment string, chain func() []process.Ancestor) (w 
 	return over, true
 }
 
-// AgentElsewhere reports whether an agent runs in a different process namespace, so that this process cannot tell
+// AgentRunsElsewhere reports whether an agent runs in a different process namespace, so that this process cannot tell
 // whether it descends from that agent.
-func AgentElsewhere(stateDir string) bool {
+func AgentRunsElsewhere(stateDir string) bool {
 	for _, path := range factsPaths(stateDir) {
 		if one, err := readFacts(path); err == nil && one.Agent != "" && one.Process != nil && !one.Process.Here() {
 			return true

@@ -13,7 +13,7 @@ import (
 )
 
 // running writes the file of a running step.
-func running(t *testing.T, state, name string, one engine.Running) {
+func running(t *testing.T, state, name string, one engine.RunningStep) {
 	t.Helper()
 	data, err := json.Marshal(one)
 	if err != nil {
@@ -51,17 +51,17 @@ func TestWorkerOf(t *testing.T) {
 	chain := func() []process.Ancestor { asked++; return process.Ancestors() }
 	none := func(environment string) {
 		t.Helper()
-		if w, is := engine.WorkerOf(state, environment, chain); is || asked > 0 {
+		if w, is := engine.FindWorker(state, environment, chain); is || asked > 0 {
 			t.Errorf("%+v, and the processes above were looked at %d times", w, asked)
 		}
 	}
 	none("")
 	tool := started(t)
-	running(t, state, "X1-S001-1", engine.Running{Run: "X1", Step: 1, Attempt: 1, Plan: "p-1", Process: &tool})
+	running(t, state, "X1-S001-1", engine.RunningStep{Run: "X1", Step: 1, Attempt: 1, Plan: "p-1", Process: &tool})
 	none("") // a command run by a tool belongs to no agent
 
 	scope := plan.Attempt{Plan: "p-1", Step: 3, Attempt: 2}
-	facts := engine.Running{Run: "X1", Step: 3, Attempt: 2, Plan: "p-1", Agent: "claude", Nonce: "K7QM"}
+	facts := engine.RunningStep{Run: "X1", Step: 3, Attempt: 2, Plan: "p-1", Agent: "claude", Nonce: "K7QM"}
 	running(t, state, "X1-S003-2", facts)
 	over := func(step plan.StepID, attempt int) *engine.Worker {
 		return &engine.Worker{Agent: "agent", Scope: plan.Attempt{Step: step, Attempt: attempt}}
@@ -71,7 +71,7 @@ func TestWorkerOf(t *testing.T) {
 		"X1/S003/2/K7QN": over(3, 2), "X1/S003/1/K7QM": over(3, 1), "X2/S003/2/K7QM": over(3, 2), "X1/S003/2/": over(3, 2),
 		"X1/S003/-7/K": over(3, 1), "X1/S003/2": over(0, 1), "x": over(0, 1), "a/b/c/d": over(0, 1),
 	} {
-		got, is := engine.WorkerOf(state, environment, chain)
+		got, is := engine.FindWorker(state, environment, chain)
 		if is != (want != nil) || is && got != *want {
 			t.Errorf("%q: %+v, %v", environment, got, is)
 		}
@@ -91,7 +91,7 @@ func TestWorkerOf(t *testing.T) {
 		facts.Process = &id
 		running(t, state, "X1-S003-2", facts)
 		for _, environment := range []string{"", "X9/S009/9/forged"} {
-			got, is := engine.WorkerOf(state, environment, process.Ancestors)
+			got, is := engine.FindWorker(state, environment, process.Ancestors)
 			if inside := is && got == (engine.Worker{Agent: "claude", Scope: scope}); inside != test.is {
 				t.Errorf("%s, with %q: %+v, %v", name, environment, got, is)
 			}

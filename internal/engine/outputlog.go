@@ -90,7 +90,7 @@ func (e *Engine) roomForLog() bool {
 }
 
 // keepLog keeps the output of a tool after its engine died: it may show how far the tool came.
-func (e *Engine) keepLog(left Running) {
+func (e *Engine) keepLog(left RunningStep) {
 	a := plan.Attempt{Plan: left.Plan, Step: left.Step, Attempt: left.Attempt}
 	from, to := RunningLog(e.opts.StateDir, left.Run, a), AgentLog(e.opts.StateDir, a)
 	if !from.Exists() || !e.roomForLog() {

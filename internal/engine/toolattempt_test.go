@@ -64,7 +64,7 @@ func TestRunning(t *testing.T) {
 	if err := os.Chmod(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var during []engine.Running
+	var during []engine.RunningStep
 	var size int64
 	loud := tool("loud", func(_ context.Context, _ json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
 		w.Progress(40, "halfway, nearly")
@@ -73,7 +73,7 @@ func TestRunning(t *testing.T) {
 			_, _ = io.WriteString(w.Log, line)
 		}
 		_, _ = io.WriteString(w.Log, "the end\n")
-		during = engine.ReadRunning(state)
+		during = engine.ReadRunningSteps(state)
 		_ = filepath.WalkDir(filepath.Join(state, "running"), func(_ string, e fs.DirEntry, _ error) error {
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 				if size += info.Size(); info.Mode().Perm() != 0o600 {

@@ -17,8 +17,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Running is the progress of a step while an engine carries it out. It is not part of the log.
-type Running struct {
+// RunningStep is the progress of a step while an engine carries it out. It is not part of the log.
+type RunningStep struct {
 	Run     string            `json:"run"`
 	Step    plan.StepID       `json:"step"`
 	Attempt int               `json:"attempt"`
@@ -42,9 +42,9 @@ const (
 	shownLog    = 16 << 10
 )
 
-// ReadRunning lists the steps that engines carry out, according to the files in a state folder.
-func ReadRunning(stateDir string) []Running {
-	var list []Running
+// ReadRunningSteps lists the steps that engines carry out, according to the files in a state folder.
+func ReadRunningSteps(stateDir string) []RunningStep {
+	var list []RunningStep
 	for _, path := range factsPaths(stateDir) {
 		one, err := readFacts(path)
 		if err != nil {
@@ -53,7 +53,7 @@ func ReadRunning(stateDir string) []Running {
 		one.Log = Log{strings.TrimSuffix(path, factsEnding)}.End(shownLog)
 		list = append(list, one)
 	}
-	slices.SortFunc(list, func(a, b Running) int { return int(a.Step) - int(b.Step) })
+	slices.SortFunc(list, func(a, b RunningStep) int { return int(a.Step) - int(b.Step) })
 	return list
 }
 
@@ -77,13 +77,13 @@ func end(path string, most int) []byte {
 	return data
 }
 
-func readFacts(path string) (one Running, err error) {
+func readFacts(path string) (one RunningStep, err error) {
 	data, err := safefile.Read(path, mostFacts)
 	if err != nil {
 		return one, err
 	}
 	if err := json.Unmarshal(data, &one); err != nil {
-		return Running{}, fmt.Errorf("%w: %w", errGarbled, err)
+		return RunningStep{}, fmt.Errorf("%w: %w", errGarbled, err)
 	}
 	return one, nil
 }
@@ -136,7 +136,7 @@ type runningFile struct {
 	base string // "": nowhere
 
 	mu    sync.Mutex
-	facts Running
+	facts RunningStep
 	told  time.Time
 	log   halvedLog
 	files bool // files were written
@@ -144,7 +144,7 @@ type runningFile struct {
 }
 
 func (r *run) follow(j job) *runningFile {
-	f := &runningFile{facts: Running{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Plan: j.attempt.Plan,
+	f := &runningFile{facts: RunningStep{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Plan: j.attempt.Plan,
 		Engine: r.actor.Name, Since: time.Now()}}
 	if r.opts.StateDir != "" {
 		f.base = runningBase(r.opts.StateDir, j.run, j.attempt)
@@ -154,7 +154,7 @@ func (r *run) follow(j job) *runningFile {
 }
 
 // assign records the step's agent before it starts, because its calls are recognized by that.
-func (f *runningFile) assign(o Order) {
+func (f *runningFile) assign(o WorkOrder) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.facts.Agent, f.facts.Nonce = o.Agent, o.Nonce

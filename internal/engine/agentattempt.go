@@ -31,8 +31,8 @@ type AgentStarter interface {
 	Work(context.Context, AgentAssignment) (AgentOutcome, error)
 }
 
-// Order is an attempt at a step that an agent is started for.
-type Order struct {
+// WorkOrder is an attempt at a step that an agent is started for.
+type WorkOrder struct {
 	Agent   string // its name in the configuration
 	Nonce   string // identifies its report
 	Attempt int
@@ -137,7 +137,7 @@ func (r *run) assigns(s plan.State) func(*plan.Step) bool {
 // once the agent has reported to the log.
 func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Finished {
 	begun := time.Now()
-	order := Order{Agent: j.Agent, Nonce: strings.ToUpper(rand.Text()[:12]), Attempt: j.attempt.Attempt, Former: r.former(j)}
+	order := WorkOrder{Agent: j.Agent, Nonce: strings.ToUpper(rand.Text()[:12]), Attempt: j.attempt.Attempt, Former: r.former(j)}
 	leave, err := r.workAlone(ctx)
 	if err != nil {
 		return r.finished(ctx, j, toolbox.Outcome{Error: err.Error()}, err, time.Since(begun))

@@ -42,7 +42,7 @@ func reports(status plan.StepStatus, output string) (engine.AgentOutcome, error)
 func employ(t *testing.T, s *staff, tools ...toolbox.Tool) *place {
 	p := newPlace(t, plan.Limits{}, tools...)
 	p.options.Agents, p.options.Workspace = s, "/work"
-	p.options.Prompt = func(_ context.Context, state plan.State, id plan.StepID, o engine.Order) string {
+	p.options.Prompt = func(_ context.Context, state plan.State, id plan.StepID, o engine.WorkOrder) string {
 		step, _ := state.Plan.Steps.Get(id)
 		return id.String() + " " + step.Error
 	}

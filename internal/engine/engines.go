@@ -56,8 +56,8 @@ func (e *Engine) alone(name string) bool {
 	return alone
 }
 
-// Live reports whether an engine takes part in the run of the workspace with that state folder.
-func Live(stateDir string, presence Presence) bool {
+// IsRunning reports whether an engine takes part in the run of the workspace with that state folder.
+func IsRunning(stateDir string, presence Presence) bool {
 	for _, name := range crew(stateDir) {
 		if !presence.Seen(name).Gone {
 			return true
