@@ -45,7 +45,7 @@ func started(t *testing.T) process.Identity {
 	return id
 }
 
-func TestWorkerOf(t *testing.T) {
+func TestFindWorker(t *testing.T) {
 	state := t.TempDir()
 	asked := 0
 	chain := func() []process.Ancestor { asked++; return process.Ancestors() }
