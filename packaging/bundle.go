@@ -114,8 +114,8 @@ func zipped(all files, program string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// releaser returns GoReleaser's configuration. Its delimiters differ from GoReleaser's, so that GoReleaser's templates stay.
-func releaser(wanted []platform) string {
+// goreleaserConfig returns GoReleaser's configuration. Its delimiters differ from GoReleaser's, so that GoReleaser's templates stay.
+func goreleaserConfig(wanted []platform) string {
 	var targets []string
 	for _, p := range wanted {
 		targets = append(targets, p.system+"_"+p.processor)

@@ -43,7 +43,7 @@ func generate() files {
 	all.under("packaging/npm", npmPackages(version))
 	maps.Copy(all, marketplaces())
 	all["packaging/server.json"] = []byte(jsonText(serverEntry(version, nil)))
-	all["packaging/goreleaser.yaml"] = []byte(releaser(platforms()))
+	all["packaging/goreleaser.yaml"] = []byte(goreleaserConfig(platforms()))
 	all["packaging/Dockerfile"] = text("Dockerfile")
 	return all
 }

@@ -63,7 +63,7 @@ func run(args []string) error {
 	case len(what) == 2 && what[0] == "bundle":
 		all, err = bundle(ctx, root, *release, only)
 	case len(what) == 2 && what[0] == "goreleaser":
-		all = files{"goreleaser.yaml": []byte(releaser(only))}
+		all = files{"goreleaser.yaml": []byte(goreleaserConfig(only))}
 	default:
 		return errors.New("usage: go run ./packaging [-version V] [-platform P] [manual|bundle|goreleaser FOLDER]")
 	}

@@ -65,7 +65,7 @@ func compressed(text string) ([]byte, error) {
 // pages returns the man pages: one for the program with all its commands, and one for each topic.
 func pages(commands []command) map[string]string {
 	made := map[string]string{}
-	page := head(name, "1", commands[0])
+	page := newPage(name, "1", commands[0])
 	page.heading("SYNOPSIS")
 	page.line(".B planloop")
 	page.line(".I command")
@@ -85,7 +85,7 @@ func pages(commands []command) map[string]string {
 			page.flags(c)
 			page.examples(c)
 		case c.Details != "":
-			topic := head(strings.ReplaceAll(c.Command, " ", "-"), "5", c)
+			topic := newPage(strings.ReplaceAll(c.Command, " ", "-"), "5", c)
 			topic.heading("DESCRIPTION")
 			topic.text(c.Details)
 			topic.heading("SEE ALSO")
@@ -108,7 +108,7 @@ func pages(commands []command) map[string]string {
 // roff is a man page.
 type roff struct{ strings.Builder }
 
-func head(title, section string, c command) *roff {
+func newPage(title, section string, c command) *roff {
 	page := &roff{}
 	page.line(fmt.Sprintf(`.TH %s %s "" %s "User Commands"`, strings.ToUpper(title), section, quoted(name+" "+version)))
 	page.heading("NAME")

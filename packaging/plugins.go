@@ -79,7 +79,7 @@ func machine() hosts.Machine {
 
 // hooks returns the hooks that init writes.
 func hooks(host hook.Host) jsontext.Value {
-	found, _ := machine().Look(string(host), hosts.Want{Scope: hosts.User})
+	found, _ := machine().Inspect(string(host), hosts.Request{Scope: hosts.User})
 	for _, edit := range found.Edits {
 		var has struct {
 			Hooks jsontext.Value `json:"hooks"`

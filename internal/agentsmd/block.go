@@ -42,20 +42,20 @@ const (
 // marker is the result of reading a line.
 type marker struct {
 	kind    markerKind
-	alone   bool   // the line has no other text
+	isAlone bool   // the line has no other text
 	version string // of a begin marker, "" if missing
 	hash    string // of a begin marker in exactly the form we write, else ""
 }
 
-// markerIn reads a line without its line ending.
-func markerIn(line string) marker {
+// parseMarker reads a line without its line ending.
+func parseMarker(line string) marker {
 	found := markerLine().FindStringSubmatch(line)
 	if found == nil {
 		return marker{}
 	}
 	trimmed := strings.Trim(line, " \t\r")
 	inner, rest, closed := strings.Cut(trimmed, "-->")
-	m := marker{kind: endingMarker, alone: closed && rest == ""}
+	m := marker{kind: endingMarker, isAlone: closed && rest == ""}
 	if found[1] == "end" {
 		return m
 	}
@@ -75,8 +75,8 @@ func hashOf(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// rendered returns the block around a content, with line ending eol, except after the last line.
-func rendered(content, eol string) string {
+// renderBlock returns the block around a content, with line ending eol, except after the last line.
+func renderBlock(content, eol string) string {
 	text := "<!-- planloop:begin v=" + blockVersion + " sha256=" + hashOf(content) + " -->\n" + content + endMarker
 	if eol == "\n" {
 		return text
@@ -96,7 +96,7 @@ func contentOf(canonical string) (string, error) {
 	n := 0
 	for line := range strings.SplitSeq(text, "\n") {
 		n++
-		if markerIn(line).kind != noMarker {
+		if parseMarker(line).kind != noMarker {
 			return "", fmt.Errorf("%w: line %d would be taken for a marker; indent it by four spaces", ErrCanonical, n)
 		}
 	}
@@ -105,7 +105,7 @@ func contentOf(canonical string) (string, error) {
 
 // with returns the whole file with a block of this content, replaced or added.
 func (d document) with(content string) string {
-	own := rendered(content, d.eol())
+	own := renderBlock(content, d.eol())
 	if d.block == nil {
 		return d.mark + d.add(own, d.eol())
 	}
@@ -116,7 +116,7 @@ func (d document) with(content string) string {
 // file's last line afterwards. So the former text can always be restored, and a file without text (which has no line
 // ending either) differs from a missing file.
 func (d document) add(own, eol string) string {
-	before, after := d.text[:d.gap], d.text[d.gap:]
+	before, after := d.text[:d.insertAt], d.text[d.insertAt:]
 	switch {
 	case d.text == "":
 		return own

@@ -39,7 +39,7 @@ func inspect(root *os.Root, file, content string) (source, Found) {
 	if err != nil {
 		return s, refused(s, err)
 	}
-	found := judge(s, d, content)
+	found := compare(s, d, content)
 	if len(found.Content) > MaxBytes {
 		return s, refused(s, tooLarge(file, fmt.Sprintf("with planloop's block it would be larger than %d bytes", MaxBytes)))
 	}
@@ -50,10 +50,10 @@ func refused(s source, err *Error) Found {
 	return Found{File: s.file, Target: s.target, State: err.State, Refusal: err}
 }
 
-func judge(s source, d document, content string) Found {
+func compare(s source, d document, content string) Found {
 	found := Found{File: s.file, Target: s.target, State: Absent}
 	if !s.exists() {
-		found.Content = []byte(rendered(content, "\n") + "\n")
+		found.Content = []byte(renderBlock(content, "\n") + "\n")
 		return found
 	}
 	found.Before, found.ReadOnly = s.data, s.info.Mode().Perm()&0o222 == 0

@@ -13,15 +13,15 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// place is the destination of a path in the workspace. All its paths are relative to the workspace, with forward
+// destination is the destination of a path in the workspace. All its paths are relative to the workspace, with forward
 // slashes.
-type place struct {
+type destination struct {
 	target string   // the file, without links
 	trail  []string // all paths on the way; the target can only change if one of them changes
 }
 
-// check refuses names that are not clearly a file in the workspace.
-func check(file string) *Error {
+// checkName refuses names that are not clearly a file in the workspace.
+func checkName(file string) *Error {
 	switch {
 	case file == "" || path.Clean(file) == "." || strings.HasSuffix(file, "/"):
 		return outside(file, "it names no file")
@@ -45,11 +45,11 @@ func badLink(file, problem string) *Error {
 // resolve follows a path through at most one link: the file itself or a directory on the way. The trail is also
 // returned with an error. The file is later opened through root, so a concurrent change of the link cannot lead
 // outside.
-func resolve(root *os.Root, file string) (place, *Error) {
-	if refused := check(file); refused != nil {
-		return place{}, refused
+func resolve(root *os.Root, file string) (destination, *Error) {
+	if refused := checkName(file); refused != nil {
+		return destination{}, refused
 	}
-	p := place{target: path.Clean(file)}
+	p := destination{target: path.Clean(file)}
 	link, err := p.link(root, file)
 	if err != nil || link == "" {
 		return p, err
@@ -79,7 +79,7 @@ func resolve(root *os.Root, file string) (place, *Error) {
 
 // link returns the first link on the way to the target, or "", and adds the way to the trail. If the way ends before
 // the target, it has no link.
-func (p *place) link(root *os.Root, file string) (string, *Error) {
+func (p *destination) link(root *os.Root, file string) (string, *Error) {
 	for end := 0; end < len(p.target); {
 		end++
 		if i := strings.IndexByte(p.target[end:], '/'); i >= 0 {

@@ -12,10 +12,10 @@ const byteOrderMark = "\ufeff"
 
 // document is the parsed text of a file.
 type document struct {
-	mark  string // the byte order mark, or ""
-	text  string // the rest
-	block *block // our block, or nil
-	gap   int    // position in text for a new block
+	mark     string // the byte order mark, or ""
+	text     string // the rest
+	block    *block // our block, or nil
+	insertAt int    // position in text for a new block
 }
 
 // block is the position and content of our block in a document's text.
@@ -67,8 +67,8 @@ func parseText(text string) (document, *fault) {
 	if wrong := s.run(); wrong != nil {
 		return document{}, wrong
 	}
-	own, wrong := s.chosen()
-	return document{text: text, block: own, gap: s.gap()}, wrong
+	own, wrong := s.ownBlock()
+	return document{text: text, block: own, insertAt: s.insertPosition()}, wrong
 }
 
 // scan searches the lines of a text for blocks.
@@ -89,7 +89,7 @@ func newScan(text string) *scan {
 	following := len(s.lines)
 	for i := len(s.lines) - 1; i >= 0; i-- {
 		s.next[i] = following
-		s.markers[i] = markerIn(s.at(i))
+		s.markers[i] = parseMarker(s.at(i))
 		if s.markers[i].kind != noMarker {
 			following = i
 		}
@@ -130,7 +130,7 @@ func (s *scan) run() *fault {
 // marker must be the end, and each line is hashed for at most one begin marker.
 func (s *scan) intact(i int) (block, bool) {
 	j := s.next[i]
-	if s.markers[i].hash == "" || j == len(s.lines) || s.markers[j].kind != endingMarker || !s.markers[j].alone {
+	if s.markers[i].hash == "" || j == len(s.lines) || s.markers[j].kind != endingMarker || !s.markers[j].isAlone {
 		return block{}, false
 	}
 	b := s.between(i)
@@ -155,7 +155,7 @@ const faultFix = "remove the planloop markers, and what is between them if it is
 func (s *scan) unpaired(i int) *fault {
 	j := s.next[i]
 	switch m := s.markers[i]; {
-	case !m.alone:
+	case !m.isAlone:
 		return &fault{i + 1, "a planloop marker shares its line with other text, or is not closed by -->",
 			"give the marker a line of its own"}
 	case m.kind == endingMarker:
@@ -167,14 +167,14 @@ func (s *scan) unpaired(i int) *fault {
 			"add the line " + endMarker + " where the block ends, or " + faultFix}
 	case s.markers[j].kind == beginMarker:
 		return &fault{j + 1, fmt.Sprintf("a second begin marker stands before the end of the block that begins on line %d", i+1), faultFix}
-	case !s.markers[j].alone:
+	case !s.markers[j].isAlone:
 		return &fault{j + 1, "the end marker shares its line with other text, or is not closed by -->", "give the marker a line of its own"}
 	}
 	return nil
 }
 
-// chosen returns our block: the only one outside fences, else the only one inside.
-func (s *scan) chosen() (*block, *fault) {
+// ownBlock returns our block: the only one outside fences, else the only one inside.
+func (s *scan) ownBlock() (*block, *fault) {
 	own := slices.DeleteFunc(slices.Clone(s.blocks), func(b block) bool { return b.fenced })
 	if len(own) == 0 {
 		own = s.blocks
@@ -189,8 +189,8 @@ func (s *scan) chosen() (*block, *fault) {
 		"keep one of the two blocks and delete the other with its markers"}
 }
 
-// gap returns the position for a new block: the end, or before an unclosed code block.
-func (s *scan) gap() int {
+// insertPosition returns the position for a new block: the end, or before an unclosed code block.
+func (s *scan) insertPosition() int {
 	if s.fence.open() {
 		return s.lines[s.opener].start
 	}

@@ -18,7 +18,7 @@ type reporter interface {
 
 // pieces are lines and parts of lines with a meaning for the scanner.
 func pieces(content string) []string {
-	whole := rendered(content, "\n")
+	whole := renderBlock(content, "\n")
 	return []string{
 		"", "text", "# head", "```", "````", "~~~", "```go", "``` `", "- ```", "1. ~~~", "    ```", "\t```", "> ```", "---", "\r", "x\r",
 		" ", byteOrderMark,
@@ -26,7 +26,7 @@ func pieces(content string) []string {
 		"<!-- planloop:ending -->",
 		"<!-- planloop:begin v=1 sha256=" + hashOf(content) + " -->", "<!-- planloop:begin -->", "<!-- planloop:begin v=2 -->",
 		"<!-- planloop:begin", "<!-- planloop:begin v=1 --> x",
-		whole, strings.ReplaceAll(whole, "\n", "\r\n"), rendered("older\n```\n", "\n"),
+		whole, strings.ReplaceAll(whole, "\n", "\r\n"), renderBlock("older\n```\n", "\n"),
 		strings.Replace(whole, "\n", "\nedited\n", 1), strings.TrimSpace(content),
 	}
 }
@@ -72,7 +72,7 @@ func FuzzFile(f *testing.F) {
 		f.Add("a\r\nb\r\n"+piece, "rule")
 		f.Add("```\n"+piece+"\n```\n"+piece, "~~~")
 	}
-	f.Add("a\n\n"+rendered(canonical, "\n")+"\nb\n", canonical)
+	f.Add("a\n\n"+renderBlock(canonical, "\n")+"\nb\n", canonical)
 	f.Add(byteOrderMark+byteOrderMark+"a", "b")
 	f.Fuzz(func(t *testing.T, raw, canonical string) {
 		_, _ = parse(raw)
@@ -133,7 +133,7 @@ func requireInSync(t reporter, d document, raw, content string) string {
 		}
 		return written
 	}
-	gap := len(d.mark) + d.gap
+	gap := len(d.mark) + d.insertAt
 	added := strings.TrimPrefix(before, raw[:gap]) + strings.TrimSuffix(after, raw[gap:])
 	if !strings.HasPrefix(before, raw[:gap]) || !strings.HasSuffix(after, raw[gap:]) || strings.Trim(added, "\r\n") != "" ||
 		len(added) > 4 {
@@ -150,7 +150,7 @@ func requireGoneAgain(t reporter, written, raw string) {
 }
 
 func TestTextOfOneBlockOnly(t *testing.T) {
-	if got, gone := mustParse(t, rendered("rule\n", "\n")+"\n").without(); got != "" || !gone {
+	if got, gone := mustParse(t, renderBlock("rule\n", "\n")+"\n").without(); got != "" || !gone {
 		t.Errorf("%q, %v", got, gone)
 	}
 }

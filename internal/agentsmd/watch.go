@@ -15,8 +15,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// maxLooks is how often a path is resolved again because it changed in between.
-const maxLooks = 16
+// maxRetries is how often a path is resolved again because it changed in between.
+const maxRetries = 16
 
 // Watch reports possible changes of a file, including creation and removal, after a quiet period without further
 // changes. It also watches the directories and links on the way to the file. A caller that reads the file after Watch
@@ -26,7 +26,7 @@ func Watch(ctx context.Context, workspace, file string, quiet time.Duration) (<-
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", file, err)
 	}
-	if refused := check(file); refused != nil {
+	if refused := checkName(file); refused != nil {
 		return nil, refused
 	}
 	files, err := fsnotify.NewWatcher()
@@ -40,7 +40,7 @@ func Watch(ctx context.Context, workspace, file string, quiet time.Duration) (<-
 	}
 	told := make(chan struct{}, 1)
 	go w.run(ctx)
-	go settle(ctx, w.events, told, quiet)
+	go mergeEvents(ctx, w.events, told, quiet)
 	return told, nil
 }
 
@@ -87,13 +87,13 @@ func (w *watcher) follow(path string) {
 		}
 	}
 	_ = w.arm()
-	tell(w.events)
+	notify(w.events)
 }
 
 // arm watches the folders on the way to the file, until nothing has changed between two looks.
 func (w *watcher) arm() error {
 	var missing error // a folder that was removed since the look
-	for range maxLooks {
+	for range maxRetries {
 		trail, folders, err := w.look()
 		if err != nil {
 			return err
@@ -151,19 +151,19 @@ func (w *watcher) drop(folder string) {
 	delete(w.folders, folder)
 }
 
-// tell never blocks: one pending message is enough.
-func tell(to chan<- struct{}) {
+// notify never blocks: one pending message is enough.
+func notify(to chan<- struct{}) {
 	select {
 	case to <- struct{}{}:
 	default:
 	}
 }
 
-// patience limits the wait to that many quiet periods, so that a file under constant change is reported, too.
-const patience = 10
+// maxQuietPeriods limits the wait to that many quiet periods, so that a file under constant change is reported, too.
+const maxQuietPeriods = 10
 
-// settle forwards events, merging those in quick succession. It closes told when the events or the context end.
-func settle(ctx context.Context, events <-chan struct{}, told chan<- struct{}, quiet time.Duration) {
+// mergeEvents forwards events, merging those in quick succession. It closes told when the events or the context end.
+func mergeEvents(ctx context.Context, events <-chan struct{}, told chan<- struct{}, quiet time.Duration) {
 	defer close(told)
 	timer := time.NewTimer(quiet)
 	timer.Stop()
@@ -181,10 +181,10 @@ func settle(ctx context.Context, events <-chan struct{}, told chan<- struct{}, q
 			if first.IsZero() {
 				first = now
 			}
-			timer.Reset(min(quiet, first.Add(patience*quiet).Sub(now)))
+			timer.Reset(min(quiet, first.Add(maxQuietPeriods*quiet).Sub(now)))
 		case <-timer.C:
 			first = time.Time{}
-			tell(told)
+			notify(told)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestWhatConcernsAFile(t *testing.T) {
 func TestManyEventsAreOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events, told := make(chan struct{}), make(chan struct{}, 1)
-		go settle(t.Context(), events, told, time.Second)
+		go mergeEvents(t.Context(), events, told, time.Second)
 		start := time.Now()
 		for range 3 {
 			events <- struct{}{}
@@ -121,12 +121,12 @@ func TestEndlessEventsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		events, told := make(chan struct{}, 1), make(chan struct{}, 1)
-		go settle(ctx, events, told, time.Second)
+		go mergeEvents(ctx, events, told, time.Second)
 		go func() {
 			for tick := time.Tick(time.Second / 2); ; {
 				select {
 				case <-tick:
-					tell(events)
+					notify(events)
 				case <-ctx.Done():
 					return
 				}

@@ -66,7 +66,7 @@ type opened struct {
 	config  workspace.Config
 	session *session.Session
 	rest    func() error // closes the files of the log until its next use
-	seen    *presence.Book
+	seen    *presence.Registry
 	verbs   *verbs.Service
 	client  func() string // the client that runs this command, according to running servers; "" if none
 	served  func() bool   // reports whether a client's server runs
@@ -143,7 +143,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 		}
 		return ""
 	})
-	beneath := func() bool { return seen.Beneath(a.chain, workspace.HostSession(a.getenv)) }
+	beneath := func() bool { return seen.IsNested(a.chain, workspace.HostSession(a.getenv)) }
 	now := &opened{place, config, s, rest, seen, verbs.New(s, options), client, seen.Served, beneath, told, others}
 	a.opened.Store(now)
 	return now, nil
@@ -296,7 +296,7 @@ func (a *app) tellOfMyself() presence.Server {
 func (a *app) expectHooks() {
 	home, err := workspace.StateHome(a.getenv, "")
 	if err == nil && !a.flags.ephemeral {
-		err = presence.Expect(home, process.Starter(a.chain()))
+		err = presence.PrepareHooks(home, process.Starter(a.chain()))
 	}
 	if err != nil {
 		a.logger().Debug("hooks are not heard", "error", err)
@@ -330,7 +330,7 @@ func (a *app) agentName() string {
 
 // checkAgentName refuses a name that could not be stored unchanged.
 func (a *app) checkAgentName() error {
-	rule := plan.Text{Field: "--agent", Max: workspace.LongestAgent}
+	rule := plan.Text{Field: "--agent", Max: workspace.MaxAgentName}
 	if a.flags.agent == "" {
 		rule.Field = workspace.EnvAgent
 	}

@@ -89,7 +89,7 @@ func (d *desk) laidOut() []*sheet {
 	for _, entry := range entries {
 		s := d.sheets[entry.Name()]
 		if s == nil {
-			place, is := workspace.InState(filepath.Join(home, entry.Name()))
+			place, is := workspace.LookUpState(filepath.Join(home, entry.Name()))
 			if !is {
 				continue
 			}

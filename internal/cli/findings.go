@@ -198,7 +198,7 @@ func (k knownHost) has() bool {
 	if k.Project != nil {
 		states = append(states, k.Project.Server, k.Project.Hooks)
 	}
-	return slices.ContainsFunc(states, hosts.State.Known)
+	return slices.ContainsFunc(states, hosts.State.IsInstalled)
 }
 
 // hostFindings returns the findings for a host that is connected, or should be.
@@ -211,7 +211,7 @@ func (a *app) hostFindings(ctx context.Context, k knownHost) []finding {
 		about("cannot be judged: "+fault, "")
 	}
 	again := "run `planloop init " + k.Host + "`, then begin a new session of it"
-	if k.Project != nil && !k.Server.Known() {
+	if k.Project != nil && !k.Server.IsInstalled() {
 		again = "run `planloop init " + k.Host + " --scope project`, then begin a new session of it"
 	}
 	if k.Twice != "" {
@@ -225,12 +225,12 @@ func (a *app) hostFindings(ctx context.Context, k knownHost) []finding {
 	}
 	if len(all) == 0 {
 		switch {
-		case !k.Server.Known() && (k.Project == nil || !k.Project.Server.Known()):
+		case !k.Server.IsInstalled() && (k.Project == nil || !k.Project.Server.IsInstalled()):
 			about("does not start the server", again)
 		case k.Server == hosts.Old || k.Hooks == hosts.Old, k.Project != nil && slices.Contains([]hosts.State{k.Project.Server,
 			k.Project.Hooks}, hosts.Old):
 			about("is out of date: its files differ from what this version writes", again)
-		case k.Hooks == hosts.Missing && (k.Project == nil || !k.Project.Hooks.Known()):
+		case k.Hooks == hosts.Missing && (k.Project == nil || !k.Project.Hooks.IsInstalled()):
 			about("does not ask planloop's hooks, so that planning mode is advisory for its own tools", again)
 		}
 	}

@@ -80,7 +80,7 @@ func (a *app) others(place workspace.Workspace, path string) []workspace.Workspa
 	if place.Default && path == place.Path {
 		return nil // merely the directory where planloop was started
 	}
-	return slices.DeleteFunc(workspace.Lookup{Getenv: a.getenv}.Overlapping(path), func(other workspace.Workspace) bool {
+	return slices.DeleteFunc(workspace.Lookup{Getenv: a.getenv}.FindOverlaps(path), func(other workspace.Workspace) bool {
 		return other.StateDir == place.StateDir && !a.flags.ephemeral
 	})
 }

@@ -42,7 +42,7 @@ func newHookCommand(a *app) *cobra.Command {
 func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
 	a.quiet, a.inTerminal = true, false // no person runs a host's hooks, even if one started the host
 	a.unwatched("hook " + string(host) + " " + event)
-	if unknown := hook.Misnamed(host, event); unknown != "" { // does not stop the host, but a person should see it
+	if unknown := hook.NameProblem(host, event); unknown != "" { // does not stop the host, but a person should see it
 		fmt.Fprintln(a.err, unknown)
 		a.troubles.Note(unknown)
 		return nil
@@ -99,15 +99,15 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 			a.troubles.Note(message(err))
 		}
 	}()
-	payload, err := io.ReadAll(io.LimitReader(a.in, hook.Most+1))
+	payload, err := io.ReadAll(io.LimitReader(a.in, hook.MaxPayload+1))
 	if err != nil {
 		return answer
 	}
 	call, err = hook.Read(host, event, payload)
-	call.Version = cmp.Or(call.Version, hook.VersionIn(host, a.getenv))
+	call.Version = cmp.Or(call.Version, hook.HostVersion(host, a.getenv))
 	call.Home, _ = a.home() // without a home no path counts as inside it
 	answer.call = call
-	if readable = err == nil; !readable || call.Moment == hook.Elsewhen {
+	if readable = err == nil; !readable || call.Moment == hook.OtherMoment {
 		return answer
 	}
 	a.told = workspace.Lookup{Dir: call.Dir, Roots: call.Roots, Hosted: true}
@@ -126,11 +126,11 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 func (a *app) signOfLife(opened *opened, answer hookAnswer) {
 	call := answer.call
 	sign := presence.Hook{Host: string(call.Host), Session: call.Session, Subagent: call.Subagent, Version: call.Version, Event: call.Event,
-		Judges: call.Moment == hook.BeforeTool}
-	if sign.Judges && call.Own() && answer.Refuse == "" {
+		ChecksTool: call.Moment == hook.BeforeTool}
+	if sign.ChecksTool && call.IsOwn() && answer.Refuse == "" {
 		sign.Tool = call.Name
 	}
-	opened.seen.Answered(a.chain, sign)
+	opened.seen.RecordHook(a.chain, sign)
 	if client := opened.client(); client != "" {
 		opened.seen.Touch(client)
 	}
@@ -145,7 +145,7 @@ func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hoo
 	inside := a.insideModel()
 	switch {
 	case call.Moment == hook.BeforeTool:
-		err := a.hookPolicy(opened, call.Host).Judge(ctx, call)
+		err := a.hookPolicy(opened, call.Host).Check(ctx, call)
 		var refused *plan.ValidationError
 		if errors.As(err, &refused) {
 			told := *refused
@@ -170,7 +170,7 @@ func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hoo
 
 // atStop reminds an agent of its unfinished work, once for each reminder.
 func (a *app) atStop(ctx context.Context, opened *opened, call hook.Call) (hook.Answer, error) {
-	if call.Again || call.Subagent != "" || opened.config.Reminders == workspace.RemindersOff {
+	if call.IsContinued || call.Subagent != "" || opened.config.Reminders == workspace.RemindersOff {
 		return hook.Answer{}, nil
 	}
 	state, err := opened.verbs.State(ctx)
@@ -178,10 +178,10 @@ func (a *app) atStop(ctx context.Context, opened *opened, call hook.Call) (hook.
 		return hook.Answer{}, err
 	}
 	left := opened.verbs.LeftBehind(state, a.hookCaller(opened))
-	if left == "" || !opened.seen.Once(call.Session, left) {
+	if left == "" || !opened.seen.IsFirst(call.Session, left) {
 		return hook.Answer{}, nil
 	}
-	return hook.Answer{GoOn: left}, nil
+	return hook.Answer{Continue: left}, nil
 }
 
 // hookCaller returns the agent of the calling host, with texts that name its own tools.
@@ -193,9 +193,9 @@ func (a *app) hookCaller(opened *opened) verbs.Caller {
 
 func (a *app) hookPolicy(opened *opened, host hook.Host) hook.Policy {
 	return hook.Policy{
-		Guard: func(ctx context.Context, path string) (toolbox.Hold, error) { return a.heldForHook(ctx, opened, path) },
-		Own:   mcpserver.IsTool,
-		Aside: func(path string) bool { return aside(path, opened.place, hook.Notes(host, a.getenv)) },
+		Guard:      func(ctx context.Context, path string) (toolbox.Hold, error) { return a.heldForHook(ctx, opened, path) },
+		HasTool:    mcpserver.IsTool,
+		IsHostNote: func(path string) bool { return aside(path, opened.place, hook.PlanFolders(host, a.getenv)) },
 
 		Windows: runtime.GOOS == "windows", ReadOnlyTools: opened.config.ReadOnlyTools,
 	}
@@ -207,8 +207,8 @@ func (a *app) heldForHook(ctx context.Context, opened *opened, path string) (too
 	if hold, err := a.held(ctx, opened, path); err != nil || hold.By != "" {
 		return hold, err
 	}
-	for _, state := range opened.seen.ServedBeside(a.chain) {
-		if hold, err := a.heldBy(ctx, workspace.OfState(state), "read and ask, then submit a plan"); err != nil || hold.By != "" {
+	for _, state := range opened.seen.OtherStates(a.chain) {
+		if hold, err := a.heldBy(ctx, workspace.FromState(state), "read and ask, then submit a plan"); err != nil || hold.By != "" {
 			return hold, err
 		}
 	}
@@ -254,8 +254,8 @@ func (a *app) mayBeHeld(call hook.Call, readable bool) bool {
 		return a.anyRestricted(ctx, everywhere())
 	}
 	call.Dir = cmp.Or(call.Dir, place.Path)
-	states := append(presence.Open(place.StateDir, presence.Options{}).ServedBeside(a.chain), place.StateDir)
-	for _, at := range call.Places() {
+	states := append(presence.Open(place.StateDir, presence.Options{}).OtherStates(a.chain), place.StateDir)
+	for _, at := range call.PossiblePaths() {
 		for _, other := range a.others(place, at) {
 			states = append(states, other.StateDir)
 		}
@@ -270,7 +270,7 @@ func (a *app) mayBeHeld(call hook.Call, readable bool) bool {
 func (a *app) anyRestricted(ctx context.Context, states []string) bool {
 	return slices.ContainsFunc(states, func(state string) bool {
 		head, err := sqlite.New(state, sqlite.Options{}).Glance(ctx)
-		return err != nil || head.Phase.Restricted() && a.stillRestricted(ctx, workspace.OfState(state))
+		return err != nil || head.Phase.Restricted() && a.stillRestricted(ctx, workspace.FromState(state))
 	})
 }
 

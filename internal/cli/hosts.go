@@ -89,18 +89,18 @@ func (a *app) knownHosts(place workspace.Workspace) ([]knownHost, error) {
 		return nil, err
 	}
 	m.Project = place.Path
-	heard := presence.HeardHooks(filepath.Dir(place.StateDir))
-	theirs := m.Find(hosts.Want{Scope: hosts.Project})
+	heard := presence.HookSigns(filepath.Dir(place.StateDir))
+	theirs := m.InspectAll(hosts.Request{Scope: hosts.Project})
 	var all []knownHost
-	for i, own := range m.Find(hosts.Want{Scope: hosts.User}) {
+	for i, own := range m.InspectAll(hosts.Request{Scope: hosts.User}) {
 		k := knownHost{Host: own.Name, Title: own.Title, Found: own.Found, Server: own.Server, Hooks: own.Hooks,
-			Starts: orEmpty(own.Starts()), Mode: advisory, Obstacles: orEmpty(own.Obstacles),
-			Faults: append(faults(own), own.Unread...), own: own.Starts()}
+			Starts: orEmpty(own.Programs()), Mode: advisory, Obstacles: orEmpty(own.Obstacles),
+			Faults: append(faults(own), own.UnreadFiles...), own: own.Programs()}
 		k.bring(m, own, theirs[i])
 		hooked := []hosts.State{k.Hooks}
-		if its := theirs[i]; !place.Default && its.Has() {
+		if its := theirs[i]; !place.Default && its.IsConfigured() {
 			k.Project, hooked = &scoped{its.Server, its.Hooks}, append(hooked, its.Hooks)
-			k.Starts = slices.Compact(slices.Sorted(slices.Values(append(k.Starts, its.Starts()...))))
+			k.Starts = slices.Compact(slices.Sorted(slices.Values(append(k.Starts, its.Programs()...))))
 			k.Faults = append(k.Faults, faults(its)...)
 			for _, obstacle := range its.Obstacles {
 				if !slices.Contains(k.Obstacles, obstacle) {
@@ -109,17 +109,17 @@ func (a *app) knownHosts(place workspace.Workspace) ([]knownHost, error) {
 			}
 		}
 		for _, edit := range slices.Concat(own.Edits, theirs[i].Edits) {
-			for _, text := range edit.Wrong {
+			for _, text := range edit.HookProblems {
 				k.Obstacles = append(k.Obstacles, m.Short(edit.Path)+": "+text)
 			}
 		}
-		if slices.ContainsFunc(hooked, hosts.State.Known) && len(k.Obstacles) == 0 && !own.Unsure {
+		if slices.ContainsFunc(hooked, hosts.State.IsInstalled) && len(k.Obstacles) == 0 && !own.RefusalVaries {
 			k.Mode = whenAnswering
 		}
-		if own.Has() || k.Project != nil || k.Plugin != "" {
+		if own.IsConfigured() || k.Project != nil || k.Plugin != "" {
 			k.Note = own.Note
 		}
-		if i := slices.IndexFunc(heard, func(h presence.Heard) bool { return h.Host == own.Name }); i >= 0 {
+		if i := slices.IndexFunc(heard, func(h presence.HookSign) bool { return h.Host == own.Name }); i >= 0 {
 			k.Heard = heardOf(heard[i], place)
 		}
 		all = append(all, k)
@@ -133,24 +133,24 @@ func (k *knownHost) bring(m hosts.Machine, own, its hosts.Host) {
 	if p == nil {
 		return
 	}
-	if k.Plugin = p.Name; p.Server && !k.Server.Stands() {
+	if k.Plugin = p.Name; p.Server && !k.Server.IsInFile() {
 		k.Server = hosts.ByPlugin
 	}
-	if p.Hooks && !k.Hooks.Stands() {
+	if p.Hooks && !k.Hooks.IsInFile() {
 		k.Hooks = hosts.ByPlugin
 	}
 	for _, host := range []hosts.Host{own, its} {
-		if host.Twice() {
+		if host.IsDuplicated() {
 			k.Twice = twice(host)
 		}
 	}
-	for _, program := range p.Starts { // usually from the PATH
+	for _, program := range p.Programs { // usually from the PATH
 		if path, err := m.LookPath(program); err == nil {
 			program = path
 		}
 		k.Starts, k.own = append(k.Starts, program), append(k.own, program)
 	}
-	k.remedy = "put planloop on the PATH of the host, or run `" + p.Remove() + "` and then `planloop init " + k.Host + "`"
+	k.remedy = "put planloop on the PATH of the host, or run `" + p.RemoveCommand() + "` and then `planloop init " + k.Host + "`"
 }
 
 // faults returns why a host's files cannot be read, with fixes.
@@ -167,9 +167,9 @@ func faults(host hosts.Host) []string {
 	return all
 }
 
-func heardOf(h presence.Heard, place workspace.Workspace) *heardHook {
+func heardOf(h presence.HookSign, place workspace.Workspace) *heardHook {
 	told := &heardHook{At: h.At, Event: h.Event, Version: h.Version, Here: h.State == filepath.Base(place.StateDir), Runs: h.Runs}
-	in := workspace.OfState(filepath.Join(filepath.Dir(place.StateDir), h.State))
+	in := workspace.FromState(filepath.Join(filepath.Dir(place.StateDir), h.State))
 	if told.Workspace = cmp.Or(in.Path, in.Name); told.Here {
 		told.Workspace = place.Path
 	}

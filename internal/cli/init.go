@@ -21,7 +21,7 @@ import (
 
 // initOptions are the flags of init.
 type initOptions struct {
-	hosts.Want
+	hosts.Request
 	scope           string
 	dry, check, yes bool
 }
@@ -80,7 +80,7 @@ func (a *app) connect(ctx context.Context, o initOptions, names []string) error 
 		return err
 	}
 	for i, host := range chosen {
-		chosen[i] = write(machine, host, o.Want)
+		chosen[i] = write(machine, host, o.Request)
 	}
 	return a.tellConnected(machine, o, chosen)
 }
@@ -123,8 +123,8 @@ func (a *app) machine(ctx context.Context, scope hosts.Scope) (hosts.Machine, er
 // for --remove those whose files have a part of planloop.
 func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, error) {
 	if len(names) == 0 {
-		chosen := slices.DeleteFunc(m.Find(o.Want), func(h hosts.Host) bool {
-			return len(h.Edits) == 0 || o.Remove && !h.Has() || !o.Remove && h.Found == ""
+		chosen := slices.DeleteFunc(m.InspectAll(o.Request), func(h hosts.Host) bool {
+			return len(h.Edits) == 0 || o.Remove && !h.IsConfigured() || !o.Remove && h.Found == ""
 		})
 		if len(chosen) == 0 && !o.Remove {
 			return nil, plan.Refuse(plan.NotFound, "", "no agent's host was found on this machine",
@@ -134,7 +134,7 @@ func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, 
 	}
 	var chosen []hosts.Host
 	for i, name := range names {
-		host, ok := m.Look(name, o.Want)
+		host, ok := m.Inspect(name, o.Request)
 		switch {
 		case slices.Contains(names[:i], name):
 		case !ok:
@@ -159,7 +159,7 @@ func (a *app) mayConnect(ctx context.Context, o initOptions, chosen []hosts.Host
 	var files []string
 	for _, host := range chosen {
 		for _, edit := range host.Edits {
-			if edit.Changes() {
+			if edit.HasChanges() {
 				files = append(files, edit.Target)
 			}
 		}
@@ -193,7 +193,7 @@ func (a *app) mayConnect(ctx context.Context, o initOptions, chosen []hosts.Host
 
 // agrees asks a person at a terminal for consent. Elsewhere it assumes consent.
 func (a *app) agrees(ctx context.Context, m hosts.Machine, o initOptions, chosen []hosts.Host) (bool, error) {
-	changes := slices.ContainsFunc(chosen, hosts.Host.Changes)
+	changes := slices.ContainsFunc(chosen, hosts.Host.HasChanges)
 	if o.yes || !changes || a.flags.json || !a.outIsTerm || a.notPresent() != "" {
 		return true, nil
 	}
@@ -216,12 +216,12 @@ func (a *app) agrees(ctx context.Context, m hosts.Machine, o initOptions, chosen
 
 // write carries out the edits of a host. If a running host changed a file since, it computes the
 // edit again.
-func write(m hosts.Machine, host hosts.Host, want hosts.Want) hosts.Host {
+func write(m hosts.Machine, host hosts.Host, want hosts.Request) hosts.Host {
 	const tries = 5
 	for i, edit := range host.Edits {
 		err := m.Write(edit)
 		for try := 1; errors.Is(err, hosts.ErrChanged) && try < tries; try++ {
-			again, _ := m.Look(host.Name, want)
+			again, _ := m.Inspect(host.Name, want)
 			edit = again.Edits[i]
 			err = m.Write(edit)
 		}

@@ -57,7 +57,7 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 			told.Plugin = p.Name
 			lines = append(lines, "  "+pluginLine(host, o.Remove))
 		}
-		if host.Twice() && o.check && code == exitOK {
+		if host.IsDuplicated() && o.check && code == exitOK {
 			code = exitRefused
 		}
 		for _, edit := range host.Edits {
@@ -81,7 +81,7 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 		for _, obstacle := range host.Obstacles {
 			lines = append(lines, "  in the way: "+obstacle)
 		}
-		if (host.Changes() || host.Pastes()) && !o.Remove && !o.check && host.Note != "" {
+		if (host.HasChanges() || host.NeedsPaste()) && !o.Remove && !o.check && host.Note != "" {
 			told.Note = host.Note
 			lines = append(lines, "  note: "+host.Note)
 		}
@@ -90,7 +90,7 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 	if len(chosen) == 0 {
 		lines = []string{"no host's files have planloop"}
 	}
-	if !o.check && !o.dry && !o.Remove && slices.ContainsFunc(chosen, hosts.Host.Changes) {
+	if !o.check && !o.dry && !o.Remove && slices.ContainsFunc(chosen, hosts.Host.HasChanges) {
 		lines = append(lines, "", "Start a new session there, ask the agent to plan something, and look at it with `planloop review`.")
 	}
 	if len(differences) > 0 {
@@ -119,7 +119,7 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 func exitOf(edit hosts.Edit, o initOptions) int {
 	var refused *hosts.Refusal
 	switch {
-	case errors.As(edit.Fault, &refused), o.check && (edit.Changes() || edit.Paste != ""):
+	case errors.As(edit.Fault, &refused), o.check && (edit.HasChanges() || edit.Paste != ""):
 		return exitRefused
 	case edit.Fault != nil:
 		return exitFault
@@ -139,24 +139,24 @@ func pluginLine(host hosts.Host, remove bool) string {
 	p := host.Plugin
 	switch {
 	case remove:
-		return "the plugin " + p.Name + " stays; to take it out: " + p.Remove()
-	case host.Twice():
+		return "the plugin " + p.Name + " stays; to take it out: " + p.RemoveCommand()
+	case host.IsDuplicated():
 		return twice(host)
 	case p.Scope == hosts.Project:
-		return "the plugin " + p.Name + " has " + p.What() + " in this project"
+		return "the plugin " + p.Name + " has " + p.Parts() + " in this project"
 	}
-	return "the plugin " + p.Name + " has " + p.What() + "; nothing of that is written a second time"
+	return "the plugin " + p.Name + " has " + p.Parts() + "; nothing of that is written a second time"
 }
 
 // twice reports that a host has planloop twice, with the remedy.
 func twice(host hosts.Host) string {
 	return "planloop stands there twice, by the plugin " + host.Plugin.Name + " and in its files; keep one: `planloop init --remove " +
-		host.Name + "` or `" + host.Plugin.Remove() + "`"
+		host.Name + "` or `" + host.Plugin.RemoveCommand() + "`"
 }
 
 func toldFile(m hosts.Machine, o initOptions, edit hosts.Edit) connectedFile {
-	file := connectedFile{Path: edit.Path, Server: edit.Server, Hooks: edit.Hooks, Changes: edit.Changes(),
-		Paste: edit.Paste, Notes: append(edit.Notes, edit.Wrong...)}
+	file := connectedFile{Path: edit.Path, Server: edit.Server, Hooks: edit.Hooks, Changes: edit.HasChanges(),
+		Paste: edit.Paste, Notes: append(edit.Notes, edit.HookProblems...)}
 	if edit.Target != edit.Path {
 		file.Target = edit.Target
 	}

@@ -17,7 +17,7 @@ import (
 
 // hostVariables returns the variables that mark an agent's shell, set by its host or by planloop.
 func hostVariables() []string {
-	return append(hosts.Variables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
+	return append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
 }
 
 // shellVariables returns the host variables that no known host also sets for its servers. Claude Code sets CLAUDECODE for both since

@@ -127,13 +127,13 @@ func reason(f tree.Finding) string {
 }
 
 // attested lists the hooks that have called, and their agents.
-type attested struct{ *presence.Book }
+type attested struct{ *presence.Registry }
 
 // Agents returns the agents at work.
 func (a attested) Agents() []verbs.AtWork {
 	var all []verbs.AtWork
-	for _, one := range a.Book.Agents() {
-		work := verbs.AtWork{Agent: one.Client, Self: one.Self, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.Judged}
+	for _, one := range a.Registry.Agents() {
+		work := verbs.AtWork{Agent: one.Client, Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
 		for _, call := range one.Unseen {
 			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
 		}
@@ -261,7 +261,7 @@ func (a *app) launcher() *process.Launcher {
 // crew is the set of engines that work in a workspace, in any process.
 type crew struct {
 	stateDir string
-	seen     *presence.Book
+	seen     *presence.Registry
 }
 
 // Lives reports whether an engine takes part in the run.

@@ -67,7 +67,7 @@ func sameFile(a, b string) bool {
 
 // welcomeText says how to begin; all adds where each host keeps what init writes.
 func welcomeText(s terminal.Screen, path string, m hosts.Machine, all bool) []string {
-	word, places := safetext.EscapeLine(safetext.QuoteWord(path)), m.Places(hosts.User)
+	word, places := safetext.EscapeLine(safetext.QuoteWord(path)), m.HostFiles(hosts.User)
 	found := []string{}
 	for _, place := range places {
 		if place.Found != "" {

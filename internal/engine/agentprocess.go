@@ -146,7 +146,7 @@ func (a *Agents) command(agent Agent, w AgentAssignment) (*exec.Cmd, error) {
 func (a *Agents) look(ctx context.Context) (worktree.Snapshot, error) {
 	limited, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	snapshot, err := worktree.Look(limited, a.opts.Workspace)
+	snapshot, err := worktree.TakeSnapshot(limited, a.opts.Workspace)
 	if err != nil {
 		a.opts.Logger.Warn("what an agent changes cannot be told", "error", err)
 	}
@@ -161,7 +161,7 @@ func (a *Agents) compare(ctx context.Context, before worktree.Snapshot, hidden *
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	changed, moved, err := worktree.After(limited, before)
+	changed, moved, err := worktree.ChangedSince(limited, before)
 	if err != nil {
 		a.opts.Logger.Warn("what an agent changed cannot be told", "error", err)
 		outcome.Unseen = true

@@ -26,9 +26,9 @@ const (
 // Moment is when a hook is called, in one vocabulary for all hosts.
 type Moment string
 
-// The moments that planloop handles. Others are Elsewhen: they are accepted and get an empty answer.
+// The moments that planloop handles. Others are OtherMoment: they are accepted and get an empty answer.
 const (
-	Elsewhen     Moment = ""
+	OtherMoment  Moment = ""
 	BeforeTool   Moment = "before_tool"
 	AfterTool    Moment = "after_tool"
 	SessionStart Moment = "session_start" // also after a compaction, where the host reports it
@@ -36,18 +36,18 @@ const (
 	Stop         Moment = "stop"          // the agent is about to end its turn
 )
 
-// Act is the kind of work that a tool does, as far as its name and the host reveal it.
-type Act string
+// Effect is the kind of work that a tool does, as far as its name and the host reveal it.
+type Effect string
 
 // The acts. The zero value is unknown, which may write.
 const (
-	Unknown Act = ""
-	Reads   Act = "reads"  // reads files, the web or the host's own memory of the session; asks, or waits
-	Runs    Act = "runs"   // runs Call.Command in a shell
-	Writes  Act = "writes" // writes Call.Paths
-	Spawns  Act = "spawns" // starts a subagent
-	Calls   Act = "calls"  // calls the tool Call.Name of the MCP server Call.Server
-	Plans   Act = "plans"  // changes only the host's own plan or to-do list
+	Unknown Effect = ""
+	Reads   Effect = "reads"  // reads files, the web or the host's own memory of the session; asks, or waits
+	Runs    Effect = "runs"   // runs Call.Command in a shell
+	Writes  Effect = "writes" // writes Call.Paths
+	Spawns  Effect = "spawns" // starts a subagent
+	Calls   Effect = "calls"  // calls the tool Call.Name of the MCP server Call.Server
+	Plans   Effect = "plans"  // changes only the host's own plan or to-do list
 )
 
 // Call is one call of a hook.
@@ -63,29 +63,29 @@ type Call struct {
 	Roots    []string // the directories open in the host, as far as it lists them
 	Home     string   // the user's home directory; set by the caller of Read, since hosts do not report it
 
-	Source string // of SessionStart: startup, resume, clear, compact …
-	Again  bool   // of Stop: the agent continues already because a hook asked for it
+	Source      string // of SessionStart: startup, resume, clear, compact …
+	IsContinued bool   // of Stop: the agent continues already because a hook asked for it
 
-	Tool    string         // as the host names it
-	Does    Act            // its effect
-	Server  string         // of Calls, as the host's configuration names it
-	Name    string         // of Calls: the tool, without the server
-	Command string         // of Runs, as passed to the shell
-	Paths   []string       // of Writes, as reported: see Places
-	WorksIn []string       // the working directories named in the tool's input, as reported: see Places
-	Input   jsontext.Value // the tool's input, as reported
-	Result  jsontext.Value // of AfterTool: the tool's answer, as reported
+	Tool     string         // as the host names it
+	Effect   Effect         // its effect
+	Server   string         // of Calls, as the host's configuration names it
+	Name     string         // of Calls: the tool, without the server
+	Command  string         // of Runs, as passed to the shell
+	Paths    []string       // of Writes, as reported: see Places
+	WorkDirs []string       // the working directories named in the tool's input, as reported: see Places
+	Input    jsontext.Value // the tool's input, as reported
+	Result   jsontext.Value // of AfterTool: the tool's answer, as reported
 }
 
 // OwnServer is the name of planloop's server in the configuration of hosts.
 const OwnServer = "planloop"
 
-// Own reports whether the tool is one of planloop's own, with any prefix of the host's.
-func (c Call) Own() bool { return c.Does == Calls && c.Server == OwnServer }
+// IsOwn reports whether the tool is one of planloop's own, with any prefix of the host's.
+func (c Call) IsOwn() bool { return c.Effect == Calls && c.Server == OwnServer }
 
 // Answer is a hook's answer. The zero value lets the agent continue and says nothing.
 type Answer struct {
-	Refuse  string // of BeforeTool: why the tool must not run, and what to do instead; for the agent
-	Context string // of SessionStart and BeforePrompt: facts for the agent
-	GoOn    string // of Stop: the agent's unfinished work; the agent reads it and continues once
+	Refuse   string // of BeforeTool: why the tool must not run, and what to do instead; for the agent
+	Context  string // of SessionStart and BeforePrompt: facts for the agent
+	Continue string // of Stop: the agent's unfinished work; the agent reads it and continues once
 }

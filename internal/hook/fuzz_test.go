@@ -83,10 +83,10 @@ func FuzzReadAndWrite(f *testing.F) {
 		if call.Host != h || call.Event != event {
 			t.Fatalf("%+v cannot be answered", call)
 		}
-		if err != nil && (call.Tool != "" || call.Does != Unknown || call.Moment != eventOf(h, event).Moment) {
+		if err != nil && (call.Tool != "" || call.Effect != Unknown || call.Moment != eventOf(h, event).Moment) {
 			t.Fatalf("half a call: %+v", call)
 		}
-		if call.Does == Runs && call.Command == "" || strings.ContainsRune(call.Command, 0) || !utf8.ValidString(call.Command) {
+		if call.Effect == Runs && call.Command == "" || strings.ContainsRune(call.Command, 0) || !utf8.ValidString(call.Command) {
 			t.Fatalf("no command: %+v", call)
 		}
 		if stdout, stderr, code := call.Write(Answer{}); call.Moment == BeforeTool {

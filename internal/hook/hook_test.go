@@ -90,16 +90,16 @@ func described(c Call) string {
 	line("dir", c.Dir)
 	line("roots", strings.Join(c.Roots, " "))
 	line("source", c.Source)
-	if c.Again {
+	if c.IsContinued {
 		line("again", "true")
 	}
 	line("tool", c.Tool)
 	if c.Tool != "" {
-		line("does", strings.Join(strings.Fields(string(c.Does) + " unknown")[:1], ""))
+		line("does", strings.Join(strings.Fields(string(c.Effect) + " unknown")[:1], ""))
 	}
 	line("server", c.Server)
 	line("name", c.Name)
-	if c.Own() {
+	if c.IsOwn() {
 		line("own", "true")
 	}
 	line("command", c.Command)
@@ -134,7 +134,7 @@ func TestEachAnswer(t *testing.T) {
 	for _, host := range Hosts() {
 		for _, event := range Events(host) {
 			call := Call{Host: host, Event: event.Name, Moment: event.Moment}
-			for _, answer := range []Answer{{}, {Refuse: `no "writes"`, Context: "a plan", GoOn: "S001 is open"}} {
+			for _, answer := range []Answer{{}, {Refuse: `no "writes"`, Context: "a plan", Continue: "S001 is open"}} {
 				stdout, stderr, code := call.Write(answer)
 				fmt.Fprintf(&b, "%s %s: code %d\n", host, event.Name, code)
 				for i, text := range [][]byte{stdout, stderr} {
@@ -153,13 +153,13 @@ func TestEachTool(t *testing.T) {
 	var b strings.Builder
 	for _, host := range Hosts() {
 		seen := []string{}
-		for _, row := range toolsOf(host) {
+		for _, row := range toolGroups(host) {
 			for _, name := range strings.Fields(row.names) {
 				if slices.Contains(seen, name) {
 					t.Errorf("%s: %s stands there twice", host, name)
 				}
 				seen = append(seen, name)
-				fmt.Fprintf(&b, "%s %s %s %s\n", host, name, row.does, row.at)
+				fmt.Fprintf(&b, "%s %s %s %s\n", host, name, row.effect, row.members)
 			}
 		}
 	}

@@ -16,12 +16,12 @@ import (
 // HostPlan returns the change that the call makes to the plan that the session's agent keeps in its host; nil if it makes none, or an
 // unreadable one.
 func (c Call) HostPlan() *plan.AdoptPlan {
-	if c.Does != Plans || c.Subagent != "" || c.Session == "" || c.Moment != c.planMoment() {
+	if c.Effect != Plans || c.Subagent != "" || c.Session == "" || c.Moment != c.planMoment() {
 		return nil
 	}
 	var a *plan.AdoptPlan
 	switch c.planTool() {
-	case showsPlan:
+	case exitPlanMode:
 		a = c.shownPlan()
 	case "todowrite", "updatetodo", "managetodolist":
 		a = c.listedPlan("To-do list of Claude Code")
@@ -41,14 +41,14 @@ func (c Call) HostPlan() *plan.AdoptPlan {
 	return a
 }
 
-const showsPlan = "exitplanmode" // the tool that shows a plan to the user, as planTool spells it
+const exitPlanMode = "exitplanmode" // the tool that shows a plan to the user, as planTool spells it
 
 // planTool returns the tool's name in a normalized spelling. Some hosts prefix it with the name of an extension.
 func (c Call) planTool() string {
 	name := c.Tool[strings.LastIndex(c.Tool, "__")+1:]
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "")
 	if name == "createplan" { // Cursor's
-		return showsPlan
+		return exitPlanMode
 	}
 	return name
 }
@@ -57,7 +57,7 @@ func (c Call) planTool() string {
 // or is about to show the plan to its user.
 func (c Call) planMoment() Moment {
 	hasAfter := slices.ContainsFunc(Events(c.Host), func(e Event) bool { return e.Moment == AfterTool })
-	if !hasAfter || c.Moment == BeforeTool && c.planTool() == showsPlan {
+	if !hasAfter || c.Moment == BeforeTool && c.planTool() == exitPlanMode {
 		return BeforeTool
 	}
 	return AfterTool

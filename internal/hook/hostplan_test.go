@@ -12,7 +12,7 @@ import (
 
 // planCall returns a call of a host's planning tool; with a result, one that has ended.
 func planCall(tool, input, result string) Call {
-	c := Call{Host: VSCode, Session: "s", Moment: BeforeTool, Does: Plans, Tool: tool, Input: []byte(input)}
+	c := Call{Host: VSCode, Session: "s", Moment: BeforeTool, Effect: Plans, Tool: tool, Input: []byte(input)}
 	if result != "" {
 		c.Host, c.Moment, c.Result = Claude, AfterTool, []byte(result)
 	}
@@ -114,7 +114,7 @@ func TestHostPlanIsReadOnce(t *testing.T) {
 		"seen":            {shown, true},
 		"subagent":        {with(todos, func(c *Call) { c.Subagent = "a1" }), false},
 		"unknown session": {with(todos, func(c *Call) { c.Session = "" }), false},
-		"another tool":    {with(todos, func(c *Call) { c.Does = Reads }), false},
+		"another tool":    {with(todos, func(c *Call) { c.Effect = Reads }), false},
 	} {
 		if got := c.call.HostPlan(); (got != nil) != c.read {
 			t.Errorf("%s: got %+v", name, got)

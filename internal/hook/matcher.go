@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// mustSee returns the names that a hook before a tool must match, as the host compares them with an event's matcher: tools that change
+// requiredTools returns the names that a hook before a tool must match, as the host compares them with an event's matcher: tools that change
 // something, and one of planloop's own. It is nil if the host has no matchers or ignores them.
-func mustSee(host Host, native string) []string {
+func requiredTools(host Host, native string) []string {
 	switch {
 	case host == Claude:
 		return []string{"Bash", "Write", "Edit", "NotebookEdit", "mcp__planloop__planloop_status"}
@@ -28,12 +28,12 @@ func mustSee(host Host, native string) []string {
 	return nil
 }
 
-// Unmatched returns the changing tools that no hook of an event is called for, according to the hooks' matchers. unread is a matcher that
+// UncoveredTools returns the changing tools that no hook of an event is called for, according to the hooks' matchers. unread is a matcher that
 // cannot be judged, "" if all can.
-func Unmatched(host Host, native string, matchers []string) (missed []string, unread string) {
-	for _, tool := range mustSee(host, native) {
+func UncoveredTools(host Host, native string, matchers []string) (missed []string, unread string) {
+	for _, tool := range requiredTools(host, native) {
 		matched := slices.ContainsFunc(matchers, func(matcher string) bool {
-			is, readable := matches(host, matcher, tool)
+			is, readable := matchTool(host, matcher, tool)
 			if !readable {
 				unread = matcher
 			}
@@ -46,9 +46,9 @@ func Unmatched(host Host, native string, matchers []string) (missed []string, un
 	return missed, unread
 }
 
-// matches reports whether a matcher covers a tool in a host. Claude Code and Codex read a matcher of certain characters as a list of names;
+// matchTool reports whether a matcher covers a tool in a host. Claude Code and Codex read a matcher of certain characters as a list of names;
 // they read all others, as the other hosts do, as a regular expression that may match anywhere.
-func matches(host Host, matcher, tool string) (is, readable bool) {
+func matchTool(host Host, matcher, tool string) (is, readable bool) {
 	names := map[Host]string{Claude: `^[\w\-, |]*$`, Codex: `^[\w|]*$`}[host]
 	switch {
 	case matcher == "" || matcher == "*":

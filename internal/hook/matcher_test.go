@@ -35,18 +35,18 @@ func TestUnmatched(t *testing.T) {
 		{Goose, "PreToolUse", "^developer__(shell|write)$", "developer__edit", ""},
 		{VSCode, "PreToolUse", "nothing", "", ""}, // VS Code ignores matchers
 	} {
-		missed, unread := Unmatched(test.host, test.native, strings.Split(test.matchers, ";"))
+		missed, unread := UncoveredTools(test.host, test.native, strings.Split(test.matchers, ";"))
 		if strings.Join(missed, " ") != test.missed || unread != test.unread {
 			t.Errorf("%s %s %q: %q, %q", test.host, test.native, test.matchers, missed, unread)
 		}
 	}
 	for _, host := range Hosts() { // mustSee lists only tools known to change something
 		for _, e := range Events(host) {
-			for _, tool := range mustSee(host, e.Native) {
-				row, known := toolOf(host, tool)
+			for _, tool := range requiredTools(host, e.Native) {
+				row, known := toolGroupOf(host, tool)
 				_, name, mcp := mcpTool(host, tool, "")
 				own := mcp && name == "planloop_status"
-				if !known && !own && tool != "touch file" || known && slices.Contains([]Act{Reads, Plans}, row.does) {
+				if !known && !own && tool != "touch file" || known && slices.Contains([]Effect{Reads, Plans}, row.effect) {
 					t.Errorf("%s: %s is %+v", host, tool, row)
 				}
 			}

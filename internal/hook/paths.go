@@ -63,9 +63,9 @@ func patchPaths(patch string) (paths []string) {
 	return paths
 }
 
-// shellText returns a command as passed to a shell: a text, or a list of words with an unambiguous spelling in a shell. It is "" if the
+// commandText returns a command as passed to a shell: a text, or a list of words with an unambiguous spelling in a shell. It is "" if the
 // list has none.
-func shellText(words []string) string {
+func commandText(words []string) string {
 	switch {
 	case len(words) == 1:
 		return words[0]
@@ -89,38 +89,38 @@ func isShell(program string) bool {
 		slices.Contains([]string{"", "/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"}, folder)
 }
 
-// Places returns all paths that the tool might change, or its possible working directories if it names no path.
-func (c Call) Places() []string {
-	places := c.bases()
+// PossiblePaths returns all paths that the tool might change, or its possible working directories if it names no path.
+func (c Call) PossiblePaths() []string {
+	places := c.workDirs()
 	for _, told := range c.Paths {
-		places = append(places, c.places(told)...)
+		places = append(places, c.possiblePaths(told)...)
 	}
 	return places
 }
 
-// bases returns the possible working directories of a tool: the agent's own, and those named in its input. The agent's own always counts,
+// workDirs returns the possible working directories of a tool: the agent's own, and those named in its input. The agent's own always counts,
 // since a host may ignore a member that it does not know.
-func (c Call) bases() []string {
+func (c Call) workDirs() []string {
 	bases := []string{c.Dir}
-	for _, told := range c.WorksIn {
-		bases = append(bases, c.readings(c.Dir, told)...)
+	for _, told := range c.WorkDirs {
+		bases = append(bases, c.readPath(c.Dir, told)...)
 	}
 	slices.Sort(bases)
 	return slices.Compact(bases)
 }
 
-// places returns the possible meanings of a tool's path.
-func (c Call) places(told string) (places []string) {
-	for _, base := range c.bases() {
-		places = append(places, c.readings(base, told)...)
+// possiblePaths returns the possible meanings of a tool's path.
+func (c Call) possiblePaths(told string) (places []string) {
+	for _, base := range c.workDirs() {
+		places = append(places, c.readPath(base, told)...)
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
 }
 
-// readings returns the possible meanings of a path relative to a directory. Some hosts expand ~ and URIs; others take them as names in the
+// readPath returns the possible meanings of a path relative to a directory. Some hosts expand ~ and URIs; others take them as names in the
 // directory, so base represents those and unreadable paths.
-func (c Call) readings(base, told string) []string {
+func (c Call) readPath(base, told string) []string {
 	const file = "file:"
 	switch {
 	case filepath.IsAbs(told):

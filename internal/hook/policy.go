@@ -14,31 +14,31 @@ import (
 
 // Policy judges the tools of an agent's host in planning mode.
 type Policy struct {
-	Guard toolbox.Guard          // says where planning mode allows only reading; never nil
-	Own   func(tool string) bool // reports whether planloop's own server has a tool, which it judges itself
-	Aside func(path string) bool // reports whether a file is the host's own note, such as the plan of its own plan mode
+	Guard      toolbox.Guard          // says where planning mode allows only reading; never nil
+	HasTool    func(tool string) bool // reports whether planloop's own server has a tool, which it judges itself
+	IsHostNote func(path string) bool // reports whether a file is the host's own note, such as the plan of its own plan mode
 	// Windows says that a host's shell may be other than bash.
 	Windows bool
 	// ReadOnlyTools are patterns of read-only MCP tools, as written by the user.
 	ReadOnlyTools []string
 }
 
-// Judge refuses a tool that must not run now with a *plan.ValidationError, which says what to do instead. Any other error is a failure, and
+// Check refuses a tool that must not run now with a *plan.ValidationError, which says what to do instead. Any other error is a failure, and
 // does not permit the call. Outside planning mode all tools may run.
-func (p Policy) Judge(ctx context.Context, c Call) error {
-	if c.Moment != BeforeTool || c.Does == Reads || c.Does == Plans {
+func (p Policy) Check(ctx context.Context, c Call) error {
+	if c.Moment != BeforeTool || c.Effect == Reads || c.Effect == Plans {
 		return nil
 	}
-	if c.Does == Writes && len(c.Paths) > 0 {
-		return p.paths(ctx, c)
+	if c.Effect == Writes && len(c.Paths) > 0 {
+		return p.checkPaths(ctx, c)
 	}
-	if p.under(toolbox.Hold{}, c) == nil { // allowed in any case; asking Guard takes longer
+	if p.checkHold(toolbox.Hold{}, c) == nil { // allowed in any case; asking Guard takes longer
 		return nil
 	}
-	for _, at := range c.bases() {
+	for _, at := range c.workDirs() {
 		hold, err := p.Guard(ctx, at)
 		if err == nil && hold.By != "" {
-			err = p.under(hold, c)
+			err = p.checkHold(hold, c)
 		}
 		if err != nil {
 			return err
@@ -47,37 +47,37 @@ func (p Policy) Judge(ctx context.Context, c Call) error {
 	return nil
 }
 
-// under judges a tool under a hold on its working directory.
-func (p Policy) under(hold toolbox.Hold, c Call) error {
+// checkHold judges a tool under a hold on its working directory.
+func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 	switch {
-	case c.Does == Runs && c.Command != "": // "": the command could not be read
+	case c.Effect == Runs && c.Command != "": // "": the command could not be read
 		return hold.HostCommand(c.Command, !p.Windows || c.inBash())
-	case c.Own() && p.Own(c.Name), c.Does == Spawns && c.reachesSubagents():
+	case c.IsOwn() && p.HasTool(c.Name), c.Effect == Spawns && c.reachesSubagents():
 		return nil
-	case c.Does == Calls && toolbox.Listed(p.ReadOnlyTools, c.mcpName(), c.Tool):
+	case c.Effect == Calls && toolbox.Listed(p.ReadOnlyTools, c.mcpName(), c.Tool):
 		return nil
-	case c.Own():
+	case c.IsOwn():
 		return refuse(hold, "planloop has no tool "+plan.Quote(c.Name), hold.Fix)
-	case c.Does == Writes:
+	case c.Effect == Writes:
 		return refuse(hold, plan.Quote(c.Tool)+" changes files", hold.Fix)
-	case c.Does == Spawns:
+	case c.Effect == Spawns:
 		return refuse(hold, "what a subagent of "+plan.Quote(c.Tool)+" does cannot be seen from here", "read without one")
-	case c.Does == Calls:
+	case c.Effect == Calls:
 		return refuse(hold, "whether "+plan.Quote(c.Tool)+" only reads is not known",
 			"do without it; the user can name "+plan.Quote(c.mcpName())+" in read_only_tools of planloop's configuration")
 	}
 	return refuse(hold, "whether "+plan.Quote(c.Tool)+" only reads is not known", "use a tool that only reads")
 }
 
-// paths refuses a writing tool, unless each path that it writes to is free or the host's own note.
-func (p Policy) paths(ctx context.Context, c Call) error {
+// checkPaths refuses a writing tool, unless each path that it writes to is free or the host's own note.
+func (p Policy) checkPaths(ctx context.Context, c Call) error {
 	for _, told := range c.Paths {
-		for _, at := range c.places(told) {
+		for _, at := range c.possiblePaths(told) {
 			hold, err := p.Guard(ctx, at)
 			if err != nil {
 				return err
 			}
-			if hold.By != "" && !p.Aside(at) {
+			if hold.By != "" && !p.IsHostNote(at) {
 				return refuse(hold, plan.Quote(c.Tool)+" would change "+plan.Quote(told), hold.Fix)
 			}
 		}
@@ -99,7 +99,7 @@ func (c Call) reachesSubagents() bool {
 	case Opencode, Codex, Gemini:
 		return true
 	case Claude:
-		return c.Version != "" && newer(c.Version, "2.1.330")
+		return c.Version != "" && isAtLeast(c.Version, "2.1.330")
 	}
 	return false
 }
@@ -110,8 +110,8 @@ func (c Call) inBash() bool {
 	return c.Host == Claude && slices.Contains([]string{"Bash", "Monitor"}, c.Tool) || c.Host == VSCode && c.Tool == "bash"
 }
 
-// newer reports whether a dotted version number is at least another.
-func newer(version, least string) bool {
+// isAtLeast reports whether a dotted version number is at least another.
+func isAtLeast(version, least string) bool {
 	numbers := func(text string) []int {
 		var all []int
 		for part := range strings.SplitSeq(text, ".") {
@@ -123,8 +123,8 @@ func newer(version, least string) bool {
 	return slices.Compare(numbers(version), numbers(least)) >= 0
 }
 
-// VersionIn returns the host's version from its hooks' environment; "" if unknown.
-func VersionIn(host Host, getenv func(string) string) string {
+// HostVersion returns the host's version from its hooks' environment; "" if unknown.
+func HostVersion(host Host, getenv func(string) string) string {
 	rest, ok := strings.CutPrefix(getenv("AI_AGENT"), "claude-code_") // claude-code_2-1-330_harness
 	if host != Claude || !ok {
 		return ""
@@ -133,8 +133,8 @@ func VersionIn(host Host, getenv func(string) string) string {
 	return strings.ReplaceAll(version, "-", ".")
 }
 
-// Notes returns the folders for the plans of a host's own plan mode. Its agent writes them with the ordinary tools for files.
-func Notes(host Host, getenv func(string) string) []string {
+// PlanFolders returns the folders for the plans of a host's own plan mode. Its agent writes them with the ordinary tools for files.
+func PlanFolders(host Host, getenv func(string) string) []string {
 	switch host {
 	case Claude:
 		return []string{filepath.Join(cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(getenv("HOME"), ".claude")), "plans")}

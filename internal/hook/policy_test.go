@@ -28,8 +28,8 @@ func TestPolicy(t *testing.T) {
 			}
 			return toolbox.Hold{}, nil
 		},
-		Own:           func(tool string) bool { return tool == "planloop_status" },
-		Aside:         func(path string) bool { return path == "/work/app/.plans/a.md" },
+		HasTool:       func(tool string) bool { return tool == "planloop_status" },
+		IsHostNote:    func(path string) bool { return path == "/work/app/.plans/a.md" },
 		ReadOnlyTools: []string{"mcp__github__get_*"},
 	}
 	call := func(c hook.Call) hook.Call {
@@ -43,34 +43,34 @@ func TestPolicy(t *testing.T) {
 		call hook.Call
 		want string // a piece of the refusal; "" if it passes
 	}{
-		"reading":                           {hook.Call{Does: hook.Reads}, ""},
-		"the host's own list":               {hook.Call{Does: hook.Plans}, ""},
-		"a command that reads":              {hook.Call{Does: hook.Runs, Command: "ls | head"}, ""},
-		"a command that writes":             {hook.Call{Does: hook.Runs, Command: "touch x"}, "allows only commands that read"},
-		"a command that writes, elsewhere":  {hook.Call{Does: hook.Runs, Command: "touch x", Dir: "/work/other"}, ""},
-		"a command that reads, no word":     {hook.Call{Does: hook.Runs, Command: "ls", Dir: "/broken"}, ""},
-		"a command that writes, no word":    {hook.Call{Does: hook.Runs, Command: "touch x", Dir: "/broken"}, "the disk failed"},
-		"no command":                        {hook.Call{Does: hook.Runs, Tool: "Bash"}, `whether "Bash" only reads is not known`},
-		"writing":                           {hook.Call{Does: hook.Writes, Paths: []string{"main.go"}}, `would change "main.go"`},
-		"writing elsewhere":                 {hook.Call{Does: hook.Writes, Paths: []string{"/work/other/main.go"}}, ""},
-		"writing here, from elsewhere":      {hook.Call{Does: hook.Writes, Paths: []string{"../app/a"}, Dir: "/work/other"}, `"../app/a"`},
-		"writing elsewhere and here":        {hook.Call{Does: hook.Writes, Paths: []string{"/tmp/a", "/work/app/a"}}, `"/work/app/a"`},
-		"writing nobody knows where":        {hook.Call{Does: hook.Writes, Tool: "Patch"}, `"Patch" changes files`},
-		"writing where it cannot be told":   {hook.Call{Does: hook.Writes, Paths: []string{"/broken"}}, "the disk failed"},
-		"writing the host's own plan":       {hook.Call{Does: hook.Writes, Paths: []string{"/work/app/.plans/a.md"}}, ""},
+		"reading":                           {hook.Call{Effect: hook.Reads}, ""},
+		"the host's own list":               {hook.Call{Effect: hook.Plans}, ""},
+		"a command that reads":              {hook.Call{Effect: hook.Runs, Command: "ls | head"}, ""},
+		"a command that writes":             {hook.Call{Effect: hook.Runs, Command: "touch x"}, "allows only commands that read"},
+		"a command that writes, elsewhere":  {hook.Call{Effect: hook.Runs, Command: "touch x", Dir: "/work/other"}, ""},
+		"a command that reads, no word":     {hook.Call{Effect: hook.Runs, Command: "ls", Dir: "/broken"}, ""},
+		"a command that writes, no word":    {hook.Call{Effect: hook.Runs, Command: "touch x", Dir: "/broken"}, "the disk failed"},
+		"no command":                        {hook.Call{Effect: hook.Runs, Tool: "Bash"}, `whether "Bash" only reads is not known`},
+		"writing":                           {hook.Call{Effect: hook.Writes, Paths: []string{"main.go"}}, `would change "main.go"`},
+		"writing elsewhere":                 {hook.Call{Effect: hook.Writes, Paths: []string{"/work/other/main.go"}}, ""},
+		"writing here, from elsewhere":      {hook.Call{Effect: hook.Writes, Paths: []string{"../app/a"}, Dir: "/work/other"}, `"../app/a"`},
+		"writing elsewhere and here":        {hook.Call{Effect: hook.Writes, Paths: []string{"/tmp/a", "/work/app/a"}}, `"/work/app/a"`},
+		"writing nobody knows where":        {hook.Call{Effect: hook.Writes, Tool: "Patch"}, `"Patch" changes files`},
+		"writing where it cannot be told":   {hook.Call{Effect: hook.Writes, Paths: []string{"/broken"}}, "the disk failed"},
+		"writing the host's own plan":       {hook.Call{Effect: hook.Writes, Paths: []string{"/work/app/.plans/a.md"}}, ""},
 		"an unknown tool":                   {hook.Call{Tool: "Frob"}, `whether "Frob" only reads is not known`},
 		"an unknown tool elsewhere":         {hook.Call{Tool: "Frob", Dir: "/work/other"}, ""},
-		"a subagent without hooks":          {hook.Call{Host: hook.Cursor, Does: hook.Spawns, Tool: "Task"}, "a subagent"},
-		"a subagent with hooks":             {hook.Call{Host: hook.Claude, Version: "2.1.330", Does: hook.Spawns}, ""},
-		"a subagent with newer hooks":       {hook.Call{Host: hook.Claude, Version: "2.10.0", Does: hook.Spawns}, ""},
-		"a subagent of an older version":    {hook.Call{Host: hook.Claude, Version: "2.1.99", Does: hook.Spawns}, "a subagent"},
-		"a subagent of a version not known": {hook.Call{Host: hook.Claude, Does: hook.Spawns}, "a subagent"},
-		"our tool that reads":               {hook.Call{Does: hook.Calls, Server: "planloop", Name: "planloop_status"}, ""},
-		"no tool of ours":                   {hook.Call{Does: hook.Calls, Server: "planloop", Name: "planning_none"}, "no tool"},
-		"another's tool that is listed":     {hook.Call{Does: hook.Calls, Server: "github", Name: "get_issue"}, ""},
-		"another's tool":                    {hook.Call{Does: hook.Calls, Server: "github", Name: "add_issue"}, `in read_only_tools`},
+		"a subagent without hooks":          {hook.Call{Host: hook.Cursor, Effect: hook.Spawns, Tool: "Task"}, "a subagent"},
+		"a subagent with hooks":             {hook.Call{Host: hook.Claude, Version: "2.1.330", Effect: hook.Spawns}, ""},
+		"a subagent with newer hooks":       {hook.Call{Host: hook.Claude, Version: "2.10.0", Effect: hook.Spawns}, ""},
+		"a subagent of an older version":    {hook.Call{Host: hook.Claude, Version: "2.1.99", Effect: hook.Spawns}, "a subagent"},
+		"a subagent of a version not known": {hook.Call{Host: hook.Claude, Effect: hook.Spawns}, "a subagent"},
+		"our tool that reads":               {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planloop_status"}, ""},
+		"no tool of ours":                   {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planning_none"}, "no tool"},
+		"another's tool that is listed":     {hook.Call{Effect: hook.Calls, Server: "github", Name: "get_issue"}, ""},
+		"another's tool":                    {hook.Call{Effect: hook.Calls, Server: "github", Name: "add_issue"}, `in read_only_tools`},
 	} {
-		err := policy.Judge(t.Context(), call(test.call))
+		err := policy.Check(t.Context(), call(test.call))
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
@@ -87,18 +87,18 @@ func TestPolicy(t *testing.T) {
 	} {
 		for _, host := range []hook.Call{{Host: hook.Codex, Tool: "Bash"}, {Host: hook.Claude, Tool: "run_in_terminal"},
 			{Host: hook.Opencode, Tool: "bash"}, {Host: hook.Cursor, Tool: "Shell"}} {
-			host.Does, host.Command = hook.Runs, command
-			err := policy.Judge(t.Context(), call(host))
+			host.Effect, host.Command = hook.Runs, command
+			err := policy.Check(t.Context(), call(host))
 			host.Host, host.Tool = hook.Claude, "Bash"
-			inBash := policy.Judge(t.Context(), call(host))
+			inBash := policy.Check(t.Context(), call(host))
 			if (err != nil) == (inBash == nil) != bash {
 				t.Errorf("%s in %s: %v, in bash: %v", command, host.Tool, err, inBash)
 			}
 		}
 	}
-	late := call(hook.Call{Does: hook.Writes, Paths: []string{"main.go"}})
+	late := call(hook.Call{Effect: hook.Writes, Paths: []string{"main.go"}})
 	late.Moment = hook.AfterTool
-	if err := policy.Judge(t.Context(), late); err != nil {
+	if err := policy.Check(t.Context(), late); err != nil {
 		t.Error("what was done already is refused:", err)
 	}
 }
@@ -114,7 +114,7 @@ func TestPlaces(t *testing.T) {
 		}
 		return toolbox.Hold{}, nil
 	}
-	policy := hook.Policy{Guard: guard, Own: func(string) bool { return false }, Aside: func(string) bool { return false }}
+	policy := hook.Policy{Guard: guard, HasTool: func(string) bool { return false }, IsHostNote: func(string) bool { return false }}
 	for _, test := range []struct {
 		host         hook.Host
 		event, input string // what follows "tool_name":
@@ -147,7 +147,7 @@ func TestPlaces(t *testing.T) {
 		call, err := hook.Read(test.host, test.event, []byte(`{"tool_name":`+test.input+`}`))
 		call.Dir, call.Home = test.dir, "/home/ann"
 		if err == nil {
-			err = policy.Judge(t.Context(), call)
+			err = policy.Check(t.Context(), call)
 		}
 		if refused := (*plan.ValidationError)(nil); errors.As(err, &refused) != test.refused || err != nil && !test.refused {
 			t.Errorf("%s in %s: %v", test.input, test.dir, err)
@@ -156,7 +156,7 @@ func TestPlaces(t *testing.T) {
 	antigravity, err := hook.Read(hook.Antigravity, "pre-tool-use", []byte(
 		`{"workspacePaths":["/b"],"toolCall":{"name":"run_command","args":{"CommandLine":"touch x","Cwd":"/home/ann/app"}}}`))
 	if err == nil {
-		err = policy.Judge(t.Context(), antigravity)
+		err = policy.Check(t.Context(), antigravity)
 	}
 	if err == nil {
 		t.Error("antigravity's Cwd is not judged")
@@ -167,14 +167,14 @@ func TestPlaces(t *testing.T) {
 func TestNotes(t *testing.T) {
 	environment := map[string]string{"HOME": "/home/ann", "GEMINI_PLANS_DIR": "/home/ann/.gemini/tmp/x/plans"}
 	getenv := func(name string) string { return environment[name] }
-	if got, want := hook.Notes(hook.Claude, getenv)[0], filepath.FromSlash("/home/ann/.claude/plans"); got != want {
+	if got, want := hook.PlanFolders(hook.Claude, getenv)[0], filepath.FromSlash("/home/ann/.claude/plans"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := hook.Notes(hook.Gemini, getenv)[0]; got != "/home/ann/.gemini/tmp/x/plans" {
+	if got := hook.PlanFolders(hook.Gemini, getenv)[0]; got != "/home/ann/.gemini/tmp/x/plans" {
 		t.Error(got)
 	}
 	environment["CLAUDE_CONFIG_DIR"] = "/etc/claude"
-	if got, want := hook.Notes(hook.Claude, getenv)[0], filepath.FromSlash("/etc/claude/plans"); got != want {
+	if got, want := hook.PlanFolders(hook.Claude, getenv)[0], filepath.FromSlash("/etc/claude/plans"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

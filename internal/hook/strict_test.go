@@ -13,7 +13,7 @@ func TestNonsenseIsAnError(t *testing.T) {
 		"empty": "", "space": " \n", "no object": `[]`, "no JSON": `{`, "more after it": `{} {}`, "comments": `{/* */}`,
 		"twice": `{"x":1,"x":2}`, "twice within": `{"tool_input":{"command":"ls","command":"rm -rf ."}}`,
 		"twice far within": `{"y":[{"z":{"a":1,"a":2}}]}`, "no UTF-8": "{\"x\":\"\xff\"}", "half a surrogate": `{"x":"\ud800"}`,
-		"deep": deep, "large": `{"x":"` + strings.Repeat("x", Most) + `"}`, "10 MB": strings.Repeat(" ", 10<<20),
+		"deep": deep, "large": `{"x":"` + strings.Repeat("x", MaxPayload) + `"}`, "10 MB": strings.Repeat(" ", 10<<20),
 		"a null byte": "{\"x\":\"\x00\"}",
 	}
 	for _, host := range Hosts() {
@@ -57,7 +57,7 @@ func TestWhatCannotBeReadMayWrite(t *testing.T) {
 	for _, c := range []struct {
 		host    Host
 		payload string
-		does    Act
+		does    Effect
 		command string
 		paths   []string
 	}{
@@ -111,8 +111,8 @@ func TestWhatCannotBeReadMayWrite(t *testing.T) {
 	} {
 		event := Events(c.host)[1].Name
 		call, err := Read(c.host, event, []byte(c.payload))
-		if err != nil || call.Does != c.does || call.Command != c.command || !slices.Equal(call.Paths, c.paths) {
-			t.Errorf("%s %s: %v, %q %q %q", c.host, c.payload, err, call.Does, call.Command, call.Paths)
+		if err != nil || call.Effect != c.does || call.Command != c.command || !slices.Equal(call.Paths, c.paths) {
+			t.Errorf("%s %s: %v, %q %q %q", c.host, c.payload, err, call.Effect, call.Command, call.Paths)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestOwnToolsAreKnownInEachHost(t *testing.T) {
 			"planloop_status"},
 	} {
 		call, err := Read(c.host, c.event, []byte("{"+c.more+`,"tool_input":{}}`))
-		if err != nil || call.Own() != c.own || call.Server != c.server || call.Name != c.named {
+		if err != nil || call.IsOwn() != c.own || call.Server != c.server || call.Name != c.named {
 			t.Errorf("%s: %v, %+v", c.more, err, call)
 		}
 	}

@@ -19,45 +19,45 @@ import (
 
 // Edit is a host's file before and after a change.
 type Edit struct {
-	Path   string // the path that the host reads
-	Target string // the end of the link if Path is one, else Path
-	Server State  // before the change; None if the file has no such part
-	Hooks  State
-	Notes  []string
-	Wrong  []string // hooks whose call planloop does not know, or that are not called for every tool
-	Starts []string // the programs by which it starts planloop, without duplicates
-	Fault  error    // why it is left unchanged: a *Refusal or an input/output error
+	Path         string // the path that the host reads
+	Target       string // the end of the link if Path is one, else Path
+	Server       State  // before the change; None if the file has no such part
+	Hooks        State
+	Notes        []string
+	HookProblems []string // hooks whose call planloop does not know, or that are not called for every tool
+	Programs     []string // the programs by which it starts planloop, without duplicates
+	Fault        error    // why it is left unchanged: a *Refusal or an input/output error
 
 	Paste string // text that a person must paste into it, or ""
 
-	Exists, Stays bool // whether the file exists before and after
-	Before, After []byte
+	Exists, WillExist bool // whether the file exists before and after
+	Before, After     []byte
 
-	file    file
-	record  record
-	scope   Scope
-	removes bool
+	file      file
+	record    record
+	scope     Scope
+	isRemoval bool
 }
 
-// Changes reports whether there is anything to write or delete.
-func (e Edit) Changes() bool {
-	return e.Fault == nil && (e.Exists != e.Stays || !bytes.Equal(e.Before, e.After))
+// HasChanges reports whether there is anything to write or delete.
+func (e Edit) HasChanges() bool {
+	return e.Fault == nil && (e.Exists != e.WillExist || !bytes.Equal(e.Before, e.After))
 }
 
 // target is a file with all of planloop's parts in it.
 type target struct {
-	path   string
-	server *server
-	hooks  *hooks
-	leave  bool    // leave the hooks as they are
-	whole  *string // the whole text, if the file belongs to planloop alone
+	path       string
+	server     *server
+	hooks      *hooks
+	keepsHooks bool    // leave the hooks as they are
+	wholeText  *string // the whole text, if the file belongs to planloop alone
 }
 
 // wholeFile is a file that belongs to planloop alone.
 type wholeFile struct{ path, text string }
 
 // targets lists the files of a host.
-func (h host) targets(w Want) []target {
+func (h host) targets(w Request) []target {
 	var all []target
 	if h.server != nil && h.server.file != "" {
 		all = append(all, target{path: h.server.file, server: h.server})
@@ -67,35 +67,35 @@ func (h host) targets(w Want) []target {
 	}
 	switch i := slices.IndexFunc(all, func(t target) bool { return t.path == h.hooks.file }); {
 	case i >= 0:
-		all[i].hooks, all[i].leave = h.hooks, w.NoHooks
+		all[i].hooks, all[i].keepsHooks = h.hooks, w.NoHooks
 	case w.NoHooks:
 		return all
 	case h.hooks.file != "":
 		all = append(all, target{path: h.hooks.file, hooks: h.hooks})
 	}
 	if h.hooks.whole != nil {
-		all = append(all, target{path: h.hooks.whole.path, whole: &h.hooks.whole.text})
+		all = append(all, target{path: h.hooks.whole.path, wholeText: &h.hooks.whole.text})
 	}
 	return all
 }
 
 // edit prepares the change of a file.
-func (m Machine) edit(h host, t target, w Want) Edit {
-	e := Edit{Path: t.path, Target: t.path, scope: w.Scope, removes: w.Remove}
-	err := m.fill(&e, h, t, w.Remove && !h.byHand)
+func (m Machine) edit(h host, t target, w Request) Edit {
+	e := Edit{Path: t.path, Target: t.path, scope: w.Scope, isRemoval: w.Remove}
+	err := m.prepare(&e, h, t, w.Remove && !h.byHand)
 	if refused, ok := errors.AsType[*Refusal](err); ok && refused.Path == "" {
 		refused.Path = t.path
 	}
 	if e.Fault = err; err != nil {
-		e.Server, e.Hooks = orUnreadable(t.server != nil, e.Server), orUnreadable(t.hooks != nil && !t.leave || t.whole != nil, e.Hooks)
+		e.Server, e.Hooks = orUnreadable(t.server != nil, e.Server), orUnreadable(t.hooks != nil && !t.keepsHooks || t.wholeText != nil, e.Hooks)
 	}
 	if err != nil || h.byHand {
-		e.After, e.Stays = e.Before, e.Exists
+		e.After, e.WillExist = e.Before, e.Exists
 	}
 	switch state := worst(e.Server, e.Hooks); {
 	case h.byHand && w.Remove:
-		e.Server, e.Hooks = e.Server.kept(), e.Hooks.kept()
-	case h.byHand && !state.Known(), h.byHand && state == Old:
+		e.Server, e.Hooks = e.Server.asKept(), e.Hooks.asKept()
+	case h.byHand && !state.IsInstalled(), h.byHand && state == Old:
 		e.Paste = m.snippet(h, t)
 	}
 	return e
@@ -108,19 +108,19 @@ func orUnreadable(belongs bool, state State) State {
 	return state
 }
 
-// fill reads a file and computes its text after the change.
-func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
+// prepare reads a file and computes its text after the change.
+func (m Machine) prepare(e *Edit, h host, t target, remove bool) (err error) {
 	if e.file, err = m.read(t.path, e.scope, remove); err != nil {
 		return err
 	}
 	e.Target, e.Exists, e.Before = e.file.target, e.file.info != nil, e.file.text
-	e.After, e.Stays = e.Before, e.Exists
-	if e.record, err = m.recall(e.Target); err != nil {
+	e.After, e.WillExist = e.Before, e.Exists
+	if e.record, err = m.readRecord(e.Target); err != nil {
 		return err
 	}
 	switch format := filepath.Ext(t.path); {
-	case t.whole != nil:
-		return e.putWhole(*t.whole, remove)
+	case t.wholeText != nil:
+		return e.editWhole(*t.wholeText, remove)
 	case t.server == nil && (format == ".toml" || format == ".yaml"): // a plugin has the server
 		return nil
 	case format == ".toml":
@@ -130,21 +130,21 @@ func (m Machine) fill(e *Edit, h host, t target, remove bool) (err error) {
 	default:
 		err = m.editJSON(e, h, t, remove)
 	}
-	if e.Stays = e.Exists || len(e.After) > 0; remove && e.record.Created && holdsNothing(e.After) {
-		e.After, e.Stays = nil, false
+	if e.WillExist = e.Exists || len(e.After) > 0; remove && e.record.Created && isBlank(e.After) {
+		e.After, e.WillExist = nil, false
 	}
 	if !e.Exists {
 		e.record.Created = true
 	}
-	if !bytes.Equal(e.Before, e.After) && e.Exists && names(e.file.info) > 1 {
+	if !bytes.Equal(e.Before, e.After) && e.Exists && linkCount(e.file.info) > 1 {
 		e.Notes = append(e.Notes, "the file has another name (a hard link), under which the former text stays")
 	}
 	return err
 }
 
-// holdsNothing reports whether a text is empty, without even a comment.
-func holdsNothing(text []byte) bool {
-	return slices.Contains([]string{"", "{}"}, strings.TrimSpace(strings.TrimPrefix(string(text), mark)))
+// isBlank reports whether a text is empty, without even a comment.
+func isBlank(text []byte) bool {
+	return slices.Contains([]string{"", "{}"}, strings.TrimSpace(strings.TrimPrefix(string(text), byteOrderMark)))
 }
 
 // editJSON adds all of planloop's parts to a JSON file, or removes them.
@@ -153,13 +153,13 @@ func (m Machine) editJSON(e *Edit, h host, t target, remove bool) error {
 	if err != nil {
 		return &Refusal{Problem: "cannot be read as json: " + err.Error(), Fix: "mend it, then run this again"}
 	}
-	w, on := &draft{document: d, wrote: e.record.Parts}, hook.Host(h.name)
+	w, on := &draft{document: d, written: e.record.Parts}, hook.Host(h.name)
 	if remove {
 		if t.server != nil {
-			e.Server = t.server.take(m, w)
+			e.Server = t.server.remove(m, w)
 		}
 		if t.hooks != nil {
-			e.Hooks = t.hooks.take(m, on, w)
+			e.Hooks = t.hooks.remove(m, on, w)
 		}
 	} else {
 		err = m.putJSON(e, on, t, w)
@@ -175,18 +175,18 @@ func (m Machine) putJSON(e *Edit, on hook.Host, t target, w *draft) error {
 	var events map[string]any
 	var faults [2]error
 	if t.server != nil {
-		command = words(w.value(t.server.path...), t.server.program)
+		command = commandWords(w.value(t.server.path...), t.server.program)
 	}
 	if t.hooks != nil {
-		events = t.hooks.events(w.document)
-		e.Wrong = append(m.misspelt(on, events), m.unasked(on, events)...)
+		events = t.hooks.eventLists(w.document)
+		e.HookProblems = append(m.misspelledHooks(on, events), m.uncoveredTools(on, events)...)
 	}
-	e.Starts = m.starts(on, command, events)
+	e.Programs = m.programs(on, command, events)
 	if t.server != nil {
-		e.Server, faults[0] = t.server.put(m, w)
+		e.Server, faults[0] = t.server.install(m, w)
 	}
-	if t.hooks != nil && !t.leave {
-		e.Hooks, faults[1] = t.hooks.put(m, on, w)
+	if t.hooks != nil && !t.keepsHooks {
+		e.Hooks, faults[1] = t.hooks.install(m, on, w)
 	}
 	err := cmp.Or(faults[0], faults[1])
 	if _, refused := errors.AsType[*Refusal](err); err != nil && !refused {
@@ -200,7 +200,7 @@ func (s *server) readYAML(m Machine, e *Edit) error {
 	if e.Server = Missing; len(bytes.TrimSpace(e.Before)) == 0 {
 		return nil
 	}
-	read, err := strict.ReadYAML(e.Before, most)
+	read, err := strict.ReadYAML(e.Before, maxFile)
 	var document any
 	if err == nil {
 		err = json.Unmarshal(read.JSON, &document)
@@ -213,15 +213,15 @@ func (s *server) readYAML(m Machine, e *Edit) error {
 	if !is {
 		return nil
 	}
-	e.Starts = m.starts("", words(entry, s.program), nil)
-	e.Server, _, e.Notes, err = s.judge(m, entry, "")
+	e.Programs = m.programs("", commandWords(entry, s.program), nil)
+	e.Server, _, e.Notes, err = s.assess(m, entry, "")
 	return err
 }
 
 // snippet returns the text that a person pastes into a host's file.
 func (m Machine) snippet(h host, t target) string {
-	if t.whole != nil {
-		return *t.whole
+	if t.wholeText != nil {
+		return *t.wholeText
 	}
 	if filepath.Ext(t.path) == ".yaml" {
 		return t.server.yaml()
@@ -248,15 +248,15 @@ func (s *server) yaml() string {
 // wholePart is the ledger's name for a file that belongs to planloop alone.
 const wholePart = "the file"
 
-// putWhole prepares the change of a file that belongs to planloop alone.
-func (e *Edit) putWhole(text string, remove bool) error {
+// editWhole prepares the change of a file that belongs to planloop alone.
+func (e *Edit) editWhole(text string, remove bool) error {
 	wrote, known := e.record.Parts[wholePart]
 	switch before := string(e.Before); {
 	case strings.TrimSpace(before) == "":
 		e.Hooks = Missing
 	case before == text:
 		e.Hooks = Current
-	case known && sum(before) == wrote:
+	case known && hashText(before) == wrote:
 		e.Hooks = Old
 	case strings.Contains(before, "planloop"):
 		e.Hooks = Edited
@@ -267,12 +267,12 @@ func (e *Edit) putWhole(text string, remove bool) error {
 	}
 	switch {
 	case remove && e.Hooks != Missing && known:
-		e.After, e.Stays = nil, false
+		e.After, e.WillExist = nil, false
 	case remove:
-		e.Hooks = e.Hooks.kept()
+		e.Hooks = e.Hooks.asKept()
 	case e.Hooks != Current:
-		e.After, e.Stays = []byte(text), true
-		e.record.Parts[wholePart] = sum(text)
+		e.After, e.WillExist = []byte(text), true
+		e.record.Parts[wholePart] = hashText(text)
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func (e *Edit) putWhole(text string, remove bool) error {
 // Write carries out an edit after a backup of the file. It returns ErrChanged, and writes nothing, if the file changed since.
 func (m Machine) Write(e Edit) error {
 	safefile.Sweep(filepath.Dir(e.Target))
-	if !e.Changes() {
+	if !e.HasChanges() {
 		return nil
 	}
 	unchanged := func() error {
@@ -295,9 +295,9 @@ func (m Machine) Write(e Edit) error {
 			return err
 		}
 	}
-	if !e.Stays {
+	if !e.WillExist {
 		err := unchanged()
-		for _, do := range []func(string) error{os.Remove, m.forget, m.removeFolders} {
+		for _, do := range []func(string) error{os.Remove, m.removeRecord, m.removeFolders} {
 			if err == nil {
 				err = do(e.Target)
 			}
@@ -315,8 +315,8 @@ func (m Machine) Write(e Edit) error {
 			return err
 		}
 	}
-	if !e.removes { // first, because a record without its text does no harm
-		if err := m.remember(e.record); err != nil {
+	if !e.isRemoval { // first, because a record without its text does no harm
+		if err := m.writeRecord(e.record); err != nil {
 			return err
 		}
 	}
@@ -324,8 +324,8 @@ func (m Machine) Write(e Edit) error {
 	if errors.Is(err, fs.ErrExist) { // it was created since the check
 		return ErrChanged
 	}
-	if err == nil && e.removes {
-		err = m.forget(e.Target)
+	if err == nil && e.isRemoval {
+		err = m.removeRecord(e.Target)
 	}
 	return err
 }

@@ -28,15 +28,15 @@ type file struct {
 // Limits of the size of a file, in bytes. Claude Code kept the history of its projects in the file that names its servers,
 // which grew to 65 MB; all other files of hosts stay well below a megabyte.
 const (
-	most        = 2 << 20
-	mostHistory = 64 << 20
+	maxFile    = 2 << 20
+	maxHistory = 64 << 20
 )
 
-// large refuses a file larger than any that hosts write; reading one could take minutes.
-func large(path string, size int64) error {
-	bound := int64(most)
+// checkSize refuses a file larger than any that hosts write; reading one could take minutes.
+func checkSize(path string, size int64) error {
+	bound := int64(maxFile)
 	if filepath.Base(path) == claudeHistory {
-		bound = mostHistory
+		bound = maxHistory
 	}
 	if size <= bound {
 		return nil
@@ -49,10 +49,10 @@ func large(path string, size int64) error {
 func (m Machine) read(path string, scope Scope, remove bool) (file, error) {
 	f := file{path: path, target: path}
 	_, err := filepath.EvalSymlinks(path)
-	if missing, ok := errors.AsType[*fs.PathError](err); ok && remove && errors.Is(err, fs.ErrNotExist) && !m.wrote(missing.Path) {
+	if missing, ok := errors.AsType[*fs.PathError](err); ok && remove && errors.Is(err, fs.ErrNotExist) && !m.hasRecord(missing.Path) {
 		return f, nil
 	}
-	if link := m.linked(path); scope == Project && link != "" {
+	if link := m.linkInProject(path); scope == Project && link != "" {
 		return f, &Refusal{path, "is reached through a link in the project (" + m.Short(link) + "), which is not followed",
 			"put a file or folder of its own there"}
 	}
@@ -70,8 +70,8 @@ func (m Machine) read(path string, scope Scope, remove bool) (file, error) {
 		return f, err
 	case !info.Mode().IsRegular():
 		return f, &Refusal{path, "is not a regular file", "move it away"}
-	case large(path, info.Size()) != nil:
-		return f, large(path, info.Size())
+	case checkSize(path, info.Size()) != nil:
+		return f, checkSize(path, info.Size())
 	case info.Mode().Perm()&0o200 == 0:
 		return f, &Refusal{path, "is read-only", "let it be written (chmod u+w), or add what --dry-run shows where it is made"}
 	}
@@ -91,7 +91,7 @@ func readAll(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &Refusal{path, "is not a regular file", "move it away"} // a pipe would block
 	}
-	if err := large(path, info.Size()); err != nil {
+	if err := checkSize(path, info.Size()); err != nil {
 		return nil, err
 	}
 	in, err := os.Open(path)
@@ -99,12 +99,12 @@ func readAll(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	return io.ReadAll(io.LimitReader(in, mostHistory)) // it may have grown since the check
+	return io.ReadAll(io.LimitReader(in, maxHistory)) // it may have grown since the check
 }
 
-// linked returns the outermost link below the project on the way to a path, which need not exist; "" without a link.
+// linkInProject returns the outermost link below the project on the way to a path, which need not exist; "" without a link.
 // A link may lead out of the project, or to a file that belongs to another program, such as git. On Windows, junctions count too.
-func (m Machine) linked(path string) (link string) {
+func (m Machine) linkInProject(path string) (link string) {
 	for up := filepath.Dir(path); path != m.Project && up != path; path, up = up, filepath.Dir(up) {
 		if info, err := os.Lstat(path); err == nil && info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
 			link = path

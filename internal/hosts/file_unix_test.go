@@ -24,7 +24,7 @@ func TestPipesAreNotRead(t *testing.T) {
 		if err := syscall.Mkfifo(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if got := look(t, m, host, hosts.Want{Scope: hosts.User}); len(got.Obstacles) > 0 {
+		if got := look(t, m, host, hosts.Request{Scope: hosts.User}); len(got.Obstacles) > 0 {
 			t.Errorf("%s: %q", host, got.Obstacles)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Want says which change of a host's files the caller wants.
-type Want struct {
+// Request says which change of a host's files the caller wants.
+type Request struct {
 	Scope   Scope
 	NoHooks bool // only the server
 	Remove  bool // remove planloop's parts instead of making them current
@@ -15,41 +15,41 @@ type Want struct {
 
 // Host is a host on this machine, with the state of planloop's parts in its files.
 type Host struct {
-	Name, Title string
-	Found       string // how it was found; "" if it was not
-	Edits       []Edit // its files, with the changes that Want asks for
-	Server      State
-	Hooks       State    // None: it has no hooks, so planning mode is not enforced for its own tools
-	Obstacles   []string // reasons why its hooks do not run although they are written
-	Plugin      *Plugin  // that also has planloop; nil if no plugin does
-	Unread      []string // files of plugins that were not read, each with the reason
-	Unsure      bool     // its reaction to a refusal differs between versions
-	Note        string   // left for the user to do after a write
+	Name, Title   string
+	Found         string // how it was found; "" if it was not
+	Edits         []Edit // its files, with the changes that Want asks for
+	Server        State
+	Hooks         State    // None: it has no hooks, so planning mode is not enforced for its own tools
+	Obstacles     []string // reasons why its hooks do not run although they are written
+	Plugin        *Plugin  // that also has planloop; nil if no plugin does
+	UnreadFiles   []string // files of plugins that were not read, each with the reason
+	RefusalVaries bool     // its reaction to a refusal differs between versions
+	Note          string   // left for the user to do after a write
 
-	unasked []string // hooks of plugins that are not called for every tool
+	uncovered []string // hooks of plugins that are not called for every tool
 }
 
-// Changes reports whether there is anything to write.
-func (h Host) Changes() bool { return slices.ContainsFunc(h.Edits, Edit.Changes) }
+// HasChanges reports whether there is anything to write.
+func (h Host) HasChanges() bool { return slices.ContainsFunc(h.Edits, Edit.HasChanges) }
 
-// Pastes reports whether a person must paste something into its files.
-func (h Host) Pastes() bool {
+// NeedsPaste reports whether a person must paste something into its files.
+func (h Host) NeedsPaste() bool {
 	return slices.ContainsFunc(h.Edits, func(e Edit) bool { return e.Paste != "" })
 }
 
-// Twice reports whether its files repeat a part that a plugin has.
-func (h Host) Twice() bool {
-	return h.Plugin != nil && (h.Plugin.Server && h.Server.Stands() || h.Plugin.Hooks && h.Hooks.Stands())
+// IsDuplicated reports whether its files repeat a part that a plugin has.
+func (h Host) IsDuplicated() bool {
+	return h.Plugin != nil && (h.Plugin.Server && h.Server.IsInFile() || h.Plugin.Hooks && h.Hooks.IsInFile())
 }
 
-// Has reports whether its files contain a part of planloop.
-func (h Host) Has() bool { return h.Server.Stands() || h.Hooks.Stands() }
+// IsConfigured reports whether its files contain a part of planloop.
+func (h Host) IsConfigured() bool { return h.Server.IsInFile() || h.Hooks.IsInFile() }
 
-// Starts lists the programs by which its files start planloop, without duplicates.
-func (h Host) Starts() []string {
+// Programs lists the programs by which its files start planloop, without duplicates.
+func (h Host) Programs() []string {
 	var all []string
 	for _, edit := range h.Edits {
-		for _, program := range edit.Starts {
+		for _, program := range edit.Programs {
 			if !slices.Contains(all, program) {
 				all = append(all, program)
 			}
@@ -58,28 +58,28 @@ func (h Host) Starts() []string {
 	return all
 }
 
-// Find examines all hosts, in the order of the documentation. It changes nothing; a problem with a
+// InspectAll examines all hosts, in the order of the documentation. It changes nothing; a problem with a
 // file is in its Edit.
-func (m Machine) Find(w Want) []Host {
+func (m Machine) InspectAll(w Request) []Host {
 	var all []Host
 	for _, h := range table(m, w.Scope) {
-		all = append(all, m.look(h, w))
+		all = append(all, m.inspect(h, w))
 	}
 	return all
 }
 
-// Look examines one host. ok is false if no host has that name.
-func (m Machine) Look(name string, w Want) (host Host, ok bool) {
+// Inspect examines one host. ok is false if no host has that name.
+func (m Machine) Inspect(name string, w Request) (host Host, ok bool) {
 	for _, h := range table(m, w.Scope) {
 		if h.name == name {
-			return m.look(h, w), true
+			return m.inspect(h, w), true
 		}
 	}
 	return Host{}, false
 }
 
-func (m Machine) look(h host, w Want) Host {
-	seen := Host{Name: h.name, Title: h.title, Found: m.found(h), Note: h.note, Unsure: h.unsure}
+func (m Machine) inspect(h host, w Request) Host {
+	seen := Host{Name: h.name, Title: h.title, Found: m.evidence(h), Note: h.note, RefusalVaries: h.refusalVaries}
 	servers, handlers := []State{}, []State{}
 	if h.plugin != nil {
 		seen.Plugin = h.plugin(&seen)
@@ -87,14 +87,14 @@ func (m Machine) look(h host, w Want) Host {
 	for _, t := range h.targets(w) {
 		edit := m.edit(h, t, w)
 		if p := seen.Plugin; p != nil && !w.Remove && (p.Scope == User || w.Scope == Project) {
-			edit = m.beside(*p, h, t, w, edit)
+			edit = m.omitPluginParts(*p, h, t, w, edit)
 		}
 		seen.Edits = append(seen.Edits, edit)
 		servers, handlers = append(servers, edit.Server), append(handlers, edit.Hooks)
 	}
 	seen.Server, seen.Hooks = worst(servers...), worst(handlers...)
-	if !seen.Hooks.Known() {
-		seen.Obstacles = seen.unasked
+	if !seen.Hooks.IsInstalled() {
+		seen.Obstacles = seen.uncovered
 	}
 	if h.obstacles != nil && seen.Hooks != None && !w.Remove {
 		seen.Obstacles = append(seen.Obstacles, h.obstacles()...)
@@ -102,8 +102,8 @@ func (m Machine) look(h host, w Want) Host {
 	return seen
 }
 
-// beside returns the edit without the parts that a plugin has and the file lacks.
-func (m Machine) beside(p Plugin, h host, t target, w Want, e Edit) Edit {
+// omitPluginParts returns the edit without the parts that a plugin has and the file lacks.
+func (m Machine) omitPluginParts(p Plugin, h host, t target, w Request, e Edit) Edit {
 	lacks := func(s State) bool { return s == Missing || s == Foreign }
 	server, handlers := p.Server && lacks(e.Server), p.Hooks && lacks(e.Hooks)
 	if server {
@@ -134,19 +134,19 @@ func (m Machine) Entry(name string) jsontext.Value {
 	return nil
 }
 
-// Place names the files of a host that planloop writes; "" if a part has no file.
-type Place struct{ Name, Title, Found, Server, Hooks string }
+// HostFiles names the files of a host that planloop writes; "" if a part has no file.
+type HostFiles struct{ Name, Title, Found, Server, Hooks string }
 
-// Places lists the places of all hosts, in the order of the documentation. It reads no file.
-func (m Machine) Places(scope Scope) []Place {
-	var all []Place
+// HostFiles lists the places of all hosts, in the order of the documentation. It reads no file.
+func (m Machine) HostFiles(scope Scope) []HostFiles {
+	var all []HostFiles
 	for _, h := range table(m, scope) {
-		place := Place{Name: h.name, Title: h.title, Found: m.found(h)}
-		for _, t := range h.targets(Want{Scope: scope}) {
+		place := HostFiles{Name: h.name, Title: h.title, Found: m.evidence(h)}
+		for _, t := range h.targets(Request{Scope: scope}) {
 			if t.server != nil {
 				place.Server = t.path
 			}
-			if t.hooks != nil || t.whole != nil && place.Hooks == "" {
+			if t.hooks != nil || t.wholeText != nil && place.Hooks == "" {
 				place.Hooks = t.path
 			}
 		}

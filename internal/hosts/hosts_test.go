@@ -58,9 +58,9 @@ func read(t *testing.T, path string) string {
 }
 
 // look looks at a host that there must be.
-func look(t *testing.T, m hosts.Machine, name string, w hosts.Want) hosts.Host {
+func look(t *testing.T, m hosts.Machine, name string, w hosts.Request) hosts.Host {
 	t.Helper()
-	host, ok := m.Look(name, w)
+	host, ok := m.Inspect(name, w)
 	if !ok {
 		t.Fatalf("there is no host %s", name)
 	}
@@ -68,7 +68,7 @@ func look(t *testing.T, m hosts.Machine, name string, w hosts.Want) hosts.Host {
 }
 
 // write carries out what is wanted of a host, all of which must succeed.
-func write(t *testing.T, m hosts.Machine, name string, w hosts.Want) hosts.Host {
+func write(t *testing.T, m hosts.Machine, name string, w hosts.Request) hosts.Host {
 	t.Helper()
 	host := look(t, m, name, w)
 	for _, edit := range host.Edits {
@@ -130,7 +130,7 @@ func TestWhatIsWritten(t *testing.T) {
 			m.GOOS, m.Home, m.Project, m.Program = system.goos, system.home, system.project, system.program
 			shown := map[string]bool{}
 			for _, scope := range []hosts.Scope{hosts.User, hosts.Project} {
-				for _, edit := range look(t, m, title.Name, hosts.Want{Scope: scope}).Edits {
+				for _, edit := range look(t, m, title.Name, hosts.Request{Scope: scope}).Edits {
 					fmt.Fprintf(&b, "-- %s, %s: %s --\n", system.goos, scope, edit.Path)
 					if edit.Fault != nil {
 						t.Logf("%s: %v", edit.Path, edit.Fault)
@@ -242,10 +242,10 @@ func TestRemoveLeavesTheRest(t *testing.T) {
 	cases := 0
 	for _, title := range hosts.Titles() {
 		for _, scope := range []hosts.Scope{hosts.User, hosts.Project} {
-			edits := look(t, machine(t), title.Name, hosts.Want{Scope: scope}).Edits
+			edits := look(t, machine(t), title.Name, hosts.Request{Scope: scope}).Edits
 			edits = slices.DeleteFunc(edits, func(e hosts.Edit) bool { return e.Paste != "" })
 			if len(edits) > 0 {
-				t.Run(title.Name+"/"+string(scope), func(t *testing.T) { there(t, machine(t), title.Name, hosts.Want{Scope: scope}) })
+				t.Run(title.Name+"/"+string(scope), func(t *testing.T) { there(t, machine(t), title.Name, hosts.Request{Scope: scope}) })
 			}
 			for _, edit := range edits {
 				for name, text := range awkward()[filepath.Ext(edit.Path)] {
@@ -253,10 +253,10 @@ func TestRemoveLeavesTheRest(t *testing.T) {
 					t.Run(fmt.Sprintf("%s/%s/%s/%s", title.Name, scope, filepath.Base(edit.Path), name), func(t *testing.T) {
 						t.Parallel()
 						m := machine(t)
-						at := look(t, m, title.Name, hosts.Want{Scope: scope}).Edits
+						at := look(t, m, title.Name, hosts.Request{Scope: scope}).Edits
 						i := slices.IndexFunc(at, func(e hosts.Edit) bool { return filepath.Base(e.Path) == filepath.Base(edit.Path) })
 						put(t, at[i].Path, text)
-						there(t, m, title.Name, hosts.Want{Scope: scope})
+						there(t, m, title.Name, hosts.Request{Scope: scope})
 					})
 				}
 			}
@@ -268,7 +268,7 @@ func TestRemoveLeavesTheRest(t *testing.T) {
 }
 
 // there writes planloop into a host's files, and takes it out again.
-func there(t *testing.T, m hosts.Machine, name string, w hosts.Want) {
+func there(t *testing.T, m hosts.Machine, name string, w hosts.Request) {
 	t.Helper()
 	strict := map[string]bool{}
 	for _, edit := range look(t, m, name, w).Edits {
@@ -276,7 +276,7 @@ func there(t *testing.T, m hosts.Machine, name string, w hosts.Want) {
 	}
 	before := meanings(t, m.Home, m.Project)
 	first := write(t, m, name, w)
-	if !first.Changes() || first.Has() {
+	if !first.HasChanges() || first.IsConfigured() {
 		t.Errorf("at first: server %s, hooks %s", first.Server, first.Hooks)
 	}
 	for _, edit := range first.Edits {
@@ -291,7 +291,7 @@ func there(t *testing.T, m hosts.Machine, name string, w hosts.Want) {
 			t.Errorf("the second time it is %s", state)
 		}
 	}
-	if now := tree(t, filepath.Dir(m.Home)); again.Changes() || now != between {
+	if now := tree(t, filepath.Dir(m.Home)); again.HasChanges() || now != between {
 		t.Errorf("the second time changes\n%s into\n%s", between, now)
 	}
 	w.Remove = true
@@ -354,15 +354,15 @@ func TestFilesThatAreLeftAlone(t *testing.T) {
 				}
 			}
 			before := tree(t, filepath.Dir(m.Home))
-			host := look(t, m, "claude", hosts.Want{Scope: hosts.Project})
+			host := look(t, m, "claude", hosts.Request{Scope: hosts.Project})
 			var refused *hosts.Refusal
 			if fault := host.Edits[0].Fault; !errors.As(fault, &refused) || !strings.Contains(fault.Error(), c.says) || refused.Fix == "" {
 				t.Errorf("%v, want %q", fault, c.says)
 			}
-			if host.Edits[0].Changes() || m.Write(host.Edits[0]) != nil || tree(t, filepath.Dir(m.Home)) != before {
+			if host.Edits[0].HasChanges() || m.Write(host.Edits[0]) != nil || tree(t, filepath.Dir(m.Home)) != before {
 				t.Error("it was written all the same")
 			}
-			if !host.Edits[1].Changes() {
+			if !host.Edits[1].HasChanges() {
 				t.Error("the other file is not seen to")
 			}
 		})
@@ -378,8 +378,8 @@ func TestLinkedFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Project += "-link"
-		host := look(t, m, "claude", hosts.Want{Scope: hosts.Project})
-		if host.Edits[1].Fault == nil || host.Edits[1].Changes() || host.Edits[0].Fault != nil || !host.Edits[0].Changes() {
+		host := look(t, m, "claude", hosts.Request{Scope: hosts.Project})
+		if host.Edits[1].Fault == nil || host.Edits[1].HasChanges() || host.Edits[0].Fault != nil || !host.Edits[0].HasChanges() {
 			t.Errorf("%s: %v, %v", to, host.Edits[0].Fault, host.Edits[1].Fault)
 		}
 	}
@@ -387,7 +387,7 @@ func TestLinkedFolders(t *testing.T) {
 	if err := os.Symlink("nothing", filepath.Join(m.Home, ".claude.json")); err != nil {
 		t.Fatal(err)
 	}
-	fault := look(t, m, "claude", hosts.Want{Scope: hosts.User}).Edits[0].Fault
+	fault := look(t, m, "claude", hosts.Request{Scope: hosts.User}).Edits[0].Fault
 	if fault == nil || !strings.Contains(fault.Error(), "leads to no file") {
 		t.Error(fault)
 	}
@@ -405,8 +405,8 @@ func TestRemoveWithLinksToNothing(t *testing.T) {
 	before := tree(t, filepath.Dir(m.Home))
 	for _, scope := range []hosts.Scope{hosts.User, hosts.Project} {
 		for _, name := range []string{"claude", "codex"} {
-			for _, edit := range look(t, m, name, hosts.Want{Scope: scope, Remove: true}).Edits {
-				if edit.Fault != nil || edit.Changes() || edit.Server.Stands() || edit.Hooks.Stands() || m.Write(edit) != nil {
+			for _, edit := range look(t, m, name, hosts.Request{Scope: scope, Remove: true}).Edits {
+				if edit.Fault != nil || edit.HasChanges() || edit.Server.IsInFile() || edit.Hooks.IsInFile() || m.Write(edit) != nil {
 					t.Errorf("%s: server %q, hooks %q, %v", edit.Path, edit.Server, edit.Hooks, edit.Fault)
 				}
 			}
@@ -421,11 +421,11 @@ func TestRemoveWithLinksToNothing(t *testing.T) {
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)
 	}
-	write(t, m, "claude", hosts.Want{Scope: hosts.User, NoHooks: true})
+	write(t, m, "claude", hosts.Request{Scope: hosts.User, NoHooks: true})
 	if err := os.Remove(real); err != nil {
 		t.Fatal(err)
 	}
-	fault := look(t, m, "claude", hosts.Want{Scope: hosts.User, NoHooks: true, Remove: true}).Edits[0].Fault
+	fault := look(t, m, "claude", hosts.Request{Scope: hosts.User, NoHooks: true, Remove: true}).Edits[0].Fault
 	if fault == nil || !strings.Contains(fault.Error(), "leads to no file") {
 		t.Error(fault)
 	}
@@ -439,7 +439,7 @@ func TestLinksAreFollowed(t *testing.T) {
 	if err := errors.Join(os.Chmod(real, 0o640), os.Symlink(real, filepath.Join(m.Home, ".claude.json"))); err != nil {
 		t.Fatal(err)
 	}
-	host := write(t, m, "claude", hosts.Want{Scope: hosts.User, NoHooks: true})
+	host := write(t, m, "claude", hosts.Request{Scope: hosts.User, NoHooks: true})
 	info, err := os.Lstat(host.Edits[0].Path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 || host.Edits[0].Target != real || !strings.Contains(read(t, real), "serve") {
 		t.Errorf("%v, %v, %s", info, err, read(t, real))
@@ -447,7 +447,7 @@ func TestLinksAreFollowed(t *testing.T) {
 	if info, err := os.Stat(real); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	write(t, m, "claude", hosts.Want{Scope: hosts.User, NoHooks: true, Remove: true})
+	write(t, m, "claude", hosts.Request{Scope: hosts.User, NoHooks: true, Remove: true})
 	if got := read(t, real); got != "{}\n" {
 		t.Errorf("%q", got)
 	}
@@ -494,7 +494,7 @@ func TestWhatStandsThere(t *testing.T) {
 			m := machine(t)
 			path := filepath.Join(m.Home, c.file)
 			put(t, path, c.text)
-			host := look(t, m, "claude", hosts.Want{Scope: hosts.User})
+			host := look(t, m, "claude", hosts.Request{Scope: hosts.User})
 			edit := host.Edits[slices.IndexFunc(host.Edits, func(e hosts.Edit) bool { return e.Path == path })]
 			if edit.Server != c.server || edit.Hooks != c.hooks || edit.Fault != nil {
 				t.Errorf("server %q, hooks %q, %v", edit.Server, edit.Hooks, edit.Fault)
@@ -506,18 +506,18 @@ func TestWhatStandsThere(t *testing.T) {
 			if !strings.Contains(got, c.has) || c.lacks != "" && strings.Contains(got, c.lacks) {
 				t.Errorf("%s\nhas not %q, or has %q", got, c.has, c.lacks)
 			}
-			write(t, m, "claude", hosts.Want{Scope: hosts.User})
-			if again := look(t, m, "claude", hosts.Want{Scope: hosts.User}); again.Changes() {
+			write(t, m, "claude", hosts.Request{Scope: hosts.User})
+			if again := look(t, m, "claude", hosts.Request{Scope: hosts.User}); again.HasChanges() {
 				t.Errorf("it is never content: %s", again.Edits[0].Difference("a")+again.Edits[1].Difference("b"))
 			}
 			// What was there before init stays: the entry, or the hook for that event.
 			kept := strings.Contains(c.text, "mcpServers") || strings.Contains(c.text, "/old/")
-			write(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true})
+			write(t, m, "claude", hosts.Request{Scope: hosts.User, Remove: true})
 			got = read(t, path)
 			if stays := strings.Contains(got, "/opt/plan loop/planloop"); stays != kept || strings.Contains(got, "session-start") {
 				t.Errorf("removing leaves %s", got)
 			}
-			if state := worst(look(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true})); state != hosts.Missing && !kept ||
+			if state := worst(look(t, m, "claude", hosts.Request{Scope: hosts.User, Remove: true})); state != hosts.Missing && !kept ||
 				kept && state != hosts.Kept {
 				t.Errorf("it is %s", state)
 			}
@@ -535,7 +535,7 @@ func worst(h hosts.Host) hosts.State {
 
 // What planloop wrote itself it writes anew as a whole; what was made since stays.
 func TestUpdates(t *testing.T) {
-	m, want := machine(t), hosts.Want{Scope: hosts.User}
+	m, want := machine(t), hosts.Request{Scope: hosts.User}
 	path := filepath.Join(m.Home, ".claude", "settings.json")
 	const before = "{\n  \"a\": 1\n}\n"
 	put(t, path, before)
@@ -547,14 +547,14 @@ func TestUpdates(t *testing.T) {
 	if text := read(t, path); strings.Contains(text, "/opt/") || strings.Count(text, "pre-tool-use") != 2 {
 		t.Error(text)
 	}
-	write(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true})
+	write(t, m, "claude", hosts.Request{Scope: hosts.User, Remove: true})
 	if text := read(t, path); text != before {
 		t.Errorf("%q", text)
 	}
 
 	write(t, m, "claude", want)
 	put(t, path, strings.Replace(read(t, path), `"a": 1`, `"a": 2`, 1))
-	write(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true})
+	write(t, m, "claude", hosts.Request{Scope: hosts.User, Remove: true})
 	if text := read(t, path); text != "{\n  \"a\": 2\n}\n" {
 		t.Errorf("%q", text)
 	}
@@ -567,19 +567,19 @@ func TestServerAlone(t *testing.T) {
 	path := filepath.Join(m.Home, ".gemini", "settings.json")
 	const before = "{\n  \"a\": 1\n}\n"
 	put(t, path, before)
-	if host := write(t, m, "gemini", hosts.Want{Scope: hosts.User, NoHooks: true}); host.Hooks != hosts.None {
+	if host := write(t, m, "gemini", hosts.Request{Scope: hosts.User, NoHooks: true}); host.Hooks != hosts.None {
 		t.Errorf("hooks: %s", host.Hooks)
 	}
 	if text := read(t, path); strings.Contains(text, "hook gemini") || !strings.Contains(text, "serve") {
 		t.Error(text)
 	}
-	write(t, m, "gemini", hosts.Want{Scope: hosts.User})
+	write(t, m, "gemini", hosts.Request{Scope: hosts.User})
 	m.Program = "/new/planloop"
-	write(t, m, "gemini", hosts.Want{Scope: hosts.User, NoHooks: true})
+	write(t, m, "gemini", hosts.Request{Scope: hosts.User, NoHooks: true})
 	if text := read(t, path); strings.Count(text, "/new/planloop") != 1 || !strings.Contains(text, "/opt/plan loop/planloop' hook gemini") {
 		t.Error(text)
 	}
-	write(t, m, "gemini", hosts.Want{Scope: hosts.User, Remove: true})
+	write(t, m, "gemini", hosts.Request{Scope: hosts.User, Remove: true})
 	if text := read(t, path); text != before {
 		t.Errorf("%q", text)
 	}
@@ -594,7 +594,7 @@ func TestFoldersThatMayNotBeWritten(t *testing.T) {
 	if err := os.Chmod(m.Home, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	edit := look(t, m, "claude", hosts.Want{Scope: hosts.User}).Edits[0]
+	edit := look(t, m, "claude", hosts.Request{Scope: hosts.User}).Edits[0]
 	if err := m.Write(edit); !errors.Is(err, fs.ErrPermission) {
 		t.Error(err)
 	}
@@ -603,7 +603,7 @@ func TestFoldersThatMayNotBeWritten(t *testing.T) {
 // TestWholeFiles: a file that is planloop's alone is written over what planloop wrote, and
 // over nothing else.
 func TestWholeFiles(t *testing.T) {
-	want := hosts.Want{Scope: hosts.User}
+	want := hosts.Request{Scope: hosts.User}
 	for text, says := range map[string]string{
 		"": "", "\n": "", `other()`: "is not planloop's", `planloop()`: "was changed by hand",
 	} {
@@ -612,7 +612,7 @@ func TestWholeFiles(t *testing.T) {
 		put(t, path, text)
 		edit := look(t, m, "opencode", want).Edits[1]
 		if says != "" {
-			if edit.Fault == nil || !strings.Contains(edit.Fault.Error(), says) || edit.Changes() {
+			if edit.Fault == nil || !strings.Contains(edit.Fault.Error(), says) || edit.HasChanges() {
 				t.Errorf("%q: %v, want %q", text, edit.Fault, says)
 			}
 			continue
@@ -625,7 +625,7 @@ func TestWholeFiles(t *testing.T) {
 		if host := write(t, m, "opencode", want); host.Hooks != hosts.Old || !strings.Contains(read(t, path), "/new/") {
 			t.Errorf("%s: %s", host.Hooks, read(t, path))
 		}
-		write(t, m, "opencode", hosts.Want{Scope: hosts.User, Remove: true})
+		write(t, m, "opencode", hosts.Request{Scope: hosts.User, Remove: true})
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("it stays: %v", err)
 		}
@@ -633,8 +633,8 @@ func TestWholeFiles(t *testing.T) {
 	m := machine(t)
 	path := filepath.Join(m.Home, ".config", "opencode", "plugins", "planloop.js")
 	put(t, path, hook.OpencodePlugin(m.Program))
-	if edit := look(t, m, "opencode", hosts.Want{Scope: hosts.User, Remove: true}).Edits[1]; edit.Hooks != hosts.Kept || edit.Changes() {
-		t.Errorf("a file that init did not write is %s, changes: %t", edit.Hooks, edit.Changes())
+	if edit := look(t, m, "opencode", hosts.Request{Scope: hosts.User, Remove: true}).Edits[1]; edit.Hooks != hosts.Kept || edit.HasChanges() {
+		t.Errorf("a file that init did not write is %s, changes: %t", edit.Hooks, edit.HasChanges())
 	}
 }
 
@@ -642,11 +642,11 @@ func TestWholeFiles(t *testing.T) {
 func TestChangesOfOthersAreKept(t *testing.T) {
 	for name, remove := range map[string]bool{"init": false, "remove": true} {
 		t.Run(name, func(t *testing.T) {
-			m, want := machine(t), hosts.Want{Scope: hosts.User, NoHooks: true}
+			m, want := machine(t), hosts.Request{Scope: hosts.User, NoHooks: true}
 			path := filepath.Join(m.Home, ".claude.json")
 			put(t, path, "{}")
 			if want.Remove = remove; remove {
-				write(t, m, "claude", hosts.Want{Scope: hosts.User, NoHooks: true})
+				write(t, m, "claude", hosts.Request{Scope: hosts.User, NoHooks: true})
 			}
 			edit := look(t, m, "claude", want).Edits[0]
 			put(t, path, `{"theirs": 1}`)
@@ -656,12 +656,12 @@ func TestChangesOfOthersAreKept(t *testing.T) {
 		})
 	}
 	m := machine(t)
-	edit := look(t, m, "claude", hosts.Want{Scope: hosts.User}).Edits[0]
+	edit := look(t, m, "claude", hosts.Request{Scope: hosts.User}).Edits[0]
 	put(t, edit.Path, "{}")
 	if err := m.Write(edit); !errors.Is(err, hosts.ErrChanged) || read(t, edit.Path) != "{}" {
 		t.Errorf("a file that has come is replaced, or not looked at again: %v", err)
 	}
-	edit = look(t, m, "claude", hosts.Want{Scope: hosts.User}).Edits[0]
+	edit = look(t, m, "claude", hosts.Request{Scope: hosts.User}).Edits[0]
 	if err := os.Remove(edit.Path); err != nil {
 		t.Fatal(err)
 	}
@@ -706,18 +706,18 @@ func TestFinding(t *testing.T) {
 				}
 				return filepath.Join(m.Home, c.folder)
 			}
-			if seen := look(t, m, host, hosts.Want{Scope: hosts.User}); seen.Found != "" {
+			if seen := look(t, m, host, hosts.Request{Scope: hosts.User}); seen.Found != "" {
 				t.Errorf("found where there is nothing: %s", seen.Found)
 			}
 			put(t, filepath.Join(m.Home, c.trace, "x"), "")
-			seen := look(t, m, host, hosts.Want{Scope: hosts.User})
+			seen := look(t, m, host, hosts.Request{Scope: hosts.User})
 			if (seen.Found == "") != (c.trace == "none") {
 				t.Errorf("found: %q", seen.Found)
 			}
 			if got := "HOME" + strings.TrimPrefix(seen.Edits[0].Path, m.Home); got != c.server {
 				t.Errorf("%s, want %s", got, c.server)
 			}
-			for _, other := range m.Find(hosts.Want{Scope: hosts.User}) {
+			for _, other := range m.InspectAll(hosts.Request{Scope: hosts.User}) {
 				if other.Name != host && other.Found != "" {
 					t.Errorf("%s was found, too: %s", other.Name, other.Found)
 				}
@@ -731,17 +731,17 @@ func TestFinding(t *testing.T) {
 		}
 		return "", errors.New("no")
 	}
-	if seen := look(t, m, "antigravity", hosts.Want{Scope: hosts.User}); seen.Found != "agy is on the PATH" {
+	if seen := look(t, m, "antigravity", hosts.Request{Scope: hosts.User}); seen.Found != "agy is on the PATH" {
 		t.Errorf("%q", seen.Found)
 	}
-	if _, ok := m.Look("emacs", hosts.Want{}); ok {
+	if _, ok := m.Inspect("emacs", hosts.Request{}); ok {
 		t.Error("there is a host emacs")
 	}
 }
 
 // What is remembered and the backup are the user's alone. The backup is the file before it was last written.
 func TestLedger(t *testing.T) {
-	m, want := machine(t), hosts.Want{Scope: hosts.User, NoHooks: true}
+	m, want := machine(t), hosts.Request{Scope: hosts.User, NoHooks: true}
 	path := filepath.Join(m.Home, ".claude.json")
 	const before = `{"secret": "s3"}`
 	put(t, path, before)
@@ -764,13 +764,13 @@ func TestLedger(t *testing.T) {
 	for _, damaged := range []string{"", "{", "null", strings.Replace(sound, path, path+"x", 1),
 		`{"path": "` + path + `", "parts": null}`} {
 		put(t, record, damaged)
-		edit := look(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true}).Edits[0]
-		if edit.Fault == nil || edit.Changes() {
+		edit := look(t, m, "claude", hosts.Request{Scope: hosts.User, Remove: true}).Edits[0]
+		if edit.Fault == nil || edit.HasChanges() {
 			t.Errorf("%q is believed: %v", damaged, edit.Fault)
 		}
 	}
 	put(t, record, sound)
-	write(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true})
+	write(t, m, "claude", hosts.Request{Scope: hosts.User, Remove: true})
 	if got := read(t, backups[0]); got != written || strings.Contains(read(t, path), "planloop") {
 		t.Errorf("%s, backup %s", read(t, path), got)
 	}
@@ -783,13 +783,13 @@ func TestLedger(t *testing.T) {
 func TestLostLedger(t *testing.T) {
 	for _, name := range []string{"claude", "gemini", "opencode"} {
 		m := machine(t)
-		write(t, m, name, hosts.Want{Scope: hosts.User})
+		write(t, m, name, hosts.Request{Scope: hosts.User})
 		if err := os.RemoveAll(m.Ledger); err != nil {
 			t.Fatal(err)
 		}
-		host := look(t, m, name, hosts.Want{Scope: hosts.User, Remove: true})
-		if host.Changes() || host.Server != hosts.Kept || host.Hooks != hosts.Kept {
-			t.Errorf("%s: server %s, hooks %s, changes: %t", name, host.Server, host.Hooks, host.Changes())
+		host := look(t, m, name, hosts.Request{Scope: hosts.User, Remove: true})
+		if host.HasChanges() || host.Server != hosts.Kept || host.Hooks != hosts.Kept {
+			t.Errorf("%s: server %s, hooks %s, changes: %t", name, host.Server, host.Hooks, host.HasChanges())
 		}
 	}
 }
@@ -799,24 +799,24 @@ func TestByHand(t *testing.T) {
 	for _, name := range []string{"antigravity", "goose"} {
 		m := machine(t)
 		before := tree(t, filepath.Dir(m.Home))
-		host := write(t, m, name, hosts.Want{Scope: hosts.User})
-		if host.Changes() || !host.Pastes() || tree(t, filepath.Dir(m.Home)) != before {
-			t.Errorf("%s: changes: %t, pastes: %t", name, host.Changes(), host.Pastes())
+		host := write(t, m, name, hosts.Request{Scope: hosts.User})
+		if host.HasChanges() || !host.NeedsPaste() || tree(t, filepath.Dir(m.Home)) != before {
+			t.Errorf("%s: changes: %t, pastes: %t", name, host.HasChanges(), host.NeedsPaste())
 		}
 		for _, edit := range host.Edits {
 			put(t, edit.Path, edit.Paste)
 		}
 		pasted := tree(t, filepath.Dir(m.Home))
-		host = look(t, m, name, hosts.Want{Scope: hosts.User})
-		if host.Pastes() || host.Server != hosts.Current || host.Hooks != hosts.Current || !slices.Contains(host.Starts(), m.Program) {
-			t.Errorf("%s is pasted: server %s, hooks %s, starts %q", name, host.Server, host.Hooks, host.Starts())
+		host = look(t, m, name, hosts.Request{Scope: hosts.User})
+		if host.NeedsPaste() || host.Server != hosts.Current || host.Hooks != hosts.Current || !slices.Contains(host.Programs(), m.Program) {
+			t.Errorf("%s is pasted: server %s, hooks %s, starts %q", name, host.Server, host.Hooks, host.Programs())
 		}
-		host = write(t, m, name, hosts.Want{Scope: hosts.User, Remove: true})
+		host = write(t, m, name, hosts.Request{Scope: hosts.User, Remove: true})
 		if host.Server != hosts.Kept || host.Hooks != hosts.Kept || tree(t, filepath.Dir(m.Home)) != pasted {
 			t.Errorf("%s after removing: server %s, hooks %s", name, host.Server, host.Hooks)
 		}
 		m.Program = "/new/planloop"
-		if host = look(t, m, name, hosts.Want{Scope: hosts.User}); host.Server != hosts.Old || !host.Pastes() {
+		if host = look(t, m, name, hosts.Request{Scope: hosts.User}); host.Server != hosts.Old || !host.NeedsPaste() {
 			t.Errorf("%s: the server is %s", name, host.Server)
 		}
 	}
@@ -825,8 +825,8 @@ func TestByHand(t *testing.T) {
 		"extensions:\n  planloop:\n    cmd: npx\n": hosts.Foreign} {
 		path := filepath.Join(m.Home, ".config/goose/config.yaml")
 		put(t, path, text)
-		edit := look(t, m, "goose", hosts.Want{Scope: hosts.User}).Edits[0]
-		if edit.Server != state || !strings.Contains(edit.Paste, "extensions:") || edit.Changes() ||
+		edit := look(t, m, "goose", hosts.Request{Scope: hosts.User}).Edits[0]
+		if edit.Server != state || !strings.Contains(edit.Paste, "extensions:") || edit.HasChanges() ||
 			(edit.Fault == nil) != (state == hosts.Missing) {
 			t.Errorf("%q: server %s, %v, to paste: %q", text, edit.Server, edit.Fault, edit.Paste)
 		}
@@ -845,7 +845,7 @@ func TestObstacles(t *testing.T) {
 		"planloop turned off": {"antigravity", ".gemini/config/hooks.json", `{"planloop": {"enabled": false}}`, `"enabled": false`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, want := machine(t), hosts.Want{Scope: hosts.User}
+			m, want := machine(t), hosts.Request{Scope: hosts.User}
 			put(t, filepath.Join(m.Home, c.file), c.text)
 			write(t, m, c.host, want)
 			got := strings.Join(look(t, m, c.host, want).Obstacles, "\n")
@@ -854,7 +854,7 @@ func TestObstacles(t *testing.T) {
 			}
 		})
 	}
-	m, want := machine(t), hosts.Want{Scope: hosts.User}
+	m, want := machine(t), hosts.Request{Scope: hosts.User}
 	write(t, m, "codex", want)
 	var trusted strings.Builder
 	for _, event := range []string{"session_start", "pre_tool_use", "post_tool_use", "stop"} {
@@ -881,7 +881,7 @@ func TestShapes(t *testing.T) {
 		`{"mcp": []}`, `{"mcp": {"planloop": []}}`, `{"mcp": {"planloop": {"command": []}}}`, `{"mcp": {"planloop": {"command": [1]}}}`,
 		`{"mcp": {"planloop": {"command": ["planloop"]}}}`,
 	} {
-		m, want, name, file := machine(t), hosts.Want{Scope: hosts.User}, "gemini", ".gemini/settings.json"
+		m, want, name, file := machine(t), hosts.Request{Scope: hosts.User}, "gemini", ".gemini/settings.json"
 		if strings.HasPrefix(text, `{"mcp":`) {
 			name, file = "opencode", ".config/opencode/opencode.json"
 		}
@@ -900,10 +900,10 @@ func TestShapes(t *testing.T) {
 			continue
 		}
 		again := look(t, m, name, want).Edits[0]
-		if again.Changes() || again.Server == hosts.Missing || again.Hooks == hosts.Missing {
+		if again.HasChanges() || again.Server == hosts.Missing || again.Hooks == hosts.Missing {
 			t.Errorf("%s: server %s, hooks %s, and still\n%s", text, again.Server, again.Hooks, again.Difference("x"))
 		}
-		write(t, m, name, hosts.Want{Scope: hosts.User, Remove: true})
+		write(t, m, name, hosts.Request{Scope: hosts.User, Remove: true})
 		got := read(t, path)
 		hooked := strings.Contains(text, "hook gemini before-tool")
 		if !strings.Contains(text, "planloop") && meaning(t, path, got) != meaning(t, path, text) ||

@@ -15,7 +15,7 @@ import (
 // What an init that was killed has left beside a file goes with the next one; another program's stays, and what may still be
 // written. A file's second name is told.
 func TestLeftBehind(t *testing.T) {
-	m, want := machine(t), hosts.Want{Scope: hosts.User}
+	m, want := machine(t), hosts.Request{Scope: hosts.User}
 	at := func(name string) string { return filepath.Join(m.Home, ".gemini", name) }
 	old := time.Now().Add(-2 * time.Hour)
 	for _, name := range []string{".planloop-OLD.tmp", ".other-OLD.tmp", ".planloop-NEW.tmp"} {

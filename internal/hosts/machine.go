@@ -82,8 +82,8 @@ func (m Machine) appData(parts ...string) string {
 
 func (m Machine) roaming() string { return m.variable("APPDATA", m.home("AppData", "Roaming")) }
 
-// first returns the first file that exists, or the first of all if none does.
-func first(files ...string) string {
+// firstExisting returns the first file that exists, or the first of all if none does.
+func firstExisting(files ...string) string {
 	for _, file := range files {
 		if _, err := os.Lstat(file); err == nil {
 			return file
@@ -92,8 +92,8 @@ func first(files ...string) string {
 	return files[0]
 }
 
-// found describes how a host was found, "" if it was not.
-func (m Machine) found(h host) string {
+// evidence describes how a host was found, "" if it was not.
+func (m Machine) evidence(h host) string {
 	for _, program := range h.programs {
 		if _, err := m.LookPath(program); err == nil {
 			return program + " is on the PATH"
@@ -115,7 +115,7 @@ func (m Machine) Short(path string) string {
 	return path
 }
 
-// Variables lists variables that agents' hosts set in the shells they run. A person's own shell has none of them.
-func Variables() []string {
+// ShellVariables lists variables that agents' hosts set in the shells they run. A person's own shell has none of them.
+func ShellVariables() []string {
 	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT"}
 }

@@ -7,5 +7,5 @@ import "io/fs"
 // ownedByOthers does not know owners here: the system refuses to write another user's file.
 func ownedByOthers(fs.FileInfo) (owner int, others bool) { return 0, false }
 
-// names returns 1, because the number of names (hard links) is unknown here.
-func names(fs.FileInfo) uint64 { return 1 }
+// linkCount returns 1, because the number of names (hard links) is unknown here.
+func linkCount(fs.FileInfo) uint64 { return 1 }

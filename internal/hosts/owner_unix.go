@@ -18,8 +18,8 @@ func ownedByOthers(info fs.FileInfo) (owner int, others bool) {
 	return int(stat.Uid), int(stat.Uid) != os.Geteuid() && os.Geteuid() != 0
 }
 
-// names returns the number of a file's names (hard links).
-func names(info fs.FileInfo) uint64 {
+// linkCount returns the number of a file's names (hard links).
+func linkCount(info fs.FileInfo) uint64 {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 1

@@ -22,7 +22,7 @@ func TestOwnersStay(t *testing.T) {
 	if err := os.Chown(path, 65534, 65534); err != nil {
 		t.Fatal(err)
 	}
-	write(t, m, "claude", hosts.Want{Scope: hosts.User})
+	write(t, m, "claude", hosts.Request{Scope: hosts.User})
 	info, err := os.Stat(path)
 	if err != nil || info.Sys().(*syscall.Stat_t).Uid != 65534 {
 		t.Errorf("%v, %v", info, err)

@@ -13,20 +13,20 @@ import (
 // Plugin is an enabled plugin of a host that includes planloop. Its parts are in none of the files that init writes; init
 // leaves them out so that the host does not have them twice.
 type Plugin struct {
-	Name   string // in the host's form: planloop@planloop
-	Scope  Scope  // Project: enabled in this project only
-	Server bool
-	Hooks  bool
-	Starts []string // the programs that it starts, by the names it uses
+	Name     string // in the host's form: planloop@planloop
+	Scope    Scope  // Project: enabled in this project only
+	Server   bool
+	Hooks    bool
+	Programs []string // the programs that it starts, by the names it uses
 
-	remove string // the command that uninstalls it
+	removeCommand string // the command that uninstalls it
 }
 
-// Remove returns the command by which a person uninstalls the plugin.
-func (p Plugin) Remove() string { return p.remove + " " + p.Name }
+// RemoveCommand returns the command by which a person uninstalls the plugin.
+func (p Plugin) RemoveCommand() string { return p.removeCommand + " " + p.Name }
 
-// What names the plugin's parts of planloop.
-func (p Plugin) What() string {
+// Parts names the plugin's parts of planloop.
+func (p Plugin) Parts() string {
 	switch {
 	case p.Server && p.Hooks:
 		return "the server and the hooks"
@@ -36,30 +36,30 @@ func (p Plugin) What() string {
 	return "the hooks"
 }
 
-// opened reads planloop's parts in a plugin's folder, and returns nil if it has none. Hooks that are not called for every
+// readPlugin reads planloop's parts in a plugin's folder, and returns nil if it has none. Hooks that are not called for every
 // tool that writes do not count.
-func (h *Host) opened(m Machine, folder string, p Plugin, manifests ...string) *Plugin {
+func (h *Host) readPlugin(m Machine, folder string, p Plugin, manifests ...string) *Plugin {
 	add := func(program string) {
-		if !slices.Contains(p.Starts, program) {
-			p.Starts = append(p.Starts, program)
+		if !slices.Contains(p.Programs, program) {
+			p.Programs = append(p.Programs, program)
 		}
 	}
 	for _, manifest := range manifests {
-		file := h.pluginFile(filepath.Join(folder, manifest))
+		file := h.readPluginFile(filepath.Join(folder, manifest))
 		servers, _ := file["mcpServers"].(map[string]any)
 		for _, server := range servers {
-			if command := words(server, "command"); len(command) > 0 && m.ours(command[0]) {
+			if command := commandWords(server, "command"); len(command) > 0 && m.isOwn(command[0]) {
 				p.Server = true
 				add(command[0])
 			}
 		}
 	}
 	on := hook.Host(h.Name)
-	if events, _ := h.pluginFile(filepath.Join(folder, "hooks", "hooks.json"))["hooks"].(map[string]any); events != nil {
-		programs, wrong := m.starts(on, nil, events), m.unasked(on, events)
-		p.Hooks = len(programs) > 0 && len(wrong) == 0 && m.judges(on, events)
+	if events, _ := h.readPluginFile(filepath.Join(folder, "hooks", "hooks.json"))["hooks"].(map[string]any); events != nil {
+		programs, wrong := m.programs(on, nil, events), m.uncoveredTools(on, events)
+		p.Hooks = len(programs) > 0 && len(wrong) == 0 && m.hasToolHooks(on, events)
 		for _, text := range wrong {
-			h.unasked = append(h.unasked, p.Name+": "+text)
+			h.uncovered = append(h.uncovered, p.Name+": "+text)
 		}
 		for _, program := range programs {
 			add(program)
@@ -71,19 +71,19 @@ func (h *Host) opened(m Machine, folder string, p Plugin, manifests ...string) *
 	return &p
 }
 
-// pluginFile reads a file of a plugin. It returns nil on failure, because another author's plugin may contain anything.
-func (h *Host) pluginFile(path string) map[string]any {
-	file, err := settings(path)
-	if refused, ok := errors.AsType[*Refusal](err); ok && !slices.Contains(h.Unread, refused.Error()) {
-		h.Unread = append(h.Unread, refused.Error())
+// readPluginFile reads a file of a plugin. It returns nil on failure, because another author's plugin may contain anything.
+func (h *Host) readPluginFile(path string) map[string]any {
+	file, err := readSettings(path)
+	if refused, ok := errors.AsType[*Refusal](err); ok && !slices.Contains(h.UnreadFiles, refused.Error()) {
+		h.UnreadFiles = append(h.UnreadFiles, refused.Error())
 	}
 	return file
 }
 
-// judges reports whether hooks ask planloop before tools run.
-func (m Machine) judges(on hook.Host, events map[string]any) bool {
+// hasToolHooks reports whether hooks ask planloop before tools run.
+func (m Machine) hasToolHooks(on hook.Host, events map[string]any) bool {
 	return !slices.ContainsFunc(hook.Events(on), func(e hook.Event) bool {
-		return e.Moment == hook.BeforeTool && len(m.spots(on, events[e.Native])) == 0
+		return e.Moment == hook.BeforeTool && len(m.findHooks(on, events[e.Native])) == 0
 	})
 }
 
@@ -96,7 +96,7 @@ func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 		scope Scope
 	}{{m.join(dir, "settings.json"), User}, {m.project(".claude", "settings.json"), Project},
 		{m.project(".claude", "settings.local.json"), Project}} {
-		enabled, _ := said(file.path, "enabledPlugins").(map[string]any)
+		enabled, _ := jsonSetting(file.path, "enabledPlugins").(map[string]any)
 		for name, on := range enabled {
 			if on == false {
 				delete(scopes, name)
@@ -105,14 +105,14 @@ func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 			}
 		}
 	}
-	known, _ := h.pluginFile(m.join(dir, "plugins", "installed_plugins.json"))["plugins"].(map[string]any)
+	known, _ := h.readPluginFile(m.join(dir, "plugins", "installed_plugins.json"))["plugins"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(scopes)) {
 		installed, _ := known[name].([]any)
 		for _, one := range installed {
 			members, _ := one.(map[string]any)
 			folder, _ := members["installPath"].(string)
-			p := Plugin{Name: name, Scope: scopes[name], remove: "claude plugin uninstall"}
-			if found := h.opened(m, folder, p, ".mcp.json"); found != nil {
+			p := Plugin{Name: name, Scope: scopes[name], removeCommand: "claude plugin uninstall"}
+			if found := h.readPlugin(m, folder, p, ".mcp.json"); found != nil {
 				return found
 			}
 		}
@@ -122,7 +122,7 @@ func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 
 // codexPlugin finds a plugin of Codex. The settings enable it, and its folder is below that of its marketplace.
 func (h *Host) codexPlugin(m Machine, dir string) *Plugin {
-	all := saidTOML(m.join(dir, "config.toml"))
+	all := tomlSettings(m.join(dir, "config.toml"))
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		path := strings.Split(key, "\x00")
 		if len(path) != 3 || path[0] != "plugins" || path[2] != "enabled" || all[key] == "false" {
@@ -133,10 +133,10 @@ func (h *Host) codexPlugin(m Machine, dir string) *Plugin {
 		if !filepath.IsLocal(plugin) || !filepath.IsLocal(market) {
 			continue
 		}
-		folders, _ := filepath.Glob(filepath.Join(literal(dir), "plugins", "cache", literal(market), literal(plugin), "*"))
+		folders, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "plugins", "cache", escapeGlob(market), escapeGlob(plugin), "*"))
 		for _, folder := range folders {
-			p := Plugin{Name: name, Scope: User, remove: "codex plugin remove"}
-			if found := h.opened(m, folder, p, ".mcp.json"); found != nil {
+			p := Plugin{Name: name, Scope: User, removeCommand: "codex plugin remove"}
+			if found := h.readPlugin(m, folder, p, ".mcp.json"); found != nil {
 				return found
 			}
 		}
@@ -146,10 +146,10 @@ func (h *Host) codexPlugin(m Machine, dir string) *Plugin {
 
 // geminiExtension finds an extension of Gemini CLI. It may be a link to another folder, and disabled for some projects.
 func (h *Host) geminiExtension(m Machine, dir string) *Plugin {
-	folders, _ := filepath.Glob(filepath.Join(literal(dir), "extensions", "*"))
+	folders, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "extensions", "*"))
 	for _, folder := range folders {
 		name := filepath.Base(folder)
-		overrides, _ := said(m.join(dir, "extensions", "extension-enablement.json"), name, "overrides").([]any)
+		overrides, _ := jsonSetting(m.join(dir, "extensions", "extension-enablement.json"), name, "overrides").([]any)
 		on := true
 		for _, rule := range overrides {
 			rule, _ := rule.(string)
@@ -159,18 +159,18 @@ func (h *Host) geminiExtension(m Machine, dir string) *Plugin {
 			}
 		}
 		install := m.join(folder, ".gemini-extension-install.json")
-		if source, _ := said(install, "source").(string); said(install, "type") == "link" {
+		if source, _ := jsonSetting(install, "source").(string); jsonSetting(install, "type") == "link" {
 			folder = source
 		}
-		p := Plugin{Name: name, Scope: User, remove: "gemini extensions uninstall"}
-		if found := h.opened(m, folder, p, "gemini-extension.json"); on && found != nil {
+		p := Plugin{Name: name, Scope: User, removeCommand: "gemini extensions uninstall"}
+		if found := h.readPlugin(m, folder, p, "gemini-extension.json"); on && found != nil {
 			return found
 		}
 	}
 	return nil
 }
 
-// literal escapes a path for use in a pattern.
-func literal(path string) string {
+// escapeGlob escapes a path for use in a pattern.
+func escapeGlob(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }

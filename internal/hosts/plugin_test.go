@@ -86,17 +86,17 @@ func TestPlugins(t *testing.T) {
 			m := machine(t)
 			c.install(t, m)
 			for _, scope := range []hosts.Scope{hosts.User, hosts.Project} {
-				h := look(t, m, c.host, hosts.Want{Scope: scope})
+				h := look(t, m, c.host, hosts.Request{Scope: scope})
 				seen := hosts.Scope("")
 				if h.Plugin != nil {
 					seen = h.Plugin.Scope
 				}
-				if seen != c.scope || h.Plugin != nil && (h.Plugin.Name != c.name || h.Plugin.What() != "the server and the hooks") {
+				if seen != c.scope || h.Plugin != nil && (h.Plugin.Name != c.name || h.Plugin.Parts() != "the server and the hooks") {
 					t.Fatalf("the plugin seen is %+v", h.Plugin)
 				}
 				counts := c.scope == hosts.User || c.scope == scope
-				if by := h.Server == hosts.ByPlugin && h.Hooks == hosts.ByPlugin; by != counts || h.Changes() == counts || h.Twice() {
-					t.Errorf("in scope %s the server is %s, the hooks are %s, changes: %t", scope, h.Server, h.Hooks, h.Changes())
+				if by := h.Server == hosts.ByPlugin && h.Hooks == hosts.ByPlugin; by != counts || h.HasChanges() == counts || h.IsDuplicated() {
+					t.Errorf("in scope %s the server is %s, the hooks are %s, changes: %t", scope, h.Server, h.Hooks, h.HasChanges())
 				}
 			}
 		})
@@ -125,7 +125,7 @@ func TestFirstPluginIsNamed(t *testing.T) {
 	}
 	for _, host := range []string{"claude", "codex"} {
 		for range 20 {
-			if h := look(t, m, host, hosts.Want{Scope: hosts.User}); h.Plugin == nil || h.Plugin.Name != "planloop@a" {
+			if h := look(t, m, host, hosts.Request{Scope: hosts.User}); h.Plugin == nil || h.Plugin.Name != "planloop@a" {
 				t.Fatalf("%s: the plugin seen is %+v", host, h.Plugin)
 			}
 		}
@@ -136,17 +136,17 @@ func TestFirstPluginIsNamed(t *testing.T) {
 func TestPluginsBesideFiles(t *testing.T) {
 	c := pluginCases()["claude"]
 	m := machine(t)
-	want := hosts.Want{Scope: hosts.User}
+	want := hosts.Request{Scope: hosts.User}
 	write(t, m, "claude", want)
 	put(t, filepath.Join(m.Home, ".claude/settings.json"), strings.Replace(read(t, filepath.Join(m.Home, ".claude/settings.json")), "{",
 		`{"enabledPlugins":{"planloop@planloop":true},`, 1))
 	delete(c.files, "home/.claude/settings.json")
 	c.install(t, m)
-	if h := look(t, m, "claude", want); !h.Twice() || h.Server != hosts.Current || h.Changes() {
-		t.Errorf("twice: %t, the server is %s, changes: %t", h.Twice(), h.Server, h.Changes())
+	if h := look(t, m, "claude", want); !h.IsDuplicated() || h.Server != hosts.Current || h.HasChanges() {
+		t.Errorf("twice: %t, the server is %s, changes: %t", h.IsDuplicated(), h.Server, h.HasChanges())
 	}
-	write(t, m, "claude", hosts.Want{Scope: hosts.User, Remove: true})
-	if h := look(t, m, "claude", want); h.Twice() || h.Server != hosts.ByPlugin || h.Hooks != hosts.ByPlugin || h.Changes() {
-		t.Errorf("afterwards it stands there twice: %t, the server is %s, the hooks are %s", h.Twice(), h.Server, h.Hooks)
+	write(t, m, "claude", hosts.Request{Scope: hosts.User, Remove: true})
+	if h := look(t, m, "claude", want); h.IsDuplicated() || h.Server != hosts.ByPlugin || h.Hooks != hosts.ByPlugin || h.HasChanges() {
+		t.Errorf("afterwards it stands there twice: %t, the server is %s, the hooks are %s", h.IsDuplicated(), h.Server, h.Hooks)
 	}
 }

@@ -18,15 +18,15 @@ const (
 	Kept       State = "kept"          // planloop's, but not removed, because init did not write it
 )
 
-// Stands reports whether the file has planloop's part, current or not.
-func (s State) Stands() bool { return s == Current || s == Edited || s == Old || s == Kept }
+// IsInFile reports whether the file has planloop's part, current or not.
+func (s State) IsInFile() bool { return s == Current || s == Edited || s == Old || s == Kept }
 
-// Known reports whether the host has the part, in a file or by a plugin.
-func (s State) Known() bool { return s.Stands() || s == ByPlugin }
+// IsInstalled reports whether the host has the part, in a file or by a plugin.
+func (s State) IsInstalled() bool { return s.IsInFile() || s == ByPlugin }
 
-// kept returns the state of a part that is not removed.
-func (s State) kept() State {
-	if s.Stands() {
+// asKept returns the state of a part that is not removed.
+func (s State) asKept() State {
+	if s.IsInFile() {
 		return Kept
 	}
 	return s
@@ -35,7 +35,7 @@ func (s State) kept() State {
 // worst combines the states of several parts. It is Old if some exist and others are missing.
 func worst(states ...State) State {
 	states = slices.DeleteFunc(slices.Clone(states), func(s State) bool { return s == None })
-	some := slices.ContainsFunc(states, State.Stands)
+	some := slices.ContainsFunc(states, State.IsInFile)
 	for _, state := range []State{Unreadable, Foreign, Missing, Old, Edited, Current, Kept, ByPlugin} {
 		switch {
 		case !slices.Contains(states, state):

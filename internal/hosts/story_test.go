@@ -33,17 +33,17 @@ func TestStories(t *testing.T) {
 					switch random.IntN(4) {
 					case 0:
 						m.Program = fmt.Sprintf("/opt/%d/planloop", random.IntN(3))
-						write(t, m, file.host, hosts.Want{Scope: hosts.User})
+						write(t, m, file.host, hosts.Request{Scope: hosts.User})
 					case 1:
-						write(t, m, file.host, hosts.Want{Scope: hosts.User})
+						write(t, m, file.host, hosts.Request{Scope: hosts.User})
 					case 2:
-						write(t, m, file.host, hosts.Want{Scope: hosts.User, Remove: true})
+						write(t, m, file.host, hosts.Request{Scope: hosts.User, Remove: true})
 					case 3: // somebody else adds something of their own
 						theirs = extended(theirs, path, step)
 						put(t, path, extended(read(t, path), path, step))
 					}
 				}
-				write(t, m, file.host, hosts.Want{Scope: hosts.User, Remove: true})
+				write(t, m, file.host, hosts.Request{Scope: hosts.User, Remove: true})
 				got := read(t, path)
 				difference := cmp.Diff(meaning(t, path, theirs), meaning(t, path, got))
 				if difference != "" || strings.Contains(got, "planloop") {
@@ -73,7 +73,7 @@ func TestDocumentedPlaces(t *testing.T) {
 		}
 	}
 	for _, scope := range []hosts.Scope{hosts.User, hosts.Project} {
-		for _, place := range m.Places(scope) {
+		for _, place := range m.HostFiles(scope) {
 			for _, path := range []string{place.Server, place.Hooks} {
 				path = strings.TrimSuffix(strings.TrimPrefix(path, "./"), "hooks/hooks.json")
 				if path == "~/.config/Claude/claude_desktop_config.json" || path == "~/.config/Code/User/mcp.json" {

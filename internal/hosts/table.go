@@ -19,7 +19,7 @@ type host struct {
 	obstacles        func() []string       // lists reasons why its hooks do not run
 	plugin           func(h *Host) *Plugin // finds a plugin that includes planloop, or nil; its problems are recorded in h
 	byHand           bool                  // planloop's parts are printed, for a person to paste
-	unsure           bool                  // its reaction to a refusal differs between versions
+	refusalVaries    bool                  // its reaction to a refusal differs between versions
 	note             string                // for the user, after a write
 }
 
@@ -33,14 +33,14 @@ type server struct {
 
 // hooks describes where and how a host names its hooks.
 type hooks struct {
-	file    string
-	root    []string // of the object with the events
-	fixed   object   // other members that the file needs
-	grouped func(hook.Event) bool
-	all     string // matcher for all tools, for a host that needs one
-	handler func(e hook.Event, command string) object
-	shell   shell
-	whole   *wholeFile // a file that belongs to planloop alone, or nil
+	file         string
+	root         []string // of the object with the events
+	fixedMembers object   // other members that the file needs
+	isGrouped    func(hook.Event) bool
+	matchAll     string // matcher for all tools, for a host that needs one
+	handler      func(e hook.Event, command string) object
+	shell        shell
+	whole        *wholeFile // a file that belongs to planloop alone, or nil
 
 	powershell bool // PowerShell runs the commands on Windows; otherwise the shell is unknown
 }
@@ -49,9 +49,9 @@ type hooks struct {
 type shell int
 
 const (
-	twice  shell = iota // in a shell; a hook that was killed is run a second time, so that it refuses
-	once                // in a shell; a refusal is an exit code, so a second run would follow every refusal
-	direct              // like twice, but on Windows a program with arguments, without a shell
+	runTwice  shell = iota // in a shell; a hook that was killed is run a second time, so that it refuses
+	runOnce                // in a shell; a refusal is an exit code, so a second run would follow every refusal
+	runDirect              // like twice, but on Windows a program with arguments, without a shell
 )
 
 // Titles lists the names and titles of all hosts, in the order of the documentation.
@@ -84,8 +84,8 @@ func table(m Machine, s Scope) []host {
 	return hosts
 }
 
-// of returns user or project, according to the scope.
-func (s Scope) of(user, project string) string {
+// choose returns user or project, according to the scope.
+func (s Scope) choose(user, project string) string {
 	if s == Project {
 		return project
 	}
@@ -100,13 +100,13 @@ func claude(m Machine, s Scope) host {
 	own, project := m.join(dir, "settings.json"), m.project(".claude", "settings.json")
 	return host{
 		name: "claude", title: "Claude Code", programs: []string{"claude"}, traces: []string{dir},
-		server: mcpServers(s.of(m.join(m.variable("CLAUDE_CONFIG_DIR", m.Home), claudeHistory), m.project(".mcp.json")),
+		server: mcpServers(s.choose(m.join(m.variable("CLAUDE_CONFIG_DIR", m.Home), claudeHistory), m.project(".mcp.json")),
 			object{{"type", "stdio"}, {"command", m.Program}, {"args", []any{"serve"}}, {"env", object{}}}),
-		hooks:  &hooks{file: s.of(own, project), root: []string{"hooks"}, grouped: always, handler: timed(time.Second), shell: direct},
+		hooks:  &hooks{file: s.choose(own, project), root: []string{"hooks"}, isGrouped: everyEvent, handler: timedHandler(time.Second), shell: runDirect},
 		plugin: func(h *Host) *Plugin { return h.claudePlugin(m, dir) },
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project, m.project(".claude", "settings.local.json")} {
-				if said(file, "disableAllHooks") == true {
+				if jsonSetting(file, "disableAllHooks") == true {
 					found = append(found, m.Short(file)+` has "disableAllHooks": true, so that no hook is heard`)
 				}
 			}
@@ -119,7 +119,7 @@ func claudeDesktop(m Machine, s Scope) host {
 	dir := m.appData("Claude")
 	return host{
 		name: "claude-desktop", title: "Claude Desktop", traces: []string{dir},
-		server: mcpServers(s.of(m.join(dir, "claude_desktop_config.json"), ""), command(m)),
+		server: mcpServers(s.choose(m.join(dir, "claude_desktop_config.json"), ""), command(m)),
 		note: "restart it. It has no project and no hooks: it uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project", and planning mode is advisory for its own tools`,
 	}
@@ -128,22 +128,22 @@ func claudeDesktop(m Machine, s Scope) host {
 func codex(m Machine, s Scope) host {
 	dir := m.variable("CODEX_HOME", m.home(".codex"))
 	own, project := m.join(dir, "config.toml"), m.project(".codex", "config.toml")
-	file := s.of(m.join(dir, "hooks.json"), m.project(".codex", "hooks.json"))
+	file := s.choose(m.join(dir, "hooks.json"), m.project(".codex", "hooks.json"))
 	// Codex passes few variables to a server and all to hooks. Both must find the same state.
 	passed := []any{"PLANLOOP_AGENT", "PLANLOOP_INSIDE_MODEL", "PLANLOOP_RUN", "PLANLOOP_WORKSPACE", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 	return host{
 		name: "codex", title: "Codex", programs: []string{"codex"}, traces: []string{dir},
-		server: &server{file: s.of(own, project), path: []string{"mcp_servers", hook.OwnServer}, program: "command",
+		server: &server{file: s.choose(own, project), path: []string{"mcp_servers", hook.OwnServer}, program: "command",
 			entry: append(command(m), member{"env_vars", passed})},
-		hooks:  &hooks{file: file, root: []string{"hooks"}, grouped: always, handler: timed(time.Second)},
+		hooks:  &hooks{file: file, root: []string{"hooks"}, isGrouped: everyEvent, handler: timedHandler(time.Second)},
 		plugin: func(h *Host) *Plugin { return h.codexPlugin(m, dir) },
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project} {
-				if saidTOML(file)[joined("features", "hooks")] == "false" {
+				if tomlSettings(file)[joinKey("features", "hooks")] == "false" {
 					found = append(found, m.Short(file)+" has hooks = false under [features], so that no hook is heard")
 				}
 			}
-			if n := m.untrusted(file, own); n > 0 {
+			if n := m.countUntrusted(file, own); n > 0 {
 				found = append(found, fmt.Sprintf("Codex has not been told to trust %d of these hooks, and does not run them: "+
 					"type /hooks in Codex", n))
 			}
@@ -158,17 +158,17 @@ func gemini(m Machine, s Scope) host {
 	dir := m.join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini")
 	own, project := m.join(dir, "settings.json"), m.project(".gemini", "settings.json")
 	handler := func(e hook.Event, command string) object {
-		return append(object{{"name", hook.OwnServer}}, timed(time.Millisecond)(e, command)...)
+		return append(object{{"name", hook.OwnServer}}, timedHandler(time.Millisecond)(e, command)...)
 	}
 	return host{
 		name: "gemini", title: "Gemini CLI", programs: []string{"gemini"}, traces: []string{own}, // the folder is Antigravity's too
-		server: mcpServers(s.of(own, project), command(m)),
-		hooks:  &hooks{file: s.of(own, project), root: []string{"hooks"}, grouped: always, powershell: true, handler: handler},
+		server: mcpServers(s.choose(own, project), command(m)),
+		hooks:  &hooks{file: s.choose(own, project), root: []string{"hooks"}, isGrouped: everyEvent, powershell: true, handler: handler},
 		plugin: func(h *Host) *Plugin { return h.geminiExtension(m, dir) },
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project} {
-				off, _ := said(file, "hooksConfig", "disabled").([]any)
-				if said(file, "hooksConfig", "enabled") == false || slices.Contains(off, any(hook.OwnServer)) {
+				off, _ := jsonSetting(file, "hooksConfig", "disabled").([]any)
+				if jsonSetting(file, "hooksConfig", "enabled") == false || slices.Contains(off, any(hook.OwnServer)) {
 					found = append(found, m.Short(file)+" turns hooks off under hooksConfig")
 				}
 			}
@@ -179,37 +179,37 @@ func gemini(m Machine, s Scope) host {
 }
 
 func antigravity(m Machine, s Scope) host {
-	dir := s.of(m.home(".gemini", "config"), m.project(".agents"))
+	dir := s.choose(m.home(".gemini", "config"), m.project(".agents"))
 	file := m.join(dir, "hooks.json")
 	return host{
 		name: "antigravity", title: "Antigravity CLI", programs: []string{"agy"},
 		traces: []string{m.home(".gemini", "antigravity-cli"), m.home(".gemini", "antigravity")},
 		server: mcpServers(m.join(dir, "mcp_config.json"), command(m)),
-		hooks: &hooks{file: file, root: []string{hook.OwnServer}, all: "*", handler: timed(time.Second),
-			grouped: func(e hook.Event) bool { return e.Moment == hook.BeforeTool || e.Moment == hook.AfterTool }},
+		hooks: &hooks{file: file, root: []string{hook.OwnServer}, matchAll: "*", handler: timedHandler(time.Second),
+			isGrouped: func(e hook.Event) bool { return e.Moment == hook.BeforeTool || e.Moment == hook.AfterTool }},
 		obstacles: func() []string {
-			if said(file, hook.OwnServer, "enabled") == false {
+			if jsonSetting(file, hook.OwnServer, "enabled") == false {
 				return []string{m.Short(file) + ` has "enabled": false for planloop's hooks`}
 			}
 			return nil
 		},
-		byHand: true, unsure: true,
+		byHand: true, refusalVaries: true,
 		note: "what Antigravity makes of a refusal changes from version to version: planning mode is advisory for its own tools",
 	}
 }
 
 func cursor(m Machine, s Scope) host {
-	dir := s.of(m.home(".cursor"), m.project(".cursor"))
+	dir := s.choose(m.home(".cursor"), m.project(".cursor"))
 	return host{
 		name: "cursor", title: "Cursor", programs: []string{"cursor", "cursor-agent"}, traces: []string{m.home(".cursor")},
 		server: mcpServers(m.join(dir, "mcp.json"), command(m, "--workspace", "${workspaceFolder}")),
-		hooks: &hooks{file: m.join(dir, "hooks.json"), root: []string{"hooks"}, fixed: object{{"version", 1}},
+		hooks: &hooks{file: m.join(dir, "hooks.json"), root: []string{"hooks"}, fixedMembers: object{{"version", 1}},
 			handler: func(e hook.Event, command string) object {
 				handler := object{{"command", command}}
 				if e.Matcher != "" {
 					handler = append(handler, member{"matcher", e.Matcher})
 				}
-				handler = limited(handler, e, time.Second)
+				handler = withTimeout(handler, e, time.Second)
 				if e.Moment == hook.BeforeTool {
 					handler = append(handler, member{"failClosed", true})
 				}
@@ -229,25 +229,25 @@ func vscode(m Machine, s Scope) host {
 	}
 	return host{
 		name: "vscode", title: "VS Code", programs: []string{"code"}, traces: []string{user},
-		server: &server{file: s.of(m.join(user, "mcp.json"), m.project(".vscode", "mcp.json")), path: []string{"servers", hook.OwnServer},
+		server: &server{file: s.choose(m.join(user, "mcp.json"), m.project(".vscode", "mcp.json")), path: []string{"servers", hook.OwnServer},
 			program: "command", entry: entry},
-		hooks: &hooks{file: m.join(s.of(m.variable("COPILOT_HOME", m.home(".copilot")), m.project(".github")), "hooks", "planloop.json"),
-			root: []string{"hooks"}, fixed: object{{"version", 1}}, handler: timed(time.Second)},
+		hooks: &hooks{file: m.join(s.choose(m.variable("COPILOT_HOME", m.home(".copilot")), m.project(".github")), "hooks", "planloop.json"),
+			root: []string{"hooks"}, fixedMembers: object{{"version", 1}}, handler: timedHandler(time.Second)},
 		note: "hooks are in preview there, and an organization can turn them off: chat.hookFilesLocations says which are read",
 	}
 }
 
 func opencode(m Machine, s Scope) host {
 	own := m.variable("OPENCODE_CONFIG_DIR", m.config("opencode"))
-	folder, named := s.of(own, m.Project), s.of(m.variable("OPENCODE_CONFIG", ""), "")
+	folder, named := s.choose(own, m.Project), s.choose(m.variable("OPENCODE_CONFIG", ""), "")
 	if named == "" {
-		named = first(m.join(folder, "opencode.json"), m.join(folder, "opencode.jsonc"))
+		named = firstExisting(m.join(folder, "opencode.json"), m.join(folder, "opencode.jsonc"))
 	}
 	return host{
 		name: "opencode", title: "opencode", programs: []string{"opencode"}, traces: []string{own},
 		server: &server{file: named, path: []string{"mcp", hook.OwnServer}, program: "command",
 			entry: object{{"type", "local"}, {"command", []any{m.Program, "serve"}}, {"enabled", true}}},
-		hooks: &hooks{whole: &wholeFile{path: m.join(s.of(own, m.project(".opencode")), "plugins", "planloop.js"),
+		hooks: &hooks{whole: &wholeFile{path: m.join(s.choose(own, m.project(".opencode")), "plugins", "planloop.js"),
 			text: hook.OpencodePlugin(m.Program)}},
 	}
 }
@@ -262,7 +262,7 @@ func zed(m Machine, s Scope) host {
 	}
 	return host{
 		name: "zed", title: "Zed", programs: []string{"zed", "zeditor"}, traces: []string{dir},
-		server: &server{file: s.of(m.join(dir, "settings.json"), m.project(".zed", "settings.json")),
+		server: &server{file: s.choose(m.join(dir, "settings.json"), m.project(".zed", "settings.json")),
 			path: []string{"context_servers", hook.OwnServer}, program: "command", entry: command(m)},
 		note: "Zed has no hooks: planning mode is advisory for its own tools",
 	}
@@ -275,8 +275,8 @@ func windsurf(m Machine, s Scope) host {
 	}
 	return host{
 		name: "windsurf", title: "Windsurf", programs: []string{"windsurf"}, traces: []string{dir},
-		server: mcpServers(s.of(m.join(dir, "mcp_config.json"), ""), command(m)),
-		hooks: &hooks{file: s.of(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"}, shell: once,
+		server: mcpServers(s.choose(m.join(dir, "mcp_config.json"), ""), command(m)),
+		hooks: &hooks{file: s.choose(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"}, shell: runOnce,
 			powershell: true, handler: func(_ hook.Event, command string) object { return object{{field, command}} }},
 		note: "Windsurf tells its servers no project: planloop uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project"`,
@@ -291,15 +291,15 @@ func goose(m Machine, s Scope) host {
 	if root != "" {
 		config = m.join(root, "config")
 	}
-	folder := s.of(m.join(cmp.Or(root, m.Home), ".agents", "plugins", "planloop"), m.project(".agents", "plugins", "planloop"))
+	folder := s.choose(m.join(cmp.Or(root, m.Home), ".agents", "plugins", "planloop"), m.project(".agents", "plugins", "planloop"))
 	return host{
 		name: "goose", title: "Goose", byHand: true, programs: []string{"goose"}, traces: []string{config},
-		server: &server{file: s.of(m.join(config, "config.yaml"), ""), path: []string{"extensions", hook.OwnServer}, program: "cmd",
+		server: &server{file: s.choose(m.join(config, "config.yaml"), ""), path: []string{"extensions", hook.OwnServer}, program: "cmd",
 			entry: object{{"name", hook.OwnServer}, {"type", "stdio"}, {"cmd", m.Program}, {"args", []any{"serve"}}, {"envs", object{}},
 				{"enabled", true}, {"timeout", 300}}},
-		hooks: &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []string{"hooks"}, grouped: always, shell: once,
+		hooks: &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []string{"hooks"}, isGrouped: everyEvent, shell: runOnce,
 			handler: func(e hook.Event, command string) object {
-				handler := timed(time.Second)(e, command)
+				handler := timedHandler(time.Second)(e, command)
 				if e.Moment == hook.BeforeTool {
 					handler = append(handler, member{"on_failure", "block"})
 				}
@@ -317,7 +317,7 @@ const goosePlugin = `{
 }
 `
 
-func always(hook.Event) bool { return true }
+func everyEvent(hook.Event) bool { return true }
 
 func mcpServers(file string, entry object) *server {
 	return &server{file: file, path: []string{"mcpServers", hook.OwnServer}, program: "command", entry: entry}
@@ -332,14 +332,14 @@ func command(m Machine, more ...string) object {
 	return object{{"command", m.Program}, {"args", args}}
 }
 
-// timed makes handlers in Claude Code's form, with the time limit in unit.
-func timed(unit time.Duration) func(hook.Event, string) object {
+// timedHandler makes handlers in Claude Code's form, with the time limit in unit.
+func timedHandler(unit time.Duration) func(hook.Event, string) object {
 	return func(e hook.Event, command string) object {
-		return limited(object{{"type", "command"}, {"command", command}}, e, unit)
+		return withTimeout(object{{"type", "command"}, {"command", command}}, e, unit)
 	}
 }
 
-func limited(handler object, e hook.Event, unit time.Duration) object {
+func withTimeout(handler object, e hook.Event, unit time.Duration) object {
 	if e.Limit == 0 {
 		return handler
 	}
@@ -354,11 +354,11 @@ func (h *hooks) commandLine(m Machine, on hook.Host, e hook.Event) string {
 	switch {
 	case m.GOOS != "windows":
 		line = safetext.QuoteAlways(m.Program) + line
-		if e.Moment == hook.BeforeTool && h.shell != once {
+		if e.Moment == hook.BeforeTool && h.shell != runOnce {
 			line += " || " + line
 		}
 		return line
-	case h.shell == direct:
+	case h.shell == runDirect:
 		return m.Program
 	case h.powershell:
 		return safetext.QuotePowerShell(m.Program) + line

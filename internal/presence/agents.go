@@ -11,7 +11,7 @@ import (
 // Agent is an agent at work, as running servers report it.
 type Agent struct {
 	Client string // its name
-	Self   bool   // this process is its server
+	IsSelf bool   // this process is its server
 	HTTP   bool   // its server has many clients, perhaps on other machines
 	Sign   Sign   // the last from its hooks; zero if there was none
 	Unseen []Unseen
@@ -19,14 +19,14 @@ type Agent struct {
 
 // Agents returns the clients that running servers serve over stdio, with the reports of their hooks, and those recently
 // seen over HTTP.
-func (b *Book) Agents() []Agent {
-	servers, _ := b.told()
+func (b *Registry) Agents() []Agent {
+	servers, _ := b.runningServers()
 	var agents []Agent
 	add := func(s Server, self bool) {
-		agent := Agent{Client: s.Client, Self: self}
-		if folder := b.signs(s.Starter); folder != "" {
-			folder.get(b.workspace+signed, &agent.Sign)
-			folder.get(b.workspace+unseen, &agent.Unseen)
+		agent := Agent{Client: s.Client, IsSelf: self}
+		if folder := b.hookFolder(s.Starter); folder != "" {
+			folder.get(b.workspace+signSuffix, &agent.Sign)
+			folder.get(b.workspace+unseenSuffix, &agent.Unseen)
 		}
 		agents = append(agents, agent)
 	}
@@ -41,14 +41,14 @@ func (b *Book) Agents() []Agent {
 			add(s, false)
 		}
 	}
-	return append(agents, b.heard()...)
+	return append(agents, b.httpAgents()...)
 }
 
 // client returns the name of the client that this process serves, "" before it is known.
-func (b *Book) client() string {
+func (b *Registry) client() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for name, l := range b.lives {
+	for name, l := range b.names {
 		if l.joined > 0 {
 			return name
 		}
@@ -56,11 +56,11 @@ func (b *Book) client() string {
 	return ""
 }
 
-// lately is how long a client over HTTP counts as at work after its last call: no process lives for it.
-const lately = 10 * time.Minute
+// httpWindow is how long a client over HTTP counts as at work after its last call: no process lives for it.
+const httpWindow = 10 * time.Minute
 
-// remember stores the name of a client over HTTP; its signs of life have only its hash.
-func (b *Book) remember(name string) {
+// rememberHTTP stores the name of a client over HTTP; its signs of life have only its hash.
+func (b *Registry) rememberHTTP(name string) {
 	err := b.remote.touch(name, b.now())
 	if err == nil {
 		err = os.WriteFile(b.remote.seen(name), []byte(name), safefile.FileMode)
@@ -70,8 +70,8 @@ func (b *Book) remember(name string) {
 	}
 }
 
-// heard returns the clients recently seen over HTTP by any server.
-func (b *Book) heard() []Agent {
+// httpAgents returns the clients recently seen over HTTP by any server.
+func (b *Registry) httpAgents() []Agent {
 	if b.remote == "" {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (b *Book) heard() []Agent {
 		if err != nil || len(data) == 0 {
 			continue
 		}
-		if seen := b.Seen(string(data)); !seen.Gone && b.now().Sub(seen.At) < lately {
+		if seen := b.Seen(string(data)); !seen.Gone && b.now().Sub(seen.At) < httpWindow {
 			agents = append(agents, Agent{Client: string(data), HTTP: true})
 		}
 	}

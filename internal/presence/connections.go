@@ -13,9 +13,9 @@ import (
 // Join is a sign of life and, for a name with a #, begins a connection: it holds a lock that ends with the process,
 // however the process ends. The connection lasts until leave is called as often as Join. A server of one client is
 // announced for that time. Leave may be called more than once, for any name.
-func (b *Book) Join(name string) (leave func()) {
+func (b *Registry) Join(name string) (leave func()) {
 	b.mu.Lock()
-	l := b.life(name)
+	l := b.stateOf(name)
 	l.joined++
 	b.mu.Unlock()
 
@@ -27,14 +27,14 @@ func (b *Book) Join(name string) (leave func()) {
 	return sync.OnceFunc(func() { b.leave(name, l) })
 }
 
-func (b *Book) leave(name string, l *life) {
+func (b *Registry) leave(name string, l *nameState) {
 	b.mu.Lock()
 	l.joined--
 	b.mu.Unlock()
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b.joined(l) {
+	if b.isJoined(l) {
 		return
 	}
 	if l.announced != "" {
@@ -44,35 +44,35 @@ func (b *Book) leave(name string, l *life) {
 	if l.lock == nil {
 		return
 	}
-	if err := discard(b.files.live(name), l.lock); err != nil {
+	if err := removeLocked(b.files.live(name), l.lock); err != nil {
 		b.report("leave", name, err)
 	}
 	l.lock = nil
 }
 
-func (b *Book) joined(l *life) bool {
+func (b *Registry) isJoined(l *nameState) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return l.joined > 0
 }
 
-// patience is how long Join waits for a lock that another process holds briefly to check the name.
+// lockWait is how long Join waits for a lock that another process holds briefly to check the name.
 const (
-	patience = 50 * time.Millisecond
-	again    = time.Millisecond
+	lockWait  = 50 * time.Millisecond
+	lockRetry = time.Millisecond
 )
 
-// hold takes the lock of a name that has joined, and retakes it if its file was removed. pending means that it should
+// takeLock takes the lock of a name that has joined, and retakes it if its file was removed. pending means that it should
 // be tried again soon because the state folder is missing; a lock held by another process can wait. The caller holds l.mu.
-func (b *Book) hold(name string, l *life) (pending bool) {
-	if !connection(name) || !b.joined(l) || l.lock != nil && b.files.holds(name, l.lock) {
+func (b *Registry) takeLock(name string, l *nameState) (pending bool) {
+	if !isConnection(name) || !b.isJoined(l) || l.lock != nil && b.files.isCurrent(name, l.lock) {
 		return false
 	}
 	if l.lock != nil {
 		_ = l.lock.Unlock()
 		l.lock = nil
 	}
-	lock, err := b.acquire(name)
+	lock, err := b.acquireLock(name)
 	if err != nil {
 		b.report("join", name, err)
 		return !errors.Is(err, context.DeadlineExceeded)
@@ -81,19 +81,19 @@ func (b *Book) hold(name string, l *life) (pending bool) {
 	return false
 }
 
-func (b *Book) acquire(name string) (*flock.Flock, error) {
+func (b *Registry) acquireLock(name string) (*flock.Flock, error) {
 	if err := b.files.make(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
 	for {
 		lock := flock.New(b.files.live(name), flock.SetFlag(os.O_CREATE|probeFlag()))
-		if _, err := lock.TryLockContext(ctx, again); err != nil {
+		if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
 			return nil, err
 		}
 		// It may have been removed between opening and locking.
-		if b.files.holds(name, lock) {
+		if b.files.isCurrent(name, lock) {
 			return lock, nil
 		}
 		_ = lock.Unlock()
@@ -108,21 +108,21 @@ const (
 )
 
 // sweep removes files left by dead processes, at most once an hour.
-func (b *Book) sweep() {
-	if b.files == "" || !b.sweepDue() {
+func (b *Registry) sweep() {
+	if b.files == "" || !b.isSweepDue() {
 		return
 	}
-	_, killed := b.told()
+	_, killed := b.runningServers()
 	b.remove(killed...)
 	now := b.now()
-	for f, kept := range map[folder]time.Duration{b.files: seenAfter, b.said: seenAfter, b.remote: deadAfter} {
+	for f, kept := range map[folder]time.Duration{b.files: seenAfter, b.notices: seenAfter, b.remote: deadAfter} {
 		if err := f.sweep(now.Add(-deadAfter), now.Add(-kept)); err != nil {
 			b.report("sweep", "", err)
 		}
 	}
 }
 
-func (b *Book) sweepDue() bool {
+func (b *Registry) isSweepDue() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()

@@ -24,8 +24,8 @@ type Server struct {
 // Client returns the client of the process with this chain and this host session: that of the one running server with
 // its host in the chain, or else that of the one with the same session. It is "" if none or several match;
 // some is true in the second case. The chain is only computed if a server runs.
-func (b *Book) Client(chain func() []process.Ancestor, session string) (client string, some bool) {
-	servers, _ := b.told()
+func (b *Registry) Client(chain func() []process.Ancestor, session string) (client string, some bool) {
+	servers, _ := b.runningServers()
 	if len(servers) == 0 {
 		return "", false
 	}
@@ -33,17 +33,17 @@ func (b *Book) Client(chain func() []process.Ancestor, session string) (client s
 	started := func(s Server) bool {
 		return slices.ContainsFunc(above, func(p process.Ancestor) bool { return p.Is(s.Host) && !p.Shared() })
 	}
-	if one, some := only(servers, started); some || session == "" {
+	if one, some := soleClient(servers, started); some || session == "" {
 		return one, some
 	}
-	return only(servers, func(s Server) bool { return s.Session == session })
+	return soleClient(servers, func(s Server) bool { return s.Session == session })
 }
 
-// Beneath reports whether a server was started not by its client's host but by something below it, such as a script in
+// IsNested reports whether a server was started not by its client's host but by something below it, such as a script in
 // its shell: another running server, or the host of one, is above the process that started it, or another program has
 // the same session. The chain is the server's own, and only computed if another server runs.
-func (b *Book) Beneath(chain func() []process.Ancestor, session string) bool {
-	servers, _ := b.told()
+func (b *Registry) IsNested(chain func() []process.Ancestor, session string) bool {
+	servers, _ := b.runningServers()
 	if len(servers) == 0 {
 		return false
 	}
@@ -63,19 +63,19 @@ func (b *Book) Beneath(chain func() []process.Ancestor, session string) bool {
 }
 
 // Servers returns the running servers of all clients.
-func (b *Book) Servers() []Server {
-	servers, _ := b.told()
+func (b *Registry) Servers() []Server {
+	servers, _ := b.runningServers()
 	return servers
 }
 
 // Served reports whether a server runs, for any client.
-func (b *Book) Served() bool {
-	servers, _ := b.told()
+func (b *Registry) Served() bool {
+	servers, _ := b.runningServers()
 	return len(servers) > 0
 }
 
-// only returns the client of the matching servers, "" if they have several, and whether any server matches.
-func only(servers []Server, fits func(Server) bool) (client string, some bool) {
+// soleClient returns the client of the matching servers, "" if they have several, and whether any server matches.
+func soleClient(servers []Server, fits func(Server) bool) (client string, some bool) {
 	for _, s := range servers {
 		if !fits(s) {
 			continue
@@ -90,8 +90,8 @@ func only(servers []Server, fits func(Server) bool) (client string, some bool) {
 
 const maxServer = 64 << 10 // more than an announcement needs, in bytes
 
-// told returns the running servers, and the files of those that were killed.
-func (b *Book) told() (running []Server, left []string) {
+// runningServers returns the running servers, and the files of those that were killed.
+func (b *Registry) runningServers() (running []Server, left []string) {
 	if b.servers == "" {
 		return nil, nil
 	}
@@ -116,8 +116,8 @@ func (b *Book) told() (running []Server, left []string) {
 
 // announce records that this process is the server of a name that has joined. pending means that it should be tried
 // again soon. The caller holds l.mu.
-func (b *Book) announce(name string, l *life) (pending bool) {
-	if b.server == nil || l.announced != "" || !b.joined(l) {
+func (b *Registry) announce(name string, l *nameState) (pending bool) {
+	if b.server == nil || l.announced != "" || !b.isJoined(l) {
 		return false
 	}
 	s := b.server()
@@ -135,15 +135,15 @@ func (b *Book) announce(name string, l *life) (pending bool) {
 		return true
 	}
 	l.announced = path
-	if err := Expect(filepath.Dir(string(b.hooks)), s.Starter); err != nil {
+	if err := PrepareHooks(filepath.Dir(string(b.hooks)), s.Starter); err != nil {
 		b.report("expect hooks", name, err)
 	}
-	b.serve(s)
+	b.recordServer(s)
 	return false
 }
 
 // remove deletes announcements of servers.
-func (b *Book) remove(paths ...string) {
+func (b *Registry) remove(paths ...string) {
 	for _, path := range paths {
 		if err := os.RemoveAll(path); err != nil {
 			b.report("remove", path, err)

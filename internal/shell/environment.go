@@ -17,7 +17,7 @@ func surroundings(dir, own, launcher string) ([]string, error) {
 	if err := errors.Join(os.Mkdir(filepath.Join(own, tempFolder), 0o700), installGit(programs, launcher)); err != nil {
 		return nil, err
 	}
-	return slices.Concat(baseEnvironment(dir, own), worktree.QuietEnvironment(), process.NotFromHere(),
+	return slices.Concat(baseEnvironment(dir, own), worktree.SafeEnvironment(), process.NotFromHere(),
 		[]string{"GIT_EXEC_PATH=" + programs}), nil
 }
 

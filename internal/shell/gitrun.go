@@ -75,7 +75,7 @@ func runGit(args []string) (code int, err error) {
 	if err != nil {
 		return 129, err
 	}
-	environment, code, err := worktree.Silence(context.Background(), git, "", args[:at], os.Environ())
+	environment, code, err := worktree.DisablePrograms(context.Background(), git, "", args[:at], os.Environ())
 	if err != nil {
 		return code, err
 	}

@@ -27,10 +27,10 @@ type Caller struct {
 	Present    bool   // a person is probably there
 }
 
-// LongestAgent bounds an agent's name, in characters.
+// MaxAgentName bounds an agent's name, in characters.
 const (
-	LongestAgent  = 64
-	longestClient = 32
+	MaxAgentName  = 64
+	maxClientName = 32
 )
 
 // Actor names the caller. An explicit agent has its own name, and is one actor on all connections. An MCP client is
@@ -68,14 +68,14 @@ func agentName(name string) string {
 		return r
 	}, strings.ToValidUTF8(name, ""))
 	runes := []rune(strings.Join(strings.Fields(norm.NFC.String(name)), " "))
-	if len(runes) > LongestAgent {
-		runes = runes[:LongestAgent]
+	if len(runes) > MaxAgentName {
+		runes = runes[:MaxAgentName]
 	}
 	return strings.TrimSpace(string(runes))
 }
 
 func clientName(client, connection string) string {
-	name := slug(client, longestClient, "client")
+	name := slug(client, maxClientName, "client")
 	if connection == "" {
 		return name
 	}

@@ -61,12 +61,12 @@ func Defaults() Config {
 // Limits returns the limits for the reducer.
 func (c Config) Limits() plan.Limits {
 	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.Completion == Evidence,
-		ApprovalTimeout: never(c.ApprovalTimeout), GatheringTimeout: never(c.GatheringTimeout), PersonOnly: c.Approval == PersonApproval,
+		ApprovalTimeout: neverAsMinus(c.ApprovalTimeout), GatheringTimeout: neverAsMinus(c.GatheringTimeout), PersonOnly: c.Approval == PersonApproval,
 		NeverAsk: c.StepApproval == NeverAskForSteps}
 }
 
-// never converts a time-out for the reducer, where 0 means the default.
-func never(timeout time.Duration) time.Duration {
+// neverAsMinus converts a time-out for the reducer, where 0 means the default.
+func neverAsMinus(timeout time.Duration) time.Duration {
 	if timeout == 0 {
 		return -1
 	}
@@ -183,25 +183,25 @@ func (g Gates) Level(gate string, byProfile gates.Level) gates.Level {
 	return byProfile
 }
 
-// tightened returns g with the settings of others than the user applied, or the reason that they would loosen it. The
+// tighten returns g with the settings of others than the user applied, or the reason that they would loosen it. The
 // profiles' levels per gate are not known here, so such a level becomes a floor, which cannot loosen.
-func (g Gates) tightened(asked Gates) (Gates, string) {
+func (g Gates) tighten(asked Gates) (Gates, string) {
 	if asked.Profile == g.Profile && maps.Equal(asked.Levels, g.Levels) {
 		return g, ""
 	}
 	if len(asked.Levels) > 0 {
-		return g.raised(asked.Levels)
+		return g.raiseFloor(asked.Levels)
 	}
 	switch rank(asked.Profile) - rank(g.Profile) {
 	case 0:
 		return g, ""
 	case 1, 2:
-		return Gates{Profile: asked.Profile, Floor: higher(g.Floor, g.Levels)}, ""
+		return Gates{Profile: asked.Profile, Floor: mergeHigher(g.Floor, g.Levels)}, ""
 	}
 	return g, "asks for " + string(asked.Profile) + ", which is looser than " + string(g.Profile)
 }
 
-func (g Gates) raised(floor map[string]gates.Level) (Gates, string) {
+func (g Gates) raiseFloor(floor map[string]gates.Level) (Gates, string) {
 	for _, gate := range slices.Sorted(maps.Keys(floor)) {
 		level := floor[gate]
 		if level == gates.Off {
@@ -211,12 +211,12 @@ func (g Gates) raised(floor map[string]gates.Level) (Gates, string) {
 			return g, "makes a finding of the gate " + gate + " a " + string(level) + " only"
 		}
 	}
-	g.Floor = higher(g.Floor, floor)
+	g.Floor = mergeHigher(g.Floor, floor)
 	return g, ""
 }
 
-// higher returns the higher of two levels for each gate.
-func higher(floor, other map[string]gates.Level) map[string]gates.Level {
+// mergeHigher returns the higher of two levels for each gate.
+func mergeHigher(floor, other map[string]gates.Level) map[string]gates.Level {
 	floor = maps.Clone(floor)
 	for gate, level := range other {
 		if floor == nil {

@@ -67,7 +67,7 @@ func Find(in Lookup) (Workspace, error) {
 	if err != nil {
 		return Workspace{}, err
 	}
-	if !found.named && in.noProject(found.dir) || found.from == FromDir && in.leftBehind(found.dir) {
+	if !found.named && in.isNoProject(found.dir) || found.from == FromDir && in.isSystemFolder(found.dir) {
 		return in.defaultWorkspace(found, state, doubts), nil
 	}
 	if found.from == FromDir && in.Hosted {
@@ -76,13 +76,13 @@ func Find(in Lookup) (Workspace, error) {
 	if runtime.GOOS == "windows" && strings.HasPrefix(found.dir, wslShare) {
 		doubts = append(doubts, "it lies in WSL, where a planloop of its own keeps another plan: run that one")
 	}
-	return Workspace{Path: found.dir, Name: safetext.EscapeLine(filepath.Base(found.dir)), From: found.from, Doubt: in.doubtful(doubts),
+	return Workspace{Path: found.dir, Name: safetext.EscapeLine(filepath.Base(found.dir)), From: found.from, Doubt: in.doubtText(doubts),
 		StateDir: filepath.Join(state, stateName(found.dir))}, nil
 }
 
-// doubtful returns the argument against a choice and the way to correct it, for an agent whose host started planloop,
+// doubtText returns the argument against a choice and the way to correct it, for an agent whose host started planloop,
 // or for the caller.
-func (in Lookup) doubtful(doubts []string) string {
+func (in Lookup) doubtText(doubts []string) string {
 	if len(doubts) == 0 {
 		return ""
 	}
@@ -97,7 +97,7 @@ func (in Lookup) defaultWorkspace(found place, stateHome string, doubts []string
 	return Workspace{
 		Path: found.dir, Name: defaultName, Default: true, From: found.from,
 		StateDir: filepath.Join(stateHome, defaultName),
-		Doubt: in.doubtful(append(doubts, fmt.Sprintf("started in %s, which is not a project: using the workspace named %s, "+
+		Doubt: in.doubtText(append(doubts, fmt.Sprintf("started in %s, which is not a project: using the workspace named %s, "+
 			"as all do that are told no project", quoted(found.dir), defaultName))),
 	}
 }
@@ -131,7 +131,7 @@ func (in Lookup) withDefaults() Lookup {
 	if in.Home != "" {
 		in.homes = []string{filepath.Clean(in.Home)}
 		if home, err := filepath.EvalSymlinks(in.Home); err == nil {
-			in.homes = append(in.homes, home, asSpelled(home))
+			in.homes = append(in.homes, home, diskSpelling(home))
 		}
 	}
 	return in
@@ -151,13 +151,13 @@ func (in Lookup) place() (found place, doubts []string, err error) {
 		if p.dir == "" {
 			continue
 		}
-		if path, err := in.resolve(p); err == nil || !unreplaced(p.dir) {
+		if path, err := in.resolve(p); err == nil || !hasVariable(p.dir) {
 			p.dir = path
 			return p, nil, err
 		}
 		doubts = append(doubts, fmt.Sprintf("%s is %s, which the host has not replaced, and was passed over", p.from, quoted(p.dir)))
 	}
-	for _, t := range in.told() {
+	for _, t := range in.hostDirs() {
 		dirs := in.usable(t)
 		if len(dirs) == 0 {
 			doubts = append(doubts, fmt.Sprintf("%s, %s, is no directory here and was passed over", t.from, quoted(t.dirs[0])))
@@ -183,33 +183,33 @@ func (in Lookup) place() (found place, doubts []string, err error) {
 	return place{dir: path, from: FromDir}, doubts, nil
 }
 
-// unreplaced reports whether a text contains a variable of a host's configuration.
-func unreplaced(dir string) bool {
+// hasVariable reports whether a text contains a variable of a host's configuration.
+func hasVariable(dir string) bool {
 	_, after, ok := strings.Cut(dir, "${")
 	return ok && strings.Contains(after, "}")
 }
 
-// told holds open directories from one source of the host.
-type told struct {
+// hostDirs holds open directories from one source of the host.
+type hostDirs struct {
 	from string
 	dirs []string // at least one
 }
 
-func (in Lookup) told() []told {
-	var all []told
+func (in Lookup) hostDirs() []hostDirs {
+	var all []hostDirs
 	for _, name := range projectVariables() {
 		if text := in.Getenv(name); text != "" {
-			all = append(all, told{name, in.several(text)})
+			all = append(all, hostDirs{name, in.splitDirs(text)})
 		}
 	}
 	if len(in.Roots) > 0 {
-		all = append(all, told{FromRoot, in.Roots})
+		all = append(all, hostDirs{FromRoot, in.Roots})
 	}
 	return all
 }
 
-// several reads a variable with one directory, or with several in any of the usual forms.
-func (in Lookup) several(text string) []string {
+// splitDirs reads a variable with one directory, or with several in any of the usual forms.
+func (in Lookup) splitDirs(text string) []string {
 	var list []string
 	if strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
 		return list
@@ -227,14 +227,14 @@ func (in Lookup) several(text string) []string {
 
 // usable returns the projects among a host's directories, resolved and without duplicates: directories in one work tree
 // are one project. Without any project it returns the first other directory.
-func (in Lookup) usable(t told) []string {
+func (in Lookup) usable(t hostDirs) []string {
 	var projects, others []string
 	for _, dir := range t.dirs {
 		path, err := in.resolve(place{dir: strings.TrimSpace(dir), from: t.from})
 		if err != nil {
 			continue
 		}
-		if path = in.project(path); in.noProject(path) {
+		if path = in.project(path); in.isNoProject(path) {
 			others = append(others, path)
 		} else if !slices.Contains(projects, path) {
 			projects = append(projects, path)
@@ -275,22 +275,22 @@ func (in Lookup) hasState(dir string) bool {
 	return in.states != "" && err == nil && info.IsDir()
 }
 
-// noProject reports whether a directory is the top of a file system or the home directory, where hosts without a
+// isNoProject reports whether a directory is the top of a file system or the home directory, where hosts without a
 // project start their servers.
-func (in Lookup) noProject(path string) bool {
+func (in Lookup) isNoProject(path string) bool {
 	return filepath.Dir(path) == path || slices.Contains(in.homes, path)
 }
 
-// leftBehind reports whether a directory belongs to the system or to a program, and the host only happened to be there
+// isSystemFolder reports whether a directory belongs to the system or to a program, and the host only happened to be there
 // when it started a server. A directory with an older plan keeps it.
-func (in Lookup) leftBehind(path string) bool {
+func (in Lookup) isSystemFolder(path string) bool {
 	return in.Hosted && !in.hasState(path) &&
-		slices.ContainsFunc(in.homes, func(home string) bool { return ofSystem(runtime.GOOS, path, home) })
+		slices.ContainsFunc(in.homes, func(home string) bool { return isSystemPath(runtime.GOOS, path, home) })
 }
 
 // resolve returns the cleaned, absolute, symlink-free path of a directory.
 func (in Lookup) resolve(p place) (string, error) {
-	path := in.expandHome(in.here(p.dir))
+	path := in.expandHome(in.localPath(p.dir))
 	if !filepath.IsAbs(path) {
 		dir, err := in.Getwd()
 		if err != nil {
@@ -310,14 +310,14 @@ func (in Lookup) resolve(p place) (string, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	if spelled := asSpelled(path); spelled == path || in.hasState(spelled) || !in.hasState(path) {
+	if spelled := diskSpelling(path); spelled == path || in.hasState(spelled) || !in.hasState(path) {
 		return spelled, nil
 	}
 	return path, nil // an older plan was made under the spelling as given
 }
 
-// here converts a host's path or URI to a path of this system.
-func (in Lookup) here(told string) string {
+// localPath converts a host's path or URI to a path of this system.
+func (in Lookup) localPath(told string) string {
 	s := system{runtime.GOOS, in.Getenv("WSL_DISTRO_NAME")}
 	path, ok := s.path(told)
 	if !ok {

@@ -383,7 +383,7 @@ func TestOverlapping(t *testing.T) {
 		w.home:                          {w.repo, w.deep, w.bare},
 	} {
 		var got []string
-		for _, place := range in.Overlapping(path) {
+		for _, place := range in.FindOverlaps(path) {
 			got = append(got, place.Path)
 		}
 		slices.Sort(got)
@@ -394,7 +394,7 @@ func TestOverlapping(t *testing.T) {
 	}
 	write(t, filepath.Join(w.repo, "f"), "")
 	in.Home, in.Getenv = w.home, getenv(map[string]string{}, "XDG_STATE_HOME", w.bare)
-	if got := in.Overlapping(w.repo); len(got) != 0 {
+	if got := in.FindOverlaps(w.repo); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 	if err := os.MkdirAll(filepath.Join(w.home, ".local"), 0o700); err != nil {
@@ -403,12 +403,12 @@ func TestOverlapping(t *testing.T) {
 	if err := os.Rename(w.state, filepath.Join(w.home, ".local", "state")); err != nil {
 		t.Fatal(err)
 	}
-	if got := in.Overlapping(w.repo); runtime.GOOS == "linux" && len(got) != 2 {
+	if got := in.FindOverlaps(w.repo); runtime.GOOS == "linux" && len(got) != 2 {
 		t.Errorf("the user's own states are not seen from another state home: %v", got)
 	}
 	in.Home = w.repo // as an agent may claim
 	in.Getenv = getenv(map[string]string{}, "XDG_STATE_HOME", filepath.Join(w.home, ".local", "state"))
-	if got := in.Overlapping(filepath.Join(w.repo, "f")); len(got) == 0 || got[0].Path != w.repo {
+	if got := in.FindOverlaps(filepath.Join(w.repo, "f")); len(got) == 0 || got[0].Path != w.repo {
 		t.Errorf("a work tree that is said to be the home directory: %v", got)
 	}
 }

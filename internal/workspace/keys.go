@@ -262,10 +262,10 @@ func setToolsets(c *Config, v value) faults {
 	return wrong
 }
 
-// mostPatterns and longestPattern bound read_only_tools.
+// maxPatterns and longestPattern bound read_only_tools.
 const (
-	mostPatterns   = 200
-	longestPattern = 200
+	maxPatterns = 200
+	maxPattern  = 200
 )
 
 // setReadOnlyTools reads patterns of tool names, in which a star matches any characters. Only names are valid: a
@@ -279,12 +279,12 @@ func setReadOnlyTools(c *Config, v value) faults {
 	}
 	var wrong faults
 	var patterns []string
-	if len(all) > mostPatterns {
-		all, wrong = all[:mostPatterns], v.refuse(fmt.Sprintf("has more than %d patterns", mostPatterns), "use stars")
+	if len(all) > maxPatterns {
+		all, wrong = all[:maxPatterns], v.refuse(fmt.Sprintf("has more than %d patterns", maxPatterns), "use stars")
 	}
 	for _, element := range all {
 		pattern, ok := element.scalar()
-		if !ok || pattern == "" || len(pattern) > longestPattern || strings.ContainsFunc(pattern, noPattern) {
+		if !ok || pattern == "" || len(pattern) > maxPattern || strings.ContainsFunc(pattern, isNotPattern) {
 			wrong = append(wrong, element.refuse("has "+element.shown()+", which is no pattern of a tool's name", want)...)
 			continue
 		}
@@ -294,8 +294,8 @@ func setReadOnlyTools(c *Config, v value) faults {
 	return wrong
 }
 
-// noPattern reports whether a character occurs neither in tool names nor as the star.
-func noPattern(r rune) bool {
+// isNotPattern reports whether a character occurs neither in tool names nor as the star.
+func isNotPattern(r rune) bool {
 	return r >= 0x80 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.:/@*", r)
 }
 
@@ -325,7 +325,7 @@ func setGates(c *Config, v value) faults {
 	var wrong faults
 	levels := map[string]gates.Level{}
 	for _, entry := range entries {
-		if fault := entry.noGate(); fault != nil {
+		if fault := entry.checkGate(); fault != nil {
 			wrong = append(wrong, fault...)
 			continue
 		}
@@ -340,8 +340,8 @@ func setGates(c *Config, v value) faults {
 	return wrong
 }
 
-// noGate refuses a name before a value that is not a gate's.
-func (v value) noGate() faults {
+// checkGate refuses a name before a value that is not a gate's.
+func (v value) checkGate() faults {
 	name := v.entry
 	if name == "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return v.refuse("names "+plan.Quote(name)+", which is not the name of a gate",
@@ -355,7 +355,7 @@ func (v value) noGate() faults {
 }
 
 func admitGates(holds Config, asked *Config) string {
-	merged, why := holds.Gates.tightened(asked.Gates)
+	merged, why := holds.Gates.tighten(asked.Gates)
 	if why != "" {
 		return "it " + why
 	}
@@ -365,14 +365,14 @@ func admitGates(holds Config, asked *Config) string {
 }
 
 const (
-	longestTimeout = 30 * 24 * time.Hour
-	longestLease   = 7 * 24 * time.Hour
+	maxTimeout = 30 * 24 * time.Hour
+	maxLease   = 7 * 24 * time.Hour
 )
 
 // setTimeout reads a time after which something ends automatically; 0 is never.
 func setTimeout(v value, into *time.Duration) faults {
 	span, ok := v.duration()
-	if !ok || span != 0 && span < time.Second || span > longestTimeout {
+	if !ok || span != 0 && span < time.Second || span > maxTimeout {
 		*into = 0
 		return v.refuse("is "+v.shown(), "give a time such as 30m or 1h30m, from 1s to 720h, or 0 for never").countAs("0 (never)")
 	}
@@ -382,7 +382,7 @@ func setTimeout(v value, into *time.Duration) faults {
 
 func setLease(c *Config, v value) faults {
 	span, ok := v.duration()
-	if !ok || span < time.Second || span > longestLease {
+	if !ok || span < time.Second || span > maxLease {
 		return v.refuse("is "+v.shown(), "give a time such as 30m or 2h, from 1s to 168h")
 	}
 	c.Lease = span

@@ -110,7 +110,7 @@ func TestOfSystem(t *testing.T) {
 		{"windows", `C:\Users\ann\code`, `C:\Users\ann`, false},
 		{"windows", `D:\code`, `C:\Users\ann`, false},
 	} {
-		if got := ofSystem(c.os, c.path, c.home); got != c.want {
+		if got := isSystemPath(c.os, c.path, c.home); got != c.want {
 			t.Errorf("%s on %s: %v", c.path, c.os, got)
 		}
 	}
@@ -125,7 +125,7 @@ func FuzzHere(f *testing.F) {
 			if path, ok := (system{os, distro}).path(told); !ok && path != "" && os != "linux" {
 				t.Errorf("%q names nothing on %s, and is %q", told, os, path)
 			}
-			ofSystem(os, told, distro)
+			isSystemPath(os, told, distro)
 		}
 	})
 }
@@ -147,7 +147,7 @@ func TestSpelling(t *testing.T) {
 		"/unlisted/x":         "/unlisted/x",
 		"/":                   "/",
 	} {
-		if got := filepath.ToSlash(spelledBy(filepath.FromSlash(given), list)); got != want {
+		if got := filepath.ToSlash(spellPath(filepath.FromSlash(given), list)); got != want {
 			t.Errorf("%s is spelled %s, want %s", given, got, want)
 		}
 	}

@@ -26,16 +26,16 @@ func (s Section) Decode(into any) error {
 	if v.node == nil {
 		return nil
 	}
-	err := guarded(func() error { return v.node.Load(into, yaml.WithKnownFields()) })
+	err := recoverPanic(func() error { return v.node.Load(into, yaml.WithKnownFields()) })
 	if err == nil {
 		return nil
 	}
 	if wrong := v.misfit(reflect.TypeOf(into).Elem()); wrong != nil {
-		return v.placed(wrong[0], err)
+		return v.locate(wrong[0], err)
 	}
 	refusal := &ConfigError{Want: "correct it"}
 	refusal.describe(err)
-	return v.placed(refusal, err)
+	return v.locate(refusal, err)
 }
 
 // Entries returns the parts of a section that is a mapping, by name, so that one faulty part does not affect the
@@ -47,17 +47,17 @@ func (s Section) Entries() (map[string]Section, error) {
 	}
 	entries, ok := v.entries()
 	if !ok {
-		return nil, v.placed(v.noMapping()[0], nil)
+		return nil, v.locate(v.noMapping()[0], nil)
 	}
 	all := map[string]Section{}
 	for _, entry := range entries {
-		all[entry.entry] = Section{v.below(entry)}
+		all[entry.entry] = Section{v.entryValue(entry)}
 	}
 	return all, nil
 }
 
-// placed completes an error about the section or a part of it. Only a file has lines.
-func (v value) placed(wrong *ConfigError, cause error) *ConfigError {
+// locate completes an error about the section or a part of it. Only a file has lines.
+func (v value) locate(wrong *ConfigError, cause error) *ConfigError {
 	wrong.Source, wrong.Err = v.source, cause
 	if wrong.Key == "" {
 		wrong.Key = v.key
@@ -68,8 +68,8 @@ func (v value) placed(wrong *ConfigError, cause error) *ConfigError {
 	return wrong
 }
 
-// below returns a part of a mapping, with its full path as key.
-func (v value) below(entry value) value {
+// entryValue returns a part of a mapping, with its full path as key.
+func (v value) entryValue(entry value) value {
 	entry.key = v.key + "." + plan.Shorten(safetext.EscapeLine(entry.entry), 60)
 	if v.line == 0 {
 		entry.line = 0
@@ -102,7 +102,7 @@ func (v value) misfit(t reflect.Type) faults {
 		}
 		return nil
 	}
-	if guarded(func() error { return v.node.Load(reflect.New(t).Interface()) }) == nil {
+	if recoverPanic(func() error { return v.node.Load(reflect.New(t).Interface()) }) == nil {
 		return nil
 	}
 	if t == reflect.TypeFor[time.Duration]() {
@@ -127,7 +127,7 @@ func (v value) misfitBelow(t reflect.Type) faults {
 	}
 	fields := fieldsOf(t)
 	for _, entry := range entries {
-		entry = v.below(entry)
+		entry = v.entryValue(entry)
 		of, known := fields[entry.entry]
 		if t.Kind() == reflect.Map {
 			of, known = t.Elem(), true

@@ -29,12 +29,12 @@ func parseYAML(source string, data []byte) (*yaml.Node, *ConfigError) {
 		return nil, &ConfigError{Source: source, Problem: fmt.Sprintf("is larger than %d KB", maxFileBytes>>10), Want: "shorten it"}
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if line := firstOdd(data); line > 0 {
+	if line := firstForbidden(data); line > 0 {
 		return nil, &ConfigError{Source: source, Line: line,
 			Problem: "has a control character, a Unicode line break or is not UTF-8", Want: "remove it"}
 	}
 	var node *yaml.Node
-	err := guarded(func() (err error) {
+	err := recoverPanic(func() (err error) {
 		node, err = onlyDocument(data)
 		return err
 	})
@@ -44,8 +44,8 @@ func parseYAML(source string, data []byte) (*yaml.Node, *ConfigError) {
 	return node, nil
 }
 
-// guarded turns a panic of the YAML library, which reads untrusted text, into an error.
-func guarded(call func() error) (err error) {
+// recoverPanic turns a panic of the YAML library, which reads untrusted text, into an error.
+func recoverPanic(call func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the YAML cannot be understood (%v)", r)
@@ -54,12 +54,12 @@ func guarded(call func() error) (err error) {
 	return call()
 }
 
-// firstOdd returns the line of the first byte that is not text, or 0.
-func firstOdd(data []byte) int {
+// firstForbidden returns the line of the first byte that is not text, or 0.
+func firstForbidden(data []byte) int {
 	line := 1
 	for len(data) > 0 {
 		r, size := utf8.DecodeRune(data)
-		if r == utf8.RuneError && size == 1 || odd(r) {
+		if r == utf8.RuneError && size == 1 || isForbidden(r) {
 			return line
 		}
 		if r == '\n' {
@@ -70,9 +70,9 @@ func firstOdd(data []byte) int {
 	return 0
 }
 
-// odd reports whether a character is not allowed in a configuration. The parser begins a new line at Unicode's line
+// isForbidden reports whether a character is not allowed in a configuration. The parser begins a new line at Unicode's line
 // breaks, which editors do not show: an apparent comment would be a setting.
-func odd(r rune) bool {
+func isForbidden(r rune) bool {
 	switch r {
 	case '\n', '\r', '\t':
 		return false
@@ -85,12 +85,12 @@ func odd(r rune) bool {
 // onlyDocument returns the body of the only non-empty document, nil if all are empty.
 func onlyDocument(data []byte) (*yaml.Node, error) {
 	in, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithStreamNodes(),
-		yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthFunc(shallow))))
+		yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthFunc(checkDepth))))
 	if err != nil {
 		return nil, err
 	}
 	var only *yaml.Node
-	var seen census
+	var seen yamlChecker
 	for {
 		var next yaml.Node // a document, or the directives before it
 		err := in.Load(&next)
@@ -100,7 +100,7 @@ func onlyDocument(data []byte) (*yaml.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := seen.take(&next, 0); err != nil {
+		if err := seen.check(&next, 0); err != nil {
 			return nil, err
 		}
 		body := bodyOf(&next)
@@ -113,8 +113,8 @@ func onlyDocument(data []byte) (*yaml.Node, error) {
 	}
 }
 
-// shallow stops the parser as soon as the text is nested too deeply.
-func shallow(depth int, _ *yaml.DepthContext) error {
+// checkDepth stops the parser as soon as the text is nested too deeply.
+func checkDepth(depth int, _ *yaml.DepthContext) error {
 	if depth > maxDepth {
 		return errors.New(tooDeep())
 	}
@@ -177,7 +177,7 @@ func notPlainYAML(data []byte, err error) string {
 func (e *ConfigError) describe(err error) {
 	message := err.Error()
 	if detail := (*yaml.LoadError)(nil); errors.As(err, &detail) {
-		message = detail.Message + begun(detail)
+		message = detail.Message + contextText(detail)
 		if detail.Mark.Line > 0 && e.Line > 0 {
 			e.Line = detail.Mark.Line
 		}
@@ -185,21 +185,21 @@ func (e *ConfigError) describe(err error) {
 	e.Problem = "cannot be read: " + plan.Shorten(safetext.EscapeLine(message), 200)
 }
 
-// begun returns where an unfinished construct began.
-func begun(detail *yaml.LoadError) string {
+// contextText returns where an unfinished construct began.
+func contextText(detail *yaml.LoadError) string {
 	if detail.ContextMark.Line == 0 || detail.ContextMark.Line == detail.Mark.Line {
 		return ""
 	}
 	return fmt.Sprintf(" %s, which begins on line %d", detail.ContextMsg, detail.ContextMark.Line)
 }
 
-// census walks the values of a text and refuses constructs that a configuration does not need and that cause trouble:
+// yamlChecker walks the values of a text and refuses constructs that a configuration does not need and that cause trouble:
 // anchors and aliases (a few of them can expand to gigabytes), merge keys, tags, directives, keys that are not words or
 // are repeated, deep nesting, endless lists.
-type census struct{ values int }
+type yamlChecker struct{ values int }
 
-// take counts n, which is depth levels below its document, and its descendants.
-func (c *census) take(n *yaml.Node, depth int) error {
+// check counts n, which is depth levels below its document, and its descendants.
+func (c *yamlChecker) check(n *yaml.Node, depth int) error {
 	c.values++
 	switch {
 	case c.values > maxValues:
@@ -208,16 +208,16 @@ func (c *census) take(n *yaml.Node, depth int) error {
 		return refusal(n, tooDeep(), plainly)
 	case n.Anchor != "" || n.Kind == yaml.AliasNode:
 		return refusal(n, hasAnchor, plainly)
-	case tagged(n) || directed(n):
+	case isTagged(n) || hasDirective(n):
 		return refusal(n, hasTag, plainly)
 	}
 	if n.Kind == yaml.MappingNode {
-		if err := distinctWords(n); err != nil {
+		if err := checkKeys(n); err != nil {
 			return err
 		}
 	}
 	for _, below := range n.Content {
-		if err := c.take(below, depth+1); err != nil {
+		if err := c.check(below, depth+1); err != nil {
 			return err
 		}
 	}
@@ -228,22 +228,22 @@ func refusal(n *yaml.Node, problem, want string) error {
 	return &ConfigError{Line: n.Line, Problem: problem, Want: want}
 }
 
-// tagged reports whether a value was written with a tag; a lone exclamation mark is one.
-func tagged(n *yaml.Node) bool { return n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" }
+// isTagged reports whether a value was written with a tag; a lone exclamation mark is one.
+func isTagged(n *yaml.Node) bool { return n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" }
 
-func directed(n *yaml.Node) bool {
+func hasDirective(n *yaml.Node) bool {
 	return n.Stream != nil && (n.Stream.Version != nil || len(n.Stream.TagDirectives) > 0)
 }
 
-// distinctWords refuses a mapping with a key that is not a word or is repeated.
-func distinctWords(mapping *yaml.Node) error {
+// checkKeys refuses a mapping with a key that is not a word or is repeated.
+func checkKeys(mapping *yaml.Node) error {
 	lines := map[string]int{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
 		if key.ShortTag() == "!!merge" {
 			return refusal(key, hasAnchor, plainly)
 		}
-		if tagged(key) || key.Anchor != "" || key.Kind == yaml.AliasNode {
+		if isTagged(key) || key.Anchor != "" || key.Kind == yaml.AliasNode {
 			continue // take reports it
 		}
 		name, ok := scalarText(key)

@@ -18,40 +18,40 @@ import (
 // Snapshot is the state of a folder at one time.
 type Snapshot struct {
 	dir   string
-	repos map[string]repository // by the prefix of their files' paths, "" for the folder's own; nil: without git
-	files map[string]mark       // without git; nil: too many files
+	repos map[string]repository  // by the prefix of their files' paths, "" for the folder's own; nil: without git
+	files map[string]fingerprint // without git; nil: too many files
 }
 
 const (
-	maxFiles   = 100_000   // most files without git
-	maxHashed  = 16 << 20  // most bytes of a file to hash
-	mostHashed = 128 << 20 // most bytes of all files to hash in one look
+	maxFiles       = 100_000   // most files without git
+	maxHashed      = 16 << 20  // most bytes of a file to hash
+	maxTotalHashed = 128 << 20 // most bytes of all files to hash in one look
 )
 
-// Look takes a snapshot of a folder. If the folder has too many files for that, no changes are detected later.
-func Look(ctx context.Context, dir string) (Snapshot, error) {
-	l, err := newLook(dir)
+// TakeSnapshot takes a snapshot of a folder. If the folder has too many files for that, no changes are detected later.
+func TakeSnapshot(ctx context.Context, dir string) (Snapshot, error) {
+	l, err := newReader(dir)
 	if err != nil {
 		return Snapshot{}, err
 	}
 	defer func() { _ = l.root.Close() }()
-	if err := l.into(ctx, dir, "", 0); err == nil {
+	if err := l.readRepository(ctx, dir, "", 0); err == nil {
 		return Snapshot{dir: dir, repos: l.repos}, nil
 	}
 	return Snapshot{dir: dir, files: l.walk(ctx)}, ctx.Err()
 }
 
-// After returns the files that changed since a snapshot, sorted, with slashes and relative to its folder, and reports
+// ChangedSince returns the files that changed since a snapshot, sorted, with slashes and relative to its folder, and reports
 // whether a repository in it is at a different commit.
-func After(ctx context.Context, before Snapshot) (changed []string, moved bool, err error) {
-	l, err := newLook(before.dir)
+func ChangedSince(ctx context.Context, before Snapshot) (changed []string, moved bool, err error) {
+	l, err := newReader(before.dir)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { _ = l.root.Close() }()
 	found := map[string]bool{}
 	if before.repos != nil {
-		if err := l.into(ctx, before.dir, "", 0); err != nil {
+		if err := l.readRepository(ctx, before.dir, "", 0); err != nil {
 			return nil, false, err
 		}
 		moved, err = l.compare(ctx, before.repos, found)
@@ -69,27 +69,27 @@ func After(ctx context.Context, before Snapshot) (changed []string, moved bool, 
 	return slices.Sorted(maps.Keys(found)), false, nil
 }
 
-// look reads a folder: its repository and the nested ones, or its files.
-type look struct {
-	marker
+// reader reads a folder: its repository and the nested ones, or its files.
+type reader struct {
+	fingerprinter
 	repos map[string]repository
 }
 
-func newLook(dir string) (*look, error) {
+func newReader(dir string) (*reader, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &look{marker: marker{tree.In(root), root, mostHashed}, repos: map[string]repository{}}, nil
+	return &reader{fingerprinter: fingerprinter{tree.In(root), root, maxTotalHashed}, repos: map[string]repository{}}, nil
 }
 
 // walk returns the marks of all files; nil if there are too many.
-func (l *look) walk(ctx context.Context) map[string]mark {
-	files := map[string]mark{}
+func (l *reader) walk(ctx context.Context) map[string]fingerprint {
+	files := map[string]fingerprint{}
 	walk := l.tree.Walk(tree.Options{Entries: maxFiles})
 	for name, entry := range walk.Below(ctx, ".") {
 		if !entry.IsDir() {
-			files[name] = l.mark(name, false)
+			files[name] = l.fingerprint(name, false)
 		}
 	}
 	if walk.Cut != tree.Whole || walk.Crowded != "" {
@@ -99,8 +99,8 @@ func (l *look) walk(ctx context.Context) map[string]mark {
 }
 
 // compare finds the changes in each repository.
-func (l *look) compare(ctx context.Context, before map[string]repository, found map[string]bool) (moved bool, err error) {
-	l.room += mostHashed
+func (l *reader) compare(ctx context.Context, before map[string]repository, found map[string]bool) (moved bool, err error) {
+	l.room += maxTotalHashed
 	for prefix := range union(before, l.repos) {
 		was, existed := before[prefix]
 		is, exists := l.repos[prefix]
@@ -109,7 +109,7 @@ func (l *look) compare(ctx context.Context, before map[string]repository, found 
 			continue
 		}
 		moved = moved || was.head != is.head
-		if err := l.changed(ctx, was, is, prefix, found); err != nil {
+		if err := l.compareRepository(ctx, was, is, prefix, found); err != nil {
 			return moved, err
 		}
 	}

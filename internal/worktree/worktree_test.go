@@ -93,7 +93,7 @@ func (f folder) remove(name string) {
 
 func (f folder) look() worktree.Snapshot {
 	f.t.Helper()
-	s, err := worktree.Look(f.t.Context(), f.dir)
+	s, err := worktree.TakeSnapshot(f.t.Context(), f.dir)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func (f folder) look() worktree.Snapshot {
 
 func (f folder) expect(before worktree.Snapshot, moved bool, want ...string) {
 	f.t.Helper()
-	got, was, err := worktree.After(f.t.Context(), before)
+	got, was, err := worktree.ChangedSince(f.t.Context(), before)
 	if err != nil || was != moved || !slices.Equal(got, want) {
 		f.t.Errorf("%q %t %v, want %q %t", got, was, err, want, moved)
 	}
@@ -389,15 +389,15 @@ func TestFaults(t *testing.T) {
 	f.commit("a")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := worktree.Look(ended, f.dir); err == nil {
+	if _, err := worktree.TakeSnapshot(ended, f.dir); err == nil {
 		t.Error("an ended context is no error")
 	}
-	if _, err := worktree.Look(t.Context(), filepath.Join(f.dir, "missing")); err == nil {
+	if _, err := worktree.TakeSnapshot(t.Context(), filepath.Join(f.dir, "missing")); err == nil {
 		t.Error("a missing folder is no error")
 	}
 	seen := f.look()
 	f.remove(".git")
-	if changed, _, err := worktree.After(t.Context(), seen); err == nil || changed != nil {
+	if changed, _, err := worktree.ChangedSince(t.Context(), seen); err == nil || changed != nil {
 		t.Error("a repository that is gone is no error", changed)
 	}
 }

@@ -40,16 +40,16 @@ func TestBeneath(t *testing.T) {
 		state := t.TempDir()
 		client(t, state, "codex#1", test.server)
 		book := presence.Open(state, presence.Options{})
-		if got := book.Beneath(func() []process.Ancestor { return test.chain }, test.session); got != test.want {
+		if got := book.IsNested(func() []process.Ancestor { return test.chain }, test.session); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
-	if presence.Open(t.TempDir(), presence.Options{}).Beneath(func() []process.Ancestor { return scripted }, "s") {
+	if presence.Open(t.TempDir(), presence.Options{}).IsNested(func() []process.Ancestor { return scripted }, "s") {
 		t.Error("where no other server runs there is none above")
 	}
 	state := t.TempDir()
 	client(t, state, "codex#1", presence.Server{Host: host, Session: "s"}) // this process
-	if presence.Open(state, presence.Options{}).Beneath(func() []process.Ancestor { return []process.Ancestor{self(t), script} }, "s") {
+	if presence.Open(state, presence.Options{}).IsNested(func() []process.Ancestor { return []process.Ancestor{self(t), script} }, "s") {
 		t.Error("a server is beneath itself")
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// Overlapping returns the workspaces with a state that equal, contain or are below a path, as far as their states are
+// FindOverlaps returns the workspaces with a state that equal, contain or are below a path, as far as their states are
 // known: those under the state home of the environment, and under the user's default one. Workspaces below the path are
 // found by marker files. The path need not exist; links in it are followed. Directories that are not projects, and so
 // use the workspace named default, overlap nothing.
-func (in Lookup) Overlapping(path string) []Workspace {
+func (in Lookup) FindOverlaps(path string) []Workspace {
 	in = in.withDefaults()
-	path = realPath(path, mostLinks)
+	path = realPath(path, maxLinks)
 	var found []Workspace
 	add := func(dir, state string) {
-		if info, err := os.Stat(state); err == nil && info.IsDir() && !in.holdsNothing(dir) {
+		if info, err := os.Stat(state); err == nil && info.IsDir() && !in.isEmptyPlace(dir) {
 			found = append(found, Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state})
 		}
 	}
@@ -61,20 +61,20 @@ func (in Lookup) stateHomes() []string {
 	return slices.Compact(homes)
 }
 
-// holdsNothing reports whether a directory is not a project. For a work tree, it ignores a home directory that only the
+// isEmptyPlace reports whether a directory is not a project. For a work tree, it ignores a home directory that only the
 // environment claims.
-func (in Lookup) holdsNothing(dir string) bool {
+func (in Lookup) isEmptyPlace(dir string) bool {
 	switch {
 	case filepath.Dir(dir) == dir:
 		return true
-	case !in.noProject(dir):
+	case !in.isNoProject(dir):
 		return false
 	}
 	_, err := os.Stat(filepath.Join(dir, ".git"))
-	return err != nil || Lookup{Home: accountHome()}.noProject(dir)
+	return err != nil || Lookup{Home: accountHome()}.isNoProject(dir)
 }
 
-const mostLinks = 40 // in a chain
+const maxLinks = 40 // in a chain
 
 // realPath returns a path without links, as far as it exists, in the file system's spelling. A dangling link leads to
 // the place where a file would be created.
@@ -83,7 +83,7 @@ func realPath(path string, links int) string {
 		path = absolute
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return asSpelled(real)
+		return diskSpelling(real)
 	}
 	parent := filepath.Dir(path)
 	if parent == path {
@@ -108,7 +108,7 @@ func (in Lookup) States() []string {
 		entries, _ := os.ReadDir(home) // may not exist
 		for _, entry := range entries {
 			state := filepath.Join(home, entry.Name())
-			if _, is := InState(state); is {
+			if _, is := LookUpState(state); is {
 				states = append(states, state)
 			}
 		}
@@ -116,8 +116,8 @@ func (in Lookup) States() []string {
 	return states
 }
 
-// OfState returns the workspace of a state folder according to its marker; the one named default has no marker.
-func OfState(state string) Workspace {
+// FromState returns the workspace of a state folder according to its marker; the one named default has no marker.
+func FromState(state string) Workspace {
 	dir, ok := readMarker(state)
 	if !ok {
 		return Workspace{Name: defaultName, StateDir: state, Default: true}
@@ -125,9 +125,9 @@ func OfState(state string) Workspace {
 	return Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state}
 }
 
-// InState is OfState for a folder in a state home, and false if the folder is not a state.
-func InState(folder string) (Workspace, bool) {
-	found := OfState(folder)
+// LookUpState is OfState for a folder in a state home, and false if the folder is not a state.
+func LookUpState(folder string) (Workspace, bool) {
+	found := FromState(folder)
 	return found, !found.Default || filepath.Base(folder) == defaultName
 }
 

@@ -11,26 +11,26 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// tools are tools of a host with the same effect.
-type tools struct {
-	does  Act
-	at    string // members of the input that hold the command, the paths, or the MCP server and its tool
-	names string
+// toolGroup are tools of a host with the same effect.
+type toolGroup struct {
+	effect  Effect
+	members string // members of the input that hold the command, the paths, or the MCP server and its tool
+	names   string
 }
 
-// patches marks tools with a patch as input, which names the files that it writes.
-const patches Act = "patches"
+// patchEffect marks tools with a patch as input, which names the files that it writes.
+const patchEffect Effect = "patches"
 
-// toolsOf returns the known tools of a host, as of the version in each comment. All others are unknown, and so are tools that type into or
+// toolGroups returns the known tools of a host, as of the version in each comment. All others are unknown, and so are tools that type into or
 // end a running program, and PowerShell's, since the judge of commands cannot read PowerShell.
-func toolsOf(host Host) []tools {
+func toolGroups(host Host) []toolGroup {
 	switch host {
 	case Claude: // VS Code also calls the hooks written for Claude Code, with its own tools
 		return append(claudeTools(), vscodeTools()...)
 	case Codex: // 0.169; it reports its shell as Bash, whatever name the model used
-		return []tools{
+		return []toolGroup{
 			{Runs, "command cmd", "Bash shell local_shell shell_command exec_command container.exec"},
-			{patches, "command input patch", "apply_patch"},
+			{patchEffect, "command input patch", "apply_patch"},
 			{Reads, "", `view_image list_mcp_resources list_mcp_resource_templates read_mcp_resource tool_search web_search
 				request_user_input wait_agent list_agents collaborationwait_agent collaborationlist_agents get_goal`},
 			{Plans, "", "update_plan"},
@@ -38,7 +38,7 @@ func toolsOf(host Host) []tools {
 				collaborationsend_message collaborationfollowup_task`},
 		}
 	case Gemini: // 0.61
-		return []tools{
+		return []toolGroup{
 			{Runs, "command", "run_shell_command"},
 			{Writes, "file_path", "write_file replace"},
 			{Reads, "", `read_file read_many_files list_directory glob grep_search search_file_content google_web_search web_fetch
@@ -48,7 +48,7 @@ func toolsOf(host Host) []tools {
 			{Spawns, "", "invoke_agent codebase_investigator cli_help"},
 		}
 	case Antigravity: // 2.0
-		return []tools{
+		return []toolGroup{
 			{Runs, "CommandLine", "run_command"},
 			{Writes, "TargetFile", "write_to_file replace_file_content multi_replace_file_content"},
 			{Reads, "", `view_file list_dir find_by_name grep_search search_web read_url_content command_status list_permissions
@@ -57,10 +57,10 @@ func toolsOf(host Host) []tools {
 			{Calls, "ServerName ToolName", "call_mcp_tool"},
 		}
 	case Cursor: // 2.4 and later
-		return []tools{
+		return []toolGroup{
 			{Runs, "command", "Shell beforeShellExecution"},
 			{Writes, "file_path path target_file target_notebook", "Write StrReplace Edit MultiEdit Delete EditNotebook"},
-			{patches, "patch input", "ApplyPatch"},
+			{patchEffect, "patch input", "ApplyPatch"},
 			{Reads, "", `Read Grep Glob LS List SemanticSearch ReadLints WebSearch WebFetch AskQuestion FetchMcpResource
 				ListMcpResources`},
 			{Plans, "", "TodoWrite CreatePlan SwitchMode"},
@@ -69,17 +69,17 @@ func toolsOf(host Host) []tools {
 	case VSCode:
 		return append(vscodeTools(), copilotTools()...)
 	case Opencode: // 1.18
-		return []tools{
+		return []toolGroup{
 			{Runs, "command", "bash shell"},
 			{Writes, "filePath path", "edit write multiedit"},
-			{patches, "patchText patch", "apply_patch patch"},
+			{patchEffect, "patchText patch", "apply_patch patch"},
 			{Reads, "", `read grep glob list webfetch websearch codesearch lsp skill question invalid list_mcp_resources
 				list_mcp_resource_templates read_mcp_resource`},
 			{Plans, "", "todowrite todoread plan_enter plan_exit"},
 			{Spawns, "", "task subagent"},
 		}
 	case Goose: // 1.3x, with and without the name of the extension
-		return []tools{
+		return []toolGroup{
 			{Runs, "command", "developer__shell shell"},
 			{Writes, "path", "developer__write developer__edit developer__text_editor write edit text_editor"},
 			{Reads, "", `developer__tree developer__read_image developer__image_processor tree read_image read_file load
@@ -88,7 +88,7 @@ func toolsOf(host Host) []tools {
 			{Spawns, "", "delegate subagent summon__delegate dynamic_task__create_task subagent__execute_task"},
 		}
 	case Windsurf: // each tool has an event of its own
-		return []tools{
+		return []toolGroup{
 			{Runs, "command_line", "pre_run_command"},
 			{Writes, "file_path", "pre_write_code"},
 			{Reads, "", "pre_read_code"},
@@ -99,8 +99,8 @@ func toolsOf(host Host) []tools {
 }
 
 // claudeTools returns the tools of Claude Code, as of 2.1.330.
-func claudeTools() []tools {
-	return []tools{
+func claudeTools() []toolGroup {
+	return []toolGroup{
 		{Runs, "command", "Bash Monitor"},
 		{Writes, "file_path", "Write Edit MultiEdit"},
 		{Writes, "notebook_path", "NotebookEdit"},
@@ -115,14 +115,14 @@ func claudeTools() []tools {
 
 // vscodeTools returns the tools of VS Code's own agent, by the names that the model sees, those they are registered under, and those of the
 // documentation. As of 1.110.
-func vscodeTools() []tools {
-	return []tools{
+func vscodeTools() []toolGroup {
+	return []toolGroup{
 		{Runs, "command", "run_in_terminal runInTerminal runTerminalCommand"},
 		{Writes, "filePath files dirPath replacements[].filePath", `create_file copilot_createFile createFile
 			replace_string_in_file copilot_replaceString multi_replace_string_in_file copilot_multiReplaceString
 			insert_edit_into_file copilot_insertEdit editFiles edit_files copilot_editFiles edit_notebook_file copilot_editNotebook
 			create_directory copilot_createDirectory createDirectory deleteFile`},
-		{patches, "input", "copilot_applyPatch"},
+		{patchEffect, "input", "copilot_applyPatch"},
 		{Reads, "", `read_file copilot_readFile readFile list_dir copilot_listDirectory listDirectory file_search copilot_findFiles
 			grep_search copilot_findTextInFiles semantic_search copilot_searchCodebase list_code_usages copilot_listCodeUsages
 			search_workspace_symbols copilot_searchWorkspaceSymbols get_errors copilot_getErrors get_changed_files
@@ -137,11 +137,11 @@ func vscodeTools() []tools {
 }
 
 // copilotTools returns the tools of Copilot's command line and cloud agent, as of 1.0.
-func copilotTools() []tools {
-	return []tools{
+func copilotTools() []toolGroup {
+	return []toolGroup{
 		{Runs, "command", "bash"},
 		{Writes, "path file_path", "create edit str_replace_editor"},
-		{patches, "input patch command", "apply_patch"},
+		{patchEffect, "input patch command", "apply_patch"},
 		{Reads, "", `view glob grep rg web_fetch web_search ask_user read_bash list_bash read_powershell list_powershell lsp
 			read_agent list_agents report_intent show_file skill fetch_copilot_cli_documentation`},
 		{Plans, "", "update_todo exit_plan_mode"},
@@ -149,64 +149,64 @@ func copilotTools() []tools {
 	}
 }
 
-// toolOf returns the row of a tool.
-func toolOf(host Host, tool string) (tools, bool) {
-	known := toolsOf(host)
-	i := slices.IndexFunc(known, func(t tools) bool { return slices.Contains(strings.Fields(t.names), tool) })
+// toolGroupOf returns the row of a tool.
+func toolGroupOf(host Host, tool string) (toolGroup, bool) {
+	known := toolGroups(host)
+	i := slices.IndexFunc(known, func(t toolGroup) bool { return slices.Contains(strings.Fields(t.names), tool) })
 	if i < 0 {
-		return tools{}, false
+		return toolGroup{}, false
 	}
 	return known[i], true
 }
 
 // classify sets a tool's act from its name and its input.
 func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
-	row, known := toolOf(c.Host, c.Tool)
-	if server, name, ok := mcpTool(c.Host, c.Tool, r.text(top[serverPlaces])); ok && !known {
-		if told := r.text(top[namePlaces]); told != "" {
+	row, known := toolGroupOf(c.Host, c.Tool)
+	if server, name, ok := mcpTool(c.Host, c.Tool, r.text(top[serverMembers])); ok && !known {
+		if told := r.text(top[nameMembers]); told != "" {
 			name = told
 		}
-		c.Does, c.Server, c.Name = Calls, server, name
+		c.Effect, c.Server, c.Name = Calls, server, name
 		return
 	}
-	c.Does = row.does
-	if row.at == "" {
+	c.Effect = row.effect
+	if row.members == "" {
 		return
 	}
-	at := strings.Fields(row.at)
-	if row.does != Calls && !r.worksIn(c) {
-		c.Does = Unknown
+	at := strings.Fields(row.members)
+	if row.effect != Calls && !r.readWorkDirs(c) {
+		c.Effect = Unknown
 		return
 	}
 	text, bare := r.text(c.Input), c.Input.Kind() == jsontext.KindString
 	switch {
-	case row.does == patches && bare:
-		c.Does, c.Paths = Writes, patchPaths(text)
+	case row.effect == patchEffect && bare:
+		c.Effect, c.Paths = Writes, patchPaths(text)
 	case bare || c.Input == nil:
-		if c.Does != Writes && c.Does != patches {
-			c.Does = Unknown
+		if c.Effect != Writes && c.Effect != patchEffect {
+			c.Effect = Unknown
 			return
 		}
-		c.Does = Writes
-	case row.does == patches:
-		c.Does, c.Paths = Writes, patchPaths(r.text(r.only(c.Input, row.at)))
-	case row.does == Writes:
+		c.Effect = Writes
+	case row.effect == patchEffect:
+		c.Effect, c.Paths = Writes, patchPaths(r.text(r.soleValue(c.Input, row.members)))
+	case row.effect == Writes:
 		c.Paths = r.paths(c.Input, at)
-	case row.does == Runs:
+	case row.effect == Runs:
 		shell := r.members(c.Input, "shell")["shell"]
-		c.Command = shellText(r.texts(r.only(c.Input, row.at)))
+		c.Command = commandText(r.texts(r.soleValue(c.Input, row.members)))
 		if shell != nil && !isShell(r.text(shell)) || c.Command == "" {
-			c.Does, c.Command = Unknown, ""
+			c.Effect, c.Command = Unknown, ""
 		}
-	case row.does == Calls:
+	case row.effect == Calls:
 		found := r.members(c.Input, at...)
 		c.Server, c.Name = r.text(found[at[0]]), r.text(found[at[1]])
 	}
 }
 
-// only returns the one member present among some. It returns nil if two are present and differ, since it is unknown which of them the host
+// soleValue returns the one member present among some. It returns nil if two are present and differ, since it is unknown which of them the host
 // uses.
-func (r *reader) only(input jsontext.Value, at string) jsontext.Value {
+func (r *reader) soleValue(input jsontext.Value, at string) jsontext.Value {
 	found := r.members(input, at)
 	for _, name := range strings.Fields(at) {
 		if found[name] != nil && !bytes.Equal(found[name], found[at]) {
@@ -216,8 +216,8 @@ func (r *reader) only(input jsontext.Value, at string) jsontext.Value {
 	return found[at]
 }
 
-// worksIn reads the working directories in a tool's input, with names in any case, and reports whether they are readable.
-func (r *reader) worksIn(c *Call) bool {
+// readWorkDirs reads the working directories in a tool's input, with names in any case, and reports whether they are readable.
+func (r *reader) readWorkDirs(c *Call) bool {
 	if c.Input.Kind() != jsontext.KindBeginObject {
 		return true
 	}
@@ -231,11 +231,11 @@ func (r *reader) worksIn(c *Call) bool {
 				return false
 			}
 			if told := r.text(value); told != "" {
-				c.WorksIn = append(c.WorksIn, told)
+				c.WorkDirs = append(c.WorkDirs, told)
 			}
 		}
 	}
-	slices.Sort(c.WorksIn)
+	slices.Sort(c.WorkDirs)
 	return true
 }
 
@@ -263,8 +263,8 @@ func mcpForms(host Host) [][2]string {
 
 // Members in which some hosts report a tool's MCP server, and the tool's own name.
 const (
-	serverPlaces = "mcp_server.name mcp_context.server_name"
-	namePlaces   = "mcp_context.tool_name"
+	serverMembers = "mcp_server.name mcp_context.server_name"
+	nameMembers   = "mcp_context.tool_name"
 )
 
 // mcpTool splits the host's name of an MCP tool; told is the name of its server if the host reports it separately. A server's name may
@@ -282,16 +282,16 @@ func mcpTool(host Host, tool, told string) (server, name string, ok bool) {
 			return "", rest, true
 		}
 		if told != "" {
-			server = strings.Map(inName, told)
-			return ownOr(server), strings.TrimPrefix(rest, server+between), true
+			server = strings.Map(nameRune, told)
+			return normalServer(server), strings.TrimPrefix(rest, server+between), true
 		}
 		if server, name, ok = strings.Cut(rest, between); !ok {
 			continue
 		}
-		if i := strings.LastIndex(name, between); i >= 0 && ownOr(server) == OwnServer && between != "_" {
+		if i := strings.LastIndex(name, between); i >= 0 && normalServer(server) == OwnServer && between != "_" {
 			server, name = server+between+name[:i], name[i+len(between):]
 		}
-		if server = ownOr(server); server == OwnServer && between != "__" && !ownName(name) {
+		if server = normalServer(server); server == OwnServer && between != "__" && !ownName(name) {
 			return "", rest, true
 		}
 		return server, name, true
@@ -319,17 +319,17 @@ func startsOwn(command string) bool {
 	return strings.TrimSuffix(name, ".exe") == OwnServer
 }
 
-// ownOr returns OwnServer for planloop's server, including the name that Claude Code gives to a plugin's server, and any other name
+// normalServer returns OwnServer for planloop's server, including the name that Claude Code gives to a plugin's server, and any other name
 // unchanged.
-func ownOr(server string) string {
+func normalServer(server string) string {
 	if server == "plugin_"+OwnServer+"_"+OwnServer {
 		return OwnServer
 	}
 	return server
 }
 
-// inName replaces characters that tool names cannot contain with an underscore.
-func inName(r rune) rune {
+// nameRune replaces characters that tool names cannot contain with an underscore.
+func nameRune(r rune) rune {
 	if r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
 		return r
 	}

@@ -14,13 +14,13 @@ type list []object
 
 // Write formats an answer for the call's host: its output and the exit code.
 func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
-	said := a.of(c.Moment)
+	said := a.text(c.Moment)
 	if c.Host == Windsurf && said != "" { // it reads only the exit code
 		return nil, []byte(said + "\n"), 2
 	}
-	answer := c.silence()
+	answer := c.emptyAnswer()
 	if said != "" {
-		answer = c.words(said)
+		answer = c.format(said)
 	}
 	if answer == nil {
 		return nil, nil, 0
@@ -28,8 +28,8 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 	return append(answer.append(nil), '\n'), nil, 0
 }
 
-// of returns the text of an answer at a moment. A blank text is replaced with words, because some hosts ignore a refusal without a reason.
-func (a Answer) of(moment Moment) string {
+// text returns the text of an answer at a moment. A blank text is replaced with words, because some hosts ignore a refusal without a reason.
+func (a Answer) text(moment Moment) string {
 	said := ""
 	switch moment {
 	case BeforeTool:
@@ -37,7 +37,7 @@ func (a Answer) of(moment Moment) string {
 	case SessionStart, BeforePrompt:
 		said = a.Context
 	case Stop:
-		said = a.GoOn
+		said = a.Continue
 	}
 	if said != "" && strings.TrimSpace(said) == "" {
 		return "planloop says no more than that."
@@ -45,8 +45,8 @@ func (a Answer) of(moment Moment) string {
 	return said
 }
 
-// silence returns a host's form of an empty answer; nil means no output.
-func (c Call) silence() object {
+// emptyAnswer returns a host's form of an empty answer; nil means no output.
+func (c Call) emptyAnswer() object {
 	switch {
 	case c.Host == Cursor, c.Host == Opencode:
 		return object{}
@@ -60,8 +60,8 @@ func (c Call) silence() object {
 	return object{}
 }
 
-// words returns a host's form of a refusal, of context, or of a reason to continue.
-func (c Call) words(said string) object {
+// format returns a host's form of a refusal, of context, or of a reason to continue.
+func (c Call) format(said string) object {
 	specific := func(members ...any) object {
 		return object{"hookSpecificOutput", append(object{"hookEventName", eventOf(c.Host, c.Event).Native}, members...)}
 	}

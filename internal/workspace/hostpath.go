@@ -87,11 +87,11 @@ func (s system) onWindows(told, slashed string) string {
 		if hasDrive(rest) {
 			return strings.ReplaceAll(rest, "/", `\`)
 		}
-		if drive, below, ok := mounted("/mnt/" + rest); ok && before != "//?/" {
+		if drive, below, ok := splitMount("/mnt/" + rest); ok && before != "//?/" {
 			return strings.ToUpper(drive) + `:\` + strings.ReplaceAll(strings.TrimPrefix(below, "/"), "/", `\`)
 		}
 	}
-	if share, below, ok := ofWSL(slashed); ok {
+	if share, below, ok := splitWSL(slashed); ok {
 		return wslShare + share + `\` + strings.ReplaceAll(below, "/", `\`)
 	}
 	if hasDrive(slashed) || strings.HasPrefix(slashed, "//") {
@@ -106,7 +106,7 @@ func (s system) onLinux(told, slashed string) (string, bool) {
 	if hasDrive(slashedDrive) {
 		return "/mnt/" + strings.ToLower(slashedDrive[:1]) + strings.TrimSuffix(slashedDrive[2:], "/"), true
 	}
-	if distro, below, ok := ofWSL(slashed); ok {
+	if distro, below, ok := splitWSL(slashed); ok {
 		return "/" + below, s.distro != "" && strings.EqualFold(distro, s.distro)
 	}
 	return told, true
@@ -118,8 +118,8 @@ func hasDrive(path string) bool {
 		(len(path) == 2 || path[2] == '/' || path[2] == '\\')
 }
 
-// ofWSL splits a path on Windows' share of WSL.
-func ofWSL(slashed string) (distro, below string, ok bool) {
+// splitWSL splits a path on Windows' share of WSL.
+func splitWSL(slashed string) (distro, below string, ok bool) {
 	for _, share := range []string{"//wsl.localhost/", "//wsl$/"} {
 		if len(slashed) > len(share) && strings.EqualFold(slashed[:len(share)], share) {
 			distro, below, _ = strings.Cut(slashed[len(share):], "/")
@@ -129,12 +129,12 @@ func ofWSL(slashed string) (distro, below string, ok bool) {
 	return "", "", false
 }
 
-// ofSystem reports whether a path belongs to the system or a program instead of a user: it is below the folders where
+// isSystemPath reports whether a path belongs to the system or a program instead of a user: it is below the folders where
 // programs are installed, or below a program's hidden folder in the home directory. Windows and macOS ignore the case
 // of names.
-func ofSystem(os, path, home string) bool {
+func isSystemPath(os, path, home string) bool {
 	path, home = strings.ReplaceAll(path, `\`, "/"), strings.ReplaceAll(home, `\`, "/")
-	if drive, below, ok := mounted(path); ok && os == "linux" { // of Windows, seen from WSL
+	if drive, below, ok := splitMount(path); ok && os == "linux" { // of Windows, seen from WSL
 		os, path, home = "windows", drive+":"+below, drive+":"+windowsHome(below)
 		if below == "" || strings.EqualFold(path, home) {
 			return true
@@ -169,8 +169,8 @@ func systemFolders(os string) []string {
 		"/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/opt", "/snap", "/etc", "/proc", "/sys", "/dev"}
 }
 
-// mounted splits a path on a Windows drive as WSL shows it.
-func mounted(path string) (drive, below string, ok bool) {
+// splitMount splits a path on a Windows drive as WSL shows it.
+func splitMount(path string) (drive, below string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/mnt/")
 	drive, below, _ = strings.Cut(strings.TrimSuffix(rest, "/"), "/")
 	if below != "" {

@@ -10,21 +10,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// asSpelled returns path as the file system spells it. The usual file system of macOS also opens /Users/ann/Code as
+// diskSpelling returns path as the file system spells it. The usual file system of macOS also opens /Users/ann/Code as
 // /users/ann/code, and so do Windows drives in WSL, and both must be one workspace. On Windows, resolving symlinks
 // already yields this spelling; elsewhere names differ if their bytes do.
-func asSpelled(path string) string {
-	if runtime.GOOS == "windows" || runtime.GOOS != "darwin" && !folds(path) {
+func diskSpelling(path string) string {
+	if runtime.GOOS == "windows" || runtime.GOOS != "darwin" && !ignoresCase(path) {
 		return path
 	}
-	return spelledBy(path, names)
+	return spellPath(path, listNames)
 }
 
-// folds reports whether the disk ignores the case of the last name in a path that has letters.
-func folds(path string) bool {
+// ignoresCase reports whether the disk ignores the case of the last name in a path that has letters.
+func ignoresCase(path string) bool {
 	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
 		name := filepath.Base(at)
-		other := strings.Map(swapped, name)
+		other := strings.Map(swapCase, name)
 		if other == name {
 			continue
 		}
@@ -38,25 +38,25 @@ func folds(path string) bool {
 	return false
 }
 
-func swapped(r rune) rune {
+func swapCase(r rune) rune {
 	if unicode.IsUpper(r) {
 		return unicode.ToLower(r)
 	}
 	return unicode.ToUpper(r)
 }
 
-// spelledBy replaces each element of path by the only entry of its folder that equals it except for case and Unicode
+// spellPath replaces each element of path by the only entry of its folder that equals it except for case and Unicode
 // form. Elements of unlistable folders are kept.
-func spelledBy(path string, list func(dir string) []string) string {
+func spellPath(path string, list func(dir string) []string) string {
 	parent := filepath.Dir(path)
 	if parent == path {
 		return path
 	}
-	parent = spelledBy(parent, list)
-	return filepath.Join(parent, entry(filepath.Base(path), list(parent)))
+	parent = spellPath(parent, list)
+	return filepath.Join(parent, matchName(filepath.Base(path), list(parent)))
 }
 
-func entry(name string, among []string) string {
+func matchName(name string, among []string) string {
 	var alike []string
 	for _, other := range among {
 		if other == name {
@@ -72,7 +72,7 @@ func entry(name string, among []string) string {
 	return alike[0]
 }
 
-func names(dir string) []string {
+func listNames(dir string) []string {
 	folder, err := os.Open(dir)
 	if err != nil {
 		return nil

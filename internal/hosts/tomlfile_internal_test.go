@@ -112,7 +112,7 @@ func TestTableThatIsThere(t *testing.T) {
 	} {
 		e := Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}
 		if err := s.editTOML(m, &e, false); e.Server != state || (err == nil) != (state == Current) || string(e.After) != text ||
-			len(e.Starts) != 1 {
+			len(e.Programs) != 1 {
 			t.Errorf("%q: %s, %v, %q", text, e.Server, err, e.After)
 		}
 		if err := s.editTOML(m, &e, true); err != nil || e.Server != Kept || string(e.After) != text {
@@ -135,7 +135,7 @@ func TestTableThatOthersChange(t *testing.T) {
 		{"[mcp_servers.docs]\nx = 1\n", "\nx = 1\n", "refused"},
 		{"[[p]]\nmodel = 'a'\n\n[[p]]\nn = 1\n", "model = 'a'\n", "refused"},
 	} {
-		text := c.before + s.block() + c.after
+		text := c.before + s.tomlTable() + c.after
 		e := Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}
 		if err := s.editTOML(m, &e, false); err != nil || e.Server != Current || string(e.After) != text {
 			t.Errorf("%q: %s, %v, %q", text, e.Server, err, e.After)
@@ -150,15 +150,15 @@ func TestTableThatOthersChange(t *testing.T) {
 			t.Errorf("%q: %v, %q", text, err, e.After)
 		}
 	}
-	inside := "a = '''\n" + s.block() + "'''\n"
+	inside := "a = '''\n" + s.tomlTable() + "'''\n"
 	e := Edit{Before: []byte(inside), After: []byte(inside), record: newRecord("")}
 	if err := s.editTOML(m, &e, true); err != nil || e.Server != Missing || string(e.After) != inside {
 		t.Errorf("a text is taken for the table: %s, %v, %q", e.Server, err, e.After)
 	}
-	if err := s.editTOML(m, &e, false); err != nil || e.Server != Missing || string(e.After) != inside+"\n"+s.block() {
+	if err := s.editTOML(m, &e, false); err != nil || e.Server != Missing || string(e.After) != inside+"\n"+s.tomlTable() {
 		t.Errorf("a text is taken for the table: %s, %v, %q", e.Server, err, e.After)
 	}
-	multiline := blockMark + "[mcp_servers.planloop]\ncommand = '/old/planloop'\nargs = [\n  'serve',\n]\n"
+	multiline := tableMark + "[mcp_servers.planloop]\ncommand = '/old/planloop'\nargs = [\n  'serve',\n]\n"
 	e = Edit{Before: []byte(multiline), After: []byte(multiline), record: newRecord("")}
 	want := strings.Replace(multiline, "'/old/planloop'", `"/opt/planloop"`, 1)
 	if err := s.editTOML(m, &e, false); err != nil || string(e.After) != want {
@@ -169,14 +169,14 @@ func TestTableThatOthersChange(t *testing.T) {
 // TestTableThatThePersonChanged: init changes the program alone in it, or nothing, and --remove leaves it.
 func TestTableThatThePersonChanged(t *testing.T) {
 	m, s := codexServer()
-	own := s.block()
+	own := s.tomlTable()
 	for name, changed := range map[string]string{
 		"a comment":        strings.Replace(own, "args", "# mine\nargs", 1),
 		"aligned":          strings.Replace(own, "command =", "command  =", 1),
 		"a key above":      strings.Replace(own, "args", "startup_timeout_sec = 20\nargs", 1),
 		"arguments":        strings.Replace(own, `"serve"`, `"serve", "--toolsets", "planning"`, 1),
 		"a comment behind": strings.Replace(own, "\nenv_vars", " # mine\nenv_vars", 1),
-		"no blanks":        blockMark + "[mcp_servers.planloop]\ncommand=\"/opt/planloop\"\nargs=[\"serve\"]\nurl=\"keep\"\n",
+		"no blanks":        tableMark + "[mcp_servers.planloop]\ncommand=\"/opt/planloop\"\nargs=[\"serve\"]\nurl=\"keep\"\n",
 	} {
 		for _, text := range []string{changed, strings.Replace(changed, "/opt/", "/old/", 1)} {
 			e := Edit{Before: []byte(text), After: []byte(text), record: newRecord("")}

@@ -11,7 +11,7 @@ import (
 // its own; a submodule belongs to the repository around it, unless it has been a workspace. The search ends below the
 // home directory and the top: a home directory under version control does not make everything in it one workspace.
 func (in Lookup) workTree(dir string) (top string, ok bool) {
-	for at := dir; !in.noProject(at); at = filepath.Dir(at) {
+	for at := dir; !in.isNoProject(at); at = filepath.Dir(at) {
 		git := filepath.Join(at, ".git")
 		if _, err := os.Stat(git); err != nil {
 			continue
@@ -26,14 +26,14 @@ func (in Lookup) workTree(dir string) (top string, ok bool) {
 	return top, ok
 }
 
-// longestGitFile bounds the part of a .git file that is read, in bytes.
-const longestGitFile = 8 << 10
+// maxGitFile bounds the part of a .git file that is read, in bytes.
+const maxGitFile = 8 << 10
 
 // isSubmodule reports whether .git leads to a repository stored among another's modules. A linked work tree's .git
 // leads to a folder with a commondir file.
 func isSubmodule(git string) bool {
 	info, err := os.Lstat(git)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > longestGitFile { // opening a pipe would wait for ever
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGitFile { // opening a pipe would wait for ever
 		return false
 	}
 	text, err := os.ReadFile(git)

@@ -35,8 +35,8 @@ type Sources struct {
 // some keys and tighten others, and anything beyond that is ignored with a warning. Any other fault, in any layer, is
 // an error, also a *ConfigError. A missing file costs one look.
 func Load(s Sources) (Config, []*ConfigError, error) {
-	l := loading{sources: s, keys: keys(), config: Defaults()}
-	for _, layer := range []func() error{l.usersFile, l.accountsFile, l.ownFile, l.environment, l.flags} {
+	l := loader{sources: s, keys: keys(), config: Defaults()}
+	for _, layer := range []func() error{l.userFile, l.accountFile, l.workspaceFile, l.environment, l.flags} {
 		if err := layer(); err != nil {
 			return Config{}, nil, err
 		}
@@ -44,15 +44,15 @@ func Load(s Sources) (Config, []*ConfigError, error) {
 	return l.config, l.warnings, nil
 }
 
-// loading is a configuration on its way through the layers.
-type loading struct {
+// loader is a configuration on its way through the layers.
+type loader struct {
 	sources  Sources
 	keys     []key
 	config   Config
 	warnings []*ConfigError
 }
 
-func (l *loading) usersFile() error {
+func (l *loader) userFile() error {
 	path, err := ConfigFile(l.sources.Getenv, l.sources.Home)
 	if err != nil {
 		return nil // without a home there is no user's file
@@ -64,9 +64,9 @@ func (l *loading) usersFile() error {
 	return l.file(path, text, false)
 }
 
-// accountsFile applies the restrictions from the file in the account's own folder if the environment points to another
+// accountFile applies the restrictions from the file in the account's own folder if the environment points to another
 // file. It changes nothing else, and ignores faults, which are reported where the file is the user's.
-func (l *loading) accountsFile() error {
+func (l *loader) accountFile() error {
 	account := cmp.Or(l.sources.Account, accountHome())
 	if account == "" {
 		return nil
@@ -79,14 +79,14 @@ func (l *loading) accountsFile() error {
 	if err != nil || text == nil {
 		return nil
 	}
-	floor := loading{sources: l.sources, keys: slices.DeleteFunc(keys(), func(k key) bool { return !k.restricts }), config: l.config}
+	floor := loader{sources: l.sources, keys: slices.DeleteFunc(keys(), func(k key) bool { return !k.restricts }), config: l.config}
 	if err := floor.file(path, text, true); err == nil {
 		l.config = floor.config
 	}
 	return nil
 }
 
-func (l *loading) ownFile() error {
+func (l *loader) workspaceFile() error {
 	dir := l.sources.Workspace.Path
 	if l.sources.Workspace.Default || dir == "" {
 		return nil
@@ -98,10 +98,10 @@ func (l *loading) ownFile() error {
 	return l.file(filepath.Join(dir, FileName), text, true)
 }
 
-func (l *loading) environment() error {
+func (l *loader) environment() error {
 	for _, k := range l.keys {
 		if text := l.sources.Getenv(Variable(k.name)); text != "" {
-			if err := l.takeText(k, Variable(k.name), text); err != nil {
+			if err := l.setFromText(k, Variable(k.name), text); err != nil {
 				return err
 			}
 		}
@@ -109,21 +109,21 @@ func (l *loading) environment() error {
 	return nil
 }
 
-func (l *loading) flags() error {
+func (l *loader) flags() error {
 	for _, name := range slices.Sorted(maps.Keys(l.sources.Flags)) {
 		k, ok := l.key(name)
 		if !ok {
 			return &ConfigError{Source: "flags", Problem: "has the key " + plan.Quote(name) + ", which is unknown", Want: knownKeys(name)}
 		}
-		if err := l.takeText(k, "--"+strings.ReplaceAll(name, "_", "-"), l.sources.Flags[name]); err != nil {
+		if err := l.setFromText(k, "--"+strings.ReplaceAll(name, "_", "-"), l.sources.Flags[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeText sets a key from a variable or a flag. Any fault there is an error.
-func (l *loading) takeText(k key, source, text string) error {
+// setFromText sets a key from a variable or a flag. Any fault there is an error.
+func (l *loader) setFromText(k key, source, text string) error {
 	asked, v := l.config, value{source: source, key: k.name, text: text, gates: l.sources.Gates}
 	if wrong := k.set(&asked, v); wrong != nil {
 		return wrong[0]
@@ -133,7 +133,7 @@ func (l *loading) takeText(k key, source, text string) error {
 }
 
 // file applies the keys of a file, which is the user's or another source's.
-func (l *loading) file(path string, text []byte, others bool) error {
+func (l *loader) file(path string, text []byte, others bool) error {
 	root, refusal := parseYAML(path, text)
 	if refusal != nil {
 		return refusal
@@ -152,13 +152,13 @@ func (l *loading) file(path string, text []byte, others bool) error {
 			l.warn(v.refuse("ignored: it is unknown", knownKeys(v.entry)))
 		} else if !isNull(v.node) {
 			v.key = k.name
-			l.take(k, v, others)
+			l.setFromFile(k, v, others)
 		}
 	}
 	return nil
 }
 
-func (l *loading) key(name string) (key, bool) {
+func (l *loader) key(name string) (key, bool) {
 	at := slices.IndexFunc(l.keys, func(k key) bool { return k.name == name })
 	if at < 0 {
 		return key{}, false
@@ -170,8 +170,8 @@ func knownKeys(given string) string {
 	return didYouMean(given, Keys()) + "the keys are " + strings.Join(Keys(), ", ")
 }
 
-// take sets a key from a file as far as it is understood.
-func (l *loading) take(k key, v value, others bool) {
+// setFromFile sets a key from a file as far as it is understood.
+func (l *loader) setFromFile(k key, v value, others bool) {
 	asked := l.config
 	wrong := k.set(&asked, v)
 	for _, fault := range wrong {
@@ -188,7 +188,7 @@ func (l *loading) take(k key, v value, others bool) {
 }
 
 // admit applies a setting, unless others than the user ask for more than they may.
-func (l *loading) admit(k key, v value, asked Config, others bool) {
+func (l *loader) admit(k key, v value, asked Config, others bool) {
 	switch {
 	case !others:
 	case k.admit == nil:
@@ -204,12 +204,12 @@ func (l *loading) admit(k key, v value, asked Config, others bool) {
 }
 
 // warn keeps the first warnings: a file of nonsense need not be listed in full.
-func (l *loading) warn(about faults) {
+func (l *loader) warn(about faults) {
 	const most = 20
 	l.warnings = append(l.warnings, about[:min(len(about), most-len(l.warnings))]...)
 }
 
-func (l *loading) ignore(v value, why string) {
+func (l *loader) ignore(v value, why string) {
 	fix := "if you want it, set it there"
 	if path, err := ConfigFile(l.sources.Getenv, l.sources.Home); err == nil {
 		fix += ": " + safetext.EscapeLine(path)

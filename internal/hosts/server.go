@@ -11,21 +11,21 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// under returns a path with more elements.
-func under(path []string, more ...string) []string { return append(slices.Clone(path), more...) }
+// subpath returns a path with more elements.
+func subpath(path []string, more ...string) []string { return append(slices.Clone(path), more...) }
 
 // draft is a document to which planloop's parts are added, or from which they are removed.
 type draft struct {
 	*document
-	wrote map[string]string // init's own texts by path; "" for a holder that init created
-	notes []string
+	written map[string]string // init's own texts by path; "" for a holder that init created
+	notes   []string
 }
 
-// makes records the missing objects and lists around an entry at a path.
-func (w *draft) makes(path []string) {
+// recordParents records the missing objects and lists around an entry at a path.
+func (w *draft) recordParents(path []string) {
 	for n := 1; n < len(path); n++ {
 		if !w.has(path[:n]...) {
-			w.wrote[pointer(path[:n])] = ""
+			w.written[pointer(path[:n])] = ""
 		}
 	}
 }
@@ -33,31 +33,31 @@ func (w *draft) makes(path []string) {
 // dropEmpty removes the objects and lists that init created around an entry, from the inside out, if they are empty.
 func (w *draft) dropEmpty(path []string) {
 	for ; len(path) > 0 && w.empty(path...); path = path[:len(path)-1] {
-		if _, made := w.wrote[pointer(path)]; !made {
+		if _, made := w.written[pointer(path)]; !made {
 			return
 		}
 		w.remove(path...)
 	}
 }
 
-// put makes planloop's entry current, and keeps changes made by hand.
-func (s *server) put(m Machine, w *draft) (State, error) {
+// install makes planloop's entry current, and keeps changes made by hand.
+func (s *server) install(m Machine, w *draft) (State, error) {
 	name := pointer(s.path)
 	if !w.has(s.path...) {
-		w.makes(s.path)
-		w.wrote[name] = text(s.entry)
+		w.recordParents(s.path)
+		w.written[name] = canonicalJSON(s.entry)
 		return Missing, w.set(s.entry, s.path...)
 	}
 	value := w.value(s.path...)
-	state, entry, notes, err := s.judge(m, value, w.wrote[name])
+	state, entry, notes, err := s.assess(m, value, w.written[name])
 	w.notes = append(w.notes, notes...)
-	if err != nil || text(entry) == text(value) {
+	if err != nil || canonicalJSON(entry) == canonicalJSON(value) {
 		return state, err
 	}
-	if w.wrote[name] == text(value) {
-		w.wrote[name] = text(entry)
+	if w.written[name] == canonicalJSON(value) {
+		w.written[name] = canonicalJSON(entry)
 	}
-	return state, w.update(value, plain(entry), s.path)
+	return state, w.update(value, decodedJSON(entry), s.path)
 }
 
 // update makes what differs in a value as wanted, so that the comments, order and numbers in the rest of it stay.
@@ -70,38 +70,38 @@ func (w *draft) update(value, wanted any, path []string) error {
 	case isObject && wantsObject:
 		for _, key := range slices.Sorted(maps.Keys(have)) {
 			if _, stays := want[key]; !stays {
-				w.remove(under(path, key)...)
+				w.remove(subpath(path, key)...)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(want)) {
-			if err := w.update(have[key], want[key], under(path, key)); err != nil {
+			if err := w.update(have[key], want[key], subpath(path, key)); err != nil {
 				return err
 			}
 		}
 	case isList && wantsList && len(list) == len(words):
 		for i, word := range words {
-			if err := w.update(list[i], word, under(path, strconv.Itoa(i))); err != nil {
+			if err := w.update(list[i], word, subpath(path, strconv.Itoa(i))); err != nil {
 				return err
 			}
 		}
-	case text(value) != text(wanted):
+	case canonicalJSON(value) != canonicalJSON(wanted):
 		return w.set(wanted, path...)
 	}
 	return nil
 }
 
-// judge returns the state of an entry and its current form. wrote is the text that init wrote there.
-func (s *server) judge(m Machine, value any, wrote string) (state State, entry any, notes []string, err error) {
-	wanted := plain(s.entry).(map[string]any)
-	switch text(value) {
-	case text(wanted):
+// assess returns the state of an entry and its current form. wrote is the text that init wrote there.
+func (s *server) assess(m Machine, value any, wrote string) (state State, entry any, notes []string, err error) {
+	wanted := decodedJSON(s.entry).(map[string]any)
+	switch canonicalJSON(value) {
+	case canonicalJSON(wanted):
 		return Current, value, nil, nil
 	case wrote:
 		return Old, s.entry, nil, nil
 	}
 	members, _ := value.(map[string]any)
-	command := words(members, s.program)
-	if len(command) == 0 || !m.ours(command[0]) {
+	command := commandWords(members, s.program)
+	if len(command) == 0 || !m.isOwn(command[0]) {
 		return Foreign, value, nil, &Refusal{Problem: fmt.Sprintf("has a server named %s that starts something else (%s)", hook.OwnServer,
 			describe(value, command)), Fix: "rename or remove it, then run this again"}
 	}
@@ -109,7 +109,7 @@ func (s *server) judge(m Machine, value any, wrote string) (state State, entry a
 	if _, wantsList := wanted[s.program].([]any); isList != wantsList {
 		return Old, s.entry, nil, nil // another host's form
 	}
-	if own := changed(members, wanted, s.program); len(own) > 0 {
+	if own := changedMembers(members, wanted, s.program); len(own) > 0 {
 		notes = append(notes, "the server has settings of its own there, which stay: "+strings.Join(own, ", "))
 	}
 	mended := maps.Clone(members)
@@ -125,7 +125,7 @@ func (s *server) judge(m Machine, value any, wrote string) (state State, entry a
 		mended[s.program] = m.Program
 	}
 	state = Current
-	if text(mended) != text(members) {
+	if canonicalJSON(mended) != canonicalJSON(members) {
 		state = Old
 	}
 	if members["enabled"] == false || members["disabled"] == true {
@@ -135,21 +135,21 @@ func (s *server) judge(m Machine, value any, wrote string) (state State, entry a
 	return state, mended, notes, nil
 }
 
-// changed lists the members of an entry, except the program, that differ from those that planloop writes.
-func changed(members, wanted map[string]any, program string) []string {
+// changedMembers lists the members of an entry, except the program, that differ from those that planloop writes.
+func changedMembers(members, wanted map[string]any, program string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(key string) bool {
-		return key == program || text(members[key]) == text(wanted[key])
+		return key == program || canonicalJSON(members[key]) == canonicalJSON(wanted[key])
 	})
 }
 
-// take removes planloop's entry if init wrote it.
-func (s *server) take(m Machine, w *draft) State {
-	command := words(w.value(s.path...), s.program)
-	_, wrote := w.wrote[pointer(s.path)]
+// remove removes planloop's entry if init wrote it.
+func (s *server) remove(m Machine, w *draft) State {
+	command := commandWords(w.value(s.path...), s.program)
+	_, wrote := w.written[pointer(s.path)]
 	switch {
 	case !w.has(s.path...):
 		return Missing
-	case len(command) == 0 || !m.ours(command[0]):
+	case len(command) == 0 || !m.isOwn(command[0]):
 		return Foreign
 	case !wrote:
 		return Kept
@@ -159,11 +159,11 @@ func (s *server) take(m Machine, w *draft) State {
 	return Current
 }
 
-// starts lists the programs by which an entry and some events' hooks start planloop, without duplicates.
-func (m Machine) starts(on hook.Host, command []string, events map[string]any) []string {
+// programs lists the programs by which an entry and some events' hooks start planloop, without duplicates.
+func (m Machine) programs(on hook.Host, command []string, events map[string]any) []string {
 	var programs []string
 	add := func(program string) {
-		if m.ours(program) && !slices.Contains(programs, program) {
+		if m.isOwn(program) && !slices.Contains(programs, program) {
 			programs = append(programs, program)
 		}
 	}
@@ -171,8 +171,8 @@ func (m Machine) starts(on hook.Host, command []string, events map[string]any) [
 		add(command[0])
 	}
 	for _, native := range slices.Sorted(maps.Keys(events)) {
-		for _, spot := range m.spots(on, events[native]) {
-			for _, line := range lines(spot.handler) {
+		for _, spot := range m.findHooks(on, events[native]) {
+			for _, line := range commandLines(spot.handler) {
 				add(safetext.QuoteProgram(line, "hook"))
 			}
 		}
@@ -180,10 +180,10 @@ func (m Machine) starts(on hook.Host, command []string, events map[string]any) [
 	return programs
 }
 
-// lines lists the commands of a handler.
-func lines(handler map[string]any) []string {
+// commandLines lists the commands of a handler.
+func commandLines(handler map[string]any) []string {
 	var all []string
-	for _, member := range commands() {
+	for _, member := range commandMembers() {
 		if line, _ := handler[member].(string); line != "" {
 			all = append(all, line)
 		}
@@ -191,8 +191,8 @@ func lines(handler map[string]any) []string {
 	return all
 }
 
-// words returns a program and its arguments, which an entry has as one list or as two members.
-func words(entry any, program string) []string {
+// commandWords returns a program and its arguments, which an entry has as one list or as two members.
+func commandWords(entry any, program string) []string {
 	members, _ := entry.(map[string]any)
 	list, isList := members[program].([]any)
 	if !isList {
@@ -207,8 +207,8 @@ func words(entry any, program string) []string {
 	return all
 }
 
-// ours reports whether a program is planloop, whatever its folder and version.
-func (m Machine) ours(program string) bool {
+// isOwn reports whether a program is planloop, whatever its folder and version.
+func (m Machine) isOwn(program string) bool {
 	name := base(program)
 	return strings.HasPrefix(strings.ToLower(name), "planloop") || name == base(m.Program)
 }

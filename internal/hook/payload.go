@@ -10,30 +10,30 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Most is the limit of a payload, in bytes.
-const Most = 4 << 20
+// MaxPayload is the limit of a payload, in bytes.
+const MaxPayload = 4 << 20
 
 // Errors of payloads. All others are about their JSON.
 var (
 	errEmpty = errors.New("nothing was given on standard input")
-	errLarge = fmt.Errorf("more than %d MiB were given", Most>>20)
+	errLarge = fmt.Errorf("more than %d MiB were given", MaxPayload>>20)
 )
 
-// places are the members of a payload by meaning, as alternative names with a dot before those within an object. The first one present
+// payloadMembers are the members of a payload by meaning, as alternative names with a dot before those within an object. The first one present
 // counts.
-type places struct {
+type payloadMembers struct {
 	session, subagent, version, dir, roots, source, tool, input, result, starts string
 }
 
-// placesOf returns the members of a host's payloads.
-func placesOf(host Host) places {
-	p := places{session: "session_id", subagent: "agent_id", dir: "cwd", source: "source",
+// membersOf returns the members of a host's payloads.
+func membersOf(host Host) payloadMembers {
+	p := payloadMembers{session: "session_id", subagent: "agent_id", dir: "cwd", source: "source",
 		tool: "tool_name", input: "tool_input", result: "tool_response"}
 	switch host {
 	case Claude: // or VS Code, which runs these hooks too
 		p.session = "session_id sessionId"
 	case Antigravity: // docs, 2.0
-		return places{session: "conversationId", roots: "workspacePaths", tool: "toolCall.name", input: "toolCall.args"}
+		return payloadMembers{session: "conversationId", roots: "workspacePaths", tool: "toolCall.name", input: "toolCall.args"}
 	case Cursor:
 		p.session, p.version, p.roots, p.subagent = "conversation_id session_id", "cursor_version", "workspace_roots", "subagent_id"
 		p.result, p.starts = "tool_output result_json", "url command" // of the MCP server
@@ -43,13 +43,13 @@ func placesOf(host Host) places {
 	case Goose: // 1.3x
 		p.dir, p.result = "working_dir", "tool_output"
 	case Windsurf:
-		return places{session: "trajectory_id", dir: "tool_info.cwd", tool: "agent_action_name", input: "tool_info"}
+		return payloadMembers{session: "trajectory_id", dir: "tool_info.cwd", tool: "agent_action_name", input: "tool_info"}
 	}
 	return p
 }
 
-// goesOn are members that say that a turn ends before the agent is done, or that it continues because a hook asked for it.
-const goesOn = "stop_hook_active loop_count status fullyIdle"
+// continuationMembers are members that say that a turn ends before the agent is done, or that it continues because a hook asked for it.
+const continuationMembers = "stop_hook_active loop_count status fullyIdle"
 
 // Read parses a host's input to a hook. It accepts unknown members, events and tools. Even with an error the call has its host, event and
 // moment, so that it can be answered in the host's form.
@@ -59,13 +59,13 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	switch {
 	case len(payload) == 0:
 		return bare, errEmpty
-	case len(payload) > Most:
+	case len(payload) > MaxPayload:
 		return bare, errLarge
 	}
 	r := reader{}
-	at := placesOf(host)
+	at := membersOf(host)
 	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.source, at.tool, at.input, at.result, at.starts,
-		goesOn, serverPlaces, namePlaces, "invocationNum")
+		continuationMembers, serverMembers, nameMembers, "invocationNum")
 	c := bare
 	c.Session, c.Subagent, c.Version = r.text(top[at.session]), r.text(top[at.subagent]), r.text(top[at.version])
 	c.Dir, c.Source, c.Roots = r.text(top[at.dir]), r.text(top[at.source]), r.texts(top[at.roots])
@@ -74,42 +74,42 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	}
 	switch c.Moment {
 	case BeforeTool, AfterTool:
-		c.Tool, c.Input, c.Result = r.text(top[at.tool]), r.unwrapped(top[at.input]), top[at.result]
+		c.Tool, c.Input, c.Result = r.text(top[at.tool]), r.unwrap(top[at.input]), top[at.result]
 		if named.Native == "beforeMCPExecution" {
 			c.Tool = "MCP:" + c.Tool
-		} else if _, known := toolOf(host, named.Native); known && c.Input == nil { // each tool has an event of its own
+		} else if _, known := toolGroupOf(host, named.Native); known && c.Input == nil { // each tool has an event of its own
 			c.Tool, c.Input = named.Native, payload
 		}
 		r.classify(&c, top)
-		if start := top[at.starts]; start != nil && c.Own() && (top["url"] != nil || !startsOwn(r.text(start))) {
+		if start := top[at.starts]; start != nil && c.IsOwn() && (top["url"] != nil || !startsOwn(r.text(start))) {
 			c.Server = ""
 		}
 	case SessionStart:
 		if number := string(top["invocationNum"]); number != "" && number != "0" {
-			c.Moment = Elsewhen
+			c.Moment = OtherMoment
 		}
 	case Stop:
-		c.Again = again(top)
+		c.IsContinued = isContinuation(top)
 	}
-	if r.fault != nil {
-		return bare, fmt.Errorf("what the host told cannot be read: %w", r.fault)
+	if r.err != nil {
+		return bare, fmt.Errorf("what the host told cannot be read: %w", r.err)
 	}
 	return c, nil
 }
 
-// again evaluates the members in goesOn.
-func again(top map[string]jsontext.Value) bool {
+// isContinuation evaluates the members in goesOn.
+func isContinuation(top map[string]jsontext.Value) bool {
 	status, loops := string(top["status"]), string(top["loop_count"])
 	return string(top["stop_hook_active"]) == "true" || string(top["fullyIdle"]) == "false" || loops != "" && loops != "0" ||
 		status == `"aborted"` || status == `"error"`
 }
 
 // reader reads values and keeps the first error.
-type reader struct{ fault error }
+type reader struct{ err error }
 
 func (r *reader) fail(err error) {
-	if r.fault == nil {
-		r.fault = err
+	if r.err == nil {
+		r.err = err
 	}
 }
 
@@ -154,8 +154,8 @@ func (r *reader) object(value jsontext.Value) (members map[string]jsontext.Value
 	return members
 }
 
-// unwrapped returns a value, or the JSON in it if it is a text, since some hosts pass a tool's input that way.
-func (r *reader) unwrapped(value jsontext.Value) jsontext.Value {
+// unwrap returns a value, or the JSON in it if it is a text, since some hosts pass a tool's input that way.
+func (r *reader) unwrap(value jsontext.Value) jsontext.Value {
 	text := r.text(value)
 	if inside := jsontext.Value(text); strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if !inside.IsValid() {

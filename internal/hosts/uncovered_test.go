@@ -21,7 +21,7 @@ func TestMatchersThatLeaveOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := machine(t)
-			want := hosts.Want{Scope: hosts.User}
+			want := hosts.Request{Scope: hosts.User}
 			write(t, m, c.host, want)
 			file := filepath.Join(m.Home, c.file)
 			before, after, _ := strings.Cut(read(t, file), `"`+c.hook+`": [`)
@@ -29,7 +29,7 @@ func TestMatchersThatLeaveOut(t *testing.T) {
 			h := look(t, m, c.host, want)
 			var wrong []string
 			for _, edit := range h.Edits {
-				wrong = append(wrong, edit.Wrong...)
+				wrong = append(wrong, edit.HookProblems...)
 			}
 			told := strings.Join(wrong, "\n")
 			if h.Hooks != hosts.Edited || !strings.Contains(told, c.told) || (told == "") != (c.told == "") {
@@ -46,16 +46,16 @@ func TestMatchersThatLeaveOut(t *testing.T) {
 		c, m := pluginCases()["claude"], machine(t)
 		c.install(t, m)
 		put(t, filepath.Join(filepath.Dir(m.Home), c.lies, "hooks/hooks.json"), text)
-		h := look(t, m, "claude", hosts.Want{Scope: hosts.User})
-		if h.Plugin == nil || h.Plugin.Hooks || h.Hooks != hosts.Missing || !h.Changes() {
+		h := look(t, m, "claude", hosts.Request{Scope: hosts.User})
+		if h.Plugin == nil || h.Plugin.Hooks || h.Hooks != hosts.Missing || !h.HasChanges() {
 			t.Errorf("%s: the plugin is %+v, the hooks are %s", name, h.Plugin, h.Hooks)
 		}
 		told := strings.Join(h.Obstacles, "\n")
 		if strings.Contains(told, "planloop@planloop: its hook for PreToolUse is not called for Bash") != (name != "no event") {
 			t.Errorf("%s is told as %q", name, told)
 		}
-		write(t, m, "claude", hosts.Want{Scope: hosts.User})
-		if h := look(t, m, "claude", hosts.Want{Scope: hosts.User}); h.Hooks != hosts.Current || len(h.Obstacles) > 0 {
+		write(t, m, "claude", hosts.Request{Scope: hosts.User})
+		if h := look(t, m, "claude", hosts.Request{Scope: hosts.User}); h.Hooks != hosts.Current || len(h.Obstacles) > 0 {
 			t.Errorf("%s, with hooks of init's: %s, %q", name, h.Hooks, h.Obstacles)
 		}
 	}
@@ -65,7 +65,7 @@ func TestMatchersThatLeaveOut(t *testing.T) {
 func TestLargeFiles(t *testing.T) {
 	c, m := pluginCases()["claude"], machine(t)
 	c.install(t, m)
-	want := hosts.Want{Scope: hosts.User}
+	want := hosts.Request{Scope: hosts.User}
 	large := func(path string, size int64) {
 		t.Helper()
 		put(t, path, "{}")
@@ -76,8 +76,8 @@ func TestLargeFiles(t *testing.T) {
 	manifest := filepath.Join(filepath.Dir(m.Home), c.lies, ".mcp.json")
 	large(manifest, 5<<20)
 	h := look(t, m, "claude", want)
-	if told := manifest + " is too large to be read: it has more than 2 MB"; len(h.Unread) != 1 || h.Unread[0] != told {
-		t.Errorf("a plugin's is told as %q", h.Unread)
+	if told := manifest + " is too large to be read: it has more than 2 MB"; len(h.UnreadFiles) != 1 || h.UnreadFiles[0] != told {
+		t.Errorf("a plugin's is told as %q", h.UnreadFiles)
 	}
 	large(filepath.Join(m.Home, ".gemini/settings.json"), 5<<20)
 	large(filepath.Join(m.Home, ".claude.json"), 65<<20)

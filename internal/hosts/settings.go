@@ -7,8 +7,8 @@ import (
 	"github.com/planloop/planloop/internal/hook"
 )
 
-// settings reads a JSON file that planloop does not write.
-func settings(file string) (map[string]any, error) {
+// readSettings reads a JSON file that planloop does not write.
+func readSettings(file string) (map[string]any, error) {
 	text, err := readAll(file)
 	if err != nil {
 		return nil, err
@@ -21,15 +21,15 @@ func settings(file string) (map[string]any, error) {
 	return all, nil
 }
 
-// said returns the value at a path of a JSON file, nil if the path or the file cannot be read.
-func said(file string, path ...string) any {
-	all, _ := settings(file)
+// jsonSetting returns the value at a path of a JSON file, nil if the path or the file cannot be read.
+func jsonSetting(file string, path ...string) any {
+	all, _ := readSettings(file)
 	value, _ := lookUp(all, path...)
 	return value
 }
 
-// saidTOML returns the settings in a TOML file, which are empty if it cannot be read.
-func saidTOML(file string) settingsTOML {
+// tomlSettings returns the settings in a TOML file, which are empty if it cannot be read.
+func tomlSettings(file string) settingsTOML {
 	text, _ := readAll(file) // a missing file has no settings
 	all, _ := readTOML(text)
 	return all
@@ -46,12 +46,12 @@ func lookUp(value any, path ...string) (found any, ok bool) {
 	return value, true
 }
 
-// untrusted counts planloop's hooks in a file of Codex that its settings do not trust. Only Codex
+// countUntrusted counts planloop's hooks in a file of Codex that its settings do not trust. Only Codex
 // can tell whether the trust covers the current text of a hook.
-func (m Machine) untrusted(file, config string) int {
-	state, count := saidTOML(config), 0
+func (m Machine) countUntrusted(file, config string) int {
+	state, count := tomlSettings(config), 0
 	for _, e := range hook.Events(hook.Codex) {
-		for _, s := range m.spots(hook.Codex, said(file, "hooks", e.Native)) {
+		for _, s := range m.findHooks(hook.Codex, jsonSetting(file, "hooks", e.Native)) {
 			name := fmt.Sprintf("%s:%s:%d:%d", file, strings.ReplaceAll(e.Name, "-", "_"), s.element, max(s.index, 0))
 			if state.text("hooks", "state", name, "trusted_hash") == "" {
 				count++

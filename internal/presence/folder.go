@@ -20,7 +20,7 @@ import (
 // connection a .live file, which is locked while it lasts. Names are untrusted, so files are named by their hashes.
 type folder string
 
-func inside(stateDir, name string) folder {
+func subfolder(stateDir, name string) folder {
 	if stateDir == "" {
 		return ""
 	}
@@ -74,9 +74,9 @@ func (f folder) lastTouch() time.Time {
 	return last
 }
 
-// held reports whether a process holds the connection of a name. It creates nothing, and asks for a shared lock, so
+// isLocked reports whether a process holds the connection of a name. It creates nothing, and asks for a shared lock, so
 // that two concurrent checks do not take each other for the holder.
-func (f folder) held(name string) (bool, error) {
+func (f folder) isLocked(name string) (bool, error) {
 	lock := flock.New(f.live(name), flock.SetFlag(probeFlag()))
 	free, err := lock.TryRLock()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,10 +95,10 @@ func probeFlag() int {
 	return os.O_RDONLY | safefile.NoFollow
 }
 
-// holds reports whether the locked file is still the one in the folder under the name.
-func (f folder) holds(name string, lock *flock.Flock) bool { return holds(f.live(name), lock) }
+// isCurrent reports whether the locked file is still the one in the folder under the name.
+func (f folder) isCurrent(name string, lock *flock.Flock) bool { return isSameFile(f.live(name), lock) }
 
-func holds(path string, lock *flock.Flock) bool {
+func isSameFile(path string, lock *flock.Flock) bool {
 	open, err := lock.Stat()
 	if err != nil {
 		return false
@@ -107,15 +107,15 @@ func holds(path string, lock *flock.Flock) bool {
 	return err == nil && os.SameFile(open, there)
 }
 
-// discard removes the file that lock locks, and unlocks it. Only the lock's holder removes, and only the file it has
+// removeLocked removes the file that lock locks, and unlocks it. Only the lock's holder removes, and only the file it has
 // locked: a process that then locks the removed file finds that it has vanished. Windows cannot remove open
 // files.
-func discard(path string, lock *flock.Flock) error {
+func removeLocked(path string, lock *flock.Flock) error {
 	if runtime.GOOS == "windows" {
 		return errors.Join(lock.Unlock(), os.RemoveAll(path))
 	}
 	var err error
-	if holds(path, lock) {
+	if isSameFile(path, lock) {
 		err = os.RemoveAll(path)
 	}
 	return errors.Join(err, lock.Unlock())
@@ -147,13 +147,13 @@ func (f folder) sweepOne(entry fs.DirEntry, live, seen time.Time) error {
 	case strings.HasSuffix(path, ".seen") && info.ModTime().Before(seen):
 		return os.RemoveAll(path)
 	case strings.HasSuffix(path, ".live") && info.ModTime().Before(live):
-		return removeFree(path)
+		return removeUnlocked(path)
 	}
 	return nil
 }
 
-// removeFree removes a lock file without a holder.
-func removeFree(path string) error {
+// removeUnlocked removes a lock file without a holder.
+func removeUnlocked(path string) error {
 	lock := flock.New(path, flock.SetFlag(probeFlag()))
 	free, err := lock.TryLock()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !free {
@@ -162,20 +162,20 @@ func removeFree(path string) error {
 	if err != nil {
 		return err
 	}
-	return discard(path, lock)
+	return removeLocked(path, lock)
 }
 
-// Once reports whether a session has not been told something yet, and records that it is told now. If that cannot be
+// IsFirst reports whether a session has not been told something yet, and records that it is told now. If that cannot be
 // recorded, it reports false, so that nothing is repeated forever.
-func (b *Book) Once(session, what string) bool {
-	if b.said == "" {
+func (b *Registry) IsFirst(session, what string) bool {
+	if b.notices == "" {
 		return false
 	}
 	sum := sha256.Sum256([]byte(session + "\x00" + what))
-	err := b.said.make()
+	err := b.notices.make()
 	if err == nil {
 		var file *os.File
-		file, err = safefile.Open(filepath.Join(string(b.said), hex.EncodeToString(sum[:16])+".seen"), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+		file, err = safefile.Open(filepath.Join(string(b.notices), hex.EncodeToString(sum[:16])+".seen"), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 		if err == nil {
 			return file.Close() == nil
 		}

@@ -19,7 +19,7 @@ type attested struct {
 	home   string
 	state  string
 	host   process.Ancestor
-	server *presence.Book
+	server *presence.Registry
 }
 
 func attest(t *testing.T) attested {
@@ -29,7 +29,7 @@ func attest(t *testing.T) attested {
 	if err := os.Mkdir(a.state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := presence.Expect(a.home, a.host); err != nil {
+	if err := presence.PrepareHooks(a.home, a.host); err != nil {
 		t.Fatal(err)
 	}
 	a.server = presence.Open(a.state, presence.Options{Now: a.clock.Now, Server: func() presence.Server {
@@ -46,14 +46,14 @@ func (a attested) hook(tool string, above ...process.Ancestor) {
 
 func (a attested) hookAt(event, tool string, above ...process.Ancestor) {
 	chain := append([]process.Ancestor{{PID: 90, Started: 90, Name: "planloop"}}, above...)
-	presence.Open(a.state, presence.Options{Now: a.clock.Now}).Answered(func() []process.Ancestor { return chain },
-		presence.Hook{Host: "codex", Event: event, Tool: tool, Judges: event == "pre-tool-use"})
+	presence.Open(a.state, presence.Options{Now: a.clock.Now}).RecordHook(func() []process.Ancestor { return chain },
+		presence.Hook{Host: "codex", Event: event, Tool: tool, ChecksTool: event == "pre-tool-use"})
 }
 
 func (a attested) agent() presence.Agent {
 	a.Helper()
 	agents := presence.Open(a.state, presence.Options{}).Agents()
-	if len(agents) != 1 || agents[0].Client != "codex#1" || agents[0].Self {
+	if len(agents) != 1 || agents[0].Client != "codex#1" || agents[0].IsSelf {
 		a.Fatalf("%+v", agents)
 	}
 	return agents[0]
@@ -167,14 +167,14 @@ func TestSignsAreBounded(t *testing.T) {
 func TestOtherHooksJudgeNothing(t *testing.T) {
 	a := attest(t)
 	a.hookAt("session-start", "", a.host)
-	if sign := a.agent().Sign; sign.At.IsZero() || !sign.Judged.IsZero() {
+	if sign := a.agent().Sign; sign.At.IsZero() || !sign.ToolChecked.IsZero() {
 		t.Errorf("%+v", sign)
 	}
 	a.hook("", a.host)
 	judged := a.agent().Sign.At
 	a.clock.pass(time.Minute)
 	a.hookAt("session-start", "", a.host)
-	if sign := a.agent().Sign; !sign.Judged.Equal(judged) || !sign.At.After(judged) {
+	if sign := a.agent().Sign; !sign.ToolChecked.Equal(judged) || !sign.At.After(judged) {
 		t.Errorf("%+v", sign)
 	}
 }
@@ -183,7 +183,7 @@ func TestOtherHooksJudgeNothing(t *testing.T) {
 func TestSignsOfAWorkspace(t *testing.T) {
 	a := attest(t)
 	elsewhere := filepath.Join(a.home, "bank-2")
-	presence.Open(elsewhere, presence.Options{}).Answered(func() []process.Ancestor { return []process.Ancestor{{PID: 90}, a.host} },
+	presence.Open(elsewhere, presence.Options{}).RecordHook(func() []process.Ancestor { return []process.Ancestor{{PID: 90}, a.host} },
 		presence.Hook{Host: "codex"})
 	if !a.agent().Sign.At.IsZero() {
 		t.Error("a hook of another workspace is believed")
@@ -193,7 +193,7 @@ func TestSignsOfAWorkspace(t *testing.T) {
 // TestWhereNothingIsKept: a server that only starts makes no folder for planloop's data.
 func TestWhereNothingIsKept(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "planloop")
-	if err := presence.Expect(home, self(t)); err != nil {
+	if err := presence.PrepareHooks(home, self(t)); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(home); err == nil {
@@ -205,7 +205,7 @@ func TestWhereNothingIsKept(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	home := t.TempDir()
 	for _, state := range []string{filepath.Join(home, "shop-1"), ""} {
-		presence.Open(state, presence.Options{}).Answered(func() []process.Ancestor {
+		presence.Open(state, presence.Options{}).RecordHook(func() []process.Ancestor {
 			t.Error("it is asked what the hook descends from")
 			return nil
 		}, presence.Hook{Host: "codex", Tool: "planloop_status"})
@@ -226,11 +226,11 @@ func TestHookBeforeItsPlace(t *testing.T) {
 	book := presence.Open(state, presence.Options{Server: func() presence.Server {
 		return presence.Server{Process: server, Host: server, Starter: server}
 	}})
-	presence.Open(state, presence.Options{}).Answered(func() []process.Ancestor {
+	presence.Open(state, presence.Options{}).RecordHook(func() []process.Ancestor {
 		return []process.Ancestor{{PID: 90, Started: 90, Name: "planloop"}, server}
-	}, presence.Hook{Host: "codex", Event: "pre-tool-use", Judges: true})
+	}, presence.Hook{Host: "codex", Event: "pre-tool-use", ChecksTool: true})
 	t.Cleanup(book.Join("codex#1"))
-	if agents := book.Agents(); len(agents) != 1 || agents[0].Sign.Judged.IsZero() {
+	if agents := book.Agents(); len(agents) != 1 || agents[0].Sign.ToolChecked.IsZero() {
 		t.Errorf("%+v", agents)
 	}
 }
@@ -249,7 +249,7 @@ func TestServedBeside(t *testing.T) {
 		if err := os.WriteFile(note[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := beside.ServedBeside(chain); (len(got) == 1 && got[0] == a.state) != want {
+		if got := beside.OtherStates(chain); (len(got) == 1 && got[0] == a.state) != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

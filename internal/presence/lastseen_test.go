@@ -38,11 +38,11 @@ func (c *clock) pass(d time.Duration) time.Time {
 }
 
 // at opens a book as another process would see it at the clock's time.
-func (c *clock) at(dir string) *presence.Book {
+func (c *clock) at(dir string) *presence.Registry {
 	return presence.Open(dir, presence.Options{Now: c.Now})
 }
 
-func check(t *testing.T, b *presence.Book, name string, at time.Time, gone bool) {
+func check(t *testing.T, b *presence.Registry, name string, at time.Time, gone bool) {
 	t.Helper()
 	if got := b.Seen(name); !got.At.Equal(at) || got.Gone != gone {
 		t.Errorf("%s: got %+v, want %v, gone %v", name, got, at, gone)
@@ -50,7 +50,7 @@ func check(t *testing.T, b *presence.Book, name string, at time.Time, gone bool)
 }
 
 // both runs a test on files and in memory. another is the same book or, on files, a second book on the same state.
-func both(t *testing.T, test func(t *testing.T, c *clock, b, another *presence.Book)) {
+func both(t *testing.T, test func(t *testing.T, c *clock, b, another *presence.Registry)) {
 	t.Run("files", func(t *testing.T) {
 		c, dir := newClock(), t.TempDir()
 		test(t, c, c.at(dir), c.at(dir))
@@ -63,7 +63,7 @@ func both(t *testing.T, test func(t *testing.T, c *clock, b, another *presence.B
 }
 
 func TestTouch(t *testing.T) {
-	both(t, func(t *testing.T, c *clock, b, another *presence.Book) {
+	both(t, func(t *testing.T, c *clock, b, another *presence.Registry) {
 		check(t, another, "ann", time.Time{}, false)
 		b.Touch("ann")
 		first := c.Now()
@@ -77,7 +77,7 @@ func TestTouch(t *testing.T) {
 }
 
 func TestConnections(t *testing.T) {
-	both(t, func(t *testing.T, c *clock, b, another *presence.Book) {
+	both(t, func(t *testing.T, c *clock, b, another *presence.Registry) {
 		const name = "client#1a2b3c"
 		check(t, another, name, time.Time{}, false) // never seen: nothing is known
 		leave := b.Join(name)
@@ -102,7 +102,7 @@ func TestConnections(t *testing.T) {
 }
 
 func TestJoinOfANameWithoutConnection(t *testing.T) {
-	both(t, func(t *testing.T, c *clock, b, another *presence.Book) {
+	both(t, func(t *testing.T, c *clock, b, another *presence.Registry) {
 		leave := b.Join("builder")
 		check(t, another, "builder", c.Now(), false)
 		leave()
@@ -321,7 +321,7 @@ func TestFileSystemThatRefuses(t *testing.T) {
 
 func TestConcurrentUse(t *testing.T) {
 	state := t.TempDir()
-	books := []*presence.Book{presence.Open(state, presence.Options{}), presence.Open(state, presence.Options{})}
+	books := []*presence.Registry{presence.Open(state, presence.Options{}), presence.Open(state, presence.Options{})}
 	steady := books[0].Join("steady#1")
 	var all sync.WaitGroup
 	for worker := range 8 {

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// QuietEnvironment prevents git from asking a person or the network. Silenced handles the programs that a repository could
+// SafeEnvironment prevents git from asking a person or the network. Silenced handles the programs that a repository could
 // make it run.
-func QuietEnvironment() []string {
+func SafeEnvironment() []string {
 	return []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_SSH_COMMAND=false",
@@ -23,17 +23,17 @@ func QuietEnvironment() []string {
 	}
 }
 
-// Silence returns an environment in which git runs nothing that its configuration names, in the repository that dir
+// DisablePrograms returns an environment in which git runs nothing that its configuration names, in the repository that dir
 // and the git options select. It fails if git cannot list the configuration, and code is then git's exit code.
-func Silence(ctx context.Context, git, dir string, options, environment []string) (silenced []string, code int, err error) {
-	settings := settings()
+func DisablePrograms(ctx context.Context, git, dir string, options, environment []string) (silenced []string, code int, err error) {
+	settings := fixedSettings()
 	environment = slices.DeleteFunc(slices.Clone(environment), func(v string) bool { return strings.HasPrefix(v, "GIT_CONFIG_") })
 	cmd := exec.CommandContext(ctx, git,
 		append(slices.Clone(options), "config", "--null", "--name-only", "--get-regexp", programNames)...)
 	cmd.Dir, cmd.Env = dir, withSettings(environment, settings)
-	names, code, err := matches(cmd)
+	names, code, err := listNames(cmd)
 	for _, name := range names {
-		settings[name] = harmless(name)
+		settings[name] = harmlessValue(name)
 	}
 	return withSettings(environment, settings), code, err
 }
@@ -42,8 +42,8 @@ func Silence(ctx context.Context, git, dir string, options, environment []string
 const programNames = `^(diff\..*\.(command|textconv|cachetextconv)|filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|` +
 	`hook\..*\.(command|event|enabled)|gpg\.(.*\.)?(program|defaultkeycommand)|credential\..*\.helper|(pager|alias)\..*)$`
 
-// matches returns the names that a git config command lists. If git cannot read the configuration, that is an error, not an empty result.
-func matches(cmd *exec.Cmd) (names []string, code int, err error) {
+// listNames returns the names that a git config command lists. If git cannot read the configuration, that is an error, not an empty result.
+func listNames(cmd *exec.Cmd) (names []string, code int, err error) {
 	out, err := cmd.Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && failed.ExitCode() == 1 && len(out) == 0 && len(failed.Stderr) == 0 {
@@ -58,8 +58,8 @@ func matches(cmd *exec.Cmd) (names []string, code int, err error) {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), 0, nil
 }
 
-// harmless returns a value that makes a program setting run nothing.
-func harmless(name string) string {
+// harmlessValue returns a value that makes a program setting run nothing.
+func harmlessValue(name string) string {
 	switch name[strings.LastIndexByte(name, '.')+1:] {
 	case "required", "cachetextconv", "enabled", "driver", "program", "defaultkeycommand":
 		return "false"
@@ -69,8 +69,8 @@ func harmless(name string) string {
 	return ""
 }
 
-// settings returns the values that make git run nothing, for the settings with fixed names.
-func settings() map[string]string {
+// fixedSettings returns the values that make git run nothing, for the settings with fixed names.
+func fixedSettings() map[string]string {
 	return map[string]string{
 		"core.fsmonitor": "false", "core.hooksPath": os.DevNull, "core.pager": "cat", "core.alternateRefsCommand": "false",
 		"core.sshCommand": "false", "core.untrackedCache": "keep", "credential.helper": "", "gpg.program": "false",

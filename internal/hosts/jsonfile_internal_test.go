@@ -22,7 +22,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	m := Machine{GOOS: "linux", Home: "/home/ann", Project: "/app", Program: "/opt/planloop", Getenv: func(string) string { return "" }}
 	h := gemini(m, User)
-	w := Want{Scope: User}
+	w := Request{Scope: User}
 	comments := func(text []byte) []string {
 		found := regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|//[^\n\r]*|/\*.*?\*/`).FindAllString(string(text), -1)
 		for i := range found { // blanks at the end of a line may go
@@ -60,11 +60,11 @@ func FuzzJSON(f *testing.F) {
 
 // decoded reads JSON with comments by the standard library.
 func decoded(text []byte) (value any, ok bool) {
-	text = bytes.TrimPrefix(text, []byte(mark))
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if len(bytes.TrimSpace(text)) == 0 {
 		return map[string]any{}, true
 	}
-	if nesting(text) > deepest {
+	if nesting(text) > maxNesting {
 		return nil, false
 	}
 	strict, err := hujson.Standardize(append(bytes.Clone(text), '\n'))
@@ -112,7 +112,7 @@ func TestUpdateKeepsTheRestOfAnEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := s.put(m, &draft{document: d, wrote: map[string]string{}})
+	state, err := s.install(m, &draft{document: d, written: map[string]string{}})
 	if want := strings.Replace(before, "/old/", "/opt/", 1); err != nil || state != Old || string(d.bytes()) != want {
 		t.Errorf("%s, %v:\n%s\nwant\n%s", state, err, d.bytes(), want)
 	}

@@ -34,17 +34,17 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return out.WriteToken(jsontext.EndObject)
 }
 
-// plain returns a value in the types that document.value returns.
-func plain(value any) any {
+// decodedJSON returns a value in the types that document.value returns.
+func decodedJSON(value any) any {
 	data, _ := json.Marshal(value, jsontext.AllowInvalidUTF8(true)) // the values are our own or were read from JSON
 	var out any
 	_ = json.Unmarshal(data, &out)
 	return out
 }
 
-// text returns a value in its canonical spelling, for comparison.
-func text(value any) string {
-	data, _ := json.Marshal(plain(value), json.Deterministic(true))
+// canonicalJSON returns a value in its canonical spelling, for comparison.
+func canonicalJSON(value any) string {
+	data, _ := json.Marshal(decodedJSON(value), json.Deterministic(true))
 	return string(data)
 }
 
@@ -56,35 +56,35 @@ func inlineJSON(value any) string {
 
 // document is a JSON object with comments and trailing commas. A change keeps the text of everything around it.
 type document struct {
-	root    hujson.Value
-	changed bool
-	newline string // the one that the text uses
-	indent  string // of one level
-	mark    string // byte order mark, or ""
-	cut     bool   // the last line has no line break
+	root           hujson.Value
+	changed        bool
+	newline        string // the one that the text uses
+	indent         string // of one level
+	mark           string // byte order mark, or ""
+	noFinalNewline bool   // the last line has no line break
 }
 
-// mark is the byte order mark that some editors on Windows write.
-const mark = "\ufeff"
+// byteOrderMark is the byte order mark that some editors on Windows write.
+const byteOrderMark = "\ufeff"
 
-// deepest bounds the nesting of a document, because hujson recurses.
-const deepest = 1000
+// maxNesting bounds the nesting of a document, because hujson recurses.
+const maxNesting = 1000
 
 // parseJSON reads a document. A blank text counts as an empty object.
 func parseJSON(text []byte) (*document, error) {
 	d := &document{newline: newlineOf(text), indent: "  "}
-	if bytes.HasPrefix(text, []byte(mark)) {
-		d.mark, text = mark, text[len(mark):]
+	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
+		d.mark, text = byteOrderMark, text[len(byteOrderMark):]
 	}
 	switch {
 	case bytes.Count(text, []byte("\r")) != bytes.Count(text, []byte("\r\n")):
 		return nil, errors.New("it has carriage returns without line feeds, which end a comment for some programs only")
-	case nesting(text) > deepest:
-		return nil, fmt.Errorf("it is nested deeper than %d levels", deepest)
+	case nesting(text) > maxNesting:
+		return nil, fmt.Errorf("it is nested deeper than %d levels", maxNesting)
 	case len(bytes.TrimSpace(text)) == 0:
 		text = []byte("{}" + d.newline)
 	case !bytes.HasSuffix(text, []byte("\n")): // hujson refuses a comment without one
-		d.cut, text = true, append(bytes.Clone(text), '\n')
+		d.noFinalNewline, text = true, append(bytes.Clone(text), '\n')
 	}
 	var err error
 	if d.root, err = hujson.Parse(text); err != nil {
@@ -94,7 +94,7 @@ func parseJSON(text []byte) (*document, error) {
 	if !ok {
 		return nil, errors.New("it is not a JSON object")
 	}
-	if err := json.Unmarshal(standard(d.root), new(any)); err != nil { // a name twice, text that is not UTF-8
+	if err := json.Unmarshal(standardJSON(d.root), new(any)); err != nil { // a name twice, text that is not UTF-8
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "jsontext: "))
 	}
 	if len(holder.Members) > 0 {
@@ -144,8 +144,8 @@ func nesting(text []byte) int {
 	return most
 }
 
-// standard returns a value as JSON without comments and trailing commas.
-func standard(v hujson.Value) []byte {
+// standardJSON returns a value as JSON without comments and trailing commas.
+func standardJSON(v hujson.Value) []byte {
 	v = v.Clone()
 	v.Standardize()
 	return v.Pack()
@@ -154,7 +154,7 @@ func standard(v hujson.Value) []byte {
 // bytes returns the current text.
 func (d *document) bytes() []byte {
 	text := d.root.Pack()
-	if d.cut {
+	if d.noFinalNewline {
 		text = bytes.TrimSuffix(text, []byte("\n"))
 	}
 	return append([]byte(d.mark), text...)
@@ -175,7 +175,7 @@ func (d *document) has(path ...string) bool { return d.root.Find(pointer(path)) 
 func (d *document) value(path ...string) any {
 	var value any
 	if at := d.root.Find(pointer(path)); at != nil {
-		_ = json.Unmarshal(standard(*at), &value) // cannot fail: parseJSON has read it
+		_ = json.Unmarshal(standardJSON(*at), &value) // cannot fail: parseJSON has read it
 	}
 	return value
 }
@@ -199,7 +199,7 @@ func (d *document) set(value any, path ...string) error {
 	}
 	at := d.root.Find(pointer(path[:n]))
 	if n == len(path) {
-		fresh, err := d.fresh(value, n)
+		fresh, err := d.format(value, n)
 		at.Value, d.changed = fresh, true
 		return err
 	}
@@ -210,7 +210,7 @@ func (d *document) set(value any, path ...string) error {
 	for _, name := range slices.Backward(path[n+1:]) {
 		value = object{{name, value}}
 	}
-	fresh, err := d.fresh(value, n+1)
+	fresh, err := d.format(value, n+1)
 	before := d.makeRoom(&holder.AfterExtra, n+1)
 	holder.Members = append(holder.Members, hujson.ObjectMember{Name: hujson.Value{BeforeExtra: before, Value: hujson.String(path[n])},
 		Value: hujson.Value{BeforeExtra: []byte(" "), Value: fresh}})
@@ -228,14 +228,14 @@ func (d *document) add(value any, path ...string) error {
 	if !ok {
 		return fmt.Errorf("%q is not a list", strings.Join(path, "."))
 	}
-	fresh, err := d.fresh(value, len(path)+1)
+	fresh, err := d.format(value, len(path)+1)
 	list.Elements = append(list.Elements, hujson.Value{BeforeExtra: d.makeRoom(&list.AfterExtra, len(path)+1), Value: fresh})
 	d.changed = true
 	return err
 }
 
-// fresh formats a value for a depth in the document.
-func (d *document) fresh(value any, depth int) (hujson.ValueTrimmed, error) {
+// format formats a value for a depth in the document.
+func (d *document) format(value any, depth int) (hujson.ValueTrimmed, error) {
 	text, err := json.Marshal(value, jsontext.AllowInvalidUTF8(true), jsontext.WithIndentPrefix(strings.Repeat(d.indent, depth)),
 		jsontext.WithIndent(d.indent))
 	if err != nil {

@@ -33,29 +33,29 @@ type Options struct {
 	Remote bool             // this process serves clients over HTTP
 }
 
-// Book records the names seen in one workspace. All methods may be called from several goroutines. It starts no
+// Registry records the names seen in one workspace. All methods may be called from several goroutines. It starts no
 // goroutine and keeps no file open except the lock of each name that has joined.
-type Book struct {
-	files     folder // "" keeps everything in memory
-	servers   folder // "" like files
-	said      folder // "" like files
-	hooks     folder // "" like files
-	workspace string // separates the hooks' signs by workspace
-	remote    folder // like files: clients seen over HTTP
-	server    func() Server
-	serves    bool // clients over HTTP
-	now       func() time.Time
-	logger    *slog.Logger
+type Registry struct {
+	files      folder // "" keeps everything in memory
+	servers    folder // "" like files
+	notices    folder // "" like files
+	hooks      folder // "" like files
+	workspace  string // separates the hooks' signs by workspace
+	remote     folder // like files: clients seen over HTTP
+	server     func() Server
+	servesHTTP bool // clients over HTTP
+	now        func() time.Time
+	logger     *slog.Logger
 
-	taking sync.Mutex // held while a call removes its hook's report
+	callMutex sync.Mutex // held while a call removes its hook's report
 
 	mu    sync.Mutex
-	lives map[string]*life
+	names map[string]*nameState
 	swept time.Time
 }
 
-// life is this process's knowledge of one name.
-type life struct {
+// nameState is this process's knowledge of one name.
+type nameState struct {
 	joined int // joins of the name without a leave; under Book.mu
 
 	mu      sync.Mutex // taken before Book.mu, never after it
@@ -68,53 +68,53 @@ type life struct {
 
 // Open returns the book of the workspace with its state in stateDir. The folder need not exist yet: the book reads and
 // writes only when needed, and writes nothing before the folder exists. An empty stateDir keeps the book in memory.
-func Open(stateDir string, opts Options) *Book {
+func Open(stateDir string, opts Options) *Registry {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	b := &Book{
-		files: inside(stateDir, "seen"), servers: inside(stateDir, "servers"), said: inside(stateDir, "said"),
-		remote: inside(stateDir, "remote"), server: opts.Server, serves: opts.Remote,
-		now: opts.Now, logger: opts.Logger, lives: map[string]*life{},
+	b := &Registry{
+		files: subfolder(stateDir, "seen"), servers: subfolder(stateDir, "servers"), notices: subfolder(stateDir, "said"),
+		remote: subfolder(stateDir, "remote"), server: opts.Server, servesHTTP: opts.Remote,
+		now: opts.Now, logger: opts.Logger, names: map[string]*nameState{},
 	}
 	if stateDir != "" {
-		b.hooks, b.workspace = inside(filepath.Dir(stateDir), hooksName), filepath.Base(stateDir)
+		b.hooks, b.workspace = subfolder(filepath.Dir(stateDir), hooksName), filepath.Base(stateDir)
 	}
 	return b
 }
 
-// interval is how long a sign of life on disk counts as current.
-const interval = time.Second
+// writeInterval is how long a sign of life on disk counts as current.
+const writeInterval = time.Second
 
 // Touch records a sign of life of name. It writes at most once a second per name.
-func (b *Book) Touch(name string) {
+func (b *Registry) Touch(name string) {
 	b.mu.Lock()
-	l := b.life(name)
+	l := b.stateOf(name)
 	b.mu.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b.touch(name, l)
 }
 
-func (b *Book) touch(name string, l *life) {
+func (b *Registry) touch(name string, l *nameState) {
 	now := b.now()
 	l.at = now.Round(0)
 	if b.files == "" {
 		return
 	}
-	if passed := now.Sub(l.written); passed >= 0 && passed < interval {
+	if passed := now.Sub(l.written); passed >= 0 && passed < writeInterval {
 		return
 	}
 	// The lock comes first: a connection that has been seen but holds no lock is gone.
-	pending := b.hold(name, l)
+	pending := b.takeLock(name, l)
 	pending = b.announce(name, l) || pending
 	if err := b.files.touch(name, now); err != nil {
 		b.report("touch", name, err)
 		return
 	}
-	if b.serves {
-		b.remember(name)
+	if b.servesHTTP {
+		b.rememberHTTP(name)
 	}
 	if !pending {
 		l.written = now
@@ -123,21 +123,21 @@ func (b *Book) touch(name string, l *life) {
 
 // Seen returns the last sign of life of name in any process. A name with a # is gone if it has been seen and no process
 // holds its connection.
-func (b *Book) Seen(name string) plan.Sighting {
-	known, joined := b.known(name)
-	written := b.written(name)
+func (b *Registry) Seen(name string) plan.Sighting {
+	known, joined := b.localSign(name)
+	written := b.lastWritten(name)
 	return plan.Sighting{
 		At:   later(known, written, b.now()),
-		Gone: connection(name) && !joined && !(known.IsZero() && written.IsZero()) && b.abandoned(name),
+		Gone: isConnection(name) && !joined && !(known.IsZero() && written.IsZero()) && b.isAbandoned(name),
 	}
 }
 
 // LastActivity returns the last sign of life of any name in any process.
-func (b *Book) LastActivity() time.Time {
+func (b *Registry) LastActivity() time.Time {
 	now := b.now()
 	last := later(time.Time{}, b.files.lastTouch(), now)
 	b.mu.Lock()
-	lives := slices.Collect(maps.Values(b.lives))
+	lives := slices.Collect(maps.Values(b.names))
 	b.mu.Unlock()
 	for _, l := range lives {
 		l.mu.Lock()
@@ -148,22 +148,22 @@ func (b *Book) LastActivity() time.Time {
 	return last
 }
 
-// skew is how far a file's time may be ahead of the clock.
-const skew = time.Minute
+// maxSkew is how far a file's time may be ahead of the clock.
+const maxSkew = time.Minute
 
 // later returns the later of two times. A time in the future comes from a wrong clock and is ignored.
 func later(a, b, now time.Time) time.Time {
-	if b.After(now.Add(skew)) {
+	if b.After(now.Add(maxSkew)) {
 		b = time.Time{}
 	}
-	if a.After(now.Add(skew)) || b.After(a) {
+	if a.After(now.Add(maxSkew)) || b.After(a) {
 		return b
 	}
 	return a
 }
 
-// written returns when a name was last touched in any process, zero if never.
-func (b *Book) written(name string) time.Time {
+// lastWritten returns when a name was last touched in any process, zero if never.
+func (b *Registry) lastWritten(name string) time.Time {
 	if b.files == "" {
 		return time.Time{}
 	}
@@ -175,11 +175,11 @@ func (b *Book) written(name string) time.Time {
 	return info.ModTime()
 }
 
-func (b *Book) abandoned(name string) bool {
+func (b *Registry) isAbandoned(name string) bool {
 	if b.files == "" {
 		return true
 	}
-	held, err := b.files.held(name)
+	held, err := b.files.isLocked(name)
 	if err != nil {
 		b.report("probe", name, err)
 		return false
@@ -187,10 +187,10 @@ func (b *Book) abandoned(name string) bool {
 	return !held
 }
 
-// known returns this process's last sign of life of a name, and whether the name has joined here.
-func (b *Book) known(name string) (at time.Time, joined bool) {
+// localSign returns this process's last sign of life of a name, and whether the name has joined here.
+func (b *Registry) localSign(name string) (at time.Time, joined bool) {
 	b.mu.Lock()
-	l, ok := b.lives[name]
+	l, ok := b.names[name]
 	if ok {
 		joined = l.joined > 0
 	}
@@ -203,41 +203,41 @@ func (b *Book) known(name string) (at time.Time, joined bool) {
 	return l.at, joined
 }
 
-// life returns the life of a name, and creates it if needed. The caller holds b.mu.
-func (b *Book) life(name string) *life {
-	l, ok := b.lives[name]
+// stateOf returns the life of a name, and creates it if needed. The caller holds b.mu.
+func (b *Registry) stateOf(name string) *nameState {
+	l, ok := b.names[name]
 	if !ok {
-		b.forget()
-		l = &life{}
-		b.lives[name] = l
+		b.dropUnused()
+		l = &nameState{}
+		b.names[name] = l
 	}
 	return l
 }
 
-// manyLives bounds the names kept in memory that are also in files.
-const manyLives = 1_000
+// maxNames bounds the names kept in memory that are also in files.
+const maxNames = 1_000
 
-// forget makes room: clients may use any number of names. Names that are only in memory are kept.
-func (b *Book) forget() {
-	if b.files == "" || len(b.lives) < manyLives {
+// dropUnused makes room: clients may use any number of names. Names that are only in memory are kept.
+func (b *Registry) dropUnused() {
+	if b.files == "" || len(b.names) < maxNames {
 		return
 	}
-	for name, l := range b.lives {
+	for name, l := range b.names {
 		if l.joined == 0 && l.mu.TryLock() { // with a lock still to release it is in use
 			if l.lock == nil {
-				delete(b.lives, name)
+				delete(b.names, name)
 			}
 			l.mu.Unlock()
 		}
 	}
 }
 
-func (b *Book) report(what, name string, err error) {
+func (b *Registry) report(what, name string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return // no state yet
 	}
 	b.logger.Debug("presence: "+what, "name", name, "error", err)
 }
 
-// connection reports whether a name represents a connection.
-func connection(name string) bool { return strings.Contains(name, "#") }
+// isConnection reports whether a name represents a connection.
+func isConnection(name string) bool { return strings.Contains(name, "#") }

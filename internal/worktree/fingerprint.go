@@ -10,8 +10,8 @@ import (
 	"github.com/planloop/planloop/internal/tree"
 )
 
-// mark identifies the state of a file. The zero value is a missing file.
-type mark struct {
+// fingerprint identifies the state of a file. The zero value is a missing file.
+type fingerprint struct {
 	kind fs.FileMode // type and executable bits
 	size int64
 	time time.Time
@@ -20,7 +20,7 @@ type mark struct {
 }
 
 // same reports whether a file is unchanged according to its marks; hashes count more than times.
-func (m mark) same(now mark) bool {
+func (m fingerprint) same(now fingerprint) bool {
 	if m.kind != now.kind || m.size != now.size {
 		return false
 	}
@@ -30,8 +30,8 @@ func (m mark) same(now mark) bool {
 	return m.time.Equal(now.time)
 }
 
-// marker makes marks of the files in a folder.
-type marker struct {
+// fingerprinter makes marks of the files in a folder.
+type fingerprinter struct {
 	tree *tree.Tree
 	root *os.Root
 	room int64 // bytes that may still be read
@@ -39,13 +39,13 @@ type marker struct {
 
 const executable = 0o111
 
-// mark returns the mark of a file, with its hash if read is set and the file is not too large.
-func (m *marker) mark(name string, read bool) mark {
+// fingerprint returns the mark of a file, with its hash if read is set and the file is not too large.
+func (m *fingerprinter) fingerprint(name string, read bool) fingerprint {
 	info, err := m.root.Lstat(name)
 	if err != nil {
-		return mark{}
+		return fingerprint{}
 	}
-	made := mark{kind: info.Mode().Type() | info.Mode()&executable, size: info.Size(), time: info.ModTime()}
+	made := fingerprint{kind: info.Mode().Type() | info.Mode()&executable, size: info.Size(), time: info.ModTime()}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := m.root.Readlink(name)
@@ -58,7 +58,7 @@ func (m *marker) mark(name string, read bool) mark {
 }
 
 // hash returns the hash of a regular file's content.
-func (m *marker) hash(name string) (sum [sha256.Size]byte, ok bool) {
+func (m *fingerprinter) hash(name string) (sum [sha256.Size]byte, ok bool) {
 	file, _, err := m.tree.Open(name)
 	if err != nil {
 		return sum, false

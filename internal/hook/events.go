@@ -1,9 +1,12 @@
 package hook
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
@@ -95,8 +98,8 @@ func Events(host Host) []Event {
 	return nil
 }
 
-// Misnamed returns an error text for an unknown host or event on the command line, with the most similar name; "" if both are known.
-func Misnamed(host Host, event string) string {
+// NameProblem returns an error text for an unknown host or event on the command line, with the most similar name; "" if both are known.
+func NameProblem(host Host, event string) string {
 	kind, given, known := "host", string(host), []string(nil)
 	for _, other := range Hosts() {
 		known = append(known, string(other))
@@ -125,4 +128,14 @@ func eventOf(host Host, name string) Event {
 		return Event{Name: name}
 	}
 	return events[i]
+}
+
+//go:embed opencode/planloop.js
+var opencodePlugin string
+
+// OpencodePlugin returns the text of the plugin that makes opencode call the hooks of a planloop program: planloop.js in the folder plugins
+// of a configuration, for opencode 1 and 2. It has no dependencies.
+func OpencodePlugin(program string) string {
+	quoted, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(program, "\uFFFD"))
+	return strings.Replace(opencodePlugin, `"PLANLOOP"`, string(quoted), 1)
 }

@@ -23,26 +23,26 @@ type record struct {
 
 func newRecord(path string) record { return record{Path: path, Parts: map[string]string{}} }
 
-func sum(text string) string {
+func hashText(text string) string {
 	digest := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(digest[:])
 }
 
-// remembered returns the path of the ledger's file about another file.
-func (m Machine) remembered(target, ending string) string {
-	return filepath.Join(m.Ledger, sum(target)[:16]+ending)
+// recordPath returns the path of the ledger's file about another file.
+func (m Machine) recordPath(target, ending string) string {
+	return filepath.Join(m.Ledger, hashText(target)[:16]+ending)
 }
 
-// wrote reports whether init has written a file and not removed its part since.
-func (m Machine) wrote(target string) bool {
-	_, err := os.Lstat(m.remembered(target, ".json"))
+// hasRecord reports whether init has written a file and not removed its part since.
+func (m Machine) hasRecord(target string) bool {
+	_, err := os.Lstat(m.recordPath(target, ".json"))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// recall returns what is remembered of a file.
-func (m Machine) recall(target string) (record, error) {
+// readRecord returns what is remembered of a file.
+func (m Machine) readRecord(target string) (record, error) {
 	known := newRecord(target)
-	data, err := safefile.Read(m.remembered(target, ".json"), most)
+	data, err := safefile.Read(m.recordPath(target, ".json"), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, nil
 	}
@@ -58,20 +58,20 @@ func (m Machine) recall(target string) (record, error) {
 	return known, nil
 }
 
-func (m Machine) remember(r record) error {
+func (m Machine) writeRecord(r record) error {
 	data, err := json.Marshal(r, json.Deterministic(true))
 	if err != nil {
 		return err
 	}
-	return m.keep(m.remembered(r.Path, ".json"), data)
+	return m.writePrivate(m.recordPath(r.Path, ".json"), data)
 }
 
 // backUp keeps the text of a file before a write.
 func (m Machine) backUp(target string, text []byte) error {
-	return m.keep(m.remembered(target, "-"+filepath.Base(target)), text)
+	return m.writePrivate(m.recordPath(target, "-"+filepath.Base(target)), text)
 }
 
-func (m Machine) keep(path string, data []byte) error {
+func (m Machine) writePrivate(path string, data []byte) error {
 	err := safefile.MakeFolder(m.Ledger)
 	if err == nil {
 		err = safefile.WriteFile(path, data, safefile.Options{Mode: safefile.FileMode})
@@ -82,8 +82,8 @@ func (m Machine) keep(path string, data []byte) error {
 	return nil
 }
 
-func (m Machine) forget(target string) error {
-	if err := os.Remove(m.remembered(target, ".json")); !errors.Is(err, fs.ErrNotExist) {
+func (m Machine) removeRecord(target string) error {
+	if err := os.Remove(m.recordPath(target, ".json")); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -101,17 +101,17 @@ func (m Machine) makeFolders(path string, mode fs.FileMode) error {
 	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return m.remember(record{Path: dir, Created: true})
+	return m.writeRecord(record{Path: dir, Created: true})
 }
 
 // removeFolders removes empty folders above a file that init created.
 func (m Machine) removeFolders(path string) error {
 	for dir := filepath.Dir(path); filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
-		known, err := m.recall(dir)
+		known, err := m.readRecord(dir)
 		if err != nil || !known.Created || os.Remove(dir) != nil {
 			return err
 		}
-		if err := m.forget(dir); err != nil {
+		if err := m.removeRecord(dir); err != nil {
 			return err
 		}
 	}

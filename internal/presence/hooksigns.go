@@ -20,12 +20,12 @@ import (
 
 // Hook is the report of a command that a host calls around its agent's tools.
 type Hook struct {
-	Host     string `json:"host"` // as `planloop hook` names it
-	Session  string `json:"session,omitzero"`
-	Subagent string `json:"subagent,omitzero"` // "" for the session's own agent
-	Version  string `json:"version,omitzero"`  // of the host
-	Event    string `json:"event,omitzero"`
-	Judges   bool   `json:"-"` // it judges a tool call that is about to be made
+	Host       string `json:"host"` // as `planloop hook` names it
+	Session    string `json:"session,omitzero"`
+	Subagent   string `json:"subagent,omitzero"` // "" for the session's own agent
+	Version    string `json:"version,omitzero"`  // of the host
+	Event      string `json:"event,omitzero"`
+	ChecksTool bool   `json:"-"` // it judges a tool call that is about to be made
 	// Tool is planloop's own tool that is about to be called, under its server's name for it. It is "" for other tools
 	// and events, and if the hook itself refuses the call.
 	Tool string `json:"-"`
@@ -34,8 +34,8 @@ type Hook struct {
 // Sign is a sign of life of a hook.
 type Sign struct {
 	Hook
-	At     time.Time `json:"at"`
-	Judged time.Time `json:"judged,omitzero"` // when it last judged a tool call: other hooks enforce nothing
+	At          time.Time `json:"at"`
+	ToolChecked time.Time `json:"judged,omitzero"` // when it last judged a tool call: other hooks enforce nothing
 }
 
 // Unseen is a call that a server got without a hook's report, after hooks had answered.
@@ -46,21 +46,21 @@ type Unseen struct {
 
 // Bounds of the data kept next to the log.
 const (
-	keptUnseen = 16
-	keptTold   = 64
-	toldFor    = time.Hour // a person may be asked between a hook's report and the call
-	longest    = 200       // characters of a text from a host
+	maxUnseen    = 16
+	maxAnnounced = 64
+	announcedFor = time.Hour // a person may be asked between a hook's report and the call
+	maxText      = 200       // characters of a text from a host
 )
 
 // hooksName is the folder, next to those of the workspaces, for signs of hooks. It has a folder for each program that
 // has started a server, made by that server or, if it could not yet, by a hook.
 const hooksName = "hooks"
 
-// Expect makes the folder for the hooks of the program that started this server, and removes folders of programs that
+// PrepareHooks makes the folder for the hooks of the program that started this server, and removes folders of programs that
 // ended more than a day ago. It is called as soon as a server runs, before its workspace is known, because its agent's
 // first call already has a hook. If planloop has no data yet, it makes nothing: the first hook does once its workspace
 // has a state.
-func Expect(stateHome string, starter process.Ancestor) error {
+func PrepareHooks(stateHome string, starter process.Ancestor) error {
 	if _, err := os.Lstat(stateHome); err != nil || starter.Started == 0 {
 		return nil // without a starter, hooks cannot be matched
 	}
@@ -87,20 +87,20 @@ func processOf(name string) process.Ancestor {
 	return p
 }
 
-// signs is the folder for the signs of one program's hooks, "" if unknown.
-type signs string
+// hookFolder is the folder for the signs of one program's hooks, "" if unknown.
+type hookFolder string
 
-func (b *Book) signs(starter process.Ancestor) signs {
+func (b *Registry) hookFolder(starter process.Ancestor) hookFolder {
 	if b.hooks == "" || starter.Started == 0 {
 		return ""
 	}
-	return signs(filepath.Join(string(b.hooks), nameOf(starter)))
+	return hookFolder(filepath.Join(string(b.hooks), nameOf(starter)))
 }
 
-// Answered records a sign of life of a hook at the end of chain. The sign counts only if the program that had the hook
+// RecordHook records a sign of life of a hook at the end of chain. The sign counts only if the program that had the hook
 // started has also started a server, with only shells between: then the hook runs below an agent's own host. A host
 // further up proves little, because another agent may work below it. Without any server it costs one look at a folder.
-func (b *Book) Answered(chain func() []process.Ancestor, h Hook) {
+func (b *Registry) RecordHook(chain func() []process.Ancestor, h Hook) {
 	if b.hooks == "" {
 		return
 	}
@@ -108,7 +108,7 @@ func (b *Book) Answered(chain func() []process.Ancestor, h Hook) {
 	if _, err := os.Lstat(string(b.hooks)); err != nil && none != nil {
 		return
 	}
-	folder := b.signs(process.Starter(chain()))
+	folder := b.hookFolder(process.Starter(chain()))
 	if folder != "" && none == nil { // its server may have started before there was any data
 		_ = errors.Join(safefile.MakeFolder(string(b.hooks)), safefile.MakeFolder(string(folder))) // the next line checks the result
 	}
@@ -116,84 +116,84 @@ func (b *Book) Answered(chain func() []process.Ancestor, h Hook) {
 		return
 	}
 	for _, text := range []*string{&h.Host, &h.Session, &h.Subagent, &h.Version, &h.Event} {
-		*text = plan.Shorten(*text, longest)
+		*text = plan.Shorten(*text, maxText)
 	}
 	if h.Tool != "" {
-		if err := folder.tell(h.Tool, h.Event, b.now()); err != nil {
+		if err := folder.announceCall(h.Tool, h.Event, b.now()); err != nil {
 			b.report("tell", h.Tool, err)
 		}
 	}
 	var last Sign
-	folder.get(b.workspace+signed, &last)
-	sign := Sign{Hook: h, At: b.now().Round(0), Judged: last.Judged}
-	if h.Judges {
-		sign.Judged = sign.At
+	folder.get(b.workspace+signSuffix, &last)
+	sign := Sign{Hook: h, At: b.now().Round(0), ToolChecked: last.ToolChecked}
+	if h.ChecksTool {
+		sign.ToolChecked = sign.At
 	}
-	if err := folder.put(b.workspace+signed, sign); err != nil {
+	if err := folder.put(b.workspace+signSuffix, sign); err != nil {
 		b.report("sign", h.Host, err)
 	}
 }
 
 // Called records that this server got a call of a tool. If a hook has answered for its host and workspace, a hook must
 // have reported the call.
-func (b *Book) Called(tool string) {
+func (b *Registry) Called(tool string) {
 	if b.server == nil {
 		return
 	}
-	folder := b.signs(b.server().Starter)
-	if folder == "" || !folder.has(b.workspace+signed) || b.expected(folder, tool) {
+	folder := b.hookFolder(b.server().Starter)
+	if folder == "" || !folder.has(b.workspace+signSuffix) || b.takeCall(folder, tool) {
 		return
 	}
 	var before []Unseen
-	folder.get(b.workspace+unseen, &before)
-	before = append(before, Unseen{b.now().Round(0), plan.Shorten(tool, longest)})
-	if err := folder.put(b.workspace+unseen, before[max(0, len(before)-keptUnseen):]); err != nil {
+	folder.get(b.workspace+unseenSuffix, &before)
+	before = append(before, Unseen{b.now().Round(0), plan.Shorten(tool, maxText)})
+	if err := folder.put(b.workspace+unseenSuffix, before[max(0, len(before)-maxUnseen):]); err != nil {
 		b.report("note", tool, err)
 	}
 }
 
-// expected reports whether a hook reported a call; see signs.expected. Calls take turns: if several remove the same
+// takeCall reports whether a hook reported a call; see signs.expected. Calls take turns: if several remove the same
 // file at once, Windows may let each believe that it did.
-func (b *Book) expected(folder signs, tool string) bool {
-	b.taking.Lock()
-	defer b.taking.Unlock()
-	return folder.expected(tool, b.now())
+func (b *Registry) takeCall(folder hookFolder, tool string) bool {
+	b.callMutex.Lock()
+	defer b.callMutex.Unlock()
+	return folder.takeCall(tool, b.now())
 }
 
 // Files in the folder of a program's signs: per workspace the last sign and the unreported calls, a file for each
 // reported call that has not arrived yet, and per server that the program has started the workspace it serves.
 const (
-	signed = ".signed"
-	unseen = ".unseen"
-	told   = ".told"
-	serves = ".serves"
+	signSuffix   = ".signed"
+	unseenSuffix = ".unseen"
+	callSuffix   = ".told"
+	serverSuffix = ".serves"
 )
 
-// serve records the workspace that a server serves, for the hooks of its starter.
-func (b *Book) serve(s Server) {
-	folder := b.signs(s.Starter)
+// recordServer records the workspace that a server serves, for the hooks of its starter.
+func (b *Registry) recordServer(s Server) {
+	folder := b.hookFolder(s.Starter)
 	if folder == "" || !folder.has("") {
 		return
 	}
-	if err := folder.put(b.workspace+"."+strconv.Itoa(s.Process.PID)+serves, s.Process); err != nil {
+	if err := folder.put(b.workspace+"."+strconv.Itoa(s.Process.PID)+serverSuffix, s.Process); err != nil {
 		b.report("serve", b.workspace, err)
 	}
 }
 
-// ServedBeside returns the state folders of other workspaces served by the program that started this process's hooks:
+// OtherStates returns the state folders of other workspaces served by the program that started this process's hooks:
 // the agent's server may be for another directory than the one it works in.
-func (b *Book) ServedBeside(chain func() []process.Ancestor) []string {
+func (b *Registry) OtherStates(chain func() []process.Ancestor) []string {
 	if b.hooks == "" {
 		return nil
 	}
 	if _, err := os.Lstat(string(b.hooks)); err != nil {
 		return nil
 	}
-	folder := b.signs(process.Starter(chain()))
+	folder := b.hookFolder(process.Starter(chain()))
 	entries, _ := os.ReadDir(string(folder)) // most have none
 	var states []string
 	for _, entry := range entries {
-		name, serving := strings.CutSuffix(entry.Name(), serves)
+		name, serving := strings.CutSuffix(entry.Name(), serverSuffix)
 		state := strings.TrimSuffix(name, filepath.Ext(name))
 		var server process.Ancestor
 		if !serving || state == b.workspace || folder.get(entry.Name(), &server) && !server.Runs() {
@@ -206,16 +206,16 @@ func (b *Book) ServedBeside(chain func() []process.Ancestor) []string {
 	return states
 }
 
-// tell records that a call is about to be made. Records older than any call are removed, and so are the oldest if there
+// announceCall records that a call is about to be made. Records older than any call are removed, and so are the oldest if there
 // are too many: calls refused by something else never arrive.
-func (f signs) tell(tool, event string, now time.Time) error {
-	all := f.told("")
+func (f hookFolder) announceCall(tool, event string, now time.Time) error {
+	all := f.announcedCalls("")
 	for i, name := range all {
-		if len(all)-i >= keptTold || now.Sub(toldAt(name)) > toldFor {
+		if len(all)-i >= maxAnnounced || now.Sub(announcedAt(name)) > announcedFor {
 			_ = os.Remove(filepath.Join(string(f), name)) // another process may have done so
 		}
 	}
-	name := strings.Join([]string{hashed(tool), hashed(event), strconv.FormatInt(now.UnixNano(), 10), rand.Text()}, ".") + told
+	name := strings.Join([]string{hashText(tool), hashText(event), strconv.FormatInt(now.UnixNano(), 10), rand.Text()}, ".") + callSuffix
 	file, err := safefile.Open(filepath.Join(string(f), name), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if err != nil {
 		return err
@@ -223,12 +223,12 @@ func (f signs) tell(tool, event string, now time.Time) error {
 	return file.Close()
 }
 
-// expected reports whether a hook reported a call of the tool that has not arrived yet, and marks it as arrived. A host
+// takeCall reports whether a hook reported a call of the tool that has not arrived yet, and marks it as arrived. A host
 // may call hooks at several events before one call: one report of each event is taken.
-func (f signs) expected(tool string, now time.Time) bool {
+func (f hookFolder) takeCall(tool string, now time.Time) bool {
 	taken := map[string]bool{}
-	for _, name := range f.told(hashed(tool)) {
-		event, fresh := strings.Split(name, ".")[1], now.Sub(toldAt(name)) <= toldFor
+	for _, name := range f.announcedCalls(hashText(tool)) {
+		event, fresh := strings.Split(name, ".")[1], now.Sub(announcedAt(name)) <= announcedFor
 		if !taken[event] && os.Remove(filepath.Join(string(f), name)) == nil && fresh { // else another call has taken it
 			taken[event] = true
 		}
@@ -236,26 +236,26 @@ func (f signs) expected(tool string, now time.Time) bool {
 	return len(taken) > 0
 }
 
-// told lists the reported calls of a tool, or of all tools, the oldest first.
-func (f signs) told(tool string) []string {
+// announcedCalls lists the reported calls of a tool, or of all tools, the oldest first.
+func (f hookFolder) announcedCalls(tool string) []string {
 	entries, _ := os.ReadDir(string(f)) // a missing folder has no reports
 	var names []string
 	for _, entry := range entries {
-		if name := entry.Name(); strings.HasSuffix(name, told) && strings.HasPrefix(name, tool) && !toldAt(name).IsZero() {
+		if name := entry.Name(); strings.HasSuffix(name, callSuffix) && strings.HasPrefix(name, tool) && !announcedAt(name).IsZero() {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return toldAt(a).Compare(toldAt(b)) })
+	slices.SortFunc(names, func(a, b string) int { return announcedAt(a).Compare(announcedAt(b)) })
 	return names
 }
 
-// hashed replaces a host's text in the name of a file.
-func hashed(text string) string {
+// hashText replaces a host's text in the name of a file.
+func hashText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }
 
-func toldAt(name string) time.Time {
+func announcedAt(name string) time.Time {
 	parts := strings.Split(name, ".")
 	if len(parts) < 3 {
 		return time.Time{}
@@ -264,18 +264,18 @@ func toldAt(name string) time.Time {
 	return time.Unix(0, nano)
 }
 
-func (f signs) has(name string) bool {
+func (f hookFolder) has(name string) bool {
 	_, err := os.Lstat(filepath.Join(string(f), name))
 	return err == nil
 }
 
-func (f signs) get(name string, into any) bool {
+func (f hookFolder) get(name string, into any) bool {
 	data, err := safefile.Read(filepath.Join(string(f), name), maxServer)
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
 // put replaces a file atomically, without a sync: no process survives a power loss to need it.
-func (f signs) put(name string, value any) error {
+func (f hookFolder) put(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return err
@@ -291,29 +291,29 @@ func (f signs) put(name string, value any) error {
 	return nil
 }
 
-// Heard is the last sign of life from one program's hooks in one workspace.
-type Heard struct {
+// HookSign is the last sign of life from one program's hooks in one workspace.
+type HookSign struct {
 	Sign
 	State string // the name of the workspace's state folder
 	Runs  bool   // the program still runs
 }
 
-// HeardHooks returns the signs in all workspaces of a state home, the latest first. Those of an ended program are kept
+// HookSigns returns the signs in all workspaces of a state home, the latest first. Those of an ended program are kept
 // for about a day.
-func HeardHooks(stateHome string) []Heard {
+func HookSigns(stateHome string) []HookSign {
 	programs, _ := os.ReadDir(filepath.Join(stateHome, hooksName)) // a missing folder has no signs
-	var all []Heard
+	var all []HookSign
 	for _, program := range programs {
-		folder := signs(filepath.Join(stateHome, hooksName, program.Name()))
+		folder := hookFolder(filepath.Join(stateHome, hooksName, program.Name()))
 		files, _ := os.ReadDir(string(folder))
 		for _, file := range files {
-			heard := Heard{Runs: processOf(program.Name()).Runs()}
+			heard := HookSign{Runs: processOf(program.Name()).Runs()}
 			var ok bool
-			if heard.State, ok = strings.CutSuffix(file.Name(), signed); ok && folder.get(file.Name(), &heard.Sign) {
+			if heard.State, ok = strings.CutSuffix(file.Name(), signSuffix); ok && folder.get(file.Name(), &heard.Sign) {
 				all = append(all, heard)
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Heard) int { return b.At.Compare(a.At) })
+	slices.SortFunc(all, func(a, b HookSign) int { return b.At.Compare(a.At) })
 	return all
 }

@@ -23,20 +23,20 @@ type repository struct {
 
 // state is a file that differs from its commit.
 type state struct {
-	mark
+	fingerprint
 	staged string // the object in the index, if the file is identical to it; else ""
 }
 
 // Limits of git's output and of nested repositories.
 const (
-	mostAnswer = 64 << 20
-	mostNested = 64
-	deepest    = 4
+	maxAnswer = 64 << 20
+	maxNested = 64
+	maxDepth  = 4
 )
 
-// into reads the repository of a folder, and the ones nested in it separately, because git itself would run commands
+// readRepository reads the repository of a folder, and the ones nested in it separately, because git itself would run commands
 // that they configure. prefix is the beginning of its files' paths.
-func (l *look) into(ctx context.Context, dir, prefix string, depth int) error {
+func (l *reader) readRepository(ctx context.Context, dir, prefix string, depth int) error {
 	git, err := newGitCommand(ctx, dir)
 	if err != nil {
 		return err
@@ -49,12 +49,12 @@ func (l *look) into(ctx context.Context, dir, prefix string, depth int) error {
 	repo := repository{git: git, dirty: map[string]state{}}
 	nested := git.submodules(ctx)
 	for record := range bytes.SplitSeq(status, []byte{0}) {
-		nested = append(nested, l.take(&repo, string(record), prefix)...)
+		nested = append(nested, l.readRecord(&repo, string(record), prefix)...)
 	}
 	l.repos[prefix] = repo
 	for _, name := range nested {
-		if depth < deepest && len(l.repos) < mostNested && hasGit(filepath.Join(dir, filepath.FromSlash(name))) {
-			_ = l.into(ctx, filepath.Join(dir, filepath.FromSlash(name)), prefix+name+"/", depth+1) // skipped on an error
+		if depth < maxDepth && len(l.repos) < maxNested && hasGit(filepath.Join(dir, filepath.FromSlash(name))) {
+			_ = l.readRepository(ctx, filepath.Join(dir, filepath.FromSlash(name)), prefix+name+"/", depth+1) // skipped on an error
 		}
 	}
 	return ctx.Err()
@@ -67,8 +67,8 @@ func hasGit(dir string) bool {
 	return err == nil && info.IsDir() && git == nil
 }
 
-// take reads a record of git status, and returns the folder if it is a nested work tree.
-func (l *look) take(repo *repository, record, prefix string) (nested []string) {
+// readRecord reads a record of git status, and returns the folder if it is a nested work tree.
+func (l *reader) readRecord(repo *repository, record, prefix string) (nested []string) {
 	kind, rest, _ := strings.Cut(record, " ")
 	switch kind {
 	case "#":
@@ -76,21 +76,21 @@ func (l *look) take(repo *repository, record, prefix string) (nested []string) {
 			repo.head = oid
 		}
 	case "?":
-		name, inside := repo.git.below(rest)
+		name, inside := repo.git.relative(rest)
 		if folder, ok := strings.CutSuffix(name, "/"); ok && inside {
 			return []string{folder}
 		}
 		if inside {
-			repo.dirty[prefix+name] = state{mark: l.mark(prefix+name, true)}
+			repo.dirty[prefix+name] = state{fingerprint: l.fingerprint(prefix+name, true)}
 		}
 	case "1", "u":
 		fields := map[string]int{"1": 8, "u": 10}[kind]
 		parts := strings.SplitN(rest, " ", fields)
-		name, inside := repo.git.below(parts[len(parts)-1])
+		name, inside := repo.git.relative(parts[len(parts)-1])
 		if len(parts) < fields || !inside || strings.HasPrefix(parts[1], "S") {
 			return nil // submodules are read separately
 		}
-		s := state{mark: l.mark(prefix+name, true)}
+		s := state{fingerprint: l.fingerprint(prefix+name, true)}
 		if kind == "1" && strings.HasSuffix(parts[0], ".") {
 			s.staged = parts[6]
 		}
@@ -99,10 +99,10 @@ func (l *look) take(repo *repository, record, prefix string) (nested []string) {
 	return nil
 }
 
-// changed finds the changed files of a repository.
-func (l *look) changed(ctx context.Context, was, now repository, prefix string, found map[string]bool) error {
+// compareRepository finds the changed files of a repository.
+func (l *reader) compareRepository(ctx context.Context, was, now repository, prefix string, found map[string]bool) error {
 	for name, was := range was.dirty {
-		if is, still := now.dirty[name]; still && !was.same(is.mark) || !still && !was.same(l.mark(name, was.read)) {
+		if is, still := now.dirty[name]; still && !was.same(is.fingerprint) || !still && !was.same(l.fingerprint(name, was.read)) {
 			found[name] = true
 		}
 	}
@@ -139,14 +139,14 @@ func newGitCommand(ctx context.Context, dir string) (gitCommand, error) {
 	if err != nil {
 		return gitCommand{}, err
 	}
-	environment := append(append(QuietEnvironment(), process.NotFromHere()...), "PATH="+process.SearchPath, "LC_ALL=C")
+	environment := append(append(SafeEnvironment(), process.NotFromHere()...), "PATH="+process.SearchPath, "LC_ALL=C")
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "USERPROFILE"} {
 		if value, ok := os.LookupEnv(name); ok {
 			environment = append(environment, name+"="+value)
 		}
 	}
 	g := gitCommand{program: program, dir: dir}
-	if g.environment, _, err = Silence(ctx, program, dir, nil, environment); err != nil {
+	if g.environment, _, err = DisablePrograms(ctx, program, dir, nil, environment); err != nil {
 		return g, err
 	}
 	answer, err := g.answer(ctx, "rev-parse", "--is-inside-work-tree", "--show-prefix")
@@ -179,16 +179,16 @@ func (g gitCommand) answer(ctx context.Context, args ...string) ([]byte, error) 
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	answer, err := io.ReadAll(io.LimitReader(out, mostAnswer+1))
-	if len(answer) > mostAnswer {
-		err = fmt.Errorf("git %s answers more than %d bytes", args[0], mostAnswer)
+	answer, err := io.ReadAll(io.LimitReader(out, maxAnswer+1))
+	if len(answer) > maxAnswer {
+		err = fmt.Errorf("git %s answers more than %d bytes", args[0], maxAnswer)
 		cancel()
 	}
 	return answer, errors.Join(err, cmd.Wait())
 }
 
-// below converts a path to one relative to the folder, and reports whether it is inside.
-func (g gitCommand) below(path string) (name string, inside bool) {
+// relative converts a path to one relative to the folder, and reports whether it is inside.
+func (g gitCommand) relative(path string) (name string, inside bool) {
 	return strings.CutPrefix(path, g.inside)
 }
 
@@ -226,7 +226,7 @@ func (g gitCommand) committed(ctx context.Context, from, to string) (map[string]
 	records := strings.Split(string(raw), "\x00")
 	for i := 0; i+1 < len(records); i += 2 {
 		facts := strings.Fields(records[i])
-		name, inside := g.below(records[i+1])
+		name, inside := g.relative(records[i+1])
 		if len(facts) == 5 && inside && facts[0] != ":160000" && facts[1] != "160000" {
 			files[name] = facts[2]
 		}

@@ -10,26 +10,26 @@ import (
 	"strings"
 )
 
-// blockMark begins the table that init writes into a TOML file. There is no mark at the end, because Codex adds tables directly
+// tableMark begins the table that init writes into a TOML file. There is no mark at the end, because Codex adds tables directly
 // after the last one, which would be before the mark.
-const blockMark = "# planloop init wrote this table; planloop init --remove takes it out\n"
+const tableMark = "# planloop init wrote this table; planloop init --remove takes it out\n"
 
-// block returns the server's table as TOML.
-func (s *server) block() string {
-	lines := blockMark + "[" + strings.Join(s.path, ".") + "]\n"
+// tomlTable returns the server's table as TOML.
+func (s *server) tomlTable() string {
+	lines := tableMark + "[" + strings.Join(s.path, ".") + "]\n"
 	for _, m := range s.entry {
 		lines += m.key + " = " + inlineJSON(m.value) + "\n" // strings and lists of strings are the same in JSON and TOML
 	}
 	return lines
 }
 
-// blockPart is the name under which the ledger has the table in a TOML file.
-const blockPart = "the table"
+// tablePart is the name under which the ledger has the table in a TOML file.
+const tablePart = "the table"
 
-// find returns where the lines of a table marked as init's are in a text, nil if there is none, and whether they are as init wrote them:
+// findTable returns where the lines of a table marked as init's are in a text, nil if there is none, and whether they are as init wrote them:
 // as recorded, or as it would write them for a program of any path. A comment or another key in the table makes it the user's.
-func (s *server) find(text []byte, recorded string) (at []int, untouched bool) {
-	head := regexp.QuoteMeta(blockMark + "[" + strings.Join(s.path, ".") + "]\n")
+func (s *server) findTable(text []byte, recorded string) (at []int, untouched bool) {
+	head := regexp.QuoteMeta(tableMark + "[" + strings.Join(s.path, ".") + "]\n")
 	lines := regexp.MustCompile(`(?m:^)` + strings.ReplaceAll(head, "\n", `\r?\n`) + `([\w-]+ = .*(\n|$))*`)
 	if at = lines.FindIndex(text); at == nil {
 		return nil, false
@@ -39,7 +39,7 @@ func (s *server) find(text []byte, recorded string) (at []int, untouched bool) {
 	}
 	written := strings.TrimSuffix(normal(string(text[at[0]:at[1]])), "\n") + "\n"
 	tableEnds := regexp.MustCompile(`^(\s|#[^\n]*(\n|$))*(\[|$)`).Match(text[at[1]:])
-	return at, tableEnds && (written == normal(s.block()) || recorded != "" && written == normal(recorded))
+	return at, tableEnds && (written == normal(s.tomlTable()) || recorded != "" && written == normal(recorded))
 }
 
 // editTOML puts planloop's table at the end of a TOML file, or takes it out. It changes nothing else in the file.
@@ -47,53 +47,53 @@ func (s *server) editTOML(m Machine, e *Edit, remove bool) error {
 	before, err := readTOML(e.Before)
 	if err != nil {
 		if !remove {
-			e.Paste = s.block()
+			e.Paste = s.tomlTable()
 		}
 		return &Refusal{Problem: "cannot be read as toml: " + err.Error(), Fix: "mend it, then run this again"}
 	}
-	others, is := before.others(s.path)
+	others, is := before.withoutTable(s.path)
 	if remove {
-		err = s.takeBlock(e, is)
+		err = s.removeTable(e, is)
 	} else {
-		err = s.putBlock(m, e, before, is)
+		err = s.installTable(m, e, before, is)
 	}
 	if err != nil || bytes.Equal(e.Before, e.After) {
 		return err
 	}
 	after, err := readTOML(e.After)
-	rest, is := after.others(s.path)
-	holder := before[joined(s.path[:1]...)]
+	rest, is := after.withoutTable(s.path)
+	holder := before[joinKey(s.path[:1]...)]
 	switch alone := err == nil && is != remove && maps.Equal(others, rest); {
 	case remove && !alone:
 		return &Refusal{Problem: "has more in the server's table than init wrote", Fix: "take the table out by hand"}
 	case !alone, !remove && holder != "" && holder != "[":
-		e.Paste = s.block()
+		e.Paste = s.tomlTable()
 		return &Refusal{Problem: "has no place for the server's table, or a table that was changed by hand", Fix: "add it by hand"}
 	}
 	return nil
 }
 
-// putBlock adds the table to a file, or brings init's table in it up to date.
-func (s *server) putBlock(m Machine, e *Edit, before settingsTOML, is bool) error {
-	command := before.text(under(s.path, s.program)...)
-	if m.ours(command) {
-		e.Starts = []string{command}
+// installTable adds the table to a file, or brings init's table in it up to date.
+func (s *server) installTable(m Machine, e *Edit, before settingsTOML, is bool) error {
+	command := before.text(subpath(s.path, s.program)...)
+	if m.isOwn(command) {
+		e.Programs = []string{command}
 	}
 	newline := newlineOf(e.Before)
-	block := strings.ReplaceAll(s.block(), "\n", newline)
-	switch at, untouched := s.find(e.Before, e.record.Parts[blockPart]); {
-	case is && untouched && len(e.Starts) > 0:
+	block := strings.ReplaceAll(s.tomlTable(), "\n", newline)
+	switch at, untouched := s.findTable(e.Before, e.record.Parts[tablePart]); {
+	case is && untouched && len(e.Programs) > 0:
 		e.Server, e.After = Old, slices.Concat(e.Before[:at[0]], []byte(block), e.Before[at[1]:])
 		if strings.TrimSuffix(string(e.Before[at[0]:at[1]]), newline) == strings.TrimSuffix(block, newline) {
 			e.Server, e.After = Current, e.Before
 		}
-	case is && at != nil && len(e.Starts) > 0 && command != m.Program:
+	case is && at != nil && len(e.Programs) > 0 && command != m.Program:
 		e.Server, e.Notes = Old, append(e.Notes, "what was changed by hand in the server's table stays")
 		return s.putProgram(m, e, before, at[0])
-	case is && command == m.Program && strings.Contains(before[joined(under(s.path, "args")...)], "serve"):
+	case is && command == m.Program && strings.Contains(before[joinKey(subpath(s.path, "args")...)], "serve"):
 		e.Server, e.Notes = Current, append(e.Notes, "the server's table is not as init writes it, and stays as it is")
 	case is:
-		if e.Server = Foreign; len(e.Starts) > 0 {
+		if e.Server = Foreign; len(e.Programs) > 0 {
 			e.Server = Old
 		}
 		return &Refusal{Problem: fmt.Sprintf("has a table %s that init did not write (it starts %s)", strings.Join(s.path, "."),
@@ -109,7 +109,7 @@ func (s *server) putBlock(m Machine, e *Edit, before settingsTOML, is bool) erro
 		e.After = append(e.After, block...)
 	}
 	if e.Server != Current {
-		e.record.Parts[blockPart] = s.block()
+		e.record.Parts[tablePart] = s.tomlTable()
 	}
 	return nil
 }
@@ -121,18 +121,18 @@ func (s *server) putProgram(m Machine, e *Edit, before settingsTOML, begins int)
 		e.After = slices.Concat(e.Before[:begins+at[2]], []byte(inlineJSON(m.Program)), e.Before[begins+at[3]:])
 	}
 	after, err := readTOML(e.After)
-	program := joined(under(s.path, s.program)...)
+	program := joinKey(subpath(s.path, s.program)...)
 	now := maps.Clone(after)
-	if now[program] = before[program]; err != nil || after.text(under(s.path, s.program)...) != m.Program || !maps.Equal(now, before) {
+	if now[program] = before[program]; err != nil || after.text(subpath(s.path, s.program)...) != m.Program || !maps.Equal(now, before) {
 		e.After = e.Before
 		return &Refusal{Problem: "has a table that was changed by hand", Fix: "set its " + s.program + " to " + m.Program + " by hand"}
 	}
 	return nil
 }
 
-// takeBlock takes the table that init has written out of a file.
-func (s *server) takeBlock(e *Edit, is bool) error {
-	switch at, untouched := s.find(e.Before, e.record.Parts[blockPart]); {
+// removeTable takes the table that init has written out of a file.
+func (s *server) removeTable(e *Edit, is bool) error {
+	switch at, untouched := s.findTable(e.Before, e.record.Parts[tablePart]); {
 	case !is:
 		e.Server = Missing
 	case at == nil:
@@ -151,9 +151,9 @@ func (s *server) takeBlock(e *Edit, is bool) error {
 	return nil
 }
 
-// others returns the settings outside a table, and whether the file has that table.
-func (all settingsTOML) others(path []string) (rest settingsTOML, is bool) {
-	rest, table := maps.Clone(all), joined(path...)
+// withoutTable returns the settings outside a table, and whether the file has that table.
+func (all settingsTOML) withoutTable(path []string) (rest settingsTOML, is bool) {
+	rest, table := maps.Clone(all), joinKey(path...)
 	maps.DeleteFunc(rest, func(key, _ string) bool { return key == table || strings.HasPrefix(key, table+"\x00") })
 	return rest, len(rest) < len(all)
 }

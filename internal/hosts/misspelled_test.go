@@ -24,7 +24,7 @@ func TestMisspeltHooks(t *testing.T) {
 			name + " pre-tool":                "which is no event that planloop knows; " + host.right + " is meant",
 		} {
 			m := machine(t)
-			want := hosts.Want{Scope: hosts.User}
+			want := hosts.Request{Scope: hosts.User}
 			write(t, m, host.name, want)
 			file := filepath.Join(m.Home, host.file)
 			good := read(t, file)
@@ -32,7 +32,7 @@ func TestMisspeltHooks(t *testing.T) {
 			h := look(t, m, host.name, want)
 			var found []string
 			for _, edit := range h.Edits {
-				found = append(found, edit.Wrong...)
+				found = append(found, edit.HookProblems...)
 			}
 			if len(found) != 1 || !strings.HasSuffix(found[0], told) || !strings.Contains(found[0], " runs planloop hook "+wrong+", ") {
 				t.Errorf("%s as %q is told as %q", host.right, wrong, found)

@@ -14,8 +14,8 @@ import (
 // its bracket.
 type settingsTOML map[string]string
 
-// joined returns a path as a key of settingsTOML.
-func joined(path ...string) string { return strings.Join(path, "\x00") }
+// joinKey returns a path as a key of settingsTOML.
+func joinKey(path ...string) string { return strings.Join(path, "\x00") }
 
 // Limits on the paths in a file. Every path is kept whole, so a long header costs memory again for each key below it.
 const (
@@ -42,7 +42,7 @@ func readTOML(text []byte) (settingsTOML, error) {
 		return nil, errors.New("it is not UTF-8")
 	}
 	var tokens []string
-	for _, token := range tokenTOML.FindAllString(strings.TrimPrefix(string(text), mark), -1) {
+	for _, token := range tokenTOML.FindAllString(strings.TrimPrefix(string(text), byteOrderMark), -1) {
 		if token == `"` || token == `'` {
 			return nil, errors.New("a string does not end")
 		}
@@ -50,7 +50,7 @@ func readTOML(text []byte) (settingsTOML, error) {
 			tokens = append(tokens, token)
 		}
 	}
-	lines, err := split(tokens, "\n")
+	lines, err := splitTokens(tokens, "\n")
 	in, table := readerTOML{all: settingsTOML{}, lists: map[string]int{}}, []string(nil)
 	for _, line := range lines {
 		switch {
@@ -71,8 +71,8 @@ func readTOML(text []byte) (settingsTOML, error) {
 	return in.all, err
 }
 
-// split cuts tokens at separators outside brackets.
-func split(tokens []string, separator string) (parts [][]string, err error) {
+// splitTokens cuts tokens at separators outside brackets.
+func splitTokens(tokens []string, separator string) (parts [][]string, err error) {
 	const deepest = 100
 	start, open := 0, ""
 	for i, token := range tokens {
@@ -126,7 +126,7 @@ func wordTOML(token string) (text string, ok bool) {
 
 // text returns the one-line string at a path, "" if the path has none.
 func (all settingsTOML) text(path ...string) string {
-	if value := all[joined(path...)]; value != "" {
+	if value := all[joinKey(path...)]; value != "" {
 		text, _ := wordTOML(value)
 		return text
 	}
@@ -137,7 +137,7 @@ func (all settingsTOML) text(path ...string) string {
 func (r *readerTOML) element(table []string, isList bool) (path []string) {
 	for i, name := range table {
 		path = append(path, name)
-		key := joined(path...)
+		key := joinKey(path...)
 		if isList && i == len(table)-1 {
 			r.lists[key]++
 		}
@@ -150,7 +150,7 @@ func (r *readerTOML) element(table []string, isList bool) (path []string) {
 
 // set records the value at a path, which no other key may have.
 func (r *readerTOML) set(path []string, value string) error {
-	key := joined(path...)
+	key := joinKey(path...)
 	if r.size += len(key); len(path) > maxParts || len(key) > maxPath || r.size > maxPaths {
 		return fmt.Errorf("its keys are too long, nested too deep, or too many (at %.40q)", path[len(path)-1])
 	}
@@ -178,7 +178,7 @@ func (r *readerTOML) add(table, tokens []string) error {
 	if err := r.set(path, "{"); err != nil {
 		return err
 	}
-	members, err := split(slices.DeleteFunc(slices.Clone(value[1:len(value)-1]), func(token string) bool { return token == "\n" }), ",")
+	members, err := splitTokens(slices.DeleteFunc(slices.Clone(value[1:len(value)-1]), func(token string) bool { return token == "\n" }), ",")
 	for _, member := range members {
 		if err == nil && len(member) > 0 {
 			err = r.add(path, member)

@@ -1,0 +1,313 @@
+package hosts
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/planloop/planloop/internal/hook"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+// ownHook is the position of one of planloop's hooks: an element of an event's list, or a handler in that element's own list.
+type ownHook struct {
+	element, index int  // index is -1 if the element is the handler
+	isOnly         bool // nothing else is in the element
+	handler, group map[string]any
+}
+
+// path leads to planloop's part: the whole element if nothing else is in it, else the handler.
+func (s ownHook) path(list []string) []string {
+	if s.isOnly {
+		return subpath(list, strconv.Itoa(s.element))
+	}
+	return s.handlerPath(list)
+}
+
+// handlerPath leads to the object with the command.
+func (s ownHook) handlerPath(list []string) []string {
+	if s.index < 0 {
+		return subpath(list, strconv.Itoa(s.element))
+	}
+	return subpath(list, strconv.Itoa(s.element), "hooks", strconv.Itoa(s.index))
+}
+
+// part returns the ledger's name for the hook of an event.
+func part(list []string) string { return pointer(subpath(list, hook.OwnServer)) }
+
+// install makes planloop's hooks current. It keeps changes made by hand, except to the command, and removes planloop's hooks
+// from events that planloop does not listen to.
+func (h *hooks) install(m Machine, on hook.Host, w *draft) (State, error) {
+	states := []State{None}
+	for _, fixed := range h.fixedMembers {
+		if !w.has(fixed.key) {
+			w.written[pointer([]string{fixed.key})] = canonicalJSON(fixed.value)
+			if err := w.set(fixed.value, fixed.key); err != nil {
+				return Unreadable, err
+			}
+		}
+	}
+	var listened []string
+	for _, e := range hook.Events(on) {
+		state, err := h.installEvent(m, on, e, w)
+		if err != nil {
+			return Unreadable, err
+		}
+		states, listened = append(states, state), append(listened, e.Native)
+	}
+	for native, hooks := range h.eventLists(w.document) {
+		if !slices.Contains(listened, native) && len(m.findHooks(on, hooks)) > 0 {
+			m.removeHooks(w, on, subpath(h.root, native), 0)
+			states = append(states, Old)
+		}
+	}
+	return worst(states...), nil
+}
+
+func (h *hooks) installEvent(m Machine, on hook.Host, e hook.Event, w *draft) (State, error) {
+	list, wanted, state := subpath(h.root, e.Native), h.listElement(m, on, e), Current
+	if len(m.findHooks(on, w.value(list...))) == 0 {
+		w.recordParents(subpath(list, ""))
+		w.written[part(list)] = canonicalJSON(wanted)
+		return Missing, w.add(wanted, list...)
+	}
+	if m.removeHooks(w, on, list, 1) {
+		state = Old
+	}
+	s := m.findHooks(on, w.value(list...))[0]
+	if !s.isOnly {
+		wanted = h.makeHandler(m, on, e)
+	}
+	switch canonicalJSON(w.value(s.path(list)...)) {
+	case canonicalJSON(wanted):
+		return state, nil
+	case w.written[part(list)]:
+		w.written[part(list)] = canonicalJSON(wanted)
+		return Old, w.set(wanted, s.path(list)...)
+	}
+	w.notes = append(w.notes, "the hook for "+e.Native+" was changed by hand, which stays")
+	return h.repair(m, on, e, w, s.handlerPath(list))
+}
+
+// repair makes the command current in a hook that was changed by hand.
+func (h *hooks) repair(m Machine, on hook.Host, e hook.Event, w *draft, at []string) (State, error) {
+	state := Edited
+	for _, member := range h.makeHandler(m, on, e) {
+		if !slices.Contains(commandMembers(), member.key) && member.key != "args" {
+			continue
+		}
+		if path := subpath(at, member.key); canonicalJSON(w.value(path...)) != canonicalJSON(member.value) {
+			if err := w.set(member.value, path...); err != nil {
+				return Unreadable, err
+			}
+			state = Old
+		}
+	}
+	return state, nil
+}
+
+// removeHooks removes planloop's hooks from the list of an event, except for the first few.
+func (m Machine) removeHooks(w *draft, on hook.Host, list []string, but int) (removed bool) {
+	spots := m.findHooks(on, w.value(list...))
+	for _, s := range slices.Backward(spots[min(but, len(spots)):]) {
+		w.remove(s.handlerPath(list)...)
+		if group := subpath(list, strconv.Itoa(s.element)); s.index >= 0 && w.empty(subpath(group, "hooks")...) {
+			w.remove(group...)
+		}
+	}
+	return len(spots) > but
+}
+
+// remove removes the hooks that init wrote.
+func (h *hooks) remove(m Machine, on hook.Host, w *draft) State {
+	state, events := Missing, h.eventLists(w.document)
+	for _, native := range slices.Sorted(maps.Keys(events)) {
+		list := subpath(h.root, native)
+		_, wrote := w.written[part(list)]
+		switch {
+		case len(m.findHooks(on, events[native])) == 0:
+		case wrote:
+			m.removeHooks(w, on, list, 0)
+			w.dropEmpty(list)
+			state = Current
+		default:
+			w.notes = append(w.notes, "the hook for "+native+" stays, because init did not write it")
+			if state == Missing {
+				state = Kept
+			}
+		}
+	}
+	_, made := w.written[pointer(h.root)]
+	for _, fixed := range h.fixedMembers { // hooks added by others since may need it
+		if _, wrote := w.written[pointer([]string{fixed.key})]; wrote && !(made && w.has(h.root...)) {
+			w.remove(fixed.key)
+		}
+	}
+	return state
+}
+
+// listElement returns planloop's entry for an event's list.
+func (h *hooks) listElement(m Machine, on hook.Host, e hook.Event) object {
+	handler := h.makeHandler(m, on, e)
+	if h.isGrouped == nil || !h.isGrouped(e) {
+		return handler
+	}
+	var group object
+	if matcher := e.Matcher; matcher != "" || h.matchAll != "" {
+		if matcher == "" {
+			matcher = h.matchAll
+		}
+		group = object{{"matcher", matcher}}
+	}
+	return append(group, member{"hooks", []any{handler}})
+}
+
+// makeHandler returns the handler that runs planloop.
+func (h *hooks) makeHandler(m Machine, on hook.Host, e hook.Event) object {
+	handler := h.handler(e, h.commandLine(m, on, e))
+	if m.GOOS == "windows" && h.shell == runDirect {
+		handler = append(handler, member{"args", []any{"hook", string(on), e.Name}})
+	}
+	return handler
+}
+
+// eventLists returns the lists of handlers, by the names of their events.
+func (h *hooks) eventLists(d *document) map[string]any {
+	events, _ := d.value(h.root...).(map[string]any)
+	return events
+}
+
+// findHooks finds planloop's hooks in the list of an event.
+func (m Machine) findHooks(on hook.Host, list any) []ownHook {
+	var found []ownHook
+	elements, _ := list.([]any)
+	for i, element := range elements {
+		members, _ := element.(map[string]any)
+		handlers, grouped := members["hooks"].([]any)
+		if !grouped && m.isOwnHook(on, members) {
+			found = append(found, ownHook{i, -1, true, members, members})
+		}
+		for j, handler := range handlers {
+			if handler, _ := handler.(map[string]any); m.isOwnHook(on, handler) {
+				found = append(found, ownHook{i, j, len(handlers) == 1, handler, members})
+			}
+		}
+	}
+	return found
+}
+
+// commandMembers lists the members that contain a command, in any host.
+func commandMembers() []string { return []string{"command", "powershell", "bash"} }
+
+// hookCall is the host and the event that a handler passes to planloop.
+type hookCall struct{ host, event string }
+
+// hookCalls finds the calls of planloop in a handler.
+func (m Machine) hookCalls(handler map[string]any) []hookCall {
+	program := "(?i:planloop)|" + regexp.QuoteMeta(strings.TrimSuffix(base(m.Program), ".exe"))
+	known, err := regexp.Compile(`(?:` + program + `)[^/\\\s]*\s+hook\s+(\S+)\s+(\S*)`)
+	if err != nil {
+		return nil
+	}
+	var all []hookCall
+	for _, line := range commandLines(handler) {
+		args, _ := handler["args"].([]any)
+		for _, arg := range args {
+			arg, _ := arg.(string)
+			line += " " + arg
+		}
+		for _, found := range known.FindAllStringSubmatch(line+" ", -1) {
+			if one := (hookCall{found[1], found[2]}); !slices.Contains(all, one) {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+// isOwnHook reports whether a handler runs planloop for this host, or for an unknown one.
+func (m Machine) isOwnHook(on hook.Host, handler map[string]any) bool {
+	return slices.ContainsFunc(m.hookCalls(handler), func(one hookCall) bool {
+		return one.host == string(on) || !slices.Contains(hook.Hosts(), hook.Host(one.host))
+	})
+}
+
+// misspelledHooks lists hooks that call planloop with a wrong host or event. Such a hook would let every tool pass.
+func (m Machine) misspelledHooks(on hook.Host, events map[string]any) []string {
+	var names, wrong []string
+	for _, e := range hook.Events(on) {
+		names = append(names, e.Name)
+	}
+	for _, native := range slices.Sorted(maps.Keys(events)) {
+		for _, handler := range handlersIn(events[native]) {
+			for _, one := range m.hookCalls(handler) {
+				problem, meant := "", one
+				if one.host != string(on) {
+					meant.host, problem = string(on), "which is not how this host is called"
+				}
+				if i := slices.IndexFunc(hook.Events(on), func(e hook.Event) bool { return e.Native == native }); i >= 0 {
+					meant.event = names[i]
+				} else if near := safetext.Nearest(one.event, names); near != "" {
+					meant.event = near
+				}
+				if meant.event != one.event {
+					problem = "which is no event of " + native
+					if !slices.Contains(names, one.event) {
+						problem = "which is no event that planloop knows"
+					}
+				}
+				if problem != "" {
+					wrong = append(wrong, fmt.Sprintf("its hook for %s runs planloop hook %s %s, %s; %s %s is meant", native, one.host,
+						one.event, problem, meant.host, meant.event))
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+// uncoveredTools lists the tools for which planloop's hooks are not called.
+func (m Machine) uncoveredTools(on hook.Host, events map[string]any) []string {
+	var wrong []string
+	for _, e := range hook.Events(on) {
+		spots := m.findHooks(on, events[e.Native])
+		if e.Moment != hook.BeforeTool || len(spots) == 0 {
+			continue
+		}
+		var matchers []string
+		for _, s := range spots {
+			if matcher, _ := s.group["matcher"].(string); s.handler["if"] == nil { // with "if", a hook is called for even fewer tools
+				matchers = append(matchers, matcher)
+			}
+		}
+		missed, unread := hook.UncoveredTools(on, e.Native, matchers)
+		switch {
+		case unread != "" && len(missed) > 0:
+			wrong = append(wrong, fmt.Sprintf("its hook for %s has the matcher %s, which planloop cannot judge; "+
+				"without it every tool is seen", e.Native, plan.Quote(plan.Shorten(unread, plan.MaxName))))
+		case len(missed) > 0:
+			wrong = append(wrong, fmt.Sprintf("its hook for %s is not called for %s; take \"matcher\" and \"if\" out of it",
+				e.Native, strings.Join(missed, ", ")))
+		}
+	}
+	return wrong
+}
+
+// handlersIn lists the handlers in an event's list, in groups or not.
+func handlersIn(list any) []map[string]any {
+	var all []map[string]any
+	elements, _ := list.([]any)
+	for _, element := range elements {
+		members, _ := element.(map[string]any)
+		if grouped, is := members["hooks"]; is {
+			all = append(all, handlersIn(grouped)...)
+		} else if members != nil {
+			all = append(all, members)
+		}
+	}
+	return all
+}
