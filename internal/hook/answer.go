@@ -28,7 +28,8 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 	return append(answer.append(nil), '\n'), nil, 0
 }
 
-// text returns the text of an answer at a moment. A blank text is replaced with words, because some hosts ignore a refusal without a reason.
+// text returns the text of an answer at a moment. A blank text is replaced with words, because some hosts ignore a refusal without a
+// reason.
 func (a Answer) text(moment Moment) string {
 	said := ""
 	switch moment {

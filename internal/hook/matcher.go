@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// requiredTools returns the names that a hook before a tool must match, as the host compares them with an event's matcher: tools that change
-// something, and one of planloop's own. It is nil if the host has no matchers or ignores them.
+// requiredTools returns the names that a hook before a tool must match, as the host compares them with an event's matcher: tools that
+// change something, and one of planloop's own. It is nil if the host has no matchers or ignores them.
 func requiredTools(host Host, native string) []string {
 	switch {
 	case host == Claude:
@@ -28,8 +28,8 @@ func requiredTools(host Host, native string) []string {
 	return nil
 }
 
-// UncoveredTools returns the changing tools that no hook of an event is called for, according to the hooks' matchers. unread is a matcher that
-// cannot be judged, "" if all can.
+// UncoveredTools returns the changing tools that no hook of an event is called for, according to the hooks' matchers. unread is a matcher
+// that cannot be judged, "" if all can.
 func UncoveredTools(host Host, native string, matchers []string) (missed []string, unread string) {
 	for _, tool := range requiredTools(host, native) {
 		matched := slices.ContainsFunc(matchers, func(matcher string) bool {
@@ -46,8 +46,8 @@ func UncoveredTools(host Host, native string, matchers []string) (missed []strin
 	return missed, unread
 }
 
-// matchTool reports whether a matcher covers a tool in a host. Claude Code and Codex read a matcher of certain characters as a list of names;
-// they read all others, as the other hosts do, as a regular expression that may match anywhere.
+// matchTool reports whether a matcher covers a tool in a host. Claude Code and Codex read a matcher of certain characters as a list of
+// names; they read all others, as the other hosts do, as a regular expression that may match anywhere.
 func matchTool(host Host, matcher, tool string) (is, readable bool) {
 	names := map[Host]string{Claude: `^[\w\-, |]*$`, Codex: `^[\w|]*$`}[host]
 	switch {

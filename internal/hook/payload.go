@@ -19,8 +19,8 @@ var (
 	errLarge = fmt.Errorf("more than %d MiB were given", MaxPayload>>20)
 )
 
-// payloadMembers are the members of a payload by meaning, as alternative names with a dot before those within an object. The first one present
-// counts.
+// payloadMembers are the members of a payload by meaning, as alternative names with a dot before those within an object. The first one
+// present counts.
 type payloadMembers struct {
 	session, subagent, version, dir, roots, source, tool, input, result, starts string
 }

@@ -21,8 +21,8 @@ type toolGroup struct {
 // patchEffect marks tools with a patch as input, which names the files that it writes.
 const patchEffect Effect = "patches"
 
-// toolGroups returns the known tools of a host, as of the version in each comment. All others are unknown, and so are tools that type into or
-// end a running program, and PowerShell's, since the judge of commands cannot read PowerShell.
+// toolGroups returns the known tools of a host, as of the version in each comment. All others are unknown, and so are tools that type into
+// or end a running program, and PowerShell's, since the judge of commands cannot read PowerShell.
 func toolGroups(host Host) []toolGroup {
 	switch host {
 	case Claude: // VS Code also calls the hooks written for Claude Code, with its own tools
@@ -204,8 +204,8 @@ func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
 	}
 }
 
-// soleValue returns the one member present among some. It returns nil if two are present and differ, since it is unknown which of them the host
-// uses.
+// soleValue returns the one member present among some. It returns nil if two are present and differ, since it is unknown which of them the
+// host uses.
 func (r *reader) soleValue(input jsontext.Value, at string) jsontext.Value {
 	found := r.members(input, at)
 	for _, name := range strings.Fields(at) {

@@ -87,7 +87,8 @@ func (m Machine) edit(h host, t target, w Request) Edit {
 		refused.Path = t.path
 	}
 	if e.Fault = err; err != nil {
-		e.Server, e.Hooks = orUnreadable(t.server != nil, e.Server), orUnreadable(t.hooks != nil && !t.keepsHooks || t.wholeText != nil, e.Hooks)
+		e.Server = orUnreadable(t.server != nil, e.Server)
+		e.Hooks = orUnreadable(t.hooks != nil && !t.keepsHooks || t.wholeText != nil, e.Hooks)
 	}
 	if err != nil || h.byHand {
 		e.After, e.WillExist = e.Before, e.Exists

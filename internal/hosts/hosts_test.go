@@ -633,7 +633,8 @@ func TestWholeFiles(t *testing.T) {
 	m := machine(t)
 	path := filepath.Join(m.Home, ".config", "opencode", "plugins", "planloop.js")
 	put(t, path, hook.OpencodePlugin(m.Program))
-	if edit := look(t, m, "opencode", hosts.Request{Scope: hosts.User, Remove: true}).Edits[1]; edit.Hooks != hosts.Kept || edit.HasChanges() {
+	edit := look(t, m, "opencode", hosts.Request{Scope: hosts.User, Remove: true}).Edits[1]
+	if edit.Hooks != hosts.Kept || edit.HasChanges() {
 		t.Errorf("a file that init did not write is %s, changes: %t", edit.Hooks, edit.HasChanges())
 	}
 }
@@ -808,7 +809,8 @@ func TestByHand(t *testing.T) {
 		}
 		pasted := tree(t, filepath.Dir(m.Home))
 		host = look(t, m, name, hosts.Request{Scope: hosts.User})
-		if host.NeedsPaste() || host.Server != hosts.Current || host.Hooks != hosts.Current || !slices.Contains(host.Programs(), m.Program) {
+		if host.NeedsPaste() || host.Server != hosts.Current || host.Hooks != hosts.Current ||
+			!slices.Contains(host.Programs(), m.Program) {
 			t.Errorf("%s is pasted: server %s, hooks %s, starts %q", name, host.Server, host.Hooks, host.Programs())
 		}
 		host = write(t, m, name, hosts.Request{Scope: hosts.User, Remove: true})

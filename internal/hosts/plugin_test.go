@@ -95,7 +95,8 @@ func TestPlugins(t *testing.T) {
 					t.Fatalf("the plugin seen is %+v", h.Plugin)
 				}
 				counts := c.scope == hosts.User || c.scope == scope
-				if by := h.Server == hosts.ByPlugin && h.Hooks == hosts.ByPlugin; by != counts || h.HasChanges() == counts || h.IsDuplicated() {
+				by := h.Server == hosts.ByPlugin && h.Hooks == hosts.ByPlugin
+				if by != counts || h.HasChanges() == counts || h.IsDuplicated() {
 					t.Errorf("in scope %s the server is %s, the hooks are %s, changes: %t", scope, h.Server, h.Hooks, h.HasChanges())
 				}
 			}

@@ -84,8 +84,8 @@ func table(m Machine, s Scope) []host {
 	return hosts
 }
 
-// choose returns user or project, according to the scope.
-func (s Scope) choose(user, project string) string {
+// pick returns user or project, according to the scope.
+func (s Scope) pick(user, project string) string {
 	if s == Project {
 		return project
 	}
@@ -100,9 +100,9 @@ func claude(m Machine, s Scope) host {
 	own, project := m.join(dir, "settings.json"), m.project(".claude", "settings.json")
 	return host{
 		name: "claude", title: "Claude Code", programs: []string{"claude"}, traces: []string{dir},
-		server: mcpServers(s.choose(m.join(m.variable("CLAUDE_CONFIG_DIR", m.Home), claudeHistory), m.project(".mcp.json")),
+		server: mcpServers(s.pick(m.join(m.variable("CLAUDE_CONFIG_DIR", m.Home), claudeHistory), m.project(".mcp.json")),
 			object{{"type", "stdio"}, {"command", m.Program}, {"args", []any{"serve"}}, {"env", object{}}}),
-		hooks:  &hooks{file: s.choose(own, project), root: []string{"hooks"}, isGrouped: everyEvent, handler: timedHandler(time.Second), shell: runDirect},
+		hooks:  &hooks{file: s.pick(own, project), root: []string{"hooks"}, isGrouped: always, handler: withTimeLimit(time.Second), shell: runDirect},
 		plugin: func(h *Host) *Plugin { return h.claudePlugin(m, dir) },
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project, m.project(".claude", "settings.local.json")} {
@@ -119,7 +119,7 @@ func claudeDesktop(m Machine, s Scope) host {
 	dir := m.appData("Claude")
 	return host{
 		name: "claude-desktop", title: "Claude Desktop", traces: []string{dir},
-		server: mcpServers(s.choose(m.join(dir, "claude_desktop_config.json"), ""), command(m)),
+		server: mcpServers(s.pick(m.join(dir, "claude_desktop_config.json"), ""), command(m)),
 		note: "restart it. It has no project and no hooks: it uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project", and planning mode is advisory for its own tools`,
 	}
@@ -128,14 +128,14 @@ func claudeDesktop(m Machine, s Scope) host {
 func codex(m Machine, s Scope) host {
 	dir := m.variable("CODEX_HOME", m.home(".codex"))
 	own, project := m.join(dir, "config.toml"), m.project(".codex", "config.toml")
-	file := s.choose(m.join(dir, "hooks.json"), m.project(".codex", "hooks.json"))
+	file := s.pick(m.join(dir, "hooks.json"), m.project(".codex", "hooks.json"))
 	// Codex passes few variables to a server and all to hooks. Both must find the same state.
 	passed := []any{"PLANLOOP_AGENT", "PLANLOOP_INSIDE_MODEL", "PLANLOOP_RUN", "PLANLOOP_WORKSPACE", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 	return host{
 		name: "codex", title: "Codex", programs: []string{"codex"}, traces: []string{dir},
-		server: &server{file: s.choose(own, project), path: []string{"mcp_servers", hook.OwnServer}, program: "command",
+		server: &server{file: s.pick(own, project), path: []string{"mcp_servers", hook.OwnServer}, program: "command",
 			entry: append(command(m), member{"env_vars", passed})},
-		hooks:  &hooks{file: file, root: []string{"hooks"}, isGrouped: everyEvent, handler: timedHandler(time.Second)},
+		hooks:  &hooks{file: file, root: []string{"hooks"}, isGrouped: always, handler: withTimeLimit(time.Second)},
 		plugin: func(h *Host) *Plugin { return h.codexPlugin(m, dir) },
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project} {
@@ -158,12 +158,12 @@ func gemini(m Machine, s Scope) host {
 	dir := m.join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini")
 	own, project := m.join(dir, "settings.json"), m.project(".gemini", "settings.json")
 	handler := func(e hook.Event, command string) object {
-		return append(object{{"name", hook.OwnServer}}, timedHandler(time.Millisecond)(e, command)...)
+		return append(object{{"name", hook.OwnServer}}, withTimeLimit(time.Millisecond)(e, command)...)
 	}
 	return host{
 		name: "gemini", title: "Gemini CLI", programs: []string{"gemini"}, traces: []string{own}, // the folder is Antigravity's too
-		server: mcpServers(s.choose(own, project), command(m)),
-		hooks:  &hooks{file: s.choose(own, project), root: []string{"hooks"}, isGrouped: everyEvent, powershell: true, handler: handler},
+		server: mcpServers(s.pick(own, project), command(m)),
+		hooks:  &hooks{file: s.pick(own, project), root: []string{"hooks"}, isGrouped: always, powershell: true, handler: handler},
 		plugin: func(h *Host) *Plugin { return h.geminiExtension(m, dir) },
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project} {
@@ -179,13 +179,13 @@ func gemini(m Machine, s Scope) host {
 }
 
 func antigravity(m Machine, s Scope) host {
-	dir := s.choose(m.home(".gemini", "config"), m.project(".agents"))
+	dir := s.pick(m.home(".gemini", "config"), m.project(".agents"))
 	file := m.join(dir, "hooks.json")
 	return host{
 		name: "antigravity", title: "Antigravity CLI", programs: []string{"agy"},
 		traces: []string{m.home(".gemini", "antigravity-cli"), m.home(".gemini", "antigravity")},
 		server: mcpServers(m.join(dir, "mcp_config.json"), command(m)),
-		hooks: &hooks{file: file, root: []string{hook.OwnServer}, matchAll: "*", handler: timedHandler(time.Second),
+		hooks: &hooks{file: file, root: []string{hook.OwnServer}, matchAll: "*", handler: withTimeLimit(time.Second),
 			isGrouped: func(e hook.Event) bool { return e.Moment == hook.BeforeTool || e.Moment == hook.AfterTool }},
 		obstacles: func() []string {
 			if jsonSetting(file, hook.OwnServer, "enabled") == false {
@@ -199,7 +199,7 @@ func antigravity(m Machine, s Scope) host {
 }
 
 func cursor(m Machine, s Scope) host {
-	dir := s.choose(m.home(".cursor"), m.project(".cursor"))
+	dir := s.pick(m.home(".cursor"), m.project(".cursor"))
 	return host{
 		name: "cursor", title: "Cursor", programs: []string{"cursor", "cursor-agent"}, traces: []string{m.home(".cursor")},
 		server: mcpServers(m.join(dir, "mcp.json"), command(m, "--workspace", "${workspaceFolder}")),
@@ -229,17 +229,17 @@ func vscode(m Machine, s Scope) host {
 	}
 	return host{
 		name: "vscode", title: "VS Code", programs: []string{"code"}, traces: []string{user},
-		server: &server{file: s.choose(m.join(user, "mcp.json"), m.project(".vscode", "mcp.json")), path: []string{"servers", hook.OwnServer},
+		server: &server{file: s.pick(m.join(user, "mcp.json"), m.project(".vscode", "mcp.json")), path: []string{"servers", hook.OwnServer},
 			program: "command", entry: entry},
-		hooks: &hooks{file: m.join(s.choose(m.variable("COPILOT_HOME", m.home(".copilot")), m.project(".github")), "hooks", "planloop.json"),
-			root: []string{"hooks"}, fixedMembers: object{{"version", 1}}, handler: timedHandler(time.Second)},
+		hooks: &hooks{file: m.join(s.pick(m.variable("COPILOT_HOME", m.home(".copilot")), m.project(".github")), "hooks", "planloop.json"),
+			root: []string{"hooks"}, fixedMembers: object{{"version", 1}}, handler: withTimeLimit(time.Second)},
 		note: "hooks are in preview there, and an organization can turn them off: chat.hookFilesLocations says which are read",
 	}
 }
 
 func opencode(m Machine, s Scope) host {
 	own := m.variable("OPENCODE_CONFIG_DIR", m.config("opencode"))
-	folder, named := s.choose(own, m.Project), s.choose(m.variable("OPENCODE_CONFIG", ""), "")
+	folder, named := s.pick(own, m.Project), s.pick(m.variable("OPENCODE_CONFIG", ""), "")
 	if named == "" {
 		named = firstExisting(m.join(folder, "opencode.json"), m.join(folder, "opencode.jsonc"))
 	}
@@ -247,7 +247,7 @@ func opencode(m Machine, s Scope) host {
 		name: "opencode", title: "opencode", programs: []string{"opencode"}, traces: []string{own},
 		server: &server{file: named, path: []string{"mcp", hook.OwnServer}, program: "command",
 			entry: object{{"type", "local"}, {"command", []any{m.Program, "serve"}}, {"enabled", true}}},
-		hooks: &hooks{whole: &wholeFile{path: m.join(s.choose(own, m.project(".opencode")), "plugins", "planloop.js"),
+		hooks: &hooks{whole: &wholeFile{path: m.join(s.pick(own, m.project(".opencode")), "plugins", "planloop.js"),
 			text: hook.OpencodePlugin(m.Program)}},
 	}
 }
@@ -262,7 +262,7 @@ func zed(m Machine, s Scope) host {
 	}
 	return host{
 		name: "zed", title: "Zed", programs: []string{"zed", "zeditor"}, traces: []string{dir},
-		server: &server{file: s.choose(m.join(dir, "settings.json"), m.project(".zed", "settings.json")),
+		server: &server{file: s.pick(m.join(dir, "settings.json"), m.project(".zed", "settings.json")),
 			path: []string{"context_servers", hook.OwnServer}, program: "command", entry: command(m)},
 		note: "Zed has no hooks: planning mode is advisory for its own tools",
 	}
@@ -275,8 +275,8 @@ func windsurf(m Machine, s Scope) host {
 	}
 	return host{
 		name: "windsurf", title: "Windsurf", programs: []string{"windsurf"}, traces: []string{dir},
-		server: mcpServers(s.choose(m.join(dir, "mcp_config.json"), ""), command(m)),
-		hooks: &hooks{file: s.choose(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"}, shell: runOnce,
+		server: mcpServers(s.pick(m.join(dir, "mcp_config.json"), ""), command(m)),
+		hooks: &hooks{file: s.pick(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"}, shell: runOnce,
 			powershell: true, handler: func(_ hook.Event, command string) object { return object{{field, command}} }},
 		note: "Windsurf tells its servers no project: planloop uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project"`,
@@ -291,15 +291,15 @@ func goose(m Machine, s Scope) host {
 	if root != "" {
 		config = m.join(root, "config")
 	}
-	folder := s.choose(m.join(cmp.Or(root, m.Home), ".agents", "plugins", "planloop"), m.project(".agents", "plugins", "planloop"))
+	folder := s.pick(m.join(cmp.Or(root, m.Home), ".agents", "plugins", "planloop"), m.project(".agents", "plugins", "planloop"))
 	return host{
 		name: "goose", title: "Goose", byHand: true, programs: []string{"goose"}, traces: []string{config},
-		server: &server{file: s.choose(m.join(config, "config.yaml"), ""), path: []string{"extensions", hook.OwnServer}, program: "cmd",
+		server: &server{file: s.pick(m.join(config, "config.yaml"), ""), path: []string{"extensions", hook.OwnServer}, program: "cmd",
 			entry: object{{"name", hook.OwnServer}, {"type", "stdio"}, {"cmd", m.Program}, {"args", []any{"serve"}}, {"envs", object{}},
 				{"enabled", true}, {"timeout", 300}}},
-		hooks: &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []string{"hooks"}, isGrouped: everyEvent, shell: runOnce,
+		hooks: &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []string{"hooks"}, isGrouped: always, shell: runOnce,
 			handler: func(e hook.Event, command string) object {
-				handler := timedHandler(time.Second)(e, command)
+				handler := withTimeLimit(time.Second)(e, command)
 				if e.Moment == hook.BeforeTool {
 					handler = append(handler, member{"on_failure", "block"})
 				}
@@ -317,7 +317,7 @@ const goosePlugin = `{
 }
 `
 
-func everyEvent(hook.Event) bool { return true }
+func always(hook.Event) bool { return true }
 
 func mcpServers(file string, entry object) *server {
 	return &server{file: file, path: []string{"mcpServers", hook.OwnServer}, program: "command", entry: entry}
@@ -332,8 +332,8 @@ func command(m Machine, more ...string) object {
 	return object{{"command", m.Program}, {"args", args}}
 }
 
-// timedHandler makes handlers in Claude Code's form, with the time limit in unit.
-func timedHandler(unit time.Duration) func(hook.Event, string) object {
+// withTimeLimit makes handlers in Claude Code's form, with the time limit in unit.
+func withTimeLimit(unit time.Duration) func(hook.Event, string) object {
 	return func(e hook.Event, command string) object {
 		return withTimeout(object{{"type", "command"}, {"command", command}}, e, unit)
 	}

@@ -178,7 +178,8 @@ func (r *readerTOML) add(table, tokens []string) error {
 	if err := r.set(path, "{"); err != nil {
 		return err
 	}
-	members, err := splitTokens(slices.DeleteFunc(slices.Clone(value[1:len(value)-1]), func(token string) bool { return token == "\n" }), ",")
+	inner := slices.DeleteFunc(slices.Clone(value[1:len(value)-1]), func(token string) bool { return token == "\n" })
+	members, err := splitTokens(inner, ",")
 	for _, member := range members {
 		if err == nil && len(member) > 0 {
 			err = r.add(path, member)

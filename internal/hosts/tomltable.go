@@ -26,8 +26,8 @@ func (s *server) tomlTable() string {
 // tablePart is the name under which the ledger has the table in a TOML file.
 const tablePart = "the table"
 
-// findTable returns where the lines of a table marked as init's are in a text, nil if there is none, and whether they are as init wrote them:
-// as recorded, or as it would write them for a program of any path. A comment or another key in the table makes it the user's.
+// findTable returns where the lines of a table marked as init's are in a text, nil if there is none, and whether they are as init wrote
+// them: as recorded, or as it would write them for a program of any path. A comment or another key in the table makes it the user's.
 func (s *server) findTable(text []byte, recorded string) (at []int, untouched bool) {
 	head := regexp.QuoteMeta(tableMark + "[" + strings.Join(s.path, ".") + "]\n")
 	lines := regexp.MustCompile(`(?m:^)` + strings.ReplaceAll(head, "\n", `\r?\n`) + `([\w-]+ = .*(\n|$))*`)

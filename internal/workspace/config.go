@@ -61,12 +61,12 @@ func Defaults() Config {
 // Limits returns the limits for the reducer.
 func (c Config) Limits() plan.Limits {
 	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.Completion == Evidence,
-		ApprovalTimeout: neverAsMinus(c.ApprovalTimeout), GatheringTimeout: neverAsMinus(c.GatheringTimeout), PersonOnly: c.Approval == PersonApproval,
+		ApprovalTimeout: orNever(c.ApprovalTimeout), GatheringTimeout: orNever(c.GatheringTimeout), PersonOnly: c.Approval == PersonApproval,
 		NeverAsk: c.StepApproval == NeverAskForSteps}
 }
 
-// neverAsMinus converts a time-out for the reducer, where 0 means the default.
-func neverAsMinus(timeout time.Duration) time.Duration {
+// orNever converts a time-out for the reducer, where 0 means the default.
+func orNever(timeout time.Duration) time.Duration {
 	if timeout == 0 {
 		return -1
 	}
