@@ -102,7 +102,8 @@ func claude(m Machine, s Scope) host {
 		name: "claude", title: "Claude Code", programs: []string{"claude"}, traces: []string{dir},
 		server: mcpServers(s.pick(m.join(m.variable("CLAUDE_CONFIG_DIR", m.Home), claudeHistory), m.project(".mcp.json")),
 			object{{"type", "stdio"}, {"command", m.Program}, {"args", []any{"serve"}}, {"env", object{}}}),
-		hooks:  &hooks{file: s.pick(own, project), root: []string{"hooks"}, isGrouped: always, handler: withTimeLimit(time.Second), shell: runDirect},
+		hooks: &hooks{file: s.pick(own, project), root: []string{"hooks"}, isGrouped: always, handler: timed(time.Second),
+			shell: runDirect},
 		plugin: func(h *Host) *Plugin { return h.claudePlugin(m, dir) },
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project, m.project(".claude", "settings.local.json")} {
@@ -135,7 +136,7 @@ func codex(m Machine, s Scope) host {
 		name: "codex", title: "Codex", programs: []string{"codex"}, traces: []string{dir},
 		server: &server{file: s.pick(own, project), path: []string{"mcp_servers", hook.OwnServer}, program: "command",
 			entry: append(command(m), member{"env_vars", passed})},
-		hooks:  &hooks{file: file, root: []string{"hooks"}, isGrouped: always, handler: withTimeLimit(time.Second)},
+		hooks:  &hooks{file: file, root: []string{"hooks"}, isGrouped: always, handler: timed(time.Second)},
 		plugin: func(h *Host) *Plugin { return h.codexPlugin(m, dir) },
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project} {
@@ -158,7 +159,7 @@ func gemini(m Machine, s Scope) host {
 	dir := m.join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini")
 	own, project := m.join(dir, "settings.json"), m.project(".gemini", "settings.json")
 	handler := func(e hook.Event, command string) object {
-		return append(object{{"name", hook.OwnServer}}, withTimeLimit(time.Millisecond)(e, command)...)
+		return append(object{{"name", hook.OwnServer}}, timed(time.Millisecond)(e, command)...)
 	}
 	return host{
 		name: "gemini", title: "Gemini CLI", programs: []string{"gemini"}, traces: []string{own}, // the folder is Antigravity's too
@@ -185,7 +186,7 @@ func antigravity(m Machine, s Scope) host {
 		name: "antigravity", title: "Antigravity CLI", programs: []string{"agy"},
 		traces: []string{m.home(".gemini", "antigravity-cli"), m.home(".gemini", "antigravity")},
 		server: mcpServers(m.join(dir, "mcp_config.json"), command(m)),
-		hooks: &hooks{file: file, root: []string{hook.OwnServer}, matchAll: "*", handler: withTimeLimit(time.Second),
+		hooks: &hooks{file: file, root: []string{hook.OwnServer}, matchAll: "*", handler: timed(time.Second),
 			isGrouped: func(e hook.Event) bool { return e.Moment == hook.BeforeTool || e.Moment == hook.AfterTool }},
 		obstacles: func() []string {
 			if jsonSetting(file, hook.OwnServer, "enabled") == false {
@@ -232,7 +233,7 @@ func vscode(m Machine, s Scope) host {
 		server: &server{file: s.pick(m.join(user, "mcp.json"), m.project(".vscode", "mcp.json")), path: []string{"servers", hook.OwnServer},
 			program: "command", entry: entry},
 		hooks: &hooks{file: m.join(s.pick(m.variable("COPILOT_HOME", m.home(".copilot")), m.project(".github")), "hooks", "planloop.json"),
-			root: []string{"hooks"}, fixedMembers: object{{"version", 1}}, handler: withTimeLimit(time.Second)},
+			root: []string{"hooks"}, fixedMembers: object{{"version", 1}}, handler: timed(time.Second)},
 		note: "hooks are in preview there, and an organization can turn them off: chat.hookFilesLocations says which are read",
 	}
 }
@@ -276,8 +277,8 @@ func windsurf(m Machine, s Scope) host {
 	return host{
 		name: "windsurf", title: "Windsurf", programs: []string{"windsurf"}, traces: []string{dir},
 		server: mcpServers(s.pick(m.join(dir, "mcp_config.json"), ""), command(m)),
-		hooks: &hooks{file: s.pick(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"}, shell: runOnce,
-			powershell: true, handler: func(_ hook.Event, command string) object { return object{{field, command}} }},
+		hooks: &hooks{file: s.pick(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"},
+			shell: runOnce, powershell: true, handler: func(_ hook.Event, command string) object { return object{{field, command}} }},
 		note: "Windsurf tells its servers no project: planloop uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project"`,
 	}
@@ -299,7 +300,7 @@ func goose(m Machine, s Scope) host {
 				{"enabled", true}, {"timeout", 300}}},
 		hooks: &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []string{"hooks"}, isGrouped: always, shell: runOnce,
 			handler: func(e hook.Event, command string) object {
-				handler := withTimeLimit(time.Second)(e, command)
+				handler := timed(time.Second)(e, command)
 				if e.Moment == hook.BeforeTool {
 					handler = append(handler, member{"on_failure", "block"})
 				}
@@ -332,8 +333,8 @@ func command(m Machine, more ...string) object {
 	return object{{"command", m.Program}, {"args", args}}
 }
 
-// withTimeLimit makes handlers in Claude Code's form, with the time limit in unit.
-func withTimeLimit(unit time.Duration) func(hook.Event, string) object {
+// timed makes handlers in Claude Code's form, with the time limit in unit.
+func timed(unit time.Duration) func(hook.Event, string) object {
 	return func(e hook.Event, command string) object {
 		return withTimeout(object{{"type", "command"}, {"command", command}}, e, unit)
 	}

@@ -61,8 +61,8 @@ func Defaults() Config {
 // Limits returns the limits for the reducer.
 func (c Config) Limits() plan.Limits {
 	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.Completion == Evidence,
-		ApprovalTimeout: orNever(c.ApprovalTimeout), GatheringTimeout: orNever(c.GatheringTimeout), PersonOnly: c.Approval == PersonApproval,
-		NeverAsk: c.StepApproval == NeverAskForSteps}
+		ApprovalTimeout: orNever(c.ApprovalTimeout), GatheringTimeout: orNever(c.GatheringTimeout),
+		PersonOnly: c.Approval == PersonApproval, NeverAsk: c.StepApproval == NeverAskForSteps}
 }
 
 // orNever converts a time-out for the reducer, where 0 means the default.
