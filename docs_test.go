@@ -494,7 +494,7 @@ func TestHowFarAgentsAreHeldIsSaidAlike(t *testing.T) {
 			t.Errorf("docs/review.md lacks %s", row)
 		}
 	}
-	if want := []string{string(verbs.Enforced), string(verbs.Advisory), string(verbs.Silent)}; !slices.Equal(known, want) {
+	if want := []string{string(verbs.Enforced), string(verbs.NotEnforced), string(verbs.NotResponding)}; !slices.Equal(known, want) {
 		t.Errorf("the page knows %q, want %q", known, want)
 	}
 }

@@ -231,7 +231,7 @@ func (a *app) hostFindings(ctx context.Context, k knownHost) []finding {
 			k.Project.Hooks}, hosts.Old):
 			about("is out of date: its files differ from what this version writes", again)
 		case k.Hooks == hosts.Missing && (k.Project == nil || !k.Project.Hooks.IsInstalled()):
-			about("does not ask planloop's hooks, so that planning mode is advisory for its own tools", again)
+			about("does not ask planloop's hooks, so that planning mode is not enforced for its own tools", again)
 		}
 	}
 	for _, obstacle := range k.Obstacles {
@@ -243,7 +243,7 @@ func (a *app) hostFindings(ctx context.Context, k knownHost) []finding {
 	text := k.Title + " starts this planloop"
 	switch {
 	case k.Hooks == hosts.None && (k.Project == nil || k.Project.Hooks == hosts.None):
-		text += " and has no hooks: planning mode is advisory for its own tools"
+		text += " and has no hooks: planning mode is not enforced for its own tools"
 	case k.Heard == nil:
 		text += "; its hooks stand, and were not heard in the last day"
 	default:

@@ -47,7 +47,7 @@ type knownHost struct {
 // Values of planning mode for a host's own tools.
 const (
 	whenAnswering = "enforced when its hook answers"
-	advisory      = "advisory"
+	notEnforced   = "not enforced"
 )
 
 // scoped is the configuration of a host in the project's files.
@@ -94,7 +94,7 @@ func (a *app) knownHosts(place workspace.Workspace) ([]knownHost, error) {
 	var all []knownHost
 	for i, own := range m.InspectAll(hosts.Request{Scope: hosts.User}) {
 		k := knownHost{Host: own.Name, Title: own.Title, Found: own.Found, Server: own.Server, Hooks: own.Hooks,
-			Starts: orEmpty(own.Programs()), Mode: advisory, Obstacles: orEmpty(own.Obstacles),
+			Starts: orEmpty(own.Programs()), Mode: notEnforced, Obstacles: orEmpty(own.Obstacles),
 			Faults: append(faults(own), own.UnreadFiles...), own: own.Programs()}
 		k.bring(m, own, theirs[i])
 		hooked := []hosts.State{k.Hooks}

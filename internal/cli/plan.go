@@ -98,7 +98,7 @@ func (a *app) printMode(opened *opened, reply verbs.ModeReply, state plan.State)
 		return a.printJSON(reply)
 	}
 	v := terminal.ModeView{Screen: a.screen(), State: state, Limits: opened.config.Limits(), Next: reply.NextAction, Now: time.Now(),
-		Hooks: verbs.HeldLine(reply.Enforcement)}
+		Hooks: verbs.EnforcementLine(reply.Enforcement)}
 	return a.print(terminal.Joined(v.Lines()))
 }
 

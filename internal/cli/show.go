@@ -162,7 +162,7 @@ func (a *app) view(ctx context.Context, opened *opened, state plan.State, former
 		}
 	} else {
 		v.Remarks = opened.remarksShown(ctx, state, state.Plan)
-		v.Hooks = verbs.HeldLine(opened.verbs.Enforcement(state))
+		v.Hooks = verbs.EnforcementLine(opened.verbs.Enforcement(state))
 		v.Lapsed, v.Underway = opened.verbs.Lapsed, map[plan.StepID]terminal.Underway{}
 		for _, one := range engine.ReadRunningSteps(opened.place.StateDir) {
 			v.Underway[one.Step] = terminal.Underway{Percent: one.Percent, What: one.What, Log: one.Log}
@@ -252,7 +252,7 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 	}
 	lines := draftShown(s, opened.verbs.ReviewDraft(state, former, remarks), remarks)
 	lines = append(lines, "", s.Faint("This is plan "+history.ShortDigest(plan.Digest(state.Draft))+"."))
-	if held := verbs.HeldLine(opened.verbs.Enforcement(state)); held != "" {
+	if held := verbs.EnforcementLine(opened.verbs.Enforcement(state)); held != "" {
 		lines = append(lines, s.Hang("", s.Faint, held)...)
 	}
 	return a.print(terminal.Joined(append(lines, s.Next(decideHint(state))...)))

@@ -110,7 +110,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 			tell("", fmt.Sprintf("%s %s: %s", signal.Level, plan.Quote(signal.ID), signal.Message))
 		}
 	}
-	if held := verbs.HeldLine(reply.Enforcement); held != "" {
+	if held := verbs.EnforcementLine(reply.Enforcement); held != "" {
 		tell("", held)
 	}
 	if reply.Summary != "" {

@@ -36,26 +36,26 @@ func (p *place) told(h *host, tool string, args any) reply {
 	return h.do(tool, args)
 }
 
-// held returns the line on enforcement that people see, without names and times.
-func (p *place) held() string {
+// enforcement returns the line on enforcement that people see, without names and times.
+func (p *place) enforcement() string {
 	p.t.Helper()
-	line := regexp.MustCompile(`(?m)^Hooks: (.*)\.$`).FindStringSubmatch(p.must("plan", "status"))
+	line := regexp.MustCompile(`(?m)^Enforcement: (.*)\.$`).FindStringSubmatch(p.must("plan", "status"))
 	if line == nil {
 		return ""
 	}
 	return regexp.MustCompile(`(^|; )\S+ `).ReplaceAllString(regexp.MustCompile(`\d\d:\d\d`).ReplaceAllString(line[1], "TIME"), "$1")
 }
 
-func (p *place) expectHeld(when, want string) {
+func (p *place) expectEnforcement(when, want string) {
 	p.t.Helper()
-	if got := p.held(); got != want {
+	if got := p.enforcement(); got != want {
 		p.t.Errorf("%s: %q, want %q", when, got, want)
 	}
 }
 
 const (
-	noHook = "advisory (no hook of its host has answered)"
-	untold = "silent since TIME (no hook told of its planloop_status)"
+	noHook = "not enforced (its host's hooks have not responded)"
+	untold = "hooks not responding since TIME (no hook reported its call of planloop_status)"
 )
 
 // TestAttested: planning mode is enforced while hooks answer and report each of the agent's calls.
@@ -65,11 +65,11 @@ func TestAttested(t *testing.T) {
 	setUp(p, 1)
 	h := p.open()
 	p.told(h, "planning_enter_plan_mode", arguments{"reason": "it is large"})
-	p.expectHeld("entered, and told of", "enforced")
+	p.expectEnforcement("entered, and told of", "enforced")
 	p.tell("Bash") // refused
 	p.tell("planning_mark_step")
 	for _, got := range []string{p.must("status"), p.must("show"), p.told(h, "planloop_status", arguments{}).text} {
-		if !strings.Contains(got, "\nHooks: raw#") || !strings.Contains(got, " enforced.") {
+		if !strings.Contains(got, "\nEnforcement: raw#") || !strings.Contains(got, " enforced.") {
 			t.Errorf("it is not told:\n%s", got)
 		}
 	}
@@ -84,16 +84,16 @@ func TestAttested(t *testing.T) {
 	}
 
 	h.do("planloop_status", arguments{})
-	p.expectHeld("a call without its hook", untold)
+	p.expectEnforcement("a call without its hook", untold)
 	p.told(h, "planloop_status", arguments{})
-	p.expectHeld("and one with it, in the same phase", untold)
+	p.expectEnforcement("and one with it, in the same phase", untold)
 	tty := p.person("approve")
-	tty.waitFor(`Hooks: raw#\w+ silent since [\d:]+ \(no hook told(?s:.*)To approve it`)
+	tty.waitFor(`Enforcement: raw#\w+'s hooks not responding since [\d:]+ \(no hook reported(?s:.*)To approve it`)
 	tty.typeIn("reject\n")
 	tty.succeeds("Rejected")
 
 	p.told(h, "planning_enter_plan_mode", arguments{"reason": "once more"})
-	p.expectHeld("in another phase", "enforced")
+	p.expectEnforcement("in another phase", "enforced")
 }
 
 // TestAttestedFromTheBeginning: in a new workspace hooks count from the agent's next call on, no matter how planning mode begins.
@@ -111,12 +111,12 @@ func TestAttestedFromTheBeginning(t *testing.T) {
 		p := newPlace(t)
 		h := p.open()
 		enter(p, h)
-		p.tell("Bash")                                                                  // refused
-		if got := p.held(); got != "enforced" && (got != "" || name != "by a person") { // its server has not announced itself
+		p.tell("Bash")                                                                         // refused
+		if got := p.enforcement(); got != "enforced" && (got != "" || name != "by a person") { // its server has not announced itself
 			t.Errorf("%s, a tool of the host's own: %q", name, got)
 		}
 		p.told(h, "planloop_status", arguments{})
-		if got := p.held(); got != "enforced" {
+		if got := p.enforcement(); got != "enforced" {
 			t.Errorf("%s, a tool of planloop's: %q", name, got)
 		}
 		h.leave()
@@ -142,13 +142,13 @@ func TestAttestedAtOnce(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	p.expectHeld("five calls at once", "enforced")
+	p.expectEnforcement("five calls at once", "enforced")
 	p.tell("planloop_status")
 	h.leave()
-	p.expectHeld("nobody is at work", "")
+	p.expectEnforcement("nobody is at work", "")
 	again := p.open()
 	again.do("planloop_status", arguments{})
-	p.expectHeld("the server is started anew with a call under way", "enforced")
+	p.expectEnforcement("the server is started anew with a call under way", "enforced")
 }
 
 // TestAttestedStateless: a call that brings the user's answers counts as the call that asked.
@@ -186,7 +186,7 @@ func TestAttestedStateless(t *testing.T) {
 		answers[name] = arguments{"action": "cancel"}
 	}
 	call("planning_ask_user", question, arguments{"requestState": asked["requestState"], "inputResponses": answers})
-	p.expectHeld("asked in two calls", "enforced")
+	p.expectEnforcement("asked in two calls", "enforced")
 }
 
 // TestHookElsewhere: an agent is bound by the plan of its own server, wherever it works.
@@ -231,22 +231,22 @@ func TestForgedSigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.do("planning_enter_plan_mode", arguments{"reason": "it is large"})
-	p.expectHeld("without a hook", noHook)
+	p.expectEnforcement("without a hook", noHook)
 
 	p.tell("Read")
-	p.expectHeld("a hook of a program beside", noHook)
+	p.expectEnforcement("a hook of a program beside", noHook)
 	if got := p.feed(p.payload("Read"), "--workspace", p.workspace, "hook", "gemini", "before-tool"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
-	p.expectHeld("as if of another host", noHook)
+	p.expectEnforcement("as if of another host", noHook)
 	if got := a.shell(other + ` -c '` + hook + payload + `; true'; true`); !strings.HasSuffix(got, "exit 0\n") {
 		t.Error(got)
 	}
-	p.expectHeld("a hook of another host beneath", noHook)
+	p.expectEnforcement("a hook of another host beneath", noHook)
 	if got := a.shell(`setsid ` + hook + payload + `; ( ( ` + hook + payload + ` ) & ) | cat; true`); !strings.HasSuffix(got, "exit 0\n") {
 		t.Error(got)
 	}
-	p.expectHeld("of a shell beneath, which is what hosts call their hooks by", "enforced")
+	p.expectEnforcement("of a shell beneath, which is what hosts call their hooks by", "enforced")
 
 	t.Cleanup(func() { // the agent's own cleanup needs a reader for the pipe
 		go func() { _, _ = os.ReadFile(a.commands) }()
@@ -257,7 +257,7 @@ func TestForgedSigns(t *testing.T) {
 	if err := unix.Waitid(unix.P_PID, a.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
 		t.Fatal(err)
 	}
-	p.expectHeld("the host was killed", "")
+	p.expectEnforcement("the host was killed", "")
 	a.leave()
 }
 

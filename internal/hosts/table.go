@@ -122,7 +122,7 @@ func claudeDesktop(m Machine, s Scope) host {
 		name: "claude-desktop", title: "Claude Desktop", traces: []string{dir},
 		server: mcpServers(s.pick(m.join(dir, "claude_desktop_config.json"), ""), command(m)),
 		note: "restart it. It has no project and no hooks: it uses the workspace named default unless args name one, " +
-			`as in "serve", "--workspace", "/path/to/project", and planning mode is advisory for its own tools`,
+			`as in "serve", "--workspace", "/path/to/project", and planning mode is not enforced for its own tools`,
 	}
 }
 
@@ -195,7 +195,7 @@ func antigravity(m Machine, s Scope) host {
 			return nil
 		},
 		byHand: true, refusalVaries: true,
-		note: "what Antigravity makes of a refusal changes from version to version: planning mode is advisory for its own tools",
+		note: "what Antigravity makes of a refusal changes from version to version: planning mode is not enforced for its own tools",
 	}
 }
 
@@ -265,7 +265,7 @@ func zed(m Machine, s Scope) host {
 		name: "zed", title: "Zed", programs: []string{"zed", "zeditor"}, traces: []string{dir},
 		server: &server{file: s.pick(m.join(dir, "settings.json"), m.project(".zed", "settings.json")),
 			path: []string{"context_servers", hook.OwnServer}, program: "command", entry: command(m)},
-		note: "Zed has no hooks: planning mode is advisory for its own tools",
+		note: "Zed has no hooks: planning mode is not enforced for its own tools",
 	}
 }
 

@@ -14,23 +14,23 @@ import (
 
 // View is everything to see in a workspace.
 type View struct {
-	Workspace Place               `json:"workspace"`
-	Revision  plan.Revision       `json:"revision"`
-	UpdatedAt time.Time           `json:"updated_at,omitzero"`
-	Now       time.Time           `json:"now"`
-	Phase     plan.Phase          `json:"phase"`
-	Headline  string              `json:"headline"` // the current work in a sentence
-	Waiting   []Waiting           `json:"waiting"`
-	Plan      *Plan               `json:"plan,omitempty"`
-	Draft     *Draft              `json:"draft,omitempty"`
-	Decision  *Decision           `json:"decision,omitempty"` // the last one
-	Questions []Question          `json:"questions"`
-	Comments  []Comment           `json:"comments"`
-	Signals   []Signal            `json:"signals"` // open ones
-	Agents    []verbs.Enforcement `json:"agents"`  // how far planning mode is enforced for them, while it is on
-	Run       *Run                `json:"run,omitempty"`
-	Plans     []PastPlan          `json:"plans"` // newest first
-	Can       Can                 `json:"can"`
+	Workspace Place                    `json:"workspace"`
+	Revision  plan.Revision            `json:"revision"`
+	UpdatedAt time.Time                `json:"updated_at,omitzero"`
+	Now       time.Time                `json:"now"`
+	Phase     plan.Phase               `json:"phase"`
+	Headline  string                   `json:"headline"` // the current work in a sentence
+	Waiting   []Waiting                `json:"waiting"`
+	Plan      *Plan                    `json:"plan,omitempty"`
+	Draft     *Draft                   `json:"draft,omitempty"`
+	Decision  *Decision                `json:"decision,omitempty"` // the last one
+	Questions []Question               `json:"questions"`
+	Comments  []Comment                `json:"comments"`
+	Signals   []Signal                 `json:"signals"` // open ones
+	Agents    []verbs.AgentEnforcement `json:"agents"`  // how far planning mode is enforced for them, while it is on
+	Run       *Run                     `json:"run,omitempty"`
+	Plans     []PastPlan               `json:"plans"` // newest first
+	Can       Can                      `json:"can"`
 }
 
 // Plan is a plan with all its steps, unshortened.

@@ -34,70 +34,71 @@ type UnseenCall struct {
 	Tool string
 }
 
-// Held is how far planning mode is enforced for an agent.
-type Held string
+// Enforcement is how far planning mode is enforced for an agent.
+type Enforcement string
 
-// The values of Held.
+// The values of Enforcement.
 const (
-	Enforced Held = "enforced" // a hook of its host judges its calls
-	Advisory Held = "advisory" // no working hook is known: only planloop's own tools refuse
-	Silent   Held = "silent"   // the hook answered before, and then missed a call
+	Enforced      Enforcement = "enforced"       // a hook of its host checks its calls
+	NotEnforced   Enforcement = "not_enforced"   // no working hook is known: only planloop's own tools refuse
+	NotResponding Enforcement = "not_responding" // the hook responded before, and then missed a call
 )
 
-// Enforcement is how far planning mode is enforced for one agent, by the evidence of its hooks.
-type Enforcement struct {
-	Agent string    `json:"agent"`
-	Host  string    `json:"host,omitempty"`
-	State Held      `json:"state"`
-	Since time.Time `json:"since,omitzero"` // when the hook answered last, or since when it is silent
-	Why   string    `json:"why,omitempty"`
+// AgentEnforcement is the enforcement of planning mode for one agent, by the evidence of its hooks.
+type AgentEnforcement struct {
+	Agent string      `json:"agent"`
+	Host  string      `json:"host,omitempty"`
+	State Enforcement `json:"state"`
+	Since time.Time   `json:"since,omitzero"` // when the hook answered last, or since when it does not respond
+	Why   string      `json:"why,omitempty"`
 }
 
-// enforcementOf judges an agent in a phase that began at a time. byIt says that the agent's own call began it: the hook
+// enforcementOf classifies an agent in a phase that began at a time. byIt says that the agent's own call began it: the hook
 // that reported that call answered just before the phase, which counts. One unreported call counts for the whole phase,
-// as other unreported calls cannot be detected. An idle agent is not silent: its hook had nothing to report.
-func enforcementOf(a AtWork, began time.Time, byIt bool) Enforcement {
-	e := Enforcement{Agent: a.Agent, Host: a.Host, State: Silent}
+// as other unreported calls cannot be detected. The hooks of an idle agent had nothing to
+// report, so they count as responding.
+func enforcementOf(a AtWork, began time.Time, byIt bool) AgentEnforcement {
+	e := AgentEnforcement{Agent: a.Agent, Host: a.Host, State: NotResponding}
 	after := func(t time.Time) int {
 		return slices.IndexFunc(a.Unseen, func(call UnseenCall) bool { return !call.At.Before(t) })
 	}
 	unseen, last := after(began), after(a.Answered)
 	switch {
 	case a.HTTP:
-		e.State, e.Why = Advisory, "it is connected over HTTP"
+		e.State, e.Why = NotEnforced, "it is connected over HTTP"
 	case a.Answered.IsZero():
-		e.State, e.Why = Advisory, "no hook of its host has answered"
+		e.State, e.Why = NotEnforced, "its host's hooks have not responded"
 	case unseen >= 0:
-		e.Since, e.Why = a.Unseen[unseen].At, untold(a.Unseen[unseen])
+		e.Since, e.Why = a.Unseen[unseen].At, unreported(a.Unseen[unseen])
 	case !a.Answered.Before(began), byIt && last < 0:
 		e.State, e.Since = Enforced, a.Answered
 	case last >= 0:
-		e.Since, e.Why = a.Unseen[last].At, untold(a.Unseen[last])
+		e.Since, e.Why = a.Unseen[last].At, unreported(a.Unseen[last])
 	default:
-		e.State, e.Since, e.Why = Advisory, a.Answered, "nothing was heard of it since planning mode began"
+		e.State, e.Since, e.Why = NotEnforced, a.Answered, "its hooks have not responded since planning mode began"
 	}
 	return e
 }
 
-// untold names a call that no hook reported; the tool name comes from the client, so it is escaped.
-func untold(call UnseenCall) string {
-	return "no hook told of its " + plan.Shorten(safetext.EscapeLine(call.Tool), 64)
+// unreported names a call that no hook reported; the tool name comes from the client, so it is escaped.
+func unreported(call UnseenCall) string {
+	return "no hook reported its call of " + plan.Shorten(safetext.EscapeLine(call.Tool), 64)
 }
 
 // Enforcement returns how far planning mode is enforced for each agent at work, the unenforced first; nil outside of
 // planning mode.
-func (s *Service) Enforcement(state plan.State) []Enforcement {
+func (s *Service) Enforcement(state plan.State) []AgentEnforcement {
 	if s.opts.Hooks == nil || !state.PhaseNow().Restricted() {
 		return nil
 	}
-	var all []Enforcement
+	var all []AgentEnforcement
 	mode := state.ModeNow()
 	for _, a := range s.opts.Hooks.Agents() {
 		byCall := mode.Reason != "" || mode.Request != nil // not by a prompt, which hooks do not report
 		all = append(all, enforcementOf(a, mode.Since, byCall && mode.By == a.Agent))
 	}
-	order := []Held{Silent, Advisory, Enforced}
-	slices.SortStableFunc(all, func(a, b Enforcement) int {
+	order := []Enforcement{NotResponding, NotEnforced, Enforced}
+	slices.SortStableFunc(all, func(a, b AgentEnforcement) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), cmp.Compare(a.Agent, b.Agent))
 	})
 	return all
@@ -109,7 +110,7 @@ func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 	if !s.opts.HooksRequired || c.Actor.Present() || state.PhaseNow().Restricted() {
 		return nil
 	}
-	why := "no hook of this agent's host is known"
+	why := "its host has no hooks"
 	if s.opts.Hooks != nil {
 		for _, a := range s.opts.Hooks.Agents() {
 			if !a.Self && a.Agent != c.Actor.Name || !a.Self && !a.HTTP && c.Actor.Via == plan.ViaMCP {
@@ -121,36 +122,36 @@ func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 			}
 		}
 	}
-	return plan.Refuse(plan.Conflict, "", "planning mode needs hooks here, and "+why, "ask the user to run `"+
-		c.word(Call{Act: ActInstall})+"` and begin a new session, or to run `"+c.word(Call{Act: ActEnterMode})+"`")
+	return plan.Refuse(plan.Conflict, "", "planning mode requires working hooks here, and this agent has none: "+why,
+		"ask the user to run `"+c.word(Call{Act: ActInstall})+"` and start a new session, or to run `"+c.word(Call{Act: ActEnterMode})+"`")
 }
 
-// agentsTold is the most agents listed in a line and to a model.
-const agentsTold = 4
+// maxAgentsShown limits the agents in a line and in a model's reply.
+const maxAgentsShown = 4
 
-func fewest(all []Enforcement) []Enforcement { return all[:min(len(all), agentsTold)] }
+func fewest(all []AgentEnforcement) []AgentEnforcement { return all[:min(len(all), maxAgentsShown)] }
 
 // line puts text on a line of its own below another, and returns "" for "".
 func line(text string) string { return strings.TrimSuffix("\n"+text, "\n") }
 
-// HeldLine returns in one line how far planning mode is enforced for the agents at work, "" without agents.
-func HeldLine(all []Enforcement) string {
+// EnforcementLine returns the enforcement of planning mode for the agents at work in one line, "" without agents.
+func EnforcementLine(all []AgentEnforcement) string {
+	if len(all) == 0 {
+		return ""
+	}
 	var parts []string
-	for _, e := range all[:min(len(all), agentsTold)] {
-		text := safetext.EscapeLine(e.Agent) + " " + string(e.State)
-		if e.State == Silent {
-			text += " since " + e.Since.Local().Format("15:04")
+	for _, e := range fewest(all) {
+		text := safetext.EscapeLine(e.Agent) + " " + strings.ReplaceAll(string(e.State), "_", " ")
+		if e.State == NotResponding {
+			text = safetext.EscapeLine(e.Agent) + "'s hooks not responding since " + e.Since.Local().Format("15:04")
 		}
 		if e.Why != "" {
 			text += " (" + e.Why + ")"
 		}
 		parts = append(parts, text)
 	}
-	if more := len(all) - agentsTold; more > 0 {
+	if more := len(all) - maxAgentsShown; more > 0 {
 		parts = append(parts, plan.Counted(more, "more agent"))
 	}
-	if parts == nil {
-		return ""
-	}
-	return "Hooks: " + strings.Join(parts, "; ") + "."
+	return "Enforcement: " + strings.Join(parts, "; ") + "."
 }

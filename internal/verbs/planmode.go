@@ -16,9 +16,9 @@ type EnterPlanMode struct {
 
 // ModeReply is the state of planning mode.
 type ModeReply struct {
-	Phase       plan.Phase    `json:"phase"`
-	Message     string        `json:"message"`
-	Enforcement []Enforcement `json:"enforcement,omitempty"`
+	Phase       plan.Phase         `json:"phase"`
+	Message     string             `json:"message"`
+	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`
 	Heartbeat
 }
 
@@ -157,7 +157,7 @@ func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, erro
 }
 
 // Text returns the reply in a line or two.
-func (r ModeReply) Text() string { return r.under(r.Message + line(HeldLine(r.Enforcement))) }
+func (r ModeReply) Text() string { return r.under(r.Message + line(EnforcementLine(r.Enforcement))) }
 
 // AskUser is the input of AskUser (chorus: ask_user).
 type AskUser struct {

@@ -40,7 +40,7 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []Remark) 
 			text += ": " + barred(d.Comment)
 		}
 	}
-	return text + line(HeldLine(s.Enforcement(state))) + "\n\n" + s.ReviewDraft(state, former, remarks)
+	return text + line(EnforcementLine(s.Enforcement(state))) + "\n\n" + s.ReviewDraft(state, former, remarks)
 }
 
 // ReviewDraft returns the draft, with other servers' descriptions of their tools, and comments next to their steps.

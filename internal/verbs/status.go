@@ -34,16 +34,16 @@ const MaxWait = 10 * time.Minute
 
 // StatusReply is the state of the plan and the next action: responses A to D of the contract.
 type StatusReply struct {
-	Now         Now           `json:"now"`
-	Signal      *SignalView   `json:"signal,omitempty"`  // the blocking one
-	Signals     []SignalView  `json:"signals,omitempty"` // other open ones
-	Task        *Task         `json:"task,omitempty"`    // the one asked for
-	Plan        *TaskList     `json:"plan,omitempty"`
-	Session     *SessionView  `json:"session,omitempty"`
-	Phase       plan.Phase    `json:"phase,omitempty"`         // of planning mode, unless it is inactive
-	Summary     string        `json:"final_summary,omitempty"` // of a closed plan
-	Enforcement []Enforcement `json:"enforcement,omitempty"`   // while planning mode restricts agents to reading
-	Approved    string        `json:"approved_plan,omitempty"` // the current step and the next ones of a plan in execution
+	Now         Now                `json:"now"`
+	Signal      *SignalView        `json:"signal,omitempty"`  // the blocking one
+	Signals     []SignalView       `json:"signals,omitempty"` // other open ones
+	Task        *Task              `json:"task,omitempty"`    // the one asked for
+	Plan        *TaskList          `json:"plan,omitempty"`
+	Session     *SessionView       `json:"session,omitempty"`
+	Phase       plan.Phase         `json:"phase,omitempty"`         // of planning mode, unless it is inactive
+	Summary     string             `json:"final_summary,omitempty"` // of a closed plan
+	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`   // while planning mode restricts agents to reading
+	Approved    string             `json:"approved_plan,omitempty"` // the current step and the next ones of a plan in execution
 	Where
 	RunState
 	Underway
@@ -436,7 +436,7 @@ func (r StatusReply) Text() string {
 	for _, signal := range r.Signals {
 		b.WriteString("\n" + signal.text())
 	}
-	b.WriteString(line(HeldLine(r.Enforcement)) + r.RunState.lines() + r.Underway.lines() + r.Feedback.lines())
+	b.WriteString(line(EnforcementLine(r.Enforcement)) + r.RunState.lines() + r.Underway.lines() + r.Feedback.lines())
 	if r.Approved != "" {
 		b.WriteString("\n" + r.Approved)
 	}

@@ -48,13 +48,13 @@ func (SubmittedStep) TakesMore() bool { return true }
 
 // SubmitPlanReply reports a submitted plan that waits for a decision.
 type SubmitPlanReply struct {
-	Status      string        `json:"status"` // awaiting_approval
-	Phase       plan.Phase    `json:"phase"`
-	PlanID      string        `json:"plan_id"`
-	Message     string        `json:"message"`
-	Score       int           `json:"score,omitempty"`
-	Warnings    []string      `json:"warnings,omitempty"`
-	Enforcement []Enforcement `json:"enforcement,omitempty"`
+	Status      string             `json:"status"` // awaiting_approval
+	Phase       plan.Phase         `json:"phase"`
+	PlanID      string             `json:"plan_id"`
+	Message     string             `json:"message"`
+	Score       int                `json:"score,omitempty"`
+	Warnings    []string           `json:"warnings,omitempty"`
+	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`
 	Heartbeat
 
 	ask *Ask
@@ -291,7 +291,7 @@ func (r SubmitPlanReply) Text() string {
 	for _, warning := range r.Warnings {
 		text += "\nWarning: " + warning
 	}
-	return r.under(text + "\nPlan: " + r.PlanID + line(HeldLine(r.Enforcement)))
+	return r.under(text + "\nPlan: " + r.PlanID + line(EnforcementLine(r.Enforcement)))
 }
 
 // AskedAgain says that a change exceeds the approved plan and was submitted for a decision instead of being made. It is
@@ -367,7 +367,7 @@ func (s *Service) abandoned(who string, c Caller) bool {
 func (s *Service) waits(state plan.State) Notice {
 	draft := state.Draft
 	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Steps: noticeSteps(draft), Questions: draft.Questions,
-		Text: strings.Trim(HeldLine(s.Enforcement(state))+"\n"+draft.ContextNotes, "\n")}
+		Text: strings.Trim(EnforcementLine(s.Enforcement(state))+"\n"+draft.ContextNotes, "\n")}
 }
 
 // AdoptHostPlan makes a draft of the list that an agent keeps with its host's own tools, or updates that draft; see

@@ -265,7 +265,7 @@ export interface Signal {
   at: string;
 }
 
-export interface Enforcement {
+export interface AgentEnforcement {
   agent: string;
   host?: string;
   state: string;
@@ -327,7 +327,7 @@ export interface View {
   questions: Question[];
   comments: Comment[];
   signals: Signal[];
-  agents: Enforcement[];
+  agents: AgentEnforcement[];
   run?: Run;
   plans: PastPlan[];
   can: Can;

@@ -97,7 +97,7 @@ function submitted(): View {
       request: 'r7', by: 'claude-code', at: ago(4), expires: ago(-26), decidable: true, changes: true,
     },
     comments, signals: [{ id: 'ci-main', level: 'warning', message: 'main is red: TestMigration is flaky', by: 'ci', at: ago(90) }],
-    agents: [{ agent: 'claude-code', host: 'Claude Code', state: 'enforced', since: ago(60) }, { agent: 'codex', host: 'Codex', state: 'advisory', why: 'its host ran no hook' }],
+    agents: [{ agent: 'claude-code', host: 'Claude Code', state: 'enforced', since: ago(60) }, { agent: 'codex', host: 'Codex', state: 'not_enforced', why: 'its host’s hooks have not responded' }],
     plans: [{ id: 'p0', version: 1, objective: 'Clean up the upload package', steps: 6, done: 6, became: 'completed', created_at: ago(9000), archived_at: ago(8000) }],
   }
 }

@@ -4,23 +4,23 @@ import { act, busy, clock, mayDecide, selected, view } from '../store'
 import { Name, Prose } from './prose'
 import { ago } from './say'
 
-const holds: Record<string, { word: string; means: string }> = {
-  enforced: { word: 'enforced here', means: 'the hooks of its host answer: its own shell and editor only read' },
-  advisory: { word: 'advisory', means: 'no hook of its host has answered, or nothing was heard of it since planning mode began; nothing but planloop’s own tools is known to hold it' },
-  silent: { word: 'silent', means: 'a hook has answered before, and then a call came that none told of' },
+const enforcement: Record<string, { word: string; means: string }> = {
+  enforced: { word: 'enforced', means: 'its host’s hooks respond: its shell and editor can only read' },
+  not_enforced: { word: 'not enforced', means: 'its host’s hooks have not responded since planning mode began, so its shell and editor may still write' },
+  not_responding: { word: 'hooks not responding', means: 'its host’s hooks responded before, and then missed a call' },
 }
 
 export function Agents() {
   const all = view.value?.agents ?? []
   if (!all.length) return null
   return (
-    <ul class="agents" role="list" aria-label="Agents, and how far planning mode holds them">
+    <ul class="agents" role="list" aria-label="Agents, and whether planning mode is enforced for them">
       {all.map(a => {
-        const hold = holds[a.state]
+        const known = enforcement[a.state]
         return (
           <li key={a.agent + (a.host ?? '')}>
             <Name of={a.agent} />{a.host && !a.agent.startsWith(a.host) && <span class="soft"> in {a.host}</span>}:{' '}
-            <span class={`hold-${a.state}`} title={hold?.means}>{hold?.word ?? a.state}</span>
+            <span class={a.state} title={known?.means}>{known?.word ?? a.state}</span>
             {a.why && <span class="soft">, {a.why}</span>}
           </li>
         )
