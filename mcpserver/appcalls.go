@@ -171,7 +171,7 @@ func (s *Server) can(ctx context.Context, service *verbs.Service, state plan.Sta
 
 // elsewhere tells the user where to decide instead.
 func (s *Server) elsewhere() string {
-	approve, _ := verbs.Caller{Face: s.opts.User}.Can(verbs.Call{Act: verbs.ActApprove})
+	approve, _ := verbs.Caller{Face: s.opts.User}.Can(verbs.Call{Kind: verbs.CallApprove})
 	return "decide on the review page, or with `" + approve + "` on a terminal"
 }
 

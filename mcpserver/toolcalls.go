@@ -86,64 +86,64 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return without, false
 	}
 	onlyLoop := func(ofLoop, without string) (string, bool) { return only(verbs.Loop, ofLoop, without) }
-	switch call.Act {
-	case verbs.ActSetUp:
+	switch call.Kind {
+	case verbs.CallSetUp:
 		return either("planning_setup_plan", "planloop_start")
-	case verbs.ActAddSteps:
+	case verbs.CallAddSteps:
 		return either("planning_add_step", `planloop_update {"add_tasks":[...]}`)
-	case verbs.ActStart:
+	case verbs.CallStart:
 		return "planloop_start", loop
-	case verbs.ActUpdate:
+	case verbs.CallUpdate:
 		return onlyLoop(strings.TrimSpace("planloop_update "+call.JSON), t.byUser(call))
-	case verbs.ActMark:
+	case verbs.CallMark:
 		return either(fmt.Sprintf("planning_mark_step %s %s", call.Step, call.Status),
 			fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"status":"%s"}]}`, call.Step.Number(), call.TaskStatus()))
-	case verbs.ActRead:
+	case verbs.CallRead:
 		if call.ID != "" {
 			return readOf(call), true
 		}
 		return either("planning_read_plan", `planloop_status {"full":true}`)
-	case verbs.ActShowTask:
+	case verbs.CallShowTask:
 		if !loop {
 			return "planning_read_plan from " + call.Step.String(), true
 		}
 		return `planloop_status {"task":` + call.Step.Number() + pageOf(call) + "}", true
-	case verbs.ActListTasks:
+	case verbs.CallListTasks:
 		return `planloop_status {"full":true` + pageOf(call) + "}", loop
-	case verbs.ActAskStatus:
+	case verbs.CallAskStatus:
 		return "planloop_status", loop
-	case verbs.ActWait:
+	case verbs.CallWait:
 		return onlyLoop(`planloop_status {"wait":50}`, "ask the user")
-	case verbs.ActProve:
+	case verbs.CallProve:
 		return fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"evidence":[{"criterion":"<which one>","note":"<what you saw>"}]}]}`,
 			call.Step.Number()), loop
-	case verbs.ActSummarise:
+	case verbs.CallSummarise:
 		return onlyLoop(`planloop_update {"final_summary":"<what was done and checked>"}`, "report it")
-	case verbs.ActAlert:
+	case verbs.CallAlert:
 		return "planloop_alert", loop
-	case verbs.ActClear:
+	case verbs.CallClear:
 		return t.clear(call)
-	case verbs.ActSyncRules:
+	case verbs.CallSyncRules:
 		return "Write instructions_content to " + call.File + " (or have planloop sync run), then call planloop_status again", loop
-	case verbs.ActAsk:
+	case verbs.CallAsk:
 		return only(verbs.Mode, "planning_ask_user", "ask the user")
-	case verbs.ActReply:
+	case verbs.CallReply:
 		return only(verbs.Mode, fmt.Sprintf(`planning_ask_user {"reply_to":%q,"question":"<your reply>"}`, call.ID),
 			"tell the user, or planloop reply "+call.ID+" TEXT")
-	case verbs.ActSubmit:
-		return only(verbs.Mode, "planning_submit_plan", "ask the user to run "+t.byUser(verbs.Call{Act: verbs.ActCancelMode})+
+	case verbs.CallSubmit:
+		return only(verbs.Mode, "planning_submit_plan", "ask the user to run "+t.byUser(verbs.Call{Kind: verbs.CallCancelMode})+
 			", as no tool submits a plan here")
-	case verbs.ActRun, verbs.ActRecover, verbs.ActReplan:
+	case verbs.CallRun, verbs.CallRecover, verbs.CallReplan:
 		return t.carryOut(call)
-	case verbs.ActDraft:
+	case verbs.CallDraft:
 		return "start without decompose and break the goal down yourself (prompt decompose_goal)", true
-	case verbs.ActAbandon:
+	case verbs.CallAbandon:
 		if t.offers(verbs.Planning) {
 			return "planning_clear_plan", true
 		}
-	case verbs.ActApplyTemplate:
+	case verbs.CallApplyTemplate:
 		return "planning_apply_template " + templateArguments(call), t.offers(verbs.Execution)
-	case verbs.ActUsePrompt:
+	case verbs.CallUsePrompt:
 		return "use one of those that are listed", true
 	}
 	return t.byUser(call), false
@@ -152,7 +152,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 // clear returns the call that clears a signal.
 func (t Tools) clear(call verbs.Call) (text string, can bool) {
 	if !t.offers(verbs.Loop) {
-		return "ask the user to run " + t.byUser(verbs.Call{Act: verbs.ActClear}), false
+		return "ask the user to run " + t.byUser(verbs.Call{Kind: verbs.CallClear}), false
 	}
 	if !fits(call.ID) { // a shortened id would not match the signal
 		return `planloop_alert {"clear":true} with its id, which planloop_status shows`, true
@@ -166,13 +166,13 @@ func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 	tools, loop := t.offers(verbs.Execution), t.offers(verbs.Loop)
 	mark := map[plan.Choice]plan.StepStatus{plan.Retry: plan.Pending, plan.Happened: plan.Done}[call.Choice]
 	switch {
-	case tools && call.Act == verbs.ActRun:
+	case tools && call.Kind == verbs.CallRun:
 		return "planning_execute_plan", true
-	case tools && call.Act == verbs.ActReplan:
+	case tools && call.Kind == verbs.CallReplan:
 		return strings.TrimSpace("planning_replan " + call.JSON), true
-	case loop && call.Act == verbs.ActReplan:
+	case loop && call.Kind == verbs.CallReplan:
 		return `planloop_update {"replan":{"changes":"..."}}`, true
-	case call.Act != verbs.ActRecover:
+	case call.Kind != verbs.CallRecover:
 	case tools:
 		more := map[plan.Choice]string{plan.Skip: `,"reason":"<why>"`}[call.Choice]
 		if call.JSON != "" {
@@ -180,7 +180,7 @@ func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 		}
 		return fmt.Sprintf(`planning_recover_step {"step_id":"%s","choice":"%s"%s}`, call.Step, call.Choice, more), true
 	case mark != "":
-		return t.Word(verbs.Call{Act: verbs.ActMark, Step: call.Step, Status: mark})
+		return t.Word(verbs.Call{Kind: verbs.CallMark, Step: call.Step, Status: mark})
 	case loop && call.Choice == plan.Skip:
 		return fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"skip":"<why>"}]}`, call.Step.Number()), true
 	}

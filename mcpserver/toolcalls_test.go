@@ -12,8 +12,8 @@ import (
 func TestEveryActHasWords(t *testing.T) {
 	for _, toolsets := range [][]string{nil, {verbs.Planning}, {verbs.Loop}, {verbs.Mode}, {verbs.Execution}} {
 		face := mcpserver.Tools{Toolsets: toolsets, User: terminal.CommandLine{}}
-		for _, act := range verbs.Acts() {
-			if text, _ := face.Word(verbs.Call{Act: act}); text == "" {
+		for _, act := range verbs.CallKinds() {
+			if text, _ := face.Word(verbs.Call{Kind: act}); text == "" {
 				t.Errorf("%v: %s has no words", toolsets, act)
 			}
 		}

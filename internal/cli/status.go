@@ -138,28 +138,28 @@ func wayOf(state plan.State, w review.Waiting) string {
 	case review.ReplyWaits:
 		return "planloop comment shows it whole; when it is met: planloop comment --met " + w.ID
 	case review.BlockerWaits:
-		return "when its cause is gone: " + typed(verbs.Call{Act: verbs.ActClear, ID: w.ID})
+		return "when its cause is gone: " + typed(verbs.Call{Kind: verbs.CallClear, ID: w.ID})
 	}
 	var step *plan.Step
 	if state.Plan != nil {
 		step, _ = state.Plan.Steps.Get(plan.StepID(w.Step))
 	}
 	if step == nil { // removed since
-		return typed(verbs.Call{Act: verbs.ActRead})
+		return typed(verbs.Call{Kind: verbs.CallRead})
 	}
-	call := func(act verbs.Act, choice plan.Choice) string {
-		return typed(verbs.Call{Act: act, Step: step.ID, Choice: choice})
+	call := func(act verbs.CallKind, choice plan.Choice) string {
+		return typed(verbs.Call{Kind: act, Step: step.ID, Choice: choice})
 	}
-	skip := call(verbs.ActRecover, plan.Skip)
+	skip := call(verbs.CallRecover, plan.Skip)
 	switch ask := step.Asking(); {
 	case step.Unknown():
-		return "if it happened: " + call(verbs.ActRecover, plan.Happened) + "; to do it again: " + call(verbs.ActRecover, plan.Retry)
+		return "if it happened: " + call(verbs.CallRecover, plan.Happened) + "; to do it again: " + call(verbs.CallRecover, plan.Retry)
 	case ask != nil && ask.Kind == plan.AskApproval:
-		return call(verbs.ActApproveStep, "") + ", or " + call(verbs.ActRejectStep, "")
+		return call(verbs.CallApproveStep, "") + ", or " + call(verbs.CallRejectStep, "")
 	case ask != nil, step.WantsWord():
-		return call(verbs.ActAnswerStep, "")
+		return call(verbs.CallAnswerStep, "")
 	case step.Status == plan.Failed:
-		return call(verbs.ActRecover, plan.Retry) + ", or " + skip
+		return call(verbs.CallRecover, plan.Retry) + ", or " + skip
 	}
 	return skip + ", or drop the dependency: planloop step edit " + step.ID.String() + " --depends-on IDS"
 }

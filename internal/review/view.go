@@ -337,14 +337,14 @@ func (Face) Hidden() []string { return nil }
 
 // Word returns the label of the page's button for a call.
 func (Face) Word(call verbs.Call) (string, bool) {
-	button, is := map[verbs.Act]string{verbs.ActApprove: "Approve", verbs.ActReturn: "Ask for changes", verbs.ActReject: "Reject",
-		verbs.ActAnswer: "Answer", verbs.ActComment: "Comment", verbs.ActCancelMode: "End planning mode", verbs.ActEnterMode: "Plan first",
-		verbs.ActRun: "Run", verbs.ActResume: "Run", verbs.ActPause: "Pause", verbs.ActClear: "Clear", verbs.ActRead: "look at the plan",
-		verbs.ActShowTask: "look at " + call.Step.String(), verbs.ActApproveStep: "Approve " + call.Step.String(),
-		verbs.ActRejectStep: "Reject " + call.Step.String(), verbs.ActAnswerStep: "Answer " + call.Step.String(),
-		verbs.ActRecover: "decide what becomes of " + call.Step.String()}[call.Act]
+	button, is := map[verbs.CallKind]string{verbs.CallApprove: "Approve", verbs.CallReturn: "Ask for changes", verbs.CallReject: "Reject",
+		verbs.CallAnswer: "Answer", verbs.CallComment: "Comment", verbs.CallCancelMode: "End planning mode", verbs.CallEnterMode: "Plan first",
+		verbs.CallRun: "Run", verbs.CallResume: "Run", verbs.CallPause: "Pause", verbs.CallClear: "Clear", verbs.CallRead: "look at the plan",
+		verbs.CallShowTask: "look at " + call.Step.String(), verbs.CallApproveStep: "Approve " + call.Step.String(),
+		verbs.CallRejectStep: "Reject " + call.Step.String(), verbs.CallAnswerStep: "Answer " + call.Step.String(),
+		verbs.CallRecover: "decide what becomes of " + call.Step.String()}[call.Kind]
 	if !is {
-		button = strings.ReplaceAll(string(call.Act), "_", " ")
+		button = strings.ReplaceAll(string(call.Kind), "_", " ")
 	}
 	return button, is
 }

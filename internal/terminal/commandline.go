@@ -38,56 +38,56 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		clear += " --id " + safetext.QuoteWord(call.ID)
 		template = "planloop template apply " + safetext.QuoteWord(call.ID) + settings(call.JSON)
 	}
-	if call.Act == verbs.ActAsk {
+	if call.Kind == verbs.CallAsk {
 		return "ask the user", false // in the conversation: no command waits for a person
 	}
-	text, known := map[verbs.Act]string{
-		verbs.ActSetUp:     "planloop start GOAL --step TITLE",
-		verbs.ActStart:     "planloop start --goal GOAL",
-		verbs.ActAddSteps:  "planloop step add TITLE",
-		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+safetext.QuoteWord(call.JSON), " ''"),
-		verbs.ActMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
-		verbs.ActRead:      read(call),
-		verbs.ActShowTask:  "planloop status --task " + call.Step.Number(),
-		verbs.ActListTasks: "planloop status --json",
-		verbs.ActAskStatus: "planloop status --json",
-		verbs.ActWait:      "planloop status --wait " + span(cmp.Or(call.For, 5*time.Minute)),
-		verbs.ActProve: fmt.Sprintf(`planloop update --json '{"update_tasks":[{"id":%s,`+
+	text, known := map[verbs.CallKind]string{
+		verbs.CallSetUp:     "planloop start GOAL --step TITLE",
+		verbs.CallStart:     "planloop start --goal GOAL",
+		verbs.CallAddSteps:  "planloop step add TITLE",
+		verbs.CallUpdate:    strings.TrimSuffix("planloop update --json "+safetext.QuoteWord(call.JSON), " ''"),
+		verbs.CallMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
+		verbs.CallRead:      read(call),
+		verbs.CallShowTask:  "planloop status --task " + call.Step.Number(),
+		verbs.CallListTasks: "planloop status --json",
+		verbs.CallAskStatus: "planloop status --json",
+		verbs.CallWait:      "planloop status --wait " + span(cmp.Or(call.For, 5*time.Minute)),
+		verbs.CallProve: fmt.Sprintf(`planloop update --json '{"update_tasks":[{"id":%s,`+
 			`"evidence":[{"criterion":"<which one>","note":"<what you saw>"}]}]}'`, call.Step.Number()),
-		verbs.ActSummarise: `planloop update --json '{"final_summary": "..."}'`,
-		verbs.ActAlert:     "planloop alert",
-		verbs.ActClear:     clear,
-		verbs.ActSyncRules: "Bring " + call.File + " up to date: planloop sync",
-		verbs.ActSubmit:    "planloop submit",
-		verbs.ActDraft: "start without --decompose and let the agent break the goal down, or configure a model " +
+		verbs.CallSummarise: `planloop update --json '{"final_summary": "..."}'`,
+		verbs.CallAlert:     "planloop alert",
+		verbs.CallClear:     clear,
+		verbs.CallSyncRules: "Bring " + call.File + " up to date: planloop sync",
+		verbs.CallSubmit:    "planloop submit",
+		verbs.CallDraft: "start without --decompose and let the agent break the goal down, or configure a model " +
 			"(`planloop help configuration`)",
-		verbs.ActUsePrompt:  "list them with `planloop prompt`",
-		verbs.ActApprove:    "planloop approve",
-		verbs.ActReview:     "planloop review",
-		verbs.ActReturn:     "planloop edit COMMENT",
-		verbs.ActReject:     "planloop reject",
-		verbs.ActAnswer:     "planloop answer",
-		verbs.ActComment:    "planloop comment TEXT",
-		verbs.ActReply:      "planloop reply " + call.ID + " TEXT",
-		verbs.ActRestore:    "planloop plan restore " + call.ID,
-		verbs.ActCancelMode: "planloop plan cancel",
-		verbs.ActPurge:      "planloop purge",
-		verbs.ActTakeOver:   "planloop step claim " + call.Step.String() + " --force",
-		verbs.ActCheck:      "planloop check --task " + call.Step.Number(),
-		verbs.ActAbandon:    "planloop clear",
+		verbs.CallUsePrompt:  "list them with `planloop prompt`",
+		verbs.CallApprove:    "planloop approve",
+		verbs.CallReview:     "planloop review",
+		verbs.CallReturn:     "planloop edit COMMENT",
+		verbs.CallReject:     "planloop reject",
+		verbs.CallAnswer:     "planloop answer",
+		verbs.CallComment:    "planloop comment TEXT",
+		verbs.CallReply:      "planloop reply " + call.ID + " TEXT",
+		verbs.CallRestore:    "planloop plan restore " + call.ID,
+		verbs.CallCancelMode: "planloop plan cancel",
+		verbs.CallPurge:      "planloop purge",
+		verbs.CallTakeOver:   "planloop step claim " + call.Step.String() + " --force",
+		verbs.CallCheck:      "planloop check --task " + call.Step.Number(),
+		verbs.CallAbandon:    "planloop clear",
 
-		verbs.ActApplyTemplate: template,
-		verbs.ActInstall:       "planloop init",
-		verbs.ActEnterMode:     "planloop plan TASK",
-		verbs.ActRun:           "planloop run",
-		verbs.ActResume:        "planloop run",
-		verbs.ActPause:         "planloop pause",
-		verbs.ActApproveStep:   "planloop approve " + call.Step.String(),
-		verbs.ActRejectStep:    "planloop reject " + call.Step.String(),
-		verbs.ActAnswerStep:    "planloop answer " + call.Step.String() + " TEXT",
-		verbs.ActReplan:        replanning(call),
-		verbs.ActRecover:       recovery(call),
-	}[call.Act]
+		verbs.CallApplyTemplate: template,
+		verbs.CallInstall:       "planloop init",
+		verbs.CallEnterMode:     "planloop plan TASK",
+		verbs.CallRun:           "planloop run",
+		verbs.CallResume:        "planloop run",
+		verbs.CallPause:         "planloop pause",
+		verbs.CallApproveStep:   "planloop approve " + call.Step.String(),
+		verbs.CallRejectStep:    "planloop reject " + call.Step.String(),
+		verbs.CallAnswerStep:    "planloop answer " + call.Step.String() + " TEXT",
+		verbs.CallReplan:        replanning(call),
+		verbs.CallRecover:       recovery(call),
+	}[call.Kind]
 	return text, known
 }
 

@@ -8,8 +8,8 @@ import (
 
 // Every possible call has a command, except asking a person.
 func TestEveryActHasACommand(t *testing.T) {
-	for _, act := range verbs.Acts() {
-		if text, can := (CommandLine{}).Word(verbs.Call{Act: act}); text == "" || can == (act == verbs.ActAsk) {
+	for _, act := range verbs.CallKinds() {
+		if text, can := (CommandLine{}).Word(verbs.Call{Kind: act}); text == "" || can == (act == verbs.CallAsk) {
 			t.Errorf("%s has no command", act)
 		}
 	}

@@ -109,7 +109,7 @@ func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (
 func (s *Service) compared(state plan.State, c Caller) (from, to string, err error) {
 	first := func(form WhichPlan, or string) error {
 		return plan.Refuse(plan.NotFound, "", "this is the first version of the plan, so there is none to compare it with",
-			"read it with `"+c.word(Call{Act: ActRead, ID: string(form)})+"`"+or)
+			"read it with `"+c.word(Call{Kind: CallRead, ID: string(form)})+"`"+or)
 	}
 	switch p := state.Plan; {
 	case state.Draft != nil && over(p):

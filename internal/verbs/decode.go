@@ -96,7 +96,7 @@ func (s *Service) elsewhere(err error, input any, arguments []byte, c Caller) er
 		update, reads = input.elsewhere(arguments)
 	case *SetupPlan:
 		first, update, reads = richPlan(arguments)
-		first = c.word(Call{Act: ActSetUp}) + first + ", then "
+		first = c.word(Call{Kind: CallSetUp}) + first + ", then "
 	}
 	for i, task := range update.AddTasks {
 		update.AddTasks[i] = task.asked(s.opts.GateAll)
@@ -152,7 +152,7 @@ func (in Update) worded() Update {
 }
 
 func (in Update) call() Call {
-	return Call{Act: ActUpdate, JSON: object(in.worded())}
+	return Call{Kind: CallUpdate, JSON: object(in.worded())}
 }
 
 // object encodes arguments as JSON, "" if that fails.

@@ -19,7 +19,7 @@ func (s *Service) planWithToolsPrompt(ctx context.Context, c Caller, args map[st
 	outline := plan.Outline{Metadata: plan.Metadata{Constraints: linesOf(args["constraints"]), InformedBy: linesOf(args["memories"])}}
 	known := s.material(ctx, outline, Start{})
 	data := prompts.PlanWithToolsData{Request: args["request"], Tree: known.Tree, Code: s.codeGiven(args["existing_code"]),
-		Memories: known.Memories, Constraints: known.Constraints, Submit: c.word(Call{Act: ActSubmit})}
+		Memories: known.Memories, Constraints: known.Constraints, Submit: c.word(Call{Kind: CallSubmit})}
 	if s.opts.Tools != nil {
 		for _, tool := range s.opts.Tools() {
 			data.Tools = append(data.Tools, prompts.ToolLine{Name: tool.Name, Description: tool.Description, Takes: takes(tool.Schema)})
@@ -168,7 +168,7 @@ func lastFailed(steps plan.Steps, counts func(*plan.Step) bool) *plan.Step {
 // recoveries fills in the calls that retry a step, skip it, insert steps before it or abandon the run.
 func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.RecoverData) {
 	recover := func(choice plan.Choice, more string) string {
-		return c.word(Call{Act: ActRecover, Step: step.ID, Choice: choice, JSON: more})
+		return c.word(Call{Kind: CallRecover, Step: step.ID, Choice: choice, JSON: more})
 	}
 	args := ""
 	if step.Tool != "" {
@@ -180,7 +180,7 @@ func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.Recov
 	if step.Unknown() {
 		data.Happened = recover(plan.Happened, "")
 	}
-	data.Abort = c.word(Call{Act: ActAbandon})
+	data.Abort = c.word(Call{Kind: CallAbandon})
 	if recovers(c) {
 		data.Retry, data.Skip = recover(plan.Retry, args), recover(plan.Skip, "")
 		data.Insert = recover(plan.Insert, object([]NewTask{mends}))
@@ -212,7 +212,7 @@ func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.Recov
 
 // recovers reports whether the caller has calls for recovery and replanning.
 func recovers(c Caller) bool {
-	_, can := c.Can(Call{Act: ActRecover, Choice: plan.Insert})
+	_, can := c.Can(Call{Kind: CallRecover, Choice: plan.Insert})
 	return can
 }
 
@@ -233,7 +233,7 @@ func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]strin
 	}
 	shown, left := tokens.Fit([]tokens.Part{steps}, replanRoom)
 	if rest := tokens.Left(left); rest != "" {
-		shown[0].Texts = append(shown[0].Texts, "("+rest+": "+c.word(Call{Act: ActRead})+")")
+		shown[0].Texts = append(shown[0].Texts, "("+rest+": "+c.word(Call{Kind: CallRead})+")")
 	}
 	data := prompts.ReplanData{Goal: p.Objective, Steps: strings.Join(shown[0].Texts, "\n"), Version: p.Version + 1,
 		Discoveries: linesOf(p.ContextNotes + "\n" + args["discoveries"]),
@@ -251,9 +251,9 @@ func replanCall(c Caller) string {
 	const head = `"changes":"<what changes>","reasoning":"<why that works>","discoveries":["<what was learnt>"]`
 	const edits = `,"update_tasks":[...],"add_tasks":[...]}`
 	if recovers(c) {
-		return c.word(Call{Act: ActReplan, JSON: "{" + head + edits})
+		return c.word(Call{Kind: CallReplan, JSON: "{" + head + edits})
 	}
-	return c.word(Call{Act: ActUpdate, JSON: `{"replan":{` + head + "}" + edits})
+	return c.word(Call{Kind: CallUpdate, JSON: `{"replan":{` + head + "}" + edits})
 }
 
 // becameOf returns a task as a list entry, with its results on further lines.

@@ -20,70 +20,70 @@ type Face interface {
 	Hidden() []string
 }
 
-// Act is the kind of a call.
-type Act string
+// CallKind is the kind of a call.
+type CallKind string
 
-// The calls. From ActApprove on they are a person's. The comments give the object and the fields of Call in use.
+// The calls. From CallApprove on they are a person's. The comments give the object and the fields of Call in use.
 const (
-	ActSetUp       Act = "set_up"       // a plan
-	ActStart       Act = "start"        // a plan for a goal, in free text
-	ActAddSteps    Act = "add_steps"    // to the plan
-	ActUpdate      Act = "update"       // add, edit and report with the arguments JSON, "" for any
-	ActMark        Act = "mark"         // Step, with Status
-	ActRead        Act = "read"         // the whole plan; the draft, the approved plan or the comments, if ID says so; from Step or Page on
-	ActShowTask    Act = "show_task"    // Step, whole; Page of it
-	ActListTasks   Act = "list_tasks"   // Page of them
-	ActAskStatus   Act = "ask_status"   // the state of the plan
-	ActWait        Act = "wait"         // for a change, For at most
-	ActProve       Act = "prove"        // a criterion of Step
-	ActSummarise   Act = "summarise"    // closes the plan
-	ActAlert       Act = "alert"        // raise or clear a signal
-	ActClear       Act = "clear"        // the signal ID
-	ActSyncRules   Act = "sync_rules"   // into File
-	ActAsk         Act = "ask"          // a person
-	ActReply       Act = "reply"        // to the comment ID
-	ActRun         Act = "run"          // the plan's tool steps
-	ActRecover     Act = "recover"      // Step, failed or unknown, by Choice; JSON: arguments to retry with, or steps to insert
-	ActReplan      Act = "replan"       // creates the next version of the plan, with the arguments JSON
-	ActSubmit      Act = "submit"       // a plan to a person
-	ActDraft       Act = "draft"        // tasks, without planloop's model
-	ActUsePrompt   Act = "use_prompt"   // by its name; lists them
-	ActApprove     Act = "approve"      // the draft
-	ActReview      Act = "review"       // all waiting decisions, on a page
-	ActReturn      Act = "return"       // the draft, to be edited
-	ActReject      Act = "reject"       // the draft
-	ActAnswer      Act = "answer"       // a question
-	ActComment     Act = "comment"      // for the agents on the plan
-	ActRestore     Act = "restore"      // the plan ID
-	ActCancelMode  Act = "cancel_mode"  // planning mode
-	ActPurge       Act = "purge"        // the history
-	ActTakeOver    Act = "take_over"    // Step, from its owner
-	ActCheck       Act = "check"        // Step by its command, in a shell
-	ActPause       Act = "pause"        // the run
-	ActResume      Act = "resume"       // the run that a person paused
-	ActApproveStep Act = "approve_step" // Step, before it runs
-	ActRejectStep  Act = "reject_step"  // Step, which is then skipped
-	ActAnswerStep  Act = "answer_step"  // Step, its own question
-	ActAbandon     Act = "abandon"      // the plan
+	CallSetUp       CallKind = "set_up"       // a plan
+	CallStart       CallKind = "start"        // a plan for a goal, in free text
+	CallAddSteps    CallKind = "add_steps"    // to the plan
+	CallUpdate      CallKind = "update"       // add, edit and report with the arguments JSON, "" for any
+	CallMark        CallKind = "mark"         // Step, with Status
+	CallRead        CallKind = "read"         // the whole plan; the draft, the approved plan or the comments, if ID says so; from Step or Page on
+	CallShowTask    CallKind = "show_task"    // Step, whole; Page of it
+	CallListTasks   CallKind = "list_tasks"   // Page of them
+	CallAskStatus   CallKind = "ask_status"   // the state of the plan
+	CallWait        CallKind = "wait"         // for a change, For at most
+	CallProve       CallKind = "prove"        // a criterion of Step
+	CallSummarise   CallKind = "summarise"    // closes the plan
+	CallAlert       CallKind = "alert"        // raise or clear a signal
+	CallClear       CallKind = "clear"        // the signal ID
+	CallSyncRules   CallKind = "sync_rules"   // into File
+	CallAsk         CallKind = "ask"          // a person
+	CallReply       CallKind = "reply"        // to the comment ID
+	CallRun         CallKind = "run"          // the plan's tool steps
+	CallRecover     CallKind = "recover"      // Step, failed or unknown, by Choice; JSON: arguments to retry with, or steps to insert
+	CallReplan      CallKind = "replan"       // creates the next version of the plan, with the arguments JSON
+	CallSubmit      CallKind = "submit"       // a plan to a person
+	CallDraft       CallKind = "draft"        // tasks, without planloop's model
+	CallUsePrompt   CallKind = "use_prompt"   // by its name; lists them
+	CallApprove     CallKind = "approve"      // the draft
+	CallReview      CallKind = "review"       // all waiting decisions, on a page
+	CallReturn      CallKind = "return"       // the draft, to be edited
+	CallReject      CallKind = "reject"       // the draft
+	CallAnswer      CallKind = "answer"       // a question
+	CallComment     CallKind = "comment"      // for the agents on the plan
+	CallRestore     CallKind = "restore"      // the plan ID
+	CallCancelMode  CallKind = "cancel_mode"  // planning mode
+	CallPurge       CallKind = "purge"        // the history
+	CallTakeOver    CallKind = "take_over"    // Step, from its owner
+	CallCheck       CallKind = "check"        // Step by its command, in a shell
+	CallPause       CallKind = "pause"        // the run
+	CallResume      CallKind = "resume"       // the run that a person paused
+	CallApproveStep CallKind = "approve_step" // Step, before it runs
+	CallRejectStep  CallKind = "reject_step"  // Step, which is then skipped
+	CallAnswerStep  CallKind = "answer_step"  // Step, its own question
+	CallAbandon     CallKind = "abandon"      // the plan
 
-	ActApplyTemplate Act = "apply_template" // ID, with the parameters JSON; "": list them
-	ActInstall       Act = "install"        // planloop's server and hooks in the agent's host
-	ActEnterMode     Act = "enter_mode"     // planning mode, as a person
+	CallApplyTemplate CallKind = "apply_template" // ID, with the parameters JSON; "": list them
+	CallInstall       CallKind = "install"        // planloop's server and hooks in the agent's host
+	CallEnterMode     CallKind = "enter_mode"     // planning mode, as a person
 )
 
 // Acts lists all of them in order.
-func Acts() []Act {
-	return []Act{ActSetUp, ActStart, ActAddSteps, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
-		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActReply, ActRun,
-		ActRecover, ActReplan, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReview, ActReturn, ActReject,
-		ActAnswer, ActComment, ActRestore,
-		ActCancelMode, ActPurge, ActTakeOver, ActCheck, ActPause, ActResume, ActApproveStep, ActRejectStep, ActAnswerStep, ActAbandon,
-		ActApplyTemplate, ActInstall, ActEnterMode}
+func CallKinds() []CallKind {
+	return []CallKind{CallSetUp, CallStart, CallAddSteps, CallUpdate, CallMark, CallRead, CallShowTask, CallListTasks, CallAskStatus,
+		CallWait, CallProve, CallSummarise, CallAlert, CallClear, CallSyncRules, CallAsk, CallReply, CallRun,
+		CallRecover, CallReplan, CallSubmit, CallDraft, CallUsePrompt, CallApprove, CallReview, CallReturn, CallReject,
+		CallAnswer, CallComment, CallRestore,
+		CallCancelMode, CallPurge, CallTakeOver, CallCheck, CallPause, CallResume, CallApproveStep, CallRejectStep, CallAnswerStep, CallAbandon,
+		CallApplyTemplate, CallInstall, CallEnterMode}
 }
 
 // Call is a call to make, with the arguments that are known; the caller adds the rest.
 type Call struct {
-	Act    Act
+	Kind   CallKind
 	Step   plan.StepID
 	Status plan.StepStatus
 	Choice plan.Choice
@@ -105,7 +105,7 @@ func (c Caller) word(call Call) string {
 // Can writes a call in the caller's form, and reports whether the caller can make it.
 func (c Caller) Can(call Call) (text string, can bool) {
 	if c.Face == nil {
-		return strings.ReplaceAll(string(call.Act), "_", " "), false
+		return strings.ReplaceAll(string(call.Kind), "_", " "), false
 	}
 	return c.Face.Word(call)
 }

@@ -270,7 +270,7 @@ func (e *RefusedPlan) roomier(c Caller, first string, update func(n int) Update,
 	}
 	whole, can := c.Can(update(shown).call())
 	told := gates.Finding{Gate: "strict", Level: gates.Error, Message: "Every step is judged here (gates: strict), and this tool " +
-		"has no room for hints, paths and criteria: use " + c.word(Call{Act: ActUpdate}) + "."}
+		"has no room for hints, paths and criteria: use " + c.word(Call{Kind: CallUpdate}) + "."}
 	if !can {
 		told.Message = "Every step is judged here (gates: strict), and no tool that is offered takes hints, paths and criteria: " +
 			"ask the user to offer the toolset `loop`."

@@ -38,12 +38,12 @@ func (v view) asked(p *plan.Plan) (now, bool) {
 		case !v.decides():
 		case ask.Kind == plan.AskPause:
 			about.message = fmt.Sprintf("Task %s asks: %s", step.ID, ask.Text)
-			about.next = say(step.ID, " ", name(step.Title), " asks you: ", Call{Act: ActAnswerStep, Step: step.ID}, ".")
+			about.next = say(step.ID, " ", name(step.Title), " asks you: ", Call{Kind: CallAnswerStep, Step: step.ID}, ".")
 			return about, true
 		default:
 			about.message = fmt.Sprintf("Task %s waits for your approval.", step.ID)
-			about.next = say(step.ID, " ", name(step.Title), " waits for you: ", Call{Act: ActApproveStep, Step: step.ID}, ", or ",
-				Call{Act: ActRejectStep, Step: step.ID}, ".")
+			about.next = say(step.ID, " ", name(step.Title), " waits for you: ", Call{Kind: CallApproveStep, Step: step.ID}, ", or ",
+				Call{Kind: CallRejectStep, Step: step.ID}, ".")
 			return about, true
 		}
 	}
@@ -52,11 +52,11 @@ func (v view) asked(p *plan.Plan) (now, bool) {
 
 func (v view) unknown(step *plan.Step) now {
 	next := say("Look if ", step.ID, " ", name(step.Title), " happened: if so ",
-		Call{Act: ActRecover, Step: step.ID, Choice: plan.Happened})
+		Call{Kind: CallRecover, Step: step.ID, Choice: plan.Happened})
 	if v.brief() { // agent_instructions has the rest
 		next = append(next, say(", else retry it.")...)
 	} else {
-		next = append(next, say(", else ", Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}, ".")...)
+		next = append(next, say(", else ", Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry}, ".")...)
 	}
 	return now{reason: StepUnknown, step: step, next: next,
 		message: fmt.Sprintf("Task %s was started, and nobody knows what came of it.", step.ID)}
@@ -66,19 +66,19 @@ func (v view) unknown(step *plan.Step) now {
 func (v view) begin(step *plan.Step) (now, bool) {
 	agents := v.starts(step)
 	engines := agents || step.ConcernsEngine()
-	_, runs := v.Can(Call{Act: ActRun})
+	_, runs := v.Can(Call{Kind: CallRun})
 	switch {
 	case step.Asking() != nil, engines && (v.engine || v.heldByPerson()):
 		return now{}, false
 	case engines && runs && (agents || !onlyApproval(step)):
 		return now{reason: ReadyToRun, step: step, message: fmt.Sprintf("Task %s is run by planloop.", step.ID),
-			next: say("Run the plan; ", step.ID, " ", name(step.Title), " comes next: ", Call{Act: ActRun}, ".")}, true
+			next: say("Run the plan; ", step.ID, " ", name(step.Title), " comes next: ", Call{Kind: CallRun}, ".")}, true
 	case v.unapproved(step), v.unanswered(step):
 		return now{}, false
 	}
 	start := mark(step.ID, plan.InProgress)
 	if step.Tool != "" { // the caller cannot run it; the sentence has no room for the title
-		return v.start(step, say(step.ID, ": ask the user to run ", Call{Act: ActResume}, ", or by hand: ", start, ".")), true
+		return v.start(step, say(step.ID, ": ask the user to run ", Call{Kind: CallResume}, ", or by hand: ", start, ".")), true
 	}
 	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", start, ".")), true
 }
@@ -118,12 +118,12 @@ func (v view) engaged(p *plan.Plan) (now, bool) {
 		return now{}, false
 	}
 	return now{reason: Running, step: runs, message: fmt.Sprintf("Task %s is run by planloop.", runs.ID),
-		next: say("Wait while ", runs.ID, " ", name(runs.Title), " is run: ", Call{Act: ActWait}, ".")}, true
+		next: say("Wait while ", runs.ID, " ", name(runs.Title), " is run: ", Call{Kind: CallWait}, ".")}, true
 }
 
 // abandoned returns the next action for a step without its engine: another engine settles it.
 func (v view) abandoned(step *plan.Step) now {
-	run, ask := Call{Act: ActRun}, ""
+	run, ask := Call{Kind: CallRun}, ""
 	if _, can := v.Can(run); !can {
 		ask = "ask the user to run "
 	}
@@ -135,21 +135,21 @@ func (v view) abandoned(step *plan.Step) now {
 // run.
 func (v view) asksPerson(p *plan.Plan) (now, bool) {
 	for step := range p.Steps.Asking() {
-		command := Call{Act: ActApproveStep, Step: step.ID}
+		command := Call{Kind: CallApproveStep, Step: step.ID}
 		if step.Asking().Kind == plan.AskPause {
-			command.Act = ActAnswerStep
+			command.Kind = CallAnswerStep
 		}
 		return v.waitForPerson(step, command), true
 	}
 	for step := range p.Steps.Ready() {
 		switch {
 		case v.heldByPerson() && step.ConcernsEngine():
-			next := say("The run is paused before ", step.ID, " until a person runs ", Call{Act: ActResume}, ": ", Call{Act: ActWait}, ".")
+			next := say("The run is paused before ", step.ID, " until a person runs ", Call{Kind: CallResume}, ": ", Call{Kind: CallWait}, ".")
 			return now{reason: RunPaused, step: step, message: "A person has paused the run.", next: next}, true
 		case v.unapproved(step):
-			return v.waitForPerson(step, Call{Act: ActApproveStep, Step: step.ID}), true
+			return v.waitForPerson(step, Call{Kind: CallApproveStep, Step: step.ID}), true
 		case v.unanswered(step):
-			return v.waitForPerson(step, Call{Act: ActAnswerStep, Step: step.ID}), true
+			return v.waitForPerson(step, Call{Kind: CallAnswerStep, Step: step.ID}), true
 		}
 	}
 	return now{}, false
@@ -157,5 +157,5 @@ func (v view) asksPerson(p *plan.Plan) (now, bool) {
 
 func (v view) waitForPerson(step *plan.Step, command Call) now {
 	return now{reason: StepAsks, step: step, message: fmt.Sprintf("Task %s waits for a person.", step.ID),
-		next: say(step.ID, " ", name(step.Title), " waits until a person runs ", command, ": ", Call{Act: ActWait}, ".")}
+		next: say(step.ID, " ", name(step.Title), " waits until a person runs ", command, ": ", Call{Kind: CallWait}, ".")}
 }

@@ -124,7 +124,7 @@ func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id 
 	}
 	task.Comments = onStep(remarks, id, partRoom)
 	if c.brief() {
-		task.fit(statusRoom, c.word(Call{Act: ActShowTask, Step: id}))
+		task.fit(statusRoom, c.word(Call{Kind: CallShowTask, Step: id}))
 	}
 	reply.Task = &task
 	return reply, nil
@@ -161,7 +161,7 @@ func (s *Service) waitedFor(state plan.State, c Caller) string {
 	switch {
 	case len(engine) > 0 && !state.Runs():
 		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "is", "are") + " planloop's to run: " +
-			c.word(Call{Act: ActRun}) + "."
+			c.word(Call{Kind: CallRun}) + "."
 	case len(engine) > 0:
 		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "is", "are") + " run next."
 	case len(asking) > 0:

@@ -94,7 +94,7 @@ func (v view) now() now {
 // replyFirst makes an agent that has to wait reply to people's questions first.
 func (v view) replyFirst(n now) now {
 	id := unreplied(v.state)
-	reply := Call{Act: ActReply, ID: id}
+	reply := Call{Kind: CallReply, ID: id}
 	if _, can := v.Can(reply); id == "" || v.decides() || !can {
 		return n
 	}
@@ -114,7 +114,7 @@ func (v view) found() now {
 	}
 	if v.rules.State != "" {
 		return now{reason: SyncInstructions, message: "`" + v.rules.File + "` is " + v.rules.State + ".",
-			next: say(Call{Act: ActSyncRules, File: v.rules.File}, ".")}
+			next: say(Call{Kind: CallSyncRules, File: v.rules.File}, ".")}
 	}
 	if blockers := v.state.OpenSignals(plan.Blocker); len(blockers) > 0 {
 		return v.waiting(blockers[0])
@@ -149,7 +149,7 @@ func (v view) draftWaits() bool {
 
 // ofPlanAlone returns the next action of the plan, without regard to drafts and rejections.
 func (v view) ofPlanAlone() now {
-	p, setUp := v.state.Plan, Call{Act: ActSetUp}
+	p, setUp := v.state.Plan, Call{Kind: CallSetUp}
 	switch {
 	case p == nil:
 		return now{reason: NoPlan, message: "There is no plan.", next: say("Set up a plan: ", setUp, ".")}
@@ -161,7 +161,7 @@ func (v view) ofPlanAlone() now {
 			next: say("The plan is closed; for new work set up another: ", setUp, ".")}
 	case p.Status == plan.StatusCompleted:
 		return now{reason: PlanCompleted, message: "All tasks are complete. The agent should provide a final summary.",
-			next: say("All steps are finished: check the outcome, then ", Call{Act: ActSummarise}, ".")}
+			next: say("All steps are finished: check the outcome, then ", Call{Kind: CallSummarise}, ".")}
 	case p.Status == plan.StatusFailed:
 		return now{reason: Failed, message: "The plan has failed: a critical step failed and no replan is left.",
 			next: say("The plan has failed: set up a new one with ", setUp, ".")}
@@ -203,7 +203,7 @@ func (v view) askInstead(standing now) now {
 	n, alone := standing, append(say("Rejected: ask the user. "), standing.next...)
 	n.rejected, n.message = true, "The submitted plan was rejected."
 	if over(v.state.Plan) {
-		n.reason, alone = NoPlan, say(what, ", then ", Call{Act: ActSetUp}, ".")
+		n.reason, alone = NoPlan, say(what, ", then ", Call{Kind: CallSetUp}, ".")
 	}
 	n.next = v.askUser(what, alone)
 	return n
@@ -211,12 +211,12 @@ func (v view) askInstead(standing now) now {
 
 // askUser asks the user a question, or waits for the answer; a caller without that call gets alone instead.
 func (v view) askUser(what string, alone []Phrase) []Phrase {
-	ask := Call{Act: ActAsk}
+	ask := Call{Kind: CallAsk}
 	switch _, can := v.Can(ask); {
 	case !can:
 		return alone
 	case len(v.state.CurrentQuestions()) > 0:
-		return say("Wait for the user's answer: ", Call{Act: ActWait}, ".")
+		return say("Wait for the user's answer: ", Call{Kind: CallWait}, ".")
 	}
 	return say(what, ": ", ask, ".")
 }
@@ -243,7 +243,9 @@ func (v view) task(p *plan.Plan) (now, bool) {
 }
 
 // addTasks returns the call that adds tasks; more is appended to its JSON.
-func addTasks(more string) Call { return Call{Act: ActUpdate, JSON: `{"add_tasks":[...]` + more + `}`} }
+func addTasks(more string) Call {
+	return Call{Kind: CallUpdate, JSON: `{"add_tasks":[...]` + more + `}`}
+}
 
 // addSteps returns the call that adds steps: the one with room for the gates' fields, if they judge all steps.
 func (v view) addSteps() Call {
@@ -252,7 +254,7 @@ func (v view) addSteps() Call {
 			return call
 		}
 	}
-	return Call{Act: ActAddSteps}
+	return Call{Kind: CallAddSteps}
 }
 
 // start returns next as the action for a step, or, for a step that asks for a plan, the calls that add steps.
@@ -261,7 +263,7 @@ func (v view) start(step *plan.Step, next []Phrase) now {
 	if _, can := v.Can(update); plan.IsMeta(step.Title) && can {
 		next = say("Break the goal down, then ", update, ".")
 	} else if plan.IsMeta(step.Title) {
-		next = say("Break the goal down into steps: ", Call{Act: ActAddSteps}, ", then ", mark(step.ID, plan.Done), ".")
+		next = say("Break the goal down into steps: ", Call{Kind: CallAddSteps}, ", then ", mark(step.ID, plan.Done), ".")
 	}
 	return now{reason: ReadyForTask, step: step, next: next}
 }
@@ -275,13 +277,13 @@ func (v view) waiting(signal plan.Signal) now {
 	}
 	return now{reason: WaitingOnSignal, signal: signal, step: step,
 		message: fmt.Sprintf("Waiting for signal '%s'%s to be cleared.", signal.ID, on),
-		next:    say("Blocked by a signal: fix its cause, then ", Call{Act: ActClear, ID: signal.ID}, ".")}
+		next:    say("Blocked by a signal: fix its cause, then ", Call{Kind: CallClear, ID: signal.ID}, ".")}
 }
 
 func (v view) replanning(p *plan.Plan) now {
-	revise := Call{Act: ActReplan}
+	revise := Call{Kind: CallReplan}
 	if _, can := v.Can(revise); !can {
-		revise.Act = ActSetUp
+		revise.Kind = CallSetUp
 	}
 	for step := range p.Steps.All() {
 		if step.Status != plan.Failed || !step.Critical {
@@ -309,23 +311,23 @@ func (v view) replanning(p *plan.Plan) now {
 func (v view) tryAgain(p *plan.Plan, step *plan.Step) []Phrase {
 	how := v.again(p, step)
 	phrases := say(how)
-	if how.Act == ActRecover && v.starts(step) && !v.engine {
-		phrases = say(how, ", then ", Call{Act: ActRun})
+	if how.Kind == CallRecover && v.starts(step) && !v.engine {
+		phrases = say(how, ", then ", Call{Kind: CallRun})
 	}
 	if v.decides() && step.WantsWord() {
-		phrases = append(phrases, say("; or say what to do: ", Call{Act: ActAnswerStep, Step: step.ID})...)
+		phrases = append(phrases, say("; or say what to do: ", Call{Kind: CallAnswerStep, Step: step.ID})...)
 	}
 	return append(phrases, say(".")...)
 }
 
 // again returns the call that retries a step: it is begun, unless something has to come before.
 func (v view) again(p *plan.Plan, step *plan.Step) Call {
-	_, runs := v.Can(Call{Act: ActRun})
+	_, runs := v.Can(Call{Kind: CallRun})
 	switch {
 	case len(p.Steps.WaitingOn(step.ID)) > 0:
 		return mark(step.ID, plan.Pending)
 	case v.unapproved(step), step.Tool != "" && (runs || v.engine || v.heldByPerson()), v.starts(step):
-		return Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}
+		return Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry}
 	}
 	return mark(step.ID, plan.InProgress)
 }
@@ -333,19 +335,19 @@ func (v view) again(p *plan.Plan, step *plan.Step) Call {
 func (v view) gathering() now {
 	if v.decides() {
 		return now{reason: Gathering, message: "Planning mode: nothing is changed until you approve a plan.",
-			next: say("Wait until an agent submits its plan: ", Call{Act: ActWait, For: 10 * time.Minute}, "; ", Call{Act: ActCancelMode},
+			next: say("Wait until an agent submits its plan: ", Call{Kind: CallWait, For: 10 * time.Minute}, "; ", Call{Kind: CallCancelMode},
 				" leaves the mode.")}
 	}
 	n := now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
-		next: say("Planning mode: only read and ask, then ", Call{Act: ActSubmit}, ".")}
-	switch d, read := v.state.ModeNow().Decision, (Call{Act: ActRead, ID: string(DraftPlan)}); {
+		next: say("Planning mode: only read and ask, then ", Call{Kind: CallSubmit}, ".")}
+	switch d, read := v.state.ModeNow().Decision, (Call{Kind: CallRead, ID: string(DraftPlan)}); {
 	case d != nil && d.Outcome == plan.Returned && d.Comment == "" && !saidSince(v.state, d):
 		const what = "Your plan was returned without a comment: ask the user what to change"
-		n.next = v.askUser(what, say(what, ", then ", Call{Act: ActSubmit}, "."))
+		n.next = v.askUser(what, say(what, ", then ", Call{Kind: CallSubmit}, "."))
 	case len(v.state.CurrentQuestions()) > 0:
-		n.next = say("Planning mode: only read and ask, then ", Call{Act: ActSubmit}, "; wait for the answer: ", Call{Act: ActWait}, ".")
+		n.next = say("Planning mode: only read and ask, then ", Call{Kind: CallSubmit}, "; wait for the answer: ", Call{Kind: CallWait}, ".")
 	case d != nil && d.Outcome == plan.Returned && v.state.Draft != nil:
-		n.next = say("Your plan was returned: revise it, then ", Call{Act: ActSubmit}, "; it stands in: ", read, ".")
+		n.next = say("Your plan was returned: revise it, then ", Call{Kind: CallSubmit}, "; it stands in: ", read, ".")
 	}
 	return n
 }
@@ -353,12 +355,12 @@ func (v view) gathering() now {
 func (v view) awaitingApproval() now {
 	if v.decides() {
 		page := ""
-		if command, can := v.Can(Call{Act: ActReview}); can { // the page itself does not offer it
+		if command, can := v.Can(Call{Kind: CallReview}); can { // the page itself does not offer it
 			page = ", or " + command + " in a browser"
 		}
 		return now{reason: AwaitingApproval, message: "The submitted plan waits for your decision.",
-			next: say("Look at it and decide: ", Call{Act: ActApprove}, page, ". Or: ", Call{Act: ActReturn}, " has it revised, ",
-				Call{Act: ActReject}, " drops it.")}
+			next: say("Look at it and decide: ", Call{Kind: CallApprove}, page, ". Or: ", Call{Kind: CallReturn}, " has it revised, ",
+				Call{Kind: CallReject}, " drops it.")}
 	}
 	message := "The submitted plan waits for a person's decision."
 	if request := v.state.ModeNow().Request; request != nil && request.Base != "" {
@@ -366,8 +368,8 @@ func (v view) awaitingApproval() now {
 			plan.Shorten(v.state.Draft.Changes, messageShown) + "."
 	}
 	return now{reason: AwaitingApproval, message: message,
-		next: say("Wait for a person's decision: ", Call{Act: ActWait}, "; the person runs ",
-			Call{Act: ActReview}, " or ", Call{Act: ActApprove}, ".")}
+		next: say("Wait for a person's decision: ", Call{Kind: CallWait}, "; the person runs ",
+			Call{Kind: CallReview}, " or ", Call{Kind: CallApprove}, ".")}
 }
 
 // begun returns the first step in progress that matches and can be finished now.
@@ -381,5 +383,5 @@ func begun(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
 }
 
 func mark(id plan.StepID, status plan.StepStatus) Call {
-	return Call{Act: ActMark, Step: id, Status: status}
+	return Call{Kind: CallMark, Step: id, Status: status}
 }

@@ -138,7 +138,7 @@ func ofWhole(remarks []Remark) []string {
 
 // allComments returns the call that shows all input from people, "" if the caller cannot make it.
 func (c Caller) allComments() string {
-	text, can := c.Can(Call{Act: ActRead, ID: string(CommentsOnly)})
+	text, can := c.Can(Call{Kind: CallRead, ID: string(CommentsOnly)})
 	if !can {
 		return ""
 	}
@@ -178,14 +178,14 @@ func (r ReadPlanReply) withComments(state plan.State, remarks []Remark, c Caller
 	if first == 1 {
 		r.Message = "What people said of the work, whole, with " + plan.Counted(len(remarks), "open comment") + "."
 		if id := unreplied(state); id != "" {
-			r.Message += " Reply to " + id + ": " + c.word(Call{Act: ActReply, ID: id}) + "."
+			r.Message += " Reply to " + id + ": " + c.word(Call{Kind: CallReply, ID: id}) + "."
 		}
 	}
 	texts = slices.Clone(texts[first-1:])
 	r.Comments = fitting(texts, agreedRoom)
 	if left := len(texts) - len(r.Comments); left > 0 {
 		r.Rest = plan.Counted(left, "more entry") + ": " +
-			c.word(Call{Act: ActRead, ID: string(CommentsOnly), Page: first + len(r.Comments)})
+			c.word(Call{Kind: CallRead, ID: string(CommentsOnly), Page: first + len(r.Comments)})
 	}
 	return r, nil
 }

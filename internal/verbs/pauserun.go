@@ -95,7 +95,7 @@ func (s *Service) drain(ctx context.Context, c Caller) (told string, err error) 
 		case err != nil:
 			return "", err
 		case len(left) == 0:
-			return " The run was paused until " + plan.IDs(waited) + " ended; to go on: " + c.word(Call{Act: ActRun}) + ".", nil
+			return " The run was paused until " + plan.IDs(waited) + " ended; to go on: " + c.word(Call{Kind: CallRun}) + ".", nil
 		}
 		c.progress(len(waited)-len(left), len(waited), "waiting for "+plan.IDs(left)+" to end")
 		if _, open := <-grown; !open {

@@ -52,8 +52,8 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 			already += ", for " + plan.Quote(mode.About())
 		}
 		return ModeReply{}, plan.Refuse(plan.Conflict, "", already+", and takes no second task",
-			"pass it on to the agent with `"+c.word(Call{Act: ActComment})+
-				"`, or end planning mode first with `"+c.word(Call{Act: ActCancelMode})+"`")
+			"pass it on to the agent with `"+c.word(Call{Kind: CallComment})+
+				"`, or end planning mode first with `"+c.word(Call{Kind: CallCancelMode})+"`")
 	}
 	if len(outcome.Events) == 0 {
 		reply.Message = "Already in planning mode. " + reply.Message
@@ -62,9 +62,9 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		}
 		return reply, nil
 	}
-	rest := "Tools are now restricted to read-only. Gather context, then submit a plan when ready: " + c.word(Call{Act: ActSubmit}) + "."
+	rest := "Tools are now restricted to read-only. Gather context, then submit a plan when ready: " + c.word(Call{Kind: CallSubmit}) + "."
 	if c.brief() { // in chorus's words
-		rest = "Tools are now restricted to read-only. Gather context, then call " + c.word(Call{Act: ActSubmit}) + "() when ready."
+		rest = "Tools are now restricted to read-only. Gather context, then call " + c.word(Call{Kind: CallSubmit}) + "() when ready."
 	}
 	if a.Reason != "" {
 		reply.Message = "Entered planning mode. Reason: " + strings.TrimSuffix(a.Reason, ".") + ". " + rest
@@ -95,12 +95,12 @@ func (c Caller) released(err error) error {
 	}
 	if refused.Claimed != 0 {
 		claimed := *refused
-		claimed.Fix += "; a person can take it over with `" + c.word(Call{Act: ActTakeOver, Step: claimed.Claimed}) + "`"
+		claimed.Fix += "; a person can take it over with `" + c.word(Call{Kind: CallTakeOver, Step: claimed.Claimed}) + "`"
 		return &claimed
 	}
-	named, cancel := *refused, "`"+c.word(Call{Act: ActCancelMode})+"`"
+	named, cancel := *refused, "`"+c.word(Call{Kind: CallCancelMode})+"`"
 	if named.Held == plan.PhaseSubmitted {
-		named.Fix += "; a person decides with `" + c.word(Call{Act: ActReview}) + "` or `" + c.word(Call{Act: ActApprove}) +
+		named.Fix += "; a person decides with `" + c.word(Call{Kind: CallReview}) + "` or `" + c.word(Call{Kind: CallApprove}) +
 			"`, or ends planning mode with " + cancel
 	} else {
 		named.Fix += "; a person can end planning mode with " + cancel
@@ -209,9 +209,9 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 // openQuestion returns the reply about a question without an answer so far.
 func (s *Service) openQuestion(state plan.State, c Caller, q plan.Question) AskUserReply {
 	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c), ask: &Ask{Question: q.ID, Message: q.Text},
-		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Act: ActReview}) + "` or `" +
-			c.word(Call{Act: ActAnswer}) +
-			"`; the answer comes with " + c.word(Call{Act: ActAskStatus}) + "."}
+		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Kind: CallReview}) + "` or `" +
+			c.word(Call{Kind: CallAnswer}) +
+			"`; the answer comes with " + c.word(Call{Kind: CallAskStatus}) + "."}
 }
 
 // Answer records a person's answer to a question; id may be empty if only one is open.

@@ -47,7 +47,7 @@ func (s *Service) Prompt(ctx context.Context, c Caller, name string, args map[st
 		}
 		return s.render(ctx, c, name, state, accepted)
 	}
-	return "", plan.Refuse(plan.NotFound, "", "there is no prompt "+plan.Quote(name), c.word(Call{Act: ActUsePrompt}))
+	return "", plan.Refuse(plan.NotFound, "", "there is no prompt "+plan.Quote(name), c.word(Call{Kind: CallUsePrompt}))
 }
 
 // render renders a prompt; a slash command of planning mode is carried out first.

@@ -93,9 +93,9 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 		return reply.withComments(state, remarks, c, int(from))
 	case read == nil && state.Draft != nil:
 		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet but the draft that was submitted",
-			"read that: "+c.word(Call{Act: ActRead, ID: string(DraftPlan)}))
+			"read that: "+c.word(Call{Kind: CallRead, ID: string(DraftPlan)}))
 	case read == nil:
-		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
+		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
 	case from > 0 && read.Steps.From(from) == read.Steps.Len():
 		fix := "the plan has no steps yet; add some first"
 		if n := read.Steps.Len(); n > 0 {
@@ -218,7 +218,7 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []Remark, c Caller
 	r.Approved.Tasks = steps[:shown(room, func(i int) any { return steps[i] })]
 	for i := range r.Approved.Tasks {
 		task := &r.Approved.Tasks[i]
-		task.fit(statusRoom, c.word(Call{Act: ActShowTask, Step: plan.StepID(task.ID)}))
+		task.fit(statusRoom, c.word(Call{Kind: CallShowTask, Step: plan.StepID(task.ID)}))
 	}
 	r.Rest = rest(p, first+len(r.Approved.Tasks), ApprovedPlanOnly, c)
 	return r
@@ -271,7 +271,7 @@ func rest(p *plan.Plan, from int, of WhichPlan, c Caller) string {
 	if left <= 0 {
 		return ""
 	}
-	return plan.Counted(left, "more step") + ": " + c.word(Call{Act: ActRead, ID: string(of), Step: p.Steps.At(from).ID})
+	return plan.Counted(left, "more step") + ": " + c.word(Call{Kind: CallRead, ID: string(of), Step: p.Steps.At(from).ID})
 }
 
 // Text returns the page as text.

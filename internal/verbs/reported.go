@@ -65,11 +65,11 @@ func notShown(step *plan.Step, c Caller, closed bool) []string {
 	}
 	var calls []string
 	if step.Verify != "" && !plan.Verified(step) {
-		calls = append(calls, "run `"+c.word(Call{Act: ActCheck, Step: step.ID})+"`")
+		calls = append(calls, "run `"+c.word(Call{Kind: CallCheck, Step: step.ID})+"`")
 		missing = missing[1:]
 	}
 	if len(missing) > 0 {
-		calls = append(calls, "report evidence: "+c.word(Call{Act: ActProve, Step: step.ID}))
+		calls = append(calls, "report evidence: "+c.word(Call{Kind: CallProve, Step: step.ID}))
 	}
 	return []string{text + "; " + strings.Join(calls, ", and ")}
 }

@@ -36,13 +36,13 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 		data.Sections = append(data.Sections, prompts.ResumeSection{Name: told[i].heading, Texts: shown[i].Texts})
 	}
 	if rest := tokens.Left(left); rest != "" {
-		rest += ": " + c.word(Call{Act: ActRead})
+		rest += ": " + c.word(Call{Kind: CallRead})
 		data.Sections = append(data.Sections, prompts.ResumeSection{Name: "Left out", Texts: []string{rest}})
 	}
 	if step != nil {
 		task := c.taskOf(state.Plan, step)
 		room := max(leastRoom, resumeRoom-tokens.CountCautiously(prompts.Resume(data)))
-		task.fit(room, c.word(Call{Act: ActShowTask, Step: step.ID}))
+		task.fit(room, c.word(Call{Kind: CallShowTask, Step: step.ID}))
 		data.Sections = append(data.Sections, prompts.ResumeSection{Name: task.name(), Texts: []string{task.Title + task.lines()}})
 	}
 	return prompts.Resume(data)
@@ -158,7 +158,7 @@ func draftLines(draft *plan.Plan, c Caller) []string {
 	if draft == nil {
 		return nil
 	}
-	lines := []string{draft.Objective + " (" + steps(draft) + "): " + c.word(Call{Act: ActRead, ID: string(DraftPlan)})}
+	lines := []string{draft.Objective + " (" + steps(draft) + "): " + c.word(Call{Kind: CallRead, ID: string(DraftPlan)})}
 	for step := range draft.Steps.All() {
 		lines = append(lines, named(step))
 	}

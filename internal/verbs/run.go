@@ -156,19 +156,19 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 		}
 		r.Blocked = append(r.Blocked, RunFailure{step.ID.String(), WhyBlocked(step)})
 		r.ways = append(r.ways, fmt.Sprintf("To say what to do about it: %s; when it is resolved: %s; if %s is not needed: %s",
-			c.word(Call{Act: ActAnswerStep, Step: step.ID}), c.word(Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}), step.ID,
-			c.word(Call{Act: ActRecover, Step: step.ID, Choice: plan.Skip})))
+			c.word(Call{Kind: CallAnswerStep, Step: step.ID}), c.word(Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry}), step.ID,
+			c.word(Call{Kind: CallRecover, Step: step.ID, Choice: plan.Skip})))
 	}
 	for _, q := range state.CurrentQuestions() {
 		if r.Reason != plan.OverWaitingForPerson {
 			break
 		}
 		r.ways = append(r.ways, q.ID+" waits for an answer: "+plan.Quote(plan.Shorten(q.Text, messageShown))+": "+
-			c.word(Call{Act: ActAnswer}))
+			c.word(Call{Kind: CallAnswer}))
 	}
 	if r.Reason == plan.OverAgentUnavailable {
 		r.ways = append(r.ways, "Agents ended at once, "+strconv.Itoa(plan.MaxUnavailable)+
-			" times in a row, and did nothing: log in, or wait until there is quota, then go on: "+c.word(Call{Act: ActResume}))
+			" times in a row, and did nothing: log in, or wait until there is quota, then go on: "+c.word(Call{Kind: CallResume}))
 	}
 }
 

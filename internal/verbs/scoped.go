@@ -42,7 +42,7 @@ func (v view) assigned() now {
 		return now{reason: ReadyForTask, step: step,
 			next: say("Do ", step.ID, ", then report it in the last line of your answer and end.")}
 	}
-	report := Call{Act: ActUpdate, JSON: fmt.Sprintf(`{"update_tasks":[{"id":%s,"status":"DONE","output":"..."}]}`, step.ID.Number())}
+	report := Call{Kind: CallUpdate, JSON: fmt.Sprintf(`{"update_tasks":[{"id":%s,"status":"DONE","output":"..."}]}`, step.ID.Number())}
 	if _, can := v.Can(report); !can {
 		report = mark(step.ID, plan.Done)
 	}

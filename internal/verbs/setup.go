@@ -77,14 +77,14 @@ func (r Replaced) text() string {
 
 // wayBack returns the advice to restore a former plan.
 func wayBack(c Caller, id string) string {
-	return "a person can bring it back with `" + c.word(Call{Act: ActRestore, ID: id}) + "`"
+	return "a person can bring it back with `" + c.word(Call{Kind: CallRestore, ID: id}) + "`"
 }
 
 // SetupPlan makes a new plan the current one and archives the previous one.
 func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
 	var faults plan.Faults
 	rule := s.six(c, "/objective", plan.MaxObjective)
-	rule.Else, _ = c.Can(Call{Act: ActStart})
+	rule.Else, _ = c.Can(Call{Kind: CallStart})
 	objective := required(&faults, rule, in.Objective)
 	steps := s.newSteps(c, &faults, "/initial_steps", in.InitialSteps)
 	return s.setUpJudged(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps}, faults.Err())
@@ -97,7 +97,7 @@ func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 
 // setUpJudged sets up a plan unless wrong or the gates refuse it.
 func (s *Service) setUpJudged(ctx context.Context, c Caller, a plan.SetUp, wrong error) (SetupPlanReply, error) {
-	first := c.word(Call{Act: ActSetUp}) + objectiveAlone(cmp.Or(a.Objective, "<one line of ASCII>")) + ", then "
+	first := c.word(Call{Kind: CallSetUp}) + objectiveAlone(cmp.Or(a.Objective, "<one line of ASCII>")) + ", then "
 	if err := s.checkSix(ctx, c, plan.State{}, a.Steps, "/initial_steps", wrong, first); err != nil {
 		return SetupPlanReply{}, err
 	}
@@ -175,7 +175,7 @@ func (s *Service) newSteps(c Caller, faults *plan.Faults, field string, in []New
 // six returns the rule for a single-line text in the six tools.
 func (s *Service) six(c Caller, field string, longest int) plan.Text {
 	rule := plan.Text{Field: field, Max: longest, ASCII: !s.opts.Unicode}
-	if update, can := c.Can(Call{Act: ActUpdate}); can {
+	if update, can := c.Can(Call{Kind: CallUpdate}); can {
 		rule.Else = update
 	}
 	return rule

@@ -53,8 +53,8 @@ func (v view) waitFor(step *plan.Step) now {
 	}
 	return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.",
 		plan.Quote(step.ClaimedBy), step.ID),
-		next: say("Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Act: ActWait}, takeOver,
-			Call{Act: ActTakeOver, Step: step.ID}, ".")}
+		next: say("Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Kind: CallWait}, takeOver,
+			Call{Kind: CallTakeOver, Step: step.ID}, ".")}
 }
 
 // deadlock names a step that waits for one that was skipped, denied or cancelled, and how to reopen that.
@@ -77,7 +77,7 @@ func (v view) deadlock(p *plan.Plan) now {
 			}
 		}
 	}
-	return now{reason: Deadlocked, message: "Nothing is ready.", next: say("Read the plan to see what it waits for: ", Call{Act: ActRead},
+	return now{reason: Deadlocked, message: "Nothing is ready.", next: say("Read the plan to see what it waits for: ", Call{Kind: CallRead},
 		".")}
 }
 
@@ -101,7 +101,7 @@ func (v view) without(step, dep *plan.Step) now {
 		how = "denied"
 	}
 	waits := fmt.Sprintf("%s waits for %s, which was %s: ", step.ID, dep.ID, how)
-	skip := say(waits, "replan, or ", Call{Act: ActRecover, Step: step.ID, Choice: plan.Skip}, ".")
+	skip := say(waits, "replan, or ", Call{Kind: CallRecover, Step: step.ID, Choice: plan.Skip}, ".")
 	switch others := step.ClaimedBy != v.Actor.Name && !v.left(step); {
 	case step.Status == plan.InProgress && others:
 		return v.waitFor(step)

@@ -64,7 +64,7 @@ func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
 		Message:   "Session created. Agent can now begin work.",
 		Heartbeat: s.heartbeat(state, c)}
 	if !c.brief() {
-		reply.NextCommand = c.word(Call{Act: ActAskStatus})
+		reply.NextCommand = c.word(Call{Kind: CallAskStatus})
 	}
 	return reply
 }
@@ -122,7 +122,7 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 		return StartReply{}, err
 	}
 	if s.opts.Model == nil {
-		return StartReply{}, plan.Refuse(plan.Conflict, "", "no model is configured to draft the tasks", c.word(Call{Act: ActDraft}))
+		return StartReply{}, plan.Refuse(plan.Conflict, "", "no model is configured to draft the tasks", c.word(Call{Kind: CallDraft}))
 	}
 	c.yield()
 	d := drafting{Service: s, caller: c, outline: outline, material: s.material(ctx, outline, in)}
@@ -230,7 +230,7 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 }
 
 // wayOn advises the caller after the model has failed.
-func (d *drafting) wayOn() string { return "try again, or " + d.caller.word(Call{Act: ActDraft}) }
+func (d *drafting) wayOn() string { return "try again, or " + d.caller.word(Call{Kind: CallDraft}) }
 
 // failed returns the error for the last draft, as the model's and not the caller's.
 func (d *drafting) failed(problem error) error {

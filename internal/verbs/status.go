@@ -141,7 +141,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 		Heartbeat:   now.heartbeat(state, c),
 	}
 	if id := unreplied(state); id != "" && !c.decides() {
-		reply.Reply, _ = c.Can(Call{Act: ActReply, ID: id})
+		reply.Reply, _ = c.Can(Call{Kind: CallReply, ID: id})
 	}
 	if c.scoped() { // concerns other callers
 		reply.RunState.Asks, reply.Decision = nil, nil
@@ -185,7 +185,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 		task.Comments = onStep(remarks, now.step.ID, partRoom)
 		s.underway(c, &task, now.step)
 		if c.brief() {
-			task = reply.fitted(task, c.word(Call{Act: ActShowTask, Step: now.step.ID}))
+			task = reply.fitted(task, c.word(Call{Kind: CallShowTask, Step: now.step.ID}))
 		}
 		reply.Now.CurrentTask = &task
 	}
@@ -226,13 +226,13 @@ func (r StatusReply) cost() int {
 // statusOfTask returns the reply with the task asked for, in any status.
 func (s *Service) statusOfTask(state plan.State, remarks []Remark, c Caller, in Status, reply StatusReply) (StatusReply, error) {
 	if state.Plan == nil {
-		return reply, plan.Refuse(plan.NotFound, "/task", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
+		return reply, plan.Refuse(plan.NotFound, "/task", "there is no plan yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
 	}
 	id := plan.StepID(*in.Task)
 	step, ok := state.Plan.Steps.Get(id)
 	if !ok {
 		return reply, plan.Refuse(plan.NotFound, "/task", "there is no task "+id.Number(),
-			"see which there are: "+c.word(Call{Act: ActRead}))
+			"see which there are: "+c.word(Call{Kind: CallRead}))
 	}
 	task, page := recordedTask(state.Plan, step), max(1, in.Page)
 	task.Comments = onStep(remarks, id, listedRoom)
@@ -240,7 +240,7 @@ func (s *Service) statusOfTask(state plan.State, remarks []Remark, c Caller, in 
 	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) {
 		return tokens.Page(parts, room, page)
 	}
-	if c.brief() && !task.page(taskRoom, nth, c.word(Call{Act: ActShowTask, Step: id, Page: page + 1})) && page > 1 {
+	if c.brief() && !task.page(taskRoom, nth, c.word(Call{Kind: CallShowTask, Step: id, Page: page + 1})) && page > 1 {
 		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("task %s has no page %d", id.Number(), page), "begin with the first")
 	}
 	reply.Task, reply.Signals = &task, nil
@@ -266,7 +266,7 @@ func listed(p *plan.Plan, c Caller, page int) *TaskList {
 		}
 	}
 	if left > 0 {
-		list.More = plan.Counted(left, "more task") + ": " + c.word(Call{Act: ActListTasks, Page: page + 1})
+		list.More = plan.Counted(left, "more task") + ": " + c.word(Call{Kind: CallListTasks, Page: page + 1})
 	}
 	return list
 }
@@ -299,10 +299,10 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 			run = "call"
 		}
 		return "CRITICAL: Your `" + rules.File + "` is out of sync. Overwrite it with the content provided in `instructions_content` " +
-			"and then " + run + " `" + c.word(Call{Act: ActAskStatus}) + "` again."
+			"and then " + run + " `" + c.word(Call{Kind: CallAskStatus}) + "` again."
 	case n.reason == ReadyForTask && n.step.Status == plan.Pending && n.step.Tool != "":
 		return "Planloop carries this task out by its tool where the plan is run: ask the user to run `" +
-			c.word(Call{Act: ActResume}) + "`, or do by hand what `tool` and `args` say."
+			c.word(Call{Kind: CallResume}) + "`, or do by hand what `tool` and `args` say."
 	case n.reason == Deadlocked && n.step != nil && n.step.Status == plan.Failed && n.step.Tool != "":
 		return "A tool failed, and `error` says how. Mend the cause or its arguments, then try it again; or skip it and say why."
 	case n.reason == ReadyForTask && taskStatus(n.step.Status) == Doing && n.step.ClaimedBy != "" && n.step.ClaimedBy != c.Actor.Name:
@@ -312,13 +312,13 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 			"it, then report it as DONE."
 	case n.reason == WaitingOnSignal:
 		return "CRITICAL: A signal is blocking progress. Analyze the signal details, fix the issue, and clear the signal using `" +
-			c.word(Call{Act: ActAlert}) + "`."
+			c.word(Call{Kind: CallAlert}) + "`."
 	case n.reason == Deadlocked && n.step != nil && n.step.Status == plan.Blocked:
 		return n.step.ID.String() + " is marked blocked. Once its cause is gone, take it up again: " +
 			c.word(n.action().Calls()[0]) + "."
 	case n.reason == Replanning:
 		text := "A critical task failed. Leave the others alone: try it again, or agree on another way with the user"
-		if call, can := c.Can(Call{Act: ActReplan}); can {
+		if call, can := c.Can(Call{Kind: CallReplan}); can {
 			text += ", then " + call
 		}
 		return text + "."
@@ -326,10 +326,10 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 		return "This task asks you. Look at its tool and arguments, then decide."
 	case n.reason == StepUnknown:
 		return "An earlier run started " + n.step.ID.String() + " and did not hear of its end. Look at what it did. If it happened: " +
-			c.word(Call{Act: ActRecover, Step: n.step.ID, Choice: plan.Happened}) + ". To do it again: " +
-			c.word(Call{Act: ActRecover, Step: n.step.ID, Choice: plan.Retry}) + "."
+			c.word(Call{Kind: CallRecover, Step: n.step.ID, Choice: plan.Happened}) + ". To do it again: " +
+			c.word(Call{Kind: CallRecover, Step: n.step.ID, Choice: plan.Retry}) + "."
 	case n.reason == PlanCompleted:
-		return "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Act: ActSummarise}) + "`."
+		return "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Kind: CallSummarise}) + "`."
 	}
 	return map[Reason]string{
 		ReadyForTask:   "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work.",

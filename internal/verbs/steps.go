@@ -123,7 +123,7 @@ func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep,
 		return err
 	}
 	again := *refused
-	if again.Fix = c.word(Call{Act: ActUpdate}) + " adds them and opens the plan again"; !c.brief() {
+	if again.Fix = c.word(Call{Kind: CallUpdate}) + " adds them and opens the plan again"; !c.brief() {
 		again.Fix += ": " + whole
 	}
 	return &BadCall{ValidationError: &again, Instead: whole}
@@ -201,7 +201,7 @@ func (in MarkStep) wantsReason(c Caller) error {
 		update.Skip, update.Error = nil, &reason
 	}
 	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: plan.Quote(string(in.Status)) + " needs a reason",
-		Fix: "it is given with " + c.word(Call{Act: ActUpdate})}
+		Fix: "it is given with " + c.word(Call{Kind: CallUpdate})}
 	return &BadCall{ValidationError: refused, Instead: c.word(Update{UpdateTasks: []TaskUpdate{update}}.call())}
 }
 

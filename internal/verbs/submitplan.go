@@ -134,7 +134,7 @@ func (s *Service) refuseUnread(ctx context.Context, c Caller, state plan.State, 
 	}
 	s.seen.readEdits(c, state)
 	return plan.Refuse(plan.Conflict, "", text, "read the draft and submit from that, so that nothing of it is lost: "+
-		c.word(Call{Act: ActRead, ID: string(DraftPlan)}))
+		c.word(Call{Kind: CallRead, ID: string(DraftPlan)}))
 }
 
 // editsText describes people's edits of the draft since its submission, with the fields: "alice changed the draft since
@@ -167,7 +167,7 @@ func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) Submi
 
 // waiting returns the reply about a plan that waits for a decision.
 func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
-	decide := ", who can decide with `" + c.word(Call{Act: ActReview}) + "`, or `" + c.word(Call{Act: ActApprove}) + "` on a terminal."
+	decide := ", who can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" + c.word(Call{Kind: CallApprove}) + "` on a terminal."
 	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person" + decide
 	if p := state.Plan; !over(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
 		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) +

@@ -163,7 +163,7 @@ func (s *Service) ShowTemplate(ctx context.Context, c Caller, name string) (Temp
 // listing adds the call that lists the templates to an error about an unknown name.
 func (c Caller) listing(err error) error {
 	if refused, ok := errors.AsType[*plan.ValidationError](err); ok && refused.Kind == plan.NotFound && refused.Fix == "" {
-		return plan.Refuse(refused.Kind, refused.Field, refused.Problem, "list them: "+c.word(Call{Act: ActApplyTemplate}))
+		return plan.Refuse(refused.Kind, refused.Field, refused.Problem, "list them: "+c.word(Call{Kind: CallApplyTemplate}))
 	}
 	return err
 }
@@ -263,7 +263,7 @@ func (t Template) mended(c Caller, in ApplyTemplate, err error) error {
 	if len(wrong) == 0 {
 		return err
 	}
-	call := Call{Act: ActApplyTemplate, ID: in.Template, JSON: "{" + strings.Join(members, ",") + "}"}
+	call := Call{Kind: CallApplyTemplate, ID: in.Template, JSON: "{" + strings.Join(members, ",") + "}"}
 	return &BadCall{ValidationError: refused, Instead: c.word(call)}
 }
 

@@ -249,7 +249,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		if !plan.ConcernsPlan(a) {
 			return nil
 		}
-		return s.seen.check(c, state, c.word(Call{Act: ActRead}))
+		return s.seen.check(c, state, c.word(Call{Kind: CallRead}))
 	})
 	s.touch(c)
 	if err != nil {
