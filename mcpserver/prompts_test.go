@@ -273,7 +273,7 @@ func TestPlanWithToolsIsTakenAsPrinted(t *testing.T) {
 	if wrote.Tool != "write_file" || !slices.Equal(wrote.DependsOn, []plan.StepID{1}) || !wrote.RequiresApproval || wrote.Timeout != 30 {
 		t.Errorf("step 2: %+v", wrote.Spec)
 	}
-	again := verbs.Submittable(draft)
+	again := verbs.DraftSubmission(draft)
 	if _, err := w.service.SubmitPlan(t.Context(), tester, again); err != nil {
 		t.Fatal(err)
 	}

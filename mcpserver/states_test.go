@@ -176,7 +176,7 @@ func inState(t testing.TB, kind kindOfState, titled string) *verbs.Service {
 	seen := signsOfLife{}
 	s := session.New(store.NewMemory(), session.Options{Limits: plan.Limits{MaxReplans: kind.replans}, Presence: seen})
 	t.Cleanup(func() { s.Close() })
-	service := verbs.New(s, verbs.Options{Presence: seen, Crew: seen})
+	service := verbs.New(s, verbs.Options{Presence: seen, Engines: seen})
 	kind.reach(builder{t, service, titled, s, seen})
 	return service
 }

@@ -89,7 +89,7 @@ func (s *Server) heard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 			if tool, others := request.Params.Arguments.(ServerTool); others {
 				name = tool.Name
 			}
-			service.Called(name)
+			service.RecordCall(name)
 		}
 		return next(ctx, request)
 	}

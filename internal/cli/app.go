@@ -120,7 +120,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 	options.Model = a.configuredModel(config.Model)
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {
-		options.OtherTools = others.known
+		options.ServerTools = others.known
 	}
 	if !place.Default {
 		options.Tree, options.Tools = newFiles(place.Path), func() []verbs.ToolInfo { return toolInfos(others) }
@@ -130,10 +130,10 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 	options.Templates = a.templates(place)
 	options.Engine = stepEngine{a}
 	if staff, err := a.staff(place, config.Agents); err == nil && staff != nil { // the run reports the fault
-		options.Staff = staff
+		options.Agents = staff
 	}
 	options.Hooks, options.HooksRequired = attested{seen}, config.Hooks == workspace.HooksRequired
-	options.Crew = crew{stateDir, seen}
+	options.Engines = crew{stateDir, seen}
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell
 	client := sync.OnceValue(func() string {

@@ -85,7 +85,7 @@ func (a *app) listComments(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	remarks, err := opened.verbs.OpenRemarks(ctx, state)
+	remarks, err := opened.verbs.OpenComments(ctx, state)
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func (a *app) atStop(ctx context.Context, opened *opened, call hook.Call) (hook.
 	if err != nil {
 		return hook.Answer{}, err
 	}
-	left := opened.verbs.LeftBehind(state, a.hookCaller(opened))
+	left := opened.verbs.UnfinishedWork(state, a.hookCaller(opened))
 	if left == "" || !opened.seen.IsFirst(call.Session, left) {
 		return hook.Answer{}, nil
 	}

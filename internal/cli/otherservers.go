@@ -122,10 +122,10 @@ func (o *otherServers) walled(tool downstream.Tool) toolbox.Tool {
 }
 
 // known returns the tools with the details needed to approve them.
-func (o *otherServers) known() map[string]verbs.OtherTool {
-	all := map[string]verbs.OtherTool{}
+func (o *otherServers) known() map[string]verbs.ServerTool {
+	all := map[string]verbs.ServerTool{}
 	for _, tool := range o.listed() {
-		all[tool.Name] = verbs.OtherTool{Server: tool.Server, Description: tool.Description, ReadOnly: tool.ReadOnly,
+		all[tool.Name] = verbs.ServerTool{Server: tool.Server, Description: tool.Description, ReadOnly: tool.ReadOnly,
 			Destructive: tool.Destructive, Idempotent: tool.Idempotent, OpenWorld: tool.OpenWorld, Definition: tool.Definition()}
 	}
 	return all

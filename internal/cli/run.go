@@ -78,7 +78,7 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	}
 	_, works := a.worker()
 	if state, err := opened.verbs.State(ctx); err == nil && !works { // otherwise the run reports the error
-		if look, is := opened.verbs.RunLook(state); is && look.Ongoing() {
+		if look, is := opened.verbs.RunProgress(state); is && look.Ongoing() {
 			a.note("run " + look.ID + " goes on already: this joins it and shares its steps; planloop pause stops both")
 		}
 	}

@@ -239,7 +239,7 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 		return nothingWaits()
 	}
 	if format == submitFormat {
-		return a.printJSON(verbs.Submittable(state.Draft))
+		return a.printJSON(verbs.DraftSubmission(state.Draft))
 	}
 	if format != "text" {
 		state.Plan, state.Draft = state.Draft, nil
@@ -280,7 +280,7 @@ func (a *app) showApproved(ctx context.Context, opened *opened) error {
 	if state.Plan == nil || state.Plan.Approval == nil {
 		return plan.Refuse(plan.Conflict, "", "no plan is approved", "see `planloop plan status`")
 	}
-	remarks, err := opened.verbs.OpenRemarks(ctx, state)
+	remarks, err := opened.verbs.OpenComments(ctx, state)
 	if err != nil {
 		return err
 	}

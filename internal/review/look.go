@@ -180,9 +180,9 @@ func signals(state plan.State) []Signal {
 
 // run returns the run of the plan, or one that could begin; nil if planloop would run no step of it.
 func (sheet *Sheet) run(state plan.State) *Run {
-	look, is := sheet.Service.RunLook(state)
+	look, is := sheet.Service.RunProgress(state)
 	if !is {
-		if p := state.Plan; p == nil || p.Status != plan.StatusActive || !sheet.Service.CarriesOut(state) {
+		if p := state.Plan; p == nil || p.Status != plan.StatusActive || !sheet.Service.HasRunnableSteps(state) {
 			return nil
 		}
 		return &Run{State: RunNotYet, Steps: []RunStep{}, CanHere: sheet.Start != nil}
@@ -262,7 +262,7 @@ func (sheet *Sheet) plan(state plan.State, p *plan.Plan, approval *plan.Approval
 	for _, f := range plan.PlanFields() {
 		if slices.Contains([]string{"metadata/complexity", "metadata/tags", "metadata/informed_by", "estimated_duration"}, f.Name) {
 			for _, text := range f.Texts(p) {
-				shown.Other = append(shown.Other, verbs.Told{Label: f.Label, Text: text})
+				shown.Other = append(shown.Other, verbs.LabelledText{Label: f.Label, Text: text})
 			}
 		}
 	}

@@ -248,7 +248,7 @@ func (crew) Running() []verbs.RunningStep {
 
 func TestRunIsShownWithItsSteps(t *testing.T) {
 	d := newDesk(t)
-	d.Service = verbs.New(d.session, verbs.Options{Crew: crew{}, Now: time.Now})
+	d.Service = verbs.New(d.session, verbs.Options{Engines: crew{}, Now: time.Now})
 	d.running(tool("Build it"), plan.Spec{Title: "Two"})
 	v := look(t, d.Sheet)
 	if r := v.Run; r == nil || r.State != review.RunGoesOn || len(r.Steps) != 1 || r.Steps[0].Tail != "ok 1\nok 2\n" || !r.CanHere {

@@ -15,13 +15,13 @@ func (sheet *Sheet) step(state plan.State, p *plan.Plan, step *plan.Step, approv
 	shown := Step{ID: step.ID, Number: int(step.ID), Title: step.Title, Details: step.Details, Type: step.Type, Risk: step.Risk,
 		DependsOn: numbers(step.DependsOn), Hints: step.ContextHints, Paths: step.RelevantFilePaths, Creates: step.Creates,
 		Verify: step.Verify, Verified: step.Verify != "" && plan.Verified(step), SuggestedAgent: step.SuggestedAgent, Tools: step.Tools,
-		Tool: step.Tool, Args: verbs.Pretty(step.Args), ToolSays: sheet.Service.ToolSays(state, p, step), Critical: step.Critical,
+		Tool: step.Tool, Args: verbs.Pretty(step.Args), ToolSays: sheet.Service.ToolDescription(state, p, step), Critical: step.Critical,
 		Idempotent: step.Idempotent, RequiresApproval: step.RequiresApproval, Timeout: step.Timeout, Pause: step.Pause,
 		When: step.When, ForEach: step.ForEach, Unseen: approval.NotSeen(step.ID),
 		Status: step.Status, Notes: step.Notes, Output: step.Output, Error: step.Error, AffectedFiles: step.AffectedFiles,
 		Attempts: step.Attempts, ClaimedBy: verbs.Carrier(step), ExecutedBy: step.ExecutedBy,
 		StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Agent: step.Assigned(), Of: int(step.Loop()),
-		Other: verbs.Ran(step)}
+		Other: verbs.RunResults(step)}
 	if shown.Edited = p.Edits.Of(step.ID); shown.Edited == "" && p.Approval != nil {
 		shown.Edited = p.Approval.Edits.Of(step.ID)
 	}
@@ -72,7 +72,7 @@ func (sheet *Sheet) ask(step *plan.Step) *Ask {
 	case step.WantsReply():
 		return &Ask{Kind: AskKind(plan.AskPause), Text: step.Pause, Choices: plan.AskPause.Choices(), Early: true}
 	case step.WantsApproval():
-		digest := sheet.Service.WouldRun(step)
+		digest := sheet.Service.StartDigest(step)
 		return &Ask{Kind: AskKind(plan.AskApproval), Digest: digest, Short: history.ShortDigest(digest), Args: verbs.Pretty(step.Args),
 			Attempt: cmp.Or(step.Attempts, 1), Choices: plan.AskApproval.Choices(), Early: true}
 	}

@@ -35,29 +35,29 @@ type View struct {
 
 // Plan is a plan with all its steps, unshortened.
 type Plan struct {
-	ID           string          `json:"id"`
-	Objective    string          `json:"objective"`
-	Summary      string          `json:"summary,omitempty"`
-	Status       plan.PlanStatus `json:"status"`
-	Version      int             `json:"version"`
-	Digest       string          `json:"digest"` // of the parts that an approval covers
-	Short        string          `json:"short"`  // its beginning, for people to compare
-	Progress     Progress        `json:"progress"`
-	Constraints  []string        `json:"constraints,omitempty"`
-	ContextNotes string          `json:"context_notes,omitempty"`
-	Questions    []string        `json:"questions,omitempty"`
-	Reasoning    string          `json:"reasoning,omitempty"`
-	Changes      string          `json:"changes,omitempty"`
-	Discoveries  []string        `json:"discoveries,omitempty"`
-	Approval     *Approval       `json:"approval,omitempty"`
-	Verdict      *plan.Verdict   `json:"verdict,omitempty"`
-	FinalSummary string          `json:"final_summary,omitempty"`
-	CreatedBy    string          `json:"created_by"`
-	CreatedAt    time.Time       `json:"created_at"`
-	Other        []verbs.Told    `json:"other,omitempty"`      // other fields
-	Difference   *Difference     `json:"difference,omitempty"` // from the version shown or in force before
-	Steps        []Step          `json:"steps"`
-	LeftOut      int             `json:"left_out,omitempty"` // number of further steps that did not fit
+	ID           string               `json:"id"`
+	Objective    string               `json:"objective"`
+	Summary      string               `json:"summary,omitempty"`
+	Status       plan.PlanStatus      `json:"status"`
+	Version      int                  `json:"version"`
+	Digest       string               `json:"digest"` // of the parts that an approval covers
+	Short        string               `json:"short"`  // its beginning, for people to compare
+	Progress     Progress             `json:"progress"`
+	Constraints  []string             `json:"constraints,omitempty"`
+	ContextNotes string               `json:"context_notes,omitempty"`
+	Questions    []string             `json:"questions,omitempty"`
+	Reasoning    string               `json:"reasoning,omitempty"`
+	Changes      string               `json:"changes,omitempty"`
+	Discoveries  []string             `json:"discoveries,omitempty"`
+	Approval     *Approval            `json:"approval,omitempty"`
+	Verdict      *plan.Verdict        `json:"verdict,omitempty"`
+	FinalSummary string               `json:"final_summary,omitempty"`
+	CreatedBy    string               `json:"created_by"`
+	CreatedAt    time.Time            `json:"created_at"`
+	Other        []verbs.LabelledText `json:"other,omitempty"`      // other fields
+	Difference   *Difference          `json:"difference,omitempty"` // from the version shown or in force before
+	Steps        []Step               `json:"steps"`
+	LeftOut      int                  `json:"left_out,omitempty"` // number of further steps that did not fit
 }
 
 // Progress counts steps. Counts has only nonzero numbers.
@@ -110,23 +110,23 @@ type Step struct {
 	Edited           string        `json:"edited,omitempty"`   // a person's change before the approval
 	Warnings         []string      `json:"warnings,omitempty"` // from the quality gates, in a draft
 
-	Status        plan.StepStatus `json:"status"`
-	Ready         bool            `json:"ready,omitempty"`
-	Notes         []string        `json:"notes,omitempty"`
-	Evidence      []Evidence      `json:"evidence,omitempty"` // except that of the criteria
-	Output        string          `json:"output,omitempty"`
-	Error         string          `json:"error,omitempty"`
-	AffectedFiles []string        `json:"affected_files,omitempty"`
-	Attempts      int             `json:"attempts,omitempty"`
-	ClaimedBy     string          `json:"claimed_by,omitempty"`
-	Lapsed        bool            `json:"lapsed,omitempty"` // its claim has lapsed
-	ExecutedBy    string          `json:"executed_by,omitempty"`
-	StartedAt     time.Time       `json:"started_at,omitzero"`
-	CompletedAt   time.Time       `json:"completed_at,omitzero"`
-	Agent         string          `json:"agent,omitempty"` // started for it by planloop
-	Of            int             `json:"of,omitempty"`    // its loop
-	Ask           *Ask            `json:"ask,omitempty"`
-	Other         []verbs.Told    `json:"other,omitempty"` // other results and state
+	Status        plan.StepStatus      `json:"status"`
+	Ready         bool                 `json:"ready,omitempty"`
+	Notes         []string             `json:"notes,omitempty"`
+	Evidence      []Evidence           `json:"evidence,omitempty"` // except that of the criteria
+	Output        string               `json:"output,omitempty"`
+	Error         string               `json:"error,omitempty"`
+	AffectedFiles []string             `json:"affected_files,omitempty"`
+	Attempts      int                  `json:"attempts,omitempty"`
+	ClaimedBy     string               `json:"claimed_by,omitempty"`
+	Lapsed        bool                 `json:"lapsed,omitempty"` // its claim has lapsed
+	ExecutedBy    string               `json:"executed_by,omitempty"`
+	StartedAt     time.Time            `json:"started_at,omitzero"`
+	CompletedAt   time.Time            `json:"completed_at,omitzero"`
+	Agent         string               `json:"agent,omitempty"` // started for it by planloop
+	Of            int                  `json:"of,omitempty"`    // its loop
+	Ask           *Ask                 `json:"ask,omitempty"`
+	Other         []verbs.LabelledText `json:"other,omitempty"` // other results and state
 }
 
 // Criterion is a criterion with its evidence.
@@ -338,8 +338,9 @@ func (Face) Hidden() []string { return nil }
 // Word returns the label of the page's button for a call.
 func (Face) Word(call verbs.Call) (string, bool) {
 	button, is := map[verbs.CallKind]string{verbs.CallApprove: "Approve", verbs.CallReturn: "Ask for changes", verbs.CallReject: "Reject",
-		verbs.CallAnswer: "Answer", verbs.CallComment: "Comment", verbs.CallCancelMode: "End planning mode", verbs.CallEnterMode: "Plan first",
-		verbs.CallRun: "Run", verbs.CallResume: "Run", verbs.CallPause: "Pause", verbs.CallClear: "Clear", verbs.CallRead: "look at the plan",
+		verbs.CallAnswer: "Answer", verbs.CallComment: "Comment", verbs.CallCancelMode: "End planning mode",
+		verbs.CallEnterMode: "Plan first", verbs.CallRun: "Run", verbs.CallResume: "Run", verbs.CallPause: "Pause",
+		verbs.CallClear: "Clear", verbs.CallRead: "look at the plan",
 		verbs.CallShowTask: "look at " + call.Step.String(), verbs.CallApproveStep: "Approve " + call.Step.String(),
 		verbs.CallRejectStep: "Reject " + call.Step.String(), verbs.CallAnswerStep: "Answer " + call.Step.String(),
 		verbs.CallRecover: "decide what becomes of " + call.Step.String()}[call.Kind]

@@ -250,7 +250,7 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 		row(label, v.proof(e))
 		row("", e.Output)
 	}
-	row("output", verbs.ToldOutput(step))
+	row("output", verbs.ShownOutput(step))
 	row("files", step.AffectedFiles...)
 	if step.Execution != nil {
 		row("not named", step.Execution.Outside...)

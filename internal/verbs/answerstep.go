@@ -105,8 +105,8 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	}
 	step, _ := outcome.After.Plan.Steps.Get(in.Step)
 	before, _ := outcome.Before.Plan.Steps.Get(in.Step)
-	reply := StepAnswerReply{StepID: in.Step.String(), Status: string(step.Status), Message: answered(in, before, outcome.After.Plan, step),
-		Heartbeat: s.heartbeat(outcome.After, c)}
+	reply := StepAnswerReply{StepID: in.Step.String(), Status: string(step.Status),
+		Message: answerText(in, before, outcome.After.Plan, step), Heartbeat: s.heartbeat(outcome.After, c)}
 	for _, t := range tasks {
 		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
 	}
@@ -117,7 +117,7 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	return reply, nil
 }
 
-func answered(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step) string {
+func answerText(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step) string {
 	approved, waits := "it may run once with the arguments that were shown", ""
 	if len(in.Args) > 0 {
 		approved = "it may run once with the arguments as they were changed"
@@ -129,10 +129,10 @@ func answered(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step) s
 	if ids := firstFew(p.Steps.Dependents(step.ID)); len(ids) > 0 {
 		waits = ", and what depends on it waits: " + plan.IDs(ids)
 	}
-	told := map[plan.Choice]string{plan.Approve: approved, plan.Deny: "it was denied" + waits, plan.Reply: reply,
+	resumeSection := map[plan.Choice]string{plan.Approve: approved, plan.Deny: "it was denied" + waits, plan.Reply: reply,
 		plan.Retry: "it is to be tried again", plan.Skip: "it is not needed" + waits, plan.Happened: "it did its work, and has no value",
 		plan.Insert: "it is tried again after what was inserted", plan.Abort: "the run was given up"}[in.Choice]
-	return step.ID.String() + " " + step.Status.Is() + ": " + told
+	return step.ID.String() + " " + step.Status.Is() + ": " + resumeSection
 }
 
 // Text returns the reply in a line or two.
@@ -148,7 +148,7 @@ func (r StepAnswerReply) Text() string {
 // ReviewStep returns the text a person reads before deciding whether a step runs, with args instead of its own if
 // given, and the digest of the call it would make.
 func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMessage) (text, digest string) {
-	text = step.ID.String() + " of " + plan.Quote(state.Plan.Objective) + asksWhat(step)
+	text = step.ID.String() + " of " + plan.Quote(state.Plan.Objective) + questionText(step)
 	tools := s.otherTools()
 	definition := tools[step.Tool].Definition
 	digest, runs := plan.StartDigest(step, step.Args, definition), step.Args
@@ -156,16 +156,16 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 		digest, runs = ask.Digest, ask.Args
 		if ask.Kind == plan.AskApproval {
 			definition = ask.Definition
-			text = joined(text, ask.Text)
+			text = joinReason(text, ask.Text)
 		}
 	} else if !step.WantsWord() {
-		text = joined(text, plan.ToolChanged(state, step, definition)) +
+		text = joinReason(text, plan.ToolChanged(state, step, definition)) +
 			"; what it refers to is filled in then, and it asks again if that changes what it runs"
 	}
 	if len(args) > 0 {
 		runs = args
 	}
-	text += ".\n\n" + wholeStep(step, func(step *plan.Step) string { return described(tools, step, definition) })
+	text += ".\n\n" + wholeStep(step, func(step *plan.Step) string { return describeTool(tools, step, definition) })
 	if len(runs) > 0 {
 		text += "   runs with: " + barred(pretty(runs)) + "\n"
 	}
@@ -178,8 +178,8 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 	return text, digest
 }
 
-// asksWhat returns the decision a step needs from a person, to follow its name.
-func asksWhat(step *plan.Step) string {
+// questionText returns the decision a step needs from a person, to follow its name.
+func questionText(step *plan.Step) string {
 	switch ask := step.Asking(); {
 	case step.WantsWord():
 		return " is blocked"
@@ -194,4 +194,6 @@ func asksWhat(step *plan.Step) string {
 	return " asks before it runs"
 }
 
-func joined(sentence, reason string) string { return strings.TrimSuffix(sentence+": "+reason, ": ") }
+func joinReason(sentence, reason string) string {
+	return strings.TrimSuffix(sentence+": "+reason, ": ")
+}

@@ -165,7 +165,7 @@ func traced(shown, former *plan.Plan, id string) trace {
 	if former == nil || id == shown.ID {
 		former = shown // the other form is unknown: assume the same numbers
 	}
-	return trace{shown, former, formerIDs(counterparts(shown, former))}
+	return trace{shown, former, formerIDs(matchSteps(shown, former))}
 }
 
 // find returns the current number of the commented step, and the comment's standing.

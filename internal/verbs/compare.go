@@ -87,7 +87,7 @@ func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (
 	switch {
 	case err != nil:
 		return Comparison{}, err
-	case in.From == "" && former != nil && over(state.Plan):
+	case in.From == "" && former != nil && isOver(state.Plan):
 		return Compare(former, state.Draft), nil
 	case in.From == "":
 		if in.From, in.To, err = s.compared(state, c); err != nil {
@@ -112,7 +112,7 @@ func (s *Service) compared(state plan.State, c Caller) (from, to string, err err
 			"read it with `"+c.word(Call{Kind: CallRead, ID: string(form)})+"`"+or)
 	}
 	switch p := state.Plan; {
-	case state.Draft != nil && over(p):
+	case state.Draft != nil && isOver(p):
 		return "", "", first(DraftPlan, "")
 	case p == nil:
 		return "", "", plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
@@ -214,7 +214,7 @@ func Compare(from, to *plan.Plan) Comparison {
 			c.Plan = append(c.Plan, PlanChange{f.Name, d})
 		}
 	}
-	was := counterparts(to, from)
+	was := matchSteps(to, from)
 	now, moved := formerIDs(was), movedSteps(from, to, was)
 	for step := range to.Steps.All() {
 		old, kept := was[step.ID]

@@ -29,10 +29,10 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.Answer) (Decision
 	if outcome.Before.Draft != nil {
 		reply.PlanID = outcome.Before.Draft.ID
 	}
-	reply.Runs = a.Outcome == plan.Approved && s.view(outcome.After, c, Rules{}).carriesOut()
+	reply.Runs = a.Outcome == plan.Approved && s.view(outcome.After, c, Rules{}).hasRunnableSteps()
 	reply.Message = decisionMessage(outcome.After.ModeNow().Decision)
 	if a.Outcome == plan.Approved && c.brief() {
-		remarks, err := s.OpenRemarks(ctx, outcome.After)
+		remarks, err := s.OpenComments(ctx, outcome.After)
 		if err != nil {
 			return DecisionReply{}, err
 		}

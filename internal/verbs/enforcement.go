@@ -123,7 +123,8 @@ func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 		}
 	}
 	return plan.Refuse(plan.Conflict, "", "planning mode requires working hooks here, and this agent has none: "+why,
-		"ask the user to run `"+c.word(Call{Kind: CallInstall})+"` and start a new session, or to run `"+c.word(Call{Kind: CallEnterMode})+"`")
+		"ask the user to run `"+c.word(Call{Kind: CallInstall})+"` and start a new session, or to run `"+
+			c.word(Call{Kind: CallEnterMode})+"`")
 }
 
 // maxAgentsShown limits the agents in a line and in a model's reply.

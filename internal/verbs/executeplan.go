@@ -66,7 +66,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	if err != nil {
 		return ExecutePlanReply{}, err
 	}
-	taking, err := s.takePart(ctx, c, EngineOptions{Parallel: in.Parallel})
+	taking, err := s.joinRun(ctx, c, EngineOptions{Parallel: in.Parallel})
 	if err != nil {
 		return ExecutePlanReply{}, err
 	}
@@ -82,9 +82,9 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 			return ExecutePlanReply{}, err
 		case left && taking.err != nil:
 			return ExecutePlanReply{}, c.released(taking.err)
-		case left, needsSomebody(state), up == nil:
+		case left, needsCaller(state), up == nil:
 			s.seen.know(c, state)
-			return s.executed(state, c, taking), nil
+			return s.executionReply(state, c, taking), nil
 		}
 		if what := taking.latest(); what != "" && state.Plan != nil {
 			c.progress(state.Plan.Steps.Finished(), state.Plan.Steps.Len(), what)
@@ -120,13 +120,13 @@ func (in ExecutePlan) check() (wait time.Duration, err error) {
 	return time.Duration(seconds) * time.Second, faults.Err()
 }
 
-// executing is the engine that this process runs for its callers, at most one.
-type executing struct {
-	mu   sync.Mutex
-	part *part // the latest
+// backgroundEngine is the engine that this process runs for its callers, at most one.
+type backgroundEngine struct {
+	mu            sync.Mutex
+	participation *participation // the latest
 }
 
-type part struct {
+type participation struct {
 	hub   broadcast.Hub // notified of progress
 	begun chan struct{} // closed when the run has begun or resumed
 	left  chan struct{} // closed when the engine has left
@@ -144,7 +144,7 @@ func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error
 	if s.opts.Engine == nil || c.Background == nil {
 		return plan.Refuse(plan.Conflict, "", "nothing carries out steps here", "run the plan in a project's own workspace")
 	}
-	taking, err := s.takePart(ctx, c, o)
+	taking, err := s.joinRun(ctx, c, o)
 	if err != nil {
 		return err
 	}
@@ -161,32 +161,32 @@ func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error
 	return plan.Refuse(plan.Conflict, "", "the plan is complete, so there is nothing to run", "look at what came of it")
 }
 
-// takePart returns this process's engine, starting one if necessary. The goroutine belongs to the background and
+// joinRun returns this process's engine, starting one if necessary. The goroutine belongs to the background and
 // ends with it or with the run.
-func (s *Service) takePart(ctx context.Context, c Caller, o EngineOptions) (*part, error) {
+func (s *Service) joinRun(ctx context.Context, c Caller, o EngineOptions) (*participation, error) {
 	s.executing.mu.Lock()
 	defer s.executing.mu.Unlock()
-	if p := s.executing.part; p != nil && !p.over() {
+	if p := s.executing.participation; p != nil && !p.over() {
 		_, err := s.do(ctx, c, plan.BeginRun{}) // resumes a paused run
 		p.asked = p.asked || err == nil
 		return p, err
 	}
-	p := &part{begun: make(chan struct{}), left: make(chan struct{}), what: map[plan.StepID]string{}}
-	s.executing.part = p
+	p := &participation{begun: make(chan struct{}), left: make(chan struct{}), what: map[plan.StepID]string{}}
+	s.executing.participation = p
 	by := Caller{Actor: c.Actor, Of: c.Of, Face: c.Face}
 	begun := sync.OnceFunc(func() { close(p.begun) })
 	o.Listener, o.Begin = p, func(context.Context) error { begun(); return nil }
 	c.Background(func(ctx context.Context) {
-		for stays := true; stays; stays = s.stays(ctx, p) {
+		for stays := true; stays; stays = s.continuesRun(ctx, p) {
 			_, p.err = s.Run(ctx, by, o)
 		}
 	})
 	return p, nil
 }
 
-// stays ends a part whose engine found nothing more to do, unless a caller joined since and there is work again: a
+// continuesRun ends a part whose engine found nothing more to do, unless a caller joined since and there is work again: a
 // caller that joins while the engine leaves must not end up with a run that no engine carries out.
-func (s *Service) stays(ctx context.Context, p *part) bool {
+func (s *Service) continuesRun(ctx context.Context, p *participation) bool {
 	s.executing.mu.Lock()
 	defer s.executing.mu.Unlock()
 	if p.asked && p.err == nil && ctx.Err() == nil {
@@ -199,7 +199,7 @@ func (s *Service) stays(ctx context.Context, p *part) bool {
 	return false
 }
 
-func (p *part) over() bool { return isClosed(p.left) }
+func (p *participation) over() bool { return isClosed(p.left) }
 
 func isClosed(c <-chan struct{}) bool {
 	select {
@@ -211,7 +211,7 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 // Recorded forgets the progress of steps that have ended.
-func (p *part) Recorded(state plan.State, _ plan.Record) {
+func (p *participation) Recorded(state plan.State, _ plan.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if state.Plan == nil { // the history was deleted
@@ -232,7 +232,7 @@ func (p *part) Recorded(state plan.State, _ plan.Record) {
 }
 
 // Progress keeps the progress of a running step.
-func (p *part) Progress(step plan.StepID, percent int, what string) {
+func (p *participation) Progress(step plan.StepID, percent int, what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.what[step] = strings.TrimSpace(fmt.Sprintf("%d %% %s", percent, plan.Shorten(oneLine(what), titleShown)))
@@ -240,25 +240,25 @@ func (p *part) Progress(step plan.StepID, percent int, what string) {
 	p.hub.Notify()
 }
 
-func (p *part) latest() string {
+func (p *participation) latest() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.last
 }
 
-// needsSomebody reports whether a step of an open run waits for an agent or has a question.
-func needsSomebody(state plan.State) bool {
-	if !state.Runs() || len(plan.Startable(state, 1)) > 0 && len(beingRun(state)) == 0 { // the engine comes first
+// needsCaller reports whether a step of an open run waits for an agent or has a question.
+func needsCaller(state plan.State) bool {
+	if !state.Runs() || len(plan.Startable(state, 1)) > 0 && len(runningSteps(state)) == 0 { // the engine comes first
 		return false
 	}
 	for range state.Plan.Steps.Asking() {
 		return true
 	}
-	return len(forAgents(state.Plan)) > 0
+	return len(readyForAgents(state.Plan)) > 0
 }
 
-// forAgents lists the ready steps for agents.
-func forAgents(p *plan.Plan) []*plan.Step {
+// readyForAgents lists the ready steps for agents.
+func readyForAgents(p *plan.Plan) []*plan.Step {
 	var ready []*plan.Step
 	for step := range p.Steps.Ready() {
 		if step.Asking() == nil && !step.ConcernsEngine() {
@@ -268,7 +268,7 @@ func forAgents(p *plan.Plan) []*plan.Step {
 	return ready
 }
 
-func (s *Service) executed(state plan.State, c Caller, taking *part) ExecutePlanReply {
+func (s *Service) executionReply(state plan.State, c Caller, taking *participation) ExecutePlanReply {
 	p := state.Plan
 	reply := ExecutePlanReply{Heartbeat: s.heartbeat(state, c), Reason: plan.WhyOver(state)}
 	reply.Message = map[plan.Over]string{"": "The run goes on", plan.OverCompleted: "The plan is complete",
@@ -291,18 +291,18 @@ func (s *Service) executed(state plan.State, c Caller, taking *part) ExecutePlan
 	}
 	for step := range p.Steps.Running() {
 		if step.Running() {
-			line := named(step)
+			line := idAndTitle(step)
 			if taking != nil && taking.what[step.ID] != "" {
 				line += " (" + taking.what[step.ID] + ")"
 			}
 			reply.Running = append(reply.Running, line)
 		}
 	}
-	for _, step := range forAgents(p) {
-		reply.Ready = append(reply.Ready, named(step))
+	for _, step := range readyForAgents(p) {
+		reply.Ready = append(reply.Ready, idAndTitle(step))
 	}
 	for step := range p.Steps.Asking() {
-		reply.Asking = append(reply.Asking, named(step)+asks(step))
+		reply.Asking = append(reply.Asking, idAndTitle(step)+questionOf(step))
 		if reply.ask == nil {
 			reply.ask = s.askAboutStep(state, step, c)
 		}
@@ -319,8 +319,8 @@ func (s *Service) executed(state plan.State, c Caller, taking *part) ExecutePlan
 	return reply
 }
 
-// asks returns the question of a step, to follow its name.
-func asks(step *plan.Step) string {
+// questionOf returns the question of a step, to follow its name.
+func questionOf(step *plan.Step) string {
 	switch ask := step.Asking(); ask.Kind {
 	case plan.AskApproval:
 		return " asks for approval"
@@ -375,13 +375,13 @@ func (s *Service) StepAsks(ctx context.Context, c Caller, asked *Ask) (*Ask, err
 	return now, nil
 }
 
-// Executed returns the state of the run without starting or resuming it.
-func (s *Service) Executed(ctx context.Context, c Caller) (ExecutePlanReply, error) {
+// RunStatus returns the state of the run without starting or resuming it.
+func (s *Service) RunStatus(ctx context.Context, c Caller) (ExecutePlanReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return ExecutePlanReply{}, err
 	}
-	return s.executed(state, c, nil), nil
+	return s.executionReply(state, c, nil), nil
 }
 
 // Text returns the reply in a few lines.

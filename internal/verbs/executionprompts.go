@@ -22,7 +22,8 @@ func (s *Service) planWithToolsPrompt(ctx context.Context, c Caller, args map[st
 		Memories: known.Memories, Constraints: known.Constraints, Submit: c.word(Call{Kind: CallSubmit})}
 	if s.opts.Tools != nil {
 		for _, tool := range s.opts.Tools() {
-			data.Tools = append(data.Tools, prompts.ToolLine{Name: tool.Name, Description: tool.Description, Takes: takes(tool.Schema)})
+			data.Tools = append(data.Tools, prompts.ToolLine{Name: tool.Name, Description: tool.Description,
+				Takes: argumentsOf(tool.Schema)})
 		}
 	}
 	return prompts.PlanWithTools(data)
@@ -48,8 +49,8 @@ func (s *Service) codeGiven(text string) []prompts.Document {
 	return append(found, prompts.Document{Path: "(given with the request)", Text: strings.Join(code, "\n")})
 }
 
-// takes returns a tool's arguments in short: {path, from?: integer}; "" if its schema cannot be read.
-func takes(schema json.RawMessage) string {
+// argumentsOf returns a tool's arguments in short: {path, from?: integer}; "" if its schema cannot be read.
+func argumentsOf(schema json.RawMessage) string {
 	var object struct {
 		Properties map[string]struct {
 			Type any   `json:"type"`
@@ -114,7 +115,7 @@ func (s *Service) recoverPrompt(state plan.State, c Caller, named string) (strin
 	if step.Attempts > 1 {
 		data.Notes = append(data.Notes, fmt.Sprintf("(it was tried %d times)", step.Attempts))
 	}
-	recoveries(state, step, c, &data)
+	addRecoveryCalls(state, step, c, &data)
 	return prompts.Recover(data), nil
 }
 
@@ -136,7 +137,7 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 		switch {
 		case !ok:
 			return nil, plan.Refuse(plan.NotFound, "", "there is no step "+id.String(), "read the plan to see which there are")
-		case !astray(step):
+		case !needsRecovery(step):
 			return nil, plan.Refuse(plan.Conflict, "", id.String()+" "+step.Status.Is()+", so there is nothing to recover from",
 				"name a step that failed or is unknown")
 		}
@@ -151,22 +152,22 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 	return nil, plan.Refuse(plan.NotFound, "", "no step has failed", "go on with the plan")
 }
 
-// astray reports whether a step failed or is in unknown state.
-func astray(step *plan.Step) bool { return step.Status == plan.Failed || step.Unknown() }
+// needsRecovery reports whether a step failed or is in unknown state.
+func needsRecovery(step *plan.Step) bool { return step.Status == plan.Failed || step.Unknown() }
 
 // lastFailed returns the failed or unknown step that ended last among those that count, or nil.
 func lastFailed(steps plan.Steps, counts func(*plan.Step) bool) *plan.Step {
 	var last *plan.Step
 	for step := range steps.All() {
-		if astray(step) && counts(step) && (last == nil || step.CompletedAt.After(last.CompletedAt)) {
+		if needsRecovery(step) && counts(step) && (last == nil || step.CompletedAt.After(last.CompletedAt)) {
 			last = step
 		}
 	}
 	return last
 }
 
-// recoveries fills in the calls that retry a step, skip it, insert steps before it or abandon the run.
-func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.RecoverData) {
+// addRecoveryCalls fills in the calls that retry a step, skip it, insert steps before it or abandon the run.
+func addRecoveryCalls(state plan.State, step *plan.Step, c Caller, data *prompts.RecoverData) {
 	recover := func(choice plan.Choice, more string) string {
 		return c.word(Call{Kind: CallRecover, Step: step.ID, Choice: choice, JSON: more})
 	}
@@ -181,7 +182,7 @@ func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.Recov
 		data.Happened = recover(plan.Happened, "")
 	}
 	data.Abort = c.word(Call{Kind: CallAbandon})
-	if recovers(c) {
+	if canRecover(c) {
 		data.Retry, data.Skip = recover(plan.Retry, args), recover(plan.Skip, "")
 		data.Insert = recover(plan.Insert, object([]NewTask{mends}))
 		if state.OpenRun() != nil {
@@ -210,8 +211,8 @@ func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.Recov
 	data.Insert = update(inserted)
 }
 
-// recovers reports whether the caller has calls for recovery and replanning.
-func recovers(c Caller) bool {
+// canRecover reports whether the caller has calls for recovery and replanning.
+func canRecover(c Caller) bool {
 	_, can := c.Can(Call{Kind: CallRecover, Choice: plan.Insert})
 	return can
 }
@@ -229,7 +230,7 @@ func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]strin
 	}
 	steps := tokens.Part{Name: "step"}
 	for step := range p.Steps.All() {
-		steps.Texts = append(steps.Texts, becameOf(task(p, step)))
+		steps.Texts = append(steps.Texts, taskWithResults(task(p, step)))
 	}
 	shown, left := tokens.Fit([]tokens.Part{steps}, replanRoom)
 	if rest := tokens.Left(left); rest != "" {
@@ -250,14 +251,14 @@ func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]strin
 func replanCall(c Caller) string {
 	const head = `"changes":"<what changes>","reasoning":"<why that works>","discoveries":["<what was learnt>"]`
 	const edits = `,"update_tasks":[...],"add_tasks":[...]}`
-	if recovers(c) {
+	if canRecover(c) {
 		return c.word(Call{Kind: CallReplan, JSON: "{" + head + edits})
 	}
 	return c.word(Call{Kind: CallUpdate, JSON: `{"replan":{` + head + "}" + edits})
 }
 
-// becameOf returns a task as a list entry, with its results on further lines.
-func becameOf(t Task) string {
+// taskWithResults returns a task as a list entry, with its results on further lines.
+func taskWithResults(t Task) string {
 	text := t.entry()
 	for _, told := range []struct{ label, text string }{{"error", t.Error}, {"output", t.Output}, {"note", lastOf(t.Notes)}} {
 		if told.text != "" {
@@ -362,7 +363,7 @@ func doneBy(p *plan.Plan) []string {
 		if who := cmp.Or(step.ClaimedBy, step.ExecutedBy); who != "" {
 			line += " by " + plan.Shorten(who, titleShown)
 		}
-		if outcome := oneLine(cmp.Or(step.Error, ToldOutput(step), lastOf(step.Notes))); outcome != "" {
+		if outcome := oneLine(cmp.Or(step.Error, ShownOutput(step), lastOf(step.Notes))); outcome != "" {
 			line += ": " + tokens.ShortenCautiously(outcome, replanText, plan.MaxNote)
 		}
 		lines = append(lines, line)

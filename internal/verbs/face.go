@@ -30,7 +30,7 @@ const (
 	CallAddSteps    CallKind = "add_steps"    // to the plan
 	CallUpdate      CallKind = "update"       // add, edit and report with the arguments JSON, "" for any
 	CallMark        CallKind = "mark"         // Step, with Status
-	CallRead        CallKind = "read"         // the whole plan; the draft, the approved plan or the comments, if ID says so; from Step or Page on
+	CallRead        CallKind = "read"         // the plan, or the one that ID names (see WhichPlan), from Step or Page on
 	CallShowTask    CallKind = "show_task"    // Step, whole; Page of it
 	CallListTasks   CallKind = "list_tasks"   // Page of them
 	CallAskStatus   CallKind = "ask_status"   // the state of the plan
@@ -77,7 +77,8 @@ func CallKinds() []CallKind {
 		CallWait, CallProve, CallSummarise, CallAlert, CallClear, CallSyncRules, CallAsk, CallReply, CallRun,
 		CallRecover, CallReplan, CallSubmit, CallDraft, CallUsePrompt, CallApprove, CallReview, CallReturn, CallReject,
 		CallAnswer, CallComment, CallRestore,
-		CallCancelMode, CallPurge, CallTakeOver, CallCheck, CallPause, CallResume, CallApproveStep, CallRejectStep, CallAnswerStep, CallAbandon,
+		CallCancelMode, CallPurge, CallTakeOver, CallCheck,
+		CallPause, CallResume, CallApproveStep, CallRejectStep, CallAnswerStep, CallAbandon,
 		CallApplyTemplate, CallInstall, CallEnterMode}
 }
 

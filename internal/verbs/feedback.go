@@ -86,7 +86,7 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 	tells := func(at plan.Revision, when, from time.Time) bool {
 		return at > told || at > 0 && !when.Before(from) && (never || gathers && !when.Before(state.ModeNow().Since))
 	}
-	if d := state.ModeNow().Decision; d != nil && !heeded(state, d) && (tells(d.Revision, d.At, decided) || turnedDown(state)) &&
+	if d := state.ModeNow().Decision; d != nil && !heeded(state, d) && (tells(d.Revision, d.At, decided) || isRejected(state)) &&
 		(state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
 		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change,
 			Edits: d.Edits.String()}

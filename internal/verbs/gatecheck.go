@@ -64,7 +64,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 		have = plan.Steps{}
 	}
 	s.awaitTools(ctx, toolsOf(*batch))
-	unrunnable := s.unrunnable(have, *batch, candidate.New)
+	unrunnable := s.checkRunnable(have, *batch, candidate.New)
 	if unrunnable != nil {
 		form = besides(form, unrunnable)
 	}

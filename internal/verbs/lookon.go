@@ -13,7 +13,7 @@ import (
 // Headline describes the current work in a sentence or two, for a person.
 func (s *Service) Headline(state plan.State, c Caller) string {
 	if state.PhaseNow().Restricted() {
-		return strings.TrimSpace(modeMessage(state) + " " + undoneText(state.ModeNow().Request))
+		return strings.TrimSpace(modeMessage(state) + " " + revertedText(state.ModeNow().Request))
 	}
 	n := s.view(state, c, Rules{}).now()
 	if n.step == nil {
@@ -46,7 +46,7 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 		if n.step.Status == plan.Pending { // for a step that will never be done
 			break
 		}
-		return step + " is " + string(n.step.Status) + because(n.step) + ", and nothing else can be started."
+		return step + " is " + string(n.step.Status) + blockedReason(n.step) + ", and nothing else can be started."
 	}
 	return n.message
 }
@@ -63,25 +63,25 @@ func Carrier(step *plan.Step) string {
 // DecisionText returns a decision as a sentence with its comment.
 func DecisionText(d plan.Decision) string { return decisionMessage(&d) }
 
-// RunLook is the run of the plan, for views.
-type RunLook struct {
+// RunProgress is the run of the plan, for views.
+type RunProgress struct {
 	RunView
 	Broken  bool          // no engine takes part, and none left in the regular way
 	Running []RunningStep // steps that engines carry out
 }
 
 // Ongoing reports whether the run is being carried out now.
-func (l RunLook) Ongoing() bool { return !l.Paused && l.Reason == "" && !l.Broken }
+func (l RunProgress) Ongoing() bool { return !l.Paused && l.Reason == "" && !l.Broken }
 
-// RunLook returns the run of the current plan, open or over; false without a run.
-func (s *Service) RunLook(state plan.State) (RunLook, bool) {
+// RunProgress returns the run of the current plan, open or over; false without a run.
+func (s *Service) RunProgress(state plan.State) (RunProgress, bool) {
 	view := s.runState(state).Run
 	if view == nil {
-		return RunLook{}, false
+		return RunProgress{}, false
 	}
-	look := RunLook{RunView: *view, Broken: view.broken}
-	if s.opts.Crew != nil {
-		look.Running = slices.DeleteFunc(s.opts.Crew.Running(), func(running RunningStep) bool {
+	look := RunProgress{RunView: *view, Broken: view.broken}
+	if s.opts.Engines != nil {
+		look.Running = slices.DeleteFunc(s.opts.Engines.Running(), func(running RunningStep) bool {
 			step, ok := state.Plan.Steps.Get(running.Step)
 			return !ok || !step.Running()
 		})
@@ -89,14 +89,14 @@ func (s *Service) RunLook(state plan.State) (RunLook, bool) {
 	return look, true
 }
 
-// CarriesOut reports whether a run would carry out any step of the current plan.
-func (s *Service) CarriesOut(state plan.State) bool {
-	return state.Plan != nil && s.view(state, Caller{}, Rules{}).carriesOut()
+// HasRunnableSteps reports whether a run would carry out any step of the current plan.
+func (s *Service) HasRunnableSteps(state plan.State) bool {
+	return state.Plan != nil && s.view(state, Caller{}, Rules{}).hasRunnableSteps()
 }
 
-// ToolSays returns the description of a step's tool by its server, "" if it is not another server's tool. If the
+// ToolDescription returns the description of a step's tool by its server, "" if it is not another server's tool. If the
 // definition differs from the one shown or approved before, the text says so.
-func (s *Service) ToolSays(state plan.State, p *plan.Plan, step *plan.Step) string {
+func (s *Service) ToolDescription(state plan.State, p *plan.Plan, step *plan.Step) string {
 	if step.Tool == "" {
 		return ""
 	}
@@ -110,12 +110,12 @@ func (s *Service) ToolSays(state plan.State, p *plan.Plan, step *plan.Step) stri
 	case p.Approval != nil:
 		definition = p.Approval.Tools[step.Tool]
 	}
-	text := described(tools, step, definition)
+	text := describeTool(tools, step, definition)
 	return strings.TrimSpace(strings.ReplaceAll("\n"+text, "\n   ", "\n"))
 }
 
-// WouldRun returns the digest of the call that a step with a pending approval would make, as AnswerStep takes it.
-func (s *Service) WouldRun(step *plan.Step) string {
+// StartDigest returns the digest of the call that a step with a pending approval would make, as AnswerStep takes it.
+func (s *Service) StartDigest(step *plan.Step) string {
 	if ask := step.Asking(); ask != nil {
 		return ask.Digest
 	}

@@ -128,7 +128,7 @@ func (n now) about(state plan.State) *plan.Plan {
 	switch {
 	case n.reason == AwaitingApproval && state.Draft != nil:
 		return state.Draft
-	case (n.reason == Gathering || n.reason == NoPlan) && over(state.Plan):
+	case (n.reason == Gathering || n.reason == NoPlan) && isOver(state.Plan):
 		return nil
 	}
 	return state.Plan

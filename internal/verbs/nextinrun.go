@@ -15,7 +15,7 @@ func (s *Service) engineLives(state plan.State) bool {
 			return true
 		}
 	}
-	return s.opts.Crew != nil && s.opts.Crew.Lives()
+	return s.opts.Engines != nil && s.opts.Engines.Lives()
 }
 
 func (s *Service) gone(step *plan.Step) bool {
@@ -70,7 +70,7 @@ func (v view) begin(step *plan.Step) (now, bool) {
 	switch {
 	case step.Asking() != nil, engines && (v.engine || v.heldByPerson()):
 		return now{}, false
-	case engines && runs && (agents || !onlyApproval(step)):
+	case engines && runs && (agents || !needsOnlyApproval(step)):
 		return now{reason: ReadyToRun, step: step, message: fmt.Sprintf("Task %s is run by planloop.", step.ID),
 			next: say("Run the plan; ", step.ID, " ", name(step.Title), " comes next: ", Call{Kind: CallRun}, ".")}, true
 	case v.unapproved(step), v.unanswered(step):
@@ -83,8 +83,8 @@ func (v view) begin(step *plan.Step) (now, bool) {
 	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", start, ".")), true
 }
 
-// onlyApproval reports whether a required approval is all that makes the step concern an engine.
-func onlyApproval(step *plan.Step) bool {
+// needsOnlyApproval reports whether a required approval is all that makes the step concern an engine.
+func needsOnlyApproval(step *plan.Step) bool {
 	return step.Tool == "" && step.When == "" && step.Pause == "" && step.ForEach == ""
 }
 
@@ -144,7 +144,8 @@ func (v view) asksPerson(p *plan.Plan) (now, bool) {
 	for step := range p.Steps.Ready() {
 		switch {
 		case v.heldByPerson() && step.ConcernsEngine():
-			next := say("The run is paused before ", step.ID, " until a person runs ", Call{Kind: CallResume}, ": ", Call{Kind: CallWait}, ".")
+			next := say("The run is paused before ", step.ID, " until a person runs ", Call{Kind: CallResume}, ": ",
+				Call{Kind: CallWait}, ".")
 			return now{reason: RunPaused, step: step, message: "A person has paused the run.", next: next}, true
 		case v.unapproved(step):
 			return v.waitForPerson(step, Call{Kind: CallApproveStep, Step: step.ID}), true

@@ -82,7 +82,7 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 	if step := cmp.Or(begun(p, mine), begun(p, left)); step != nil {
 		return step
 	}
-	ready := forAgents(p)
+	ready := readyForAgents(p)
 	suits := func(step *plan.Step) int {
 		switch {
 		case agent != "" && strings.EqualFold(step.SuggestedAgent, agent):
@@ -118,11 +118,11 @@ func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id 
 	shown, _ := tokens.Fit([]tokens.Part{{Name: "entry", Texts: lastFirst(doneBy(p))}}, historyRoom)
 	reply.History = lastFirst(shown[0].Texts)
 	task := c.taskOf(p, step)
-	remarks, err := s.OpenRemarks(ctx, state)
+	remarks, err := s.OpenComments(ctx, state)
 	if err != nil {
 		return NextStepReply{}, err
 	}
-	task.Comments = onStep(remarks, id, partRoom)
+	task.Comments = stepComments(remarks, id, partRoom)
 	if c.brief() {
 		task.fit(statusRoom, c.word(Call{Kind: CallShowTask, Step: id}))
 	}
@@ -141,7 +141,7 @@ func (s *Service) waitedFor(state plan.State, c Caller) string {
 		return s.view(state, c, Rules{}).now().message
 	}
 	const nothing = "Nothing is for agents to do now"
-	if running := beingRun(state); len(running) > 0 {
+	if running := runningSteps(state); len(running) > 0 {
 		return nothing + ": " + plan.IDs(firstFew(running)) + " " + plural(running, "is", "are") +
 			" being run, and what follows is handed out then."
 	}

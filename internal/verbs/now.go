@@ -127,7 +127,7 @@ func (v view) ofPlan() now {
 	switch n := v.ofPlanAlone(); {
 	case v.draftWaits():
 		return v.awaitingApproval() // a draft without planning mode, from a model or an import
-	case v.decides() || !turnedDown(v.state):
+	case v.decides() || !isRejected(v.state):
 		return n
 	case v.state.ModeNow().Decision.Change:
 		n.next = append(say("Your change was rejected. "), n.next...)
@@ -140,7 +140,7 @@ func (v view) ofPlan() now {
 // draftWaits reports whether the caller has to wait for the decision about a draft, or to make it. A draft adopted from
 // a host's own list blocks no agent, since no agent submitted it.
 func (v view) draftWaits() bool {
-	draft, none := v.state.Draft, over(v.state.Plan)
+	draft, none := v.state.Draft, isOver(v.state.Plan)
 	if draft == nil || draft.Adopted == nil {
 		return draft != nil && (none || v.decides())
 	}
@@ -177,20 +177,20 @@ func (v view) ofPlanAlone() now {
 	return v.stuck(p)
 }
 
-// over reports whether a plan has nothing left to do.
-func over(p *plan.Plan) bool { return p == nil || p.Over() }
+// isOver reports whether a plan has nothing left to do.
+func isOver(p *plan.Plan) bool { return p == nil || p.Over() }
 
-// turnedDown reports whether a rejection is the last input from people, and nothing has happened since: the current
+// isRejected reports whether a rejection is the last input from people, and nothing has happened since: the current
 // plan was not changed, and people said no more.
-func turnedDown(state plan.State) bool {
+func isRejected(state plan.State) bool {
 	d, p := state.ModeNow().Decision, state.Plan
-	if d == nil || d.Outcome != plan.Rejected || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !over(p) {
+	if d == nil || d.Outcome != plan.Rejected || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !isOver(p) {
 		return false
 	}
-	return !saidSince(state, d)
+	return !hasInputSince(state, d)
 }
 
-func saidSince(state plan.State, d *plan.Decision) bool {
+func hasInputSince(state plan.State, d *plan.Decision) bool {
 	answered := func(q plan.Question) bool { return q.Revision > d.Revision }
 	said := func(c plan.Comment) bool { return c.Revision > d.Revision && !c.Question }
 	return slices.ContainsFunc(state.Questions, answered) || slices.ContainsFunc(state.Comments, said)
@@ -202,7 +202,7 @@ func (v view) askInstead(standing now) now {
 	const what = "Your plan was rejected: ask the user what to do instead"
 	n, alone := standing, append(say("Rejected: ask the user. "), standing.next...)
 	n.rejected, n.message = true, "The submitted plan was rejected."
-	if over(v.state.Plan) {
+	if isOver(v.state.Plan) {
 		n.reason, alone = NoPlan, say(what, ", then ", Call{Kind: CallSetUp}, ".")
 	}
 	n.next = v.askUser(what, alone)
@@ -335,17 +335,18 @@ func (v view) again(p *plan.Plan, step *plan.Step) Call {
 func (v view) gathering() now {
 	if v.decides() {
 		return now{reason: Gathering, message: "Planning mode: nothing is changed until you approve a plan.",
-			next: say("Wait until an agent submits its plan: ", Call{Kind: CallWait, For: 10 * time.Minute}, "; ", Call{Kind: CallCancelMode},
-				" leaves the mode.")}
+			next: say("Wait until an agent submits its plan: ", Call{Kind: CallWait, For: 10 * time.Minute}, "; ",
+				Call{Kind: CallCancelMode}, " leaves the mode.")}
 	}
 	n := now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
 		next: say("Planning mode: only read and ask, then ", Call{Kind: CallSubmit}, ".")}
 	switch d, read := v.state.ModeNow().Decision, (Call{Kind: CallRead, ID: string(DraftPlan)}); {
-	case d != nil && d.Outcome == plan.Returned && d.Comment == "" && !saidSince(v.state, d):
+	case d != nil && d.Outcome == plan.Returned && d.Comment == "" && !hasInputSince(v.state, d):
 		const what = "Your plan was returned without a comment: ask the user what to change"
 		n.next = v.askUser(what, say(what, ", then ", Call{Kind: CallSubmit}, "."))
 	case len(v.state.CurrentQuestions()) > 0:
-		n.next = say("Planning mode: only read and ask, then ", Call{Kind: CallSubmit}, "; wait for the answer: ", Call{Kind: CallWait}, ".")
+		n.next = say("Planning mode: only read and ask, then ", Call{Kind: CallSubmit}, "; wait for the answer: ",
+			Call{Kind: CallWait}, ".")
 	case d != nil && d.Outcome == plan.Returned && v.state.Draft != nil:
 		n.next = say("Your plan was returned: revise it, then ", Call{Kind: CallSubmit}, "; it stands in: ", read, ".")
 	}

@@ -24,7 +24,7 @@ func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseR
 	}
 	reply := PauseReply{Status: "paused", Message: "The run is paused: nothing more is started.",
 		Heartbeat: s.heartbeat(outcome.After, c)}
-	if ids := beingRun(outcome.After); len(ids) > 0 {
+	if ids := runningSteps(outcome.After); len(ids) > 0 {
 		reply.Message = fmt.Sprintf("The run is paused: nothing more is started, and %s to the end.", goesOn(ids))
 		for _, id := range ids {
 			reply.Running = append(reply.Running, id.String())
@@ -40,7 +40,7 @@ func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
 		return PauseReply{}, err
 	}
 	reply := PauseReply{Status: "ended", Message: "The run is over: nothing more is started.", Heartbeat: s.heartbeat(outcome.After, c)}
-	if ids := beingRun(outcome.After); len(ids) > 0 {
+	if ids := runningSteps(outcome.After); len(ids) > 0 {
 		reply.Message = fmt.Sprintf("The run is over: nothing more is started, and %s to the end.", goesOn(ids))
 	}
 	return reply, nil
@@ -56,7 +56,7 @@ func goesOn(ids []plan.StepID) string {
 	return plan.IDs(ids) + " go on"
 }
 
-func beingRun(state plan.State) []plan.StepID {
+func runningSteps(state plan.State) []plan.StepID {
 	var ids []plan.StepID
 	if state.Plan == nil {
 		return nil
@@ -69,11 +69,11 @@ func beingRun(state plan.State) []plan.StepID {
 	return ids
 }
 
-// drain pauses a run with running steps and waits for their end, so that a person can change the plan. It returns a
+// pauseAndWait pauses a run with running steps and waits for their end, so that a person can change the plan. It returns a
 // sentence about that, to append to another.
-func (s *Service) drain(ctx context.Context, c Caller) (told string, err error) {
+func (s *Service) pauseAndWait(ctx context.Context, c Caller) (told string, err error) {
 	state, err := s.State(ctx)
-	if err != nil || len(beingRun(state)) == 0 {
+	if err != nil || len(runningSteps(state)) == 0 {
 		return "", err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -82,7 +82,7 @@ func (s *Service) drain(ctx context.Context, c Caller) (told string, err error) 
 	if err != nil {
 		return "", err
 	}
-	waited := beingRun(state)
+	waited := runningSteps(state)
 	if state.OpenRun() != nil {
 		if _, err := s.do(ctx, c, plan.PauseRun{}); err != nil {
 			return "", err
@@ -90,7 +90,7 @@ func (s *Service) drain(ctx context.Context, c Caller) (told string, err error) 
 	}
 	for {
 		state, err := s.State(ctx)
-		left := beingRun(state)
+		left := runningSteps(state)
 		switch {
 		case err != nil:
 			return "", err

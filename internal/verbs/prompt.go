@@ -96,7 +96,7 @@ func (s *Service) executePrompt(ctx context.Context, state plan.State, c Caller)
 	if state.Plan == nil || state.Plan.Approval == nil || state.PhaseNow() != plan.PhaseExecuting {
 		return "", plan.Refuse(plan.NotFound, "", "no approved plan is being carried out", "submit one and have it approved")
 	}
-	remarks, err := s.OpenRemarks(ctx, state)
+	remarks, err := s.OpenComments(ctx, state)
 	if err != nil {
 		return "", err
 	}
@@ -151,7 +151,7 @@ const approvedRoom = 250
 // long plan the titles start at the current step, and the others are counted. Without a current step it returns whole
 // steps.
 func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []Remark) string {
-	data := prompts.ApprovedPlanData{Said: ofWhole(remarks)}
+	data := prompts.ApprovedPlanData{Said: planComments(remarks)}
 	room, begun := approvedRoom, current == nil || titlesFit(p)
 	for step := range p.Steps.All() {
 		shown := approvedStep(p, step, current == nil, remarks)
@@ -180,8 +180,8 @@ const (
 // toldApproved returns the approved plan for the answer to an approval. Of a very long plan it returns as many whole
 // steps as fit, then titles, and the call that reads on.
 func toldApproved(p *plan.Plan, c Caller, remarks []Remark) string {
-	said := ofWhole(remarks)
-	data, titles, all := prompts.ApprovedPlanData{Said: slices.Clip(fitting(said, furtherRoom))}, false, 0
+	said := planComments(remarks)
+	data, titles, all := prompts.ApprovedPlanData{Said: slices.Clip(firstFitting(said, furtherRoom))}, false, 0
 	if len(data.Said) < len(said) {
 		data.Said = append(data.Said, "(all comments, whole: "+c.allComments()+")")
 	}
@@ -196,7 +196,7 @@ func toldApproved(p *plan.Plan, c Caller, remarks []Remark) string {
 		shown := approvedStep(p, step, !titles, remarks)
 		if !titles && costOf(shown) > room {
 			titles, room, shown = true, room+further, approvedStep(p, step, false, nil)
-			data.ReadOn = rest(p, p.Steps.Position(step.ID), ApprovedPlanOnly, c)
+			data.ReadOn = remainingSteps(p, p.Steps.Position(step.ID), ApprovedPlanOnly, c)
 		}
 		if room -= costOf(shown); room < 0 {
 			data.Left++
@@ -241,7 +241,7 @@ func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []Remark) p
 			shown.Lines = append(shown.Lines, label+": "+text)
 		}
 	}
-	for _, text := range onStep(remarks, step.ID, listedRoom) {
+	for _, text := range stepComments(remarks, step.ID, listedRoom) {
 		shown.Lines = append(shown.Lines, "comment: "+text)
 	}
 	return shown

@@ -74,7 +74,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 		from = *in.From
 	}
 	reply := ReadPlanReply{Doubt: s.opts.Doubt, NextAction: s.NextActionIn(state, c).For(c)}
-	remarks, err := s.OpenRemarks(ctx, state)
+	remarks, err := s.OpenComments(ctx, state)
 	if err != nil {
 		return ReadPlanReply{}, err
 	}
@@ -114,16 +114,16 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	}
 	whole := 0
 	if filter == "" && from == 0 {
-		reply.Comments, whole = remarksBeside(remarks, CurrentPlan, 0, false)
+		reply.Comments, whole = commentsBeside(remarks, CurrentPlan, 0, false)
 	}
 	page := resources.Page(state.Plan, filter, from, costOf(reply.Comments), func(id plan.StepID) []string {
-		texts, _ := remarksBeside(remarks, CurrentPlan, id, true)
+		texts, _ := commentsBeside(remarks, CurrentPlan, id, true)
 		return texts
 	})
 	reply.PageView = &page
 	for _, step := range slices.Concat(page.Now, page.Steps) {
 		id, _ := plan.ParseStepID(step.StepID)
-		_, n := remarksBeside(remarks, CurrentPlan, id, true)
+		_, n := commentsBeside(remarks, CurrentPlan, id, true)
 		whole += n
 	}
 	reply.MoreSaid = c.moreComments(len(remarks), whole)
@@ -139,7 +139,7 @@ func (r ReadPlanReply) withDraft(state plan.State, remarks []Remark, c Caller, f
 	if d := state.ModeNow().Decision; d != nil && state.PhaseNow() == plan.PhaseGathering {
 		r.Message += " " + tokens.Block(decisionMessage(d), feedbackRoom)
 	}
-	draft := Submittable(state.Draft)
+	draft := DraftSubmission(state.Draft)
 	first := state.Draft.Steps.From(from)
 	if first > 0 { // only the first page has the rest of the plan
 		draft.Questions, draft.ContextNotes, draft.Reasoning, draft.Constraints, draft.InformedBy = nil, nil, nil, nil, nil
@@ -154,13 +154,13 @@ func (r ReadPlanReply) withDraft(state plan.State, remarks []Remark, c Caller, f
 			draft.Steps[i].Ref = new(refOf(id)) // the comment names it so
 		}
 	}
-	r.Draft, r.Rest = &draft, rest(state.Draft, first+len(draft.Steps), DraftPlan, c)
+	r.Draft, r.Rest = &draft, remainingSteps(state.Draft, first+len(draft.Steps), DraftPlan, c)
 	return r
 }
 
-// Submittable returns a plan in the form of a submission: submitted again, it is the same plan. Its steps use refs, so
+// DraftSubmission returns a plan in the form of a submission: submitted again, it is the same plan. Its steps use refs, so
 // that a step can be inserted.
-func Submittable(p *plan.Plan) SubmitPlan {
+func DraftSubmission(p *plan.Plan) SubmitPlan {
 	in := SubmitPlan{Summary: cmp.Or(p.Summary, p.Objective), Questions: p.Questions, Constraints: p.Metadata.Constraints,
 		InformedBy: p.Metadata.InformedBy, Duration: p.EstimatedDuration}
 	if p.ContextNotes != "" {
@@ -220,7 +220,7 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []Remark, c Caller
 		task := &r.Approved.Tasks[i]
 		task.fit(statusRoom, c.word(Call{Kind: CallShowTask, Step: plan.StepID(task.ID)}))
 	}
-	r.Rest = rest(p, first+len(r.Approved.Tasks), ApprovedPlanOnly, c)
+	r.Rest = remainingSteps(p, first+len(r.Approved.Tasks), ApprovedPlanOnly, c)
 	return r
 }
 
@@ -231,11 +231,11 @@ func (r *ReadPlanReply) withBesides(p *plan.Plan, in WhichPlan, remarks []Remark
 	return func(room int, step func(int) any) int {
 		whole, n := 0, 0
 		if first == 0 {
-			r.Comments, whole = remarksBeside(remarks, in, 0, false)
+			r.Comments, whole = commentsBeside(remarks, in, 0, false)
 			room -= costOf(r.Comments)
 		}
 		for ; first+n < p.Steps.Len(); n++ {
-			texts, of := remarksBeside(remarks, in, p.Steps.At(first+n).ID, false)
+			texts, of := commentsBeside(remarks, in, p.Steps.At(first+n).ID, false)
 			if room -= costOf(step(n)) + costOf(texts); n > 0 && room < 0 {
 				break
 			}
@@ -246,8 +246,8 @@ func (r *ReadPlanReply) withBesides(p *plan.Plan, in WhichPlan, remarks []Remark
 	}
 }
 
-// fitting returns the first entries that fit into a room, at least one.
-func fitting[T any](list []T, room int) []T {
+// firstFitting returns the first entries that fit into a room, at least one.
+func firstFitting[T any](list []T, room int) []T {
 	for i, entry := range list {
 		if room -= costOf(entry); i > 0 && room < 0 {
 			return list[:i]
@@ -265,8 +265,8 @@ func costOf(part any) int {
 	return tokens.CountCautiously(string(data))
 }
 
-// rest counts the steps of a plan from a position, with the call that reads them; "" for 0 steps.
-func rest(p *plan.Plan, from int, of WhichPlan, c Caller) string {
+// remainingSteps counts the steps of a plan from a position, with the call that reads them; "" for 0 steps.
+func remainingSteps(p *plan.Plan, from int, of WhichPlan, c Caller) string {
 	left := p.Steps.Len() - from
 	if left <= 0 {
 		return ""
@@ -312,5 +312,5 @@ func (r ReadPlanReply) Text() string {
 	if r.Rest != "" {
 		b.WriteString(r.Rest + "\n")
 	}
-	return b.String() + Where{Doubt: r.Doubt}.doubt() + "\nNext: " + r.NextAction
+	return b.String() + WorkspaceInfo{Doubt: r.Doubt}.doubt() + "\nNext: " + r.NextAction
 }

@@ -55,7 +55,7 @@ func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.Forese
 	}
 	reply := RehearsalReply{PlanID: p.ID, Waves: s.waves(state, c, foreseen), Heartbeat: s.heartbeat(state, c)}
 	if c.Actor.Kind != plan.Agent { // a run started by an agent starts no agents
-		reply.Warnings, err = s.checkStaff(state)
+		reply.Warnings, err = s.checkAgents(state)
 	}
 	return reply, err
 }
@@ -86,10 +86,10 @@ func (s *Service) waves(state plan.State, c Caller, foreseen []plan.Foreseen) []
 		w := WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When, ForEach: step.ForEach,
 			Asks: slices.ContainsFunc(foreseen, func(f plan.Foreseen) bool { return f.Step.ID == step.ID })}
 		if c.Actor.Kind != plan.Agent { // a run started by an agent starts no agents
-			w.Agent, w.Wants = s.agentFor(state, step), s.missedAgent(step)
+			w.Agent, w.Wants = s.agentFor(state, step), s.unknownAgent(step)
 		}
 		if w.Agent != "" {
-			w.Program = s.opts.Staff.Program(w.Agent)
+			w.Program = s.opts.Agents.Program(w.Agent)
 		}
 		at := place(step)
 		for len(waves) < at {
@@ -158,7 +158,7 @@ func (w WaveStep) how() string {
 func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) string {
 	text, tools := "Running "+plan.Quote(state.Plan.Objective)+" is going to ask you:\n", s.otherTools()
 	for _, f := range foreseen {
-		text += "\n" + wholeStep(f.Step, func(step *plan.Step) string { return described(tools, step, f.Definition) })
+		text += "\n" + wholeStep(f.Step, func(step *plan.Step) string { return describeTool(tools, step, f.Definition) })
 		if f.Reason != "" {
 			text += "   why it asks: " + f.Reason + "\n"
 		}

@@ -46,7 +46,7 @@ func (s *Service) Replan(ctx context.Context, c Caller, in NextVersion) (UpdateR
 	input.read(&faults, in.AddTasks, in.UpdateTasks)
 	drained := ""
 	if err := faults.Err(); err == nil && c.wrong == nil && c.decides() {
-		if drained, err = s.drain(ctx, c); err != nil {
+		if drained, err = s.pauseAndWait(ctx, c); err != nil {
 			return UpdateReply{}, err
 		}
 	}

@@ -24,7 +24,7 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 	view := s.view(state, c, s.rules(state, c))
 	now := view.now()
 	step := view.taskAtHand(now)
-	told := situation(state, step, c)
+	told := resumeSections(state, step, c)
 	parts := make([]tokens.Part, len(told))
 	for i := range told {
 		parts[i] = told[i].Part
@@ -60,17 +60,17 @@ func (v view) taskAtHand(now now) *plan.Step {
 	return v.ofPlan().step
 }
 
-// told is a section of a resume, in order of importance.
-type told struct {
+// resumeSection is a section of a resume, in order of importance.
+type resumeSection struct {
 	heading string
 	tokens.Part
 }
 
-func situation(state plan.State, current *plan.Step, c Caller) []told {
-	var all []told
+func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSection {
+	var all []resumeSection
 	add := func(heading, name string, long bool, texts ...string) {
 		texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
-		all = append(all, told{heading, tokens.Part{Name: name, Long: long, Texts: texts}})
+		all = append(all, resumeSection{heading, tokens.Part{Name: name, Long: long, Texts: texts}})
 	}
 	newest := func() { all[len(all)-1].Newest = true }
 	p := state.Plan
@@ -83,7 +83,7 @@ func situation(state plan.State, current *plan.Step, c Caller) []told {
 		add("Run", "the run", true, strings.TrimPrefix(run.lines(), "\n"))
 	}
 	if state.PhaseNow() != plan.PhaseInactive {
-		add("Planning mode", "planning mode", true, phaseAndWhy(state))
+		add("Planning mode", "planning mode", true, phaseText(state))
 	}
 	recently := said(state, state.Revision, true)
 	if recently.Decision != nil {
@@ -95,7 +95,7 @@ func situation(state plan.State, current *plan.Step, c Caller) []told {
 	add("Signals", "signals", true, openSignals(state)...)
 	add("Draft that waits", "step of the draft", false, draftLines(state.Draft, c)...)
 	if p != nil {
-		add("Then", "later step", false, after(p, current)...)
+		add("Then", "later step", false, followingSteps(p, current)...)
 	}
 	var open, answered, comments []string
 	for _, q := range state.CurrentQuestions() {
@@ -119,18 +119,18 @@ func situation(state plan.State, current *plan.Step, c Caller) []told {
 		add("Final summary", "the final summary", true, p.FinalSummary)
 	}
 	if c.scoped() {
-		all = slices.DeleteFunc(all, func(t told) bool { return slices.Contains(ofOthers(), t.heading) })
+		all = slices.DeleteFunc(all, func(t resumeSection) bool { return slices.Contains(hiddenFromScoped(), t.heading) })
 	}
 	return all
 }
 
-// ofOthers lists the sections about other agents' work.
-func ofOthers() []string {
+// hiddenFromScoped lists the sections about other agents' work.
+func hiddenFromScoped() []string {
 	return []string{"Run", "Planning mode", "Decided", "Draft that waits", "Then"}
 }
 
-// phaseAndWhy returns the phase of planning mode and its reason or task.
-func phaseAndWhy(state plan.State) string {
+// phaseText returns the phase of planning mode and its reason or task.
+func phaseText(state plan.State) string {
 	mode := state.ModeNow()
 	text := string(state.PhaseNow()) + ", entered by " + mode.By
 	if mode.Task != "" {
@@ -160,20 +160,20 @@ func draftLines(draft *plan.Plan, c Caller) []string {
 	}
 	lines := []string{draft.Objective + " (" + steps(draft) + "): " + c.word(Call{Kind: CallRead, ID: string(DraftPlan)})}
 	for step := range draft.Steps.All() {
-		lines = append(lines, named(step))
+		lines = append(lines, idAndTitle(step))
 	}
 	return lines
 }
 
-// named returns a step's id and title, for a list.
-func named(step *plan.Step) string {
+// idAndTitle returns a step's id and title, for a list.
+func idAndTitle(step *plan.Step) string {
 	return step.ID.String() + " " + tokens.ShortenCautiously(step.Title, 2*titleTokens, plan.MaxTitle)
 }
 
 // nextShown is how many steps after the current one are listed.
 const nextShown = 3
 
-func after(p *plan.Plan, current *plan.Step) []string {
+func followingSteps(p *plan.Plan, current *plan.Step) []string {
 	var next []string
 	from := 0
 	if current != nil {
@@ -181,7 +181,7 @@ func after(p *plan.Plan, current *plan.Step) []string {
 	}
 	for i := from; i < p.Steps.Len() && len(next) < nextShown; i++ {
 		if step := p.Steps.At(i); !step.Status.Finished() {
-			next = append(next, named(step))
+			next = append(next, idAndTitle(step))
 		}
 	}
 	return next
@@ -194,7 +194,7 @@ func doneTitles(p *plan.Plan) []string {
 	var lines []string
 	for i := p.Steps.Len() - 1; i >= 0 && len(lines) < doneShown; i-- {
 		if step := p.Steps.At(i); step.Status == plan.Done {
-			lines = append(lines, named(step))
+			lines = append(lines, idAndTitle(step))
 		}
 	}
 	slices.Reverse(lines)

@@ -49,9 +49,9 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Rem
 	if request := state.ModeNow().Request; request != nil {
 		submitted = request.Tools
 	}
-	ofTool := func(step *plan.Step) string { return described(tools, step, submitted[step.Tool]) }
+	ofTool := func(step *plan.Step) string { return describeTool(tools, step, submitted[step.Tool]) }
 	text := archives(state) + adopted(state.Draft)
-	for _, told := range []string{undoneText(state.ModeNow().Request), editsText(state.Draft.Edits)} {
+	for _, told := range []string{revertedText(state.ModeNow().Request), editsText(state.Draft.Edits)} {
 		if told != "" {
 			text += told + "\n\n"
 		}
@@ -161,7 +161,7 @@ func unchanged(p, former *plan.Plan) bool {
 // changes returns the differences between two plans, step by step, in lines that begin with + and -.
 func changes(p, former *plan.Plan) string {
 	var text strings.Builder
-	was := counterparts(p, former)
+	was := matchSteps(p, former)
 	text.WriteString(diff(head(former), head(p)))
 	now, moved := formerIDs(was), movedSteps(former, p, was)
 	for step := range p.Steps.All() {

@@ -71,7 +71,7 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 	} else if state.Plan != nil && state.Plan.Status == plan.StatusCompleted {
 		return s.RunReply(ctx, c, state, plan.OverCompleted, 0)
 	} else if o.Agents && state.Plan != nil {
-		if _, err := s.checkStaff(state); err != nil {
+		if _, err := s.checkAgents(state); err != nil {
 			return RunReply{}, err
 		}
 	}

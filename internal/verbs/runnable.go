@@ -12,11 +12,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// unrunnable returns the errors in the steps an action adds or changes that would prevent a run from carrying them out
+// checkRunnable returns the errors in the steps an action adds or changes that would prevent a run from carrying them out
 // (execution: Plan Validation). have are the steps they join; tasks are the added steps as given, and may be nil. The
 // error is a *plan.ValidationError.
-func (s *Service) unrunnable(have plan.Steps, a plan.Action, tasks []gates.Task) error {
-	j := joining{Candidate: runnable.Candidate{Have: have}, unknown: map[plan.StepID][]string{}}
+func (s *Service) checkRunnable(have plan.Steps, a plan.Action, tasks []gates.Task) error {
+	j := addedSteps{Candidate: runnable.Candidate{Have: have}, unknown: map[plan.StepID][]string{}}
 	for _, task := range tasks {
 		j.unknown[task.ID] = task.Unknown
 	}
@@ -83,13 +83,13 @@ func toolsOf(a plan.Action) (names []string) {
 	return names
 }
 
-// joining collects an action's steps as they will be.
-type joining struct {
+// addedSteps collects an action's steps as they will be.
+type addedSteps struct {
 	runnable.Candidate
 	unknown map[plan.StepID][]string // dependencies of added steps that name no step
 }
 
-func (j *joining) take(a plan.Action, field string) {
+func (j *addedSteps) take(a plan.Action, field string) {
 	switch a := a.(type) {
 	case plan.SetUp:
 		j.Have = plan.Steps{}
@@ -118,7 +118,7 @@ func (j *joining) take(a plan.Action, field string) {
 }
 
 // add takes steps that get the next ids or have their own. Finished steps are not judged.
-func (j *joining) add(steps []plan.NewStep, field string) {
+func (j *addedSteps) add(steps []plan.NewStep, field string) {
 	next := j.Have.Highest() + 1 + plan.StepID(len(j.Steps)+len(j.Also))
 	for i, n := range steps {
 		step := runnable.Step{ID: next + plan.StepID(i), Spec: n.Spec, Name: n.Name, Unknown: j.unknown[next+plan.StepID(i)]}
@@ -138,7 +138,7 @@ func (j *joining) add(steps []plan.NewStep, field string) {
 }
 
 // edit takes a changed step as it will be, if the change affects how it runs.
-func (j *joining) edit(a plan.UpdateStep, field string) {
+func (j *addedSteps) edit(a plan.UpdateStep, field string) {
 	was, known := j.Have.Get(a.Step)
 	if p := a.Patch; !known || p.Tool == nil && p.Args == nil && p.When == nil && p.ForEach == nil {
 		return
@@ -147,7 +147,7 @@ func (j *joining) edit(a plan.UpdateStep, field string) {
 }
 
 // using takes the steps that refer to a changed step.
-func (j *joining) using(id plan.StepID) {
+func (j *addedSteps) using(id plan.StepID) {
 	for _, dependent := range j.Have.Dependents(id) {
 		if step, _ := j.Have.Get(dependent); slices.Contains(step.Sources(), id) {
 			j.Steps = append(j.Steps, runnable.Step{ID: dependent, Spec: step.Spec, Instance: step.Loop() != 0})
@@ -155,9 +155,9 @@ func (j *joining) using(id plan.StepID) {
 	}
 }
 
-// unlessUnclean returns the form errors of an action if there are any, else err, because unrunnable judges steps as
+// preferCleanErrors returns the form errors of an action if there are any, else err, because unrunnable judges steps as
 // given.
-func unlessUnclean(a plan.Action, err error) error {
+func preferCleanErrors(a plan.Action, err error) error {
 	var unclean *plan.ValidationError
 	if err != nil && errors.As(plan.CleanAction(a), &unclean) {
 		return unclean

@@ -76,7 +76,7 @@ func runState(state plan.State) RunState {
 func (s *Service) runState(state plan.State) RunState {
 	r := runState(state)
 	if r.Run != nil {
-		r.Run.broken = s.opts.Crew != nil && state.Runs() && !s.engineLives(state)
+		r.Run.broken = s.opts.Engines != nil && state.Runs() && !s.engineLives(state)
 	}
 	return r
 }
@@ -168,18 +168,18 @@ type RunningStep struct {
 	Log     string // the end of its output
 }
 
-// Crew is the set of engines that carry out steps, in any process.
-type Crew interface {
+// Engines is the set of engines that carry out steps, in any process.
+type Engines interface {
 	Lives() bool // one takes part in the run
 	Running() []RunningStep
 }
 
 // underway adds an engine's progress to a task, unless the caller is the agent that works on it.
 func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
-	if !step.Running() || s.opts.Crew == nil || c.Actor.Scope.Step == step.ID {
+	if !step.Running() || s.opts.Engines == nil || c.Actor.Scope.Step == step.ID {
 		return
 	}
-	for _, running := range s.opts.Crew.Running() {
+	for _, running := range s.opts.Engines.Running() {
 		if running.Step != step.ID {
 			continue
 		}
@@ -194,22 +194,22 @@ func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
 	}
 }
 
-// Told is a text with a label.
-type Told struct {
+// LabelledText is a text with a label.
+type LabelledText struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
 }
 
-// Ran lists a step's results and state from runs.
-func Ran(step *plan.Step) []Told {
+// RunResults lists a step's results and state from runs.
+func RunResults(step *plan.Step) []LabelledText {
 	x := step.Execution
 	if x == nil {
 		return nil
 	}
-	var all []Told
+	var all []LabelledText
 	add := func(label, text string) {
 		if text != "" {
-			all = append(all, Told{label, text})
+			all = append(all, LabelledText{label, text})
 		}
 	}
 	if x.Of != 0 {

@@ -227,7 +227,7 @@ func TestStartedAgentComesToAnEnd(t *testing.T) {
 				defer s.Close()
 				rules, crew := &book{}, &engines{session: s, seen: seen}
 				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew,
-					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Crew: crew}), me: ann}
+					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Engines: crew}), me: ann}
 				w.wander()
 				for range 3 {
 					if w.startsAgent(face) {

@@ -158,7 +158,7 @@ func (r SetupPlanReply) Text() string {
 	} else {
 		text += r.Replaced.text()
 	}
-	return text + "." + Where{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
+	return text + "." + WorkspaceInfo{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
 }
 
 // newSteps cleans steps by the rules of the six planning_* tools.

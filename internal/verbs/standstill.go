@@ -18,7 +18,7 @@ func (v view) stuck(p *plan.Plan) now {
 		switch step.Status {
 		case plan.Blocked:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is marked blocked%s, and nothing else is ready.",
-				step.ID, because(step)),
+				step.ID, blockedReason(step)),
 				next: append(say(step.ID, " ", name(step.Title), " is blocked: resolve that, then "), v.tryAgain(p, step)...)}
 		case plan.Failed:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),
@@ -36,8 +36,8 @@ func (v view) stuck(p *plan.Plan) now {
 	return v.deadlock(p)
 }
 
-// because returns the first line of a blocked step's reason in brackets, "" without a reason.
-func because(step *plan.Step) string {
+// blockedReason returns the first line of a blocked step's reason in brackets, "" without a reason.
+func blockedReason(step *plan.Step) string {
 	if step.Error == "" {
 		return ""
 	}
@@ -67,7 +67,7 @@ func (v view) deadlock(p *plan.Plan) now {
 			dep, ok := p.Steps.Get(id)
 			switch {
 			case !ok || !dep.Status.Finished():
-			case lost(p, dep, map[plan.StepID]bool{}):
+			case isUnrecoverable(p, dep, map[plan.StepID]bool{}):
 				return v.without(step, dep)
 			default:
 				return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, id,
@@ -81,16 +81,16 @@ func (v view) deadlock(p *plan.Plan) now {
 		".")}
 }
 
-// lost reports whether a finished step cannot be reopened: an expanded loop, a step that a person denied, or one that
+// isUnrecoverable reports whether a finished step cannot be reopened: an expanded loop, a step that a person denied, or one that
 // waits for such a step.
-func lost(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
+func isUnrecoverable(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
 	if seen[step.ID] || !step.Status.Finished() {
 		return false
 	}
 	seen[step.ID] = true
 	return step.Expanded() || step.Error == plan.UserDenied || slices.ContainsFunc(p.Steps.WaitingOn(step.ID), func(id plan.StepID) bool {
 		dep, ok := p.Steps.Get(id)
-		return ok && lost(p, dep, seen)
+		return ok && isUnrecoverable(p, dep, seen)
 	})
 }
 

@@ -85,7 +85,8 @@ func (r StartReply) Text() string {
 	if r.Drafted != nil {
 		text = strings.TrimSuffix(r.Message, ".") + " (session " + r.SessionID + ")"
 	}
-	return text + r.sofar() + r.Replaced.text() + r.Drafted.lines() + "." + Where{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
+	return text + r.sofar() + r.Replaced.text() + r.Drafted.lines() + "." + WorkspaceInfo{Doubt: r.Doubt}.lines() +
+		"\nNext: " + r.NextAction
 }
 
 // maxRounds limits how often a model drafts a plan (planloop: Planning Guide, Draft -> Refine).

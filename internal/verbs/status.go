@@ -34,7 +34,7 @@ const MaxWait = 10 * time.Minute
 
 // StatusReply is the state of the plan and the next action: responses A to D of the contract.
 type StatusReply struct {
-	Now         Now                `json:"now"`
+	Now         StatusNow          `json:"now"`
 	Signal      *SignalView        `json:"signal,omitempty"`  // the blocking one
 	Signals     []SignalView       `json:"signals,omitempty"` // other open ones
 	Task        *Task              `json:"task,omitempty"`    // the one asked for
@@ -44,17 +44,17 @@ type StatusReply struct {
 	Summary     string             `json:"final_summary,omitempty"` // of a closed plan
 	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`   // while planning mode restricts agents to reading
 	Approved    string             `json:"approved_plan,omitempty"` // the current step and the next ones of a plan in execution
-	Where
+	WorkspaceInfo
 	RunState
-	Underway
+	PlanningContext
 	Feedback
 	Heartbeat
 
 	ask *Ask
 }
 
-// Now is the reason for the next action.
-type Now struct {
+// StatusNow is the reason for the next action.
+type StatusNow struct {
 	Reason              Reason `json:"reason"`
 	AgentInstructions   string `json:"agent_instructions"`
 	Message             string `json:"message,omitempty"`
@@ -94,7 +94,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	s.touch(c)
 	s.seen.know(c, state)
 	told, never := s.seen.feedback(c)
-	remarks, err := s.OpenRemarks(ctx, state)
+	remarks, err := s.OpenComments(ctx, state)
 	if err != nil {
 		return StatusReply{}, err
 	}
@@ -130,15 +130,15 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 	rules := s.rules(state, c)
 	now := s.view(state, c, rules).now()
 	reply := StatusReply{
-		Now:         Now{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
-		Signals:     s.otherSignals(state, now, c),
-		Session:     sessionView(state, now, c),
-		Where:       s.where(c),
-		RunState:    s.runState(state),
-		Underway:    underway(state),
-		Feedback:    said,
-		Enforcement: s.Enforcement(state),
-		Heartbeat:   now.heartbeat(state, c),
+		Now:             StatusNow{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
+		Signals:         s.otherSignals(state, now, c),
+		Session:         sessionView(state, now, c),
+		WorkspaceInfo:   s.where(c),
+		RunState:        s.runState(state),
+		PlanningContext: underway(state),
+		Feedback:        said,
+		Enforcement:     s.Enforcement(state),
+		Heartbeat:       now.heartbeat(state, c),
 	}
 	if id := unreplied(state); id != "" && !c.decides() {
 		reply.Reply, _ = c.Can(Call{Kind: CallReply, ID: id})
@@ -152,10 +152,10 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 	}
 	cut := false
 	if c.brief() && now.step == nil && in.Task == nil {
-		reply.Underway.fit(questionAlone)
+		reply.PlanningContext.fit(questionAlone)
 		cut = reply.Feedback.fit(feedbackAlone)
 	} else if c.brief() {
-		reply.Underway.fit(questionRoom)
+		reply.PlanningContext.fit(questionRoom)
 		cut = reply.Feedback.fit(feedbackRoom)
 	}
 	if cut || reply.Feedback.More > 0 {
@@ -182,7 +182,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 	}
 	if now.step != nil {
 		task := c.taskOf(state.Plan, now.step)
-		task.Comments = onStep(remarks, now.step.ID, partRoom)
+		task.Comments = stepComments(remarks, now.step.ID, partRoom)
 		s.underway(c, &task, now.step)
 		if c.brief() {
 			task = reply.fitted(task, c.word(Call{Kind: CallShowTask, Step: now.step.ID}))
@@ -193,7 +193,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 		reply.Approved = toldApproved(state.Plan, c, remarks)
 	}
 	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(now.reason)) {
-		reply.Plan = listed(state.Plan, c, in.Page)
+		reply.Plan = listTasks(state.Plan, c, in.Page)
 	}
 	return reply, nil
 }
@@ -235,7 +235,7 @@ func (s *Service) statusOfTask(state plan.State, remarks []Remark, c Caller, in 
 			"see which there are: "+c.word(Call{Kind: CallRead}))
 	}
 	task, page := recordedTask(state.Plan, step), max(1, in.Page)
-	task.Comments = onStep(remarks, id, listedRoom)
+	task.Comments = stepComments(remarks, id, listedRoom)
 	s.underway(c, &task, step)
 	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) {
 		return tokens.Page(parts, room, page)
@@ -248,15 +248,15 @@ func (s *Service) statusOfTask(state plan.State, remarks []Remark, c Caller, in 
 	return reply, nil
 }
 
-// listed returns the whole plan, or for a model one page of titles.
-func listed(p *plan.Plan, c Caller, page int) *TaskList {
+// listTasks returns the whole plan, or for a model one page of titles.
+func listTasks(p *plan.Plan, c Caller, page int) *TaskList {
 	if !c.brief() {
 		return &TaskList{Tasks: tasks(p)}
 	}
 	page = max(1, page)
 	list, spent, left := &TaskList{Tasks: []Task{}}, 0, 0
 	for step := range p.Steps.All() {
-		t := titled(p, step)
+		t := titledTask(p, step)
 		spent += titledCost + tokens.CountCautiously(t.Title)
 		switch on := 1 + (spent-1)/listRoom; {
 		case on > page:
@@ -274,8 +274,8 @@ func listed(p *plan.Plan, c Caller, page int) *TaskList {
 // titledCost is the cost of a task in a list without its title, in tokens.
 const titledCost = 75
 
-// titled returns the fields of a task that a list shows.
-func titled(p *plan.Plan, step *plan.Step) Task {
+// titledTask returns the fields of a task that a list shows.
+func titledTask(p *plan.Plan, step *plan.Step) Task {
 	const ids = 6
 	t := task(p, step)
 	return Task{ID: t.ID, Type: t.Type, Status: t.Status, State: t.State,
@@ -415,7 +415,7 @@ func (r StatusReply) Text() string {
 			b.WriteString(", " + string(r.Session.Status))
 		}
 	}
-	b.WriteString(r.Where.lines())
+	b.WriteString(r.WorkspaceInfo.lines())
 	if r.Now.AgentInstructions != "" {
 		b.WriteString("\n" + r.Now.AgentInstructions)
 	}
@@ -436,7 +436,7 @@ func (r StatusReply) Text() string {
 	for _, signal := range r.Signals {
 		b.WriteString("\n" + signal.text())
 	}
-	b.WriteString(line(EnforcementLine(r.Enforcement)) + r.RunState.lines() + r.Underway.lines() + r.Feedback.lines())
+	b.WriteString(line(EnforcementLine(r.Enforcement)) + r.RunState.lines() + r.PlanningContext.lines() + r.Feedback.lines())
 	if r.Approved != "" {
 		b.WriteString("\n" + r.Approved)
 	}

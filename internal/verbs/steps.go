@@ -157,7 +157,7 @@ type MarkStepReply struct {
 	Status string `json:"status"`
 	Plan   string `json:"plan,omitempty"`   // the plan's status, unless it is active
 	Edited string `json:"edited,omitempty"` // people's changes of the plan since the caller last saw it
-	Reported
+	ReportCheck
 	Heartbeat
 
 	said bool // reported by a started agent: the engine sets the status
@@ -212,8 +212,8 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 		return MarkStepReply{}, err
 	}
 	p := outcome.After.Plan
-	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status), Reported: reported(outcome.After, c, []plan.StepID{a.Step}),
-		Heartbeat: s.heartbeat(outcome.After, c)}
+	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status),
+		ReportCheck: checkReports(outcome.After, c, []plan.StepID{a.Step}), Heartbeat: s.heartbeat(outcome.After, c)}
 	if p.Status != plan.StatusActive {
 		reply.Plan = string(p.Status)
 	}

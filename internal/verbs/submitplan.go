@@ -88,7 +88,7 @@ func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 		return SubmitPlanReply{}, err
 	}
 	action.Objective = objective(state, action.Summary)
-	if action.Undoes, err = s.undoes(ctx, state, action); err != nil {
+	if action.Undoes, err = s.revertedEdits(ctx, state, action); err != nil {
 		return SubmitPlanReply{}, err
 	}
 	submission := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
@@ -169,7 +169,7 @@ func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) Submi
 func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
 	decide := ", who can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" + c.word(Call{Kind: CallApprove}) + "` on a terminal."
 	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person" + decide
-	if p := state.Plan; !over(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
+	if p := state.Plan; !isOver(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
 		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) +
 			" (" + progress(p) + ")."
 	}
@@ -206,7 +206,7 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitP
 // no longer open, the status. wrong, a refused answer, comes first.
 func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong string) (Reply, error) {
 	if ask.Step != 0 {
-		return s.Executed(ctx, c)
+		return s.RunStatus(ctx, c)
 	}
 	state, former, err := s.Draft(ctx)
 	if err != nil {

@@ -86,14 +86,14 @@ const notesShown = 3
 // task returns a step of a plan in the contract's shape.
 func task(p *plan.Plan, step *plan.Step) Task {
 	t := Task{
-		ID: int(step.ID), Title: step.Title, Type: step.Type, Status: taskStatus(step.Status), Dependencies: numbers(step.DependsOn),
+		ID: int(step.ID), Title: step.Title, Type: step.Type, Status: taskStatus(step.Status), Dependencies: stepNumbers(step.DependsOn),
 		ContextHints: list(step.ContextHints), RelevantFilePaths: list(step.RelevantFilePaths), Details: step.Details,
 		Creates: step.Creates, AcceptanceCriteria: step.AcceptanceCriteria, Verify: step.Verify, Risk: step.Risk, Tools: step.Tools,
 		Tool: step.Tool, Args: string(step.Args), SuggestedAgent: step.SuggestedAgent,
 		Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
-		Output: ToldOutput(step), AffectedFiles: step.AffectedFiles, Error: step.Error,
+		Output: ShownOutput(step), AffectedFiles: step.AffectedFiles, Error: step.Error,
 	}
-	for _, told := range Ran(step) {
+	for _, told := range RunResults(step) {
 		t.Other = append(t.Other, told.Label+": "+told.Text)
 	}
 	if unseen := p.Approval.NotSeen(step.ID); unseen != "" {
@@ -105,13 +105,13 @@ func task(p *plan.Plan, step *plan.Step) Task {
 		t.State = step.Status
 	}
 	if !step.Status.Finished() {
-		t.WaitingOn = numbers(p.Steps.WaitingOn(step.ID))
+		t.WaitingOn = stepNumbers(p.Steps.WaitingOn(step.ID))
 	}
 	return t
 }
 
-// ToldOutput returns the output of a step for display; output of a failed attempt is labelled, as it is not a result.
-func ToldOutput(step *plan.Step) string {
+// ShownOutput returns the output of a step for display; output of a failed attempt is labelled, as it is not a result.
+func ShownOutput(step *plan.Step) string {
 	failed := step.Status == plan.Failed ||
 		step.Status == plan.Pending && (step.Error != "" || step.Result != nil && step.Result.Error != "")
 	if failed && step.Output != "" {
@@ -128,7 +128,7 @@ func currentTask(p *plan.Plan, step *plan.Step) Task {
 		if !ok {
 			continue
 		}
-		outcome := Outcome{ID: int(id), Title: before.Title, Status: taskStatus(before.Status), Output: ToldOutput(before),
+		outcome := Outcome{ID: int(id), Title: before.Title, Status: taskStatus(before.Status), Output: ShownOutput(before),
 			AffectedFiles: before.AffectedFiles}
 		if n := len(before.Notes); n > 0 {
 			outcome.Note = before.Notes[n-1]
@@ -165,7 +165,7 @@ func labelled(step *plan.Step, fields []plan.Field[plan.Step]) []string {
 
 func list(texts []string) []string { return append([]string{}, texts...) }
 
-func numbers(ids []plan.StepID) []int {
+func stepNumbers(ids []plan.StepID) []int {
 	out := make([]int, len(ids))
 	for i, id := range ids {
 		out[i] = int(id)
@@ -302,8 +302,8 @@ func (t Task) lines() string {
 	line("So far", t.Progress)
 	line("Suggested agent", t.SuggestedAgent)
 	line("Other", t.Other...)
-	inLine("Depends on", written(t.Dependencies))
-	inLine("Waits for", written(t.WaitingOn))
+	inLine("Depends on", numberTexts(t.Dependencies))
+	inLine("Waits for", numberTexts(t.WaitingOn))
 	line("Claimed by", t.ClaimedBy)
 	line("Error", t.Error)
 	line("Output", t.Output)
@@ -329,10 +329,10 @@ func (t Task) entry() string {
 		more = append(more, string(t.Type))
 	}
 	if len(t.Dependencies) > 0 {
-		more = append(more, "depends on "+strings.Join(written(t.Dependencies), ", "))
+		more = append(more, "depends on "+strings.Join(numberTexts(t.Dependencies), ", "))
 	}
 	if len(t.WaitingOn) > 0 {
-		more = append(more, "waits for "+strings.Join(written(t.WaitingOn), ", "))
+		more = append(more, "waits for "+strings.Join(numberTexts(t.WaitingOn), ", "))
 	}
 	line := fmt.Sprintf("%d. [%s] %s", t.ID, stepWord(t), t.Title)
 	if more != nil {
@@ -341,7 +341,7 @@ func (t Task) entry() string {
 	return line
 }
 
-func written(ids []int) []string {
+func numberTexts(ids []int) []string {
 	words := make([]string, len(ids))
 	for i, id := range ids {
 		words[i] = strconv.Itoa(id)

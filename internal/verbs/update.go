@@ -93,7 +93,7 @@ type UpdateReply struct {
 	Warnings []string `json:"warnings,omitempty"`
 	PlanID   string   `json:"plan_id,omitempty"` // of the next version, after a replan
 	Version  int      `json:"version,omitempty"`
-	Reported
+	ReportCheck
 	Heartbeat
 }
 
@@ -152,8 +152,8 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	if err != nil {
 		return UpdateReply{}, err
 	}
-	reply := UpdateReply{Status: "success", Message: "State updated successfully.", Reported: reported(outcome.After, c, in.marked()),
-		Heartbeat: s.heartbeat(outcome.After, c)}
+	reply := UpdateReply{Status: "success", Message: "State updated successfully.",
+		ReportCheck: checkReports(outcome.After, c, in.marked()), Heartbeat: s.heartbeat(outcome.After, c)}
 	if in.replan != nil {
 		p := outcome.After.Plan
 		reply.Message, reply.PlanID, reply.Version = replanned(p), p.ID, p.Version

@@ -24,7 +24,7 @@ type Service struct {
 	seen    lastSeen
 	asked   asked
 
-	executing executing
+	executing backgroundEngine
 }
 
 // Options configure a Service. The zero value is usable.
@@ -45,25 +45,25 @@ type Options struct {
 	Tree          Tree              // nil: the files cannot be seen
 	Tools         func() []ToolInfo // tools that steps can name; nil: none
 	StepTools     runnable.Tools    // the same, to check steps; nil: any tool is accepted
-	OtherTools    OtherTools        // the tools of other servers; nil: none
+	ServerTools   ServerTools       // the tools of other servers; nil: none
 	Model         Model             // nil: not configured
 	Templates     Templates         // nil: none
 	Engine        Engine            // nil: cannot carry out steps here
-	Crew          Crew              // the current engines; nil: none
-	Staff         Staff             // the agents that a run may start; nil: none
+	Engines       Engines           // the current engines; nil: none
+	Agents        Agents            // the agents that a run may start; nil: none
 	Limits        plan.Limits       // current limits, to expire planning mode
 	Hooks         Hooks             // of the agents at work; nil: unknown
 	HooksRequired bool              // refuse planning mode to agents without responding hooks
 	Notify        func(Notice)      // informs a person, without waiting; may be nil
 }
 
-// reports reports whether an action only reports the status of steps or signals; for these no tools are checked.
-func reports(a plan.Action) bool {
+// onlyReports reports whether an action only reports the status of steps or signals; for these no tools are checked.
+func onlyReports(a plan.Action) bool {
 	switch a := a.(type) {
 	case plan.MarkStep, plan.ClaimStep, plan.ReportStep, plan.RaiseSignal, plan.ClearSignal:
 		return true
 	case plan.Batch:
-		return !slices.ContainsFunc(a.Parts, func(part plan.Part) bool { return !reports(part.Action) })
+		return !slices.ContainsFunc(a.Parts, func(part plan.Part) bool { return !onlyReports(part.Action) })
 	}
 	return false
 }
@@ -237,13 +237,13 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	}
 	s.awaitTools(ctx, toolsOf(a))
 	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, facts *plan.Facts) error {
-		if !reports(a) {
+		if !onlyReports(a) {
 			facts.Definitions = s.definitions()
 		}
 		if err := holds(state); err != nil {
 			return err
 		}
-		if err := unlessUnclean(a, s.unrunnable(stepsOf(state, a), a, nil)); err != nil {
+		if err := preferCleanErrors(a, s.checkRunnable(stepsOf(state, a), a, nil)); err != nil {
 			return err
 		}
 		if !plan.ConcernsPlan(a) {
@@ -275,8 +275,8 @@ func (s *Service) Join(name string) (leave func()) {
 	return s.opts.Presence.Join(name)
 }
 
-// Called records a call of a tool, to be matched with the reports of the host's hooks.
-func (s *Service) Called(tool string) {
+// RecordCall records a call of a tool, to be matched with the reports of the host's hooks.
+func (s *Service) RecordCall(tool string) {
 	if s.opts.Hooks != nil {
 		s.opts.Hooks.Called(tool)
 	}

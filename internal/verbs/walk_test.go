@@ -79,7 +79,7 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 				rules := &book{}
 				crew := &engines{session: s, seen: seen, agents: rapid.Bool().Draw(rt, "agents are configured")}
 				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew,
-					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Crew: crew, Staff: crew}),
+					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Engines: crew, Agents: crew}),
 					me:      verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
 				if c.person {
 					w.me = person

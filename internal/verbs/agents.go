@@ -7,8 +7,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Staff is the configured agents that a run starts for steps: see agents.Agents.
-type Staff interface {
+// Agents is the configured agents that a run starts for steps: see agents.Agents.
+type Agents interface {
 	For(suggested string) (name string, ok bool) // the agent for a step
 	Starts(name string) int                      // the most starts in a run; 0: unlimited
 	Program(name string) string                  // its program, for people
@@ -16,8 +16,8 @@ type Staff interface {
 	Unset(name string) []string                  // variables configured for it that have no value
 }
 
-// checkStaff returns an error if an agent for the rest of the plan cannot be started, and warnings about unset variables.
-func (s *Service) checkStaff(state plan.State) (warnings []string, err error) {
+// checkAgents returns an error if an agent for the rest of the plan cannot be started, and warnings about unset variables.
+func (s *Service) checkAgents(state plan.State) (warnings []string, err error) {
 	var seen []string
 	for step := range state.Plan.Steps.All() {
 		name := s.agentFor(state, step)
@@ -25,10 +25,10 @@ func (s *Service) checkStaff(state plan.State) (warnings []string, err error) {
 			continue
 		}
 		seen = append(seen, name)
-		if err := s.opts.Staff.Check(name); err != nil {
+		if err := s.opts.Agents.Check(name); err != nil {
 			return nil, err
 		}
-		if unset := s.opts.Staff.Unset(name); len(unset) > 0 {
+		if unset := s.opts.Agents.Unset(name); len(unset) > 0 {
 			warnings = append(warnings, "the agent "+plan.Quote(name)+" is to be given "+strings.Join(unset, ", ")+
 				", which the environment does not set")
 		}
@@ -38,11 +38,11 @@ func (s *Service) checkStaff(state plan.State) (warnings []string, err error) {
 
 // agentFor returns the agent that a run would start for a step, "" if none.
 func (s *Service) agentFor(state plan.State, step *plan.Step) string {
-	if s.opts.Staff == nil || !step.ForAgents() {
+	if s.opts.Agents == nil || !step.ForAgents() {
 		return ""
 	}
-	name, ok := s.opts.Staff.For(step.SuggestedAgent)
-	if !ok || !state.Affords(name, s.opts.Staff.Starts(name)) {
+	name, ok := s.opts.Agents.For(step.SuggestedAgent)
+	if !ok || !state.Affords(name, s.opts.Agents.Starts(name)) {
 		return ""
 	}
 	return name
@@ -53,8 +53,8 @@ func (v view) starts(step *plan.Step) bool {
 	return v.Actor.Kind != plan.Agent && v.agentFor(step) != ""
 }
 
-// carriesOut reports whether the caller's run would carry out any unfinished step.
-func (v view) carriesOut() bool {
+// hasRunnableSteps reports whether the caller's run would carry out any unfinished step.
+func (v view) hasRunnableSteps() bool {
 	for step := range v.state.Plan.Steps.All() {
 		if !step.Status.Finished() && (step.Tool != "" || step.ForEach != "" || v.starts(step)) {
 			return true
@@ -63,13 +63,13 @@ func (v view) carriesOut() bool {
 	return false
 }
 
-// missedAgent returns a step's suggested agent if agents are configured but none of that name; else "".
-func (s *Service) missedAgent(step *plan.Step) string {
+// unknownAgent returns a step's suggested agent if agents are configured but none of that name; else "".
+func (s *Service) unknownAgent(step *plan.Step) string {
 	wanted := strings.TrimSpace(step.SuggestedAgent)
-	if s.opts.Staff == nil || !step.ForAgents() || wanted == "" || strings.EqualFold(wanted, "any") {
+	if s.opts.Agents == nil || !step.ForAgents() || wanted == "" || strings.EqualFold(wanted, "any") {
 		return ""
 	}
-	if name, ok := s.opts.Staff.For(wanted); ok && strings.EqualFold(name, wanted) {
+	if name, ok := s.opts.Agents.For(wanted); ok && strings.EqualFold(name, wanted) {
 		return ""
 	}
 	return wanted

@@ -7,8 +7,8 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// Where names the workspace, and the reason to doubt that it is the right one.
-type Where struct {
+// WorkspaceInfo names the workspace, and the reason to doubt that it is the right one.
+type WorkspaceInfo struct {
 	Workspace string `json:"workspace,omitempty"`
 	Doubt     string `json:"workspace_doubt,omitempty"`
 }
@@ -16,8 +16,8 @@ type Where struct {
 // whereTokens is the token limit of the workspace's path for a model.
 const whereTokens = 40
 
-func (s *Service) where(c Caller) Where {
-	w := Where{s.opts.Workspace, s.opts.Doubt}
+func (s *Service) where(c Caller) WorkspaceInfo {
+	w := WorkspaceInfo{s.opts.Workspace, s.opts.Doubt}
 	if c.brief() {
 		w.Workspace = ending(w.Workspace, whereTokens)
 	}
@@ -39,21 +39,21 @@ func ending(path string, room int) string {
 }
 
 // doubt returns only the line about a doubtful workspace.
-func (w Where) doubt() string {
+func (w WorkspaceInfo) doubt() string {
 	if w.Doubt == "" {
 		return ""
 	}
 	return "\nWorkspace in doubt: " + w.Doubt + "."
 }
 
-func (w Where) lines() string {
+func (w WorkspaceInfo) lines() string {
 	if w.Workspace == "" {
 		return w.doubt()
 	}
 	return "\nWorkspace: " + w.Workspace + w.doubt()
 }
 
-func (w Where) sections() []prompts.ResumeSection {
+func (w WorkspaceInfo) sections() []prompts.ResumeSection {
 	var all []prompts.ResumeSection
 	for _, s := range []prompts.ResumeSection{{Name: "Workspace", Texts: []string{w.Workspace}},
 		{Name: "Workspace in doubt", Texts: []string{w.Doubt}}} {

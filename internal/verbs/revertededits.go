@@ -16,8 +16,8 @@ import (
 // not grow with the number of former ones.
 const draftsBefore = 4
 
-// undoes lists people's edits of the replaced drafts that a submission takes back.
-func (s *Service) undoes(ctx context.Context, state plan.State, a plan.SubmitPlan) ([]string, error) {
+// revertedEdits lists people's edits of the replaced drafts that a submission takes back.
+func (s *Service) revertedEdits(ctx context.Context, state plan.State, a plan.SubmitPlan) ([]string, error) {
 	if state.Draft == nil || !state.PhaseNow().Restricted() {
 		return nil, nil
 	}
@@ -44,7 +44,7 @@ func (s *Service) undoes(ctx context.Context, state plan.State, a plan.SubmitPla
 		if submitted == nil {
 			continue
 		}
-		for _, what := range undone(submitted, edited, now) {
+		for _, what := range findReverted(submitted, edited, now) {
 			if what += " by " + strings.Join(edited.Edits.By, " and "); !slices.Contains(all, what) {
 				all = append(all, what)
 			}
@@ -53,9 +53,9 @@ func (s *Service) undoes(ctx context.Context, state plan.State, a plan.SubmitPla
 	return all[:min(len(all), plan.MaxList)], nil
 }
 
-// undone lists the edits that now, a plan, takes back: parts that are again as submitted: `the title of S002 "Use it", changed`.
-func undone(submitted, edited, now *plan.Plan) []string {
-	was := counterparts(now, submitted)
+// findReverted lists the edits that now, a plan, takes back: parts that are again as submitted: `the title of S002 "Use it", changed`.
+func findReverted(submitted, edited, now *plan.Plan) []string {
+	was := matchSteps(now, submitted)
 	again := formerIDs(was)
 	titled := func(p *plan.Plan, title string) *plan.Step {
 		for step := range p.Steps.All() {
@@ -100,8 +100,8 @@ func undone(submitted, edited, now *plan.Plan) []string {
 	return all
 }
 
-// undoneText lists for the deciding person the edits that a submission takes back; it may return "".
-func undoneText(request *plan.Request) string {
+// revertedText lists for the deciding person the edits that a submission takes back; it may return "".
+func revertedText(request *plan.Request) string {
 	if request == nil || len(request.Undoes) == 0 {
 		return ""
 	}

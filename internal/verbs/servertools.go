@@ -6,8 +6,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// OtherTool is a tool of another server, with the facts for deciding whether to call it.
-type OtherTool struct {
+// ServerTool is a tool of another server, with the facts for deciding whether to call it.
+type ServerTool struct {
 	Server      string
 	Description string // from the server: untrusted text
 
@@ -16,14 +16,14 @@ type OtherTool struct {
 	Definition string // digest of all of this, and of its input and output schemas
 }
 
-// OtherTools returns the current tools of other servers by name. It must be quick.
-type OtherTools func() map[string]OtherTool
+// ServerTools returns the current tools of other servers by name. It must be quick.
+type ServerTools func() map[string]ServerTool
 
-func (s *Service) otherTools() map[string]OtherTool {
-	if s.opts.OtherTools == nil {
+func (s *Service) otherTools() map[string]ServerTool {
+	if s.opts.ServerTools == nil {
 		return nil
 	}
-	return s.opts.OtherTools()
+	return s.opts.ServerTools()
 }
 
 // definitions returns the definition digests of other servers' tools.
@@ -35,9 +35,9 @@ func (s *Service) definitions() map[string]string {
 	return all
 }
 
-// described returns the lines that describe a step's tool to a person, if it is another server's. A definition other
+// describeTool returns the lines that describe a step's tool to a person, if it is another server's. A definition other
 // than the one decided about is not covered by an approval, and the text says so.
-func described(tools map[string]OtherTool, step *plan.Step, definition string) string {
+func describeTool(tools map[string]ServerTool, step *plan.Step, definition string) string {
 	tool, known := tools[step.Tool]
 	if !known && definition == "" {
 		return ""
@@ -57,7 +57,7 @@ func described(tools map[string]OtherTool, step *plan.Step, definition string) s
 }
 
 // does returns the tool's possible effects, as far as its hints count.
-func (t OtherTool) does() string {
+func (t ServerTool) does() string {
 	text := "may change and delete things"
 	switch {
 	case t.ReadOnly:

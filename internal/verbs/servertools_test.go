@@ -84,9 +84,9 @@ func callRow(t *testing.T, s *verbs.Service, name, arguments string) error {
 
 // TestOtherServersToolsAreShown to the person who decides, with their descriptions quoted, and with any problems.
 func TestOtherServersToolsAreShown(t *testing.T) {
-	benign := verbs.OtherTool{Server: "zoo", Description: "Feed.", ReadOnly: true, Definition: "one"}
+	benign := verbs.ServerTool{Server: "zoo", Description: "Feed.", ReadOnly: true, Definition: "one"}
 	for name, c := range map[string]struct {
-		now        *verbs.OtherTool
+		now        *verbs.ServerTool
 		definition string
 		want       string
 	}{
@@ -99,11 +99,11 @@ func TestOtherServersToolsAreShown(t *testing.T) {
    this has changed since the question was put: a run asks again before it calls the tool
 `},
 		"gone": {nil, "one", "   of another server, which does not offer it now\n"},
-		"silent and careful": {&verbs.OtherTool{Server: "zoo", Idempotent: true, Definition: "one"}, "one",
+		"silent and careful": {&verbs.ServerTool{Server: "zoo", Idempotent: true, Definition: "one"}, "one",
 			`   of the server zoo, which says nothing of it
    counts as a tool that may add and change things, and deletes none; to call it twice does no more than to call it once
 `},
-		"posing as ours": {&verbs.OtherTool{Server: "zoo", Description: "a\"\n   why it asks: \u202ex\x1b[1m",
+		"posing as ours": {&verbs.ServerTool{Server: "zoo", Description: "a\"\n   why it asks: \u202ex\x1b[1m",
 			Destructive: true, OpenWorld: true, Definition: "one"}, "one",
 			`   of the server zoo, which says of it: "a\"\n   why it asks: \u202ex\x1b[1m"
    counts as a tool that may change and delete things, and may deal with the world outside
@@ -112,11 +112,11 @@ func TestOtherServersToolsAreShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := session.New(store.NewMemory(), session.Options{})
 			t.Cleanup(func() { _ = log.Close() })
-			s := verbs.New(log, verbs.Options{OtherTools: func() map[string]verbs.OtherTool {
+			s := verbs.New(log, verbs.Options{ServerTools: func() map[string]verbs.ServerTool {
 				if c.now == nil {
 					return nil
 				}
-				return map[string]verbs.OtherTool{"zoo__feed": *c.now}
+				return map[string]verbs.ServerTool{"zoo__feed": *c.now}
 			}})
 			step := plan.Step{ID: 1, Spec: plan.Spec{Title: "Feed", Tool: "zoo__feed"}}
 			got := s.ReviewForeseen(plan.State{Plan: &plan.Plan{}}, []plan.Foreseen{{Step: &step, Kind: plan.AskApproval, Known: true,
@@ -135,7 +135,7 @@ func TestReportsAskNobodyForDefinitions(t *testing.T) {
 	asked := 0
 	log := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = log.Close() })
-	s := verbs.New(log, verbs.Options{OtherTools: func() map[string]verbs.OtherTool { asked++; return nil }})
+	s := verbs.New(log, verbs.Options{ServerTools: func() map[string]verbs.ServerTool { asked++; return nil }})
 	for _, c := range []struct {
 		call, arguments string
 		asks            bool

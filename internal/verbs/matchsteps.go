@@ -7,10 +7,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// counterparts maps each step of a plan to the same step in a former form of it. A submission, and a version from
+// matchSteps maps each step of a plan to the same step in a former form of it. A submission, and a version from
 // elsewhere, renumbers its steps, so titles are matched first. The remaining steps are matched by number: their titles
 // changed.
-func counterparts(p, former *plan.Plan) map[plan.StepID]*plan.Step {
+func matchSteps(p, former *plan.Plan) map[plan.StepID]*plan.Step {
 	was, taken := map[plan.StepID]*plan.Step{}, map[plan.StepID]bool{}
 	pair := func(find func(step *plan.Step) *plan.Step) {
 		for step := range p.Steps.All() {

@@ -7,9 +7,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Reported is the answer to a report of finished work: the missing evidence, and a blocker that comes before all other
+// ReportCheck is the answer to a report of finished work: the missing evidence, and a blocker that comes before all other
 // work.
-type Reported struct {
+type ReportCheck struct {
 	Blocker  *SignalView `json:"blocker,omitempty"`
 	NotShown []string    `json:"not_shown,omitempty"`
 }
@@ -21,9 +21,9 @@ const (
 	missingTokens  = 300
 )
 
-// reported checks the reported steps, or all steps of a closed plan.
-func reported(state plan.State, c Caller, ids []plan.StepID) Reported {
-	var r Reported
+// checkReports checks the checkReports steps, or all steps of a closed plan.
+func checkReports(state plan.State, c Caller, ids []plan.StepID) ReportCheck {
+	var r ReportCheck
 	if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 {
 		signal := signalView(state, blockers[0], c, messageTokens)
 		signal.Output = "" // the status shows it
@@ -38,7 +38,7 @@ func reported(state plan.State, c Caller, ids []plan.StepID) Reported {
 	}
 	for _, id := range ids {
 		if step, ok := state.Plan.Steps.Get(id); ok && step.Status == plan.Done {
-			r.NotShown = append(r.NotShown, notShown(step, c, closed)...)
+			r.NotShown = append(r.NotShown, missingEvidence(step, c, closed)...)
 		}
 	}
 	room := notShownTokens
@@ -51,9 +51,9 @@ func reported(state plan.State, c Caller, ids []plan.StepID) Reported {
 	return r
 }
 
-// notShown lists a step's missing evidence, if the step says how to verify it, and while the plan is open the calls
+// missingEvidence lists a step's missing evidence, if the step says how to verify it, and while the plan is open the calls
 // that provide it.
-func notShown(step *plan.Step, c Caller, closed bool) []string {
+func missingEvidence(step *plan.Step, c Caller, closed bool) []string {
 	missing := plan.MissingEvidence(step)
 	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 || len(missing) == 0 {
 		return nil
@@ -75,14 +75,14 @@ func notShown(step *plan.Step, c Caller, closed bool) []string {
 }
 
 // before is the text before an answer to a report, after the text that follows it.
-func (r Reported) before() string {
+func (r ReportCheck) before() string {
 	if r.Blocker == nil {
 		return ""
 	}
 	return "A blocker is open and comes first. " + r.Blocker.text() + "\n"
 }
 
-func (r Reported) after() string {
+func (r ReportCheck) after() string {
 	text := ""
 	for _, missing := range r.NotShown {
 		text += "\nNot shown for " + missing

@@ -7,16 +7,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Underway is the context a planning agent always needs: the subject of planning mode while it gathers, and the open
+// PlanningContext is the context a planning agent always needs: the subject of planning mode while it gathers, and the open
 // questions to people.
-type Underway struct {
-	Mode      *ModeAbout     `json:"mode,omitempty"`
+type PlanningContext struct {
+	Mode      *ModeSubject   `json:"mode,omitempty"`
 	Questions []OpenQuestion `json:"open_questions,omitempty"`
 	More      int            `json:"more_questions,omitempty"`
 }
 
-// ModeAbout is the subject of planning mode.
-type ModeAbout struct {
+// ModeSubject is the subject of planning mode.
+type ModeSubject struct {
 	Task   string `json:"task,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by"` // name of the actor that entered it
@@ -27,10 +27,10 @@ type OpenQuestion struct {
 	Question string `json:"question"`
 }
 
-func underway(state plan.State) Underway {
-	var u Underway
+func underway(state plan.State) PlanningContext {
+	var u PlanningContext
 	if mode := state.ModeNow(); state.PhaseNow() == plan.PhaseGathering {
-		u.Mode = &ModeAbout{Task: mode.Task, Reason: mode.Reason, By: mode.By}
+		u.Mode = &ModeSubject{Task: mode.Task, Reason: mode.Reason, By: mode.By}
 	}
 	for _, q := range state.CurrentQuestions() {
 		u.Questions = append(u.Questions, OpenQuestion{q.ID, q.Text})
@@ -48,7 +48,7 @@ const (
 )
 
 // fit cuts texts at line ends, and counts the questions that do not fit.
-func (u *Underway) fit(room int) {
+func (u *PlanningContext) fit(room int) {
 	if u.Mode != nil {
 		u.Mode.Task, u.Mode.Reason = tokens.Block(u.Mode.Task, modeRoom), tokens.Block(u.Mode.Reason, modeRoom)
 	}
@@ -60,7 +60,7 @@ func (u *Underway) fit(room int) {
 	}
 }
 
-func (u Underway) lines() string {
+func (u PlanningContext) lines() string {
 	text := ""
 	if m := u.Mode; m != nil {
 		text += "\nPlanning mode was entered by " + m.By

@@ -56,7 +56,7 @@ func TestCommentsStayWithTheirPlan(t *testing.T) {
 					heard = append(heard, c.Text)
 				}
 				state := must[plan.State](t)(s.State(t.Context()))
-				for _, r := range must[[]verbs.Remark](t)(s.OpenRemarks(t.Context(), state)) {
+				for _, r := range must[[]verbs.Remark](t)(s.OpenComments(t.Context(), state)) {
 					open = append(open, r.Text)
 				}
 				if !slices.Equal(heard, want) || !slices.Equal(open, want) || (reply.Reply != "") != slices.Contains(want, "why?") {

@@ -52,15 +52,15 @@ func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.S
 			data.Error = cmp.Or(data.Error, "It was broken off.")
 		}
 	}
-	data.Whole = moreOf(p, step, data.Error)
-	data.Said = saidOf(state)
+	data.Whole = remainingFields(p, step, data.Error)
+	data.Said = peoplesInput(state)
 	data.Needed, data.Done = s.outcomesFor(ctx, state, step)
 	return prompts.WorkOnStep(data)
 }
 
-// moreOf returns the author's fields of a step except title and criteria, which the arbiter's text has, and its notes
+// remainingFields returns the author's fields of a step except title and criteria, which the arbiter's text has, and its notes
 // except the error, which the prompt has, too.
-func moreOf(p *plan.Plan, step *plan.Step, failed string) string {
+func remainingFields(p *plan.Plan, step *plan.Step, failed string) string {
 	own := *step
 	own.Execution, own.Result = nil, nil // without its results so far, but with its loop entry
 	if x := step.Execution; x != nil {
@@ -79,8 +79,8 @@ func moreOf(p *plan.Plan, step *plan.Step, failed string) string {
 	return text
 }
 
-// saidOf returns people's answers and comments since the plan began, the newest last; if there are too many, the newest.
-func saidOf(state plan.State) []string {
+// peoplesInput returns people's answers and comments since the plan began, the newest last; if there are too many, the newest.
+func peoplesInput(state plan.State) []string {
 	said := []tokens.Part{{Long: true, Newest: true}}
 	add := func(text string) { said[0].Texts = append(said[0].Texts, text) }
 	for _, q := range state.Questions {

@@ -18,9 +18,9 @@ func (s *Service) Briefing(state plan.State, c Caller) string {
 	return s.Resume(state, c)
 }
 
-// LeftBehind returns the caller's unfinished business if it ends its turn now: its step in progress, an open blocker,
+// UnfinishedWork returns the caller's unfinished business if it ends its turn now: its step in progress, an open blocker,
 // or its own plan without any report. It is "" without any, and while planning mode restricts changes.
-func (s *Service) LeftBehind(state plan.State, c Caller) string {
+func (s *Service) UnfinishedWork(state plan.State, c Caller) string {
 	p := state.Plan
 	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().Restricted() {
 		return ""

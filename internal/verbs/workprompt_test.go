@@ -182,7 +182,7 @@ func TestOutputOfAFailedAttemptIsNoResult(t *testing.T) {
 	told := func(want string) {
 		t.Helper()
 		step, _ := r.state().Plan.Steps.Get(1)
-		if got := verbs.ToldOutput(step); got != want {
+		if got := verbs.ShownOutput(step); got != want {
 			t.Errorf("%s: %q, want %q", step.Status, got, want)
 		}
 	}

@@ -15,15 +15,15 @@ import (
 // Open comments from people on the current work must stay within an agent's reach. They are shown next to their steps,
 // shortened if long, and whole in a list of their own that is read in pages.
 
-// commentsAtHand decides which comments are about the current work.
-type commentsAtHand struct {
+// currentComments decides which comments are about the current work.
+type currentComments struct {
 	state plan.State
 	forms []string  // ids of all forms of the plans that take comments now
 	since time.Time // from when comments without a plan count
 }
 
-func commentsNow(state plan.State) commentsAtHand {
-	now := commentsAtHand{state: state}
+func commentsNow(state plan.State) currentComments {
+	now := currentComments{state: state}
 	now.since, _ = begins(state)
 	for _, p := range state.Commentable() {
 		now.forms = append(now.forms, state.Forms(p)...)
@@ -33,21 +33,21 @@ func commentsNow(state plan.State) commentsAtHand {
 
 // has reports whether a comment is about the current work: it is on any form of a plan that takes comments now, or it
 // came since the plan before and is on no plan or on a rejected draft, which the next draft must consider.
-func (now commentsAtHand) has(c plan.Comment) bool {
+func (now currentComments) has(c plan.Comment) bool {
 	return now.on(c) || !now.left(c) && !c.At.Before(now.since)
 }
 
-func (now commentsAtHand) on(c plan.Comment) bool { return slices.Contains(now.forms, c.Of) }
+func (now currentComments) on(c plan.Comment) bool { return slices.Contains(now.forms, c.Of) }
 
 // left reports whether a comment is on a plan that was replaced: it is not for the agents of the current plan.
-func (now commentsAtHand) left(c plan.Comment) bool {
+func (now currentComments) left(c plan.Comment) bool {
 	head, former := now.state.PastPlan(c.Of)
 	return former && head.Status != plan.StatusDraft && !now.on(c)
 }
 
-// OpenRemarks returns the comments that no person marked as met, on the plans that take comments now and otherwise
+// OpenComments returns the comments that no person marked as met, on the plans that take comments now and otherwise
 // about the current work, placed in the current form of the plan.
-func (s *Service) OpenRemarks(ctx context.Context, state plan.State) ([]Remark, error) {
+func (s *Service) OpenComments(ctx context.Context, state plan.State) ([]Remark, error) {
 	shown := state.Commentable()
 	known, err := s.Remarks(ctx, state, shown...)
 	if err != nil {
@@ -97,9 +97,9 @@ func inParts(text, further string, room int) []string {
 	return texts
 }
 
-// remarksBeside returns the comments on a step of one plan, each in one shortened text; for step 0 the comments on the
+// commentsBeside returns the comments on a step of one plan, each in one shortened text; for step 0 the comments on the
 // whole plan and on steps that are gone. whole counts the unshortened ones.
-func remarksBeside(remarks []Remark, in WhichPlan, step plan.StepID, beside bool) (texts []string, whole int) {
+func commentsBeside(remarks []Remark, in WhichPlan, step plan.StepID, beside bool) (texts []string, whole int) {
 	for _, r := range remarks {
 		if r.Now != step || step != 0 && r.In != in || len(texts) == besideShown {
 			continue
@@ -112,8 +112,8 @@ func remarksBeside(remarks []Remark, in WhichPlan, step plan.StepID, beside bool
 	return texts, whole
 }
 
-// onStep returns the unshortened comments on a step of the current plan.
-func onStep(remarks []Remark, step plan.StepID, room int) []string {
+// stepComments returns the unshortened comments on a step of the current plan.
+func stepComments(remarks []Remark, step plan.StepID, room int) []string {
 	var texts []string
 	for _, r := range remarks {
 		if step != 0 && r.In == CurrentPlan && r.Now == step {
@@ -123,8 +123,8 @@ func onStep(remarks []Remark, step plan.StepID, room int) []string {
 	return texts
 }
 
-// ofWhole returns the unshortened comments on the whole current plan and on steps that are gone.
-func ofWhole(remarks []Remark) []string {
+// planComments returns the unshortened comments on the whole current plan and on steps that are gone.
+func planComments(remarks []Remark) []string {
 	var texts []string
 	for _, r := range remarks {
 		if r.Now == 0 {
@@ -182,7 +182,7 @@ func (r ReadPlanReply) withComments(state plan.State, remarks []Remark, c Caller
 		}
 	}
 	texts = slices.Clone(texts[first-1:])
-	r.Comments = fitting(texts, agreedRoom)
+	r.Comments = firstFitting(texts, agreedRoom)
 	if left := len(texts) - len(r.Comments); left > 0 {
 		r.Rest = plan.Counted(left, "more entry") + ": " +
 			c.word(Call{Kind: CallRead, ID: string(CommentsOnly), Page: first + len(r.Comments)})
