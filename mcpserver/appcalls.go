@@ -28,7 +28,7 @@ func isAppTool(name string) bool { return name == lookTool || name == actTool }
 
 // offersApp reports whether the client is offered this tool of the app.
 func (s *Server) offersApp(ctx context.Context, name string) bool {
-	return isAppTool(name) && rendersApps(ctx) && (name == lookTool || !s.opts.AppOnlyShows)
+	return isAppTool(name) && rendersApps(ctx) && (name == lookTool || !s.opts.AppViewOnly)
 }
 
 const (
@@ -159,7 +159,7 @@ func (s *Server) can(ctx context.Context, service *verbs.Service, state plan.Sta
 	switch {
 	case !rendersApps(ctx):
 		return review.Can{Why: "this program has not said that it keeps these buttons from the agent: " + instead}
-	case s.opts.AppOnlyShows:
+	case s.opts.AppViewOnly:
 		return review.Can{Why: "over HTTP an agent's shell could send what these buttons send: " + instead}
 	case s.unheard(ctx):
 		return review.Can{Why: "planloop was started here from an agent's shell, where nobody can be told from the agent: " + instead}

@@ -238,7 +238,7 @@ func TestNothingIsDecidedWithoutWhatWasShown(t *testing.T) {
 func TestAppShowsAndDoesNotDecide(t *testing.T) {
 	for _, era := range bothEras() {
 		unheard := false
-		w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) { o.Unheard = func(context.Context) bool { return unheard } })
+		w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) { o.AgentControlled = func(context.Context) bool { return unheard } })
 		client := w.connect(t, era, rendering())
 		shown := submitted(t, client)
 		unheard = true
@@ -306,7 +306,7 @@ func TestFormerPlansAreReadInTheApp(t *testing.T) {
 // TestAppOnlyShowsWhereAnyProgramMayBeTheClient: the app gets no nonce, and no tool that takes one.
 func TestAppOnlyShowsWhereAnyProgramMayBeTheClient(t *testing.T) {
 	for _, era := range bothEras() {
-		w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) { o.AppOnlyShows = true })
+		w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) { o.AppViewOnly = true })
 		client := w.connect(t, era, rendering())
 		shown := submitted(t, client)
 		for what, h := range map[string]handed{"submitted": shown,

@@ -45,7 +45,7 @@ type dialogue struct {
 func (s *Server) canAsk(ctx context.Context) bool { return canElicit(ctx) && !s.unheard(ctx) }
 
 func (s *Server) unheard(ctx context.Context) bool {
-	return s.opts.Unheard != nil && s.opts.Unheard(ctx)
+	return s.opts.AgentControlled != nil && s.opts.AgentControlled(ctx)
 }
 
 // confirmed returns the caller as a user speaking through the client. If the client's users do not count,

@@ -515,7 +515,7 @@ func TestUnheardClient(t *testing.T) {
 		for _, late := range []bool{false, true} {
 			asked := false
 			w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) {
-				o.Unheard = func(context.Context) bool { return !late || asked }
+				o.AgentControlled = func(context.Context) bool { return !late || asked }
 			})
 			client := w.connect(t, era, userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				asked = true

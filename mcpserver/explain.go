@@ -93,14 +93,14 @@ func refusedPlan(tool string, invalid *verbs.RefusedPlan) string {
 // fault logs a fault and tells the model how to proceed.
 func (s *Server) fault(what string, err error) string {
 	s.opts.Logger.Error("call failed", "of", what, "error", err)
-	return WayOut(err, "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to "+
+	return Advice(err, "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to "+
 		"see where it stands; if that fails too, ask the user to run `planloop doctor`.")
 }
 
-// WayOut returns the text for a fault: advice to the model for a fault of the store, or advice to the user
+// Advice returns the text for a fault: advice to the model for a fault of the store, or advice to the user
 // for a cause that must be removed before the workspace can be opened. For any other fault it returns
 // otherwise.
-func WayOut(err error, otherwise string) string {
+func Advice(err error, otherwise string) string {
 	var place *workspace.PlaceError
 	var config *workspace.ConfigError
 	if errors.As(err, &place) || errors.As(err, &config) {

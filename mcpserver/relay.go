@@ -119,8 +119,8 @@ var errHeld = errors.New("planning mode was entered, in which tools may only rea
 
 func (r *relayed) run(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
 	row, free := verbs.Row{Spec: verbs.Spec{Name: r.tool.Name}}, ctx
-	if !r.tool.Passes && r.opts.Free != nil {
-		held, stop, err := r.opts.Free(ctx, errHeld)
+	if !r.tool.ReadOnlyPhase && r.opts.GuardChange != nil {
+		held, stop, err := r.opts.GuardChange(ctx, errHeld)
 		if err != nil {
 			return mcp.NewToolResultError(r.explain(ctx, row, r.service, r.caller, err))
 		}

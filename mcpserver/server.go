@@ -36,10 +36,10 @@ type Options struct {
 	Box func(ctx context.Context) (*toolbox.Box, error)
 	// Servers are other servers; the toolsets servers and execution offer their tools. Nil: none.
 	Servers Servers
-	// Free starts work that planloop cannot supervise and that may change something. Its context ends with
+	// GuardChange starts work that planloop cannot supervise and that may change something. Its context ends with
 	// cause once changes are forbidden; stop ends the watch for that. It returns a refusal if changes
 	// are not allowed now. Nil: changes are always allowed.
-	Free func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
+	GuardChange func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
 	// Sheet returns the workspace as people see it; nil: only the data of its service.
 	Sheet func(ctx context.Context) (*review.Sheet, error)
 	// Sealer returns the sealer for the state of a question while it travels through a client; nil: clients
@@ -48,12 +48,12 @@ type Options struct {
 	// Yield lets the client's next call start while this call waits for something slow; nil if the transport
 	// runs calls concurrently.
 	Yield func(context.Context)
-	// Unheard reports whether answers from the clients' users do not count, because an agent's shell started
+	// AgentControlled reports whether answers from the clients' users do not count, because an agent's shell started
 	// the server and the agent controls the client. Nil: they count.
-	Unheard func(context.Context) bool
-	// AppOnlyShows makes the app view only: any program that reaches the server, even an agent's shell, could
+	AgentControlled func(context.Context) bool
+	// AppViewOnly makes the app view only: any program that reaches the server, even an agent's shell, could
 	// claim to show apps.
-	AppOnlyShows bool
+	AppViewOnly bool
 	// Actor identifies the caller by the client's name and its connection. The connection is empty if the
 	// protocol has none.
 	Actor func(client, connection string) plan.Actor

@@ -35,8 +35,8 @@ type Servers interface {
 // are safe to show, but they are not to be trusted further.
 type ServerTool struct {
 	toolbox.Tool
-	Server string // name in the configuration
-	Passes bool   // allowed in a read-only phase
+	Server        string // name in the configuration
+	ReadOnlyPhase bool   // allowed in a read-only phase
 
 	// Call makes a call with the client's unchanged arguments. The error is safe to show.
 	Call func(ctx context.Context, arguments json.RawMessage, client ServerClient) (ServerResult, error)
@@ -193,13 +193,15 @@ func (t ServerTool) described() mcp.Tool {
 	if title != "" {
 		title = t.Server + ": " + title
 	}
-	return describe(verbs.Spec{Name: t.Name, Title: title, Description: Marked(t.Server, t.Description),
+	return describe(verbs.Spec{Name: t.Name, Title: title, Description: LabelDescription(t.Server, t.Description),
 		ReadOnly: t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent, OpenWorld: t.OpenWorld},
 		[]byte(cmp.Or(string(t.Schema), `{"type":"object"}`)), t.Output)
 }
 
-// Marked returns a tool's description, marked with its server.
-func Marked(server, description string) string { return "[server " + server + "] " + description }
+// LabelDescription returns a tool's description, marked with its server.
+func LabelDescription(server, description string) string {
+	return "[server " + server + "] " + description
+}
 
 // serverTool finds a tool of another server by name.
 func (s *Server) serverTool(name string) (ServerTool, bool) {

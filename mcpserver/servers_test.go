@@ -79,7 +79,7 @@ func echo(_ context.Context, arguments json.RawMessage, _ mcpserver.ServerClient
 
 func reads(name string, call invoke) mcpserver.ServerTool {
 	server, _, _ := strings.Cut(name, "__")
-	return mcpserver.ServerTool{Server: server, Passes: true, Call: call, Tool: toolbox.Tool{
+	return mcpserver.ServerTool{Server: server, ReadOnlyPhase: true, Call: call, Tool: toolbox.Tool{
 		Foreign: true,
 		Spec:    toolbox.Spec{Name: name, Title: "Its title", Description: "What it does.", ReadOnly: true},
 		Schema:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}}
@@ -87,7 +87,7 @@ func reads(name string, call invoke) mcpserver.ServerTool {
 
 func writes(name string, call invoke) mcpserver.ServerTool {
 	tool := reads(name, call)
-	tool.Passes, tool.ReadOnly, tool.Destructive = false, false, true
+	tool.ReadOnlyPhase, tool.ReadOnly, tool.Destructive = false, false, true
 	return tool
 }
 
@@ -97,7 +97,7 @@ func newServersWorld(t testing.TB, others *shelf, change ...func(*mcpserver.Opti
 	var w modeWorld
 	w = newModeWorld(t, plan.Limits{}, append(change, func(o *mcpserver.Options) {
 		o.Servers = others
-		o.Free = func(ctx context.Context, cause error) (context.Context, func(), error) {
+		o.GuardChange = func(ctx context.Context, cause error) (context.Context, func(), error) {
 			wall := toolbox.Wall{Changed: w.service.Watch, Guard: func(ctx context.Context, _ string) (toolbox.Hold, error) {
 				restricted, err := w.service.Restricted(ctx)
 				if restricted {
@@ -329,7 +329,7 @@ func TestOtherServersAsk(t *testing.T) {
 			t.Errorf("%s: %s", era, diff)
 		}
 		w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks)}},
-			func(o *mcpserver.Options) { o.Unheard = func(context.Context) bool { return true } })
+			func(o *mcpserver.Options) { o.AgentControlled = func(context.Context) bool { return true } })
 		if got := text(t, call(t, w.connect(t, era, says("accept", nil)), "zoo__asks", nil)); got != "cancel;cancel;" {
 			t.Errorf("%s, unheard: %s", era, got)
 		}

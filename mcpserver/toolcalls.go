@@ -58,7 +58,7 @@ func (t Tools) hiddenOfServers() (hidden []string) {
 		return nil
 	}
 	for _, tool := range t.Servers.Tools() {
-		if !tool.Passes {
+		if !tool.ReadOnlyPhase {
 			hidden = append(hidden, tool.Name)
 		}
 	}

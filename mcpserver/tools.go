@@ -179,7 +179,7 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	passing[lookTool], passing[actTool] = true, true
 	for _, tool := range others {
 		result.Tools = append(result.Tools, tool.described())
-		passing[tool.Name] = tool.Passes
+		passing[tool.Name] = tool.ReadOnlyPhase
 	}
 	phase, revision, err := s.phaseNow(ctx)
 	if err != nil {

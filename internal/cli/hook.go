@@ -237,7 +237,7 @@ func (a *app) whenFailed(call hook.Call, cause error, readable bool) hook.Answer
 		return hook.Answer{}
 	}
 	return hook.Answer{Refuse: "planning mode may be on, and whether this only reads could not be told. " +
-		mcpserver.WayOut(cause, "Call the tool once more; if that fails too, ask the user to run `planloop doctor`.")}
+		mcpserver.Advice(cause, "Call the tool once more; if that fails too, ask the user to run `planloop doctor`.")}
 }
 
 // mayBeHeld reports whether planning mode may restrict the call, by the phases recorded next to the logs. It checks all workspaces if the

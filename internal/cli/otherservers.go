@@ -103,7 +103,7 @@ var errHeld = errors.New("planning mode was entered, in which tools may only rea
 // walled returns a tool that is refused while planning mode is read-only, and ended when planning mode begins, unless it passes.
 func (o *otherServers) walled(tool downstream.Tool) toolbox.Tool {
 	run := tool.Run
-	if tool.Passes {
+	if tool.ReadOnlyPhase {
 		return tool.Tool
 	}
 	tool.Tool.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
@@ -181,7 +181,7 @@ func (o *otherServers) missing(name string) string {
 		switch {
 		case status.State == downstream.Failed:
 			return status.Error
-		case status.State == downstream.Disabled, !status.Heard && len(status.Tools) == 0:
+		case status.State == downstream.Disabled, !status.Listed && len(status.Tools) == 0:
 			return "the server " + status.Name + " is " + string(status.State)
 		}
 	}
@@ -225,7 +225,7 @@ func (s offeredServers) others() *otherServers {
 func (s offeredServers) Tools() []mcpserver.ServerTool {
 	var tools []mcpserver.ServerTool
 	for _, tool := range s.others().listed() {
-		tools = append(tools, mcpserver.ServerTool{Tool: tool.Tool, Server: tool.Server, Passes: tool.Passes, Call: called(tool)})
+		tools = append(tools, mcpserver.ServerTool{Tool: tool.Tool, Server: tool.Server, ReadOnlyPhase: tool.ReadOnlyPhase, Call: called(tool)})
 	}
 	return tools
 }
@@ -248,7 +248,7 @@ func (s offeredServers) Known() bool {
 		return true
 	}
 	for _, status := range servers.Status() {
-		if status.State != downstream.Disabled && !status.Heard && len(status.Tools) == 0 {
+		if status.State != downstream.Disabled && !status.Listed && len(status.Tools) == 0 {
 			return false
 		}
 	}

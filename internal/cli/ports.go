@@ -199,7 +199,7 @@ func toolInfos(others *otherServers) []verbs.ToolInfo {
 		tools = append(tools, verbs.ToolInfo{Name: row.Name, Description: row.Description, Schema: input})
 	}
 	for _, tool := range others.listed() {
-		tools = append(tools, verbs.ToolInfo{Name: tool.Name, Description: mcpserver.Marked(tool.Server, tool.Description),
+		tools = append(tools, verbs.ToolInfo{Name: tool.Name, Description: mcpserver.LabelDescription(tool.Server, tool.Description),
 			Schema: tool.Schema})
 	}
 	return tools

@@ -71,7 +71,7 @@ func (a *app) review(ctx context.Context, o reviewOptions) error {
 	runs := runsHere{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
 	d := a.newDesk(place, false, runs)
 	name := newName(runtime.GOOS)
-	page, err := a.newPage(d, web.Looking{}, name)
+	page, err := a.newPage(d, web.ViewAccess{}, name)
 	if err != nil {
 		return errors.Join(err, closed(), d.close())
 	}
@@ -130,7 +130,7 @@ type reviewPage struct {
 }
 
 // newPage prepares the page of a desk for the user who started this process. name is the host name it is served under, "" if none.
-func (a *app) newPage(d *desk, looking web.Looking, name string) (*reviewPage, error) {
+func (a *app) newPage(d *desk, looking web.ViewAccess, name string) (*reviewPage, error) {
 	p := &reviewPage{app: a, desk: d, why: a.notPresent(), close: func() {}}
 	if p.why == "" {
 		tty, err := terminal.OpenTTY()
@@ -140,10 +140,10 @@ func (a *app) newPage(d *desk, looking web.Looking, name string) (*reviewPage, e
 			p.tty, p.close = tty, func() { _ = tty.Close() }
 		}
 	}
-	options := web.Options{Desk: d, Person: a.pageCaller().Actor.Name, Refusal: p.why, Looking: looking, Name: name,
+	options := web.Options{Desk: d, Person: a.pageCaller().Actor.Name, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
 	if p.tty != nil {
-		options.ShowCode, options.UsedTwice = p.showCode, p.usedTwice
+		options.ShowCode, options.OnReusedLink = p.showCode, p.usedTwice
 	}
 	var err error
 	if p.server, err = web.New(options); err != nil {

@@ -79,10 +79,10 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	}
 	server, err := mcpserver.New(mcpserver.Options{
 		Sealer:  sync.OnceValues(a.sealer),
-		Servers: others, Free: a.free,
+		Servers: others, GuardChange: a.free,
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
 		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: transport.Yield,
-		Logger: a.logger(), Actor: a.client, Unheard: a.startedByAgent, AppOnlyShows: o.http != "",
+		Logger: a.logger(), Actor: a.client, AgentControlled: a.startedByAgent, AppViewOnly: o.http != "",
 		Service: func(ctx context.Context, roots mcpserver.Roots) (*verbs.Service, error) {
 			if o.http != "" {
 				roots = nil // one of many clients, perhaps on another machine, must not decide for all
@@ -178,7 +178,7 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	runs := runsHere{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
 	d := a.newDesk(place, true, runs)
 	defer d.close()
-	page, err := a.newPage(d, web.Looking{Token: token, Anyone: token == ""}, "")
+	page, err := a.newPage(d, web.ViewAccess{Token: token, Anyone: token == ""}, "")
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	fmt.Fprintf(a.err, "planloop: serving MCP at http://%s/mcp\n", listener.Addr())
 	page.tellBeside(ctx, listener.Addr())
 	context.AfterFunc(ctx, page.server.Close) // its open streams would delay the end
-	err = http.Serve(ctx, web.Refusing(listener))
+	err = http.Serve(ctx, web.WithPolicy(listener))
 	a.drain(ctx, runs, kill)
 	return err
 }

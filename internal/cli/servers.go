@@ -87,17 +87,17 @@ func (a *app) servers(ctx context.Context) error {
 }
 
 func serverOf(status downstream.Status, config downstream.Server) serverReply {
-	r := serverReply{Name: status.Name, State: status.State, Transport: status.Transport, Address: config.Shown(),
-		Before: !status.Heard && len(status.Tools) > 0, Protocol: status.Version, Problem: status.Error, Tools: []serverToolReply{}}
+	r := serverReply{Name: status.Name, State: status.State, Transport: status.Transport, Address: config.Redacted(),
+		Before: !status.Listed && len(status.Tools) > 0, Protocol: status.Version, Problem: status.Error, Tools: []serverToolReply{}}
 	for _, tool := range status.Tools {
-		r.Tools = append(r.Tools, serverToolReply{Name: tool.Name, Title: tool.Title, Passes: tool.Passes})
+		r.Tools = append(r.Tools, serverToolReply{Name: tool.Name, Title: tool.Title, Passes: tool.ReadOnlyPhase})
 	}
 	for _, tool := range status.Unusable {
 		r.NotOffered = append(r.NotOffered, notOffered{Name: tool.Own, Why: tool.Why})
 	}
 	for _, pattern := range config.ReadOnlyTools {
 		fits := func(tool downstream.Tool) bool { return toolbox.Listed([]string{pattern}, tool.Own, tool.Name) }
-		if status.Heard && !slices.ContainsFunc(status.Tools, fits) {
+		if status.Listed && !slices.ContainsFunc(status.Tools, fits) {
 			r.FitNone = append(r.FitNone, pattern)
 		}
 	}

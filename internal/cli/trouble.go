@@ -69,7 +69,7 @@ func (b *troubleBook) Note(text string) {
 	}
 	text = safetext.Line(text)
 	for _, variable := range b.environ {
-		if name, value, _ := strings.Cut(variable, "="); outbound.Telling(name) {
+		if name, value, _ := strings.Cut(variable, "="); outbound.IsSecretName(name) {
 			text = outbound.Redact(text, value)
 		}
 	}

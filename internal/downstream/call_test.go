@@ -77,7 +77,7 @@ func TestCallsAndSteps(t *testing.T) {
 		}
 		st := s.Status()[0]
 		known := slices.Contains([]string{"2025-06-18", "2026-07-28"}, st.Version)
-		if st.State != downstream.Ready || !known || !st.Heard || st.Error != "" {
+		if st.State != downstream.Ready || !known || !st.Listed || st.Error != "" {
 			t.Errorf("%+v", st)
 		}
 		if lines := strings.Join(st.Lines, "\n"); st.Transport == "stdio" && !strings.Contains(lines, "this is a log line") {

@@ -144,7 +144,7 @@ func (s Server) fillAddress(t *target, fill *filler) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		value := fill.secret("headers."+name, s.Headers[name])
-		if !headerName(name) || !outbound.Visible(value) && value != "" {
+		if !headerName(name) || !outbound.IsHeaderValue(value) && value != "" {
 			fill.refuse("headers", "has a name or a value that no header can have, or one that is planloop's to set",
 				"write such as Authorization: Bearer ${TOKEN}")
 			continue

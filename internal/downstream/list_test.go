@@ -173,7 +173,7 @@ func TestHintsCountAsFarAsTheServerIsTrusted(t *testing.T) {
 		var got []string
 		for _, tool := range s.Tools() {
 			flags := ""
-			for i, set := range []bool{tool.Passes, tool.ReadOnly, tool.Destructive, tool.Idempotent, tool.OpenWorld} {
+			for i, set := range []bool{tool.ReadOnlyPhase, tool.ReadOnly, tool.Destructive, tool.Idempotent, tool.OpenWorld} {
 				flags += map[bool]string{true: "PRDIO"[i : i+1], false: "-"}[set]
 			}
 			got = append(got, tool.Own+" "+flags)
@@ -242,7 +242,7 @@ func TestListsAreKept(t *testing.T) {
 	}
 	want := refreshed(t, first)
 	second := started(t, c, same)
-	if got := byName(second.Tools()); len(got) != len(want) || second.Status()[0].Heard {
+	if got := byName(second.Tools()); len(got) != len(want) || second.Status()[0].Listed {
 		t.Errorf("%d tools of %d", len(got), len(want))
 	} else {
 		for name, tool := range got {
@@ -359,7 +359,7 @@ func TestAToolThatChangedSinceItWasKeptIsNotCalled(t *testing.T) {
 		}
 		kept := byName(s.Tools())["ours__echo"]
 		out, err := kept.Call(within(t), nil, toolbox.Watch{})
-		if err != nil || out.OK || !kept.Passes || byName(s.Tools())["ours__echo"].Passes {
+		if err != nil || out.OK || !kept.ReadOnlyPhase || byName(s.Tools())["ours__echo"].ReadOnlyPhase {
 			t.Errorf("%+v, %v", out, err)
 		}
 	}

@@ -39,7 +39,7 @@ type Status struct {
 	Error     string // why it failed or ended, or a problem of its list
 	Tools     []Tool // known so far
 	Unusable  []Unusable
-	Heard     bool      // this process got the list, not an earlier one
+	Listed    bool      // this process got the list, not an earlier one
 	Version   string    // of the protocol, while connected
 	Transport string    // stdio or http
 	RetryAt   time.Time // earliest next start; zero: at once
@@ -350,7 +350,7 @@ func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load()
-	st := Status{Name: s.name, State: Idle, Tools: s.tools, Unusable: s.bad, Heard: s.heard, Transport: "stdio", RetryAt: s.retryAt}
+	st := Status{Name: s.name, State: Idle, Tools: s.tools, Unusable: s.bad, Listed: s.heard, Transport: "stdio", RetryAt: s.retryAt}
 	if s.settings.URL != "" {
 		st.Transport = "http"
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Shown returns the command or the address from the configuration, without parts that may be secret.
-func (s Server) Shown() string {
+// Redacted returns the command or the address from the configuration, without parts that may be secret.
+func (s Server) Redacted() string {
 	words := []string{s.Command}
 	if s.URL != "" {
 		words = []string{address(s.URL)}
@@ -19,7 +19,7 @@ func (s Server) Shown() string {
 	secret := false // the next argument is a secret
 	for _, arg := range s.Args {
 		name, value, valued := strings.Cut(arg, "=")
-		option, telling := strings.HasPrefix(arg, "-"), outbound.Telling(name)
+		option, telling := strings.HasPrefix(arg, "-"), outbound.IsSecretName(name)
 		switch {
 		case !option && (secret || random(arg)):
 			arg = outbound.Hidden

@@ -19,7 +19,7 @@ func TestShownWithoutSecrets(t *testing.T) {
 		"https://mcp.example.com/v1":      {URL: "https://mcp.example.com/v1?key=hunter2"},
 		"https://mcp.example.com/${ID}":   {URL: "https://user:hunter2@mcp.example.com/${ID}#hunter2"},
 	} {
-		if got := s.Shown(); got != want {
+		if got := s.Redacted(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

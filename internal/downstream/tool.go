@@ -24,8 +24,8 @@ type Tool struct {
 	toolbox.Tool        // its name is server__tool; its hints count as far as the server is trusted
 	Server, Own  string // the server's name, and the tool's name there
 
-	// Passes says that the tool may be called in a read-only phase.
-	Passes bool
+	// ReadOnlyPhase says that the tool may be called in a read-only phase.
+	ReadOnlyPhase bool
 
 	// Invoke calls the tool and returns its printable result. A refusal by the server is a Result with
 	// IsError; an error is an *Error and says whether the request was sent.
@@ -148,7 +148,7 @@ func (s *server) hint(t *Tool, d described) {
 	if allowed {
 		t.ReadOnly, t.Destructive = true, false
 	}
-	t.Passes = allowed || t.ReadOnly && !onlyByName(t.Own)
+	t.ReadOnlyPhase = allowed || t.ReadOnly && !onlyByName(t.Own)
 }
 
 // onlyByName reports whether a tool may pass only if the configuration lists its name, regardless of its

@@ -21,7 +21,7 @@ func secretsOf(all, named []string) *secrets {
 	s := &secrets{}
 	for _, variable := range all {
 		name, value, _ := strings.Cut(variable, "=")
-		if !slices.Contains(named, name) && !outbound.Telling(name) {
+		if !slices.Contains(named, name) && !outbound.IsSecretName(name) {
 			continue
 		}
 		if _, err := os.Stat(value); filepath.IsAbs(value) && err == nil {

@@ -41,13 +41,13 @@ func (r Rules) Parse(text string) (*url.URL, *ConfigError) {
 	example := "write it as in " + r.Example
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || !Visible(text) || strings.Contains(text, " "):
+	case err != nil || !IsHeaderValue(text) || strings.Contains(text, " "):
 		return nil, &ConfigError{Problem: "is not a URL", Want: example}
 	case u.User != nil:
 		return nil, &ConfigError{Problem: "holds credentials before the host", Want: r.Credentials}
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, &ConfigError{Problem: "does not start with https://", Want: example}
-	case u.Hostname() == "" || u.Opaque != "" || !Visible(u.Host):
+	case u.Hostname() == "" || u.Opaque != "" || !IsHeaderValue(u.Host):
 		return nil, &ConfigError{Problem: "names no host", Want: example}
 	case u.Fragment != "" || strings.Contains(text, "#"):
 		return nil, &ConfigError{Problem: "has a part after #, which is never sent", Want: "leave that out"}
@@ -67,8 +67,8 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Visible reports whether text is a single line of visible characters and plain spaces, as a header, a name
+// IsHeaderValue reports whether text is a single line of visible characters and plain spaces, as a header, a name
 // or an address may hold.
-func Visible(text string) bool {
+func IsHeaderValue(text string) bool {
 	return safetext.PrintableLine(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }

@@ -25,7 +25,7 @@ type Error struct {
 	Tries      int           // how often the request was sent
 	RetryAfter time.Duration // wait that the endpoint asked for; 0 if none
 	Problem    string        // the failure in words of this package; the sentence begins with the host
-	Says       string        // message of the endpoint or the system: one printable line of at most 4 KiB
+	Quote      string        // message of the endpoint or the system: one printable line of at most 4 KiB
 
 	transient bool  // a retry may succeed
 	cause     error // of the caller's context
@@ -38,12 +38,12 @@ func (e *Error) Error() string {
 		text += fmt.Sprintf(", on attempt %d", e.Tries)
 	}
 	switch {
-	case e.Says == "":
+	case e.Quote == "":
 		return text
 	case e.Answered:
-		return text + ` (it says "` + plan.Shorten(e.Says, quotedLength) + `")`
+		return text + ` (it says "` + plan.Shorten(e.Quote, quotedLength) + `")`
 	}
-	return text + ": " + plan.Shorten(e.Says, quotedLength)
+	return text + ": " + plan.Shorten(e.Quote, quotedLength)
 }
 
 // Unwrap returns the cause that ended the caller's context, or the deadline that passed.
@@ -67,13 +67,13 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 	switch {
 	case errors.As(err, &elsewhere):
 		e.Answered, e.Problem = true, "redirects elsewhere, which is not followed"
-		e.Says = shown(elsewhere.to, secrets)
+		e.Quote = shown(elsewhere.to, secrets)
 	case ctx.Err() != nil:
 		e.Problem = "did not answer in time (" + allowed.Round(time.Millisecond).String() + ")"
 		e.transient, e.cause = true, ctx.Err()
 	case errors.As(err, &certificate):
 		e.Problem = "has a certificate that is not trusted"
-		e.Says = shown(certificate.Err.Error(), secrets)
+		e.Quote = shown(certificate.Err.Error(), secrets)
 	case errors.As(err, &name) && name.IsNotFound:
 		e.Problem = "has no address in DNS"
 	default:
@@ -85,7 +85,7 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 		if status != 0 {
 			e.Problem = "cut its answer short"
 		}
-		e.Says = shown(err.Error(), secrets)
+		e.Quote = shown(err.Error(), secrets)
 	}
 	return e
 }
@@ -97,7 +97,7 @@ func (c *Client) unsuccessful(response *http.Response, body []byte, secrets []st
 	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {
 		e.Problem += " with a web page"
 	} else {
-		e.Says = shown(serviceMessage(body), secrets)
+		e.Quote = shown(serviceMessage(body), secrets)
 	}
 	if e.transient = status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500; e.transient {
 		e.RetryAfter = retryAfter(response.Header, time.Now())

@@ -124,13 +124,13 @@ func FuzzAddress(f *testing.F) {
 
 func TestOnlyWhatShowsIsVisible(t *testing.T) {
 	for _, text := range []string{"gpt-4.1", "Bearer a b", "modèle"} {
-		if !Visible(text) {
+		if !IsHeaderValue(text) {
 			t.Errorf("%q shows, and does not count as visible", text)
 		}
 	}
 	for _, hidden := range []string{"\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\ufe0f", "\u00ad", "\u200b", "\u202e", "\U000e0041",
 		"\n", "\t", "\x1b", "\x7f", "\u00a0", "\ue000", "\xff"} {
-		if Visible("a" + hidden + "b") {
+		if IsHeaderValue("a" + hidden + "b") {
 			t.Errorf("%q hides something, and counts as visible", "a"+hidden+"b")
 		}
 	}

@@ -54,8 +54,8 @@ func shown(text string, secrets []string) string {
 	return line
 }
 
-// Telling reports whether the name of a variable or an option suggests that its value is a secret.
-func Telling(name string) bool {
+// IsSecretName reports whether the name of a variable or an option suggests that its value is a secret.
+func IsSecretName(name string) bool {
 	name = strings.ReplaceAll(strings.ToUpper(name), "AUTHOR_", "") // of Git's author variables
 	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "AUTH", "CREDENTIAL"},
 		func(word string) bool { return strings.Contains(name, word) })

@@ -66,12 +66,12 @@ func NewHTTPServer(srv *server.MCPServer, opts HTTPOptions) (*HTTPServer, error)
 		server.WithEventStore(newEvents()),
 		server.WithStreamableHTTPLogger(opts.Logger),
 	)
-	s.handler = s.beside(opts.Page, s.guard(s.routes()))
+	s.handler = s.withPage(opts.Page, s.guard(s.routes()))
 	return s, nil
 }
 
-// beside gives the page its paths. MCP's own are never among them.
-func (s *HTTPServer) beside(page Page, mcp http.Handler) http.Handler {
+// withPage gives the page its paths. MCP's own are never among them.
+func (s *HTTPServer) withPage(page Page, mcp http.Handler) http.Handler {
 	if page == nil {
 		return mcp
 	}

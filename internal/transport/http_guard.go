@@ -124,8 +124,8 @@ func (r *requests) begin(session string, m Message) (cancelled *atomic.Bool, end
 	return cancelled, func() { r.running.CompareAndDelete(id, cancelled) } // by now the id may belong to another
 }
 
-// heard records a cancellation, if the notification is one.
-func (r *requests) heard(session string, m Message) {
+// cancel records a cancellation, if the notification is one.
+func (r *requests) cancel(session string, m Message) {
 	if m.Method != string(mcp.MethodNotificationCancelled) {
 		return
 	}

@@ -45,7 +45,7 @@ func (r *response) WriteHeader(status int) {
 }
 
 func (r *response) writeHeader(status int) {
-	if r.w == nil || r.status != 0 || r.silent() {
+	if r.w == nil || r.status != 0 || r.isCancelled() {
 		return
 	}
 	r.status = status
@@ -61,7 +61,7 @@ func (r *response) Write(p []byte) (int, error) {
 	if r.w == nil {
 		return 0, errAnswered
 	}
-	if r.silent() {
+	if r.isCancelled() {
 		return len(p), nil
 	}
 	r.writeHeader(http.StatusOK)
@@ -80,7 +80,7 @@ func (r *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (r *response) silent() bool { return r.cancelled != nil && r.cancelled.Load() }
+func (r *response) isCancelled() bool { return r.cancelled != nil && r.cancelled.Load() }
 
 // Flush sends buffered data.
 func (r *response) Flush() { _ = r.FlushError() }
@@ -146,7 +146,7 @@ func (r *response) finish() {
 		return
 	}
 	r.extendDeadline()
-	if r.silent() && r.status == 0 { // an event stream may end without an answer
+	if r.isCancelled() && r.status == 0 { // an event stream may end without an answer
 		r.header.Set("Content-Type", "text/event-stream")
 		r.w.WriteHeader(http.StatusOK)
 	}

@@ -191,11 +191,11 @@ func TestRunningCallsAreBounded(t *testing.T) {
 func TestSessionsMakeRoomWithinAClientFirst(t *testing.T) {
 	s := &sessions{alive: map[string]*httpSession{}}
 	begin := func(client string) string {
-		if id := s.surplus(client); id != "" {
+		if id := s.sessionToReplace(client); id != "" {
 			_, _ = s.Terminate(id)
 		}
 		id := s.Generate()
-		s.change(id, func(known *httpSession) { known.client = client })
+		s.update(id, func(known *httpSession) { known.client = client })
 		return id
 	}
 	other := begin("10.0.0.2")

@@ -64,8 +64,8 @@ func (s *sessions) Terminate(id string) (isNotAllowed bool, err error) {
 	return false, nil
 }
 
-// change updates a session, if it is still alive.
-func (s *sessions) change(id string, do func(*httpSession)) {
+// update updates a session, if it is still alive.
+func (s *sessions) update(id string, do func(*httpSession)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.alive[id]; known != nil {
@@ -73,10 +73,10 @@ func (s *sessions) change(id string, do func(*httpSession)) {
 	}
 }
 
-// surplus returns the session that must make room for a client's next one, "" while there is room: one of the client's
+// sessionToReplace returns the session that must make room for a client's next one, "" while there is room: one of the client's
 // own if it has its share, else of any client. Sessions not used since initialize go first, those with an open stream
 // last; otherwise the one idle longest. Its client must initialize again.
-func (s *sessions) surplus(client string) string {
+func (s *sessions) sessionToReplace(client string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all, own []string

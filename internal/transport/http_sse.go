@@ -61,7 +61,7 @@ func (s *HTTPServer) postSSE(w http.ResponseWriter, r *http.Request) {
 			s.answer(session, msg, cancelled)
 		}()
 	case msg.Kind == Notification && session.Initialized():
-		s.requests.heard(session.ID, msg)
+		s.requests.cancel(session.ID, msg)
 		s.handle(session, msg)
 	}
 	// A response answers nothing: this transport sends no requests to its clients.
@@ -90,11 +90,11 @@ func (s *HTTPServer) answer(session *sseSession, msg Message, cancelled *atomic.
 	defer s.httpCalls.end()
 	defer func() { <-session.running }()
 	if refusal := session.refusal(msg); refusal != nil {
-		session.put(refusal)
+		session.sendAnswer(refusal)
 		return
 	}
 	if answer := s.handle(session, msg); answer != nil && !cancelled.Load() {
-		session.put(answer)
+		session.sendAnswer(answer)
 	}
 }
 
@@ -136,8 +136,8 @@ type sseSession struct {
 	ctx     context.Context // ends with the stream, and ends every call
 	answers chan []byte
 	running chan struct{}
-	Client
-	LogLevel
+	baseSession
+	logLevel
 }
 
 var (
@@ -148,10 +148,10 @@ var (
 
 func newSSESession(ctx context.Context) *sseSession {
 	return &sseSession{
-		Client:  Client{ID: rand.Text(), Notes: make(chan mcp.JSONRPCNotification, maxQueuedNotifications)},
-		ctx:     ctx,
-		answers: make(chan []byte),
-		running: make(chan struct{}, maxRunning),
+		baseSession: baseSession{ID: rand.Text(), Notes: make(chan mcp.JSONRPCNotification, maxQueuedNotifications)},
+		ctx:         ctx,
+		answers:     make(chan []byte),
+		running:     make(chan struct{}, maxRunning),
 	}
 }
 
@@ -187,8 +187,8 @@ func (s *sseSession) write(resp *response, n mcp.JSONRPCNotification) error {
 	return resp.send("message", encoded)
 }
 
-// put sends an answer to the stream, or drops it when the stream ends.
-func (s *sseSession) put(answer []byte) {
+// sendAnswer sends an answer to the stream, or drops it when the stream ends.
+func (s *sseSession) sendAnswer(answer []byte) {
 	select {
 	case s.answers <- answer:
 	case <-s.ctx.Done():

@@ -18,7 +18,7 @@ func (s *HTTPServer) postMCP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	modern := isModern(r, msg)
-	if modern && answeredHere(msg) {
+	if modern && isIgnored(msg) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -32,7 +32,7 @@ func (s *HTTPServer) postMCP(w http.ResponseWriter, r *http.Request) {
 	case msg.Kind == Request:
 		s.call(w, r, msg)
 	default:
-		s.requests.heard(r.Header.Get(mcp.HeaderSessionID), msg)
+		s.requests.cancel(r.Header.Get(mcp.HeaderSessionID), msg)
 		s.forward(newResponse(w), r)
 	}
 }
@@ -54,7 +54,7 @@ func (s *HTTPServer) call(w http.ResponseWriter, r *http.Request, msg Message) {
 	}
 	defer resp.finish()
 	s.run(resp, r)
-	s.sessions.change(resp.Header().Get(mcp.HeaderSessionID), func(known *httpSession) { known.client = s.client(r) })
+	s.sessions.update(resp.Header().Get(mcp.HeaderSessionID), func(known *httpSession) { known.client = s.client(r) })
 }
 
 // end ends a session as its client would.
@@ -96,8 +96,8 @@ func (s *HTTPServer) getMCP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.Header.Get(mcp.HeaderSessionID)
-	s.sessions.change(id, func(known *httpSession) { known.listening++ })
-	defer s.sessions.change(id, func(known *httpSession) { known.listening-- })
+	s.sessions.update(id, func(known *httpSession) { known.listening++ })
+	defer s.sessions.update(id, func(known *httpSession) { known.listening-- })
 	s.stream(w, r, s.run)
 }
 
@@ -113,7 +113,7 @@ func (s *HTTPServer) deleteMCP(w http.ResponseWriter, r *http.Request) {
 // would create a session for a GET with any id.
 func (s *HTTPServer) checkSession(w http.ResponseWriter, r *http.Request, msg Message) bool {
 	if msg.Method == string(mcp.MethodInitialize) && msg.Kind == Request {
-		if surplus := s.sessions.surplus(s.client(r)); surplus != "" {
+		if surplus := s.sessions.sessionToReplace(s.client(r)); surplus != "" {
 			s.end(surplus)
 		}
 		return true
@@ -201,7 +201,7 @@ func isModern(r *http.Request, msg Message) bool {
 	return mcp.IsModernProtocol(msg.ProtocolVersion()) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 }
 
-// answeredHere reports whether a message of the stateless protocol must not reach the library. It works around two of
+// isIgnored reports whether a message of the stateless protocol must not reach the library. It works around two of
 // its limits:
 //
 //   - It keys running requests by session and request id, and on the stateless
@@ -211,7 +211,7 @@ func isModern(r *http.Request, msg Message) bool {
 //     Go client gives up its session.
 //
 // Only the body's method decides, never a header.
-func answeredHere(msg Message) bool {
+func isIgnored(msg Message) bool {
 	if msg.Kind != Notification {
 		return false
 	}

@@ -48,9 +48,9 @@ type Message struct {
 
 // Parse reads a message, or returns an answer with the reason it is invalid.
 func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
-	f, wrong := readForm(raw)
+	f, wrong := checkSyntax(raw)
 	if wrong != nil {
-		return Message{}, Refusal(whose(raw), wrong.Code, wrong.Message)
+		return Message{}, Refusal(requestID(raw), wrong.Code, wrong.Message)
 	}
 	var e struct {
 		JSONRPC string          `json:"jsonrpc"`
@@ -61,14 +61,14 @@ func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
 		Error   json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(raw, &e) != nil {
-		return Message{}, Refusal(whose(raw), mcp.INVALID_REQUEST,
+		return Message{}, Refusal(requestID(raw), mcp.INVALID_REQUEST,
 			"invalid request: a message is an object whose jsonrpc and method are strings")
 	}
-	m := Message{Raw: raw, ID: e.ID, Key: Key(e.ID), Params: e.Params, Result: e.Result, Fault: Given(e.Error)}
+	m := Message{Raw: raw, ID: e.ID, Key: Key(e.ID), Params: e.Params, Result: e.Result, Fault: nonNull(e.Error)}
 	if m.Key == "" {
 		m.ID = nil
 	}
-	answers := Given(e.Result) != nil || m.Fault != nil
+	answers := nonNull(e.Result) != nil || m.Fault != nil
 	switch {
 	case e.JSONRPC != mcp.JSONRPC_VERSION:
 		return m, Refusal(m.ID, mcp.INVALID_REQUEST, `invalid request: jsonrpc must be "2.0"`)
@@ -86,7 +86,7 @@ func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
 			fmt.Sprintf("invalid request: the id must be a string of at most %d bytes or an integer", maxToken))
 	}
 	m.Method = *e.Method
-	if wrong := m.judgeParams(f); wrong != nil {
+	if wrong := m.checkParams(f); wrong != nil {
 		return m, Refusal(m.ID, wrong.Code, wrong.Message)
 	}
 	return m, nil
@@ -94,7 +94,7 @@ func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
 
 // The id of the request that a faulty text was meant to be, nil if it has none. The text is read leniently, but
 // responses are ignored, because they are never answered.
-func whose(raw []byte) json.RawMessage {
+func requestID(raw []byte) json.RawMessage {
 	var e struct {
 		ID     json.RawMessage `json:"id"`
 		Method json.RawMessage `json:"method"`
@@ -105,8 +105,8 @@ func whose(raw []byte) json.RawMessage {
 	return e.ID
 }
 
-// judgeParams refuses parameters that the library would misread, or keep without a bound.
-func (m *Message) judgeParams(f form) *mcp.JSONRPCErrorDetails {
+// checkParams refuses parameters that the library would misread, or keep without a bound.
+func (m *Message) checkParams(f syntax) *mcp.JSONRPCErrorDetails {
 	var params struct {
 		Meta   *mcp.Meta `json:"_meta"`
 		Cursor any       `json:"cursor"`
@@ -116,8 +116,8 @@ func (m *Message) judgeParams(f form) *mcp.JSONRPCErrorDetails {
 	}
 	method := mcp.MCPMethod(m.Method)
 	switch {
-	case method != mcp.MethodToolsCall && f.loose != "":
-		return fault(mcp.INVALID_REQUEST, f.loose)
+	case method != mcp.MethodToolsCall && f.ambiguity != "":
+		return fault(mcp.INVALID_REQUEST, f.ambiguity)
 	case method != mcp.MethodToolsCall && method != mcp.MethodPromptsGet && len(m.Raw) > maxPlain:
 		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the message is longer than the %d bytes that this method may have", maxPlain))
 	}
@@ -178,8 +178,8 @@ func Key(id json.RawMessage) string {
 	return "n" + string(id)
 }
 
-// Given returns a value, nil for a null.
-func Given(v json.RawMessage) json.RawMessage {
+// nonNull returns a value, nil for a null.
+func nonNull(v json.RawMessage) json.RawMessage {
 	if string(v) == "null" {
 		return nil
 	}

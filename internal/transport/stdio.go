@@ -5,12 +5,12 @@
 // others, loses notifications sent just before a handler returns, drops unprocessed input at its end and ignores the
 // filter of subscriptions/listen. Its rules:
 //
-//   - Requests take effect in the order sent: they run one at a time, in a lane.
-//     A handler that is about to wait calls [Yield], and the lane continues. Only
-//     ping, tasks/result and subscriptions/listen run outside the lane.
+//   - Requests take effect in the order sent: they run one at a time, in a queue.
+//     A handler that is about to wait calls [Yield], and the queue continues. Only
+//     ping, tasks/result and subscriptions/listen run outside the queue.
 //   - Cancellations and the client's answers to our own requests are handled as
 //     they are read, at any time. Reading pauses only when 1024 messages wait in
-//     the lane.
+//     the queue.
 //   - One goroutine writes. A handler's messages are written before its answer,
 //     but possibly before the answer to an earlier call.
 //   - Every request is answered except a cancelled one, which gets no further
@@ -62,7 +62,7 @@ type conn struct {
 	maxFrame int
 	session  *stdioSession
 	out      *writer
-	lane     *lane
+	queue    *callQueue
 	calls    *stdioCalls
 	streams  atomic.Int64
 	running  sync.WaitGroup
@@ -91,7 +91,7 @@ func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io
 	s := newSession(w.send)
 	c := &conn{
 		srv: srv, log: opts.Logger, maxFrame: opts.MaxFrame, session: s, out: w,
-		lane: &lane{life: life, queue: make(chan *turn, maxQueued)}, calls: &stdioCalls{open: map[*call]struct{}{}},
+		queue: &callQueue{life: life, turns: make(chan *turn, maxQueued)}, calls: &stdioCalls{open: map[*call]struct{}{}},
 		ctx: srv.WithContext(callCtx, s), cancel: cancel, life: life,
 	}
 	if err := srv.RegisterSession(c.ctx, s); err != nil {
@@ -105,15 +105,15 @@ func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io
 			cancel(err)
 		}
 	}()
-	go c.lane.work()
+	go c.queue.work()
 	readErr := c.dispatch(readFrames(c.ctx, in, opts.MaxFrame))
-	c.settle(opts.Drain)
-	return c.verdict(ctx, readErr)
+	c.drain(opts.Drain)
+	return c.result(ctx, readErr)
 }
 
-// verdict returns the result of Serve. A client that hangs up closes both streams, in either order, and often before it
+// result returns the result of Serve. A client that hangs up closes both streams, in either order, and often before it
 // has read the last answers: that is not an error.
-func (c *conn) verdict(ctx context.Context, readErr error) error {
+func (c *conn) result(ctx context.Context, readErr error) error {
 	writeErr := c.out.failure()
 	hungUp := errors.Is(readErr, io.EOF) || errors.Is(writeErr, syscall.EPIPE) || errors.Is(writeErr, io.ErrClosedPipe)
 	if writeErr != nil && hungUp {
@@ -128,7 +128,7 @@ func (c *conn) verdict(ctx context.Context, readErr error) error {
 	return errors.Join(readErr, writeErr)
 }
 
-// dispatch takes the frames as they arrive; it owns the lane's order. Its error is io.EOF, wrapped, at the end of
+// dispatch takes the frames as they arrive; it owns the queue's order. Its error is io.EOF, wrapped, at the end of
 // input, and nil when the connection's context ended.
 func (c *conn) dispatch(frames <-chan frame) error {
 	for {
@@ -139,13 +139,13 @@ func (c *conn) dispatch(frames <-chan frame) error {
 			if f.err != nil {
 				return fmt.Errorf("read from the client: %w", f.err)
 			}
-			c.take(f)
+			c.receive(f)
 		}
 	}
 }
 
-// settle waits until every message read is answered and written.
-func (c *conn) settle(drain time.Duration) {
+// drain waits until every message read is answered and written.
+func (c *conn) drain(drain time.Duration) {
 	close(c.session.closed) // no answer can come any more
 	c.calls.cancelIf(errStopped, func(k *call) bool { return k.stream.Load() })
 	settled := make(chan struct{})
@@ -164,8 +164,8 @@ func (c *conn) settle(drain time.Duration) {
 		c.log.Warn("calls still running after the end of input are cancelled", "after", drain)
 	}
 	c.cancel(errStopped)
-	// A handler may still hold the lane; the turns after it no longer run and only need an answer.
-	go c.lane.work()
+	// A handler may still hold the queue; the turns after it no longer run and only need an answer.
+	go c.queue.work()
 	select {
 	case <-settled:
 	case <-time.After(grace):

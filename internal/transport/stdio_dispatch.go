@@ -13,10 +13,10 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// take handles one frame; it returns as soon as the message is queued or answered.
-func (c *conn) take(f frame) {
+// receive handles one frame; it returns as soon as the message is queued or answered.
+func (c *conn) receive(f frame) {
 	if f.tooLong {
-		c.say(c.ctx, Refusal(nil, mcp.INVALID_REQUEST,
+		c.sendMessage(c.ctx, Refusal(nil, mcp.INVALID_REQUEST,
 			fmt.Sprintf("the message is longer than %d bytes and was skipped: send less at a time", c.maxFrame)))
 		return
 	}
@@ -25,21 +25,21 @@ func (c *conn) take(f frame) {
 	}
 	m, refused := Parse(f.data)
 	if refused != nil {
-		c.say(c.ctx, refused)
+		c.sendMessage(c.ctx, refused)
 		return
 	}
 	switch m.Kind {
 	case Response:
-		c.session.answered(m)
+		c.session.receiveResponse(m)
 	case Notification:
-		c.notified(m)
+		c.handleNotification(m)
 	case Request:
-		c.requested(m)
+		c.handleRequest(m)
 	}
 }
 
-// say writes messages that do not answer a call: a notification, or the refusal of an invalid message.
-func (c *conn) say(ctx context.Context, message mcp.JSONRPCMessage) {
+// sendMessage writes messages that do not answer a call: a notification, or the refusal of an invalid message.
+func (c *conn) sendMessage(ctx context.Context, message mcp.JSONRPCMessage) {
 	data, err := json.Marshal(message)
 	if err != nil {
 		c.log.Error("encode a message", "error", err)
@@ -48,56 +48,56 @@ func (c *conn) say(ctx context.Context, message mcp.JSONRPCMessage) {
 	c.out.send(ctx, outgoing{data: data})
 }
 
-func (c *conn) notified(m Message) {
+func (c *conn) handleNotification(m Message) {
 	if m.Method == string(mcp.MethodNotificationCancelled) {
 		key := m.Cancels() // perhaps of a closed call: its answer crossed the cancellation
 		c.calls.cancelIf(errCancelled, func(k *call) bool { return key != "" && k.key == key })
 		return
 	}
-	c.inLane(c.ctx, func(t *turn) {
+	c.enqueue(c.ctx, func(t *turn) {
 		if c.ctx.Err() == nil {
 			c.handle(t.context(c.ctx), m)
 		}
 	})
 }
 
-// maxOpen bounds the unanswered requests, including those that wait outside the lane.
+// maxOpen bounds the unanswered requests, including those that wait outside the queue.
 const maxOpen = 2 * maxQueued
 
-func (c *conn) requested(m Message) {
+func (c *conn) handleRequest(m Message) {
 	k := c.calls.add(c.ctx, m)
 	switch {
 	case c.calls.count() > maxOpen:
 		c.calls.remove(k)
-		c.say(c.ctx, Refusal(m.ID, mcp.INVALID_REQUEST,
+		c.sendMessage(c.ctx, Refusal(m.ID, mcp.INVALID_REQUEST,
 			fmt.Sprintf("more than %d requests are not answered yet: wait for some; this one was not run", maxOpen)))
 	case m.Method == string(mcp.MethodSubscriptionsListen) && isModernMessage(m):
 		k.stream.Store(true)
 		c.running.Go(func() { c.listen(k, m) })
 	case m.Method == string(mcp.MethodPing), m.Method == string(mcp.MethodTasksResult):
 		c.running.Go(func() { c.answer(k, c.handle(k.ctx, m)) })
-	case !c.inLane(k.ctx, func(t *turn) { c.atTurn(t, k, m) }):
+	case !c.enqueue(k.ctx, func(t *turn) { c.runCall(t, k, m) }):
 		c.calls.remove(k)
 	}
 }
 
-// inLane calls run when its turn comes.
-func (c *conn) inLane(ctx context.Context, run func(*turn)) bool {
+// enqueue calls run when its turn comes.
+func (c *conn) enqueue(ctx context.Context, run func(*turn)) bool {
 	c.running.Add(1)
-	entered := c.lane.enter(ctx, func(t *turn) {
+	added := c.queue.add(ctx, func(t *turn) {
 		defer c.running.Done()
 		run(t)
 	})
-	if !entered {
+	if !added {
 		c.running.Done()
 	}
-	return entered
+	return added
 }
 
-// atTurn runs a call, unless it was cancelled while it waited.
-func (c *conn) atTurn(t *turn, k *call, m Message) {
+// runCall runs a call, unless it was cancelled while it waited.
+func (c *conn) runCall(t *turn, k *call, m Message) {
 	if k.ctx.Err() != nil {
-		c.answer(k, k.unstarted())
+		c.answer(k, k.notStarted())
 		return
 	}
 	if m.Method == string(mcp.MethodInitialize) {
@@ -152,7 +152,7 @@ func (c *conn) uninitialized(m Message) bool {
 	case string(mcp.MethodInitialize), string(mcp.MethodPing), string(mcp.MethodServerDiscover):
 		return false
 	}
-	return !c.session.legacy() && !isModernMessage(m)
+	return !c.session.hasHandshake() && !isModernMessage(m)
 }
 
 // answer writes the response of a call and closes it. A call that the client has cancelled gets no response.
@@ -166,7 +166,7 @@ func (c *conn) answer(k *call, resp mcp.JSONRPCMessage) {
 
 // encode closes a call and encodes its response.
 func (c *conn) encode(k *call, resp mcp.JSONRPCMessage) []byte {
-	data, err := json.Marshal(k.outcome(resp))
+	data, err := json.Marshal(k.withID(resp))
 	c.calls.remove(k)
 	if err != nil {
 		c.log.Error("encode a response", "error", err)
@@ -249,13 +249,13 @@ func (cs *stdioCalls) cancelIf(cause error, match func(*call) bool) {
 	}
 }
 
-// unstarted answers a call that was cancelled before its turn came.
-func (k *call) unstarted() *mcp.JSONRPCError {
+// notStarted answers a call that was cancelled before its turn came.
+func (k *call) notStarted() *mcp.JSONRPCError {
 	return Refusal(k.id, mcp.REQUEST_INTERRUPTED, "the server stopped before it started: nothing was changed, send it again")
 }
 
-// outcome returns the library's response with the id as it was sent.
-func (k *call) outcome(resp mcp.JSONRPCMessage) mcp.JSONRPCMessage {
+// withID returns the library's response with the id as it was sent.
+func (k *call) withID(resp mcp.JSONRPCMessage) mcp.JSONRPCMessage {
 	switch r := resp.(type) {
 	case mcp.JSONRPCResponse:
 		r.ID = mcp.NewRequestId(k.id)

@@ -19,7 +19,7 @@ const maxStreams = 100
 // stream is the session of one subscriptions/listen request: registered with the server, it gets only the broadcasts
 // its filter asks for.
 type stream struct {
-	Client
+	baseSession
 	request json.RawMessage // the id of the listen request, stamped on every message
 	ended   chan struct{}
 	filter  atomic.Pointer[mcp.SubscriptionFilter]
@@ -40,7 +40,7 @@ func (s *stream) SetSubscriptionFilter(filter mcp.SubscriptionFilter) {
 
 // SubscriptionFilter is always active: without a grant nothing is delivered.
 func (s *stream) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
-	return Loaded(&s.filter), true
+	return load(&s.filter), true
 }
 
 // listen serves one subscriptions/listen request until it is cancelled.
@@ -52,7 +52,7 @@ func (c *conn) listen(k *call, m Message) {
 		return
 	}
 	s := &stream{
-		Client: Client{
+		baseSession: baseSession{
 			ID: fmt.Sprintf("%s-listen-%d", c.session.ID, c.session.listens.Add(1)), Notes: make(chan mcp.JSONRPCNotification, maxNotes),
 		},
 		request: k.id,
@@ -134,11 +134,11 @@ func (c *conn) deliver(s *stream, n mcp.JSONRPCNotification) {
 	}
 	meta[mcp.MetaKeySubscriptionID] = s.request
 	n.Params.Meta = meta
-	c.say(c.life, n)
+	c.sendMessage(c.life, n)
 }
 
 func (s *stream) wants(n mcp.JSONRPCNotification) bool {
-	filter := Loaded(&s.filter)
+	filter := load(&s.filter)
 	switch n.Method {
 	case mcp.MethodNotificationSubscriptionsAcknowledged:
 		return true

@@ -21,7 +21,7 @@ func TestEverythingReadIsAnsweredAtEndOfInput(t *testing.T) {
 	f := newFixture()
 	var in strings.Builder
 	in.WriteString(initialize + "\n")
-	for i := range 2000 { // more than may wait in the lane
+	for i := range 2000 { // more than may wait in the queue
 		fmt.Fprintln(&in, call(i, "append", `{"v":1}`))
 	}
 	in.WriteString(call(2000, "append", `{"v":1}`)) // no line end

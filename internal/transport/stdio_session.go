@@ -20,8 +20,8 @@ const maxNotes = 1024
 
 // stdioSession is the client of one connection, as the library sees it.
 type stdioSession struct {
-	Client
-	LogLevel
+	baseSession
+	logLevel
 	opening atomic.Bool // an initialize is being answered
 	listens atomic.Int64
 
@@ -44,24 +44,24 @@ var (
 func newSession(send func(context.Context, outgoing) bool) *stdioSession {
 	return &stdioSession{
 		// The id is random, so that it can identify an actor.
-		Client: Client{ID: "stdio-" + rand.Text(), Notes: make(chan mcp.JSONRPCNotification, maxNotes)},
-		send:   send, closed: make(chan struct{}),
+		baseSession: baseSession{ID: "stdio-" + rand.Text(), Notes: make(chan mcp.JSONRPCNotification, maxNotes)},
+		send:        send, closed: make(chan struct{}),
 	}
 }
 
 // Initialized reports whether the client may be sent notifications.
-func (s *stdioSession) Initialized() bool { return s.Client.Initialized() && !s.opening.Load() }
+func (s *stdioSession) Initialized() bool { return s.baseSession.Initialized() && !s.opening.Load() }
 
-// legacy reports whether the handshake took place.
-func (s *stdioSession) legacy() bool { return s.ProtocolVersion() != "" }
+// hasHandshake reports whether the handshake took place.
+func (s *stdioSession) hasHandshake() bool { return s.ProtocolVersion() != "" }
 
-// unasked reports whether the client of a connection without handshake would get a notification that the stateless
+// isUnsubscribed reports whether the client of a connection without handshake would get a notification that the stateless
 // protocol allows only on a listen stream.
-func (s *stdioSession) unasked(method string) bool {
+func (s *stdioSession) isUnsubscribed(method string) bool {
 	switch method {
 	case mcp.MethodNotificationToolsListChanged, mcp.MethodNotificationPromptsListChanged,
 		mcp.MethodNotificationResourcesListChanged, mcp.MethodNotificationResourceUpdated:
-		return !s.legacy()
+		return !s.hasHandshake()
 	}
 	return false
 }
@@ -80,8 +80,8 @@ func (e *ClientError) Error() string {
 	return fmt.Sprintf("the client refused %s: %s (code %d)", e.Method, e.Message, e.Code)
 }
 
-// answered passes an answer to its request; others are dropped.
-func (s *stdioSession) answered(m Message) {
+// receiveResponse passes an answer to its request; others are dropped.
+func (s *stdioSession) receiveResponse(m Message) {
 	if reply, ok := s.pending.LoadAndDelete(m.Key); ok {
 		reply.(chan Message) <- m
 	}
@@ -118,15 +118,15 @@ func ask[T any](ctx context.Context, s *stdioSession, method mcp.MCPMethod, para
 		}
 		return result, nil
 	case <-ctx.Done():
-		s.withdraw(id)
+		s.cancelRequest(id)
 		return nil, ctx.Err()
 	case <-s.closed:
 		return nil, ErrClosed
 	}
 }
 
-// withdraw cancels a request at the client, so that it can close a dialogue. It is a courtesy and never waits.
-func (s *stdioSession) withdraw(id int64) {
+// cancelRequest cancels a request at the client, so that it can close a dialogue. It is a courtesy and never waits.
+func (s *stdioSession) cancelRequest(id int64) {
 	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
 	n.Method = string(mcp.MethodNotificationCancelled)
 	n.Params.AdditionalFields = map[string]any{"requestId": id, "reason": "the answer is no longer needed"}
@@ -145,7 +145,7 @@ func decodeReply(method mcp.MCPMethod, m Message, out any) error {
 		refused.Method = string(method)
 		return refused
 	}
-	if Given(m.Result) == nil {
+	if nonNull(m.Result) == nil {
 		return fmt.Errorf("the client answered %s without a result", method)
 	}
 	if err := json.Unmarshal(m.Result, out); err != nil {
@@ -155,7 +155,7 @@ func decodeReply(method mcp.MCPMethod, m Message, out any) error {
 }
 
 // RequestElicitation asks the person at the client. Because a person takes long, it yields the caller's turn in the
-// lane.
+// queue.
 func (s *stdioSession) RequestElicitation(ctx context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
 	if s.GetClientCapabilities().Elicitation == nil {
 		return nil, server.ErrElicitationNotSupported

@@ -62,12 +62,12 @@ func (w *writer) run(ctx context.Context, s *stdioSession) {
 	for w.err == nil {
 		select {
 		case n := <-s.Notes:
-			w.note(s, n)
+			w.writeNotification(s, n)
 		case o := <-w.queue:
-			w.notes(s)
-			w.put(o)
+			w.writeNotifications(s)
+			w.write(o)
 		case <-w.ending:
-			w.rest(s)
+			w.drain(s)
 			return
 		case <-ctx.Done():
 			return
@@ -78,25 +78,25 @@ func (w *writer) run(ctx context.Context, s *stdioSession) {
 	}
 }
 
-func (w *writer) rest(s *stdioSession) {
+func (w *writer) drain(s *stdioSession) {
 	for n := len(w.queue); n > 0; n-- {
 		o := <-w.queue
-		w.notes(s)
-		w.put(o)
+		w.writeNotifications(s)
+		w.write(o)
 	}
-	w.notes(s)
+	w.writeNotifications(s)
 	w.flush()
 }
 
-// notes writes the notifications waiting now, not later ones, so that it ends.
-func (w *writer) notes(s *stdioSession) {
+// writeNotifications writes the notifications waiting now, not later ones, so that it ends.
+func (w *writer) writeNotifications(s *stdioSession) {
 	for n := len(s.Notes); n > 0; n-- {
-		w.note(s, <-s.Notes)
+		w.writeNotification(s, <-s.Notes)
 	}
 }
 
-func (w *writer) note(s *stdioSession, n mcp.JSONRPCNotification) {
-	if s.unasked(n.Method) {
+func (w *writer) writeNotification(s *stdioSession, n mcp.JSONRPCNotification) {
+	if s.isUnsubscribed(n.Method) {
 		return
 	}
 	data, err := json.Marshal(n)
@@ -104,20 +104,20 @@ func (w *writer) note(s *stdioSession, n mcp.JSONRPCNotification) {
 		w.log.Error("encode a notification", "method", n.Method, "error", err)
 		return
 	}
-	w.put(outgoing{data: data})
+	w.write(outgoing{data: data})
 }
 
-func (w *writer) put(o outgoing) {
+func (w *writer) write(o outgoing) {
 	if o.writing != nil {
 		o.writing()
 	}
 	_, _ = w.out.Write(Clean(o.data))
-	w.fail(w.out.WriteByte('\n')) // after a failure out ignores writes
+	w.record(w.out.WriteByte('\n')) // after a failure out ignores writes
 }
 
-func (w *writer) flush() { w.fail(w.out.Flush()) }
+func (w *writer) flush() { w.record(w.out.Flush()) }
 
-func (w *writer) fail(err error) {
+func (w *writer) record(err error) {
 	if err != nil {
 		w.err = fmt.Errorf("write to the client: %w", err)
 	}

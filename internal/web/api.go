@@ -140,7 +140,7 @@ func decode[In any](c call) (in In, err error) {
 	return in, err
 }
 
-// postEnter opens a session: with a launch code, for one that may decide, or as Looking allows. An Authorization header
+// postEnter opens a session: with a launch code, for one that may decide, or as ViewAccess allows. An Authorization header
 // opens no session.
 func (s *Server) postEnter(c call) (any, error) {
 	in, err := decode[struct {
@@ -157,8 +157,8 @@ func (s *Server) postEnter(c call) (any, error) {
 	if in.Code != "" {
 		decides, twice = s.door.use(in.Code)
 	}
-	if twice && s.opts.UsedTwice != nil {
-		s.opts.UsedTwice()
+	if twice && s.opts.OnReusedLink != nil {
+		s.opts.OnReusedLink()
 	}
 	if !decides {
 		if err := s.maySee(in.Code, in.Token); err != nil {
@@ -192,12 +192,12 @@ func (s *Server) ofOurUser(r *http.Request) error {
 
 // maySee decides whether a browser without a valid launch code may look.
 func (s *Server) maySee(code, token string) error {
-	if code == "" && token == "" && s.opts.Looking.Anyone {
+	if code == "" && token == "" && s.opts.ViewAccess.Anyone {
 		return nil
 	}
 	refused := &refusal{Kind: notEntered, Field: "/code", Problem: "the page is opened by a link that works once",
 		Fix: "run `planloop review` on a terminal"}
-	if code == "" && token == "" && s.opts.Looking.Token == "" {
+	if code == "" && token == "" && s.opts.ViewAccess.Token == "" {
 		return refused
 	}
 	if code != "" || token != "" {
@@ -209,12 +209,12 @@ func (s *Server) maySee(code, token string) error {
 	case code != "":
 		refused.Problem = "this link was used before, or is older than half a minute"
 		refused.Fix = "run `planloop review` on a terminal for a new one"
-	case s.opts.Looking.Token == "":
+	case s.opts.ViewAccess.Token == "":
 		refused.Problem = "there is no token to look with"
 	case token == "":
 		refused.Field, refused.Problem = "/token", "the page is for who knows the token of this server, or comes by a link"
 		refused.Fix = "type the token to look; to decide, run `planloop review` on a terminal"
-	case digestOf(token).is(digestOf(s.opts.Looking.Token)):
+	case digestOf(token).is(digestOf(s.opts.ViewAccess.Token)):
 		return nil
 	default:
 		refused.Field, refused.Problem, refused.Fix = "/token", "that is not the token", "type the one that MCP clients of this server send"

@@ -17,7 +17,7 @@ func TestNeitherOpensTheOther(t *testing.T) {
 	const token = "correct-horse-battery"
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
-	f := prepare(t, func(o *Options) { o.Looking.Token = token })
+	f := prepare(t, func(o *Options) { o.ViewAccess.Token = token })
 	both, err := transport.NewHTTPServer(server.NewMCPServer("test", "1"), transport.HTTPOptions{Token: token, Page: f.Server})
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestNeitherOpensTheOther(t *testing.T) {
 	f.base = "http://" + f.host
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- both.Serve(ctx, Refusing(l)) }()
+	go func() { served <- both.Serve(ctx, WithPolicy(l)) }()
 	defer func() {
 		stop()
 		if err := next(t, served); err != nil {

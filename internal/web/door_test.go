@@ -72,7 +72,7 @@ func TestLaunchCodes(t *testing.T) {
 // TestLinkThatIsUsedTwice opens nothing more, and ends the session that it opened: that may be an attacker's.
 func TestLinkThatIsUsedTwice(t *testing.T) {
 	twice := 0
-	f := serve(t, func(o *Options) { o.UsedTwice = func() { twice++ } })
+	f := serve(t, func(o *Options) { o.OnReusedLink = func() { twice++ } })
 	code := f.code()
 	first, other := f.enter(enterBody("code", code)), f.launch()
 	first.typeCode()
@@ -110,8 +110,8 @@ func TestOtherUsersStayOut(t *testing.T) {
 		"another user": {os.Geteuid() + 1, true, true}, "who has gone": {-1, true, true},
 		"root": {0, true, false}, "our own": {os.Geteuid(), true, false}, "where nothing tells": {os.Geteuid() + 1, false, false},
 	} {
-		for _, looking := range []Looking{{Anyone: true}, {Token: token}} {
-			f := serve(t, func(o *Options) { o.Looking = looking })
+		for _, looking := range []ViewAccess{{Anyone: true}, {Token: token}} {
+			f := serve(t, func(o *Options) { o.ViewAccess = looking })
 			f.owner = func(client, server string) (int, bool) {
 				if !strings.HasPrefix(client, "127.0.0.1:") || server != f.host {
 					t.Errorf("asked for %s to %s", client, server)
@@ -246,7 +246,7 @@ func (r onRead) Read(p []byte) (int, error) {
 }
 
 func TestOldestIdleSessionsEnd(t *testing.T) {
-	f := serve(t, func(o *Options) { o.Looking.Anyone = true })
+	f := serve(t, func(o *Options) { o.ViewAccess.Anyone = true })
 	inside := func(b *browser) bool { return b.get("/api/inbox").status == http.StatusOK }
 	looks := f.enter("{}")
 	var deciders []*browser
@@ -295,26 +295,26 @@ func TestOldestIdleSessionsEnd(t *testing.T) {
 func TestWhoMayLook(t *testing.T) {
 	const token = "the-token-of-the-server"
 	for what, c := range map[string]struct {
-		looking Looking
+		looking ViewAccess
 		body    string
 		status  int
 		field   string // that a refusal asks for
 	}{
-		"nobody, nothing given":          {Looking{}, `{}`, 401, "/code"},
-		"nobody, a token":                {Looking{}, enterBody("token", token), 401, "/code"},
-		"nobody, an empty token":         {Looking{}, `{"token":""}`, 401, "/code"},
-		"anyone":                         {Looking{Anyone: true}, `{}`, 200, ""},
-		"anyone, a wrong code":           {Looking{Anyone: true}, enterBody("code", newSecret()), 401, "/code"},
-		"who has the token":              {Looking{Token: token}, enterBody("token", token), 200, ""},
-		"who has the token, none given":  {Looking{Token: token}, `{}`, 401, "/token"},
-		"who has the token, a wrong one": {Looking{Token: token}, enterBody("token", token+"x"), 401, "/token"},
-		"who has the token, as a code":   {Looking{Token: token}, enterBody("code", token), 401, "/code"},
-		"an unknown field":               {Looking{Anyone: true}, `{"Token":"x"}`, 422, "/Token"},
-		"twice":                          {Looking{Anyone: true}, `{"token":"x","token":"y"}`, 422, "/token"},
-		"a list":                         {Looking{Anyone: true}, `[1]`, 422, ""},
-		"no JSON":                        {Looking{Anyone: true}, `code=1`, 422, ""},
+		"nobody, nothing given":          {ViewAccess{}, `{}`, 401, "/code"},
+		"nobody, a token":                {ViewAccess{}, enterBody("token", token), 401, "/code"},
+		"nobody, an empty token":         {ViewAccess{}, `{"token":""}`, 401, "/code"},
+		"anyone":                         {ViewAccess{Anyone: true}, `{}`, 200, ""},
+		"anyone, a wrong code":           {ViewAccess{Anyone: true}, enterBody("code", newSecret()), 401, "/code"},
+		"who has the token":              {ViewAccess{Token: token}, enterBody("token", token), 200, ""},
+		"who has the token, none given":  {ViewAccess{Token: token}, `{}`, 401, "/token"},
+		"who has the token, a wrong one": {ViewAccess{Token: token}, enterBody("token", token+"x"), 401, "/token"},
+		"who has the token, as a code":   {ViewAccess{Token: token}, enterBody("code", token), 401, "/code"},
+		"an unknown field":               {ViewAccess{Anyone: true}, `{"Token":"x"}`, 422, "/Token"},
+		"twice":                          {ViewAccess{Anyone: true}, `{"token":"x","token":"y"}`, 422, "/token"},
+		"a list":                         {ViewAccess{Anyone: true}, `[1]`, 422, ""},
+		"no JSON":                        {ViewAccess{Anyone: true}, `code=1`, 422, ""},
 	} {
-		f := serve(t, func(o *Options) { o.Looking = c.looking })
+		f := serve(t, func(o *Options) { o.ViewAccess = c.looking })
 		answer := f.raw(http.MethodPost, "/api/enter", c.body, header("Authorization", "Bearer "+token))
 		if answer.status != c.status {
 			t.Errorf("%s: %d %s", what, answer.status, answer.body)

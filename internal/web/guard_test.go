@@ -391,7 +391,7 @@ func TestFaultsTellNothing(t *testing.T) {
 // TestNoSecretIsLogged sends every secret to every path, in every place, with every error.
 func TestNoSecretIsLogged(t *testing.T) {
 	const token = "the-token-of-the-server"
-	f := serve(t, func(o *Options) { o.Looking.Token = token })
+	f := serve(t, func(o *Options) { o.ViewAccess.Token = token })
 	b := f.launch()
 	b.typeCode()
 	code := f.code()

@@ -30,8 +30,8 @@ func setPolicy(h http.Header) {
 	}
 }
 
-// Refusing adds the policy to net/http's own refusals, such as of a header that is too long.
-func Refusing(l net.Listener) net.Listener { return refusing{l} }
+// WithPolicy adds the policy to net/http's own refusals, such as of a header that is too long.
+func WithPolicy(l net.Listener) net.Listener { return refusing{l} }
 
 type refusing struct{ net.Listener }
 

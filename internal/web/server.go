@@ -34,13 +34,13 @@ type Options struct {
 	Refusal string
 	// Name is an additional host name of this server, such as one that never served a page.
 	Name string
-	// Looking sets the rights to look without a launch link.
-	Looking Looking
+	// ViewAccess sets the rights to look without a launch link.
+	ViewAccess ViewAccess
 	// ShowCode writes a code, and its purpose, to the terminal that the server was started on. It is nil without such a
 	// terminal.
 	ShowCode func(workspace review.Place, code string) error
-	// UsedTwice is called when a launch link was used again, which ends the session that it opened. It may be nil.
-	UsedTwice func()
+	// OnReusedLink is called when a launch link was used again, which ends the session that it opened. It may be nil.
+	OnReusedLink func()
 	// Logger receives errors. The default discards them.
 	Logger *slog.Logger
 	// Heartbeat is the pause between signs of life on a stream. The default is 20 s.
@@ -51,8 +51,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Looking sets the rights to look, but not decide, without a launch link.
-type Looking struct {
+// ViewAccess sets the rights to look, but not decide, without a launch link.
+type ViewAccess struct {
 	Token  string // opens a session that looks; "": no token
 	Anyone bool   // any browser on this machine may look
 }
@@ -141,7 +141,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
 		serving.Go(func() error {
-			err := hs.Serve(Refusing(l))
+			err := hs.Serve(WithPolicy(l))
 			failed <- err
 			return err
 		})

@@ -76,17 +76,17 @@ try {
   assert(!result.isError, sees(result));
   assert(!sees(result).includes(result._meta['planloop/review'].nonce), 'a model sees the nonce');
   await render(first, result);
-  await app.getByText('A plan waits for your decision').waitFor();
+  await app.getByText('A plan is waiting for your decision').waitFor();
   for (const { title } of first.steps) await app.getByRole('button', { name: title }).waitFor();
   assert.equal(await page.evaluate(() => window.host.about.name), 'planloop');
   await app.getByRole('button', { name: 'Write sessions to both' }).click();
   await app.getByText('Escape <img src=x onerror=alert(1)> as text.').first().waitFor();
   await app.getByRole('textbox', { name: 'Comment on step 2' }).fill('Which one wins?');
   await app.getByRole('button', { name: 'Add comment' }).click();
-  await app.getByRole('button', { name: 'Ask for changes…' }).click();
-  await app.getByLabel('What is to be changed').fill('Say what becomes of the old table.');
-  await app.getByRole('button', { name: 'Ask for these changes' }).click();
-  await app.getByText('Changes were asked for').waitFor();
+  await app.getByRole('button', { name: 'Request changes…' }).click();
+  await app.getByLabel('Changes you want').fill('Say what becomes of the old table.');
+  await app.getByRole('button', { name: 'Request these changes' }).click();
+  await app.getByText('Changes requested').waitFor();
   const heard = await rendering.says('planloop_status');
   assert(heard.includes('old table') && heard.includes('Which one wins?'), heard);
   console.log('shown, commented on and returned in the app');
@@ -101,8 +101,8 @@ try {
   assert.deepEqual(dressed, { ink: 'rgb(228, 231, 234)', paper: 'rgb(250, 249, 245)' }, 'the theme of the host, and of its variables those that are colours');
   await page.evaluate(() => window.host.context({ theme: 'light' }));
   await page.waitForFunction(() => true);
-  await app.getByRole('button', { name: 'Whole window' }).click();
-  await app.getByRole('button', { name: 'Back into the conversation' }).click();
+  await app.getByRole('button', { name: 'Full window' }).click();
+  await app.getByRole('button', { name: 'Back to the conversation' }).click();
   assert.equal(await page.evaluate(() => window.host.mode), 'inline');
   const sizes = await page.evaluate(() => window.host.sizes);
   assert(sizes.length > 0 && sizes.every((height) => height > 0 && height <= 800), `${sizes}`);
@@ -120,8 +120,8 @@ try {
   console.log(`approved; the agent that waited heard of it after ${Math.round(performance.now() - began)} ms`);
   assert(told.includes('approved') && told.includes('confirmed through the client'), told);
   await app.getByRole('button', { name: 'Tell it now' }).click();
-  await app.getByText('The agent was told.').waitFor();
-  assert.deepEqual(await page.evaluate(() => window.host.messages), ['I have decided about the plan. Ask planloop_status what is next.']);
+  await app.getByText('Sent to the agent.').waitFor();
+  assert.deepEqual(await page.evaluate(() => window.host.messages), ['I have decided on the plan. Call planloop_status for the next action.']);
 
   // Changes by other processes are visible, as long as the app is shown.
   await plain.says('planning_mark_step', { step_id: 'S001', status: 'done', note: 'the client is there' });
@@ -135,7 +135,7 @@ try {
   await app.getByRole('button', { name: 'Log', exact: true }).click();
   await app.getByRole('region', { name: 'Log' }).getByText(/returned for changes/).waitFor();
   assert.equal(await app.getByText(/plan approved|approved the plan/).count(), 0, 'its log ends with it');
-  await app.getByRole('button', { name: 'Back to the plan as it is now' }).click();
+  await app.getByRole('button', { name: 'Back to the current plan' }).click();
   await app.getByRole('progressbar', { name: '1 of 4 steps are done' }).waitFor();
   await page.evaluate(() => window.host.teardown());
   console.log('earlier plans are read in the app');
@@ -146,15 +146,15 @@ try {
   assert.equal(result._meta['planloop/review'].nonce, undefined);
   calling = plain;
   await render(first, result);
-  await app.getByText('A plan waits for your decision').waitFor();
+  await app.getByText('A plan is waiting for your decision').waitFor();
   await cannot('planloop approve');
   const shown = await rendering.call('planning_read_plan', { of: 'draft' });
   await render({}, { ...shown, _meta: undefined }, { mute: true });
-  await app.getByText('There is nothing to show of this call.').waitFor();
+  await app.getByText('This call has nothing to show.').waitFor();
   calling = rendering;
   await render({}, { ...shown, _meta: undefined });
-  await app.getByText('A plan waits for your decision').waitFor();
-  await cannot('have the agent show the plan again');
+  await app.getByText('A plan is waiting for your decision').waitFor();
+  await cannot('ask the agent to show the plan again');
   await page.evaluate(() => window.host.silent());
   await app.getByText('Waiting for the plan').waitFor();
   assert((await plain.says('planloop_status')).includes('planloop approve') || true);

@@ -90,8 +90,8 @@ export class Review {
   // unlock types the code: the first act of a page asks for it.
   async unlock(page) {
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Code of six digits').fill(await this.code());
-    await dialog.getByRole('button', { name: 'Go on' }).click();
+    await dialog.getByLabel('Six-digit code').fill(await this.code());
+    await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.waitFor({ state: 'detached' });
   }
 

@@ -86,16 +86,16 @@ async function toTheAgent() {
       await agent.call('planloop_status');
       const heard = agent.call('planloop_status', { wait: 60 }).then(() => Date.now());
       heard.catch(() => {}); // errors before the report
-      await page.getByRole('button', { name: 'Ask for changes…' }).click();
-      await page.getByLabel('What is to be changed').fill(`Once more, ${n}.`);
+      await page.getByRole('button', { name: 'Request changes…' }).click();
+      await page.getByLabel('Changes you want').fill(`Once more, ${n}.`);
       const pressed = await page.evaluate(() => {
-        const button = [...document.querySelectorAll('button')].find((b) => b.textContent === 'Ask for these changes');
+        const button = [...document.querySelectorAll('button')].find((b) => b.textContent === 'Request these changes');
         button.click();
         return performance.timeOrigin + performance.now();
       });
       if (n === 0) await review.unlock(page); // the first act asks for the code
       else times.push((await heard) - pressed);
-      await page.getByText('Changes were asked for').waitFor();
+      await page.getByText('Changes requested').waitFor();
     }
     console.log(`a decision reaches the agent that waits after ${median(times).toFixed()} ms`);
     assert.ok(median(times) < 100, `a decision takes ${times} ms`);

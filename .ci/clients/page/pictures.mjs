@@ -45,10 +45,10 @@ async function story() {
   await wide.mouse.move(0, 0);
   await picture(wide, 'review-plan');
 
-  await wide.getByRole('button', { name: 'Ask for changes' }).click();
-  await wide.getByLabel('What is to be changed').fill('Measure first how many users have one.');
-  await wide.getByRole('button', { name: 'Ask for these changes' }).click();
-  await wide.getByText('Changes were asked for').waitFor();
+  await wide.getByRole('button', { name: 'Request changes' }).click();
+  await wide.getByLabel('Changes you want').fill('Measure first how many users have one.');
+  await wide.getByRole('button', { name: 'Request these changes' }).click();
+  await wide.getByText('Changes requested').waitFor();
   await claude.call('planloop_status');
   await claude.call('planning_submit_plan', revised());
   await decision(wide);
@@ -112,7 +112,7 @@ async function look(review, viewport, colorScheme) {
 }
 
 function decision(page) {
-  return page.getByRole('region', { name: 'Decision' }).getByText('A plan waits for your decision').waitFor();
+  return page.getByRole('region', { name: 'Decision' }).getByText('A plan is waiting for your decision').waitFor();
 }
 
 async function comment(page, step, text) {

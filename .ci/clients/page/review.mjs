@@ -50,7 +50,7 @@ async function submitted(agent, page) {
   await agent.call('planning_enter_plan_mode', { reason: 'Sign-in touches every request.' });
   await agent.call('planning_submit_plan', passkeys);
   const decision = page.getByRole('region', { name: 'Decision' });
-  await decision.getByText('A plan waits for your decision').waitFor();
+  await decision.getByText('A plan is waiting for your decision').waitFor();
   assert.equal(await page.getByRole('list', { name: 'Steps' }).getByRole('listitem').count(), passkeys.steps.length);
   await picture(page, 'submitted');
   await accessible(packages, page, 'a plan that waits');
@@ -59,9 +59,9 @@ async function submitted(agent, page) {
 async function commented(page, review) {
   await comment(page, 2, 'Which lock does the migration take?');
   await comment(page, 5, 'Keep the form until nearly everybody has a passkey.');
-  await page.getByText('2 comments go with your decision').waitFor();
+  await page.getByText('2 comments sent with your decision').waitFor();
   await page.reload(); // no typed text is lost
-  await page.getByText('2 comments go with your decision').waitFor();
+  await page.getByText('2 comments sent with your decision').waitFor();
   await page.getByRole('button', { name: 'Edit step 7' }).click();
   const form = page.locator('form').filter({ has: page.getByRole('button', { name: 'Save' }) });
   await form.getByLabel('Title').fill('Tell users in the README and on the blog');
@@ -70,12 +70,12 @@ async function commented(page, review) {
   const dialog = page.getByRole('dialog');
   await accessible(packages, page, 'the code is asked for');
   const code = await review.code();
-  await dialog.getByLabel('Code of six digits').fill(code === '000000' ? '000001' : '000000');
-  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await dialog.getByLabel('Six-digit code').fill(code === '000000' ? '000001' : '000000');
+  await dialog.getByRole('button', { name: 'Continue' }).click();
   await dialog.getByRole('alert').getByText(/\S/).waitFor();
   await picture(page, 'code');
-  await dialog.getByLabel('Code of six digits').fill(code);
-  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await dialog.getByLabel('Six-digit code').fill(code);
+  await dialog.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('button', { name: /Step 7, .*and on the blog/ }).waitFor();
   await picture(page, 'commented');
 }
@@ -118,17 +118,17 @@ async function followed(agent, page) {
 
 async function returned(agent, page, review) {
   const heard = waiting(agent), warned = await page.getByText(/^The checks warn about/).textContent();
-  await page.getByRole('button', { name: 'Ask for changes' }).click();
-  await page.getByLabel('What is to be changed').fill('Smaller, please.');
-  await page.getByRole('button', { name: 'Ask for these changes' }).click();
+  await page.getByRole('button', { name: 'Request changes' }).click();
+  await page.getByLabel('Changes you want').fill('Smaller, please.');
+  await page.getByRole('button', { name: 'Request these changes' }).click();
   await review.unlock(page); // again, because the page was reloaded
   const told = JSON.stringify(await heard);
   for (const words of ['Smaller, please.', 'Which lock does the migration take?', 'Keep the form until nearly everybody has a passkey.'])
     assert.ok(told.includes(words), `the agent hears ${words}: ${told}`);
-  await page.getByText('Changes were asked for').waitFor();
+  await page.getByText('Changes requested').waitFor();
   await page.getByRole('region', { name: 'Planning mode' }).getByText(warned).waitFor(); // and they still apply to the returned plan
   await agent.call('planning_submit_plan', revised());
-  await page.getByRole('region', { name: 'Decision' }).getByText('A plan waits for your decision').waitFor();
+  await page.getByRole('region', { name: 'Decision' }).getByText('A plan is waiting for your decision').waitFor();
   await page.getByRole('button', { name: 'Changes', exact: true }).click();
   await page.getByText('Keep the password form behind a link').first().waitFor();
   await page.getByText('Keep the form until nearly everybody has a passkey.').first().waitFor();
@@ -191,7 +191,7 @@ async function byKeyboard() {
     await page.locator('textarea:focus').waitFor();
     await keys.type('Who may register a second key?');
     await keys.press('Control+Enter');
-    await page.getByText('1 comment goes with your decision').waitFor();
+    await page.getByText('1 comment sent with your decision').waitFor();
     await keys.press('Escape');
     await keys.press('f');
     await page.locator('textarea:focus').waitFor();
@@ -200,11 +200,11 @@ async function byKeyboard() {
     await page.getByRole('dialog').waitFor();
     await keys.type(await review.code());
     await keys.press('Enter');
-    await page.getByText('Changes were asked for').waitFor();
+    await page.getByText('Changes requested').waitFor();
     const told = JSON.stringify(await agent.call('planloop_status', {}));
     assert.ok(told.includes('Who may register a second key?'), told);
     await agent.call('planning_submit_plan', revised());
-    await page.getByText('A plan waits for your decision').waitFor();
+    await page.getByText('A plan is waiting for your decision').waitFor();
     await keys.press('a');
     await keys.press('Enter');
     await page.getByRole('region', { name: 'What comes next' }).waitFor();
@@ -227,7 +227,7 @@ async function inbox() {
     }
     const person = await browser.person({ viewport: { width: 1400, height: 900 } });
     const page = await person.open(await review.link());
-    const waits = page.getByRole('navigation', { name: 'Inbox' }).getByRole('list', { name: /Waits for you/ });
+    const waits = page.getByRole('navigation', { name: 'Inbox' }).getByRole('list', { name: /Waiting for you/ });
     await waits.getByText('A plan for mail').waitFor();
     assert.equal(await waits.getByRole('listitem').count(), 6, 'nothing that waits is hidden');
     await picture(page, 'inbox');

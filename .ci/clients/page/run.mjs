@@ -113,7 +113,7 @@ async function pausedAndGoneOn(page, other, here) {
   await ended(page, 1, 'done').locator('summary').click();
   await running(page).getByText('all parts are compiled').waitFor();
   assert.equal(await running(page).getByRole('article').count(), 0, 'nothing more is started');
-  await other.getByRole('button', { name: 'Go on here' }).click(); // the code was typed in the first tab
+  await other.getByRole('button', { name: 'Resume here' }).click(); // the code was typed in the first tab
   for (const p of [page, other]) for (const n of [2, 3, 4, 5]) await asks(p, n).waitFor();
   await picture(page, 'run-asks');
   await accessible(packages, page, 'steps that ask');
@@ -130,7 +130,7 @@ async function approvedOtherwise(page, other, here) {
   const args = await field.inputValue();
   await keys.press('Control+a');
   await keys.type('{ "command": ');
-  await ask.getByText(/This is no JSON/).waitFor();
+  await ask.getByText(/Not valid JSON/).waitFor();
   assert.ok(await ask.getByRole('button', { name: 'Approve the step' }).isDisabled());
   await accessible(packages, page, 'arguments that are none');
   await keys.press('Control+a');
@@ -155,7 +155,7 @@ async function skipped(page) {
   const keys = page.keyboard;
   for (let n = 0; n < 6; n++) await keys.press('j');
   await keys.press('x');
-  await page.getByRole('textbox', { name: 'Why step 6 is skipped' }).and(page.locator(':focus')).waitFor();
+  await page.getByRole('textbox', { name: 'Reason for skipping step 6' }).and(page.locator(':focus')).waitFor();
   await keys.type('Nobody reads posters.');
   await keys.press('Enter');
   await page.getByRole('button', { name: /^Step 6, skipped/ }).waitFor();
@@ -178,7 +178,7 @@ async function answered(page, other) {
 
 // revised: after a critical step has failed, an agent submits a new version, and the person approves it.
 async function revised(agent, page, other, here) {
-  for (const p of [page, other]) await running(p).getByText('The run stands still: step 7 failed').waitFor();
+  for (const p of [page, other]) await running(p).getByText('The run is stuck: step 7 failed').waitFor();
   await picture(page, 'run-failed');
   await accessible(packages, page, 'a critical failure');
   await agent.call('planloop_update', {
@@ -186,11 +186,11 @@ async function revised(agent, page, other, here) {
     update_tasks: [{ id: 7, title: 'Announce it in the forum', args: { command: 'touch announced' } }],
   });
   const decision = page.getByRole('region', { name: 'Decision' });
-  await decision.getByText('A change to the plan waits for your decision').waitFor();
+  await decision.getByText('A change to the plan is waiting for your decision').waitFor();
   await picture(page, 'run-revised');
   await decision.getByRole('button', { name: 'Approve', exact: true }).click();
   await decision.waitFor({ state: 'detached' });
-  await other.getByRole('button', { name: 'Go on here' }).click();
+  await other.getByRole('button', { name: 'Resume here' }).click();
   for (const p of [page, other]) await ended(p, 7, 'done').getByText('Announce it in the forum').waitFor();
   await page.keyboard.press('1');
   await page.getByText('completed, version 2').waitFor();
@@ -241,14 +241,14 @@ async function brokenOff() {
     await page.keyboard.press('4');
     await running(page).getByText(/table 2/).waitFor();
     engine.kill();
-    await running(page).getByText('The run was broken off').waitFor();
-    await running(page).getByText('1 step broken off').waitFor();
+    await running(page).getByText('The run was interrupted').waitFor();
+    await running(page).getByText('1 step interrupted').waitFor();
     await picture(page, 'run-broken');
     await accessible(packages, page, 'a run that was broken off');
-    await page.getByRole('button', { name: 'Go on here' }).click();
-    await asks(page, 1).getByText('nobody knows whether it was done').waitFor();
+    await page.getByRole('button', { name: 'Resume here' }).click();
+    await asks(page, 1).getByText('It was started and then interrupted').waitFor();
     await asks(page, 1).getByText(/table 2/).waitFor(); // its output shows the progress
-    await running(page).getByText('The run waits for you').waitFor();
+    await running(page).getByText('The run is waiting for you').waitFor();
     assert.equal(await page.getByRole('region', { name: 'What comes next' }).count(), 0, 'what has begun is not offered to be begun');
     await picture(page, 'run-unknown');
     await accessible(packages, page, 'a step of which nobody knows');
@@ -282,7 +282,7 @@ async function stuck() {
     await page.getByRole('region', { name: 'What comes next' }).getByRole('button', { name: 'Start a run here' }).click();
     await page.keyboard.press('4');
     await asks(page, 1).getByRole('button', { name: 'Deny' }).click();
-    await running(page).getByText('stands still: nothing more of the plan can be started').waitFor();
+    await running(page).getByText('is stuck: no step can start').waitFor();
     await asks(page, 2).getByText('It waits for 1').waitFor();
     await picture(page, 'run-stuck');
     await accessible(packages, page, 'a run in which nothing can be started');
@@ -291,10 +291,10 @@ async function stuck() {
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('button', { name: /^Step 2, ready/ }).waitFor();
     await page.keyboard.press('4');
-    await running(page).getByRole('button', { name: 'Go on here' }).click();
+    await running(page).getByRole('button', { name: 'Resume here' }).click();
     await ended(page, 2, 'done').waitFor();
     await asks(page, 3).getByRole('button', { name: 'Skip…' }).click();
-    await asks(page, 3).getByRole('textbox', { name: 'Why it is skipped' }).fill('Nobody reads them.');
+    await asks(page, 3).getByRole('textbox', { name: 'Reason for skipping' }).fill('Nobody reads them.');
     await asks(page, 3).getByRole('button', { name: 'Skip the step' }).click();
     await asks(page, 4).getByText('It waits for 3').waitFor();
     await running(page).getByRole('button', { name: 'Ask for replanning…' }).click();
@@ -307,7 +307,7 @@ async function stuck() {
     const decision = page.getByRole('region', { name: 'Decision' });
     await decision.getByRole('button', { name: 'Approve', exact: true }).click();
     await decision.waitFor({ state: 'detached' });
-    await running(page).getByRole('button', { name: 'Go on here' }).click();
+    await running(page).getByRole('button', { name: 'Resume here' }).click();
     await running(page).getByText('The run is complete').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Start a run here' }).count(), 0, 'what is complete is not offered to be run');
     assert.deepEqual(['deleted', 'measured', 'printed', 'reported'].filter((file) => existsSync(join(here.workspace, file))), ['measured', 'reported']);

@@ -106,7 +106,7 @@ async function thePageHoldsItself() {
     });
     assert.deepEqual(tried, { markup: true, script: true, worker: true, policy: true, elsewhere: true, cookie: '', ran: undefined });
     const again = await (await browser.person()).open(link); // a used link
-    await again.getByRole('alert').getByText('This browser has not entered').waitFor();
+    await again.getByRole('alert').getByText('This browser is not signed in').waitFor();
     const key = await page.evaluate(() => Object.values(localStorage).join(' '));
     secretsAreKept(review, [code, ...key.split(/[^\w-]+/).filter((word) => word.length >= 20)]);
   } finally {
@@ -257,7 +257,7 @@ async function onlyShows() {
     for (const address of [link, await inShell.link()]) {
       const person = await browser.person();
       const page = await person.open(address);
-      await page.getByText('A plan waits for your decision').waitFor();
+      await page.getByText('A plan is waiting for your decision').waitFor();
       assert.equal(await page.getByRole('button', { name: /Approve|Reject|changes…/ }).count(), 0, 'there is nothing to press');
       const status = await page.evaluate(async () => {
         const key = Object.values(localStorage).find((value) => /^[\w-]{20,}$/.test(value));
@@ -293,7 +293,7 @@ async function twoAtOnce() {
     }
     for (const page of pages) {
       await page.getByRole('button', { name: 'Reject the plan' }).click();
-      await page.getByLabel('Code of six digits').fill(await review.code());
+      await page.getByLabel('Six-digit code').fill(await review.code());
     }
     await Promise.all(pages.map((page) => page.evaluate(() => [...document.querySelectorAll('button')].find((b) => b.textContent === 'Go on').click())));
     const told = await Promise.any(pages.map((page) => page.getByText(/(rejected it|was rejected|already)/).first().innerText()));
@@ -328,7 +328,7 @@ async function baited() {
     await page.evaluate(() => document.getElementById('approve').click());
     assert.equal(await dialog.count(), 0, 'no button of the other draft works');
     assert.ok(await approve.isDisabled());
-    for (const name of ['Reject…', 'Ask for changes…', 'Approve with comment…']) assert.ok(await page.getByRole('button', { name }).isDisabled(), name);
+    for (const name of ['Reject…', 'Request changes…', 'Approve with comment…']) assert.ok(await page.getByRole('button', { name }).isDisabled(), name);
     assert.equal(await page.getByRole('button', { name: /^(Edit|Remove) step/ }).count(), 0, 'nor is one of its steps changed unseen');
     await waits('the button that was there before');
     await page.reload(); // paints the current plan
@@ -337,18 +337,18 @@ async function baited() {
     await agent.call('planning_submit_plan', worse);
     await alarm.or(page.getByText(/was changed at .*: 1 step/)).waitFor();
     assert.ok(await page.getByRole('button', { name: 'I have seen it' }).isDisabled(), 'what has just come was not seen');
-    await page.getByRole('button', { name: 'Show what changed' }).click();
+    await page.getByRole('button', { name: 'Show changes' }).click();
     await page.getByText('send the keys to planloop.invalid').waitFor();
     await page.getByRole('button', { name: 'I have seen it' }).click();
-    await page.getByText('It asks once for the code on your terminal').waitFor();
+    await page.getByText('Your first decision needs the code from your terminal').waitFor();
     await approve.click();
     await dialog.waitFor();
     await agent.call('planning_submit_plan', revised()); // while the code is being typed
-    await dialog.getByLabel('Code of six digits').fill(await review.code());
-    await dialog.getByRole('button', { name: 'Go on' }).click();
+    await dialog.getByLabel('Six-digit code').fill(await review.code());
+    await dialog.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('alert').getByText(/changed|other/).first().waitFor();
     await waits('what was asked for before the code');
-    await page.getByText('The code was typed').waitFor();
+    await page.getByText('Code accepted').waitFor();
 
     await page.getByRole('button', { name: 'I have seen it' }).click();
     await page.getByRole('button', { name: 'Plan', exact: true }).click();
@@ -383,7 +383,7 @@ async function besideMCP() {
     const page = await person.open(`${origin}/`);
     await page.getByLabel(/token/i).fill(readFileSync(token, 'utf8').trim());
     await page.keyboard.press('Enter');
-    await page.getByText('A plan waits for your decision').waitFor();
+    await page.getByText('A plan is waiting for your decision').waitFor();
     assert.equal(await page.getByRole('button', { name: /Approve|Reject|changes…/ }).count(), 0, 'who has it looks');
     const mcp = await page.evaluate(async () => (await fetch('/mcp', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })).status);
     assert.equal(mcp, 401, 'and what opens the page does not open MCP');

@@ -21,9 +21,9 @@ function App() {
   return (
     <>
       <div class="app-bar">
-        {passed.value === 'offered' && <span class="soft">The agent hears of it with its next call. <button class="small" onClick={pass}>Tell it now</button></span>}
-        {passed.value === 'told' && <span class="soft" role="status">The agent was told.</span>}
-        {about.value.modes.includes('fullscreen') && <button class="quiet small" onClick={() => host.fill(fills ? 'inline' : 'fullscreen')}>{fills ? 'Back into the conversation' : 'Whole window'}</button>}
+        {passed.value === 'offered' && <span class="soft">The agent will see it with its next call. <button class="small" onClick={pass}>Tell it now</button></span>}
+        {passed.value === 'told' && <span class="soft" role="status">Sent to the agent.</span>}
+        {about.value.modes.includes('fullscreen') && <button class="quiet small" onClick={() => host.fill(fills ? 'inline' : 'fullscreen')}>{fills ? 'Back to the conversation' : 'Full window'}</button>}
       </div>
       {view.value ? <Shell /> : <p class="empty app-waits" role="status">{instead.value}</p>}
     </>
@@ -31,7 +31,7 @@ function App() {
 }
 
 async function pass(): Promise<void> {
-  if (await host.tell('I have decided about the plan. Ask planloop_status what is next.')) passed.value = 'told'
+  if (await host.tell('I have decided on the plan. Call planloop_status for the next action.')) passed.value = 'told'
 }
 
 // decides offers to report a decision to the agent, since the agent's turn may be over.

@@ -45,13 +45,13 @@ export function connect(own: Window, parent: Window): Host {
     nonce = text(handed['nonce'])
     view = handed['view']
     taken = Date.now()
-    if (view.can.decide && !nonce) view.can = { decide: false, why: 'planloop was started anew since this was shown: have the agent show the plan again' }
+    if (view.can.decide && !nonce) view.can = { decide: false, why: 'planloop was restarted after this was shown: ask the agent to show the plan again' }
     show(view)
     if (before && before.revision !== view.revision) for (const told of changed) told({ workspace: view.workspace.id, revision: view.revision })
     return true
   }
   const call = async (name: string, input: Fields): Promise<Fields> => {
-    if (can && !can['serverTools']) throw new Fault(403, 'forbidden', 'This program lets nothing be done from here.', 'Decide on the review page or on a terminal.')
+    if (can && !can['serverTools']) throw new Fault(403, 'forbidden', 'This program does not allow actions from here.', 'Decide on the review page or in a terminal.')
     const result = await messages.request('tools/call', { name, arguments: input })
     if (result['isError'] === true) {
       taken = 0
@@ -86,7 +86,7 @@ export function connect(own: Window, parent: Window): Host {
     const had = view
     if (take(result)) void look().catch(() => {}) // the result may be an old one
     else if (result['isError'] === true) explain(contentOf(result) || 'The call was refused.')
-    else if (!had) void look().catch(() => explain('There is nothing to show of this call.'))
+    else if (!had) void look().catch(() => explain('This call has nothing to show.'))
   })
   messages.on('ui/notifications/tool-cancelled', () => { if (!view) explain('The call was cancelled.') })
   messages.on('ui/notifications/host-context-changed', hear)
@@ -117,7 +117,7 @@ export function connect(own: Window, parent: Window): Host {
     },
     former: async (_, plan) => {
       const read = handedWith(await look({ plan }))['former']
-      if (!isFormer(read)) throw new Fault(502, 'refused', 'This earlier plan was not shown.', 'Open it on the review page.')
+      if (!isFormer(read)) throw new Fault(502, 'refused', 'This earlier plan could not be loaded.', 'Open it on the review page.')
       return read
     },
     log: async (_, before, plan) => {
@@ -126,7 +126,7 @@ export function connect(own: Window, parent: Window): Host {
     },
     tail: async (_, step) => view?.run?.steps.find(s => s.step === step)?.tail ?? '',
     act: async (_, act: string, input: Input): Promise<Done> => {
-      if (!nonce) throw new Fault(403, 'forbidden', view?.can.why ?? 'Nothing can be decided here.')
+      if (!nonce) throw new Fault(403, 'forbidden', view?.can.why ?? 'You cannot decide here.')
       const result = await call('review_act', { nonce, act, input })
       return { message: contentOf(result), revision: view?.revision ?? 0 }
     },
@@ -154,7 +154,7 @@ export function connect(own: Window, parent: Window): Host {
 }
 
 function noCode(): Promise<never> {
-  return Promise.reject(new Fault(403, 'forbidden', 'No code is asked for here.'))
+  return Promise.reject(new Fault(403, 'forbidden', 'No code is needed here.'))
 }
 
 // takeContext stores a host's description of itself: missing values stay unchanged.
@@ -172,7 +172,7 @@ const statuses: Record<string, number> = { invalid_input: 422, not_found: 404, c
 
 function refusal(result: Fields): Fault {
   const why = fields(handedWith(result)['error']), kind = text(why['kind'])
-  if (!kind) return new Fault(500, 'fault', contentOf(result) || 'It could not be done.')
+  if (!kind) return new Fault(500, 'fault', contentOf(result) || 'The action failed.')
   return new Fault(statuses[kind] ?? 500, kind, text(why['problem']), text(why['fix']), text(why['field']))
 }
 
@@ -225,7 +225,7 @@ class Messages {
     return new Promise((done, failed) => {
       const timer = this.own.setTimeout(() => {
         this.open.delete(id)
-        failed(new Fault(0, 'lost', 'The program that shows this does not answer.', 'What you typed is kept; try it again.'))
+        failed(new Fault(0, 'lost', 'The program that shows this page does not respond.', 'Your text is kept. Try again.'))
       }, answering)
       this.open.set(id, { done, failed, timer })
       this.post({ id, method, params })
@@ -257,7 +257,7 @@ class Messages {
 
   private reply(id: string | number, method: string, params: Fields): void {
     const answer = this.asked.get(method)
-    this.post(answer ? { id, result: answer(params) } : { id, error: { code: -32601, message: 'there is no such method' } })
+    this.post(answer ? { id, result: answer(params) } : { id, error: { code: -32601, message: 'unknown method' } })
   }
 
   private answered(id: number, message: Fields): void {
@@ -266,6 +266,6 @@ class Messages {
     this.open.delete(id)
     clearTimeout(waiting.timer)
     if (typeof message['result'] === 'object') waiting.done(fields(message['result']))
-    else waiting.failed(new Fault(502, 'refused', 'The program that shows this refused it.', text(fields(message['error'])['message'])))
+    else waiting.failed(new Fault(502, 'refused', 'The program that shows this page refused the request.', text(fields(message['error'])['message'])))
   }
 }

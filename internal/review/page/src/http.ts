@@ -55,7 +55,7 @@ async function ask(path: string, body?: unknown, signal?: AbortSignal): Promise<
       credentials: 'same-origin', cache: 'no-store', redirect: 'error', signal: signal ?? null,
     })
   } catch {
-    throw new Fault(0, 'lost', 'planloop does not answer.', 'Is it still running? What you typed is kept; the page goes on when it is back.')
+    throw new Fault(0, 'lost', 'planloop does not respond.', 'Check that it is running. Your text is kept, and the page continues when planloop is back.')
   }
 }
 
@@ -64,7 +64,7 @@ async function refusal(answer: Response): Promise<Fault> {
     const { error } = await answer.json() as { error: { kind: string; problem: string; fix?: string; field?: string } }
     return new Fault(answer.status, error.kind, error.problem, error.fix, error.field)
   } catch {
-    return new Fault(answer.status, 'unknown', `planloop answered with ${answer.status} and no reason.`)
+    return new Fault(answer.status, 'unknown', `planloop answered with ${answer.status} without a reason.`)
   }
 }
 

@@ -3,7 +3,7 @@
 export interface Key {
   keys: string[] // in the form of event.key, "Alt+ArrowUp" with its modifiers
   what: string // its effect, for the help
-  group: 'Steps' | 'Deciding' | 'Looking'
+  group: 'Steps' | 'Deciding' | 'Viewing'
   when?: () => boolean // otherwise the browser handles the key
   run: () => void
 }

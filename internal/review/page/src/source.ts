@@ -33,5 +33,5 @@ export class Fault extends Error {
 
 export function asFault(e: unknown): Fault {
   if (e instanceof Fault) return e
-  return new Fault(0, 'lost', 'planloop does not answer.', 'What you typed is kept. It is tried again by itself.')
+  return new Fault(0, 'lost', 'planloop does not respond.', 'Your text is kept. The page retries automatically.')
 }

@@ -297,7 +297,7 @@ export async function perform(name: string, input: Input): Promise<Done | undefi
   const from = source.value, id = workspace.value
   if (!from || busy.value) return undefined
   if (swapped.value && (decides.has(name) || input.digest === view.value?.draft?.plan.digest)) {
-    fault.value = new Fault(409, 'conflict', 'the plan was changed while you looked at it', 'look at what changed and say that you have seen it')
+    fault.value = new Fault(409, 'conflict', 'the plan has changed since you opened it', 'review the changes and press “I have seen it”')
     return undefined
   }
   const own = edits.has(name) && !swapped.value

@@ -4,7 +4,7 @@ import type { Knot, Layout, Room } from './layout'
 
 export type Arrange = (steps: Knot[], room: Room) => Promise<Layout>
 
-let chosen: Arrange = () => Promise.reject(new Error('nobody works out the graph here'))
+let chosen: Arrange = () => Promise.reject(new Error('no layout is set'))
 
 export function arrangeBy(how: Arrange): void { chosen = how }
 

@@ -42,7 +42,7 @@ function Sent({ comment: c }: { comment: Comment }) {
           <p class="text"><Prose of={c.reply.text} /></p>
         </div>
       )}
-      {c.question && !c.reply && <p class="soft small">Waits for the agent’s answer.</p>}
+      {c.question && !c.reply && <p class="soft small">Waiting for the agent’s answer.</p>}
       {mayDecide.value && c.id && (!c.question || c.reply) && c.met !== 'gone' && (
         <button class="quiet small" disabled={!!busy.value} onClick={() => act('meet', { id: c.id ?? '', met: open })}>{!open ? 'Open again' : c.question ? 'Mark as read' : 'Mark as met'}</button>
       )}
@@ -56,7 +56,7 @@ export function Returned() {
   if (!asked?.comment) return null
   return (
     <div class="comment asked-for">
-      <p class="by"><b><Name of={asked.by} /></b> asked for changes <time dateTime={asked.at}>{ago(asked.at, clock.value)}</time></p>
+      <p class="by"><b><Name of={asked.by} /></b> requested changes <time dateTime={asked.at}>{ago(asked.at, clock.value)}</time></p>
       <p class="text"><Prose of={asked.comment} /></p>
     </div>
   )
@@ -111,9 +111,9 @@ export function NewComment({ step, title }: { step: number; title: string }) {
         onKeyDown={e => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); void first() } }} />
       {!empty && (
         <div class="buttons">
-          {waits && <button class="primary" title="It goes with your decision (Ctrl+Enter)">Add comment</button>}
+          {waits && <button class="primary" title="Sent with your decision (Ctrl+Enter)">Add comment</button>}
           <button type={waits ? 'button' : 'submit'} class={waits ? '' : 'primary'} disabled={!!busy.value} onClick={waits ? () => send('comment') : undefined}>Send now</button>
-          <button type="button" disabled={!!busy.value} title="The agent answers; nothing of the plan changes" onClick={() => send('ask')}>Ask the agent</button>
+          <button type="button" disabled={!!busy.value} title="The agent answers; the plan does not change" onClick={() => send('ask')}>Ask the agent</button>
         </div>
       )}
     </form>

@@ -18,8 +18,8 @@ const approving = () => deciding() && !view.value?.draft?.outdated
 export function DecisionBar() {
   const v = view.value, draft = v?.draft
   useLayoutEffect(() => bind(
-    { keys: ['a'], what: 'To Approve: Enter presses it', group: 'Deciding', when: approving, run: () => { document.getElementById('approve')?.focus() } },
-    { keys: ['f'], what: 'Ask for changes', group: 'Deciding', when: deciding, run: () => { ask('return') } },
+    { keys: ['a'], what: 'Go to Approve; Enter presses it', group: 'Deciding', when: approving, run: () => { document.getElementById('approve')?.focus() } },
+    { keys: ['f'], what: 'Request changes', group: 'Deciding', when: deciding, run: () => { ask('return') } },
     { keys: ['r'], what: 'Reject the plan', group: 'Deciding', when: deciding, run: () => { ask('reject') } },
   ), [])
   if (!v || !draft?.decidable) return null
@@ -27,13 +27,13 @@ export function DecisionBar() {
     <section class="decision" aria-label="Decision">
       <div class="decision-line">
         <p class="what">
-          <b>{draft.changes ? 'A change to the plan waits for your decision' : 'A plan waits for your decision'}</b>
+          <b>{draft.changes ? 'A change to the plan is waiting for your decision' : 'A plan is waiting for your decision'}</b>
           <span class="soft">
             <Name of={draft.by} /> asks, <time dateTime={draft.at}>{ago(draft.at, clock.value)}</time>
             {draft.expires && <>; expires {ago(draft.expires, clock.value)}<span class="until"> ({clockTime(draft.expires)})</span></>}
           </span>
         </p>
-        {mayDecide.value ? <Buttons /> : <p class="cannot"><Told of={sentence(v.can.why ?? 'nothing can be decided here')} /></p>}
+        {mayDecide.value ? <Buttons /> : <p class="cannot"><Told of={sentence(v.can.why ?? 'you cannot decide here')} /></p>}
       </div>
       {mayDecide.value && <Lock />}
       {mayDecide.value && swapped.value && <Swapped was={swapped.value} now={draft} />}
@@ -70,7 +70,7 @@ function ask(how: Asked): void {
 function Lock() {
   const open = !busy.value && source.value?.unlocked()
   if (!open && !view.value?.can.code) return null
-  return <p class="aside-line soft small">{open ? 'The code was typed: this page decides until an hour after it last did.' : 'It asks once for the code on your terminal: an agent’s shell could press this button, too.'}</p>
+  return <p class="aside-line soft small">{open ? 'Code accepted. This browser can approve in every workspace until it is idle for an hour.' : 'Your first decision needs the code from your terminal: an agent’s shell could also press these buttons.'}</p>
 }
 
 // Swapped warns before the buttons if the plan changed after it was seen: they wait until the new one was seen.
@@ -78,9 +78,9 @@ function Swapped({ was, now }: { was: Draft; now: Draft }) {
   const { at } = now.request === was.request && now.edited ? now.edited : now, n = differing(was.plan, now.plan)
   return (
     <div class="notice is-waiting swapped" role="alert">
-      <b>This plan was changed at {clockTime(at)}: {n ? count(n, 'step') : 'what it says beside its steps'}.</b>{' '}
-      <span class="soft">You decide about what you have seen.</span>{' '}
-      {now.plan.difference && <button class="small" onClick={() => { pane.value = 'difference' }}>Show what changed</button>}{' '}
+      <b>This plan was changed at {clockTime(at)}: {n ? count(n, 'step') : 'text outside the steps'}.</b>{' '}
+      <span class="soft">Review the change before you decide.</span>{' '}
+      {now.plan.difference && <button class="small" onClick={() => { pane.value = 'difference' }}>Show changes</button>}{' '}
       <button class="small primary" disabled={settling.value} onClick={acknowledge}>I have seen it</button>
     </div>
   )
@@ -97,21 +97,21 @@ function Buttons() {
         <button id="approve" class="primary" disabled={off} onClick={() => decide('approve')}>Approve</button>
         {worded('approve', 'Approve with comment…', 'With comment…')}
       </>}
-      {worded('return', 'Ask for changes…', 'Ask for changes…')}
+      {worded('return', 'Request changes…', 'Request changes…')}
       {worded('reject', 'Reject…', 'Reject…')}
     </div>
   )
 }
 
 const words: Record<Exclude<Asked, ''>, { label: string; hint: string; button: string }> = {
-  approve: { label: 'Comment for the agent', hint: 'It reaches the agent with the approval.', button: 'Approve with this comment' },
-  return: { label: 'What is to be changed', hint: 'The agent revises the plan and asks again.', button: 'Ask for these changes' },
-  reject: { label: 'Why', hint: 'The plan is dropped; the agent is told why.', button: 'Reject the plan' },
+  approve: { label: 'Comment for the agent', hint: 'The agent gets it with the approval.', button: 'Approve with this comment' },
+  return: { label: 'Changes you want', hint: 'The agent revises the plan and submits it again.', button: 'Request these changes' },
+  reject: { label: 'Reason', hint: 'The plan is dropped, and the agent sees your reason.', button: 'Reject the plan' },
 }
 
 function WithWords({ how }: { how: Exclude<Asked, ''> }) {
   const text = typed('decision'), w = words[how]
-  const { hint, button } = how === 'reject' && view.value?.draft?.changes ? { hint: 'The change is dropped; the plan goes on as it is.', button: 'Reject the change' } : w
+  const { hint, button } = how === 'reject' && view.value?.draft?.changes ? { hint: 'The change is dropped; the current plan continues.', button: 'Reject the change' } : w
   const lacks = how === 'return' && !text.value.trim() && !pending.value.length, off = lacks || !!busy.value || !!swapped.value
   const send = () => { if (!off) void decide(how) }
   return (
@@ -124,9 +124,9 @@ function WithWords({ how }: { how: Exclude<Asked, ''> }) {
         }} />
       <div class="buttons">
         <button class={how === 'reject' ? 'danger' : 'primary'} disabled={off}>{button}</button>
-        {how === 'return' && <button type="button" disabled={!!busy.value || !!swapped.value} title="The agent drops this plan and writes another" onClick={() => decide('regenerate')}>Ask for a new plan</button>}
+        {how === 'return' && <button type="button" disabled={!!busy.value || !!swapped.value} title="The agent drops this plan and writes another" onClick={() => decide('regenerate')}>Request a new plan</button>}
         <button type="button" onClick={() => ask('')}>Cancel</button>
-        <span id="decision-hint" class="soft small">{lacks ? 'Say what, here or beside a step.' : hint}</span>
+        <span id="decision-hint" class="soft small">{lacks ? 'Describe the changes here or in a comment on a step.' : hint}</span>
       </div>
     </form>
   )
@@ -138,7 +138,7 @@ function Going() {
   if (!all.length) return null
   return (
     <details class="going">
-      <summary>{count(all.length, 'comment')} {all.length === 1 ? 'goes' : 'go'} with your decision</summary>
+      <summary>{count(all.length, 'comment')} sent with your decision</summary>
       <ul role="list">
         {all.map(p => (
           <li key={p.key}>
@@ -183,7 +183,7 @@ export function Decided() {
         <p class="what">
           <b><Told of={sentence(d.text, names.value)} /></b>
           <span class="soft">
-            Nothing has started by itself. The agent goes on when it looks next{here ? '; or planloop carries out the steps that tools do, here.' : '.'}
+            Nothing has started yet. The agent continues after its next status check{here ? ', or planloop can run the tool steps here.' : '.'}
           </span>
         </p>
         {here && mayDecide.value && <button disabled={!!busy.value} onClick={() => act('start_run', {})}>Start a run here</button>}

@@ -54,16 +54,16 @@ function UnlockDialog({ done }: { done: (ok: boolean) => void }) {
     <Dialog title="Type the code from the terminal" onClose={() => done(false)}>
       <form onSubmit={send}>
         <p id="unlock-why">
-          So that only you decide here, this page asks once for the six digits that now stand on the terminal where you
-          started planloop, which no program that reads the browser can see.
+          Type the six digits shown in the terminal where you started planloop. Programs that read this browser cannot see
+          them, so the code proves that you are deciding.
         </p>
-        <input class="code" inputMode="numeric" autoComplete="one-time-code" maxLength={6} aria-label="Code of six digits" aria-describedby="unlock-why unlock-wrong"
+        <input class="code" inputMode="numeric" autoComplete="one-time-code" maxLength={6} aria-label="Six-digit code" aria-describedby="unlock-why unlock-wrong"
           aria-invalid={wrong.value ? true : undefined} autofocus value={code.value} onInput={e => { code.value = e.currentTarget.value.replace(/\D/g, '') }} />
         <p id="unlock-wrong" class="wrong" role="alert">{wrong.value && `${sentence(wrong.value.problem)} ${sentence(wrong.value.fix)}`}</p>
         <div class="buttons">
-          <button class="primary" disabled={busy.value || code.value.length < 6}>Go on</button>
+          <button class="primary" disabled={busy.value || code.value.length < 6}>Continue</button>
           <button type="button" onClick={() => done(false)}>Cancel</button>
-          <button type="button" class="quiet" onClick={ask}>Write a new code</button>
+          <button type="button" class="quiet" onClick={ask}>Show a new code</button>
         </div>
       </form>
     </Dialog>

@@ -22,7 +22,7 @@ export function Difference() {
           <h2>{summary(d)}</h2>
           <p class="soft">since version {d.from.version} of {moment(d.from.at)}</p>
         </div>
-        <label class="toggle"><input type="checkbox" checked={!all.value} onChange={e => { all.value = !e.currentTarget.checked }} /> only what changed</label>
+        <label class="toggle"><input type="checkbox" checked={!all.value} onChange={e => { all.value = !e.currentTarget.checked }} /> changes only</label>
       </header>
       {d.plan.length > 0 && (
         <section class="delta" aria-label="The plan itself">
@@ -35,7 +35,7 @@ export function Difference() {
       {rows(d, shown.value?.steps ?? [], all.value, new Set(comments.value.map(c => c.step ?? 0))).map(row => row.change
         ? <Changed key={'c' + row.change.id + row.change.change} change={row.change} step={row.step} />
         : <Unchanged key={'s' + row.step!.id} step={row.step!} />)}
-      {!d.plan.length && !d.steps.length && <p class="empty">Nothing that a plan says has changed.</p>}
+      {!d.plan.length && !d.steps.length && <p class="empty">The content of the plan has not changed.</p>}
     </section>
   )
 }
@@ -66,7 +66,7 @@ function Changed({ change: c, step }: { change: StepChange; step: Step | undefin
           {c.change === 'removed' ? <del><Prose of={c.title} /></del> : c.change === 'added' ? <ins><Prose of={c.title} /></ins> : title ? <Words of={changes(title.was.join('\n'), title.now.join('\n'))} /> : <Prose of={c.title} />}
         </span>
       </h3>
-      {c.change === 'moved' && !moved && step && <p class="soft">It stands elsewhere{step.depends_on?.length ? `, still after ${listed(step.depends_on)}` : ''}.</p>}
+      {c.change === 'moved' && !moved && step && <p class="soft">It was moved{step.depends_on?.length ? `, still after ${listed(step.depends_on)}` : ''}.</p>}
       {c.change === 'added' || c.change === 'removed'
         ? <Whole of={fields} gone={c.change === 'removed'} />
         : <Fields of={fields} />}

@@ -18,8 +18,8 @@ const fields: [name: string, of: keyof Step, label: string, kind: Kind][] = [
   ['tools', 'tools', 'May use', 'lines'], ['tool', 'tool', 'Tool', 'line'], ['args', 'args', 'Arguments (JSON)', 'json'],
   ['suggested_agent', 'suggested_agent', 'For agent', 'line'], ['pause', 'pause', 'Ask a person first', 'line'],
   ['when', 'when', 'Only when', 'line'], ['for_each', 'for_each', 'For each of', 'line'], ['timeout', 'timeout', 'At most, seconds', 'number'],
-  ['critical', 'critical', 'The plan must be revised if it fails', 'flag'], ['requires_approval', 'requires_approval', 'A person must agree before it is run', 'flag'],
-  ['idempotent', 'idempotent', 'It is safe to do twice', 'flag'],
+  ['critical', 'critical', 'The plan must be revised if it fails', 'flag'], ['requires_approval', 'requires_approval', 'A person must approve it before it runs', 'flag'],
+  ['idempotent', 'idempotent', 'It is safe to repeat', 'flag'],
 ]
 
 // usual is how many of the fields most steps have; the rare ones are folded.
@@ -77,11 +77,11 @@ export function EditStep({ step: s = blank, after, onClose }: { step?: Step; aft
     const shared = { id: `${id}-${name}`, 'aria-invalid': wrong || undefined, 'aria-describedby': differs ? `${id}-${name}-was` : undefined }
     return (
       <div key={name} class={`field${differs ? ' differs' : ''}${kind === 'flag' ? ' flag' : ''}`}>
-        <label for={shared.id}>{label}{kind === 'lines' && <span class="soft">, one a line</span>}</label>
+        <label for={shared.id}>{label}{kind === 'lines' && <span class="soft">, one per line</span>}</label>
         <Control kind={kind} value={value} autofocus={name === 'title'} attributes={shared} set={v => set(name, v === was ? undefined : v)} />
         {differs && (
           <span id={shared.id + '-was'} class="was">
-            changed <button type="button" class="quiet small" onClick={() => set(name, undefined)} aria-label={`Take back the change of ${label}`}>Take back</button>
+            changed <button type="button" class="quiet small" onClick={() => set(name, undefined)} aria-label={`Undo the change to ${label}`}>Undo</button>
           </span>
         )}
       </div>
@@ -97,7 +97,7 @@ export function EditStep({ step: s = blank, after, onClose }: { step?: Step; aft
       <div class="buttons sticky">
         <button class="primary" disabled={!changed.length || badJSON || !!busy.value || (showsDraft.value && !!swapped.value)}>{after === undefined ? 'Save' : 'Add the step'}</button>
         <button type="button" onClick={leave}>Cancel</button>
-        <span class="soft small">{badJSON ? 'The arguments are no JSON.' : changed.length ? `Changed: ${changed.map(f => f[2].toLowerCase()).join(', ')}` : 'Nothing is changed yet.'}</span>
+        <span class="soft small">{badJSON ? 'The arguments are not valid JSON.' : changed.length ? `Changed: ${changed.map(f => f[2].toLowerCase()).join(', ')}` : 'No changes yet.'}</span>
       </div>
     </form>
   )
@@ -106,7 +106,7 @@ export function EditStep({ step: s = blank, after, onClose }: { step?: Step; aft
 function Control({ kind, value, set, autofocus, attributes }: { kind: Kind; value: string; set: (v: string) => void; autofocus: boolean; attributes: object }) {
   const typedIn = (e: { currentTarget: { value: string } }) => set(e.currentTarget.value)
   if (kind === 'flag') return <input type="checkbox" {...attributes} checked={value !== ''} onChange={e => set(e.currentTarget.checked ? 'true' : '')} />
-  if (typeof kind === 'object') return <select {...attributes} value={value} onChange={typedIn}>{kind.map(k => <option key={k} value={k}>{k || 'not said'}</option>)}</select>
+  if (typeof kind === 'object') return <select {...attributes} value={value} onChange={typedIn}>{kind.map(k => <option key={k} value={k}>{k || 'not set'}</option>)}</select>
   if (kind === 'line' || kind === 'steps') return <input {...attributes} autofocus={autofocus} value={value} onInput={typedIn} />
   if (kind === 'number') return <input type="number" min="0" {...attributes} value={value} onInput={typedIn} />
   return <textarea {...attributes} class={kind === 'json' ? 'mono' : ''} rows={Math.min(10, Math.max(kind === 'text' ? 3 : 2, value.split('\n').length))} value={value} onInput={typedIn} />

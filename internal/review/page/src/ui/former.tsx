@@ -36,16 +36,16 @@ function go(id: string): void {
 
 // FormerBar is above an earlier plan, in the place of the decision bar.
 export function FormerBar() {
-  useLayoutEffect(() => bind({ keys: ['b'], what: 'Back to the plan as it is now', group: 'Looking', run: () => go('') }), [])
+  useLayoutEffect(() => bind({ keys: ['b'], what: 'Back to the current plan', group: 'Viewing', run: () => go('') }), [])
   const p = formerPlan.value, waits = view.value?.draft?.decidable
   return (
     <section class="decision quiet-bar" aria-label="Earlier plan">
       <div class="decision-line">
         <p class="what">
-          <b>{p ? sentence(`an earlier plan, ${p.became}`) : 'The earlier plan is being read.'}</b>
-          {p && <span class="soft">It stands here as it last was, {ago(p.archived_at, clock.value)}, and cannot be changed.</span>}
+          <b>{p ? sentence(`an earlier plan, ${p.became}`) : 'Loading the earlier plan…'}</b>
+          {p && <span class="soft">Its last state, {ago(p.archived_at, clock.value)}. It cannot be changed.</span>}
         </p>
-        <button class={waits ? 'primary' : ''} onClick={() => go('')}>{waits ? 'To the plan that waits for you' : 'Back to the plan as it is now'}</button>
+        <button class={waits ? 'primary' : ''} onClick={() => go('')}>{waits ? 'To the waiting plan' : 'Back to the current plan'}</button>
       </div>
     </section>
   )

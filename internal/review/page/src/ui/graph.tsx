@@ -81,9 +81,9 @@ function Picture({ steps }: { steps: Step[] }) {
     e.stopPropagation()
   }
   useLayoutEffect(() => bind(
-    { keys: ['+', '='], what: 'Look closer', group: 'Looking', run: () => looking.zoom(1.3) },
-    { keys: ['-'], what: 'Look from farther away', group: 'Looking', run: () => looking.zoom(1 / 1.3) },
-    { keys: ['0'], what: 'Fit the whole graph', group: 'Looking', run: looking.fit },
+    { keys: ['+', '='], what: 'Zoom in', group: 'Viewing', run: () => looking.zoom(1.3) },
+    { keys: ['-'], what: 'Zoom out', group: 'Viewing', run: () => looking.zoom(1 / 1.3) },
+    { keys: ['0'], what: 'Fit the whole graph', group: 'Viewing', run: looking.fit },
   ), [looking])
   const tabbed = spots.has(centre) ? centre : steps[0]!.number
   const told = hovered || centre
@@ -106,8 +106,8 @@ function Picture({ steps }: { steps: Step[] }) {
           </g>}
         </svg>
         <div class="graph-tools" role="group" aria-label="View of the graph">
-          <button type="button" onClick={() => looking.zoom(1 / 1.3)} aria-label="Look from farther away" title="Farther away (-)">−</button>
-          <button type="button" onClick={() => looking.zoom(1.3)} aria-label="Look closer" title="Closer (+)">+</button>
+          <button type="button" onClick={() => looking.zoom(1 / 1.3)} aria-label="Zoom out" title="Farther away (-)">−</button>
+          <button type="button" onClick={() => looking.zoom(1.3)} aria-label="Zoom in" title="Closer (+)">+</button>
           <button type="button" onClick={looking.fit} title="The whole graph (0)">Fit</button>
         </div>
       </div>
@@ -260,7 +260,7 @@ function Caption({ step, all, steps, grid }: { step: Step | undefined; all: Link
     return (
       <p class="graph-caption">
         <span>{steps.length} {steps.length === 1 ? 'step' : 'steps'}: {[...words].map(([word, n]) => `${n} ${word}`).join(', ')}.</span>
-        <span class="soft">{grid ? 'Too many for a drawing of all lines: choose a step to see its own.' : 'A line leads from a step to the one that waits for it; one that follows from others is left out.'}</span>
+        <span class="soft">{grid ? 'Too many steps to draw every line: choose a step to see its own.' : 'Lines lead from a step to the steps that wait for it. Redundant lines are left out.'}</span>
       </p>
     )
   }

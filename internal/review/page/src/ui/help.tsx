@@ -5,10 +5,10 @@ import { bind, bound, type Key } from '../keys'
 import { helping } from '../store'
 import { Dialog } from './dialog'
 
-const groups: Key['group'][] = ['Deciding', 'Steps', 'Looking']
+const groups: Key['group'][] = ['Deciding', 'Steps', 'Viewing']
 
 export function Help() {
-  useLayoutEffect(() => bind({ keys: ['?'], what: 'These keys', group: 'Looking', run: () => { helping.value = true } }), [])
+  useLayoutEffect(() => bind({ keys: ['?'], what: 'These keys', group: 'Viewing', run: () => { helping.value = true } }), [])
   if (!helping.value) return null
   return (
     <Dialog title="Keys" onClose={() => { helping.value = false }}>
@@ -30,7 +30,7 @@ export function Help() {
           )
         })}
       </div>
-      <p class="soft small">What is grey does nothing just now. While one types in a field, the keys are the field’s.</p>
+      <p class="soft small">Grey keys do nothing at the moment. These keys are off while you type in a field.</p>
       <div class="buttons"><button class="primary" onClick={() => { helping.value = false }}>Close</button></div>
     </Dialog>
   )

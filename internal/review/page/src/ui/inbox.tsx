@@ -11,14 +11,14 @@ import { ago, count } from './say'
 const kinds: Record<Waiting['kind'], string> = { plan: 'Plan', question: 'Question', step: 'Step', blocker: 'Blocker', reply: 'Reply' }
 
 export function Inbox() {
-  useLayoutEffect(() => bind({ keys: ['n'], what: 'What waits next', group: 'Looking', when: () => inbox.value.waiting.length > 0, run: next }), [])
+  useLayoutEffect(() => bind({ keys: ['n'], what: 'Next waiting item', group: 'Viewing', when: () => inbox.value.waiting.length > 0, run: next }), [])
   const { waiting, workspaces } = inbox.value
   if (!heard.value || connection.value === 'refused' || connection.value === 'token') return null
   return (
     <>
-      <h2 id="inbox">Waits for you{waiting.length > 0 && <span class="count">{waiting.length}</span>}</h2>
+      <h2 id="inbox">Waiting for you{waiting.length > 0 && <span class="count">{waiting.length}</span>}</h2>
       {waiting.length === 0
-        ? <p class="empty small">Nothing. Plans, questions and blockers of all your workspaces come here.</p>
+        ? <p class="empty small">Nothing. Plans, questions and blockers from all workspaces appear here.</p>
         : <ul class="waiting" role="list" aria-labelledby="inbox">{waiting.map(w => <li key={nameOf(w)}><Item of={w} /></li>)}</ul>}
       <h2 id="workspaces">Workspaces</h2>
       <ul class="places" role="list" aria-labelledby="workspaces">
@@ -28,7 +28,7 @@ export function Inbox() {
             <li key={p.id}>
               <button class="place" aria-current={p.id === workspace.value ? 'true' : undefined} onClick={() => { open(p.id); openFormer('') }} title={p.path}>
                 <span class="name">{p.name}</span>
-                {n > 0 && <span class="count" aria-label={count(n, 'thing waits', 'things wait')}>{n}</span>}
+                {n > 0 && <span class="count" aria-label={count(n, 'item') + ' waiting'}>{n}</span>}
                 <span class="path">{p.path}</span>
               </button>
             </li>

@@ -16,12 +16,12 @@ export function Gathering() {
     <section class="decision quiet-bar" aria-label="Planning mode">
       <div class="decision-line">
         <p class="what">
-          <b>{returned ? 'Changes were asked for; the agent works on them' : 'Planning mode is on'}</b>
-          <span class="soft">{returned ? <Told of={sentence(returned.text, names.value)} /> : 'Agents read and ask, and change nothing until you have approved a plan. It comes here by itself.'}</span>
+          <b>{returned ? 'Changes requested; the agent is revising the plan' : 'Planning mode is on'}</b>
+          <span class="soft">{returned ? <Told of={sentence(returned.text, names.value)} /> : 'Agents can read and ask, but change nothing until you approve a plan. The plan will appear here.'}</span>
         </p>
         {mayDecide.value && (sure.value ? (
           <div class="buttons">
-            <button class="danger" autofocus disabled={!!busy.value} onClick={() => act('cancel_mode', {})}>End it without a plan</button>
+            <button class="danger" autofocus disabled={!!busy.value} onClick={() => act('cancel_mode', {})}>End without a plan</button>
             <button onClick={() => { sure.value = false }}>Keep it</button>
           </div>
         ) : <button onClick={() => { sure.value = true }}>End planning mode…</button>)}
@@ -43,8 +43,8 @@ export function AskForPlan() {
     <form class="ask-plan" onSubmit={send}>
       <label for="task">Have agents plan before they act</label>
       <div class="answer">
-        <input id="task" placeholder="What is to be planned" value={task.value} onInput={e => { task.value = e.currentTarget.value }} />
-        <button disabled={!task.value.trim() || !!busy.value}>Begin planning mode</button>
+        <input id="task" placeholder="What should be planned?" value={task.value} onInput={e => { task.value = e.currentTarget.value }} />
+        <button disabled={!task.value.trim() || !!busy.value}>Start planning mode</button>
       </div>
     </form>
   )

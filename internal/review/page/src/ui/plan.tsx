@@ -41,8 +41,8 @@ export function PlanView() {
 function NoPlan() {
   return (
     <div class="empty">
-      <p><b>There is no plan here yet.</b></p>
-      <p>Ask an agent that is connected to planloop to plan something: it comes here as soon as it is submitted.</p>
+      <p><b>No plan yet.</b></p>
+      <p>Ask an agent that uses planloop to plan something. The plan appears here once it is submitted.</p>
       <AskForPlan />
       <Past />
     </div>
@@ -68,14 +68,14 @@ function PlanHead({ plan: p }: { plan: Plan }) {
         {counts.failed ? <span class="wrong">{counts.failed} failed</span> : null}
         {counts.blocked ? <span class="waits">{counts.blocked} blocked</span> : null}
         <span>by <Name of={p.created_by} />, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
-        <span class="mono" title={`What an approval binds: ${p.digest}`}>{p.short}</span>
+        <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
       </p>
       {done > 0 && <progress max={of} value={done} aria-label={`${done} of ${of} steps are done`} />}
       {summary && <p class="summary text"><Prose of={summary} /></p>}
-      {p.changes && <p class="text"><span class="soft">What has changed: </span><Prose of={p.changes} /></p>}
+      {p.changes && <p class="text"><span class="soft">Changes: </span><Prose of={p.changes} /></p>}
       <Returned />
       {!showsDraft.value && !former.value && (v?.run?.state === 'paused' || v?.run?.state === 'interrupted') && (
-        <p class="waits"><Told of={sentence(standing(v.run, v.plan?.steps ?? []))} /> <button class="link" onClick={() => { pane.value = 'run' }}>To the run</button></p>
+        <p class="waits"><Told of={sentence(standing(v.run, v.plan?.steps ?? []))} /> <button class="link" onClick={() => { pane.value = 'run' }}>Show the run</button></p>
       )}
       <Unresolved questions={p.questions} />
       {!former.value && <Agents />}
@@ -89,7 +89,7 @@ function Unresolved({ questions }: { questions: string[] | undefined }) {
   if (!questions?.length) return null
   return (
     <section class="unresolved" aria-label="Open questions">
-      <h3>{count(questions.length, 'open question')}{showsDraft.value && <span class="soft">, for you to settle in a comment</span>}</h3>
+      <h3>{count(questions.length, 'open question')}{showsDraft.value && <span class="soft">, answer them in a comment</span>}</h3>
       <ul role="list">{questions.map((q, i) => <li key={i} class="text"><Prose of={q} /></li>)}</ul>
     </section>
   )
@@ -97,7 +97,7 @@ function Unresolved({ questions }: { questions: string[] | undefined }) {
 
 // StepsHead unfolds and folds all steps at once, so that an approver can read the whole plan in one go.
 function StepsHead({ plan: p }: { plan: Plan }) {
-  if (!p.steps.length) return <p class="empty">It has no steps yet.</p>
+  if (!p.steps.length) return <p class="empty">No steps yet.</p>
   return (
     <div class="steps-head">
       <h3>Steps</h3>
@@ -181,7 +181,7 @@ function usePlanKeys(): void {
       { keys: ['o'], what: 'Open all steps, or fold them', group: 'Steps', when: here, run: () => { allOpen.value = !allOpen.value } },
       { keys: ['c'], what: 'Comment on the step', group: 'Steps', when: () => chosen() && mayDecide.value, run: () => comment(selected.value) },
       { keys: ['e'], what: 'Edit the step', group: 'Steps', when: changeable, run: () => edit(selected.value) },
-      { keys: ['x'], what: 'Skip the step, or take it out of a draft', group: 'Steps', when: changeable, run: () => skip(selected.value) },
+      { keys: ['x'], what: 'Skip the step, or remove it from a draft', group: 'Steps', when: changeable, run: () => skip(selected.value) },
     )
   }, [])
 }

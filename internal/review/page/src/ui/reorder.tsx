@@ -16,7 +16,7 @@ export function mayMove(): boolean {
   return showsDraft.value ? !swapped.value : (shown.value?.status === 'active' && !(current.value && view.value?.draft))
 }
 
-const why = (gap: Gap) => `Not there: ${gap.why}.`
+const why = (gap: Gap) => `Cannot move there: ${gap.why}.`
 
 async function move(number: number, gap: Gap): Promise<void> {
   if (gap.why) {
@@ -25,14 +25,14 @@ async function move(number: number, gap: Gap): Promise<void> {
   }
   const done = await act('move_step', { ...aim(), step: number, after: gap.after })
   if (!done) return
-  told.value = gap.after ? `Step ${number} now stands after step ${gap.after}.` : `Step ${number} now stands first.`
+  told.value = gap.after ? `Step ${number} is now after step ${gap.after}.` : `Step ${number} is now first.`
   focus('step-' + number)
 }
 
 function shift(number: number, way: -1 | 1): void {
   const gap = next(shown.value?.steps ?? [], number, way)
   if (gap) void move(number, gap)
-  else told.value = way < 0 ? `Step ${number} stands first.` : `Step ${number} stands last.`
+  else told.value = way < 0 ? `Step ${number} is already first.` : `Step ${number} is already last.`
 }
 
 // Reordering handles the keys, and shows the target of a dragged step.
@@ -81,7 +81,7 @@ function begin(from: PointerEvent, number: number): void {
   const list = (from.currentTarget as Element).closest<HTMLElement>('.steps'), steps = shown.value?.steps
   if (!list || !steps) return
   const places = new Map(gaps(steps, number).map(gap => [gap.after, gap]))
-  const behind = new Map(steps.map((s, i) => [s.number, steps[i - 1]?.number ?? 0])) // the step before each step
+  const previous = new Map(steps.map((s, i) => [s.number, steps[i - 1]?.number ?? 0])) // the step before each step
   const ended = new AbortController(), { signal } = ended
   list.setPointerCapture(from.pointerId)
   list.dataset.dragging = ''
@@ -90,13 +90,13 @@ function begin(from: PointerEvent, number: number): void {
   const look = () => {
     const all = rows()
     const below = all.find(r => y < r.box.top + r.box.height / 2), last = all.at(-1)
-    const before = below ? behind.get(below.n)! : last?.n ?? 0
-    const after = before === number ? behind.get(number)! : before // its own place, from below
+    const before = below ? previous.get(below.n)! : last?.n ?? 0
+    const after = before === number ? previous.get(number)! : before // its own place, from below
     const box = list.getBoundingClientRect()
     drag.value = { number, gap: places.get(after), left: box.left, width: box.width, top: below ? below.box.top : last?.box.bottom ?? box.top }
     for (const r of all) {
       r.row.toggleAttribute('data-dragged', r.n === number)
-      r.row.toggleAttribute('data-barred', r.n !== number && !!places.get(r.n)?.why && !!places.get(behind.get(r.n) === number ? behind.get(number)! : behind.get(r.n)!)?.why)
+      r.row.toggleAttribute('data-barred', r.n !== number && !!places.get(r.n)?.why && !!places.get(previous.get(r.n) === number ? previous.get(number)! : previous.get(r.n)!)?.why)
     }
   }
   const scroll = () => {

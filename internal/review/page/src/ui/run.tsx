@@ -17,7 +17,7 @@ import { focus } from './focus'
 export function RunPanel() {
   useProgress()
   const v = view.value, run = v?.run, steps = v?.plan?.steps ?? []
-  if (!run) return <p class="empty">Nothing of this plan is carried out by planloop.</p>
+  if (!run) return <p class="empty">planloop is not running this plan.</p>
   const by = new Map(steps.map(s => [s.number, s]))
   const asking = steps.filter(s => s.ask && !s.ask.early), failed = steps.filter(s => s.status === 'failed' && !s.ask)
   const gone = new Set(steps.filter(s => s.status === 'skipped' || s.status === 'cancelled').map(s => s.number))
@@ -27,15 +27,15 @@ export function RunPanel() {
   return (
     <section class="run" aria-label="Run">
       <RunHead run={run} stuck={failed.length > 0 || run.reason === 'deadlocked'} />
-      {asking.length > 0 && <h2>{count(asking.length, 'step asks', 'steps ask')} you</h2>}
+      {asking.length > 0 && <h2>{count(asking.length, 'step is', 'steps are')} waiting for you</h2>}
       {asking.map(s => <Asking key={s.id} step={s}><StepAsk step={s} /></Asking>)}
       {failed.length > 0 && <h2>{count(failed.length, 'step')} failed</h2>}
       {failed.map(s => <Asking key={s.id} step={s}>{s.error && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}<WaysOn step={s} choices={['retry', 'skip']} first /></Asking>)}
-      {waits.length > 0 && <h2>{count(waits.length, 'step waits', 'steps wait')} for what was given up</h2>}
-      {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to drop this dependency, or skip it, too.</p><WaysOn step={s} choices={['skip']}><button disabled={!!busy.value} onClick={() => { showStep(s.number); edit(s.number) }}>Edit the step</button></WaysOn></Asking>)}
-      {atWork.length > 0 && <h2>{count(atWork.length, 'step')} {run.state === 'interrupted' ? 'broken off' : 'at work'}</h2>}
+      {waits.length > 0 && <h2>{count(waits.length, 'step waits', 'steps wait')} for skipped or cancelled steps</h2>}
+      {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to remove this dependency, or skip it.</p><WaysOn step={s} choices={['skip']}><button disabled={!!busy.value} onClick={() => { showStep(s.number); edit(s.number) }}>Edit the step</button></WaysOn></Asking>)}
+      {atWork.length > 0 && <h2>{count(atWork.length, 'step')} {run.state === 'interrupted' ? 'interrupted' : 'running'}</h2>}
       {atWork.map(r => <AtWork key={r.step} running={r} step={by.get(r.step)} broken={run.state === 'interrupted'} />)}
-      {ended.length > 0 && <h2>What has ended</h2>}
+      {ended.length > 0 && <h2>Finished</h2>}
       <ol class="ended" role="list">{ended.slice(0, 50).map(s => <Ended key={s.id} step={s} />)}</ol>
     </section>
   )
@@ -68,8 +68,8 @@ function showStep(number: number): void {
 // holds returns the obstacle to continuing a run, for any user.
 function holds(): string {
   const v = view.value
-  if (v?.phase === 'submitted' || v?.phase === 'gathering') return v.draft?.decidable ? 'It can go on once the plan that waits is decided about.' : 'It can go on when planning mode ends.'
-  return v?.plan?.status === 'replanning' ? 'A critical step failed: it is to be tried again or skipped, or an agent revises the plan.' : ''
+  if (v?.phase === 'submitted' || v?.phase === 'gathering') return v.draft?.decidable ? 'It can continue after you decide on the waiting plan.' : 'It can continue when planning mode ends.'
+  return v?.plan?.status === 'replanning' ? 'A critical step failed: retry or skip it, or let an agent revise the plan.' : ''
 }
 
 function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
@@ -81,18 +81,18 @@ function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
       <p class="what">
         <b>{sentence(standing(run, view.value?.plan?.steps ?? []))}</b>
         {run.note && <span class="soft">{sentence(run.note)}</span>}
-        {run.since && <span class="soft small">Begun by <Name of={run.by} /> {ago(run.since, clock.value)}{run.ended && `, ended ${ago(run.ended, clock.value)}`}.</span>}
+        {run.since && <span class="soft small">Started by <Name of={run.by} /> {ago(run.since, clock.value)}{run.ended && `, ended ${ago(run.ended, clock.value)}`}.</span>}
         {!on && held && <span class="soft small">{held}</span>}
       </p>
       {may && (
         <div class="buttons">
-          {startable && <button class={stuck ? '' : 'primary'} disabled={off} onClick={() => act('start_run', {})}>{run.state === 'none' || run.state === 'over' ? 'Start a run here' : 'Go on here'}</button>}
-          {on && <button disabled={off} title="Nothing new starts; what runs ends" onClick={() => act('pause_run', {})}>Pause</button>}
+          {startable && <button class={stuck ? '' : 'primary'} disabled={off} onClick={() => act('start_run', {})}>{run.state === 'none' || run.state === 'over' ? 'Start a run here' : 'Resume here'}</button>}
+          {on && <button disabled={off} title="No new step starts; running steps finish" onClick={() => act('pause_run', {})}>Pause</button>}
           {run.state !== 'none' && run.state !== 'over' && <button disabled={off} onClick={() => act('end_run', {})}>End the run</button>}
           {run.state !== 'none' && <button disabled={off} aria-expanded={replanning.value} onClick={() => { replanning.value = !replanning.value }}>Ask for replanning…</button>}
         </div>
       )}
-      {may && !run.can_here && !on && run.state !== 'over' && <p class="soft small">It cannot be run from here: <code>planloop run</code> on a terminal does.</p>}
+      {may && !run.can_here && !on && run.state !== 'over' && <p class="soft small">It cannot run from here. In a terminal, use <code>planloop run</code>.</p>}
       {replanning.value && <Worded name="replan" label="What the plan should do instead" button="Pause and ask for replanning" act="ask_replan" input={{}} done={() => { replanning.value = false }} />}
     </header>
   )
@@ -142,7 +142,7 @@ function AtWork({ running: r, step: s, broken }: { running: Run['steps'][number]
       <StepTitle step={title} />
       <p class="progress">
         {r.percent !== undefined && r.percent > 0 && <progress max={100} value={r.percent} aria-label={`Step ${r.step}: ${r.percent} percent`} />}
-        <span class="soft">{[!s?.tool && s?.claimed_by && plainly(s.claimed_by, names.value), r.percent ? `${r.percent} %` : '', r.what, s?.started_at ? (broken ? `begun ${ago(s.started_at, clock.value)}` : span((clock.value - Date.parse(s.started_at)) / 1000)) : ''].filter(Boolean).join(' · ')}</span>
+        <span class="soft">{[!s?.tool && s?.claimed_by && plainly(s.claimed_by, names.value), r.percent ? `${r.percent} %` : '', r.what, s?.started_at ? (broken ? `started ${ago(s.started_at, clock.value)}` : span((clock.value - Date.parse(s.started_at)) / 1000)) : ''].filter(Boolean).join(' · ')}</span>
       </p>
       {(s?.tool || s?.agent) && <Tail step={r.step} live={!broken} given={r.tail} />}
     </article>
@@ -196,10 +196,10 @@ export function Tail({ step, live, given }: { step: number; live?: boolean; give
     follows.value = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 8
   }
   if (failed.value) return <p class="soft small">{sentence(failed.value)}</p>
-  if (!text.value.trim()) return <p class="soft small">{live ? 'It has printed nothing yet.' : 'It has printed nothing.'}</p>
+  if (!text.value.trim()) return <p class="soft small">{live ? 'No output yet.' : 'No output.'}</p>
   return (
     <div class="tail">
-      <pre ref={at} tabIndex={0} onScroll={scrolled} aria-label={`What step ${step} has printed`}>{text.value}</pre>
+      <pre ref={at} tabIndex={0} onScroll={scrolled} aria-label={`Output of step ${step}`}>{text.value}</pre>
       {live && !follows.value && <button class="small to-end" onClick={() => { follows.value = true }}>To the end</button>}
     </div>
   )
@@ -212,7 +212,7 @@ export function StepAsk({ step: s }: { step: Step }) {
   const has = (choice: Choice) => ask.choices.includes(choice)
   const rest = ask.choices.filter(c => c === 'retry' || c === 'happened' || c === 'skip' || c === 'abort')
   return (
-    <section class={`ask is-${ask.kind}`} aria-label={`What step ${s.number} asks`}>
+    <section class={`ask is-${ask.kind}`} aria-label={`Request of step ${s.number}`}>
       <p class="text">{ask.early && <b>It will ask before it runs. </b>}{ask.text || asks[ask.kind]}</p>
       {ask.kind === 'unknown' && <Tail step={s.number} />}
       {!mayDecide.value && ask.args && <pre tabIndex={0} aria-label="Arguments">{ask.args}</pre>}
@@ -225,8 +225,8 @@ export function StepAsk({ step: s }: { step: Step }) {
 }
 
 const asks: Record<string, string> = {
-  approval: 'May it run with these arguments?', pause: 'It waits for an answer.', blocked: 'It is blocked.',
-  unknown: 'It was begun, and what carried it out has ended: nobody knows whether it was done.',
+  approval: 'May it run with these arguments?', pause: 'It is waiting for your answer.', blocked: 'It is blocked.',
+  unknown: 'It was started and then interrupted. Check whether it was done.',
 }
 
 const digestOf = (s: Step) => s.ask?.digest ? { digest: s.ask.digest } : {}
@@ -256,7 +256,7 @@ function Approving({ step: s, rest }: { step: Step; rest: Choice[] }) {
         <button class="primary" disabled={!!wrong || !!busy.value} onClick={approve}>{edited ? 'Approve with these arguments' : 'Approve the step'}</button>
         <button disabled={!!busy.value} onClick={() => act('deny_step', { step: s.number, ...digestOf(s) })}>Deny</button>
         {args && (editing.value
-          ? <button class="quiet" onClick={() => { text.value = ''; editing.value = false }}>Leave the arguments as they were</button>
+          ? <button class="quiet" onClick={() => { text.value = ''; editing.value = false }}>Keep the original arguments</button>
           : <button class="quiet" onClick={() => { editing.value = true }}>Edit the arguments</button>)}
       </WaysOn>
     </div>
@@ -267,12 +267,12 @@ function Approving({ step: s, rest }: { step: Step; rest: Choice[] }) {
 export function faultIn(text: string): string {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value && !Array.isArray(value) ? '' : 'Arguments are one JSON object: { "name": value }.'
+    return typeof value === 'object' && value && !Array.isArray(value) ? '' : 'Arguments must be one JSON object: { "name": value }.'
   } catch (e) {
     const said = (e as Error).message
     const at = Number(/position (\d+)/.exec(said)?.[1] ?? NaN)
     const line = Number.isNaN(at) ? '' : ` in line ${text.slice(0, at).split('\n').length}`
-    return `This is no JSON${line}: ${said.replace(/^JSON\.parse: /, '').replace(/ (in JSON |after JSON )?at position .*$/s, '').replace(/, ".*" is not valid JSON$/s, '')}.`
+    return `Not valid JSON${line}: ${said.replace(/^JSON\.parse: /, '').replace(/ (in JSON |after JSON )?at position .*$/s, '').replace(/, ".*" is not valid JSON$/s, '')}.`
   }
 }
 
@@ -322,8 +322,8 @@ function WaysOn({ step: s, choices, first, children }: { step: Step; choices: Ch
         ))}
       </div>
       {wanted.value === 'args' && <RetryWith step={s} done={() => { wanted.value = '' }} />}
-      {wanted.value === 'skip' && <Worded name={`skip-${s.number}`} label="Why it is skipped" button="Skip the step" act="skip_step" input={{ step: s.number }} field="reason" done={() => { wanted.value = '' }} />}
-      {wanted.value === 'happened' && <Worded name={`happened-${s.number}`} label="What came of it, if it gave a value" button="It happened" act="happened_step" may input={{ step: s.number, ...digestOf(s) }} done={() => { wanted.value = '' }} />}
+      {wanted.value === 'skip' && <Worded name={`skip-${s.number}`} label="Reason for skipping" button="Skip the step" act="skip_step" input={{ step: s.number }} field="reason" done={() => { wanted.value = '' }} />}
+      {wanted.value === 'happened' && <Worded name={`happened-${s.number}`} label="Its result, if it returned one" button="It happened" act="happened_step" may input={{ step: s.number, ...digestOf(s) }} done={() => { wanted.value = '' }} />}
     </>
   )
 }

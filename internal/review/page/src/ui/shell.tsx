@@ -34,7 +34,7 @@ const panes: { name: Pane; label: string; there: () => boolean; draw: () => prea
 
 export function Shell() {
   useLayoutEffect(() => bind(...panes.map(({ name, label, there }, i) => (
-    { keys: [String(i + 1)], what: `Show: ${label.toLowerCase()}`, group: 'Looking' as const, when: there, run: () => { pane.value = name } }))), [])
+    { keys: [String(i + 1)], what: `Show: ${label.toLowerCase()}`, group: 'Viewing' as const, when: there, run: () => { pane.value = name } }))), [])
   useEffect(() => keepFocus(), [])
   useEffect(() => followSteps(), [])
   useEffect(() => effect(() => { document.title = title() }), [])
@@ -62,7 +62,7 @@ export function Shell() {
             </nav>
           </div>
         )}
-        {v && !v.can.decide && !v.draft?.decidable && !former.value && <p class="cannot"><Told of={`This page shows and does not decide${v.can.why ? `: ${sentence(v.can.why).replace(/^./, c => c.toLowerCase())}` : '.'}`} /></p>}
+        {v && !v.can.decide && !v.draft?.decidable && !former.value && <p class="cannot"><Told of={`View only${v.can.why ? `: ${sentence(v.can.why).replace(/^./, c => c.toLowerCase())}` : '.'}`} /></p>}
         {v && <div class="content">{!former.value && <><Questions /><Signals /></>}{chosen.name !== 'plan' && <h2 class="pane-title"><Prose of={(chosen.name === 'run' ? v.plan : shown.value)?.objective ?? v.workspace.name} /></h2>}{chosen.draw()}</div>}
         {!v && heard.value && connection.value === 'live' && inbox.value.workspaces.length === 0 && <Nothing />}
       </main>
@@ -78,10 +78,10 @@ export function Shell() {
 // Rail is the inbox: next to the plan if there is room, otherwise above it, folded.
 function Rail() {
   const n = inbox.value.waiting.length
-  useLayoutEffect(() => bind({ keys: ['i'], what: 'To what waits for you', group: 'Looking', run: toInbox }), [])
+  useLayoutEffect(() => bind({ keys: ['i'], what: 'Go to the inbox', group: 'Viewing', run: toInbox }), [])
   if (!phone.value) return <nav class="rail" aria-label="Inbox"><p class="brand">planloop</p><Inbox /><button class="keys soft small" onClick={() => { helping.value = true }}>Keys <kbd>?</kbd></button></nav>
-  const fold = (e: MouseEvent) => { if (e.target instanceof Element && e.target.closest('button')) (e.currentTarget as HTMLDetailsElement).open = false } // what was chosen stands below
-  return <nav class="rail" aria-label="Inbox"><details onClick={fold}><summary>planloop <span class="soft">{n ? count(n, 'thing waits', 'things wait') + ' for you' : heard.value && 'nothing waits for you'}</span></summary><Inbox /></details></nav>
+  const fold = (e: MouseEvent) => { if (e.target instanceof Element && e.target.closest('button')) (e.currentTarget as HTMLDetailsElement).open = false } // the chosen item is shown below
+  return <nav class="rail" aria-label="Inbox"><details onClick={fold}><summary>planloop <span class="soft">{n ? count(n, 'item') + ' waiting for you' : heard.value && 'nothing is waiting'}</span></summary><Inbox /></details></nav>
 }
 
 function toInbox(): void {
@@ -100,9 +100,9 @@ function TokenForm() {
   }
   return (
     <form class="notice is-waiting" onSubmit={send}>
-      <label><b>To look, type the token of this server.</b> To decide, run <code>planloop review</code> on a terminal.{' '}
+      <label><b>Enter this server’s token to view the plan.</b> To approve, run <code>planloop review</code> in a terminal.{' '}
         <input name="token" type="password" autocomplete="off" required /></label>{' '}
-      <button>Look</button>
+      <button>View</button>
       {wrong && <span role="alert"> {sentence(wrong)}</span>}
     </form>
   )
@@ -111,8 +111,8 @@ function TokenForm() {
 function Notices() {
   return (
     <>
-      {connection.value === 'lost' && <p class="notice is-wrong" role="alert"><b>The connection to planloop is lost.</b> What you see may be old. It is tried again by itself; what you typed is kept. If planloop was ended, start it anew: <code>planloop review</code>. If you reach it over SSH, see whether the forward still stands.</p>}
-      {connection.value === 'refused' && <p class="notice is-wrong" role="alert"><b>This browser has not entered, or its session is over.</b> Press Enter in the terminal of <code>planloop review</code>: it prints a link that opens this page, once and for 30 seconds.</p>}
+      {connection.value === 'lost' && <p class="notice is-wrong" role="alert"><b>The connection to planloop is lost.</b> This page may be out of date. It reconnects automatically, and your text is kept. If planloop has stopped, run <code>planloop review</code>. Over SSH, check the port forwarding.</p>}
+      {connection.value === 'refused' && <p class="notice is-wrong" role="alert"><b>This browser is not signed in, or its session has ended.</b> Press Enter in the terminal that runs <code>planloop review</code> for a new link. It works once, for 30 seconds.</p>}
       {connection.value === 'token' && <TokenForm />}
       {fault.value && connection.value !== 'refused' && connection.value !== 'token' && (
         <p class="notice is-wrong" role="alert">
@@ -129,7 +129,7 @@ function Nothing() {
   return (
     <div class="empty">
       <p><b>No workspace has a plan yet.</b></p>
-      <p>Connect an agent with <code>planloop init</code> in the folder it works in, and ask it to plan. Whatever it submits comes here by itself.</p>
+      <p>Run <code>planloop init</code> in the folder that your agent works in, and ask it to plan. Submitted plans appear here.</p>
     </div>
   )
 }

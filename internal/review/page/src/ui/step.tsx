@@ -117,7 +117,7 @@ function Skip({ step: s }: { step: Step }) {
     }}>
       {needs.length > 0 && <p class="waits small">{needs.length > 1 ? 'Steps' : 'Step'} {listed(needs)} {needs.length > 1 ? 'wait' : 'waits'} for it.</p>}
       <div class="answer">
-        {!removes() && <input ref={first as Ref<HTMLInputElement>} aria-label={`Why step ${s.number} is skipped`} placeholder="Why it is skipped" value={why.value} onInput={e => { why.value = e.currentTarget.value }} />}
+        {!removes() && <input ref={first as Ref<HTMLInputElement>} aria-label={`Reason for skipping step ${s.number}`} placeholder="Reason" value={why.value} onInput={e => { why.value = e.currentTarget.value }} />}
         <button ref={removes() ? first as Ref<HTMLButtonElement> : null} class="danger" disabled={(!removes() && !why.value.trim()) || !!busy.value}>{removes() ? 'Remove it' : 'Skip it'}</button>
         <button type="button" onClick={() => close(s.number, true)}>Keep it</button>
       </div>
@@ -159,19 +159,19 @@ export function Facts({ step: s }: { step: Step }) {
           </ul>
         </Fact>
       ) : null}
-      {s.verify && <Fact label="Verify"><p class="mono text">{s.verify}</p>{s.verified && <p class="soft small">It was run, and passed.</p>}</Fact>}
+      {s.verify && <Fact label="Verify"><p class="mono text">{s.verify}</p>{s.verified && <p class="soft small">It ran and passed.</p>}</Fact>}
       {s.evidence?.length ? <Fact label="Evidence">{s.evidence.map((e, i) => <Shows key={i} evidence={e} />)}</Fact> : null}
       <Lines label="Hints" of={s.hints} />
       <Lines label="Paths" of={s.paths} mono />
       <Lines label="Creates" of={s.creates} mono />
       <Lines label="May use" of={s.tool ? undefined : s.tools} mono />
-      {s.tool && <Fact label="Tool"><p class="mono">{s.tool}</p>{s.tool_says && <p class="soft small">It says of itself: {s.tool_says}</p>}</Fact>}
+      {s.tool && <Fact label="Tool"><p class="mono">{s.tool}</p>{s.tool_says && <p class="soft small">Its own description: {s.tool_says}</p>}</Fact>}
       <Block label="Arguments" of={s.ask?.args ? undefined : s.args} />
       <Text label="When" of={s.when} mono />
       <Text label="For each" of={s.for_each} mono />
       <Text label="Asks first" of={s.pause} />
-      {s.requires_approval && <Fact label="Approval">A person agrees before it is run.</Fact>}
-      {s.idempotent && <Fact label="Repeats">It is safe to do twice.</Fact>}
+      {s.requires_approval && <Fact label="Approval">A person must approve it before it runs.</Fact>}
+      {s.idempotent && <Fact label="Repeats">It is safe to repeat.</Fact>}
       {s.timeout ? <Fact label="At most">{span(s.timeout)}</Fact> : null}
       <Text label="For" of={s.suggested_agent} />
       {s.of ? <Fact label="Part of"><Links to={[s.of]} /></Fact> : null}
@@ -200,7 +200,7 @@ function Shows({ evidence: e }: { evidence: Evidence }) {
       {e.note && <p class="text"><Prose of={e.note} /></p>}
       {e.command && <p class="mono">{e.command} <span class={bad ? 'wrong' : 'soft'}>{e.exit_code !== undefined && `exit ${e.exit_code}`}</span></p>}
       <p class="soft small">
-        {[e.recorded ? 'run by planloop' : e.command && 'as the agent says', e.stale && 'of an earlier try', e.by && plainly(e.by, names.value)].filter(Boolean).join(' · ')} {e.at && <When at={e.at} />}
+        {[e.recorded ? 'run by planloop' : e.command && 'reported by the agent', e.stale && 'from an earlier attempt', e.by && plainly(e.by, names.value)].filter(Boolean).join(' · ')} {e.at && <When at={e.at} />}
       </p>
       {e.output && <details><summary>Output</summary><pre tabIndex={0}>{e.output}</pre></details>}
     </div>

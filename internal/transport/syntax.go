@@ -34,61 +34,61 @@ var memberNames = sync.OnceValue(func() []string {
 		mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities, mcp.MetaKeyLogLevel, mcp.MetaKeySubscriptionID)
 })
 
-// form is the result of the walk over a message.
-type form struct {
-	loose string // the part of the arguments that has more than one reading
+// syntax is the result of the walk over a message.
+type syntax struct {
+	ambiguity string // the part of the arguments that has more than one reading
 }
 
 // walk reads a message token by token.
 type walk struct {
-	form
+	syntax
 	raw   []byte
 	in    *jsontext.Decoder
 	path  []string          // names on the path to the last token, one per level
 	names []map[string]bool // of the objects around it, folded
 }
 
-// readForm walks over a message once and refuses everything that two readers could understand differently: texts other
+// checkSyntax walks over a message once and refuses everything that two readers could understand differently: texts other
 // than one object in valid UTF-8, a name twice in one object in any case, a known name in another case. So the message
 // that we check is the one that the library runs. The names within a tool's arguments are the tool's to check; names
 // within a host's own entry in _meta are not read at all.
-func readForm(raw []byte) (form, *mcp.JSONRPCErrorDetails) {
+func checkSyntax(raw []byte) (syntax, *mcp.JSONRPCErrorDetails) {
 	if !utf8.Valid(raw) {
-		return form{}, fault(mcp.PARSE_ERROR, "parse error: the message is not valid UTF-8")
+		return syntax{}, fault(mcp.PARSE_ERROR, "parse error: the message is not valid UTF-8")
 	}
 	loosely := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 	w := walk{raw: raw, in: jsontext.NewDecoder(bytes.NewReader(raw), loosely...)}
 	switch w.in.PeekKind() {
 	case '[':
-		return w.form, fault(mcp.INVALID_REQUEST, "batches are not supported: send each message by itself")
+		return w.syntax, fault(mcp.INVALID_REQUEST, "batches are not supported: send each message by itself")
 	case '{':
 	default:
-		return w.form, fault(mcp.PARSE_ERROR, "parse error: the message is not valid JSON: send one JSON object")
+		return w.syntax, fault(mcp.PARSE_ERROR, "parse error: the message is not valid JSON: send one JSON object")
 	}
 	for {
 		before := w.in.InputOffset()
 		token, err := w.in.ReadToken()
 		if errors.Is(err, io.EOF) {
-			return w.form, nil
+			return w.syntax, nil
 		}
 		if err != nil {
-			return w.form, fault(mcp.PARSE_ERROR,
+			return w.syntax, fault(mcp.PARSE_ERROR,
 				fmt.Sprintf("parse error: the message is not valid JSON, near byte %d", w.in.InputOffset()))
 		}
-		if refused := w.take(token, before); refused != nil {
-			return w.form, refused
+		if refused := w.check(token, before); refused != nil {
+			return w.syntax, refused
 		}
 		if w.in.StackDepth() > 0 {
 			continue
 		}
 		if _, err := w.in.ReadToken(); !errors.Is(err, io.EOF) {
-			return w.form, fault(mcp.PARSE_ERROR, "parse error: there is more after the message: send one at a time")
+			return w.syntax, fault(mcp.PARSE_ERROR, "parse error: there is more after the message: send one at a time")
 		}
-		return w.form, nil
+		return w.syntax, nil
 	}
 }
 
-func (w *walk) take(token jsontext.Token, before int64) *mcp.JSONRPCErrorDetails {
+func (w *walk) check(token jsontext.Token, before int64) *mcp.JSONRPCErrorDetails {
 	depth, kind := w.in.StackDepth(), token.Kind()
 	if kind == '{' || kind == '[' {
 		w.path, w.names = append(w.path[:depth-1], ""), append(w.names[:depth-1], nil)
@@ -97,20 +97,20 @@ func (w *walk) take(token jsontext.Token, before int64) *mcp.JSONRPCErrorDetails
 	if depth > maxDepth && !arguments || depth > maxArgumentsDepth {
 		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the message is nested deeper than %d levels", maxDepth))
 	}
-	if kind == '"' && !w.unicode(token.String(), before) {
+	if kind == '"' && !w.isUnicode(token.String(), before) {
 		if !arguments {
 			return fault(mcp.PARSE_ERROR, "parse error: a string has half of a surrogate pair, which is no character")
 		}
-		w.loose = "a string has half of a surrogate pair, which is no character"
+		w.ambiguity = "a string has half of a surrogate pair, which is no character"
 	}
 	if around, places := w.in.StackIndex(depth); kind == '"' && around == '{' && places%2 == 1 {
-		return w.name(token.String(), depth, arguments)
+		return w.checkName(token.String(), depth, arguments)
 	}
 	return nil
 }
 
-// unicode reports whether the last string has no half of a surrogate pair, which readers replace in different ways.
-func (w *walk) unicode(text string, before int64) bool {
+// isUnicode reports whether the last string has no half of a surrogate pair, which readers replace in different ways.
+func (w *walk) isUnicode(text string, before int64) bool {
 	if !strings.ContainsRune(text, utf8.RuneError) {
 		return true
 	}
@@ -118,8 +118,8 @@ func (w *walk) unicode(text string, before int64) bool {
 	return jsontext.Value(read[bytes.IndexByte(read, '"'):]).IsValid()
 }
 
-// name checks a member's name.
-func (w *walk) name(name string, depth int, arguments bool) *mcp.JSONRPCErrorDetails {
+// checkName checks a member's checkName.
+func (w *walk) checkName(name string, depth int, arguments bool) *mcp.JSONRPCErrorDetails {
 	w.path[depth-1] = name
 	free := depth > 3 && w.path[0] == "params" && w.path[1] == "_meta" && !slices.Contains(memberNames(), w.path[2])
 	key := fold(name)
@@ -133,7 +133,7 @@ func (w *walk) name(name string, depth int, arguments bool) *mcp.JSONRPCErrorDet
 	w.names[depth-1][key] = true
 	switch {
 	case arguments && twice:
-		w.loose = fmt.Sprintf("the name %.64q appears twice in one object", name)
+		w.ambiguity = fmt.Sprintf("the name %.64q appears twice in one object", name)
 		return nil
 	case arguments:
 		return nil

@@ -21,7 +21,7 @@ func TestCallsTakeEffectInTheOrderSent(t *testing.T) {
 	}
 	c.send(lines...)
 	await(t, f.started)
-	c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`) // read after all of them, and outside the lane
+	c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`) // read after all of them, and outside the queue
 	c.want(`"p"`)
 	if got := f.seen(); len(got) != 0 {
 		t.Fatalf("%v ran while the call before was running", got)
