@@ -225,7 +225,8 @@ func (s offeredServers) others() *otherServers {
 func (s offeredServers) Tools() []mcpserver.ServerTool {
 	var tools []mcpserver.ServerTool
 	for _, tool := range s.others().listed() {
-		tools = append(tools, mcpserver.ServerTool{Tool: tool.Tool, Server: tool.Server, ReadOnlyPhase: tool.ReadOnlyPhase, Call: called(tool)})
+		tools = append(tools, mcpserver.ServerTool{Tool: tool.Tool, Server: tool.Server, ReadOnlyPhase: tool.ReadOnlyPhase,
+			Call: called(tool)})
 	}
 	return tools
 }
