@@ -238,7 +238,8 @@ func TestNothingIsDecidedWithoutWhatWasShown(t *testing.T) {
 func TestAppShowsAndDoesNotDecide(t *testing.T) {
 	for _, era := range bothEras() {
 		unheard := false
-		w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) { o.AgentControlled = func(context.Context) bool { return unheard } })
+		w := newModeWorld(t, plan.Limits{},
+			func(o *mcpserver.Options) { o.AgentControlled = func(context.Context) bool { return unheard } })
 		client := w.connect(t, era, rendering())
 		shown := submitted(t, client)
 		unheard = true
