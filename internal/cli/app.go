@@ -107,7 +107,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
 	options := verbs.Options{
-		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
+		Unicode: config.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
 		},
@@ -132,7 +132,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 	if staff, err := a.staff(place, config.Agents); err == nil && staff != nil { // the run reports the fault
 		options.Agents = staff
 	}
-	options.Hooks, options.HooksRequired = attested{seen}, config.Hooks == workspace.HooksRequired
+	options.Hooks, options.HooksRequired = attested{seen}, config.HooksRequired
 	options.Engines = crew{stateDir, seen}
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell

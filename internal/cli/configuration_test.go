@@ -186,9 +186,11 @@ func TestAgentsOfTheDocumentationCanBePasted(t *testing.T) {
 // Defaults come first.
 func TestConfigurationHelpKnowsTheDefaults(t *testing.T) {
 	d := workspace.Defaults()
+	word := func(set bool, no, yes string) string { return map[bool]string{false: no, true: yes}[set] }
 	for key, want := range map[string]string{
-		"strategy": string(d.Strategy), "gates": string(d.Gates.Profile), "text": string(d.Text), "completion": string(d.Completion),
-		"approval": string(d.Approval), "agents_file": d.AgentsFile,
+		"strategy": string(d.Strategy), "gates": string(d.Gates.Profile), "text": word(d.Unicode, "ascii", "unicode"),
+		"completion": word(d.NeedsEvidence, "trust", "evidence"), "approval": word(d.NeedsPerson, "any", "person"),
+		"agents_file": d.AgentsFile,
 	} {
 		if _, values := documentedKeys(); !strings.HasPrefix(values[key], want) {
 			t.Errorf("%s: the default is %s", key, want)

@@ -170,7 +170,7 @@ func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hoo
 
 // atStop reminds an agent of its unfinished work, once for each reminder.
 func (a *app) atStop(ctx context.Context, opened *opened, call hook.Call) (hook.Answer, error) {
-	if call.IsContinued || call.Subagent != "" || opened.config.Reminders == workspace.RemindersOff {
+	if call.IsContinued || call.Subagent != "" || opened.config.RemindersOff {
 		return hook.Answer{}, nil
 	}
 	state, err := opened.verbs.State(ctx)

@@ -15,17 +15,17 @@ type Config struct {
 	Toolsets []Toolset // in the order of Toolset.Values
 	Strategy prompts.Strategy
 	Gates    Gates
-	Text     TextRule
+	Unicode  bool // the six planning tools accept any text, not only ASCII
 
-	Completion       Completion
-	Approval         Approval
+	NeedsEvidence    bool          // a step needs evidence before it is done
+	NeedsPerson      bool          // only a person may approve a plan
 	ApprovalTimeout  time.Duration // how long a submitted plan waits; 0: for ever
 	GatheringTimeout time.Duration // how long gathering may be inactive; 0: for ever
-	StepApproval     StepApproval
+	AsksForSteps     bool          // a person is asked before a step that may do harm runs
 
-	Hooks         Hooks
+	HooksRequired bool     // without responding hooks, an agent cannot enter planning mode
 	ReadOnlyTools []string // patterns of other servers' tools that hooks allow in planning mode; * matches anything
-	Reminders     Reminders
+	RemindersOff  bool     // an agent that is about to stop is not reminded of unfinished work
 
 	MaxReplans int
 	Parallel   int
@@ -43,14 +43,9 @@ func Defaults() Config {
 		Toolsets:         []Toolset{PlanningTools, LoopTools, ModeTools},
 		Strategy:         prompts.DefaultStrategy,
 		Gates:            Gates{Profile: gates.Default},
-		Text:             ASCII,
-		Completion:       Trust,
-		Approval:         AnyApproval,
 		ApprovalTimeout:  30 * time.Minute,
 		GatheringTimeout: time.Hour,
-		StepApproval:     AskForSteps,
-		Hooks:            HooksAdvised,
-		Reminders:        RemindersOn,
+		AsksForSteps:     true,
 		MaxReplans:       plan.DefaultMaxReplans,
 		Parallel:         4,
 		Lease:            plan.DefaultLease,
@@ -60,9 +55,9 @@ func Defaults() Config {
 
 // Limits returns the limits for the reducer.
 func (c Config) Limits() plan.Limits {
-	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.Completion == Evidence,
+	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.NeedsEvidence,
 		ApprovalTimeout: orNever(c.ApprovalTimeout), GatheringTimeout: orNever(c.GatheringTimeout),
-		PersonOnly: c.Approval == PersonApproval, NeverAsk: c.StepApproval == NeverAskForSteps}
+		PersonOnly: c.NeedsPerson, NeverAsk: !c.AsksForSteps}
 }
 
 // orNever converts a time-out for the reducer, where 0 means the default.
@@ -72,78 +67,6 @@ func orNever(timeout time.Duration) time.Duration {
 	}
 	return timeout
 }
-
-// TextRule selects the characters that the six planning tools accept.
-type TextRule string
-
-// The text rules.
-const (
-	ASCII   TextRule = "ascii"
-	Unicode TextRule = "unicode"
-)
-
-// Values lists the text rules, the default first.
-func (TextRule) Values() []string { return []string{string(ASCII), string(Unicode)} }
-
-// Completion is the rule for marking a step done.
-type Completion string
-
-// The rules of completion, the loosest first.
-const (
-	Trust    Completion = "trust"
-	Evidence Completion = "evidence"
-)
-
-// Values lists the rules from the loosest, which is the default, to the strictest.
-func (Completion) Values() []string { return []string{string(Trust), string(Evidence)} }
-
-// Approval is the rule for valid approvals.
-type Approval string
-
-// The rules of approval, the loosest first.
-const (
-	AnyApproval    Approval = "any"
-	PersonApproval Approval = "person"
-)
-
-// Values lists the rules from the loosest, which is the default, to the strictest.
-func (Approval) Values() []string { return []string{string(AnyApproval), string(PersonApproval)} }
-
-// StepApproval is the rule for asking a person before a step that may do harm runs.
-type StepApproval string
-
-// The rules of approval of steps, the loosest first.
-const (
-	NeverAskForSteps StepApproval = "never"
-	AskForSteps      StepApproval = "ask"
-)
-
-// Values lists the rules from the loosest to the strictest, which is the default.
-func (StepApproval) Values() []string { return []string{string(NeverAskForSteps), string(AskForSteps)} }
-
-// Hooks is the rule for planning mode without hooks of the agent's host.
-type Hooks string
-
-// The rules of hooks, the loosest first.
-const (
-	HooksAdvised  Hooks = "advised"
-	HooksRequired Hooks = "required" // without responding hooks, an agent cannot enter planning mode
-)
-
-// Values lists the rules from the loosest, which is the default, to the strictest.
-func (Hooks) Values() []string { return []string{string(HooksAdvised), string(HooksRequired)} }
-
-// Reminders decides whether an agent that is about to stop is reminded of unfinished work.
-type Reminders string
-
-// The rules of reminders.
-const (
-	RemindersOn  Reminders = "on"
-	RemindersOff Reminders = "off"
-)
-
-// Values lists the rules, the default first.
-func (Reminders) Values() []string { return []string{string(RemindersOn), string(RemindersOff)} }
 
 // Toolset names a group of tools.
 type Toolset string

@@ -79,7 +79,7 @@ func TestUsersFile(t *testing.T) {
 	if err := errors.Join(os.Rename(path, real), os.Symlink(real, path)); err != nil {
 		t.Fatal(err)
 	}
-	if c, _, err := workspace.Load(s); err != nil || c.Approval != workspace.PersonApproval {
+	if c, _, err := workspace.Load(s); err != nil || !c.NeedsPerson {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if err := os.Chmod(real, 0o666); err != nil {

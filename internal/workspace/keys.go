@@ -15,7 +15,6 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
-	"github.com/planloop/planloop/prompts"
 )
 
 // key is one key of the configuration: how it is read, and how far a workspace's own file may set it.
@@ -36,17 +35,17 @@ type key struct {
 func keys() []key {
 	return []key{
 		{"toolsets", setToolsets, admitFewer, false},
-		word("strategy", func(c *Config) *prompts.Strategy { return &c.Strategy }),
+		{"strategy", func(c *Config, v value) faults { return setWord(v, &c.Strategy) }, anything, false},
 		{"gates", setGates, admitGates, true},
-		word("text", func(c *Config) *TextRule { return &c.Text }),
-		stricterWord("completion", func(c *Config) *Completion { return &c.Completion }),
-		stricterWord("approval", func(c *Config) *Approval { return &c.Approval }),
+		choice("text", "ascii", "unicode", func(c *Config) *bool { return &c.Unicode }, false),
+		choice("completion", "trust", "evidence", func(c *Config) *bool { return &c.NeedsEvidence }, true),
+		choice("approval", "any", "person", func(c *Config) *bool { return &c.NeedsPerson }, true),
 		timeout("approval_timeout", func(c *Config) *time.Duration { return &c.ApprovalTimeout }),
 		timeout("gathering_timeout", func(c *Config) *time.Duration { return &c.GatheringTimeout }),
-		stricterWord("step_approval", func(c *Config) *StepApproval { return &c.StepApproval }),
-		stricterWord("hooks", func(c *Config) *Hooks { return &c.Hooks }),
+		choice("step_approval", "never", "ask", func(c *Config) *bool { return &c.AsksForSteps }, true),
+		choice("hooks", "advised", "required", func(c *Config) *bool { return &c.HooksRequired }, true),
 		{"read_only_tools", setReadOnlyTools, nil, true},
-		word("reminders", func(c *Config) *Reminders { return &c.Reminders }),
+		choice("reminders", "on", "off", func(c *Config) *bool { return &c.RemindersOff }, false),
 		number("max_replans", 100, func(c *Config) *int { return &c.MaxReplans }),
 		number("parallel", 64, func(c *Config) *int { return &c.Parallel }),
 		{"lease", setLease, anything, false},
@@ -73,17 +72,22 @@ func Variable(key string) string { return "PLANLOOP_" + strings.ToUpper(key) }
 
 func anything(Config, *Config) string { return "" }
 
-func word[T vocabulary](name string, of func(*Config) *T) key {
-	return key{name, func(c *Config, v value) faults { return setWord(v, of(c)) }, anything, false}
-}
-
-func stricterWord[T vocabulary](name string, of func(*Config) *T) key {
-	return key{name, func(c *Config, v value) faults { return setStricter(v, of(c)) }, func(holds Config, asked *Config) string {
-		if before, now := *of(&holds), *of(asked); rank(now) < rank(before) {
-			return string(now) + " is looser than " + string(before)
+// choice is a key with two words, for false and true. In a key that restricts agents, true is stricter.
+func choice(name, no, yes string, of func(*Config) *bool, restricts bool) key {
+	set := func(c *Config, v value) faults {
+		word, wrong := v.oneOf([]string{no, yes})
+		if wrong != nil && !restricts {
+			return wrong
+		}
+		*of(c) = wrong != nil || word == yes
+		return wrong.countAs(yes)
+	}
+	return key{name, set, func(holds Config, asked *Config) string {
+		if restricts && *of(&holds) && !*of(asked) {
+			return no + " is looser than " + yes
 		}
 		return ""
-	}, true}
+	}, restricts}
 }
 
 // timeout is a key for a time after which planning mode, and so the read-only phase, ends without an approval. The
@@ -211,18 +215,25 @@ func (v value) entries() ([]value, bool) {
 	return all, true
 }
 
-func setWord[T vocabulary](v value, into *T) faults {
-	allowed := (*into).Values()
+// oneOf returns a word of a list.
+func (v value) oneOf(allowed []string) (string, faults) {
 	want := "give one of " + strings.Join(allowed, ", ")
 	word, ok := v.scalar()
 	if !ok {
-		return v.refuse("is not one word", want)
+		return "", v.refuse("is not one word", want)
 	}
 	if !slices.Contains(allowed, word) {
-		return v.refuse("is "+plan.Quote(word)+", which is unknown", didYouMean(word, allowed)+want)
+		return "", v.refuse("is "+plan.Quote(word)+", which is unknown", didYouMean(word, allowed)+want)
 	}
-	*into = T(word)
-	return nil
+	return word, nil
+}
+
+func setWord[T vocabulary](v value, into *T) faults {
+	word, wrong := v.oneOf((*into).Values())
+	if wrong == nil {
+		*into = T(word)
+	}
+	return wrong
 }
 
 // setStricter is setWord for words ordered from the loosest to the strictest.

@@ -74,9 +74,8 @@ func TestDefaults(t *testing.T) {
 	}
 	want := workspace.Config{
 		Toolsets: []workspace.Toolset{"planning", "loop", "mode"}, Strategy: "react",
-		Gates: workspace.Gates{Profile: "default"}, Text: "ascii", Completion: "trust",
-		Approval: "any", ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour, StepApproval: "ask",
-		Hooks: "advised", Reminders: "on",
+		Gates: workspace.Gates{Profile: "default"},
+		ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour, AsksForSteps: true,
 		MaxReplans: 3, Parallel: 4, Lease: 30 * time.Minute, AgentsFile: "docs/agents.md",
 	}
 	if diff := cmp.Diff(want, got, sections); diff != "" {
@@ -157,7 +156,7 @@ func TestOrderOfLayers(t *testing.T) {
 	}
 	got, warnings, err := l.load(t)
 	want := changed(func(c *workspace.Config) {
-		c.Parallel, c.Lease, c.Text, c.Strategy = 5, 4*time.Minute, "ascii", "plan_act_reflect"
+		c.Parallel, c.Lease, c.Unicode, c.Strategy = 5, 4*time.Minute, false, "plan_act_reflect"
 	})
 	if diff := cmp.Diff(want, got, sections); diff != "" || err != nil || len(warnings) > 0 {
 		t.Error(diff, warnings, err)
@@ -172,7 +171,7 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 		{name: "choose",
 			own: "strategy: plan_act_reflect\ntext: unicode\nmax_replans: 9\nparallel: 9\nlease: 1m\nagents_file: sub/AGENTS.md",
 			change: func(c *workspace.Config) {
-				c.Strategy, c.Text, c.MaxReplans, c.Parallel, c.Lease, c.AgentsFile = "plan_act_reflect", "unicode", 9, 9, time.Minute,
+				c.Strategy, c.Unicode, c.MaxReplans, c.Parallel, c.Lease, c.AgentsFile = "plan_act_reflect", true, 9, 9, time.Minute,
 					"sub/AGENTS.md"
 			}},
 		{name: "take toolsets away", own: "toolsets: [loop]",
@@ -184,13 +183,13 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 		{name: "tighten", own: "gates: strict\ncompletion: evidence\napproval: person\napproval_timeout: 40m\ngathering_timeout: 0\n" +
 			"hooks: required\nreminders: off",
 			change: func(c *workspace.Config) {
-				c.Hooks, c.Reminders = "required", "off"
+				c.HooksRequired, c.RemindersOff = true, true
 				c.Gates = workspace.Gates{Asked: true, Profile: "strict"}
-				c.Completion, c.Approval, c.ApprovalTimeout, c.GatheringTimeout = "evidence", "person", 40*time.Minute, 0
+				c.NeedsEvidence, c.NeedsPerson, c.ApprovalTimeout, c.GatheringTimeout = true, true, 40*time.Minute, 0
 			}},
 		{name: "say what holds anyway", user: "approval: person",
 			own:    "gates: default\ncompletion: trust\napproval: person\napproval_timeout: 30m",
-			change: func(c *workspace.Config) { c.Approval, c.Gates.Asked = "person", true }},
+			change: func(c *workspace.Config) { c.NeedsPerson, c.Gates.Asked = true, true }},
 		{name: "set floors", user: "gates: {paths: off}", own: "gates: {paths: warning, titles: error}",
 			change: func(c *workspace.Config) {
 				c.Gates = workspace.Gates{Asked: true, Profile: "default", Levels: map[string]gates.Level{"paths": "off"},
@@ -357,7 +356,7 @@ func sameRules(a, b workspace.Config) bool {
 	if errors.Join(a.Servers.Decode(&ofA), b.Servers.Decode(&ofB), a.Notify.Decode(&notifyA), b.Notify.Decode(&notifyB)) != nil {
 		return false
 	}
-	return a.Limits() == b.Limits() && a.Hooks == b.Hooks && slices.Equal(a.ReadOnlyTools, b.ReadOnlyTools) &&
+	return a.Limits() == b.Limits() && a.HooksRequired == b.HooksRequired && slices.Equal(a.ReadOnlyTools, b.ReadOnlyTools) &&
 		a.Agents.Given() == b.Agents.Given() && reflect.DeepEqual(ofA, ofB) && reflect.DeepEqual(notifyA, notifyB)
 }
 
@@ -384,15 +383,15 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 	strict := workspace.Gates{Asked: true, Profile: gates.Strict}
 	fatal := map[string]gates.Level{"paths": gates.Error}
 	tightened := map[string]func(c *workspace.Config, own bool){
-		"list for a word":       func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
-		"unknown approval":      func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
-		"no completion":         func(c *workspace.Config, _ bool) { c.Completion = workspace.Evidence },
+		"list for a word":       func(c *workspace.Config, _ bool) { c.NeedsPerson = true },
+		"unknown approval":      func(c *workspace.Config, _ bool) { c.NeedsPerson = true },
+		"no completion":         func(c *workspace.Config, _ bool) { c.NeedsEvidence = true },
 		"negative":              func(c *workspace.Config, _ bool) { c.ApprovalTimeout = 0 },
 		"too long":              func(c *workspace.Config, _ bool) { c.GatheringTimeout = 0 },
 		"unknown profile":       func(c *workspace.Config, _ bool) { c.Gates = strict },
 		"list of gates":         func(c *workspace.Config, _ bool) { c.Gates = strict },
-		"unknown rule of hooks": func(c *workspace.Config, _ bool) { c.Hooks = workspace.HooksRequired },
-		"hooks as they were":    func(c *workspace.Config, _ bool) { c.Hooks = workspace.HooksRequired },
+		"unknown rule of hooks": func(c *workspace.Config, _ bool) { c.HooksRequired = true },
+		"hooks as they were":    func(c *workspace.Config, _ bool) { c.HooksRequired = true },
 		"unknown element":       func(c *workspace.Config, _ bool) { c.Toolsets = []workspace.Toolset{workspace.LoopTools} },
 		"one gate of three":     setLevels(map[string]gates.Level{"titles": gates.Error, "paths": gates.Error}),
 		"unknown level":         setLevels(fatal),
