@@ -74,7 +74,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := workspace.Config{
 		Toolsets: []workspace.Toolset{"planning", "loop", "mode"}, Strategy: "react",
-		Gates: workspace.Gates{Profile: "default"},
+		Gates:           workspace.Gates{Profile: "default"},
 		ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour, AsksForSteps: true,
 		MaxReplans: 3, Parallel: 4, Lease: 30 * time.Minute, AgentsFile: "docs/agents.md",
 	}
@@ -110,10 +110,10 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 	want := changed(func(c *workspace.Config) {
 		*c = workspace.Config{
 			Toolsets: []workspace.Toolset{"planning", "workspace"}, Strategy: "plan_act_reflect",
-			Gates: workspace.Gates{Asked: true, Profile: "default", Levels: map[string]gates.Level{"paths": "off", "titles": "error"}},
-			Text:  "unicode", Completion: "evidence", Approval: "person", GatheringTimeout: 2 * time.Hour,
-			StepApproval: "never", Hooks: "required", ReadOnlyTools: []string{"mcp__docs__search_*", "mcp__github__get_issue"},
-			Reminders: "off", MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
+			Gates:   workspace.Gates{Asked: true, Profile: "default", Levels: map[string]gates.Level{"paths": "off", "titles": "error"}},
+			Unicode: true, NeedsEvidence: true, NeedsPerson: true, GatheringTimeout: 2 * time.Hour,
+			HooksRequired: true, ReadOnlyTools: []string{"mcp__docs__search_*", "mcp__github__get_issue"},
+			RemindersOff: true, MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
 		}
 	})
 	texts := map[string]string{
