@@ -118,7 +118,7 @@ func writeLog(t *testing.T, dir string) {
 		Now: func() time.Time { now = now.Add(time.Minute); return now },
 	})
 	ann := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}
-	bob := plan.NewActor(plan.ViaTerminal, "bob")
+	bob := plan.NewActor(plan.ChannelTerminal, "bob")
 	do := func(by plan.Actor, a plan.Action) plan.State {
 		outcome, err := s.Do(t.Context(), by, a, nil)
 		if err != nil {
@@ -201,19 +201,19 @@ func recordLoop(t *testing.T, do func(plan.Actor, plan.Action) plan.State) {
 
 // recordMode records every course of planning mode.
 func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *time.Time) {
-	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
-	submit := func(title string) plan.Answer {
+	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ChannelTerminal, "bob")
+	submit := func(title string) plan.DecideDraft {
 		state := do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Redis", Summary: "Move sessions."},
 			Steps: []plan.NewStep{{Spec: plan.Spec{Title: title, Risk: plan.LowRisk, Tools: []string{"view"},
 				AcceptanceCriteria: []string{"c"}}}}})
-		return plan.Answer{Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft)}
+		return plan.DecideDraft{Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft)}
 	}
 	do(ann, plan.EnterMode{Reason: "it is large"})
 	do(ann, plan.AskUser{Text: "Which region?"})
 	do(bob, plan.AnswerQuestion{ID: "Q1", Answer: "EU"})
-	do(bob, plan.CommentOn{Text: "mind the cache"})
+	do(bob, plan.AddComment{Text: "mind the cache"})
 	answer := submit("Look")
-	do(ann, plan.LeaveUndecided{Request: answer.Request, How: "declined"})
+	do(ann, plan.RecordNoDecision{Request: answer.Request, How: "declined"})
 	answer.Comment = "split it"
 	do(bob, decided(plan.Returned, answer))
 	do(bob, decided(plan.Rejected, submit("Look again")))
@@ -225,21 +225,22 @@ func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *
 	do(bob, decided(plan.Approved, submit("Connect")))
 	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}, Splits: 1}}})
 	state := do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drop the table", Risk: plan.HighRisk}}}})
-	do(bob, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(state.Draft), Comment: "carefully"})
+	do(bob, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft), Comment: "carefully"})
 	do(ann, plan.EndMode{})
 }
 
 // recordRun records runs of plans: the engines' reports, the questions, and failures.
 func recordRun(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
-	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
-	first, second := plan.NewActor(plan.ViaEngine, "engine#1"), plan.NewActor(plan.ViaEngine, "engine#2")
-	advance := func(by plan.Actor, a plan.Advance) plan.State {
-		a.Room = 9
+	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ChannelTerminal, "bob")
+	first, second := plan.NewActor(plan.ChannelEngine, "engine#1"), plan.NewActor(plan.ChannelEngine, "engine#2")
+	advance := func(by plan.Actor, a plan.Schedule) plan.State {
+		a.MaxStarts = 9
 		outcome, err := s.Do(t.Context(), by, a, func(state plan.State, f *plan.Facts) error {
-			f.Seen, f.Resolved = map[string]plan.Sighting{first.Name: {Gone: true}}, map[plan.StepID]plan.Resolution{}
-			for _, step := range plan.Startable(a.Ended(state, *f), a.Room) {
-				f.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
-					Unmet: step.When == "false", Items: []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`{"b":1}`)}, List: "list"}
+			f.Sightings, f.Resolutions = map[string]plan.Sighting{first.Name: {IsGone: true}}, map[plan.StepID]plan.Resolution{}
+			for _, step := range plan.StartableSteps(a.ApplyResults(state, *f), a.MaxStarts) {
+				f.Resolutions[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
+					ConditionFalse: step.When == "false", Items: []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`{"b":1}`)},
+					LoopDigest: "list"}
 			}
 			return nil
 		})
@@ -263,40 +264,41 @@ func recordRun(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action
 		return plan.Attempt{Plan: state.Plan.Root(), Step: id, Attempt: attempt}
 	}
 	do(bob, plan.BeginRun{})
-	advance(first, plan.Advance{})
+	advance(first, plan.Schedule{})
 	do(bob, plan.PauseRun{Note: "lunch"})
 	do(bob, plan.BeginRun{})
-	advance(first, plan.Advance{Finished: []plan.Finished{
+	advance(first, plan.Schedule{Results: []plan.AttemptResult{
 		{Attempt: of(1, 1), Result: plan.Result{OK: true, Value: json.RawMessage(`{"n":1.50}`), Duration: 12}, Output: "out"},
-		{Attempt: of(2, 1), Result: plan.Result{Error: "closed"}, Transient: true},
-		{Attempt: of(1, 7), Result: plan.Result{OK: true, Kept: "0a1b"}}}})
-	advance(second, plan.Advance{Lost: []plan.Attempt{of(2, 2), of(9, 1), of(10, 1)}})
+		{Attempt: of(2, 1), Result: plan.Result{Error: "closed"}, IsTransient: true},
+		{Attempt: of(1, 7), Result: plan.Result{OK: true, StoredName: "0a1b"}}}})
+	advance(second, plan.Schedule{Lost: []plan.Attempt{of(2, 2), of(9, 1), of(10, 1)}})
 	do(bob, plan.AnswerStep{Step: 5, Choice: plan.Approve, Args: json.RawMessage(`{"command":"ls"}`), Text: "only look"})
 	do(bob, plan.AnswerStep{Step: 7, Choice: plan.Reply, Text: "the first"})
 	do(ann, plan.AnswerStep{Step: 9, Choice: plan.Happened})
 	do(ann, plan.AnswerStep{Step: 10, Choice: plan.Skip, Text: "not needed"})
-	advance(first, plan.Advance{Finished: []plan.Finished{{Attempt: of(8, 1), Result: plan.Result{Error: "no quorum"}}}})
+	advance(first, plan.Schedule{Results: []plan.AttemptResult{{Attempt: of(8, 1), Result: plan.Result{Error: "no quorum"}}}})
 	do(bob, plan.Replan{Changes: "another way", Reasoning: "it failed", Discoveries: []string{"d"}, Constraints: []string{"c"}})
 	do(ann, plan.Clear{})
 }
 
 // recordAgents records a host's list that became a plan, and agents started by a run.
 func recordAgents(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
-	bob, engine := plan.NewActor(plan.ViaTerminal, "bob"), plan.NewActor(plan.ViaEngine, "engine#3")
-	hook := plan.NewActor(plan.ViaAgentShell, "claude")
+	bob, engine := plan.NewActor(plan.ChannelTerminal, "bob"), plan.NewActor(plan.ChannelEngine, "engine#3")
+	hook := plan.NewActor(plan.ChannelAgentShell, "claude")
 	resolved := func(state plan.State, f *plan.Facts) error {
-		f.Resolved = map[plan.StepID]plan.Resolution{}
+		f.Resolutions = map[plan.StepID]plan.Resolution{}
 		for step := range state.Plan.Steps.All() {
-			f.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, nil, ""), Agent: "claude", Safe: true, Writes: true}
+			f.Resolutions[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, nil, ""), Agent: "claude", IsRepeatable: true,
+				WritesFiles: true}
 		}
 		return nil
 	}
-	state := do(hook, plan.AdoptPlan{Outline: plan.Outline{Objective: "A host's list"}, Host: "claude-code", Session: "s1",
+	state := do(hook, plan.AdoptHostPlan{Outline: plan.Outline{Objective: "A host's list"}, Host: "claude-code", Session: "s1",
 		Steps: []plan.NewStep{{Name: "1", Spec: plan.Spec{Title: "Look"}}, {Name: "2", Spec: plan.Spec{Title: "Build"}}}})
-	do(bob, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)})
+	do(bob, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)})
 	do(bob, plan.BeginRun{})
-	advance := func(finished ...plan.Finished) {
-		outcome, err := s.Do(t.Context(), engine, plan.Advance{Finished: finished, Room: 1}, resolved)
+	advance := func(finished ...plan.AttemptResult) {
+		outcome, err := s.Do(t.Context(), engine, plan.Schedule{Results: finished, MaxStarts: 1}, resolved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,19 +308,19 @@ func recordAgents(t *testing.T, s *session.Session, do func(plan.Actor, plan.Act
 		return plan.Attempt{Plan: state.Plan.Root(), Step: id, Attempt: attempt}
 	}
 	advance()
-	advance(plan.Finished{Attempt: of(1, 1), Result: plan.Result{Error: "no quota"}, Output: "no quota", Transient: true,
-		Unavailable: true, AffectedFiles: []string{"a.md"}})
+	advance(plan.AttemptResult{Attempt: of(1, 1), Result: plan.Result{Error: "no quota"}, Output: "no quota", IsTransient: true,
+		IsAgentUnavailable: true, AffectedFiles: []string{"a.md"}})
 	worker := hook
 	worker.Scope = of(1, 2)
 	do(worker, plan.MarkStep{Step: 1, Status: plan.Done, Note: "looked"})
-	advance(plan.Finished{Attempt: of(1, 2), Result: plan.Result{OK: true, Duration: 3}, Note: "looked", Output: "log",
-		AffectedFiles: []string{"b.md"}, Outside: []string{"b.md"}, Moved: true, Unseen: true})
+	advance(plan.AttemptResult{Attempt: of(1, 2), Result: plan.Result{OK: true, Duration: 3}, Note: "looked", Output: "log",
+		AffectedFiles: []string{"b.md"}, OutOfScopeFiles: []string{"b.md"}, CommitMoved: true, ChangesUnknown: true})
 	do(bob, plan.Clear{})
 }
 
 // recordReview records comments and changes by people on a waiting plan, and the replies; the last draft still waits.
 func recordReview(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
-	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
+	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ChannelTerminal, "bob")
 	known := func(_ plan.State, f *plan.Facts) error {
 		f.Definitions = map[string]string{"github/issue_read": "d1", "github/issue_write": "d2"}
 		return nil
@@ -349,30 +351,30 @@ func recordReview(t *testing.T, s *session.Session, do func(plan.Actor, plan.Act
 		as(bob, e)
 	}
 	do(bob, plan.EnterMode{Task: "Reviewed"})
-	do(bob, plan.CommentOn{Text: "keep it small"}) // about a plan still to come
+	do(bob, plan.AddComment{Text: "keep it small"}) // about a plan still to come
 	submit("Read", "Build", "Check")
-	as(bob, plan.CommentOn{Text: "why this one?", Step: 2, Question: true})
-	as(ann, plan.ReplyTo{Comment: "C3", Text: "it is the smallest"})
-	as(bob, plan.Answer{Outcome: plan.Returned, Digest: plan.Digest(state.Draft), Comments: []plan.CommentOn{
-		{Text: "more of it", Step: 1}, {Text: "which region?", Question: true}}})
+	as(bob, plan.AddComment{Text: "why this one?", Step: 2, IsQuestion: true})
+	as(ann, plan.ReplyToComment{Comment: "C3", Text: "it is the smallest"})
+	as(bob, plan.DecideDraft{Outcome: plan.Returned, Digest: plan.Digest(state.Draft), Comments: []plan.AddComment{
+		{Text: "more of it", Step: 1}, {Text: "which region?", IsQuestion: true}}})
 	submit("Read all", "Build", "Check", "Tell")
 	edit(plan.EditDraft{Change: plan.UpdateStep{Step: 1, Patch: plan.Patch{Args: new(json.RawMessage(`{"n":2}`))}}})
 	edit(plan.EditDraft{Change: plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write", Tool: "github/issue_write",
 		Args: json.RawMessage(`{}`), Risk: plan.HighRisk}}}}, After: new(plan.StepID(1))})
 	edit(plan.EditDraft{Change: plan.MoveStep{Step: 5, After: 3}})
 	edit(plan.EditDraft{Remove: 2})
-	as(bob, plan.MeetComment{ID: "C3", Met: true})
-	as(bob, plan.MeetComment{ID: "C4", Met: true})
-	as(bob, plan.MeetComment{ID: "C4"})
-	as(bob, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(state.Draft), Comment: "go", Comments: []plan.CommentOn{
+	as(bob, plan.ResolveComment{ID: "C3", IsResolved: true})
+	as(bob, plan.ResolveComment{ID: "C4", IsResolved: true})
+	as(bob, plan.ResolveComment{ID: "C4"})
+	as(bob, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft), Comment: "go", Comments: []plan.AddComment{
 		{Text: "mind the limits", Step: 5}}})
 	drop := plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drop the table", Risk: plan.HighRisk}}}}
 	as(ann, drop)
-	as(bob, plan.Answer{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft), Comment: "never", Comments: []plan.CommentOn{
+	as(bob, plan.DecideDraft{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft), Comment: "never", Comments: []plan.AddComment{
 		{Text: "what holds it back?"}}})
 	as(ann, drop)
 	edit(plan.EditDraft{Change: plan.UpdateStep{Step: 6, Patch: plan.Patch{Title: new("Empty the table")}}})
-	as(bob, plan.CommentOn{Text: "is there a copy?", Step: 6, Question: true})
+	as(bob, plan.AddComment{Text: "is there a copy?", Step: 6, IsQuestion: true})
 }
 
 // keep writes the content of the log, and the state that it folds to.
@@ -390,12 +392,12 @@ func keep(t *testing.T, dir, place string, s *session.Session) {
 		}
 		fmt.Fprintf(&records, "%s\n", line)
 		for _, e := range record.Events {
-			kinds[plan.KindOf(e)] = true
+			kinds[plan.EventKind(e)] = true
 		}
 	}
 	for _, e := range plan.Events() {
-		if _, repair := e.(plan.ModeRestored); !kinds[plan.KindOf(e)] && !repair { // only a repair writes it
-			t.Errorf("the log has no %s", plan.KindOf(e))
+		if _, repair := e.(plan.ModeRestored); !kinds[plan.EventKind(e)] && !repair { // only a repair writes it
+			t.Errorf("the log has no %s", plan.EventKind(e))
 		}
 	}
 	state, err := s.State(t.Context())
@@ -454,7 +456,7 @@ func fullPatch() plan.Patch {
 }
 
 // decided returns an answer with an outcome.
-func decided(outcome plan.Outcome, a plan.Answer) plan.Answer {
+func decided(outcome plan.Outcome, a plan.DecideDraft) plan.DecideDraft {
 	a.Outcome = outcome
 	return a
 }

@@ -161,7 +161,7 @@ func decided(ctx context.Context, agent *client, desk *session.Session) (told, k
 		return 0, 0, errors.New("no plan waits")
 	}
 	begin := time.Now()
-	_, err = desk.Do(ctx, plan.NewActor(plan.ViaTerminal, "person"), plan.Answer{Outcome: plan.Returned,
+	_, err = desk.Do(ctx, plan.NewActor(plan.ChannelTerminal, "person"), plan.DecideDraft{Outcome: plan.Returned,
 		Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Comment: "split it"}, nil)
 	kept = time.Since(begin)
 	if err != nil {

@@ -27,9 +27,9 @@ func locate(given string) (clean, fault string) {
 		return "", "a path with invisible characters"
 	case strings.Contains(given, "://") || strings.HasPrefix(strings.ToLower(given), "file:"):
 		return "", "a URL instead of a path"
-	case variable(given), climbs(given), plan.PathProblem(strings.ReplaceAll(given, `\`, "/")) != plan.PathWithin:
+	case variable(given), climbs(given), plan.PathProblem(strings.ReplaceAll(given, `\`, "/")) != plan.PathOK:
 		return "", outside
-	case plan.PathProblem(given) != plan.PathWithin:
+	case plan.PathProblem(given) != plan.PathOK:
 		return "", "a path with a backslash"
 	case utf8.RuneCountInString(given) > plan.MaxPath:
 		return "", fmt.Sprintf("a path of more than %d characters", plan.MaxPath)

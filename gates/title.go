@@ -44,7 +44,7 @@ func twins(c Candidate) map[int]twin {
 	if !c.Replaces {
 		for step := range c.Have.All() {
 			key := sameTitle(step.Title)
-			if _, ok := taken[key]; !ok && !step.Status.Finished() {
+			if _, ok := taken[key]; !ok && !step.Status.IsFinished() {
 				taken[key] = twin{step.ID, true}
 			}
 		}

@@ -65,7 +65,7 @@ func shownIn(v review.View) shown {
 func (s shown) isOf(workspace string, state plan.State) bool {
 	now := shown{Workspace: workspace, Digest: plan.Digest(state.Draft)}
 	switch request := state.ModeNow().Request; {
-	case state.Draft == nil && state.Plan != nil && !state.Plan.Cleared():
+	case state.Draft == nil && state.Plan != nil && !state.Plan.IsCleared():
 		now.Digest = plan.Digest(state.Plan)
 	case state.Draft != nil && request != nil:
 		now.Request = request.ID

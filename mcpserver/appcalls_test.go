@@ -177,7 +177,7 @@ func TestDecidedInTheApp(t *testing.T) {
 		}
 		w.wantPhase(plan.PhaseExecuting)
 		approved := events[plan.PlanApproved](w)
-		if len(approved) != 1 || plan.Way(approved[0].Approval.Way) != plan.ByClient {
+		if len(approved) != 1 || plan.Way(approved[0].Approval.Way) != plan.WayClient {
 			t.Errorf("%s: %+v", era, approved)
 		}
 		if status := text(t, call(t, client, "planloop_status", map[string]any{})); !strings.Contains(status, "go on") {
@@ -455,7 +455,7 @@ func TestModelNeverDecidesByTheApp(t *testing.T) {
 	}
 	t.Logf("%v, %d words", counts, len(words))
 	decided := len(events[plan.PlanApproved](w)) + len(events[plan.PlanRejected](w)) + len(events[plan.PlanReturned](w)) +
-		len(events[plan.Commented](w)) + len(events[plan.ModeCancelled](w))
+		len(events[plan.CommentAdded](w)) + len(events[plan.ModeCancelled](w))
 	if decided > 0 || counts["review_act"] < calls/3 || counts["planning_submit_plan"] == 0 || len(words) < 20 {
 		t.Errorf("%d decisions", decided)
 	}

@@ -104,7 +104,7 @@ func TestCostOfStatus(t *testing.T) {
 				b.must(err)
 			}
 			b.does(tester.Actor, plan.BeginRun{})
-			b.advances(plan.Advance{Room: 4})
+			b.advances(plan.Schedule{MaxStarts: 4})
 			b.does(petra.Actor, plan.PauseRun{Note: prose[:400]})
 		},
 		"many signals": func(b builder) {

@@ -52,7 +52,7 @@ func (s *Server) unheard(ctx context.Context) bool {
 // the caller stays the agent.
 func (s *Server) confirmed(ctx context.Context, caller verbs.Caller) verbs.Caller {
 	if !s.unheard(ctx) {
-		caller.Actor = caller.Actor.Through(plan.ViaClient)
+		caller.Actor = caller.Actor.WithChannel(plan.ChannelClient)
 	}
 	return caller
 }
@@ -299,7 +299,7 @@ func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply
 	if !ok {
 		return nil, nil
 	}
-	return d.service.Decide(ctx, confirmed, plan.Answer{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest,
+	return d.service.Decide(ctx, confirmed, plan.DecideDraft{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest,
 		Comment: comment})
 }
 

@@ -25,7 +25,7 @@ import (
 )
 
 // petra is a person at a terminal.
-var petra = verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "petra"), Face: terminal.CommandLine{}}
+var petra = verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "petra"), Face: terminal.CommandLine{}}
 
 // modeWorld is a world that can ask its user in both eras.
 type modeWorld struct {
@@ -104,7 +104,7 @@ func (w modeWorld) decide(outcome plan.Outcome, comment string) {
 	if state.Draft == nil {
 		w.t.Fatal("nothing waits")
 	}
-	decision := plan.Answer{Outcome: outcome, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Comment: comment}
+	decision := plan.DecideDraft{Outcome: outcome, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Comment: comment}
 	if _, err := w.service.Decide(context.Background(), petra, decision); err != nil {
 		w.t.Fatal(err)
 	}
@@ -185,13 +185,13 @@ func TestDecidedInTheDialogue(t *testing.T) {
 					t.Errorf("%d submissions", n)
 				}
 				if d := w.state().ModeNow().Decision; c.outcome == "" {
-					if undecided := events[plan.LeftUndecided](w); d != nil || len(undecided) != 1 || undecided[0].How != c.how {
+					if undecided := events[plan.NoDecisionReceived](w); d != nil || len(undecided) != 1 || undecided[0].How != c.how {
 						t.Errorf("decided %+v, noted %+v", d, undecided)
 					}
 					if strings.Contains(text(t, result), "approved by") {
 						t.Errorf("claims an approval: %s", text(t, result))
 					}
-				} else if d == nil || d.Outcome != c.outcome || d.Comment != c.comment || d.Way != plan.ByClient || d.By != "tester" {
+				} else if d == nil || d.Outcome != c.outcome || d.Comment != c.comment || d.Way != plan.WayClient || d.By != "tester" {
 					t.Errorf("the decision is %+v", d)
 				}
 				if c.outcome == "" && !strings.Contains(text(t, result), waits) {
@@ -329,7 +329,7 @@ func TestClientWithoutDialogues(t *testing.T) {
 		if result.IsError || !strings.Contains(text(t, result), "planloop approve") {
 			t.Errorf("%s: %s", era, text(t, result))
 		}
-		if undecided := events[plan.LeftUndecided](w); len(undecided) != 1 || undecided[0].How != "unsupported" {
+		if undecided := events[plan.NoDecisionReceived](w); len(undecided) != 1 || undecided[0].How != "unsupported" {
 			t.Errorf("%s: noted %+v", era, undecided)
 		}
 		call(t, client, "planloop_status", map[string]any{})
@@ -353,7 +353,7 @@ func TestClientThatFails(t *testing.T) {
 	if result.IsError || !strings.Contains(text(t, result), "It waits for a person") {
 		t.Errorf("%s", text(t, result))
 	}
-	if undecided := events[plan.LeftUndecided](w); len(undecided) != 1 || undecided[0].How != "failed" {
+	if undecided := events[plan.NoDecisionReceived](w); len(undecided) != 1 || undecided[0].How != "failed" {
 		t.Errorf("noted %+v", undecided)
 	}
 	w.wantPhase(plan.PhaseSubmitted)
@@ -398,7 +398,7 @@ func TestClientThatNeverAnswers(t *testing.T) {
 		if result.IsError || !strings.Contains(text(t, result), "It waits for a person") {
 			t.Errorf("%s", text(t, result))
 		}
-		if undecided := events[plan.LeftUndecided](w); len(undecided) != 1 || undecided[0].How != "timed_out" {
+		if undecided := events[plan.NoDecisionReceived](w); len(undecided) != 1 || undecided[0].How != "timed_out" {
 			t.Errorf("noted %+v", undecided)
 		}
 		w.wantPhase(plan.PhaseSubmitted)
@@ -442,7 +442,7 @@ func TestDecidedElsewhereMeanwhile(t *testing.T) {
 					t.Errorf("%s", text(t, result))
 				}
 				w.wantPhase(c.phase)
-				if d := w.state().ModeNow().Decision; d == nil || d.By != "petra" || d.Way != plan.ByPerson || d.Comment != "as I said" {
+				if d := w.state().ModeNow().Decision; d == nil || d.By != "petra" || d.Way != plan.WayPerson || d.Comment != "as I said" {
 					t.Errorf("decided %+v", d)
 				}
 				if n := len(events[plan.PlanSubmitted](w)); n != 1 {
@@ -555,7 +555,7 @@ func TestAskedInTheDialogue(t *testing.T) {
 			t.Errorf("%s: %s", era, text(t, result))
 		}
 		questions := w.state().Questions
-		if len(questions) != 1 || questions[0].Answer != "the EU" || questions[0].Way != plan.ByClient ||
+		if len(questions) != 1 || questions[0].Answer != "the EU" || questions[0].Way != plan.WayClient ||
 			questions[0].AnsweredBy != "tester" {
 			t.Errorf("%s: %+v", era, questions)
 		}
@@ -626,7 +626,7 @@ func TestRejectedBesideAPlan(t *testing.T) {
 		hear func(w modeWorld, client *mcp.ClientSession)
 	}{
 		"terminal, comment": {nil, func(w modeWorld, _ *mcp.ClientSession) {
-			if _, err := w.service.Comment(w.t.Context(), petra, plan.CommentOn{Text: "Go on."}); err != nil {
+			if _, err := w.service.Comment(w.t.Context(), petra, plan.AddComment{Text: "Go on."}); err != nil {
 				w.t.Fatal(err)
 			}
 		}},

@@ -18,14 +18,14 @@ import (
 // engine.
 type toyEngine struct{ session *session.Session }
 
-func (e toyEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, error) {
-	by := plan.NewActor(plan.ViaEngine, "engine#toy")
+func (e toyEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopReason, error) {
+	by := plan.NewActor(plan.ChannelEngine, "engine#toy")
 	if err := o.Begin(ctx); err != nil {
 		return "", err
 	}
-	var done []plan.Finished
+	var done []plan.AttemptResult
 	for {
-		outcome, err := e.session.Do(context.WithoutCancel(ctx), by, plan.Advance{Finished: done, Room: 4}, resolved(done))
+		outcome, err := e.session.Do(context.WithoutCancel(ctx), by, plan.Schedule{Results: done, MaxStarts: 4}, resolved(done))
 		if err != nil {
 			return "", err
 		}
@@ -46,11 +46,12 @@ func (e toyEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, e
 			if !result.OK {
 				result.Error = "the disk is full"
 			}
-			done = append(done, plan.Finished{Attempt: plan.Attempt{Plan: outcome.After.Plan.Root(), Step: step.ID, Attempt: step.Attempts},
-				Result: result, Interrupted: ctx.Err() != nil})
+			done = append(done, plan.AttemptResult{Attempt: plan.Attempt{Plan: outcome.After.Plan.Root(), Step: step.ID,
+				Attempt: step.Attempts},
+				Result: result, IsInterrupted: ctx.Err() != nil})
 		}
-		if over := plan.WhyOver(outcome.After); over != "" && len(done) == 0 {
-			if outcome.After.Runs() {
+		if over := plan.FindStopReason(outcome.After); over != "" && len(done) == 0 {
+			if outcome.After.HasActiveRun() {
 				_, err = e.session.Do(context.WithoutCancel(ctx), by, plan.PauseRun{Reason: over}, nil)
 			}
 			return over, err
@@ -59,13 +60,13 @@ func (e toyEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, e
 }
 
 // resolved provides the facts that an engine needs about ready steps.
-func resolved(done []plan.Finished) session.Prepare {
+func resolved(done []plan.AttemptResult) session.Prepare {
 	return func(state plan.State, facts *plan.Facts) error {
-		advance := plan.Advance{Finished: done, Room: 4}
-		facts.Resolved = map[plan.StepID]plan.Resolution{}
-		for _, step := range plan.Startable(advance.Ended(state, *facts), advance.Room) {
-			facts.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
-				Destructive: strings.Contains(step.Title, "Delete")}
+		advance := plan.Schedule{Results: done, MaxStarts: 4}
+		facts.Resolutions = map[plan.StepID]plan.Resolution{}
+		for _, step := range plan.StartableSteps(advance.ApplyResults(state, *facts), advance.MaxStarts) {
+			facts.Resolutions[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
+				IsDestructive: strings.Contains(step.Title, "Delete")}
 		}
 		return nil
 	}
@@ -151,7 +152,7 @@ func TestExecutePlanGoesOnBehindTheCall(t *testing.T) {
 	}
 	w.server.Close()
 	step, _ := w.state().Plan.Steps.Get(1)
-	if !step.Unknown() {
+	if !step.IsUnknown() {
 		t.Errorf("the step that ran is %s", step.Status)
 	}
 }
@@ -220,7 +221,7 @@ func TestStepsAreApprovedInTheDialogue(t *testing.T) {
 					t.Errorf("the user was shown %q", shown)
 				}
 				for _, answered := range events[plan.StepAnswered](w) {
-					if answered.Way != plan.ByClient || answered.Step == 2 && answered.Text != "staging" {
+					if answered.Way != plan.WayClient || answered.Step == 2 && answered.Text != "staging" {
 						t.Errorf("kept as %+v", answered)
 					}
 				}

@@ -91,9 +91,9 @@ func TestRecoveryWorksAsWritten(t *testing.T) {
 		"3": func(t *testing.T, p *plan.Plan) {
 			step, _ := p.Steps.Get(2)
 			fix, _ := p.Steps.Get(4)
-			waits := slices.Equal(p.Steps.WaitingOn(2), []plan.StepID{4})
+			waits := slices.Equal(p.Steps.UnmetDependencies(2), []plan.StepID{4})
 			if fix.Title != "Mend the parser of dates" || step.Status != plan.Pending || !waits {
-				t.Errorf("%q was added; the step is %s and waits for %v", fix.Title, step.Status, p.Steps.WaitingOn(2))
+				t.Errorf("%q was added; the step is %s and waits for %v", fix.Title, step.Status, p.Steps.UnmetDependencies(2))
 			}
 		},
 		"4": func(t *testing.T, p *plan.Plan) {

@@ -200,7 +200,7 @@ func (s *Server) listFormerPlans(ctx context.Context, _ any, _ *mcp.ListResource
 		s.opts.Logger.Warn("former plans not listed", "error", err)
 		return
 	}
-	former := state.Former()
+	former := state.FormerPlans()
 	for _, head := range former[:min(len(former), formerShown)] {
 		result.Resources = append(result.Resources, mcp.NewResource("plan://plans/"+head.ID, head.ID,
 			mcp.WithResourceTitle(plan.Shorten(head.Objective, 80)), mcp.WithMIMEType(mimeJSON),

@@ -23,14 +23,14 @@ func (signsOfLife) LastActivity() time.Time          { return time.Time{} }
 
 func (s signsOfLife) Lives() bool {
 	seen := s[engine.Name]
-	return !seen.At.IsZero() && !seen.Gone
+	return !seen.At.IsZero() && !seen.IsGone
 }
 
 func (signsOfLife) Running() []verbs.RunningStep {
 	return []verbs.RunningStep{{Step: 1, Percent: 40, What: "compiling", Log: "a.go\nb.go\n"}}
 }
 
-var engine = plan.NewActor(plan.ViaEngine, "engine#1")
+var engine = plan.NewActor(plan.ChannelEngine, "engine#1")
 
 // runs sets up a plan of two steps, the first as changed by f, begins a run and lets an engine start the ready
 // steps.
@@ -42,7 +42,7 @@ func (b builder) runs(f func(*plan.Spec)) {
 	_, err := b.service.SetUp(b.t.Context(), tester, plan.SetUp{Outline: plan.Outline{Objective: b.titled}, Steps: steps})
 	b.must(err)
 	b.does(tester.Actor, plan.BeginRun{})
-	b.advances(plan.Advance{Room: 1})
+	b.advances(plan.Schedule{MaxStarts: 1})
 }
 
 func (b builder) does(by plan.Actor, a plan.Action) {
@@ -51,13 +51,13 @@ func (b builder) does(by plan.Actor, a plan.Action) {
 	b.must(err)
 }
 
-func (b builder) advances(a plan.Advance) {
+func (b builder) advances(a plan.Schedule) {
 	b.t.Helper()
 	b.seen[engine.Name] = plan.Sighting{At: time.Now()}
 	_, err := b.session.Do(b.t.Context(), engine, a, func(state plan.State, facts *plan.Facts) error {
-		facts.Resolved = map[plan.StepID]plan.Resolution{}
-		for _, step := range plan.Startable(a.Ended(state, *facts), a.Room) {
-			facts.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args, List: "list",
+		facts.Resolutions = map[plan.StepID]plan.Resolution{}
+		for _, step := range plan.StartableSteps(a.ApplyResults(state, *facts), a.MaxStarts) {
+			facts.Resolutions[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args, LoopDigest: "list",
 				Items: []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}}
 		}
 		return nil
@@ -67,7 +67,7 @@ func (b builder) advances(a plan.Advance) {
 
 // leaves removes the engine, as if it had been killed.
 func (b builder) leaves() {
-	b.seen[engine.Name] = plan.Sighting{At: time.Now(), Gone: true}
+	b.seen[engine.Name] = plan.Sighting{At: time.Now(), IsGone: true}
 }
 
 func (b builder) ends(result plan.Result, interrupted bool) {
@@ -75,8 +75,9 @@ func (b builder) ends(result plan.Result, interrupted bool) {
 	state, err := b.service.State(b.t.Context())
 	b.must(err)
 	first, _ := state.Plan.Steps.Get(1)
-	b.advances(plan.Advance{Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: first.Attempts},
-		Result: result, Interrupted: interrupted}}})
+	b.advances(plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1,
+		Attempt: first.Attempts},
+		Result: result, IsInterrupted: interrupted}}})
 }
 
 // runStates lists the kinds of state in runs.

@@ -97,7 +97,7 @@ func (b builder) rejects() {
 	b.t.Helper()
 	state, err := b.service.State(b.t.Context())
 	b.must(err)
-	_, err = b.service.Decide(b.t.Context(), petra, plan.Answer{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft)})
+	_, err = b.service.Decide(b.t.Context(), petra, plan.DecideDraft{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft)})
 	b.must(err)
 }
 

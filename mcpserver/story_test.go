@@ -482,7 +482,7 @@ func TestEventsAreHeardOf(t *testing.T) {
 	if len(read.Events) != 50 || !strings.Contains(read.Note, "planloop log --events") {
 		t.Errorf("%d events, %q", len(read.Events), read.Note)
 	}
-	if err := w.service.Purge(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "bob")}); err != nil {
+	if err := w.service.Purge(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "bob")}); err != nil {
 		t.Fatal(err)
 	}
 	heard(1)

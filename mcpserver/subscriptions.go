@@ -200,7 +200,7 @@ func (s *subscriptions) beginSoon(ctx context.Context) {
 	s.running.Go(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if ctx := context.WithoutCancel(ctx); s.phase.Restricted() {
+		if ctx := context.WithoutCancel(ctx); s.phase.IsRestricted() {
 			s.watchAll(ctx) // to notice when the phase expires
 		} else {
 			s.watch(ctx)

@@ -22,7 +22,7 @@ func (w modeWorld) edits(e plan.EditDraft) {
 	}
 }
 
-func (w modeWorld) comments(c plan.CommentOn) {
+func (w modeWorld) comments(c plan.AddComment) {
 	w.t.Helper()
 	if _, err := w.service.Comment(context.Background(), petra, c); err != nil {
 		w.t.Fatal(err)
@@ -110,12 +110,12 @@ func TestToldWhileItWaits(t *testing.T) {
 	}
 	now := map[string]any{}
 
-	waits(func() { w.comments(plan.CommentOn{Text: "why this one?", Step: 1, Question: true}) }, asked,
+	waits(func() { w.comments(plan.AddComment{Text: "why this one?", Step: 1, IsQuestion: true}) }, asked,
 		"Next: The user asks: reply with planning_ask_user {\"reply_to\":\"C1\"")
 	told(now, asked)
 	call(t, client, "planning_ask_user", map[string]any{"reply_to": "C1", "question": "It is what we run."})
 	told(now)
-	waits(func() { w.comments(plan.CommentOn{Text: "mind the TTL", Step: 2}) }, commented)
+	waits(func() { w.comments(plan.AddComment{Text: "mind the TTL", Step: 2}) }, commented)
 	told(now)
 	waits(func() { w.edits(retitled(2, "Use it for all sessions")) }, "Changed by petra since it was made: S002 changed.")
 	told(now)

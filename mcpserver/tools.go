@@ -192,7 +192,7 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	if revision > 0 { // listing the tools creates nothing
 		s.subscriptions.beginSoon(ctx)
 	}
-	if !phase.Restricted() {
+	if !phase.IsRestricted() {
 		return
 	}
 	result.Tools = slices.DeleteFunc(result.Tools, func(tool mcp.Tool) bool { return !passing[tool.Name] })

@@ -218,7 +218,7 @@ func stories() map[string][]do {
 			})},
 			{tool: "planloop_update", arguments: `{"update_tasks":[{"id":1,"critical":true,"error":"no linker"}]}`}, status,
 			{tool: "planloop_status", arguments: `{}`, first: func(w modeWorld) {
-				_, err := w.service.Comment(w.t.Context(), petra, plan.CommentOn{Text: "Mind the holidays."})
+				_, err := w.service.Comment(w.t.Context(), petra, plan.AddComment{Text: "Mind the holidays."})
 				w.says(err)
 			}}},
 		"mode": {{tool: "planning_enter_plan_mode", arguments: `{"reason":"it touches every model"}`}, status,

@@ -19,24 +19,24 @@ type Action interface {
 type traits struct {
 	word string // the action's word in the log
 
-	standing standing
-	act      string // names the act in a refusal by permit
+	authority authority
+	activity  string // names the act in a refusal by permit
 
-	planning bool     // part of planning mode itself, so allowed in every phase
-	beside   bool     // allowed together with such an action in a batch
-	signal   bool     // only raises or clears a signal
-	anyPlan  bool     // does not depend on which plan its actor has seen
-	claims   []StepID // steps with owners; the decision depends on their last sign of life
+	isPlanning    bool     // part of planning mode itself, so allowed in every phase
+	joinsPlanning bool     // allowed together with such an action in a batch
+	isSignal      bool     // only raises or clears a signal
+	anyPlan       bool     // does not depend on which plan its actor has seen
+	claims        []StepID // steps with owners; the decision depends on their last sign of life
 }
 
-// standing is the authority that an action requires, weakest first.
-type standing int
+// authority is the authority that an action requires, weakest first.
+type authority int
 
 const (
-	anybody   standing = iota
-	confirmed          // a person, possibly through an agent's client
-	deciding           // like confirmed, but with Limits.PersonOnly a person must be present
-	inPerson           // a person must be present
+	anyActor          authority = iota
+	confirmedByPerson           // a person, possibly through an agent's client
+	personOrClient              // like confirmed, but with Limits.PersonOnly a person must be present
+	presentPerson               // a person must be present
 )
 
 // traitsOf is the table of actions.
@@ -44,7 +44,7 @@ func traitsOf(a Action) traits {
 	switch a := a.(type) {
 	case SetUp:
 		return traits{word: "set_up_plan", anyPlan: true}
-	case AdoptPlan:
+	case AdoptHostPlan:
 		return traits{word: "adopt_host_plan", anyPlan: true}
 	case AddSteps:
 		return traits{word: "add_steps"}
@@ -65,49 +65,49 @@ func traitsOf(a Action) traits {
 	case Restore:
 		return traits{word: "restore_plan"}
 	case Judge:
-		return traits{word: "judge_plan", beside: true}
+		return traits{word: "judge_plan", joinsPlanning: true}
 	case RaiseSignal:
-		return traits{word: "raise_signal", signal: true, anyPlan: true}
+		return traits{word: "raise_signal", isSignal: true, anyPlan: true}
 	case ClearSignal:
-		return traits{word: "clear_signal", signal: true, anyPlan: true}
+		return traits{word: "clear_signal", isSignal: true, anyPlan: true}
 	case EnterMode:
-		return traits{word: "enter_plan_mode", planning: true, anyPlan: true}
+		return traits{word: "enter_plan_mode", isPlanning: true, anyPlan: true}
 	case SubmitPlan:
-		return traits{word: "submit_plan", planning: true, anyPlan: true}
-	case LeaveUndecided:
-		return traits{word: "leave_undecided", planning: true, anyPlan: true}
+		return traits{word: "submit_plan", isPlanning: true, anyPlan: true}
+	case RecordNoDecision:
+		return traits{word: "leave_undecided", isPlanning: true, anyPlan: true}
 	case AskUser:
-		return traits{word: "ask_user", planning: true, anyPlan: true}
+		return traits{word: "ask_user", isPlanning: true, anyPlan: true}
 	case ExpireMode:
-		return traits{word: "expire_plan_mode", planning: true, anyPlan: true}
+		return traits{word: "expire_plan_mode", isPlanning: true, anyPlan: true}
 	case EndMode:
-		return traits{word: "end_plan_mode", planning: true}
-	case Answer:
+		return traits{word: "end_plan_mode", isPlanning: true}
+	case DecideDraft:
 		return decision(map[Outcome]string{Approved: "approve_plan", Rejected: "reject_plan", Returned: "return_plan"}[a.Outcome])
 	case EditDraft:
-		return traits{word: "edit_draft", planning: true, anyPlan: true, standing: deciding, act: "change of the draft"}
+		return traits{word: "edit_draft", isPlanning: true, anyPlan: true, authority: personOrClient, activity: "change of the draft"}
 	case CancelMode:
 		return decision("cancel_plan_mode")
 	case AnswerQuestion:
-		return traits{word: "answer_question", planning: true, anyPlan: true, standing: confirmed, act: "answer"}
-	case CommentOn:
-		return traits{word: "comment", planning: true, anyPlan: true, standing: confirmed, act: "comment"}
-	case MeetComment:
-		return traits{word: "meet_comment", planning: true, anyPlan: true, standing: confirmed, act: "word about a comment"}
-	case ReplyTo:
-		return traits{word: "reply_to_comment", planning: true, anyPlan: true}
+		return traits{word: "answer_question", isPlanning: true, anyPlan: true, authority: confirmedByPerson, activity: "answer"}
+	case AddComment:
+		return traits{word: "comment", isPlanning: true, anyPlan: true, authority: confirmedByPerson, activity: "comment"}
+	case ResolveComment:
+		return traits{word: "meet_comment", isPlanning: true, anyPlan: true, authority: confirmedByPerson, activity: "word about a comment"}
+	case ReplyToComment:
+		return traits{word: "reply_to_comment", isPlanning: true, anyPlan: true}
 	case Purge:
-		return traits{word: "purge", anyPlan: true, standing: inPerson, act: "purge the history"}
+		return traits{word: "purge", anyPlan: true, authority: presentPerson, activity: "purge the history"}
 	case BeginRun:
 		return traits{word: "begin_run"}
 	case PauseRun:
-		return traits{word: "pause_run", planning: true, anyPlan: true}
+		return traits{word: "pause_run", isPlanning: true, anyPlan: true}
 	case EndRun:
-		return traits{word: "end_run", planning: true, anyPlan: true, standing: confirmed, act: "end of the run"}
-	case Advance:
-		return traits{word: "advance", planning: true, anyPlan: true, claims: a.lost()}
+		return traits{word: "end_run", isPlanning: true, anyPlan: true, authority: confirmedByPerson, activity: "end of the run"}
+	case Schedule:
+		return traits{word: "advance", isPlanning: true, anyPlan: true, claims: a.lost()}
 	case AnswerStep:
-		return traits{word: "answer_step", beside: true}
+		return traits{word: "answer_step", joinsPlanning: true}
 	case Replan:
 		return traits{word: "replan"}
 	case Batch:
@@ -118,33 +118,33 @@ func traitsOf(a Action) traits {
 
 // decision returns the traits of an action that decides about planning mode.
 func decision(word string) traits {
-	return traits{word: word, planning: true, anyPlan: true, standing: deciding, act: "decision"}
+	return traits{word: word, isPlanning: true, anyPlan: true, authority: personOrClient, activity: "decision"}
 }
 
-// WordOf returns the action's word in the log.
-func WordOf(a Action) string { return traitsOf(a).word }
+// ActionWord returns the action's word in the log.
+func ActionWord(a Action) string { return traitsOf(a).word }
 
 // permit refuses the action if its actor lacks the required standing.
 func (t traits) permit(f Facts) error {
 	switch way := f.Actor.Way(); {
-	case t.standing == anybody, f.Actor.Present():
+	case t.authority == anyActor, f.Actor.IsPresent():
 		return nil
-	case t.standing == inPerson:
-		return conflict("only a person at a terminal may "+t.act, "ask the user to do it on a terminal")
-	case way != ByClient:
-		return conflict("no person confirmed this "+t.act, "ask the user to give it on a terminal")
-	case t.standing == deciding && f.Limits.PersonOnly:
+	case t.authority == presentPerson:
+		return conflict("only a person at a terminal may "+t.activity, "ask the user to do it on a terminal")
+	case way != WayClient:
+		return conflict("no person confirmed this "+t.activity, "ask the user to give it on a terminal")
+	case t.authority == personOrClient && f.Limits.PersonOnly:
 		return conflict("only a person's own decision is accepted here (approval: person)", "ask the user to decide on a terminal")
 	}
 	return nil
 }
 
-// ConcernsPlan reports whether an action refers to the current plan as its actor last saw it. On
+// DependsOnPlan reports whether an action refers to the current plan as its actor last saw it. On
 // another plan the action would mean something else.
-func ConcernsPlan(a Action) bool { return !traitsOf(a).anyPlan }
+func DependsOnPlan(a Action) bool { return !traitsOf(a).anyPlan }
 
-// Owners lists the actors with a claim that a concerns. Facts.Seen must have their last sign of life.
-func Owners(s State, a Action) []string {
+// ClaimOwners lists the actors with a claim that a concerns. Facts.Seen must have their last sign of life.
+func ClaimOwners(s State, a Action) []string {
 	if s.Plan == nil {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (c *cleaner) steps(steps *[]NewStep, name string) {
 		}
 		(*steps)[i] = clean
 	}
-	c.keptIDs(*steps, name)
+	c.importedIDs(*steps, name)
 }
 
 // oneOf is OneOf for a value that must be given.
@@ -215,9 +215,9 @@ func (c *cleaner) oneOf(name, value string, allowed []string) {
 // Batch asks for several actions in order, all or none (planloop: update). Each is judged in the
 // state that the previous ones lead to.
 type Batch struct {
-	Word  string // the action's word in the log
-	Parts []Part
-	Found Found // by the gates; recorded if the batch becomes a submission
+	Word     string // the action's word in the log
+	Parts    []Part
+	Findings GateFindings // by the gates; recorded if the batch becomes a submission
 }
 
 // Part is one action of a batch and its place in the input.
@@ -235,26 +235,26 @@ func (b Batch) clean(c *cleaner) Action {
 	for i := range b.Parts {
 		part := cleaner{}
 		b.Parts[i].Action = b.Parts[i].Action.clean(&part)
-		c.Add(within(b.Parts[i].Field, part.Err()))
+		c.Add(prefixField(b.Parts[i].Field, part.Err()))
 	}
-	c.found(&b.Found)
+	c.findings(&b.Findings)
 	return b
 }
 
 // traits combines those of the parts, with the highest standing that any part requires.
 func (b Batch) traits() traits {
-	all := traits{word: b.Word, signal: true, anyPlan: len(b.Parts) > 0 && traitsOf(b.Parts[0].Action).anyPlan}
+	all := traits{word: b.Word, isSignal: true, anyPlan: len(b.Parts) > 0 && traitsOf(b.Parts[0].Action).anyPlan}
 	free := true // no part that a read-only phase refuses
 	for _, part := range b.Parts {
 		t := traitsOf(part.Action)
-		all.signal = all.signal && t.signal
-		all.planning, free = all.planning || t.planning, free && (t.planning || t.beside)
+		all.isSignal = all.isSignal && t.isSignal
+		all.isPlanning, free = all.isPlanning || t.isPlanning, free && (t.isPlanning || t.joinsPlanning)
 		all.claims = append(all.claims, t.claims...)
-		if t.standing > all.standing {
-			all.standing, all.act = t.standing, t.act
+		if t.authority > all.authority {
+			all.authority, all.activity = t.authority, t.activity
 		}
 	}
-	all.planning = all.planning && free
+	all.isPlanning = all.isPlanning && free
 	return all
 }
 
@@ -265,12 +265,12 @@ func (b Batch) decide(s State, f Facts) ([]Event, error) {
 	}
 	var all []Event
 	for _, part := range b.Parts {
-		events, err := judge(s, part.Action, f)
+		events, err := decideAll(s, part.Action, f)
 		if err != nil {
-			return nil, within(part.Field, err)
+			return nil, prefixField(part.Field, err)
 		}
 		if len(all) > 0 && slices.ContainsFunc(events, archives) { // the archived head would name a revision that never existed
-			return nil, within(part.Field,
+			return nil, prefixField(part.Field,
 				conflict("the plan would be cleared or replaced in the middle of other changes", "do that first, or on its own"))
 		}
 		for _, e := range events {
@@ -286,16 +286,16 @@ func archives(e Event) bool {
 	return is
 }
 
-// within returns the refusal of a batch part with its field as a pointer into the input.
-func within(field string, err error) error {
+// prefixField returns the refusal of a batch part with its field as a pointer into the input.
+func prefixField(field string, err error) error {
 	if field == "" {
 		return err
 	}
-	return refusedAt(err, func(inner string) string { return below(field, inner) })
+	return mapFields(err, func(inner string) string { return inputPointer(field, inner) })
 }
 
-// refusedAt returns a refusal with its fields moved by at.
-func refusedAt(err error, at func(field string) string) error {
+// mapFields returns a refusal with its fields moved by at.
+func mapFields(err error, at func(field string) string) error {
 	var refused *ValidationError
 	if !errors.As(err, &refused) {
 		return err
@@ -310,9 +310,9 @@ func refusedAt(err error, at func(field string) string) error {
 	return &inner
 }
 
-// below returns the pointer to an action's field in the input, which has other names for some
+// inputPointer returns the pointer to an action's field in the input, which has other names for some
 // fields.
-func below(field, inner string) string {
+func inputPointer(field, inner string) string {
 	switch {
 	case inner == "/step_id":
 		inner = "/id"

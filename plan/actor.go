@@ -16,45 +16,44 @@ const (
 // Values lists the kinds.
 func (ActorKind) Values() []string { return []string{"agent", "person", "ci", "planloop"} }
 
-// Via is the door that an actor came in by. Via.door has a row for each, with everything known
-// about it.
-type Via int
+// Channel is the way an actor reached planloop. Its rights follow from it.
+type Channel int
 
-// The doors. The zero value is an actor read from a log, which does not record doors.
+// The channels. The zero value is an actor read from a log, which does not record channels.
 const (
-	ViaMCP        Via = iota + 1 // an agent over MCP
-	ViaAgentShell                // a command that names an agent
-	ViaTerminal                  // a person at a terminal
-	ViaPage                      // a person on the review page
-	ViaClient                    // a person's decision through an agent's client, by a dialogue or a prompt
-	ViaScript                    // a user's command without a person at the terminal
-	ViaCI                        // a CI job
-	ViaEngine                    // an engine
+	ChannelMCP        Channel = iota + 1 // an agent over MCP
+	ChannelAgentShell                    // a command that names an agent
+	ChannelTerminal                      // a person at a terminal
+	ChannelPage                          // a person on the review page
+	ChannelClient                        // a person's decision through an agent's client, by a dialogue or a prompt
+	ChannelScript                        // a user's command without a person at the terminal
+	ChannelCI                            // a CI job
+	ChannelEngine                        // an engine
 )
 
-// door describes the actors that come in by it.
-type door struct {
-	kind    ActorKind
-	present bool // a person is present
-	way     Way  // how a decision by this door is recorded; "" if it may not decide
+// channelRights are the rights of the actors on a channel.
+type channelRights struct {
+	kind      ActorKind
+	isPresent bool // a person is present
+	way       Way  // how a decision over this channel is recorded; "" if it may not decide
 }
 
-func (v Via) door() door {
+func (v Channel) rights() channelRights {
 	switch v {
-	case ViaMCP, ViaAgentShell:
-		return door{kind: Agent}
-	case ViaTerminal, ViaPage:
-		return door{kind: Person, present: true, way: ByPerson}
-	case ViaClient:
-		return door{kind: Agent, way: ByClient}
-	case ViaScript:
-		return door{kind: Person}
-	case ViaCI:
-		return door{kind: CI}
-	case ViaEngine:
-		return door{kind: Planloop}
+	case ChannelMCP, ChannelAgentShell:
+		return channelRights{kind: Agent}
+	case ChannelTerminal, ChannelPage:
+		return channelRights{kind: Person, isPresent: true, way: WayPerson}
+	case ChannelClient:
+		return channelRights{kind: Agent, way: WayClient}
+	case ChannelScript:
+		return channelRights{kind: Person}
+	case ChannelCI:
+		return channelRights{kind: CI}
+	case ChannelEngine:
+		return channelRights{kind: Planloop}
 	}
-	return door{}
+	return channelRights{}
 }
 
 // Way is how a person's decision reached planloop.
@@ -63,8 +62,8 @@ type Way string
 // The ways. A model can make a host answer for its user, so a decision through a client is not
 // recorded as a person's.
 const (
-	ByPerson Way = "person"           // on a terminal, or on the review page
-	ByClient Way = "client-confirmed" // through a dialogue or a prompt of the host
+	WayPerson Way = "person"           // on a terminal, or on the review page
+	WayClient Way = "client-confirmed" // through a dialogue or a prompt of the host
 )
 
 // Values lists the ways.
@@ -72,7 +71,7 @@ func (Way) Values() []string { return []string{"person", "client-confirmed"} }
 
 // Decider returns, for display, the author of a decision that arrived this way under a name.
 func (w Way) Decider(name string) string {
-	if w == ByClient {
+	if w == WayClient {
 		return "the user of " + name + ", confirmed through the client"
 	}
 	return name
@@ -81,39 +80,41 @@ func (w Way) Decider(name string) string {
 // Actor is the author of a change. A name derived from a connection (client#1a2b3c) is one actor
 // only while that connection lives; an explicit name is one actor wherever it comes from.
 type Actor struct {
-	Kind ActorKind `json:"kind"`
-	Name string    `json:"name"`
-	Via  Via       `json:"-"`
+	Kind    ActorKind `json:"kind"`
+	Name    string    `json:"name"`
+	Channel Channel   `json:"-"`
 
 	Scope Attempt `json:"-"` // the only attempt the agent may work on, if planloop started it for one; else zero
 }
 
-// NewActor returns the actor of that name that came in by via.
-func NewActor(via Via, name string) Actor { return Actor{Kind: via.door().kind, Name: name, Via: via} }
+// NewActor returns the actor of that name on a channel.
+func NewActor(channel Channel, name string) Actor {
+	return Actor{Kind: channel.rights().kind, Name: name, Channel: channel}
+}
 
-// Through returns the actor of the same name and scope that came in by another door.
-func (a Actor) Through(via Via) Actor {
-	other := NewActor(via, a.Name)
+// WithChannel returns the actor of the same name and scope on another channel.
+func (a Actor) WithChannel(channel Channel) Actor {
+	other := NewActor(channel, a.Name)
 	other.Scope = a.Scope
 	return other
 }
 
-// door returns the actor's door, or the zero value if actors of its kind do not come in by it.
-func (a Actor) door() door {
-	if d := a.Via.door(); d.kind == a.Kind {
+// rights returns the rights of the actor's channel, or none if the channel is not for actors of its kind.
+func (a Actor) rights() channelRights {
+	if d := a.Channel.rights(); d.kind == a.Kind {
 		return d
 	}
-	return door{}
+	return channelRights{}
 }
 
-// Present reports whether the actor is a person who is present.
-func (a Actor) Present() bool { return a.door().present }
+// IsPresent reports whether the actor is a person who is present.
+func (a Actor) IsPresent() bool { return a.rights().isPresent }
 
 // Way returns how a decision of the actor is recorded, "" if it may not decide.
-func (a Actor) Way() Way { return a.door().way }
+func (a Actor) Way() Way { return a.rights().way }
 
 // Sighting is the last sign of life of an actor.
 type Sighting struct {
-	At   time.Time // zero when never seen
-	Gone bool      // the connection that its name was derived from has ended
+	At     time.Time // zero when never seen
+	IsGone bool      // the connection that its name was derived from has ended
 }

@@ -10,48 +10,48 @@ import (
 	"time"
 )
 
-// Adopted is the origin of a draft that was made from a host's own task list.
-type Adopted struct {
-	Host     string            `json:"host"`
-	Session  string            `json:"session"`
-	Approved time.Time         `json:"approved,omitzero"` // when the host reported its user's approval, which does not count here
-	Tasks    map[string]StepID `json:"tasks,omitempty"`   // the host's names for the steps, if it has any
-	Left     bool              `json:"left,omitempty"`    // a person changed the draft, so it no longer follows the list
+// HostList is the origin of a draft that was made from a host's own task list.
+type HostList struct {
+	Host       string            `json:"host"`
+	Session    string            `json:"session"`
+	ApprovedAt time.Time         `json:"approved,omitzero"` // when the host reported its user's approval, which does not count here
+	Tasks      map[string]StepID `json:"tasks,omitempty"`   // the host's names for the steps, if it has any
+	IsDetached bool              `json:"left,omitempty"`    // a person changed the draft, so it no longer follows the list
 }
 
-// From identifies a session of a host; "" for nil.
-func (a *Adopted) From() string {
+// SessionKey identifies a session of a host; "" for nil.
+func (a *HostList) SessionKey() string {
 	if a == nil {
 		return ""
 	}
 	return a.Host + " " + a.Session
 }
 
-// AdoptPlan asks for a draft with the contents of a host's own plan: a new one if no plan is open
+// AdoptHostPlan asks for a draft with the contents of a host's own plan: a new one if no plan is open
 // and no draft waits, else an update of the draft from the same session's list. It changes nothing
 // else. A reported approval by the host's user is only noted, since any shell can claim one.
-type AdoptPlan struct {
+type AdoptHostPlan struct {
 	Outline
-	Steps   []NewStep   // the whole list
-	Task    *TaskChange // one task of the list; then Steps is empty
-	MadeUp  bool        // the outline was made up: keep the outline of an earlier list
-	Host    string
-	Session string
-	Agreed  bool // the host reports that its user agreed
+	Steps              []NewStep   // the whole list
+	Task               *TaskChange // one task of the list; then Steps is empty
+	IsOutlineGenerated bool        // the outline was made up: keep the outline of an earlier list
+	Host               string
+	Session            string
+	IsHostApproved     bool // the host reports that its user agreed
 }
 
 // TaskChange changes one task of a host's list. It adds the task if it is missing and has a title.
 type TaskChange struct {
-	Name          string // the host's name for it
-	Title         *string
-	Details       *string
-	Status        StepStatus // "" for no change
-	Agent         *string
-	Gone          bool
-	After, Before []string // names of the tasks it depends on, and of those that depend on it
+	Name                  string // the host's name for it
+	Title                 *string
+	Details               *string
+	Status                StepStatus // "" for no change
+	Agent                 *string
+	IsRemoved             bool
+	DependsOn, Dependents []string // names of the tasks it depends on, and of those that depend on it
 }
 
-func (a AdoptPlan) clean(c *cleaner) Action {
+func (a AdoptHostPlan) clean(c *cleaner) Action {
 	c.outline(&a.Outline)
 	c.steps(&a.Steps, "steps")
 	c.text(&a.Host, "host", Text{Max: MaxName}, true)
@@ -61,9 +61,9 @@ func (a AdoptPlan) clean(c *cleaner) Action {
 	}
 	t := *a.Task
 	c.text(&t.Name, "task", Text{Max: MaxName}, true)
-	c.list(&t.After, "after", LinesField, MaxName, MaxList)
-	c.list(&t.Before, "before", LinesField, MaxName, MaxList)
-	step, err := CleanStep("", NewStep{Spec: t.onto(Spec{Title: "?"}), Progress: Progress{Status: t.Status}})
+	c.list(&t.DependsOn, "after", LinesField, MaxName, MaxList)
+	c.list(&t.Dependents, "before", LinesField, MaxName, MaxList)
+	step, err := CleanStep("", NewStep{Spec: t.applyToSpec(Spec{Title: "?"}), Progress: Progress{Status: t.Status}})
 	c.Add(err)
 	for _, text := range []struct {
 		told  **string
@@ -77,7 +77,7 @@ func (a AdoptPlan) clean(c *cleaner) Action {
 	return a
 }
 
-func (t TaskChange) onto(s Spec) Spec {
+func (t TaskChange) applyToSpec(s Spec) Spec {
 	set := func(to *string, text *string) {
 		if text != nil {
 			*to = *text
@@ -89,12 +89,12 @@ func (t TaskChange) onto(s Spec) Spec {
 	return s
 }
 
-func (a AdoptPlan) decide(s State, f Facts) ([]Event, error) {
-	own, err := a.own(s)
+func (a AdoptHostPlan) decide(s State, f Facts) ([]Event, error) {
+	own, err := a.formerDraft(s)
 	if err != nil {
 		return nil, err
 	}
-	news, tasks, highest := a.listed(own)
+	news, tasks, highest := a.listedSteps(own)
 	if len(news) == 0 { // some hosts empty their list when all is done
 		return nil, nil
 	}
@@ -115,54 +115,54 @@ func (a AdoptPlan) decide(s State, f Facts) ([]Event, error) {
 	agreed := time.Time{}
 	if own != nil {
 		p = *own
-		if !a.MadeUp {
+		if !a.IsOutlineGenerated {
 			p.Outline = a.Outline
 		}
-		agreed = own.Adopted.Approved
+		agreed = own.HostList.ApprovedAt
 	}
 	p.Status, p.UpdatedAt, p.Steps = StatusDraft, f.Now, Steps{}
 	draft := Body{Plan: p, Steps: steps, Highest: max(highest, steps[len(steps)-1].ID)}.Build()
 	switch same := own != nil && Digest(draft) == Digest(own); {
-	case !same && a.Agreed, a.Agreed && agreed.IsZero():
+	case !same && a.IsHostApproved, a.IsHostApproved && agreed.IsZero():
 		agreed = f.Now
 	case !same: // they agreed to something else
 		agreed = time.Time{}
 	}
-	draft.Adopted = &Adopted{Host: a.Host, Session: a.Session, Approved: agreed, Tasks: tasks}
-	if own != nil && sayTheSame(own, draft) {
+	draft.HostList = &HostList{Host: a.Host, Session: a.Session, ApprovedAt: agreed, Tasks: tasks}
+	if own != nil && equalExceptTime(own, draft) {
 		return nil, nil
 	}
 	return []Event{HostPlanAdopted{Plan: draft.Body()}}, nil
 }
 
-// own returns the draft that was made from the session's list before, nil if a new one may be made.
-func (a AdoptPlan) own(s State) (*Plan, error) {
-	from := (&Adopted{Host: a.Host, Session: a.Session}).From()
+// formerDraft returns the draft that was made from the session's list before, nil if a new one may be made.
+func (a AdoptHostPlan) formerDraft(s State) (*Plan, error) {
+	from := (&HostList{Host: a.Host, Session: a.Session}).SessionKey()
 	switch {
-	case s.Draft != nil && s.Draft.Adopted.From() == from && !s.Draft.Adopted.Left:
+	case s.Draft != nil && s.Draft.HostList.SessionKey() == from && !s.Draft.HostList.IsDetached:
 		return s.Draft, nil
 	case s.Draft != nil:
 		return nil, conflict("another draft waits", "let a person decide on it first")
 	case s.Plan != nil && (s.Plan.Status == StatusActive || s.Plan.Status == StatusReplanning):
 		return nil, conflict("a plan is open", "follow it")
-	case slices.ContainsFunc(s.Past, func(head PastPlan) bool { return head.From == from && head.Reason == string(Rejected) }):
+	case slices.ContainsFunc(s.Past, func(head PastPlan) bool { return head.HostSession == from && head.Reason == string(Rejected) }):
 		return nil, conflict("a person rejected the draft that was made of this list", "set up a plan")
 	}
 	return nil, nil
 }
 
-// listed returns the draft's steps. A step keeps the id of the former step with the same name at
+// listedSteps returns the draft's steps. A step keeps the id of the former step with the same name at
 // the host, else with the same title. highest is the highest id so far.
-func (a AdoptPlan) listed(own *Plan) (news []NewStep, tasks map[string]StepID, highest StepID) {
+func (a AdoptHostPlan) listedSteps(own *Plan) (news []NewStep, tasks map[string]StepID, highest StepID) {
 	former := []*Step(nil)
 	if own != nil {
-		former, highest, tasks = own.Steps.List(), own.Steps.Highest(), maps.Clone(own.Adopted.Tasks)
+		former, highest, tasks = own.Steps.List(), own.Steps.Highest(), maps.Clone(own.HostList.Tasks)
 	}
 	if a.Task != nil {
 		for _, step := range former {
 			news = append(news, NewStep{ID: step.ID, Spec: step.Spec, Progress: step.Progress})
 		}
-		return a.Task.among(news, tasks, highest)
+		return a.Task.applyTo(news, tasks, highest)
 	}
 	ids, used := map[StepID]StepID{}, map[StepID]bool{}
 	for i, step := range a.Steps {
@@ -183,12 +183,12 @@ func (a AdoptPlan) listed(own *Plan) (news []NewStep, tasks map[string]StepID, h
 				AcceptanceCriteria: step.AcceptanceCriteria, SuggestedAgent: step.SuggestedAgent}}) // no field that runs anything
 	}
 	for i := range news {
-		news[i].DependsOn = mapped(news[i].DependsOn, ids)
+		news[i].DependsOn = mapIDs(news[i].DependsOn, ids)
 	}
 	return news, nil, highest
 }
 
-func mapped(list []StepID, ids map[StepID]StepID) []StepID {
+func mapIDs(list []StepID, ids map[StepID]StepID) []StepID {
 	var all []StepID
 	for _, id := range list {
 		if to := ids[id]; to != 0 {
@@ -198,22 +198,22 @@ func mapped(list []StepID, ids map[StepID]StepID) []StepID {
 	return all
 }
 
-// among applies the change to the steps of a draft.
-func (t *TaskChange) among(news []NewStep, tasks map[string]StepID, highest StepID) ([]NewStep, map[string]StepID, StepID) {
+// applyTo applies the change to the steps of a draft.
+func (t *TaskChange) applyTo(news []NewStep, tasks map[string]StepID, highest StepID) ([]NewStep, map[string]StepID, StepID) {
 	if tasks == nil {
 		tasks = map[string]StepID{}
 	}
 	id := tasks[t.Name]
 	at := slices.IndexFunc(news, func(step NewStep) bool { return step.ID == id })
 	switch {
-	case t.Gone && at >= 0:
+	case t.IsRemoved && at >= 0:
 		news = slices.Delete(news, at, at+1)
 		delete(tasks, t.Name)
 		for i := range news {
 			news[i].DependsOn = slices.DeleteFunc(slices.Clone(news[i].DependsOn), func(dep StepID) bool { return dep == id })
 		}
 		return news, tasks, highest
-	case t.Gone || at < 0 && t.Title == nil:
+	case t.IsRemoved || at < 0 && t.Title == nil:
 		return news, tasks, highest
 	case at < 0:
 		highest++
@@ -222,33 +222,33 @@ func (t *TaskChange) among(news []NewStep, tasks map[string]StepID, highest Step
 		news = append(news, NewStep{ID: id, Progress: Progress{Status: Pending}})
 	}
 	step := &news[at]
-	step.Spec = t.onto(step.Spec)
+	step.Spec = t.applyToSpec(step.Spec)
 	if t.Status != "" {
 		step.Progress = Progress{Status: t.Status}
 	}
-	for _, name := range t.After {
-		step.DependsOn = waitingFor(step.DependsOn, tasks[name], id)
+	for _, name := range t.DependsOn {
+		step.DependsOn = addDependency(step.DependsOn, tasks[name], id)
 	}
-	for _, name := range t.Before {
+	for _, name := range t.Dependents {
 		for i := range news {
 			if other := tasks[name]; other != 0 && news[i].ID == other {
-				news[i].DependsOn = waitingFor(news[i].DependsOn, id, other)
+				news[i].DependsOn = addDependency(news[i].DependsOn, id, other)
 			}
 		}
 	}
 	return news, tasks, highest
 }
 
-// waitingFor adds dep to the list of dependencies of a step.
-func waitingFor(list []StepID, dep, of StepID) []StepID {
+// addDependency adds dep to the list of dependencies of a step.
+func addDependency(list []StepID, dep, of StepID) []StepID {
 	if dep == 0 || dep == of || slices.Contains(list, dep) {
 		return list
 	}
 	return append(slices.Clip(list), dep)
 }
 
-// sayTheSame reports whether two drafts differ only in UpdatedAt.
-func sayTheSame(a, b *Plan) bool {
+// equalExceptTime reports whether two drafts differ only in UpdatedAt.
+func equalExceptTime(a, b *Plan) bool {
 	written := func(p *Plan) []byte {
 		body := p.Body()
 		body.UpdatedAt = time.Time{}

@@ -11,8 +11,8 @@ import (
 )
 
 // todos is a host's list: titles, with a plus before the finished ones.
-func todos(session string, titles ...string) plan.AdoptPlan {
-	a := plan.AdoptPlan{Outline: plan.Outline{Objective: "To-do list"}, MadeUp: true, Host: "claude", Session: session}
+func todos(session string, titles ...string) plan.AdoptHostPlan {
+	a := plan.AdoptHostPlan{Outline: plan.Outline{Objective: "To-do list"}, IsOutlineGenerated: true, Host: "claude", Session: session}
 	for _, title := range titles {
 		step := titled(title)
 		if title[0] == '+' {
@@ -37,7 +37,7 @@ func TestAHostsListBecomesADraft(t *testing.T) {
 	w.unchanged(ann, todos("s"))
 	w.do(ann, todos("s", "a", "b"))
 	id := w.state.Draft.ID
-	if w.state.Plan != nil || w.state.PhaseNow() != plan.PhaseInactive || w.state.Draft.Adopted.From() != "claude s" {
+	if w.state.Plan != nil || w.state.PhaseNow() != plan.PhaseInactive || w.state.Draft.HostList.SessionKey() != "claude s" {
 		t.Fatalf("%+v", w.state)
 	}
 	w.unchanged(ann, todos("s", "a", "b"))
@@ -53,19 +53,19 @@ func TestAHostsListBecomesADraft(t *testing.T) {
 
 	// A plan keeps a summary of its own.
 	named := todos("s", "a")
-	named.Objective, named.MadeUp, named.Agreed = "Ship it", false, true
+	named.Objective, named.IsOutlineGenerated, named.IsHostApproved = "Ship it", false, true
 	w.do(ann, named)
 	w.unchanged(ann, named)
-	if d := w.state.Draft; d.Objective != "Ship it" || d.Adopted.Approved.IsZero() || d.Approval != nil {
+	if d := w.state.Draft; d.Objective != "Ship it" || d.HostList.ApprovedAt.IsZero() || d.Approval != nil {
 		t.Errorf("draft %+v", d)
 	}
 	w.do(ann, todos("s", "+a"))
-	if d := w.state.Draft; d.Objective != "Ship it" || d.Adopted.Approved.IsZero() {
-		t.Errorf("what was agreed to has not changed: %+v", d.Adopted)
+	if d := w.state.Draft; d.Objective != "Ship it" || d.HostList.ApprovedAt.IsZero() {
+		t.Errorf("what was agreed to has not changed: %+v", d.HostList)
 	}
 	w.do(ann, todos("s", "a", "more"))
-	if d := w.state.Draft; !d.Adopted.Approved.IsZero() {
-		t.Errorf("nobody has agreed to this: %+v", d.Adopted)
+	if d := w.state.Draft; !d.HostList.ApprovedAt.IsZero() {
+		t.Errorf("nobody has agreed to this: %+v", d.HostList)
 	}
 }
 
@@ -92,12 +92,12 @@ func TestOtherPlansStayAsTheyAre(t *testing.T) {
 
 	rejected := newWorkspace(t)
 	rejected.do(ann, todos("s", "a"))
-	rejected.do(person, plan.Answer{Outcome: plan.Rejected, Digest: plan.Digest(rejected.state.Draft)})
+	rejected.do(person, plan.DecideDraft{Outcome: plan.Rejected, Digest: plan.Digest(rejected.state.Draft)})
 	rejected.refused(ann, todos("s", "a", "b"))
 	rejected.do(ann, todos("another", "a"))
-	rejected.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(rejected.state.Draft)})
+	rejected.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(rejected.state.Draft)})
 	rejected.refused(ann, todos("another", "+a"))
-	if p := rejected.state.Plan; p.Approval == nil || p.Adopted.From() != "claude another" {
+	if p := rejected.state.Plan; p.Approval == nil || p.HostList.SessionKey() != "claude another" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -105,7 +105,7 @@ func TestOtherPlansStayAsTheyAre(t *testing.T) {
 // TestTasksOneByOne: some hosts report one task at a time, by their own names.
 func TestTasksOneByOne(t *testing.T) {
 	w := newWorkspace(t)
-	one := func(change plan.TaskChange) plan.AdoptPlan {
+	one := func(change plan.TaskChange) plan.AdoptHostPlan {
 		a := todos("s")
 		a.Task = &change
 		return a
@@ -113,15 +113,15 @@ func TestTasksOneByOne(t *testing.T) {
 	w.unchanged(ann, one(plan.TaskChange{Name: "7", Status: plan.Done}))
 	w.do(ann, one(plan.TaskChange{Name: "7", Title: text("Write it"), Details: text("fast")}))
 	w.do(ann, one(plan.TaskChange{Name: "8", Title: text("Try it")}))
-	w.do(ann, one(plan.TaskChange{Name: "8", After: []string{"7", "9"}, Status: plan.InProgress}))
-	w.unchanged(ann, one(plan.TaskChange{Name: "8", After: []string{"7"}, Status: plan.InProgress}))
+	w.do(ann, one(plan.TaskChange{Name: "8", DependsOn: []string{"7", "9"}, Status: plan.InProgress}))
+	w.unchanged(ann, one(plan.TaskChange{Name: "8", DependsOn: []string{"7"}, Status: plan.InProgress}))
 	if d := w.state.Draft.Steps; d.At(0).Details != "fast" || !slices.Equal(d.At(1).DependsOn, []plan.StepID{1}) ||
 		d.At(1).Status != plan.InProgress {
 		t.Errorf("%+v %+v", d.At(0), d.At(1))
 	}
-	w.refused(ann, one(plan.TaskChange{Name: "8", Before: []string{"7"}})) // a circle
-	w.do(ann, one(plan.TaskChange{Name: "7", Gone: true}))
-	w.unchanged(ann, one(plan.TaskChange{Name: "8", Gone: true})) // nothing would be left
+	w.refused(ann, one(plan.TaskChange{Name: "8", Dependents: []string{"7"}})) // a circle
+	w.do(ann, one(plan.TaskChange{Name: "7", IsRemoved: true}))
+	w.unchanged(ann, one(plan.TaskChange{Name: "8", IsRemoved: true})) // nothing would be left
 	w.do(ann, one(plan.TaskChange{Name: "9", Title: text("Tell")}))
 	if got, want := draftSteps(w), []string{"S002 Try it in_progress", "S003 Tell pending"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -21,26 +21,26 @@ const (
 type Resolution struct {
 	Problem string // why the step cannot run; it fails with this
 
-	Unmet bool              // its condition is false
-	Items []json.RawMessage // of a loop
-	List  string            // identifies the items and everything the loop's arguments refer to: see StartDigest
+	ConditionFalse bool              // its condition is false
+	Items          []json.RawMessage // of a loop
+	LoopDigest     string            // identifies the items and everything the loop's arguments refer to: see StartDigest
 
-	Digest      string          // see StartDigest
-	Args        json.RawMessage // as shown to the person asked
-	Destructive bool            // the tool may do something irreversible
-	Safe        bool            // the attempt can be repeated
-	Writes      bool            // the attempt may change files
-	Agent       string          // to start for it; "" if a tool or nothing carries it out
-	Definition  string          // of the tool, if another server provides it
+	Digest        string          // see StartDigest
+	Args          json.RawMessage // as shown to the person asked
+	IsDestructive bool            // the tool may do something irreversible
+	IsRepeatable  bool            // the attempt can be repeated
+	WritesFiles   bool            // the attempt may change files
+	Agent         string          // to start for it; "" if a tool or nothing carries it out
+	Definition    string          // of the tool, if another server provides it
 }
 
-// Advance is an engine's request to record the results of its steps, take over the steps of dead
+// Schedule is an engine's request to record the results of its steps, take over the steps of dead
 // engines, and start the steps that may start, all in one record. Only steps in Facts.Resolved may
 // start.
-type Advance struct {
-	Finished []Finished
-	Lost     []Attempt // of dead engines; the processes they left have been ended
-	Room     int       // steps to start at most
+type Schedule struct {
+	Results   []AttemptResult
+	Lost      []Attempt // of dead engines; the processes they left have been ended
+	MaxStarts int       // steps to start at most
 }
 
 // Attempt names one start of a step.
@@ -50,34 +50,34 @@ type Attempt struct {
 	Attempt int
 }
 
-// Finished is the result of an attempt.
-type Finished struct {
+// AttemptResult is the result of an attempt.
+type AttemptResult struct {
 	Attempt
-	Result      Result
-	Output      string // for people: the end of the output
-	Transient   bool   // it failed for a reason that may pass
-	Interrupted bool   // it was cut short, so its effects are unknown
+	Result        Result
+	Output        string // for people: the end of the output
+	IsTransient   bool   // it failed for a reason that may pass
+	IsInterrupted bool   // it was cut short, so its effects are unknown
 
-	Unavailable   bool     // its agent ended within seconds without a report
-	Blocked       bool     // its agent cannot continue; Note says why
-	Note          string   // by its agent
-	AffectedFiles []string // named or changed by its agent
-	Outside       []string // the affected files that the step does not name
-	Moved         bool     // its agent left the work tree at another commit
-	Unseen        bool     // its agent's changes could not be determined
+	IsAgentUnavailable bool     // its agent ended within seconds without a report
+	IsBlocked          bool     // its agent cannot continue; Note says why
+	Note               string   // by its agent
+	AffectedFiles      []string // named or changed by its agent
+	OutOfScopeFiles    []string // the affected files that the step does not name
+	CommitMoved        bool     // its agent left the work tree at another commit
+	ChangesUnknown     bool     // its agent's changes could not be determined
 }
 
-func (a Advance) clean(c *cleaner) Action {
-	a.Finished = slices.Clone(a.Finished)
-	for i := range a.Finished {
-		done := &a.Finished[i]
+func (a Schedule) clean(c *cleaner) Action {
+	a.Results = slices.Clone(a.Results)
+	for i := range a.Results {
+		done := &a.Results[i]
 		inner := cleaner{field: fmt.Sprintf("/finished/%d", i)}
 		result := &done.Result
 		inner.result(&result)
 		inner.block(&done.Output, "output")
 		inner.block(&done.Note, "note")
 		inner.list(&done.AffectedFiles, "affected_files", LinesField, MaxPath, MaxNotes)
-		inner.list(&done.Outside, "outside", LinesField, MaxPath, MaxNotes)
+		inner.list(&done.OutOfScopeFiles, "outside", LinesField, MaxPath, MaxNotes)
 		inner.line(&done.Plan, "plan", MaxHint)
 		inner.count(int(done.Step), "step", int(MaxStepID))
 		inner.count(done.Attempt.Attempt, "attempt", maxSeconds)
@@ -90,7 +90,7 @@ func (a Advance) clean(c *cleaner) Action {
 	return a
 }
 
-func (a Advance) lost() []StepID {
+func (a Schedule) lost() []StepID {
 	ids := make([]StepID, len(a.Lost))
 	for i, lost := range a.Lost {
 		ids[i] = lost.Step
@@ -98,47 +98,47 @@ func (a Advance) lost() []StepID {
 	return ids
 }
 
-func (a Advance) decide(s State, f Facts) ([]Event, error) {
+func (a Schedule) decide(s State, f Facts) ([]Event, error) {
 	if f.Actor.Kind != Planloop {
 		return nil, conflict("only an engine tells what came of the steps it ran", "run the plan")
 	}
-	c := course{state: s, facts: f}
-	a.end(&c)
-	a.start(&c)
+	c := stateFold{state: s, facts: f}
+	a.recordResults(&c)
+	a.startSteps(&c)
 	return c.events, nil
 }
 
-// Ended returns the state with the ended attempts of a recorded and nothing started. The steps to
+// ApplyResults returns the state with the ended attempts of a recorded and nothing started. The steps to
 // start are resolved in that state.
-func (a Advance) Ended(s State, f Facts) State {
+func (a Schedule) ApplyResults(s State, f Facts) State {
 	f.Limits = f.Limits.withDefaults()
-	c := course{state: s, facts: f}
-	a.end(&c)
+	c := stateFold{state: s, facts: f}
+	a.recordResults(&c)
 	return c.state
 }
 
-// end records results and takes over the attempts of dead engines.
-func (a Advance) end(c *course) {
-	for _, done := range a.Finished {
-		c.take(done.events(c.state, c.facts)...)
+// recordResults records results and takes over the attempts of dead engines.
+func (a Schedule) recordResults(c *stateFold) {
+	for _, done := range a.Results {
+		c.record(done.events(c.state, c.facts)...)
 	}
 	for _, lost := range a.Lost {
-		step := lost.running(c.state)
-		if step == nil || step.ClaimedBy == c.facts.Actor.Name || !c.facts.Seen[step.ClaimedBy].Gone {
+		step := lost.runningStep(c.state)
+		if step == nil || step.ClaimedBy == c.facts.Actor.Name || !c.facts.Sightings[step.ClaimedBy].IsGone {
 			continue
 		}
-		c.take(StepLost{Step: step.ID, Attempt: step.Attempts, From: step.ClaimedBy, Unknown: !step.execution().Safe,
+		c.record(StepLost{Step: step.ID, Attempt: step.Attempts, From: step.ClaimedBy, Unknown: !step.execution().IsRepeatable,
 			By: c.facts.Actor.Name, At: c.facts.Now})
 	}
 }
 
-// running returns the step if an engine is carrying out this attempt at it, else nil.
-func (a Attempt) running(s State) *Step {
+// runningStep returns the step if an engine is carrying out this attempt at it, else nil.
+func (a Attempt) runningStep(s State) *Step {
 	if s.Plan == nil || s.Plan.Root() != a.Plan {
 		return nil
 	}
 	step, ok := s.Plan.Steps.Get(a.Step)
-	if !ok || !step.Running() || step.Attempts != a.Attempt {
+	if !ok || !step.IsRunning() || step.Attempts != a.Attempt {
 		return nil
 	}
 	return step
@@ -146,33 +146,34 @@ func (a Attempt) running(s State) *Step {
 
 // events returns the events of a result. It counts if plan, step, attempt and owner match, whatever
 // the phase and the status of the plan. Any other result is recorded and changes nothing.
-func (d Finished) events(s State, f Facts) []Event {
-	step := d.running(s)
+func (d AttemptResult) events(s State, f Facts) []Event {
+	step := d.runningStep(s)
 	switch {
 	case step == nil || step.ClaimedBy != f.Actor.Name:
 		return []Event{StrayResult{Plan: d.Plan, Step: d.Step, Attempt: d.Attempt.Attempt, OK: d.Result.OK, Error: d.Result.Error,
 			Output: d.Output, By: f.Actor.Name, At: f.Now}}
-	case d.Unavailable && (step.execution().Silent+1 < MaxUnavailable || s.oneTooMany()):
-		return d.unavailable(s, step, f)
+	case d.IsAgentUnavailable && (step.execution().UnavailableAgents+1 < MaxUnavailable || s.reachesUnavailableLimit()):
+		return d.agentUnavailable(s, step, f)
 	}
 	return []Event{d.event(s, step, f)}
 }
 
 // event returns the event for the result of a running attempt.
-func (d Finished) event(s State, step *Step, f Facts) Event {
+func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
 	again := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive
 	switch {
-	case d.Result.OK, d.Blocked:
-	case d.Interrupted && (!x.Safe || x.Agent != ""): // the next agent checks the work of this one
-		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.Safe, Error: d.Result.Error, Output: d.Output,
-			AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
-	case d.Unavailable: // other agents responded, so the step is at fault
-	case (d.Transient || d.Interrupted) && again:
+	case d.Result.OK, d.IsBlocked:
+	case d.IsInterrupted && (!x.IsRepeatable || x.Agent != ""): // the next agent checks the work of this one
+		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.IsRepeatable, Error: d.Result.Error,
+			Output:        d.Output,
+			AffectedFiles: step.newFiles(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
+	case d.IsAgentUnavailable: // other agents responded, so the step is at fault
+	case (d.IsTransient || d.IsInterrupted) && again:
 		return StepRetried{Step: d.Step, Attempt: step.Attempts, Error: d.Result.Error, Output: d.Output,
-			AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
+			AffectedFiles: step.newFiles(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
 	}
-	proof, missing := d.proof(step, f)
+	proof, missing := d.collectEvidence(step, f)
 	if len(missing) > 0 {
 		proof, d.Result = nil, Result{Error: "reported done; missing: " + strings.Join(missing, ", and "), Duration: d.Result.Duration,
 			Timestamp: d.Result.Timestamp}
@@ -181,9 +182,9 @@ func (d Finished) event(s State, step *Step, f Facts) Event {
 		d.Note = ""
 	}
 	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, Agent: x.Agent,
-		Blocked: d.Blocked && !d.Result.OK, Note: d.Note,
-		AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside,
-		Moved: d.Moved, Unseen: d.Unseen, Evidence: proof, By: f.Actor.Name, At: f.Now}
+		Blocked: d.IsBlocked && !d.Result.OK, Note: d.Note,
+		AffectedFiles: step.newFiles(d.AffectedFiles), OutOfScopeFiles: d.OutOfScopeFiles,
+		CommitMoved: d.CommitMoved, ChangesUnknown: d.ChangesUnknown, Evidence: proof, By: f.Actor.Name, At: f.Now}
 }
 
 // StepFinished ends an attempt with its result.
@@ -195,13 +196,13 @@ type StepFinished struct {
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 
-	Agent         string   `json:"agent,omitempty"`   // started for the attempt
-	Blocked       bool     `json:"blocked,omitempty"` // its agent cannot continue
-	Note          string   `json:"note,omitempty"`
-	AffectedFiles []string `json:"affected_files,omitempty"` // not listed before
-	Outside       []string `json:"outside,omitempty"`        // changed files that the step does not name
-	Moved         bool     `json:"moved,omitempty"`          // the work tree was left at another commit
-	Unseen        bool     `json:"unseen,omitempty"`         // the changes could not be determined
+	Agent           string   `json:"agent,omitempty"`   // started for the attempt
+	Blocked         bool     `json:"blocked,omitempty"` // its agent cannot continue
+	Note            string   `json:"note,omitempty"`
+	AffectedFiles   []string `json:"affected_files,omitempty"` // not listed before
+	OutOfScopeFiles []string `json:"outside,omitempty"`        // changed files that the step does not name
+	CommitMoved     bool     `json:"moved,omitempty"`          // the work tree was left at another commit
+	ChangesUnknown  bool     `json:"unseen,omitempty"`         // the changes could not be determined
 
 	Evidence []Evidence `json:"evidence,omitempty"` // from its agent and its verification
 }
@@ -209,14 +210,14 @@ type StepFinished struct {
 func (e StepFinished) marks() StepID { return e.Step }
 
 func (e StepFinished) apply(s State) State {
-	return s.heard(e.Step).withStep(e.Step, e.At, func(step *Step) {
+	return s.resetUnavailable(e.Step).withStep(e.Step, e.At, func(step *Step) {
 		status, by := Done, e.By
 		if e.Blocked {
 			status = Blocked
 		} else if !e.Result.OK {
 			status = Failed
 		}
-		if agent := step.Assigned(); agent != "" {
+		if agent := step.ActiveAgent(); agent != "" {
 			by = agent
 		}
 		step.become(StepMarked{Step: e.Step, Status: status, By: by, At: e.At})
@@ -224,20 +225,22 @@ func (e StepFinished) apply(s State) State {
 		if e.Note != "" {
 			step.Notes = append(slices.Clip(step.Notes), e.Note)
 		}
-		step.affects(e.AffectedFiles)
+		step.addAffectedFiles(e.AffectedFiles)
 		step.keepEvidence(e.Evidence)
-		if len(e.Outside) > 0 || e.Moved || e.Unseen {
-			step.execute(func(x *Execution) { x.Outside, x.Moved, x.Unseen = e.Outside, e.Moved, e.Unseen })
+		if len(e.OutOfScopeFiles) > 0 || e.CommitMoved || e.ChangesUnknown {
+			step.execute(func(x *Execution) {
+				x.OutOfScopeFiles, x.CommitMoved, x.ChangesUnknown = e.OutOfScopeFiles, e.CommitMoved, e.ChangesUnknown
+			})
 		}
 	})
 }
 
-// heard resets the count of unavailable agents once an agent started for a step has responded, or had the time to.
-func (s State) heard(id StepID) State {
+// resetUnavailable resets the count of unavailable agents once an agent started for a step has responded, or had the time to.
+func (s State) resetUnavailable(id StepID) State {
 	if s.Plan == nil || s.Run == nil || s.Run.Unavailable == 0 {
 		return s
 	}
-	if step, ok := s.Plan.Steps.Get(id); !ok || step.Assigned() == "" {
+	if step, ok := s.Plan.Steps.Get(id); !ok || step.ActiveAgent() == "" {
 		return s
 	}
 	return s.withRun(func(r *Run) { r.Unavailable = 0 })
@@ -258,11 +261,11 @@ type StepRetried struct {
 func (e StepRetried) marks() StepID { return e.Step }
 
 func (e StepRetried) apply(s State) State {
-	return s.heard(e.Step).withStep(e.Step, e.At, func(step *Step) {
+	return s.resetUnavailable(e.Step).withStep(e.Step, e.At, func(step *Step) {
 		retries := step.execution().Retries
 		step.become(StepMarked{Step: e.Step, Status: Pending, By: e.By, At: e.At})
 		step.Error, step.Output = e.Error, e.Output
-		step.affects(e.AffectedFiles)
+		step.addAffectedFiles(e.AffectedFiles)
 		step.execute(func(x *Execution) { x.Retries = retries + 1 })
 	})
 }
@@ -297,7 +300,7 @@ func (step *Step) lose(e StepLost) {
 	}
 	step.become(StepMarked{Step: e.Step, Status: status, By: e.By, At: e.At})
 	step.Error, step.Output = e.Error, e.Output
-	step.affects(e.AffectedFiles)
+	step.addAffectedFiles(e.AffectedFiles)
 	step.execute(func(x *Execution) {
 		if x.Retries = retries; e.Unknown {
 			x.Ask = &Ask{Kind: AskUnknown, Attempt: e.Attempt, Digest: x.Digest, At: e.At}

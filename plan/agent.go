@@ -14,37 +14,37 @@ type AgentReport struct {
 	At     time.Time  `json:"at"`
 }
 
-// Assigned returns the agent that planloop started for the step, "" if none is working on it.
-func (step *Step) Assigned() string {
-	if !step.Running() {
+// ActiveAgent returns the agent that planloop started for the step, "" if none is working on it.
+func (step *Step) ActiveAgent() string {
+	if !step.IsRunning() {
 		return ""
 	}
 	return step.execution().Agent
 }
 
-// Reported returns the report by the agent working on the step, or nil.
-func (step *Step) Reported() *AgentReport { return step.execution().Report }
+// AgentReport returns the report by the agent working on the step, or nil.
+func (step *Step) AgentReport() *AgentReport { return step.execution().Report }
 
-// ForAgents reports whether the step is work for an agent: neither a tool nor loop instances carry it out.
-func (step *Step) ForAgents() bool {
+// IsForAgents reports whether the step is work for an agent: neither a tool nor loop instances carry it out.
+func (step *Step) IsForAgents() bool {
 	return step.Tool == "" && (step.ForEach == "" || step.Loop() != 0)
 }
 
-// Affords reports whether the open run may start the agent again if a run may start it at most most
+// MayStartAgent reports whether the open run may start the agent again if a run may start it at most most
 // times; 0 means unlimited.
-func (s State) Affords(agent string, most int) bool {
+func (s State) MayStartAgent(agent string, most int) bool {
 	run := s.OpenRun()
 	return most == 0 || run == nil || run.Starts[agent] < most
 }
 
-// keepsTo limits an agent that planloop started for a step: it may report on that step, ask, reply
+// checkAgentScope limits an agent that planloop started for a step: it may report on that step, ask, reply
 // to comments and manage signals. It was started for one step, in a context of its own.
-func (s State) keepsTo(a Action, f Facts) error {
+func (s State) checkAgentScope(a Action, f Facts) error {
 	scope := f.Actor.Scope
 	if scope == (Attempt{}) {
 		return nil
 	}
-	step := scope.Underway(s)
+	step := scope.AgentStep(s)
 	if step == nil {
 		return conflict("the attempt at "+scope.Step.String()+" that you were started for is over", "change nothing more, and end")
 	}
@@ -52,8 +52,8 @@ func (s State) keepsTo(a Action, f Facts) error {
 	switch a := a.(type) {
 	case Batch:
 		for _, part := range a.Parts {
-			if err := s.keepsTo(part.Action, f); err != nil {
-				return within(part.Field, err)
+			if err := s.checkAgentScope(part.Action, f); err != nil {
+				return prefixField(part.Field, err)
 			}
 		}
 		return nil
@@ -63,38 +63,38 @@ func (s State) keepsTo(a Action, f Facts) error {
 		about = a.Step
 	case ClaimStep:
 		about = a.Step
-	case AskUser, ReplyTo, RaiseSignal, ClearSignal:
+	case AskUser, ReplyToComment, RaiseSignal, ClearSignal:
 		return nil
 	}
 	switch {
 	case about == 0:
-		return scope.Beyond()
+		return scope.OutOfScopeError()
 	case about != scope.Step:
 		return conflict(fmt.Sprintf("you were started for %s, and %s is not yours", scope.Step, about),
 			"do your own step, report it, and end")
-	case step.Reported() != nil:
+	case step.AgentReport() != nil:
 		return conflict(scope.Step.String()+" has been reported", "change nothing more, and end")
 	}
 	return nil
 }
 
-// Underway returns the step that the attempt's agent is working on, nil once the attempt is over.
-func (a Attempt) Underway(s State) *Step {
-	step := a.running(s)
-	if step == nil || step.Assigned() == "" {
+// AgentStep returns the step that the attempt's agent is working on, nil once the attempt is over.
+func (a Attempt) AgentStep(s State) *Step {
+	step := a.runningStep(s)
+	if step == nil || step.ActiveAgent() == "" {
 		return nil
 	}
 	return step
 }
 
-// Beyond returns the refusal of an action outside the attempt's step.
-func (a Attempt) Beyond() error {
+// OutOfScopeError returns the refusal of an action outside the attempt's step.
+func (a Attempt) OutOfScopeError() error {
 	return conflict("you were started for "+a.Step.String()+" alone, and this is not a part of it", "do that step, report it, and end")
 }
 
-// reportedOn returns the events for an agent's mark on the step it was started for. Its engine ends
+// reportAgentStep returns the events for an agent's mark on the step it was started for. Its engine ends
 // the step.
-func (a MarkStep) reportedOn(s State, step *Step, f Facts) ([]Event, error) {
+func (a MarkStep) reportAgentStep(s State, step *Step, f Facts) ([]Event, error) {
 	switch a.Status {
 	case InProgress:
 		if a.Note == "" {
@@ -108,7 +108,7 @@ func (a MarkStep) reportedOn(s State, step *Step, f Facts) ([]Event, error) {
 		rest := *step
 		rest.Verify = "" // the engine verifies the step
 		if step.Verify == "" || len(step.AcceptanceCriteria) > 0 {
-			if err := proven(s, &rest, a, f); err != nil {
+			if err := checkEvidence(s, &rest, a, f); err != nil {
 				return nil, err
 			}
 		}
@@ -134,11 +134,13 @@ func (e AgentReported) apply(s State) State {
 	})
 }
 
-// Beyond reports whether the last agent did, or may have done, something its step does not name.
-func (x *Execution) Beyond() bool { return len(x.Outside) > 0 || x.Moved || x.Unseen }
+// ExceededScope reports whether the last agent did, or may have done, something its step does not name.
+func (x *Execution) ExceededScope() bool {
+	return len(x.OutOfScopeFiles) > 0 || x.CommitMoved || x.ChangesUnknown
+}
 
-// startedAgent counts a start of an agent in a new map, since former states share the old one.
-func (r *Run) startedAgent(name string) {
+// countStart counts a start of an agent in a new map, since former states share the old one.
+func (r *Run) countStart(name string) {
 	starts := map[string]int{name: 1}
 	for other, n := range r.Starts {
 		starts[other] += n
@@ -170,51 +172,51 @@ func (e AgentUnavailable) marks() StepID { return e.Step }
 func (e AgentUnavailable) apply(s State) State {
 	s = s.withRun(func(r *Run) { r.Unavailable++ })
 	return s.withStep(e.Step, e.At, func(step *Step) {
-		silent := step.execution().Silent + 1
+		silent := step.execution().UnavailableAgents + 1
 		if s.Run != nil && s.Run.Unavailable >= MaxUnavailable { // not the step's fault
 			silent = 0
 		}
 		step.lose(StepLost{Step: e.Step, Attempt: e.Attempt, Error: e.Error, Output: e.Output, AffectedFiles: e.AffectedFiles,
 			By: e.By, At: e.At})
-		step.execute(func(x *Execution) { x.Silent = silent })
+		step.execute(func(x *Execution) { x.UnavailableAgents = silent })
 	})
 }
 
-// oneTooMany reports whether one more unavailable agent pauses the run.
-func (s State) oneTooMany() bool {
+// reachesUnavailableLimit reports whether one more unavailable agent pauses the run.
+func (s State) reachesUnavailableLimit() bool {
 	run := s.OpenRun()
-	return run != nil && !run.Paused && run.Unavailable+1 >= MaxUnavailable
+	return run != nil && !run.IsPaused && run.Unavailable+1 >= MaxUnavailable
 }
 
-// unavailable returns the events for an unavailable agent.
-func (d Finished) unavailable(s State, step *Step, f Facts) []Event {
-	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: step.Assigned(), Error: d.Result.Error,
-		Output: d.Output, AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}}
-	if s.oneTooMany() {
-		events = append(events, RunPaused{Reason: OverAgentUnavailable, Note: Shorten(d.Result.Error, MaxLongLine), By: f.Actor.Name,
+// agentUnavailable returns the events for an unavailable agent.
+func (d AttemptResult) agentUnavailable(s State, step *Step, f Facts) []Event {
+	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: step.ActiveAgent(), Error: d.Result.Error,
+		Output: d.Output, AffectedFiles: step.newFiles(d.AffectedFiles), By: f.Actor.Name, At: f.Now}}
+	if s.reachesUnavailableLimit() {
+		events = append(events, RunPaused{Reason: StopAgentUnavailable, Note: Shorten(d.Result.Error, MaxLongLine), By: f.Actor.Name,
 			At: f.Now})
 	}
 	return events
 }
 
-func (step *Step) affects(files []string) {
+func (step *Step) addAffectedFiles(files []string) {
 	if len(files) > 0 {
 		step.AffectedFiles = append(slices.Clip(step.AffectedFiles), files...)
 	}
 }
 
-// besides returns the files not yet listed for the step, as many as it has room for.
-func (step *Step) besides(files []string) []string {
+// newFiles returns the files not yet listed for the step, as many as it has room for.
+func (step *Step) newFiles(files []string) []string {
 	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { return slices.Contains(step.AffectedFiles, file) })
 	return files[:min(len(files), max(0, MaxNotes-len(step.AffectedFiles)))]
 }
 
-// beside reports whether a step may run along with the running ones: only one agent works at a
+// mayRunAlongside reports whether a step may run along with the running ones: only one agent works at a
 // time, and nothing else writes files while it does.
-func (s State) beside(r Resolution) bool {
+func (s State) mayRunAlongside(r Resolution) bool {
 	for step := range s.Plan.Steps.Running() {
 		x := step.execution()
-		if step.Running() && (r.Agent != "" && (x.Agent != "" || x.Writes) || r.Writes && x.Agent != "") {
+		if step.IsRunning() && (r.Agent != "" && (x.Agent != "" || x.WritesFiles) || r.WritesFiles && x.Agent != "") {
 			return false
 		}
 	}

@@ -14,8 +14,8 @@ func withAgents(t failer, steps ...plan.NewStep) *workspace {
 	w := withPlan(t, steps...)
 	w.do(person, plan.BeginRun{})
 	w.found = func(step *plan.Step, r *plan.Resolution) {
-		if r.Writes = true; step.Tool == "" {
-			r.Agent, r.Safe = "claude", true
+		if r.WritesFiles = true; step.Tool == "" {
+			r.Agent, r.IsRepeatable = "claude", true
 		}
 	}
 	return w
@@ -23,7 +23,7 @@ func withAgents(t failer, steps ...plan.NewStep) *workspace {
 
 // assigned returns the agent working on a step.
 func (w *workspace) assigned(id plan.StepID) plan.Actor {
-	actor := plan.NewActor(plan.ViaAgentShell, "claude")
+	actor := plan.NewActor(plan.ChannelAgentShell, "claude")
 	actor.Scope = plan.Attempt{Plan: w.state.Plan.Root(), Step: id, Attempt: w.step(id).Attempts}
 	return actor
 }
@@ -31,15 +31,15 @@ func (w *workspace) assigned(id plan.StepID) plan.Actor {
 func TestAgentsAreStartedOneAtATime(t *testing.T) {
 	w := withAgents(t, titled("a"), titled("b"), tool("c"))
 	w.wantAdvance(4, []string{"step_started"})
-	if w.step(1).Assigned() != "claude" || w.state.Run.Starts["claude"] != 1 || w.step(3).Running() {
+	if w.step(1).ActiveAgent() != "claude" || w.state.Run.Starts["claude"] != 1 || w.step(3).IsRunning() {
 		t.Fatalf("%+v, run %+v, %s", w.step(1).Execution, w.state.Run, w.step(3).Status)
 	}
 	w.wantAdvance(4, []string{"step_finished", "step_started"}, w.finished(1, ok(`"one"`)))
-	if step := w.step(1); step.ExecutedBy != "claude" || step.Status != plan.Done || w.step(2).Assigned() != "claude" {
+	if step := w.step(1); step.ExecutedBy != "claude" || step.Status != plan.Done || w.step(2).ActiveAgent() != "claude" {
 		t.Errorf("%+v; then %+v", step, w.step(2))
 	}
 	w.wantAdvance(4, []string{"step_finished", "step_started"}, w.finished(2, ok(`"two"`)))
-	if !w.step(3).Running() {
+	if !w.step(3).IsRunning() {
 		t.Error("what writes is not started once the agents have ended")
 	}
 }
@@ -49,7 +49,7 @@ func TestWhatWritesWaitsForAnAgentBeforeIt(t *testing.T) {
 	w := withAgents(t, tool("a"), titled("b"), tool("c"))
 	w.wantAdvance(4, []string{"step_started"}) // a; b waits for it, and so c does
 	w.wantAdvance(4, []string{"step_finished", "step_started"}, w.finished(1, ok(`1`)))
-	if w.step(2).Assigned() == "" || w.step(3).Running() {
+	if w.step(2).ActiveAgent() == "" || w.step(3).IsRunning() {
 		t.Errorf("%+v, %+v", w.step(2), w.step(3))
 	}
 }
@@ -58,7 +58,7 @@ func TestReadersRunBesideAnAgent(t *testing.T) {
 	w := withAgents(t, titled("a"), tool("b"))
 	w.found = func(step *plan.Step, r *plan.Resolution) {
 		if step.Tool == "" {
-			r.Agent, r.Writes = "claude", true
+			r.Agent, r.WritesFiles = "claude", true
 		}
 	}
 	w.wantAdvance(4, []string{"step_started", "step_started"})
@@ -79,16 +79,16 @@ func TestReportOfAnAgent(t *testing.T) {
 	w.do(w.assigned(1), plan.ReportStep{Step: 1, Output: "what came of it", AffectedFiles: []string{"a.go"}})
 	w.do(w.assigned(1), plan.MarkStep{Step: 1, Status: plan.Done, Note: "all green"})
 	step := w.step(1)
-	if step.Status != plan.InProgress || step.Reported() == nil || step.Reported().Status != plan.Done || step.Output == "" {
+	if step.Status != plan.InProgress || step.AgentReport() == nil || step.AgentReport().Status != plan.Done || step.Output == "" {
 		t.Fatalf("%+v, %+v", step, step.Execution)
 	}
 	w.refuse(w.assigned(1), plan.MarkStep{Step: 1, Status: plan.Failed}, "has been reported")
 	done := w.finished(1, ok(`"what came of it"`))
-	done.Note, done.AffectedFiles, done.Outside = "all green", []string{"a.go", "b.go"}, []string{"b.go"}
+	done.Note, done.AffectedFiles, done.OutOfScopeFiles = "all green", []string{"a.go", "b.go"}, []string{"b.go"}
 	w.advance(0, done)
 	step = w.step(1)
 	if step.Status != plan.Done || !slices.Equal(step.AffectedFiles, []string{"a.go", "b.go"}) ||
-		!slices.Equal(step.Notes, []string{"all green"}) || !slices.Equal(step.Execution.Outside, []string{"b.go"}) ||
+		!slices.Equal(step.Notes, []string{"all green"}) || !slices.Equal(step.Execution.OutOfScopeFiles, []string{"b.go"}) ||
 		step.Execution.Report != nil {
 		t.Errorf("%+v, %+v", step, step.Execution)
 	}
@@ -127,12 +127,12 @@ func TestBlockedAgentWaitsForAPerson(t *testing.T) {
 	w := withAgents(t, titled("a"), tool("b", 1))
 	w.advance(4)
 	done := w.finished(1, plan.Result{Error: "no access"})
-	done.Blocked, done.Note = true, "no access to the server"
+	done.IsBlocked, done.Note = true, "no access to the server"
 	w.advance(4, done)
 	if step := w.step(1); step.Status != plan.Blocked || !slices.Equal(step.Notes, []string{"no access to the server"}) {
 		t.Errorf("%+v", step)
 	}
-	if over := plan.WhyOver(w.state); over != plan.OverWaitingForPerson {
+	if over := plan.FindStopReason(w.state); over != plan.StopWaitingForPerson {
 		t.Errorf("over %q", over)
 	}
 }
@@ -140,16 +140,17 @@ func TestBlockedAgentWaitsForAPerson(t *testing.T) {
 func TestAgentsThatEndAtOnceAndSayNothingPauseTheRun(t *testing.T) {
 	w := withAgents(t, titled("a"))
 	w.advance(4)
-	silent := func() plan.Finished {
+	silent := func() plan.AttemptResult {
 		done := w.finished(1, failed("exit code 1: please log in"))
-		done.Unavailable, done.Transient = true, true
+		done.IsAgentUnavailable, done.IsTransient = true, true
 		return done
 	}
 	w.wantAdvance(4, []string{"agent_unavailable", "step_started"}, silent())
 	w.wantAdvance(4, []string{"agent_unavailable", "step_started"}, silent())
 	w.wantAdvance(4, []string{"agent_unavailable", "run_paused"}, silent())
-	if step := w.step(1); step.Status != plan.Pending || step.Execution.Retries != 0 || plan.WhyOver(w.state) != plan.OverAgentUnavailable {
-		t.Errorf("%+v, over %q", step, plan.WhyOver(w.state))
+	if step := w.step(1); step.Status != plan.Pending || step.Execution.Retries != 0 ||
+		plan.FindStopReason(w.state) != plan.StopAgentUnavailable {
+		t.Errorf("%+v, over %q", step, plan.FindStopReason(w.state))
 	}
 	w.do(person, plan.BeginRun{})
 	w.wantAdvance(4, []string{"step_started"})
@@ -161,16 +162,16 @@ func TestAnAgentThatDiedWithItsEngineIsStartedAgain(t *testing.T) {
 	w := withAgents(t, titled("a"))
 	w.advance(4)
 	interrupted := w.finished(1, failed("ended"))
-	interrupted.Interrupted = true
+	interrupted.IsInterrupted = true
 	w.wantAdvance(4, []string{"step_lost", "step_started"}, interrupted)
 }
 
 // TestWhatAnAttemptChangedIsKnownToTheNext, however it ended, and to readers of the step.
 func TestWhatAnAttemptChangedIsKnownToTheNext(t *testing.T) {
-	for event, ending := range map[string]plan.Finished{
-		"step_retried":      {Transient: true},
-		"agent_unavailable": {Transient: true, Unavailable: true},
-		"step_lost":         {Interrupted: true},
+	for event, ending := range map[string]plan.AttemptResult{
+		"step_retried":      {IsTransient: true},
+		"agent_unavailable": {IsTransient: true, IsAgentUnavailable: true},
+		"step_lost":         {IsInterrupted: true},
 	} {
 		w := withAgents(t, titled("a"))
 		w.advance(4)
@@ -193,7 +194,7 @@ func TestAChangedToolAsksAgain(t *testing.T) {
 	step.Tool = "files__read"
 	w.definitions = map[string]string{"files__read": "one", "files__other": "x"}
 	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Read"}, Steps: []plan.NewStep{step, step}})
-	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+	w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
 	if got := w.state.Plan.Approval.Tools; len(got) != 1 || got["files__read"] != "one" {
 		t.Fatalf("approved %v", got)
 	}
@@ -205,7 +206,7 @@ func TestAChangedToolAsksAgain(t *testing.T) {
 	w.wantAdvance(1, []string{"step_started"})
 	definition, w.limits.NeverAsk = "two", true
 	w.wantAdvance(1, []string{"step_finished", "step_asked"}, w.finished(1, ok(`1`)))
-	ask := w.step(2).Asking()
+	ask := w.step(2).OpenQuestion()
 	if ask.Text != "what the server says of files__read is not what it said when the plan was approved" || ask.Definition != "two" {
 		t.Errorf("asks %+v", ask)
 	}
@@ -214,7 +215,7 @@ func TestAChangedToolAsksAgain(t *testing.T) {
 	w.wantAdvance(1, []string{"step_asked"})
 	w.do(person, plan.AnswerStep{Step: 2, Choice: plan.Approve, Args: json.RawMessage(`{"path":"b"}`)})
 	w.found = func(step *plan.Step, r *plan.Resolution) {
-		r.Definition, r.Digest = definition, plan.StartDigest(step, step.Execution.Grant.Args, definition)
+		r.Definition, r.Digest = definition, plan.StartDigest(step, step.Execution.Approval.Args, definition)
 	}
 	w.wantAdvance(1, []string{"step_started"})
 }
@@ -227,7 +228,7 @@ func TestAToolThatChangesBeforeTheApproval(t *testing.T) {
 	w.definitions = map[string]string{"files__read": "one", "files__other": "x"}
 	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Read"}, Steps: []plan.NewStep{step, other}})
 	w.definitions = map[string]string{"files__read": "two", "files__other": "x"}
-	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+	w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
 	if got := w.state.Plan.Approval.Tools; len(got) != 1 || got["files__other"] != "x" {
 		t.Fatalf("approved %v", got)
 	}
@@ -251,14 +252,14 @@ func TestEvidenceOfAnAgentsStep(t *testing.T) {
 	w := start()
 	w.advance(0, w.finished(1, ok(`"v"`)))
 	if got := w.step(1); got.Status != plan.Failed || !strings.Contains(got.Error, `missing: a note for the criterion "It builds"`) {
-		t.Errorf("without a word it %s: %s", got.Status.Is(), got.Error)
+		t.Errorf("without a word it %s: %s", got.Status.Predicate(), got.Error)
 	}
 	w = start()
 	done := w.finished(1, ok(`"v"`))
 	done.Note = "built it twice, 2 s each"
 	w.advance(0, done)
-	if got := w.step(1); got.Status != plan.Done || len(got.Evidence) != 3 || !plan.Verified(got) || len(plan.MissingEvidence(got)) > 0 {
-		t.Errorf("it %s: %+v", got.Status.Is(), got)
+	if got := w.step(1); got.Status != plan.Done || len(got.Evidence) != 3 || !plan.IsVerified(got) || len(plan.MissingEvidence(got)) > 0 {
+		t.Errorf("it %s: %+v", got.Status.Predicate(), got)
 	}
 	w = start()
 	w.refuse(w.assigned(1), plan.MarkStep{Step: 1, Status: plan.Done}, `"It builds"`)
@@ -272,26 +273,30 @@ func TestEvidenceOfAnAgentsStep(t *testing.T) {
 // TestASilentAgentAmongOthersFailsItsStep: the quota is not blamed forever.
 func TestASilentAgentAmongOthersFailsItsStep(t *testing.T) {
 	w := withAgents(t, titled("a"), titled("b"), titled("c"), titled("d"))
-	w.found = func(step *plan.Step, r *plan.Resolution) { r.Agent, r.Safe, r.Writes = "claude", true, true }
+	w.found = func(step *plan.Step, r *plan.Resolution) {
+		r.Agent, r.IsRepeatable, r.WritesFiles = "claude", true, true
+	}
 	for i := range plan.MaxUnavailable {
 		w.advance(4)
 		silent := w.finished(1, failed("exit code 1"))
-		silent.Unavailable, silent.Transient = true, true
+		silent.IsAgentUnavailable, silent.IsTransient = true, true
 		w.advance(0, silent)
 		if i == plan.MaxUnavailable-1 {
 			break
 		}
 		only := plan.StepID(i + 2)
 		w.found = func(step *plan.Step, r *plan.Resolution) {
-			if r.Writes = true; step.ID == only {
-				r.Agent, r.Safe = "claude", true
+			if r.WritesFiles = true; step.ID == only {
+				r.Agent, r.IsRepeatable = "claude", true
 			}
 		}
 		w.advance(4)
 		w.advance(0, w.finished(only, ok(`1`)))
-		w.found = func(step *plan.Step, r *plan.Resolution) { r.Agent, r.Safe, r.Writes = "claude", true, true }
+		w.found = func(step *plan.Step, r *plan.Resolution) {
+			r.Agent, r.IsRepeatable, r.WritesFiles = "claude", true, true
+		}
 	}
-	if step := w.step(1); step.Status != plan.Failed || step.Attempts != plan.MaxUnavailable || !w.state.Runs() {
+	if step := w.step(1); step.Status != plan.Failed || step.Attempts != plan.MaxUnavailable || !w.state.HasActiveRun() {
 		t.Errorf("%+v, run %+v", step, w.state.Run)
 	}
 }

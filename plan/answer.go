@@ -58,7 +58,7 @@ func (a AnswerStep) clean(c *cleaner) Action {
 }
 
 func (a AnswerStep) decide(s State, f Facts) ([]Event, error) {
-	p, err := livePlan(s)
+	p, err := currentPlan(s)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +66,12 @@ func (a AnswerStep) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.suits(s, step, f); err != nil {
+	if err := a.checkChoice(s, step, f); err != nil {
 		return nil, err
 	}
 	answered := StepAnswered{Step: a.Step, Attempt: max(step.Attempts, 1), Choice: a.Choice, Text: a.Text, By: f.Actor.Name,
 		Way: f.Actor.Way(), At: f.Now}
-	if ask := step.Asking(); ask != nil {
+	if ask := step.OpenQuestion(); ask != nil {
 		answered.Attempt, answered.Digest = ask.Attempt, ask.Digest
 	}
 	switch a.Choice {
@@ -82,34 +82,34 @@ func (a AnswerStep) decide(s State, f Facts) ([]Event, error) {
 	case Insert:
 		return a.insert(p, step, answered, f)
 	case Abort:
-		return []Event{answered, RunEnded{Reason: OverCancelled, At: f.Now}}, nil
+		return []Event{answered, RunEnded{Reason: StopCancelled, At: f.Now}}, nil
 	}
 	return []Event{answered}, nil
 }
 
-// suits refuses a choice that does not fit the step's state, or that its actor may not make.
-func (a AnswerStep) suits(s State, step *Step, f Facts) error {
-	ask, name := step.Asking(), step.ID.String()
+// checkChoice refuses a choice that does not fit the step's state, or that its actor may not make.
+func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
+	ask, name := step.OpenQuestion(), step.ID.String()
 	kind := AskKind("")
 	if ask != nil {
 		kind = ask.Kind
 	}
-	unasked := ask == nil && step.WantsApproval() // no run has reached it
+	unasked := ask == nil && step.NeedsApproval() // no run has reached it
 	switch {
 	case s.Plan.FinalSummary != "" || s.Plan.Status == StatusFailed || s.Plan.Status == StatusDraft:
-		return conflict("the plan "+s.Plan.Status.Is()+", so nothing is decided about "+name, wayOn(s.Plan))
-	case step.Running():
+		return conflict("the plan "+s.Plan.Status.Predicate()+", so nothing is decided about "+name, remedy(s.Plan))
+	case step.IsRunning():
 		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
 	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked,
-		a.Choice == Reply && !step.WantsReply() && !step.WantsWord(), a.Choice == Happened && kind != AskUnknown:
-		return a.nothingAsked(s, step)
+		a.Choice == Reply && !step.NeedsReply() && !step.NeedsUnblocking(), a.Choice == Happened && kind != AskUnknown:
+		return a.nothingAskedError(s, step)
 	case a.Digest != "" && ask != nil && a.Digest != ask.Digest,
 		a.Digest != "" && unasked && a.Digest != StartDigest(step, step.Args, f.Definitions[step.Tool]):
 		return conflict("what "+name+" asks has changed since it was shown", "look at it again, then decide")
 	case a.Choice == Approve && len(a.Args) > 0 && step.ForEach != "" && step.Loop() == 0:
 		return Refuse(InvalidInput, "/args", "are those of a loop, whose entries each have their own", "approve it as it is, or deny it")
 	case a.Choice == Approve, a.Choice == Deny, a.Choice == Reply:
-		if err := a.standing(step, f); err != nil || a.Choice != Reply || step.WantsReply() {
+		if err := a.checkAuthority(step, f); err != nil || a.Choice != Reply || step.NeedsReply() {
 			return err
 		}
 		return roomForNote(step, a.Text)
@@ -119,7 +119,8 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 		return conflict("no run is open", "clear the plan to give it up")
 	case a.Choice == Abort, a.Choice == Insert && (step.Status == Failed || kind == AskUnknown):
 	case a.Choice == Insert:
-		return conflict(name+" "+step.Status.Is()+", so nothing is inserted for it", "add steps that depend on it, or that it depends on")
+		return conflict(name+" "+step.Status.Predicate()+", so nothing is inserted for it",
+			"add steps that depend on it, or that it depends on")
 	case step.Status == InProgress:
 		return conflict(name+" is in progress", "let whoever works on it report first")
 	case a.Choice == Retry && step.Status == Pending:
@@ -128,25 +129,25 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 	return nil
 }
 
-// standing refuses an answer to a person's question from anyone but a person.
-func (a AnswerStep) standing(step *Step, f Facts) error {
-	ask, t := step.Asking(), traits{standing: deciding, act: "approval of the step"}
+// checkAuthority refuses an answer to a person's question from anyone but a person.
+func (a AnswerStep) checkAuthority(step *Step, f Facts) error {
+	ask, t := step.OpenQuestion(), traits{authority: personOrClient, activity: "approval of the step"}
 	if a.Choice == Reply {
-		t = traits{standing: confirmed, act: "answer"}
+		t = traits{authority: confirmedByPerson, activity: "answer"}
 	}
-	if f.Actor.Way() == ByClient && ask != nil && a.Digest != ask.Digest {
+	if f.Actor.Way() == WayClient && ask != nil && a.Digest != ask.Digest {
 		return conflict("the answer does not say what was shown", "ask again")
 	}
 	return t.permit(f)
 }
 
-func (a AnswerStep) nothingAsked(s State, step *Step) error {
+func (a AnswerStep) nothingAskedError(s State, step *Step) error {
 	fix := "nothing waits for an answer"
-	for other := range s.Plan.Steps.Asking() {
+	for other := range s.Plan.Steps.WithQuestion() {
 		fix = "what asks is " + other.ID.String()
 		break
 	}
-	if ask := step.Asking(); ask != nil {
+	if ask := step.OpenQuestion(); ask != nil {
 		var can []string
 		for _, choice := range ask.Kind.Choices() {
 			can = append(can, map[Choice]string{Approve: "approve it", Deny: "reject it", Reply: "answer it", Retry: "try it again",
@@ -161,13 +162,13 @@ func (a AnswerStep) nothingAsked(s State, step *Step) error {
 
 func (a AnswerStep) approve(step *Step, answered StepAnswered, f Facts) []Event {
 	definition := f.Definitions[step.Tool]
-	if ask := step.Asking(); ask != nil {
+	if ask := step.OpenQuestion(); ask != nil {
 		definition = ask.Definition // the definition that was shown
 	}
 	switch {
 	case len(a.Args) > 0:
 		answered.Args, answered.Digest = a.Args, StartDigest(step, a.Args, definition)
-	case step.Asking() == nil:
+	case step.OpenQuestion() == nil:
 		answered.Digest = StartDigest(step, step.Args, definition)
 	}
 	return []Event{answered}
@@ -177,13 +178,13 @@ func (a AnswerStep) approve(step *Step, answered StepAnswered, f Facts) []Event 
 func (a AnswerStep) retry(p *Plan, step *Step, answered StepAnswered, f Facts) ([]Event, error) {
 	var events []Event
 	if len(a.Args) > 0 && string(a.Args) != string(step.Args) {
-		if step.Tool == "" || step.execution().Expanded || step.Loop() != 0 { // a loop's arguments are approved as a whole
+		if step.Tool == "" || step.execution().IsExpanded || step.Loop() != 0 { // a loop's arguments are approved as a whole
 			return nil, Refuse(InvalidInput, "/args", step.ID.String()+" has no arguments of its own", "leave them out, or replan")
 		}
 		events = append(events, StepUpdated{Step: step.ID, Patch: Patch{Args: &a.Args}, At: f.Now})
 	}
 	events = append(events, answered)
-	if step.execution().Expanded {
+	if step.execution().IsExpanded {
 		for _, id := range step.execution().Instances {
 			if instance, ok := p.Steps.Get(id); ok && instance.Status == Failed {
 				again := answered
@@ -242,11 +243,11 @@ func (e StepAnswered) apply(s State) State {
 				step.Result.Value = text
 			}
 		}
-		unblocked := e.Choice == Reply && step.WantsWord()
+		unblocked := e.Choice == Reply && step.NeedsUnblocking()
 		switch e.Choice {
 		case Approve:
 			step.execute(func(x *Execution) {
-				x.Ask, x.Grant = nil, &Grant{Digest: e.Digest, Args: e.Args, By: e.By, Way: e.Way, At: e.At}
+				x.Ask, x.Approval = nil, &StepApproval{Digest: e.Digest, Args: e.Args, By: e.By, Way: e.Way, At: e.At}
 			})
 		case Deny:
 			become(Skipped)
@@ -257,14 +258,14 @@ func (e StepAnswered) apply(s State) State {
 				become(Pending)
 				break
 			}
-			step.execute(func(x *Execution) { x.Ask, x.Answered = nil, true })
+			step.execute(func(x *Execution) { x.Ask, x.IsAnswered = nil, true })
 			if step.Tool == "" { // the answer completes the step
 				become(Done)
 				result(true, e.Text, "")
 				step.Output = e.Text
 			}
 		case Retry, Insert:
-			if !step.execution().Expanded {
+			if !step.execution().IsExpanded {
 				become(Pending)
 			}
 		case Skip:

@@ -9,55 +9,55 @@ import (
 	"time"
 )
 
-// Answer is a person's decision about the draft, in the version that was shown to them (chorus:
+// DecideDraft is a person's decision about the draft, in the version that was shown to them (chorus:
 // Plan Approval).
-type Answer struct {
+type DecideDraft struct {
 	Outcome Outcome // Approved, Rejected or Returned
 	Request string  // the open request it answers; may be empty for a person
 	Digest  string  // of the version shown
 	Comment string
 
-	Comments []CommentOn // on steps and on the whole, sent with the decision
+	Comments []AddComment // on steps and on the whole, sent with the decision
 }
 
-func (a Answer) clean(c *cleaner) Action {
+func (a DecideDraft) clean(c *cleaner) Action {
 	c.oneOf("outcome", string(a.Outcome), []string{string(Approved), string(Rejected), string(Returned)})
 	c.block(&a.Comment, "comment")
 	if c.fits(len(a.Comments), "comments", MaxList) {
 		a.Comments = slices.Clone(a.Comments)
 		for i, comment := range a.Comments {
 			one := cleaner{}
-			a.Comments[i] = comment.clean(&one).(CommentOn)
+			a.Comments[i] = comment.clean(&one).(AddComment)
 			c.Add(atComment(i, one.Err()))
 		}
 	}
 	return a
 }
 
-func (a Answer) decide(s State, f Facts) ([]Event, error) {
-	draft, err := a.open(s, f)
+func (a DecideDraft) decide(s State, f Facts) ([]Event, error) {
+	draft, err := a.openDraft(s, f)
 	if err != nil {
 		return nil, err
 	}
-	said, on, err := a.said(s, draft, f)
+	said, on, err := a.decideComments(s, draft, f)
 	if err != nil {
 		return nil, err
 	}
 	if a.Comment == "" && a.Outcome == Returned && len(said) > 0 {
 		a.Comment = "See the comments" + on + "."
 	}
-	decided, err := a.outcome(s, draft, f)
+	decided, err := a.decideOutcome(s, draft, f)
 	if err != nil {
 		return nil, err
 	}
 	return append(decided, said...), nil
 }
 
-// said returns the events of the comments sent along, and names the steps they are on for a message.
-func (a Answer) said(s State, draft *Plan, f Facts) (said []Event, on string, err error) {
+// decideComments returns the events of the comments sent along, and names the steps they are on for a message.
+func (a DecideDraft) decideComments(s State, draft *Plan, f Facts) (said []Event, on string, err error) {
 	var steps []StepID
 	for i, comment := range a.Comments {
-		comment.Of = cmp.Or(comment.Of, draft.ID)
+		comment.PlanID = cmp.Or(comment.PlanID, draft.ID)
 		events, err := comment.decide(s, f)
 		if err != nil {
 			return nil, "", atComment(i, err)
@@ -67,7 +67,7 @@ func (a Answer) said(s State, draft *Plan, f Facts) (said []Event, on string, er
 		}
 		said = append(said, events...)
 		if comment.Step != 0 {
-			steps = including(steps, comment.Step)
+			steps = insertID(steps, comment.Step)
 		}
 	}
 	if len(steps) > 0 {
@@ -77,73 +77,74 @@ func (a Answer) said(s State, draft *Plan, f Facts) (said []Event, on string, er
 }
 
 func atComment(i int, err error) error {
-	return refusedAt(err, func(field string) string { return fmt.Sprintf("/comments/%d%s", i, field) })
+	return mapFields(err, func(field string) string { return fmt.Sprintf("/comments/%d%s", i, field) })
 }
 
-// outcome returns the events of the decision itself.
-func (a Answer) outcome(s State, draft *Plan, f Facts) ([]Event, error) {
+// decideOutcome returns the events of the decision itself.
+func (a DecideDraft) decideOutcome(s State, draft *Plan, f Facts) ([]Event, error) {
 	switch {
 	case a.Outcome == Approved:
 		return a.approve(s, f)
 	case a.Outcome == Rejected:
 		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
-			Change: s.revises()}}, nil
-	case a.Comment == "" && f.Actor.Way() != ByClient: // a client's form cannot be shown again
+			Change: s.isRevision()}}, nil
+	case a.Comment == "" && f.Actor.Way() != WayClient: // a client's form cannot be shown again
 		return nil, Refuse(InvalidInput, "/comment", "is blank", "say what is to be changed")
 	}
-	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now, Change: s.revises(),
+	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now, Change: s.isRevision(),
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
 		PersonOnly: f.Limits.PersonOnly}}, nil
 }
 
-// open returns the draft, or refuses the decision if the draft cannot be decided about.
-func (a Answer) open(s State, f Facts) (*Plan, error) {
+// openDraft returns the draft, or refuses the decision if the draft cannot be decided about.
+func (a DecideDraft) openDraft(s State, f Facts) (*Plan, error) {
 	request, way := s.ModeNow().Request, f.Actor.Way()
 	switch {
 	case s.Draft == nil:
-		return nil, s.gone("no plan waits for a decision", "see where planning mode stands", f)
-	case s.PhaseNow() == PhaseGathering && (way != ByPerson || a.Outcome != Rejected): // a person may still reject a returned draft
-		return nil, s.gone("planning is still going on, and no plan has been submitted yet", "wait for the plan to be submitted", f)
-	case way == ByClient && (request == nil || a.Request != request.ID),
-		way == ByPerson && a.Request != "" && (request == nil || a.Request != request.ID):
-		return nil, s.gone("this request has already been decided or replaced", "look at what waits now", f)
+		return nil, s.noLongerWaiting("no plan waits for a decision", "see where planning mode stands", f)
+	case s.PhaseNow() == PhaseGathering && (way != WayPerson || a.Outcome != Rejected): // a person may still reject a returned draft
+		return nil, s.noLongerWaiting("planning is still going on, and no plan has been submitted yet",
+			"wait for the plan to be submitted", f)
+	case way == WayClient && (request == nil || a.Request != request.ID),
+		way == WayPerson && a.Request != "" && (request == nil || a.Request != request.ID):
+		return nil, s.noLongerWaiting("this request has already been decided or replaced", "look at what waits now", f)
 	}
-	return s.Draft, shown(s, a.Digest, f)
+	return s.Draft, checkShownDigest(s, a.Digest, f)
 }
 
-// shown refuses an action based on another version of the draft than the current one.
-func shown(s State, digest string, f Facts) error {
+// checkShownDigest refuses an action based on another version of the draft than the current one.
+func checkShownDigest(s State, digest string, f Facts) error {
 	switch {
 	case s.Draft == nil:
-		return s.gone("no plan waits for a decision", "see where planning mode stands", f)
+		return s.noLongerWaiting("no plan waits for a decision", "see where planning mode stands", f)
 	case digest != "" && digest == Digest(s.Draft):
 		return nil
 	}
 	problem := "the plan has changed since it was shown"
 	if edits := s.Draft.Edits; edits != nil {
-		problem += ": " + strings.Join(edits.By, " and ") + " changed it, the last time " + ago(edits.At, f.Now)
+		problem += ": " + strings.Join(edits.By, " and ") + " changed it, the last time " + formatAgo(edits.At, f.Now)
 	}
 	return conflict(problem, "look at it again, then decide")
 }
 
-// gone refuses an action on a draft or request that no longer waits, and says why: another person
+// noLongerWaiting refuses an action on a draft or request that no longer waits, and says why: another person
 // may have been faster.
-func (s State) gone(problem, fix string, f Facts) error {
+func (s State) noLongerWaiting(problem, fix string, f Facts) error {
 	d, open := s.ModeNow().Decision, s.ModeNow().Request
 	switch {
 	case open != nil:
-		problem += ": " + open.By + " submitted another in its place " + ago(open.At, f.Now)
+		problem += ": " + open.By + " submitted another in its place " + formatAgo(open.At, f.Now)
 	case d != nil:
 		by := d.Way.Decider(d.By)
 		problem += ": " + map[Outcome]string{Approved: by + " approved it ", Rejected: by + " rejected it ",
 			Returned: by + " returned it for changes ", CalledOff: by + " cancelled planning mode ", Expired: "planning mode expired ",
-			Ended: "planning mode ended "}[d.Outcome] + ago(d.At, f.Now)
+			Ended: "planning mode ended "}[d.Outcome] + formatAgo(d.At, f.Now)
 	}
 	return conflict(problem, fix)
 }
 
-// ago writes the time from then to now, as in "12 s ago".
-func ago(then, now time.Time) string {
+// formatAgo writes the time from then to now, as in "12 s ago".
+func formatAgo(then, now time.Time) string {
 	d := now.Sub(then)
 	for _, unit := range []struct {
 		name string
@@ -156,8 +157,8 @@ func ago(then, now time.Time) string {
 	return "just now"
 }
 
-// Outdated refuses to approve a revision if its plan was changed since the submission; nil if it was not.
-func (s State) Outdated() error {
+// CheckRevisionBase refuses to approve a revision if its plan was changed since the submission; nil if it was not.
+func (s State) CheckRevisionBase() error {
 	if request := s.ModeNow().Request; request != nil && request.Base != "" && request.Base != Digest(s.Plan) {
 		return conflict("the plan was changed while its revision waited", "reject the revision; the agent can submit it again")
 	}
@@ -165,8 +166,8 @@ func (s State) Outdated() error {
 }
 
 // approve returns the events that make the draft the current plan.
-func (a Answer) approve(s State, f Facts) ([]Event, error) {
-	if err := s.Outdated(); err != nil {
+func (a DecideDraft) approve(s State, f Facts) ([]Event, error) {
+	if err := s.CheckRevisionBase(); err != nil {
 		return nil, err
 	}
 	var events []Event
@@ -176,7 +177,7 @@ func (a Answer) approve(s State, f Facts) ([]Event, error) {
 		maps.DeleteFunc(tools, func(tool, definition string) bool { return f.Definitions[tool] != definition }) // changed since
 	}
 	switch {
-	case !s.revises():
+	case !s.isRevision():
 		events = archive(s, "replaced", f.Now)
 	case s.Draft.ID != s.Plan.ID:
 		events = archive(s, replanned, f.Now)
@@ -195,14 +196,14 @@ func (e PlanApproved) apply(s State) State {
 	if s.Draft == nil {
 		return s
 	}
-	p, change := *s.Draft, s.revises()
+	p, change := *s.Draft, s.isRevision()
 	if change {
 		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, p.Version > s.Plan.Version)
 	}
 	p.Status, p.Approval, p.Edits, p.UpdatedAt = StatusActive, &e.Approval, nil, e.Approval.At
 	s.Plan, s.Draft = &p, nil
-	s = s.inMode(PhaseExecuting, func(m *Mode) { m.Approved = p.Root() })
-	return s.decided(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way),
+	s = s.withMode(PhaseExecuting, func(m *Mode) { m.Approved = p.Root() })
+	return s.withDecision(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way),
 		Comment: e.Approval.Comment, Change: change, Edits: e.Approval.Edits, At: e.Approval.At})
 }
 
@@ -215,7 +216,7 @@ func (s Steps) withProgressOf(now Steps, anew bool) Steps {
 		if current, ok := now.Get(step.ID); !ok {
 			merged.Progress, merged.Execution = Progress{Status: Pending}, nil
 		} else if merged.Progress, merged.Execution = current.Progress, current.Execution; anew && current.Status == Failed {
-			merged.renew()
+			merged.retryFailed()
 		}
 		list[i] = &merged
 	}
@@ -235,9 +236,9 @@ type PlanRejected struct {
 }
 
 func (e PlanRejected) apply(s State) State {
-	change, submitted := s.revises(), s.PhaseNow().Restricted()
+	change, submitted := s.isRevision(), s.PhaseNow().IsRestricted()
 	s, phase := s.withoutDraft()
-	return s.decided(phase, Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, Change: change, Draft: !submitted,
+	return s.withDecision(phase, Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, Change: change, Draft: !submitted,
 		At: e.At})
 }
 
@@ -257,51 +258,51 @@ type PlanReturned struct {
 
 func (e PlanReturned) apply(s State) State {
 	from := s.PhaseNow()
-	s = s.inMode(PhaseGathering, func(m *Mode) {
-		if !from.Restricted() && s.Draft != nil { // returned without having been submitted
-			*m = begun(m, from, e.By, e.At)
+	s = s.withMode(PhaseGathering, func(m *Mode) {
+		if !from.IsRestricted() && s.Draft != nil { // returned without having been submitted
+			*m = newMode(m, from, e.By, e.At)
 			m.Task = s.Draft.Objective
 		}
 		m.IdleTimeout, m.ApprovalTimeout, m.PersonOnly = e.IdleTimeout, e.ApprovalTimeout, m.PersonOnly || e.PersonOnly
 	})
-	d := Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.revises(), At: e.At}
+	d := Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.isRevision(), At: e.At}
 	if s.Draft != nil {
 		d.Edits = s.Draft.Edits
 	}
-	d.Found = s.ModeNow().FoundOfDraft()
-	return s.decided(PhaseGathering, d)
+	d.Findings = s.ModeNow().DraftFindings()
+	return s.withDecision(PhaseGathering, d)
 }
 
-// begun returns the mode that a decision or submission begins if planning mode was not entered before.
-func begun(former *Mode, from Phase, by string, at time.Time) Mode {
+// newMode returns the mode that a decision or submission begins if planning mode was not entered before.
+func newMode(former *Mode, from Phase, by string, at time.Time) Mode {
 	return Mode{By: by, Since: at, Approved: former.Approved, Resume: from == PhaseExecuting}
 }
 
-// LeaveUndecided records that a client asked its user, or could not, and got no decision. The plan
+// RecordNoDecision records that a client asked its user, or could not, and got no decision. The plan
 // stays submitted: some hosts decline without asking their user.
-type LeaveUndecided struct {
+type RecordNoDecision struct {
 	Request string
 	How     string // declined, cancelled, unsupported, timed_out, failed or invalid; none of these is a decision
 }
 
-func (a LeaveUndecided) clean(c *cleaner) Action {
+func (a RecordNoDecision) clean(c *cleaner) Action {
 	c.oneOf("how", a.How, []string{"declined", "cancelled", "unsupported", "timed_out", "failed", "invalid"})
 	return a
 }
 
-func (a LeaveUndecided) decide(s State, f Facts) ([]Event, error) {
+func (a RecordNoDecision) decide(s State, f Facts) ([]Event, error) {
 	if request := s.ModeNow().Request; request == nil || request.ID != a.Request {
 		return nil, nil
 	}
-	return []Event{LeftUndecided{Request: a.Request, How: a.How, By: f.Actor.Name, At: f.Now}}, nil
+	return []Event{NoDecisionReceived{Request: a.Request, How: a.How, By: f.Actor.Name, At: f.Now}}, nil
 }
 
-// LeftUndecided records that a client got no decision. It changes nothing.
-type LeftUndecided struct {
+// NoDecisionReceived records that a client got no decision. It changes nothing.
+type NoDecisionReceived struct {
 	Request string    `json:"request"`
 	How     string    `json:"how"`
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 }
 
-func (LeftUndecided) apply(s State) State { return s }
+func (NoDecisionReceived) apply(s State) State { return s }

@@ -23,9 +23,9 @@ type PastPlan struct {
 	ArchivedAt time.Time  `json:"archived_at"`
 	Revision   Revision   `json:"revision"`
 	// replaced, replanned, cleared, restored_over; for a draft superseded, rejected, cancelled, expired or ended
-	Reason string `json:"reason"`
-	From   string `json:"from,omitempty"`   // the host session it was adopted from: see Adopted.From
-	Edited bool   `json:"edited,omitempty"` // a draft changed by people
+	Reason      string `json:"reason"`
+	HostSession string `json:"from,omitempty"`   // the host session it was adopted from: see Adopted.From
+	Edited      bool   `json:"edited,omitempty"` // a draft changed by people
 }
 
 // Body returns the plan with this head from the state at its revision, nil if it is not there. A
@@ -48,12 +48,12 @@ func (s State) PastPlan(id string) (PastPlan, bool) {
 	return PastPlan{}, false
 }
 
-// Former lists the heads of the plans that can be restored, last archived first: all but the
+// FormerPlans lists the heads of the plans that can be restored, last archived first: all but the
 // current plan, unless that was cleared.
-func (s State) Former() []PastPlan {
+func (s State) FormerPlans() []PastPlan {
 	var former []PastPlan
 	for _, head := range s.Past {
-		if s.Plan == nil || s.Plan.ID != head.ID || s.Plan.Cleared() {
+		if s.Plan == nil || s.Plan.ID != head.ID || s.Plan.IsCleared() {
 			former = append(former, head)
 		}
 	}
@@ -65,8 +65,8 @@ func (s State) Former() []PastPlan {
 // Root returns the id of the plan's first version, which replans do not change.
 func (p PastPlan) Root() string { return (&Plan{ID: p.ID, Version: p.Version}).Root() }
 
-// GaveWay reports whether work continued in another draft or version.
-func (p PastPlan) GaveWay() bool { return p.Reason == superseded || p.Reason == replanned }
+// WasSuperseded reports whether work continued in another draft or version.
+func (p PastPlan) WasSuperseded() bool { return p.Reason == superseded || p.Reason == replanned }
 
 // Versions yields the heads of a plan's former versions.
 func (s State) Versions(root string) iter.Seq[PastPlan] {
@@ -79,9 +79,9 @@ func (s State) Versions(root string) iter.Seq[PastPlan] {
 	}
 }
 
-// Forms lists the ids of a plan in all its forms: its own, its versions, and the drafts that
+// PlanForms lists the ids of a plan in all its forms: its own, its versions, and the drafts that
 // superseded each other until it was submitted.
-func (s State) Forms(p *Plan) []string {
+func (s State) PlanForms(p *Plan) []string {
 	forms := []string{p.ID}
 	if s.Plan != nil && s.Plan.Root() == p.Root() && s.Plan.ID != p.ID {
 		forms = append(forms, s.Plan.ID)
@@ -138,7 +138,7 @@ func attempts(steps Steps) int {
 	return most
 }
 
-func (step *Step) triedBefore(times int) *Step {
+func (step *Step) withAttempts(times int) *Step {
 	if step.Attempts >= times {
 		return step
 	}
@@ -147,8 +147,8 @@ func (step *Step) triedBefore(times int) *Step {
 	return &tried
 }
 
-// unusual returns the highest minted id, or 0 if it is the number of steps.
-func unusual(steps Steps) StepID {
+// highestIfUnusual returns the highest minted id, or 0 if it is the number of steps.
+func highestIfUnusual(steps Steps) StepID {
 	if steps.Highest() == StepID(steps.Len()) {
 		return 0
 	}
@@ -179,21 +179,21 @@ func (e PlanArchived) apply(s State) State {
 // was cleared and archived already.
 func archive(s State, reason string, now time.Time) []Event {
 	p := s.Plan
-	if p == nil || p.Cleared() && s.pastIndex(p.ID) >= 0 {
+	if p == nil || p.IsCleared() && s.pastIndex(p.ID) >= 0 {
 		return nil
 	}
-	return []Event{PlanArchived{head(p, s.Revision, reason, now)}}
+	return []Event{PlanArchived{newPastPlan(p, s.Revision, reason, now)}}
 }
 
-func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
+func newPastPlan(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	status := p.Status
 	if reason == cleared {
 		status = StatusAbandoned // its status from now on
 	}
 	return PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
-		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: unusual(p.Steps), Attempts: attempts(p.Steps),
-		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason, From: p.Adopted.From(),
+		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: highestIfUnusual(p.Steps), Attempts: attempts(p.Steps),
+		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason, HostSession: p.HostList.SessionKey(),
 		Edited: p.Edits != nil,
 	}
 }
@@ -205,19 +205,19 @@ const (
 	replanned  = "replanned" // a new version took its place
 )
 
-// keptDraft returns the event that keeps the head of a draft that is dropped or superseded, so that
+// archiveDraft returns the event that keeps the head of a draft that is dropped or superseded, so that
 // nothing shown to a person is lost. A revision is left out: it is not a plan of its own.
-func keptDraft(before, after State, now time.Time) []Event {
+func archiveDraft(before, after State, now time.Time) []Event {
 	draft := before.Draft
 	is := func(p *Plan) bool { return p != nil && p.ID == draft.ID }
-	if draft == nil || before.revises() || is(after.Draft) || is(after.Plan) {
+	if draft == nil || before.isRevision() || is(after.Draft) || is(after.Plan) {
 		return nil
 	}
 	reason := superseded
 	if d := after.ModeNow().Decision; after.Draft == nil && d != nil {
 		reason = string(d.Outcome)
 	}
-	return []Event{PlanArchived{head(draft, before.Revision, reason, now)}}
+	return []Event{PlanArchived{newPastPlan(draft, before.Revision, reason, now)}}
 }
 
 // Clear asks to abandon the current plan (WINK: planning_clear_plan). It stays
@@ -227,7 +227,7 @@ type Clear struct{}
 func (a Clear) clean(*cleaner) Action { return a }
 
 func (Clear) decide(s State, f Facts) ([]Event, error) {
-	p, err := livePlan(s)
+	p, err := currentPlan(s)
 	if err != nil {
 		return nil, err
 	}
@@ -273,33 +273,33 @@ type Restore struct {
 func (a Restore) clean(*cleaner) Action { return a }
 
 func (a Restore) decide(s State, f Facts) ([]Event, error) {
-	if s.Plan != nil && s.Plan.ID == a.PlanID && !s.Plan.Cleared() {
+	if s.Plan != nil && s.Plan.ID == a.PlanID && !s.Plan.IsCleared() {
 		return nil, conflict("the plan "+Quote(a.PlanID)+" is the current one", "nothing needs restoring")
 	}
-	if _, ok := s.PastPlan(a.PlanID); !ok || f.Past == nil || f.Past.ID != a.PlanID {
+	if _, ok := s.PastPlan(a.PlanID); !ok || f.FormerPlan == nil || f.FormerPlan.ID != a.PlanID {
 		return nil, Refuse(NotFound, "/plan_id", "there is no former plan "+Quote(a.PlanID), "list the former plans to find its id")
 	}
-	if err := withinLimit(f.Past.Steps.Len(), f.Limits); err != nil {
+	if err := withinLimit(f.FormerPlan.Steps.Len(), f.Limits); err != nil {
 		return nil, err
 	}
-	if err := s.atRest(f.Past.Root()); err != nil {
+	if err := s.checkVersionIdle(f.FormerPlan.Root()); err != nil {
 		return nil, err
 	}
-	body, err := restorable(f.Past)
+	body, err := restorable(f.FormerPlan)
 	if err != nil {
 		return nil, err
 	}
 	body.UpdatedAt = f.Now
-	if !f.Actor.Present() { // an approval covers the last decision, and only a person may bring it back
+	if !f.Actor.IsPresent() { // an approval covers the last decision, and only a person may bring it back
 		body.Approval = nil
 	}
-	body.Highest = max(f.Past.Steps.Highest(), s.highestOf(f.Past.Root()))
-	tried := s.attemptsOf(f.Past)
+	body.Highest = max(f.FormerPlan.Steps.Highest(), s.highestOf(f.FormerPlan.Root()))
+	tried := s.attemptsOf(f.FormerPlan)
 	if body.Status == StatusDraft {
 		body.Status = StatusActive // it was never approved, so it is an ordinary plan
 	}
 	for i, step := range body.Steps {
-		body.Steps[i] = step.unclaimed().triedBefore(tried)
+		body.Steps[i] = step.withoutClaim().withAttempts(tried)
 	}
 	return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
 }
@@ -321,7 +321,7 @@ func restorable(past *Plan) (Body, error) {
 		approval := *b.Approval
 		approval.Edits = nil
 		c.line(&approval.By, "approval/by", MaxHint)
-		c.oneOf("approval/way", approval.Way, ByPerson.Values())
+		c.oneOf("approval/way", approval.Way, WayPerson.Values())
 		c.line(&approval.Digest, "approval/digest", MaxHint)
 		c.block(&approval.Comment, "approval/comment")
 		c.list(&approval.Deviations, "approval/deviations", LinesField, MaxLongText, maxDeviations)
@@ -345,15 +345,15 @@ func restorable(past *Plan) (Body, error) {
 	return b, nil
 }
 
-// unclaimed returns the step without its claim. If an engine was running it, the attempt is lost:
+// withoutClaim returns the step without its claim. If an engine was running it, the attempt is lost:
 // the plan was archived while it ran.
-func (step *Step) unclaimed() *Step {
+func (step *Step) withoutClaim() *Step {
 	if step.ClaimedBy == "" {
 		return step
 	}
 	free := *step
-	if step.Running() {
-		free.lose(StepLost{Step: step.ID, Attempt: step.Attempts, Unknown: !step.execution().Safe, At: step.StartedAt})
+	if step.IsRunning() {
+		free.lose(StepLost{Step: step.ID, Attempt: step.Attempts, Unknown: !step.execution().IsRepeatable, At: step.StartedAt})
 	}
 	free.ClaimedBy, free.LeaseUntil = "", time.Time{}
 	return &free

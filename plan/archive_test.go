@@ -169,7 +169,7 @@ func TestRestoreDropsClaims(t *testing.T) {
 	}
 	past := w.past(id)
 	w.do(bob, plan.Clear{})
-	if _, err := plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Actor: bob, Past: past}); err != nil {
+	if _, err := plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Actor: bob, FormerPlan: past}); err != nil {
 		t.Fatal(err)
 	}
 	if got := past.Steps.At(0).ClaimedBy; got != "ann" {
@@ -199,7 +199,7 @@ func TestRestoreNeedsTheRightBody(t *testing.T) {
 	id := w.state.Plan.ID
 	w.do(ann, plan.Clear{})
 	for name, past := range map[string]*plan.Plan{"none": nil, "another": {ID: "other-1"}} {
-		if events, err := plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Past: past}); err == nil {
+		if events, err := plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, FormerPlan: past}); err == nil {
 			t.Errorf("%s: accepted with %v", name, kinds(events))
 		}
 	}
@@ -210,7 +210,7 @@ func TestFormerPlansAreThoseThatCanBeRestored(t *testing.T) {
 	expect := func(when string, former, all []string) {
 		t.Helper()
 		var got []string
-		for _, head := range w.state.Former() {
+		for _, head := range w.state.FormerPlans() {
 			got = append(got, head.ID)
 		}
 		if !slices.Equal(got, former) {
@@ -243,10 +243,10 @@ func TestFormsOfOneMillisecond(t *testing.T) {
 		w.do(ann, submission(title))
 		forms = append(forms, w.state.Draft.ID)
 		w.still = title != "a"
-		w.do(person, plan.CommentOn{Text: "about " + title})
+		w.do(person, plan.AddComment{Text: "about " + title})
 	}
 	slices.Reverse(forms)
-	if got := w.state.Forms(w.state.Draft); !slices.Equal(got, forms) {
+	if got := w.state.PlanForms(w.state.Draft); !slices.Equal(got, forms) {
 		t.Errorf("forms %q, want %q", got, forms)
 	}
 	if got := w.state.CommentsOn(w.state.Draft); len(got) != len(forms) {
@@ -260,7 +260,7 @@ func TestAHeadStandsForThePlanAndNotForItsRevision(t *testing.T) {
 	w := newWorkspace(t)
 	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it"}, Steps: []plan.NewStep{titled("a")}})
 	id := w.state.Draft.ID
-	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+	w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
 	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("b"), titled("c")}})
 	if w.state.Draft == nil || w.state.Draft.ID != id {
 		t.Fatal("no revision waits")

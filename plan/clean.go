@@ -40,10 +40,10 @@ func CleanStep(field string, n NewStep) (NewStep, error) {
 // CleanPatch returns p with the fields it gives cleaned, as CleanStep does for a step. With an
 // error it still returns the usable part of p, so that the caller can judge the rest.
 func CleanPatch(field string, p Patch) (Patch, error) {
-	step := Step{Spec: p.On(Spec{})}
-	given := p.Given()
+	step := Step{Spec: p.Apply(Spec{})}
+	given := p.Fields()
 	err := clean(field, given, &step)
-	return PatchOf(step.Spec, given), err
+	return NewPatch(step.Spec, given), err
 }
 
 // CleanOutline returns o with every field normalised and checked, as CleanStep
@@ -70,12 +70,12 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 	c := cleaner{field: pointer}
 	for i := range fields {
 		f := &fields[i]
-		switch v := f.In(of).(type) {
+		switch v := f.Pointer(of).(type) {
 		case *string:
 			c.text(v, f.Name, Text{Max: f.Max, Multiline: f.Kind == BlockField}, f.Required)
 		case *[]string:
 			said := f.Empty && *v != nil && len(*v) == 0
-			if c.list(v, f.Name, f.Kind, f.Max, f.Most); said {
+			if c.list(v, f.Name, f.Kind, f.Max, f.MaxEntries); said {
 				*v = []string{}
 			}
 		case *[]StepID:
@@ -121,7 +121,7 @@ func (c *cleaner) evidence(list *[]Evidence) {
 	}
 }
 
-func (c *cleaner) found(f *Found) {
+func (c *cleaner) findings(f *GateFindings) {
 	c.count(f.Score, "found/score", 100)
 	if !c.fits(len(f.Warnings), "found/warnings", MaxList) {
 		return
@@ -143,7 +143,7 @@ func (c *cleaner) result(r **Result) {
 	}
 	clean := **r
 	c.raw(&clean.Value, "result/value")
-	c.line(&clean.Kept, "result/kept", MaxHint)
+	c.line(&clean.StoredName, "result/kept", MaxHint)
 	c.block(&clean.Error, "result/error")
 	if clean.Duration < 0 {
 		c.refuse("result/duration", fmt.Sprintf("%d is negative", clean.Duration), "give milliseconds")
@@ -185,7 +185,7 @@ func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, mos
 	for i := range *list {
 		at, text := fmt.Sprintf("%s/%d", name, i), &(*list)[i]
 		c.text(text, at, Text{Max: longest, Multiline: kind == BlocksField}, true)
-		if problem := PathProblem(*text); kind == PathsField && problem != PathWithin {
+		if problem := PathProblem(*text); kind == PathsField && problem != PathOK {
 			c.refuse(at, Quote(*text)+" "+string(problem), "give a path relative to the workspace, with /")
 			*text = ""
 		}
@@ -273,12 +273,12 @@ type PathFault string
 
 // The faults of paths.
 const (
-	PathWithin    PathFault = ""
+	PathOK        PathFault = ""
 	PathBackslash PathFault = "has a backslash"
 	PathAbsolute  PathFault = "is absolute"
 	PathHome      PathFault = "begins in a home directory"
 	PathDrive     PathFault = "begins with a drive"
-	PathLeaves    PathFault = "leaves the workspace"
+	PathOutside   PathFault = "leaves the workspace"
 )
 
 // PathProblem returns why text, already cleaned, is not a path within the workspace on some system
@@ -296,9 +296,9 @@ func PathProblem(text string) PathFault {
 		return PathDrive
 	}
 	if clean := path.Clean(text); clean == ".." || strings.HasPrefix(clean, "../") {
-		return PathLeaves
+		return PathOutside
 	}
-	return PathWithin
+	return PathOK
 }
 
 // CheckJSON checks that data is one JSON value in valid UTF-8, without duplicate keys or lone

@@ -16,30 +16,30 @@ type Comment struct {
 	At       time.Time `json:"at"`
 	Revision Revision  `json:"revision"`
 	About
-	Question bool     `json:"question,omitempty"` // expects a reply and changes nothing
-	Reply    *Replied `json:"reply,omitempty"`
-	Met      bool     `json:"met,omitempty"` // a person marked it as met
+	IsQuestion bool          `json:"question,omitempty"` // expects a reply and changes nothing
+	Reply      *CommentReply `json:"reply,omitempty"`
+	IsResolved bool          `json:"met,omitempty"` // a person marked it as met
 }
 
 // About is the subject of a comment as it was then: the step's number, title and text may have
 // changed since.
 type About struct {
-	Of    string `json:"of,omitempty"`     // id of the plan or draft; "" if there was none yet, or for a plan yet to come
-	Step  StepID `json:"step_id,omitzero"` // 0: the whole plan
-	Title string `json:"title,omitempty"`  // of the step
-	Shown string `json:"shown,omitempty"`  // digest of the step
+	PlanID     string `json:"of,omitempty"`     // id of the plan or draft; "" if there was none yet, or for a plan yet to come
+	Step       StepID `json:"step_id,omitzero"` // 0: the whole plan
+	Title      string `json:"title,omitempty"`  // of the step
+	StepDigest string `json:"shown,omitempty"`  // digest of the step
 }
 
-// Replied is an agent's reply to a comment.
-type Replied struct {
+// CommentReply is an agent's reply to a comment.
+type CommentReply struct {
 	Text     string    `json:"text"`
 	By       string    `json:"by"`
 	At       time.Time `json:"at"`
 	Revision Revision  `json:"revision"`
 }
 
-// Waits reports whether a comment is a question to the agent that is still open.
-func (c Comment) Waits() bool { return c.Question && c.Reply == nil && !c.Met }
+// IsOpenQuestion reports whether a comment is a question to the agent that is still open.
+func (c Comment) IsOpenQuestion() bool { return c.IsQuestion && c.Reply == nil && !c.IsResolved }
 
 // Bounds on the comments in the state; the log keeps all of them.
 const (
@@ -50,7 +50,7 @@ const (
 // CommentsOn lists the comments on a plan in all its forms, and those made for it before there was
 // a draft.
 func (s State) CommentsOn(p *Plan) []Comment {
-	forms := s.Forms(p)
+	forms := s.PlanForms(p)
 	begun, before := p.CreatedAt, time.Time{} // creation of its first form, and of the plan before that
 	see := func(id string, at time.Time) {
 		if slices.Contains(forms, id) && at.Before(begun) {
@@ -72,10 +72,10 @@ func (s State) CommentsOn(p *Plan) []Comment {
 		other(s.Plan.ID, s.Plan.CreatedAt)
 	}
 	return slices.DeleteFunc(slices.Clone(s.Comments), func(c Comment) bool {
-		if c.Of == "" {
+		if c.PlanID == "" {
 			return c.At.After(begun) || c.At.Before(before)
 		}
-		return !slices.Contains(forms, c.Of)
+		return !slices.Contains(forms, c.PlanID)
 	})
 }
 
@@ -86,7 +86,7 @@ func (s State) comment(id, field string) (Comment, error) {
 		if c.ID != "" && c.ID == id {
 			return c, nil
 		}
-		if c.ID != "" && !c.Met {
+		if c.ID != "" && !c.IsResolved {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -108,101 +108,101 @@ func (s State) withComment(id string, f func(*Comment)) State {
 	return s
 }
 
-// CommentOn asks to pass a person's comment to the agents working on the plan (chorus: Thread
+// AddComment asks to pass a person's comment to the agents working on the plan (chorus: Thread
 // interaction).
-type CommentOn struct {
-	Text     string
-	Of       string // id of the plan or draft the person looks at; "" for the draft, else the plan unless it is over
-	Step     StepID // 0 for the whole
-	Question bool   // asks the agent something and changes nothing
+type AddComment struct {
+	Text       string
+	PlanID     string // id of the plan or draft the person looks at; "" for the draft, else the plan unless it is over
+	Step       StepID // 0 for the whole
+	IsQuestion bool   // asks the agent something and changes nothing
 }
 
-func (a CommentOn) clean(c *cleaner) Action {
+func (a AddComment) clean(c *cleaner) Action {
 	c.text(&a.Text, "comment", Text{Max: MaxLongText, Multiline: true}, true)
 	return a
 }
 
-func (a CommentOn) decide(s State, f Facts) ([]Event, error) {
+func (a AddComment) decide(s State, f Facts) ([]Event, error) {
 	about, err := a.about(s)
 	if err != nil {
 		return nil, err
 	}
-	return []Event{Commented{ID: fmt.Sprintf("C%d", s.Commented+1), Text: a.Text, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
-		About: about, Question: a.Question}}, nil
+	return []Event{CommentAdded{ID: fmt.Sprintf("C%d", s.CommentCount+1), Text: a.Text, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
+		About: about, IsQuestion: a.IsQuestion}}, nil
 }
 
-// Commentable lists the plans that can be commented on: a draft, then the current plan. A draft
+// CommentablePlans lists the plans that can be commented on: a draft, then the current plan. A draft
 // adopted from a host comes last, since no agent waits for its outcome.
-func (s State) Commentable() []*Plan {
+func (s State) CommentablePlans() []*Plan {
 	plans := []*Plan{s.Draft, s.Plan}
-	if s.Draft != nil && s.Draft.Adopted != nil {
+	if s.Draft != nil && s.Draft.HostList != nil {
 		slices.Reverse(plans)
 	}
 	return slices.DeleteFunc(plans, func(p *Plan) bool { return p == nil })
 }
 
 // about finds the subject of the comment.
-func (a CommentOn) about(s State) (About, error) {
-	plans := s.Commentable()
-	plans = slices.DeleteFunc(plans, func(p *Plan) bool { return a.Of != "" && p.ID != a.Of })
+func (a AddComment) about(s State) (About, error) {
+	plans := s.CommentablePlans()
+	plans = slices.DeleteFunc(plans, func(p *Plan) bool { return a.PlanID != "" && p.ID != a.PlanID })
 	switch {
-	case len(plans) == 0 && a.Of != "":
-		return About{}, conflict("the plan "+Quote(a.Of)+" is not the current one, nor one that waits", "look at what there is now")
-	case a.Step == 0 && (len(plans) == 0 || a.Of == "" && s.Draft == nil && (s.PhaseNow() == PhaseGathering || s.Plan.Over())):
+	case len(plans) == 0 && a.PlanID != "":
+		return About{}, conflict("the plan "+Quote(a.PlanID)+" is not the current one, nor one that waits", "look at what there is now")
+	case a.Step == 0 && (len(plans) == 0 || a.PlanID == "" && s.Draft == nil && (s.PhaseNow() == PhaseGathering || s.Plan.IsOver())):
 		return About{}, nil // on a plan yet to come
 	case len(plans) == 0:
-		_, err := livePlan(s)
+		_, err := currentPlan(s)
 		return About{}, err
 	case a.Step == 0:
-		return About{Of: plans[0].ID}, nil
+		return About{PlanID: plans[0].ID}, nil
 	}
 	for _, p := range plans {
 		if step, ok := p.Steps.Get(a.Step); ok {
-			return About{Of: p.ID, Step: step.ID, Title: step.Title, Shown: StepDigest(step)}, nil
+			return About{PlanID: p.ID, Step: step.ID, Title: step.Title, StepDigest: StepDigest(step)}, nil
 		}
 	}
 	_, err := findStep(plans[0], a.Step, "/step_id")
 	return About{}, err
 }
 
-// Commented records a person's comment.
-type Commented struct {
+// CommentAdded records a person's comment.
+type CommentAdded struct {
 	ID   string    `json:"id,omitempty"`
 	Text string    `json:"text"`
 	By   string    `json:"by"`
 	Way  Way       `json:"way,omitempty"`
 	At   time.Time `json:"at"`
 	About
-	Question bool `json:"question,omitempty"`
+	IsQuestion bool `json:"question,omitempty"`
 }
 
-func (e Commented) apply(s State) State {
+func (e CommentAdded) apply(s State) State {
 	s.Comments = append(slices.Clone(s.Comments), Comment{ID: e.ID, Text: e.Text, By: e.By, Way: e.Way, At: e.At,
-		Revision: s.Revision + 1, About: e.About, Question: e.Question})
+		Revision: s.Revision + 1, About: e.About, IsQuestion: e.IsQuestion})
 	most := maxFirstComments
 	if e.ID != "" {
-		s.Commented, most = s.Commented+1, maxComments
+		s.CommentCount, most = s.CommentCount+1, maxComments
 	}
 	if len(s.Comments) > most { // open questions are dropped last
-		i := slices.IndexFunc(s.Comments, func(c Comment) bool { return !c.Waits() })
+		i := slices.IndexFunc(s.Comments, func(c Comment) bool { return !c.IsOpenQuestion() })
 		s.Comments = slices.Delete(s.Comments, max(0, i), max(0, i)+1)
 	}
 	return s
 }
 
-// ReplyTo asks to record an agent's reply to a comment.
-type ReplyTo struct {
+// ReplyToComment asks to record an agent's reply to a comment.
+type ReplyToComment struct {
 	Comment string // its id
 	Text    string
 }
 
-func (a ReplyTo) clean(c *cleaner) Action {
+func (a ReplyToComment) clean(c *cleaner) Action {
 	a.Comment = commentID(a.Comment)
 	c.text(&a.Text, "question", Text{Max: MaxLongText, Multiline: true}, true)
 	return a
 }
 
-func (a ReplyTo) decide(s State, f Facts) ([]Event, error) {
+func (a ReplyToComment) decide(s State, f Facts) ([]Event, error) {
 	comment, err := s.comment(a.Comment, "/reply_to")
 	if err != nil || comment.Reply != nil && comment.Reply.Text == a.Text {
 		return nil, err
@@ -222,37 +222,37 @@ type CommentReplied struct {
 }
 
 func (e CommentReplied) apply(s State) State {
-	return s.withComment(e.ID, func(c *Comment) { c.Reply = &Replied{Text: e.Text, By: e.By, At: e.At, Revision: s.Revision + 1} })
+	return s.withComment(e.ID, func(c *Comment) { c.Reply = &CommentReply{Text: e.Text, By: e.By, At: e.At, Revision: s.Revision + 1} })
 }
 
-// MeetComment asks to mark a comment as met, or as open again, for a person.
-type MeetComment struct {
-	ID  string
-	Met bool
+// ResolveComment asks to mark a comment as met, or as open again, for a person.
+type ResolveComment struct {
+	ID         string
+	IsResolved bool
 }
 
-func (a MeetComment) clean(*cleaner) Action {
+func (a ResolveComment) clean(*cleaner) Action {
 	a.ID = commentID(a.ID)
 	return a
 }
 
-func (a MeetComment) decide(s State, f Facts) ([]Event, error) {
+func (a ResolveComment) decide(s State, f Facts) ([]Event, error) {
 	comment, err := s.comment(a.ID, "/id")
-	if err != nil || comment.Met == a.Met {
+	if err != nil || comment.IsResolved == a.IsResolved {
 		return nil, err
 	}
-	return []Event{CommentMet{ID: a.ID, Met: a.Met, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
+	return []Event{CommentResolved{ID: a.ID, IsResolved: a.IsResolved, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
 }
 
-// CommentMet records that a person marked a comment as met, or as open again.
-type CommentMet struct {
-	ID  string    `json:"id"`
-	Met bool      `json:"met"`
-	By  string    `json:"by"`
-	Way Way       `json:"way"`
-	At  time.Time `json:"at"`
+// CommentResolved records that a person marked a comment as met, or as open again.
+type CommentResolved struct {
+	ID         string    `json:"id"`
+	IsResolved bool      `json:"met"`
+	By         string    `json:"by"`
+	Way        Way       `json:"way"`
+	At         time.Time `json:"at"`
 }
 
-func (e CommentMet) apply(s State) State {
-	return s.withComment(e.ID, func(c *Comment) { c.Met = e.Met })
+func (e CommentResolved) apply(s State) State {
+	return s.withComment(e.ID, func(c *Comment) { c.IsResolved = e.IsResolved })
 }

@@ -2,52 +2,52 @@ package plan
 
 import "time"
 
-// judge decides about an action in a state and adds all consequences for loops, the plan and the
+// decideAll decides about an action in a state and adds all consequences for loops, the plan and the
 // run.
-func judge(s State, a Action, f Facts) ([]Event, error) {
+func decideAll(s State, a Action, f Facts) ([]Event, error) {
 	events, err := a.decide(s, f)
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
 	switch a.(type) {
-	case Batch, Advance: // they settle as they go
+	case Batch, Schedule: // they settle as they go
 		return events, nil
 	}
-	c := course{state: s, facts: f}
-	c.take(events...)
+	c := stateFold{state: s, facts: f}
+	c.record(events...)
 	return c.events, nil
 }
 
-// course is a state with the events that have changed it so far.
-type course struct {
+// stateFold is a state with the events that have changed it so far.
+type stateFold struct {
 	state  State
 	facts  Facts
 	events []Event
 }
 
-// take folds events that belong together, and their consequences for loops, the plan and the run.
-func (c *course) take(events ...Event) {
-	before, touched := c.state, touched(events)
-	c.fold(events...)
+// record folds events that belong together, and their consequences for loops, the plan and the run.
+func (c *stateFold) record(events ...Event) {
+	before, touched := c.state, markedSteps(events)
+	c.add(events...)
 	for _, id := range touched {
-		if loop := settledLoop(c.state, id); loop != nil {
-			c.fold(*loop)
+		if loop := settleLoop(c.state, id); loop != nil {
+			c.add(*loop)
 			touched = append(touched, loop.Step)
 		}
 	}
-	c.fold(planSettled(before, c.state, touched, c.facts)...)
-	c.fold(runSettled(c.state, c.facts)...)
+	c.add(planConsequences(before, c.state, touched, c.facts)...)
+	c.add(endRun(c.state, c.facts)...)
 }
 
-func (c *course) fold(events ...Event) {
+func (c *stateFold) add(events ...Event) {
 	for _, e := range events {
 		c.state = Apply(c.state, e)
 	}
 	c.events = append(c.events, events...)
 }
 
-// touched lists the steps with a status changed by events.
-func touched(events []Event) []StepID {
+// markedSteps lists the steps with a status changed by events.
+func markedSteps(events []Event) []StepID {
 	var ids []StepID
 	for _, e := range events {
 		if e, ok := e.(interface{ marks() StepID }); ok {
@@ -57,15 +57,15 @@ func touched(events []Event) []StepID {
 	return ids
 }
 
-// planSettled returns the consequences of a change for the plan as a whole.
-func planSettled(before, after State, touched []StepID, f Facts) []Event {
+// planConsequences returns the consequences of a change for the plan as a whole.
+func planConsequences(before, after State, touched []StepID, f Facts) []Event {
 	p := after.Plan
-	if p == nil || p.Cleared() {
+	if p == nil || p.IsCleared() {
 		return nil
 	}
 	if p.Status != StatusReplanning && p.Status != StatusFailed {
-		if id := failedCritical(before.Plan, p, touched); id != 0 && p.Replans >= f.Limits.MaxReplans {
-			return []Event{PlanFailedForGood{Step: id, At: f.Now}}
+		if id := newlyFailedCritical(before.Plan, p, touched); id != 0 && p.Replans >= f.Limits.MaxReplans {
+			return []Event{PlanFailed{Step: id, At: f.Now}}
 		} else if id != 0 {
 			return []Event{PlanNeedsReplan{Step: id, At: f.Now}}
 		}
@@ -76,9 +76,9 @@ func planSettled(before, after State, touched []StepID, f Facts) []Event {
 	return completion(p.Status, p.Steps.tally(), f.Now)
 }
 
-// failedCritical returns the first critical step among the touched ones that has just failed, else
+// newlyFailedCritical returns the first critical step among the touched ones that has just failed, else
 // 0.
-func failedCritical(before, after *Plan, touched []StepID) StepID {
+func newlyFailedCritical(before, after *Plan, touched []StepID) StepID {
 	for _, id := range touched {
 		step, ok := after.Steps.Get(id)
 		if !ok || step.Status != Failed || !step.Critical {
@@ -110,7 +110,7 @@ func hasFailedCritical(p *Plan) bool {
 // that satisfy their dependents.
 type tally struct{ total, finished, met int }
 
-func (s Steps) tally() tally { return tally{s.Len(), s.Finished(), s.met} }
+func (s Steps) tally() tally { return tally{s.Len(), s.FinishedCount(), s.met} }
 
 // completion decides from the tally whether a plan of that status completes, is abandoned or
 // reopens. A plan without steps stays as it is.
@@ -126,7 +126,7 @@ func completion(status PlanStatus, steps tally, now time.Time) []Event {
 	case steps.met > 0 && status != StatusCompleted:
 		return []Event{PlanCompleted{At: now}}
 	case steps.met == 0 && status != StatusAbandoned:
-		return []Event{PlanAbandonedByItself{At: now}}
+		return []Event{PlanAbandoned{At: now}}
 	}
 	return nil
 }
@@ -138,12 +138,12 @@ type PlanCompleted struct {
 
 func (e PlanCompleted) apply(s State) State { return s.withStatus(StatusCompleted, e.At) }
 
-// PlanAbandonedByItself abandons the plan: all steps were skipped or cancelled.
-type PlanAbandonedByItself struct {
+// PlanAbandoned abandons the plan: all steps were skipped or cancelled.
+type PlanAbandoned struct {
 	At time.Time `json:"at"`
 }
 
-func (e PlanAbandonedByItself) apply(s State) State { return s.withStatus(StatusAbandoned, e.At) }
+func (e PlanAbandoned) apply(s State) State { return s.withStatus(StatusAbandoned, e.At) }
 
 // PlanReopened makes the plan active again: it has unfinished steps, or its failed critical step was settled.
 type PlanReopened struct {
@@ -160,13 +160,13 @@ type PlanNeedsReplan struct {
 
 func (e PlanNeedsReplan) apply(s State) State { return s.withStatus(StatusReplanning, e.At) }
 
-// PlanFailedForGood sets the plan to failed: a critical step failed and no replan is left.
-type PlanFailedForGood struct {
+// PlanFailed sets the plan to failed: a critical step failed and no replan is left.
+type PlanFailed struct {
 	Step StepID    `json:"step_id"`
 	At   time.Time `json:"at"`
 }
 
-func (e PlanFailedForGood) apply(s State) State { return s.withStatus(StatusFailed, e.At) }
+func (e PlanFailed) apply(s State) State { return s.withStatus(StatusFailed, e.At) }
 
 func (s State) withStatus(status PlanStatus, at time.Time) State {
 	return s.withPlan(at, func(p *Plan) { p.Status = status })
@@ -184,7 +184,7 @@ func (a Close) clean(c *cleaner) Action {
 }
 
 func (a Close) decide(s State, f Facts) ([]Event, error) {
-	p, err := livePlan(s)
+	p, err := currentPlan(s)
 	if err != nil {
 		return nil, err
 	}
@@ -194,11 +194,11 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 	case p.FinalSummary != "":
 		return nil, conflict("the plan is already closed with its final summary", "set up a new plan for further work")
 	case p.Status != StatusCompleted:
-		return nil, conflict("the plan "+p.Status.Is()+", not completed: "+unfinished(p),
+		return nil, conflict("the plan "+p.Status.Predicate()+", not completed: "+unfinished(p),
 			"finish the plan first, then give the summary")
 	}
 	if blockers := s.OpenSignals(Blocker); len(blockers) > 0 {
-		return nil, s.halted(blockers, "no final summary is accepted")
+		return nil, s.blockedError(blockers, "no final summary is accepted")
 	}
 	return []Event{PlanClosed{Summary: a.Summary, By: f.Actor.Name, At: f.Now}}, nil
 }
@@ -207,7 +207,7 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 func unfinished(p *Plan) string {
 	var left []StepID
 	for step := range p.Steps.All() {
-		if !step.Status.Finished() {
+		if !step.Status.IsFinished() {
 			left = append(left, step.ID)
 		}
 	}

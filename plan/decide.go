@@ -18,15 +18,15 @@ type Facts struct {
 	Now          time.Time
 	Actor        Actor
 	Limits       Limits
-	Seen         map[string]Sighting // of the actors that Owners lists
+	Sightings    map[string]Sighting // of the actors that Owners lists
 	LastActivity time.Time           // any actor's last sign of life, while planning mode is gathering
-	Past         *Plan               // the body of the plan that a Restore names
+	FormerPlan   *Plan               // the body of the plan that a Restore names
 
-	Resolved map[StepID]Resolution // of the steps that an Advance may start
+	Resolutions map[StepID]Resolution // of the steps that an Advance may start
 
 	Definitions map[string]string // of the tools of other servers, by name
 
-	found Found // by the gates, in the action
+	findings GateFindings // by the gates, in the action
 }
 
 // Limits are the limits in force. A zero field means its default.
@@ -81,36 +81,36 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 		s = Apply(s, expired)
 	}
 	f.Limits = s.LimitsInForce(f.Limits)
-	f.Limits.NeverAsk = f.Limits.NeverAsk && s.freely(f.Actor)
+	f.Limits.NeverAsk = f.Limits.NeverAsk && s.maySkipQuestions(f.Actor)
 	if batch, is := a.(Batch); is {
-		f.found = batch.Found
+		f.findings = batch.Findings
 	}
 	t := traitsOf(a)
 	if err := t.permit(f); err != nil {
 		return nil, err
 	}
-	if err := s.keepsTo(a, f); err != nil {
+	if err := s.checkAgentScope(a, f); err != nil {
 		return nil, err
 	}
-	if err := allowed(s, a, t, f); err != nil {
+	if err := checkPhase(s, a, t, f); err != nil {
 		return nil, err
 	}
-	caused, err := judge(s, a, f)
+	caused, err := decideAll(s, a, f)
 	if err != nil {
 		return nil, err
 	}
-	caused = deviating(s, a, caused, f)
+	caused = handleDeviation(s, a, caused, f)
 	for _, e := range caused {
 		s = Apply(s, e)
 	}
-	all := slices.Concat(keptDraft(before, s, f.Now), events, caused)
-	for _, e := range ending(s, f) {
+	all := slices.Concat(archiveDraft(before, s, f.Now), events, caused)
+	for _, e := range endMode(s, f) {
 		all, s = append(all, e), Apply(s, e)
 	}
 	if len(all) == 0 {
 		return nil, nil
 	}
-	return append(all, takenIDs(before, s)...), nil
+	return append(all, reserveIDs(before, s)...), nil
 }
 
 // CleanAction checks an action by itself, whatever its actor and the state.
@@ -135,9 +135,9 @@ func kinds() []kind {
 		{"plan_cleared", PlanCleared{}},
 		{"plan_completed", PlanCompleted{}},
 		{"plan_reopened", PlanReopened{}},
-		{"plan_abandoned", PlanAbandonedByItself{}},
+		{"plan_abandoned", PlanAbandoned{}},
 		{"plan_needs_replan", PlanNeedsReplan{}},
-		{"plan_failed", PlanFailedForGood{}},
+		{"plan_failed", PlanFailed{}},
 		{"steps_added", StepsAdded{}},
 		{"step_updated", StepUpdated{}},
 		{"step_moved", StepMoved{}},
@@ -158,13 +158,13 @@ func kinds() []kind {
 		{"plan_approved", PlanApproved{}},
 		{"plan_rejected", PlanRejected{}},
 		{"plan_returned", PlanReturned{}},
-		{"left_undecided", LeftUndecided{}},
+		{"left_undecided", NoDecisionReceived{}},
 		{"plan_deviated", PlanDeviated{}},
 		{"question_asked", QuestionAsked{}},
 		{"question_answered", QuestionAnswered{}},
-		{"commented", Commented{}},
+		{"commented", CommentAdded{}},
 		{"comment_replied", CommentReplied{}},
-		{"comment_met", CommentMet{}},
+		{"comment_met", CommentResolved{}},
 		{"mode_restored", ModeRestored{}},
 		{"run_begun", RunBegun{}},
 		{"run_paused", RunPaused{}},
@@ -201,8 +201,8 @@ var kindWords = sync.OnceValue(func() map[reflect.Type]string {
 	return words
 })
 
-// KindOf returns the event's word in the log.
-func KindOf(e Event) string { return kindWords()[reflect.TypeOf(e)] }
+// EventKind returns the event's word in the log.
+func EventKind(e Event) string { return kindWords()[reflect.TypeOf(e)] }
 
 // Events returns one zero value of each kind of event, for decoders.
 func Events() []Event {
@@ -213,8 +213,8 @@ func Events() []Event {
 	return all
 }
 
-// livePlan returns the current plan, or a refusal that says how to get one.
-func livePlan(s State) (*Plan, error) {
+// currentPlan returns the current plan, or a refusal that says how to get one.
+func currentPlan(s State) (*Plan, error) {
 	if s.Plan == nil {
 		return nil, Refuse(NotFound, "", "there is no plan yet", "set one up first")
 	}
@@ -223,20 +223,20 @@ func livePlan(s State) (*Plan, error) {
 
 // openPlan returns the current plan if steps may be added and edited; ended allows a plan that ended by itself.
 func openPlan(s State, verb string, ended bool) (*Plan, error) {
-	p, err := livePlan(s)
+	p, err := currentPlan(s)
 	if err != nil {
 		return nil, err
 	}
-	if p.Status != StatusActive && (!ended || !p.EndedByItself()) {
-		return nil, conflict(fmt.Sprintf("the plan %s, so %s", p.Status.Is(), verb), wayOn(p))
+	if p.Status != StatusActive && (!ended || !p.IsCompletedWithoutSummary()) {
+		return nil, conflict(fmt.Sprintf("the plan %s, so %s", p.Status.Predicate(), verb), remedy(p))
 	}
 	return p, nil
 }
 
-// wayOn returns the remedy for a plan that is not active.
-func wayOn(p *Plan) string {
+// remedy returns the remedy for a plan that is not active.
+func remedy(p *Plan) string {
 	switch {
-	case p.EndedByItself():
+	case p.IsCompletedWithoutSummary():
 		return "mark a step pending to re-open it, or set up a new plan"
 	case p.Status == StatusAbandoned && p.Steps.Len() > 0:
 		return "mark a step pending to re-open it, or set up a new plan"

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// startable refuses to start or finish a step with unmet dependencies.
-func startable(p *Plan, step *Step, to StepStatus) error {
+// checkDependencies refuses to start or finish a step with unmet dependencies.
+func checkDependencies(p *Plan, step *Step, to StepStatus) error {
 	if to != InProgress && to != Done {
 		return nil
 	}
-	waiting := p.Steps.WaitingOn(step.ID)
+	waiting := p.Steps.UnmetDependencies(step.ID)
 	if len(waiting) == 0 || step.Status == to {
 		return nil
 	}
 	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), "finish what it waits for first")
 }
 
-// WaitingOn lists the dependencies of a step that are not met: see Step.satisfies.
-func (s Steps) WaitingOn(id StepID) []StepID {
+// UnmetDependencies lists the dependencies of a step that are not met: see Step.satisfies.
+func (s Steps) UnmetDependencies(id StepID) []StepID {
 	i := s.Position(id)
 	if i < 0 || s.slot(i).unmet == 0 {
 		return nil
@@ -51,11 +51,11 @@ func (s Steps) IsReady(id StepID) bool {
 // isMet reports whether the dependents of the step may start.
 func (s Steps) isMet(id StepID) bool {
 	i := s.Position(id)
-	return i >= 0 && s.slot(i).step.satisfies()
+	return i >= 0 && s.slot(i).step.isMet()
 }
 
-// newDependencies checks that the step's dependencies may become deps.
-func newDependencies(p *Plan, step *Step, deps []StepID) error {
+// checkNewDependencies checks that the step's dependencies may become deps.
+func checkNewDependencies(p *Plan, step *Step, deps []StepID) error {
 	var unmet []StepID
 	for i, dep := range deps {
 		other, err := findStep(p, dep, fmt.Sprintf("/depends_on/%d", i))
@@ -63,9 +63,9 @@ func newDependencies(p *Plan, step *Step, deps []StepID) error {
 			return err
 		}
 		if other.Loop() != 0 {
-			return ofLoop(fmt.Sprintf("/depends_on/%d", i), other)
+			return loopInstanceError(fmt.Sprintf("/depends_on/%d", i), other)
 		}
-		if !other.satisfies() {
+		if !other.isMet() {
 			unmet = append(unmet, dep)
 		}
 	}
@@ -88,8 +88,8 @@ func newDependencies(p *Plan, step *Step, deps []StepID) error {
 	return nil
 }
 
-// ofLoop refuses a dependency on an instance of a loop.
-func ofLoop(field string, instance *Step) error {
+// loopInstanceError refuses a dependency on an instance of a loop.
+func loopInstanceError(field string, instance *Step) error {
 	return Refuse(InvalidInput, field, fmt.Sprintf("%s is an instance of the loop %s, and nothing outside depends on one",
 		instance.ID, instance.Loop()), "depend on "+instance.Loop().String())
 }

@@ -10,13 +10,13 @@ import (
 // maxDeviations bounds the deviations that an approval keeps.
 const maxDeviations = 100
 
-// deviating handles the effect of an action's events on an approved plan, whether or not it is
+// handleDeviation handles the effect of an action's events on an approved plan, whether or not it is
 // still being carried out. If a person has to agree again, the edits become a submission and the
 // reports take effect at once; small changes are noted as deviations. A person who is present needs
 // no agreement.
-func deviating(before State, a Action, events []Event, f Facts) []Event {
+func handleDeviation(before State, a Action, events []Event, f Facts) []Event {
 	p := before.Plan
-	if p == nil || p.Approval == nil || f.Actor.Present() || !edits(events) {
+	if p == nil || p.Approval == nil || f.Actor.IsPresent() || !edits(events) {
 		return events
 	}
 	after := before
@@ -26,7 +26,7 @@ func deviating(before State, a Action, events []Event, f Facts) []Event {
 	if after.Plan == nil || after.Plan.Root() != p.Root() {
 		return events
 	}
-	small, large := departures(p, after.Plan, splits(p, a))
+	small, large := deviations(p, after.Plan, splitSteps(p, a))
 	switch {
 	case len(large) > 0:
 		draft := after.Plan.Body()
@@ -35,20 +35,20 @@ func deviating(before State, a Action, events []Event, f Facts) []Event {
 			draft.Changes = Shorten(strings.Join(append(large, small...), "; "), MaxLongLine)
 		}
 		draft.Approval = nil
-		told := reports(before, a, f)
+		told := decideReports(before, a, f)
 		for _, e := range told {
 			before = Apply(before, e)
 		}
-		return append(told, submitted(before, draft, f))
+		return append(told, newSubmission(before, draft, f))
 	case len(small) > 0:
-		return append(events, PlanDeviated{What: small, Unseen: added(p, after.Plan), By: f.Actor.Name, At: f.Now})
+		return append(events, PlanDeviated{Deviations: small, UnseenSteps: addedSteps(p, after.Plan), By: f.Actor.Name, At: f.Now})
 	}
 	return events
 }
 
-// reports returns the events of those parts of a batch that edit nothing and so need no agreement.
+// decideReports returns the events of those parts of a batch that edit nothing and so need no agreement.
 // A part that depends on a waiting edit is left out.
-func reports(s State, a Action, f Facts) []Event {
+func decideReports(s State, a Action, f Facts) []Event {
 	var all []Event
 	batch, _ := a.(Batch)
 	for _, part := range batch.Parts {
@@ -57,7 +57,7 @@ func reports(s State, a Action, f Facts) []Event {
 		default:
 			continue
 		}
-		events, err := judge(s, part.Action, f)
+		events, err := decideAll(s, part.Action, f)
 		if err != nil {
 			continue
 		}
@@ -69,8 +69,8 @@ func reports(s State, a Action, f Facts) []Event {
 	return all
 }
 
-// added lists the steps of after that before did not have, without loop instances.
-func added(before, after *Plan) []StepID {
+// addedSteps lists the steps of after that before did not have, without loop instances.
+func addedSteps(before, after *Plan) []StepID {
 	var ids []StepID
 	for step := range after.Steps.All() {
 		if _, known := before.Steps.Get(step.ID); !known && step.Loop() == 0 {
@@ -80,9 +80,9 @@ func added(before, after *Plan) []StepID {
 	return ids
 }
 
-// splits returns the approved step that each new step claims to split, by the id that the new step
+// splitSteps returns the approved step that each new step claims to split, by the id that the new step
 // gets.
-func splits(p *Plan, a Action) map[StepID]StepID {
+func splitSteps(p *Plan, a Action) map[StepID]StepID {
 	said := map[StepID]StepID{}
 	next := p.Steps.Highest() + 1
 	var look func(Action)
@@ -113,9 +113,9 @@ func edits(events []Event) bool {
 	})
 }
 
-// departures lists the differences from the approved plan: small ones need no new agreement, large
+// deviations lists the differences from the approved plan: small ones need no new agreement, large
 // ones do.
-func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []string) {
+func deviations(approved, now *Plan, splits map[StepID]StepID) (small, large []string) {
 	for step := range now.Steps.All() {
 		old, known := approved.Steps.Get(step.ID)
 		if !known && step.Loop() != 0 {
@@ -124,8 +124,8 @@ func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 		if !known {
 			whole, split := approved.Steps.Get(splits[step.ID])
 			if !split {
-				large = append(large, fmt.Sprintf("new step %s %s%s", step.ID, Quote(step.Title), beyond(approved, step)))
-			} else if why := exceeds(whole, step); why != "" {
+				large = append(large, fmt.Sprintf("new step %s %s%s", step.ID, Quote(step.Title), describeNewRights(approved, step)))
+			} else if why := describeExcess(whole, step); why != "" {
 				large = append(large, fmt.Sprintf("new step %s %s goes beyond %s, which it splits: %s",
 					step.ID, Quote(step.Title), whole.ID, why))
 			} else {
@@ -133,20 +133,20 @@ func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 			}
 			continue
 		}
-		if why := breach(old, step); why != "" {
+		if why := describeBreach(old, step); why != "" {
 			large = append(large, step.ID.String()+": "+why)
-		} else if fields := reworded(old, step); fields != "" {
+		} else if fields := changedFields(old, step); fields != "" {
 			small = append(small, step.ID.String()+": "+fields+" changed")
 		}
 	}
-	if id := reordered(approved, now); id != 0 {
+	if id := firstReordered(approved, now); id != 0 {
 		large = append(large, id.String()+": another place in the order")
 	}
 	return small, large
 }
 
-// beyond describes what a new step may do that no approved step may.
-func beyond(approved *Plan, step *Step) string {
+// describeNewRights describes what a new step may do that no approved step may.
+func describeNewRights(approved *Plan, step *Step) string {
 	var tools []string
 	risk := -1
 	for old := range approved.Steps.All() {
@@ -155,7 +155,7 @@ func beyond(approved *Plan, step *Step) string {
 	switch {
 	case step.Tool != "":
 		return ", which runs the tool " + Quote(step.Tool)
-	case !contains(tools, step.Tools):
+	case !containsAll(tools, step.Tools):
 		return ", which uses a new tool"
 	case step.Risk.rank() > risk:
 		return ", which has a new risk: " + string(step.Risk)
@@ -163,9 +163,9 @@ func beyond(approved *Plan, step *Step) string {
 	return ""
 }
 
-// exceeds describes how a new step goes beyond the approved step it splits.
-func exceeds(whole, part *Step) string {
-	if whole.Status.Finished() {
+// describeExcess describes how a new step goes beyond the approved step it splits.
+func describeExcess(whole, part *Step) string {
+	if whole.Status.IsFinished() {
 		return whole.ID.String() + " is " + string(whole.Status)
 	}
 	allowed := *whole
@@ -173,15 +173,15 @@ func exceeds(whole, part *Step) string {
 	allowed.Creates = allowed.RelevantFilePaths
 	var grown []string
 	for _, f := range SpecFields() {
-		if more := f.outgrows(&allowed, part); more != "" {
+		if more := f.describeExcess(&allowed, part); more != "" {
 			grown = append(grown, more)
 		}
 	}
 	return strings.Join(grown, ", ")
 }
 
-// inheriting returns the new steps; those that split an approved step get the fields that a part must keep.
-func inheriting(p *Plan, news []NewStep) []NewStep {
+// inheritFields returns the new steps; those that split an approved step get the fields that a part must keep.
+func inheritFields(p *Plan, news []NewStep) []NewStep {
 	news = slices.Clone(news)
 	for i, n := range news {
 		whole, split := p.Steps.Get(n.Splits)
@@ -190,7 +190,7 @@ func inheriting(p *Plan, news []NewStep) []NewStep {
 		}
 		part := Step{Spec: n.Spec}
 		for _, f := range SpecFields() {
-			if f.Split == KeptOfWhole && len(f.Texts(&part)) == 0 {
+			if f.Split == SplitInherited && len(f.Texts(&part)) == 0 {
 				f.value(&part).Set(f.value(whole))
 			}
 		}
@@ -201,15 +201,15 @@ func inheriting(p *Plan, news []NewStep) []NewStep {
 	return news
 }
 
-// breach names the changes of an approved step that its approval does not cover, the risk first; ""
+// describeBreach names the changes of an approved step that its approval does not cover, the risk first; ""
 // if it covers all.
-func breach(old, now *Step) string {
+func describeBreach(old, now *Step) string {
 	var first, others []string
 	for _, f := range SpecFields() {
 		switch {
-		case !f.breaches(old, now):
+		case !f.isBreach(old, now):
 		case f.Kind == WordField:
-			first = append(first, f.breach(old, now))
+			first = append(first, f.describeBreach(old, now))
 		case !slices.Contains(others, f.Breach): // a tool and its arguments share a name
 			others = append(others, f.Breach)
 		}
@@ -217,8 +217,8 @@ func breach(old, now *Step) string {
 	return strings.Join(append(first, others...), ", ")
 }
 
-// reworded names the changed fields of a step.
-func reworded(old, now *Step) string {
+// changedFields names the changed fields of a step.
+func changedFields(old, now *Step) string {
 	var names []string
 	for _, f := range SpecFields() {
 		if !slices.Equal(f.Texts(old), f.Texts(now)) {
@@ -228,8 +228,8 @@ func reworded(old, now *Step) string {
 	return strings.Join(names, ", ")
 }
 
-// contains reports whether all of part is in whole.
-func contains(whole, part []string) bool {
+// containsAll reports whether all of part is in whole.
+func containsAll(whole, part []string) bool {
 	return !slices.ContainsFunc(part, func(text string) bool { return !slices.Contains(whole, text) })
 }
 
@@ -238,10 +238,10 @@ func (r Risk) rank() int { return slices.Index(r.Values(), string(r)) }
 
 // PlanDeviated notes changes to an approved plan that need no new agreement.
 type PlanDeviated struct {
-	What   []string  `json:"what"`
-	Unseen []StepID  `json:"unseen,omitempty"` // split off
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
+	Deviations  []string  `json:"what"`
+	UnseenSteps []StepID  `json:"unseen,omitempty"` // split off
+	By          string    `json:"by"`
+	At          time.Time `json:"at"`
 }
 
 func (e PlanDeviated) apply(s State) State {
@@ -249,8 +249,8 @@ func (e PlanDeviated) apply(s State) State {
 		return s
 	}
 	approval := *s.Plan.Approval
-	approval.Deviations = append(slices.Clone(approval.Deviations), e.What...)
+	approval.Deviations = append(slices.Clone(approval.Deviations), e.Deviations...)
 	approval.Deviations = approval.Deviations[max(0, len(approval.Deviations)-maxDeviations):]
-	approval.Unseen = append(slices.Clip(approval.Unseen), e.Unseen...)
+	approval.UnseenSteps = append(slices.Clip(approval.UnseenSteps), e.UnseenSteps...)
 	return s.withPlan(e.At, func(p *Plan) { p.Approval = &approval })
 }

@@ -70,7 +70,7 @@ func TestSmallDeviationIsNoted(t *testing.T) {
 			events := w.do(ann, a)
 			w.wantPhase(plan.PhaseExecuting)
 			noted, ok := events[len(events)-1].(plan.PlanDeviated)
-			if !ok || len(noted.What) != 1 || noted.By != "ann" {
+			if !ok || len(noted.Deviations) != 1 || noted.By != "ann" {
 				t.Fatalf("%v: %+v", kinds(events), events[len(events)-1])
 			}
 			got := w.state.Plan.Approval
@@ -160,8 +160,8 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 				w.refused(ann, c.action) // nothing else may happen in the meantime
 				w.do(person, decided(plan.Approved, w.answer("")))
 				w.wantPhase(plan.PhaseExecuting)
-				if w.state.Plan.ID != before.ID || len(w.state.Former()) != 0 || w.state.Plan.Approval == nil {
-					t.Errorf("the revision became %s, with %d former plans", w.state.Plan.ID, len(w.state.Former()))
+				if w.state.Plan.ID != before.ID || len(w.state.FormerPlans()) != 0 || w.state.Plan.Approval == nil {
+					t.Errorf("the revision became %s, with %d former plans", w.state.Plan.ID, len(w.state.FormerPlans()))
 				}
 			})
 		}
@@ -289,7 +289,7 @@ func TestRejectedRevisionGoesOnAsApproved(t *testing.T) {
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
 	w.do(person, decided(plan.Rejected, w.answer("not that")))
 	w.wantPhase(plan.PhaseExecuting)
-	w.wantDecision(plan.Rejected, "petra", plan.ByPerson, "not that")
+	w.wantDecision(plan.Rejected, "petra", plan.WayPerson, "not that")
 	if w.state.Plan.Steps.Len() != 2 || w.state.Draft != nil {
 		t.Error("the plan is not as it was approved")
 	}
@@ -304,8 +304,8 @@ func TestReturnedRevision(t *testing.T) {
 	w.do(ann, submission("Look", "Do", "Check"))
 	w.do(person, decided(plan.Approved, w.answer("")))
 	w.wantPhase(plan.PhaseExecuting)
-	if w.state.Plan.Steps.Len() != 3 || len(w.state.Former()) != 1 {
-		t.Errorf("%d steps, %d former plans", w.state.Plan.Steps.Len(), len(w.state.Former()))
+	if w.state.Plan.Steps.Len() != 3 || len(w.state.FormerPlans()) != 1 {
+		t.Errorf("%d steps, %d former plans", w.state.Plan.Steps.Len(), len(w.state.FormerPlans()))
 	}
 }
 
@@ -363,7 +363,7 @@ func TestRejectedSubmissionGoesBackToExecuting(t *testing.T) {
 	w.do(ann, submission("Something else"))
 	w.do(person, decided(plan.Rejected, w.answer("")))
 	w.wantPhase(plan.PhaseExecuting)
-	if former := w.state.Former(); len(former) != 1 || former[0].Reason != "rejected" {
+	if former := w.state.FormerPlans(); len(former) != 1 || former[0].Reason != "rejected" {
 		t.Errorf("the rejected plan is not kept: %+v", former)
 	}
 }
@@ -462,11 +462,11 @@ func TestEveryFieldOfAStepIsLookedAt(t *testing.T) {
 		t.Run(fields.Field(i).Name, func(t *testing.T) {
 			w := approvedPlan(t)
 			step := w.step(2)
-			if reflect.DeepEqual(p.On(step.Spec), step.Spec) {
+			if reflect.DeepEqual(p.Apply(step.Spec), step.Spec) {
 				t.Skip("it is so already")
 			}
 			events := w.do(ann, plan.UpdateStep{Step: 2, Patch: p})
-			if last := plan.KindOf(events[len(events)-1]); last != "plan_submitted" && last != "plan_deviated" {
+			if last := plan.EventKind(events[len(events)-1]); last != "plan_submitted" && last != "plan_deviated" {
 				t.Errorf("%s was changed, and %s came of it", fields.Field(i).Name, last)
 			}
 		})
@@ -514,10 +514,10 @@ func TestASplitIsUnseen(t *testing.T) {
 	part.Splits = 1
 	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{part}})
 	highest := w.state.Plan.Steps.Highest()
-	if got := w.state.Plan.Approval.Unseen; len(got) != 1 || got[0] != highest {
+	if got := w.state.Plan.Approval.UnseenSteps; len(got) != 1 || got[0] != highest {
 		t.Errorf("unseen: %v, want %s", got, highest)
 	}
-	if got := foldAll(w.log).Plan.Approval.Unseen; len(got) != 1 {
+	if got := foldAll(w.log).Plan.Approval.UnseenSteps; len(got) != 1 {
 		t.Errorf("folded again: %v", got)
 	}
 }
@@ -561,7 +561,7 @@ func TestSplitStaysWithinItsStep(t *testing.T) {
 			"pause": whole.Pause == "" || part.Pause == whole.Pause, "condition": whole.When == "" || part.When == whole.When,
 			"flags": (!whole.Critical || part.Critical) && (!whole.RequiresApproval || part.RequiresApproval) &&
 				(!part.Idempotent || whole.Idempotent),
-			"start": within(w.state.Plan.Steps.WaitingOn(3), w.state.Plan.Steps.WaitingOn(4)),
+			"start": within(w.state.Plan.Steps.UnmetDependencies(3), w.state.Plan.Steps.UnmetDependencies(4)),
 		} {
 			if !held {
 				t.Fatalf("%s of the part go beyond the step's:\n%+v\n%+v", what, part.Spec, whole.Spec)

@@ -25,7 +25,7 @@ func Digest(p *Plan) string {
 		if len(step.Args) > 0 && !json.Valid(step.Args) {
 			return "" // equal to nothing, so never approved
 		}
-		form.Steps = append(form.Steps, bound{step.ID, boundFields(step, Field[Step].given)})
+		form.Steps = append(form.Steps, bound{step.ID, boundFields(step, Field[Step].orderedTexts)})
 	}
 	return digestOf(form)
 }
@@ -36,7 +36,7 @@ func StepDigest(step *Step) string { return digestOf(boundFields(step, Field[Ste
 // HasDigest reports whether digest identifies this step. In the oldest logs, the order of
 // dependencies counts.
 func (step *Step) HasDigest(digest string) bool {
-	return digest == StepDigest(step) || digest == digestOf(boundFields(step, Field[Step].given))
+	return digest == StepDigest(step) || digest == digestOf(boundFields(step, Field[Step].orderedTexts))
 }
 
 // boundFields returns the fields of a step that an approval binds, each as its name and texts.

@@ -44,7 +44,7 @@ func (a EditDraft) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict("the plan was returned for changes, and the next submission takes the place of this draft",
 			"wait for that, then change it")
 	}
-	if err := shown(s, a.Digest, f); err != nil {
+	if err := checkShownDigest(s, a.Digest, f); err != nil {
 		return nil, err
 	}
 	e, err := a.edited(s, f)
@@ -67,43 +67,43 @@ func (a EditDraft) decide(s State, f Facts) ([]Event, error) {
 
 // edited returns the change as an event.
 func (a EditDraft) edited(s State, f Facts) (e DraftEdited, err error) {
-	p := s.DraftUnderWay()
+	p := s.DraftWithProgress()
 	switch change := a.Change.(type) {
 	case UpdateStep:
-		e.Updated, err = change.on(p, f)
+		e.Updated, err = change.decideOn(p, f)
 	case AddSteps:
-		if e.Added, err = change.on(p, f); err == nil && e.Added != nil && a.After != nil {
-			e.Moved, err = behind(p, *a.After, e.Added.Steps, f)
+		if e.Added, err = change.decideOn(p, f); err == nil && e.Added != nil && a.After != nil {
+			e.Moved, err = moveAdded(p, *a.After, e.Added.Steps, f)
 		}
 	case MoveStep:
-		e.Moved, err = change.on(p, f)
+		e.Moved, err = change.decideOn(p, f)
 	case nil:
-		if s.revises() && s.Plan.Steps.Position(a.Remove) >= 0 {
+		if s.isRevision() && s.Plan.Steps.Position(a.Remove) >= 0 {
 			return e, conflict(a.Remove.String()+" is a step of the plan that is carried out, which keeps its steps",
 				"mark it skipped instead")
 		}
 		e.Removed = a.Remove
-		e.Updated, err = relinked(p, a.Remove, f)
+		e.Updated, err = relinkDependents(p, a.Remove, f)
 	}
 	return e, err
 }
 
-// DraftUnderWay returns the draft with the ids that must not be reused and, if it revises the
+// DraftWithProgress returns the draft with the ids that must not be reused and, if it revises the
 // current plan, the current progress of its steps; nil without a draft.
-func (s State) DraftUnderWay() *Plan {
+func (s State) DraftWithProgress() *Plan {
 	if s.Draft == nil {
 		return nil
 	}
 	p := *s.Draft
-	if s.revises() {
+	if s.isRevision() {
 		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, false)
 	}
 	p.Steps.highest = max(p.Steps.highest, s.highestOf(p.Root()))
 	return &p
 }
 
-// behind returns the moves that put the new, last steps after a step, or first with 0.
-func behind(p *Plan, after StepID, added []*Step, f Facts) ([]StepMoved, error) {
+// moveAdded returns the moves that put the new, last steps after a step, or first with 0.
+func moveAdded(p *Plan, after StepID, added []*Step, f Facts) ([]StepMoved, error) {
 	if after != 0 {
 		if _, err := findStep(p, after, "/after"); err != nil {
 			return nil, err
@@ -115,20 +115,20 @@ func behind(p *Plan, after StepID, added []*Step, f Facts) ([]StepMoved, error) 
 	grown.Steps = edit.s
 	var moved []StepMoved
 	for _, step := range added {
-		one, err := MoveStep{Step: step.ID, After: after}.on(&grown, f)
+		one, err := MoveStep{Step: step.ID, After: after}.decideOn(&grown, f)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range one {
-			grown.Steps = grown.Steps.moved(e.Step, e.After)
+			grown.Steps = grown.Steps.move(e.Step, e.After)
 		}
 		moved, after = append(moved, one...), step.ID
 	}
 	return moved, nil
 }
 
-// relinked returns the updates of the steps that depend on a removed one.
-func relinked(p *Plan, gone StepID, f Facts) ([]StepUpdated, error) {
+// relinkDependents returns the updates of the steps that depend on a removed one.
+func relinkDependents(p *Plan, gone StepID, f Facts) ([]StepUpdated, error) {
 	step, err := findStep(p, gone, "/step_id")
 	if err != nil {
 		return nil, err
@@ -140,12 +140,12 @@ func relinked(p *Plan, gone StepID, f Facts) ([]StepUpdated, error) {
 	var updated []StepUpdated
 	for _, id := range p.Steps.Dependents(step.ID) {
 		other, _ := p.Steps.Get(id)
-		if slices.Contains(other.Sources(), step.ID) {
+		if slices.Contains(other.ReferencedSteps(), step.ID) {
 			users = append(users, id)
 		}
 		deps := slices.DeleteFunc(slices.Clone(other.DependsOn), func(dep StepID) bool { return dep == step.ID })
 		for _, dep := range step.DependsOn {
-			deps = waitingFor(deps, dep, id)
+			deps = addDependency(deps, dep, id)
 		}
 		updated = append(updated, StepUpdated{Step: id, Patch: Patch{DependsOn: &deps}, At: f.Now})
 	}
@@ -193,22 +193,22 @@ func (e DraftEdited) apply(s State) State {
 	draft := *on.Plan
 	draft.Steps, draft.UpdatedAt = draft.Steps.without(e.Removed), e.At
 	draft.Edits = draft.Edits.with(e, s.Revision)
-	if adopted := draft.Adopted; adopted != nil && !adopted.Left {
+	if adopted := draft.HostList; adopted != nil && !adopted.IsDetached {
 		left := *adopted
-		left.Left = true
-		draft.Adopted = &left
+		left.IsDetached = true
+		draft.HostList = &left
 	}
 	s.Draft = &draft
 	if request := s.ModeNow().Request; request != nil {
 		renewed := *request
-		renewed.Digest, renewed.Tools, renewed.Found.Warnings = e.Digest, e.Tools, e.unanswered(renewed.Found.Warnings)
-		s = s.inMode(s.Phase, func(m *Mode) { m.Request = &renewed })
+		renewed.Digest, renewed.Tools, renewed.Findings.Warnings = e.Digest, e.Tools, e.remainingWarnings(renewed.Findings.Warnings)
+		s = s.withMode(s.Phase, func(m *Mode) { m.Request = &renewed })
 	}
 	return s
 }
 
-// unanswered returns the warnings that still apply: those about changed or removed steps are dropped.
-func (e DraftEdited) unanswered(warnings []GateWarning) []GateWarning {
+// remainingWarnings returns the warnings that still apply: those about changed or removed steps are dropped.
+func (e DraftEdited) remainingWarnings(warnings []GateWarning) []GateWarning {
 	return slices.DeleteFunc(slices.Clone(warnings), func(w GateWarning) bool {
 		return w.Step != 0 && (w.Step == e.Removed || e.Removed == 0 && slices.ContainsFunc(e.Updated, func(u StepUpdated) bool {
 			return u.Step == w.Step
@@ -229,7 +229,7 @@ func (s Steps) without(id StepID) Steps {
 // sameSteps reports whether two plans have the same steps in the same order, apart from progress.
 func (p *Plan) sameSteps(other *Plan) bool {
 	return slices.EqualFunc(p.Steps.List(), other.Steps.List(), func(a, b *Step) bool {
-		return a.ID == b.ID && reworded(a, b) == ""
+		return a.ID == b.ID && changedFields(a, b) == ""
 	})
 }
 
@@ -256,36 +256,36 @@ func (e *Edits) with(more DraftEdited, at Revision) *Edits {
 	all.Revision = at + 1
 	if more.Added != nil {
 		for _, step := range more.Added.Steps {
-			all.Added = including(all.Added, step.ID)
+			all.Added = insertID(all.Added, step.ID)
 		}
 	}
 	for _, updated := range more.Updated {
-		all.Changed = including(all.Changed, updated.Step)
+		all.Changed = insertID(all.Changed, updated.Step)
 	}
 	for _, moved := range more.Moved {
-		all.Moved = including(all.Moved, moved.Step)
+		all.Moved = insertID(all.Moved, moved.Step)
 	}
 	if id := more.Removed; id != 0 {
 		if !slices.Contains(all.Added, id) {
-			all.Removed = including(all.Removed, id)
+			all.Removed = insertID(all.Removed, id)
 		}
-		all.Added = excluding(all.Added, []StepID{id})
+		all.Added = removeIDs(all.Added, []StepID{id})
 	}
 	gone := slices.Concat(all.Added, all.Removed, []StepID{more.Removed})
-	all.Changed, all.Moved = excluding(all.Changed, gone), excluding(all.Moved, gone)
+	all.Changed, all.Moved = removeIDs(all.Changed, gone), removeIDs(all.Moved, gone)
 	by := more.Way.Decider(more.By)
 	all.By = append(slices.DeleteFunc(slices.Clone(all.By), func(name string) bool { return name == by }), by)
 	all.By, all.At = all.By[max(0, len(all.By)-maxEditors):], more.At
 	return &all
 }
 
-// EditsOf describes one change.
-func EditsOf(e DraftEdited) *Edits { return (*Edits)(nil).with(e, 0) }
+// NewEdits describes one change.
+func NewEdits(e DraftEdited) *Edits { return (*Edits)(nil).with(e, 0) }
 
 // maxEditors bounds the names in Edits.By.
 const maxEditors = 10
 
-func including(ids []StepID, id StepID) []StepID {
+func insertID(ids []StepID, id StepID) []StepID {
 	at, known := slices.BinarySearch(ids, id)
 	if known {
 		return ids
@@ -293,12 +293,12 @@ func including(ids []StepID, id StepID) []StepID {
 	return slices.Insert(slices.Clone(ids), at, id)
 }
 
-func excluding(ids, gone []StepID) []StepID {
+func removeIDs(ids, gone []StepID) []StepID {
 	return slices.DeleteFunc(slices.Clone(ids), func(id StepID) bool { return slices.Contains(gone, id) })
 }
 
-// Of describes a step's edit, "" if it has none.
-func (e *Edits) Of(id StepID) string {
+// StepNote describes a step's edit, "" if it has none.
+func (e *Edits) StepNote(id StepID) string {
 	switch {
 	case e == nil:
 	case slices.Contains(e.Added, id):

@@ -197,7 +197,7 @@ func TestEditDraftThatNobodySubmitted(t *testing.T) {
 		t.Errorf("%+v %s", w.state.Mode, lines(w.state.Draft))
 	}
 	w = newWorkspace(t)
-	list := plan.AdoptPlan{Outline: plan.Outline{Objective: "List"}, Steps: []plan.NewStep{titled("a"), titled("b")},
+	list := plan.AdoptHostPlan{Outline: plan.Outline{Objective: "List"}, Steps: []plan.NewStep{titled("a"), titled("b")},
 		Host: "claude", Session: "s"}
 	w.do(ann, list)
 	w.do(person, w.edit(plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: text("first")}}))
@@ -212,7 +212,7 @@ func TestEditsTellWhereTheDraftWas(t *testing.T) {
 	w := threeWait(t)
 	submitted := lines(w.state.Draft)
 	w.do(person, w.removing(2))
-	w.do(plan.NewActor(plan.ViaPage, "quinn"), w.adding(nil, "a"))
+	w.do(plan.NewActor(plan.ChannelPage, "quinn"), w.adding(nil, "a"))
 	edits := w.state.Draft.Edits
 	if got := lines(foldAll(w.log[:edits.After]).Draft); got != submitted {
 		t.Errorf("%s, want %s", got, submitted)
@@ -270,7 +270,7 @@ func TestAnyEditsOfADraft(t *testing.T) {
 					r.Fatalf("%s is used again", step.ID)
 				}
 				used[step.ID] = true
-				first, last := draft.Steps.Places(step.ID)
+				first, last := draft.Steps.PositionRange(step.ID)
 				if at := draft.Steps.Position(step.ID); at < first || at > last {
 					r.Fatalf("%s stands at %d, not within %d to %d", step.ID, at, first, last)
 				}
@@ -295,21 +295,21 @@ func wantOutOfPlace(t failer, steps plan.Steps, a plan.MoveStep) {
 	if to < at {
 		to++
 	}
-	if first, last := steps.Places(a.Step); to >= first && to <= last {
+	if first, last := steps.PositionRange(a.Step); to >= first && to <= last {
 		t.Fatalf("%s may stand at %d to %d, and not at %d", a.Step, first, last, to)
 	}
 }
 
 // Comments come with the decision, in one record, and replace its own text if that is blank.
 func TestDecisionWithComments(t *testing.T) {
-	on := func(steps ...plan.StepID) (comments []plan.CommentOn) {
+	on := func(steps ...plan.StepID) (comments []plan.AddComment) {
 		for _, step := range steps {
-			comments = append(comments, plan.CommentOn{Text: "mind it", Step: step})
+			comments = append(comments, plan.AddComment{Text: "mind it", Step: step})
 		}
 		return comments
 	}
 	for name, c := range map[string]struct {
-		comments []plan.CommentOn
+		comments []plan.AddComment
 		words    string
 		want     string // on a return
 	}{
@@ -333,7 +333,7 @@ func TestDecisionWithComments(t *testing.T) {
 					t.Fatalf("%s: %+v", name, w.state.Comments)
 				}
 				for i, said := range w.state.Comments {
-					if said.ID != fmt.Sprintf("C%d", i+1) || said.Of != draft || said.Step != c.comments[i].Step ||
+					if said.ID != fmt.Sprintf("C%d", i+1) || said.PlanID != draft || said.Step != c.comments[i].Step ||
 						said.Revision != w.state.Revision || said.Way != way {
 						t.Errorf("%s: %+v", name, said)
 					}
@@ -361,7 +361,7 @@ func TestDecisionWithComments(t *testing.T) {
 
 // The second person to decide learns of the first.
 func TestSecondDecision(t *testing.T) {
-	second := plan.NewActor(plan.ViaPage, "quinn")
+	second := plan.NewActor(plan.ChannelPage, "quinn")
 	for outcome, want := range map[plan.Outcome]string{plan.Approved: "petra approved it 12 s ago",
 		plan.Rejected: "petra rejected it 12 s ago", plan.Returned: "petra returned it for changes 12 s ago"} {
 		for _, late := range []plan.Outcome{plan.Approved, plan.Rejected, plan.Returned} {
@@ -396,7 +396,7 @@ func TestSecondDecision(t *testing.T) {
 func TestWarningsStandWithTheRequest(t *testing.T) {
 	w := gathering(t)
 	w.do(ann, plan.Batch{Word: "submit_plan", Parts: []plan.Part{{Action: submission("Look", "Build", "Check")}},
-		Found: plan.Found{Score: 90, Warnings: []plan.GateWarning{{Text: "It is long."}, {Step: 1, Text: "is vague."},
+		Findings: plan.GateFindings{Score: 90, Warnings: []plan.GateWarning{{Text: "It is long."}, {Step: 1, Text: "is vague."},
 			{Step: 2, Text: "has no way back."}, {Step: 3, Text: "is large."}, {Step: 3, Text: "is vague."}}}})
 	for _, c := range []struct {
 		change plan.EditDraft
@@ -414,7 +414,7 @@ func TestWarningsStandWithTheRequest(t *testing.T) {
 		}
 		var shown []string
 		for step := range plan.StepID(4) {
-			shown = append(shown, w.state.ModeNow().FoundOfDraft().WarningsOn(step)...)
+			shown = append(shown, w.state.ModeNow().DraftFindings().WarningsOn(step)...)
 		}
 		if got := strings.Join(shown, " "); got != c.want {
 			t.Errorf("after %+v: %s, want %s", c.change, got, c.want)

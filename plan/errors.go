@@ -25,14 +25,14 @@ func (ErrorKind) Values() []string { return []string{"invalid_input", "not_found
 // ValidationError is the only error that refuses an input or an action (WINK: Tool Contracts,
 // ToolValidationError). Nothing was changed.
 type ValidationError struct {
-	Kind    ErrorKind
-	Field   string // JSON pointer into the input, or "" if it is about the state
-	Problem string // the fault, in lower case, without a full stop
-	Fix     string // what to do instead
-	Claimed StepID // the step claimed by another actor, if that is the reason; else 0
-	Plain   string // the refused text in an acceptable form, if there is one; else ""
-	Held    Phase  // the phase of planning mode, if that is the reason; else ""
-	Leads   bool   // the problem begins with words of a contract, so Field follows it
+	Kind           ErrorKind
+	Field          string // JSON pointer into the input, or "" if it is about the state
+	Problem        string // the fault, in lower case, without a full stop
+	Fix            string // what to do instead
+	ClaimedStep    StepID // the step claimed by another actor, if that is the reason; else 0
+	Suggestion     string // the refused text in an acceptable form, if there is one; else ""
+	Phase          Phase  // the phase of planning mode, if that is the reason; else ""
+	IsProblemFirst bool   // the problem begins with words of a contract, so Field follows it
 
 	Others []*ValidationError // more problems of the same input
 }
@@ -54,7 +54,7 @@ func (e *ValidationError) Details() []string {
 	for _, one := range append([]*ValidationError{e}, e.Others...) {
 		text := one.Problem
 		switch {
-		case one.Field != "" && one.Leads:
+		case one.Field != "" && one.IsProblemFirst:
 			text += " (" + one.Field + ")"
 		case one.Field != "":
 			text = one.Field + ": " + text
@@ -119,10 +119,10 @@ func QuoteWhole(text string) string {
 	quoted := strconv.QuoteToGraphic(text) // lets blank letters and selectors pass
 	var b strings.Builder
 	for i, r := range quoted {
-		switch LookAt(quoted, i) {
-		case Shows:
+		switch VisibilityAt(quoted, i) {
+		case Visible:
 			b.WriteRune(r)
-		case Hides:
+		case Hiding:
 			word := strconv.QuoteRuneToASCII(r)
 			b.WriteString(word[1 : len(word)-1])
 		}
@@ -130,9 +130,9 @@ func QuoteWhole(text string) string {
 	return b.String()
 }
 
-// Counted writes a number with its noun: "1 step", "2 steps", "2 entries", "2 matches", "2 paths it
+// Pluralize writes a number with its noun: "1 step", "2 steps", "2 entries", "2 matches", "2 paths it
 // creates". A noun ending in y must have a consonant before it.
-func Counted(n int, noun string) string {
+func Pluralize(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -165,6 +165,6 @@ func Shorten(text string, n int) string {
 	if len(runes) <= n {
 		return text
 	}
-	cut := func(r rune) bool { return unicode.IsSpace(r) || Invisible(r) } // nothing would follow a joiner
+	cut := func(r rune) bool { return unicode.IsSpace(r) || IsInvisible(r) } // nothing would follow a joiner
 	return strings.TrimRightFunc(string(runes[:n-1]), cut) + "…"
 }

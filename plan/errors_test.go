@@ -63,18 +63,18 @@ func TestIDs(t *testing.T) {
 
 func TestCountedFormsThePlural(t *testing.T) {
 	for want, got := range map[string]string{
-		"1 match": plan.Counted(1, "match"), "2 matches": plan.Counted(2, "match"), "0 entries": plan.Counted(0, "entry"),
-		"1 entry": plan.Counted(1, "entry"), "3 long lines": plan.Counted(3, "long line"),
-		"1 more path it creates":           plan.Counted(1, "more path it creates"),
-		"8 more paths it creates":          plan.Counted(8, "more path it creates"),
-		"2 more criteria":                  plan.Counted(2, "more criterion"),
-		"0 more criteria to be met":        plan.Counted(0, "more criterion to be met"),
-		"2 more commands to verify it":     plan.Counted(2, "more command to verify it"),
-		"2 steps of the draft":             plan.Counted(2, "step of the draft"),
-		"2 more files of its dependencies": plan.Counted(2, "more file of its dependencies"),
-		"2 more lines":                     plan.Counted(2, "more line"),
-		"2 other fields":                   plan.Counted(2, "other field"), "2 affected files": plan.Counted(2, "affected file"),
-		"2 more dependencies": plan.Counted(2, "more dependency"), "2 earlier notes": plan.Counted(2, "earlier note"),
+		"1 match": plan.Pluralize(1, "match"), "2 matches": plan.Pluralize(2, "match"), "0 entries": plan.Pluralize(0, "entry"),
+		"1 entry": plan.Pluralize(1, "entry"), "3 long lines": plan.Pluralize(3, "long line"),
+		"1 more path it creates":           plan.Pluralize(1, "more path it creates"),
+		"8 more paths it creates":          plan.Pluralize(8, "more path it creates"),
+		"2 more criteria":                  plan.Pluralize(2, "more criterion"),
+		"0 more criteria to be met":        plan.Pluralize(0, "more criterion to be met"),
+		"2 more commands to verify it":     plan.Pluralize(2, "more command to verify it"),
+		"2 steps of the draft":             plan.Pluralize(2, "step of the draft"),
+		"2 more files of its dependencies": plan.Pluralize(2, "more file of its dependencies"),
+		"2 more lines":                     plan.Pluralize(2, "more line"),
+		"2 other fields":                   plan.Pluralize(2, "other field"), "2 affected files": plan.Pluralize(2, "affected file"),
+		"2 more dependencies": plan.Pluralize(2, "more dependency"), "2 earlier notes": plan.Pluralize(2, "earlier note"),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -45,9 +45,9 @@ func TestEventsListsEveryKindOnce(t *testing.T) {
 	var listed, words []string
 	for _, e := range plan.Events() {
 		listed = append(listed, reflect.TypeOf(e).Name())
-		words = append(words, plan.KindOf(e))
-		if strings.Trim(plan.KindOf(e), "abcdefghijklmnopqrstuvwxyz_") != "" || plan.KindOf(e) == "" {
-			t.Errorf("the kind %q is no word", plan.KindOf(e))
+		words = append(words, plan.EventKind(e))
+		if strings.Trim(plan.EventKind(e), "abcdefghijklmnopqrstuvwxyz_") != "" || plan.EventKind(e) == "" {
+			t.Errorf("the kind %q is no word", plan.EventKind(e))
 		}
 	}
 	slices.Sort(listed)
@@ -63,24 +63,25 @@ func TestEventsListsEveryKindOnce(t *testing.T) {
 func TestActionsHaveTheirWords(t *testing.T) {
 	listed := []string{"Batch"}
 	for word, a := range map[string]plan.Action{
-		"set_up_plan": plan.SetUp{}, "adopt_host_plan": plan.AdoptPlan{}, "add_steps": plan.AddSteps{}, "update_step": plan.UpdateStep{},
-		"move_step": plan.MoveStep{},
-		"mark_step": plan.MarkStep{}, "claim_step": plan.ClaimStep{}, "report_step": plan.ReportStep{},
+		"set_up_plan": plan.SetUp{}, "adopt_host_plan": plan.AdoptHostPlan{}, "add_steps": plan.AddSteps{},
+		"update_step": plan.UpdateStep{},
+		"move_step":   plan.MoveStep{},
+		"mark_step":   plan.MarkStep{}, "claim_step": plan.ClaimStep{}, "report_step": plan.ReportStep{},
 		"close_plan": plan.Close{}, "clear_plan": plan.Clear{}, "restore_plan": plan.Restore{},
 		"judge_plan": plan.Judge{}, "raise_signal": plan.RaiseSignal{}, "clear_signal": plan.ClearSignal{},
 		"enter_plan_mode": plan.EnterMode{}, "submit_plan": plan.SubmitPlan{},
-		"leave_undecided": plan.LeaveUndecided{}, "ask_user": plan.AskUser{}, "end_plan_mode": plan.EndMode{},
-		"approve_plan": plan.Answer{Outcome: plan.Approved}, "reject_plan": plan.Answer{Outcome: plan.Rejected},
-		"return_plan":      plan.Answer{Outcome: plan.Returned},
+		"leave_undecided": plan.RecordNoDecision{}, "ask_user": plan.AskUser{}, "end_plan_mode": plan.EndMode{},
+		"approve_plan": plan.DecideDraft{Outcome: plan.Approved}, "reject_plan": plan.DecideDraft{Outcome: plan.Rejected},
+		"return_plan":      plan.DecideDraft{Outcome: plan.Returned},
 		"cancel_plan_mode": plan.CancelMode{}, "answer_question": plan.AnswerQuestion{},
-		"begin_run": plan.BeginRun{}, "pause_run": plan.PauseRun{}, "advance": plan.Advance{}, "answer_step": plan.AnswerStep{},
+		"begin_run": plan.BeginRun{}, "pause_run": plan.PauseRun{}, "advance": plan.Schedule{}, "answer_step": plan.AnswerStep{},
 		"edit_draft": plan.EditDraft{}, "end_run": plan.EndRun{},
-		"replan": plan.Replan{}, "comment": plan.CommentOn{}, "reply_to_comment": plan.ReplyTo{},
-		"meet_comment": plan.MeetComment{}, "purge": plan.Purge{}, "expire_plan_mode": plan.ExpireMode{},
+		"replan": plan.Replan{}, "comment": plan.AddComment{}, "reply_to_comment": plan.ReplyToComment{},
+		"meet_comment": plan.ResolveComment{}, "purge": plan.Purge{}, "expire_plan_mode": plan.ExpireMode{},
 	} {
 		listed = append(listed, reflect.TypeOf(a).Name())
-		if plan.WordOf(a) != word {
-			t.Errorf("%T is %q, want %q", a, plan.WordOf(a), word)
+		if plan.ActionWord(a) != word {
+			t.Errorf("%T is %q, want %q", a, plan.ActionWord(a), word)
 		}
 	}
 	slices.Sort(listed)
@@ -101,14 +102,14 @@ func TestApplyOfEventsAboutNothing(t *testing.T) {
 		before := written(t, s)
 		for _, e := range events {
 			if got := written(t, plan.Apply(s, e)); got != before {
-				t.Errorf("%s: %s made %s of %s", name, plan.KindOf(e), got, before)
+				t.Errorf("%s: %s made %s of %s", name, plan.EventKind(e), got, before)
 			}
 		}
 	}
 	for _, e := range []plan.Event{plan.StepsAdded{At: at}, plan.PlanCleared{At: at}, plan.PlanCompleted{At: at}, plan.PlanReopened{At: at},
-		plan.PlanAbandonedByItself{At: at}, plan.PlanNeedsReplan{Step: 1, At: at}, plan.PlanFailedForGood{Step: 1, At: at}} {
+		plan.PlanAbandoned{At: at}, plan.PlanNeedsReplan{Step: 1, At: at}, plan.PlanFailed{Step: 1, At: at}} {
 		if got := plan.Apply(plan.State{}, e); got.Plan != nil {
-			t.Errorf("%s made a plan", plan.KindOf(e))
+			t.Errorf("%s made a plan", plan.EventKind(e))
 		}
 	}
 }

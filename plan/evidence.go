@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// proven refuses to mark a step done without evidence if it is required: a recorded success of its
+// checkEvidence refuses to mark a step done without evidence if it is required: a recorded success of its
 // command since the step was last started, and a note for each criterion; without either, any
 // evidence or a note. A person may force it.
-func proven(s State, step *Step, a MarkStep, f Facts) error {
-	if !f.Limits.Evidence || s.asksForPlan(step) || a.Status != Done || step.Status == Done || a.Force && f.Actor.Present() {
+func checkEvidence(s State, step *Step, a MarkStep, f Facts) error {
+	if !f.Limits.Evidence || s.asksForPlan(step) || a.Status != Done || step.Status == Done || a.Force && f.Actor.IsPresent() {
 		return nil
 	}
 	missing := MissingEvidence(step)
@@ -23,11 +23,11 @@ func proven(s State, step *Step, a MarkStep, f Facts) error {
 		evidenceFix(step))
 }
 
-// proof returns the evidence for the step of an agent that planloop started: the command that the
+// collectEvidence returns the evidence for the step of an agent that planloop started: the command that the
 // engine verified it by and, if evidence is required, the agent's note. It also returns what that
 // leaves missing.
-func (d Finished) proof(step *Step, f Facts) (proof []Evidence, missing []string) {
-	agent := step.Assigned()
+func (d AttemptResult) collectEvidence(step *Step, f Facts) (proof []Evidence, missing []string) {
+	agent := step.ActiveAgent()
 	if agent == "" || !d.Result.OK {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ func (d Finished) proof(step *Step, f Facts) (proof []Evidence, missing []string
 		criteria = []string{""}
 	}
 	for _, criterion := range criteria {
-		if d.Note != "" && !noted(step, criterion) {
+		if d.Note != "" && !hasNote(step, criterion) {
 			proof = append(proof, Evidence{Criterion: criterion, Note: d.Note, By: agent, At: f.Now})
 		}
 	}
@@ -60,7 +60,7 @@ func (step *Step) keepEvidence(more []Evidence) {
 }
 
 func evidenceFix(step *Step) string {
-	if step.Verify != "" && !Verified(step) {
+	if step.Verify != "" && !IsVerified(step) {
 		return "run `planloop check --task " + step.ID.Number() + "`, then mark it done"
 	}
 	if len(step.AcceptanceCriteria) == 0 {
@@ -72,23 +72,23 @@ func evidenceFix(step *Step) string {
 // MissingEvidence names the evidence a step still needs to be done where evidence is required.
 func MissingEvidence(step *Step) []string {
 	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 {
-		if len(current(step)) > 0 {
+		if len(currentEvidence(step)) > 0 {
 			return nil
 		}
 		return []string{"a note of what was observed"}
 	}
 	var missing []string
-	if step.Verify != "" && !Verified(step) {
+	if step.Verify != "" && !IsVerified(step) {
 		missing = append(missing, "a recorded success of its command "+QuoteWhole(step.Verify))
 	}
-	open := slices.DeleteFunc(slices.Clone(step.AcceptanceCriteria), func(text string) bool { return noted(step, text) })
-	return append(missing, named("a note for the criterion ", open)...)
+	open := slices.DeleteFunc(slices.Clone(step.AcceptanceCriteria), func(text string) bool { return hasNote(step, text) })
+	return append(missing, quoteCriteria("a note for the criterion ", open)...)
 }
 
-// Verified reports whether the last recorded run of the step's command succeeded.
-func Verified(step *Step) bool {
+// IsVerified reports whether the last recorded run of the step's command succeeded.
+func IsVerified(step *Step) bool {
 	ok := false
-	for _, e := range current(step) {
+	for _, e := range currentEvidence(step) {
 		if e.Recorded && e.Command == step.Verify {
 			ok = e.ExitCode != nil && *e.ExitCode == 0
 		}
@@ -96,32 +96,32 @@ func Verified(step *Step) bool {
 	return ok
 }
 
-func noted(step *Step, criterion string) bool {
-	return slices.ContainsFunc(current(step), func(e Evidence) bool { return e.Criterion == criterion && e.Note != "" })
+func hasNote(step *Step, criterion string) bool {
+	return slices.ContainsFunc(currentEvidence(step), func(e Evidence) bool { return e.Criterion == criterion && e.Note != "" })
 }
 
-// current returns the evidence since the step was last started or reopened; earlier findings may no
+// currentEvidence returns the evidence since the step was last started or reopened; earlier findings may no
 // longer be true.
-func current(step *Step) []Evidence {
+func currentEvidence(step *Step) []Evidence {
 	return slices.DeleteFunc(slices.Clone(step.Evidence), func(e Evidence) bool { return e.Stale })
 }
 
-// outdate marks a step's evidence as stale: it is from an earlier try.
-func (step *Step) outdate() {
+// markEvidenceStale marks a step's evidence as stale: it is from an earlier try.
+func (step *Step) markEvidenceStale() {
 	step.Evidence = slices.Clone(step.Evidence)
 	for i := range step.Evidence {
 		step.Evidence[i].Stale = true
 	}
 }
 
-// keepsProof refuses an edit that removes a step's command or a criterion where evidence is
+// checkEvidenceKept refuses an edit that removes a step's command or a criterion where evidence is
 // required. Only a person may.
-func keepsProof(step *Step, patch Patch, f Facts) error {
-	if !f.Limits.Evidence || f.Actor.Present() {
+func checkEvidenceKept(step *Step, patch Patch, f Facts) error {
+	if !f.Limits.Evidence || f.Actor.IsPresent() {
 		return nil
 	}
-	after := patch.On(step.Spec)
-	if (step.Verify == "" || after.Verify == step.Verify) && contains(after.AcceptanceCriteria, step.AcceptanceCriteria) {
+	after := patch.Apply(step.Spec)
+	if (step.Verify == "" || after.Verify == step.Verify) && containsAll(after.AcceptanceCriteria, step.AcceptanceCriteria) {
 		return nil
 	}
 	return conflict(step.ID.String()+" would lose what proves it: its command or a criterion",
@@ -146,20 +146,20 @@ func criterion(step *Step, name, field string) (string, error) {
 		return found[0], nil
 	}
 	return "", Refuse(NotFound, field, Quote(name)+" is not a criterion of "+step.ID.String(),
-		"name one of: "+strings.Join(named("", step.AcceptanceCriteria), ", "))
+		"name one of: "+strings.Join(quoteCriteria("", step.AcceptanceCriteria), ", "))
 }
 
 // criteriaShown bounds the criteria repeated in a message, in bytes.
 const criteriaShown = 1_000
 
-// named quotes as many whole criteria as a message has room for, at least one, and counts the rest.
-func named(what string, criteria []string) []string {
+// quoteCriteria quotes as many whole criteria as a message has room for, at least one, and counts the rest.
+func quoteCriteria(what string, criteria []string) []string {
 	var names []string
 	room := criteriaShown
 	for i, text := range criteria {
 		name := what + QuoteWhole(text)
 		if room -= len(name); i > 0 && room < 0 {
-			return append(names, Counted(len(criteria)-i, "more criterion"))
+			return append(names, Pluralize(len(criteria)-i, "more criterion"))
 		}
 		names = append(names, name)
 	}

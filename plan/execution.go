@@ -11,30 +11,30 @@ import (
 // Execution is a step's state in runs: for steps that planloop carries out itself, and for all that
 // are conditional, loop or ask a person.
 type Execution struct {
-	Of        StepID          `json:"of,omitzero"` // the loop it is an instance of
-	Item      json.RawMessage `json:"item,omitempty"`
-	Instances []StepID        `json:"instances,omitempty"` // of a loop
-	Expanded  bool            `json:"expanded,omitempty"`  // the loop's list is known
+	Loop       StepID          `json:"of,omitzero"` // the loop it is an instance of
+	Item       json.RawMessage `json:"item,omitempty"`
+	Instances  []StepID        `json:"instances,omitempty"` // of a loop
+	IsExpanded bool            `json:"expanded,omitempty"`  // the loop's list is known
 
-	Unmet bool `json:"unmet,omitempty"` // skipped by its own false condition
-	Met   bool `json:"met,omitempty"`   // its condition was true
+	ConditionFalse bool `json:"unmet,omitempty"` // skipped by its own false condition
+	ConditionTrue  bool `json:"met,omitempty"`   // its condition was true
 
-	Started bool   `json:"started,omitempty"` // by an engine, and not ended
-	Safe    bool   `json:"safe,omitempty"`    // the attempt can be repeated
-	Digest  string `json:"digest,omitempty"`  // of the attempt: see StartDigest
-	Retries int    `json:"retries,omitempty"` // consecutive attempts that failed for a transient reason
+	IsStarted    bool   `json:"started,omitempty"` // by an engine, and not ended
+	IsRepeatable bool   `json:"safe,omitempty"`    // the attempt can be repeated
+	Digest       string `json:"digest,omitempty"`  // of the attempt: see StartDigest
+	Retries      int    `json:"retries,omitempty"` // consecutive attempts that failed for a transient reason
 
-	Agent   string       `json:"agent,omitempty"`   // started by planloop for the attempt
-	Writes  bool         `json:"writes,omitempty"`  // the attempt may change files
-	Report  *AgentReport `json:"report,omitempty"`  // by the agent
-	Outside []string     `json:"outside,omitempty"` // files the last agent changed that the step does not name
-	Moved   bool         `json:"moved,omitempty"`   // the last agent left the work tree at another commit
-	Unseen  bool         `json:"unseen,omitempty"`  // the last agent's changes could not be determined
-	Silent  int          `json:"silent,omitempty"`  // consecutive attempts with agents that ended within seconds without a report
+	Agent             string       `json:"agent,omitempty"`   // started by planloop for the attempt
+	WritesFiles       bool         `json:"writes,omitempty"`  // the attempt may change files
+	Report            *AgentReport `json:"report,omitempty"`  // by the agent
+	OutOfScopeFiles   []string     `json:"outside,omitempty"` // files the last agent changed that the step does not name
+	CommitMoved       bool         `json:"moved,omitempty"`   // the last agent left the work tree at another commit
+	ChangesUnknown    bool         `json:"unseen,omitempty"`  // the last agent's changes could not be determined
+	UnavailableAgents int          `json:"silent,omitempty"`  // consecutive attempts with agents that ended within seconds without a report
 
-	Ask      *Ask   `json:"ask,omitempty"`
-	Grant    *Grant `json:"grant,omitempty"`
-	Answered bool   `json:"answered,omitempty"` // its question before the start has been answered
+	Ask        *Ask          `json:"ask,omitempty"`
+	Approval   *StepApproval `json:"grant,omitempty"`
+	IsAnswered bool          `json:"answered,omitempty"` // its question before the start has been answered
 }
 
 // AskKind is the kind of a step's question.
@@ -75,9 +75,9 @@ func (k AskKind) Choices() []Choice {
 	return nil
 }
 
-// Grant is a person's permission to run a step once, with the arguments shown or with those the
+// StepApproval is a person's permission to run a step once, with the arguments shown or with those the
 // person gave instead.
-type Grant struct {
+type StepApproval struct {
 	Digest string          `json:"digest"`
 	Args   json.RawMessage `json:"args,omitempty"` // replace the step's own; empty keeps those
 	By     string          `json:"by"`
@@ -85,7 +85,7 @@ type Grant struct {
 	At     time.Time       `json:"at"`
 }
 
-func (g *Grant) covers(digest string) bool { return g != nil && g.Digest == digest }
+func (g *StepApproval) covers(digest string) bool { return g != nil && g.Digest == digest }
 
 // execution returns the step's state in runs, the zero value if no run has touched it.
 func (step *Step) execution() Execution {
@@ -104,56 +104,59 @@ func (step *Step) execute(f func(*Execution)) {
 }
 
 // Loop returns the loop that the step is an instance of, 0 for none.
-func (step *Step) Loop() StepID { return step.execution().Of }
+func (step *Step) Loop() StepID { return step.execution().Loop }
 
-// Looping reports whether the step is a loop with running instances.
-func (step *Step) Looping() bool { return step.Status == InProgress && step.execution().Expanded }
+// IsLooping reports whether the step is a loop with running instances.
+func (step *Step) IsLooping() bool { return step.Status == InProgress && step.execution().IsExpanded }
 
-// Expanded reports whether the step is a loop with a known list: it ends with its instances.
-func (step *Step) Expanded() bool { return step.execution().Expanded }
+// IsExpanded reports whether the step is a loop with a known list: it ends with its instances.
+func (step *Step) IsExpanded() bool { return step.execution().IsExpanded }
 
 // Instances lists the instances of a loop.
 func (step *Step) Instances() []StepID { return step.execution().Instances }
 
-// Granted reports whether a person has approved the step's next attempt.
-func (step *Step) Granted() bool { return step.execution().Grant != nil }
+// HasApproval reports whether a person has approved the step's next attempt.
+func (step *Step) HasApproval() bool { return step.execution().Approval != nil }
 
-// Running reports whether an engine carries the step out.
-func (step *Step) Running() bool { return step.Status == InProgress && step.execution().Started }
+// IsRunning reports whether an engine carries the step out.
+func (step *Step) IsRunning() bool { return step.Status == InProgress && step.execution().IsStarted }
 
-// Asking returns the step's open question, nil when it has none.
-func (step *Step) Asking() *Ask { return step.execution().Ask }
+// OpenQuestion returns the step's open question, nil when it has none.
+func (step *Step) OpenQuestion() *Ask { return step.execution().Ask }
 
-// WantsReply reports whether the step asks a person its own question before it starts, or will once
+// NeedsReply reports whether the step asks a person its own question before it starts, or will once
 // a run reaches it.
-func (step *Step) WantsReply() bool {
-	if ask := step.Asking(); ask != nil {
+func (step *Step) NeedsReply() bool {
+	if ask := step.OpenQuestion(); ask != nil {
 		return ask.Kind == AskPause
 	}
-	return step.Pause != "" && step.Loop() == 0 && step.Status == Pending && !step.execution().Answered
+	return step.Pause != "" && step.Loop() == 0 && step.Status == Pending && !step.execution().IsAnswered
 }
 
-// WantsWord reports whether the step was marked blocked and can be tried again after a person
+// NeedsUnblocking reports whether the step was marked blocked and can be tried again after a person
 // answers.
-func (step *Step) WantsWord() bool {
-	return step.Status == Blocked && step.Asking() == nil && !step.Expanded()
+func (step *Step) NeedsUnblocking() bool {
+	return step.Status == Blocked && step.OpenQuestion() == nil && !step.IsExpanded()
 }
 
-// WantsApproval reports whether the step needs a person's approval before it runs, now or once a run reaches it.
-func (step *Step) WantsApproval() bool {
-	if ask := step.Asking(); ask != nil {
+// NeedsApproval reports whether the step needs a person's approval before it runs, now or once a run reaches it.
+func (step *Step) NeedsApproval() bool {
+	if ask := step.OpenQuestion(); ask != nil {
 		return ask.Kind == AskApproval
 	}
-	return step.RequiresApproval && step.Status == Pending && step.execution().Grant == nil
+	return step.RequiresApproval && step.Status == Pending && step.execution().Approval == nil
 }
 
-// Unknown reports whether the step was started and its outcome is unknown.
-func (step *Step) Unknown() bool { ask := step.Asking(); return ask != nil && ask.Kind == AskUnknown }
+// IsUnknown reports whether the step was started and its outcome is unknown.
+func (step *Step) IsUnknown() bool {
+	ask := step.OpenQuestion()
+	return ask != nil && ask.Kind == AskUnknown
+}
 
-// satisfies reports whether the step's dependents may start: it is done, or its own condition was
+// isMet reports whether the step's dependents may start: it is done, or its own condition was
 // false. Nothing else decides this.
-func (step *Step) satisfies() bool {
-	return step.Status == Done || step.Status == Skipped && step.execution().Unmet
+func (step *Step) isMet() bool {
+	return step.Status == Done || step.Status == Skipped && step.execution().ConditionFalse
 }
 
 // StartDigest identifies the contents of an attempt: the tool with its definition if another server provides

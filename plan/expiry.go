@@ -89,5 +89,5 @@ func (e ModeExpired) apply(s State) State {
 	if e.Phase == PhaseGathering {
 		why = "nothing was heard for " + e.Limit
 	}
-	return s.decided(phase, Decision{Outcome: Expired, By: string(Planloop), Comment: why, At: e.At})
+	return s.withDecision(phase, Decision{Outcome: Expired, By: string(Planloop), Comment: why, At: e.At})
 }

@@ -102,7 +102,7 @@ func TestExpiryIsRecordedFirst(t *testing.T) {
 	w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Done}) // records nothing
 	w.wantPhase(plan.PhaseSubmitted)
 	events := w.do(ann, plan.EnterMode{Reason: "again"})
-	if len(events) != 3 || plan.KindOf(events[0]) != "plan_archived" { // the draft is kept
+	if len(events) != 3 || plan.EventKind(events[0]) != "plan_archived" { // the draft is kept
 		t.Fatalf("%v", kinds(events))
 	}
 	e, ok := events[1].(plan.ModeExpired)
@@ -124,7 +124,7 @@ func TestExpiryIsRecordedByItself(t *testing.T) {
 	w := waitingWithin(t, plan.Limits{ApprovalTimeout: 10 * time.Minute})
 	w.unchanged(ann, plan.ExpireMode{})
 	w.after(w.state.ModeNow().Request.At, 11*time.Minute)
-	if events := w.do(ann, plan.ExpireMode{}); plan.KindOf(events[len(events)-1]) != "mode_expired" {
+	if events := w.do(ann, plan.ExpireMode{}); plan.EventKind(events[len(events)-1]) != "mode_expired" {
 		t.Errorf("%v", kinds(events))
 	}
 	w.wantPhase(plan.PhaseInactive)
@@ -186,7 +186,7 @@ func TestExpiryAloneIsRecorded(t *testing.T) {
 	w := waiting(t)
 	w.now = w.now.Add(time.Hour)
 	events := w.do(ann, plan.EndMode{})
-	if len(events) != 2 || plan.KindOf(events[1]) != "mode_expired" {
+	if len(events) != 2 || plan.EventKind(events[1]) != "mode_expired" {
 		t.Fatalf("%v", kinds(events))
 	}
 	w.wantPhase(plan.PhaseInactive)
@@ -227,7 +227,7 @@ func TestClockSetBackOpensNothing(t *testing.T) {
 	if w.expired() {
 		t.Error("a clock that was set back ends the mode")
 	}
-	w.do(person, plan.CommentOn{Text: "late"}) // a record of the past does not move the time back
+	w.do(person, plan.AddComment{Text: "late"}) // a record of the past does not move the time back
 	w.now = w.state.ModeNow().Request.At.Add(30 * time.Minute)
 	if !w.expired() {
 		t.Error("the mode lasts longer than its limit")
@@ -236,7 +236,7 @@ func TestClockSetBackOpensNothing(t *testing.T) {
 	answer = w.answer("")
 	w.limits.ApprovalTimeout = 2 * time.Hour
 	w.now = w.now.Add(time.Hour)
-	w.do(person, plan.CommentOn{Text: "an hour later"})
+	w.do(person, plan.AddComment{Text: "an hour later"})
 	w.limits.ApprovalTimeout = 30 * time.Minute
 	w.now = w.now.Add(-50 * time.Minute) // by the log it is over all the same
 	w.refused(person, decided(plan.Approved, answer))

@@ -50,10 +50,10 @@ type Division int
 
 // The ways a field divides.
 const (
-	OwnOfPart   Division = iota // anything
-	WithinWhole                 // nothing beyond the whole
-	KeptOfWhole                 // all entries of the whole, or a word no higher than its word; if empty, it is copied
-	NotOfPart                   // nothing
+	SplitFree      Division = iota // anything
+	SplitSubset                    // nothing beyond the whole
+	SplitInherited                 // all entries of the whole, or a word no higher than its word; if empty, it is copied
+	SplitForbidden                 // nothing
 )
 
 // Field is a row of the table of a step's or a plan's fields: the only place that says how a field
@@ -66,12 +66,12 @@ type Field[T any] struct {
 	Help  string // describes the flag, with a `PLACEHOLDER` for the value unless it is a boolean
 	Rawko string // its name in rawko; "" if rawko has no such field
 
-	Kind      FieldKind
-	Max       int  // characters of the text or of each entry, or the highest number
-	Most      int  // entries of a list; 0: MaxList
-	Required  bool // it must not be blank
-	Empty     bool // an empty list differs from a missing one
-	ShownOnly bool // a check list shows it and does not read it back
+	Kind       FieldKind
+	Max        int  // characters of the text or of each entry, or the highest number
+	MaxEntries int  // entries of a list; 0: MaxList
+	Required   bool // it must not be blank
+	Empty      bool // an empty list differs from a missing one
+	ShownOnly  bool // a check list shows it and does not read it back
 
 	Binding Binding
 	Breach  string // the name of a change that is not covered
@@ -143,8 +143,8 @@ func indexes(t reflect.Type) map[string][]int {
 	return all
 }
 
-// In returns a pointer to the field's value.
-func (f Field[T]) In(of *T) any { return f.value(of).Addr().Interface() }
+// Pointer returns a pointer to the field's value.
+func (f Field[T]) Pointer(of *T) any { return f.value(of).Addr().Interface() }
 
 func (f Field[T]) value(of *T) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(f.field) }
 
@@ -170,53 +170,54 @@ func specRows() []Field[Step] {
 		{Name: "type", Kind: WordField, Help: "its `TYPE`: feature, bugfix, chore or test"},
 		{Name: "depends_on", Words: "dependencies", Kind: StepsField, Rawko: "dependsOn",
 			Help: "the `STEPS` that must be done before, such as S001,S002", Binding: BindsAny, Breach: "other dependencies",
-			Split: KeptOfWhole},
+			Split: SplitInherited},
 		{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsAny, Breach: "risk",
-			Split: KeptOfWhole},
+			Split: SplitInherited},
 		{Name: "context_hints", Label: "hint", Words: "hints", Kind: LinesField, Max: MaxHint,
 			Help: "`TEXT` on where to look first; may be repeated, as may the other lists"},
 		{Name: "relevant_file_paths", Label: "path", Words: "paths", Kind: PathsField, Max: MaxPath,
-			Help: "a `FILE` it is about, relative to the workspace", Binding: BindsAny, Breach: "other paths", Split: WithinWhole},
+			Help: "a `FILE` it is about, relative to the workspace", Binding: BindsAny, Breach: "other paths", Split: SplitSubset},
 		{Name: "creates", Words: "paths it creates", Kind: PathsField, Max: MaxPath, Help: "a `FILE` it creates",
-			Binding: BindsAny, Breach: "other paths that it creates", Split: WithinWhole},
+			Binding: BindsAny, Breach: "other paths that it creates", Split: SplitSubset},
 		{Name: "acceptance_criteria", Label: "criterion", Kind: LinesField, Max: MaxLongLine, Rawko: "acceptanceCriteria",
-			Help: "`TEXT`: what must hold for it to be done", Binding: BindsAny, Breach: "other criteria", Split: WithinWhole},
+			Help: "`TEXT`: what must hold for it to be done", Binding: BindsAny, Breach: "other criteria", Split: SplitSubset},
 		{Name: "verify", Words: "verification", Kind: LineField, Max: MaxLongLine, Help: "a `COMMAND` that shows it is done",
-			Binding: BindsAny, Breach: "another command to verify it by", Split: WithinWhole},
+			Binding: BindsAny, Breach: "another command to verify it by", Split: SplitSubset},
 		{Name: "suggested_agent", Label: "agent", Flag: "suggested-agent", Words: "suggested agent", Kind: LineField, Max: MaxHint,
 			Help: "the `NAME` of who should do it", Rawko: "suggestedAgent"},
 		{Name: "tools", Label: "may use", Kind: LinesField, Max: MaxHint, Help: "a `TOOL` that may be used for it",
-			Binding: BindsAny, Breach: "other tools", Split: WithinWhole},
+			Binding: BindsAny, Breach: "other tools", Split: SplitSubset},
 		{Name: "tool", Kind: LineField, Max: MaxHint, Help: "the `TOOL` that carries it out, with --args",
-			Binding: BindsAny, Breach: "another tool or arguments", Split: NotOfPart},
+			Binding: BindsAny, Breach: "another tool or arguments", Split: SplitForbidden},
 		{Name: "args", Words: "arguments", Kind: JSONField, Help: "the tool's arguments, a `JSON` object",
-			Binding: BindsAny, Breach: "another tool or arguments", Split: NotOfPart},
+			Binding: BindsAny, Breach: "another tool or arguments", Split: SplitForbidden},
 		{Name: "critical", Kind: FlagField, Help: "the plan must be revised if it fails",
-			Binding: BindsFewer, Breach: "no longer critical", Split: KeptOfWhole},
+			Binding: BindsFewer, Breach: "no longer critical", Split: SplitInherited},
 		{Name: "idempotent", Kind: FlagField, Help: "it is safe to do twice",
-			Binding: BindsMore, Breach: "now marked as safe to do twice", Split: WithinWhole},
+			Binding: BindsMore, Breach: "now marked as safe to do twice", Split: SplitSubset},
 		{Name: "requires_approval", Label: "approval", Flag: "requires-approval", Words: "approval", Kind: FlagField,
-			Help: "a person must agree before it is run", Binding: BindsFewer, Breach: "no longer asks for approval", Split: KeptOfWhole},
+			Help: "a person must agree before it is run", Binding: BindsFewer, Breach: "no longer asks for approval",
+			Split: SplitInherited},
 		{Name: "timeout", Kind: SecondsField, Max: maxSeconds, Help: "the `TIME` it may run, such as 90s or 5m"},
 		{Name: "pause", Kind: LineField, Max: MaxLongLine, Help: "`TEXT` to ask a person before it starts",
-			Binding: BindsAny, Breach: "another question to a person before it starts", Split: KeptOfWhole},
+			Binding: BindsAny, Breach: "another question to a person before it starts", Split: SplitInherited},
 		{Name: "when", Words: "condition", Kind: LineField, Max: MaxLongLine, Help: "the `CONDITION` under which it is run",
-			Binding: BindsAny, Breach: "another condition", Split: KeptOfWhole},
+			Binding: BindsAny, Breach: "another condition", Split: SplitInherited},
 		{Name: "for_each", Words: "loop", Kind: LineField, Max: MaxLongText, Help: "the `LIST` it is run for",
-			Binding: BindsAny, Breach: "another list it is run for", Split: WithinWhole},
+			Binding: BindsAny, Breach: "another list it is run for", Split: SplitSubset},
 	}
 }
 
 func progressRows() []Field[Step] {
 	return []Field[Step]{
 		{Name: "status", Kind: WordField, Rawko: "status"},
-		{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText, Most: MaxNotes},
+		{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText, MaxEntries: MaxNotes},
 		{Name: "evidence", Kind: RecordField, ShownOnly: true},
 		{Name: "output", Kind: BlockField, Max: MaxLongText, Rawko: "output"},
 		{Name: "error", Kind: BlockField, Max: MaxLongText, Rawko: "error"},
 		{Name: "result", Kind: RecordField, ShownOnly: true},
 		{Name: "affected_files", Label: "affected file", Kind: LinesField,
-			Max: MaxPath, Most: MaxNotes, Rawko: "affectedFiles", Empty: true}, // a report: nothing opens them
+			Max: MaxPath, MaxEntries: MaxNotes, Rawko: "affectedFiles", Empty: true}, // a report: nothing opens them
 		{Name: "claimed_by", Kind: LineField, Max: MaxHint, ShownOnly: true},
 		{Name: "lease_until", Kind: TimeField, ShownOnly: true},
 		{Name: "executed_by", Kind: LineField, Max: MaxHint, Rawko: "executedBy"},
@@ -249,7 +250,7 @@ var planFields = sync.OnceValue(func() []Field[Plan] {
 // empty. Dependencies are a set, so they are sorted.
 func (f Field[T]) Texts(of *T) []string {
 	text := ""
-	switch v := f.In(of).(type) {
+	switch v := f.Pointer(of).(type) {
 	case *string:
 		text = *v
 	case *[]string:
@@ -287,9 +288,9 @@ func (f Field[T]) Texts(of *T) []string {
 	return []string{text}
 }
 
-// given is Texts with dependencies in their given order.
-func (f Field[T]) given(of *T) []string {
-	if ids, is := f.In(of).(*[]StepID); is && len(*ids) > 0 {
+// orderedTexts is Texts with dependencies in their given order.
+func (f Field[T]) orderedTexts(of *T) []string {
+	if ids, is := f.Pointer(of).(*[]StepID); is && len(*ids) > 0 {
 		return []string{ListIDs(*ids)}
 	}
 	return f.Texts(of)
@@ -308,7 +309,7 @@ func (f Field[T]) number(n int) string {
 // Set sets the field from text in the form that Texts returns; a list gets one more entry. It
 // reports false if text does not fit. It does not clean.
 func (f Field[T]) Set(of *T, text string) bool {
-	switch v := f.In(of).(type) {
+	switch v := f.Pointer(of).(type) {
 	case *string:
 		*v = text
 		return true
@@ -369,7 +370,7 @@ func (f Field[T]) Values() []string {
 // word returns the value of a field that holds one of a few words, and these words; nil for any
 // other field.
 func (f Field[T]) word(of *T) (reflect.Value, []string) {
-	if word, ok := f.In(of).(interface{ Values() []string }); ok {
+	if word, ok := f.Pointer(of).(interface{ Values() []string }); ok {
 		return reflect.ValueOf(word).Elem(), word.Values()
 	}
 	return reflect.Value{}, nil
@@ -397,16 +398,16 @@ func (r *Result) text() string {
 	return fmt.Sprintf("failed after %d ms: %s", r.Duration, r.Error)
 }
 
-// breaches reports whether an approval of old does not cover the change to now.
-func (f Field[T]) breaches(old, now *T) bool {
+// isBreach reports whether an approval of old does not cover the change to now.
+func (f Field[T]) isBreach(old, now *T) bool {
 	before, after := f.Texts(old), f.Texts(now)
 	switch f.Binding {
 	case BindsAny:
 		return !slices.Equal(before, after)
 	case BindsMore:
-		return !contains(before, after)
+		return !containsAll(before, after)
 	case BindsFewer:
-		return !contains(after, before)
+		return !containsAll(after, before)
 	}
 	return false
 }
@@ -418,18 +419,18 @@ func (f Field[T]) higher(old, now *T) bool {
 	return slices.Index(words, word.String()) > slices.Index(words, was.String())
 }
 
-// outgrows describes how part's field goes beyond that of the step it splits, "" if it does not.
-func (f Field[T]) outgrows(whole, part *T) string {
+// describeExcess describes how part's field goes beyond that of the step it splits, "" if it does not.
+func (f Field[T]) describeExcess(whole, part *T) string {
 	had, has := f.entries(whole), f.entries(part)
 	switch f.Split {
-	case OwnOfPart:
+	case SplitFree:
 		return ""
-	case KeptOfWhole:
-		if f.Kind == WordField && len(has) >= len(had) && !f.higher(whole, part) || f.Kind != WordField && contains(has, had) {
+	case SplitInherited:
+		if f.Kind == WordField && len(has) >= len(had) && !f.higher(whole, part) || f.Kind != WordField && containsAll(has, had) {
 			return ""
 		}
-		return f.breach(whole, part)
-	case NotOfPart:
+		return f.describeBreach(whole, part)
+	case SplitForbidden:
 		had = nil
 	}
 	more := slices.DeleteFunc(slices.Clone(has), func(text string) bool { return slices.Contains(had, text) })
@@ -442,8 +443,8 @@ func (f Field[T]) outgrows(whole, part *T) string {
 	return f.Words + " " + strings.Join(more, ", ")
 }
 
-// breach names a change that is not covered; for a word, with its direction and new value.
-func (f Field[T]) breach(old, now *T) string {
+// describeBreach names a change that is not covered; for a word, with its direction and new value.
+func (f Field[T]) describeBreach(old, now *T) string {
 	word, words := f.word(now)
 	if words == nil {
 		return f.Breach
@@ -457,7 +458,7 @@ func (f Field[T]) breach(old, now *T) string {
 
 // entries is Texts with one entry per step of a list.
 func (f Field[T]) entries(of *T) []string {
-	ids, ok := f.In(of).(*[]StepID)
+	ids, ok := f.Pointer(of).(*[]StepID)
 	if !ok {
 		return f.Texts(of)
 	}
@@ -468,22 +469,22 @@ func (f Field[T]) entries(of *T) []string {
 	return texts
 }
 
-// Given lists the fields that the patch changes.
-func (p Patch) Given() []Field[Step] {
+// Fields lists the fields that the patch changes.
+func (p Patch) Fields() []Field[Step] {
 	return slices.DeleteFunc(slices.Clone(SpecFields()), func(f Field[Step]) bool { return f.change(&p).IsNil() })
 }
 
-// On returns spec with the patch applied.
-func (p Patch) On(spec Spec) Spec {
+// Apply returns spec with the patch applied.
+func (p Patch) Apply(spec Spec) Spec {
 	step := Step{Spec: spec}
-	for _, f := range p.Given() {
+	for _, f := range p.Fields() {
 		f.value(&step).Set(f.change(&p).Elem())
 	}
 	return step.Spec
 }
 
-// PatchOf returns the patch that gives the fields their values in spec.
-func PatchOf(spec Spec, fields []Field[Step]) Patch {
+// NewPatch returns the patch that gives the fields their values in spec.
+func NewPatch(spec Spec, fields []Field[Step]) Patch {
 	var p Patch
 	step := Step{Spec: spec}
 	for _, f := range fields {

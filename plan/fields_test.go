@@ -20,7 +20,7 @@ func TestEveryFieldHasItsRow(t *testing.T) {
 		if rows[f.Name] != nil {
 			t.Errorf("plan/fields.go has two rows for %s", f.Name)
 		}
-		rows[f.Name] = f.In(&step)
+		rows[f.Name] = f.Pointer(&step)
 	}
 	for _, part := range []reflect.Value{reflect.ValueOf(&step.Spec).Elem(), reflect.ValueOf(&step.Progress).Elem()} {
 		for i := range part.NumField() {
@@ -56,12 +56,12 @@ func TestEveryFieldCanBePatched(t *testing.T) {
 		if !f.Set(&step, text) || strings.Join(f.Texts(&step), "|") != text {
 			t.Errorf("%s: set to %q it says %q", f.Name, text, f.Texts(&step))
 		}
-		patch := plan.PatchOf(step.Spec, []plan.Field[plan.Step]{f})
-		given := patch.Given()
+		patch := plan.NewPatch(step.Spec, []plan.Field[plan.Step]{f})
+		given := patch.Fields()
 		if len(given) != 1 || given[0].Name != f.Name {
 			t.Errorf("%s: the patch gives %d fields", f.Name, len(given))
 		}
-		if diff := cmp.Diff(step.Spec, patch.On(plan.Spec{})); diff != "" {
+		if diff := cmp.Diff(step.Spec, patch.Apply(plan.Spec{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// needsGrant reports whether a person has to approve the step before it starts.
-func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
+// needsApproval reports whether a person has to approve the step before it starts.
+func needsApproval(s State, step *Step, r Resolution, l Limits) bool {
 	switch {
 	case ToolChanged(s, step, r.Definition) != "":
 		return true
@@ -14,94 +14,95 @@ func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
 		return false
 	case step.RequiresApproval:
 		return true
-	case !r.Destructive && step.Verify == "":
+	case !r.IsDestructive && step.Verify == "":
 		return false
 	}
-	return !agreed(s, step, l)
+	return !isCoveredByPlan(s, step, l)
 }
 
 // ToolChanged says that a step's tool has changed since the plan being carried out was approved; "" if it has
 // not, or if there is no approved plan. definition is the tool's current one, "" for a tool of planloop.
 func ToolChanged(s State, step *Step, definition string) string {
-	if definition == "" || s.PhaseNow() != PhaseExecuting || !s.carriesOut() || s.Plan.Approval.Tools[step.Tool] == definition {
+	if definition == "" || s.PhaseNow() != PhaseExecuting || !s.executesApprovedPlan() || s.Plan.Approval.Tools[step.Tool] == definition {
 		return ""
 	}
 	return "what the server says of " + step.Tool + " is not what it said when the plan was approved"
 }
 
-// agreed reports whether the approval of the plan being carried out showed everything the step will
+// isCoveredByPlan reports whether the approval of the plan being carried out showed everything the step will
 // do: its arguments refer to nothing but the entries of a literal list.
-func agreed(s State, step *Step, l Limits) bool {
+func isCoveredByPlan(s State, step *Step, l Limits) bool {
 	approval := s.Plan.Approval
 	if step.Result != nil && step.Result.OK { // it was agreed to for one run
 		return false
 	}
-	if s.PhaseNow() != PhaseExecuting || !s.carriesOut() || l.PersonOnly && approval.Way != string(ByPerson) || UsesSteps(step.Args) {
+	if s.PhaseNow() != PhaseExecuting || !s.executesApprovedPlan() || l.PersonOnly && approval.Way != string(WayPerson) ||
+		UsesSteps(step.Args) {
 		return false
 	}
 	shown := step
 	if loop := step.Loop(); loop != 0 {
 		parent, ok := s.Plan.Steps.Get(loop)
-		if !ok || !step.asIn(parent) {
+		if !ok || !step.matchesLoop(parent) {
 			return false
 		}
 		shown = parent
 	}
-	if approval.NotSeen(shown.ID) != "" {
+	if approval.UnseenNote(shown.ID) != "" {
 		return false
 	}
 	return shown.ForEach == "" || json.Valid([]byte(shown.ForEach)) // a literal list
 }
 
-// asIn reports whether an instance has the same tool, verification and arguments as its loop.
-func (step *Step) asIn(loop *Step) bool {
+// matchesLoop reports whether an instance has the same tool, verification and arguments as its loop.
+func (step *Step) matchesLoop(loop *Step) bool {
 	return loop.Tool == step.Tool && loop.Verify == step.Verify && bytes.Equal(loop.Args, step.Args)
 }
 
-// granted reports whether a person approved exactly this, for the step or for its loop.
-func granted(s State, step *Step, r Resolution) bool {
-	if step.execution().Grant.covers(r.Digest) {
+// isApproved reports whether a person approved exactly this, for the step or for its loop.
+func isApproved(s State, step *Step, r Resolution) bool {
+	if step.execution().Approval.covers(r.Digest) {
 		return true
 	}
 	loop, ok := s.Plan.Steps.Get(step.Loop())
-	if !ok || step.Attempts > 0 || !step.asIn(loop) { // the loop's grant does not cover it
+	if !ok || step.Attempts > 0 || !step.matchesLoop(loop) { // the loop's grant does not cover it
 		return false
 	}
-	return loop.execution().Grant.covers(r.List)
+	return loop.execution().Approval.covers(r.LoopDigest)
 }
 
-// Foreseen is a question that a step will ask a person before it starts.
-type Foreseen struct {
-	Step  *Step
-	Kind  AskKind
-	Known bool // the subject of the approval is known now: it depends neither on values of other steps nor on a list yet to be computed
+// ExpectedQuestion is a question that a step will ask a person before it starts.
+type ExpectedQuestion struct {
+	Step    *Step
+	Kind    AskKind
+	IsKnown bool // the subject of the approval is known now: it depends neither on values of other steps nor on a list yet to be computed
 
 	Definition string // of its tool, if another server provides it
 	Reason     string // why an earlier agreement does not count; see ToolChanged
 }
 
-// Foresee lists the questions to come, as far as they can be foreseen. about reports whether a tool
+// ExpectedQuestions lists the questions to come, as far as they can be foreseen. about reports whether a tool
 // may do something irreversible and, if another server provides it, its definition.
-func Foresee(s State, about func(tool string) (destructive bool, definition string), l Limits) []Foreseen {
+func ExpectedQuestions(s State, about func(tool string) (destructive bool, definition string), l Limits) []ExpectedQuestion {
 	if s.Plan == nil {
 		return nil
 	}
-	var list []Foreseen
+	var list []ExpectedQuestion
 	for step := range s.Plan.Steps.All() {
 		x := step.execution()
-		loop, _ := s.Plan.Steps.Get(x.Of)
+		loop, _ := s.Plan.Steps.Get(x.Loop)
 		if step.Status != Pending || x.Ask != nil && x.Ask.Kind == AskUnknown {
 			continue
 		}
-		if step.Pause != "" && !x.Answered && x.Of == 0 {
-			list = append(list, Foreseen{Step: step, Kind: AskPause})
+		if step.Pause != "" && !x.IsAnswered && x.Loop == 0 {
+			list = append(list, ExpectedQuestion{Step: step, Kind: AskPause})
 		}
-		agreed := x.Grant != nil || loop != nil && loop.execution().Grant != nil && step.Attempts == 0
+		agreed := x.Approval != nil || loop != nil && loop.execution().Approval != nil && step.Attempts == 0
 		r := Resolution{}
-		r.Destructive, r.Definition = about(step.Tool)
-		if !agreed && needsGrant(s, step, r, l) {
+		r.IsDestructive, r.Definition = about(step.Tool)
+		if !agreed && needsApproval(s, step, r, l) {
 			known := !UsesSteps(step.Args) && (step.ForEach == "" || json.Valid([]byte(step.ForEach)))
-			list = append(list, Foreseen{Step: step, Kind: AskApproval, Known: known, Definition: r.Definition,
+			list = append(list, ExpectedQuestion{Step: step, Kind: AskApproval, IsKnown: known, Definition: r.Definition,
 				Reason: ToolChanged(s, step, r.Definition)})
 		}
 	}

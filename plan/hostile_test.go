@@ -36,7 +36,7 @@ func wholeStep() plan.NewStep {
 	return plan.NewStep{Spec: wholeSpec(), Splits: 1, Name: "copy", Progress: plan.Progress{
 		Status: plan.Failed, Notes: []string{"seen"}, Evidence: []plan.Evidence{{Criterion: "c", Command: "make", ExitCode: &exit,
 			Output: "o", Note: "n", By: "ann", At: at}},
-		Result: &plan.Result{Value: json.RawMessage(`{"n":"v"}`), Kept: "k", Error: "e", Duration: 5,
+		Result: &plan.Result{Value: json.RawMessage(`{"n":"v"}`), StoredName: "k", Error: "e", Duration: 5,
 			Timestamp: at}, Output: "o", Error: "e", AffectedFiles: []string{"a"},
 		Attempts: 2, ClaimedBy: "ann", LeaseUntil: at, ExecutedBy: "ann", StartedAt: at, CompletedAt: at,
 	}}
@@ -73,22 +73,24 @@ type attempt struct {
 // attempts has one for every type of action.
 func attempts() map[string]attempt {
 	active := func(t failer) *workspace { return withPlan(t, titled("a"), titled("b")) }
-	remarked := func(t failer) *workspace { w := active(t); w.do(person, plan.CommentOn{Text: "mind it"}); return w }
+	remarked := func(t failer) *workspace { w := active(t); w.do(person, plan.AddComment{Text: "mind it"}); return w }
 	always := func(a plan.Action) func(*workspace) plan.Action { return func(*workspace) plan.Action { return a } }
-	answer := func(w *workspace) plan.Answer {
-		return plan.Answer{Request: w.state.ModeNow().Request.ID, Digest: plan.Digest(w.state.Draft), Comment: "split it",
-			Comments: []plan.CommentOn{{Text: "mind it", Of: w.state.Draft.ID, Step: 1, Question: true}}}
+	answer := func(w *workspace) plan.DecideDraft {
+		return plan.DecideDraft{Request: w.state.ModeNow().Request.ID, Digest: plan.Digest(w.state.Draft), Comment: "split it",
+			Comments: []plan.AddComment{{Text: "mind it", PlanID: w.state.Draft.ID, Step: 1, IsQuestion: true}}}
 	}
 	two := []plan.NewStep{titled("first"), wholeStep()}
 	report := plan.ReportStep{Step: 1, Note: "n", Output: "o", AffectedFiles: []string{"a"}, Evidence: wholeStep().Evidence}
 	raise := plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red", Step: 1, Output: "o"}
 	return map[string]attempt{
-		"SetUp": {ann, active, always(plan.SetUp{Outline: wholeOutline(), Steps: two, Origin: plan.Origin{
+		"SetUp": {ann, active, always(plan.SetUp{Outline: wholeOutline(), Steps: two, Import: plan.Import{
 			ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: "c", Discoveries: []string{"d"}, Replans: 1,
 			Status: plan.StatusReplanning, CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(2, 0), CreatedBy: "bob", Highest: 9}})},
-		"AdoptPlan": {ann, func(t failer) *workspace { return newWorkspace(t) }, always(plan.AdoptPlan{Outline: wholeOutline(), Steps: two,
-			Host: "claude", Session: "s", Agreed: true, MadeUp: true, Task: &plan.TaskChange{Name: "1", Title: text("t"),
-				Details: text("d"), Status: plan.Done, Agent: text("a"), After: []string{"2"}, Before: []string{"3"}}})},
+		"AdoptHostPlan": {ann, func(t failer) *workspace { return newWorkspace(t) },
+			always(plan.AdoptHostPlan{Outline: wholeOutline(), Steps: two,
+				Host: "claude", Session: "s", IsHostApproved: true, IsOutlineGenerated: true,
+				Task: &plan.TaskChange{Name: "1", Title: text("t"),
+					Details: text("d"), Status: plan.Done, Agent: text("a"), DependsOn: []string{"2"}, Dependents: []string{"3"}}})},
 		"AddSteps":    {ann, active, always(plan.AddSteps{Steps: two[1:]})},
 		"UpdateStep":  {ann, active, always(plan.UpdateStep{Step: 2, Patch: wholePatch()})},
 		"MoveStep":    {ann, active, always(plan.MoveStep{Step: 2})},
@@ -100,13 +102,13 @@ func attempts() map[string]attempt {
 		"Clear":       {ann, active, always(plan.Clear{})},
 		"EnterMode":   {ann, active, always(plan.EnterMode{Task: "t", Reason: "r"})},
 		"AskUser":     {ann, active, always(plan.AskUser{Text: "when?"})},
-		"CommentOn": {person, active, func(w *workspace) plan.Action {
-			return plan.CommentOn{Text: "mind it", Of: w.state.Plan.ID, Step: 2, Question: true}
+		"AddComment": {person, active, func(w *workspace) plan.Action {
+			return plan.AddComment{Text: "mind it", PlanID: w.state.Plan.ID, Step: 2, IsQuestion: true}
 		}},
-		"ReplyTo":     {ann, remarked, always(plan.ReplyTo{Comment: "C1", Text: "I do"})},
-		"MeetComment": {person, remarked, always(plan.MeetComment{ID: "C1", Met: true})},
-		"SubmitPlan":  {ann, active, always(plan.SubmitPlan{Outline: wholeOutline(), Steps: two, Undoes: []string{"u"}})},
-		"Batch": {ann, active, always(plan.Batch{Word: "update", Found: plan.Found{Score: 90,
+		"ReplyToComment": {ann, remarked, always(plan.ReplyToComment{Comment: "C1", Text: "I do"})},
+		"ResolveComment": {person, remarked, always(plan.ResolveComment{ID: "C1", IsResolved: true})},
+		"SubmitPlan":     {ann, active, always(plan.SubmitPlan{Outline: wholeOutline(), Steps: two, Undoes: []string{"u"}})},
+		"Batch": {ann, active, always(plan.Batch{Word: "update", Findings: plan.GateFindings{Score: 90,
 			Warnings: []plan.GateWarning{{Step: 1, Text: "has no way back.", Fix: "name one"}}},
 			Parts: []plan.Part{{Field: "/a", Action: report},
 				{Field: "/b", Action: raise},
@@ -125,32 +127,32 @@ func attempts() map[string]attempt {
 		}, always(plan.Close{Summary: "done"})},
 		"Restore": {ann, func(t failer) *workspace { w := active(t); w.do(ann, plan.Clear{}); return w },
 			func(w *workspace) plan.Action { return plan.Restore{PlanID: w.state.Plan.ID} }},
-		"Answer":          {person, waiting, func(w *workspace) plan.Action { return decided(plan.Approved, answer(w)) }},
-		"Answer Rejected": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Rejected, answer(w)) }},
-		"Answer Returned": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Returned, answer(w)) }},
+		"DecideDraft":          {person, waiting, func(w *workspace) plan.Action { return decided(plan.Approved, answer(w)) }},
+		"DecideDraft Rejected": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Rejected, answer(w)) }},
+		"DecideDraft Returned": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Returned, answer(w)) }},
 		"EditDraft": {person, waiting, func(w *workspace) plan.Action {
 			return plan.EditDraft{Digest: answer(w).Digest, Change: plan.AddSteps{Steps: two[1:]}, After: new(plan.StepID(1))}
 		}},
 		"EditDraft Update": {person, waiting, func(w *workspace) plan.Action {
 			return plan.EditDraft{Digest: answer(w).Digest, Change: plan.UpdateStep{Step: 2, Patch: wholePatch()}}
 		}},
-		"LeaveUndecided": {ann, waiting, func(w *workspace) plan.Action {
-			return plan.LeaveUndecided{Request: answer(w).Request, How: "declined"}
+		"RecordNoDecision": {ann, waiting, func(w *workspace) plan.Action {
+			return plan.RecordNoDecision{Request: answer(w).Request, How: "declined"}
 		}},
 		"CancelMode": {person, waiting, always(plan.CancelMode{})},
 		"ExpireMode": {ann, func(t failer) *workspace { w := waiting(t); w.now = w.now.Add(time.Hour); return w },
 			always(plan.ExpireMode{})},
 		"BeginRun": {ann, active, always(plan.BeginRun{})},
 		"PauseRun": {ann, func(t failer) *workspace { w := active(t); w.do(ann, plan.BeginRun{}); return w },
-			always(plan.PauseRun{Reason: plan.OverPaused, Note: "n"})},
+			always(plan.PauseRun{Reason: plan.StopPaused, Note: "n"})},
 		"EndRun": {person, func(t failer) *workspace { w := active(t); w.do(ann, plan.BeginRun{}); return w }, always(plan.EndRun{})},
-		"Advance": {engine, func(t failer) *workspace { return atWork(t) }, func(w *workspace) plan.Action {
-			return plan.Advance{Room: 1, Lost: []plan.Attempt{{Plan: "p", Step: 1, Attempt: 1}},
-				Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: w.state.Plan.Root(), Step: 1, Attempt: 1},
-					Output: "o", Note: "n", AffectedFiles: []string{"a.go"}, Outside: []string{"a.go"},
-					Result: plan.Result{Value: json.RawMessage(`"v"`), Kept: "k", Error: "e", Duration: 5, Timestamp: w.now}}}}
+		"Schedule": {engine, func(t failer) *workspace { return atWork(t) }, func(w *workspace) plan.Action {
+			return plan.Schedule{MaxStarts: 1, Lost: []plan.Attempt{{Plan: "p", Step: 1, Attempt: 1}},
+				Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: w.state.Plan.Root(), Step: 1, Attempt: 1},
+					Output: "o", Note: "n", AffectedFiles: []string{"a.go"}, OutOfScopeFiles: []string{"a.go"},
+					Result: plan.Result{Value: json.RawMessage(`"v"`), StoredName: "k", Error: "e", Duration: 5, Timestamp: w.now}}}}
 		}},
-		"Advance Stray": {engine, active, always(plan.Advance{Finished: []plan.Finished{{
+		"Schedule Stray": {engine, active, always(plan.Schedule{Results: []plan.AttemptResult{{
 			Attempt: plan.Attempt{Plan: "other", Step: 1, Attempt: 1}, Output: "o", Result: plan.Result{Error: "e"}}}})},
 		"AnswerStep": {person, func(t failer) *workspace { w := withPlan(t, tool("a"), tool("b")); w.mark(2, plan.Failed); return w },
 			always(plan.AnswerStep{Step: 2, Choice: plan.Retry, Text: "t", Args: json.RawMessage(`{"a":"b"}`), Digest: "d"})},
@@ -167,7 +169,8 @@ func attempts() map[string]attempt {
 
 // partly names the attempts without the fields that exclude others of their action.
 func partly() []string {
-	return []string{"AdoptPlan", "Advance Stray", "EditDraft", "EditDraft Update", "AnswerStep", "AnswerStep Grant", "AnswerStep Insert"}
+	return []string{"AdoptHostPlan", "Schedule Stray", "EditDraft", "EditDraft Update", "AnswerStep", "AnswerStep Grant",
+		"AnswerStep Insert"}
 }
 
 // TestEveryActionIsTried finds the types of action in the source.
@@ -310,10 +313,10 @@ func TestArchivedBodiesAreChecked(t *testing.T) {
 	w.do(ann, plan.Clear{})
 	body := w.past(id).Body()
 	body.Changes, body.FinalSummary = "c", "s"
-	body.Approval = &plan.Approval{By: "petra", Way: string(plan.ByPerson), Comment: "c", Deviations: []string{"d"}}
+	body.Approval = &plan.Approval{By: "petra", Way: string(plan.WayPerson), Comment: "c", Deviations: []string{"d"}}
 	body.Verdict = &plan.Verdict{Feedback: "f", By: "ann", Way: plan.WayAgent}
 	facts := w.facts(ann, plan.Clear{})
-	facts.Past = body.Build()
+	facts.FormerPlan = body.Build()
 	if _, err := plan.Decide(w.state, plan.Restore{PlanID: id}, facts); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +324,7 @@ func TestArchivedBodiesAreChecked(t *testing.T) {
 		if strings.HasSuffix(path, ".Steps[].ID") {
 			continue // a log with another id is not decoded
 		}
-		facts.Past = hostile.Interface().(plan.Body).Build()
+		facts.FormerPlan = hostile.Interface().(plan.Body).Build()
 		events, err := plan.Decide(w.state, plan.Restore{PlanID: id}, facts)
 		wantRefusedOrClean(t, path, events, err)
 	}
@@ -451,7 +454,7 @@ func wantRefusedOrClean(t failer, path string, events []plan.Event, err error) {
 		return
 	}
 	for _, e := range events {
-		wantClean(t, path+" in "+plan.KindOf(e), reflect.ValueOf(e))
+		wantClean(t, path+" in "+plan.EventKind(e), reflect.ValueOf(e))
 	}
 }
 

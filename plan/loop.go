@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// expanded returns the event that adds the instances of a loop to the plan.
-func expanded(p *Plan, loop *Step, items []json.RawMessage, at time.Time) Event {
+// expandLoop returns the event that adds the instances of a loop to the plan.
+func expandLoop(p *Plan, loop *Step, items []json.RawMessage, at time.Time) Event {
 	e := LoopExpanded{Step: loop.ID, At: at}
 	next := p.Steps.Highest() + 1
 	for i, item := range items[:min(len(items), MaxItems)] {
 		spec := loop.Spec
 		spec.ForEach, spec.Pause, spec.RequiresApproval = "", "", false
-		if loop.RequiresApproval && loop.execution().Grant == nil {
+		if loop.RequiresApproval && loop.execution().Approval == nil {
 			spec.RequiresApproval = true
 		}
 		spec.Critical = false
 		spec.Title = instanceTitle(loop.Title, item)
 		e.Instances = append(e.Instances, &Step{ID: next + StepID(i), Spec: spec, Progress: Progress{Status: Pending},
-			Execution: &Execution{Of: loop.ID, Item: item}})
+			Execution: &Execution{Loop: loop.ID, Item: item}})
 	}
 	return e
 }
@@ -56,15 +56,15 @@ func (e LoopExpanded) apply(s State) State {
 	}
 	s = s.withSteps(e.At, func(edit *stepsEdit) { edit.add(e.Instances) })
 	return s.withStep(e.Step, e.At, func(step *Step) {
-		grant := step.execution().Grant // it covers each instance
+		grant := step.execution().Approval // it covers each instance
 		step.become(StepMarked{Step: e.Step, Status: InProgress, At: e.At})
-		step.execute(func(x *Execution) { x.Expanded, x.Instances, x.Grant = true, ids, grant })
+		step.execute(func(x *Execution) { x.IsExpanded, x.Instances, x.Approval = true, ids, grant })
 	})
 }
 
-// settledLoop returns the event that settles a loop after a change of an instance or of the loop
+// settleLoop returns the event that settles a loop after a change of an instance or of the loop
 // itself; nil if its status stays the same.
-func settledLoop(s State, id StepID) *LoopSettled {
+func settleLoop(s State, id StepID) *LoopSettled {
 	if s.Plan == nil {
 		return nil
 	}
@@ -72,14 +72,14 @@ func settledLoop(s State, id StepID) *LoopSettled {
 	if ok && step.Loop() != 0 {
 		step, ok = s.Plan.Steps.Get(step.Loop())
 	}
-	if !ok || !step.execution().Expanded || step.Status != InProgress && step.Status != Done && step.Status != Failed {
+	if !ok || !step.execution().IsExpanded || step.Status != InProgress && step.Status != Done && step.Status != Failed {
 		return nil
 	}
 	e := LoopSettled{Step: step.ID, Status: Done, At: s.Plan.UpdatedAt}
 	for _, id := range step.execution().Instances {
 		instance, ok := s.Plan.Steps.Get(id)
 		switch {
-		case !ok || instance.Status.Finished():
+		case !ok || instance.Status.IsFinished():
 		case instance.Status == Failed:
 			e.Failed = append(e.Failed, id)
 		default:

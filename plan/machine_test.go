@@ -45,20 +45,20 @@ func (m *machine) birth() {
 // find returns an engine's findings about a step, as its title demands.
 func (m *machine) find(step *plan.Step, r *plan.Resolution) {
 	r.Args = step.Args
-	r.Destructive, r.Safe = step.Risk == plan.HighRisk, step.Idempotent
-	r.Unmet, r.Writes = step.When == "false", r.Destructive
+	r.IsDestructive, r.IsRepeatable = step.Risk == plan.HighRisk, step.Idempotent
+	r.ConditionFalse, r.WritesFiles = step.When == "false", r.IsDestructive
 	if step.Tool == "" && (step.ForEach == "" || step.Loop() != 0) && len(step.Title)%2 == 0 {
-		r.Agent, r.Safe, r.Writes = "claude", true, true
+		r.Agent, r.IsRepeatable, r.WritesFiles = "claude", true, true
 	}
 	if step.ForEach != "" && step.Loop() == 0 {
 		_ = json.Unmarshal([]byte(step.ForEach), &r.Items)
 	}
-	r.List = "list of " + step.ID.String()
+	r.LoopDigest = "list of " + step.ID.String()
 	if loop := step.Loop(); loop != 0 {
-		r.List = "list of " + loop.String()
+		r.LoopDigest = "list of " + loop.String()
 	}
-	if step.Execution != nil && step.Execution.Grant != nil && len(step.Execution.Grant.Args) > 0 {
-		r.Digest = plan.StartDigest(step, step.Execution.Grant.Args, "")
+	if step.Execution != nil && step.Execution.Approval != nil && len(step.Execution.Approval.Args) > 0 {
+		r.Digest = plan.StartDigest(step, step.Execution.Approval.Args, "")
 	}
 }
 
@@ -114,20 +114,20 @@ func (m *machine) started(t *rapid.T, s plan.State, by string, e plan.StepStarte
 	switch {
 	case !ok || !s.Plan.Steps.IsReady(e.Step):
 		t.Fatalf("%s was started and is not ready", e.Step)
-	case s.PhaseNow().Restricted() || !s.Runs() || len(s.OpenSignals(plan.Blocker)) > 0 || s.Plan.Status != plan.StatusActive:
+	case s.PhaseNow().IsRestricted() || !s.HasActiveRun() || len(s.OpenSignals(plan.Blocker)) > 0 || s.Plan.Status != plan.StatusActive:
 		t.Fatalf("%s was started in phase %s, run %+v, plan %s", e.Step, s.PhaseNow(), s.Run, s.Plan.Status)
 	case m.ended[attempt] > 0 || m.running[attempt] != "" || m.zombies[attempt] != "":
 		t.Fatalf("attempt %+v was started twice", attempt)
-	case step.Unknown() || step.Asking() != nil:
+	case step.IsUnknown() || step.OpenQuestion() != nil:
 		t.Fatalf("%s was started while it asks", e.Step)
 	}
 	if (step.RequiresApproval || step.Risk == plan.HighRisk) && !m.agreed(s, step, e.Digest) {
 		t.Fatalf("%s was started, and nobody agreed to it: %+v", e.Step, step)
 	}
 	for other := range s.Plan.Steps.Running() {
-		agents, writers := m.agents[other.ID] > 0 && other.Running(), other.Running() && other.Risk == plan.HighRisk
-		if e.Agent != "" && (agents || writers) || e.Writes && agents {
-			t.Fatalf("%s (agent %q, writes %v) was started beside %+v", e.Step, e.Agent, e.Writes, other)
+		agents, writers := m.agents[other.ID] > 0 && other.IsRunning(), other.IsRunning() && other.Risk == plan.HighRisk
+		if e.Agent != "" && (agents || writers) || e.WritesFiles && agents {
+			t.Fatalf("%s (agent %q, writes %v) was started beside %+v", e.Step, e.Agent, e.WritesFiles, other)
 		}
 	}
 	if m.agents[e.Step] = 0; e.Agent != "" {
@@ -232,7 +232,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"block":   func(t *rapid.T) { m.attempt(t, ann, plan.RaiseSignal{ID: "s", Level: plan.Blocker, Message: "red"}) },
 		"unblock": func(t *rapid.T) { m.attempt(t, ann, plan.ClearSignal{ID: "s"}) },
 		"restore": func(t *rapid.T) {
-			if former := m.state.Former(); len(former) > 0 && rapid.IntRange(0, 5).Draw(t, "really") == 0 {
+			if former := m.state.FormerPlans(); len(former) > 0 && rapid.IntRange(0, 5).Draw(t, "really") == 0 {
 				m.attempt(t, ann, plan.Restore{PlanID: rapid.SampledFrom(former).Draw(t, "plan").ID})
 			}
 		},
@@ -247,30 +247,30 @@ func (m *machine) decides(t *rapid.T) {
 		return
 	}
 	outcome := rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Rejected}).Draw(t, "outcome")
-	m.attempt(t, person, plan.Answer{Outcome: outcome, Digest: plan.Digest(m.state.Draft)})
+	m.attempt(t, person, plan.DecideDraft{Outcome: outcome, Digest: plan.Digest(m.state.Draft)})
 }
 
 func (m *machine) engineWorks(t *rapid.T) {
 	name := rapid.SampledFrom(m.engines).Draw(t, "engine")
-	a := plan.Advance{Room: rapid.IntRange(0, 3).Draw(t, "room")}
+	a := plan.Schedule{MaxStarts: rapid.IntRange(0, 3).Draw(t, "room")}
 	for _, attempt := range m.attemptsOf(m.running, name) {
 		if rapid.Bool().Draw(t, "ends") {
-			done := plan.Finished{Attempt: attempt, Result: plan.Result{OK: rapid.Bool().Draw(t, "ok")}}
-			done.Unavailable = m.agents[attempt.Step] == attempt.Attempt && rapid.IntRange(0, 3).Draw(t, "unavailable") == 0
-			done.Blocked = rapid.IntRange(0, 5).Draw(t, "blocked") == 0
-			done.Transient, done.Interrupted = rapid.Bool().Draw(t, "passes"), rapid.IntRange(0, 3).Draw(t, "interrupted") == 0
-			a.Finished = append(a.Finished, done)
+			done := plan.AttemptResult{Attempt: attempt, Result: plan.Result{OK: rapid.Bool().Draw(t, "ok")}}
+			done.IsAgentUnavailable = m.agents[attempt.Step] == attempt.Attempt && rapid.IntRange(0, 3).Draw(t, "unavailable") == 0
+			done.IsBlocked = rapid.IntRange(0, 5).Draw(t, "blocked") == 0
+			done.IsTransient, done.IsInterrupted = rapid.Bool().Draw(t, "passes"), rapid.IntRange(0, 3).Draw(t, "interrupted") == 0
+			a.Results = append(a.Results, done)
 		}
 	}
 	strays := 0
-	for _, done := range a.Finished { // of a plan that was replaced, or a step that was taken away
+	for _, done := range a.Results { // of a plan that was replaced, or a step that was taken away
 		if m.state.Plan == nil || m.state.Plan.Root() != done.Plan || !isRunning(m.state.Plan, done.Attempt) {
 			strays++
 			delete(m.running, done.Attempt)
 			m.ended[done.Attempt]++
 		}
 	}
-	actor := plan.NewActor(plan.ViaEngine, name)
+	actor := plan.NewActor(plan.ChannelEngine, name)
 	before := m.state
 	events, err := m.try(actor, m.resolve(a))
 	if err != nil {
@@ -289,7 +289,7 @@ func (m *machine) engineWorks(t *rapid.T) {
 
 func isRunning(p *plan.Plan, a plan.Attempt) bool {
 	step, ok := p.Steps.Get(a.Step)
-	return ok && step.Running() && step.Attempts == a.Attempt
+	return ok && step.IsRunning() && step.Attempts == a.Attempt
 }
 
 func (m *machine) attemptsOf(book map[plan.Attempt]string, name string) []plan.Attempt {
@@ -311,7 +311,7 @@ func (m *machine) agentActs(t *rapid.T) {
 	}
 	ids := slices.Sorted(maps.Keys(m.agents))
 	id := rapid.SampledFrom(ids).Draw(t, "its step")
-	actor := plan.NewActor(plan.ViaMCP, "claude")
+	actor := plan.NewActor(plan.ChannelMCP, "claude")
 	actor.Scope = plan.Attempt{Plan: m.state.Plan.Root(), Step: id, Attempt: max(1, m.agents[id])}
 	about := plan.StepID(rapid.IntRange(1, int(m.state.Plan.Steps.Highest())+1).Draw(t, "about"))
 	status := rapid.SampledFrom([]plan.StepStatus{plan.Done, plan.Failed, plan.Blocked, plan.InProgress, plan.Pending}).Draw(t, "status")
@@ -334,7 +334,7 @@ func (m *machine) agentActs(t *rapid.T) {
 	if before.PhaseNow() != m.state.PhaseNow() || before.Run != m.state.Run || before.Plan.Steps.Len() != m.state.Plan.Steps.Len() {
 		t.Fatalf("an agent did more than its step by %#v: %v", a, kinds(events))
 	}
-	for step := range m.state.Plan.Steps.Differing(before.Plan.Steps) {
+	for step := range m.state.Plan.Steps.ChangedSince(before.Plan.Steps) {
 		if step.ID != id || step.Status != plan.InProgress {
 			t.Fatalf("an agent that was started for %s made %+v of another or ended it itself by %#v", id, step, a)
 		}
@@ -345,7 +345,7 @@ func (m *machine) engineDies(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.engines)-1).Draw(t, "engine")
 	name := m.engines[i]
 	m.engines = slices.Delete(m.engines, i, i+1)
-	m.seen[name] = plan.Sighting{Gone: true}
+	m.seen[name] = plan.Sighting{IsGone: true}
 	for _, attempt := range m.attemptsOf(m.running, name) {
 		m.zombies[attempt] = name
 		delete(m.running, attempt)
@@ -355,13 +355,13 @@ func (m *machine) engineDies(t *rapid.T) {
 
 func (m *machine) takeUp(t *rapid.T) {
 	name := rapid.SampledFrom(m.engines).Draw(t, "engine")
-	a := plan.Advance{}
+	a := plan.Schedule{}
 	a.Lost = slices.Collect(maps.Keys(m.zombies))
 	for attempt := range m.running {
 		a.Lost = append(a.Lost, attempt) // their engines live: this must have no effect
 	}
 	slices.SortFunc(a.Lost, func(a, b plan.Attempt) int { return int(a.Step - b.Step) })
-	m.attempt(t, plan.NewActor(plan.ViaEngine, name), m.resolve(a))
+	m.attempt(t, plan.NewActor(plan.ChannelEngine, name), m.resolve(a))
 }
 
 // zombieReports lets an engine that was thought dead report a result. It counts until the step is
@@ -370,9 +370,9 @@ func (m *machine) zombieReports(t *rapid.T) {
 	for attempt, name := range m.zombies {
 		before := m.state
 		running := m.state.Plan != nil && m.state.Plan.Root() == attempt.Plan && isRunning(m.state.Plan, attempt)
-		done := plan.Finished{Attempt: attempt, Result: plan.Result{OK: true}}
+		done := plan.AttemptResult{Attempt: attempt, Result: plan.Result{OK: true}}
 		m.resolved = nil
-		events, err := m.try(plan.NewActor(plan.ViaEngine, name), plan.Advance{Finished: []plan.Finished{done}})
+		events, err := m.try(plan.NewActor(plan.ChannelEngine, name), plan.Schedule{Results: []plan.AttemptResult{done}})
 		if err != nil {
 			t.Fatalf("a late result was refused: %v", err)
 		}
@@ -395,21 +395,22 @@ func (m *machine) check(t *rapid.T) {
 	}
 	for step := range p.Steps.All() {
 		attempt := plan.Attempt{Plan: p.Root(), Step: step.ID, Attempt: step.Attempts}
-		if step.Running() && m.running[attempt] == "" && m.zombies[attempt] == "" {
+		if step.IsRunning() && m.running[attempt] == "" && m.zombies[attempt] == "" {
 			t.Fatalf("%+v is said to run, and does not", attempt)
 		}
-		if step.Running() && step.ClaimedBy == "" || step.Asking() != nil && step.Status != plan.Pending && step.Status != plan.Blocked {
+		if step.IsRunning() && step.ClaimedBy == "" || step.OpenQuestion() != nil && step.Status != plan.Pending &&
+			step.Status != plan.Blocked {
 			t.Fatalf("%+v", step)
 		}
 		m.checkLoop(t, p, step)
 	}
-	if over := plan.WhyOver(m.state); over == "" && m.state.Runs() {
+	if over := plan.FindStopReason(m.state); over == "" && m.state.HasActiveRun() {
 		m.goesOn(t)
 	}
 }
 
 func (m *machine) checkLoop(t *rapid.T, p *plan.Plan, loop *plan.Step) {
-	if loop.Execution == nil || !loop.Execution.Expanded || loop.Status == plan.Skipped || loop.Status == plan.Cancelled {
+	if loop.Execution == nil || !loop.Execution.IsExpanded || loop.Status == plan.Skipped || loop.Status == plan.Cancelled {
 		return
 	}
 	open, failed := 0, 0
@@ -417,7 +418,7 @@ func (m *machine) checkLoop(t *rapid.T, p *plan.Plan, loop *plan.Step) {
 		switch instance, _ := p.Steps.Get(id); {
 		case instance.Status == plan.Failed:
 			failed++
-		case !instance.Status.Finished():
+		case !instance.Status.IsFinished():
 			open++
 		}
 	}
@@ -435,14 +436,14 @@ func (m *machine) checkLoop(t *rapid.T, p *plan.Plan, loop *plan.Step) {
 // goesOn: in a run that is not over, something is running, or an engine can do something.
 func (m *machine) goesOn(t *rapid.T) {
 	for step := range m.state.Plan.Steps.Running() {
-		if step.Running() {
+		if step.IsRunning() {
 			return
 		}
 	}
-	a := m.resolve(plan.Advance{Room: 1})
+	a := m.resolve(plan.Schedule{MaxStarts: 1})
 	events, err := plan.Decide(m.state, a, m.facts(engine, a))
 	if err != nil || len(events) == 0 {
-		t.Fatalf("the run goes on, and nothing can be done: %v, %v, candidates %v", events, err, plan.Startable(m.state, 1))
+		t.Fatalf("the run goes on, and nothing can be done: %v, %v, candidates %v", events, err, plan.StartableSteps(m.state, 1))
 	}
 }
 

@@ -38,14 +38,14 @@ type Request struct {
 
 	PersonOnly bool `json:"person_only,omitempty"` // only a person's own decision closes it
 
-	Tools map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
-	Found Found             `json:"found,omitzero"`  // when the request was made
+	Tools    map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
+	Findings GateFindings      `json:"found,omitzero"`  // when the request was made
 
 	Undoes []string `json:"undoes,omitempty"` // changes by people in superseded drafts that this draft reverts
 }
 
-// Found are the warnings of the quality gates about a plan they let pass, for the person who decides.
-type Found struct {
+// GateFindings are the warnings of the quality gates about a plan they let pass, for the person who decides.
+type GateFindings struct {
 	Score    int           `json:"score,omitempty"` // 0 to 100
 	Warnings []GateWarning `json:"warnings,omitempty"`
 }
@@ -57,8 +57,8 @@ type GateWarning struct {
 	Fix  string `json:"fix,omitempty"`    // how its author can fix it, without capital letter and full stop
 }
 
-// Of returns the warning as a sentence about its step, by the given name.
-func (w GateWarning) Of(step string) string {
+// Sentence returns the warning as a sentence about its step, by the given name.
+func (w GateWarning) Sentence(step string) string {
 	if w.Step == 0 {
 		return w.Text
 	}
@@ -66,10 +66,10 @@ func (w GateWarning) Of(step string) string {
 }
 
 // WarningsOn returns the warnings about a step; with 0, those about the whole plan.
-func (f Found) WarningsOn(step StepID) (texts []string) {
+func (f GateFindings) WarningsOn(step StepID) (texts []string) {
 	for _, w := range f.Warnings {
 		if w.Step == step {
-			texts = append(texts, w.Of("It"))
+			texts = append(texts, w.Sentence("It"))
 		}
 	}
 	return texts
@@ -77,16 +77,16 @@ func (f Found) WarningsOn(step StepID) (texts []string) {
 
 // Decision is the end of a request or of planning mode.
 type Decision struct {
-	Outcome  Outcome   `json:"outcome"`
-	By       string    `json:"by"`
-	Way      Way       `json:"way,omitempty"`
-	Comment  string    `json:"comment,omitempty"`
-	Change   bool      `json:"change,omitempty"` // about a change to the approved plan
-	Draft    bool      `json:"draft,omitempty"`  // about a draft that was never submitted
-	Edits    *Edits    `json:"edits,omitempty"`  // by people, in the submitted draft
-	Found    Found     `json:"found,omitzero"`   // in the returned draft
-	At       time.Time `json:"at"`
-	Revision Revision  `json:"revision"`
+	Outcome  Outcome      `json:"outcome"`
+	By       string       `json:"by"`
+	Way      Way          `json:"way,omitempty"`
+	Comment  string       `json:"comment,omitempty"`
+	Change   bool         `json:"change,omitempty"` // about a change to the approved plan
+	Draft    bool         `json:"draft,omitempty"`  // about a draft that was never submitted
+	Edits    *Edits       `json:"edits,omitempty"`  // by people, in the submitted draft
+	Findings GateFindings `json:"found,omitzero"`   // in the returned draft
+	At       time.Time    `json:"at"`
+	Revision Revision     `json:"revision"`
 }
 
 // Outcome is how a request or planning mode ended.
@@ -102,9 +102,9 @@ const (
 	Ended     Outcome = "ended"
 )
 
-// Restricted reports whether a phase allows reading and planning only
+// IsRestricted reports whether a phase allows reading and planning only
 // (chorus: Context Gathering Phase).
-func (p Phase) Restricted() bool { return p == PhaseGathering || p == PhaseSubmitted }
+func (p Phase) IsRestricted() bool { return p == PhaseGathering || p == PhaseSubmitted }
 
 // ModeNow returns the current or last planning mode, the zero value before the first.
 func (s State) ModeNow() Mode {
@@ -114,40 +114,40 @@ func (s State) ModeNow() Mode {
 	return *s.Mode
 }
 
-// FoundOfDraft returns the warnings about the submitted draft, or about the returned one that the
+// DraftFindings returns the warnings about the submitted draft, or about the returned one that the
 // next submission has to improve on.
-func (m Mode) FoundOfDraft() Found {
+func (m Mode) DraftFindings() GateFindings {
 	switch {
 	case m.Request != nil:
-		return m.Request.Found
+		return m.Request.Findings
 	case m.Decision != nil:
-		return m.Decision.Found
+		return m.Decision.Findings
 	}
-	return Found{}
+	return GateFindings{}
 }
 
 // About returns the subject of the mode: its task, or the reason an agent entered.
 func (m Mode) About() string { return m.Task + m.Reason }
 
-// inMode returns s in a phase, with the mode changed by f.
-func (s State) inMode(phase Phase, f func(*Mode)) State {
+// withMode returns s in a phase, with the mode changed by f.
+func (s State) withMode(phase Phase, f func(*Mode)) State {
 	mode := s.ModeNow()
 	f(&mode)
 	s.Phase, s.Mode = phase, &mode
 	return s
 }
 
-// decided returns s in a phase after a decision that closes the request.
-func (s State) decided(phase Phase, d Decision) State {
+// withDecision returns s in a phase after a decision that closes the request.
+func (s State) withDecision(phase Phase, d Decision) State {
 	d.Revision = s.Revision + 1
-	return s.inMode(phase, func(m *Mode) {
+	return s.withMode(phase, func(m *Mode) {
 		m.Request, m.Decision = nil, &d
-		m.Resume = m.Resume && phase.Restricted()
+		m.Resume = m.Resume && phase.IsRestricted()
 	})
 }
 
-// revises reports whether the draft is another form of the current plan, not a plan of its own.
-func (s State) revises() bool {
+// isRevision reports whether the draft is another form of the current plan, not a plan of its own.
+func (s State) isRevision() bool {
 	return s.Draft != nil && s.Plan != nil && s.Draft.Root() == s.Plan.Root()
 }
 
@@ -155,25 +155,25 @@ func (s State) revises() bool {
 // out when the draft came, else inactive.
 func (s State) withoutDraft() (State, Phase) {
 	phase := PhaseInactive
-	if (s.PhaseNow() == PhaseExecuting || s.ModeNow().Resume) && s.carriesOut() {
+	if (s.PhaseNow() == PhaseExecuting || s.ModeNow().Resume) && s.executesApprovedPlan() {
 		phase = PhaseExecuting
 	}
 	s.Draft = nil
 	return s, phase
 }
 
-// carriesOut reports whether the current plan is the last approved one.
-func (s State) carriesOut() bool {
+// executesApprovedPlan reports whether the current plan is the last approved one.
+func (s State) executesApprovedPlan() bool {
 	return s.Plan != nil && s.Plan.Approval != nil && s.Plan.Root() == s.ModeNow().Approved
 }
 
-// allowed refuses changes while the phase is read-only. Exceptions: a person who is present,
+// checkPhase refuses changes while the phase is read-only. Exceptions: a person who is present,
 // signals from CI, and results from the actor at work on a step, which would be lost otherwise.
-func allowed(s State, a Action, t traits, f Facts) error {
-	if !s.PhaseNow().Restricted() || t.planning || f.Actor.Present() || f.Actor.Kind == CI && t.signal || s.inFlight(a, f) {
+func checkPhase(s State, a Action, t traits, f Facts) error {
+	if !s.PhaseNow().IsRestricted() || t.isPlanning || f.Actor.IsPresent() || f.Actor.Kind == CI && t.isSignal || s.reportsOwnWork(a, f) {
 		return nil
 	}
-	held := &ValidationError{Kind: Conflict, Held: s.Phase,
+	held := &ValidationError{Kind: Conflict, Phase: s.Phase,
 		Problem: "planning mode is on, and nothing is changed until a plan is approved", Fix: "read and ask, then submit a plan"}
 	if s.Phase == PhaseSubmitted {
 		held.Problem = "a submitted plan waits for a person's decision, and nothing is changed until then"
@@ -199,7 +199,7 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() != PhaseInactive {
 		return nil, nil
 	}
-	if err := undisturbed(s, f, "planning mode is entered"); err != nil {
+	if err := checkNotRunning(s, f, "planning mode is entered"); err != nil {
 		return nil, err
 	}
 	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
@@ -220,7 +220,7 @@ type ModeEntered struct {
 }
 
 func (e ModeEntered) apply(s State) State {
-	return s.inMode(PhaseGathering, func(m *Mode) {
+	return s.withMode(PhaseGathering, func(m *Mode) {
 		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, Approved: m.Approved,
 			IdleTimeout: e.IdleTimeout, ApprovalTimeout: e.ApprovalTimeout, PersonOnly: e.PersonOnly}
 	})
@@ -247,12 +247,12 @@ type ModeCancelled struct {
 }
 
 func (e ModeCancelled) apply(s State) State {
-	phase, change := PhaseInactive, s.revises()
-	if s.PhaseNow().Restricted() {
+	phase, change := PhaseInactive, s.isRevision()
+	if s.PhaseNow().IsRestricted() {
 		s, phase = s.withoutDraft()
 	}
 	s.Draft = nil
-	return s.decided(phase, Decision{Outcome: CalledOff, By: e.By, Way: e.Way, Change: change, At: e.At})
+	return s.withDecision(phase, Decision{Outcome: CalledOff, By: e.By, Way: e.Way, Change: change, At: e.At})
 }
 
 // EndMode asks to end the executing phase: the approved plan is done.
@@ -279,15 +279,15 @@ type ModeEnded struct {
 }
 
 func (e ModeEnded) apply(s State) State {
-	if s.PhaseNow().Restricted() {
+	if s.PhaseNow().IsRestricted() {
 		s.Draft = nil
 	}
-	return s.decided(PhaseInactive, Decision{Outcome: Ended, By: e.By, Comment: e.Why, At: e.At})
+	return s.withDecision(PhaseInactive, Decision{Outcome: Ended, By: e.By, Comment: e.Why, At: e.At})
 }
 
-// ending returns the event that ends the mode if the approved plan is no longer being carried out.
-func ending(s State, f Facts) []Event {
-	if s.PhaseNow() == PhaseSubmitted && (s.revises() && s.Plan.Cleared() || !s.revises() && s.ModeNow().Request.Base != "") {
+// endMode returns the event that ends the mode if the approved plan is no longer being carried out.
+func endMode(s State, f Facts) []Event {
+	if s.PhaseNow() == PhaseSubmitted && (s.isRevision() && s.Plan.IsCleared() || !s.isRevision() && s.ModeNow().Request.Base != "") {
 		return []Event{ModeEnded{By: string(Planloop), Why: "the plan it would revise was replaced", At: f.Now}}
 	}
 	if s.PhaseNow() != PhaseExecuting {
@@ -295,7 +295,7 @@ func ending(s State, f Facts) []Event {
 	}
 	why := ""
 	switch p := s.Plan; {
-	case !s.carriesOut():
+	case !s.executesApprovedPlan():
 		why = "the plan was replaced"
 	case p.Status == StatusCompleted:
 		why = "the plan is completed"
@@ -312,16 +312,16 @@ func ending(s State, f Facts) []Event {
 
 // ModeRestored restores planning mode, questions and comments after the repair of a log.
 type ModeRestored struct {
-	Phase     Phase      `json:"phase"`
-	Mode      *Mode      `json:"mode,omitempty"`
-	Questions []Question `json:"questions,omitempty"`
-	Asked     int        `json:"asked,omitempty"`
-	Comments  []Comment  `json:"comments,omitempty"`
-	Commented int        `json:"commented,omitempty"`
+	Phase         Phase      `json:"phase"`
+	Mode          *Mode      `json:"mode,omitempty"`
+	Questions     []Question `json:"questions,omitempty"`
+	QuestionCount int        `json:"asked,omitempty"`
+	Comments      []Comment  `json:"comments,omitempty"`
+	CommentCount  int        `json:"commented,omitempty"`
 }
 
 func (e ModeRestored) apply(s State) State {
-	s.Phase, s.Mode, s.Questions, s.Asked = e.Phase, e.Mode, e.Questions, e.Asked
-	s.Comments, s.Commented = e.Comments, e.Commented
+	s.Phase, s.Mode, s.Questions, s.QuestionCount = e.Phase, e.Mode, e.Questions, e.QuestionCount
+	s.Comments, s.CommentCount = e.Comments, e.CommentCount
 	return s
 }

@@ -15,21 +15,22 @@ import (
 
 // Other actors: a person without a terminal, which includes scripts, CI, and planloop itself.
 var (
-	script = plan.NewActor(plan.ViaScript, "petra")
-	ci     = plan.NewActor(plan.ViaCI, "ci")
-	itself = plan.NewActor(plan.ViaEngine, "planloop")
-	client = plan.NewActor(plan.ViaClient, "ann") // a person, through ann's client
+	script = plan.NewActor(plan.ChannelScript, "petra")
+	ci     = plan.NewActor(plan.ChannelCI, "ci")
+	itself = plan.NewActor(plan.ChannelEngine, "planloop")
+	client = plan.NewActor(plan.ChannelClient, "ann") // a person, through ann's client
 )
 
 // pretenders claim a door that their kind does not come in by.
 func pretenders() []plan.Actor {
-	return []plan.Actor{{Kind: plan.Agent, Name: "petra", Via: plan.ViaTerminal}, {Kind: plan.CI, Name: "ci", Via: plan.ViaPage},
-		{Kind: plan.Person, Name: "petra", Via: plan.ViaClient}, {Kind: plan.Person, Name: "petra"}}
+	return []plan.Actor{{Kind: plan.Agent, Name: "petra", Channel: plan.ChannelTerminal},
+		{Kind: plan.CI, Name: "ci", Channel: plan.ChannelPage},
+		{Kind: plan.Person, Name: "petra", Channel: plan.ChannelClient}, {Kind: plan.Person, Name: "petra"}}
 }
 
 // deciders are the actors that may decide, by the recorded way.
 func deciders() map[plan.Way]plan.Actor {
-	return map[plan.Way]plan.Actor{plan.ByPerson: person, plan.ByClient: client}
+	return map[plan.Way]plan.Actor{plan.WayPerson: person, plan.WayClient: client}
 }
 
 func submission(titles ...string) plan.SubmitPlan {
@@ -72,19 +73,19 @@ func executing(t failer) *workspace {
 }
 
 // decided returns an answer with that outcome.
-func decided(outcome plan.Outcome, a plan.Answer) plan.Answer {
+func decided(outcome plan.Outcome, a plan.DecideDraft) plan.DecideDraft {
 	a.Outcome = outcome
 	return a
 }
 
 // answers returns an answer with each outcome.
-func answers(a plan.Answer) []plan.Answer {
-	return []plan.Answer{decided(plan.Approved, a), decided(plan.Rejected, a), decided(plan.Returned, a)}
+func answers(a plan.DecideDraft) []plan.DecideDraft {
+	return []plan.DecideDraft{decided(plan.Approved, a), decided(plan.Rejected, a), decided(plan.Returned, a)}
 }
 
 // answer returns an answer to the waiting draft.
-func (w *workspace) answer(comment string) plan.Answer {
-	a := plan.Answer{Comment: comment}
+func (w *workspace) answer(comment string) plan.DecideDraft {
+	a := plan.DecideDraft{Comment: comment}
 	if w.state.Draft != nil {
 		a.Digest = plan.Digest(w.state.Draft)
 	}
@@ -124,7 +125,7 @@ func changes() []plan.Action {
 		plan.Clear{}, plan.Close{Summary: "done"}, plan.Judge{Approved: true, Way: plan.WayAgent},
 		plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"}, plan.ClearSignal{ID: "build"},
 		plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.MarkStep{Step: 1, Status: plan.Done}}}},
-		plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.CommentOn{Text: "x"}}}},
+		plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.AddComment{Text: "x"}}}},
 	}
 }
 
@@ -149,7 +150,7 @@ func TestEnterPlanningModeRestrictsTools(t *testing.T) {
 	for phase, w := range restricted(t) {
 		for _, a := range changes() {
 			for _, actor := range []plan.Actor{ann, bob, script, ci, itself} {
-				name := plan.WordOf(a)
+				name := plan.ActionWord(a)
 				if actor.Kind == plan.CI && (name == "raise_signal" || name == "clear_signal") {
 					continue
 				}
@@ -177,7 +178,7 @@ func TestExitPlanningModeRestoresTools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := gathering(t)
 			leave(w)
-			if w.state.PhaseNow().Restricted() {
+			if w.state.PhaseNow().IsRestricted() {
 				t.Fatalf("the phase is %s", w.state.PhaseNow())
 			}
 			w.do(bob, plan.SetUp{Outline: plan.Outline{Objective: "Go on"}, Steps: []plan.NewStep{titled("One")}})
@@ -256,12 +257,12 @@ func TestAskUserAllowedInPlanning(t *testing.T) {
 		w.do(person, plan.AnswerQuestion{Answer: "now"})
 		w.refused(person, plan.AnswerQuestion{ID: "Q1", Answer: "later"})
 		q := w.state.Questions[0]
-		if q.Answer != "now" || q.AnsweredBy != "petra" || q.Way != plan.ByPerson || len(w.state.OpenQuestions()) != 0 {
+		if q.Answer != "now" || q.AnsweredBy != "petra" || q.Way != plan.WayPerson || len(w.state.OpenQuestions()) != 0 {
 			t.Errorf("%s: %+v", phase, q)
 		}
-		w.refused(ann, plan.CommentOn{Text: "the user agreed"})
-		w.refused(script, plan.CommentOn{Text: "the user agreed"})
-		w.do(person, plan.CommentOn{Text: "mind the gap"})
+		w.refused(ann, plan.AddComment{Text: "the user agreed"})
+		w.refused(script, plan.AddComment{Text: "the user agreed"})
+		w.do(person, plan.AddComment{Text: "mind the gap"})
 	}
 }
 
@@ -351,7 +352,7 @@ func TestSubmitPlanSurvivesRestart(t *testing.T) {
 		if diff := cmp.Diff(request, *again.state.ModeNow().Request); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		again.do(person, plan.Answer{Outcome: plan.Approved, Request: request.ID, Digest: request.Digest})
+		again.do(person, plan.DecideDraft{Outcome: plan.Approved, Request: request.ID, Digest: request.Digest})
 		again.wantPhase(plan.PhaseExecuting)
 	}
 }
@@ -388,7 +389,7 @@ func TestResubmissionSupersedes(t *testing.T) {
 		t.Fatal("the first submission did not give way")
 	}
 	w.do(person, decided(plan.Approved, w.answer("")))
-	if former := w.state.Former(); w.state.Plan.Steps.Len() != 3 || len(former) != 1 || former[0].Reason != "superseded" {
+	if former := w.state.FormerPlans(); w.state.Plan.Steps.Len() != 3 || len(former) != 1 || former[0].Reason != "superseded" {
 		t.Errorf("the wrong plan was approved, or the first submission is lost: %+v", former)
 	}
 }
@@ -431,7 +432,7 @@ func TestPlanRejectCancelsMode(t *testing.T) {
 	answer := w.answer("we stay on Postgres")
 	w.do(person, decided(plan.Rejected, answer))
 	w.wantPhase(plan.PhaseInactive)
-	w.wantDecision(plan.Rejected, "petra", plan.ByPerson, "we stay on Postgres")
+	w.wantDecision(plan.Rejected, "petra", plan.WayPerson, "we stay on Postgres")
 	if w.state.Draft != nil || w.state.Plan != current {
 		t.Error("the draft is there still, or the current plan is another")
 	}
@@ -446,7 +447,7 @@ func TestPlanEditAllowsRevision(t *testing.T) {
 	since := w.state.ModeNow().Since // it is the same planning, and its answers count
 	w.do(person, decided(plan.Returned, w.answer("split step 2")))
 	w.wantPhase(plan.PhaseGathering)
-	w.wantDecision(plan.Returned, "petra", plan.ByPerson, "split step 2")
+	w.wantDecision(plan.Returned, "petra", plan.WayPerson, "split step 2")
 	mode := w.state.ModeNow()
 	if w.state.Draft == nil || mode.Reason != "it is large" || mode.By != "ann" || !mode.Since.Equal(since) {
 		t.Errorf("the mode is %+v, the draft %v", mode, w.state.Draft)
@@ -476,12 +477,12 @@ func TestDecisionsFromSubmittedOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := begin(t)
 			for _, actor := range deciders() {
-				answer := plan.Answer{Request: "R2", Digest: plan.Digest(submitted(t)), Comment: "c"}
+				answer := plan.DecideDraft{Request: "R2", Digest: plan.Digest(submitted(t)), Comment: "c"}
 				for _, a := range answers(answer) {
 					wantRefusal(t, w.refused(actor, a), plan.Conflict, "", "no plan waits")
 				}
 			}
-			w.unchanged(ann, plan.LeaveUndecided{Request: "R2", How: "declined"})
+			w.unchanged(ann, plan.RecordNoDecision{Request: "R2", How: "declined"})
 		})
 	}
 }
@@ -520,12 +521,12 @@ func TestClientNamesItsRequest(t *testing.T) {
 		{"", good.Digest}, {"R1", good.Digest}, {"r2", good.Digest}, {good.Request, ""}, {good.Request, good.Digest[1:]}, {good.Request,
 			"x"},
 	} {
-		w.refused(client, plan.Answer{Outcome: plan.Approved, Request: c.request, Digest: c.digest})
+		w.refused(client, plan.DecideDraft{Outcome: plan.Approved, Request: c.request, Digest: c.digest})
 		if c.request != "" {
-			w.refused(person, plan.Answer{Outcome: plan.Approved, Request: c.request, Digest: c.digest})
+			w.refused(person, plan.DecideDraft{Outcome: plan.Approved, Request: c.request, Digest: c.digest})
 		}
 	}
-	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: good.Digest})
+	w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: good.Digest})
 }
 
 // TestDigestCoversWhatIsShown: any change of a bound field makes another plan; hints, progress and
@@ -586,11 +587,11 @@ func onFirst(change func(*plan.Step)) func(*plan.Body) {
 
 func TestPlanApprovalLoggedToAudit(t *testing.T) {
 	w := waiting(t)
-	w.do(ann, plan.LeaveUndecided{Request: w.state.ModeNow().Request.ID, How: "declined"})
+	w.do(ann, plan.RecordNoDecision{Request: w.state.ModeNow().Request.ID, How: "declined"})
 	w.wantPhase(plan.PhaseSubmitted)
 	w.do(person, decided(plan.Approved, w.answer("go")))
 	undecided := w.log[len(w.log)-2]
-	if e, ok := undecided.Events[0].(plan.LeftUndecided); !ok || e.How != "declined" || e.By != "ann" {
+	if e, ok := undecided.Events[0].(plan.NoDecisionReceived); !ok || e.How != "declined" || e.By != "ann" {
 		t.Errorf("%+v", undecided)
 	}
 	last := w.log[len(w.log)-1]
@@ -609,10 +610,10 @@ func TestExecutionHasFullToolAccess(t *testing.T) {
 		_, err := w.try(ann, a)
 		var refused *plan.ValidationError
 		if errors.As(err, &refused) && strings.Contains(refused.Problem, "planning mode") {
-			t.Errorf("%s: %v", plan.WordOf(a), err)
+			t.Errorf("%s: %v", plan.ActionWord(a), err)
 		}
-		if err != nil && plan.WordOf(a) != "close_plan" && plan.WordOf(a) != "update" { // not complete; only a person comments
-			t.Errorf("%s: %v", plan.WordOf(a), err)
+		if err != nil && plan.ActionWord(a) != "close_plan" && plan.ActionWord(a) != "update" { // not complete; only a person comments
+			t.Errorf("%s: %v", plan.ActionWord(a), err)
 		}
 	}
 }
@@ -685,7 +686,7 @@ func TestShownBefore(t *testing.T) {
 		"returned": {func(w *workspace) {
 			comment := w.answer("split it")
 			w.do(person, decided(plan.Returned, comment))
-			w.do(person, plan.CommentOn{Text: "soon"})
+			w.do(person, plan.AddComment{Text: "soon"})
 			again(w)
 		}, true},
 		"nothing since": {func(*workspace) {}, false},
@@ -700,7 +701,7 @@ func TestShownBefore(t *testing.T) {
 				w.still = still
 				former := w.state.Draft.ID
 				c.meanwhile(w)
-				head, ok := w.state.ShownBefore()
+				head, ok := w.state.LastReviewedDraft()
 				if ok != c.found || ok && (head.ID != former || w.past(head.ID).Steps.Len() != 2) {
 					t.Errorf("found %+v, %v", head, ok)
 				}
@@ -720,7 +721,7 @@ func TestShownBeforeIsWhatWasDecidedOn(t *testing.T) {
 		w.do(person, decided(plan.Returned, w.answer("split it")))
 		again()
 		again()
-		if head, ok := w.state.ShownBefore(); !ok || head.ID != looked {
+		if head, ok := w.state.LastReviewedDraft(); !ok || head.ID != looked {
 			t.Errorf("clock still %v: %+v, %v", still, head, ok)
 		}
 	}

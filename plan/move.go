@@ -18,16 +18,16 @@ func (a MoveStep) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	moved, err := a.on(p, f)
+	moved, err := a.decideOn(p, f)
 	if err != nil || len(moved) == 0 {
 		return nil, err
 	}
 	return []Event{moved[0]}, nil
 }
 
-// on returns the move within a plan, nil if the step is there already. Only a person is held to the
+// decideOn returns the move within a plan, nil if the step is there already. Only a person is held to the
 // dependencies; an agent's order just lists its intentions.
-func (a MoveStep) on(p *Plan, f Facts) ([]StepMoved, error) {
+func (a MoveStep) decideOn(p *Plan, f Facts) ([]StepMoved, error) {
 	step, err := findStep(p, a.Step, "/step_id")
 	if err != nil {
 		return nil, err
@@ -50,16 +50,16 @@ func (a MoveStep) on(p *Plan, f Facts) ([]StepMoved, error) {
 	case to == at:
 		return nil, nil // it is there already
 	case f.Actor.Way() != "":
-		if err := p.Steps.inTheWay(step, to); err != nil {
+		if err := p.Steps.checkPosition(step, to); err != nil {
 			return nil, err
 		}
 	}
 	return []StepMoved{{Step: a.Step, After: a.After, At: f.Now}}, nil
 }
 
-// Places returns the first and the last position of a step, counted from 0, between its
+// PositionRange returns the first and the last position of a step, counted from 0, between its
 // dependencies and its dependents. Those out of order already are ignored.
-func (s Steps) Places(id StepID) (first, last int) {
+func (s Steps) PositionRange(id StepID) (first, last int) {
 	at := s.Position(id)
 	if at < 0 {
 		return 0, -1
@@ -78,8 +78,8 @@ func (s Steps) Places(id StepID) (first, last int) {
 	return first, last
 }
 
-// inTheWay refuses a position that the dependencies of the steps rule out.
-func (s Steps) inTheWay(step *Step, to int) error {
+// checkPosition refuses a position that the dependencies of the steps rule out.
+func (s Steps) checkPosition(step *Step, to int) error {
 	at := s.Position(step.ID)
 	between := func(id StepID) bool { return s.Position(id) >= min(at, to) && s.Position(id) <= max(at, to) }
 	waits, of := step.DependsOn, "needs %s and has to come later"
@@ -102,12 +102,12 @@ type StepMoved struct {
 
 func (e StepMoved) apply(s State) State {
 	return s.withPlan(e.At, func(p *Plan) {
-		p.Steps = p.Steps.moved(e.Step, e.After)
+		p.Steps = p.Steps.move(e.Step, e.After)
 	})
 }
 
-// moved returns the steps with one moved after another, or to the front.
-func (s Steps) moved(id, after StepID) Steps {
+// move returns the steps with one moved after another, or to the front.
+func (s Steps) move(id, after StepID) Steps {
 	step, ok := s.Get(id)
 	if !ok {
 		return s
@@ -119,9 +119,9 @@ func (s Steps) moved(id, after StepID) Steps {
 	return moved
 }
 
-// reordered returns the first step that comes before one it followed in the approved plan, 0 if
+// firstReordered returns the first step that comes before one it followed in the approved plan, 0 if
 // there is none.
-func reordered(approved, now *Plan) StepID {
+func firstReordered(approved, now *Plan) StepID {
 	last := -1
 	for step := range now.Steps.All() {
 		at := approved.Steps.Position(step.ID)

@@ -35,7 +35,8 @@ func TestMoveStep(t *testing.T) {
 		if got := strings.Join(order, " "); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		if waiting := w.state.Plan.Steps.WaitingOn(2); len(waiting) != 1 || waiting[0] != 1 || w.state.Plan.Steps.ReadyCount() != 3 {
+		if waiting := w.state.Plan.Steps.UnmetDependencies(2); len(waiting) != 1 || waiting[0] != 1 ||
+			w.state.Plan.Steps.ReadyCount() != 3 {
 			t.Errorf("%s: S002 waits for %v", name, waiting)
 		}
 		w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("e")}})
@@ -57,15 +58,15 @@ func TestEndedPlanIsOpenedAgain(t *testing.T) {
 	title := "edited"
 	w.refused(ann, plan.AddSteps{Steps: []plan.NewStep{titled("b")}})
 	w.refused(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}})
-	w.do(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}, Ended: true})
+	w.do(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}, AllowCompleted: true})
 	if got := w.state.Plan.Status; got != plan.StatusCompleted {
 		t.Errorf("an edit made the plan %s", got)
 	}
-	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("b")}, Ended: true})
+	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("b")}, AllowCompleted: true})
 	if got := w.state.Plan.Status; got != plan.StatusActive {
 		t.Errorf("with a new step the plan is %s", got)
 	}
 	w.do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
 	w.do(ann, plan.Close{Summary: "all there"})
-	w.refused(ann, plan.AddSteps{Steps: []plan.NewStep{titled("c")}, Ended: true})
+	w.refused(ann, plan.AddSteps{Steps: []plan.NewStep{titled("c")}, AllowCompleted: true})
 }

@@ -87,7 +87,7 @@ type world struct {
 
 func (w *world) find(step *plan.Step, r *plan.Resolution) {
 	of := w.steps[min(int(step.ID), len(w.steps))-1]
-	r.Safe, r.Unmet, r.List = true, step.When == "even" && w.sum(of)%2 == 1, "list"
+	r.IsRepeatable, r.ConditionFalse, r.LoopDigest = true, step.When == "even" && w.sum(of)%2 == 1, "list"
 	if step.ForEach != "" {
 		for i := range w.sum(of) % 4 {
 			r.Items = append(r.Items, json.RawMessage(fmt.Sprint(i)))
@@ -106,17 +106,17 @@ func (w *world) ends(step *plan.Step) bool {
 }
 
 func (w *world) advanceAs(t *rapid.T, by plan.Actor) {
-	a := plan.Advance{Room: rapid.IntRange(0, 3).Draw(t, "room")}
+	a := plan.Schedule{MaxStarts: rapid.IntRange(0, 3).Draw(t, "room")}
 	for step := range w.state.Plan.Steps.Running() {
 		attempt := plan.Attempt{Plan: w.state.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
 		owner, known := w.running[attempt]
 		switch {
 		case !known:
-		case w.seen[owner.Name].Gone:
+		case w.seen[owner.Name].IsGone:
 			a.Lost = append(a.Lost, attempt)
 		case owner == by && rapid.Bool().Draw(t, "ends"):
 			again := step.Execution.Retries < 2 && rapid.IntRange(0, 4).Draw(t, "passes") == 0
-			a.Finished = append(a.Finished, plan.Finished{Attempt: attempt, Transient: again,
+			a.Results = append(a.Results, plan.AttemptResult{Attempt: attempt, IsTransient: again,
 				Result: plan.Result{OK: !again && w.ends(step), Error: "e"}})
 		}
 	}
@@ -134,7 +134,7 @@ func (w *world) advanceAs(t *rapid.T, by plan.Actor) {
 // birth adds an engine.
 func (w *world) birth() {
 	w.born++
-	w.engines = append(w.engines, plan.NewActor(plan.ViaEngine, fmt.Sprintf("engine#%d", w.born)))
+	w.engines = append(w.engines, plan.NewActor(plan.ChannelEngine, fmt.Sprintf("engine#%d", w.born)))
 }
 
 // disturb gets in the way of a run, and stops at the latest when calm is set.
@@ -142,7 +142,7 @@ func (w *world) disturb(t *rapid.T) {
 	switch rapid.SampledFrom([]string{"", "", "", "die", "pause", "block", "mode", "clock", "replan", "restart"}).Draw(t, "meanwhile") {
 	case "die":
 		dead := w.engines[0]
-		w.engines, w.seen[dead.Name] = w.engines[1:], plan.Sighting{Gone: true}
+		w.engines, w.seen[dead.Name] = w.engines[1:], plan.Sighting{IsGone: true}
 		w.birth()
 	case "pause":
 		_, _ = w.try(person, plan.PauseRun{})
@@ -163,7 +163,7 @@ func (w *world) calm() {
 	_, _ = w.try(ann, plan.ClearSignal{ID: "s"})
 	_, _ = w.try(person, plan.CancelMode{})
 	_, _ = w.try(person, plan.BeginRun{})
-	for step := range w.state.Plan.Steps.Asking() {
+	for step := range w.state.Plan.Steps.WithQuestion() {
 		choice := plan.Approve
 		if w.denied[step.ID] {
 			choice = plan.Deny
@@ -191,14 +191,15 @@ func TestEnginesEndAsOneStepAfterTheOther(t *testing.T) {
 				w.calm()
 			}
 			w.advanceAs(t, rapid.SampledFrom(w.engines).Draw(t, "engine"))
-			over := plan.WhyOver(w.state)
-			if over == plan.OverCompleted || over == plan.OverCancelled || over == plan.OverDeadlocked {
+			over := plan.FindStopReason(w.state)
+			if over == plan.StopCompleted || over == plan.StopCancelled || over == plan.StopDeadlocked {
 				break
 			}
 		}
 		for id, want := range w.expected() {
 			if got := w.step(id).Status; got != want {
-				t.Fatalf("%s is %s, want %s; the run is over: %q\n%s", id, got, want, plan.WhyOver(w.state), describe(w.state.Plan.Steps))
+				t.Fatalf("%s is %s, want %s; the run is over: %q\n%s", id, got, want, plan.FindStopReason(w.state),
+					describe(w.state.Plan.Steps))
 			}
 		}
 	})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Origin is the history of a plan from elsewhere. A zero field has the value of a new plan.
-type Origin struct {
+// Import is the history of a plan from elsewhere. A zero field has the value of a new plan.
+type Import struct {
 	ID             string     // kept unless a plan here has it; see keepsID
 	Version        int        // if the id ends in "-v" and the version, the rest is the root: see Plan.Root
 	PreviousPlanID string     // of the previous version
@@ -30,9 +30,9 @@ var planID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^
 // IsPlanID reports whether text can be the id of a plan.
 func IsPlanID(text string) bool { return planID().MatchString(text) }
 
-// CleanOrigin returns o with every field normalised and checked, as CleanStep does for a
+// CleanImport returns o with every field normalised and checked, as CleanStep does for a
 // step.
-func CleanOrigin(field string, o Origin) (Origin, error) {
+func CleanImport(field string, o Import) (Import, error) {
 	c := cleaner{field: field}
 	for name, id := range map[string]string{"id": o.ID, "previous_plan_id": o.PreviousPlanID} {
 		if id != "" && !IsPlanID(id) {
@@ -53,26 +53,26 @@ func CleanOrigin(field string, o Origin) (Origin, error) {
 	return o, c.Err()
 }
 
-// keepsID reports whether the plan keeps its id in s: no other plan has it, and a draft must not
+// mayKeepID reports whether the plan keeps its id in s: no other plan has it, and a draft must not
 // look like a revision of the current plan.
-func (o Origin) keepsID(s State, draft bool) bool {
+func (o Import) mayKeepID(s State, draft bool) bool {
 	theirs := Plan{ID: o.ID, Version: o.Version}
 	return o.ID != "" && !slices.Contains(s.PlanIDs(), o.ID) && (!draft || s.Plan == nil || s.Plan.Root() != theirs.Root())
 }
 
-// follow adapts steps that become another version of a plan in s: no id is minted again, and
+// continueVersion adapts steps that become another version of a plan in s: no id is minted again, and
 // attempts are not confused.
-func (s State) follow(p *Plan, steps []*Step, highest StepID) (StepID, error) {
+func (s State) continueVersion(p *Plan, steps []*Step, highest StepID) (StepID, error) {
 	tried := s.attemptsOf(p)
 	for i, step := range steps {
-		steps[i] = step.triedBefore(tried)
+		steps[i] = step.withAttempts(tried)
 	}
-	return max(highest, s.highestOf(p.Root())), s.atRest(p.Root())
+	return max(highest, s.highestOf(p.Root())), s.checkVersionIdle(p.Root())
 }
 
-// onto applies the origin to a plan about to be set up in s.
-func (o Origin) onto(p *Plan, s State, draft bool) {
-	if o.keepsID(s, draft) {
+// applyTo applies the origin to a plan about to be set up in s.
+func (o Import) applyTo(p *Plan, s State, draft bool) {
+	if o.mayKeepID(s, draft) {
 		p.ID = o.ID
 	}
 	p.Version, p.PreviousPlanID, p.Changes = max(p.Version, o.Version), o.PreviousPlanID, o.Changes
@@ -84,8 +84,8 @@ func (o Origin) onto(p *Plan, s State, draft bool) {
 // MaxKeptID is the highest step id that can be kept. The index of steps by id grows with it.
 const MaxKeptID = 10 * DefaultMaxSteps
 
-// keptIDs checks the ids of a new plan's steps: either all steps have one, or none has.
-func (c *cleaner) keptIDs(steps []NewStep, name string) {
+// importedIDs checks the ids of a new plan's steps: either all steps have one, or none has.
+func (c *cleaner) importedIDs(steps []NewStep, name string) {
 	seen := map[StepID]bool{}
 	for i, step := range steps {
 		at := fmt.Sprintf("%s/%d/step_id", name, i)
@@ -99,25 +99,26 @@ func (c *cleaner) keptIDs(steps []NewStep, name string) {
 		}
 		seen[step.ID] = true
 	}
-	c.keptExecutions(steps, name)
+	c.importedExecutions(steps, name)
 }
 
-// kept returns the parts of a step's runs elsewhere that apply here too: the outcomes of loops and
+// importable returns the parts of a step's runs elsewhere that apply here too: the outcomes of loops and
 // conditions. Questions, approvals and running attempts do not.
-func (e *Execution) kept() *Execution {
-	if e == nil || e.Of == 0 && !e.Expanded && !e.Unmet && !e.Met {
+func (e *Execution) importable() *Execution {
+	if e == nil || e.Loop == 0 && !e.IsExpanded && !e.ConditionFalse && !e.ConditionTrue {
 		return nil
 	}
-	return &Execution{Of: e.Of, Item: e.Item, Instances: e.Instances, Expanded: e.Expanded, Unmet: e.Unmet, Met: e.Met}
+	return &Execution{Loop: e.Loop, Item: e.Item, Instances: e.Instances, IsExpanded: e.IsExpanded, ConditionFalse: e.ConditionFalse,
+		ConditionTrue: e.ConditionTrue}
 }
 
-// keptExecutions cleans the kept executions: a loop and its instances name each other, and only a
+// importedExecutions cleans the kept executions: a loop and its instances name each other, and only a
 // step with a condition has its outcome.
-func (c *cleaner) keptExecutions(steps []NewStep, name string) {
+func (c *cleaner) importedExecutions(steps []NewStep, name string) {
 	kept, loops := map[StepID]Execution{}, map[StepID]bool{}
 	for i := range steps {
 		step := &steps[i]
-		if step.Execution = step.Execution.kept(); step.Execution != nil {
+		if step.Execution = step.Execution.importable(); step.Execution != nil {
 			c.raw(&step.Execution.Item, fmt.Sprintf("%s/%d/execution/item", name, i))
 			kept[step.ID], loops[step.ID] = *step.Execution, step.ForEach != ""
 		}
@@ -127,15 +128,15 @@ func (c *cleaner) keptExecutions(steps []NewStep, name string) {
 			continue
 		}
 		e, fault := step.Execution, ""
-		instance := func(id StepID) bool { return kept[id].Of == step.ID && id != step.ID }
+		instance := func(id StepID) bool { return kept[id].Loop == step.ID && id != step.ID }
 		switch {
-		case e.Of != 0 && (!loops[e.Of] || !slices.Contains(kept[e.Of].Instances, step.ID)):
+		case e.Loop != 0 && (!loops[e.Loop] || !slices.Contains(kept[e.Loop].Instances, step.ID)):
 			fault = "is said to be part of a loop that does not name it"
-		case len(e.Instances) > 0 && !e.Expanded || e.Expanded && step.ForEach == "":
+		case len(e.Instances) > 0 && !e.IsExpanded || e.IsExpanded && step.ForEach == "":
 			fault = "is said to be a loop, and is none"
 		case len(e.Instances) > MaxItems || !allOf(e.Instances, instance):
 			fault = "is a loop of steps that do not name it"
-		case e.Unmet && step.Status != Skipped || (e.Unmet || e.Met) && step.When == "":
+		case e.ConditionFalse && step.Status != Skipped || (e.ConditionFalse || e.ConditionTrue) && step.When == "":
 			fault = "is said to have a condition that it does not have"
 		}
 		if fault != "" {

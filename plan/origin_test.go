@@ -14,15 +14,15 @@ func elsewhere() plan.SetUp {
 	step := func(id plan.StepID, spec plan.Spec, status plan.StepStatus, e plan.Execution) plan.NewStep {
 		return plan.NewStep{ID: id, Spec: spec, Progress: plan.Progress{Status: status}, Execution: &e}
 	}
-	return plan.SetUp{Outline: plan.Outline{Objective: "o"}, Origin: plan.Origin{ID: "p-v2", Version: 2, CreatedBy: "bob"},
+	return plan.SetUp{Outline: plan.Outline{Objective: "o"}, Import: plan.Import{ID: "p-v2", Version: 2, CreatedBy: "bob"},
 		Steps: []plan.NewStep{
 			step(4, plan.Spec{Title: "loop", ForEach: `["a","b"]`}, plan.InProgress, plan.Execution{
-				Expanded: true, Instances: []plan.StepID{6, 7},
-				Started: true, Safe: true, Grant: &plan.Grant{By: "eve"}, Ask: &plan.Ask{Kind: plan.AskApproval}}),
-			step(6, plan.Spec{Title: "loop: a"}, plan.Done, plan.Execution{Of: 4, Item: json.RawMessage(`"a"`)}),
-			step(7, plan.Spec{Title: "loop: b"}, plan.Pending, plan.Execution{Of: 4, Item: json.RawMessage(`"b"`), Answered: true}),
+				IsExpanded: true, Instances: []plan.StepID{6, 7},
+				IsStarted: true, IsRepeatable: true, Approval: &plan.StepApproval{By: "eve"}, Ask: &plan.Ask{Kind: plan.AskApproval}}),
+			step(6, plan.Spec{Title: "loop: a"}, plan.Done, plan.Execution{Loop: 4, Item: json.RawMessage(`"a"`)}),
+			step(7, plan.Spec{Title: "loop: b"}, plan.Pending, plan.Execution{Loop: 4, Item: json.RawMessage(`"b"`), IsAnswered: true}),
 			step(9, plan.Spec{Title: "only if", When: "steps.S006.ok", DependsOn: []plan.StepID{6}}, plan.Skipped,
-				plan.Execution{Unmet: true}),
+				plan.Execution{ConditionFalse: true}),
 			step(10, plan.Spec{Title: "then", DependsOn: []plan.StepID{9}}, plan.Pending, plan.Execution{}),
 		}}
 }
@@ -40,7 +40,7 @@ func TestWhatRunsHaveMadeOfAPlanIsKept(t *testing.T) {
 		t.Errorf("got %+v", p.Body())
 	}
 	for step := range p.Steps.All() {
-		if e := step.Execution; e != nil && (e.Grant != nil || e.Ask != nil || e.Started || e.Safe || e.Answered) {
+		if e := step.Execution; e != nil && (e.Approval != nil || e.Ask != nil || e.IsStarted || e.IsRepeatable || e.IsAnswered) {
 			t.Errorf("%s has brought along %+v", step.ID, e)
 		}
 	}
@@ -56,12 +56,12 @@ func TestWhatNoRunCanHaveMadeIsRefused(t *testing.T) {
 		change func(steps []plan.NewStep)
 		want   string
 	}{
-		"an instance of no loop": {func(s []plan.NewStep) { s[1].Execution.Of = 9 }, "steps that do not name it"},
-		"a stranger's instance":  {func(s []plan.NewStep) { s[4].Execution.Of = 4 }, "a loop that does not name it"},
+		"an instance of no loop": {func(s []plan.NewStep) { s[1].Execution.Loop = 9 }, "steps that do not name it"},
+		"a stranger's instance":  {func(s []plan.NewStep) { s[4].Execution.Loop = 4 }, "a loop that does not name it"},
 		"a loop of nothing there": {func(s []plan.NewStep) { s[0].Execution.Instances = []plan.StepID{6, 8} },
 			"steps that do not name it"},
 		"a loop without a list": {func(s []plan.NewStep) { s[0].ForEach = "" }, "is none"},
-		"a part of itself": {func(s []plan.NewStep) { s[0].Execution.Of, s[0].Execution.Instances = 4, []plan.StepID{4} },
+		"a part of itself": {func(s []plan.NewStep) { s[0].Execution.Loop, s[0].Execution.Instances = 4, []plan.StepID{4} },
 			"do not name it"},
 		"no condition":               {func(s []plan.NewStep) { s[3].When = "" }, "condition that it does not have"},
 		"a false condition and done": {func(s []plan.NewStep) { s[3].Status = plan.Done }, "condition that it does not have"},
@@ -84,7 +84,7 @@ func TestWhatNoRunCanHaveMadeIsRefused(t *testing.T) {
 func TestAnIDThatIsTakenIsNotKept(t *testing.T) {
 	w := newWorkspace(t)
 	a := plan.SetUp{Outline: plan.Outline{Objective: "o"},
-		Origin: plan.Origin{ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: "c"}}
+		Import: plan.Import{ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: "c"}}
 	w.do(ann, a)
 	w.do(ann, a)
 	if p := w.state.Plan; p.ID == "p-v2" || !strings.HasPrefix(p.ID, "o-") || p.Version != 2 || p.Changes != "c" {
@@ -102,7 +102,7 @@ func TestAnIDThatIsTakenIsNotKept(t *testing.T) {
 func TestAVersionFollowsThoseThatAreHere(t *testing.T) {
 	w := newWorkspace(t)
 	version := func(n int, id string, steps ...plan.NewStep) plan.SetUp {
-		return plan.SetUp{Outline: plan.Outline{Objective: "o"}, Steps: steps, Origin: plan.Origin{ID: id, Version: n}}
+		return plan.SetUp{Outline: plan.Outline{Objective: "o"}, Steps: steps, Import: plan.Import{ID: id, Version: n}}
 	}
 	w.do(ann, version(1, "p", plan.NewStep{ID: 1, Spec: plan.Spec{Title: "a"}, Progress: plan.Progress{Attempts: 3}},
 		plan.NewStep{ID: 5, Spec: plan.Spec{Title: "b"}}))

@@ -60,7 +60,7 @@ type Plan struct {
 	CreatedAt      time.Time  `json:"created_at"`
 	UpdatedAt      time.Time  `json:"updated_at"`
 	CreatedBy      string     `json:"created_by"`
-	Adopted        *Adopted   `json:"adopted,omitempty"` // from a host's own plan; nil for a plan made here
+	HostList       *HostList  `json:"adopted,omitempty"` // from a host's own plan; nil for a plan made here
 	Edits          *Edits     `json:"edits,omitempty"`   // by people, in a draft; nil if there are none
 	Steps          Steps      `json:"-"`                 // see Body
 }
@@ -76,8 +76,8 @@ type Approval struct {
 	Revision Revision `json:"revision,omitempty"` // of the log that includes it; 0 in old logs
 	Edits    *Edits   `json:"edits,omitempty"`    // by people, in the submitted draft
 
-	Deviations []string `json:"deviations,omitempty"` // later changes that needed no new agreement
-	Unseen     []StepID `json:"unseen,omitempty"`     // steps split off later, with text the approver has not seen
+	Deviations  []string `json:"deviations,omitempty"` // later changes that needed no new agreement
+	UnseenSteps []StepID `json:"unseen,omitempty"`     // steps split off later, with text the approver has not seen
 
 	Tools map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
 }
@@ -85,10 +85,10 @@ type Approval struct {
 // unseen describes a step with text that the approver has not seen.
 const unseen = "split off since: the approver has not seen this"
 
-// NotSeen says that the approver has not seen a step, because it was split off later; "" for every
+// UnseenNote says that the approver has not seen a step, because it was split off later; "" for every
 // other step.
-func (a *Approval) NotSeen(id StepID) string {
-	if a == nil || !slices.Contains(a.Unseen, id) {
+func (a *Approval) UnseenNote(id StepID) string {
+	if a == nil || !slices.Contains(a.UnseenSteps, id) {
 		return ""
 	}
 	return unseen
@@ -100,11 +100,11 @@ func (a *Approval) Remark(id StepID) string {
 	if a == nil {
 		return ""
 	}
-	return cmp.Or(a.NotSeen(id), a.Edits.Of(id))
+	return cmp.Or(a.UnseenNote(id), a.Edits.StepNote(id))
 }
 
-// Changed reports whether a field of a step has changed since the approval without a new agreement.
-func (a *Approval) Changed(id StepID, field string) bool {
+// HasChanged reports whether a field of a step has changed since the approval without a new agreement.
+func (a *Approval) HasChanged(id StepID, field string) bool {
 	return a != nil && slices.ContainsFunc(a.Deviations, func(what string) bool {
 		fields, of := strings.CutPrefix(what, id.String()+": ")
 		fields, changed := strings.CutSuffix(fields, " changed")
@@ -138,16 +138,18 @@ func (b Body) Build() *Plan {
 	return &p
 }
 
-// Cleared reports whether p is the empty shell left by clearing; its former content is a past plan.
-func (p *Plan) Cleared() bool { return p.Status == StatusAbandoned && p.Steps.Len() == 0 }
+// IsCleared reports whether p is the empty shell left by clearing; its former content is a past plan.
+func (p *Plan) IsCleared() bool { return p.Status == StatusAbandoned && p.Steps.Len() == 0 }
 
-// Over reports whether nothing more can be done in p.
-func (p *Plan) Over() bool {
+// IsOver reports whether nothing more can be done in p.
+func (p *Plan) IsOver() bool {
 	return p.FinalSummary != "" || p.Status == StatusAbandoned || p.Status == StatusFailed
 }
 
-// EndedByItself reports whether p completed with its last step and has no final summary.
-func (p *Plan) EndedByItself() bool { return p.Status == StatusCompleted && p.FinalSummary == "" }
+// IsCompletedWithoutSummary reports whether p completed with its last step and has no final summary.
+func (p *Plan) IsCompletedWithoutSummary() bool {
+	return p.Status == StatusCompleted && p.FinalSummary == ""
+}
 
 // Root returns the id of p's first version, which replans do not change.
 func (p *Plan) Root() string {
@@ -175,15 +177,15 @@ type SetUp struct {
 	Outline
 	Steps  []NewStep
 	Draft  bool
-	Origin Origin
+	Import Import
 }
 
 func (a SetUp) clean(c *cleaner) Action {
 	c.outline(&a.Outline)
 	c.steps(&a.Steps, "initial_steps")
-	origin, err := CleanOrigin("", a.Origin)
+	origin, err := CleanImport("", a.Import)
 	c.Add(err)
-	a.Origin = origin
+	a.Import = origin
 	return a
 }
 
@@ -199,8 +201,8 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusActive, Version: 1,
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
 	}
-	a.Origin.onto(&p, s, a.Draft)
-	highest, err := s.follow(&p, steps, a.Origin.Highest)
+	a.Import.applyTo(&p, s, a.Draft)
+	highest, err := s.continueVersion(&p, steps, a.Import.Highest)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +216,7 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		p.Status = StatusDraft
 		draft := Body{Plan: p, Steps: steps, Highest: highest}
 		if s.PhaseNow() == PhaseGathering { // gathering waits for a plan
-			return []Event{submitted(s, draft, f)}, nil
+			return []Event{newSubmission(s, draft, f)}, nil
 		}
 		return []Event{DraftMade{draft}}, nil
 	}

@@ -22,29 +22,29 @@ func (a MarkStep) clean(c *cleaner) Action {
 }
 
 func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
-	p, step, err := markable(s, a.Step, f.Actor)
+	p, step, err := findMarkableStep(s, a.Step, f.Actor)
 	if err != nil {
 		return nil, err
 	}
 	if f.Actor.Scope.Step == a.Step {
-		return a.reportedOn(s, step, f)
+		return a.reportAgentStep(s, step, f)
 	}
-	if err := claimable(step, a.Force, f); err != nil {
+	if err := checkClaim(step, a.Force, f); err != nil {
 		return nil, err
 	}
-	if err := reserved(step, a, f); err != nil {
+	if err := checkReserved(step, a, f); err != nil {
 		return nil, err
 	}
-	if choice := a.recovers(step); choice != "" {
+	if choice := a.recoveryChoice(step); choice != "" {
 		return AnswerStep{Step: a.Step, Choice: choice, Text: a.Note}.decide(s, f)
 	}
-	if err := startable(p, step, a.Status); err != nil {
+	if err := checkDependencies(p, step, a.Status); err != nil {
 		return nil, err
 	}
-	if err := unblocked(s, step, a, f); err != nil {
+	if err := checkBlockers(s, step, a, f); err != nil {
 		return nil, err
 	}
-	if err := proven(s, step, a, f); err != nil {
+	if err := checkEvidence(s, step, a, f); err != nil {
 		return nil, err
 	}
 	if err := roomForNote(step, a.Note); err != nil {
@@ -61,72 +61,72 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	return []Event{marked}, nil
 }
 
-// reserved refuses a mark on a step that an engine is running, on a loop that ends with its
+// checkReserved refuses a mark on a step that an engine is running, on a loop that ends with its
 // instances, and the start of a step that needs a person's approval or answer first.
-func reserved(step *Step, a MarkStep, f Facts) error {
+func checkReserved(step *Step, a MarkStep, f Facts) error {
 	name, x := step.ID.String(), step.execution()
 	switch {
-	case x.Expanded && (step.Looping() || a.Status != Skipped && a.Status != Cancelled):
+	case x.IsExpanded && (step.IsLooping() || a.Status != Skipped && a.Status != Cancelled):
 		return conflict(name+" is a loop and ends with its instances, "+IDs(x.Instances), "mark those")
-	case step.Running() && step.ClaimedBy != f.Actor.Name:
+	case step.IsRunning() && step.ClaimedBy != f.Actor.Name:
 		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
-	case step.Unknown() && a.recovers(step) == "" && !f.Actor.Present():
+	case step.IsUnknown() && a.recoveryChoice(step) == "" && !f.Actor.IsPresent():
 		return conflict(name+" was started, and nobody knows what came of it",
 			"look at what it did, then mark it done, or pending to repeat it")
-	case a.Status != InProgress && a.Status != Done || f.Actor.Present():
-	case step.WantsApproval() && !f.Limits.NeverAsk:
+	case a.Status != InProgress && a.Status != Done || f.Actor.IsPresent():
+	case step.NeedsApproval() && !f.Limits.NeverAsk:
 		return conflict(name+" waits for a person's approval before it is started", "ask the user to run `planloop approve "+name+"`")
-	case step.WantsReply():
+	case step.NeedsReply():
 		return conflict(name+" waits for a person's answer to "+Quote(step.Pause),
 			"ask the user to run `planloop answer "+name+" TEXT`")
 	}
 	return nil
 }
 
-// recovers returns the answer that a mark gives about a step in unknown state, "" if it gives none;
+// recoveryChoice returns the answer that a mark gives about a step in unknown state, "" if it gives none;
 // such a step cannot be taken over.
-func (a MarkStep) recovers(step *Step) Choice {
-	if !step.Unknown() {
+func (a MarkStep) recoveryChoice(step *Step) Choice {
+	if !step.IsUnknown() {
 		return ""
 	}
 	return map[StepStatus]Choice{Done: Happened, Pending: Retry, Skipped: Skip}[a.Status]
 }
 
-// inFlight reports whether an action only reports results of steps that its actor is working on.
-func (s State) inFlight(a Action, f Facts) bool {
+// reportsOwnWork reports whether an action only reports results of steps that its actor is working on.
+func (s State) reportsOwnWork(a Action, f Facts) bool {
 	switch a := a.(type) {
 	case MarkStep:
-		return a.Status != InProgress && s.worksOn(a.Step, f.Actor)
+		return a.Status != InProgress && s.isWorkingOn(a.Step, f.Actor)
 	case ReportStep:
-		return s.worksOn(a.Step, f.Actor)
+		return s.isWorkingOn(a.Step, f.Actor)
 	case Batch:
-		return len(a.Parts) > 0 && !slices.ContainsFunc(a.Parts, func(part Part) bool { return !s.inFlight(part.Action, f) })
+		return len(a.Parts) > 0 && !slices.ContainsFunc(a.Parts, func(part Part) bool { return !s.reportsOwnWork(part.Action, f) })
 	}
 	return false
 }
 
-func (s State) worksOn(id StepID, by Actor) bool {
+func (s State) isWorkingOn(id StepID, by Actor) bool {
 	if s.Plan == nil {
 		return false
 	}
 	step, ok := s.Plan.Steps.Get(id)
-	return ok && step.Status == InProgress && (step.ClaimedBy == by.Name || by.Scope.running(s) == step)
+	return ok && step.Status == InProgress && (step.ClaimedBy == by.Name || by.Scope.runningStep(s) == step)
 }
 
-// markable returns the current plan and its step, or refuses if the actor may not mark it. Results
+// findMarkableStep returns the current plan and its step, or refuses if the actor may not mark it. Results
 // of a step in flight are accepted even after the plan has failed.
-func markable(s State, id StepID, by Actor) (*Plan, *Step, error) {
-	p, err := livePlan(s)
+func findMarkableStep(s State, id StepID, by Actor) (*Plan, *Step, error) {
+	p, err := currentPlan(s)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch {
-	case p.Cleared():
+	case p.IsCleared():
 		err = conflict("the plan was cleared and has no steps", "set up a new plan")
 	case p.FinalSummary != "":
 		err = conflict("the plan is closed with its final summary", "set up a new plan")
-	case p.Status == StatusFailed && !s.worksOn(id, by), p.Status == StatusDraft:
-		err = conflict(fmt.Sprintf("the plan %s, so no step can be marked", p.Status.Is()), wayOn(p))
+	case p.Status == StatusFailed && !s.isWorkingOn(id, by), p.Status == StatusDraft:
+		err = conflict(fmt.Sprintf("the plan %s, so no step can be marked", p.Status.Predicate()), remedy(p))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -135,51 +135,51 @@ func markable(s State, id StepID, by Actor) (*Plan, *Step, error) {
 	return p, step, err
 }
 
-// claimable refuses a step that another actor owns, until a lease has passed since the owner's last
+// checkClaim refuses a step that another actor owns, until a lease has passed since the owner's last
 // sign of life, or its connection is gone, or a person forces it.
-func claimable(step *Step, force bool, f Facts) error {
+func checkClaim(step *Step, force bool, f Facts) error {
 	owner := step.ClaimedBy
 	if owner == "" || owner == f.Actor.Name || f.Actor.Scope.Step == step.ID || step.Status != InProgress {
 		return nil
 	}
-	if force && f.Actor.Present() {
+	if force && f.Actor.IsPresent() {
 		return nil
 	}
-	seen := f.Seen[owner]
-	if Lapsed(step, seen, f.Now, f.Limits.Lease) {
+	seen := f.Sightings[owner]
+	if IsLeaseExpired(step, seen, f.Now, f.Limits.Lease) {
 		return nil
 	}
 	until := leaseEnd(step, seen, f.Limits.Lease)
-	return &ValidationError{Kind: Conflict, Claimed: step.ID, Fix: "work on another step",
+	return &ValidationError{Kind: Conflict, ClaimedStep: step.ID, Fix: "work on another step",
 		Problem: fmt.Sprintf("%s is claimed by %s until %s", step.ID, Quote(owner), until.UTC().Format("15:04 MST"))}
 }
 
-// unblocked refuses to start a step while a blocker is open, except the step that the blocker
+// checkBlockers refuses to start a step while a blocker is open, except the step that the blocker
 // concerns: its cause comes first (planloop: Workflow, Step 5). A person may force it.
-func unblocked(s State, step *Step, a MarkStep, f Facts) error {
+func checkBlockers(s State, step *Step, a MarkStep, f Facts) error {
 	blockers := s.OpenSignals(Blocker)
-	concerned := func(blocker Signal) bool { return s.Concerns(blocker) == step.ID }
+	concerned := func(blocker Signal) bool { return s.SignalStep(blocker) == step.ID }
 	if a.Status != InProgress || step.Status == InProgress || len(blockers) == 0 || slices.ContainsFunc(blockers, concerned) ||
-		a.Force && f.Actor.Present() {
+		a.Force && f.Actor.IsPresent() {
 		return nil
 	}
-	return s.halted(blockers, "no other step is started")
+	return s.blockedError(blockers, "no other step is started")
 }
 
-// halted returns the refusal for the oldest blocker.
-func (s State) halted(blockers []Signal, what string) error {
+// blockedError returns the refusal for the oldest blocker.
+func (s State) blockedError(blockers []Signal, what string) error {
 	on := ""
-	if id := s.Concerns(blockers[0]); id != 0 {
+	if id := s.SignalStep(blockers[0]); id != 0 {
 		on = " on " + id.String()
 	}
 	return conflict("the blocker "+Quote(blockers[0].ID)+on+" is open, and "+what+" until it is cleared",
 		"fix its cause, then clear it")
 }
 
-// Lapsed reports whether the claim on a step has lapsed: its owner's connection is gone, or a lease
+// IsLeaseExpired reports whether the claim on a step has lapsed: its owner's connection is gone, or a lease
 // has passed since the owner's last sign of life.
-func Lapsed(step *Step, owner Sighting, now time.Time, lease time.Duration) bool {
-	return owner.Gone || now.After(leaseEnd(step, owner, lease))
+func IsLeaseExpired(step *Step, owner Sighting, now time.Time, lease time.Duration) bool {
+	return owner.IsGone || now.After(leaseEnd(step, owner, lease))
 }
 
 func leaseEnd(step *Step, owner Sighting, lease time.Duration) time.Time {
@@ -218,27 +218,27 @@ func (step *Step) become(e StepMarked) {
 		step.stop(e)
 	}
 	if step.Execution != nil && step.Status != e.Status {
-		step.execute(func(x *Execution) { x.ended(e.Status) })
+		step.execute(func(x *Execution) { x.resetAttempt(e.Status) })
 	}
 	step.Status = e.Status
 }
 
-// ended clears the questions and grants of an attempt that a mark has ended or begun.
-func (x *Execution) ended(status StepStatus) {
-	x.Ask, x.Started, x.Unmet, x.Met = nil, false, false, x.Met && status != Pending
-	x.Agent, x.Writes, x.Report = "", false, nil
+// resetAttempt clears the questions and grants of an attempt that a mark has ended or begun.
+func (x *Execution) resetAttempt(status StepStatus) {
+	x.Ask, x.IsStarted, x.ConditionFalse, x.ConditionTrue = nil, false, false, x.ConditionTrue && status != Pending
+	x.Agent, x.WritesFiles, x.Report = "", false, nil
 	if status != Pending {
-		x.Grant, x.Answered = nil, false
+		x.Approval, x.IsAnswered = nil, false
 	}
 	if status == Done || status == Pending {
-		x.Retries, x.Silent = 0, 0
+		x.Retries, x.UnavailableAgents = 0, 0
 	}
 }
 
-// renew makes a failed step pending again; a loop continues with its instances.
-func (step *Step) renew() {
+// retryFailed makes a failed step pending again; a loop continues with its instances.
+func (step *Step) retryFailed() {
 	status := Pending
-	if step.execution().Expanded {
+	if step.execution().IsExpanded {
 		status = InProgress
 	}
 	step.become(StepMarked{Status: status})
@@ -248,7 +248,7 @@ func (step *Step) start(e StepMarked) {
 	if step.Status != InProgress {
 		step.StartedAt = e.At
 		step.Attempts++
-		step.outdate()
+		step.markEvidenceStale()
 	}
 	step.CompletedAt, step.Error = time.Time{}, ""
 	step.ClaimedBy, step.LeaseUntil = e.By, e.LeaseUntil
@@ -257,7 +257,7 @@ func (step *Step) start(e StepMarked) {
 func (step *Step) stop(e StepMarked) {
 	step.ClaimedBy, step.LeaseUntil = "", time.Time{}
 	if step.Status == Done && e.Status != Done {
-		step.outdate()
+		step.markEvidenceStale()
 	}
 	switch e.Status {
 	case Done:
@@ -290,14 +290,14 @@ type ClaimStep struct {
 func (a ClaimStep) clean(*cleaner) Action { return a }
 
 func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
-	_, step, err := markable(s, a.Step, f.Actor)
+	_, step, err := findMarkableStep(s, a.Step, f.Actor)
 	if err != nil {
 		return nil, err
 	}
 	if step.Status != InProgress {
 		return nil, conflict(step.ID.String()+" is "+string(step.Status)+" and has no claim", "mark it in_progress, which claims it")
 	}
-	if err := claimable(step, a.Force, f); err != nil {
+	if err := checkClaim(step, a.Force, f); err != nil {
 		return nil, err
 	}
 	return []Event{StepClaimed{Step: a.Step, By: f.Actor.Name, At: f.Now, LeaseUntil: f.Now.Add(f.Limits.Lease)}}, nil
@@ -337,12 +337,12 @@ func (a ReportStep) clean(c *cleaner) Action {
 }
 
 func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
-	_, step, err := markable(s, a.Step, f.Actor)
+	_, step, err := findMarkableStep(s, a.Step, f.Actor)
 	if err != nil {
 		return nil, err
 	}
 	if a.Note != "" || a.Output != "" || len(a.AffectedFiles) > 0 { // evidence alone may come from any actor, such as CI
-		if err := claimable(step, false, f); err != nil {
+		if err := checkClaim(step, false, f); err != nil {
 			return nil, err
 		}
 	}
@@ -399,13 +399,13 @@ func (e StepReported) apply(s State) State {
 		if e.Output != "" {
 			step.Output = e.Output
 		}
-		step.affects(e.AffectedFiles)
+		step.addAffectedFiles(e.AffectedFiles)
 		step.keepEvidence(e.Evidence)
 	})
 }
 
-// Reportable returns a step of the current plan if the actor may report on it.
-func Reportable(s State, id StepID, by Actor) (*Step, error) {
-	_, step, err := markable(s, id, by)
+// FindReportableStep returns a step of the current plan if the actor may report on it.
+func FindReportableStep(s State, id StepID, by Actor) (*Step, error) {
+	_, step, err := findMarkableStep(s, id, by)
 	return step, err
 }

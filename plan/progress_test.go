@@ -191,13 +191,13 @@ func TestDependentsWaitUntilDone(t *testing.T) {
 		}
 		steps := w.state.Plan.Steps
 		if status == plan.Done {
-			if !steps.IsReady(2) || len(steps.WaitingOn(2)) != 0 || !slices.Equal(steps.WaitingOn(3), []plan.StepID{2}) {
-				t.Errorf("after done, S002 waits for %v, S003 for %v", steps.WaitingOn(2), steps.WaitingOn(3))
+			if !steps.IsReady(2) || len(steps.UnmetDependencies(2)) != 0 || !slices.Equal(steps.UnmetDependencies(3), []plan.StepID{2}) {
+				t.Errorf("after done, S002 waits for %v, S003 for %v", steps.UnmetDependencies(2), steps.UnmetDependencies(3))
 			}
 			continue
 		}
-		if steps.IsReady(2) || !slices.Equal(steps.WaitingOn(2), []plan.StepID{1}) {
-			t.Errorf("after %s, S002 waits for %v", status, steps.WaitingOn(2))
+		if steps.IsReady(2) || !slices.Equal(steps.UnmetDependencies(2), []plan.StepID{1}) {
+			t.Errorf("after %s, S002 waits for %v", status, steps.UnmetDependencies(2))
 		}
 		wantRefusal(t, w.refused(ann, plan.MarkStep{Step: 2, Status: plan.InProgress}), plan.Conflict, "", "S002 waits for S001")
 		wantRefusal(t, w.refused(ann, plan.MarkStep{Step: 3, Status: plan.Done}), plan.Conflict, "", "S003 waits for S001 and S002")
@@ -248,11 +248,11 @@ func TestOwnersNamesWhoHoldsAClaim(t *testing.T) {
 		{plan.MarkStep{Step: 1}, []string{"ann"}}, {plan.ClaimStep{Step: 1}, []string{"ann"}},
 		{plan.MarkStep{Step: 2}, nil}, {plan.MarkStep{Step: 9}, nil}, {plan.UpdateStep{Step: 1}, nil}, {plan.Clear{}, nil},
 	} {
-		if got := plan.Owners(w.state, test.action); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", plan.WordOf(test.action), got, test.want)
+		if got := plan.ClaimOwners(w.state, test.action); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", plan.ActionWord(test.action), got, test.want)
 		}
 	}
-	if got := plan.Owners(plan.State{}, plan.MarkStep{Step: 1}); got != nil {
+	if got := plan.ClaimOwners(plan.State{}, plan.MarkStep{Step: 1}); got != nil {
 		t.Errorf("without a plan: %v", got)
 	}
 }
@@ -277,9 +277,10 @@ func TestWhoMayTouchAClaimedStep(t *testing.T) {
 		"another, seen a lease ago": {actor: bob, seen: plan.Sighting{At: start.Add(lease)}, now: start.Add(2*lease + 1e6),
 			may: true},
 		"another, seen before the claim": {actor: bob, seen: plan.Sighting{At: start.Add(-lease)}, now: start.Add(lease)},
-		"another, connection gone":       {actor: bob, seen: plan.Sighting{At: start, Gone: true}, now: start.Add(time.Second), may: true},
-		"another by force":               {actor: bob, now: start.Add(time.Minute), force: true},
-		"CI by force":                    {actor: plan.Actor{Kind: plan.CI, Name: "ci"}, now: start.Add(time.Minute), force: true},
+		"another, connection gone": {actor: bob, seen: plan.Sighting{At: start, IsGone: true}, now: start.Add(time.Second),
+			may: true},
+		"another by force": {actor: bob, now: start.Add(time.Minute), force: true},
+		"CI by force":      {actor: plan.Actor{Kind: plan.CI, Name: "ci"}, now: start.Add(time.Minute), force: true},
 		"planloop by force": {actor: plan.Actor{Kind: plan.Planloop, Name: "planloop"}, now: start.Add(time.Minute),
 			force: true},
 		"a person":                        {actor: person, now: start.Add(time.Minute)},
@@ -327,7 +328,7 @@ func TestRefusalEscapesTheOwner(t *testing.T) {
 func TestTakingOverByMarking(t *testing.T) {
 	w := claimed(t)
 	before, at := w.step(1), w.now
-	w.seen["ann"] = plan.Sighting{Gone: true}
+	w.seen["ann"] = plan.Sighting{IsGone: true}
 	events := w.do(bob, plan.MarkStep{Step: 1, Status: plan.InProgress})
 	if got := kinds(events); !slices.Equal(got, []string{"step_marked"}) {
 		t.Errorf("events %v", got)
@@ -398,12 +399,12 @@ func TestLapsed(t *testing.T) {
 	}{
 		"at the end":         {plan.Sighting{}, now, false},
 		"after the end":      {plan.Sighting{}, now.Add(1), true},
-		"gone":               {plan.Sighting{Gone: true}, now.Add(-time.Hour), true},
+		"gone":               {plan.Sighting{IsGone: true}, now.Add(-time.Hour), true},
 		"seen since":         {plan.Sighting{At: now}, now.Add(time.Minute), false},
 		"seen a lease ago":   {plan.Sighting{At: now}, now.Add(time.Minute + 1), true},
 		"seen, lease longer": {plan.Sighting{At: now.Add(-time.Hour)}, now, false},
 	} {
-		if got := plan.Lapsed(step, test.owner, test.now, time.Minute); got != test.want {
+		if got := plan.IsLeaseExpired(step, test.owner, test.now, time.Minute); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

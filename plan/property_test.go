@@ -46,17 +46,17 @@ func act(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) []plan.Event
 	before := observed(t, s)
 	events, err := w.try(actor, a)
 	if now := observed(t, s); now != before {
-		t.Fatalf("%s %+v changed the state it was asked of:\n%s\n%s", plan.WordOf(a), a, before, now)
+		t.Fatalf("%s %+v changed the state it was asked of:\n%s\n%s", plan.ActionWord(a), a, before, now)
 	}
 	if err == nil {
 		return events
 	}
 	var refusal *plan.ValidationError
 	if !errors.As(err, &refusal) || refusal.Problem == "" || refusal.Fix == "" || refusal.Kind == "" {
-		t.Fatalf("%s %+v was refused with %#v", plan.WordOf(a), a, err)
+		t.Fatalf("%s %+v was refused with %#v", plan.ActionWord(a), a, err)
 	}
 	if now := observed(t, w.state); now != before || len(events) != 0 {
-		t.Fatalf("the refused %s %+v changed the state:\n%s\n%s", plan.WordOf(a), a, before, now)
+		t.Fatalf("the refused %s %+v changed the state:\n%s\n%s", plan.ActionWord(a), a, before, now)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func checkDecide(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) {
 	first, err1 := plan.Decide(w.state, a, w.facts(actor, a))
 	second, err2 := plan.Decide(reread(t, w.state), a, w.facts(actor, a))
 	if !reflect.DeepEqual(err1, err2) || jsonOf(t, first) != jsonOf(t, second) || !slices.Equal(kinds(first), kinds(second)) {
-		t.Fatalf("%s %+v gives %s, %v and then %s, %v", plan.WordOf(a), a, jsonOf(t, first), err1, jsonOf(t, second), err2)
+		t.Fatalf("%s %+v gives %s, %v and then %s, %v", plan.ActionWord(a), a, jsonOf(t, first), err1, jsonOf(t, second), err2)
 	}
 	if now := jsonOf(t, a); now != question {
 		t.Fatalf("Decide changed the action %s to %s", question, now)
@@ -93,7 +93,7 @@ func checkBranches(t *rapid.T, w *workspace, one, two plan.Event) {
 			observed(t, right)},
 	} {
 		if pair[0] != pair[1] {
-			t.Fatalf("%s changed under %s and %s:\n%s\n%s", name, plan.KindOf(one), plan.KindOf(two), pair[0], pair[1])
+			t.Fatalf("%s changed under %s and %s:\n%s\n%s", name, plan.EventKind(one), plan.EventKind(two), pair[0], pair[1])
 		}
 	}
 }
@@ -163,16 +163,17 @@ func checkComments(t *rapid.T, w *workspace) {
 	made := 0
 	for _, record := range w.log {
 		for _, e := range record.Events {
-			c, is := e.(plan.Commented)
+			c, is := e.(plan.CommentAdded)
 			if made++; !is {
 				made--
-			} else if c.ID != fmt.Sprint("C", made) || c.Way == "" || (c.Step != 0) != (c.Title != "" && c.Shown != "" && c.Of != "") {
+			} else if c.ID != fmt.Sprint("C", made) || c.Way == "" || (c.Step != 0) != (c.Title != "" && c.StepDigest != "" &&
+				c.PlanID != "") {
 				t.Fatalf("comment %d is %+v", made, c)
 			}
 		}
 	}
-	if w.state.Commented != made {
-		t.Fatalf("%d comments are counted, %d were made", w.state.Commented, made)
+	if w.state.CommentCount != made {
+		t.Fatalf("%d comments are counted, %d were made", w.state.CommentCount, made)
 	}
 }
 
@@ -215,25 +216,25 @@ func TestNobodyButAPersonApproves(t *testing.T) {
 		restricted := false
 		for range rapid.IntRange(1, 60).Draw(t, "actions") {
 			actor := rapid.SampledFrom([]plan.Actor{ann, bob, script, ci, client,
-				{Kind: plan.Agent, Name: "sly", Via: plan.ViaTerminal}}).Draw(t, "actor")
+				{Kind: plan.Agent, Name: "sly", Channel: plan.ChannelTerminal}}).Draw(t, "actor")
 			before := w.state
 			act(t, w, actor, drawAction(t, w))
 			if w.state.Plan != nil && w.state.Plan.Approval != nil || w.state.PhaseNow() == plan.PhaseExecuting {
 				t.Fatal("a plan was approved")
 			}
-			if restricted && !w.state.PhaseNow().Restricted() {
+			if restricted && !w.state.PhaseNow().IsRestricted() {
 				t.Fatal("the mode was left")
 			}
 			if restricted && w.state.Plan != before.Plan && !toldResults(before.Plan, w.state.Plan, actor) {
 				t.Fatal("the plan was changed in a read-only phase")
 			}
-			restricted = w.state.PhaseNow().Restricted()
+			restricted = w.state.PhaseNow().IsRestricted()
 		}
 	})
 }
 
 func checkStatus(t *rapid.T, p *plan.Plan) {
-	n, finished, done := p.Steps.Len(), p.Steps.Finished(), p.Steps.Count(plan.Done)
+	n, finished, done := p.Steps.Len(), p.Steps.FinishedCount(), p.Steps.Count(plan.Done)
 	want := true
 	switch p.Status {
 	case plan.StatusActive:
@@ -397,7 +398,7 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 }
 
 func drawModeAction(t *rapid.T, w *workspace) plan.Action {
-	answer := plan.Answer{Comment: rapid.SampledFrom([]string{"", "like this"}).Draw(t, "comment")}
+	answer := plan.DecideDraft{Comment: rapid.SampledFrom([]string{"", "like this"}).Draw(t, "comment")}
 	if w.state.Draft != nil && rapid.IntRange(0, 4).Draw(t, "shown") > 0 {
 		answer.Digest = plan.Digest(w.state.Draft)
 	}
@@ -422,7 +423,7 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 	case "end":
 		return plan.EndMode{}
 	case "undecided":
-		return plan.LeaveUndecided{Request: answer.Request, How: "declined"}
+		return plan.RecordNoDecision{Request: answer.Request, How: "declined"}
 	case "ask":
 		return plan.AskUser{Text: rapid.SampledFrom([]string{"when?", "where?"}).Draw(t, "question")}
 	case "answer":
@@ -432,19 +433,19 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 }
 
 func drawCommentAction(t *rapid.T, w *workspace) plan.Action {
-	id := fmt.Sprint("C", rapid.IntRange(1, w.state.Commented+1).Draw(t, "comment's number"))
+	id := fmt.Sprint("C", rapid.IntRange(1, w.state.CommentCount+1).Draw(t, "comment's number"))
 	switch rapid.SampledFrom([]string{"comment", "comment", "reply", "meet"}).Draw(t, "comment action") {
 	case "reply":
-		return plan.ReplyTo{Comment: id, Text: rapid.SampledFrom([]string{"done", "why?"}).Draw(t, "reply")}
+		return plan.ReplyToComment{Comment: id, Text: rapid.SampledFrom([]string{"done", "why?"}).Draw(t, "reply")}
 	case "meet":
-		return plan.MeetComment{ID: id, Met: rapid.Bool().Draw(t, "met")}
+		return plan.ResolveComment{ID: id, IsResolved: rapid.Bool().Draw(t, "met")}
 	}
 	of := ""
 	if ids := w.state.PlanIDs(); len(ids) > 0 && rapid.IntRange(0, 3).Draw(t, "names the plan") == 0 {
 		of = rapid.SampledFrom(ids).Draw(t, "of")
 	}
-	return plan.CommentOn{Text: "mind the gap", Of: of, Step: plan.StepID(rapid.IntRange(0, 4).Draw(t, "commented step")),
-		Question: rapid.Bool().Draw(t, "question")}
+	return plan.AddComment{Text: "mind the gap", PlanID: of, Step: plan.StepID(rapid.IntRange(0, 4).Draw(t, "commented step")),
+		IsQuestion: rapid.Bool().Draw(t, "question")}
 }
 
 func drawSignal(t *rapid.T) string {

@@ -42,7 +42,7 @@ func (s State) CurrentQuestions() []Question {
 		if q.Plan == "" {
 			return q.AskedAt.Before(ended)
 		}
-		return s.Plan == nil || s.Plan.Cleared() || s.Plan.Root() != q.Plan
+		return s.Plan == nil || s.Plan.IsCleared() || s.Plan.Root() != q.Plan
 	})
 }
 
@@ -66,8 +66,8 @@ func (a AskUser) decide(s State, f Facts) ([]Event, error) {
 	if len(open) >= MaxOpenQuestions {
 		return nil, conflict(fmt.Sprintf("%d questions are open already, which is the limit", len(open)), "wait for their answers")
 	}
-	asked := QuestionAsked{ID: fmt.Sprintf("Q%d", s.Asked+1), Text: a.Text, By: f.Actor.Name, At: f.Now}
-	if p := s.Plan; p != nil && !s.PhaseNow().Restricted() && (p.Status == StatusActive || p.Status == StatusReplanning) {
+	asked := QuestionAsked{ID: fmt.Sprintf("Q%d", s.QuestionCount+1), Text: a.Text, By: f.Actor.Name, At: f.Now}
+	if p := s.Plan; p != nil && !s.PhaseNow().IsRestricted() && (p.Status == StatusActive || p.Status == StatusReplanning) {
 		asked.Plan = p.Root()
 	}
 	return []Event{asked}, nil
@@ -83,7 +83,7 @@ type QuestionAsked struct {
 }
 
 func (e QuestionAsked) apply(s State) State {
-	s.Asked++
+	s.QuestionCount++
 	s.Questions = append(slices.Clone(s.Questions), Question{ID: e.ID, Text: e.Text, By: e.By, Plan: e.Plan, AskedAt: e.At})
 	if len(s.Questions) > maxQuestions {
 		if i := slices.IndexFunc(s.Questions, func(q Question) bool { return !q.AnsweredAt.IsZero() }); i >= 0 {

@@ -16,12 +16,12 @@ import (
 // step, "$S001.path[0].to" to a part of it, "$item" to the entry of the loop. Only a whole string
 // is a reference, and "$$" at its beginning is a literal "$".
 type Reference struct {
-	At   string // JSON pointer to it within the arguments
-	Text string // as written
-	Step StepID // the step it refers to; 0: the entry of the loop
-	Bad  string // why it is invalid; "" if it is valid
+	Pointer string // JSON pointer to it within the arguments
+	Text    string // as written
+	Step    StepID // the step it refers to; 0: the entry of the loop
+	Problem string // why it is invalid; "" if it is valid
 
-	within []part
+	path []part
 }
 
 // part is one step of a path into a value: the name of a field, or the index of an entry.
@@ -42,7 +42,7 @@ var stepWord = sync.OnceValue(func() *regexp.Regexp {
 
 // ParseReference reads a text as a reference; false if it is a literal text.
 func ParseReference(text string) (Reference, bool) {
-	head, rest, found := cutReference(text)
+	head, rest, found := splitReference(text)
 	if !found || head != item && !stepWord().MatchString(head) {
 		return Reference{}, false
 	}
@@ -50,22 +50,22 @@ func ParseReference(text string) (Reference, bool) {
 	if head != item {
 		var err error
 		if ref.Step, err = ParseStepID(head); err != nil {
-			ref.Bad = "names no step"
+			ref.Problem = "names no step"
 			return ref, true
 		}
 	}
-	ref.within, ref.Bad = parsePath(rest)
+	ref.path, ref.Problem = parsePath(rest)
 	return ref, true
 }
 
 // Name returns the name of the step as written in the reference.
 func (r Reference) Name() string {
-	name, _, _ := cutReference("$" + strings.TrimPrefix(strings.TrimPrefix(r.Text, "$"), "steps."))
+	name, _, _ := splitReference("$" + strings.TrimPrefix(strings.TrimPrefix(r.Text, "$"), "steps."))
 	return name
 }
 
-// cutReference cuts "$name.rest" after the name; false if text cannot be a reference.
-func cutReference(text string) (name, rest string, ok bool) {
+// splitReference cuts "$name.rest" after the name; false if text cannot be a reference.
+func splitReference(text string) (name, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, "$")
 	if end := strings.IndexAny(text, ".["); end >= 0 {
 		text, rest = text[:end], text[end:]
@@ -116,7 +116,7 @@ func References(args json.RawMessage) []Reference {
 	var all []Reference
 	eachDollar(args, func(from, to int, at func() string) {
 		if ref, ok := ParseReference(unquoted(args[from:to])); ok {
-			ref.At = at()
+			ref.Pointer = at()
 			all = append(all, ref)
 		}
 	})
@@ -184,21 +184,21 @@ func (r *resolution) of(ref Reference) (json.RawMessage, error) {
 		}
 		r.known[ref.Step] = whole
 	}
-	if r.read += len(whole) * len(ref.within); r.read > 16*MaxResolved {
+	if r.read += len(whole) * len(ref.path); r.read > 16*MaxResolved {
 		return nil, errors.New("too many references into large values")
 	}
-	return ref.In(whole)
+	return ref.Select(whole)
 }
 
-// In returns the part of value that the reference names; value is that of its step, or the entry of the loop.
-func (r Reference) In(value json.RawMessage) (json.RawMessage, error) {
-	if r.Bad != "" {
-		return nil, errors.New("it " + r.Bad)
+// Select returns the part of value that the reference names; value is that of its step, or the entry of the loop.
+func (r Reference) Select(value json.RawMessage) (json.RawMessage, error) {
+	if r.Problem != "" {
+		return nil, errors.New("it " + r.Problem)
 	}
 	if len(value) == 0 {
 		value = json.RawMessage("null")
 	}
-	for _, one := range r.within {
+	for _, one := range r.path {
 		var err error
 		if value, err = one.of(value); err != nil {
 			return nil, err
@@ -232,13 +232,13 @@ func (p part) of(value json.RawMessage) (json.RawMessage, error) {
 	return nil, fmt.Errorf("field %s is looked for in what is no object", Quote(p.name))
 }
 
-// renamed returns arguments with the steps in references renamed by named.
-func renamed(args json.RawMessage, named func(string) (string, bool)) json.RawMessage {
+// renameReferences returns arguments with the steps in references renamed by named.
+func renameReferences(args json.RawMessage, named func(string) (string, bool)) json.RawMessage {
 	var out bytes.Buffer
 	done := 0
 	eachDollar(args, func(from, to int, _ func() string) {
 		text := unquoted(args[from:to])
-		if canonical := rename(text, named); canonical != text {
+		if canonical := renameReference(text, named); canonical != text {
 			var quoted bytes.Buffer
 			encoder := json.NewEncoder(&quoted)
 			encoder.SetEscapeHTML(false)
@@ -256,9 +256,9 @@ func renamed(args json.RawMessage, named func(string) (string, bool)) json.RawMe
 	return out.Bytes()
 }
 
-// rename is renamed for one text, which may be a literal.
-func rename(text string, named func(string) (string, bool)) string {
-	name, rest, ok := cutReference(text)
+// renameReference is renamed for one text, which may be a literal.
+func renameReference(text string, named func(string) (string, bool)) string {
+	name, rest, ok := splitReference(text)
 	if !ok || name == item {
 		return text
 	}

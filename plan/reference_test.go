@@ -36,7 +36,7 @@ func TestParseReference(t *testing.T) {
 		got := ""
 		switch {
 		case !ok:
-		case ref.Bad != "":
+		case ref.Problem != "":
 			got = "bad"
 		case ref.Step == 0:
 			got = "item"
@@ -44,7 +44,7 @@ func TestParseReference(t *testing.T) {
 			got = ref.Step.String()
 		}
 		if got != c.want {
-			t.Errorf("%q is %q, want %q (%s)", c.text, got, c.want, ref.Bad)
+			t.Errorf("%q is %q, want %q (%s)", c.text, got, c.want, ref.Problem)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestReferences(t *testing.T) {
 	args := json.RawMessage(`{"$S001":"$S002","a":["x","$S001.p[0]",{"b/c":"$item"},"$$S003","$HOME"],"d":"\u0024s4"}`)
 	var got []string
 	for _, ref := range plan.References(args) {
-		got = append(got, ref.At+" "+ref.Text)
+		got = append(got, ref.Pointer+" "+ref.Text)
 	}
 	want := []string{"/$S001 $S002", "/a/1 $S001.p[0]", "/a/2/b~1c $item", "/d $s4"}
 	if !slices.Equal(got, want) {
@@ -145,12 +145,12 @@ func TestHostileArguments(t *testing.T) {
 		strings.Repeat(`["$S001",`, 20_000), `{"a":"$S001` + strings.Repeat("[0]", 50_000) + `"}`,
 		`{"$S001"` + strings.Repeat(" ", 1000) + `:`} {
 		for _, ref := range plan.References(json.RawMessage(args)) {
-			if len(ref.At) > 1_000 {
-				t.Fatalf("a pointer of %d bytes", len(ref.At))
+			if len(ref.Pointer) > 1_000 {
+				t.Fatalf("a pointer of %d bytes", len(ref.Pointer))
 			}
 		}
 		_, _ = plan.ResolveArgs(json.RawMessage(args), valueOf, nil)
-		plan.Spec{Args: json.RawMessage(args), When: args, ForEach: args}.Linked(nil)
+		plan.Spec{Args: json.RawMessage(args), When: args, ForEach: args}.LinkReferences(nil)
 	}
 }
 
@@ -217,8 +217,8 @@ func TestResolutionChangesNothingElse(t *testing.T) {
 		if got := resolve(args, &asked); !bytes.Equal(got, want) {
 			t.Fatalf("%s\nbecame %s\nwant   %s", args, got, want)
 		}
-		linked := plan.Spec{Args: args}.Linked(nil)
-		if sources := linked.Sources(); !slices.Equal(sources, asked) || !slices.Equal(linked.DependsOn, asked) {
+		linked := plan.Spec{Args: args}.LinkReferences(nil)
+		if sources := linked.ReferencedSteps(); !slices.Equal(sources, asked) || !slices.Equal(linked.DependsOn, asked) {
 			t.Fatalf("%s refers to %v, depends on %v, and takes %v", args, sources, linked.DependsOn, asked)
 		}
 		if got := resolve(linked.Args, &again); !bytes.Equal(got, want) || !slices.Equal(again, asked) {
@@ -233,7 +233,7 @@ func FuzzParseReference(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		ref, ok := plan.ParseReference(text)
-		if ok && (ref.Text != text || text[0] != '$' || ref.Bad == "" && ref.Step == 0 && !strings.HasPrefix(text, "$item")) {
+		if ok && (ref.Text != text || text[0] != '$' || ref.Problem == "" && ref.Step == 0 && !strings.HasPrefix(text, "$item")) {
 			t.Fatalf("%q is %+v", text, ref)
 		}
 		args, err := json.Marshal(map[string]string{text: text})

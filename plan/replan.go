@@ -27,16 +27,16 @@ func (a Replan) clean(c *cleaner) Action {
 }
 
 func (a Replan) decide(s State, f Facts) ([]Event, error) {
-	p, err := livePlan(s)
+	p, err := currentPlan(s)
 	switch {
 	case err != nil:
 		return nil, err
 	case p.Status != StatusActive && p.Status != StatusReplanning:
-		return nil, conflict("the plan "+p.Status.Is()+", so there is no next version of it", "set up a new plan")
-	case s.revises():
+		return nil, conflict("the plan "+p.Status.Predicate()+", so there is no next version of it", "set up a new plan")
+	case s.isRevision():
 		return nil, conflict("a changed version of the plan waits for a decision", "wait for it, or ask the user to decide")
 	}
-	if err := undisturbed(s, f, "the plan is replanned"); err != nil {
+	if err := checkNotRunning(s, f, "the plan is replanned"); err != nil {
 		return nil, err
 	}
 	constraints := slices.Clone(p.Metadata.Constraints)
@@ -88,7 +88,7 @@ func (e PlanReplanned) apply(s State) State {
 	for step := range s.Plan.Steps.All() {
 		if step.Status == Failed {
 			again := *step
-			again.renew()
+			again.retryFailed()
 			failed = append(failed, &again)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // decision is an entry of a recorded history: the input of a decision and its result.
 type decision struct {
-	Via    plan.Via        `json:"via,omitempty"`
+	Via    plan.Channel    `json:"via,omitempty"`
 	Actor  plan.Actor      `json:"actor"`
 	Scope  plan.Attempt    `json:"scope"`
 	Action json.RawMessage `json:"action"`
@@ -29,8 +29,8 @@ type decision struct {
 // actionTypes returns the actions in a history, by name.
 func actionTypes() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
-	for _, a := range []plan.Action{plan.SetUp{}, plan.AddSteps{}, plan.MarkStep{}, plan.BeginRun{}, plan.PauseRun{}, plan.Advance{},
-		plan.AnswerStep{}, plan.Replan{}, plan.SubmitPlan{}, plan.EnterMode{}, plan.CancelMode{}, plan.Answer{}, plan.RaiseSignal{},
+	for _, a := range []plan.Action{plan.SetUp{}, plan.AddSteps{}, plan.MarkStep{}, plan.BeginRun{}, plan.PauseRun{}, plan.Schedule{},
+		plan.AnswerStep{}, plan.Replan{}, plan.SubmitPlan{}, plan.EnterMode{}, plan.CancelMode{}, plan.DecideDraft{}, plan.RaiseSignal{},
 		plan.ClearSignal{}, plan.Restore{}, plan.Clear{}, plan.ClaimStep{}, plan.ReportStep{}, plan.UpdateStep{}} {
 		types[reflect.TypeOf(a).Name()] = reflect.TypeOf(a)
 	}
@@ -80,7 +80,7 @@ func (n namedAction) action(t failer) plan.Action {
 func writtenEvents(t failer, events []plan.Event) json.RawMessage {
 	var all []json.RawMessage
 	for _, e := range events {
-		all = append(all, json.RawMessage(`{"`+plan.KindOf(e)+`":`+jsonOf(t, e)+`}`))
+		all = append(all, json.RawMessage(`{"`+plan.EventKind(e)+`":`+jsonOf(t, e)+`}`))
 	}
 	return json.RawMessage(jsonOf(t, all))
 }
@@ -141,9 +141,10 @@ func record(t failer, seed int) []byte {
 		out.Reset()
 		m := newMachine(t)
 		m.decided = func(actor plan.Actor, a plan.Action, f plan.Facts, events []plan.Event, err error) {
-			d := decision{Via: actor.Via, Actor: actor, Scope: actor.Scope, Action: json.RawMessage(jsonOf(t, nameAction(t, a))), Facts: f}
-			if f.Past != nil || err != nil && len(events) > 0 { // its body is not recorded
-				d.Facts.Past = nil
+			d := decision{Via: actor.Channel, Actor: actor, Scope: actor.Scope, Action: json.RawMessage(jsonOf(t, nameAction(t, a))),
+				Facts: f}
+			if f.FormerPlan != nil || err != nil && len(events) > 0 { // its body is not recorded
+				d.Facts.FormerPlan = nil
 			}
 			if d.Events = writtenEvents(t, events); err != nil {
 				d.Error = err.Error()
@@ -193,10 +194,10 @@ func replay(t *testing.T, data []byte) {
 		if err := json.Unmarshal(d.Action, &named); err != nil {
 			t.Fatal(err)
 		}
-		d.Actor.Via, d.Actor.Scope = d.Via, d.Scope
+		d.Actor.Channel, d.Actor.Scope = d.Via, d.Scope
 		a := named.action(t)
 		if r, ok := a.(plan.Restore); ok {
-			d.Facts.Past = w.past(r.PlanID)
+			d.Facts.FormerPlan = w.past(r.PlanID)
 		}
 		d.Facts.Actor = d.Actor
 		events, err := plan.Decide(w.state, a, d.Facts)

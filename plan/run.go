@@ -8,94 +8,94 @@ import (
 // Run is the execution of a plan by engines. A workspace has at most one; a later engine joins it.
 // It is kept after it ends, so that its outcome can be read.
 type Run struct {
-	ID     string    `json:"id"`
-	Plan   string    `json:"plan"` // root of the plan
-	By     string    `json:"by"`
-	Since  time.Time `json:"since"`
-	Paused bool      `json:"paused,omitempty"`
-	Person bool      `json:"person,omitempty"` // a person paused it, so agents may not resume it
-	Free   bool      `json:"free,omitempty"`   // no step asks a person before it runs
-	Reason Over      `json:"reason,omitempty"` // why it is paused or has ended
-	Note   string    `json:"note,omitempty"`   // the reason in words
-	Ended  time.Time `json:"ended,omitzero"`
+	ID             string     `json:"id"`
+	Plan           string     `json:"plan"` // root of the plan
+	By             string     `json:"by"`
+	Since          time.Time  `json:"since"`
+	IsPaused       bool       `json:"paused,omitempty"`
+	PausedByPerson bool       `json:"person,omitempty"` // a person paused it, so agents may not resume it
+	NeverAsks      bool       `json:"free,omitempty"`   // no step asks a person before it runs
+	Reason         StopReason `json:"reason,omitempty"` // why it is paused or has ended
+	Note           string     `json:"note,omitempty"`   // the reason in words
+	EndedAt        time.Time  `json:"ended,omitzero"`
 
 	Starts      map[string]int `json:"starts,omitempty"`      // of agents, by name
 	Unavailable int            `json:"unavailable,omitempty"` // consecutive agents that ended within seconds without a report
 }
 
-// Over is the reason nothing more is started (decisions: pausing and ending).
-type Over string
+// StopReason is the reason nothing more is started (decisions: pausing and ending).
+type StopReason string
 
 // The reasons, in the order they are checked. The zero value means that the run continues.
 const (
-	OverCompleted        Over = "completed"
-	OverCancelled        Over = "cancelled" // the plan is gone, or the run was given up
-	OverPaused           Over = "paused"
-	OverFailed           Over = "failed" // a critical step failed, or replans are used up
-	OverWaitingForPerson Over = "waiting_for_person"
-	OverWaitingForAgent  Over = "waiting_for_agent"
-	OverDeadlocked       Over = "deadlocked"        // nothing can become ready
-	OverAgentUnavailable Over = "agent_unavailable" // started agents ended at once: a quota, a login
+	StopCompleted        StopReason = "completed"
+	StopCancelled        StopReason = "cancelled" // the plan is gone, or the run was given up
+	StopPaused           StopReason = "paused"
+	StopFailed           StopReason = "failed" // a critical step failed, or replans are used up
+	StopWaitingForPerson StopReason = "waiting_for_person"
+	StopWaitingForAgent  StopReason = "waiting_for_agent"
+	StopDeadlocked       StopReason = "deadlocked"        // nothing can become ready
+	StopAgentUnavailable StopReason = "agent_unavailable" // started agents ended at once: a quota, a login
 )
 
 // Values lists the reasons.
-func (Over) Values() []string {
+func (StopReason) Values() []string {
 	return []string{"completed", "cancelled", "paused", "failed", "waiting_for_person", "waiting_for_agent", "deadlocked",
 		"agent_unavailable"}
 }
 
 // OpenRun returns the current plan's run, paused or not; nil if none is open.
 func (s State) OpenRun() *Run {
-	if s.Run == nil || !s.Run.Ended.IsZero() || s.Plan == nil || s.Plan.Root() != s.Run.Plan {
+	if s.Run == nil || !s.Run.EndedAt.IsZero() || s.Plan == nil || s.Plan.Root() != s.Run.Plan {
 		return nil
 	}
 	return s.Run
 }
 
-// Runs reports whether engines may start steps: a run is open and not paused.
-func (s State) Runs() bool { run := s.OpenRun(); return run != nil && !run.Paused }
+// HasActiveRun reports whether engines may start steps: a run is open and not paused.
+func (s State) HasActiveRun() bool { run := s.OpenRun(); return run != nil && !run.IsPaused }
 
-// WhyOver returns the reason a run of the current plan has nothing to start and nothing to wait
+// FindStopReason returns the reason a run of the current plan has nothing to start and nothing to wait
 // for, "" if it continues: an engine is running a step, or could start one.
-func WhyOver(s State) Over {
+func FindStopReason(s State) StopReason {
 	p, run := s.Plan, s.Run
 	switch {
-	case p == nil || p.Cleared() || p.Status == StatusDraft:
-		return OverCancelled
+	case p == nil || p.IsCleared() || p.Status == StatusDraft:
+		return StopCancelled
 	case p.Status == StatusCompleted:
-		return OverCompleted
-	case p.Status == StatusAbandoned, run != nil && !run.Ended.IsZero() && run.Reason == OverCancelled && run.Plan == p.Root():
-		return OverCancelled
+		return StopCompleted
+	case p.Status == StatusAbandoned, run != nil && !run.EndedAt.IsZero() && run.Reason == StopCancelled && run.Plan == p.Root():
+		return StopCancelled
 	}
 	if s.runningStep() != 0 {
 		return ""
 	}
 	switch {
-	case run != nil && run.Plan == p.Root() && run.Paused && (run.Reason == OverPaused || run.Reason == OverAgentUnavailable):
+	case run != nil && run.Plan == p.Root() && run.IsPaused && (run.Reason == StopPaused || run.Reason == StopAgentUnavailable):
 		return run.Reason
 	case p.Status == StatusReplanning, p.Status == StatusFailed:
-		return OverFailed
-	case s.PhaseNow().Restricted(), len(s.OpenSignals(Blocker)) > 0:
-		return OverWaitingForPerson
+		return StopFailed
+	case s.PhaseNow().IsRestricted(), len(s.OpenSignals(Blocker)) > 0:
+		return StopWaitingForPerson
 	}
-	if len(Startable(s, 1)) > 0 {
+	if len(StartableSteps(s, 1)) > 0 {
 		return ""
 	}
-	for range p.Steps.Asking() {
-		return OverWaitingForPerson
+	for range p.Steps.WithQuestion() {
+		return StopWaitingForPerson
 	}
 	for step := range p.Steps.Running() {
-		if !step.Looping() {
-			return OverWaitingForAgent
+		if !step.IsLooping() {
+			return StopWaitingForAgent
 		}
 	}
 	for range p.Steps.Ready() {
-		return OverWaitingForAgent
+		return StopWaitingForAgent
 	}
 	if p.Steps.Count(Blocked) > 0 { // an agent or a person has reported the obstacle
-		return OverWaitingForPerson
+		return StopWaitingForPerson
 	}
-	return OverDeadlocked
+	return StopDeadlocked
 }
 
 // BeginRun asks to begin a run of the current plan, or to resume a paused one.
@@ -104,22 +104,22 @@ type BeginRun struct{}
 func (a BeginRun) clean(*cleaner) Action { return a }
 
 func (BeginRun) decide(s State, f Facts) ([]Event, error) {
-	p, err := livePlan(s)
+	p, err := currentPlan(s)
 	if err != nil {
 		return nil, err
 	}
 	run := s.OpenRun()
 	switch {
 	case p.Status != StatusActive:
-		return nil, conflict("the plan "+p.Status.Is()+", so it is not run", wayOn(p))
+		return nil, conflict("the plan "+p.Status.Predicate()+", so it is not run", remedy(p))
 	case p.Steps.Len() == 0:
 		return nil, conflict("the plan has no steps to run", "add some first")
 	case run == nil:
-		return []Event{RunBegun{ID: fmt.Sprintf("X%d", s.Revision+1), Plan: p.Root(), Free: f.Limits.NeverAsk,
+		return []Event{RunBegun{ID: fmt.Sprintf("X%d", s.Revision+1), Plan: p.Root(), NeverAsks: f.Limits.NeverAsk,
 			By: f.Actor.Name, At: f.Now}}, nil
-	case !run.Paused:
+	case !run.IsPaused:
 		return nil, nil
-	case run.Person && f.Actor.Kind == Agent:
+	case run.PausedByPerson && f.Actor.Kind == Agent:
 		return nil, conflict("a person paused the run", "ask the user to run `planloop run`")
 	}
 	return []Event{RunResumed{By: f.Actor.Name, At: f.Now}}, nil
@@ -127,15 +127,15 @@ func (BeginRun) decide(s State, f Facts) ([]Event, error) {
 
 // RunBegun opens a run of the current plan.
 type RunBegun struct {
-	ID   string    `json:"id"`
-	Plan string    `json:"plan"`
-	Free bool      `json:"free,omitempty"` // no step asks a person before it runs
-	By   string    `json:"by"`
-	At   time.Time `json:"at"`
+	ID        string    `json:"id"`
+	Plan      string    `json:"plan"`
+	NeverAsks bool      `json:"free,omitempty"` // no step asks a person before it runs
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
 }
 
 func (e RunBegun) apply(s State) State {
-	s.Run = &Run{ID: e.ID, Plan: e.Plan, Free: e.Free, By: e.By, Since: e.At}
+	s.Run = &Run{ID: e.ID, Plan: e.Plan, NeverAsks: e.NeverAsks, By: e.By, Since: e.At}
 	return s
 }
 
@@ -146,7 +146,7 @@ type RunResumed struct {
 }
 
 func (e RunResumed) apply(s State) State {
-	return s.withRun(func(r *Run) { r.Paused, r.Person, r.Reason, r.Note, r.Unavailable = false, false, "", "", 0 })
+	return s.withRun(func(r *Run) { r.IsPaused, r.PausedByPerson, r.Reason, r.Note, r.Unavailable = false, false, "", "", 0 })
 }
 
 func (s State) withRun(f func(*Run)) State {
@@ -161,14 +161,14 @@ func (s State) withRun(f func(*Run)) State {
 
 // PauseRun asks to start nothing more; running steps continue to their end.
 type PauseRun struct {
-	Reason Over   // "": paused on request
-	Note   string // why, in words
+	Reason StopReason // "": paused on request
+	Note   string     // why, in words
 }
 
 func (a PauseRun) clean(c *cleaner) Action {
 	c.line(&a.Note, "reason", MaxLongLine)
 	if a.Reason == "" {
-		a.Reason = OverPaused
+		a.Reason = StopPaused
 	}
 	c.oneOf("reason", string(a.Reason), a.Reason.Values())
 	return a
@@ -180,10 +180,11 @@ func (a PauseRun) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict("no run is open", "there is nothing to pause")
 	}
 	person := f.Actor.Kind == Person
-	if run.Paused && (a.Reason != OverPaused || run.Reason == OverPaused && run.Person == person) {
+	if run.IsPaused && (a.Reason != StopPaused || run.Reason == StopPaused && run.PausedByPerson == person) {
 		return nil, nil
 	}
-	return []Event{RunPaused{Reason: a.Reason, Note: a.Note, Person: person && a.Reason == OverPaused, By: f.Actor.Name, At: f.Now}}, nil
+	return []Event{RunPaused{Reason: a.Reason, Note: a.Note, PausedByPerson: person && a.Reason == StopPaused, By: f.Actor.Name,
+		At: f.Now}}, nil
 }
 
 // EndRun asks to give up the run: nothing more is started, and running steps continue to their end.
@@ -195,63 +196,65 @@ func (EndRun) decide(s State, f Facts) ([]Event, error) {
 	if s.OpenRun() == nil {
 		return nil, conflict("no run is open", "there is nothing to end")
 	}
-	return []Event{RunEnded{Reason: OverCancelled, At: f.Now}}, nil
+	return []Event{RunEnded{Reason: StopCancelled, At: f.Now}}, nil
 }
 
 // RunPaused stops engines from starting steps.
 type RunPaused struct {
-	Reason Over      `json:"reason"`
-	Note   string    `json:"note,omitempty"`
-	Person bool      `json:"person,omitempty"`
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
+	Reason         StopReason `json:"reason"`
+	Note           string     `json:"note,omitempty"`
+	PausedByPerson bool       `json:"person,omitempty"`
+	By             string     `json:"by"`
+	At             time.Time  `json:"at"`
 }
 
 func (e RunPaused) apply(s State) State {
-	return s.withRun(func(r *Run) { r.Paused, r.Person, r.Reason, r.Note = true, e.Person || r.Person, e.Reason, e.Note })
+	return s.withRun(func(r *Run) {
+		r.IsPaused, r.PausedByPerson, r.Reason, r.Note = true, e.PausedByPerson || r.PausedByPerson, e.Reason, e.Note
+	})
 }
 
 // RunEnded closes the run.
 type RunEnded struct {
-	Reason Over      `json:"reason"`
-	At     time.Time `json:"at"`
+	Reason StopReason `json:"reason"`
+	At     time.Time  `json:"at"`
 }
 
 func (e RunEnded) apply(s State) State {
-	return s.withRun(func(r *Run) { r.Reason, r.Ended = e.Reason, e.At })
+	return s.withRun(func(r *Run) { r.Reason, r.EndedAt = e.Reason, e.At })
 }
 
-// runSettled returns the event that ends a run when its plan has ended or was replaced.
-func runSettled(s State, f Facts) []Event {
-	if s.Run == nil || !s.Run.Ended.IsZero() {
+// endRun returns the event that ends a run when its plan has ended or was replaced.
+func endRun(s State, f Facts) []Event {
+	if s.Run == nil || !s.Run.EndedAt.IsZero() {
 		return nil
 	}
-	if s.OpenRun() == nil || s.Plan.Cleared() {
-		return []Event{RunEnded{Reason: OverCancelled, At: f.Now}}
+	if s.OpenRun() == nil || s.Plan.IsCleared() {
+		return []Event{RunEnded{Reason: StopCancelled, At: f.Now}}
 	}
 	switch s.Plan.Status {
 	case StatusCompleted:
-		return []Event{RunEnded{Reason: OverCompleted, At: f.Now}}
+		return []Event{RunEnded{Reason: StopCompleted, At: f.Now}}
 	case StatusFailed:
-		return []Event{RunEnded{Reason: OverFailed, At: f.Now}}
+		return []Event{RunEnded{Reason: StopFailed, At: f.Now}}
 	case StatusAbandoned:
-		return []Event{RunEnded{Reason: OverCancelled, At: f.Now}}
+		return []Event{RunEnded{Reason: StopCancelled, At: f.Now}}
 	}
 	return nil
 }
 
-// undisturbed refuses to take the plan away from a step that an engine is running, unless a person
+// checkNotRunning refuses to take the plan away from a step that an engine is running, unless a person
 // who is present asks. A person can pause the run first.
-func undisturbed(s State, f Facts, what string) error {
-	if id := s.runningStep(); id != 0 && !f.Actor.Present() {
+func checkNotRunning(s State, f Facts, what string) error {
+	if id := s.runningStep(); id != 0 && !f.Actor.IsPresent() {
 		return conflict(id.String()+" is being run, and until it has ended "+what+" by nobody but a person",
 			"wait for the run to end, or ask the user to pause it")
 	}
 	return nil
 }
 
-// atRest refuses to replace a version while an engine is running one of its steps.
-func (s State) atRest(root string) error {
+// checkVersionIdle refuses to replace a version while an engine is running one of its steps.
+func (s State) checkVersionIdle(root string) error {
 	if id := s.runningStep(); id != 0 && s.Plan.Root() == root {
 		return conflict(id.String()+" is being run", "pause the run, and wait for the step to end")
 	}
@@ -262,7 +265,7 @@ func (s State) atRest(root string) error {
 func (s State) runningStep() StepID {
 	if s.Plan != nil {
 		for step := range s.Plan.Steps.Running() {
-			if step.Running() {
+			if step.IsRunning() {
 				return step.ID
 			}
 		}
@@ -270,10 +273,10 @@ func (s State) runningStep() StepID {
 	return 0
 }
 
-// freely reports whether Limits.NeverAsk applies to an actor. An agent controls the environment of
+// maySkipQuestions reports whether Limits.NeverAsk applies to an actor. An agent controls the environment of
 // its shell, and with it the configuration, so it does not apply there. For an engine it must also
 // have applied when the run began.
-func (s State) freely(by Actor) bool {
+func (s State) maySkipQuestions(by Actor) bool {
 	run := s.OpenRun()
-	return by.Via != ViaAgentShell && (by.Kind != Planloop || run != nil && run.Free)
+	return by.Channel != ChannelAgentShell && (by.Kind != Planloop || run != nil && run.NeverAsks)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-var engine = plan.NewActor(plan.ViaEngine, "engine#1")
+var engine = plan.NewActor(plan.ChannelEngine, "engine#1")
 
 // tool returns a step that an engine carries out.
 func tool(title string, deps ...plan.StepID) plan.NewStep {
@@ -40,12 +40,12 @@ func asking(t failer) *workspace {
 
 // advance lets an engine report results and start steps. w.found adjusts its findings about a step,
 // which are plain by default.
-func (w *workspace) advance(room int, finished ...plan.Finished) []string {
+func (w *workspace) advance(room int, finished ...plan.AttemptResult) []string {
 	w.t.Helper()
-	return kinds(w.do(engine, w.resolve(plan.Advance{Room: room, Finished: finished})))
+	return kinds(w.do(engine, w.resolve(plan.Schedule{MaxStarts: room, Results: finished})))
 }
 
-func (w *workspace) resolve(a plan.Advance) plan.Advance {
+func (w *workspace) resolve(a plan.Schedule) plan.Schedule {
 	w.resolved = map[plan.StepID]plan.Resolution{}
 	facts := w.facts(engine, a)
 	assigns := func(step *plan.Step) bool {
@@ -55,8 +55,8 @@ func (w *workspace) resolve(a plan.Advance) plan.Advance {
 		}
 		return r.Agent != ""
 	}
-	for _, step := range plan.StartableWithAgents(a.Ended(w.state, facts), a.Room, assigns) {
-		r := plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), List: "list"}
+	for _, step := range plan.StartableStepsWithAgents(a.ApplyResults(w.state, facts), a.MaxStarts, assigns) {
+		r := plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), LoopDigest: "list"}
 		if w.found != nil {
 			w.found(step, &r)
 		}
@@ -65,8 +65,8 @@ func (w *workspace) resolve(a plan.Advance) plan.Advance {
 	return a
 }
 
-func (w *workspace) finished(id plan.StepID, result plan.Result) plan.Finished {
-	return plan.Finished{Attempt: plan.Attempt{Plan: w.state.Plan.Root(), Step: id, Attempt: w.step(id).Attempts}, Result: result}
+func (w *workspace) finished(id plan.StepID, result plan.Result) plan.AttemptResult {
+	return plan.AttemptResult{Attempt: plan.Attempt{Plan: w.state.Plan.Root(), Step: id, Attempt: w.step(id).Attempts}, Result: result}
 }
 
 func TestChainRunsInARecordAStep(t *testing.T) {
@@ -78,13 +78,13 @@ func TestChainRunsInARecordAStep(t *testing.T) {
 	}
 	w.advance(4, w.finished(2, plan.Result{OK: true}))
 	w.wantStatus(plan.StatusCompleted)
-	if w.state.Run.Reason != plan.OverCompleted || w.state.Run.Ended.IsZero() {
+	if w.state.Run.Reason != plan.StopCompleted || w.state.Run.EndedAt.IsZero() {
 		t.Errorf("the run is %+v", w.state.Run)
 	}
 }
 
 // want advances and compares the events.
-func (w *workspace) wantAdvance(room int, want []string, finished ...plan.Finished) {
+func (w *workspace) wantAdvance(room int, want []string, finished ...plan.AttemptResult) {
 	w.t.Helper()
 	if got := w.advance(room, finished...); !slices.Equal(got, want) {
 		w.t.Fatalf("events %v, want %v", got, want)
@@ -100,7 +100,7 @@ func TestParallelStepsStartWithinTheRoom(t *testing.T) {
 	w.wantAdvance(2, []string{"step_started", "step_started"})
 	w.wantAdvance(1, []string{"step_finished", "step_started"}, w.finished(2, ok(`2`)))
 	w.wantAdvance(2, []string{"step_finished", "step_finished", "step_started"}, w.finished(1, ok(`1`)), w.finished(3, ok(`3`)))
-	if got := w.step(4); !got.Running() || got.ClaimedBy != engine.Name || got.Attempts != 1 {
+	if got := w.step(4); !got.IsRunning() || got.ClaimedBy != engine.Name || got.Attempts != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -146,9 +146,9 @@ func TestResultsCountInAnyPhase(t *testing.T) {
 func TestStrayResults(t *testing.T) {
 	w := atWork(t)
 	done := w.finished(1, ok(`1`))
-	for name, change := range map[string]func(*plan.Finished){
-		"attempt": func(d *plan.Finished) { d.Attempt.Attempt = 2 }, "plan": func(d *plan.Finished) { d.Plan = "other-1" },
-		"step": func(d *plan.Finished) { d.Step = 9 }, "not started": func(d *plan.Finished) { d.Step = 2 },
+	for name, change := range map[string]func(*plan.AttemptResult){
+		"attempt": func(d *plan.AttemptResult) { d.Attempt.Attempt = 2 }, "plan": func(d *plan.AttemptResult) { d.Plan = "other-1" },
+		"step": func(d *plan.AttemptResult) { d.Step = 9 }, "not started": func(d *plan.AttemptResult) { d.Step = 2 },
 	} {
 		stray := done
 		change(&stray)
@@ -156,18 +156,18 @@ func TestStrayResults(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	second := plan.NewActor(plan.ViaEngine, "engine#2")
-	if got := kinds(w.do(second, plan.Advance{Finished: []plan.Finished{done}})); got[0] != "stray_result" {
+	second := plan.NewActor(plan.ChannelEngine, "engine#2")
+	if got := kinds(w.do(second, plan.Schedule{Results: []plan.AttemptResult{done}})); got[0] != "stray_result" {
 		t.Errorf("another engine: %v", got)
 	}
-	w.refused(ann, plan.Advance{Finished: []plan.Finished{done}})
+	w.refused(ann, plan.Schedule{Results: []plan.AttemptResult{done}})
 }
 
 func TestPassingFaultsAreTriedThreeTimes(t *testing.T) {
 	w := atWork(t)
 	for _, want := range []string{"step_retried", "step_retried", "step_finished"} {
 		done := w.finished(1, failed("connection closed"))
-		done.Transient = true
+		done.IsTransient = true
 		if got := w.advance(1, done); got[0] != want {
 			t.Fatalf("attempt %d: %v, want %s", w.step(1).Attempts, got, want)
 		}
@@ -186,16 +186,16 @@ func TestPassingFaultsAreTriedThreeTimes(t *testing.T) {
 func TestLostSteps(t *testing.T) {
 	for _, safe := range []bool{false, true} {
 		w := run(t, tool("a"), titled("b"))
-		w.found = func(_ *plan.Step, r *plan.Resolution) { r.Safe = safe }
+		w.found = func(_ *plan.Step, r *plan.Resolution) { r.IsRepeatable = safe }
 		w.advance(1)
-		second := plan.NewActor(plan.ViaEngine, "engine#2")
-		lost := plan.Advance{Lost: []plan.Attempt{w.finished(1, plan.Result{}).Attempt}}
+		second := plan.NewActor(plan.ChannelEngine, "engine#2")
+		lost := plan.Schedule{Lost: []plan.Attempt{w.finished(1, plan.Result{}).Attempt}}
 		w.unchanged(second, lost) // its engine lives
-		w.seen[engine.Name] = plan.Sighting{Gone: true}
+		w.seen[engine.Name] = plan.Sighting{IsGone: true}
 		w.do(second, lost)
 		w.unchanged(second, lost)
 		step := w.step(1)
-		if step.Unknown() == safe || (step.Status == plan.Pending) != safe || step.ClaimedBy != "" {
+		if step.IsUnknown() == safe || (step.Status == plan.Pending) != safe || step.ClaimedBy != "" {
 			t.Errorf("safe %t: %+v", safe, step)
 		}
 		if safe {
@@ -203,11 +203,11 @@ func TestLostSteps(t *testing.T) {
 		}
 		w.refused(ann, plan.MarkStep{Step: 1, Status: plan.InProgress})
 		w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Failed})
-		if got := plan.WhyOver(w.state); got != plan.OverWaitingForPerson {
+		if got := plan.FindStopReason(w.state); got != plan.StopWaitingForPerson {
 			t.Errorf("over: %q", got)
 		}
 		w.do(ann, plan.AnswerStep{Step: 1, Choice: plan.Happened, Text: "the file is there"})
-		if step := w.step(1); step.Status != plan.Done || step.Asking() != nil {
+		if step := w.step(1); step.Status != plan.Done || step.OpenQuestion() != nil {
 			t.Errorf("%+v", step)
 		}
 	}
@@ -217,12 +217,12 @@ func TestLostSteps(t *testing.T) {
 func TestMarksAnswerForUnknownSteps(t *testing.T) {
 	for _, mark := range []plan.StepStatus{plan.Done, plan.Pending, plan.Skipped} {
 		w := atWork(t)
-		w.seen[engine.Name] = plan.Sighting{Gone: true}
-		w.do(plan.NewActor(plan.ViaEngine, "engine#2"), plan.Advance{Lost: []plan.Attempt{w.finished(1, plan.Result{}).Attempt}})
+		w.seen[engine.Name] = plan.Sighting{IsGone: true}
+		w.do(plan.NewActor(plan.ChannelEngine, "engine#2"), plan.Schedule{Lost: []plan.Attempt{w.finished(1, plan.Result{}).Attempt}})
 		if got := kinds(w.do(ann, plan.MarkStep{Step: 1, Status: mark, Note: "seen"})); got[0] != "step_answered" {
 			t.Errorf("%s: events %v", mark, got)
 		}
-		if step := w.step(1); step.Status != mark || step.Unknown() || len(step.Notes) != 1 {
+		if step := w.step(1); step.Status != mark || step.IsUnknown() || len(step.Notes) != 1 {
 			t.Errorf("%s: %+v", mark, step)
 		}
 	}
@@ -232,21 +232,21 @@ func TestMarksAnswerForUnknownSteps(t *testing.T) {
 func TestInterruptedSteps(t *testing.T) {
 	w := atWork(t)
 	done := w.finished(1, failed("timed out"))
-	done.Interrupted = true
+	done.IsInterrupted = true
 	w.wantAdvance(1, []string{"step_lost"}, done)
-	if !w.step(1).Unknown() {
+	if !w.step(1).IsUnknown() {
 		t.Errorf("%+v", w.step(1))
 	}
 }
 
 func TestApprovalOfASteps(t *testing.T) {
 	w := asking(t)
-	ask := w.step(1).Asking()
+	ask := w.step(1).OpenQuestion()
 	if ask == nil || ask.Kind != plan.AskApproval || ask.Attempt != 1 {
 		t.Fatalf("asks %+v", ask)
 	}
-	w.unchanged(engine, w.resolve(plan.Advance{Room: 1})) // it was asked
-	client := plan.NewActor(plan.ViaClient, "ann")
+	w.unchanged(engine, w.resolve(plan.Schedule{MaxStarts: 1})) // it was asked
+	client := plan.NewActor(plan.ChannelClient, "ann")
 	w.refused(ann, plan.AnswerStep{Step: 1, Choice: plan.Approve})
 	w.refused(client, plan.AnswerStep{Step: 1, Choice: plan.Approve})
 	w.refused(client, plan.AnswerStep{Step: 1, Choice: plan.Approve, Digest: "other"})
@@ -258,13 +258,13 @@ func TestApprovalOfASteps(t *testing.T) {
 	w.wantAdvance(1, []string{"step_asked"})
 	w.found = nil
 	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve, Args: json.RawMessage(`{"command":"ls"}`)})
-	grant := w.step(1).Execution.Grant
-	if string(grant.Args) != `{"command":"ls"}` || grant.Way != plan.ByPerson {
+	grant := w.step(1).Execution.Approval
+	if string(grant.Args) != `{"command":"ls"}` || grant.Way != plan.WayPerson {
 		t.Fatalf("granted %+v", grant)
 	}
 	w.found = func(step *plan.Step, r *plan.Resolution) { r.Digest = plan.StartDigest(step, grant.Args, "") }
 	w.wantAdvance(1, []string{"step_started"})
-	if w.step(1).Execution.Grant != nil {
+	if w.step(1).Execution.Approval != nil {
 		t.Error("a grant counts for more than an attempt")
 	}
 }
@@ -277,31 +277,31 @@ func TestDeniedStepIsSkipped(t *testing.T) {
 	if step.Status != plan.Skipped || step.Result.OK || step.Result.Error != "User denied approval" {
 		t.Errorf("%+v", step)
 	}
-	w.unchanged(engine, w.resolve(plan.Advance{Room: 1})) // the steps that needed it wait
-	if got := plan.WhyOver(w.state); got != plan.OverDeadlocked {
+	w.unchanged(engine, w.resolve(plan.Schedule{MaxStarts: 1})) // the steps that needed it wait
+	if got := plan.FindStopReason(w.state); got != plan.StopDeadlocked {
 		t.Errorf("over: %q", got)
 	}
 }
 
 func TestDestructiveStepsOfAnApprovedPlanDoNotAskAgain(t *testing.T) {
-	for way, want := range map[plan.Way]string{plan.ByPerson: "step_started", plan.ByClient: "step_started"} {
+	for way, want := range map[plan.Way]string{plan.WayPerson: "step_started", plan.WayClient: "step_started"} {
 		w := newWorkspace(t)
 		w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Tidy"}, Steps: []plan.NewStep{tool("a")}})
-		answer := plan.Answer{Outcome: plan.Approved, Request: w.state.ModeNow().Request.ID, Digest: plan.Digest(w.state.Draft)}
+		answer := plan.DecideDraft{Outcome: plan.Approved, Request: w.state.ModeNow().Request.ID, Digest: plan.Digest(w.state.Draft)}
 		by := person
-		if way == plan.ByClient {
-			by = plan.NewActor(plan.ViaClient, "ann")
+		if way == plan.WayClient {
+			by = plan.NewActor(plan.ChannelClient, "ann")
 		}
 		w.do(by, answer)
 		w.do(ann, plan.BeginRun{})
-		w.found = func(_ *plan.Step, r *plan.Resolution) { r.Destructive = true }
-		if w.limits.PersonOnly = way == plan.ByClient; w.limits.PersonOnly {
+		w.found = func(_ *plan.Step, r *plan.Resolution) { r.IsDestructive = true }
+		if w.limits.PersonOnly = way == plan.WayClient; w.limits.PersonOnly {
 			want = "step_asked"
 		}
 		w.wantAdvance(1, []string{want})
 	}
 	w := run(t, tool("a"))
-	w.found = func(_ *plan.Step, r *plan.Resolution) { r.Destructive = true }
+	w.found = func(_ *plan.Step, r *plan.Resolution) { r.IsDestructive = true }
 	w.wantAdvance(1, []string{"step_asked"}) // without an approval
 }
 
@@ -311,11 +311,11 @@ func TestConditions(t *testing.T) {
 	manual := titled("c")
 	manual.When = "true"
 	w := run(t, conditional, tool("b", 1), manual)
-	w.found = func(step *plan.Step, r *plan.Resolution) { r.Unmet = step.ID == 1 }
+	w.found = func(step *plan.Step, r *plan.Resolution) { r.ConditionFalse = step.ID == 1 }
 	w.wantAdvance(1, []string{"condition_unmet", "condition_met"})
 	w.wantAdvance(1, []string{"step_started"})
 	w.advance(1, w.finished(2, ok(`1`)))
-	if got := plan.WhyOver(w.state); got != plan.OverWaitingForAgent {
+	if got := plan.FindStopReason(w.state); got != plan.StopWaitingForAgent {
 		t.Errorf("over: %q", got)
 	}
 	w.mark(3, plan.Done)
@@ -326,7 +326,7 @@ func TestPlanOfUnmetConditionsCompletes(t *testing.T) {
 	conditional := tool("a")
 	conditional.When = "false"
 	w := run(t, conditional)
-	w.found = func(_ *plan.Step, r *plan.Resolution) { r.Unmet = true }
+	w.found = func(_ *plan.Step, r *plan.Resolution) { r.ConditionFalse = true }
 	w.wantAdvance(1, []string{"condition_unmet", "plan_completed", "run_ended"})
 }
 
@@ -416,7 +416,7 @@ func TestPersonsPauseIsNotResumedByAnAgent(t *testing.T) {
 	w.do(person, plan.PauseRun{})
 	w.refused(ann, plan.BeginRun{})
 	w.advance(1, w.finished(1, ok(`1`)))
-	if got := plan.WhyOver(w.state); got != plan.OverPaused {
+	if got := plan.FindStopReason(w.state); got != plan.StopPaused {
 		t.Errorf("over: %q", got)
 	}
 	w.do(person, plan.BeginRun{})
@@ -428,7 +428,7 @@ func TestAgentsDoNotDisturbARun(t *testing.T) {
 	w.refused(ann, plan.Replan{Changes: "c"})
 	w.do(person, plan.EnterMode{})
 	w.advance(1, w.finished(1, ok(`1`)))
-	if len(plan.Startable(w.state, 1)) != 0 {
+	if len(plan.StartableSteps(w.state, 1)) != 0 {
 		t.Error("something starts while only reading is allowed")
 	}
 }
@@ -502,7 +502,7 @@ func TestAbortEndsTheRun(t *testing.T) {
 	w := atWork(t)
 	w.advance(1, w.finished(1, failed("no")))
 	w.do(ann, plan.AnswerStep{Step: 1, Choice: plan.Abort})
-	if got := plan.WhyOver(w.state); got != plan.OverCancelled || w.state.Run.Ended.IsZero() {
+	if got := plan.FindStopReason(w.state); got != plan.StopCancelled || w.state.Run.EndedAt.IsZero() {
 		t.Errorf("over: %q", got)
 	}
 }
@@ -510,8 +510,8 @@ func TestAbortEndsTheRun(t *testing.T) {
 func TestBlockerStopsStarts(t *testing.T) {
 	w := run(t, tool("a"))
 	w.do(ann, plan.RaiseSignal{ID: "s", Level: plan.Blocker, Message: "red"})
-	w.unchanged(engine, w.resolve(plan.Advance{Room: 1}))
-	if got := plan.WhyOver(w.state); got != plan.OverWaitingForPerson {
+	w.unchanged(engine, w.resolve(plan.Schedule{MaxStarts: 1}))
+	if got := plan.FindStopReason(w.state); got != plan.StopWaitingForPerson {
 		t.Errorf("over: %q", got)
 	}
 	w.now = w.now.Add(8 * time.Hour)
@@ -525,7 +525,7 @@ func TestGrantOfALoop(t *testing.T) {
 	loop.ForEach, loop.Risk = "*.txt", plan.HighRisk
 	w := run(t, loop, titled("b"))
 	w.found = func(step *plan.Step, r *plan.Resolution) {
-		r.Destructive, r.Items = true, items("a.txt", "b.txt")
+		r.IsDestructive, r.Items = true, items("a.txt", "b.txt")
 		if step.Loop() != 0 {
 			r.Items = nil
 		}
@@ -535,7 +535,7 @@ func TestGrantOfALoop(t *testing.T) {
 	w.wantAdvance(2, []string{"loop_expanded"})
 	w.wantAdvance(2, []string{"step_started", "step_started"})
 	again := w.finished(3, failed("busy"))
-	again.Transient = true
+	again.IsTransient = true
 	w.wantAdvance(2, []string{"step_retried", "step_asked"}, again)
 }
 
@@ -554,10 +554,10 @@ func TestApprovalCoversWhatIsCarriedOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t)
 			w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Tidy"}, Steps: []plan.NewStep{tool("a")}})
-			w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+			w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
 			meanwhile(w)
 			w.do(ann, plan.BeginRun{})
-			w.found = func(_ *plan.Step, r *plan.Resolution) { r.Destructive = true }
+			w.found = func(_ *plan.Step, r *plan.Resolution) { r.IsDestructive = true }
 			w.wantAdvance(1, []string{"step_asked"})
 		})
 	}
@@ -594,7 +594,7 @@ func TestGrantIsForWhatWasShown(t *testing.T) {
 	})
 	t.Run("asked, and begun anew", func(t *testing.T) {
 		w := asking(t)
-		shown := w.step(1).Asking().Digest
+		shown := w.step(1).OpenQuestion().Digest
 		w.do(ann, plan.MarkStep{Step: 1, Status: plan.Cancelled})
 		w.do(ann, plan.MarkStep{Step: 1, Status: plan.Pending})
 		w.do(ann, edit)
@@ -602,7 +602,7 @@ func TestGrantIsForWhatWasShown(t *testing.T) {
 	})
 	t.Run("with other arguments, and verified otherwise", func(t *testing.T) {
 		w := asking(t)
-		shown := w.step(1).Asking().Digest
+		shown := w.step(1).OpenQuestion().Digest
 		w.do(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{Verify: &verify}})
 		w.refused(person, plan.AnswerStep{Step: 1, Choice: plan.Approve, Digest: shown, Args: json.RawMessage(`{"command":"ls"}`)})
 	})
@@ -617,7 +617,7 @@ func TestGrantIsForWhatWasShown(t *testing.T) {
 		loop.ForEach, loop.RequiresApproval = `["a","b"]`, true
 		w := run(t, loop)
 		w.found = func(step *plan.Step, r *plan.Resolution) {
-			if r.Destructive = true; step.Loop() == 0 {
+			if r.IsDestructive = true; step.Loop() == 0 {
 				r.Items = items("a", "b")
 			}
 		}
@@ -630,9 +630,9 @@ func TestGrantIsForWhatWasShown(t *testing.T) {
 	t.Run("an approved step that was done", func(t *testing.T) {
 		w := newWorkspace(t)
 		w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Pay"}, Steps: []plan.NewStep{tool("a"), titled("b")}})
-		w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+		w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
 		w.do(ann, plan.BeginRun{})
-		w.found = func(_ *plan.Step, r *plan.Resolution) { r.Destructive = true }
+		w.found = func(_ *plan.Step, r *plan.Resolution) { r.IsDestructive = true }
 		w.wantAdvance(1, []string{"step_started"})
 		w.advance(1, w.finished(1, ok(`1`)))
 		w.do(ann, plan.MarkStep{Step: 1, Status: plan.Pending})
@@ -641,19 +641,19 @@ func TestGrantIsForWhatWasShown(t *testing.T) {
 	t.Run("an approval of a former version", func(t *testing.T) {
 		w := newWorkspace(t)
 		w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Pay"}, Steps: []plan.NewStep{tool("a")}})
-		w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+		w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
 		first := w.state.Plan.ID
 		w.do(person, plan.Replan{Changes: "another way"})
 		w.do(ann, plan.Restore{PlanID: first})
 		w.do(ann, plan.BeginRun{})
-		w.found = func(_ *plan.Step, r *plan.Resolution) { r.Destructive = true }
+		w.found = func(_ *plan.Step, r *plan.Resolution) { r.IsDestructive = true }
 		w.wantAdvance(1, []string{"step_asked"})
 	})
 }
 
 // TestNobodyIsAskedOnlyWhereAPersonSaidSo: an agent controls the configuration of its shell.
 func TestNobodyIsAskedOnlyWhereAPersonSaidSo(t *testing.T) {
-	for via, want := range map[plan.Via]string{plan.ViaAgentShell: "step_asked", plan.ViaTerminal: "step_started"} {
+	for via, want := range map[plan.Channel]string{plan.ChannelAgentShell: "step_asked", plan.ChannelTerminal: "step_started"} {
 		step := tool("a")
 		step.RequiresApproval = true
 		w := withPlan(t, step)
@@ -672,7 +672,7 @@ func TestArgumentsTooLargeToBeShown(t *testing.T) {
 		r.Args = json.RawMessage(`"` + strings.Repeat("x", 20_000) + `"`)
 	}
 	w.advance(1)
-	if ask := w.step(1).Asking(); ask.Args != nil || !strings.Contains(ask.Text, "20002 bytes, too large to be shown") {
+	if ask := w.step(1).OpenQuestion(); ask.Args != nil || !strings.Contains(ask.Text, "20002 bytes, too large to be shown") {
 		t.Errorf("asks %+v", ask)
 	}
 }

@@ -99,7 +99,7 @@ func (w *teller) obey(words []string) string {
 	case "actor":
 		w.actor = plan.Actor{Kind: plan.ActorKind(args[0]), Name: args[1]}
 		if w.actor.Kind == plan.Person {
-			w.actor.Via = plan.ViaTerminal
+			w.actor.Channel = plan.ChannelTerminal
 		}
 	case "wait":
 		d, err := time.ParseDuration(args[0])
@@ -108,7 +108,7 @@ func (w *teller) obey(words []string) string {
 		}
 		w.now = w.now.Add(d)
 	case "gone":
-		w.seen[args[0]] = plan.Sighting{Gone: true}
+		w.seen[args[0]] = plan.Sighting{IsGone: true}
 	case "seen":
 		w.seen[args[0]] = plan.Sighting{At: w.now}
 	case "setup":
@@ -238,7 +238,7 @@ func (w *teller) progress(step *plan.Step) string {
 		}
 	}
 	clock := func(at time.Time) string { return at.Format("15:04:05") }
-	waiting := w.state.Plan.Steps.WaitingOn(step.ID)
+	waiting := w.state.Plan.Steps.UnmetDependencies(step.ID)
 	say(len(waiting) > 0, "waits for %s", plan.IDs(waiting))
 	say(step.Details != "", "details %q", step.Details)
 	say(step.Critical, "critical")

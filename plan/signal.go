@@ -43,9 +43,9 @@ func (s State) openSignals() []Signal {
 	return slices.DeleteFunc(slices.Clone(s.Signals), func(signal Signal) bool { return !signal.Open })
 }
 
-// Concerns returns the step of the current plan that a signal names, 0 if it names none or one of
+// SignalStep returns the step of the current plan that a signal names, 0 if it names none or one of
 // another plan.
-func (s State) Concerns(signal Signal) StepID {
+func (s State) SignalStep(signal Signal) StepID {
 	if s.Plan == nil || signal.Plan != s.Plan.Root() {
 		return 0
 	}
@@ -82,7 +82,7 @@ func (a RaiseSignal) clean(c *cleaner) Action {
 func (a RaiseSignal) decide(s State, f Facts) ([]Event, error) {
 	signal := Signal{ID: a.ID, Level: a.Level, Message: a.Message, Output: a.Output, Open: true, RaisedBy: f.Actor.Name, RaisedAt: f.Now}
 	if a.Step != 0 {
-		p, err := livePlan(s)
+		p, err := currentPlan(s)
 		if err != nil {
 			return nil, err
 		}

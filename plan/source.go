@@ -34,8 +34,8 @@ func ParseForEach(text string) (ForEach, error) {
 		return refuse("is not a valid JSON list", `give a list such as ["a","b"]`)
 	}
 	if ref, ok := ParseReference(text); ok {
-		if ref.Bad != "" {
-			return refuse(ref.Bad, "refer to a list such as $S001.files")
+		if ref.Problem != "" {
+			return refuse(ref.Problem, "refer to a list such as $S001.files")
 		} else if ref.Step == 0 {
 			return refuse("means the entry of a loop that is not there yet", "refer to a list such as $S001.files")
 		}
@@ -45,8 +45,8 @@ func ParseForEach(text string) (ForEach, error) {
 	if escaped {
 		glob = "$" + glob
 	}
-	_, _, dollar := cutReference(text)
-	name, _, _ := cutReference("$" + text)
+	_, _, dollar := splitReference(text)
+	name, _, _ := splitReference("$" + text)
 	switch problem := PathProblem(glob); {
 	case text == "":
 		return refuse("is blank", `give a list such as ["a","b"], a reference such as $S001.files, or a pattern such as *.txt`)
@@ -54,7 +54,7 @@ func ParseForEach(text string) (ForEach, error) {
 		return refuse("names no step", "refer to a list such as $S001.files, or begin with $$ for a file whose name begins with $")
 	case stepWord().MatchString(name):
 		return refuse("is a step without $", "write $"+text)
-	case problem != PathWithin:
+	case problem != PathOK:
 		return refuse(string(problem), "give a pattern of paths relative to the workspace, such as *.txt")
 	}
 	return ForEach{Glob: glob}, nil
@@ -68,8 +68,8 @@ func withinItems(n int) error {
 	return Refuse(InvalidInput, "", fmt.Sprintf("has %d entries", n), fmt.Sprintf("give at most %d", MaxItems))
 }
 
-// ItemsOf returns the entries of a loop's list.
-func ItemsOf(list json.RawMessage) ([]json.RawMessage, error) {
+// ParseItems returns the entries of a loop's list.
+func ParseItems(list json.RawMessage) ([]json.RawMessage, error) {
 	var items []json.RawMessage
 	if json.Unmarshal(list, &items) != nil || items == nil {
 		return nil, Refuse(InvalidInput, "", "is not a list", "refer to a list")
@@ -87,22 +87,22 @@ func UsesSteps(args json.RawMessage) bool {
 func (s Spec) References() []Reference {
 	all := References(s.Args)
 	for i := range all {
-		all[i].At = "/args" + all[i].At
+		all[i].Pointer = "/args" + all[i].Pointer
 	}
 	eachConditionName(s.When, func(from, to int) {
 		if id, ok := stepNamed(s.When[from:to]); ok {
-			all = append(all, Reference{At: "/when", Text: "steps." + s.When[from:to], Step: id})
+			all = append(all, Reference{Pointer: "/when", Text: "steps." + s.When[from:to], Step: id})
 		}
 	})
 	if ref, ok := ParseReference(s.ForEach); ok {
-		ref.At = "/for_each"
+		ref.Pointer = "/for_each"
 		all = append(all, ref)
 	}
 	return all
 }
 
-// Sources lists the steps that a step refers to in its arguments, condition and loop.
-func (s Spec) Sources() []StepID {
+// ReferencedSteps lists the steps that a step refers to in its arguments, condition and loop.
+func (s Spec) ReferencedSteps() []StepID {
 	var ids []StepID
 	for _, ref := range s.References() {
 		if ref.Step != 0 && !slices.Contains(ids, ref.Step) {
@@ -112,17 +112,17 @@ func (s Spec) Sources() []StepID {
 	return ids
 }
 
-// Linked returns the step with its references among its dependencies. named returns the step for a name in a
+// LinkReferences returns the step with its references among its dependencies. named returns the step for a name in a
 // reference, which is then written canonically, as $S001; if nil, any form of a step id is a name.
-func (s Spec) Linked(named func(string) (StepID, bool)) Spec {
+func (s Spec) LinkReferences(named func(string) (StepID, bool)) Spec {
 	if named == nil {
 		named = stepNamed
 	}
-	s = s.renamed(func(name string) (string, bool) {
+	s = s.renameNames(func(name string) (string, bool) {
 		id, known := named(name)
 		return id.String(), known
 	})
-	for _, id := range s.Sources() {
+	for _, id := range s.ReferencedSteps() {
 		if !slices.Contains(s.DependsOn, id) {
 			s.DependsOn = append(slices.Clip(s.DependsOn), id)
 		}
@@ -130,9 +130,9 @@ func (s Spec) Linked(named func(string) (StepID, bool)) Spec {
 	return s
 }
 
-// Calling returns the step with its references to other steps renamed by call.
-func (s Spec) Calling(call func(StepID) string) Spec {
-	return s.renamed(func(name string) (string, bool) {
+// RenameReferences returns the step with its references to other steps renamed by call.
+func (s Spec) RenameReferences(call func(StepID) string) Spec {
+	return s.renameNames(func(name string) (string, bool) {
 		if id, known := stepNamed(name); known {
 			return call(id), true
 		}
@@ -140,8 +140,8 @@ func (s Spec) Calling(call func(StepID) string) Spec {
 	})
 }
 
-func (s Spec) renamed(named func(string) (string, bool)) Spec {
-	s.Args, s.When, s.ForEach = renamed(s.Args, named), renamedCondition(s.When, named), rename(s.ForEach, named)
+func (s Spec) renameNames(named func(string) (string, bool)) Spec {
+	s.Args, s.When, s.ForEach = renameReferences(s.Args, named), renameCondition(s.When, named), renameReference(s.ForEach, named)
 	return s
 }
 
@@ -152,21 +152,22 @@ func (s Spec) CheckReferences(field string, known func(StepID) bool) error {
 	for _, ref := range s.References() {
 		literal := fmt.Sprintf("write %s for the text itself", Quote("$"+ref.Text))
 		switch {
-		case ref.Bad != "":
-			faults.Add(Refuse(InvalidInput, field+ref.At, Quote(ref.Text)+" "+ref.Bad, "mend it, or "+literal))
+		case ref.Problem != "":
+			faults.Add(Refuse(InvalidInput, field+ref.Pointer, Quote(ref.Text)+" "+ref.Problem, "mend it, or "+literal))
 		case ref.Step == 0 || known(ref.Step):
 		case ref.Text[0] == '$':
-			faults.Add(Refuse(NotFound, field+ref.At, Quote(ref.Text)+" refers to a step that does not exist",
+			faults.Add(Refuse(NotFound, field+ref.Pointer, Quote(ref.Text)+" refers to a step that does not exist",
 				"name a step of the plan, or "+literal))
 		default:
-			faults.Add(Refuse(NotFound, field+ref.At, Quote(ref.Text)+" refers to a step that does not exist", "name a step of the plan"))
+			faults.Add(Refuse(NotFound, field+ref.Pointer, Quote(ref.Text)+" refers to a step that does not exist",
+				"name a step of the plan"))
 		}
 	}
 	return faults.Err()
 }
 
-// renamedCondition is renamed for a condition.
-func renamedCondition(text string, named func(string) (string, bool)) string {
+// renameCondition is renamed for a condition.
+func renameCondition(text string, named func(string) (string, bool)) string {
 	var b strings.Builder
 	done := 0
 	eachConditionName(text, func(from, to int) {
@@ -184,7 +185,7 @@ func renamedCondition(text string, named func(string) (string, bool)) string {
 func eachConditionName(text string, visit func(from, to int)) {
 	for i := 0; i < len(text); {
 		end := tokenEnd(text, i)
-		if text[i:end] == "steps" && !fieldOf(text[:i]) {
+		if text[i:end] == "steps" && !followsDot(text[:i]) {
 			if from, to, behind := conditionName(text, end); from < to {
 				visit(from, to)
 				end = behind
@@ -232,8 +233,8 @@ func wordEnd(text string, i int) int {
 	return len(text) - len(strings.TrimLeftFunc(text[i:], inWord))
 }
 
-// fieldOf reports whether a word after before is the name of a field.
-func fieldOf(before string) bool {
+// followsDot reports whether a word after before is the name of a field.
+func followsDot(before string) bool {
 	before = strings.TrimRightFunc(before, unicode.IsSpace)
 	return strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "..")
 }

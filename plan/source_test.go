@@ -27,7 +27,10 @@ func TestConditionsNameSteps(t *testing.T) {
 		{`steps[`, `steps[`},
 		{`steps["`, `steps["`}, {`steps[""]`, `steps[""]`}, {`steps[x]`, `steps[x]`}, {`"steps`, `"steps`}, {``, ``},
 	} {
-		spec := plan.Spec{When: c.when}.Linked(func(name string) (plan.StepID, bool) { return 7, name == "schema" }).Linked(nil)
+		spec := plan.Spec{When: c.when}.LinkReferences(func(name string) (plan.StepID, bool) {
+			return 7,
+				name == "schema"
+		}).LinkReferences(nil)
 		if spec.When != c.want {
 			t.Errorf("%s became %s, want %s", c.when, spec.When, c.want)
 		}
@@ -35,7 +38,7 @@ func TestConditionsNameSteps(t *testing.T) {
 	sources := plan.Spec{
 		When: `steps.S003.ok && steps["S1"].ok && "steps.S9"`, ForEach: "$S004.files", DependsOn: []plan.StepID{2},
 		Args: json.RawMessage(`{"a":"$S002","b":"$S005","c":"$item"}`),
-	}.Linked(nil)
+	}.LinkReferences(nil)
 	if got := plan.ListIDs(sources.DependsOn); got != "S002, S005, S003, S001, S004" {
 		t.Errorf("depends on %s", got)
 	}
@@ -43,13 +46,13 @@ func TestConditionsNameSteps(t *testing.T) {
 
 func TestCallingStepsByOtherNames(t *testing.T) {
 	spec := plan.Spec{Args: json.RawMessage(`{"a":"$S001.x","b":"$$S001","c":["$item","$HOME","$S002"]}`),
-		When: `steps.S001.ok && steps["S2"].ok`, ForEach: "$S001.files"}.Linked(nil)
-	called := spec.Calling(func(id plan.StepID) string { return "draft_" + id.String() })
+		When: `steps.S001.ok && steps["S2"].ok`, ForEach: "$S001.files"}.LinkReferences(nil)
+	called := spec.RenameReferences(func(id plan.StepID) string { return "draft_" + id.String() })
 	if want := `{"a":"$draft_S001.x","b":"$$S001","c":["$item","$HOME","$draft_S002"]}`; string(called.Args) != want ||
 		called.When != `steps.draft_S001.ok && steps["draft_S002"].ok` || called.ForEach != "$draft_S001.files" {
 		t.Errorf("got %s %s %s", called.Args, called.When, called.ForEach)
 	}
-	back := called.Linked(func(name string) (plan.StepID, bool) {
+	back := called.LinkReferences(func(name string) (plan.StepID, bool) {
 		word, named := strings.CutPrefix(name, "draft_")
 		id, err := plan.ParseStepID(word)
 		return id, named && err == nil
@@ -97,7 +100,7 @@ func TestParseForEach(t *testing.T) {
 
 func TestItemsOf(t *testing.T) {
 	for list, want := range map[string]int{`[]`: 0, `["a",null]`: 2, `{}`: -1, `"a"`: -1, `null`: -1, ``: -1, `[1`: -1} {
-		items, err := plan.ItemsOf(json.RawMessage(list))
+		items, err := plan.ParseItems(json.RawMessage(list))
 		if (err != nil) != (want < 0) || err == nil && len(items) != want {
 			t.Errorf("%s: %q, %v", list, items, err)
 		}
@@ -166,7 +169,7 @@ func TestReferencesThatCannotBe(t *testing.T) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 		step := titled("c")
-		step.Spec = c.patch.On(step.Spec)
+		step.Spec = c.patch.Apply(step.Spec)
 		want := strings.NewReplacer("/args", "/steps/0/args", "/when", "/steps/0/when", "/for_each", "/steps/0/for_each").Replace(c.want)
 		if strings.Contains(want, "circle") {
 			continue

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// aside bounds the candidates considered in one record.
-const aside = 64
+// maxCandidates bounds the candidates considered in one record.
+const maxCandidates = 64
 
-// Startable lists the steps that an engine may start or otherwise handle now, in order: the ready
+// StartableSteps lists the steps that an engine may start or otherwise handle now, in order: the ready
 // ones with a tool, a condition, a loop or a question, unless one is open. room is the number of
 // steps that can be started.
-func Startable(s State, room int) []*Step { return upNext(s, room, nil) }
+func StartableSteps(s State, room int) []*Step { return startableSteps(s, room, nil) }
 
-// StartableWithAgents also lists the first step for agents that may accepts, for an engine that
+// StartableStepsWithAgents also lists the first step for agents that may accepts, for an engine that
 // starts agents.
-func StartableWithAgents(s State, room int, may func(*Step) bool) []*Step {
-	return upNext(s, room, may)
+func StartableStepsWithAgents(s State, room int, may func(*Step) bool) []*Step {
+	return startableSteps(s, room, may)
 }
 
-func upNext(s State, room int, may func(*Step) bool) []*Step {
-	if s.Plan == nil || s.Plan.Status != StatusActive || s.PhaseNow().Restricted() || len(s.OpenSignals(Blocker)) > 0 {
+func startableSteps(s State, room int, may func(*Step) bool) []*Step {
+	if s.Plan == nil || s.Plan.Status != StatusActive || s.PhaseNow().IsRestricted() || len(s.OpenSignals(Blocker)) > 0 {
 		return nil
 	}
 	var list []*Step
 	for step := range s.Plan.Steps.Ready() {
-		if step.Asking() != nil {
+		if step.OpenQuestion() != nil {
 			continue
 		}
-		if !step.ConcernsEngine() {
+		if !step.NeedsEngine() {
 			if may == nil || room < 1 || !may(step) {
 				continue
 			}
@@ -42,39 +42,40 @@ func upNext(s State, room int, may func(*Step) bool) []*Step {
 				return list
 			}
 		}
-		if list = append(list, step); len(list) == aside {
+		if list = append(list, step); len(list) == maxCandidates {
 			return list
 		}
 	}
 	return list
 }
 
-// ConcernsEngine reports whether a ready step needs more than the work of an agent.
-func (step *Step) ConcernsEngine() bool {
+// NeedsEngine reports whether a ready step needs more than the work of an agent.
+func (step *Step) NeedsEngine() bool {
 	x := step.execution()
-	instance := x.Of != 0
-	return step.Tool != "" || !instance && step.ForEach != "" || step.When != "" && !x.Met ||
-		!instance && step.Pause != "" && !x.Answered || step.RequiresApproval && x.Grant == nil
+	instance := x.Loop != 0
+	return step.Tool != "" || !instance && step.ForEach != "" || step.When != "" && !x.ConditionTrue ||
+		!instance && step.Pause != "" && !x.IsAnswered || step.RequiresApproval && x.Approval == nil
 }
 
-// start starts the steps that may start, and otherwise handles the rest.
-func (a Advance) start(c *course) {
-	if !c.state.Runs() {
+// startSteps starts the steps that may start, and otherwise handles the rest.
+func (a Schedule) startSteps(c *stateFold) {
+	if !c.state.HasActiveRun() {
 		return
 	}
-	room, held := a.Room, false // an agent waits until nothing writes
-	for _, step := range StartableWithAgents(c.state, room, func(step *Step) bool { return c.facts.Resolved[step.ID].Agent != "" }) {
-		r, resolved := c.facts.Resolved[step.ID]
+	room, held := a.MaxStarts, false // an agent waits until nothing writes
+	hasAgent := func(step *Step) bool { return c.facts.Resolutions[step.ID].Agent != "" }
+	for _, step := range StartableStepsWithAgents(c.state, room, hasAgent) {
+		r, resolved := c.facts.Resolutions[step.ID]
 		if !resolved {
 			continue
 		}
-		beside := c.state.beside(r)
+		beside := c.state.mayRunAlongside(r)
 		held = held || r.Agent != "" && !beside
-		for _, e := range started(c.state, step, r, c.facts, room > 0 && beside && !(held && r.Writes)) {
+		for _, e := range startEvents(c.state, step, r, c.facts, room > 0 && beside && !(held && r.WritesFiles)) {
 			if _, begun := e.(StepStarted); begun {
 				room--
 			}
-			c.take(e)
+			c.record(e)
 		}
 		if c.state.Plan.Status != StatusActive {
 			return
@@ -82,62 +83,64 @@ func (a Advance) start(c *course) {
 	}
 }
 
-// started returns the events for one ready step.
-func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
+// startEvents returns the events for one ready step.
+func startEvents(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	x := step.execution()
 	ask := func(kind AskKind, digest, text string) []Event {
-		return []Event{r.askFor(step, kind, digest, text, f.Now)}
+		return []Event{r.newQuestion(step, kind, digest, text, f.Now)}
 	}
-	loop := step.ForEach != "" && x.Of == 0
+	loop := step.ForEach != "" && x.Loop == 0
 	switch {
 	case r.Problem != "":
 		return []Event{StepMarked{Step: step.ID, Status: Failed, Note: Shorten(r.Problem, MaxLongText), By: f.Actor.Name, At: f.Now}}
-	case r.Unmet:
+	case r.ConditionFalse:
 		return []Event{ConditionUnmet{Step: step.ID, By: f.Actor.Name, At: f.Now}}
-	case step.Pause != "" && !x.Answered && x.Of == 0:
+	case step.Pause != "" && !x.IsAnswered && x.Loop == 0:
 		return ask(AskPause, "", step.Pause)
-	case loop && needsGrant(s, step, r, f.Limits) && !x.Grant.covers(r.List):
-		return ask(AskApproval, r.List, joined(ToolChanged(s, step, r.Definition), listed(r.Items)))
+	case loop && needsApproval(s, step, r, f.Limits) && !x.Approval.covers(r.LoopDigest):
+		return ask(AskApproval, r.LoopDigest, joinReasons(ToolChanged(s, step, r.Definition), describeItems(r.Items)))
 	case loop:
-		return []Event{expanded(s.Plan, step, r.Items, f.Now)}
-	case step.Tool == "" && step.When != "" && !x.Met:
+		return []Event{expandLoop(s.Plan, step, r.Items, f.Now)}
+	case step.Tool == "" && step.When != "" && !x.ConditionTrue:
 		return []Event{ConditionMet{Step: step.ID, By: f.Actor.Name, At: f.Now}}
-	case step.Tool == "" && step.RequiresApproval && x.Grant == nil && f.Limits.NeverAsk:
+	case step.Tool == "" && step.RequiresApproval && x.Approval == nil && f.Limits.NeverAsk:
 		return []Event{StepAnswered{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, Choice: Approve, By: f.Actor.Name,
 			At: f.Now}}
-	case step.Tool == "" && r.Agent == "" && (!step.RequiresApproval || x.Grant != nil):
+	case step.Tool == "" && r.Agent == "" && (!step.RequiresApproval || x.Approval != nil):
 		return nil // it is for an agent
-	case needsGrant(s, step, r, f.Limits) && !granted(s, step, r):
+	case needsApproval(s, step, r, f.Limits) && !isApproved(s, step, r):
 		return ask(AskApproval, r.Digest, ToolChanged(s, step, r.Definition))
 	case step.Tool == "" && r.Agent == "" || !room:
 		return nil
 	}
-	return []Event{StepStarted{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, Safe: r.Safe, Agent: r.Agent, Writes: r.Writes,
-		By: f.Actor.Name, At: f.Now, LeaseUntil: f.Now.Add(f.Limits.Lease)}}
+	return []Event{StepStarted{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, IsRepeatable: r.IsRepeatable, Agent: r.Agent,
+		WritesFiles: r.WritesFiles,
+		By:          f.Actor.Name, At: f.Now, LeaseUntil: f.Now.Add(f.Limits.Lease)}}
 }
 
 // maxShownArgs bounds the arguments shown in a question, in bytes.
 const maxShownArgs = 16 << 10
 
-// askFor returns a question about the next attempt of a step. Arguments too large to show are left
+// newQuestion returns a question about the next attempt of a step. Arguments too large to show are left
 // out, and the text says so.
-func (r Resolution) askFor(step *Step, kind AskKind, digest, text string, at time.Time) Event {
+func (r Resolution) newQuestion(step *Step, kind AskKind, digest, text string, at time.Time) Event {
 	ask := Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: at, Definition: r.Definition}
 	if len(ask.Args) > maxShownArgs {
 		ask.Args = nil
-		ask.Text = joined(text, fmt.Sprintf("with arguments of %d bytes, too large to be shown: look at what it refers to", len(r.Args)))
+		ask.Text = joinReasons(text, fmt.Sprintf("with arguments of %d bytes, too large to be shown: look at what it refers to",
+			len(r.Args)))
 	}
 	return StepAsked{Step: step.ID, Ask: ask}
 }
 
-// joined joins reasons into one sentence, leaving out empty ones.
-func joined(reasons ...string) string {
+// joinReasons joins reasons into one sentence, leaving out empty ones.
+func joinReasons(reasons ...string) string {
 	return strings.Join(slices.DeleteFunc(reasons, func(reason string) bool { return reason == "" }), "; ")
 }
 
-// listed describes a loop's entries, each in full, for the person asked.
-func listed(items []json.RawMessage) string {
-	text := "for " + Counted(len(items), "entry")
+// describeItems describes a loop's entries, each in full, for the person asked.
+func describeItems(items []json.RawMessage) string {
+	text := "for " + Pluralize(len(items), "entry")
 	for i, item := range items {
 		joint := ", "
 		if i == 0 {
@@ -163,27 +166,27 @@ func itemText(item json.RawMessage) string {
 
 // StepStarted gives a step to an engine.
 type StepStarted struct {
-	Step       StepID    `json:"step_id"`
-	Attempt    int       `json:"attempt"`
-	Digest     string    `json:"digest"`
-	Safe       bool      `json:"safe,omitempty"`
-	Agent      string    `json:"agent,omitempty"`  // started for it
-	Writes     bool      `json:"writes,omitempty"` // it may change files
-	By         string    `json:"by"`
-	At         time.Time `json:"at"`
-	LeaseUntil time.Time `json:"lease_until"`
+	Step         StepID    `json:"step_id"`
+	Attempt      int       `json:"attempt"`
+	Digest       string    `json:"digest"`
+	IsRepeatable bool      `json:"safe,omitempty"`
+	Agent        string    `json:"agent,omitempty"`  // started for it
+	WritesFiles  bool      `json:"writes,omitempty"` // it may change files
+	By           string    `json:"by"`
+	At           time.Time `json:"at"`
+	LeaseUntil   time.Time `json:"lease_until"`
 }
 
 func (e StepStarted) apply(s State) State {
 	if e.Agent != "" {
-		s = s.withRun(func(r *Run) { r.startedAgent(e.Agent) })
+		s = s.withRun(func(r *Run) { r.countStart(e.Agent) })
 	}
 	return s.withStep(e.Step, e.At, func(step *Step) {
 		step.become(StepMarked{Step: e.Step, Status: InProgress, By: e.By, At: e.At, LeaseUntil: e.LeaseUntil})
 		step.Attempts, step.Result = e.Attempt, nil
 		step.execute(func(x *Execution) {
-			x.Started, x.Safe, x.Digest, x.Grant, x.Ask = true, e.Safe, e.Digest, nil, nil
-			x.Agent, x.Writes, x.Outside, x.Moved, x.Unseen = e.Agent, e.Writes, nil, false, false
+			x.IsStarted, x.IsRepeatable, x.Digest, x.Approval, x.Ask = true, e.IsRepeatable, e.Digest, nil, nil
+			x.Agent, x.WritesFiles, x.OutOfScopeFiles, x.CommitMoved, x.ChangesUnknown = e.Agent, e.WritesFiles, nil, false, false
 		})
 	})
 }
@@ -200,7 +203,7 @@ func (e ConditionUnmet) marks() StepID { return e.Step }
 func (e ConditionUnmet) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) {
 		step.become(StepMarked{Step: e.Step, Status: Skipped, By: e.By, At: e.At})
-		step.execute(func(x *Execution) { x.Unmet = true })
+		step.execute(func(x *Execution) { x.ConditionFalse = true })
 	})
 }
 
@@ -212,7 +215,7 @@ type ConditionMet struct {
 }
 
 func (e ConditionMet) apply(s State) State {
-	return s.withStep(e.Step, e.At, func(step *Step) { step.execute(func(x *Execution) { x.Met = true }) })
+	return s.withStep(e.Step, e.At, func(step *Step) { step.execute(func(x *Execution) { x.ConditionTrue = true }) })
 }
 
 // StepAsked keeps a question about a step until it is answered.

@@ -9,29 +9,29 @@ type Revision int64
 // State is the current knowledge of a workspace. It is an immutable value; the zero value is an
 // empty workspace.
 type State struct {
-	Revision  Revision   `json:"revision"`
-	UpdatedAt time.Time  `json:"updated_at"` // of the last record
-	Plan      *Plan      `json:"-"`          // nil before the first; see StateBody
-	Draft     *Plan      `json:"-"`          // a submitted or imported plan that is not approved yet
-	Phase     Phase      `json:"phase,omitempty"`
-	Signals   []Signal   `json:"signals,omitempty"`
-	Mode      *Mode      `json:"mode,omitempty"` // nil before the first planning mode
-	Questions []Question `json:"questions,omitempty"`
-	Asked     int        `json:"asked,omitempty"` // questions so far; ids are never reused
-	Comments  []Comment  `json:"comments,omitempty"`
-	Commented int        `json:"commented,omitempty"` // comment ids so far; they are never reused
-	Run       *Run       `json:"run,omitempty"`       // open or last; nil before the first
-	Past      []PastPlan `json:"past,omitempty"`      // heads of former plans, oldest first; a restored one stays listed
+	Revision      Revision   `json:"revision"`
+	UpdatedAt     time.Time  `json:"updated_at"` // of the last record
+	Plan          *Plan      `json:"-"`          // nil before the first; see StateBody
+	Draft         *Plan      `json:"-"`          // a submitted or imported plan that is not approved yet
+	Phase         Phase      `json:"phase,omitempty"`
+	Signals       []Signal   `json:"signals,omitempty"`
+	Mode          *Mode      `json:"mode,omitempty"` // nil before the first planning mode
+	Questions     []Question `json:"questions,omitempty"`
+	QuestionCount int        `json:"asked,omitempty"` // questions so far; ids are never reused
+	Comments      []Comment  `json:"comments,omitempty"`
+	CommentCount  int        `json:"commented,omitempty"` // comment ids so far; they are never reused
+	Run           *Run       `json:"run,omitempty"`       // open or last; nil before the first
+	Past          []PastPlan `json:"past,omitempty"`      // heads of former plans, oldest first; a restored one stays listed
 }
 
 // maxSetBack bounds how far a clock may be set back before records follow it.
 const maxSetBack = time.Minute
 
-// TimeOfNext returns the time of the next record for a clock that shows now. It is later than the previous
+// NextTime returns the time of the next record for a clock that shows now. It is later than the previous
 // record's, even within one millisecond or after the clock was set back a little, so times tell the order. A
 // clock set back further is believed: it may have been wrong by years. At more than a thousand records per
 // second, times run ahead of the clock, and return to it once they are a minute ahead.
-func (s State) TimeOfNext(now time.Time) time.Time {
+func (s State) NextTime(now time.Time) time.Time {
 	now = now.UTC().Truncate(time.Millisecond)
 	next := s.UpdatedAt.Add(time.Millisecond)
 	if late := next.Sub(now); late > 0 && late <= maxSetBack {
@@ -58,7 +58,7 @@ func (s State) PlanIDs() []string {
 	if s.Draft != nil {
 		ids = append(ids, s.Draft.ID)
 	}
-	for _, head := range s.Former() {
+	for _, head := range s.FormerPlans() {
 		if s.Plan == nil || head.ID != s.Plan.ID {
 			ids = append(ids, head.ID)
 		}

@@ -72,18 +72,18 @@ type Evidence struct {
 
 // Result is the outcome of running a step's tool (Execution: StepResult).
 type Result struct {
-	OK        bool            `json:"ok"`
-	Value     json.RawMessage `json:"value,omitempty"` // up to MaxInlineValue bytes; a larger one is kept apart
-	Kept      string          `json:"kept,omitempty"`  // the store's name for a value that is kept apart
-	Error     string          `json:"error,omitempty"`
-	Duration  int64           `json:"duration"` // milliseconds
-	Timestamp time.Time       `json:"timestamp"`
+	OK         bool            `json:"ok"`
+	Value      json.RawMessage `json:"value,omitempty"` // up to MaxInlineValue bytes; a larger one is kept apart
+	StoredName string          `json:"kept,omitempty"`  // the store's name for a value that is kept apart
+	Error      string          `json:"error,omitempty"`
+	Duration   int64           `json:"duration"` // milliseconds
+	Timestamp  time.Time       `json:"timestamp"`
 }
 
 // AddSteps asks to append steps to the active plan (WINK: planning_add_step).
 type AddSteps struct {
-	Steps []NewStep
-	Ended bool // also to a plan that completed by itself, which becomes active again
+	Steps          []NewStep
+	AllowCompleted bool // also to a plan that completed by itself, which becomes active again
 }
 
 func (a AddSteps) clean(c *cleaner) Action {
@@ -92,23 +92,23 @@ func (a AddSteps) clean(c *cleaner) Action {
 }
 
 func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
-	p, err := openPlan(s, "no step can be added", a.Ended)
+	p, err := openPlan(s, "no step can be added", a.AllowCompleted)
 	if err != nil {
 		return nil, err
 	}
-	added, err := a.on(p, f)
+	added, err := a.decideOn(p, f)
 	if err != nil || added == nil {
 		return nil, err
 	}
 	return []Event{*added}, nil
 }
 
-// on returns the event that adds the steps to a plan, nil for none.
-func (a AddSteps) on(p *Plan, f Facts) (*StepsAdded, error) {
+// decideOn returns the event that adds the steps to a plan, nil for none.
+func (a AddSteps) decideOn(p *Plan, f Facts) (*StepsAdded, error) {
 	if err := withinLimit(p.Steps.Len()+len(a.Steps), f.Limits); err != nil {
 		return nil, err
 	}
-	steps, err := mint(p.Steps, inheriting(p, a.Steps), "/steps")
+	steps, err := mint(p.Steps, inheritFields(p, a.Steps), "/steps")
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
@@ -191,9 +191,9 @@ func (p Patch) IsZero() bool { return p == Patch{} }
 
 // UpdateStep asks to edit a step of the active plan (WINK: planning_update_step).
 type UpdateStep struct {
-	Step  StepID
-	Patch Patch
-	Ended bool // also in a plan that completed by itself
+	Step           StepID
+	Patch          Patch
+	AllowCompleted bool // also in a plan that completed by itself
 }
 
 func (a UpdateStep) clean(c *cleaner) Action {
@@ -204,72 +204,72 @@ func (a UpdateStep) clean(c *cleaner) Action {
 }
 
 func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
-	p, err := openPlan(s, "no step can be edited", a.Ended)
+	p, err := openPlan(s, "no step can be edited", a.AllowCompleted)
 	if err != nil {
 		return nil, err
 	}
-	updated, err := a.on(p, f)
+	updated, err := a.decideOn(p, f)
 	if err != nil || len(updated) == 0 {
 		return nil, err
 	}
 	step, _ := p.Steps.Get(a.Step)
-	if err := keepsGuards(p, step, updated[0].Patch, f); err != nil {
+	if err := checkGuardsKept(p, step, updated[0].Patch, f); err != nil {
 		return nil, err
 	}
-	if err := keepsProof(step, updated[0].Patch, f); err != nil {
+	if err := checkEvidenceKept(step, updated[0].Patch, f); err != nil {
 		return nil, err
 	}
 	return []Event{updated[0]}, nil
 }
 
-// on returns the edit of a step of a plan, nil if it changes nothing.
-func (a UpdateStep) on(p *Plan, f Facts) ([]StepUpdated, error) {
+// decideOn returns the edit of a step of a plan, nil if it changes nothing.
+func (a UpdateStep) decideOn(p *Plan, f Facts) ([]StepUpdated, error) {
 	step, err := findStep(p, a.Step, "/step_id")
 	if err != nil {
 		return nil, err
 	}
-	if a.Patch, err = a.Patch.linked(p, step); err != nil {
+	if a.Patch, err = a.Patch.linkReferences(p, step); err != nil {
 		return nil, err
 	}
 	if deps := a.Patch.DependsOn; deps != nil && sameIDs(*deps, step.DependsOn) {
 		a.Patch.DependsOn = nil // the order of dependencies means nothing
 	} else if deps != nil {
-		if err := newDependencies(p, step, *a.Patch.DependsOn); err != nil {
+		if err := checkNewDependencies(p, step, *a.Patch.DependsOn); err != nil {
 			return nil, err
 		}
 	}
 	if a.Patch.IsZero() {
 		return nil, nil
 	}
-	if x := step.execution(); x.Expanded || x.Of != 0 || x.Started {
+	if x := step.execution(); x.IsExpanded || x.Loop != 0 || x.IsStarted {
 		return nil, conflict(step.ID.String()+" is part of a loop, or is being run, and cannot be edited any more",
 			"replan, or add another step")
 	}
 	return []StepUpdated{{Step: a.Step, Patch: a.Patch, At: f.Now}}, nil
 }
 
-// linked returns the patch with references written canonically and added to the step's
+// linkReferences returns the patch with references written canonically and added to the step's
 // dependencies.
-func (p Patch) linked(of *Plan, step *Step) (Patch, error) {
+func (p Patch) linkReferences(of *Plan, step *Step) (Patch, error) {
 	if p.Args == nil && p.When == nil && p.ForEach == nil && p.DependsOn == nil {
 		return p, nil
 	}
-	spec := p.On(step.Spec)
-	linked := spec.Linked(nil)
+	spec := p.Apply(step.Spec)
+	linked := spec.LinkReferences(nil)
 	if err := spec.CheckReferences("", func(id StepID) bool { return of.Steps.Position(id) >= 0 }); err != nil {
 		return p, err
 	}
 	if len(linked.DependsOn) > len(spec.DependsOn) {
 		p.DependsOn = &linked.DependsOn
 	}
-	return PatchOf(linked, p.Given()), nil
+	return NewPatch(linked, p.Fields()), nil
 }
 
-// keepsGuards refuses an agent's edit that removes a step's question or approval by a person. In an
+// checkGuardsKept refuses an agent's edit that removes a step's question or approval by a person. In an
 // approved plan that is a deviation, which goes to a person anyway.
-func keepsGuards(p *Plan, step *Step, patch Patch, f Facts) error {
-	after := patch.On(step.Spec)
-	if p.Approval != nil || f.Actor.Kind != Agent || step.Status.Finished() ||
+func checkGuardsKept(p *Plan, step *Step, patch Patch, f Facts) error {
+	after := patch.Apply(step.Spec)
+	if p.Approval != nil || f.Actor.Kind != Agent || step.Status.IsFinished() ||
 		(!step.RequiresApproval || after.RequiresApproval) && (step.Pause == "" || after.Pause == step.Pause) {
 		return nil
 	}
@@ -286,9 +286,9 @@ type StepUpdated struct {
 
 func (e StepUpdated) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) {
-		step.Spec = e.Patch.On(step.Spec)
-		if ask := step.Asking(); step.Execution != nil && (ask == nil || ask.Kind != AskUnknown) {
-			step.execute(func(x *Execution) { x.Ask, x.Grant = nil, nil }) // they were about another version of the step
+		step.Spec = e.Patch.Apply(step.Spec)
+		if ask := step.OpenQuestion(); step.Execution != nil && (ask == nil || ask.Kind != AskUnknown) {
+			step.execute(func(x *Execution) { x.Ask, x.Approval = nil, nil }) // they were about another version of the step
 		}
 	})
 }

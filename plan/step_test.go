@@ -46,7 +46,7 @@ func TestAddStepsDependencies(t *testing.T) {
 	w := withPlan(t, titled("a"))
 	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("b", 3), titled("c", 1)}})
 	steps := w.state.Plan.Steps
-	if got := steps.WaitingOn(2); !slices.Equal(got, []plan.StepID{3}) {
+	if got := steps.UnmetDependencies(2); !slices.Equal(got, []plan.StepID{3}) {
 		t.Errorf("S002 waits for %v", got)
 	}
 	if got := steps.Dependents(1); !slices.Equal(got, []plan.StepID{3}) {
@@ -178,7 +178,7 @@ func TestPatchCoversEveryField(t *testing.T) {
 		set.FieldByName(field.Name).Set(pointer)
 		want := reflect.New(spec).Elem()
 		want.Field(i).Set(value)
-		if got := set.Interface().(plan.Patch).On(plan.Spec{}); !reflect.DeepEqual(got, want.Interface()) {
+		if got := set.Interface().(plan.Patch).Apply(plan.Spec{}); !reflect.DeepEqual(got, want.Interface()) {
 			t.Errorf("setting %s gives %+v", field.Name, got)
 		}
 		erase := reflect.New(patch).Elem()
@@ -186,14 +186,14 @@ func TestPatchCoversEveryField(t *testing.T) {
 		want = reflect.New(spec).Elem()
 		want.Set(reflect.ValueOf(full))
 		want.Field(i).SetZero()
-		if got := erase.Interface().(plan.Patch).On(full); !reflect.DeepEqual(got, want.Interface()) {
+		if got := erase.Interface().(plan.Patch).Apply(full); !reflect.DeepEqual(got, want.Interface()) {
 			t.Errorf("erasing %s gives %+v", field.Name, got)
 		}
 		if set.Interface().(plan.Patch).IsZero() {
 			t.Errorf("a patch of %s counts as empty", field.Name)
 		}
 	}
-	if got := (plan.Patch{}).On(full); !reflect.DeepEqual(got, full) {
+	if got := (plan.Patch{}).Apply(full); !reflect.DeepEqual(got, full) {
 		t.Errorf("an empty patch gives %+v", got)
 	}
 }
@@ -206,9 +206,9 @@ func TestUpdateStepMovesDependencies(t *testing.T) {
 	}
 	on(3, 2)
 	steps := w.state.Plan.Steps
-	if !slices.Equal(steps.WaitingOn(3), []plan.StepID{2}) || len(steps.Dependents(1)) != 0 ||
+	if !slices.Equal(steps.UnmetDependencies(3), []plan.StepID{2}) || len(steps.Dependents(1)) != 0 ||
 		!slices.Equal(steps.Dependents(2), []plan.StepID{3}) {
-		t.Errorf("waiting on %v, dependents %v and %v", steps.WaitingOn(3), steps.Dependents(1), steps.Dependents(2))
+		t.Errorf("waiting on %v, dependents %v and %v", steps.UnmetDependencies(3), steps.Dependents(1), steps.Dependents(2))
 	}
 	w.mark(1, plan.Done)
 	on(3, 1)
@@ -278,7 +278,7 @@ func TestUpdateStepSurvivesADependencyThatIsNotThere(t *testing.T) {
 		Progress: plan.Progress{Status: plan.Pending}}
 	w.state = body.Build()
 	w.do(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{DependsOn: &[]plan.StepID{2}}})
-	if got := w.state.Plan.Steps.WaitingOn(2); !slices.Equal(got, []plan.StepID{7}) {
+	if got := w.state.Plan.Steps.UnmetDependencies(2); !slices.Equal(got, []plan.StepID{7}) {
 		t.Errorf("S002 waits for %v", got)
 	}
 }

@@ -75,17 +75,17 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 	steps, ids := make([]*Step, len(news)), make([]StepID, len(news))
 	added := make(map[StepID]*Step, len(news))
 	for i, n := range news {
-		step := &Step{ID: next + StepID(i), Spec: n.Spec.Linked(nil), Progress: n.Progress}
+		step := &Step{ID: next + StepID(i), Spec: n.Spec.LinkReferences(nil), Progress: n.Progress}
 		if next == 1 && n.ID != 0 {
-			step.ID, step.Execution = n.ID, n.Execution.kept()
+			step.ID, step.Execution = n.ID, n.Execution.importable()
 		}
 		if step.Status == "" {
 			step.Status = Pending
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
-		if step.Result != nil && step.Result.Kept != "" { // only the store names kept values
+		if step.Result != nil && step.Result.StoredName != "" { // only the store names kept values
 			result := *step.Result
-			result.Kept = ""
+			result.StoredName = ""
 			step.Result = &result
 		}
 		step.Evidence = slices.Clone(step.Evidence)
@@ -101,7 +101,7 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 		}
 		for k, dep := range step.DependsOn {
 			if other, old := have.Get(dep); old && other.Loop() != 0 {
-				return nil, ofLoop(fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), other)
+				return nil, loopInstanceError(fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), other)
 			}
 			if !known(dep) {
 				return nil, Refuse(NotFound, fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), "there is no step "+dep.String(),
@@ -121,9 +121,9 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 	return steps, nil
 }
 
-// takenIDs returns the event that makes a plan count the ids minted in a draft of it, from its
+// reserveIDs returns the event that makes a plan count the ids minted in a draft of it, from its
 // submission on: no other step gets them, even if the draft is dropped.
-func takenIDs(before, after State) []Event {
+func reserveIDs(before, after State) []Event {
 	if after.Plan == nil {
 		return nil
 	}

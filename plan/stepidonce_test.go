@@ -22,13 +22,13 @@ func TestIDsAreGivenOutOnce(t *testing.T) {
 			r.Items = []json.RawMessage{json.RawMessage(`1`), json.RawMessage(`2`)}
 		}
 		m.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it"}, Steps: m.news(t)})
-		m.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(m.state.Draft)})
+		m.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(m.state.Draft)})
 		for range rapid.IntRange(1, 30).Draw(t, "actions") {
 			m.now = m.now.Add(rapid.SampledFrom([]time.Duration{0, time.Minute, time.Minute, 2 * time.Hour}).Draw(t, "wait"))
 			actor := rapid.SampledFrom([]plan.Actor{ann, ann, person, engine}).Draw(t, "actor")
 			a := m.draw(t)
 			if actor == engine {
-				a = m.resolve(plan.Advance{Room: 3})
+				a = m.resolve(plan.Schedule{MaxStarts: 3})
 			}
 			_, _ = m.try(actor, a) // a refusal changes nothing: TestLaws
 			m.check(t)
@@ -67,7 +67,9 @@ func (m *minter) draw(t *rapid.T) plan.Action {
 	if m.state.Draft != nil {
 		edit.Digest = plan.Digest(m.state.Draft)
 	}
-	outcome := func(o plan.Outcome) plan.Action { return plan.Answer{Outcome: o, Digest: edit.Digest, Comment: "so"} }
+	outcome := func(o plan.Outcome) plan.Action {
+		return plan.DecideDraft{Outcome: o, Digest: edit.Digest, Comment: "so"}
+	}
 	switch rapid.SampledFrom([]string{"add", "add", "add", "split", "replan", "draft add", "draft add", "draft remove", "approve", "reject",
 		"reject", "return", "submit", "cancel", "mode", "restore", "restore", "clear", "set up", "run", "fail", "insert", "adopt",
 	}).Draw(t, "action") {
@@ -106,7 +108,7 @@ func (m *minter) draw(t *rapid.T) plan.Action {
 	case "insert":
 		return plan.AnswerStep{Step: known(m.state.Plan), Choice: plan.Insert, Steps: add.Steps}
 	case "adopt":
-		return plan.AdoptPlan{Outline: plan.Outline{Objective: "Ship it"}, Steps: add.Steps, Host: "codex", Session: "1"}
+		return plan.AdoptHostPlan{Outline: plan.Outline{Objective: "Ship it"}, Steps: add.Steps, Host: "codex", Session: "1"}
 	}
 	return add
 }

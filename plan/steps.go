@@ -62,8 +62,8 @@ func (s Steps) Count(status StepStatus) int {
 	return 0
 }
 
-// Finished returns the number of steps that are done, skipped or cancelled.
-func (s Steps) Finished() int { return s.Count(Done) + s.Count(Skipped) + s.Count(Cancelled) }
+// FinishedCount returns the number of steps that are done, skipped or cancelled.
+func (s Steps) FinishedCount() int { return s.Count(Done) + s.Count(Skipped) + s.Count(Cancelled) }
 
 // ReadyCount returns the number of ready steps.
 func (s Steps) ReadyCount() int { return s.ready }
@@ -120,15 +120,15 @@ func (s Steps) CurrentIndex() int {
 		return s.Position(next.ID)
 	}
 	for i := range s.n {
-		if !s.At(i).Status.Finished() {
+		if !s.At(i).Status.IsFinished() {
 			return i
 		}
 	}
 	return s.n
 }
 
-// Differing yields the steps changed or added since former, in order.
-func (s Steps) Differing(former Steps) iter.Seq[*Step] {
+// ChangedSince yields the steps changed or added since former, in order.
+func (s Steps) ChangedSince(former Steps) iter.Seq[*Step] {
 	return func(yield func(*Step) bool) {
 		for i, chunk := range s.chunks {
 			if i < len(former.chunks) && former.chunks[i] == chunk {
@@ -156,9 +156,9 @@ func (s Steps) Ready() iter.Seq[*Step] {
 	return s.each(func(c *stepChunk) int { return c.ready }, stepSlot.isReady)
 }
 
-// Asking yields the steps with an open question, in order.
-func (s Steps) Asking() iter.Seq[*Step] {
-	return s.each(func(c *stepChunk) int { return c.asking }, func(slot stepSlot) bool { return slot.step.Asking() != nil })
+// WithQuestion yields the steps with an open question, in order.
+func (s Steps) WithQuestion() iter.Seq[*Step] {
+	return s.each(func(c *stepChunk) int { return c.asking }, func(slot stepSlot) bool { return slot.step.OpenQuestion() != nil })
 }
 
 // each yields the steps that match, looking only into chunks that count one.
@@ -179,8 +179,8 @@ func (s Steps) each(count func(*stepChunk) int, match func(stepSlot) bool) iter.
 
 func (s Steps) slot(i int) stepSlot { return s.chunks[i/chunkSize].slots[i%chunkSize] }
 
-// From returns the position of a step, else of the first with a higher id, else the number of steps.
-func (s Steps) From(id StepID) int {
+// PositionFrom returns the position of a step, else of the first with a higher id, else the number of steps.
+func (s Steps) PositionFrom(id StepID) int {
 	if i := s.Position(id); i >= 0 {
 		return i
 	}
@@ -245,13 +245,13 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 	if k := slot.step.Status.ordinal(); k >= 0 {
 		e.s.counts[k] += by
 	}
-	if slot.step.satisfies() {
+	if slot.step.isMet() {
 		e.s.met += by
 	}
 	if slot.step.Status == InProgress {
 		c.running += by
 	}
-	if slot.step.Asking() != nil {
+	if slot.step.OpenQuestion() != nil {
 		c.asking += by
 		e.s.asking += by
 	}
@@ -342,7 +342,7 @@ func (e *stepsEdit) replace(step *Step) {
 	if !slices.Equal(old.DependsOn, step.DependsOn) {
 		e.relink(old, step)
 	}
-	if met := step.satisfies(); met != old.satisfies() {
+	if met := step.isMet(); met != old.isMet() {
 		e.meet(i, met)
 	}
 }

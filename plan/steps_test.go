@@ -73,7 +73,7 @@ func (n naive) describe() string {
 		next = n.first(n.ready)
 	}
 	fmt.Fprintf(&b, "len %d ready %d finished %d next %s next ready %s running", len(n), n.count(n.ready),
-		n.count(func(s *plan.Step) bool { return s.Status.Finished() }), name(next), name(n.first(n.ready)))
+		n.count(func(s *plan.Step) bool { return s.Status.IsFinished() }), name(next), name(n.first(n.ready)))
 	for _, step := range n {
 		if running(step) {
 			fmt.Fprintf(&b, " %s", step.ID)
@@ -92,7 +92,7 @@ func (n naive) describe() string {
 // describe returns the same for the real collection.
 func describe(s plan.Steps) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "len %d ready %d finished %d next %s next ready %s running", s.Len(), s.ReadyCount(), s.Finished(), name(s.Next()),
+	fmt.Fprintf(&b, "len %d ready %d finished %d next %s next ready %s running", s.Len(), s.ReadyCount(), s.FinishedCount(), name(s.Next()),
 		name(s.NextReady()))
 	for step := range s.Running() {
 		fmt.Fprintf(&b, " %s", step.ID)
@@ -102,7 +102,7 @@ func describe(s plan.Steps) string {
 	}
 	for step := range s.All() {
 		fmt.Fprintf(&b, "\n%d %s %s ready %v waiting %v dependents %v", s.Position(step.ID), step.ID, step.Status,
-			s.IsReady(step.ID), s.WaitingOn(step.ID), s.Dependents(step.ID))
+			s.IsReady(step.ID), s.UnmetDependencies(step.ID), s.Dependents(step.ID))
 	}
 	return b.String()
 }
@@ -127,7 +127,7 @@ func TestStepsOfNone(t *testing.T) {
 		checkCounts(t, s)
 		for _, id := range []plan.StepID{-1, 0, 1, plan.MaxStepID} {
 			step, ok := s.Get(id)
-			if step != nil || ok || s.Position(id) != -1 || s.IsReady(id) || s.WaitingOn(id) != nil || s.Dependents(id) != nil {
+			if step != nil || ok || s.Position(id) != -1 || s.IsReady(id) || s.UnmetDependencies(id) != nil || s.Dependents(id) != nil {
 				t.Errorf("%s: there is something at %d", name, int(id))
 			}
 		}

@@ -31,7 +31,7 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := submitted(s, Body{Plan: Plan{
+	e := newSubmission(s, Body{Plan: Plan{
 		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusDraft, Version: 1,
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
 	}, Steps: steps}, f)
@@ -39,12 +39,12 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 	return []Event{e}, nil
 }
 
-// submitted returns the event that asks for a decision about a draft.
-func submitted(s State, draft Body, f Facts) PlanSubmitted {
+// newSubmission returns the event that asks for a decision about a draft.
+func newSubmission(s State, draft Body, f Facts) PlanSubmitted {
 	request := Request{
 		ID: fmt.Sprintf("R%d", s.Revision+1), Plan: draft.ID, Digest: Digest(draft.Build()), By: f.Actor.Name, At: f.Now,
 		Limit: Limit(f.Limits.ApprovalTimeout), PersonOnly: f.Limits.PersonOnly,
-		Tools: definitionsOf(draft.Steps, f.Definitions), Found: f.found,
+		Tools: definitionsOf(draft.Steps, f.Definitions), Findings: f.findings,
 	}
 	if s.Plan != nil && s.Plan.Root() == draft.Root() {
 		request.Base = Digest(s.Plan)
@@ -75,18 +75,18 @@ type PlanSubmitted struct {
 func (e PlanSubmitted) apply(s State) State {
 	s.Draft = e.Plan.Build()
 	from := s.PhaseNow()
-	return s.inMode(PhaseSubmitted, func(m *Mode) {
-		if !from.Restricted() { // submitted without entering
-			*m = begun(m, from, e.Request.By, e.Request.At)
+	return s.withMode(PhaseSubmitted, func(m *Mode) {
+		if !from.IsRestricted() { // submitted without entering
+			*m = newMode(m, from, e.Request.By, e.Request.At)
 		}
 		m.Request, m.PersonOnly = &e.Request, m.PersonOnly || e.Request.PersonOnly
 	})
 }
 
-// GaveWay lists the heads of the drafts that the waiting one superseded within the same planning,
+// SupersededDrafts lists the heads of the drafts that the waiting one superseded within the same planning,
 // latest first, back to the draft that a person last decided about, else to the first.
-func (s State) GaveWay() []PastPlan {
-	if s.Draft == nil || !s.PhaseNow().Restricted() {
+func (s State) SupersededDrafts() []PastPlan {
+	if s.Draft == nil || !s.PhaseNow().IsRestricted() {
 		return nil
 	}
 	var heads []PastPlan
@@ -102,11 +102,11 @@ func (s State) GaveWay() []PastPlan {
 	return heads
 }
 
-// ShownBefore returns the head of the draft that a person last decided about within the same
+// LastReviewedDraft returns the head of the draft that a person last decided about within the same
 // planning, else of the first submitted one. Later drafts may have gone unseen, so comparisons must
 // include their changes.
-func (s State) ShownBefore() (shown PastPlan, ok bool) {
-	heads := s.GaveWay()
+func (s State) LastReviewedDraft() (shown PastPlan, ok bool) {
+	heads := s.SupersededDrafts()
 	if len(heads) == 0 {
 		return PastPlan{}, false
 	}

@@ -29,34 +29,34 @@ const (
 
 // Text is a rule for one text field.
 type Text struct {
-	Field     string // JSON pointer, for the error
-	Max       int    // characters after trimming
-	ASCII     bool   // only ASCII; typographic characters are converted to it
-	Multiline bool   // newline and tab are allowed
-	Else      string // an alternative that takes more than ASCII, for the refusal; may be empty
+	Field       string // JSON pointer, for the error
+	Max         int    // characters after trimming
+	ASCII       bool   // only ASCII; typographic characters are converted to it
+	Multiline   bool   // newline and tab are allowed
+	Alternative string // an alternative that takes more than ASCII, for the refusal; may be empty
 }
 
 // Clean returns text in NFC and trimmed, or a *ValidationError that names the field. Text must be
-// UTF-8 without control characters, escapes and characters that hide (see LookAt), with at most Max
-// characters. Characters that LookAt calls Dropped are removed. An empty result is not an error.
+// UTF-8 without control characters, escapes and characters that hide (see VisibilityAt), with at most Max
+// characters. Characters that VisibilityAt calls Dropped are removed. An empty result is not an error.
 func (t Text) Clean(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", t.refuse("is not valid UTF-8", "send plain text")
 	}
 	if t.ASCII { // before NFC, which turns the Kelvin sign into a K
 		var err error
-		if text, err = t.typewritten(text); err != nil {
+		if text, err = t.toASCII(text); err != nil {
 			return "", err
 		}
 	}
 	clean := strings.TrimSpace(norm.NFC.String(strings.ReplaceAll(text, "\r\n", "\n")))
 	var kept strings.Builder
 	for i, r := range clean {
-		visibility := LookAt(clean, i)
-		if problem, fix := t.judge(r, visibility); problem != "" {
+		visibility := VisibilityAt(clean, i)
+		if problem, fix := t.checkRune(r, visibility); problem != "" {
 			return "", t.refuseAt(clean, i, r, problem, fix)
 		}
-		if visibility == Shows {
+		if visibility == Visible {
 			kept.WriteRune(r)
 		}
 	}
@@ -73,18 +73,18 @@ func (t Text) Required(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if blank(clean) {
+	if isBlank(clean) {
 		return "", t.refuse("is blank", fmt.Sprintf("give 1 to %d characters", t.Max))
 	}
 	return clean, nil
 }
 
-// blank reports whether nothing in text is visible.
-func blank(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !Invisible(r) }) < 0
+// isBlank reports whether nothing in text is visible.
+func isBlank(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !IsInvisible(r) }) < 0
 }
 
-func (t Text) judge(r rune, v Visibility) (problem, fix string) {
+func (t Text) checkRune(r rune, v Visibility) (problem, fix string) {
 	switch {
 	case t.Multiline && (r == '\n' || r == '\t'):
 		return "", ""
@@ -92,34 +92,34 @@ func (t Text) judge(r rune, v Visibility) (problem, fix string) {
 		return "has a line break", "keep it on one line"
 	case unicode.IsControl(r):
 		return "has a control character", "remove it"
-	case v == Hides:
+	case v == Hiding:
 		return "has an invisible or text-reordering character", "remove it"
 	}
 	return "", ""
 }
 
-// typewritten returns text with typographic characters converted to ASCII (WINK: Validation Rules),
+// toASCII returns text with typographic characters converted to ASCII (WINK: Validation Rules),
 // or refuses the first character that has no equivalent.
-func (t Text) typewritten(text string) (string, error) {
+func (t Text) toASCII(text string) (string, error) {
 	var b strings.Builder
 	for i, r := range text {
-		visibility := LookAt(text, i)
-		if visibility == Dropped {
+		visibility := VisibilityAt(text, i)
+		if visibility == Ignorable {
 			continue
 		}
-		ascii, ok := asTyped(r)
+		ascii, ok := asciiForm(r)
 		if !ok {
-			problem, fix := t.judge(r, visibility)
+			problem, fix := t.checkRune(r, visibility)
 			if problem != "" {
 				return "", t.refuseAt(text, i, r, problem, fix)
 			}
 			fix = "write it in ASCII, or set `text: unicode` in the configuration"
-			if t.Else != "" {
-				fix = "write it in ASCII, set `text: unicode` in the configuration, or use " + t.Else + ", which takes it"
+			if t.Alternative != "" {
+				fix = "write it in ASCII, set `text: unicode` in the configuration, or use " + t.Alternative + ", which takes it"
 			}
 			refused := t.refuseAt(text, i, r, "has a non-ASCII character", fix)
-			if plain := unaccented(text); plain != text {
-				refused.Plain, _ = t.Clean(plain)
+			if plain := stripAccents(text); plain != text {
+				refused.Suggestion, _ = t.Clean(plain)
 			}
 			return "", refused
 		}
@@ -128,8 +128,8 @@ func (t Text) typewritten(text string) (string, error) {
 	return b.String(), nil
 }
 
-// unaccented returns text without marks on its letters.
-func unaccented(text string) string {
+// stripAccents returns text without marks on its letters.
+func stripAccents(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
 			return -1
@@ -138,9 +138,9 @@ func unaccented(text string) string {
 	}, norm.NFD.String(text))
 }
 
-// asTyped returns the ASCII form of a character: dashes, quotes, arrows, bullets, check marks and
+// asciiForm returns the ASCII form of a character: dashes, quotes, arrows, bullets, check marks and
 // spaces have one. Letters do not.
-func asTyped(r rune) (string, bool) {
+func asciiForm(r rune) (string, bool) {
 	if r <= unicode.MaxASCII {
 		return string(r), true
 	}
@@ -184,10 +184,10 @@ func oneOf(field, value string, allowed []string) error {
 	return Refuse(InvalidInput, field, Quote(value)+" is not known", "use one of "+strings.Join(allowed, ", "))
 }
 
-// Invisible reports whether a character shows nothing by itself or changes the display of others:
+// IsInvisible reports whether a character shows nothing by itself or changes the display of others:
 // format characters, line separators, joiners, bidi controls, variation selectors, tags, blank
 // letters and noncharacters. Control characters and spaces are not among them.
-func Invisible(r rune) bool {
+func IsInvisible(r rune) bool {
 	switch {
 	case r < 0xA0:
 		return false
@@ -204,47 +204,47 @@ type Visibility int
 
 // The visibilities.
 const (
-	Shows   Visibility = iota // it shows, or its neighbours need it
-	Dropped                   // it means nothing to the reader and may be left out
-	Hides                     // it hides or reorders text
+	Visible   Visibility = iota // it shows, or its neighbours need it
+	Ignorable                   // it means nothing to the reader and may be left out
+	Hiding                      // it hides or reorders text
 )
 
-// LookAt returns the effect of the character of text at byte i. Most that are Invisible hide
+// VisibilityAt returns the effect of the character of text at byte i. Most that are Invisible hide
 // something, but a joiner is needed between letters of some scripts and between symbols, and a
 // variation selector after a symbol only chooses its style.
-func LookAt(text string, i int) Visibility {
+func VisibilityAt(text string, i int) Visibility {
 	r, size := utf8.DecodeRuneInString(text[i:])
-	if !Invisible(r) {
-		return Shows
+	if !IsInvisible(r) {
+		return Visible
 	}
 	before, width := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i+size:])
 	if r == 0xFE0E || r == 0xFE0F {
-		if symbol(before) || after == 0x20E3 { // a key cap is a digit, a selector and a frame
-			return Dropped
+		if isSymbol(before) || after == 0x20E3 { // a key cap is a digit, a selector and a frame
+			return Ignorable
 		}
-		return Hides
+		return Hiding
 	}
 	if unicode.Is(unicode.Variation_Selector, before) {
 		before, _ = utf8.DecodeLastRuneInString(text[:i-width])
 	}
 	switch {
-	case r == 0x200D && min(before, after) > unicode.MaxASCII && symbol(before) && symbol(after): // never within code
-		return Shows
-	case (r == 0x200C || r == 0x200D) && joining(before) && joining(after):
-		return Shows
+	case r == 0x200D && min(before, after) > unicode.MaxASCII && isSymbol(before) && isSymbol(after): // never within code
+		return Visible
+	case (r == 0x200C || r == 0x200D) && usesJoiners(before) && usesJoiners(after):
+		return Visible
 	}
-	return Hides
+	return Hiding
 }
 
-func symbol(r rune) bool {
+func isSymbol(r rune) bool {
 	// punctuation drawn as emoji
 	return unicode.IsSymbol(r) && r != utf8.RuneError || r == 0x203C || r == 0x2049 || r == 0x3030 || r == 0x303D
 }
 
-// joining reports whether r is a letter or mark of a script written with joiners (Unicode: Joiners
+// usesJoiners reports whether r is a letter or mark of a script written with joiners (Unicode: Joiners
 // in Cursive and Indic Scripts).
-func joining(r rune) bool {
+func usesJoiners(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.IsMark(r)) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mandaic,
 		unicode.Mongolian, unicode.Nko, unicode.Adlam, unicode.Hanifi_Rohingya, unicode.Devanagari, unicode.Bengali,
 		unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam,

@@ -102,7 +102,7 @@ func TestCleanRefusesWhatHidesOrReordersText(t *testing.T) {
 		0xFFF0: 0xFFFB, 0xFFFE: 0xFFFF, 0xE0000: 0xE0FFF}
 	for first, last := range ranges {
 		for r := first; r <= last; r++ {
-			if !plan.Invisible(r) {
+			if !plan.IsInvisible(r) {
 				t.Errorf("%U is taken for visible", r)
 			}
 			for _, rule := range []plan.Text{{Max: 9}, {Max: 9, Multiline: true}, {Max: 9, ASCII: true}} {
@@ -114,7 +114,7 @@ func TestCleanRefusesWhatHidesOrReordersText(t *testing.T) {
 		}
 	}
 	for _, r := range "\u00a0\u0600\u06dd\u202f\u205f\u2070\u2027\u2801\u3000\ufffd\U0001F600\u0301" {
-		if plan.Invisible(r) {
+		if plan.IsInvisible(r) {
 			t.Errorf("%U is taken for invisible", r)
 		}
 		if _, err := (plan.Text{Max: 9}).Clean("a" + string(r) + "b"); err != nil {

@@ -19,11 +19,11 @@ func TestTimeOfNext(t *testing.T) {
 		"right again after years too late": {last.AddDate(-10, 0, 0), last.AddDate(-10, 0, 0)},
 		"elsewhere":                        {last.Add(time.Second).In(time.FixedZone("there", 3600)), last.Add(time.Second)},
 	} {
-		if got := (plan.State{UpdatedAt: last}).TimeOfNext(c.clock); got != c.want {
+		if got := (plan.State{UpdatedAt: last}).NextTime(c.clock); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if got := (plan.State{}).TimeOfNext(last); got != last {
+	if got := (plan.State{}).NextTime(last); got != last {
 		t.Errorf("the first: %v", got)
 	}
 }

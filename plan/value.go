@@ -18,7 +18,7 @@ func (p *Plan) ValueOf(id StepID, kept func(name string) (json.RawMessage, error
 	if !ok {
 		return nil, fmt.Errorf("there is no step %s: %w", id, ErrNoValue)
 	}
-	if step.execution().Expanded {
+	if step.execution().IsExpanded {
 		return p.listOf(step, kept)
 	}
 	none := func(why string) (json.RawMessage, error) {
@@ -27,11 +27,11 @@ func (p *Plan) ValueOf(id StepID, kept func(name string) (json.RawMessage, error
 	result := step.Result
 	switch {
 	case step.Status != Done:
-		return none(step.Status.Is())
+		return none(step.Status.Predicate())
 	case result != nil && len(result.Value) > 0:
 		return result.Value, nil
-	case result != nil && result.Kept != "":
-		value, err := kept(result.Kept)
+	case result != nil && result.StoredName != "":
+		value, err := kept(result.StoredName)
 		if err != nil {
 			return nil, fmt.Errorf("the value of %s: %w", id, err)
 		}
@@ -47,7 +47,7 @@ func (p *Plan) ValueOf(id StepID, kept func(name string) (json.RawMessage, error
 // listOf returns the value of a loop; entries that were skipped or have no value are null.
 func (p *Plan) listOf(loop *Step, kept func(string) (json.RawMessage, error)) (json.RawMessage, error) {
 	if loop.Status != Done {
-		return nil, fmt.Errorf("%s %s, so there is %w", loop.ID, loop.Status.Is(), ErrNoValue)
+		return nil, fmt.Errorf("%s %s, so there is %w", loop.ID, loop.Status.Predicate(), ErrNoValue)
 	}
 	var list strings.Builder
 	for _, id := range loop.execution().Instances {

@@ -32,7 +32,7 @@ func (a Judge) decide(s State, f Facts) ([]Event, error) {
 	p := s.Draft
 	if p == nil {
 		var err error
-		if p, err = livePlan(s); err != nil {
+		if p, err = currentPlan(s); err != nil {
 			return nil, err
 		}
 	}

@@ -25,12 +25,12 @@ const (
 // StatusWords is a row of the table of step statuses: its word in each vocabulary that planloop
 // speaks.
 type StatusWords struct {
-	Status StepStatus
-	Task   string // in planloop's JSON contract
-	Rawko  string // in a plan file of rawko
-	E      string // in the execution specification
-	Box    string // in a check list
-	Also   string // synonyms that people and models use
+	Status    StepStatus
+	Task      string // in planloop's JSON contract
+	Rawko     string // in a plan file of rawko
+	Execution string // in the execution specification
+	Box       string // in a check list
+	Synonyms  string // synonyms that people and models use
 }
 
 var statusTable = sync.OnceValue(func() []StatusWords {
@@ -52,9 +52,9 @@ func (StepStatus) Values() []string {
 	return statusWords(func(w StatusWords) string { return string(w.Status) })
 }
 
-// Finished reports whether a step of this status leaves nothing to do for its plan to complete: it
+// IsFinished reports whether a step of this status leaves nothing to do for its plan to complete: it
 // is done, skipped or cancelled.
-func (s StepStatus) Finished() bool { return s == Done || s == Skipped || s == Cancelled }
+func (s StepStatus) IsFinished() bool { return s == Done || s == Skipped || s == Cancelled }
 
 // Words returns the status in all vocabularies, the zero value for an unknown one.
 func (s StepStatus) Words() StatusWords {
@@ -67,8 +67,8 @@ func (s StepStatus) Words() StatusWords {
 // Spaced returns the status for a sentence, as in "in progress".
 func (s StepStatus) Spaced() string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// Is returns the status as the predicate of a sentence: "is done", "failed".
-func (s StepStatus) Is() string {
+// Predicate returns the status as the predicate of a sentence: "is done", "failed".
+func (s StepStatus) Predicate() string {
 	switch s {
 	case Failed:
 		return "failed"
@@ -93,7 +93,7 @@ func StatusOfTask(word string) StepStatus {
 func ReadStatus(word string) StepStatus {
 	word = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimRight(strings.TrimSpace(word), "!.")))
 	for _, w := range statusTable() {
-		if word == string(w.Status) || word != "" && slices.Contains(strings.Fields(w.Also), word) {
+		if word == string(w.Status) || word != "" && slices.Contains(strings.Fields(w.Synonyms), word) {
 			return w.Status
 		}
 	}
@@ -134,7 +134,7 @@ const Ready = "ready"
 
 // ExecutionStatuses lists the words of the execution specification for the status of a step.
 func ExecutionStatuses() []string {
-	return append(statusWords(func(w StatusWords) string { return w.E }), Ready)
+	return append(statusWords(func(w StatusWords) string { return w.Execution }), Ready)
 }
 
 // StatusOfExecution returns the status for a word of the execution specification, "" for any other
@@ -143,7 +143,7 @@ func StatusOfExecution(word string) StepStatus {
 	if word == Ready {
 		return Pending
 	}
-	return statusOf(word, func(w StatusWords) string { return w.E })
+	return statusOf(word, func(w StatusWords) string { return w.Execution })
 }
 
 // ExecutionStatus returns the execution specification's word for the status of one of p's steps.
@@ -151,11 +151,11 @@ func StatusOfExecution(word string) StepStatus {
 func (p *Plan) ExecutionStatus(step *Step) string {
 	switch {
 	case step.Status != Pending || p.Status != StatusActive:
-		return step.Status.Words().E
+		return step.Status.Words().Execution
 	case p.Steps.IsReady(step.ID):
 		return Ready
 	}
-	return Blocked.Words().E
+	return Blocked.Words().Execution
 }
 
 // TaskStatuses lists the words of planloop's JSON contract in order.
@@ -192,8 +192,8 @@ func (PlanStatus) Values() []string {
 	return []string{"draft", "active", "replanning", "completed", "failed", "abandoned"}
 }
 
-// Is returns the status as the predicate of a sentence: "is active", "has failed".
-func (s PlanStatus) Is() string {
+// Predicate returns the status as the predicate of a sentence: "is active", "has failed".
+func (s PlanStatus) Predicate() string {
 	switch s {
 	case StatusDraft:
 		return "is a draft"

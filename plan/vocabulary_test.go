@@ -55,11 +55,11 @@ func TestFinished(t *testing.T) {
 	for _, word := range plan.StepStatus("").Values() {
 		status := plan.StepStatus(word)
 		want := status == plan.Done || status == plan.Skipped || status == plan.Cancelled
-		if status.Finished() != want {
-			t.Errorf("%s: finished is %v", status, status.Finished())
+		if status.IsFinished() != want {
+			t.Errorf("%s: finished is %v", status, status.IsFinished())
 		}
 	}
-	if plan.StepStatus("bogus").Finished() {
+	if plan.StepStatus("bogus").IsFinished() {
 		t.Error("an unknown status is finished")
 	}
 }

@@ -12,7 +12,7 @@ import (
 var (
 	ann    = plan.Actor{Kind: plan.Agent, Name: "ann"}
 	bob    = plan.Actor{Kind: plan.Agent, Name: "bob"}
-	person = plan.NewActor(plan.ViaTerminal, "petra")
+	person = plan.NewActor(plan.ChannelTerminal, "petra")
 )
 
 // failer is the common part of *testing.T, *testing.B and *rapid.T.
@@ -54,13 +54,13 @@ func (w *workspace) lastActivity() time.Time {
 }
 
 func (w *workspace) facts(actor plan.Actor, a plan.Action) plan.Facts {
-	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Seen: map[string]plan.Sighting{}, LastActivity: w.lastActivity(),
-		Resolved: w.resolved, Definitions: w.definitions}
-	for _, owner := range plan.Owners(w.state, a) {
-		f.Seen[owner] = w.seen[owner]
+	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Sightings: map[string]plan.Sighting{}, LastActivity: w.lastActivity(),
+		Resolutions: w.resolved, Definitions: w.definitions}
+	for _, owner := range plan.ClaimOwners(w.state, a) {
+		f.Sightings[owner] = w.seen[owner]
 	}
 	if r, ok := a.(plan.Restore); ok {
-		f.Past = w.past(r.PlanID)
+		f.FormerPlan = w.past(r.PlanID)
 	}
 	return f
 }
@@ -84,7 +84,7 @@ func (w *workspace) try(actor plan.Actor, a plan.Action) ([]plan.Event, error) {
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
-	r := plan.Record{Seq: w.state.Revision + 1, Action: plan.WordOf(a), Actor: actor, Time: w.now, Events: events}
+	r := plan.Record{Seq: w.state.Revision + 1, Action: plan.ActionWord(a), Actor: actor, Time: w.now, Events: events}
 	w.log = append(w.log, r)
 	w.state = plan.Fold(w.state, r)
 	if !w.still {
@@ -98,10 +98,10 @@ func (w *workspace) do(actor plan.Actor, a plan.Action) []plan.Event {
 	w.t.Helper()
 	events, err := w.try(actor, a)
 	if err != nil {
-		w.t.Fatalf("%s %+v: %v", plan.WordOf(a), a, err)
+		w.t.Fatalf("%s %+v: %v", plan.ActionWord(a), a, err)
 	}
 	if len(events) == 0 {
-		w.t.Fatalf("%s %+v changed nothing", plan.WordOf(a), a)
+		w.t.Fatalf("%s %+v changed nothing", plan.ActionWord(a), a)
 	}
 	return events
 }
@@ -114,13 +114,13 @@ func (w *workspace) refused(actor plan.Actor, a plan.Action) *plan.ValidationErr
 	events, err := w.try(actor, a)
 	var refusal *plan.ValidationError
 	if !errors.As(err, &refusal) {
-		w.t.Fatalf("%s %+v: want a refusal, got events %v, error %v", plan.WordOf(a), a, kinds(events), err)
+		w.t.Fatalf("%s %+v: want a refusal, got events %v, error %v", plan.ActionWord(a), a, kinds(events), err)
 	}
 	if refusal.Problem == "" || refusal.Fix == "" {
 		w.t.Fatalf("the refusal %q lacks a problem or a fix", refusal)
 	}
 	if after := written(w.t, w.state); after != before {
-		w.t.Fatalf("a refused %s changed the state:\n%s\n%s", plan.WordOf(a), before, after)
+		w.t.Fatalf("a refused %s changed the state:\n%s\n%s", plan.ActionWord(a), before, after)
 	}
 	return refusal
 }
@@ -129,7 +129,7 @@ func (w *workspace) refused(actor plan.Actor, a plan.Action) *plan.ValidationErr
 func (w *workspace) unchanged(actor plan.Actor, a plan.Action) {
 	w.t.Helper()
 	if events, err := w.try(actor, a); err != nil || len(events) != 0 {
-		w.t.Fatalf("%s %+v: want no events and no error, got %v, %v", plan.WordOf(a), a, kinds(events), err)
+		w.t.Fatalf("%s %+v: want no events and no error, got %v, %v", plan.ActionWord(a), a, kinds(events), err)
 	}
 }
 
@@ -209,7 +209,7 @@ func written(t failer, s plan.State) string {
 func kinds(events []plan.Event) []string {
 	var words []string
 	for _, e := range events {
-		words = append(words, plan.KindOf(e))
+		words = append(words, plan.EventKind(e))
 	}
 	return words
 }

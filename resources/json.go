@@ -97,8 +97,8 @@ func newPlanDocument(p *plan.Plan) *PlanDocument {
 
 func stepDocument(p *plan.Plan, step *plan.Step) StepDocument {
 	d := StepDocument{Step: *step, Ready: p.Steps.IsReady(step.ID)}
-	if !step.Status.Finished() {
-		d.WaitingOn = p.Steps.WaitingOn(step.ID)
+	if !step.Status.IsFinished() {
+		d.WaitingOn = p.Steps.UnmetDependencies(step.ID)
 	}
 	return d
 }
@@ -156,9 +156,9 @@ type listedPlan struct {
 
 // Plans lists the current plan and the former ones, newest first.
 func Plans(s plan.State) ([]byte, error) {
-	former := s.Former()
+	former := s.FormerPlans()
 	list := make([]listedPlan, 0, len(former)+1)
-	if p := s.Plan; p != nil && !p.Cleared() {
+	if p := s.Plan; p != nil && !p.IsCleared() {
 		list = append(list, listedPlan{Head: headOf(p), Current: true, CreatedAt: p.CreatedAt})
 	}
 	for _, p := range former {

@@ -106,10 +106,10 @@ func (w *markdownWriter) nested(step *plan.Step) {
 	}
 	list := attributes{margin: margin}
 	list.fields(plan.SpecFields(), &rest)
-	if !step.Status.Finished() {
-		list.add("waiting on", plan.ListIDs(w.p.Steps.WaitingOn(step.ID)))
+	if !step.Status.IsFinished() {
+		list.add("waiting on", plan.ListIDs(w.p.Steps.UnmetDependencies(step.ID)))
 	}
-	if ask := step.Asking(); ask != nil {
+	if ask := step.OpenQuestion(); ask != nil {
 		list.add("asks", strings.TrimSuffix(string(ask.Kind)+": "+ask.Text, ": "))
 	}
 	if loop := step.Loop(); loop != 0 {

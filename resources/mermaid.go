@@ -83,7 +83,7 @@ func (g *graph) nodes(steps plan.Steps) ([]*plan.Step, map[plan.StepID]bool) {
 	var nodes []*plan.Step
 	shown := map[plan.StepID]bool{}
 	for step := range steps.All() {
-		if leaveOut > 0 && step.Status.Finished() {
+		if leaveOut > 0 && step.Status.IsFinished() {
 			leaveOut--
 			continue
 		}
@@ -102,7 +102,7 @@ func label(text string) string {
 	var b strings.Builder
 	for _, r := range plan.Shorten(text, maxLabel) {
 		word := unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
-		if word && !plan.Invisible(r) || strings.ContainsRune(" .,-_/'?…", r) {
+		if word && !plan.IsInvisible(r) || strings.ContainsRune(" .,-_/'?…", r) {
 			b.WriteRune(r)
 		} else {
 			fmt.Fprintf(&b, "#%d;", r)

@@ -45,7 +45,7 @@ func (f Filter) matches(steps plan.Steps, step *plan.Step) bool {
 	case "":
 		return true
 	case FilterOpen:
-		return !step.Status.Finished()
+		return !step.Status.IsFinished()
 	case FilterReady:
 		return steps.IsReady(step.ID)
 	}
@@ -174,7 +174,7 @@ func (b *pageBuilder) top() []*plan.Step {
 
 // list adds the matching steps in order, and the way to continue if the page is full.
 func (b *pageBuilder) list(filter Filter, from plan.StepID) {
-	for i := b.p.Steps.From(from); i < b.p.Steps.Len(); i++ {
+	for i := b.p.Steps.PositionFrom(from); i < b.p.Steps.Len(); i++ {
 		step := b.p.Steps.At(i)
 		if !filter.matches(b.p.Steps, step) {
 			continue
@@ -203,11 +203,11 @@ func (b *pageBuilder) add(to *[]PageStep, s PageStep) bool {
 
 func (b *pageBuilder) short(step *plan.Step) PageStep {
 	s := PageStep{StepID: step.ID.String(), Title: plan.Shorten(step.Title, plan.MaxTitle), Status: string(step.Status)}
-	if step.Status.Finished() {
+	if step.Status.IsFinished() {
 		return s
 	}
 	s.ClaimedBy = step.ClaimedBy
-	waiting := b.p.Steps.WaitingOn(step.ID)
+	waiting := b.p.Steps.UnmetDependencies(step.ID)
 	for _, id := range waiting[:min(len(waiting), pageWaiting)] {
 		s.WaitingOn = append(s.WaitingOn, id.String())
 	}
@@ -238,7 +238,7 @@ func folds(steps plan.Steps) []string {
 	for step := range steps.All() {
 		n := len(runs)
 		switch {
-		case !step.Status.Finished():
+		case !step.Status.IsFinished():
 			open = false
 		case open && runs[n-1].status == step.Status && runs[n-1].last+1 == step.ID:
 			runs[n-1].last = step.ID

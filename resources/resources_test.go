@@ -159,7 +159,7 @@ func TestYAMLHidesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		written := must(t)(resources.YAMLOf(data))
-		if strings.ContainsFunc(string(written), plan.Invisible) {
+		if strings.ContainsFunc(string(written), plan.IsInvisible) {
 			t.Errorf("%+q is hidden in %q", text, written)
 		}
 		var back struct{ Text string }

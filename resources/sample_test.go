@@ -53,7 +53,7 @@ func (h *history) do(a plan.Action) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.state = plan.Fold(h.state, plan.Record{Seq: h.state.Revision + 1, Action: plan.WordOf(a), Time: facts.Now, Events: events})
+	h.state = plan.Fold(h.state, plan.Record{Seq: h.state.Revision + 1, Action: plan.ActionWord(a), Time: facts.Now, Events: events})
 }
 
 // sample returns a plan of six steps in which every field is used somewhere, after another one that it replaced.

@@ -128,7 +128,7 @@ func escaped(out string) []byte {
 // bare reports whether every reader reads the text as text, even without quotes.
 func bare(text string) bool {
 	for i, r := range text {
-		letter := unicode.IsLetter(r) && !plan.Invisible(r)
+		letter := unicode.IsLetter(r) && !plan.IsInvisible(r)
 		if !letter && (i == 0 || !unicode.IsDigit(r) && !strings.ContainsRune(" _./()+=;'\"@,!?-", r)) {
 			return false
 		}
@@ -138,7 +138,7 @@ func bare(text string) bool {
 }
 
 // readable reports whether a character can be written unescaped: it is visible, and allowed in YAML.
-func readable(r rune) bool { return unicode.IsPrint(r) && !plan.Invisible(r) }
+func readable(r rune) bool { return unicode.IsPrint(r) && !plan.IsInvisible(r) }
 
 func hidden(r rune) bool { return r != '\n' && !readable(r) }
 

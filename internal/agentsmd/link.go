@@ -25,7 +25,7 @@ func checkName(file string) *Error {
 	switch {
 	case file == "" || path.Clean(file) == "." || strings.HasSuffix(file, "/"):
 		return outside(file, "it names no file")
-	case plan.PathProblem(file) != plan.PathWithin || !filepath.IsLocal(filepath.FromSlash(file)):
+	case plan.PathProblem(file) != plan.PathOK || !filepath.IsLocal(filepath.FromSlash(file)):
 		return outside(file, "it is not a path inside the workspace")
 	case strings.Contains(file, ":") || !safetext.PrintableLine(file):
 		return outside(file, "it contains characters that are not allowed here")

@@ -102,7 +102,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) 
 		kept := sqlite.New(place.StateDir, sqlite.Options{
 			Created: func() { a.describe(place) }, Warn: func(err error) { a.warn(err.Error()) },
 		})
-		log, stateDir, rest = kept, place.StateDir, kept.Rest
+		log, stateDir, rest = kept, place.StateDir, kept.CloseFiles
 	}
 	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
@@ -267,7 +267,7 @@ func (a *app) unwatched(who string) {
 // caller returns the caller of a command: an agent started for a step, a named agent, the client of a server with the same host, CI,
 // or the user.
 func (a *app) caller() verbs.Caller {
-	if agent, is := a.startedFor(plan.ViaAgentShell); is {
+	if agent, is := a.startedFor(plan.ChannelAgentShell); is {
 		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{}}
 	}
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal,
@@ -315,7 +315,7 @@ func (a *app) login() string {
 
 // client returns the caller over MCP: an agent, even if it does not name itself.
 func (a *app) client(name, connection string) plan.Actor {
-	if agent, is := a.startedFor(plan.ViaMCP); is {
+	if agent, is := a.startedFor(plan.ChannelMCP); is {
 		return agent
 	}
 	return workspace.Caller{Agent: a.agentName(), Client: cmp.Or(name, "client"), Connection: connection}.Actor()

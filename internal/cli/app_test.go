@@ -75,7 +75,7 @@ func TestClientsAreAgents(t *testing.T) {
 				w.inTerminal = true // the server's, over HTTP
 				w.getenv = func(name string) string { return environment[name] }
 				actor := (&app{world: w}).client(name, connection)
-				if actor.Kind != plan.Agent || actor.Via != plan.ViaMCP || actor.Name == "user" {
+				if actor.Kind != plan.Agent || actor.Channel != plan.ChannelMCP || actor.Name == "user" {
 					t.Errorf("client %q, connection %q, environment %v: %+v", name, connection, environment, actor)
 				}
 			}

@@ -41,8 +41,8 @@ func (a *app) purge(ctx context.Context) error {
 		return a.print([]byte("There is nothing to delete.\n"))
 	}
 	question := fmt.Sprintf("This deletes for good everything planloop knows about %s:\n%s, %s of history.\nType %s to confirm: ",
-		safetext.EscapeLine(opened.place.Path), plan.Counted(len(terminal.PlanRows(state)), "plan"),
-		plan.Counted(int(state.Revision), "change"), purgeWord)
+		safetext.EscapeLine(opened.place.Path), plan.Pluralize(len(terminal.PlanRows(state)), "plan"),
+		plan.Pluralize(int(state.Revision), "change"), purgeWord)
 	if err := a.print([]byte(question)); err != nil {
 		return err
 	}

@@ -48,8 +48,8 @@ func newCommentCommand(a *app) *cobra.Command {
 }
 
 // comment builds the verb's input from the arguments and flags.
-func (o commentOptions) comment(_ *cobra.Command, args []string) (plan.CommentOn, error) {
-	in := plan.CommentOn{Text: strings.Join(args, " "), Question: o.question}
+func (o commentOptions) comment(_ *cobra.Command, args []string) (plan.AddComment, error) {
+	in := plan.AddComment{Text: strings.Join(args, " "), IsQuestion: o.question}
 	if o.step == "" {
 		return in, nil
 	}
@@ -59,11 +59,11 @@ func (o commentOptions) comment(_ *cobra.Command, args []string) (plan.CommentOn
 }
 
 func newReplyCommand(a *app) *cobra.Command {
-	reply := func(_ *cobra.Command, args []string) (plan.ReplyTo, error) {
+	reply := func(_ *cobra.Command, args []string) (plan.ReplyToComment, error) {
 		if len(args) < 2 {
-			return plan.ReplyTo{}, usageError{fmt.Errorf("give the id of the comment and the reply, such as planloop reply C1 TEXT")}
+			return plan.ReplyToComment{}, usageError{fmt.Errorf("give the id of the comment and the reply, such as planloop reply C1 TEXT")}
 		}
-		return plan.ReplyTo{Comment: args[0], Text: strings.Join(args[1:], " ")}, nil
+		return plan.ReplyToComment{Comment: args[0], Text: strings.Join(args[1:], " ")}, nil
 	}
 	return newCommand("reply", "ID TEXT...", cobra.ArbitraryArgs, calls(a, (*verbs.Service).ReplyTo, reply))
 }

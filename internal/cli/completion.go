@@ -65,7 +65,7 @@ func (a *app) completeSteps(cmd *cobra.Command, _ []string, _ string) ([]string,
 	if p := a.peek(cmd.Context()).Plan; p != nil {
 		var finished []*plan.Step
 		for step := range p.Steps.All() {
-			if step.Status.Finished() {
+			if step.Status.IsFinished() {
 				finished = append(finished, step)
 			} else {
 				steps = append(steps, step)
@@ -89,7 +89,7 @@ func (a *app) completeQuestions(cmd *cobra.Command, _ []string, _ string) ([]str
 
 // completeFormer offers the plans that can be restored, newest first.
 func (a *app) completeFormer(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return described(a.peek(cmd.Context()).Former(), func(p plan.PastPlan) (string, string) { return p.ID, p.Objective })
+	return described(a.peek(cmd.Context()).FormerPlans(), func(p plan.PastPlan) (string, string) { return p.ID, p.Objective })
 }
 
 // peek returns the state, or an empty one if it cannot be read. It prints nothing.

@@ -103,7 +103,7 @@ func pauses(state plan.State) []stepQuestion {
 	var open []stepQuestion
 	for _, step := range answerable(state) {
 		text := "is blocked: " + verbs.WhyBlocked(step)
-		if ask := step.Asking(); ask != nil {
+		if ask := step.OpenQuestion(); ask != nil {
 			text = ask.Text
 		}
 		open = append(open, stepQuestion{step.ID.String(), text})
@@ -225,11 +225,11 @@ type subject struct {
 }
 
 // askToDecide shows a plan and takes the user's decision on it.
-func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown []string, digest string, steps int) (plan.Answer, error) {
-	word, words, err := a.decideOn(ctx, tty, subject{name: "plan", shown: shown, amount: plan.Counted(steps, "step"),
+func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown []string, digest string, steps int) (plan.DecideDraft, error) {
+	word, words, err := a.decideOn(ctx, tty, subject{name: "plan", shown: shown, amount: plan.Pluralize(steps, "step"),
 		digest: digest, how: "To have it revised, type edit and what is to be changed; to drop it, type reject and why.",
 		edit: "Say what is to be changed, on the same line: edit COMMENT.", left: stillWaits()})
-	return plan.Answer{Comment: words,
+	return plan.DecideDraft{Comment: words,
 		Outcome: map[string]plan.Outcome{"approve": plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[word]}, err
 }
 
@@ -357,7 +357,7 @@ func (a *app) decidesAtOnce(outcome plan.Outcome) runner {
 		if err != nil {
 			return verbs.DecisionReply{}, err
 		}
-		return s.Decide(ctx, c, plan.Answer{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft),
+		return s.Decide(ctx, c, plan.DecideDraft{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft),
 			Comment: comment})
 	}
 	told := func(reply verbs.DecisionReply) string { return decidedText(reply, "") }

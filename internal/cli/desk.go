@@ -311,7 +311,8 @@ func (f *following) lookAround() []*sheet {
 			continue // no plan there yet
 		}
 		if f.growth[s] == "" {
-			f.growth[s], _ = sqlite.Growth(s.state) // only once: later the state may be in deletion, and must not be created again
+			// only once: later the state may be in deletion, and must not be created again
+			f.growth[s], _ = sqlite.MakeGrowthFolder(s.state)
 		}
 		if folder := f.growth[s]; !f.deaf && f.watcher.Add(folder) == nil {
 			f.folders[folder] = s
@@ -393,13 +394,13 @@ func (s *sheet) open(ctx context.Context, looked bool) (*review.Sheet, error) {
 // head returns the last end of the log, without opening it; the zero Head if unknown.
 func (s *sheet) head() store.Head {
 	if !s.app.flags.ephemeral {
-		return sqlite.Peek(s.state)
+		return sqlite.CachedHead(s.state)
 	}
 	opened, err := s.app.open(context.Background(), nil)
 	if err != nil {
 		return store.Head{}
 	}
-	head, _ := opened.session.Glance(context.Background()) // memory does not fail
+	head, _ := opened.session.CachedHead(context.Background()) // memory does not fail
 	return head
 }
 
@@ -497,7 +498,7 @@ type runsHere struct {
 // pageCaller returns the user as the caller on the review page.
 func (a *app) pageCaller() verbs.Caller {
 	me := workspace.Caller{Login: a.login(), Present: true}
-	return verbs.Caller{Actor: me.Actor().Through(plan.ViaPage), Face: review.Face{}}
+	return verbs.Caller{Actor: me.Actor().WithChannel(plan.ChannelPage), Face: review.Face{}}
 }
 
 // start joins the run of a plan, as planloop run does.

@@ -51,7 +51,7 @@ func (u userAt) opened(name string) *opened {
 	return opened
 }
 
-var codex = verbs.Caller{Actor: plan.NewActor(plan.ViaMCP, "codex"), Face: review.Face{}}
+var codex = verbs.Caller{Actor: plan.NewActor(plan.ChannelMCP, "codex"), Face: review.Face{}}
 
 // plans has an agent set up a plan.
 func (u userAt) plans(name string) *opened {
@@ -136,8 +136,8 @@ func TestDeskWatches(t *testing.T) {
 			}
 		}
 	}
-	if _, err := first.verbs.Comment(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "alice"), Face: review.Face{}},
-		plan.CommentOn{Text: "mind the gap"}); err != nil {
+	if _, err := first.verbs.Comment(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "alice"), Face: review.Face{}},
+		plan.AddComment{Text: "mind the gap"}); err != nil {
 		t.Fatal(err)
 	}
 	comes("first", 2)

@@ -228,7 +228,7 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore st
 				Text: "values that nothing refers to could not be removed: " + err.Error()})
 		}
 	}
-	if d.Advice = d.advice(found.Fault); found.BrokenOff {
+	if d.Advice = d.advice(found.Fault); found.IsInterrupted {
 		d.Advice = "Run `planloop doctor --repair`: it finishes what was broken off."
 	}
 	return nil
@@ -254,7 +254,7 @@ func (d *diagnosis) advice(fault error) string {
 		return "Nothing was changed, and what cannot be read is not judged. See to the problem above, then run `planloop doctor` " +
 			"again; if the disk fails again, copy the state folder to another disk."
 	case d.Status == "damaged" && undo == "":
-		return "Run `planloop doctor --repair`: it makes a new log from the " + plan.Counted(int(d.Revision), "intact change") +
+		return "Run `planloop doctor --repair`: it makes a new log from the " + plan.Pluralize(int(d.Revision), "intact change") +
 			" and restores the plan from the last snapshot, if one is left; what came after is lost. It keeps the damaged files."
 	case d.Status == "damaged":
 		return "What stands there now is damaged: run `planloop doctor --repair`, or keep a copy of the state folder and report this" +
@@ -300,7 +300,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		row("problem", p.Text, s.Wrong)
 	}
 	if d.Removed > 0 {
-		row("removed", plan.Counted(d.Removed, "value")+" of steps that nothing refers to any more", s.Plain)
+		row("removed", plan.Pluralize(d.Removed, "value")+" of steps that nothing refers to any more", s.Plain)
 	}
 	if d.Repair != nil {
 		row(map[bool]string{true: "restore", false: "repair"}[d.Repair.back], d.Repair.text(), s.Good)
@@ -322,9 +322,9 @@ func (d *diagnosis) verdict() string {
 	case "unexamined":
 		return "could not be examined whole"
 	case "damaged":
-		return "damaged; " + plan.Counted(int(d.Revision), "change") + " from the beginning can be read"
+		return "damaged; " + plan.Pluralize(int(d.Revision), "change") + " from the beginning can be read"
 	}
-	return d.Status + ", " + plan.Counted(int(d.Revision), "change")
+	return d.Status + ", " + plan.Pluralize(int(d.Revision), "change")
 }
 
 func (r repairDone) text() string {
@@ -336,7 +336,7 @@ func (r repairDone) text() string {
 	case r.back:
 		return "the files that had been put aside are back; those that stood in their place are in " + r.Kept
 	}
-	text := "a new log was made from " + plan.Counted(int(r.Records), "intact change")
+	text := "a new log was made from " + plan.Pluralize(int(r.Records), "intact change")
 	if r.Restored > 0 {
 		text += fmt.Sprintf(", and the plan restored as it was at revision %d", r.Restored)
 	}

@@ -328,7 +328,7 @@ func (a *app) probeHandshake(ctx context.Context, place workspace.Workspace) []f
 					Next: "run `planloop serve` in a terminal to see what it says"}}
 			}
 			return []finding{{About: "handshake", State: fine, Text: fmt.Sprintf("a client of %s gets %s, in %d ms", told.Version,
-				plan.Counted(told.Tools, "tool"), told.Took.Milliseconds())}}
+				plan.Pluralize(told.Tools, "tool"), told.Took.Milliseconds())}}
 		}
 	}
 	limit := aGreeting + quickLook

@@ -20,7 +20,7 @@ import (
 // mayAct refuses an action outside the plan that may change files at or below the paths while planning mode is read-only, unless a person
 // at a terminal asks for it.
 func (a *app) mayAct(ctx context.Context, opened *opened, what string, paths ...string) error {
-	if a.caller().Actor.Present() {
+	if a.caller().Actor.IsPresent() {
 		return nil
 	}
 	for _, path := range paths {
@@ -128,5 +128,5 @@ func (a *app) restricted(ctx context.Context, other workspace.Workspace) (bool, 
 	defer func() { _ = s.Close() }()
 	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger()})
 	phase, _, err := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()}).Phase(ctx)
-	return phase.Restricted(), err
+	return phase.IsRestricted(), err
 }

@@ -269,8 +269,8 @@ func (a *app) mayBeHeld(call hook.Call, readable bool) bool {
 // anyRestricted reports whether one of the states is restricted, or could not be read in time.
 func (a *app) anyRestricted(ctx context.Context, states []string) bool {
 	return slices.ContainsFunc(states, func(state string) bool {
-		head, err := sqlite.New(state, sqlite.Options{}).Glance(ctx)
-		return err != nil || head.Phase.Restricted() && a.stillRestricted(ctx, workspace.FromState(state))
+		head, err := sqlite.New(state, sqlite.Options{}).CachedHead(ctx)
+		return err != nil || head.Phase.IsRestricted() && a.stillRestricted(ctx, workspace.FromState(state))
 	})
 }
 
@@ -299,7 +299,7 @@ func (a *app) adopt(ctx context.Context, opened *opened, call hook.Call) {
 	}
 	caller := a.hookCaller(opened)
 	if caller.Actor.Kind != plan.Agent { // the call comes from the host's agent, even if a person's process runs the hook
-		caller = verbs.Caller{Actor: plan.NewActor(plan.ViaAgentShell, string(call.Host)), Face: terminal.CommandLine{}}
+		caller = verbs.Caller{Actor: plan.NewActor(plan.ChannelAgentShell, string(call.Host)), Face: terminal.CommandLine{}}
 	}
 	if _, err := opened.verbs.AdoptHostPlan(ctx, caller, *adopted); err != nil {
 		a.logger().Debug("a host's plan was not adopted", "host", call.Host, "error", err)

@@ -58,7 +58,7 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	action := imported.Action
 	action.Draft = o.draft || action.Draft && !o.active
 	if o.active {
-		action.Origin.Status = ""
+		action.Import.Status = ""
 	}
 	opened, err := a.open(ctx, nil)
 	if err != nil {

@@ -93,7 +93,7 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 	s := a.screen()
 	var lines []string
 	if n := int(records[0].Seq) - 1; n > 0 && o.since == 0 {
-		lines = append(lines, s.Faint(s.Fit(plan.Counted(n, "earlier change")+": planloop log -n 0", 0)))
+		lines = append(lines, s.Faint(s.Fit(plan.Pluralize(n, "earlier change")+": planloop log -n 0", 0)))
 	}
 	for _, record := range records {
 		lines = append(lines, s.Dated(record.Seq, record.Time, history.Sentence(record), len(fmt.Sprint(state.Revision)))...)

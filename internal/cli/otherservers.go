@@ -157,7 +157,7 @@ func (o *otherServers) refreshFor(ctx context.Context, p *plan.Plan) {
 		own[row.Name] = true
 	}
 	for step := range p.Steps.All() {
-		if !own[step.Tool] && !step.Status.Finished() {
+		if !own[step.Tool] && !step.Status.IsFinished() {
 			o.refresh(ctx)
 			return
 		}

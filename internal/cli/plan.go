@@ -202,7 +202,7 @@ func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	former := state.Former()
+	former := state.FormerPlans()
 	switch {
 	case len(args) > 0:
 		return formerID(state, args[0])
@@ -222,7 +222,7 @@ func planID(s plan.State, named string) (string, error) {
 // formerID is planID for plans that can be restored.
 func formerID(s plan.State, named string) (string, error) {
 	var ids []string
-	for _, head := range s.Former() {
+	for _, head := range s.FormerPlans() {
 		ids = append(ids, head.ID)
 	}
 	if s.Plan != nil && s.Plan.ID == named {

@@ -195,7 +195,7 @@ func (a *app) importRawko(ctx context.Context, file string, options exchange.Imp
 		} else {
 			all.former = slices.Insert(all.former, 0, imported.Action)
 		}
-		id, options.Objective = imported.Action.Origin.PreviousPlanID, ""
+		id, options.Objective = imported.Action.Import.PreviousPlanID, ""
 	}
 	return all, nil
 }

@@ -280,7 +280,7 @@ func (c crew) Running() []verbs.RunningStep {
 type stepEngine struct{ *app }
 
 // Run joins the run.
-func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, error) {
+func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopReason, error) {
 	opened, err := e.open(ctx, nil)
 	if err != nil {
 		return "", err

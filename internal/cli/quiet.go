@@ -61,13 +61,13 @@ type quietFile struct {
 
 // logEndOf returns the current end of a state's log, false if unknown.
 func logEndOf(state string) (logEnd, bool) {
-	head := sqlite.Peek(state)
-	info, err := os.Lstat(sqlite.Database(state))
+	head := sqlite.CachedHead(state)
+	info, err := os.Lstat(sqlite.DatabasePath(state))
 	if err != nil || head.Seq == 0 {
 		return logEnd{}, false
 	}
 	end := logEnd{Head: head, Size: info.Size(), Written: info.ModTime().UTC()}
-	if tail, err := os.Lstat(sqlite.Database(state) + "-wal"); err == nil && tail.Size() > 0 {
+	if tail, err := os.Lstat(sqlite.DatabasePath(state) + "-wal"); err == nil && tail.Size() > 0 {
 		end.Tail = fileEnd{tail.Size(), tail.ModTime().UTC()}
 	}
 	return end, true
@@ -87,7 +87,7 @@ func (q *quiet) note(id string, end logEnd, f found) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.load()
-	if len(f.waiting) > 0 || !f.until.IsZero() || f.lively || f.listed.Phase.Restricted() || end.Head.Seq == 0 {
+	if len(f.waiting) > 0 || !f.until.IsZero() || f.lively || f.listed.Phase.IsRestricted() || end.Head.Seq == 0 {
 		if _, known := q.places[id]; known {
 			delete(q.places, id)
 			q.changed = true

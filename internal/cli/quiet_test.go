@@ -86,7 +86,7 @@ func TestNextDeskOpensWhatHasChanged(t *testing.T) {
 func TestNextDeskFindsWhatNoHeadTells(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	opened := u.plans("p00") // stays open: appended records are in the write-ahead log
-	growth, err := sqlite.Growth(opened.place.StateDir)
+	growth, err := sqlite.MakeGrowthFolder(opened.place.StateDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func asks(t *testing.T, opened *opened, question string) {
 // damage corrupts a database, with or without a change of its size and time.
 func damage(t *testing.T, state string, hidden bool) {
 	t.Helper()
-	path := sqlite.Database(state)
+	path := sqlite.DatabasePath(state)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)

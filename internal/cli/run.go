@@ -49,7 +49,7 @@ func (a *app) rehearse(ctx context.Context) error {
 	if _, err := a.staff(opened.place, opened.config.Agents); err != nil {
 		return err
 	}
-	var foreseen []plan.Foreseen
+	var foreseen []plan.ExpectedQuestion
 	if state, err := opened.verbs.State(ctx); err == nil { // otherwise the rehearsal reports the error
 		foreseen, _ = a.foresee(ctx, opened, state)
 	}
@@ -86,7 +86,7 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printRun(reply); err != nil || reply.Reason == plan.OverCompleted {
+	if err := a.printRun(reply); err != nil || reply.Reason == plan.StopCompleted {
 		return err
 	}
 	return exitStatus(exitNotOver)

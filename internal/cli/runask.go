@@ -39,8 +39,8 @@ const askBlocked plan.AskKind = "blocked"
 
 // questionOf returns the step's question, the zero value if it has none.
 func questionOf(step *plan.Step) question {
-	ask := step.Asking()
-	if step.WantsWord() {
+	ask := step.OpenQuestion()
+	if step.NeedsUnblocking() {
 		return question{step.ID, askBlocked, step.Attempts, ""}
 	}
 	if ask == nil {
@@ -51,7 +51,7 @@ func questionOf(step *plan.Step) question {
 
 // allows reports whether the step's exact question was approved beforehand.
 func (w *watchedRun) allows(step *plan.Step) bool {
-	ask := step.Asking()
+	ask := step.OpenQuestion()
 	if ask == nil {
 		return false
 	}
@@ -111,12 +111,12 @@ const (
 func ways(step *plan.Step) (keys map[string]plan.Choice, how string) {
 	end := "q pauses the run; Enter alone leaves it open."
 	switch {
-	case step.WantsWord():
+	case step.NeedsUnblocking():
 		return nil, "Type what to do about it and Enter: it is tried again with your answer. Enter alone leaves it open; " +
 			"Ctrl-C pauses the run."
-	case step.Asking().Kind == plan.AskPause:
+	case step.OpenQuestion().Kind == plan.AskPause:
 		return nil, "Type your answer and Enter. Enter alone leaves it open; Ctrl-C pauses the run."
-	case step.Unknown():
+	case step.IsUnknown():
 		return map[string]plan.Choice{"r": plan.Retry, "h": plan.Happened, "s": plan.Skip, "a": plan.Abort, "q": pause},
 			"Type r to try it again, h if it has done its work, s and why to skip it, a to give the run up; " + end
 	case step.ForEach != "" || step.Tool == "":
@@ -156,7 +156,7 @@ func (w *watchedRun) ask(ctx context.Context, grown <-chan struct{}, state plan.
 		case choice == plan.Skip && words == "":
 			told = "Say why, on the same line: s REASON.\n"
 		case choice == edit:
-			args, problem := w.edited(ctx, step, cmp.Or(string(answer.Args), string(step.Asking().Args)), words)
+			args, problem := w.edited(ctx, step, cmp.Or(string(answer.Args), string(step.OpenQuestion().Args)), words)
 			if problem != "" {
 				told = safetext.Escape(problem) + "\n" + how + "\n"
 				continue

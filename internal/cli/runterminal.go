@@ -97,7 +97,7 @@ func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (ma
 	}
 	allowed := map[allowance]bool{}
 	for _, f := range foreseen {
-		if f.Known {
+		if f.IsKnown {
 			allowed[allowanceOf(f.Step, f.Step.Attempts+1, f.Definition)] = true
 		}
 	}
@@ -108,7 +108,7 @@ func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (ma
 	sum := sha256.Sum256([]byte(text))
 	stepwise := errors.New("asked step by step")
 	word, _, err := w.decideOn(ctx, tty, subject{name: "list", shown: w.thereOn().Draft(text),
-		amount: plan.Counted(len(foreseen), "question"), digest: hex.EncodeToString(sum[:]),
+		amount: plan.Pluralize(len(foreseen), "question"), digest: hex.EncodeToString(sum[:]),
 		how:   "Then each of these steps may run once, just as it is shown. To run nothing, type reject.",
 		enter: "Enter alone has you asked step by step.", alone: stepwise, left: notRun()})
 	switch {
@@ -123,7 +123,7 @@ func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (ma
 }
 
 // foresee lists the expected questions of the plan's steps.
-func (a *app) foresee(ctx context.Context, opened *opened, state plan.State) ([]plan.Foreseen, error) {
+func (a *app) foresee(ctx context.Context, opened *opened, state plan.State) ([]plan.ExpectedQuestion, error) {
 	opened.others.refreshFor(ctx, state.Plan)
 	box, err := a.box()
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *app) foresee(ctx context.Context, opened *opened, state plan.State) ([]
 		tool, _ := tools.Lookup(name)
 		return tool.Destructive, tool.Definition()
 	}
-	return plan.Foresee(state, about, opened.config.Limits()), nil
+	return plan.ExpectedQuestions(state, about, opened.config.Limits()), nil
 }
 
 func notRun() error {
@@ -253,7 +253,7 @@ func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error
 		return terminal.Page{}, plan.State{}, err
 	}
 	view := terminal.RunView{PlanView: w.view(ctx, w.opened, state, nil, false), Turn: w.turn, Course: w.course}
-	if why := plan.WhyOver(state); w.over() || why != plan.OverWaitingForPerson && why != plan.OverWaitingForAgent {
+	if why := plan.FindStopReason(state); w.over() || why != plan.StopWaitingForPerson && why != plan.StopWaitingForAgent {
 		view.Next = "" // otherwise the run waits, and its text says for what
 	}
 	w.turn++
@@ -269,8 +269,8 @@ func (w *watchedRun) asks(state plan.State) *plan.Step {
 		return nil
 	}
 	for step := range state.Plan.Steps.All() {
-		blocked := step.WantsWord() && len(state.Plan.Steps.WaitingOn(step.ID)) == 0
-		if (step.Asking() != nil || blocked) && !w.left[questionOf(step)] {
+		blocked := step.NeedsUnblocking() && len(state.Plan.Steps.UnmetDependencies(step.ID)) == 0
+		if (step.OpenQuestion() != nil || blocked) && !w.left[questionOf(step)] {
 			return step
 		}
 	}

@@ -167,7 +167,7 @@ func (r serverReply) write(b *strings.Builder, isOn bool) {
 		if r.Before {
 			when = ", as of last time"
 		}
-		fmt.Fprintf(b, "  %s%s; %s lets %d pass:\n", plan.Counted(len(r.Tools), "tool"), when, mode, passing)
+		fmt.Fprintf(b, "  %s%s; %s lets %d pass:\n", plan.Pluralize(len(r.Tools), "tool"), when, mode, passing)
 	}
 	for _, tool := range r.Tools {
 		word := "refused"

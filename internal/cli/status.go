@@ -37,7 +37,7 @@ func newStatusCommand(a *app) *cobra.Command {
 		switch {
 		case err != nil:
 			return err
-		case !a.flags.json && task == "" && a.caller().Actor.Present():
+		case !a.flags.json && task == "" && a.caller().Actor.IsPresent():
 			return a.statusForPerson(cmd.Context(), reply)
 		case !a.flags.json && reply.Now.InstructionsContent != "": // the next action names planloop sync
 			reply.Now.InstructionsContent, reply.Now.AgentInstructions = "", ""
@@ -151,12 +151,12 @@ func wayOf(state plan.State, w review.Waiting) string {
 		return typed(verbs.Call{Kind: act, Step: step.ID, Choice: choice})
 	}
 	skip := call(verbs.CallRecover, plan.Skip)
-	switch ask := step.Asking(); {
-	case step.Unknown():
+	switch ask := step.OpenQuestion(); {
+	case step.IsUnknown():
 		return "if it happened: " + call(verbs.CallRecover, plan.Happened) + "; to do it again: " + call(verbs.CallRecover, plan.Retry)
 	case ask != nil && ask.Kind == plan.AskApproval:
 		return call(verbs.CallApproveStep, "") + ", or " + call(verbs.CallRejectStep, "")
-	case ask != nil, step.WantsWord():
+	case ask != nil, step.NeedsUnblocking():
 		return call(verbs.CallAnswerStep, "")
 	case step.Status == plan.Failed:
 		return call(verbs.CallRecover, plan.Retry) + ", or " + skip

@@ -168,7 +168,7 @@ func changesSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], c
 			if err != nil {
 				return err
 			}
-			of.set = state.Draft != nil && (state.Plan == nil || state.Plan.Cleared())
+			of.set = state.Draft != nil && (state.Plan == nil || state.Plan.IsCleared())
 		}
 		if !of.set {
 			return calls(a, change, in)(cmd, args)
@@ -262,7 +262,7 @@ func (f *stepFlags) register(a *app, cmd *cobra.Command) {
 		if field.Flag == "" {
 			continue
 		}
-		switch v := field.In(&f.step).(type) {
+		switch v := field.Pointer(&f.step).(type) {
 		case *string:
 			flags.StringVar(v, field.Flag, "", field.Help)
 		case *[]string:
@@ -296,7 +296,7 @@ func (f *stepFlags) spec(title string) (plan.Spec, error) {
 	step := f.step
 	step.Title = title
 	for _, field := range plan.SpecFields() {
-		if list, ok := field.In(&step).(*[]string); ok {
+		if list, ok := field.Pointer(&step).(*[]string); ok {
 			*list = notBlank(*list)
 		}
 	}
@@ -329,7 +329,7 @@ func (f *stepFlags) patch(cmd *cobra.Command) (plan.Patch, error) {
 	given := slices.DeleteFunc(slices.Clone(plan.SpecFields()), func(field plan.Field[plan.Step]) bool {
 		return !cmd.Flags().Changed(cmp.Or(field.Flag, field.Name))
 	})
-	return plan.CleanPatch("", plan.PatchOf(spec, given))
+	return plan.CleanPatch("", plan.NewPatch(spec, given))
 }
 
 func notBlank(texts []string) []string {

@@ -104,7 +104,7 @@ func answerable(state plan.State) []*plan.Step {
 		return nil
 	}
 	for step := range state.Plan.Steps.All() {
-		if step.WantsWord() {
+		if step.NeedsUnblocking() {
 			steps = append(steps, step)
 		}
 	}
@@ -117,8 +117,8 @@ func asking(state plan.State, kind plan.AskKind) []*plan.Step {
 	if state.Plan == nil {
 		return nil
 	}
-	for step := range state.Plan.Steps.Asking() {
-		if step.Asking().Kind == kind {
+	for step := range state.Plan.Steps.WithQuestion() {
+		if step.OpenQuestion().Kind == kind {
 			steps = append(steps, step)
 		}
 	}
@@ -208,7 +208,7 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 		if state, err = opened.verbs.State(ctx); err != nil {
 			return err
 		}
-		if step := toApprove(state, id); step == nil || step.Asking() == nil || step.Asking().Digest == digest {
+		if step := toApprove(state, id); step == nil || step.OpenQuestion() == nil || step.OpenQuestion().Digest == digest {
 			return refused
 		}
 		if _, err := fmt.Fprintf(tty, "\n%s asks something else now:\n\n", id); err != nil {
@@ -241,7 +241,7 @@ func toApprove(state plan.State, id plan.StepID) *plan.Step {
 	if state.Plan == nil {
 		return nil
 	}
-	if step, ok := state.Plan.Steps.Get(id); ok && step.WantsApproval() {
+	if step, ok := state.Plan.Steps.Get(id); ok && step.NeedsApproval() {
 		return step
 	}
 	return nil

@@ -87,7 +87,7 @@ func (a *app) findLog(ctx context.Context, opened *opened, state plan.State, nam
 		return l, err
 	}
 	last := l.step.Attempts
-	if attempts := kept[l.step.ID]; attempt == 0 && !l.step.Running() && len(attempts) > 0 {
+	if attempts := kept[l.step.ID]; attempt == 0 && !l.step.IsRunning() && len(attempts) > 0 {
 		last = attempts[len(attempts)-1]
 	}
 	if attempt == 0 {
@@ -96,10 +96,10 @@ func (a *app) findLog(ctx context.Context, opened *opened, state plan.State, nam
 	l.attempt = plan.Attempt{Plan: state.Plan.Root(), Step: l.step.ID, Attempt: attempt}
 	l.log = engine.AgentLog(opened.place.StateDir, l.attempt)
 	latest := attempt == l.step.Attempts
-	if latest && l.step.Running() && l.step.Assigned() == "" {
+	if latest && l.step.IsRunning() && l.step.ActiveAgent() == "" {
 		l.log = engine.RunningLog(opened.place.StateDir, state.Run.ID, l.attempt)
 	}
-	if latest && !l.log.Exists() && !l.step.Running() {
+	if latest && !l.log.Exists() && !l.step.IsRunning() {
 		l.output = opened.verbs.OutputOf(ctx, state.Plan, l.step)
 	}
 	if l.output == "" && !l.log.Exists() && !l.runs(state) {
@@ -126,7 +126,7 @@ func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*pla
 	}
 	var running []*plan.Step
 	for step := range state.Plan.Steps.Running() {
-		if step.Running() {
+		if step.IsRunning() {
 			running = append(running, step)
 		}
 	}
@@ -136,7 +136,7 @@ func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*pla
 	case 0:
 		return nil, plan.Refuse(plan.InvalidInput, "", "no step is carried out now, so one has to be named", listLogs(kept))
 	}
-	return nil, plan.Refuse(plan.InvalidInput, "", plan.Counted(len(running), "step")+" are carried out now, so one has to be named",
+	return nil, plan.Refuse(plan.InvalidInput, "", plan.Pluralize(len(running), "step")+" are carried out now, so one has to be named",
 		"such as planloop step logs "+running[0].ID.String())
 }
 
@@ -166,7 +166,7 @@ func (l stepLog) runs(state plan.State) bool {
 		return false
 	}
 	step, ok := state.Plan.Steps.Get(l.attempt.Step)
-	return ok && step.Running() && step.Attempts == l.attempt.Attempt
+	return ok && step.IsRunning() && step.Attempts == l.attempt.Attempt
 }
 
 func (l stepLog) reader() io.Reader {
@@ -221,7 +221,7 @@ func (a *app) followLog(ctx context.Context, opened *opened, l stepLog, out *pri
 		if err != nil {
 			return err
 		}
-		over := !l.runs(state) || opened.seen.Seen(l.step.ClaimedBy).Gone
+		over := !l.runs(state) || opened.seen.Seen(l.step.ClaimedBy).IsGone
 		_ = files.Add(l.log.Folder()) // the folder may be created only now
 		for unchanged := true; unchanged; {
 			if _, err := io.Copy(out, reader); err != nil || over {

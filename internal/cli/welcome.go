@@ -31,7 +31,7 @@ func (a *app) withoutCommand(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	switch {
-	case state.Plan != nil && !state.Plan.Cleared() || state.Draft != nil || state.PhaseNow() != plan.PhaseInactive:
+	case state.Plan != nil && !state.Plan.IsCleared() || state.Draft != nil || state.PhaseNow() != plan.PhaseInactive:
 		return a.print(terminal.Joined(a.view(cmd.Context(), opened, state, nil, false).Page().Lines()))
 	case !a.outIsTerm:
 		return cmd.Help()

@@ -38,7 +38,7 @@ func valueAbove(above []process.Variables, variable string) string {
 }
 
 // startedFor returns the agent that planloop run started for a step, as an actor via the given channel, if this process belongs to one.
-func (a *app) startedFor(via plan.Via) (plan.Actor, bool) {
+func (a *app) startedFor(via plan.Channel) (plan.Actor, bool) {
 	w, is := a.worker()
 	actor := plan.NewActor(via, w.Agent)
 	actor.Scope = w.Scope
@@ -106,5 +106,5 @@ func (a *app) keepsToStep(cmd *cobra.Command) error {
 		return nil
 	}
 	_, _ = a.open(cmd.Context(), nil) // so that the refusal can print the next action
-	return w.Scope.Beyond()
+	return w.Scope.OutOfScopeError()
 }

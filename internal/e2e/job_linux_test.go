@@ -97,8 +97,8 @@ func (j *job) waitState(is func(plan.State) bool) {
 // asks lists the steps that ask a person.
 func (j *job) asks() map[string]plan.AskKind {
 	asks := map[string]plan.AskKind{}
-	for step := range j.state().Plan.Steps.Asking() {
-		asks[step.ID.String()] = step.Asking().Kind
+	for step := range j.state().Plan.Steps.WithQuestion() {
+		asks[step.ID.String()] = step.OpenQuestion().Kind
 	}
 	return asks
 }
@@ -163,7 +163,7 @@ func (j *job) answerAll(answers map[string]string) {
 		j.waitState(func(s plan.State) bool {
 			id, _ := plan.ParseStepID(step)
 			asking, ok := s.Plan.Steps.Get(id)
-			return ok && asking.Asking() != nil
+			return ok && asking.OpenQuestion() != nil
 		})
 		if answer == "approve" {
 			j.approved(step)

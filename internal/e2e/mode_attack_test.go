@@ -66,7 +66,7 @@ func undecided(t *testing.T, p *place) {
 		"returned":  len(found[plan.PlanReturned](records)),
 		"cancelled": len(found[plan.ModeCancelled](records)), "ended": len(found[plan.ModeEnded](records)),
 		"expired":  len(found[plan.ModeExpired](records)),
-		"answered": len(found[plan.QuestionAnswered](records)), "commented": len(found[plan.Commented](records)),
+		"answered": len(found[plan.QuestionAnswered](records)), "commented": len(found[plan.CommentAdded](records)),
 		"archived": archived(records), "cleared": len(found[plan.PlanCleared](records)), "marked": len(found[plan.StepMarked](records)),
 		"added": len(found[plan.StepsAdded](records)), "purged": len(found[plan.HistoryPurged](records)),
 		"restored": len(found[plan.PlanRestored](records)),

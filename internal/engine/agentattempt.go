@@ -51,7 +51,7 @@ const EnvRun = "PLANLOOP_RUN"
 
 // agentFor returns the agent that this engine may start for a step, "" if none.
 func (r *resolver) agentFor(s plan.State, step *plan.Step) string {
-	if r.opts.Agents == nil || !step.ForAgents() {
+	if r.opts.Agents == nil || !step.IsForAgents() {
 		return ""
 	}
 	name, ok := r.opts.Agents.For(step.SuggestedAgent)
@@ -59,7 +59,7 @@ func (r *resolver) agentFor(s plan.State, step *plan.Step) string {
 		return ""
 	}
 	switch {
-	case !s.Affords(name, r.opts.Agents.Starts(name)):
+	case !s.MayStartAgent(name, r.opts.Agents.Starts(name)):
 		r.spent = fmt.Sprintf("%s was started %s, which is what its `starts` allow", name, times(s.Run.Starts[name]))
 	case r.mostStarts > 0 && r.begun >= r.mostStarts:
 		r.spent = "agents were started " + times(r.begun) + ", which is what --starts allows"
@@ -93,13 +93,13 @@ var (
 // for a plan that is gone.
 func (r *run) attendAgents() {
 	for _, agent := range r.assigned {
-		step := agent.attempt.Underway(r.state)
+		step := agent.attempt.AgentStep(r.state)
 		switch {
 		case step == nil:
 			agent.end(errGone)
-		case r.state.PhaseNow().Restricted():
+		case r.state.PhaseNow().IsRestricted():
 			agent.end(errHeld)
-		case step.Reported() != nil:
+		case step.AgentReport() != nil:
 			select {
 			case <-agent.reported:
 			default:
@@ -135,7 +135,7 @@ func (r *run) assigns(s plan.State) func(*plan.Step) bool {
 
 // work has an agent work on a step, and returns the result. It is called in a goroutine of its own; reported is closed
 // once the agent has reported to the log.
-func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Finished {
+func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.AttemptResult {
 	begun := time.Now()
 	order := WorkOrder{Agent: j.Agent, Nonce: strings.ToUpper(rand.Text()[:12]), Attempt: j.attempt.Attempt, Former: r.former(j)}
 	leave, err := r.workAlone(ctx)
@@ -178,8 +178,8 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 		verified.Value, _ = json.Marshal(out.Text)
 	}
 	done := r.finished(ctx, j, verified, err, time.Since(begun))
-	done.Unavailable = seen.Report == nil && !seen.OtherNonce && !seen.TimedOut && seen.Took < briefly && ctx.Err() == nil
-	done.Interrupted = done.Interrupted && ctx.Err() != nil
+	done.IsAgentUnavailable = seen.Report == nil && !seen.OtherNonce && !seen.TimedOut && seen.Took < briefly && ctx.Err() == nil
+	done.IsInterrupted = done.IsInterrupted && ctx.Err() != nil
 	tellOf(seen, out.Text, j.step, &done)
 	return fitting(done)
 }
@@ -204,10 +204,10 @@ func (r *run) reportTo(a plan.Attempt) *AgentReport {
 		return nil
 	}
 	step, ok := state.Plan.Steps.Get(a.Step)
-	if !ok || step.Attempts != a.Attempt || step.Reported() == nil {
+	if !ok || step.Attempts != a.Attempt || step.AgentReport() == nil {
 		return nil
 	}
-	said := step.Reported()
+	said := step.AgentReport()
 	return &AgentReport{Status: said.Status, Output: step.Output, Note: said.Note}
 }
 
@@ -253,29 +253,29 @@ func lastLine(text string) string {
 const maxAgentOutput = plan.MaxLongText
 
 // tellOf adds the fields that only an agent's result has.
-func tellOf(seen AgentOutcome, output string, step *plan.Step, done *plan.Finished) {
+func tellOf(seen AgentOutcome, output string, step *plan.Step, done *plan.AttemptResult) {
 	if done.Result.OK {
 		done.Output = safetext.Keepable(safetext.ExcerptOf(output, maxAgentOutput), maxAgentOutput)
 	}
 	if report := seen.Report; report != nil {
-		done.Blocked = report.Status == plan.Blocked
-		if report.Status == plan.Done || done.Blocked {
+		done.IsBlocked = report.Status == plan.Blocked
+		if report.Status == plan.Done || done.IsBlocked {
 			done.Note = safetext.Keepable(report.Note, maxOutput)
 		}
 		done.AffectedFiles = paths(report.AffectedFiles)
 	}
-	done.Moved, done.Unseen = seen.Committed, seen.Unseen
+	done.CommitMoved, done.ChangesUnknown = seen.Committed, seen.Unseen
 	changed := paths(seen.Changed)
 	for _, file := range changed {
 		if !slices.Contains(done.AffectedFiles, file) {
 			done.AffectedFiles = append(done.AffectedFiles, file)
 		}
 		if !names(step, file) {
-			done.Outside = append(done.Outside, file)
+			done.OutOfScopeFiles = append(done.OutOfScopeFiles, file)
 		}
 	}
 	done.AffectedFiles = done.AffectedFiles[:min(len(done.AffectedFiles), plan.MaxNotes)]
-	done.Outside = done.Outside[:min(len(done.Outside), plan.MaxList)]
+	done.OutOfScopeFiles = done.OutOfScopeFiles[:min(len(done.OutOfScopeFiles), plan.MaxList)]
 }
 
 // paths returns the paths in a list that can be recorded.
@@ -283,7 +283,7 @@ func paths(list []string) []string {
 	var kept []string
 	rule := plan.Text{Max: plan.MaxPath}
 	for _, file := range list {
-		if plan.PathProblem(file) != plan.PathWithin {
+		if plan.PathProblem(file) != plan.PathOK {
 			continue
 		}
 		if clean, err := rule.Clean(file); err == nil && clean != "" && !slices.Contains(kept, clean) {
@@ -309,4 +309,4 @@ func (r *run) assignable(s plan.State) func(*plan.Step) bool {
 }
 
 // goesOn reports whether this engine may still start steps.
-func (r *run) goesOn(ctx context.Context) bool { return !r.draining(ctx) && r.state.Runs() }
+func (r *run) goesOn(ctx context.Context) bool { return !r.draining(ctx) && r.state.HasActiveRun() }

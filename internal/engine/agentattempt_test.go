@@ -64,13 +64,13 @@ func TestAgentsDoTheirSteps(t *testing.T) {
 		}))
 		p.setUp(plan.Spec{RelevantFilePaths: []string{"a.go", "b"}}, plan.Spec{},
 			plan.Spec{Tool: "use", Args: json.RawMessage(`{"text":"$S001"}`), DependsOn: []plan.StepID{2}})
-		state := p.run(plan.OverCompleted)
+		state := p.run(plan.StopCompleted)
 		if len(s.seen) != 2 || state.Run.Starts["claude"] != 2 || args != `{"text":"result of S001"}` {
 			t.Fatalf("%d starts, %v; args %s", len(s.seen), state.Run.Starts, args)
 		}
 		step := p.step(1)
 		if !slices.Equal(step.AffectedFiles, []string{"a.go", "b/c.go", "d.go"}) ||
-			!slices.Equal(step.Execution.Outside, []string{"d.go"}) ||
+			!slices.Equal(step.Execution.OutOfScopeFiles, []string{"d.go"}) ||
 			step.ExecutedBy != "claude" || !slices.Equal(step.Notes, []string{"note"}) {
 			t.Errorf("%+v, %+v", step, step.Execution)
 		}
@@ -89,7 +89,7 @@ func TestAgentWithoutReportIsTriedAgainAndThenFails(t *testing.T) {
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
-		p.run(plan.OverDeadlocked)
+		p.run(plan.StopDeadlocked)
 		step := p.step(1)
 		if len(s.seen) != plan.MaxTries || step.Status != plan.Failed || !strings.Contains(step.Error, "without a report") ||
 			step.Output != "what?" {
@@ -108,7 +108,7 @@ func TestAgentThatReportsWithAFormerKeyIsToldSo(t *testing.T) {
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
-		p.run(plan.OverDeadlocked)
+		p.run(plan.StopDeadlocked)
 		const want = "it reported with the key of another attempt (exit code 0)"
 		if step := p.step(1); len(s.seen) != plan.MaxTries || step.Error != want {
 			t.Errorf("%d starts, %+v", len(s.seen), step)
@@ -123,7 +123,7 @@ func TestAgentsThatEndAtOncePauseTheRun(t *testing.T) {
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
-		state := p.run(plan.OverAgentUnavailable)
+		state := p.run(plan.StopAgentUnavailable)
 		if len(s.seen) != plan.MaxUnavailable || p.step(1).Status != plan.Pending || !strings.Contains(state.Run.Note, "no such program") {
 			t.Errorf("%d starts, %+v, run %+v", len(s.seen), p.step(1), state.Run)
 		}
@@ -135,7 +135,7 @@ func TestAgentReportsToTheLog(t *testing.T) {
 		s := &staff{}
 		p := employ(t, s)
 		s.work = func(ctx context.Context, w engine.AgentAssignment) (engine.AgentOutcome, error) {
-			by := plan.NewActor(plan.ViaMCP, "claude")
+			by := plan.NewActor(plan.ChannelMCP, "claude")
 			by.Scope = plan.Attempt{Plan: p.state().Plan.Root(), Step: w.Step, Attempt: w.Attempt}
 			p.do(by, plan.ReportStep{Step: w.Step, Output: "found it"})
 			p.do(by, plan.MarkStep{Step: w.Step, Status: plan.Done})
@@ -143,7 +143,7 @@ func TestAgentReportsToTheLog(t *testing.T) {
 			return engine.AgentOutcome{Took: time.Second}, nil
 		}
 		p.setUp(plan.Spec{})
-		p.run(plan.OverCompleted)
+		p.run(plan.StopCompleted)
 		if step := p.step(1); step.Output != "found it" {
 			t.Errorf("%+v", step)
 		}
@@ -163,7 +163,7 @@ func TestVerifyJudgesTheAgent(t *testing.T) {
 		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Skip})
 		p.setUp(plan.Spec{Verify: "go test ./...", RequiresApproval: true})
 		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Approve})
-		p.run(plan.OverDeadlocked)
+		p.run(plan.StopDeadlocked)
 		if step := p.step(1); step.Status != plan.Failed || !strings.Contains(step.Error, "2 tests fail with [hidden]") {
 			t.Errorf("%+v", step)
 		}
@@ -192,7 +192,7 @@ func TestBudgetsOfAgents(t *testing.T) {
 				p.setUp(plan.Spec{}, plan.Spec{}, plan.Spec{}, plan.Spec{})
 				over, err := p.begin(t.Context(), c.options)
 				run := p.state().Run
-				if err != nil || over != plan.OverPaused || len(s.seen) != c.starts || !strings.Contains(run.Note, c.note) {
+				if err != nil || over != plan.StopPaused || len(s.seen) != c.starts || !strings.Contains(run.Note, c.note) {
 					t.Errorf("over %q, %v after %d starts: %+v", over, err, len(s.seen), run)
 				}
 			})
@@ -207,7 +207,7 @@ func TestStepsOfOtherAgentsAreLeft(t *testing.T) {
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{SuggestedAgent: "nobody"}, plan.Spec{})
-		p.run(plan.OverWaitingForAgent)
+		p.run(plan.StopWaitingForAgent)
 		if len(s.seen) != 1 || p.step(2).Status != plan.Done {
 			t.Errorf("%d starts, %+v", len(s.seen), p.step(2))
 		}
@@ -228,7 +228,7 @@ func TestAgentIsTriedAgainWhilePersonIsAsked(t *testing.T) {
 				}
 				p := employ(t, s)
 				p.setUp(plan.Spec{}, plan.Spec{Pause: "Which one?"})
-				p.run(plan.OverWaitingForPerson)
+				p.run(plan.StopWaitingForPerson)
 				if step := p.step(1); step.Status != plan.Done || len(s.seen) != 2 {
 					t.Errorf("%d starts, %+v", len(s.seen), step)
 				}
@@ -241,12 +241,12 @@ func TestAgentIsTriedAgainWhilePersonIsAsked(t *testing.T) {
 func TestAnAgentWithoutLeaveIsEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  plan.Action
-		over plan.Over
+		over plan.StopReason
 		why  string
 	}{
-		"the plan is cleared":   {plan.Clear{}, plan.OverCancelled, "is gone"},
-		"another plan is begun": {plan.SetUp{Outline: plan.Outline{Objective: "Other"}}, plan.OverDeadlocked, "is gone"},
-		"planning mode begins":  {plan.EnterMode{}, plan.OverWaitingForPerson, "planning mode"},
+		"the plan is cleared":   {plan.Clear{}, plan.StopCancelled, "is gone"},
+		"another plan is begun": {plan.SetUp{Outline: plan.Outline{Objective: "Other"}}, plan.StopDeadlocked, "is gone"},
+		"planning mode begins":  {plan.EnterMode{}, plan.StopWaitingForPerson, "planning mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestAgentsOfTwoPlansWorkOneAfterTheOther(t *testing.T) {
 		return reports(plan.Done, "fine")
 	}
 	p.setUp(plan.Spec{})
-	overs := make(chan plan.Over, 2)
+	overs := make(chan plan.StopReason, 2)
 	run := func() {
 		over, err := p.begin(t.Context(), engine.RunOptions{})
 		if err != nil {

@@ -41,7 +41,7 @@ func BenchmarkSteps(b *testing.B) {
 				}
 				begun := time.Now()
 				over, err := engine.New(s, tools, seen, engine.Options{}).Run(context.Background(), engine.RunOptions{})
-				if over != plan.OverCompleted || err != nil {
+				if over != plan.StopCompleted || err != nil {
 					b.Fatal(over, err)
 				}
 				state, _ := s.State(b.Context())

@@ -88,7 +88,7 @@ type Listener interface {
 
 // Run takes part in the run until this engine has nothing left to do in it, and returns the reason. When ctx ends,
 // running steps are ended, and recorded as interrupted.
-func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.Over, error) {
+func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.StopReason, error) {
 	name := "engine#" + strings.ToLower(rand.Text()[:8])
 	leave := e.presence.Join(name)
 	defer leave()
@@ -103,7 +103,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.Over, error) {
 		}
 	}
 	r := &run{
-		RunOptions: o, actor: plan.NewActor(plan.ViaEngine, name), records: context.WithoutCancel(ctx),
+		RunOptions: o, actor: plan.NewActor(plan.ChannelEngine, name), records: context.WithoutCancel(ctx),
 		resolver: newResolver(e, o.Starts), carried: map[plan.StepID]plan.Attempt{}, waits: map[plan.Attempt]time.Time{},
 		assigned: map[plan.StepID]assigned{},
 	}
@@ -111,7 +111,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.Over, error) {
 		r.until = time.Now().Add(o.For)
 	}
 	r.Parallel = cmp.Or(o.Parallel, e.opts.Parallel)
-	r.results = make(chan plan.Finished, r.Parallel)
+	r.results = make(chan plan.AttemptResult, r.Parallel)
 	r.progress = make(chan progress, r.Parallel)
 	for {
 		over, err := r.loop(ctx)

@@ -48,7 +48,7 @@ func (c *crowd) Seen(name string) plan.Sighting {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return plan.Sighting{Gone: slices.Contains(c.gone, name)}
+	return plan.Sighting{IsGone: slices.Contains(c.gone, name)}
 }
 
 func newPlace(t *testing.T, limits plan.Limits, tools ...toolbox.Tool) *place {
@@ -67,7 +67,7 @@ func (p *place) do(by plan.Actor, a plan.Action) plan.State {
 	return outcome.After
 }
 
-func person() plan.Actor { return plan.NewActor(plan.ViaTerminal, "ann") }
+func person() plan.Actor { return plan.NewActor(plan.ChannelTerminal, "ann") }
 
 func (p *place) setUp(specs ...plan.Spec) {
 	p.t.Helper()
@@ -82,7 +82,7 @@ func (p *place) setUp(specs ...plan.Spec) {
 }
 
 // begin begins the run and takes part in it.
-func (p *place) begin(ctx context.Context, o engine.RunOptions) (plan.Over, error) {
+func (p *place) begin(ctx context.Context, o engine.RunOptions) (plan.StopReason, error) {
 	tools, err := (&toolbox.Registry{}).With(p.tools...)
 	if err != nil {
 		return "", err
@@ -94,7 +94,7 @@ func (p *place) begin(ctx context.Context, o engine.RunOptions) (plan.Over, erro
 	return engine.New(p.session, tools, p.seen, p.options).Run(ctx, o)
 }
 
-func (p *place) run(want plan.Over) plan.State {
+func (p *place) run(want plan.StopReason) plan.State {
 	p.t.Helper()
 	over, err := p.begin(p.t.Context(), engine.RunOptions{})
 	if err != nil || over != want {
@@ -150,7 +150,7 @@ func TestChain(t *testing.T) {
 		}
 	}
 	p.setUp(specs...)
-	state := p.run(plan.OverCompleted)
+	state := p.run(plan.StopCompleted)
 	if records := float64(state.Revision); records > 1.2*steps {
 		t.Errorf("%v records for %d steps", records, steps)
 	}
@@ -175,7 +175,7 @@ func TestParallel(t *testing.T) {
 		p.setUp(slices.Repeat([]plan.Spec{{Tool: "busy"}}, 12)...)
 		begun := time.Now()
 		over, err := p.begin(t.Context(), engine.RunOptions{Parallel: 3})
-		if took := time.Since(begun); over != plan.OverCompleted || err != nil || most.Load() != 3 || took != 4*time.Second {
+		if took := time.Since(begun); over != plan.StopCompleted || err != nil || most.Load() != 3 || took != 4*time.Second {
 			t.Errorf("%q, %v: %d at a time, in %s", over, err, most.Load(), took)
 		}
 		_ = p.session.Close()
@@ -195,7 +195,7 @@ func TestRetries(t *testing.T) {
 		p.setUp(plan.Spec{Tool: "shaky"}, plan.Spec{Tool: "echo"})
 		over, err := p.begin(t.Context(), engine.RunOptions{Parallel: 1})
 		want := []time.Duration{0, time.Second, 3 * time.Second}
-		if over != plan.OverDeadlocked || err != nil || !slices.Equal(at, want) {
+		if over != plan.StopDeadlocked || err != nil || !slices.Equal(at, want) {
 			t.Errorf("%q, %v: tried at %v", over, err, at)
 		}
 		if step := p.step(1); step.Status != plan.Failed || step.Attempts != 3 || p.step(2).Status != plan.Done {
@@ -237,14 +237,14 @@ func TestInterrupts(t *testing.T) {
 				close(finish)
 			}()
 			over, err := p.begin(ctx, engine.RunOptions{Drain: drain})
-			if err != nil || !c.kill && over != plan.OverPaused {
+			if err != nil || !c.kill && over != plan.StopPaused {
 				t.Errorf("%q, %v", over, err)
 			}
-			if step := p.step(1); step.Status != c.want || step.Unknown() != c.ask {
+			if step := p.step(1); step.Status != c.want || step.IsUnknown() != c.ask {
 				t.Errorf("S001 %s %+v", step.Status, step.Execution)
 			}
-			if step := p.step(2); step.Status != plan.Pending || p.state().Runs() {
-				t.Errorf("S002 %s, and the run goes on: %v", step.Status, p.state().Runs())
+			if step := p.step(2); step.Status != plan.Pending || p.state().HasActiveRun() {
+				t.Errorf("S002 %s, and the run goes on: %v", step.Status, p.state().HasActiveRun())
 			}
 		})
 	}
@@ -256,12 +256,12 @@ func TestEngineThatIsGone(t *testing.T) {
 		p := newPlace(t, plan.Limits{}, echo())
 		p.setUp(plan.Spec{Tool: "echo", Idempotent: true}, plan.Spec{Tool: "echo"})
 		p.do(person(), plan.BeginRun{})
-		other := plan.NewActor(plan.ViaEngine, "engine#other")
-		_, err := p.session.Do(t.Context(), other, plan.Advance{Room: 2}, func(_ plan.State, f *plan.Facts) error {
-			f.Resolved = map[plan.StepID]plan.Resolution{1: {Digest: "a", Safe: true}, 2: {Digest: "b"}}
+		other := plan.NewActor(plan.ChannelEngine, "engine#other")
+		_, err := p.session.Do(t.Context(), other, plan.Schedule{MaxStarts: 2}, func(_ plan.State, f *plan.Facts) error {
+			f.Resolutions = map[plan.StepID]plan.Resolution{1: {Digest: "a", IsRepeatable: true}, 2: {Digest: "b"}}
 			return nil
 		})
-		if err != nil || !p.step(1).Running() || !p.step(2).Running() {
+		if err != nil || !p.step(1).IsRunning() || !p.step(2).IsRunning() {
 			t.Fatal("the other engine started nothing", err)
 		}
 		begun := time.Now()
@@ -269,11 +269,11 @@ func TestEngineThatIsGone(t *testing.T) {
 			time.Sleep(10 * time.Second) // of the bubble
 			p.seen.leave(other.Name)
 		}()
-		p.run(plan.OverWaitingForPerson)
+		p.run(plan.StopWaitingForPerson)
 		if took := time.Since(begun) - 10*time.Second; took > 2*time.Second {
 			t.Errorf("they were taken up after %s", took)
 		}
-		if first, second := p.step(1), p.step(2); first.Status != plan.Done || first.Attempts != 2 || !second.Unknown() {
+		if first, second := p.step(1), p.step(2); first.Status != plan.Done || first.Attempts != 2 || !second.IsUnknown() {
 			t.Errorf("%+v, %+v", first, second)
 		}
 		_ = p.session.Close()
@@ -292,8 +292,8 @@ func TestValues(t *testing.T) {
 		plan.Spec{Tool: "echo", ForEach: `$S001.list`, Args: json.RawMessage(`{"got":"$item"}`)},
 		plan.Spec{Tool: "echo", Args: json.RawMessage(`{"all":"$S005"}`)},
 	)
-	p.run(plan.OverDeadlocked)
-	if got := p.step(1).Result; got.Kept == "" || len(got.Value) > 0 {
+	p.run(plan.StopDeadlocked)
+	if got := p.step(1).Result; got.StoredName == "" || len(got.Value) > 0 {
 		t.Errorf("the large value: %+v", got)
 	}
 	if got, want := string(p.step(2).Result.Value), `{"n":7,"text":"not $S001","dollar":"$S001"}`; got != want {
@@ -305,7 +305,7 @@ func TestValues(t *testing.T) {
 	if got := p.step(4).Error; !strings.HasPrefix(got, "Unknown tool: nothing in S004; use one of ") {
 		t.Error(got)
 	}
-	kept, err := p.session.Value(t.Context(), p.step(6).Result.Kept)
+	kept, err := p.session.Value(t.Context(), p.step(6).Result.StoredName)
 	if err != nil || !strings.Contains(string(kept), `{"got":{"to":7}}]`) {
 		t.Errorf("the value of a loop: %d bytes, %v", len(kept), err)
 	}
@@ -329,19 +329,19 @@ func TestApprovals(t *testing.T) {
 		plan.Spec{Tool: "danger", Args: json.RawMessage(`{"what":"$item"}`), ForEach: `["x","y","z"]`, DependsOn: []plan.StepID{2}},
 		plan.Spec{Tool: "danger", Args: json.RawMessage(`{"what":4}`), DependsOn: []plan.StepID{3}},
 	)
-	p.run(plan.OverWaitingForPerson)
-	if ask := p.step(2).Asking(); ask == nil || string(ask.Args) != `{"what":1}` {
+	p.run(plan.StopWaitingForPerson)
+	if ask := p.step(2).OpenQuestion(); ask == nil || string(ask.Args) != `{"what":1}` {
 		t.Fatalf("asked %+v", ask)
 	}
 	p.do(person(), plan.AnswerStep{Step: 2, Choice: plan.Approve})
-	p.run(plan.OverWaitingForPerson)
-	if ask := p.step(3).Asking(); ask == nil || ask.Text != `for 3 entries: "x", "y", "z"` {
+	p.run(plan.StopWaitingForPerson)
+	if ask := p.step(3).OpenQuestion(); ask == nil || ask.Text != `for 3 entries: "x", "y", "z"` {
 		t.Fatalf("asked %+v", ask)
 	}
 	p.do(person(), plan.AnswerStep{Step: 3, Choice: plan.Approve})
-	p.run(plan.OverWaitingForPerson)
+	p.run(plan.StopWaitingForPerson)
 	p.do(person(), plan.AnswerStep{Step: 4, Choice: plan.Approve, Args: json.RawMessage(`{"what":"$S001"}`)})
-	p.run(plan.OverCompleted)
+	p.run(plan.StopCompleted)
 	slices.Sort(ran)
 	if want := []string{`{"what":"$S001"}`, `{"what":"x"}`, `{"what":"y"}`, `{"what":"z"}`, `{"what":1}`}; !slices.Equal(ran, want) {
 		t.Errorf("ran %q", ran)
@@ -361,8 +361,8 @@ func TestWhatIsSaidAsTheEngineLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.seen.leave("engine#other")
-	state := p.run(plan.OverCompleted)
-	if state.Run.Reason != plan.OverCompleted || p.step(1).Attempts != 1 {
+	state := p.run(plan.StopCompleted)
+	if state.Run.Reason != plan.StopCompleted || p.step(1).Attempts != 1 {
 		t.Errorf("the run ended as %q after %d attempts", state.Run.Reason, p.step(1).Attempts)
 	}
 }
@@ -379,7 +379,7 @@ func TestResultsThatCannotBeKept(t *testing.T) {
 			return toolbox.Outcome{}, errors.New("the tool broke")
 		}))
 	p.setUp(plan.Spec{Tool: "deep"}, plan.Spec{Tool: "ugly"}, plan.Spec{Tool: "silent"}, plan.Spec{Tool: "hiding"})
-	p.run(plan.OverDeadlocked)
+	p.run(plan.StopDeadlocked)
 	if step := p.step(1); step.Status != plan.Done || len(step.Result.Value) > 0 || !strings.Contains(step.Output, "cannot be kept") {
 		t.Errorf("%s, %+v, %q", step.Status, step.Result, step.Output)
 	}

@@ -47,7 +47,7 @@ func (e *Engine) alone(name string) bool {
 		if other == name {
 			continue
 		}
-		if !e.presence.Seen(other).Gone {
+		if !e.presence.Seen(other).IsGone {
 			alone = false
 		} else if err := e.endLeftovers(other); err == nil { // also leftovers of a former plan
 			_ = os.Remove(file)
@@ -59,7 +59,7 @@ func (e *Engine) alone(name string) bool {
 // IsRunning reports whether an engine takes part in the run of the workspace with that state folder.
 func IsRunning(stateDir string, presence Presence) bool {
 	for _, name := range crew(stateDir) {
-		if !presence.Seen(name).Gone {
+		if !presence.Seen(name).IsGone {
 			return true
 		}
 	}
@@ -89,14 +89,14 @@ var errInCompany = errors.New("other engines take part")
 var errGoesOn = errors.New("there is more to do")
 
 // leave ends this engine's part. The last engine to leave pauses the run, unless the run has ended or has work again.
-func (r *run) leave(ctx context.Context, retire func(), over plan.Over) error {
+func (r *run) leave(ctx context.Context, retire func(), over plan.StopReason) error {
 	retire()
-	if r.alone(r.actor.Name); !r.state.Runs() {
+	if r.alone(r.actor.Name); !r.state.HasActiveRun() {
 		return nil
 	}
 	pause := plan.PauseRun{Reason: over, Note: r.whyLeft(over)}
 	outcome, err := r.session.Do(r.records, r.actor, pause, func(state plan.State, _ *plan.Facts) error {
-		if !state.Runs() || !r.alone(r.actor.Name) {
+		if !state.HasActiveRun() || !r.alone(r.actor.Name) {
 			return errInCompany
 		}
 		r.state = state
@@ -116,9 +116,9 @@ func (r *run) leave(ctx context.Context, retire func(), over plan.Over) error {
 }
 
 // whyLeft returns this engine's own reason to leave, "" if it has none.
-func (r *run) whyLeft(over plan.Over) string {
+func (r *run) whyLeft(over plan.StopReason) string {
 	switch {
-	case over != plan.OverPaused:
+	case over != plan.StopPaused:
 		return ""
 	case r.late():
 		return "--for " + r.For.String() + " is over"
@@ -133,7 +133,7 @@ func (r *run) others() []*plan.Step {
 	}
 	var list []*plan.Step
 	for step := range r.state.Plan.Steps.Running() {
-		if step.Running() && step.ClaimedBy != r.actor.Name {
+		if step.IsRunning() && step.ClaimedBy != r.actor.Name {
 			list = append(list, step)
 		}
 	}
@@ -144,7 +144,7 @@ func (r *run) others() []*plan.Step {
 func (r *run) lost() []plan.Attempt {
 	var list []plan.Attempt
 	for _, step := range r.others() {
-		if !r.presence.Seen(step.ClaimedBy).Gone {
+		if !r.presence.Seen(step.ClaimedBy).IsGone {
 			continue
 		}
 		attempt := plan.Attempt{Plan: r.state.Plan.Root(), Step: step.ID, Attempt: step.Attempts}

@@ -45,8 +45,8 @@ func newResolver(e *Engine, mostStarts int) *resolver {
 func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (job, bool) {
 	j, err := job{}, error(nil)
 	x := cmp.Or(step.Execution, &plan.Execution{})
-	if step.When != "" && !x.Met {
-		if j.Unmet, err = r.unmet(ctx, s, step); err != nil || j.Unmet {
+	if step.When != "" && !x.ConditionTrue {
+		if j.ConditionFalse, err = r.unmet(ctx, s, step); err != nil || j.ConditionFalse {
 			return j.problem(err), true
 		}
 	}
@@ -60,13 +60,13 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 			names := strings.Join(r.tools.Names(), ", ")
 			return j.problem(fmt.Errorf("%s: %s in %s; use one of %s", "Unknown tool", step.Tool, step.ID, names)), true
 		}
-		j.Destructive, j.Definition = j.tool.Destructive, j.tool.Definition()
-		j.Safe = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
-		j.Writes = !j.tool.ReadOnly || step.Verify != ""
+		j.IsDestructive, j.Definition = j.tool.Destructive, j.tool.Definition()
+		j.IsRepeatable = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
+		j.WritesFiles = !j.tool.ReadOnly || step.Verify != ""
 	} else if j.Agent = r.agentFor(s, step); j.Agent != "" {
-		j.Safe, j.Writes = true, true // a restarted agent looks at what its predecessor left
+		j.IsRepeatable, j.WritesFiles = true, true // a restarted agent looks at what its predecessor left
 	}
-	if step.ForEach != "" && x.Of == 0 {
+	if step.ForEach != "" && x.Loop == 0 {
 		return r.loop(ctx, s, step, j)
 	}
 	return j.problem(r.arguments(ctx, s, step, x, &j)), true
@@ -82,8 +82,8 @@ func (j job) problem(err error) job {
 // arguments resolves the arguments of a step.
 func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step, x *plan.Execution, j *job) error {
 	var err error
-	if x.Grant != nil && len(x.Grant.Args) > 0 { // a person replaced the step's arguments; they are used unchanged
-		j.args = x.Grant.Args
+	if x.Approval != nil && len(x.Approval.Args) > 0 { // a person replaced the step's arguments; they are used unchanged
+		j.args = x.Approval.Args
 	} else if j.args, err = plan.ResolveArgs(step.Args, r.value(ctx, s.Plan), x.Item); err != nil {
 		return invalid(step, err)
 	}
@@ -101,8 +101,8 @@ func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step,
 	if err := faults.Err(); err != nil {
 		return invalid(step, err)
 	}
-	if loop, ok := s.Plan.Steps.Get(x.Of); ok && loop.Execution.Grant != nil {
-		j.List, err = r.list(ctx, s.Plan, loop, itemsOf(s.Plan, loop), j.Definition)
+	if loop, ok := s.Plan.Steps.Get(x.Loop); ok && loop.Execution.Approval != nil {
+		j.LoopDigest, err = r.list(ctx, s.Plan, loop, itemsOf(s.Plan, loop), j.Definition)
 	}
 	return err
 }
@@ -126,10 +126,10 @@ func (r *resolver) loop(ctx context.Context, s plan.State, step *plan.Step, j jo
 	case each.From.Text != "":
 		var list json.RawMessage
 		if list, err = r.value(ctx, s.Plan)(each.From.Step); err == nil {
-			list, err = each.From.In(list)
+			list, err = each.From.Select(list)
 		}
 		if err == nil {
-			j.Items, err = plan.ItemsOf(list)
+			j.Items, err = plan.ParseItems(list)
 		}
 		if err != nil {
 			err = fmt.Errorf("for_each %s: %w", each.From.Text, err)
@@ -143,7 +143,7 @@ func (r *resolver) loop(ctx context.Context, s plan.State, step *plan.Step, j jo
 		}
 	}
 	if err == nil {
-		j.List, err = r.list(ctx, s.Plan, step, j.Items, j.Definition)
+		j.LoopDigest, err = r.list(ctx, s.Plan, step, j.Items, j.Definition)
 	}
 	return j.problem(err), true
 }
@@ -191,7 +191,7 @@ func (r *resolver) list(ctx context.Context, p *plan.Plan, loop *plan.Step, item
 		}
 		value, err := r.value(ctx, p)(ref.Step)
 		if err == nil {
-			value, err = ref.In(value)
+			value, err = ref.Select(value)
 		}
 		if err != nil {
 			return "", invalid(loop, fmt.Errorf("%s: %w", plan.Quote(ref.Text), err))

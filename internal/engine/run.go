@@ -18,11 +18,11 @@ type run struct {
 	actor   plan.Actor
 	records context.Context // context of the log, which is still written after ctx has ended
 
-	results  chan plan.Finished
+	results  chan plan.AttemptResult
 	progress chan progress
 
 	carried map[plan.StepID]plan.Attempt // attempts in goroutines of this run
-	ended   []plan.Finished              // not recorded yet
+	ended   []plan.AttemptResult         // not recorded yet
 	waits   map[plan.Attempt]time.Time   // when the retry of a failed attempt may begin
 	state   plan.State
 	idle    plan.Revision // revision with nothing to record
@@ -49,7 +49,7 @@ const (
 )
 
 // loop carries out steps until there is nothing more to do.
-func (r *run) loop(ctx context.Context) (plan.Over, error) {
+func (r *run) loop(ctx context.Context) (plan.StopReason, error) {
 	watched, stop := context.WithCancel(r.records)
 	defer stop()
 	changes, err := r.session.Watch(watched)
@@ -111,7 +111,7 @@ func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
-func (r *run) take(result plan.Finished) {
+func (r *run) take(result plan.AttemptResult) {
 	delete(r.carried, result.Step)
 	if agent, is := r.assigned[result.Step]; is {
 		agent.end(nil)
@@ -182,7 +182,7 @@ func (r *run) advance(ctx context.Context) error {
 
 // mayStart reports whether this engine may be able to start or settle a step.
 func (r *run) mayStart(ctx context.Context) bool {
-	return !r.draining(ctx) && r.state.Runs() && r.free() > 0 && len(r.candidates(r.state)) > 0
+	return !r.draining(ctx) && r.state.HasActiveRun() && r.free() > 0 && len(r.candidates(r.state)) > 0
 }
 
 // free returns how many more steps can run.
@@ -192,7 +192,7 @@ func (r *run) free() int { return r.Parallel - len(r.carried) }
 func (r *run) candidates(s plan.State) []*plan.Step {
 	now := time.Now()
 	var list []*plan.Step
-	for _, step := range plan.StartableWithAgents(s, r.room(), r.assigns(s)) {
+	for _, step := range plan.StartableStepsWithAgents(s, r.room(), r.assigns(s)) {
 		if _, ours := r.carried[step.ID]; !ours && !r.waiting(s, step, now) {
 			list = append(list, step)
 		}
@@ -227,15 +227,15 @@ func (r *run) waiting(s plan.State, step *plan.Step, now time.Time) bool {
 // record makes one record of results and starts, and starts these steps.
 func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, err error) {
 	var jobs map[plan.StepID]job
-	action := plan.Advance{Finished: r.ended, Lost: lost, Room: r.room()}
+	action := plan.Schedule{Results: r.ended, Lost: lost, MaxStarts: r.room()}
 	outcome, err := r.session.Do(r.records, r.actor, action, func(state plan.State, facts *plan.Facts) error {
 		jobs = map[plan.StepID]job{}
-		if r.draining(ctx) || !state.Runs() {
+		if r.draining(ctx) || !state.HasActiveRun() {
 			return nil
 		}
-		facts.Resolved = map[plan.StepID]plan.Resolution{}
+		facts.Resolutions = map[plan.StepID]plan.Resolution{}
 		free, begun := r.free(), time.Now()
-		after := action.Ended(state, *facts)
+		after := action.ApplyResults(state, *facts)
 		for _, step := range r.candidates(after) {
 			if time.Since(begun) > mostResolving && len(jobs) > 0 { // others wait for the log; the rest comes next
 				break
@@ -247,7 +247,7 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 			}
 			if found, ok := r.resolve(r.records, after, step); ok {
 				found.before = after
-				facts.Resolved[step.ID] = found.Resolution
+				facts.Resolutions[step.ID] = found.Resolution
 				jobs[step.ID] = found
 			}
 		}
@@ -284,26 +284,26 @@ func (r *run) start(ctx context.Context, e plan.StepStarted, j job) {
 }
 
 // over reports whether this engine has nothing more to do, and why.
-func (r *run) over(ctx context.Context) (plan.Over, bool) {
+func (r *run) over(ctx context.Context) (plan.StopReason, bool) {
 	if len(r.carried) > 0 || len(r.ended) > 0 {
 		return "", false
 	}
-	why := plan.WhyOver(r.state)
+	why := plan.FindStopReason(r.state)
 	switch {
-	case (why == plan.OverWaitingForAgent || why == plan.OverWaitingForPerson) && r.goesOn(ctx) &&
-		len(plan.StartableWithAgents(r.state, 1, r.assignable(r.state))) > 0:
+	case (why == plan.StopWaitingForAgent || why == plan.StopWaitingForPerson) && r.goesOn(ctx) &&
+		len(plan.StartableStepsWithAgents(r.state, 1, r.assignable(r.state))) > 0:
 		return "", false // a retry is due soon
-	case why == plan.OverWaitingForAgent && (r.spent != "" || r.late() ||
-		r.draining(ctx) && len(plan.StartableWithAgents(r.state, 1, r.assignable(r.state))) > 0):
-		return plan.OverPaused, true
-	case why == plan.OverWaitingForPerson || why == plan.OverWaitingForAgent:
-		return why, !r.Wait || r.draining(ctx) || !r.state.Runs()
+	case why == plan.StopWaitingForAgent && (r.spent != "" || r.late() ||
+		r.draining(ctx) && len(plan.StartableStepsWithAgents(r.state, 1, r.assignable(r.state))) > 0):
+		return plan.StopPaused, true
+	case why == plan.StopWaitingForPerson || why == plan.StopWaitingForAgent:
+		return why, !r.Wait || r.draining(ctx) || !r.state.HasActiveRun()
 	case why != "":
 		return why, true
-	case r.draining(ctx), r.state.OpenRun() != nil && !r.state.Runs():
-		return plan.OverPaused, true
+	case r.draining(ctx), r.state.OpenRun() != nil && !r.state.HasActiveRun():
+		return plan.StopPaused, true
 	}
-	return plan.OverCancelled, r.state.OpenRun() == nil
+	return plan.StopCancelled, r.state.OpenRun() == nil
 }
 
 // giveUp waits for the running steps, tries once more to record their results, and names those that could not be recorded.
@@ -319,7 +319,7 @@ func (r *run) giveUp(err error) error {
 		lost[i] = result.Step
 	}
 	slices.Sort(lost)
-	if _, again := r.session.Do(r.records, r.actor, plan.Advance{Finished: r.ended}, nil); again == nil {
+	if _, again := r.session.Do(r.records, r.actor, plan.Schedule{Results: r.ended}, nil); again == nil {
 		return err
 	}
 	return fmt.Errorf("what came of %s could not be recorded: %w", plan.ListIDs(lost), err)

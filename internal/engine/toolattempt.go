@@ -24,7 +24,7 @@ type job struct {
 }
 
 // carry runs the tool of a step and its verify command, and returns the result. It is called in a goroutine of its own.
-func (r *run) carry(ctx context.Context, j job) plan.Finished {
+func (r *run) carry(ctx context.Context, j job) plan.AttemptResult {
 	begun := time.Now()
 	if j.step.Timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, time.Duration(j.step.Timeout)*time.Second)
@@ -74,8 +74,8 @@ const (
 )
 
 // finished returns the result of an attempt, in a form that the log accepts.
-func (r *run) finished(ctx context.Context, j job, out toolbox.Outcome, err error, took time.Duration) plan.Finished {
-	done := plan.Finished{Attempt: j.attempt, Transient: out.Transient, Interrupted: err != nil || out.Cut || out.TimedOut}
+func (r *run) finished(ctx context.Context, j job, out toolbox.Outcome, err error, took time.Duration) plan.AttemptResult {
+	done := plan.AttemptResult{Attempt: j.attempt, IsTransient: out.Transient, IsInterrupted: err != nil || out.Cut || out.TimedOut}
 	done.Result = plan.Result{OK: out.OK && err == nil, Error: out.Error, Duration: took.Milliseconds(), Timestamp: time.Now()}
 	if err != nil && done.Result.Error == "" {
 		done.Result.Error = err.Error()
@@ -115,18 +115,18 @@ func (r *run) keep(ctx context.Context, result *plan.Result, value json.RawMessa
 	if err != nil {
 		return fmt.Errorf("it could not be kept: %w", err)
 	}
-	result.Kept = name
+	result.StoredName = name
 	return nil
 }
 
 // fitting makes a result acceptable for the log by removing the parts that the log would refuse.
-func fitting(done plan.Finished) plan.Finished {
-	if refused := plan.CleanAction(plan.Advance{Finished: []plan.Finished{done}}); refused != nil {
+func fitting(done plan.AttemptResult) plan.AttemptResult {
+	if refused := plan.CleanAction(plan.Schedule{Results: []plan.AttemptResult{done}}); refused != nil {
 		done.Result.Value = nil
 		done.Output = safetext.Keepable(done.Output+"\nIts value cannot be kept: "+refused.Error(), maxOutput)
 	}
-	if refused := plan.CleanAction(plan.Advance{Finished: []plan.Finished{done}}); refused != nil {
-		done.Output, done.Result.Error, done.Note, done.AffectedFiles, done.Outside = "", "", "", nil, nil
+	if refused := plan.CleanAction(plan.Schedule{Results: []plan.AttemptResult{done}}); refused != nil {
+		done.Output, done.Result.Error, done.Note, done.AffectedFiles, done.OutOfScopeFiles = "", "", "", nil, nil
 	}
 	return done
 }

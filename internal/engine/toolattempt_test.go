@@ -41,7 +41,7 @@ func TestVerifyAndTimeout(t *testing.T) {
 			plan.Spec{Tool: "echo", Verify: "slow", Timeout: 5},
 		)
 		begun := time.Now()
-		p.run(plan.OverWaitingForPerson)
+		p.run(plan.StopWaitingForPerson)
 		if took := time.Since(begun); took != 5*time.Second {
 			t.Errorf("it took %s", took)
 		}
@@ -51,7 +51,7 @@ func TestVerifyAndTimeout(t *testing.T) {
 		if step := p.step(2); step.Status != plan.Failed || step.Error != `not verified by "bad": exit code 1: 2 tests failed` {
 			t.Errorf("%s, %q", step.Status, step.Error)
 		}
-		if step := p.step(3); !step.Unknown() {
+		if step := p.step(3); !step.IsUnknown() {
 			t.Errorf("%s, %q", step.Status, step.Error)
 		}
 		_ = p.session.Close()
@@ -87,7 +87,7 @@ func TestRunning(t *testing.T) {
 	p := newPlace(t, plan.Limits{}, loud)
 	p.options.StateDir = state
 	p.setUp(plan.Spec{Tool: "loud"})
-	p.run(plan.OverCompleted)
+	p.run(plan.StopCompleted)
 	if len(during) != 1 || during[0].Step != 1 || during[0].Percent != 40 || !strings.HasSuffix(during[0].Log, "x\nthe end\n") {
 		t.Errorf("%+v", during)
 	}

@@ -115,12 +115,12 @@ func Inlined(s plan.State, kept func(name string) (json.RawMessage, error)) (pla
 	}
 	body, out := s.Plan.Body(), []plan.StepID(nil)
 	for i, step := range body.Steps {
-		if step.Result == nil || step.Result.Kept == "" {
+		if step.Result == nil || step.Result.StoredName == "" {
 			continue
 		}
 		whole, result := *step, *step.Result
-		value, err := kept(result.Kept)
-		result.Value, result.Kept = value, ""
+		value, err := kept(result.StoredName)
+		result.Value, result.StoredName = value, ""
 		whole.Result = &result
 		if err == nil {
 			_, err = plan.CleanStep("", plan.NewStep{Spec: plan.Spec{Title: step.Title}, Progress: plan.Progress{Result: &result}})
@@ -162,7 +162,7 @@ func losses(lead string, p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) b
 			}
 		}
 		if n > 0 {
-			names = append(names, fmt.Sprintf("%s (%s)", f.Name, plan.Counted(n, "step")))
+			names = append(names, fmt.Sprintf("%s (%s)", f.Name, plan.Pluralize(n, "step")))
 		}
 	}
 	if names == nil {

@@ -130,7 +130,7 @@ func TestValuesThatAreKeptApart(t *testing.T) {
 	values := map[string]string{"v1": `{"large":[1,2]}`, "v2": `"` + strings.Repeat("x", 1<<20) + `"`, "v4": "\"\u202e\""}
 	for i, name := range []string{"v1", "v2", "v3", "v4"} {
 		step := *body.Steps[i]
-		step.Result = &plan.Result{OK: true, Kept: name, Duration: 1, Timestamp: start}
+		step.Result = &plan.Result{OK: true, StoredName: name, Duration: 1, Timestamp: start}
 		body.Steps[i] = &step
 	}
 	s.Plan = body.Build()
@@ -150,7 +150,7 @@ func TestValuesThatAreKeptApart(t *testing.T) {
 			t.Errorf("%s: %s", format, text)
 		}
 	}
-	if s.Plan.Steps.At(0).Result.Kept != "v1" {
+	if s.Plan.Steps.At(0).Result.StoredName != "v1" {
 		t.Error("the plan itself has changed")
 	}
 }

@@ -132,7 +132,7 @@ func toExecutionResult(step *plan.Step) *executionResult {
 func executionLosses(p *plan.Plan) []string {
 	var notes []string
 	if p.Status != plan.StatusActive && p.Status != plan.StatusCompleted {
-		notes = append(notes, "The plan "+p.Status.Is()+", which the format execution does not say.")
+		notes = append(notes, "The plan "+p.Status.Predicate()+", which the format execution does not say.")
 	}
 	byAgents, entries := 0, 0
 	for step := range p.Steps.All() {
@@ -151,7 +151,7 @@ func executionLosses(p *plan.Plan) []string {
 		{p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there"},
 	} {
 		if loss.steps > 0 {
-			notes = append(notes, plan.Counted(loss.steps, loss.noun)+" "+loss.there+".")
+			notes = append(notes, plan.Pluralize(loss.steps, loss.noun)+" "+loss.there+".")
 		}
 	}
 	return append(notes, losses("The format execution has no place for", p,
@@ -199,7 +199,7 @@ func (e *executionPlan) source() (*source, error) {
 		names: map[string]string{"title": "description", "depends_on": "dependsOn", "step_id": "id", "created_at": "createdAt",
 			"estimated_duration": "estimatedDuration", "metadata/constraints": "constraints"},
 	}
-	s.keepOrigin(plan.Origin{ID: e.ID, Version: e.planVersion(), CreatedAt: e.CreatedAt})
+	s.keepOrigin(plan.Import{ID: e.ID, Version: e.planVersion(), CreatedAt: e.CreatedAt})
 	if !slices.ContainsFunc(e.Steps, func(step executionStep) bool { return step.Order == nil }) {
 		slices.SortStableFunc(e.Steps, func(a, b executionStep) int { return cmp.Compare(*a.Order, *b.Order) })
 	}
@@ -347,7 +347,7 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 		dep, ok := names.find(name)
 		if !ok {
 			faults.Add(&plan.ValidationError{Kind: plan.NotFound, Field: fmt.Sprintf("%s/dependsOn/%d", at, k),
-				Problem: "Unknown dependency: " + plan.Shorten(name, 60), Fix: "name a step of the plan", Leads: true})
+				Problem: "Unknown dependency: " + plan.Shorten(name, 60), Fix: "name a step of the plan", IsProblemFirst: true})
 		}
 		to.DependsOn = append(to.DependsOn, dep)
 	}

@@ -84,7 +84,7 @@ func nativeSource(root string, p *resources.PlanDocument) (*source, error) {
 	for _, step := range p.Steps {
 		s.steps = append(s.steps, sourceStep{Step: step.Step})
 	}
-	s.keepOrigin(plan.Origin{ID: p.ID, Version: p.Version, PreviousPlanID: p.PreviousPlanID, Changes: p.Changes,
+	s.keepOrigin(plan.Import{ID: p.ID, Version: p.Version, PreviousPlanID: p.PreviousPlanID, Changes: p.Changes,
 		Discoveries: p.Discoveries, Replans: p.Replans, Status: p.Status,
 		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, Highest: p.Highest})
 	s.nativeNotes(&p.Plan)

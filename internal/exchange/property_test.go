@@ -151,7 +151,7 @@ func setUpAction(t *rapid.T) plan.SetUp {
 		a.Steps = append(a.Steps, step(t, i))
 	}
 	if rapid.Bool().Draw(t, "has an origin") {
-		a.Origin = plan.Origin{ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: maybeBlock(t, "changes"),
+		a.Import = plan.Import{ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: maybeBlock(t, "changes"),
 			Discoveries: lines(t, "found"), Replans: rapid.IntRange(0, 2).Draw(t, "replans"),
 			CreatedAt: moment(t, "created"), UpdatedAt: moment(t, "updated"),
 			Status:    rapid.SampledFrom([]plan.PlanStatus{"", plan.StatusReplanning, plan.StatusFailed}).Draw(t, "status"),
@@ -187,7 +187,7 @@ func TestRoundTripProperty(t *testing.T) {
 func TestMarkdownRoundTripProperty(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		a := setUpAction(t)
-		a.Origin = plan.Origin{} // a check list cannot express it
+		a.Import = plan.Import{} // a check list cannot express it
 		s := setUp(t, a)
 		checkMarkdown(t, s, cmp.Comparer(func(a, b string) bool { return trimmed(a) == trimmed(b) }))
 	})

@@ -164,7 +164,7 @@ func rawkoLosses(p *plan.Plan) []string {
 		{uncritical, "step", "need not succeed here; in rawko every failure calls for a new plan"},
 	} {
 		if loss.steps > 0 {
-			notes = append(notes, plan.Counted(loss.steps, loss.noun)+" "+loss.there+".")
+			notes = append(notes, plan.Pluralize(loss.steps, loss.noun)+" "+loss.there+".")
 		}
 	}
 	return append(notes, losses("The format rawko has no place for", p,
@@ -206,7 +206,7 @@ func (r *rawkoPlan) source() (*source, error) {
 		call:      func(id plan.StepID) string { return fmt.Sprintf("index %d", int(id)-1) },
 		foldLines: true, byPlace: true, names: rawkoNames(),
 	}
-	s.keepOrigin(plan.Origin{ID: r.ID, Version: r.Version, PreviousPlanID: r.PreviousPlanID, Status: plan.PlanStatus(r.Status),
+	s.keepOrigin(plan.Import{ID: r.ID, Version: r.Version, PreviousPlanID: r.PreviousPlanID, Status: plan.PlanStatus(r.Status),
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, CreatedBy: r.CreatedBy})
 	for i := range r.Steps {
 		step, err := r.Steps[i].source(fmt.Sprintf("/steps/%d", i))

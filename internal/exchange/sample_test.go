@@ -59,7 +59,7 @@ func setUp(t fatal, a plan.SetUp) plan.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := plan.Fold(plan.State{}, plan.Record{Seq: 1, Action: plan.WordOf(a), Time: start, Events: events})
+	s := plan.Fold(plan.State{}, plan.Record{Seq: 1, Action: plan.ActionWord(a), Time: start, Events: events})
 	if a.Draft {
 		s.Plan, s.Draft = s.Draft, nil
 	}

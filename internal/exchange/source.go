@@ -13,7 +13,7 @@ import (
 // source is a plan as parsed: not cleaned yet, with the source's own step ids.
 type source struct {
 	outline plan.Outline
-	origin  plan.Origin
+	origin  plan.Import
 	draft   bool
 	root    string // JSON pointer of the plan
 	steps   []sourceStep
@@ -39,7 +39,7 @@ func (s *source) note(format string, args ...any) {
 }
 
 // keepOrigin keeps the plan's history. It drops ids that are not valid in planloop.
-func (s *source) keepOrigin(o plan.Origin) {
+func (s *source) keepOrigin(o plan.Import) {
 	if o.ID != "" && !plan.IsPlanID(o.ID) {
 		s.note("The plan gets an id of its own: %s can be none here.", plan.Quote(o.ID))
 		o.ID = ""
@@ -62,11 +62,11 @@ func (s *source) action() (Imported, error) {
 	var faults plan.Faults
 	outline, err := s.cleanOutline()
 	faults.Add(err)
-	origin, err := plan.CleanOrigin(s.root, s.origin)
+	origin, err := plan.CleanImport(s.root, s.origin)
 	faults.Add(s.rename(err))
 	steps, err := s.cleanSteps()
 	faults.Add(err)
-	a := plan.SetUp{Outline: outline, Steps: steps, Draft: s.draft, Origin: origin}
+	a := plan.SetUp{Outline: outline, Steps: steps, Draft: s.draft, Import: origin}
 	if err := faults.Err(); err != nil {
 		return Imported{}, err
 	}
@@ -121,7 +121,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		}
 	}
 	if claims > 0 {
-		s.note("Who works on a step is not carried over: %s dropped.", plan.Counted(claims, "claim"))
+		s.note("Who works on a step is not carried over: %s dropped.", plan.Pluralize(claims, "claim"))
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (n numbering) resolve(s *source, i int, step *plan.NewStep) error {
 	if err := step.CheckReferences(s.field(i), known); err != nil {
 		return err
 	}
-	step.Spec = step.Linked(find)
+	step.Spec = step.LinkReferences(find)
 	return nil
 }
 
@@ -245,8 +245,9 @@ func (s *source) acyclic(steps []plan.NewStep) error {
 		words = append(words, "…")
 	}
 	first := places[cycle[0]]
-	return s.locate(first, &plan.ValidationError{Kind: plan.InvalidInput, Field: s.field(first) + "/depends_on", Leads: s.circle != "",
-		Problem: cmp.Or(s.circle, "the dependencies form a circle") + ": " + strings.Join(words, " -> "), Fix: "drop one of them"})
+	return s.locate(first, &plan.ValidationError{Kind: plan.InvalidInput, Field: s.field(first) + "/depends_on",
+		IsProblemFirst: s.circle != "",
+		Problem:        cmp.Or(s.circle, "the dependencies form a circle") + ": " + strings.Join(words, " -> "), Fix: "drop one of them"})
 }
 
 // foldLine joins the lines of a text and replaces tabs by spaces.
@@ -260,7 +261,7 @@ func foldLine(text string) string {
 // foldLines folds every single-line field, and the elements of lists of lines.
 func foldLines[T any](of *T, fields []plan.Field[T]) {
 	for _, f := range fields {
-		switch value := f.In(of).(type) {
+		switch value := f.Pointer(of).(type) {
 		case *string:
 			if f.Kind == plan.LineField {
 				*value = foldLine(*value)

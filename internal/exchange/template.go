@@ -184,7 +184,7 @@ func numbered(steps []plan.Step) []plan.Spec {
 				s.DependsOn = append(s.DependsOn, ids[id])
 			}
 		}
-		specs[i] = s.Linked(named)
+		specs[i] = s.LinkReferences(named)
 	}
 	return specs
 }

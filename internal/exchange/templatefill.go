@@ -59,7 +59,7 @@ func (t *Template) fill(f rewriter) (plan.Outline, []plan.Spec) {
 }
 
 func fillField[T any](field plan.Field[T], of *T, at string, in place, f rewriter) {
-	switch v := field.In(of).(type) {
+	switch v := field.Pointer(of).(type) {
 	case *string:
 		*v = f(at, in, *v)
 	case *[]string:

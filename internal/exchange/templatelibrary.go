@@ -87,7 +87,7 @@ func (l TemplateLibrary) Find(ctx context.Context, name string) (Template, error
 	case len(found) > 1:
 		return Template{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/template",
 			Problem: plan.Quote(name) + " is the name of several templates", Fix: "give one of " + strings.Join(candidates, ", "),
-			Plain: candidates[0]}
+			Suggestion: candidates[0]}
 	}
 	fix := "" // the caller knows how to list them
 	if near := safetext.Nearest(path.Base(name), names); near != "" {

@@ -86,10 +86,10 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return w.drops(Decision{Event: "rejected", what: "rejected", Way: e.Way, Text: e.Reason}), true
 	case plan.PlanReturned:
 		return w.waiting.about(Decision{Event: "returned", what: "returned for changes", Way: e.Way, Text: e.Comment}), true
-	case plan.LeftUndecided:
+	case plan.NoDecisionReceived:
 		return w.waiting.about(Decision{Event: "undecided", what: undecided, Request: e.Request, Text: undecidedWords(e.How)}), true
 	case plan.PlanDeviated:
-		return w.approved.about(Decision{Event: "deviated", what: "approved plan adapted", Text: strings.Join(e.What, "; ")}), true
+		return w.approved.about(Decision{Event: "deviated", what: "approved plan adapted", Text: strings.Join(e.Deviations, "; ")}), true
 	case plan.ModeEntered:
 		w.approved = auditedPlan{}
 		return Decision{Event: "entered", what: "planning mode entered", Text: e.Task + e.Reason}, true
@@ -114,7 +114,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.PlanRestored:
 		return Decision{Event: "restored", what: "restored", PlanID: e.Plan.ID}, true
 	case plan.HistoryPurged:
-		return Decision{Event: "purged", what: "history purged", Text: plan.Counted(int(e.Records), "change")}, true
+		return Decision{Event: "purged", what: "history purged", Text: plan.Pluralize(int(e.Records), "change")}, true
 	}
 	return Decision{}, false
 }
@@ -138,7 +138,7 @@ func ShortDigest(digest string) string { return digest[:min(8, len(digest))] }
 func (e Decision) Sentence() string {
 	text := e.what
 	switch {
-	case e.Way == plan.ByClient:
+	case e.Way == plan.WayClient:
 		text += " by " + e.Way.Decider(e.By)
 	case e.Kind != plan.Planloop:
 		text += " by " + e.By + " (" + string(e.Kind) + ")"

@@ -31,12 +31,12 @@ func TestAuditNamesThePlan(t *testing.T) {
 	}
 	entries, err := Audit(logOf(
 		plan.Record{Actor: codex, Events: []plan.Event{submitted("a", "aaaaaaaaaaaa")}},
-		plan.Record{Actor: codex, Events: []plan.Event{plan.LeftUndecided{Request: "R1", How: "declined"}}},
+		plan.Record{Actor: codex, Events: []plan.Event{plan.NoDecisionReceived{Request: "R1", How: "declined"}}},
 		plan.Record{Actor: alice, Events: []plan.Event{plan.PlanApproved{Approval: plan.Approval{Digest: "aaaaaaaaaaaa",
-			Way: string(plan.ByPerson)}}}},
+			Way: string(plan.WayPerson)}}}},
 		plan.Record{Actor: codex, Events: []plan.Event{submitted("a", "bbbbbbbbbbbb")}},
-		plan.Record{Actor: codex, Events: []plan.Event{plan.PlanRejected{Plan: "a", Way: plan.ByClient, Reason: "no"}}},
-		plan.Record{Actor: codex, Events: []plan.Event{plan.StepMarked{Step: 1}, plan.PlanDeviated{What: []string{"x", "y"}}}},
+		plan.Record{Actor: codex, Events: []plan.Event{plan.PlanRejected{Plan: "a", Way: plan.WayClient, Reason: "no"}}},
+		plan.Record{Actor: codex, Events: []plan.Event{plan.StepMarked{Step: 1}, plan.PlanDeviated{Deviations: []string{"x", "y"}}}},
 		plan.Record{Actor: codex, Events: []plan.Event{plan.StepMarked{Step: 2}, plan.ModeEnded{By: "planloop", Why: "done"}}},
 		plan.Record{Actor: alice, Events: []plan.Event{plan.ModeExpired{Phase: plan.PhaseGathering, Limit: "1h0m0s"}, plan.PlanCleared{}}},
 	))
@@ -47,9 +47,9 @@ func TestAuditNamesThePlan(t *testing.T) {
 		{Revision: 1, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1"},
 		{Revision: 2, Event: "undecided", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1",
 			Text: "the dialogue was declined; the plan still waits"},
-		{Revision: 3, Event: "approved", By: "alice", Kind: plan.Person, Way: plan.ByPerson, PlanID: "a", Digest: "aaaaaaaa"},
+		{Revision: 3, Event: "approved", By: "alice", Kind: plan.Person, Way: plan.WayPerson, PlanID: "a", Digest: "aaaaaaaa"},
 		{Revision: 4, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "bbbbbbbb", Request: "R1"},
-		{Revision: 5, Event: "rejected", By: "codex", Kind: plan.Agent, Way: plan.ByClient, PlanID: "a", Digest: "bbbbbbbb", Text: "no"},
+		{Revision: 5, Event: "rejected", By: "codex", Kind: plan.Agent, Way: plan.WayClient, PlanID: "a", Digest: "bbbbbbbb", Text: "no"},
 		{Revision: 6, Event: "deviated", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Text: "x; y"},
 		{Revision: 7, Event: "ended", By: "planloop", Kind: plan.Planloop, PlanID: "a", Digest: "aaaaaaaa", Text: "done"},
 		{Revision: 8, Event: "expired", By: "planloop", Kind: plan.Planloop, Text: "1h0m0s of silence"},
@@ -71,7 +71,7 @@ func TestAuditPicksDecisions(t *testing.T) {
 	var picked []string
 	for _, e := range plan.Events() {
 		if _, ok := new(auditedPlans).entry(e); ok {
-			picked = append(picked, plan.KindOf(e))
+			picked = append(picked, plan.EventKind(e))
 		}
 	}
 	slices.Sort(picked)
@@ -94,10 +94,10 @@ func TestModeSentences(t *testing.T) {
 		{[]plan.Event{plan.StepMarked{Step: 1, Status: plan.Done}, plan.PlanCompleted{}, plan.ModeEnded{Why: "the plan is completed"}},
 			`S001 marked done by alice; the plan is completed; planning mode ended: the plan is completed`},
 		{[]plan.Event{plan.ModeEntered{Task: "Move it"}}, `planning mode entered by alice: "Move it"`},
-		{[]plan.Event{plan.PlanApproved{Approval: plan.Approval{Way: string(plan.ByClient), Comment: "go"}}},
+		{[]plan.Event{plan.PlanApproved{Approval: plan.Approval{Way: string(plan.WayClient), Comment: "go"}}},
 			`the plan approved by the user of alice, confirmed through the client: "go"`},
 		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned for changes by alice: "split it"`},
-		{[]plan.Event{plan.LeftUndecided{How: "timed_out"}},
+		{[]plan.Event{plan.NoDecisionReceived{How: "timed_out"}},
 			`no decision obtained by alice: nobody answered the dialogue in time; the plan still waits`},
 		{[]plan.Event{plan.QuestionAnswered{ID: "Q2", Answer: "yes"}}, `Q2 answered by alice: "yes"`},
 	} {

@@ -70,11 +70,11 @@ func sameVersion(a, b *plan.Plan) bool { return a != nil && b != nil && a.ID == 
 
 // planEvent returns the event for a plan that replaced another one.
 func planEvent(before, after *plan.Plan, revised bool) (e Event, told bool) {
-	if after == nil || after.Cleared() || sameVersion(before, after) && !revised && !before.Cleared() {
+	if after == nil || after.IsCleared() || sameVersion(before, after) && !revised && !before.IsCleared() {
 		return Event{}, false
 	}
 	body := after.Body()
-	if before != nil && before.Root() == after.Root() && !before.Cleared() {
+	if before != nil && before.Root() == after.Root() && !before.IsCleared() {
 		return Event{Type: PlanReplanned, TaskID: after.Root(), NewPlan: &body}, true
 	}
 	return Event{Type: PlanCreated, TaskID: after.Root(), Plan: &body}, true
@@ -83,14 +83,14 @@ func planEvent(before, after *plan.Plan, revised bool) (e Event, told bool) {
 // stepEvents returns the events for the steps with a changed status.
 func stepEvents(before, after *plan.Plan) []Event {
 	var events []Event
-	for step := range after.Steps.Differing(before.Steps) {
+	for step := range after.Steps.ChangedSince(before.Steps) {
 		old, known := before.Steps.Get(step.ID)
 		if !known || old.Status == step.Status {
 			continue
 		}
 		index := after.Steps.Position(step.ID)
 		e := Event{TaskID: after.Root(), StepID: step.ID, StepIndex: &index, Status: after.ExecutionStatus(step), Result: step.Result,
-			Agent: cmp.Or(step.Assigned(), old.Assigned())}
+			Agent: cmp.Or(step.ActiveAgent(), old.ActiveAgent())}
 		switch step.Status {
 		case plan.InProgress:
 			e.Type, e.Progress = StepStarted, new(0)

@@ -31,18 +31,18 @@ type told struct {
 
 var (
 	agent  = plan.Actor{Kind: plan.Agent, Name: "codex"}
-	person = plan.NewActor(plan.ViaTerminal, "alice")
-	engine = plan.NewActor(plan.ViaEngine, "engine#1")
+	person = plan.NewActor(plan.ChannelTerminal, "alice")
+	engine = plan.NewActor(plan.ChannelEngine, "engine#1")
 )
 
 // try makes a change, if it is allowed, and keeps the events of its record.
 func (w *told) try(t fataler, by plan.Actor, a plan.Action) error {
 	t.Helper()
 	w.now = w.now.Add(time.Minute)
-	facts := plan.Facts{Now: w.now, Actor: by, Limits: plan.Limits{MaxReplans: 50}, Resolved: map[plan.StepID]plan.Resolution{}}
-	if advance, is := a.(plan.Advance); is {
-		for _, step := range plan.Startable(advance.Ended(w.state, facts), advance.Room) {
-			facts.Resolved[step.ID] = w.found(step)
+	facts := plan.Facts{Now: w.now, Actor: by, Limits: plan.Limits{MaxReplans: 50}, Resolutions: map[plan.StepID]plan.Resolution{}}
+	if advance, is := a.(plan.Schedule); is {
+		for _, step := range plan.StartableSteps(advance.ApplyResults(w.state, facts), advance.MaxStarts) {
+			facts.Resolutions[step.ID] = w.found(step)
 		}
 	}
 	happened, err := plan.Decide(w.state, a, facts)
@@ -100,7 +100,7 @@ func runs(title string, deps ...plan.StepID) plan.NewStep {
 
 // plainly returns the findings about an ordinary step.
 func plainly(step *plan.Step) plan.Resolution {
-	return plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), List: "list", Unmet: step.When != "",
+	return plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), LoopDigest: "list", ConditionFalse: step.When != "",
 		Items: []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}}
 }
 
@@ -114,20 +114,21 @@ func TestEventsOfAStory(t *testing.T) {
 	w.do(t, agent, plan.SetUp{Outline: plan.Outline{Objective: "Test"},
 		Steps: []plan.NewStep{runs("first"), loop, asks, conditional, critical}})
 	root := w.state.Plan.ID
-	finished := func(id plan.StepID, ok bool, transient bool) plan.Finished {
+	finished := func(id plan.StepID, ok bool, transient bool) plan.AttemptResult {
 		step, _ := w.state.Plan.Steps.Get(id)
 		result := plan.Result{OK: ok, Value: json.RawMessage(`"v"`)}
 		if !ok {
 			result.Value, result.Error = nil, "broken"
 		}
-		return plan.Finished{Attempt: plan.Attempt{Plan: root, Step: id, Attempt: step.Attempts}, Result: result, Transient: transient,
-			Output: "line 1\nline 2"}
+		return plan.AttemptResult{Attempt: plan.Attempt{Plan: root, Step: id, Attempt: step.Attempts}, Result: result,
+			IsTransient: transient,
+			Output:      "line 1\nline 2"}
 	}
 	w.do(t, agent, plan.BeginRun{})
-	w.do(t, engine, plan.Advance{Room: 1})
-	w.do(t, engine, plan.Advance{Room: 1, Finished: []plan.Finished{finished(1, false, true)}})
-	w.do(t, engine, plan.Advance{Room: 9, Finished: []plan.Finished{finished(1, true, false)}})
-	w.do(t, engine, plan.Advance{Room: 9, Finished: []plan.Finished{finished(6, true, false), finished(7, false, false)}})
+	w.do(t, engine, plan.Schedule{MaxStarts: 1})
+	w.do(t, engine, plan.Schedule{MaxStarts: 1, Results: []plan.AttemptResult{finished(1, false, true)}})
+	w.do(t, engine, plan.Schedule{MaxStarts: 9, Results: []plan.AttemptResult{finished(1, true, false)}})
+	w.do(t, engine, plan.Schedule{MaxStarts: 9, Results: []plan.AttemptResult{finished(6, true, false), finished(7, false, false)}})
 	w.do(t, person, plan.AnswerStep{Step: 3, Choice: plan.Deny})
 	w.do(t, agent, plan.MarkStep{Step: 5, Status: plan.InProgress})
 	w.do(t, agent, plan.MoveStep{Step: 5})
@@ -172,7 +173,7 @@ func TestEventsOfApproval(t *testing.T) {
 	w := &told{found: plainly}
 	w.do(t, agent, plan.SubmitPlan{Outline: plan.Outline{Objective: "Test", Summary: "Test"},
 		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "one"}}, {Spec: plan.Spec{Title: "two"}}}})
-	approve := func() { w.do(t, person, plan.Answer{Outcome: plan.Approved, Digest: w.state.Mode.Request.Digest}) }
+	approve := func() { w.do(t, person, plan.DecideDraft{Outcome: plan.Approved, Digest: w.state.Mode.Request.Digest}) }
 	approve()
 	w.do(t, agent, plan.MarkStep{Step: 1, Status: plan.Done})
 	w.do(t, agent, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "beyond", Tool: "write_file"}}}})
@@ -198,7 +199,7 @@ func TestEventsKeepUp(t *testing.T) {
 			w.events = nil
 			if p := w.state.Plan; p != nil {
 				for step := range p.Steps.All() {
-					want := step.Status.Words().E
+					want := step.Status.Words().Execution
 					if step.Status == plan.Blocked {
 						continue // without an event
 					}
@@ -222,7 +223,7 @@ func follow(known map[plan.StepID]string, events []Event) {
 			}
 			clear(known)
 			for _, step := range body.Steps {
-				known[step.ID] = step.Status.Words().E
+				known[step.ID] = step.Status.Words().Execution
 			}
 		case StepRetried:
 			known[e.StepID] = "pending"
@@ -243,9 +244,9 @@ func drawn(t *rapid.T, s plan.State) (plan.Actor, plan.Action) {
 			attempt = step.Attempts
 		}
 	}
-	result := plan.Finished{Attempt: plan.Attempt{Plan: root, Step: id, Attempt: attempt},
-		Result: plan.Result{OK: rapid.Bool().Draw(t, "ok")}, Transient: rapid.Bool().Draw(t, "transient"),
-		Interrupted: rapid.Bool().Draw(t, "interrupted")}
+	result := plan.AttemptResult{Attempt: plan.Attempt{Plan: root, Step: id, Attempt: attempt},
+		Result: plan.Result{OK: rapid.Bool().Draw(t, "ok")}, IsTransient: rapid.Bool().Draw(t, "transient"),
+		IsInterrupted: rapid.Bool().Draw(t, "interrupted")}
 	agents := rapid.Custom(func(t *rapid.T) plan.NewStep {
 		step := plan.NewStep{Spec: plan.Spec{Title: "agent's", Critical: rapid.Bool().Draw(t, "critical")}}
 		if rapid.Bool().Draw(t, "tool") {
@@ -261,9 +262,9 @@ func drawn(t *rapid.T, s plan.State) (plan.Actor, plan.Action) {
 	}{
 		{agent, plan.SetUp{Outline: plan.Outline{Objective: "Test"}, Steps: rapid.SliceOfN(agents, 0, 4).Draw(t, "steps")}},
 		{agent, plan.AddSteps{Steps: rapid.SliceOfN(agents, 1, 2).Draw(t, "more")}}, {person, plan.BeginRun{}}, {person, plan.BeginRun{}},
-		{engine, plan.Advance{Room: 2}}, {engine, plan.Advance{Room: 2}},
-		{engine, plan.Advance{Room: 2, Finished: []plan.Finished{result}}},
-		{engine, plan.Advance{Room: 2, Finished: []plan.Finished{result}}},
+		{engine, plan.Schedule{MaxStarts: 2}}, {engine, plan.Schedule{MaxStarts: 2}},
+		{engine, plan.Schedule{MaxStarts: 2, Results: []plan.AttemptResult{result}}},
+		{engine, plan.Schedule{MaxStarts: 2, Results: []plan.AttemptResult{result}}},
 		{agent, plan.MarkStep{Step: id, Status: rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.InProgress, plan.Blocked, plan.Done,
 			plan.Failed, plan.Skipped, plan.Cancelled}).Draw(t, "status"), Note: "noted", Force: true}},
 		{person, plan.AnswerStep{Step: id, Choice: rapid.SampledFrom([]plan.Choice{plan.Deny, plan.Approve, plan.Retry, plan.Skip,

@@ -13,7 +13,7 @@ func runPhrase(e plan.Event) string {
 	case plan.RunBegun:
 		return "run " + e.ID + " begun"
 	case plan.RunPaused:
-		if e.Reason == plan.OverPaused && e.Note != "" {
+		if e.Reason == plan.StopPaused && e.Note != "" {
 			return "the run paused" + quotedNote(e.Note)
 		}
 		return "the run paused: " + plan.StepStatus(e.Reason).Spaced() + quotedNote(e.Note)
@@ -50,9 +50,9 @@ func runPhrase(e plan.Event) string {
 	case plan.ConditionUnmet:
 		return e.Step.String() + " skipped, as its condition does not hold"
 	case plan.LoopExpanded:
-		return e.Step.String() + " runs for " + plan.Counted(len(e.Instances), "entry")
+		return e.Step.String() + " runs for " + plan.Pluralize(len(e.Instances), "entry")
 	case plan.LoopSettled:
-		return "the loop " + e.Step.String() + " " + e.Status.Is()
+		return "the loop " + e.Step.String() + " " + e.Status.Predicate()
 	case plan.StepAsked:
 		if e.Ask.Kind == plan.AskApproval && e.Ask.Text != "" { // planloop's own words
 			return e.Step.String() + " asks a person" + noteMark + plan.Shorten(e.Ask.Text, notedLength)
@@ -82,7 +82,7 @@ func finishedPhrase(e plan.StepFinished) string {
 		status += " after " + took
 	}
 	text := e.Step.String() + status + quotedNote(note)
-	if outside := Beyond(e.Outside, e.Moved, e.Unseen); outside != "" {
+	if outside := Beyond(e.OutOfScopeFiles, e.CommitMoved, e.ChangesUnknown); outside != "" {
 		text += "; warning: it " + outside
 	}
 	return text

@@ -67,7 +67,7 @@ func phraseOf(e plan.Event) string {
 	case plan.DraftMade:
 		return "draft of " + planPhrase(e.Plan, "made")
 	case plan.HostPlanAdopted:
-		return "draft of " + planPhrase(e.Plan, "made of the plan in "+e.Plan.Adopted.From())
+		return "draft of " + planPhrase(e.Plan, "made of the plan in "+e.Plan.HostList.SessionKey())
 	case plan.PlanRestored:
 		return planPhrase(e.Plan, "restored")
 	case plan.PlanCleared:
@@ -100,14 +100,14 @@ func phraseOf(e plan.Event) string {
 		return "the plan is completed"
 	case plan.PlanReopened:
 		return "the plan is active again"
-	case plan.PlanAbandonedByItself:
+	case plan.PlanAbandoned:
 		return "the plan is abandoned, all its steps being skipped or cancelled"
 	case plan.PlanNeedsReplan:
 		return e.Step.String() + " is critical: the plan has to be revised"
-	case plan.PlanFailedForGood:
+	case plan.PlanFailed:
 		return e.Step.String() + " is critical: the plan has failed"
 	case plan.HistoryPurged:
-		return fmt.Sprintf("the history of %s deleted", plan.Counted(int(e.Records), "change"))
+		return fmt.Sprintf("the history of %s deleted", plan.Pluralize(int(e.Records), "change"))
 	}
 	return cmp.Or(modePhrase(e), saidPhrase(e), runPhrase(e)) // "" for the head of an archived plan, and for ids
 }
@@ -133,10 +133,10 @@ func modePhrase(e plan.Event) string {
 		return changeOr(e.Change, "the plan") + " rejected" + quotedNote(e.Reason)
 	case plan.PlanReturned:
 		return changeOr(e.Change, "the plan") + " returned for changes" + quotedNote(e.Comment)
-	case plan.LeftUndecided:
+	case plan.NoDecisionReceived:
 		return undecided + noteMark + undecidedWords(e.How)
 	case plan.PlanDeviated:
-		return "a deviation from the approved plan" + noteMark + plan.Shorten(strings.Join(e.What, "; "), notedLength)
+		return "a deviation from the approved plan" + noteMark + plan.Shorten(strings.Join(e.Deviations, "; "), notedLength)
 	case plan.ModeRestored:
 		return "planning mode restored to what it was (" + string(e.Phase) + ")"
 	}
@@ -150,20 +150,20 @@ func saidPhrase(e plan.Event) string {
 		return e.ID + " asked" + quotedNote(e.Text)
 	case plan.QuestionAnswered:
 		return e.ID + " answered" + quotedNote(e.Answer)
-	case plan.Commented:
+	case plan.CommentAdded:
 		return commentPhrase(e) + quotedNote(e.Text)
 	case plan.CommentReplied:
 		return e.ID + " replied to" + quotedNote(e.Text)
-	case plan.CommentMet:
-		return e.ID + map[bool]string{true: " marked met", false: " marked open again"}[e.Met]
+	case plan.CommentResolved:
+		return e.ID + map[bool]string{true: " marked met", false: " marked open again"}[e.IsResolved]
 	}
 	return ""
 }
 
 // commentPhrase names a comment and its step; comments in the oldest logs have no id.
-func commentPhrase(e plan.Commented) string {
+func commentPhrase(e plan.CommentAdded) string {
 	phrase := strings.TrimSpace("comment " + e.ID)
-	if e.Question {
+	if e.IsQuestion {
 		phrase = e.ID + " asked of the agent"
 	}
 	if e.Step != 0 {
@@ -201,7 +201,7 @@ func changeOr(change bool, whole string) string {
 func planPhrase(p plan.Body, what string) string {
 	phrase := "plan " + plan.Quote(p.Objective) + " " + what
 	if n := len(p.Steps); n > 0 {
-		phrase += " with " + plan.Counted(n, "step")
+		phrase += " with " + plan.Pluralize(n, "step")
 	}
 	return phrase
 }
@@ -233,7 +233,7 @@ func reportPhrase(e plan.StepReported) string {
 		what = append(what, "output")
 	}
 	if n := len(e.AffectedFiles); n > 0 {
-		what = append(what, plan.Counted(n, "file"))
+		what = append(what, plan.Pluralize(n, "file"))
 	}
 	phrase := e.Step.String() + " reported on"
 	if len(what) == 0 {
@@ -282,7 +282,7 @@ func noteQuote(text string) string {
 // changed names the fields that a patch changes.
 func changed(p plan.Patch) []string {
 	var names []string
-	for _, f := range p.Given() {
+	for _, f := range p.Fields() {
 		names = append(names, f.Words)
 	}
 	return names
@@ -309,9 +309,9 @@ func wayOf(e plan.Event) plan.Way {
 		return e.Way
 	case plan.QuestionAnswered:
 		return e.Way
-	case plan.Commented:
+	case plan.CommentAdded:
 		return e.Way
-	case plan.CommentMet:
+	case plan.CommentResolved:
 		return e.Way
 	case plan.StepAnswered:
 		return e.Way

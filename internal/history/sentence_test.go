@@ -21,11 +21,11 @@ func TestEveryEventHasWords(t *testing.T) {
 			phrase = phraseOf(e)
 		}
 		if phrase == "" {
-			t.Errorf("%s has no words", plan.KindOf(e))
+			t.Errorf("%s has no words", plan.EventKind(e))
 		}
 		got := Sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: []plan.Event{e}})
 		if strings.Contains(got, " by alice") == byItself(e) || strings.Contains(got, noteMark) {
-			t.Errorf("%s: %q", plan.KindOf(e), got)
+			t.Errorf("%s: %q", plan.EventKind(e), got)
 		}
 	}
 }
@@ -42,16 +42,17 @@ func TestSentence(t *testing.T) {
 			`S001 marked failed by alice; S001 is critical: the plan has to be revised`},
 		{[]plan.Event{plan.StepUpdated{Step: 2, Patch: plan.Patch{Title: &text, AcceptanceCriteria: &list}}},
 			`S002 edited by alice: title, acceptance criteria`},
-		{[]plan.Event{plan.Commented{Text: "mind it"}}, `comment by alice: "mind it"`},
-		{[]plan.Event{plan.Commented{ID: "C1", Text: "mind it", Way: plan.ByPerson, About: plan.About{Of: "p", Step: 2}}},
+		{[]plan.Event{plan.CommentAdded{Text: "mind it"}}, `comment by alice: "mind it"`},
+		{[]plan.Event{plan.CommentAdded{ID: "C1", Text: "mind it", Way: plan.WayPerson, About: plan.About{PlanID: "p", Step: 2}}},
 			`comment C1 on S002 by alice: "mind it"`},
-		{[]plan.Event{plan.Commented{ID: "C2", Text: "why?", Way: plan.ByClient, Question: true, About: plan.About{Of: "p", Step: 2}}},
+		{[]plan.Event{plan.CommentAdded{ID: "C2", Text: "why?", Way: plan.WayClient, IsQuestion: true,
+			About: plan.About{PlanID: "p", Step: 2}}},
 			`C2 asked of the agent on S002 by the user of alice, confirmed through the client: "why?"`},
 		{[]plan.Event{plan.CommentReplied{ID: "C2", Text: "so"}}, `C2 replied to by alice: "so"`},
-		{[]plan.Event{plan.CommentMet{ID: "C2", Met: true, Way: plan.ByPerson}}, `C2 marked met by alice`},
-		{[]plan.Event{plan.CommentMet{ID: "C2", Way: plan.ByPerson}}, `C2 marked open again by alice`},
+		{[]plan.Event{plan.CommentResolved{ID: "C2", IsResolved: true, Way: plan.WayPerson}}, `C2 marked met by alice`},
+		{[]plan.Event{plan.CommentResolved{ID: "C2", Way: plan.WayPerson}}, `C2 marked open again by alice`},
 		{[]plan.Event{plan.StepMoved{Step: 3, After: 1}}, `S003 moved behind S001 by alice`},
-		{[]plan.Event{plan.StepFinished{Step: 1, Attempt: 2, Agent: "claude", Note: "looked", Outside: []string{"a", "b", "c", "d"},
+		{[]plan.Event{plan.StepFinished{Step: 1, Attempt: 2, Agent: "claude", Note: "looked", OutOfScopeFiles: []string{"a", "b", "c", "d"},
 			Result: plan.Result{OK: true, Duration: 90_000}}, plan.StepStarted{Step: 2, Attempt: 1, Agent: "codex"}},
 			`S001 done by the agent "claude" after 1m30s: "looked"; warning: it changed files that it does not name: "a", "b", "c" ` +
 				`and 1 more; S002: the agent "codex" started`},

@@ -15,11 +15,11 @@ import (
 
 // HostPlan returns the change that the call makes to the plan that the session's agent keeps in its host; nil if it makes none, or an
 // unreadable one.
-func (c Call) HostPlan() *plan.AdoptPlan {
+func (c Call) HostPlan() *plan.AdoptHostPlan {
 	if c.Effect != Plans || c.Subagent != "" || c.Session == "" || c.Moment != c.planMoment() {
 		return nil
 	}
-	var a *plan.AdoptPlan
+	var a *plan.AdoptHostPlan
 	switch c.planTool() {
 	case exitPlanMode:
 		a = c.shownPlan()
@@ -64,7 +64,7 @@ func (c Call) planMoment() Moment {
 }
 
 // shownPlan reads a plan written for people. The user agreed to it if the tool has answered.
-func (c Call) shownPlan() *plan.AdoptPlan {
+func (c Call) shownPlan() *plan.AdoptHostPlan {
 	const objective = "Plan of Claude Code"
 	var given, answer struct {
 		Plan string `json:"plan"`
@@ -75,7 +75,8 @@ func (c Call) shownPlan() *plan.AdoptPlan {
 	if err != nil {
 		return nil
 	}
-	return &plan.AdoptPlan{Outline: read.Outline, Steps: read.Steps, MadeUp: read.Objective == objective, Agreed: c.Result != nil}
+	return &plan.AdoptHostPlan{Outline: read.Outline, Steps: read.Steps, IsOutlineGenerated: read.Objective == objective,
+		IsHostApproved: c.Result != nil}
 }
 
 // hostTodo is an entry of a to-do list.
@@ -89,7 +90,7 @@ type hostTodo struct {
 }
 
 // listedPlan reads a whole to-do list, which never contains its objective.
-func (c Call) listedPlan(objective string) *plan.AdoptPlan {
+func (c Call) listedPlan(objective string) *plan.AdoptHostPlan {
 	var given struct {
 		Todos       jsontext.Value `json:"todos"` // a list, or a check list in Markdown
 		TodoList    jsontext.Value `json:"todoList"`
@@ -117,11 +118,11 @@ func (c Call) listedPlan(objective string) *plan.AdoptPlan {
 	if err != nil {
 		return nil
 	}
-	return &plan.AdoptPlan{Outline: read.Action.Outline, Steps: read.Action.Steps, MadeUp: true}
+	return &plan.AdoptHostPlan{Outline: read.Action.Outline, Steps: read.Action.Steps, IsOutlineGenerated: true}
 }
 
-func hostTodos(todos []hostTodo, objective, why string) *plan.AdoptPlan {
-	a := &plan.AdoptPlan{Outline: plan.Outline{Objective: objective, Summary: why}, MadeUp: true}
+func hostTodos(todos []hostTodo, objective, why string) *plan.AdoptHostPlan {
+	a := &plan.AdoptHostPlan{Outline: plan.Outline{Objective: objective, Summary: why}, IsOutlineGenerated: true}
 	if utf8.RuneCountInString(why) > plan.MaxSummary {
 		a.Summary, a.ContextNotes = "", why
 	}
@@ -149,7 +150,7 @@ func (id *taskID) UnmarshalJSON(value []byte) error {
 }
 
 // changedTask reads a task that was created, with the id from the answer, or changed.
-func (c Call) changedTask() *plan.AdoptPlan {
+func (c Call) changedTask() *plan.AdoptHostPlan {
 	var given struct {
 		ID          taskID   `json:"taskId"`
 		Subject     *string  `json:"subject"`
@@ -173,7 +174,8 @@ func (c Call) changedTask() *plan.AdoptPlan {
 		return nil
 	}
 	t := &plan.TaskChange{Name: string(name), Title: given.Subject, Details: given.Description, Agent: given.Owner,
-		Status: plan.ReadStatus(given.Status), Gone: given.Status == "deleted", After: names(given.After), Before: names(given.Before)}
+		Status: plan.ReadStatus(given.Status), IsRemoved: given.Status == "deleted", DependsOn: names(given.After),
+		Dependents: names(given.Before)}
 	if t.Title != nil && strings.TrimSpace(*t.Title) == "" {
 		t.Title = nil
 	}
@@ -182,7 +184,7 @@ func (c Call) changedTask() *plan.AdoptPlan {
 			*text = line(*text)
 		}
 	}
-	return &plan.AdoptPlan{Outline: plan.Outline{Objective: "Tasks of Claude Code"}, Task: t, MadeUp: true}
+	return &plan.AdoptHostPlan{Outline: plan.Outline{Objective: "Tasks of Claude Code"}, Task: t, IsOutlineGenerated: true}
 }
 
 func names(ids []taskID) (list []string) {

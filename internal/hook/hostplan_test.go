@@ -55,7 +55,7 @@ func TestHostPlan(t *testing.T) {
 		got, text := planCall(c.tool, c.input, c.result).HostPlan(), ""
 		if got != nil {
 			text = planText(got)
-			if got.Agreed != c.agreed || got.MadeUp == c.named || got.Objective == "" || got.Session != "s" {
+			if got.IsHostApproved != c.agreed || got.IsOutlineGenerated == c.named || got.Objective == "" || got.Session != "s" {
 				t.Errorf("%s %.60s: %+v", c.tool, c.input, got)
 			}
 		}
@@ -127,7 +127,7 @@ func with(c Call, change func(*Call)) Call {
 	return c
 }
 
-func planText(a *plan.AdoptPlan) string {
+func planText(a *plan.AdoptHostPlan) string {
 	var words []string
 	for _, step := range a.Steps {
 		word := step.Title + "(" + string(step.Status) + ")"
@@ -149,10 +149,10 @@ func planText(a *plan.AdoptPlan) string {
 	if t.Status != "" {
 		words = append(words, string(t.Status))
 	}
-	if len(t.After) > 0 {
-		words = append(words, "after", strings.Join(t.After, " "))
+	if len(t.DependsOn) > 0 {
+		words = append(words, "after", strings.Join(t.DependsOn, " "))
 	}
-	if t.Gone {
+	if t.IsRemoved {
 		words = append(words, "gone")
 	}
 	return strings.Join(words, " ")

@@ -107,7 +107,7 @@ func (n Notice) sentence() string {
 	}
 	text = plan.Shorten(text, maxTitle)
 	if len(n.Steps) > 0 {
-		text += " (" + plan.Counted(len(n.Steps), "step") + n.highestRisk() + ")"
+		text += " (" + plan.Pluralize(len(n.Steps), "step") + n.highestRisk() + ")"
 	}
 	if name := path.Base(strings.ReplaceAll(safetext.Line(n.Workspace), `\`, "/")); name != "." {
 		text += " [" + plan.Shorten(name, maxTitle/4) + "]"

@@ -82,7 +82,7 @@ func (b *Registry) httpAgents() []Agent {
 		if err != nil || len(data) == 0 {
 			continue
 		}
-		if seen := b.Seen(string(data)); !seen.Gone && b.now().Sub(seen.At) < httpWindow {
+		if seen := b.Seen(string(data)); !seen.IsGone && b.now().Sub(seen.At) < httpWindow {
 			agents = append(agents, Agent{Client: string(data), HTTP: true})
 		}
 	}

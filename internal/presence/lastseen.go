@@ -127,8 +127,8 @@ func (b *Registry) Seen(name string) plan.Sighting {
 	known, joined := b.localSign(name)
 	written := b.lastWritten(name)
 	return plan.Sighting{
-		At:   later(known, written, b.now()),
-		Gone: isConnection(name) && !joined && !(known.IsZero() && written.IsZero()) && b.isAbandoned(name),
+		At:     later(known, written, b.now()),
+		IsGone: isConnection(name) && !joined && !(known.IsZero() && written.IsZero()) && b.isAbandoned(name),
 	}
 }
 

@@ -44,7 +44,7 @@ func (c *clock) at(dir string) *presence.Registry {
 
 func check(t *testing.T, b *presence.Registry, name string, at time.Time, gone bool) {
 	t.Helper()
-	if got := b.Seen(name); !got.At.Equal(at) || got.Gone != gone {
+	if got := b.Seen(name); !got.At.Equal(at) || got.IsGone != gone {
 		t.Errorf("%s: got %+v, want %v, gone %v", name, got, at, gone)
 	}
 }
@@ -307,7 +307,7 @@ func TestFileSystemThatRefuses(t *testing.T) {
 	leave := b.Join("client#1")
 	b.Touch("client#1")
 	b.Touch("ann")
-	if got := b.Seen("client#1"); got.Gone || !got.At.Equal(c.Now()) {
+	if got := b.Seen("client#1"); got.IsGone || !got.At.Equal(c.Now()) {
 		t.Errorf("%+v", got)
 	}
 	if got := c.at(state).Seen("client#1"); got != (plan.Sighting{}) {
@@ -332,10 +332,10 @@ func TestConcurrentUse(t *testing.T) {
 				leave := b.Join(name)
 				b.Touch(name)
 				b.Touch("shared")
-				if b.Seen(name).Gone {
+				if b.Seen(name).IsGone {
 					t.Errorf("%s is gone in the book it has joined", name)
 				}
-				if books[1].Seen("steady#1").Gone {
+				if books[1].Seen("steady#1").IsGone {
 					t.Error("steady#1 is gone")
 				}
 				leave()
@@ -344,7 +344,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	all.Wait()
 	for i := range 3 {
-		if got := books[0].Seen(fmt.Sprintf("client#%d", i)); !got.Gone {
+		if got := books[0].Seen(fmt.Sprintf("client#%d", i)); !got.IsGone {
 			t.Errorf("client#%d: %+v", i, got)
 		}
 	}
@@ -380,7 +380,7 @@ func BenchmarkSeen(b *testing.B) {
 	defer presence.Open(dir, presence.Options{}).Join("client#1")()
 	judge := presence.Open(dir, presence.Options{})
 	for b.Loop() {
-		if judge.Seen("client#1").Gone {
+		if judge.Seen("client#1").IsGone {
 			b.Fatal("gone")
 		}
 	}

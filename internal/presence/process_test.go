@@ -61,7 +61,7 @@ func start(t *testing.T, state, name string) joined {
 
 func seen(state, name string) (gone, fresh bool) {
 	got := presence.Open(state, presence.Options{}).Seen(name)
-	return got.Gone, time.Since(got.At) < time.Minute
+	return got.IsGone, time.Since(got.At) < time.Minute
 }
 
 func TestKilledProcessIsGoneAtOnce(t *testing.T) {

@@ -44,18 +44,18 @@ func newDesk(t *testing.T) *desk {
 // begins is an engine that begins a run and starts nothing.
 type begins struct{}
 
-func (begins) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, error) {
+func (begins) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopReason, error) {
 	return "", o.Begin(ctx)
 }
 
 func (d *desk) do(by plan.Actor, a plan.Action) {
 	d.t.Helper()
 	_, err := d.session.Do(d.t.Context(), by, a, func(state plan.State, facts *plan.Facts) error {
-		if advance, is := a.(plan.Advance); is {
-			facts.Resolved = map[plan.StepID]plan.Resolution{}
-			for _, step := range plan.Startable(advance.Ended(state, *facts), advance.Room) {
-				facts.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
-					Destructive: strings.Contains(step.Title, "Delete")}
+		if advance, is := a.(plan.Schedule); is {
+			facts.Resolutions = map[plan.StepID]plan.Resolution{}
+			for _, step := range plan.StartableSteps(advance.ApplyResults(state, *facts), advance.MaxStarts) {
+				facts.Resolutions[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
+					IsDestructive: strings.Contains(step.Title, "Delete")}
 			}
 		}
 		return nil
@@ -65,7 +65,7 @@ func (d *desk) do(by plan.Actor, a plan.Action) {
 	}
 }
 
-func engine() plan.Actor { return plan.NewActor(plan.ViaEngine, "engine#1") }
+func engine() plan.Actor { return plan.NewActor(plan.ChannelEngine, "engine#1") }
 
 // active sets up a plan with some steps.
 func (d *desk) active(steps ...plan.Spec) *desk {
@@ -80,7 +80,7 @@ func (d *desk) active(steps ...plan.Spec) *desk {
 // running begins a run of a plan, and starts its ready steps.
 func (d *desk) running(steps ...plan.Spec) *desk {
 	d.active(steps...).do(engine(), plan.BeginRun{})
-	d.do(engine(), plan.Advance{Room: 4})
+	d.do(engine(), plan.Schedule{MaxStarts: 4})
 	return d
 }
 
@@ -144,15 +144,15 @@ func tries() map[string]tried {
 	failing := func(d *desk) *desk {
 		d.running(tool("Build it"))
 		state := must[plan.State](d.t)(d.Service.State(d.t.Context()))
-		d.do(engine(), plan.Advance{Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
+		d.do(engine(), plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
 			Result: plan.Result{Error: "the disk is full"}}}})
 		return d
 	}
 	lost := func(d *desk) *desk {
 		d.running(tool("Send it"))
 		state := must[plan.State](d.t)(d.Service.State(d.t.Context()))
-		d.do(engine(), plan.Advance{Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
-			Interrupted: true}}})
+		d.do(engine(), plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
+			IsInterrupted: true}}})
 		return d
 	}
 	blocked := func(d *desk) *desk {
@@ -161,7 +161,7 @@ func tries() map[string]tried {
 	}
 	return map[string]tried{
 		"approve": {waiting, more(nil), []input{more(fields{"digest": "x"}), more(fields{"request": "R9"}),
-			constant(fields{}), more(fields{"digst": "x"})}, func(v review.View) bool { return v.Plan.Approval.Way == plan.ByPerson }},
+			constant(fields{}), more(fields{"digst": "x"})}, func(v review.View) bool { return v.Plan.Approval.Way == plan.WayPerson }},
 		"return": {waiting, more(fields{"comments": []fields{{"step": 2, "text": "tests first"}, {"text": "soon"}}}), []input{more(nil),
 			more(fields{"comments": []fields{{"step": 9, "text": "x"}}}), more(fields{"comments": []fields{{"step": 2, "text": " "}}})},
 			func(v review.View) bool {
@@ -200,7 +200,7 @@ func tries() map[string]tried {
 				c := v.Comments[0]
 				return c.Question && c.Step == 2 && c.Met == verbs.StandsOpen
 			}},
-		"meet": {func(d *desk) *desk { d.waiting().do(page().Actor, plan.CommentOn{Step: 1, Text: "smaller"}); return d },
+		"meet": {func(d *desk) *desk { d.waiting().do(page().Actor, plan.AddComment{Step: 1, Text: "smaller"}); return d },
 			constant(fields{"id": "C1", "met": true}), []input{constant(fields{"id": "C7", "met": true}), constant(fields{"id": "C1"})},
 			func(v review.View) bool { return v.Comments[0].Met == verbs.StandsMet }},
 		"approve_step": {asking, asked(fields{"args": `{"command":"rm -r older"}`}), []input{
@@ -225,7 +225,7 @@ func tries() map[string]tried {
 		"pause_run": {asking, constant(nil), []input{constant(fields{"x": 1})},
 			func(v review.View) bool { return v.Run.State == review.RunPaused }},
 		"end_run": {asking, constant(nil), []input{constant(fields{"x": 1})},
-			func(v review.View) bool { return v.Run.State == review.RunOver && v.Run.Reason == plan.OverCancelled }},
+			func(v review.View) bool { return v.Run.State == review.RunOver && v.Run.Reason == plan.StopCancelled }},
 		"ask_replan": {asking, constant(fields{"text": "another way"}), []input{constant(fields{"text": ""})},
 			func(v review.View) bool {
 				return v.Run.State == review.RunPaused && v.Comments[0].Text == "another way"

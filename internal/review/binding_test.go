@@ -26,7 +26,7 @@ func full(id plan.StepID) *plan.Step {
 // change gives a field of a step another value for each n.
 func change(f plan.Field[plan.Step], step *plan.Step, n int) {
 	text := fmt.Sprint(f.Name, " ", n)
-	switch v := f.In(step).(type) {
+	switch v := f.Pointer(step).(type) {
 	case *string:
 		*v = text
 	case *[]string:

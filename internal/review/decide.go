@@ -23,10 +23,10 @@ type Along struct {
 	Text string      `json:"text" text:"any"`
 }
 
-func (in Decide) answer(outcome plan.Outcome) plan.Answer {
-	a := plan.Answer{Outcome: outcome, Request: in.Request, Digest: in.Digest, Comment: in.Comment}
+func (in Decide) answer(outcome plan.Outcome) plan.DecideDraft {
+	a := plan.DecideDraft{Outcome: outcome, Request: in.Request, Digest: in.Digest, Comment: in.Comment}
 	for _, one := range in.Comments {
-		a.Comments = append(a.Comments, plan.CommentOn{Text: one.Text, Step: one.Step})
+		a.Comments = append(a.Comments, plan.AddComment{Text: one.Text, Step: one.Step})
 	}
 	return a
 }

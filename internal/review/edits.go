@@ -49,7 +49,7 @@ func addStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in AddStep) (str
 	if in.After != nil {
 		after = new(plan.StepID(*in.After))
 	}
-	change := plan.AddSteps{Steps: []plan.NewStep{{Spec: patch.On(plan.Spec{})}}}
+	change := plan.AddSteps{Steps: []plan.NewStep{{Spec: patch.Apply(plan.Spec{})}}}
 	if in.Digest != "" {
 		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: change, After: after}))
 	}

@@ -37,7 +37,7 @@ func (sheet *Sheet) view(state plan.State, former *plan.Plan) View {
 		Headline: s.Headline(state, onlooker()), Waiting: sheet.waiting(state), Decision: decision(state.ModeNow().Decision),
 		Questions: questions(state), Signals: signals(state), Agents: orEmpty(s.Enforcement(state)),
 		Run: sheet.run(state), Plans: pastPlans(state)}
-	if state.Plan != nil && !state.Plan.Cleared() {
+	if state.Plan != nil && !state.Plan.IsCleared() {
 		shown := sheet.plan(state, state.Plan, state.Plan.Approval)
 		v.Plan = &shown
 	}
@@ -54,13 +54,13 @@ func (sheet *Sheet) draft(state plan.State, former *plan.Plan) *Draft {
 	if former != nil && former.ID == p.ID {
 		approval = former.Approval
 	}
-	d := &Draft{Plan: sheet.plan(state, p, approval), By: p.CreatedBy, At: p.CreatedAt, Adopted: p.Adopted.From(),
-		Decidable: state.PhaseNow() != plan.PhaseGathering, Warnings: state.ModeNow().FoundOfDraft().WarningsOn(0)}
+	d := &Draft{Plan: sheet.plan(state, p, approval), By: p.CreatedBy, At: p.CreatedAt, Adopted: p.HostList.SessionKey(),
+		Decidable: state.PhaseNow() != plan.PhaseGathering, Warnings: state.ModeNow().DraftFindings().WarningsOn(0)}
 	d.Plan.Difference = difference(former, p, state.Plan)
 	if request != nil {
 		d.Request, d.By, d.At, d.Changes = request.ID, request.By, request.At, request.Base != ""
 	}
-	if err := state.Outdated(); err != nil {
+	if err := state.CheckRevisionBase(); err != nil {
 		d.Outdated = err.Error()
 	}
 	if edits := p.Edits; edits != nil && edits.String() != "" {
@@ -157,7 +157,7 @@ func (sheet *Sheet) comments(ctx context.Context, state plan.State, shown ...*pl
 	}
 	all := []Comment{}
 	for _, c := range remarks {
-		one := Comment{ID: c.ID, Said: Said{c.Text, c.Way.Decider(c.By), c.At}, Step: int(c.Now), Title: c.Title, Question: c.Question,
+		one := Comment{ID: c.ID, Said: Said{c.Text, c.Way.Decider(c.By), c.At}, Step: int(c.Now), Title: c.Title, Question: c.IsQuestion,
 			Met: c.Standing}
 		if c.Reply != nil {
 			one.Reply = &Said{c.Reply.Text, c.Reply.By, c.Reply.At}
@@ -171,7 +171,7 @@ func signals(state plan.State) []Signal {
 	all := []Signal{}
 	for _, level := range plan.SignalLevel("").Values() {
 		for _, s := range state.OpenSignals(plan.SignalLevel(level)) {
-			all = append(all, Signal{ID: s.ID, Level: s.Level, Message: s.Message, Step: int(state.Concerns(s)), Output: s.Output,
+			all = append(all, Signal{ID: s.ID, Level: s.Level, Message: s.Message, Step: int(state.SignalStep(s)), Output: s.Output,
 				By: s.RaisedBy, At: s.RaisedAt})
 		}
 	}
@@ -188,7 +188,7 @@ func (sheet *Sheet) run(state plan.State) *Run {
 		return &Run{State: RunNotYet, Steps: []RunStep{}, CanHere: sheet.Start != nil}
 	}
 	r := &Run{ID: look.ID, State: RunGoesOn, Reason: look.Reason, Note: look.Note, By: state.Run.By,
-		Since: state.Run.Since, Ended: state.Run.Ended, Steps: []RunStep{}, CanHere: sheet.Start != nil}
+		Since: state.Run.Since, Ended: state.Run.EndedAt, Steps: []RunStep{}, CanHere: sheet.Start != nil}
 	switch {
 	case look.Paused:
 		r.State = RunPaused
@@ -205,7 +205,7 @@ func (sheet *Sheet) run(state plan.State) *Run {
 
 func pastPlans(state plan.State) []PastPlan {
 	all := []PastPlan{}
-	for _, head := range state.Former() {
+	for _, head := range state.FormerPlans() {
 		all = append(all, PastPlan{head.ID, head.Objective, head.Version, head.Steps, head.Done, verbs.PastStatus(state, head),
 			head.CreatedAt, head.ArchivedAt})
 	}

@@ -60,30 +60,30 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 			return d
 		}, "step S001", `step 1 "One" is blocked`},
 		"a question to the agent": {func(d *desk) *desk {
-			d.waiting().do(page().Actor, plan.CommentOn{Text: "Why?", Question: true})
+			d.waiting().do(page().Actor, plan.AddComment{Text: "Why?", IsQuestion: true})
 			return d
 		}, "plan R1", "A plan is submitted"},
 		"a reply of the agent": {func(d *desk) *desk {
-			d.active(plan.Spec{Title: "One"}).do(page().Actor, plan.CommentOn{Text: "Why?", Question: true})
-			d.do(ann().Actor, plan.ReplyTo{Comment: "C1", Text: "It is faster."})
+			d.active(plan.Spec{Title: "One"}).do(page().Actor, plan.AddComment{Text: "Why?", IsQuestion: true})
+			d.do(ann().Actor, plan.ReplyToComment{Comment: "C1", Text: "It is faster."})
 			return d
 		}, "reply C1", "Next is"},
 		"a run that stands still": {func(d *desk) *desk {
 			d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two"}).do(engine(), plan.BeginRun{})
 			d.do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Failed, Note: "exit 3"})
-			d.do(engine(), plan.PauseRun{Reason: plan.OverDeadlocked})
+			d.do(engine(), plan.PauseRun{Reason: plan.StopDeadlocked})
 			return d
 		}, "step S001", "Next is"},
 		"a step that waits for a skipped one": {func(d *desk) *desk {
 			d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two", DependsOn: []plan.StepID{1}}).do(engine(), plan.BeginRun{})
 			must[review.Done](d.t)(act(d.t.Context(), d.Sheet, page(), "skip_step", fields{"step": 1, "reason": "not now"}))
-			d.do(engine(), plan.PauseRun{Reason: plan.OverDeadlocked})
+			d.do(engine(), plan.PauseRun{Reason: plan.StopDeadlocked})
 			return d
 		}, "step S002", ""},
 		"a run that may begin": {func(d *desk) *desk { return d.active(tool("Build it")) }, "", ""},
 		"a reply that was read": {func(d *desk) *desk {
-			d.active(plan.Spec{Title: "One"}).do(page().Actor, plan.CommentOn{Text: "Why?", Question: true})
-			d.do(ann().Actor, plan.ReplyTo{Comment: "C1", Text: "It is faster."})
+			d.active(plan.Spec{Title: "One"}).do(page().Actor, plan.AddComment{Text: "Why?", IsQuestion: true})
+			d.do(ann().Actor, plan.ReplyToComment{Comment: "C1", Text: "It is faster."})
 			must[review.Done](d.t)(act(d.t.Context(), d.Sheet, page(), "meet", fields{"id": "C1", "met": true}))
 			return d
 		}, "", "Next is"},

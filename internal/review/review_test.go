@@ -27,11 +27,11 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func ann() verbs.Caller { return verbs.Caller{Actor: plan.NewActor(plan.ViaMCP, "ann")} }
+func ann() verbs.Caller { return verbs.Caller{Actor: plan.NewActor(plan.ChannelMCP, "ann")} }
 
 // page returns a person on the page with all permissions.
 func page() review.Caller {
-	return review.Caller{Caller: verbs.Caller{Actor: plan.NewActor(plan.ViaPage, "alice"), Face: review.Face{}},
+	return review.Caller{Caller: verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, "alice"), Face: review.Face{}},
 		Can: review.Can{Decide: true}}
 }
 
@@ -98,7 +98,7 @@ func TestDraftIsDecided(t *testing.T) {
 	if done.Revision != v.Revision+1 || !strings.Contains(done.Message, "approved by alice") {
 		t.Errorf("%+v", done)
 	}
-	if v = look(t, sheet); v.Draft != nil || v.Plan == nil || v.Plan.Approval.Way != plan.ByPerson || len(v.Waiting) != 0 {
+	if v = look(t, sheet); v.Draft != nil || v.Plan == nil || v.Plan.Approval.Way != plan.WayPerson || len(v.Waiting) != 0 {
 		t.Errorf("%+v", v)
 	}
 	if _, err := act(t.Context(), sheet, page(), "approve", input); err == nil {

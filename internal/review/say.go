@@ -24,7 +24,7 @@ type Say struct {
 	Text string `json:"text" text:"any"`
 }
 
-// CommentOn is the input of comment and of ask.
+// AddComment is the input of comment and of ask.
 type CommentOn struct {
 	Plan string      `json:"plan,omitempty"` // id of the plan or draft shown; "": the waiting draft, else the current plan
 	Step plan.StepID `json:"step,omitzero"`  // 0: the whole plan
@@ -32,13 +32,13 @@ type CommentOn struct {
 }
 
 func comment(ctx context.Context, sheet *Sheet, c verbs.Caller, in CommentOn) (string, error) {
-	reply, err := sheet.Service.Comment(ctx, c, plan.CommentOn{Of: in.Plan, Step: in.Step, Text: in.Text})
+	reply, err := sheet.Service.Comment(ctx, c, plan.AddComment{PlanID: in.Plan, Step: in.Step, Text: in.Text})
 	return reply.Message, err
 }
 
 // ask asks agents a question; nothing is changed.
 func ask(ctx context.Context, sheet *Sheet, c verbs.Caller, in CommentOn) (string, error) {
-	reply, err := sheet.Service.Comment(ctx, c, plan.CommentOn{Of: in.Plan, Step: in.Step, Text: in.Text, Question: true})
+	reply, err := sheet.Service.Comment(ctx, c, plan.AddComment{PlanID: in.Plan, Step: in.Step, Text: in.Text, IsQuestion: true})
 	return reply.Message, err
 }
 
@@ -60,7 +60,7 @@ func askReplan(ctx context.Context, sheet *Sheet, c verbs.Caller, in Say) (strin
 		return "", err
 	}
 	state, err := sheet.Service.State(ctx)
-	if err != nil || !state.Runs() {
+	if err != nil || !state.HasActiveRun() {
 		return told, err
 	}
 	paused, err := sheet.Service.PauseRun(ctx, c, "")

@@ -14,30 +14,30 @@ import (
 func (sheet *Sheet) step(state plan.State, p *plan.Plan, step *plan.Step, approval *plan.Approval) Step {
 	shown := Step{ID: step.ID, Number: int(step.ID), Title: step.Title, Details: step.Details, Type: step.Type, Risk: step.Risk,
 		DependsOn: numbers(step.DependsOn), Hints: step.ContextHints, Paths: step.RelevantFilePaths, Creates: step.Creates,
-		Verify: step.Verify, Verified: step.Verify != "" && plan.Verified(step), SuggestedAgent: step.SuggestedAgent, Tools: step.Tools,
+		Verify: step.Verify, Verified: step.Verify != "" && plan.IsVerified(step), SuggestedAgent: step.SuggestedAgent, Tools: step.Tools,
 		Tool: step.Tool, Args: verbs.Pretty(step.Args), ToolSays: sheet.Service.ToolDescription(state, p, step), Critical: step.Critical,
 		Idempotent: step.Idempotent, RequiresApproval: step.RequiresApproval, Timeout: step.Timeout, Pause: step.Pause,
-		When: step.When, ForEach: step.ForEach, Unseen: approval.NotSeen(step.ID),
+		When: step.When, ForEach: step.ForEach, Unseen: approval.UnseenNote(step.ID),
 		Status: step.Status, Notes: step.Notes, Output: step.Output, Error: step.Error, AffectedFiles: step.AffectedFiles,
 		Attempts: step.Attempts, ClaimedBy: verbs.Carrier(step), ExecutedBy: step.ExecutedBy,
-		StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Agent: step.Assigned(), Of: int(step.Loop()),
+		StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Agent: step.ActiveAgent(), Of: int(step.Loop()),
 		Other: verbs.RunResults(step)}
-	if shown.Edited = p.Edits.Of(step.ID); shown.Edited == "" && p.Approval != nil {
-		shown.Edited = p.Approval.Edits.Of(step.ID)
+	if shown.Edited = p.Edits.StepNote(step.ID); shown.Edited == "" && p.Approval != nil {
+		shown.Edited = p.Approval.Edits.StepNote(step.ID)
 	}
 	if step.Status == plan.InProgress {
 		shown.Lapsed = sheet.Service.Lapsed(step)
 	}
 	shown.Criteria, shown.Evidence = proof(step)
 	if p == state.Draft {
-		shown.Warnings = state.ModeNow().FoundOfDraft().WarningsOn(step.ID)
+		shown.Warnings = state.ModeNow().DraftFindings().WarningsOn(step.ID)
 	}
 	if p != state.Plan {
 		return shown
 	}
 	shown.Ask = sheet.ask(step)
 	if step.Status == plan.Pending {
-		shown.WaitingOn = numbers(p.Steps.WaitingOn(step.ID))
+		shown.WaitingOn = numbers(p.Steps.UnmetDependencies(step.ID))
 		shown.Ready = shown.WaitingOn == nil
 	}
 	return shown
@@ -63,15 +63,15 @@ func proof(step *plan.Step) (criteria []Criterion, other []Evidence) {
 
 // ask returns a step's question to a person, or one that it will ask when a run comes to it; nil without a question.
 func (sheet *Sheet) ask(step *plan.Step) *Ask {
-	switch ask := step.Asking(); {
+	switch ask := step.OpenQuestion(); {
 	case ask != nil:
 		return &Ask{Kind: AskKind(ask.Kind), Text: ask.Text, Digest: ask.Digest, Short: history.ShortDigest(ask.Digest),
 			Args: verbs.Pretty(slices.Concat(ask.Args, given(ask, step))), Attempt: ask.Attempt, Choices: ask.Kind.Choices(), At: ask.At}
-	case step.WantsWord():
+	case step.NeedsUnblocking():
 		return &Ask{Kind: AskBlocked, Text: verbs.BlockedText(step), Choices: []plan.Choice{plan.Reply, plan.Skip}}
-	case step.WantsReply():
+	case step.NeedsReply():
 		return &Ask{Kind: AskKind(plan.AskPause), Text: step.Pause, Choices: plan.AskPause.Choices(), Early: true}
-	case step.WantsApproval():
+	case step.NeedsApproval():
 		digest := sheet.Service.StartDigest(step)
 		return &Ask{Kind: AskKind(plan.AskApproval), Digest: digest, Short: history.ShortDigest(digest), Args: verbs.Pretty(step.Args),
 			Attempt: cmp.Or(step.Attempts, 1), Choices: plan.AskApproval.Choices(), Early: true}

@@ -271,15 +271,15 @@ type Signal struct {
 
 // Run is the run of the plan, open or over.
 type Run struct {
-	ID      string    `json:"id"`
-	State   RunState  `json:"state"`
-	Reason  plan.Over `json:"reason,omitempty"` // why it is paused or over
-	Note    string    `json:"note,omitempty"`
-	By      string    `json:"by,omitempty"`
-	Since   time.Time `json:"since,omitzero"`
-	Ended   time.Time `json:"ended,omitzero"`
-	Steps   []RunStep `json:"steps"`
-	CanHere bool      `json:"can_here,omitempty"` // it can be started from here
+	ID      string          `json:"id"`
+	State   RunState        `json:"state"`
+	Reason  plan.StopReason `json:"reason,omitempty"` // why it is paused or over
+	Note    string          `json:"note,omitempty"`
+	By      string          `json:"by,omitempty"`
+	Since   time.Time       `json:"since,omitzero"`
+	Ended   time.Time       `json:"ended,omitzero"`
+	Steps   []RunStep       `json:"steps"`
+	CanHere bool            `json:"can_here,omitempty"` // it can be started from here
 }
 
 // RunState is the state of a run.
@@ -352,5 +352,5 @@ func (Face) Word(call verbs.Call) (string, bool) {
 
 // onlooker returns a person without the right to act.
 func onlooker() verbs.Caller {
-	return verbs.Caller{Actor: plan.NewActor(plan.ViaPage, "you"), Face: Face{}}
+	return verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, "you"), Face: Face{}}
 }

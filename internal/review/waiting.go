@@ -77,14 +77,15 @@ func (sheet *Sheet) waiting(state plan.State) []Waiting {
 		add(ReplyWaits, Waiting{ID: c.ID, Step: int(c.Step), Title: c.Text, Text: c.Reply.Text, By: c.Reply.By, At: c.Reply.At})
 	}
 	for _, s := range state.OpenSignals(plan.Blocker) {
-		add(BlockerWaits, Waiting{ID: s.ID, Step: int(state.Concerns(s)), Title: s.Message, Text: s.Output, By: s.RaisedBy, At: s.RaisedAt})
+		add(BlockerWaits, Waiting{ID: s.ID, Step: int(state.SignalStep(s)), Title: s.Message, Text: s.Output, By: s.RaisedBy,
+			At: s.RaisedAt})
 	}
 	if state.Plan == nil || state.Plan.FinalSummary != "" {
 		return newest(all)
 	}
 	stuck := standsStill(state)
 	for step := range state.Plan.Steps.All() {
-		if stuck && step.Status == plan.Failed && step.Asking() == nil {
+		if stuck && step.Status == plan.Failed && step.OpenQuestion() == nil {
 			at := step.CompletedAt
 			if at.IsZero() {
 				at = state.Plan.UpdatedAt
@@ -112,7 +113,7 @@ func (sheet *Sheet) waiting(state plan.State) []Waiting {
 // standsStill reports whether the run is paused because a failed step needs a decision, or a dependency will never be done.
 func standsStill(state plan.State) bool {
 	run := state.OpenRun()
-	return run != nil && run.Paused && (run.Reason == plan.OverFailed || run.Reason == plan.OverDeadlocked)
+	return run != nil && run.IsPaused && (run.Reason == plan.StopFailed || run.Reason == plan.StopDeadlocked)
 }
 
 // givenUp returns the skipped or cancelled step that a pending step waits for; 0 if none.
@@ -120,7 +121,7 @@ func givenUp(p *plan.Plan, step *plan.Step) plan.StepID {
 	if step.Status != plan.Pending {
 		return 0
 	}
-	for _, id := range p.Steps.WaitingOn(step.ID) {
+	for _, id := range p.Steps.UnmetDependencies(step.ID) {
 		if dep, ok := p.Steps.Get(id); ok && (dep.Status == plan.Skipped || dep.Status == plan.Cancelled) {
 			return id
 		}
@@ -130,7 +131,10 @@ func givenUp(p *plan.Plan, step *plan.Step) plan.StepID {
 
 // replied lists the questions to agents that have a reply and are not marked as met.
 func replied(state plan.State) []plan.Comment {
-	return slices.DeleteFunc(slices.Clone(state.Comments), func(c plan.Comment) bool { return !c.Question || c.Reply == nil || c.Met })
+	return slices.DeleteFunc(slices.Clone(state.Comments), func(c plan.Comment) bool {
+		return !c.IsQuestion || c.Reply == nil ||
+			c.IsResolved
+	})
 }
 
 func newest(all []Waiting) []Waiting {

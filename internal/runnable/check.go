@@ -58,7 +58,7 @@ type Candidate struct {
 func Of(steps plan.Steps) Candidate {
 	c := Candidate{Have: steps}
 	for step := range steps.All() {
-		if !step.Status.Finished() {
+		if !step.Status.IsFinished() {
 			c.Steps = append(c.Steps, Step{ID: step.ID, Spec: step.Spec, Instance: step.Loop() != 0})
 		}
 	}
@@ -72,7 +72,7 @@ func Check(c Candidate, tools Tools) *plan.ValidationError {
 	e.Also, e.Steps = slices.Clone(c.Also), slices.Clone(c.Steps)
 	for _, list := range [][]Step{e.Also, e.Steps} {
 		for i := range list {
-			list[i].DependsOn = list[i].Linked(nil).DependsOn
+			list[i].DependsOn = list[i].LinkReferences(nil).DependsOn
 			e.steps[list[i].ID] = &list[i]
 		}
 	}
@@ -115,7 +115,7 @@ func (e *examination) fault(step *Step, field, sentence, detail, fix string) {
 func (e *examination) tell(step *Step, field, problem, fix string) {
 	if len(e.faults) < maxFaults {
 		e.faults = append(e.faults, &plan.ValidationError{Kind: plan.InvalidInput, Field: step.Field + field,
-			Problem: problem, Fix: fix, Leads: true})
+			Problem: problem, Fix: fix, IsProblemFirst: true})
 	}
 }
 
@@ -215,7 +215,7 @@ func (e *examination) tool(step *Step) {
 
 func (e *examination) dependencies(step *Step) {
 	unknown := slices.Clone(step.Unknown)
-	sources := step.Sources() // unknown ones are reported by references
+	sources := step.ReferencedSteps() // unknown ones are reported by references
 	for _, id := range step.DependsOn {
 		if e.spec(id) == nil && !slices.Contains(sources, id) {
 			unknown = append(unknown, id.String())
@@ -230,7 +230,7 @@ func (e *examination) dependencies(step *Step) {
 func (e *examination) known() string {
 	all := len(e.steps) + e.Have.Len()
 	if all > 8 {
-		return "one of the " + plan.Counted(all, "step") + " of the plan"
+		return "one of the " + plan.Pluralize(all, "step") + " of the plan"
 	}
 	var names []string
 	for step := range e.Have.All() {
@@ -274,20 +274,20 @@ func (e *examination) references(step *Step) {
 			text = plan.Quote(strings.Replace(ref.Text, ref.Step.String(), e.name(ref.Step), 1))
 		}
 		literal := ""
-		if strings.HasPrefix(ref.At, "/args") {
+		if strings.HasPrefix(ref.Pointer, "/args") {
 			literal = ", or write " + plan.Quote("$"+ref.Text) + " for the text itself"
 		}
 		switch {
-		case ref.At == "/for_each" && (ref.Bad != "" || ref.Step == 0): // reported by loop
-		case ref.Bad != "":
-			e.fault(step, ref.At, "Invalid reference: "+text, ref.Bad, "refer to a value as in $S001.path[0].to"+literal)
+		case ref.Pointer == "/for_each" && (ref.Problem != "" || ref.Step == 0): // reported by loop
+		case ref.Problem != "":
+			e.fault(step, ref.Pointer, "Invalid reference: "+text, ref.Problem, "refer to a value as in $S001.path[0].to"+literal)
 		case ref.Step == 0 && step.ForEach == "" && !step.Instance:
-			e.fault(step, ref.At, "Invalid reference: "+text, "there is no item outside of a loop", "give the step for_each"+literal)
+			e.fault(step, ref.Pointer, "Invalid reference: "+text, "there is no item outside of a loop", "give the step for_each"+literal)
 		case ref.Step == 0:
 		case source == nil:
-			e.fault(step, ref.At, "Invalid reference: "+text, "there is no such step", "name "+e.known()+literal)
+			e.fault(step, ref.Pointer, "Invalid reference: "+text, "there is no such step", "name "+e.known()+literal)
 		case source.When != "" && step.When == "":
-			e.fault(step, ref.At, "Invalid reference: "+text, e.name(ref.Step)+" is run under a condition, so it may have no value",
+			e.fault(step, ref.Pointer, "Invalid reference: "+text, e.name(ref.Step)+" is run under a condition, so it may have no value",
 				"give this step a condition as well, such as steps."+ref.Step.String()+".ok")
 		}
 	}

@@ -149,7 +149,7 @@ func TestWholePlans(t *testing.T) {
 	}
 	steps := plan.NewSteps([]*plan.Step{
 		{ID: 1, Spec: plan.Spec{Title: "x", Tool: "gone"}, Progress: plan.Progress{Status: plan.Done}},
-		{ID: 2, Spec: spec(`{"path":"$item"}`), Progress: plan.Progress{Status: plan.Pending}, Execution: &plan.Execution{Of: 1}},
+		{ID: 2, Spec: spec(`{"path":"$item"}`), Progress: plan.Progress{Status: plan.Pending}, Execution: &plan.Execution{Loop: 1}},
 		{ID: 3, Spec: spec(`{"path":"$S001"}`), Progress: plan.Progress{Status: plan.Pending}},
 		{ID: 4, Spec: spec(`{}`), Progress: plan.Progress{Status: plan.Failed}},
 	})

@@ -41,7 +41,7 @@ type Condition struct {
 
 // Compile reads a condition. The error is a *plan.ValidationError without a field.
 func Compile(text string) (c *Condition, err error) {
-	canonical := plan.Spec{When: text}.Linked(nil)
+	canonical := plan.Spec{When: text}.LinkReferences(nil)
 	b := &bounds{Condition: Condition{text: text, steps: map[plan.StepID]bool{}, patterns: map[string]pattern{}}}
 	defer func() {
 		if broken := recover(); broken != nil { // expr is third-party code and reads untrusted text
@@ -65,7 +65,7 @@ func Compile(text string) (c *Condition, err error) {
 			plan.Shorten(result.String(), 40), example)
 	}
 	for id := range b.steps {
-		if !slices.Contains(canonical.Sources(), id) {
+		if !slices.Contains(canonical.ReferencedSteps(), id) {
 			return nil, plan.Refuse(plan.InvalidInput, "", "the condition refers to "+id.String()+" in an unusual way", example)
 		}
 	}

@@ -63,7 +63,7 @@ func TestConditionsThatHold(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s is %v, %v", text, got, err)
 		}
-		lexical := plan.Spec{When: text}.Sources()
+		lexical := plan.Spec{When: text}.ReferencedSteps()
 		slices.Sort(lexical)
 		if !slices.Equal(c.Steps(), lexical) || c.UsesItem() != strings.Contains(text, "item") {
 			t.Errorf("%s is about %v and an item: %v", text, c.Steps(), c.UsesItem())
@@ -209,7 +209,7 @@ func FuzzCondition(f *testing.F) {
 		known := map[plan.StepID]runnable.ConditionSource{}
 		for _, id := range c.Steps() {
 			known[id] = runnable.ConditionSource{Value: json.RawMessage(value), OK: true, Status: plan.Done}
-			if !slices.Contains(plan.Spec{When: text}.Sources(), id) {
+			if !slices.Contains(plan.Spec{When: text}.ReferencedSteps(), id) {
 				t.Fatalf("%q uses %s, which is not seen in it", text, id)
 			}
 		}

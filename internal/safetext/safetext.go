@@ -18,7 +18,7 @@ import (
 // Printable reports whether text of several lines can be shown unchanged.
 func Printable(text string) bool {
 	for i, r := range text {
-		if look(text, i, r) != plan.Shows {
+		if look(text, i, r) != plan.Visible {
 			return false
 		}
 	}
@@ -57,7 +57,7 @@ func EscapeJSON(data []byte) []byte {
 	var b bytes.Buffer
 	for i, r := range text {
 		switch {
-		case look(text, i, r) == plan.Shows:
+		case look(text, i, r) == plan.Visible:
 			b.WriteRune(r)
 		case r > 0xFFFF:
 			high, low := utf16.EncodeRune(r)
@@ -105,9 +105,9 @@ func rewrite(text string, instead func(rune) string) string {
 	var b strings.Builder
 	for i, r := range text {
 		switch look(text, i, r) {
-		case plan.Shows:
+		case plan.Visible:
 			b.WriteRune(r)
-		case plan.Hides:
+		case plan.Hiding:
 			if r == utf8.RuneError {
 				r = rune(text[i])
 			}
@@ -117,20 +117,20 @@ func rewrite(text string, instead func(rune) string) string {
 	return b.String()
 }
 
-// look is plan.LookAt for unchecked text.
+// look is plan.VisibilityAt for unchecked text.
 func look(text string, i int, r rune) plan.Visibility {
 	switch {
 	case r == '\n', r == '\t':
-		return plan.Shows
+		return plan.Visible
 	case r == utf8.RuneError:
 		if strings.HasPrefix(text[i:], string(utf8.RuneError)) {
-			return plan.Shows
+			return plan.Visible
 		}
-		return plan.Hides
+		return plan.Hiding
 	case unicode.IsControl(r), unicode.Is(unicode.Co, r):
-		return plan.Hides
+		return plan.Hiding
 	}
-	return plan.LookAt(text, i)
+	return plan.VisibilityAt(text, i)
 }
 
 // Keepable makes a program's output acceptable as text of a plan: it keeps the last max characters, without escape

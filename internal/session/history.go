@@ -37,7 +37,7 @@ func (s *Session) Changes(ctx context.Context, after plan.Revision, follow bool)
 		}
 		reading := changes{after: after}
 		for open := true; open; {
-			more, err := reading.look(ctx, s, yield)
+			more, err := reading.readNew(ctx, s, yield)
 			if err != nil && (!follow || ctx.Err() == nil) {
 				yield(Change{}, err)
 			}
@@ -56,8 +56,8 @@ type changes struct {
 	state plan.State    // after the records read
 }
 
-// look yields the changes since the last look, and reports whether the caller wants more.
-func (c *changes) look(ctx context.Context, s *Session, yield func(Change, error) bool) (more bool, err error) {
+// readNew yields the changes since the last look, and reports whether the caller wants more.
+func (c *changes) readNew(ctx context.Context, s *Session, yield func(Change, error) bool) (more bool, err error) {
 	head, err := s.log.Head(ctx)
 	if err == nil && head.Chain != c.chain {
 		if c.chain != "" {
@@ -94,7 +94,7 @@ func (s *Session) PlanBody(ctx context.Context, id string) (*plan.Plan, error) {
 	head, archived := state.PastPlan(id)
 	current := state.Plan != nil && state.Plan.ID == id
 	switch {
-	case current && !state.Plan.Cleared():
+	case current && !state.Plan.IsCleared():
 		return state.Plan, nil
 	case archived:
 		return s.formerPlan(ctx, head)
@@ -115,9 +115,9 @@ func (s *Session) formerPlan(ctx context.Context, head plan.PastPlan) (*plan.Pla
 	return nil, fmt.Errorf("%w: plan %s is not where its head says", store.ErrDamaged, head.ID)
 }
 
-// AsApproved returns an approved plan as its approver saw it, read from the log, with its current
+// ApprovedVersion returns an approved plan as its approver saw it, read from the log, with its current
 // approval. If a repaired log no longer has that version, it returns p.
-func (s *Session) AsApproved(ctx context.Context, p *plan.Plan) (*plan.Plan, error) {
+func (s *Session) ApprovedVersion(ctx context.Context, p *plan.Plan) (*plan.Plan, error) {
 	if p.Approval == nil || p.Approval.Revision == 0 {
 		return p, nil
 	}
@@ -133,9 +133,9 @@ func (s *Session) AsApproved(ctx context.Context, p *plan.Plan) (*plan.Plan, err
 	return &approved, nil
 }
 
-// AsSubmitted returns a draft as it was before people changed it, read from the log; nil if they
+// SubmittedVersion returns a draft as it was before people changed it, read from the log; nil if they
 // did not, or if a repaired log no longer has that version.
-func (s *Session) AsSubmitted(ctx context.Context, draft *plan.Plan) (*plan.Plan, error) {
+func (s *Session) SubmittedVersion(ctx context.Context, draft *plan.Plan) (*plan.Plan, error) {
 	if draft.Edits == nil {
 		return nil, nil
 	}
@@ -163,7 +163,7 @@ func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcom
 		if latest, _ := now.PastPlan(id); latest.Revision != head.Revision {
 			return plan.Refuse(plan.Conflict, "", "the plan was changed meanwhile", "try again")
 		}
-		facts.Past = body
+		facts.FormerPlan = body
 		return nil
 	})
 }
@@ -174,7 +174,7 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 	if err := s.takeTurn(ctx); err != nil {
 		return err
 	}
-	defer s.giveTurn()
+	defer s.releaseTurn()
 	unlock, err := s.log.Lock(ctx)
 	if err != nil {
 		return err
@@ -185,16 +185,16 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 		return err
 	}
 	purge := plan.Purge{Records: head.Seq}
-	facts := plan.Facts{Now: plan.State{}.TimeOfNext(s.opts.Now()), Actor: by}
+	facts := plan.Facts{Now: plan.State{}.NextTime(s.opts.Now()), Actor: by}
 	events, err := plan.Decide(plan.State{}, purge, facts)
 	if err != nil {
 		return err
 	}
-	first := plan.Record{Seq: 1, Action: plan.WordOf(purge), Actor: by, Time: facts.Now, Phase: plan.PhaseInactive, Events: events}
+	first := plan.Record{Seq: 1, Action: plan.ActionWord(purge), Actor: by, Time: facts.Now, Phase: plan.PhaseInactive, Events: events}
 	head, err = s.log.Purge(ctx, first)
 	if err != nil {
 		return err
 	}
-	s.now, s.head, s.read = plan.Fold(plan.State{}, first), head, true
+	s.state, s.head, s.isLoaded = plan.Fold(plan.State{}, first), head, true
 	return nil
 }

@@ -38,10 +38,10 @@ type Session struct {
 	log  store.Log
 	opts Options
 
-	turn chan struct{} // held while the state is updated or changed
-	head store.Head
-	now  plan.State
-	read bool // now has been folded from the log
+	turn     chan struct{} // held while the state is updated or changed
+	head     store.Head
+	state    plan.State
+	isLoaded bool // now has been folded from the log
 
 	background sync.WaitGroup // snapshot writers
 	saving     atomic.Bool
@@ -67,11 +67,11 @@ func (s *Session) State(ctx context.Context) (plan.State, error) {
 	if err := s.takeTurn(ctx); err != nil {
 		return plan.State{}, err
 	}
-	defer s.giveTurn()
+	defer s.releaseTurn()
 	if err := s.catchUp(ctx); err != nil {
 		return plan.State{}, err
 	}
-	return s.now, nil
+	return s.state, nil
 }
 
 // Watch returns a channel that receives after any process has changed the state; several changes
@@ -79,9 +79,9 @@ func (s *Session) State(ctx context.Context) (plan.State, error) {
 // receiving.
 func (s *Session) Watch(ctx context.Context) (<-chan struct{}, error) { return s.log.Watch(ctx) }
 
-// Glance returns the end of the log and the phase there, without folding or opening it; see
+// CachedHead returns the end of the log and the phase there, without folding or opening it; see
 // store.Log.
-func (s *Session) Glance(ctx context.Context) (store.Head, error) { return s.log.Glance(ctx) }
+func (s *Session) CachedHead(ctx context.Context) (store.Head, error) { return s.log.CachedHead(ctx) }
 
 // Head returns the end of the log and the phase there, read from the log itself, without folding it.
 func (s *Session) Head(ctx context.Context) (store.Head, error) { return s.log.Head(ctx) }
@@ -105,7 +105,7 @@ func (s *Session) takeTurn(ctx context.Context) error {
 	}
 }
 
-func (s *Session) giveTurn() { <-s.turn }
+func (s *Session) releaseTurn() { <-s.turn }
 
 // catchUp folds the records appended since the last call. The turn is held.
 func (s *Session) catchUp(ctx context.Context) error {
@@ -113,23 +113,23 @@ func (s *Session) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.read && head == s.head {
+	if s.isLoaded && head == s.head {
 		return nil
 	}
-	if s.read && head.Chain == s.head.Chain && head.Seq <= s.head.Seq {
+	if s.isLoaded && head.Chain == s.head.Chain && head.Seq <= s.head.Seq {
 		return fmt.Errorf("%w: it ends at %d where %d was read before; run `planloop doctor`", store.ErrDamaged, head.Seq, s.head.Seq)
 	}
-	if !s.read || head.Chain != s.head.Chain {
+	if !s.isLoaded || head.Chain != s.head.Chain {
 		return s.load(ctx, head)
 	}
-	state := s.now
+	state := s.state
 	for _, record := range records {
 		state = plan.Fold(state, record)
 	}
 	if state, err = s.fold(ctx, state, head.Seq); err != nil {
 		return err
 	}
-	s.now, s.head = state, head
+	s.state, s.head = state, head
 	return nil
 }
 
@@ -139,7 +139,7 @@ func (s *Session) load(ctx context.Context, head store.Head) error {
 	if err != nil {
 		return err
 	}
-	s.now, s.head, s.read = state, head, true
+	s.state, s.head, s.isLoaded = state, head, true
 	if head.Seq-from > maxTail {
 		s.snapshot()
 	}
@@ -201,7 +201,7 @@ func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare 
 	if err := s.takeTurn(ctx); err != nil {
 		return Outcome{}, err
 	}
-	defer s.giveTurn()
+	defer s.releaseTurn()
 	if err := s.refuseEarly(ctx, by, a, prepare); err != nil {
 		return Outcome{}, err
 	}
@@ -222,13 +222,13 @@ func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare 
 // refuseEarly refuses actions that an empty log does not allow before the lock is taken: locking
 // would needlessly create the workspace's folder. The turn is held.
 func (s *Session) refuseEarly(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare) error {
-	if s.read && s.head.Seq > 0 {
+	if s.isLoaded && s.head.Seq > 0 {
 		return nil
 	}
 	if err := s.catchUp(ctx); err != nil || s.head.Seq > 0 {
 		return err
 	}
-	_, err := s.judge(by, a, prepare)
+	_, err := s.decide(by, a, prepare)
 	return err
 }
 
@@ -237,8 +237,8 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	if err := s.catchUp(ctx); err != nil {
 		return Outcome{}, err
 	}
-	before := s.now
-	record, err := s.judge(by, a, prepare)
+	before := s.state
+	record, err := s.decide(by, a, prepare)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -251,25 +251,25 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	if err != nil {
 		return Outcome{}, err
 	}
-	s.now, s.head = after, head
+	s.state, s.head = after, head
 	s.snapshotIfDue()
 	return Outcome{Before: before, After: after, Events: record.Events}, nil
 }
 
-// judge returns the record for a in the present state, without events if it changes nothing.
-func (s *Session) judge(by plan.Actor, a plan.Action, prepare Prepare) (plan.Record, error) {
-	now := s.now.TimeOfNext(s.opts.Now())
-	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Seen: s.seen(s.now, a)}
-	if s.opts.Presence != nil && s.now.PhaseNow() == plan.PhaseGathering {
+// decide returns the record for a in the present state, without events if it changes nothing.
+func (s *Session) decide(by plan.Actor, a plan.Action, prepare Prepare) (plan.Record, error) {
+	now := s.state.NextTime(s.opts.Now())
+	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Sightings: s.seen(s.state, a)}
+	if s.opts.Presence != nil && s.state.PhaseNow() == plan.PhaseGathering {
 		facts.LastActivity = s.opts.Presence.LastActivity()
 	}
 	if prepare != nil {
-		if err := prepare(s.now, &facts); err != nil {
+		if err := prepare(s.state, &facts); err != nil {
 			return plan.Record{}, err
 		}
 	}
-	events, err := plan.Decide(s.now, a, facts)
-	return plan.Record{Seq: s.now.Revision + 1, Action: plan.WordOf(a), Actor: by, Time: now, Events: events}, err
+	events, err := plan.Decide(s.state, a, facts)
+	return plan.Record{Seq: s.state.Revision + 1, Action: plan.ActionWord(a), Actor: by, Time: now, Events: events}, err
 }
 
 func (s *Session) seen(state plan.State, a plan.Action) map[string]plan.Sighting {
@@ -277,7 +277,7 @@ func (s *Session) seen(state plan.State, a plan.Action) map[string]plan.Sighting
 		return nil
 	}
 	seen := map[string]plan.Sighting{}
-	for _, name := range plan.Owners(state, a) {
+	for _, name := range plan.ClaimOwners(state, a) {
 		seen[name] = s.opts.Presence.Seen(name)
 	}
 	return seen
@@ -300,7 +300,7 @@ const (
 
 func (s *Session) snapshotIfDue() {
 	every := plan.Revision(snapshotEvery)
-	if s.now.Plan == nil || s.now.Plan.Steps.Len() <= smallPlan {
+	if s.state.Plan == nil || s.state.Plan.Steps.Len() <= smallPlan {
 		every = snapshotOften
 	}
 	if s.head.Seq%every == 0 {
@@ -314,7 +314,7 @@ func (s *Session) snapshot() {
 	if !s.saving.CompareAndSwap(false, true) {
 		return
 	}
-	snapshot := store.Snapshot{Head: s.head, State: s.now}
+	snapshot := store.Snapshot{Head: s.head, State: s.state}
 	s.background.Go(func() {
 		defer s.saving.Store(false)
 		ctx, cancel := context.WithTimeout(context.Background(), snapshotBound)

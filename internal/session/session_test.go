@@ -294,7 +294,7 @@ func TestChangesAreFollowed(t *testing.T) {
 	do(t, b, plan.MarkStep{Step: 1, Status: plan.Done})
 	expect("3 mark_step in 2")
 	for range 2 {
-		if err := b.Purge(t.Context(), plan.NewActor(plan.ViaTerminal, "bob")); err != nil {
+		if err := b.Purge(t.Context(), plan.NewActor(plan.ChannelTerminal, "bob")); err != nil {
 			t.Fatal(err)
 		}
 		expect("1 purge in 0")
@@ -313,7 +313,7 @@ func TestPurge(t *testing.T) {
 	s, other := open(t, dir), open(t, dir)
 	do(t, s, setUp("One"))
 	do(t, other, plan.MarkStep{Step: 1, Status: plan.InProgress})
-	if err := s.Purge(t.Context(), plan.NewActor(plan.ViaTerminal, "bob")); err != nil {
+	if err := s.Purge(t.Context(), plan.NewActor(plan.ChannelTerminal, "bob")); err != nil {
 		t.Fatal(err)
 	}
 	if now := state(t, other); now.Plan != nil || now.Revision != 1 {
@@ -349,7 +349,7 @@ func TestClaims(t *testing.T) {
 	if _, err := s.Do(t.Context(), bob, take, nil); err == nil {
 		t.Error("bob took a step whose owner was seen a minute ago")
 	}
-	presence["alice"] = plan.Sighting{At: now, Gone: true}
+	presence["alice"] = plan.Sighting{At: now, IsGone: true}
 	if _, err := s.Do(t.Context(), bob, take, nil); err != nil {
 		t.Error(err)
 	}

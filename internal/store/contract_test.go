@@ -267,7 +267,7 @@ func testClose(t *testing.T, open opener) {
 	check("Head", err)
 	_, _, err = log.Since(t.Context(), store.Head{})
 	check("Since", err)
-	_, err = log.Glance(t.Context())
+	_, err = log.CachedHead(t.Context())
 	check("Glance", err)
 	_, err = log.Lock(t.Context())
 	check("Lock", err)
@@ -316,7 +316,7 @@ func mustHead(t *testing.T, log store.Log) store.Head {
 
 func mustGlance(t *testing.T, log store.Log) store.Head {
 	t.Helper()
-	head, err := log.Glance(t.Context())
+	head, err := log.CachedHead(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,9 +91,9 @@ func events() *rapid.Generator[plan.Event] {
 			func() plan.Event { return plan.PlanCleared{At: at} },
 			func() plan.Event { return plan.PlanCompleted{At: at} },
 			func() plan.Event { return plan.PlanReopened{At: at} },
-			func() plan.Event { return plan.PlanAbandonedByItself{At: at} },
+			func() plan.Event { return plan.PlanAbandoned{At: at} },
 			func() plan.Event { return plan.PlanNeedsReplan{Step: id, At: at} },
-			func() plan.Event { return plan.PlanFailedForGood{Step: id, At: at} },
+			func() plan.Event { return plan.PlanFailed{Step: id, At: at} },
 			func() plan.Event {
 				return plan.StepsAdded{Steps: rapid.SliceOfN(steps(), 0, 4).Draw(t, "steps"), At: at}
 			},

@@ -47,8 +47,8 @@ func NewMemory() *Memory {
 	return l
 }
 
-// use calls f with mu held, unless the log is closed.
-func (l *Memory) use(f func() error) error {
+// withLock calls f with mu held, unless the log is closed.
+func (l *Memory) withLock(f func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -57,12 +57,12 @@ func (l *Memory) use(f func() error) error {
 	return f()
 }
 
-// usable does nothing: use then only checks that the log is open.
-func usable() error { return nil }
+// doNothing does nothing: use then only checks that the log is open.
+func doNothing() error { return nil }
 
 // Lock implements store.Log.
 func (l *Memory) Lock(ctx context.Context) (func(), error) {
-	if err := l.use(usable); err != nil {
+	if err := l.withLock(doNothing); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
@@ -97,7 +97,7 @@ func (l *Memory) change(r plan.Record, prepare func() error) (head Head, err err
 	if err != nil {
 		return Head{}, err
 	}
-	err = l.use(func() error {
+	err = l.withLock(func() error {
 		if err := prepare(); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (l *Memory) change(r plan.Record, prepare func() error) (head Head, err err
 
 // Head implements store.Log.
 func (l *Memory) Head(context.Context) (head Head, err error) {
-	err = l.use(func() error {
+	err = l.withLock(func() error {
 		head = l.head()
 		return nil
 	})
@@ -126,8 +126,8 @@ func (l *Memory) Since(ctx context.Context, _ Head) (Head, []plan.Record, error)
 	return head, nil, err
 }
 
-// Glance implements store.Log.
-func (l *Memory) Glance(ctx context.Context) (Head, error) { return l.Head(ctx) }
+// CachedHead implements store.Log.
+func (l *Memory) CachedHead(ctx context.Context) (Head, error) { return l.Head(ctx) }
 
 func (l *Memory) head() Head {
 	n := len(l.records)
@@ -142,7 +142,7 @@ func (l *Memory) head() Head {
 func (l *Memory) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
 	return func(yield func(plan.Record, error) bool) {
 		var records []entry
-		err := l.use(func() error {
+		err := l.withLock(func() error {
 			records = slices.Clip(l.records[min(max(int(after), 0), len(l.records)):])
 			return nil
 		})
@@ -168,7 +168,7 @@ func (l *Memory) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.R
 
 // Snapshot implements store.Log.
 func (l *Memory) Snapshot(_ context.Context, seq plan.Revision) (s *Snapshot, err error) {
-	err = l.use(func() error {
+	err = l.withLock(func() error {
 		for _, kept := range l.snapshots {
 			if seq == 0 || kept.Head.Seq <= seq {
 				s = &kept
@@ -181,7 +181,7 @@ func (l *Memory) Snapshot(_ context.Context, seq plan.Revision) (s *Snapshot, er
 
 // SaveSnapshot implements store.Log.
 func (l *Memory) SaveSnapshot(_ context.Context, s Snapshot) error {
-	return l.use(func() error {
+	return l.withLock(func() error {
 		if !l.contains(s.Head) {
 			return fmt.Errorf("a snapshot at record %d: %w", s.Head.Seq, ErrConflict)
 		}
@@ -202,7 +202,7 @@ func (l *Memory) contains(h Head) bool {
 
 // Watch implements store.Log.
 func (l *Memory) Watch(ctx context.Context) (<-chan struct{}, error) {
-	if err := l.use(usable); err != nil {
+	if err := l.withLock(doNothing); err != nil {
 		return nil, err
 	}
 	return l.grown.Listen(ctx), nil
@@ -222,7 +222,7 @@ func (l *Memory) Purge(_ context.Context, first plan.Record) (Head, error) {
 // PutValue implements store.Log.
 func (l *Memory) PutValue(_ context.Context, value []byte) (name string, err error) {
 	name = ValueName(value)
-	return name, l.use(func() error {
+	return name, l.withLock(func() error {
 		if l.values == nil {
 			l.values = map[string][]byte{}
 		}
@@ -233,7 +233,7 @@ func (l *Memory) PutValue(_ context.Context, value []byte) (name string, err err
 
 // Value implements store.Log.
 func (l *Memory) Value(_ context.Context, name string) (value []byte, err error) {
-	err = l.use(func() error {
+	err = l.withLock(func() error {
 		kept, ok := l.values[name]
 		if !ok {
 			return ErrNoValue

@@ -20,7 +20,7 @@ import (
 // EncodeRecord returns r as one line of JSON, the same bytes for the same record. Each event is an
 // object that begins with its kind.
 func EncodeRecord(r plan.Record) ([]byte, error) {
-	c := written()
+	c := sharedCodec()
 	body := recordBody{
 		Seq: r.Seq, Action: r.Action, Actor: r.Actor, Time: r.Time, Phase: r.Phase,
 		Events: make([]jsontext.Value, len(r.Events)),
@@ -42,10 +42,10 @@ func EncodeRecord(r plan.Record) ([]byte, error) {
 // DecodeRecord reads the output of EncodeRecord. The error wraps ErrNewer if data holds a kind of
 // event or a field that this version does not know.
 func DecodeRecord(data []byte) (plan.Record, error) {
-	c := written()
+	c := sharedCodec()
 	var body recordBody
 	if err := json.Unmarshal(data, &body, c.decode); err != nil {
-		return plan.Record{}, fmt.Errorf("decode record: %w", orNewer(err))
+		return plan.Record{}, fmt.Errorf("decode record: %w", markNewer(err))
 	}
 	r := plan.Record{
 		Seq: body.Seq, Action: body.Action, Actor: body.Actor, Time: body.Time, Phase: body.Phase,
@@ -54,7 +54,7 @@ func DecodeRecord(data []byte) (plan.Record, error) {
 	for i, data := range body.Events {
 		event, err := c.decodeEvent(data)
 		if err != nil {
-			return plan.Record{}, fmt.Errorf("decode record %d: event %d: %w", body.Seq, i, orNewer(err))
+			return plan.Record{}, fmt.Errorf("decode record %d: event %d: %w", body.Seq, i, markNewer(err))
 		}
 		r.Events[i] = event
 	}
@@ -78,9 +78,9 @@ type codec struct {
 	kinds  map[string]reflect.Type
 }
 
-// written returns the only codec, built on first use so that a command that reads no log does not
+// sharedCodec returns the only codec, built on first use so that a command that reads no log does not
 // pay for it.
-var written = sync.OnceValue(func() *codec {
+var sharedCodec = sync.OnceValue(func() *codec {
 	// Only with the older meaning of omitempty does a patch keep a pointer to an empty value, which
 	// erases a field, distinct from a nil pointer.
 	legacy := jsonv1.OmitEmptyWithLegacySemantics(true)
@@ -94,7 +94,7 @@ var written = sync.OnceValue(func() *codec {
 		kinds: map[string]reflect.Type{},
 	}
 	for _, e := range plan.Events() {
-		c.kinds[plan.KindOf(e)] = reflect.TypeOf(e)
+		c.kinds[plan.EventKind(e)] = reflect.TypeOf(e)
 	}
 	return c
 })
@@ -103,7 +103,7 @@ var written = sync.OnceValue(func() *codec {
 const kindMember = `{"kind":"`
 
 func (c *codec) encodeEvent(e plan.Event) (jsontext.Value, error) {
-	kind := plan.KindOf(e)
+	kind := plan.EventKind(e)
 	if kind == "" {
 		return nil, fmt.Errorf("%T is not an event that plan.Events lists", e)
 	}
@@ -143,8 +143,8 @@ func (c *codec) decodeEvent(data jsontext.Value) (plan.Event, error) {
 	return event.Elem().Interface().(plan.Event), nil
 }
 
-// orNewer marks an unknown field as written by a newer planloop.
-func orNewer(err error) error {
+// markNewer marks an unknown field as written by a newer planloop.
+func markNewer(err error) error {
 	if errors.Is(err, json.ErrUnknownName) {
 		return fmt.Errorf("%w: %w", ErrNewer, err)
 	}

@@ -72,7 +72,7 @@ func TestErasingSurvivesEncoding(t *testing.T) {
 func TestEveryEventIsWrittenWithItsKindFirst(t *testing.T) {
 	for _, e := range plan.Events() {
 		data := mustEncode(t, plan.Record{Seq: 1, Events: []plan.Event{withStep(e)}})
-		if want := `"events":[{"kind":"` + plan.KindOf(e) + `"`; !strings.Contains(string(data), want) {
+		if want := `"events":[{"kind":"` + plan.EventKind(e) + `"`; !strings.Contains(string(data), want) {
 			t.Errorf("%s lacks %s", data, want)
 		}
 	}

@@ -27,23 +27,23 @@ type stateHead struct {
 // EncodeState returns s as lines of JSON, the same bytes for the same state.
 func EncodeState(s plan.State) ([]byte, error) {
 	body := s.Body()
-	planSteps, draftSteps := takeSteps(body.Plan), takeSteps(body.Draft)
+	planSteps, draftSteps := detachSteps(body.Plan), detachSteps(body.Draft)
 	head := stateHead{State: body, PlanLines: len(planSteps), DraftLines: len(draftSteps)}
 	var out bytes.Buffer
-	if err := json.MarshalWrite(&out, head, written().encode); err != nil {
+	if err := json.MarshalWrite(&out, head, sharedCodec().encode); err != nil {
 		return nil, fmt.Errorf("encode state %d: %w", s.Revision, err)
 	}
 	for _, line := range slices.Concat(planSteps, draftSteps) {
 		out.WriteByte('\n')
-		if err := json.MarshalWrite(&out, line, written().encode); err != nil {
+		if err := json.MarshalWrite(&out, line, sharedCodec().encode); err != nil {
 			return nil, fmt.Errorf("encode state %d: %w", s.Revision, err)
 		}
 	}
 	return out.Bytes(), nil
 }
 
-// takeSteps removes the steps from a body and returns them in lines.
-func takeSteps(b *plan.Body) [][]*plan.Step {
+// detachSteps removes the steps from a body and returns them in lines.
+func detachSteps(b *plan.Body) [][]*plan.Step {
 	if b == nil {
 		return nil
 	}
@@ -57,21 +57,21 @@ func takeSteps(b *plan.Body) [][]*plan.Step {
 func DecodeState(data []byte) (plan.State, error) {
 	lines := bytes.Split(data, []byte{'\n'})
 	var head stateHead
-	if err := json.Unmarshal(lines[0], &head, written().decode); err != nil {
-		return plan.State{}, fmt.Errorf("decode state: %w", orNewer(err))
+	if err := json.Unmarshal(lines[0], &head, sharedCodec().decode); err != nil {
+		return plan.State{}, fmt.Errorf("decode state: %w", markNewer(err))
 	}
 	steps, err := decodeLines(lines[1:])
 	if err != nil {
-		return plan.State{}, fmt.Errorf("decode state %d: %w", head.State.Revision, orNewer(err))
+		return plan.State{}, fmt.Errorf("decode state %d: %w", head.State.Revision, markNewer(err))
 	}
-	if err := head.giveSteps(steps); err != nil {
+	if err := head.attachSteps(steps); err != nil {
 		return plan.State{}, fmt.Errorf("decode state %d: %w", head.State.Revision, err)
 	}
 	return head.State.Build(), nil
 }
 
-// giveSteps puts the lines back into the bodies they were taken from.
-func (h *stateHead) giveSteps(lines [][]*plan.Step) error {
+// attachSteps puts the lines back into the bodies they were taken from.
+func (h *stateHead) attachSteps(lines [][]*plan.Step) error {
 	if h.PlanLines < 0 || h.DraftLines < 0 || h.PlanLines > len(lines) || h.PlanLines+h.DraftLines != len(lines) {
 		return fmt.Errorf("%d lines of steps where %d and %d belong", len(lines), h.PlanLines, h.DraftLines)
 	}
@@ -95,7 +95,7 @@ func decodeLines(lines [][]byte) ([][]*plan.Step, error) {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, line := range lines {
-		group.Go(func() error { return json.Unmarshal(line, &steps[i], written().decode) })
+		group.Go(func() error { return json.Unmarshal(line, &steps[i], sharedCodec().decode) })
 	}
 	return steps, group.Wait()
 }

@@ -90,7 +90,7 @@ type Log interface {
 
 	// Glance returns the end of the log as noted by the last append, if possible without opening
 	// the log. After a crash it may be one record old: good enough to display, not to decide.
-	Glance(ctx context.Context) (Head, error)
+	CachedHead(ctx context.Context) (Head, error)
 
 	// Read yields the records after seq in order, checking the chain. It stops at the first error,
 	// which wraps ErrDamaged if a record does not match its hash.

@@ -97,10 +97,10 @@ func (p Page) cut(s Screen) []string {
 	from := min(max(0, p.focus-room/3), len(p.body)-room)
 	body := append([]string(nil), p.body[from:from+room]...)
 	if from > 0 {
-		body[0] = s.Faint(fmt.Sprintf("  %s %s above", s.marks.more, plan.Counted(from+1, "line")))
+		body[0] = s.Faint(fmt.Sprintf("  %s %s above", s.marks.more, plan.Pluralize(from+1, "line")))
 	}
 	if left := len(p.body) - from - room; left > 0 {
-		body[room-1] = s.Faint(fmt.Sprintf("  %s %s below", s.marks.more, plan.Counted(left+1, "line")))
+		body[room-1] = s.Faint(fmt.Sprintf("  %s %s below", s.marks.more, plan.Pluralize(left+1, "line")))
 	}
 	return Page{head: p.head, body: body, foot: p.foot}.Lines()
 }

@@ -81,7 +81,7 @@ func (v ModeView) submitted() []string {
 		about += ", expires at " + clock(at, v.Now)
 	}
 	lines := v.head(v.Screen.Waiting, "submitted", about)
-	text := fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective), plan.Counted(draft.Steps.Len(), "step"),
+	text := fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective), plan.Pluralize(draft.Steps.Len(), "step"),
 		history.ShortDigest(request.Digest))
 	if draft.Changes != "" {
 		text += "\nIt changes what was approved: " + draft.Changes
@@ -105,7 +105,7 @@ func (v ModeView) executing() []string {
 	}
 	lines = append(lines, v.Screen.coloured(v.Screen.Plain, approvalText(*p.Approval, v.Now))...)
 	if n := len(p.Approval.Deviations); n > 0 {
-		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, plan.Counted(n, "small change")+" since then: planloop show")...)
+		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, plan.Pluralize(n, "small change")+" since then: planloop show")...)
 	}
 	return lines
 }
@@ -170,7 +170,7 @@ func (v PlanView) approval() []string {
 	if left := len(shown) - deviationLines; left > 0 && !v.All {
 		shown = shown[left:]
 		lines = append(lines, v.Screen.Faint(v.Screen.Fit(fmt.Sprintf("%s since: planloop show --all",
-			plan.Counted(left, "earlier change")), 0)))
+			plan.Pluralize(left, "earlier change")), 0)))
 	}
 	for _, what := range shown {
 		lines = append(lines, v.block("changed since: "+what, 0, noteLines)...)
@@ -227,9 +227,9 @@ func waitingDraft(state plan.State) string {
 	if draft == nil {
 		return ""
 	}
-	what := fmt.Sprintf("%s, %s", plan.Quote(draft.Objective), plan.Counted(draft.Steps.Len(), "step"))
-	if draft.Adopted != nil {
-		what += ", from the list of " + draft.Adopted.Host
+	what := fmt.Sprintf("%s, %s", plan.Quote(draft.Objective), plan.Pluralize(draft.Steps.Len(), "step"))
+	if draft.HostList != nil {
+		what += ", from the list of " + draft.HostList.Host
 	}
 	switch {
 	case state.PhaseNow() == plan.PhaseGathering:

@@ -24,7 +24,7 @@ type PlanRow struct {
 // PlanRows returns the plans of a state: the current one, a waiting draft, and the former ones, newest first.
 func PlanRows(s plan.State) []PlanRow {
 	var rows []PlanRow
-	if s.Plan != nil && !s.Plan.Cleared() {
+	if s.Plan != nil && !s.Plan.IsCleared() {
 		rows = append(rows, rowOf(s.Plan, true))
 	}
 	if s.Draft != nil {
@@ -32,7 +32,7 @@ func PlanRows(s plan.State) []PlanRow {
 		row.status = draftWord(s.PhaseNow())
 		rows = append(rows, row)
 	}
-	for _, head := range s.Former() {
+	for _, head := range s.FormerPlans() {
 		rows = append(rows, PlanRow{ID: head.ID, Objective: head.Objective, status: safetext.EscapeLine(verbs.PastStatus(s, head)),
 			past: true, done: head.Done, steps: head.Steps, when: head.ArchivedAt})
 	}

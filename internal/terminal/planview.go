@@ -111,7 +111,7 @@ func (v PlanView) status() []string {
 
 // statusWord returns a plan's status, or "cleared".
 func statusWord(p *plan.Plan) string {
-	if p.Cleared() {
+	if p.IsCleared() {
 		return "cleared"
 	}
 	return string(p.Status)
@@ -164,7 +164,7 @@ func (v PlanView) foldable(i int) int {
 		return 0
 	}
 	n := 0
-	for i+n < steps.Len() && steps.At(i+n).Status.Finished() {
+	for i+n < steps.Len() && steps.At(i+n).Status.IsFinished() {
 		n++
 	}
 	if n < shortestFold {
@@ -214,7 +214,7 @@ func (v PlanView) foot() []string {
 		lines = append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}
 	for _, r := range v.Remarks {
-		if r.Now == 0 && !r.Met {
+		if r.Now == 0 && !r.IsResolved {
 			lines = append(lines, v.said(r, 0)...)
 		}
 	}
@@ -256,7 +256,7 @@ func (v PlanView) signal(signal plan.Signal) []string {
 		look = v.Screen.Plain
 	}
 	label := string(signal.Level) + " " + plan.Quote(signal.ID)
-	if id := v.State.Concerns(signal); id != 0 {
+	if id := v.State.SignalStep(signal); id != 0 {
 		label += " on " + id.String()
 	}
 	label += ": "

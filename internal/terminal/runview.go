@@ -153,13 +153,13 @@ func (v RunView) rows() []runRow {
 
 func (v RunView) rank(step *plan.Step) int {
 	switch {
-	case step.Asking() != nil, step.Running():
+	case step.OpenQuestion() != nil, step.IsRunning():
 		return rankNow
 	case step.Status == plan.Failed, step.Status == plan.Blocked:
 		return rankWrong
 	case step.Status == plan.InProgress:
 		return rankBegun
-	case step.Status.Finished():
+	case step.Status.IsFinished():
 		return rankFinished
 	case v.State.Plan.Steps.IsReady(step.ID):
 		return rankReady
@@ -219,9 +219,9 @@ func (v RunView) row(r runRow) []string {
 func (v RunView) sign(step *plan.Step) (string, Style) {
 	s := v.Screen
 	switch {
-	case step.Asking() != nil:
+	case step.OpenQuestion() != nil:
 		return "?", func(text string) string { return s.Bold(s.Waiting(text)) }
-	case step.Running():
+	case step.IsRunning():
 		return s.marks.turning[v.Turn%len(s.marks.turning)], s.Busy
 	}
 	return s.mark(step, v.State.Plan.Steps.IsReady(step.ID))
@@ -230,14 +230,14 @@ func (v RunView) sign(step *plan.Step) (string, Style) {
 // remarks returns the text after the title of a step.
 func (v RunView) remarks(step *plan.Step) (string, Style) {
 	s := v.Screen
-	if ask := step.Asking(); ask != nil {
+	if ask := step.OpenQuestion(); ask != nil {
 		text := askWords(ask.Kind)
 		return text, func(text string) string { return s.Bold(s.Waiting(text)) }
 	}
 	switch {
-	case step.Running():
+	case step.IsRunning():
 		return v.pace(step), s.Busy
-	case step.Execution != nil && step.Expanded() && len(step.Execution.Instances) > 0:
+	case step.Execution != nil && step.IsExpanded() && len(step.Execution.Instances) > 0:
 		return v.entries(step.Execution.Instances), s.Faint
 	case step.Status == plan.Done:
 		if step.Result != nil && step.Result.Duration > 0 {
@@ -253,7 +253,7 @@ func (v RunView) remarks(step *plan.Step) (string, Style) {
 // pace returns the progress of a running step.
 func (v RunView) pace(step *plan.Step) string {
 	text := ""
-	if agent := step.Assigned(); agent != "" {
+	if agent := step.ActiveAgent(); agent != "" {
 		text = safetext.EscapeLine(agent) + "  "
 	}
 	if percent := min(max(v.Underway[step.ID].Percent, 0), 100); percent > 0 {
@@ -285,23 +285,24 @@ func (v RunView) entries(instances []plan.StepID) string {
 
 // below returns the line below a step: its question, activity or error.
 func (v RunView) below(step *plan.Step) string {
-	ask, now := step.Asking(), v.Underway[step.ID]
+	ask, now := step.OpenQuestion(), v.Underway[step.ID]
 	switch {
 	case ask != nil && ask.Kind == plan.AskPause:
 		return safetext.EscapeLine(ask.Text)
 	case ask != nil:
-		return strings.TrimSpace(safetext.EscapeLine(step.Tool) + " " + safetext.EscapeLine(plan.Shorten(string(step.Asking().Args), 1000)))
-	case step.Assigned() != "":
+		return strings.TrimSpace(safetext.EscapeLine(step.Tool) + " " + safetext.EscapeLine(plan.Shorten(string(step.OpenQuestion().Args),
+			1000)))
+	case step.ActiveAgent() != "":
 		return cmp.Or(safetext.LastLine(now.What), safetext.LastLine(now.Log))
-	case step.Running():
+	case step.IsRunning():
 		return cmp.Or(safetext.LastLine(now.Log), safetext.LastLine(now.What))
 	case step.Status == plan.Failed:
 		return firstLine(step.Error)
 	case step.Status == plan.Blocked && len(step.Notes) > 0:
 		return firstLine(step.Notes[len(step.Notes)-1])
-	case step.Execution != nil && step.Execution.Beyond():
+	case step.Execution != nil && step.Execution.ExceededScope():
 		x := step.Execution
-		return "warning: it " + safetext.EscapeLine(history.Beyond(x.Outside, x.Moved, x.Unseen))
+		return "warning: it " + safetext.EscapeLine(history.Beyond(x.OutOfScopeFiles, x.CommitMoved, x.ChangesUnknown))
 	}
 	return ""
 }

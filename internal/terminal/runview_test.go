@@ -13,19 +13,19 @@ import (
 )
 
 // advance has an engine record results, and start ready steps except those with a problem.
-func (s *story) advance(results []plan.Finished, resolved map[plan.StepID]plan.Resolution) {
+func (s *story) advance(results []plan.AttemptResult, resolved map[plan.StepID]plan.Resolution) {
 	s.t.Helper()
-	facts := plan.Facts{Now: morning, Actor: plan.NewActor(plan.ViaEngine, "engine#a"), Resolved: resolved}
-	events, err := plan.Decide(s.state, plan.Advance{Finished: results, Room: len(resolved)}, facts)
+	facts := plan.Facts{Now: morning, Actor: plan.NewActor(plan.ChannelEngine, "engine#a"), Resolutions: resolved}
+	events, err := plan.Decide(s.state, plan.Schedule{Results: results, MaxStarts: len(resolved)}, facts)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.state = plan.Fold(s.state, plan.Record{Seq: s.state.Revision + 1, Time: morning, Events: events})
 }
 
-func (s *story) finished(id plan.StepID, problem string) plan.Finished {
+func (s *story) finished(id plan.StepID, problem string) plan.AttemptResult {
 	step, _ := s.state.Plan.Steps.Get(id)
-	return plan.Finished{Attempt: plan.Attempt{Plan: s.state.Plan.Root(), Step: id, Attempt: step.Attempts},
+	return plan.AttemptResult{Attempt: plan.Attempt{Plan: s.state.Plan.Root(), Step: id, Attempt: step.Attempts},
 		Result: plan.Result{OK: problem == "", Error: problem, Duration: 1_240, Timestamp: morning}}
 }
 
@@ -47,9 +47,9 @@ func runSample(t *testing.T) plan.State {
 	go1 := plan.Resolution{Digest: "d", Args: json.RawMessage(`{"command":"rm -rf build"}`)}
 	items := []json.RawMessage{[]byte(`"a.go"`), []byte(`"b.go"`), []byte(`"c.go"`)}
 	s.advance(nil, map[plan.StepID]plan.Resolution{1: go1, 2: go1, 3: go1, 4: go1, 5: {Items: items}, 6: go1})
-	s.advance([]plan.Finished{s.finished(1, ""), s.finished(6, "3 links are broken\nhttps://example.com/")},
+	s.advance([]plan.AttemptResult{s.finished(1, ""), s.finished(6, "3 links are broken\nhttps://example.com/")},
 		map[plan.StepID]plan.Resolution{9: go1, 10: go1})
-	s.advance([]plan.Finished{s.finished(9, "")}, nil)
+	s.advance([]plan.AttemptResult{s.finished(9, "")}, nil)
 	return s.state
 }
 
@@ -112,7 +112,7 @@ func TestLongRun(t *testing.T) {
 	}
 	s.do(plan.SetUp{Outline: plan.Outline{Objective: "Long"}, Steps: steps})
 	s.do(plan.BeginRun{})
-	var over []plan.Finished
+	var over []plan.AttemptResult
 	for id := plan.StepID(1); id <= 60; id++ {
 		resolved[id] = plan.Resolution{Digest: "d"}
 	}
@@ -135,17 +135,19 @@ func TestAgentsAtWork(t *testing.T) {
 		{Spec: plan.Spec{Title: "Fix the parser", RelevantFilePaths: []string{"parser"}}}, {Spec: plan.Spec{Title: "Write the notes"}},
 		{Spec: plan.Spec{Title: "Publish", SuggestedAgent: "codex"}}}})
 	s.do(plan.BeginRun{})
-	by := func(agent string) plan.Resolution { return plan.Resolution{Digest: "d", Safe: true, Agent: agent} }
+	by := func(agent string) plan.Resolution {
+		return plan.Resolution{Digest: "d", IsRepeatable: true, Agent: agent}
+	}
 	s.advance(nil, map[plan.StepID]plan.Resolution{1: by("claude")})
 	done := s.finished(1, "")
-	done.Outside = []string{"go.mod", "go.sum"}
-	s.advance([]plan.Finished{done}, map[plan.StepID]plan.Resolution{3: by("codex")})
+	done.OutOfScopeFiles = []string{"go.mod", "go.sum"}
+	s.advance([]plan.AttemptResult{done}, map[plan.StepID]plan.Resolution{3: by("codex")})
 	blocked := s.finished(3, "no credentials")
-	blocked.Blocked, blocked.Note = true, "no credentials\nfor the registry"
-	s.advance([]plan.Finished{blocked}, map[plan.StepID]plan.Resolution{2: by("claude")})
+	blocked.IsBlocked, blocked.Note = true, "no credentials\nfor the registry"
+	s.advance([]plan.AttemptResult{blocked}, map[plan.StepID]plan.Resolution{2: by("claude")})
 	again := s.finished(2, "it ended")
-	again.Transient = true
-	s.advance([]plan.Finished{again}, nil)
+	again.IsTransient = true
+	s.advance([]plan.AttemptResult{again}, nil)
 	s.advance(nil, map[plan.StepID]plan.Resolution{2: by("claude")})
 	golden(t, "runagents.txt", RunView{PlanView: PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), State: s.state,
 		Now: morning.Add(12 * time.Second), Underway: map[plan.StepID]Underway{2: {What: "reading the changes", Log: "{...}\n"}}},

@@ -266,7 +266,7 @@ func (s Screen) mark(step *plan.Step, ready bool) (string, Style) {
 		return s.marks.blocked, s.Waiting
 	case step.Status == plan.Failed:
 		return s.marks.failed, s.Wrong
-	case step.Status.Finished():
+	case step.Status.IsFinished():
 		return s.marks.dropped, s.Faint
 	case ready:
 		return s.marks.ready, s.Plain
@@ -293,8 +293,8 @@ func (s Screen) bar(steps plan.Steps) string {
 		width = min(width, s.width/3)
 	}
 	total := steps.Len()
-	done := steps.Finished() * width / total
-	begun := (steps.Finished() + steps.Count(plan.InProgress)) * width / total
+	done := steps.FinishedCount() * width / total
+	begun := (steps.FinishedCount() + steps.Count(plan.InProgress)) * width / total
 	return s.marks.ends[0] + s.Good(strings.Repeat(s.marks.bar[0], done)) +
 		s.Busy(strings.Repeat(s.marks.bar[1], begun-done)) +
 		s.Faint(strings.Repeat(s.marks.bar[2], width-begun)) + s.marks.ends[1]

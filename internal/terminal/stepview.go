@@ -29,7 +29,7 @@ func (v PlanView) title(step *plan.Step, idWidth int) (lines []string, margin in
 	label := "  " + look(sign) + " " + look(Pad(step.ID.String(), idWidth)) + "  "
 	title := s.Plain
 	switch {
-	case step.Status.Finished():
+	case step.Status.IsFinished():
 		title = s.Faint
 	case step.Status == plan.InProgress:
 		title = s.Bold
@@ -55,10 +55,10 @@ func (v PlanView) remark(lines []string, step *plan.Step, margin int) []string {
 func (v PlanView) about(step *plan.Step) (string, Style) {
 	s := v.Screen
 	switch {
-	case step.Asking() != nil:
-		return "(" + askWords(step.Asking().Kind) + ")", s.Waiting
-	case step.Looping():
-		return "(for " + plan.Counted(len(step.Instances()), "entry") + ")", s.Busy
+	case step.OpenQuestion() != nil:
+		return "(" + askWords(step.OpenQuestion().Kind) + ")", s.Waiting
+	case step.IsLooping():
+		return "(for " + plan.Pluralize(len(step.Instances()), "entry") + ")", s.Busy
 	case step.Status == plan.InProgress:
 		return v.claim(step)
 	case step.Status == plan.Blocked:
@@ -70,7 +70,7 @@ func (v PlanView) about(step *plan.Step) (string, Style) {
 	case step.Status == plan.Skipped, step.Status == plan.Cancelled:
 		return "(" + string(step.Status) + ")", s.Faint
 	}
-	if waiting := v.State.Plan.Steps.WaitingOn(step.ID); len(waiting) > 0 && step.Status == plan.Pending {
+	if waiting := v.State.Plan.Steps.UnmetDependencies(step.ID); len(waiting) > 0 && step.Status == plan.Pending {
 		return "(waits for " + plan.IDs(waiting) + ")", s.Waiting
 	}
 	return "", nil
@@ -81,7 +81,7 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 	if step.ClaimedBy == "" {
 		return "(in progress)", v.Screen.Busy
 	}
-	text := safetext.EscapeLine(cmp.Or(step.Assigned(), step.ClaimedBy))
+	text := safetext.EscapeLine(cmp.Or(step.ActiveAgent(), step.ClaimedBy))
 	if !step.StartedAt.IsZero() {
 		text += ", since " + v.clock(step.StartedAt)
 	}
@@ -94,7 +94,7 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 // below returns the lines under a step's title: details while it is open, the last note and the last evidence.
 func (v PlanView) below(step *plan.Step, margin int) []string {
 	lines := v.unseen(step, margin)
-	if step.Details != "" && (v.All || !step.Status.Finished()) {
+	if step.Details != "" && (v.All || !step.Status.IsFinished()) {
 		lines = append(lines, v.block(step.Details, margin, detailLines)...)
 	}
 	notes := step.Notes
@@ -108,7 +108,7 @@ func (v PlanView) below(step *plan.Step, margin int) []string {
 		lines = append(lines, v.block("error: "+step.Error, margin, noteLines)...)
 	}
 	for _, r := range v.Remarks {
-		if r.Now == step.ID && (v.All || !r.Met) {
+		if r.Now == step.ID && (v.All || !r.IsResolved) {
 			lines = append(lines, v.said(r, margin)...)
 		}
 	}
@@ -139,7 +139,7 @@ func (s Screen) Remarks(remarks []verbs.Remark) []string {
 
 // unseen returns a line if the approver has not seen the step.
 func (v PlanView) unseen(step *plan.Step, margin int) []string {
-	text := v.State.Plan.Approval.NotSeen(step.ID)
+	text := v.State.Plan.Approval.UnseenNote(step.ID)
 	if text == "" {
 		return nil
 	}
@@ -236,8 +236,8 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 		}
 		row("completed", text)
 	}
-	if now := v.Underway[step.ID]; step.Running() {
-		row("agent", step.Assigned())
+	if now := v.Underway[step.ID]; step.IsRunning() {
+		row("agent", step.ActiveAgent())
 		row("doing", cmp.Or(safetext.LastLine(now.What), safetext.LastLine(now.Log)))
 	}
 	row("notes", step.Notes...)
@@ -253,13 +253,13 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	row("output", verbs.ShownOutput(step))
 	row("files", step.AffectedFiles...)
 	if step.Execution != nil {
-		row("not named", step.Execution.Outside...)
-		if x := step.Execution; x.Moved || x.Unseen {
-			row("warning", "it "+history.Beyond(nil, x.Moved, x.Unseen))
+		row("not named", step.Execution.OutOfScopeFiles...)
+		if x := step.Execution; x.CommitMoved || x.ChangesUnknown {
+			row("warning", "it "+history.Beyond(nil, x.CommitMoved, x.ChangesUnknown))
 		}
 	}
 	for _, signal := range v.State.Signals {
-		if signal.Open && v.State.Concerns(signal) == step.ID && v.Former == nil {
+		if signal.Open && v.State.SignalStep(signal) == step.ID && v.Former == nil {
 			row("signal", fmt.Sprintf("%s %s: %s", signal.Level, plan.Quote(signal.ID), signal.Message))
 		}
 	}

@@ -162,9 +162,9 @@ func (p piece) mark() string {
 	case p.tail == "":
 		return ""
 	case p.inLine:
-		return fmt.Sprintf(" (%s)", plan.Counted(utf8.RuneCountInString(p.tail), "more character"))
+		return fmt.Sprintf(" (%s)", plan.Pluralize(utf8.RuneCountInString(p.tail), "more character"))
 	}
-	return fmt.Sprintf("\n(%s)", plan.Counted(lines(p.tail), "more line"))
+	return fmt.Sprintf("\n(%s)", plan.Pluralize(lines(p.tail), "more line"))
 }
 
 func lines(text string) int { return strings.Count(text, "\n") + 1 }
@@ -192,7 +192,7 @@ func cut(text string, room int) (head, tail string, inLine bool) {
 
 // trimmed removes blanks and joiners from the end of text.
 func trimmed(text string) string {
-	return strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsSpace(r) || plan.Invisible(r) })
+	return strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsSpace(r) || plan.IsInvisible(r) })
 }
 
 // Left describes the rest that Fit left, "" without a rest.
@@ -217,9 +217,9 @@ func Left(parts []Part) string {
 	}
 	words := make([]string, len(kinds))
 	for i, k := range kinds {
-		words[i] = plan.Counted(counts[k], "more "+k.name)
+		words[i] = plan.Pluralize(counts[k], "more "+k.name)
 		if k.long {
-			words[i] = plan.Counted(counts[k], "more line") + " of " + k.name
+			words[i] = plan.Pluralize(counts[k], "more line") + " of " + k.name
 		}
 	}
 	return strings.Join(words, ", ")

@@ -102,7 +102,7 @@ func (r CreateFileReply) Text() string {
 	if r.Replaced {
 		verb = "Replaced"
 	}
-	return fmt.Sprintf("%s %s: %s, %s.", verb, r.Path, plan.Counted(r.Lines, "line"), plan.Counted(r.Bytes, "byte"))
+	return fmt.Sprintf("%s %s: %s, %s.", verb, r.Path, plan.Pluralize(r.Lines, "line"), plan.Pluralize(r.Bytes, "byte"))
 }
 
 // target follows the links of a path to be written and returns the final path, which may not exist yet. It refuses

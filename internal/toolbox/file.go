@@ -184,7 +184,7 @@ func (in ReadFile) judge(b *Box) (rel string, err error) { return b.place(in.Pat
 
 // Text is the answer for a model.
 func (r ReadFileReply) Text() string {
-	return fmt.Sprintf("%s: %s\n%s", safetext.EscapeLine(r.Path), plan.Counted(r.Bytes, "byte"), safetext.Escape(r.Content))
+	return fmt.Sprintf("%s: %s\n%s", safetext.EscapeLine(r.Path), plan.Pluralize(r.Bytes, "byte"), safetext.Escape(r.Content))
 }
 
 // Value is the content, for steps that refer to this one.

@@ -126,7 +126,7 @@ func (b *Box) passedOver(w *tree.Walk) string {
 		when(w.Cut == tree.ByEntries, fmt.Sprintf("stopped after %d files and directories", b.limits.Entries)),
 		when(w.Cut == tree.ByContext, "stopped when the time was up"),
 		when(w.Cut == tree.Whole && w.Crowded != "", "only some entries of "+safetext.EscapeLine(w.Crowded)+" were read"),
-		when(w.Unreadable > 0, plan.Counted(w.Unreadable, "directory")+" could not be read"))
+		when(w.Unreadable > 0, plan.Pluralize(w.Unreadable, "directory")+" could not be read"))
 }
 
 // ended returns an error if the caller's context ended. Our own time limit is only a note.
@@ -201,7 +201,7 @@ func badGlob(field, pattern string) error {
 
 // Text is the answer for a model.
 func (r GlobReply) Text() string {
-	return strings.Join(append([]string{headline(plan.Counted(len(r.Paths), "path"), r.Truncated, r.Note)}, r.Paths...), "\n")
+	return strings.Join(append([]string{headline(plan.Pluralize(len(r.Paths), "path"), r.Truncated, r.Note)}, r.Paths...), "\n")
 }
 
 // headline is the first line of a search's answer.

@@ -141,17 +141,17 @@ func instructions(pattern string) (int, error) {
 
 func (s *search) result() GrepReply {
 	notes := join(s.note,
-		when(s.binary > 0, plan.Counted(s.binary, "binary file")+" skipped"),
-		when(s.unread > 0, plan.Counted(s.unread, "file")+" could not be read"),
+		when(s.binary > 0, plan.Pluralize(s.binary, "binary file")+" skipped"),
+		when(s.unread > 0, plan.Pluralize(s.unread, "file")+" could not be read"),
 		when(s.partly > 0, fmt.Sprintf("only the first %s of %s were searched", size(int64(s.reach)),
-			plan.Counted(s.partly, "long line"))))
+			plan.Pluralize(s.partly, "long line"))))
 	return GrepReply{Matches: s.matches, Files: s.files, Truncated: s.cut, Note: notes}
 }
 
 // Text is the answer for a model.
 func (r GrepReply) Text() string {
 	var b strings.Builder
-	found := fmt.Sprintf("%s in %s searched", plan.Counted(len(r.Matches), "match"), plan.Counted(r.Files, "file"))
+	found := fmt.Sprintf("%s in %s searched", plan.Pluralize(len(r.Matches), "match"), plan.Pluralize(r.Files, "file"))
 	b.WriteString(headline(found, r.Truncated, r.Note))
 	for _, m := range r.Matches {
 		fmt.Fprintf(&b, "\n%s:%d: %s", m.Path, m.Line, m.Text)

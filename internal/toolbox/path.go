@@ -37,7 +37,7 @@ func (b *Box) place(text string) (string, error) {
 		text = "./" + below
 	}
 	switch fault := plan.PathProblem(text); fault {
-	case plan.PathWithin:
+	case plan.PathOK:
 	case plan.PathBackslash:
 		return "", invalid("/path", string(fault), "separate names with /")
 	case plan.PathHome:

@@ -158,7 +158,7 @@ func (b *Box) viewDirectory(ctx context.Context, rel string, in View) (ViewReply
 		return reply, nil
 	}
 	if from > len(list) {
-		return ViewReply{}, invalid("/from", plan.Quote(rel)+" has "+plan.Counted(len(list), "entry"),
+		return ViewReply{}, invalid("/from", plan.Quote(rel)+" has "+plan.Pluralize(len(list), "entry"),
 			"give one up to "+strconv.Itoa(len(list)))
 	}
 	p := page{limits: b.limits}
@@ -292,7 +292,7 @@ func (p *page) shown(raw []byte) string {
 func (p *page) tell(reply *ViewReply) error {
 	reply.Content, reply.From, reply.To = p.text.String(), p.from, p.to
 	if p.to == 0 && p.passed > 0 {
-		return invalid("/from", plan.Quote(reply.Path)+" has "+plan.Counted(p.passed, "line"),
+		return invalid("/from", plan.Quote(reply.Path)+" has "+plan.Pluralize(p.passed, "line"),
 			"give a line up to "+strconv.Itoa(p.passed))
 	}
 	reply.Note = p.note()

@@ -106,7 +106,7 @@ func (s *summary) head(more bool) string {
 	names := slices.SortedFunc(maps.Keys(s.languages), func(a, b string) int {
 		return cmp.Or(-cmp.Compare(s.languages[a], s.languages[b]), cmp.Compare(a, b))
 	})
-	head := fmt.Sprintf("%s in %s", plan.Counted(s.root.total, "file"), plan.Counted(len(s.branches), "folder"))
+	head := fmt.Sprintf("%s in %s", plan.Pluralize(s.root.total, "file"), plan.Pluralize(len(s.branches), "folder"))
 	if more {
 		head = "more than " + head
 	}
@@ -148,7 +148,7 @@ func (s *summary) entries(b *branch) []entry {
 		if below.total == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s%s/ (%s)\n", indent, shorten(path.Base(below.path), 80), plan.Counted(below.total, "file"))
+		text := fmt.Sprintf("%s%s/ (%s)\n", indent, shorten(path.Base(below.path), 80), plan.Pluralize(below.total, "file"))
 		list = append(list, entry{path: below.path, above: b.path, text: text, weight: 10 * below.depth})
 		list = append(list, s.entries(below)...)
 	}

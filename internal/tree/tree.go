@@ -253,7 +253,7 @@ func (v view) Open(name string) (fs.File, error) {
 // end, and invisible characters. Git runs files in that folder, and it may contain passwords.
 func GitFolder(name string) bool {
 	name = strings.Map(func(r rune) rune {
-		if plan.Invisible(r) {
+		if plan.IsInvisible(r) {
 			return -1
 		}
 		return r

@@ -21,7 +21,7 @@ func (s *Service) checkAgents(state plan.State) (warnings []string, err error) {
 	var seen []string
 	for step := range state.Plan.Steps.All() {
 		name := s.agentFor(state, step)
-		if name == "" || step.Status.Finished() || slices.Contains(seen, name) {
+		if name == "" || step.Status.IsFinished() || slices.Contains(seen, name) {
 			continue
 		}
 		seen = append(seen, name)
@@ -38,11 +38,11 @@ func (s *Service) checkAgents(state plan.State) (warnings []string, err error) {
 
 // agentFor returns the agent that a run would start for a step, "" if none.
 func (s *Service) agentFor(state plan.State, step *plan.Step) string {
-	if s.opts.Agents == nil || !step.ForAgents() {
+	if s.opts.Agents == nil || !step.IsForAgents() {
 		return ""
 	}
 	name, ok := s.opts.Agents.For(step.SuggestedAgent)
-	if !ok || !state.Affords(name, s.opts.Agents.Starts(name)) {
+	if !ok || !state.MayStartAgent(name, s.opts.Agents.Starts(name)) {
 		return ""
 	}
 	return name
@@ -56,7 +56,7 @@ func (v view) starts(step *plan.Step) bool {
 // hasRunnableSteps reports whether the caller's run would carry out any unfinished step.
 func (v view) hasRunnableSteps() bool {
 	for step := range v.state.Plan.Steps.All() {
-		if !step.Status.Finished() && (step.Tool != "" || step.ForEach != "" || v.starts(step)) {
+		if !step.Status.IsFinished() && (step.Tool != "" || step.ForEach != "" || v.starts(step)) {
 			return true
 		}
 	}
@@ -66,7 +66,7 @@ func (v view) hasRunnableSteps() bool {
 // unknownAgent returns a step's suggested agent if agents are configured but none of that name; else "".
 func (s *Service) unknownAgent(step *plan.Step) string {
 	wanted := strings.TrimSpace(step.SuggestedAgent)
-	if s.opts.Agents == nil || !step.ForAgents() || wanted == "" || strings.EqualFold(wanted, "any") {
+	if s.opts.Agents == nil || !step.IsForAgents() || wanted == "" || strings.EqualFold(wanted, "any") {
 		return ""
 	}
 	if name, ok := s.opts.Agents.For(wanted); ok && strings.EqualFold(name, wanted) {

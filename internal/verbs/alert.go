@@ -95,7 +95,7 @@ func (s *Service) Checkable(ctx context.Context, c Caller, id plan.StepID) (*pla
 	if err != nil {
 		return nil, err
 	}
-	return plan.Reportable(state, id, c.Actor)
+	return plan.FindReportableStep(state, id, c.Actor)
 }
 
 // Checked records the outcome of a command: a failure raises a signal, a success clears it, and both are evidence for
@@ -163,7 +163,7 @@ const (
 )
 
 func signalView(state plan.State, signal plan.Signal, c Caller, share int) SignalView {
-	view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: signal.Level, Message: signal.Message,
+	view := SignalView{ID: signal.ID, TaskID: int(state.SignalStep(signal)), Level: signal.Level, Message: signal.Message,
 		Output: signal.Output}
 	if c.brief() {
 		view.Message = tokens.Shorten(view.Message, share, messageShown)

@@ -89,7 +89,7 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	racingRefs(state, &faults, "/steps", inserted)
 	steps, tasks := added(state, inserted)
 	action := plan.AnswerStep{Step: in.Step, Digest: in.Digest, Choice: in.Choice, Args: in.Args, Text: in.Text, Steps: steps}
-	batch := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
+	batch := plan.Batch{Word: plan.ActionWord(action), Parts: []plan.Part{{Action: action}}}
 	var report gates.Report
 	if len(tasks) > 0 && state.Plan != nil {
 		report, err = s.check(ctx, c, candidate(state, tasks), "/steps", faults.Err(), &batch)
@@ -123,7 +123,7 @@ func answerText(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step)
 		approved = "it may run once with the arguments as they were changed"
 	}
 	reply := "its question was answered"
-	if before.WantsWord() {
+	if before.NeedsUnblocking() {
 		reply = "it is to be tried again, and whoever does it gets your answer"
 	}
 	if ids := firstFew(p.Steps.Dependents(step.ID)); len(ids) > 0 {
@@ -132,7 +132,7 @@ func answerText(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step)
 	resumeSection := map[plan.Choice]string{plan.Approve: approved, plan.Deny: "it was denied" + waits, plan.Reply: reply,
 		plan.Retry: "it is to be tried again", plan.Skip: "it is not needed" + waits, plan.Happened: "it did its work, and has no value",
 		plan.Insert: "it is tried again after what was inserted", plan.Abort: "the run was given up"}[in.Choice]
-	return step.ID.String() + " " + step.Status.Is() + ": " + resumeSection
+	return step.ID.String() + " " + step.Status.Predicate() + ": " + resumeSection
 }
 
 // Text returns the reply in a line or two.
@@ -152,13 +152,13 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 	tools := s.otherTools()
 	definition := tools[step.Tool].Definition
 	digest, runs := plan.StartDigest(step, step.Args, definition), step.Args
-	if ask := step.Asking(); ask != nil {
+	if ask := step.OpenQuestion(); ask != nil {
 		digest, runs = ask.Digest, ask.Args
 		if ask.Kind == plan.AskApproval {
 			definition = ask.Definition
 			text = joinReason(text, ask.Text)
 		}
-	} else if !step.WantsWord() {
+	} else if !step.NeedsUnblocking() {
 		text = joinReason(text, plan.ToolChanged(state, step, definition)) +
 			"; what it refers to is filled in then, and it asks again if that changes what it runs"
 	}
@@ -170,7 +170,7 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 		text += "   runs with: " + barred(pretty(runs)) + "\n"
 	}
 	switch {
-	case step.WantsWord():
+	case step.NeedsUnblocking():
 		text += "   why it is blocked: " + barred(WhyBlocked(step)) + "\n"
 	case step.Error != "":
 		text += "   failed before: " + barred(step.Error) + "\n"
@@ -180,8 +180,8 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 
 // questionText returns the decision a step needs from a person, to follow its name.
 func questionText(step *plan.Step) string {
-	switch ask := step.Asking(); {
-	case step.WantsWord():
+	switch ask := step.OpenQuestion(); {
+	case step.NeedsUnblocking():
 		return " is blocked"
 	case ask == nil:
 	case ask.Kind == plan.AskPause:

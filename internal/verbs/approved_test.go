@@ -21,7 +21,7 @@ func TestApprovedPlanListsItsSteps(t *testing.T) {
 			}
 			steps = append(steps, step)
 		}
-		return &plan.Plan{Approval: &plan.Approval{Unseen: []plan.StepID{plan.StepID(n)}}, Steps: plan.NewSteps(steps)}
+		return &plan.Plan{Approval: &plan.Approval{UnseenSteps: []plan.StepID{plan.StepID(n)}}, Steps: plan.NewSteps(steps)}
 	}
 	for n, missing := range map[int]string{3: "", 300: "(298 done)"} {
 		p := of(n)

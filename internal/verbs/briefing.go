@@ -22,7 +22,7 @@ func (s *Service) Briefing(state plan.State, c Caller) string {
 // or its own plan without any report. It is "" without any, and while planning mode restricts changes.
 func (s *Service) UnfinishedWork(state plan.State, c Caller) string {
 	p := state.Plan
-	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().Restricted() {
+	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().IsRestricted() {
 		return ""
 	}
 	v := s.view(state, c, Rules{})
@@ -32,7 +32,7 @@ func (s *Service) UnfinishedWork(state plan.State, c Caller) string {
 	var left []string
 	worked := false
 	for step := range p.Steps.Running() {
-		if step.ClaimedBy == c.Actor.Name && !step.Running() {
+		if step.ClaimedBy == c.Actor.Name && !step.IsRunning() {
 			left, worked = append(left, fmt.Sprintf("%s %s is in progress and not reported.", step.ID, plan.Quote(step.Title))), true
 		}
 	}

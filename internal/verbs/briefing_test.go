@@ -32,7 +32,7 @@ func TestCommentsStayWithTheirPlan(t *testing.T) {
 	approved := func(t *testing.T, s *verbs.Service) {
 		must[verbs.SubmitPlanReply](t)(s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "The next.",
 			Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: new("Move the store")}}}}))
-		must[verbs.DecisionReply](t)(s.Decide(t.Context(), person, plan.Answer{Outcome: plan.Approved, Digest: digest(t, s)}))
+		must[verbs.DecisionReply](t)(s.Decide(t.Context(), person, plan.DecideDraft{Outcome: plan.Approved, Digest: digest(t, s)}))
 	}
 	for name, c := range map[string]struct {
 		ends, begins step
@@ -44,7 +44,7 @@ func TestCommentsStayWithTheirPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, newcomers := ungated(), 0
-			says := func(a plan.CommentOn) { must[verbs.CommentReply](t)(s.Comment(t.Context(), person, a)) }
+			says := func(a plan.AddComment) { must[verbs.CommentReply](t)(s.Comment(t.Context(), person, a)) }
 			told := func(all bool, want ...string) {
 				t.Helper()
 				newcomers++
@@ -72,12 +72,12 @@ func TestCommentsStayWithTheirPlan(t *testing.T) {
 			first := must[verbs.SetupPlanReply](t)(s.SetupPlan(t.Context(), ann, verbs.SetupPlan{Objective: "The first",
 				InitialSteps: []verbs.NewStep{{Title: "Move the sessions"}}}))
 			must[verbs.StatusReply](t)(s.Status(t.Context(), ann, verbs.Status{}))
-			says(plan.CommentOn{Text: "mind it"})
-			says(plan.CommentOn{Text: "why?", Step: 1, Question: true})
+			says(plan.AddComment{Text: "mind it"})
+			says(plan.AddComment{Text: "why?", Step: 1, IsQuestion: true})
 			c.ends(t, s)
 			told(false, "mind it", "why?")
 			if c.over {
-				says(plan.CommentOn{Text: "and then the store"})
+				says(plan.AddComment{Text: "and then the store"})
 				told(false, "mind it", "why?", "and then the store")
 			}
 			c.begins(t, s)
@@ -86,7 +86,7 @@ func TestCommentsStayWithTheirPlan(t *testing.T) {
 			} else {
 				told(true)
 			}
-			says(plan.CommentOn{Text: "of the next"})
+			says(plan.AddComment{Text: "of the next"})
 			must[verbs.SetupPlanReply](t)(s.Restore(t.Context(), person, first.PlanID))
 			told(false, "mind it", "why?")
 		})

@@ -127,7 +127,7 @@ func TestEveryReplyKeepsItsBudget(t *testing.T) {
 			if request := must[plan.State](t)(s.State(ctx)).ModeNow().Request; request != nil && rapid.Bool().Draw(t, "decided") {
 				state := must[plan.State](t)(s.State(ctx))
 				outcome := rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Returned, plan.Rejected}).Draw(t, "outcome")
-				must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.Answer{Outcome: outcome, Request: request.ID,
+				must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.DecideDraft{Outcome: outcome, Request: request.ID,
 					Digest: plan.Digest(state.Draft), Comment: line(t, "comment", 2_000)}))
 			}
 		}
@@ -152,9 +152,9 @@ func TestApprovalKeepsItsBudget(t *testing.T) {
 		}
 		must[verbs.SubmitPlanReply](t)(s.SubmitPlan(ctx, ann, in))
 		for range rapid.IntRange(0, 5).Draw(t, "comments") {
-			must[verbs.CommentReply](t)(s.Comment(ctx, person, plan.CommentOn{Text: written(t, "comment", 4_000)}))
+			must[verbs.CommentReply](t)(s.Comment(ctx, person, plan.AddComment{Text: written(t, "comment", 4_000)}))
 		}
-		must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.Answer{Outcome: plan.Approved, Digest: digest(t, s)}))
+		must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.DecideDraft{Outcome: plan.Approved, Digest: digest(t, s)}))
 		reply := must[verbs.StatusReply](t)(s.Status(ctx, ann, verbs.Status{}))
 		text, structured := count(t, reply)
 		worst = max(worst, tokens.CountCautiously(reply.Approved))

@@ -20,23 +20,23 @@ type CommentReply struct {
 func (r CommentReply) Text() string { return r.under(r.Message) }
 
 // Comment records a person's comment; agents get it with their next status.
-func (s *Service) Comment(ctx context.Context, c Caller, a plan.CommentOn) (CommentReply, error) {
+func (s *Service) Comment(ctx context.Context, c Caller, a plan.AddComment) (CommentReply, error) {
 	message := "Agents get the comment with their next status."
-	if a.Question {
+	if a.IsQuestion {
 		message = "Agents are asked with their next status, until one replies."
 	}
 	return s.onComment(ctx, c, a, "", message)
 }
 
-// ReplyTo records an agent's reply to a comment.
-func (s *Service) ReplyTo(ctx context.Context, c Caller, a plan.ReplyTo) (CommentReply, error) {
+// ReplyToComment records an agent's reply to a comment.
+func (s *Service) ReplyTo(ctx context.Context, c Caller, a plan.ReplyToComment) (CommentReply, error) {
 	return s.onComment(ctx, c, a, a.Comment, "Your reply is kept; the user sees it beside the comment.")
 }
 
-// MeetComment records that a person marked a comment as met, or reopened it.
+// ResolveComment records that a person marked a comment as met, or reopened it.
 func (s *Service) MeetComment(ctx context.Context, c Caller, id string, met bool) (CommentReply, error) {
 	message := map[bool]string{true: "The comment is met.", false: "The comment is open again."}[met]
-	return s.onComment(ctx, c, plan.MeetComment{ID: id, Met: met}, id, message)
+	return s.onComment(ctx, c, plan.ResolveComment{ID: id, IsResolved: met}, id, message)
 }
 
 // onComment carries out an action on the comment id, or on a new one if id is "".
@@ -47,7 +47,7 @@ func (s *Service) onComment(ctx context.Context, c Caller, a plan.Action, id, me
 	}
 	for _, e := range outcome.Events {
 		switch e := e.(type) {
-		case plan.Commented:
+		case plan.CommentAdded:
 			id = e.ID
 		case plan.CommentReplied:
 			s.notifyReply(outcome.After, e)
@@ -58,7 +58,7 @@ func (s *Service) onComment(ctx context.Context, c Caller, a plan.Action, id, me
 
 // notifyReply notifies the person that an agent replied to the question.
 func (s *Service) notifyReply(state plan.State, e plan.CommentReplied) {
-	i := slices.IndexFunc(state.Comments, func(c plan.Comment) bool { return c.ID == e.ID && c.Question })
+	i := slices.IndexFunc(state.Comments, func(c plan.Comment) bool { return c.ID == e.ID && c.IsQuestion })
 	if i < 0 {
 		return
 	}
@@ -120,14 +120,14 @@ func (s *Service) remarksOn(ctx context.Context, state plan.State, shown *plan.P
 	former := map[string]*plan.Plan{}
 	comments := state.CommentsOn(shown)
 	for _, c := range comments {
-		if _, known := former[c.Of]; known || c.Step == 0 || c.Of == shown.ID {
+		if _, known := former[c.PlanID]; known || c.Step == 0 || c.PlanID == shown.ID {
 			continue
 		}
-		body, err := s.session.PlanBody(ctx, c.Of)
+		body, err := s.session.PlanBody(ctx, c.PlanID)
 		if refused := new(plan.ValidationError); err != nil && !errors.As(err, &refused) {
 			return nil, err
 		}
-		former[c.Of] = body
+		former[c.PlanID] = body
 	}
 	return RemarksOn(shown, comments, former), nil
 }
@@ -140,14 +140,14 @@ func RemarksOn(shown *plan.Plan, comments []plan.Comment, former map[string]*pla
 	for _, c := range comments {
 		r := Remark{Comment: c, Standing: StandsOpen}
 		if c.Step != 0 {
-			of, known := traces[c.Of]
+			of, known := traces[c.PlanID]
 			if !known {
-				of = traced(shown, former[c.Of], c.Of)
-				traces[c.Of] = of
+				of = traced(shown, former[c.PlanID], c.PlanID)
+				traces[c.PlanID] = of
 			}
 			r.Now, r.Standing = of.find(c)
 		}
-		if c.Met {
+		if c.IsResolved {
 			r.Standing = StandsMet
 		}
 		remarks = append(remarks, r)
@@ -175,7 +175,7 @@ func (t trace) find(c plan.Comment) (plan.StepID, Standing) {
 		return 0, StandsGone
 	}
 	old, ok := t.former.Steps.Get(c.Step)
-	if !ok || !old.HasDigest(c.Shown) || plan.StepDigest(renumbered(old, t.now)) != plan.StepDigest(step) {
+	if !ok || !old.HasDigest(c.StepDigest) || plan.StepDigest(renumbered(old, t.now)) != plan.StepDigest(step) {
 		return step.ID, StandsChanged
 	}
 	return step.ID, StandsOpen
@@ -198,7 +198,7 @@ func (r Remark) ofPlan() string {
 // display next to its step, it leaves out the step.
 func (r Remark) Lines(beside bool) []string {
 	about := []string{r.Way.Decider(r.By)}
-	if r.Question {
+	if r.IsQuestion {
 		about[0] += " asks"
 	}
 	switch {

@@ -20,7 +20,7 @@ func TestRemarks(t *testing.T) {
 	former := shownPlan("a", look, use)
 	step, _ := former.Steps.Get(2)
 	comment := plan.Comment{ID: "C1", Text: "x",
-		About: plan.About{Of: "a", Step: 2, Title: "Use it", Shown: plan.StepDigest(step)}}
+		About: plan.About{PlanID: "a", Step: 2, Title: "Use it", StepDigest: plan.StepDigest(step)}}
 	for name, c := range map[string]struct {
 		id    string
 		now   []plan.Spec
@@ -42,7 +42,7 @@ func TestRemarks(t *testing.T) {
 			bodies = nil
 		}
 		for _, met := range []bool{false, true} {
-			comment.Met = met
+			comment.IsResolved = met
 			stand := c.stand
 			if met {
 				stand = verbs.StandsMet
@@ -77,7 +77,7 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 	}
 	comment := func(step plan.StepID, text string) {
 		t.Helper()
-		do(s.Comment(t.Context(), person, plan.CommentOn{Text: text, Step: step}))
+		do(s.Comment(t.Context(), person, plan.AddComment{Text: text, Step: step}))
 	}
 	wants := func(of func(plan.State) *plan.Plan, want string) {
 		t.Helper()
@@ -101,7 +101,7 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 	decide := func(outcome plan.Outcome) {
 		t.Helper()
 		state, _ := s.State(t.Context())
-		do(s.Decide(t.Context(), person, plan.Answer{Outcome: outcome, Digest: plan.Digest(state.Draft), Comment: "so"}))
+		do(s.Decide(t.Context(), person, plan.DecideDraft{Outcome: outcome, Digest: plan.Digest(state.Draft), Comment: "so"}))
 	}
 	do(s.PlanFor(t.Context(), person, "Move the sessions"))
 	comment(0, "early")
@@ -116,8 +116,8 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 	comment(1, "whom?")
 	decide(plan.Approved)
 	wants(current, told+"whom? 1 open; ")
-	do(s.Comment(t.Context(), person, plan.CommentOn{Text: "go", Question: true}))
-	do(s.ReplyTo(t.Context(), ann, plan.ReplyTo{Comment: "C5", Text: "I do"}))
+	do(s.Comment(t.Context(), person, plan.AddComment{Text: "go", IsQuestion: true}))
+	do(s.ReplyTo(t.Context(), ann, plan.ReplyToComment{Comment: "C5", Text: "I do"}))
 	do(s.MeetComment(t.Context(), person, "C2", true))
 	do(s.Update(t.Context(), ann, verbs.Update{Replan: &verbs.Replan{Changes: "another way"}}))
 	wants(current, "early 0 open; why? 2 met; how? 3 open; whom? 1 open; go 0 open; ")
@@ -135,10 +135,11 @@ func TestAReplyIsNoticed(t *testing.T) {
 	s := verbs.New(session.New(store.NewMemory(), session.Options{}), verbs.Options{Notify: func(n verbs.Notice) {
 		told = append(told, n.Event+": "+n.Title+": "+n.Text)
 	}})
-	for _, a := range []plan.CommentOn{{Text: "mind it"}, {Text: "what does it cost?", Question: true}} {
+	for _, a := range []plan.AddComment{{Text: "mind it"}, {Text: "what does it cost?", IsQuestion: true}} {
 		must[verbs.CommentReply](t)(s.Comment(t.Context(), person, a))
 	}
-	for _, a := range []plan.ReplyTo{{Comment: "C1", Text: "I do"}, {Comment: "c2", Text: "A day."}, {Comment: "C2", Text: "A day."}} {
+	for _, a := range []plan.ReplyToComment{{Comment: "C1", Text: "I do"}, {Comment: "c2", Text: "A day."},
+		{Comment: "C2", Text: "A day."}} {
 		must[verbs.CommentReply](t)(s.ReplyTo(t.Context(), ann, a))
 	}
 	want := []string{"reply_came: " + ann.Actor.Name + " replied to C2: what does it cost?\n\nA day."}

@@ -146,7 +146,7 @@ func (s *Service) Before(ctx context.Context, state plan.State, p *plan.Plan) (*
 	if before == "" {
 		return nil, nil
 	}
-	if approved, err := s.session.AsApproved(ctx, p); err != nil || approved.ID != p.ID {
+	if approved, err := s.session.ApprovedVersion(ctx, p); err != nil || approved.ID != p.ID {
 		return approved, err
 	}
 	return s.session.PlanBody(ctx, before)
@@ -192,7 +192,7 @@ func (s *Service) planNamed(ctx context.Context, state plan.State, name string) 
 	case name == "approved" && p.Approval == nil:
 		return none("the plan " + plan.Quote(p.ID) + " was not approved")
 	case name == "approved":
-		return s.session.AsApproved(ctx, p)
+		return s.session.ApprovedVersion(ctx, p)
 	case name == "current":
 		return p, nil
 	}
@@ -266,7 +266,7 @@ func comparedFields() []plan.Field[plan.Step] {
 }
 
 func difference[T any](f plan.Field[T], old, now *T) (Difference, bool) {
-	d := Difference{From: value(f.In(old)), To: value(f.In(now)), Was: f.Texts(old), Is: f.Texts(now)}
+	d := Difference{From: value(f.Pointer(old)), To: value(f.Pointer(now)), Was: f.Texts(old), Is: f.Texts(now)}
 	return d, !slices.Equal(d.Was, d.Is)
 }
 

@@ -72,7 +72,8 @@ func TestDependenciesInAnotherOrderAreNoChange(t *testing.T) {
 	}
 	was := waiting("p", []plan.StepID{1, 2, 3}, 2, 1)
 	step, _ := was.Steps.Get(3)
-	comment := plan.Comment{ID: "C1", Text: "why?", About: plan.About{Of: "p", Step: 3, Title: "Build", Shown: plan.StepDigest(step)}}
+	comment := plan.Comment{ID: "C1", Text: "why?", About: plan.About{PlanID: "p", Step: 3, Title: "Build",
+		StepDigest: plan.StepDigest(step)}}
 	for name, c := range map[string]struct {
 		now  *plan.Plan
 		same bool

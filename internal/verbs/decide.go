@@ -20,7 +20,7 @@ type DecisionReply struct {
 
 // Decide records a person's decision about the draft; the face sets the way it came. It is not a tool, so no model can
 // call it.
-func (s *Service) Decide(ctx context.Context, c Caller, a plan.Answer) (DecisionReply, error) {
+func (s *Service) Decide(ctx context.Context, c Caller, a plan.DecideDraft) (DecisionReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	if err != nil {
 		return DecisionReply{}, err
@@ -41,9 +41,9 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.Answer) (Decision
 	return reply, nil
 }
 
-// LeaveUndecided notes that a client asked its user and got no decision.
+// RecordNoDecision notes that a client asked its user and got no decision.
 func (s *Service) LeaveUndecided(ctx context.Context, c Caller, request, how string) error {
-	_, err := s.do(ctx, c, plan.LeaveUndecided{Request: request, How: how})
+	_, err := s.do(ctx, c, plan.RecordNoDecision{Request: request, How: how})
 	return err
 }
 
@@ -115,19 +115,19 @@ func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Pla
 		return state, nil, err
 	}
 	if state.Plan != nil && state.Plan.ID == state.Draft.ID {
-		former, err = s.session.AsApproved(ctx, state.Plan)
+		former, err = s.session.ApprovedVersion(ctx, state.Plan)
 		return state, former, err
 	}
-	if head, ok := state.ShownBefore(); ok {
+	if head, ok := state.LastReviewedDraft(); ok {
 		if former, err = s.session.PlanBody(ctx, head.ID); err != nil {
 			return state, nil, fmt.Errorf("look for what was shown before: %w", err)
 		}
 		return state, former, nil
 	}
 	if state.Plan != nil && state.Plan.Root() == state.Draft.Root() {
-		former, err = s.session.AsApproved(ctx, state.Plan)
+		former, err = s.session.ApprovedVersion(ctx, state.Plan)
 		return state, former, err
 	}
-	former, err = s.session.AsSubmitted(ctx, state.Draft)
+	former, err = s.session.SubmittedVersion(ctx, state.Draft)
 	return state, former, err
 }

@@ -60,7 +60,7 @@ func Try[In, Out any](ctx context.Context, s *Service, c Caller, err error, in I
 	all := besides(bad.ValidationError, refused)
 	texts := map[string]string{}
 	for _, one := range all.Others[len(bad.Others):] {
-		texts[one.Field] = one.Plain
+		texts[one.Field] = one.Suggestion
 	}
 	if again := strict.Reopened(bad.mended, &in, texts); again != nil {
 		bad.Mended = brief(again)
@@ -175,9 +175,9 @@ func mended(err error, input any) error {
 	if update, ok := input.(*Update); ok {
 		input = new(update.worded())
 	}
-	texts := map[string]string{refused.Field: refused.Plain}
+	texts := map[string]string{refused.Field: refused.Suggestion}
 	for _, other := range refused.Others {
-		texts[other.Field] = other.Plain
+		texts[other.Field] = other.Suggestion
 	}
 	return &BadCall{ValidationError: refused, Mended: brief(strict.Mended(input, texts))}
 }

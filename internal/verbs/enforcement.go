@@ -88,7 +88,7 @@ func unreported(call UnseenCall) string {
 // Enforcement returns how far planning mode is enforced for each agent at work, the unenforced first; nil outside of
 // planning mode.
 func (s *Service) Enforcement(state plan.State) []AgentEnforcement {
-	if s.opts.Hooks == nil || !state.PhaseNow().Restricted() {
+	if s.opts.Hooks == nil || !state.PhaseNow().IsRestricted() {
 		return nil
 	}
 	var all []AgentEnforcement
@@ -107,13 +107,13 @@ func (s *Service) Enforcement(state plan.State) []AgentEnforcement {
 // hooksAnswer refuses planning mode to an agent whose hooks do not respond, if they are required. A person at a
 // terminal needs no hooks, and if the mode is already on, the call does not enter it.
 func (s *Service) hooksAnswer(c Caller, state plan.State) error {
-	if !s.opts.HooksRequired || c.Actor.Present() || state.PhaseNow().Restricted() {
+	if !s.opts.HooksRequired || c.Actor.IsPresent() || state.PhaseNow().IsRestricted() {
 		return nil
 	}
 	why := "its host has no hooks"
 	if s.opts.Hooks != nil {
 		for _, a := range s.opts.Hooks.Agents() {
-			if !a.Self && a.Agent != c.Actor.Name || !a.Self && !a.HTTP && c.Actor.Via == plan.ViaMCP {
+			if !a.Self && a.Agent != c.Actor.Name || !a.Self && !a.HTTP && c.Actor.Channel == plan.ChannelMCP {
 				continue // a different agent, or another server of an agent of that name
 			}
 			e := enforcementOf(a, s.opts.Now(), true) // as if by the call that begins the mode
@@ -152,7 +152,7 @@ func EnforcementLine(all []AgentEnforcement) string {
 		parts = append(parts, text)
 	}
 	if more := len(all) - maxAgentsShown; more > 0 {
-		parts = append(parts, plan.Counted(more, "more agent"))
+		parts = append(parts, plan.Pluralize(more, "more agent"))
 	}
 	return "Enforcement: " + strings.Join(parts, "; ") + "."
 }

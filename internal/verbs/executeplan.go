@@ -29,15 +29,15 @@ const progressEvery = 5 * time.Second // progress is reported at least this ofte
 
 // ExecutePlanReply is the state of a run.
 type ExecutePlanReply struct {
-	PlanID   string         `json:"plan_id,omitempty"`
-	Status   string         `json:"status,omitempty"` // of the plan
-	Reason   plan.Over      `json:"reason,omitempty"` // why nothing more is started; "" while the run continues
-	Message  string         `json:"message"`
-	Counts   map[string]int `json:"counts,omitempty"`
-	Running  []string       `json:"running,omitempty"`
-	Ready    []string       `json:"ready,omitempty"`  // for agents
-	Asking   []string       `json:"asking,omitempty"` // steps that need a decision or an answer
-	Failures []string       `json:"failures,omitempty"`
+	PlanID   string          `json:"plan_id,omitempty"`
+	Status   string          `json:"status,omitempty"` // of the plan
+	Reason   plan.StopReason `json:"reason,omitempty"` // why nothing more is started; "" while the run continues
+	Message  string          `json:"message"`
+	Counts   map[string]int  `json:"counts,omitempty"`
+	Running  []string        `json:"running,omitempty"`
+	Ready    []string        `json:"ready,omitempty"`  // for agents
+	Asking   []string        `json:"asking,omitempty"` // steps that need a decision or an answer
+	Failures []string        `json:"failures,omitempty"`
 	Heartbeat
 
 	ask *Ask
@@ -87,7 +87,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 			return s.executionReply(state, c, taking), nil
 		}
 		if what := taking.latest(); what != "" && state.Plan != nil {
-			c.progress(state.Plan.Steps.Finished(), state.Plan.Steps.Len(), what)
+			c.progress(state.Plan.Steps.FinishedCount(), state.Plan.Steps.Len(), what)
 		}
 		select {
 		case <-grown:
@@ -191,7 +191,7 @@ func (s *Service) continuesRun(ctx context.Context, p *participation) bool {
 	defer s.executing.mu.Unlock()
 	if p.asked && p.err == nil && ctx.Err() == nil {
 		p.asked = false
-		if state, err := s.State(ctx); err == nil && (state.Runs() || plan.WhyOver(state) == "") {
+		if state, err := s.State(ctx); err == nil && (state.HasActiveRun() || plan.FindStopReason(state) == "") {
 			return true
 		}
 	}
@@ -218,13 +218,13 @@ func (p *participation) Recorded(state plan.State, _ plan.Record) {
 		return
 	}
 	for id := range p.what {
-		if step, ok := state.Plan.Steps.Get(id); !ok || !step.Running() {
+		if step, ok := state.Plan.Steps.Get(id); !ok || !step.IsRunning() {
 			delete(p.what, id)
 		}
 	}
 	p.last = ""
 	for step := range state.Plan.Steps.Running() {
-		if step.Running() {
+		if step.IsRunning() {
 			p.last = step.ID.String() + " " + plan.Shorten(step.Title, titleShown)
 		}
 	}
@@ -248,10 +248,10 @@ func (p *participation) latest() string {
 
 // needsCaller reports whether a step of an open run waits for an agent or has a question.
 func needsCaller(state plan.State) bool {
-	if !state.Runs() || len(plan.Startable(state, 1)) > 0 && len(runningSteps(state)) == 0 { // the engine comes first
+	if !state.HasActiveRun() || len(plan.StartableSteps(state, 1)) > 0 && len(runningSteps(state)) == 0 { // the engine comes first
 		return false
 	}
-	for range state.Plan.Steps.Asking() {
+	for range state.Plan.Steps.WithQuestion() {
 		return true
 	}
 	return len(readyForAgents(state.Plan)) > 0
@@ -261,7 +261,7 @@ func needsCaller(state plan.State) bool {
 func readyForAgents(p *plan.Plan) []*plan.Step {
 	var ready []*plan.Step
 	for step := range p.Steps.Ready() {
-		if step.Asking() == nil && !step.ConcernsEngine() {
+		if step.OpenQuestion() == nil && !step.NeedsEngine() {
 			ready = append(ready, step)
 		}
 	}
@@ -270,12 +270,12 @@ func readyForAgents(p *plan.Plan) []*plan.Step {
 
 func (s *Service) executionReply(state plan.State, c Caller, taking *participation) ExecutePlanReply {
 	p := state.Plan
-	reply := ExecutePlanReply{Heartbeat: s.heartbeat(state, c), Reason: plan.WhyOver(state)}
-	reply.Message = map[plan.Over]string{"": "The run goes on", plan.OverCompleted: "The plan is complete",
-		plan.OverCancelled: "The run is over", plan.OverPaused: "The run is paused",
-		plan.OverFailed:           "The plan needs a replan, or has failed",
-		plan.OverWaitingForPerson: "The run waits for a person", plan.OverWaitingForAgent: "The run waits for an agent",
-		plan.OverDeadlocked: "Nothing more can be started"}[reply.Reason]
+	reply := ExecutePlanReply{Heartbeat: s.heartbeat(state, c), Reason: plan.FindStopReason(state)}
+	reply.Message = map[plan.StopReason]string{"": "The run goes on", plan.StopCompleted: "The plan is complete",
+		plan.StopCancelled: "The run is over", plan.StopPaused: "The run is paused",
+		plan.StopFailed:           "The plan needs a replan, or has failed",
+		plan.StopWaitingForPerson: "The run waits for a person", plan.StopWaitingForAgent: "The run waits for an agent",
+		plan.StopDeadlocked: "Nothing more can be started"}[reply.Reason]
 	if p == nil {
 		return reply
 	}
@@ -290,7 +290,7 @@ func (s *Service) executionReply(state plan.State, c Caller, taking *participati
 		defer taking.mu.Unlock()
 	}
 	for step := range p.Steps.Running() {
-		if step.Running() {
+		if step.IsRunning() {
 			line := idAndTitle(step)
 			if taking != nil && taking.what[step.ID] != "" {
 				line += " (" + taking.what[step.ID] + ")"
@@ -301,7 +301,7 @@ func (s *Service) executionReply(state plan.State, c Caller, taking *participati
 	for _, step := range readyForAgents(p) {
 		reply.Ready = append(reply.Ready, idAndTitle(step))
 	}
-	for step := range p.Steps.Asking() {
+	for step := range p.Steps.WithQuestion() {
 		reply.Asking = append(reply.Asking, idAndTitle(step)+questionOf(step))
 		if reply.ask == nil {
 			reply.ask = s.askAboutStep(state, step, c)
@@ -321,7 +321,7 @@ func (s *Service) executionReply(state plan.State, c Caller, taking *participati
 
 // questionOf returns the question of a step, to follow its name.
 func questionOf(step *plan.Step) string {
-	switch ask := step.Asking(); ask.Kind {
+	switch ask := step.OpenQuestion(); ask.Kind {
 	case plan.AskApproval:
 		return " asks for approval"
 	case plan.AskPause:
@@ -342,7 +342,7 @@ func fewOf(lines []string) []string {
 
 // askAboutStep returns the question about a step to put to a person through the host, nil if an answer given there would not count.
 func (s *Service) askAboutStep(state plan.State, step *plan.Step, c Caller) *Ask {
-	ask := step.Asking()
+	ask := step.OpenQuestion()
 	if ask == nil || !c.brief() {
 		return nil
 	}

@@ -18,7 +18,7 @@ type waiting struct {
 	left func(pause func())
 }
 
-func (e *waiting) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, error) {
+func (e *waiting) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopReason, error) {
 	if err := o.Begin(ctx); err != nil {
 		return "", err
 	}
@@ -26,9 +26,9 @@ func (e *waiting) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, er
 	if e.status(1) == plan.InProgress {
 		e.ended(1, true, false)
 	}
-	over := plan.WhyOver(e.state())
+	over := plan.FindStopReason(e.state())
 	e.left(func() {
-		if e.state().Runs() {
+		if e.state().HasActiveRun() {
 			e.do(engine, plan.PauseRun{Reason: over})
 		}
 	})

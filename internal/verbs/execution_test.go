@@ -22,8 +22,8 @@ type running struct {
 }
 
 var (
-	engine = plan.NewActor(plan.ViaEngine, "engine#1")
-	petra  = verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "petra"), Face: terminal.CommandLine{}}
+	engine = plan.NewActor(plan.ChannelEngine, "engine#1")
+	petra  = verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "petra"), Face: terminal.CommandLine{}}
 )
 
 // runningPlan begins a run of steps for tools and agents.
@@ -48,18 +48,18 @@ func runningPlan(t *testing.T, steps ...plan.Spec) running {
 func (r running) do(by plan.Actor, a plan.Action) plan.State {
 	r.t.Helper()
 	outcome, err := r.session.Do(r.t.Context(), by, a, func(state plan.State, facts *plan.Facts) error {
-		advance, ok := a.(plan.Advance)
+		advance, ok := a.(plan.Schedule)
 		if !ok {
 			return nil
 		}
-		facts.Resolved = map[plan.StepID]plan.Resolution{}
-		for _, step := range plan.Startable(advance.Ended(state, *facts), advance.Room) {
+		facts.Resolutions = map[plan.StepID]plan.Resolution{}
+		for _, step := range plan.StartableSteps(advance.ApplyResults(state, *facts), advance.MaxStarts) {
 			r := plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
-				Destructive: strings.Contains(step.Title, "Delete")}
+				IsDestructive: strings.Contains(step.Title, "Delete")}
 			if step.ForEach != "" {
-				r.Items, r.List = []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}, "ab"
+				r.Items, r.LoopDigest = []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}, "ab"
 			}
-			facts.Resolved[step.ID] = r
+			facts.Resolutions[step.ID] = r
 		}
 		return nil
 	})
@@ -70,7 +70,7 @@ func (r running) do(by plan.Actor, a plan.Action) plan.State {
 }
 
 // advance has the engine start the ready steps.
-func (r running) advance() plan.State { r.t.Helper(); return r.do(engine, plan.Advance{Room: 4}) }
+func (r running) advance() plan.State { r.t.Helper(); return r.do(engine, plan.Schedule{MaxStarts: 4}) }
 
 // ended has the engine record the result of a step's attempt.
 func (r running) ended(id plan.StepID, ok bool, interrupted bool) plan.State {
@@ -81,8 +81,8 @@ func (r running) ended(id plan.StepID, ok bool, interrupted bool) plan.State {
 	if !ok {
 		result.Error = "the disk is full"
 	}
-	return r.do(engine, plan.Advance{Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: id,
-		Attempt: step.Attempts}, Result: result, Interrupted: interrupted}}})
+	return r.do(engine, plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: id,
+		Attempt: step.Attempts}, Result: result, IsInterrupted: interrupted}}})
 }
 
 func (r running) state() plan.State {
@@ -118,7 +118,7 @@ func TestApprovalOfAStep(t *testing.T) {
 	r := runningPlan(t, tool("Delete the folder"), plan.Spec{Title: "Check it", DependsOn: []plan.StepID{1}})
 	state := r.advance()
 	step, _ := state.Plan.Steps.Get(1)
-	if step.Asking() == nil || step.Status != plan.Pending {
+	if step.OpenQuestion() == nil || step.Status != plan.Pending {
 		t.Fatalf("%+v does not ask", step)
 	}
 	shown, digest := r.ReviewStep(state, step, nil)
@@ -135,14 +135,14 @@ func TestApprovalOfAStep(t *testing.T) {
 	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Approve}, "what asks is S001")
 	yes.Args = json.RawMessage(`{"command":"rm -r older"}`)
 	r.answer(petra, yes, "")
-	if step, _ := r.advance().Plan.Steps.Get(1); step.Running() {
+	if step, _ := r.advance().Plan.Steps.Get(1); step.IsRunning() {
 		t.Error("it ran with arguments that nobody agreed to") // the made-up engine ignores the grant's arguments
 	}
 	step, _ = r.state().Plan.Steps.Get(1)
 	_, digest = r.ReviewStep(r.state(), step, nil)
 	r.answer(petra, verbs.StepAnswer{Step: 1, Choice: plan.Approve, Digest: digest}, "")
 	r.advance()
-	if step, _ := r.state().Plan.Steps.Get(1); !step.Running() {
+	if step, _ := r.state().Plan.Steps.Get(1); !step.IsRunning() {
 		t.Errorf("it does not run once it was agreed to: %+v", step.Execution)
 	}
 	r.answer(petra, verbs.StepAnswer{Step: 1, Choice: plan.Retry}, "is being run by an engine")
@@ -168,7 +168,7 @@ func TestRecovery(t *testing.T) {
 		t.Errorf("S002 is %s", r.status(2))
 	}
 	r.ended(1, false, true) // outcome unknown
-	if step, _ := r.state().Plan.Steps.Get(1); !step.Unknown() {
+	if step, _ := r.state().Plan.Steps.Get(1); !step.IsUnknown() {
 		t.Fatalf("S001 is %+v", step)
 	}
 	recover := func(in verbs.RecoverStep, refused string) {
@@ -251,7 +251,7 @@ func TestReplanningWhileStepsRun(t *testing.T) {
 			done <- reply
 		}()
 		synctest.Wait()
-		if state := r.state(); state.Runs() || state.Plan.Version != 1 {
+		if state := r.state(); state.HasActiveRun() || state.Plan.Version != 1 {
 			t.Fatalf("the run is not paused first: %+v", state.Run)
 		}
 		r.ended(1, true, false)
@@ -353,7 +353,7 @@ func TestPauseSaysWhatStillRuns(t *testing.T) {
 	r := runningPlan(t, tool("Copy it"), tool("Move it"))
 	r.advance()
 	reply, err := r.PauseRun(t.Context(), petra, "lunch")
-	if err != nil || !strings.Contains(reply.Text(), "S001 and S002 go on to the end") || r.state().Runs() ||
+	if err != nil || !strings.Contains(reply.Text(), "S001 and S002 go on to the end") || r.state().HasActiveRun() ||
 		r.state().Run.Note != "lunch" {
 		t.Errorf("%v: %q", err, reply.Text())
 	}

@@ -138,7 +138,7 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 		case !ok:
 			return nil, plan.Refuse(plan.NotFound, "", "there is no step "+id.String(), "read the plan to see which there are")
 		case !needsRecovery(step):
-			return nil, plan.Refuse(plan.Conflict, "", id.String()+" "+step.Status.Is()+", so there is nothing to recover from",
+			return nil, plan.Refuse(plan.Conflict, "", id.String()+" "+step.Status.Predicate()+", so there is nothing to recover from",
 				"name a step that failed or is unknown")
 		}
 		return step, nil
@@ -153,7 +153,7 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 }
 
 // needsRecovery reports whether a step failed or is in unknown state.
-func needsRecovery(step *plan.Step) bool { return step.Status == plan.Failed || step.Unknown() }
+func needsRecovery(step *plan.Step) bool { return step.Status == plan.Failed || step.IsUnknown() }
 
 // lastFailed returns the failed or unknown step that ended last among those that count, or nil.
 func lastFailed(steps plan.Steps, counts func(*plan.Step) bool) *plan.Step {
@@ -178,7 +178,7 @@ func addRecoveryCalls(state plan.State, step *plan.Step, c Caller, data *prompts
 	ref, title, bug := "fix", "<what mends the cause>", plan.Bugfix
 	hints, files := []string{"<what to read first>"}, []string{"<a file it is about>"}
 	mends := NewTask{TaskFields: TaskFields{Title: &title, Type: &bug, ContextHints: &hints, RelevantFilePaths: &files}}
-	if step.Unknown() {
+	if step.IsUnknown() {
 		data.Happened = recover(plan.Happened, "")
 	}
 	data.Abort = c.word(Call{Kind: CallAbandon})
@@ -317,7 +317,7 @@ func lastError(p *plan.Plan) string {
 // task of planning mode.
 func arbiter(state plan.State, at *plan.Step) prompts.ArbiterData {
 	p := state.Plan
-	if p == nil || p.Cleared() {
+	if p == nil || p.IsCleared() {
 		return prompts.ArbiterData{Task: state.ModeNow().Task}
 	}
 	seen := &prompts.ArbiterPlan{Status: p.Status.Rawko(), Done: p.Steps.Count(plan.Done), Total: p.Steps.Len()}

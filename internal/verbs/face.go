@@ -114,4 +114,4 @@ func (c Caller) Can(call Call) (text string, can bool) {
 func (c Caller) brief() bool { return c.Face == nil || c.Face.Brief() }
 
 // decides reports whether the caller is a person at a terminal or page and may decide.
-func (c Caller) decides() bool { return c.Actor.Present() }
+func (c Caller) decides() bool { return c.Actor.IsPresent() }

@@ -104,7 +104,7 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 		if comments.on(c) {
 			from = c.At
 		}
-		if comments.has(c) && c.Waits() || !comments.left(c) && tells(c.Revision, c.At, from) && !c.Met && !c.Question {
+		if comments.has(c) && c.IsOpenQuestion() || !comments.left(c) && tells(c.Revision, c.At, from) && !c.IsResolved && !c.IsQuestion {
 			f.Comments = append(f.Comments, commentFeedback(c))
 		}
 	}
@@ -112,7 +112,7 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 }
 
 func commentFeedback(c plan.Comment) CommentFeedback {
-	return CommentFeedback{ID: c.ID, Text: c.Text, By: c.Way.Decider(c.By), TaskID: int(c.Step), Title: c.Title, Question: c.Question}
+	return CommentFeedback{ID: c.ID, Text: c.Text, By: c.Way.Decider(c.By), TaskID: int(c.Step), Title: c.Title, Question: c.IsQuestion}
 }
 
 // standing finds the current step of a comment.
@@ -142,7 +142,7 @@ func heeded(state plan.State, d *plan.Decision) bool {
 // for its own plan only. Comments that name their plan are matched by that: see commentsAtHand.
 func begins(state plan.State) (about, decided time.Time) {
 	for _, head := range slices.Backward(state.Past) {
-		if !head.GaveWay() {
+		if !head.WasSuperseded() {
 			about = head.CreatedAt
 			break
 		}
@@ -170,9 +170,9 @@ func (f Feedback) lines() string {
 	}
 	switch {
 	case f.More > 0 && f.ReadAll != "":
-		text += "\nand " + plan.Counted(f.More, "more comment") + ". All of them, whole: " + f.ReadAll
+		text += "\nand " + plan.Pluralize(f.More, "more comment") + ". All of them, whole: " + f.ReadAll
 	case f.More > 0:
-		text += "\nand " + plan.Counted(f.More, "more comment")
+		text += "\nand " + plan.Pluralize(f.More, "more comment")
 	case f.ReadAll != "":
 		text += "\nWhat was said, whole: " + f.ReadAll
 	}
@@ -210,7 +210,7 @@ func (c CommentFeedback) about() string {
 func unreplied(state plan.State) string {
 	comments := commentsNow(state)
 	for _, c := range state.Comments {
-		if c.Waits() && comments.has(c) {
+		if c.IsOpenQuestion() && comments.has(c) {
 			return c.ID
 		}
 	}
@@ -223,7 +223,7 @@ func (d *DecisionFeedback) text() string {
 
 // tells reports whether c gets an approval here: the client that relayed it already got the plan in the reply.
 func (d *DecisionFeedback) tells(c Caller) bool {
-	return d != nil && d.Outcome == plan.Approved && (d.Way != plan.ByClient || d.By != c.Actor.Name)
+	return d != nil && d.Outcome == plan.Approved && (d.Way != plan.WayClient || d.By != c.Actor.Name)
 }
 
 // Limits of people's input in a status, in tokens: next to a task, and without one.

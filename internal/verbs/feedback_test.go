@@ -77,7 +77,7 @@ func TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut(t *testing.T) {
 	}
 	state, err := s.State(t.Context())
 	do(state, err)
-	do(s.Decide(t.Context(), person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)}))
+	do(s.Decide(t.Context(), person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)}))
 	reply, err := s.Status(t.Context(), carl, verbs.Status{})
 	if do(reply, err); len(reply.Answers) != 1 || reply.Answers[0].Answer != "memory is enough" {
 		t.Errorf("%+v", reply.Answers)
@@ -129,7 +129,8 @@ func TestGatheringTellsUntilTheNextSubmission(t *testing.T) {
 	}
 	tells(ann, "not Keep the sessions in Redis. Task", "not answered")
 	state, _ := s.State(t.Context())
-	do(s.Decide(t.Context(), person, plan.Answer{Outcome: plan.Returned, Digest: plan.Digest(state.Draft), Comment: "say how we go back"}))
+	do(s.Decide(t.Context(), person, plan.DecideDraft{Outcome: plan.Returned, Digest: plan.Digest(state.Draft),
+		Comment: "say how we go back"}))
 	for _, who := range []verbs.Caller{ann, carl} {
 		tells(who, "say how we go back", "the EU", "Task: Keep the sessions in Redis")
 	}
@@ -160,7 +161,7 @@ func TestAfterARejection(t *testing.T) {
 	}
 	next("Wait for a person's decision: planloop_status {\"wait\":50}; the person runs planloop review or planloop approve.")
 	state, _ := s.State(t.Context())
-	if _, err := s.Decide(t.Context(), person, plan.Answer{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft)}); err != nil {
+	if _, err := s.Decide(t.Context(), person, plan.DecideDraft{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft)}); err != nil {
 		t.Fatal(err)
 	}
 	next("Your plan was rejected: ask the user what to do instead: planning_ask_user.")
@@ -205,7 +206,7 @@ func (w *walker) decides(verbs.Caller) error {
 	}
 	outcome := rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Rejected, plan.Returned}).Draw(w.T, "decision")
 	w.did(person, "decides: %s", outcome)
-	_, err := w.service.Decide(w.Context(), person, plan.Answer{Outcome: outcome, Digest: plan.Digest(w.state().Draft), Comment: "so"})
+	_, err := w.service.Decide(w.Context(), person, plan.DecideDraft{Outcome: outcome, Digest: plan.Digest(w.state().Draft), Comment: "so"})
 	return err
 }
 

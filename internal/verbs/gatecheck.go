@@ -94,7 +94,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	case form != nil:
 		return report, form
 	}
-	batch.Found = kept(report)
+	batch.Findings = kept(report)
 	asked.join(batch)
 	return report, nil
 }
@@ -226,7 +226,7 @@ func remedy(f gates.Finding) string {
 }
 
 // kept returns the warnings for the plan's approver. Those that do not fit are counted.
-func kept(report gates.Report) plan.Found {
+func kept(report gates.Report) plan.GateFindings {
 	var all []plan.GateWarning
 	for _, f := range report.Warnings() {
 		all = append(all, plan.GateWarning{Step: f.Step, Text: cmp.Or(f.Says, f.Message), Fix: remedy(f)})
@@ -234,7 +234,7 @@ func kept(report gates.Report) plan.Found {
 	if more := len(all) - plan.MaxList; more > 0 {
 		all = append(all[:plan.MaxList-1], plan.GateWarning{Text: fmt.Sprintf("There are %d more warnings about steps.", more+1)})
 	}
-	return plan.Found{Score: report.Score, Warnings: all}
+	return plan.GateFindings{Score: report.Score, Warnings: all}
 }
 
 // checkSix has the gates judge steps of the planning_* tools as part of a plan, if configured: by default these
@@ -341,7 +341,7 @@ func (s *Service) checkEdit(ctx context.Context, c Caller, state plan.State, id 
 	if err != nil {
 		return err
 	}
-	judged.New[state.Plan.Steps.Position(id)].Spec = patch.On(step.Spec)
+	judged.New[state.Plan.Steps.Position(id)].Spec = patch.Apply(step.Spec)
 	report, err := s.examine(ctx, judged, nil)
 	if err != nil {
 		return err

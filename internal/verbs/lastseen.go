@@ -90,7 +90,7 @@ func (t *lastSeen) since(c Caller) (plan.Revision, bool) {
 
 // unread returns people's edits of the waiting draft, nil if the caller was shown them already.
 func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
-	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().Restricted() {
+	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().IsRestricted() {
 		return nil
 	}
 	t.mu.Lock()

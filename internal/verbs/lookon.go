@@ -12,7 +12,7 @@ import (
 
 // Headline describes the current work in a sentence or two, for a person.
 func (s *Service) Headline(state plan.State, c Caller) string {
-	if state.PhaseNow().Restricted() {
+	if state.PhaseNow().IsRestricted() {
 		return strings.TrimSpace(modeMessage(state) + " " + revertedText(state.ModeNow().Request))
 	}
 	n := s.view(state, c, Rules{}).now()
@@ -32,7 +32,7 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 		}
 		return "Next is " + step + "."
 	case StepAsks:
-		if ask := n.step.Asking(); ask != nil && ask.Kind == plan.AskPause {
+		if ask := n.step.OpenQuestion(); ask != nil && ask.Kind == plan.AskPause {
 			return step + " asks: " + ask.Text
 		}
 		return step + " waits for your approval."
@@ -54,10 +54,10 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 // Carrier returns the name people know for the owner of a step: for a running step the agent started for it, else
 // planloop, not its engine's name; for any other step its claimant, "" if unclaimed.
 func Carrier(step *plan.Step) string {
-	if !step.Running() && !step.Unknown() {
+	if !step.IsRunning() && !step.IsUnknown() {
 		return step.ClaimedBy
 	}
-	return cmp.Or(step.Assigned(), string(plan.Planloop))
+	return cmp.Or(step.ActiveAgent(), string(plan.Planloop))
 }
 
 // DecisionText returns a decision as a sentence with its comment.
@@ -83,7 +83,7 @@ func (s *Service) RunProgress(state plan.State) (RunProgress, bool) {
 	if s.opts.Engines != nil {
 		look.Running = slices.DeleteFunc(s.opts.Engines.Running(), func(running RunningStep) bool {
 			step, ok := state.Plan.Steps.Get(running.Step)
-			return !ok || !step.Running()
+			return !ok || !step.IsRunning()
 		})
 	}
 	return look, true
@@ -102,7 +102,7 @@ func (s *Service) ToolDescription(state plan.State, p *plan.Plan, step *plan.Ste
 	}
 	tools := s.otherTools()
 	definition := tools[step.Tool].Definition
-	switch ask, request := step.Asking(), state.ModeNow().Request; {
+	switch ask, request := step.OpenQuestion(), state.ModeNow().Request; {
 	case ask != nil && ask.Kind == plan.AskApproval:
 		definition = ask.Definition
 	case p == state.Draft && request != nil:
@@ -116,7 +116,7 @@ func (s *Service) ToolDescription(state plan.State, p *plan.Plan, step *plan.Ste
 
 // StartDigest returns the digest of the call that a step with a pending approval would make, as AnswerStep takes it.
 func (s *Service) StartDigest(step *plan.Step) string {
-	if ask := step.Asking(); ask != nil {
+	if ask := step.OpenQuestion(); ask != nil {
 		return ask.Digest
 	}
 	return plan.StartDigest(step, step.Args, s.otherTools()[step.Tool].Definition)

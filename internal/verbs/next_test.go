@@ -81,7 +81,7 @@ func TestNextAction(t *testing.T) {
 	note("the first step is ready")
 	mark(1, plan.InProgress)
 	note("ann works on the first, the others wait for it")
-	seen["ann"] = plan.Sighting{Gone: true}
+	seen["ann"] = plan.Sighting{IsGone: true}
 	note("ann's connection is gone")
 	delete(seen, "ann")
 	now = now.Add(31 * time.Minute)
@@ -107,7 +107,7 @@ func TestNextAction(t *testing.T) {
 	note("a critical step failed")
 	setUp(step("Draw"), step("Paint"))
 	mark(1, plan.InProgress)
-	seen["ann"] = plan.Sighting{Gone: true}
+	seen["ann"] = plan.Sighting{IsGone: true}
 	if _, err := s.Mark(t.Context(), bob, plan.MarkStep{Step: 2, Status: plan.InProgress}); err != nil {
 		t.Fatal(err)
 	}

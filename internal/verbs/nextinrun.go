@@ -7,11 +7,11 @@ import (
 )
 
 func (s *Service) engineLives(state plan.State) bool {
-	if !state.Runs() {
+	if !state.HasActiveRun() {
 		return false
 	}
 	for step := range state.Plan.Steps.Running() {
-		if step.Running() && !s.gone(step) {
+		if step.IsRunning() && !s.gone(step) {
 			return true
 		}
 	}
@@ -19,21 +19,21 @@ func (s *Service) engineLives(state plan.State) bool {
 }
 
 func (s *Service) gone(step *plan.Step) bool {
-	return s.opts.Presence != nil && s.opts.Presence.Seen(step.ClaimedBy).Gone
+	return s.opts.Presence != nil && s.opts.Presence.Seen(step.ClaimedBy).IsGone
 }
 
 // heldByPerson reports whether a person paused the run, so that neither engines nor agents may continue it.
 func (v view) heldByPerson() bool {
 	run := v.state.OpenRun()
-	return run != nil && run.Paused && run.Person && !v.decides()
+	return run != nil && run.IsPaused && run.PausedByPerson && !v.decides()
 }
 
 // asked returns the question the caller may answer. Anyone may answer for a step in unknown state.
 func (v view) asked(p *plan.Plan) (now, bool) {
-	for step := range p.Steps.Asking() {
-		ask, about := step.Asking(), now{reason: StepAsks, step: step}
+	for step := range p.Steps.WithQuestion() {
+		ask, about := step.OpenQuestion(), now{reason: StepAsks, step: step}
 		switch {
-		case step.Unknown():
+		case step.IsUnknown():
 			return v.unknown(step), true
 		case !v.decides():
 		case ask.Kind == plan.AskPause:
@@ -65,10 +65,10 @@ func (v view) unknown(step *plan.Step) now {
 // begin returns the next action for a ready step, false if an engine or a person has to act first.
 func (v view) begin(step *plan.Step) (now, bool) {
 	agents := v.starts(step)
-	engines := agents || step.ConcernsEngine()
+	engines := agents || step.NeedsEngine()
 	_, runs := v.Can(Call{Kind: CallRun})
 	switch {
-	case step.Asking() != nil, engines && (v.engine || v.heldByPerson()):
+	case step.OpenQuestion() != nil, engines && (v.engine || v.heldByPerson()):
 		return now{}, false
 	case engines && runs && (agents || !needsOnlyApproval(step)):
 		return now{reason: ReadyToRun, step: step, message: fmt.Sprintf("Task %s is run by planloop.", step.ID),
@@ -90,18 +90,18 @@ func needsOnlyApproval(step *plan.Step) bool {
 
 // unapproved reports whether the step needs a person's approval before the caller may start it.
 func (v view) unapproved(step *plan.Step) bool {
-	return step.RequiresApproval && !step.Granted() && !v.neverAsk && !v.decides()
+	return step.RequiresApproval && !step.HasApproval() && !v.neverAsk && !v.decides()
 }
 
 // unanswered reports whether the step needs a person's answer before the caller may start it.
-func (v view) unanswered(step *plan.Step) bool { return step.WantsReply() && !v.decides() }
+func (v view) unanswered(step *plan.Step) bool { return step.NeedsReply() && !v.decides() }
 
 // engaged returns the step that an engine runs, is about to start, or left when it ended.
 func (v view) engaged(p *plan.Plan) (now, bool) {
 	var runs *plan.Step
 	for step := range p.Steps.Running() {
 		switch {
-		case !step.Running():
+		case !step.IsRunning():
 		case v.gone(step):
 			return v.abandoned(step), true
 		case runs == nil:
@@ -109,7 +109,7 @@ func (v view) engaged(p *plan.Plan) (now, bool) {
 		}
 	}
 	if runs == nil && v.engine {
-		for _, step := range plan.StartableWithAgents(v.state, 1, v.starts) {
+		for _, step := range plan.StartableStepsWithAgents(v.state, 1, v.starts) {
 			runs = step
 			break
 		}
@@ -134,16 +134,16 @@ func (v view) abandoned(step *plan.Step) now {
 // asksPerson returns the step for which the caller waits for a person: for an answer, an approval, or to resume the
 // run.
 func (v view) asksPerson(p *plan.Plan) (now, bool) {
-	for step := range p.Steps.Asking() {
+	for step := range p.Steps.WithQuestion() {
 		command := Call{Kind: CallApproveStep, Step: step.ID}
-		if step.Asking().Kind == plan.AskPause {
+		if step.OpenQuestion().Kind == plan.AskPause {
 			command.Kind = CallAnswerStep
 		}
 		return v.waitForPerson(step, command), true
 	}
 	for step := range p.Steps.Ready() {
 		switch {
-		case v.heldByPerson() && step.ConcernsEngine():
+		case v.heldByPerson() && step.NeedsEngine():
 			next := say("The run is paused before ", step.ID, " until a person runs ", Call{Kind: CallResume}, ": ",
 				Call{Kind: CallWait}, ".")
 			return now{reason: RunPaused, step: step, message: "A person has paused the run.", next: next}, true

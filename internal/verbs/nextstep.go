@@ -71,14 +71,14 @@ func (s *Service) nextStep(ctx context.Context, c Caller, agent string) (NextSte
 // that suggest none.
 func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 	p := state.Plan
-	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().Restricted() {
+	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().IsRestricted() {
 		return nil
 	}
 	if c.scoped() {
 		return s.view(state, c, Rules{}).now().step
 	}
 	mine := func(step *plan.Step) bool { return step.ClaimedBy == c.Actor.Name }
-	left := func(step *plan.Step) bool { return !step.Running() && !step.Looping() && s.left(step) }
+	left := func(step *plan.Step) bool { return !step.IsRunning() && !step.IsLooping() && s.left(step) }
 	if step := cmp.Or(begun(p, mine), begun(p, left)); step != nil {
 		return step
 	}
@@ -146,20 +146,20 @@ func (s *Service) waitedFor(state plan.State, c Caller) string {
 			" being run, and what follows is handed out then."
 	}
 	p := state.Plan
-	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().Restricted() {
+	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().IsRestricted() {
 		return nothing + "."
 	}
 	var asking, engine []plan.StepID
-	for step := range p.Steps.Asking() {
+	for step := range p.Steps.WithQuestion() {
 		asking = append(asking, step.ID)
 	}
 	for step := range p.Steps.Ready() {
-		if step.ConcernsEngine() && step.Asking() == nil {
+		if step.NeedsEngine() && step.OpenQuestion() == nil {
 			engine = append(engine, step.ID)
 		}
 	}
 	switch {
-	case len(engine) > 0 && !state.Runs():
+	case len(engine) > 0 && !state.HasActiveRun():
 		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "is", "are") + " planloop's to run: " +
 			c.word(Call{Kind: CallRun}) + "."
 	case len(engine) > 0:

@@ -81,7 +81,7 @@ func (s *Service) Lapsed(step *plan.Step) bool {
 	if s.opts.Presence != nil {
 		seen = s.opts.Presence.Seen(step.ClaimedBy)
 	}
-	return plan.Lapsed(step, seen, s.opts.Now(), s.opts.Lease)
+	return plan.IsLeaseExpired(step, seen, s.opts.Now(), s.opts.Lease)
 }
 
 func (v view) now() now {
@@ -141,7 +141,7 @@ func (v view) ofPlan() now {
 // a host's own list blocks no agent, since no agent submitted it.
 func (v view) draftWaits() bool {
 	draft, none := v.state.Draft, isOver(v.state.Plan)
-	if draft == nil || draft.Adopted == nil {
+	if draft == nil || draft.HostList == nil {
 		return draft != nil && (none || v.decides())
 	}
 	return none && v.decides()
@@ -178,7 +178,7 @@ func (v view) ofPlanAlone() now {
 }
 
 // isOver reports whether a plan has nothing left to do.
-func isOver(p *plan.Plan) bool { return p == nil || p.Over() }
+func isOver(p *plan.Plan) bool { return p == nil || p.IsOver() }
 
 // isRejected reports whether a rejection is the last input from people, and nothing has happened since: the current
 // plan was not changed, and people said no more.
@@ -192,7 +192,7 @@ func isRejected(state plan.State) bool {
 
 func hasInputSince(state plan.State, d *plan.Decision) bool {
 	answered := func(q plan.Question) bool { return q.Revision > d.Revision }
-	said := func(c plan.Comment) bool { return c.Revision > d.Revision && !c.Question }
+	said := func(c plan.Comment) bool { return c.Revision > d.Revision && !c.IsQuestion }
 	return slices.ContainsFunc(state.Questions, answered) || slices.ContainsFunc(state.Comments, said)
 }
 
@@ -271,7 +271,7 @@ func (v view) start(step *plan.Step, next []Phrase) now {
 func (v view) waiting(signal plan.Signal) now {
 	var step *plan.Step
 	on := ""
-	if id := v.state.Concerns(signal); id != 0 {
+	if id := v.state.SignalStep(signal); id != 0 {
 		step, _ = v.state.Plan.Steps.Get(id)
 		on = " on task " + id.Number()
 	}
@@ -314,7 +314,7 @@ func (v view) tryAgain(p *plan.Plan, step *plan.Step) []Phrase {
 	if how.Kind == CallRecover && v.starts(step) && !v.engine {
 		phrases = say(how, ", then ", Call{Kind: CallRun})
 	}
-	if v.decides() && step.WantsWord() {
+	if v.decides() && step.NeedsUnblocking() {
 		phrases = append(phrases, say("; or say what to do: ", Call{Kind: CallAnswerStep, Step: step.ID})...)
 	}
 	return append(phrases, say(".")...)
@@ -324,7 +324,7 @@ func (v view) tryAgain(p *plan.Plan, step *plan.Step) []Phrase {
 func (v view) again(p *plan.Plan, step *plan.Step) Call {
 	_, runs := v.Can(Call{Kind: CallRun})
 	switch {
-	case len(p.Steps.WaitingOn(step.ID)) > 0:
+	case len(p.Steps.UnmetDependencies(step.ID)) > 0:
 		return mark(step.ID, plan.Pending)
 	case v.unapproved(step), step.Tool != "" && (runs || v.engine || v.heldByPerson()), v.starts(step):
 		return Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry}
@@ -376,7 +376,7 @@ func (v view) awaitingApproval() now {
 // begun returns the first step in progress that matches and can be finished now.
 func begun(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
 	for step := range p.Steps.Running() {
-		if !step.Running() && !step.Looping() && len(p.Steps.WaitingOn(step.ID)) == 0 && match(step) {
+		if !step.IsRunning() && !step.IsLooping() && len(p.Steps.UnmetDependencies(step.ID)) == 0 && match(step) {
 			return step
 		}
 	}

@@ -25,8 +25,8 @@ type currentComments struct {
 func commentsNow(state plan.State) currentComments {
 	now := currentComments{state: state}
 	now.since, _ = begins(state)
-	for _, p := range state.Commentable() {
-		now.forms = append(now.forms, state.Forms(p)...)
+	for _, p := range state.CommentablePlans() {
+		now.forms = append(now.forms, state.PlanForms(p)...)
 	}
 	return now
 }
@@ -37,18 +37,18 @@ func (now currentComments) has(c plan.Comment) bool {
 	return now.on(c) || !now.left(c) && !c.At.Before(now.since)
 }
 
-func (now currentComments) on(c plan.Comment) bool { return slices.Contains(now.forms, c.Of) }
+func (now currentComments) on(c plan.Comment) bool { return slices.Contains(now.forms, c.PlanID) }
 
 // left reports whether a comment is on a plan that was replaced: it is not for the agents of the current plan.
 func (now currentComments) left(c plan.Comment) bool {
-	head, former := now.state.PastPlan(c.Of)
+	head, former := now.state.PastPlan(c.PlanID)
 	return former && head.Status != plan.StatusDraft && !now.on(c)
 }
 
 // OpenComments returns the comments that no person marked as met, on the plans that take comments now and otherwise
 // about the current work, placed in the current form of the plan.
 func (s *Service) OpenComments(ctx context.Context, state plan.State) ([]Remark, error) {
-	shown := state.Commentable()
+	shown := state.CommentablePlans()
 	known, err := s.Remarks(ctx, state, shown...)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Service) OpenComments(ctx context.Context, state plan.State) ([]Remark,
 	comments := commentsNow(state)
 	for _, c := range state.Comments {
 		at := slices.IndexFunc(known, func(r Remark) bool { return r.sameAs(c) })
-		if c.Met || at < 0 && !comments.has(c) {
+		if c.IsResolved || at < 0 && !comments.has(c) {
 			continue
 		}
 		r := Remark{Comment: c, Standing: StandsOpen}
@@ -150,7 +150,7 @@ func (c Caller) moreComments(open, whole int) string {
 	if whole >= open {
 		return ""
 	}
-	return fmt.Sprintf("%s, %d of them whole above. All of them whole: %s", plan.Counted(open, "open comment"), whole, c.allComments())
+	return fmt.Sprintf("%s, %d of them whole above. All of them whole: %s", plan.Pluralize(open, "open comment"), whole, c.allComments())
 }
 
 // withComments adds people's input to a reply, starting at entry from.
@@ -176,7 +176,7 @@ func (r ReadPlanReply) withComments(state plan.State, remarks []Remark, c Caller
 			"leave out from to begin with the first")
 	}
 	if first == 1 {
-		r.Message = "What people said of the work, whole, with " + plan.Counted(len(remarks), "open comment") + "."
+		r.Message = "What people said of the work, whole, with " + plan.Pluralize(len(remarks), "open comment") + "."
 		if id := unreplied(state); id != "" {
 			r.Message += " Reply to " + id + ": " + c.word(Call{Kind: CallReply, ID: id}) + "."
 		}
@@ -184,7 +184,7 @@ func (r ReadPlanReply) withComments(state plan.State, remarks []Remark, c Caller
 	texts = slices.Clone(texts[first-1:])
 	r.Comments = firstFitting(texts, agreedRoom)
 	if left := len(texts) - len(r.Comments); left > 0 {
-		r.Rest = plan.Counted(left, "more entry") + ": " +
+		r.Rest = plan.Pluralize(left, "more entry") + ": " +
 			c.word(Call{Kind: CallRead, ID: string(CommentsOnly), Page: first + len(r.Comments)})
 	}
 	return r, nil

@@ -37,7 +37,7 @@ func TestEveryOpenCommentIsInReach(t *testing.T) {
 			for j := range rapid.SampledFrom([]int{1, 5, 5, 30, 30, 30, 700}).Draw(t, "words") {
 				text.WriteString(fmt.Sprintf("w%dx%d", i, j) + rapid.SampledFrom([]string{" ", " ", "\n"}).Draw(t, "between"))
 			}
-			a := plan.CommentOn{Text: text.String(), Question: rapid.Bool().Draw(t, "question"),
+			a := plan.AddComment{Text: text.String(), IsQuestion: rapid.Bool().Draw(t, "question"),
 				Step: plan.StepID(rapid.IntRange(0, steps).Draw(t, "step"))}
 			made := must[verbs.CommentReply](t)(s.Comment(ctx, person, a))
 			if rapid.IntRange(0, 5).Draw(t, "met") == 0 {
@@ -54,7 +54,7 @@ func TestEveryOpenCommentIsInReach(t *testing.T) {
 			if way == "again" {
 				outcome = plan.Returned
 			}
-			must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.Answer{Outcome: outcome, Digest: digest(t, s),
+			must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.DecideDraft{Outcome: outcome, Digest: digest(t, s),
 				Comment: "see the comments"}))
 		}
 		if way == "again" {

@@ -62,7 +62,7 @@ func runningSteps(state plan.State) []plan.StepID {
 		return nil
 	}
 	for step := range state.Plan.Steps.Running() {
-		if step.Running() {
+		if step.IsRunning() {
 			ids = append(ids, step.ID)
 		}
 	}

@@ -101,7 +101,7 @@ func (e personEdits) after(by string, event plan.Event) personEdits {
 		if i < 0 {
 			i, e = len(e), append(e, personEdit{by: by, step: event.Step})
 		}
-		for _, f := range event.Patch.Given() {
+		for _, f := range event.Patch.Fields() {
 			if !slices.Contains(e[i].fields, f.Words) {
 				e[i].fields = append(e[i].fields, f.Words)
 			}

@@ -90,16 +90,16 @@ func hidden(c Caller) string {
 // released adds to a refusal that only a person can lift the person's calls for it.
 func (c Caller) released(err error) error {
 	var refused *plan.ValidationError
-	if !errors.As(err, &refused) || refused.Held == "" && refused.Claimed == 0 {
+	if !errors.As(err, &refused) || refused.Phase == "" && refused.ClaimedStep == 0 {
 		return err
 	}
-	if refused.Claimed != 0 {
+	if refused.ClaimedStep != 0 {
 		claimed := *refused
-		claimed.Fix += "; a person can take it over with `" + c.word(Call{Kind: CallTakeOver, Step: claimed.Claimed}) + "`"
+		claimed.Fix += "; a person can take it over with `" + c.word(Call{Kind: CallTakeOver, Step: claimed.ClaimedStep}) + "`"
 		return &claimed
 	}
 	named, cancel := *refused, "`"+c.word(Call{Kind: CallCancelMode})+"`"
-	if named.Held == plan.PhaseSubmitted {
+	if named.Phase == plan.PhaseSubmitted {
 		named.Fix += "; a person decides with `" + c.word(Call{Kind: CallReview}) + "` or `" + c.word(Call{Kind: CallApprove}) +
 			"`, or ends planning mode with " + cancel
 	} else {
@@ -179,11 +179,11 @@ type AskUserReply struct {
 // Ask returns the question to put to a person through the host, or nil.
 func (r AskUserReply) Ask() *Ask { return r.ask }
 
-// AskUser asks a person a question. The answer comes through the host's dialog or with a later status. With ReplyTo, it
+// AskUser asks a person a question. The answer comes through the host's dialog or with a later status. With ReplyToComment, it
 // records a reply to a person's comment instead.
 func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserReply, error) {
 	if in.ReplyTo != nil {
-		reply, err := s.ReplyTo(ctx, c, plan.ReplyTo{Comment: *in.ReplyTo, Text: in.Question})
+		reply, err := s.ReplyTo(ctx, c, plan.ReplyToComment{Comment: *in.ReplyTo, Text: in.Question})
 		return AskUserReply{CommentID: reply.ID, Message: reply.Message, Heartbeat: reply.Heartbeat}, err
 	}
 	text, err := plan.Text{Field: "/question", Max: plan.MaxLongLine, Multiline: true}.Required(in.Question)

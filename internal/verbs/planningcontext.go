@@ -75,7 +75,7 @@ func (u PlanningContext) lines() string {
 		text += "\nOpen question " + q.ID + ": " + q.Question
 	}
 	if u.More > 0 {
-		text += fmt.Sprintf("\nand %s", plan.Counted(u.More, "more open question"))
+		text += fmt.Sprintf("\nand %s", plan.Pluralize(u.More, "more open question"))
 	}
 	return text
 }

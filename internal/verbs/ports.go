@@ -58,7 +58,7 @@ type Model interface {
 type Engine interface {
 	// Run takes part in the run until the engine has no more work, and returns the reason. When ctx ends, it also
 	// ends its steps and records them as interrupted.
-	Run(ctx context.Context, o EngineOptions) (plan.Over, error)
+	Run(ctx context.Context, o EngineOptions) (plan.StopReason, error)
 }
 
 // EngineOptions configure how an engine takes part in a run.

@@ -116,7 +116,7 @@ func (s *Service) decomposePrompt(ctx context.Context, state plan.State, goal st
 	data.ForAgent = true
 	if state.Plan != nil {
 		for step := range state.Plan.Steps.All() {
-			if plan.IsMeta(step.Title) && !step.Status.Finished() {
+			if plan.IsMeta(step.Title) && !step.Status.IsFinished() {
 				data.Task = int(step.ID)
 			}
 		}
@@ -161,7 +161,7 @@ func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []Remark) string {
 		switch {
 		case begun && (room >= 0 || step == current):
 			data.Steps = append(data.Steps, shown)
-		case step.Status.Finished():
+		case step.Status.IsFinished():
 			data.Done++
 		default:
 			data.Left++
@@ -234,7 +234,7 @@ func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []Remark) p
 			continue
 		}
 		label := f.Label
-		if p.Approval.Changed(step.ID, f.Name) {
+		if p.Approval.HasChanged(step.ID, f.Name) {
 			label += " (changed since: the approver has not seen this)"
 		}
 		for _, text := range f.Texts(step) {
@@ -253,7 +253,7 @@ func stepNow(p *plan.Plan, step *plan.Step) *plan.Step {
 		return step
 	}
 	for step := range p.Steps.All() {
-		if !step.Status.Finished() {
+		if !step.Status.IsFinished() {
 			return step
 		}
 	}

@@ -43,7 +43,7 @@ func TestPagesShowEveryStepOnce(t *testing.T) {
 		whole := len(steps) <= 15 || len(input) > 0
 		var want []string
 		for step := range state.Plan.Steps.All() {
-			if matches(state.Plan, step, input) && (whole || !step.Status.Finished()) {
+			if matches(state.Plan, step, input) && (whole || !step.Status.IsFinished()) {
 				want = append(want, step.ID.String())
 			}
 		}
@@ -51,7 +51,7 @@ func TestPagesShowEveryStepOnce(t *testing.T) {
 		if !slices.Equal(shown, want) {
 			t.Errorf("%v shows %v, want %v", input, shown, want)
 		}
-		if finished := state.Plan.Steps.Finished(); !whole && folded != finished {
+		if finished := state.Plan.Steps.FinishedCount(); !whole && folded != finished {
 			t.Errorf("%d steps are folded, %d are finished", folded, finished)
 		}
 	})
@@ -78,7 +78,7 @@ func matches(p *plan.Plan, step *plan.Step, input map[string]any) bool {
 	case "":
 		return true
 	case "open":
-		return !step.Status.Finished()
+		return !step.Status.IsFinished()
 	case "ready":
 		return p.Steps.IsReady(step.ID)
 	default:
@@ -155,7 +155,7 @@ func TestPagesOfWhatWasAgreed(t *testing.T) {
 		must[verbs.SubmitPlanReply](t)(s.SubmitPlan(ctx, ann, in))
 		for _, of := range []verbs.WhichPlan{verbs.DraftPlan, verbs.ApprovedPlanOnly} {
 			if of == verbs.ApprovedPlanOnly {
-				must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.Answer{Outcome: plan.Approved, Digest: digest(t, s)}))
+				must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.DecideDraft{Outcome: plan.Approved, Digest: digest(t, s)}))
 			}
 			if got, want := walkAgreed(t, s, of), len(in.Steps); got != want {
 				t.Errorf("%s: %d steps are shown, want %d", of, got, want)

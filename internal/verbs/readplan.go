@@ -96,7 +96,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 			"read that: "+c.word(Call{Kind: CallRead, ID: string(DraftPlan)}))
 	case read == nil:
 		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
-	case from > 0 && read.Steps.From(from) == read.Steps.Len():
+	case from > 0 && read.Steps.PositionFrom(from) == read.Steps.Len():
 		fix := "the plan has no steps yet; add some first"
 		if n := read.Steps.Len(); n > 0 {
 			fix = "the last is " + read.Steps.At(n-1).ID.String()
@@ -140,7 +140,7 @@ func (r ReadPlanReply) withDraft(state plan.State, remarks []Remark, c Caller, f
 		r.Message += " " + tokens.Block(decisionMessage(d), feedbackRoom)
 	}
 	draft := DraftSubmission(state.Draft)
-	first := state.Draft.Steps.From(from)
+	first := state.Draft.Steps.PositionFrom(from)
 	if first > 0 { // only the first page has the rest of the plan
 		draft.Questions, draft.ContextNotes, draft.Reasoning, draft.Constraints, draft.InformedBy = nil, nil, nil, nil, nil
 	}
@@ -173,7 +173,7 @@ func DraftSubmission(p *plan.Plan) SubmitPlan {
 		given := slices.DeleteFunc(slices.Clone(plan.SpecFields()), func(f plan.Field[plan.Step]) bool {
 			return f.Kind == plan.StepsField || len(f.Texts(step)) == 0
 		})
-		submitted := SubmittedStep{TaskFields: TaskFields(plan.PatchOf(step.Calling(refOf), given))}
+		submitted := SubmittedStep{TaskFields: TaskFields(plan.NewPatch(step.RenameReferences(refOf), given))}
 		var deps []TaskRef
 		for _, id := range step.DependsOn {
 			deps = append(deps, TaskRef(refOf(id)))
@@ -198,13 +198,13 @@ func refOf(id plan.StepID) string { return "draft_" + id.String() }
 func (r ReadPlanReply) withApproved(state plan.State, remarks []Remark, c Caller, from plan.StepID) ReadPlanReply {
 	p := state.Plan
 	r.Message = "The plan was approved by " + p.Approval.By + "."
-	if p.Approval.Way == string(plan.ByClient) {
+	if p.Approval.Way == string(plan.WayClient) {
 		r.Message = "The plan was approved by the user of " + p.Approval.By + ", through the client."
 	}
 	if changed := p.Approval.Deviations; len(changed) > 0 {
 		r.Message += " What has changed since without asking again: " + tokens.Block(strings.Join(changed, "; "), feedbackRoom)
 	}
-	first, room := p.Steps.From(from), agreedRoom
+	first, room := p.Steps.PositionFrom(from), agreedRoom
 	r.Approved = &ApprovedView{Objective: p.Objective, Summary: p.Summary}
 	if first == 0 {
 		r.Approved.ContextNotes = tokens.Block(p.ContextNotes, feedbackAlone)
@@ -271,7 +271,7 @@ func remainingSteps(p *plan.Plan, from int, of WhichPlan, c Caller) string {
 	if left <= 0 {
 		return ""
 	}
-	return plan.Counted(left, "more step") + ": " + c.word(Call{Kind: CallRead, ID: string(of), Step: p.Steps.At(from).ID})
+	return plan.Pluralize(left, "more step") + ": " + c.word(Call{Kind: CallRead, ID: string(of), Step: p.Steps.At(from).ID})
 }
 
 // Text returns the page as text.

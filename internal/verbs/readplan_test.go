@@ -96,7 +96,7 @@ func TestDraftCanBeSentAgain(t *testing.T) {
 		}
 		again := draftOf(t, s, count)
 		if rapid.Bool().Draw(t, "returned") {
-			returned := plan.Answer{Outcome: plan.Returned, Digest: before, Comment: "smaller steps"}
+			returned := plan.DecideDraft{Outcome: plan.Returned, Digest: before, Comment: "smaller steps"}
 			must[verbs.DecisionReply](t)(s.Decide(ctx, person, returned))
 			reply := called[verbs.ReadPlanReply](t, s, "planning_read_plan", `{"of":"draft"}`)
 			if !strings.Contains(reply.Message, "smaller steps") {
@@ -131,7 +131,7 @@ func anySubmitted(t *rapid.T, i int) verbs.SubmittedStep {
 	drawn.Tool, drawn.Args, drawn.Critical = "bash", json.RawMessage(`{"command":"go test ./... && echo <ok>"}`), i%2 == 0
 	deps := drawn.DependsOn
 	drawn.DependsOn = nil
-	step := verbs.SubmittedStep{TaskFields: verbs.TaskFields(plan.PatchOf(drawn, plan.SpecFields()))}
+	step := verbs.SubmittedStep{TaskFields: verbs.TaskFields(plan.NewPatch(drawn, plan.SpecFields()))}
 	if len(deps) > 0 {
 		step.Dependencies = &[]verbs.TaskRef{}
 	}
@@ -152,7 +152,7 @@ func TestApprovedPlanIsReadWhole(t *testing.T) {
 		in.Steps = append(in.Steps, verbs.SubmittedStep{TaskFields: fields})
 	}
 	must[verbs.SubmitPlanReply](t)(s.SubmitPlan(ctx, ann, in))
-	must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.Answer{Outcome: plan.Approved, Digest: digest(t, s)}))
+	must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.DecideDraft{Outcome: plan.Approved, Digest: digest(t, s)}))
 	seen := 0
 	for arguments := `{"of":"approved"}`; ; {
 		reply := called[verbs.ReadPlanReply](t, s, "planning_read_plan", arguments)

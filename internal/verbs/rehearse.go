@@ -34,7 +34,7 @@ type WaveStep struct {
 
 // Rehearse returns the order in which a run would carry out the rest of the plan, or all errors that prevent it.
 // Nothing is changed. foreseen are the steps that will ask a person.
-func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.Foreseen) (RehearsalReply, error) {
+func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.ExpectedQuestion) (RehearsalReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return RehearsalReply{}, err
@@ -45,7 +45,7 @@ func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.Forese
 	}
 	var tools []string
 	for step := range p.Steps.All() {
-		if step.Tool != "" && !step.Status.Finished() {
+		if step.Tool != "" && !step.Status.IsFinished() {
 			tools = append(tools, step.Tool)
 		}
 	}
@@ -62,7 +62,7 @@ func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.Forese
 
 // waves groups the unfinished steps by the length of their longest chain of unfinished dependencies. The caller has
 // excluded cycles.
-func (s *Service) waves(state plan.State, c Caller, foreseen []plan.Foreseen) [][]WaveStep {
+func (s *Service) waves(state plan.State, c Caller, foreseen []plan.ExpectedQuestion) [][]WaveStep {
 	steps, waves := state.Plan.Steps, [][]WaveStep{}
 	placed := map[plan.StepID]int{} // counted from 1
 	var place func(step *plan.Step) int
@@ -72,7 +72,7 @@ func (s *Service) waves(state plan.State, c Caller, foreseen []plan.Foreseen) []
 		}
 		at := 1
 		for _, id := range step.DependsOn {
-			if before, ok := steps.Get(id); ok && !before.Status.Finished() {
+			if before, ok := steps.Get(id); ok && !before.Status.IsFinished() {
 				at = max(at, place(before)+1)
 			}
 		}
@@ -80,11 +80,11 @@ func (s *Service) waves(state plan.State, c Caller, foreseen []plan.Foreseen) []
 		return at
 	}
 	for step := range steps.All() {
-		if step.Status.Finished() {
+		if step.Status.IsFinished() {
 			continue
 		}
 		w := WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When, ForEach: step.ForEach,
-			Asks: slices.ContainsFunc(foreseen, func(f plan.Foreseen) bool { return f.Step.ID == step.ID })}
+			Asks: slices.ContainsFunc(foreseen, func(f plan.ExpectedQuestion) bool { return f.Step.ID == step.ID })}
 		if c.Actor.Kind != plan.Agent { // a run started by an agent starts no agents
 			w.Agent, w.Wants = s.agentFor(state, step), s.unknownAgent(step)
 		}
@@ -155,7 +155,7 @@ func (w WaveStep) how() string {
 }
 
 // ReviewForeseen returns the text a person reads about the questions a run will ask.
-func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) string {
+func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.ExpectedQuestion) string {
 	text, tools := "Running "+plan.Quote(state.Plan.Objective)+" is going to ask you:\n", s.otherTools()
 	for _, f := range foreseen {
 		text += "\n" + wholeStep(f.Step, func(step *plan.Step) string { return describeTool(tools, step, f.Definition) })
@@ -165,7 +165,7 @@ func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) str
 		switch {
 		case f.Kind == plan.AskPause:
 			text += "   you answer it when the run comes to it\n"
-		case !f.Known:
+		case !f.IsKnown:
 			text += "   you are asked when it is known what it refers to\n"
 		}
 	}
@@ -173,11 +173,11 @@ func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) str
 }
 
 // startsUnasked lists the steps for which a run starts agents without asking, or returns "".
-func (s *Service) startsUnasked(state plan.State, foreseen []plan.Foreseen) string {
+func (s *Service) startsUnasked(state plan.State, foreseen []plan.ExpectedQuestion) string {
 	var names []string
 	steps := map[string][]plan.StepID{}
 	for step := range state.Plan.Steps.All() {
-		asks := slices.ContainsFunc(foreseen, func(f plan.Foreseen) bool { return f.Step.ID == step.ID })
+		asks := slices.ContainsFunc(foreseen, func(f plan.ExpectedQuestion) bool { return f.Step.ID == step.ID })
 		agent := s.agentFor(state, step)
 		if agent == "" || asks || step.Status != plan.Pending {
 			continue

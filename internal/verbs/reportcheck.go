@@ -44,7 +44,7 @@ func checkReports(state plan.State, c Caller, ids []plan.StepID) ReportCheck {
 	room := notShownTokens
 	for i, line := range r.NotShown {
 		if room -= tokens.CountCautiously(line); i > 0 && room < 0 {
-			r.NotShown = append(r.NotShown[:i], plan.Counted(len(r.NotShown)-i, "more step"))
+			r.NotShown = append(r.NotShown[:i], plan.Pluralize(len(r.NotShown)-i, "more step"))
 			break
 		}
 	}
@@ -64,7 +64,7 @@ func missingEvidence(step *plan.Step, c Caller, closed bool) []string {
 		return []string{text}
 	}
 	var calls []string
-	if step.Verify != "" && !plan.Verified(step) {
+	if step.Verify != "" && !plan.IsVerified(step) {
 		calls = append(calls, "run `"+c.word(Call{Kind: CallCheck, Step: step.ID})+"`")
 		missing = missing[1:]
 	}

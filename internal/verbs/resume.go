@@ -54,7 +54,7 @@ func (v view) taskAtHand(now now) *plan.Step {
 	switch {
 	case now.step != nil, v.scoped():
 		return now.step
-	case v.state.PhaseNow().Restricted():
+	case v.state.PhaseNow().IsRestricted():
 		return nil
 	}
 	return v.ofPlan().step
@@ -76,7 +76,7 @@ func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSect
 	p := state.Plan
 	if p != nil {
 		add("Goal", "the goal", true, p.Objective)
-		add("Progress", "progress", false, fmt.Sprintf("%s, the plan %s", cmp.Or(progress(p), "no steps yet"), p.Status.Is()))
+		add("Progress", "progress", false, fmt.Sprintf("%s, the plan %s", cmp.Or(progress(p), "no steps yet"), p.Status.Predicate()))
 	}
 	if run := runState(state); run.Run != nil || run.Asks != nil {
 		run.fit()
@@ -146,7 +146,7 @@ func openSignals(state plan.State) []string {
 	var lines []string
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
 		for _, signal := range state.OpenSignals(level) {
-			view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: level, Message: signal.Message,
+			view := SignalView{ID: signal.ID, TaskID: int(state.SignalStep(signal)), Level: level, Message: signal.Message,
 				Output: shownOutput(signal.Output, outputTokens/2)}
 			lines = append(lines, strings.TrimPrefix(view.text(), "Signal "))
 		}
@@ -180,7 +180,7 @@ func followingSteps(p *plan.Plan, current *plan.Step) []string {
 		from = p.Steps.Position(current.ID) + 1
 	}
 	for i := from; i < p.Steps.Len() && len(next) < nextShown; i++ {
-		if step := p.Steps.At(i); !step.Status.Finished() {
+		if step := p.Steps.At(i); !step.Status.IsFinished() {
 			next = append(next, idAndTitle(step))
 		}
 	}

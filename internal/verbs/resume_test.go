@@ -62,7 +62,7 @@ func TestResumeTellsEveryFact(t *testing.T) {
 	asked := must[verbs.AskUserReply](t)(s.AskUser(t.Context(), ann, verbs.AskUser{Question: need("Which region") + "?"}))
 	must[verbs.AskUserReply](t)(s.Answer(t.Context(), person, asked.QuestionID, need("answer")))
 	must[verbs.AskUserReply](t)(s.AskUser(t.Context(), ann, verbs.AskUser{Question: need("open question")}))
-	must[verbs.CommentReply](t)(s.Comment(t.Context(), person, plan.CommentOn{Text: need("comment")}))
+	must[verbs.CommentReply](t)(s.Comment(t.Context(), person, plan.AddComment{Text: need("comment")}))
 	level := plan.Warning
 	must[verbs.AlertReply](t)(s.Alert(t.Context(), ann, verbs.Alert{ID: need("lint"), Level: &level, Message: need("warning")}))
 	if facts < 40 {
@@ -184,7 +184,7 @@ func TestResumeOfOrdinaryPlan(t *testing.T) {
 		Metadata: plan.Metadata{Constraints: []string{"no new dependencies", "the API stays as it is"}}}
 	must[verbs.SetupPlanReply](t)(s.SetUp(t.Context(), ann, plan.SetUp{Outline: outline, Steps: steps}))
 	must[verbs.MarkStepReply](t)(s.Mark(t.Context(), ann, plan.MarkStep{Step: 4, Status: plan.InProgress}))
-	must[verbs.CommentReply](t)(s.Comment(t.Context(), person, plan.CommentOn{Text: "Please keep the log lines short."}))
+	must[verbs.CommentReply](t)(s.Comment(t.Context(), person, plan.AddComment{Text: "Please keep the log lines short."}))
 	text := resume(t, s, ann)
 	codec := must[tokenizer.Codec](t)(tokenizer.Get(tokenizer.O200kBase))
 	if n := must[int](t)(codec.Count(text)); n > 800 {

@@ -18,11 +18,11 @@ const draftsBefore = 4
 
 // revertedEdits lists people's edits of the replaced drafts that a submission takes back.
 func (s *Service) revertedEdits(ctx context.Context, state plan.State, a plan.SubmitPlan) ([]string, error) {
-	if state.Draft == nil || !state.PhaseNow().Restricted() {
+	if state.Draft == nil || !state.PhaseNow().IsRestricted() {
 		return nil, nil
 	}
 	drafts := []*plan.Plan{state.Draft}
-	before := slices.DeleteFunc(state.GaveWay(), func(head plan.PastPlan) bool { return !head.Edited })
+	before := slices.DeleteFunc(state.SupersededDrafts(), func(head plan.PastPlan) bool { return !head.Edited })
 	for _, head := range before[:min(len(before), draftsBefore)] {
 		former, err := s.session.PlanBody(ctx, head.ID)
 		if err != nil {
@@ -37,7 +37,7 @@ func (s *Service) revertedEdits(ctx context.Context, state plan.State, a plan.Su
 	now := &plan.Plan{Steps: plan.NewSteps(steps)}
 	var all []string
 	for _, edited := range drafts {
-		submitted, err := s.session.AsSubmitted(ctx, edited)
+		submitted, err := s.session.SubmittedVersion(ctx, edited)
 		if err != nil {
 			return nil, fmt.Errorf("look for what was submitted before: %w", err)
 		}

@@ -45,7 +45,7 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []Remark) 
 
 // ReviewDraft returns the draft, with other servers' descriptions of their tools, and comments next to their steps.
 func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Remark) string {
-	tools, submitted, found := s.otherTools(), map[string]string(nil), state.ModeNow().FoundOfDraft()
+	tools, submitted, found := s.otherTools(), map[string]string(nil), state.ModeNow().DraftFindings()
 	if request := state.ModeNow().Request; request != nil {
 		submitted = request.Tools
 	}
@@ -66,7 +66,7 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Rem
 }
 
 // cautions lists the warnings about the whole plan, and the steps that have warnings next to them; it may return "".
-func cautions(found plan.Found) string {
+func cautions(found plan.GateFindings) string {
 	text, steps := "", []plan.StepID(nil)
 	for _, warning := range found.WarningsOn(0) {
 		text += "Warning: " + barred(warning) + "\n"
@@ -107,20 +107,20 @@ func archives(state plan.State) string {
 
 // adopted describes the host's list that a draft was made from; "" for any other draft.
 func adopted(p *plan.Plan) string {
-	from := p.Adopted
+	from := p.HostList
 	if from == nil {
 		return ""
 	}
 	text := "It follows the list that " + from.Host + " keeps in its session " + from.Session + ", as its hooks tell."
-	if from.Left {
+	if from.IsDetached {
 		text = "It was made of the list that " + from.Host + " keeps in its session " + from.Session +
 			", and follows that no more, since a person changed it."
 	}
-	if !from.Approved.IsZero() {
-		text += " They say that its user agreed to it there at " + moment(from.Approved) + ": that is no approval here."
+	if !from.ApprovedAt.IsZero() {
+		text += " They say that its user agreed to it there at " + moment(from.ApprovedAt) + ": that is no approval here."
 	}
 	if done := p.Steps.Count(plan.Done); done > 0 {
-		text += " " + plan.Counted(done, "step") + " " + map[bool]string{true: "is", false: "are"}[done == 1] + " marked done there."
+		text += " " + plan.Pluralize(done, "step") + " " + map[bool]string{true: "is", false: "are"}[done == 1] + " marked done there."
 	}
 	return text + "\n\n"
 }
@@ -224,7 +224,7 @@ func whole(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
 		if former == nil || former.ID != p.ID {
 			continue
 		}
-		if unseen := former.Approval.NotSeen(step.ID); unseen != "" {
+		if unseen := former.Approval.UnseenNote(step.ID); unseen != "" {
 			text.WriteString("   " + unseen + "\n")
 		}
 	}

@@ -19,7 +19,7 @@ import (
 type RunReply struct {
 	PlanID   string                     `json:"plan_id"`
 	Status   string                     `json:"status"`           // of the plan
-	Reason   plan.Over                  `json:"reason,omitempty"` // why the run is over; "" while it continues
+	Reason   plan.StopReason            `json:"reason,omitempty"` // why the run is over; "" while it continues
 	Counts   RunCounts                  `json:"counts"`
 	Duration int64                      `json:"duration"`       // milliseconds this call took
 	Note     string                     `json:"note,omitempty"` // the note with the reason
@@ -69,7 +69,7 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 	if state, err := s.State(ctx); err != nil {
 		return RunReply{}, err
 	} else if state.Plan != nil && state.Plan.Status == plan.StatusCompleted {
-		return s.RunReply(ctx, c, state, plan.OverCompleted, 0)
+		return s.RunReply(ctx, c, state, plan.StopCompleted, 0)
 	} else if o.Agents && state.Plan != nil {
 		if _, err := s.checkAgents(state); err != nil {
 			return RunReply{}, err
@@ -96,7 +96,7 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 }
 
 // RunReply returns the result of the run in a state.
-func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over plan.Over, took time.Duration) (RunReply, error) {
+func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over plan.StopReason, took time.Duration) (RunReply, error) {
 	p := state.Plan
 	reply := RunReply{Reason: over, Duration: took.Milliseconds(), Failures: []RunFailure{}, Outputs: map[string]json.RawMessage{},
 		Heartbeat: s.heartbeat(state, c)}
@@ -139,19 +139,19 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 // tellBlocked adds the blocked steps, the changes that steps do not name, and the next actions.
 func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 	for step := range state.Plan.Steps.All() {
-		if x := step.Execution; x != nil && len(x.Outside) > 0 {
+		if x := step.Execution; x != nil && len(x.OutOfScopeFiles) > 0 {
 			if r.Outside == nil {
 				r.Outside = map[string][]string{}
 			}
-			r.Outside[step.ID.String()] = x.Outside
+			r.Outside[step.ID.String()] = x.OutOfScopeFiles
 		}
-		if step.Execution != nil && step.Execution.Moved {
+		if step.Execution != nil && step.Execution.CommitMoved {
 			r.Moved = append(r.Moved, step.ID.String())
 		}
-		if step.Execution != nil && step.Execution.Unseen {
+		if step.Execution != nil && step.Execution.ChangesUnknown {
 			r.Unseen = append(r.Unseen, step.ID.String())
 		}
-		if step.Status != plan.Blocked || step.Unknown() {
+		if step.Status != plan.Blocked || step.IsUnknown() {
 			continue
 		}
 		r.Blocked = append(r.Blocked, RunFailure{step.ID.String(), WhyBlocked(step)})
@@ -160,13 +160,13 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 			c.word(Call{Kind: CallRecover, Step: step.ID, Choice: plan.Skip})))
 	}
 	for _, q := range state.CurrentQuestions() {
-		if r.Reason != plan.OverWaitingForPerson {
+		if r.Reason != plan.StopWaitingForPerson {
 			break
 		}
 		r.ways = append(r.ways, q.ID+" waits for an answer: "+plan.Quote(plan.Shorten(q.Text, messageShown))+": "+
 			c.word(Call{Kind: CallAnswer}))
 	}
-	if r.Reason == plan.OverAgentUnavailable {
+	if r.Reason == plan.StopAgentUnavailable {
 		r.ways = append(r.ways, "Agents ended at once, "+strconv.Itoa(plan.MaxUnavailable)+
 			" times in a row, and did nothing: log in, or wait until there is quota, then go on: "+c.word(Call{Kind: CallResume}))
 	}
@@ -189,8 +189,8 @@ func (s *Service) KeptValue(ctx context.Context) func(name string) (json.RawMess
 
 func countRun(p *plan.Plan) RunCounts {
 	unknown := 0
-	for step := range p.Steps.Asking() {
-		if step.Unknown() {
+	for step := range p.Steps.WithQuestion() {
+		if step.IsUnknown() {
 			unknown++
 		}
 	}
@@ -228,7 +228,7 @@ func (r RunReply) headline() string {
 	switch r.Reason {
 	case "":
 		return "The run goes on"
-	case plan.OverCompleted:
+	case plan.StopCompleted:
 		return "The plan is complete"
 	}
 	return "The run is over (" + strings.ReplaceAll(string(r.Reason), "_", " ") + ")"

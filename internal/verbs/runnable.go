@@ -125,11 +125,11 @@ func (j *addedSteps) add(steps []plan.NewStep, field string) {
 		if n.ID != 0 && j.Have.Len() == 0 {
 			step.ID = n.ID
 		}
-		step.Instance = n.Execution != nil && n.Execution.Of != 0
+		step.Instance = n.Execution != nil && n.Execution.Loop != 0
 		if field != "" {
 			step.Field = fmt.Sprintf("%s/%d", field, i)
 		}
-		if n.Status.Finished() {
+		if n.Status.IsFinished() {
 			j.Also = append(j.Also, step)
 		} else {
 			j.Steps = append(j.Steps, step)
@@ -143,13 +143,13 @@ func (j *addedSteps) edit(a plan.UpdateStep, field string) {
 	if p := a.Patch; !known || p.Tool == nil && p.Args == nil && p.When == nil && p.ForEach == nil {
 		return
 	}
-	j.Steps = append(j.Steps, runnable.Step{ID: a.Step, Spec: a.Patch.On(was.Spec), Field: field, Instance: was.Loop() != 0})
+	j.Steps = append(j.Steps, runnable.Step{ID: a.Step, Spec: a.Patch.Apply(was.Spec), Field: field, Instance: was.Loop() != 0})
 }
 
 // using takes the steps that refer to a changed step.
 func (j *addedSteps) using(id plan.StepID) {
 	for _, dependent := range j.Have.Dependents(id) {
-		if step, _ := j.Have.Get(dependent); slices.Contains(step.Sources(), id) {
+		if step, _ := j.Have.Get(dependent); slices.Contains(step.ReferencedSteps(), id) {
 			j.Steps = append(j.Steps, runnable.Step{ID: dependent, Spec: step.Spec, Instance: step.Loop() != 0})
 		}
 	}

@@ -20,11 +20,11 @@ type RunState struct {
 
 // RunView is the run of the plan, open or over.
 type RunView struct {
-	ID     string    `json:"id"`
-	Paused bool      `json:"paused,omitempty"`
-	Reason plan.Over `json:"reason,omitempty"` // why it is paused or over
-	Note   string    `json:"note,omitempty"`
-	Counts RunCounts `json:"counts"`
+	ID     string          `json:"id"`
+	Paused bool            `json:"paused,omitempty"`
+	Reason plan.StopReason `json:"reason,omitempty"` // why it is paused or over
+	Note   string          `json:"note,omitempty"`
+	Counts RunCounts       `json:"counts"`
 
 	broken bool // no engine takes part, and none left in the regular way
 }
@@ -51,14 +51,14 @@ const (
 func runState(state plan.State) RunState {
 	var r RunState
 	p := state.Plan
-	if p == nil || p.Cleared() {
+	if p == nil || p.IsCleared() {
 		return r
 	}
 	if run := state.Run; run != nil && run.Plan == p.Root() && p.FinalSummary == "" {
-		r.Run = &RunView{ID: run.ID, Paused: run.Paused && run.Ended.IsZero(), Reason: run.Reason, Note: run.Note, Counts: countRun(p)}
+		r.Run = &RunView{ID: run.ID, Paused: run.IsPaused && run.EndedAt.IsZero(), Reason: run.Reason, Note: run.Note, Counts: countRun(p)}
 	}
-	for step := range p.Steps.Asking() {
-		ask := step.Asking()
+	for step := range p.Steps.WithQuestion() {
+		ask := step.OpenQuestion()
 		view := AskView{ID: int(step.ID), Title: step.Title, Kind: ask.Kind, Text: ask.Text, Tool: step.Tool,
 			Choices: ask.Kind.Choices()}
 		if ask.Digest != "" {
@@ -76,7 +76,7 @@ func runState(state plan.State) RunState {
 func (s *Service) runState(state plan.State) RunState {
 	r := runState(state)
 	if r.Run != nil {
-		r.Run.broken = s.opts.Engines != nil && state.Runs() && !s.engineLives(state)
+		r.Run.broken = s.opts.Engines != nil && state.HasActiveRun() && !s.engineLives(state)
 	}
 	return r
 }
@@ -105,7 +105,7 @@ func (r RunState) lines() string {
 		text += "\n" + ask.text()
 	}
 	if r.MoreAsks > 0 {
-		text += "\nand " + plan.Counted(r.MoreAsks, "more question") + " about steps"
+		text += "\nand " + plan.Pluralize(r.MoreAsks, "more question") + " about steps"
 	}
 	return text
 }
@@ -176,7 +176,7 @@ type Engines interface {
 
 // underway adds an engine's progress to a task, unless the caller is the agent that works on it.
 func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
-	if !step.Running() || s.opts.Engines == nil || c.Actor.Scope.Step == step.ID {
+	if !step.IsRunning() || s.opts.Engines == nil || c.Actor.Scope.Step == step.ID {
 		return
 	}
 	for _, running := range s.opts.Engines.Running() {
@@ -186,7 +186,7 @@ func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
 		if running.Percent > 0 || running.What != "" {
 			task.Progress = strings.TrimSuffix(fmt.Sprintf("%d %%, %s", running.Percent, running.What), ", ")
 		}
-		if agent := step.Assigned(); agent != "" {
+		if agent := step.ActiveAgent(); agent != "" {
 			last := cmp.Or(safetext.LastLine(running.What), safetext.LastLine(running.Log))
 			task.Progress = strings.TrimSuffix("the agent "+agent+" works on it: "+last, ": ")
 		}
@@ -212,30 +212,30 @@ func RunResults(step *plan.Step) []LabelledText {
 			all = append(all, LabelledText{label, text})
 		}
 	}
-	if x.Of != 0 {
-		add("part of the loop", x.Of.String())
+	if x.Loop != 0 {
+		add("part of the loop", x.Loop.String())
 		add("its entry", string(x.Item))
 	}
 	if n := len(x.Instances); n > 0 {
 		add("carried out by", plan.IDs(x.Instances))
 	}
-	if x.Unmet {
+	if x.ConditionFalse {
 		add("skipped", "its condition does not hold")
 	}
-	add("changed files that it does not name", strings.Join(x.Outside, ", "))
-	if x.Moved || x.Unseen {
-		add("warning", "its agent "+history.Beyond(nil, x.Moved, x.Unseen))
+	add("changed files that it does not name", strings.Join(x.OutOfScopeFiles, ", "))
+	if x.CommitMoved || x.ChangesUnknown {
+		add("warning", "its agent "+history.Beyond(nil, x.CommitMoved, x.ChangesUnknown))
 	}
 	if x.Ask != nil {
 		add("asks", string(x.Ask.Kind))
 	}
-	if x.Grant != nil {
-		add("may run once", "granted by "+x.Grant.Way.Decider(x.Grant.By))
-		add("with the arguments", string(x.Grant.Args))
+	if x.Approval != nil {
+		add("may run once", "granted by "+x.Approval.Way.Decider(x.Approval.By))
+		add("with the arguments", string(x.Approval.Args))
 	}
 	if r := step.Result; r != nil {
 		add("value", string(r.Value))
-		if r.Kept != "" {
+		if r.StoredName != "" {
 			add("value", "too large to be shown")
 		}
 	}

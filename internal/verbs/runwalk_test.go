@@ -34,7 +34,7 @@ func (e *engines) begin() plan.Actor {
 		e.living = fmt.Sprintf("engine#%d", e.born)
 		e.seen[e.living] = plan.Sighting{At: time.Now()}
 	}
-	return plan.NewActor(plan.ViaEngine, e.living)
+	return plan.NewActor(plan.ChannelEngine, e.living)
 }
 
 func (e *engines) Lives() bool                { return e.living != "" }
@@ -42,37 +42,37 @@ func (*engines) Running() []verbs.RunningStep { return nil }
 
 func (e *engines) leave() {
 	if e.living != "" {
-		e.seen[e.living] = plan.Sighting{At: time.Now(), Gone: true}
+		e.seen[e.living] = plan.Sighting{At: time.Now(), IsGone: true}
 		e.living = ""
 	}
 }
 
 // advance records results and starts ready steps, like an engine.
-func (w *walker) advance(a plan.Advance, agents bool, found func(*plan.Step, *plan.Resolution)) error {
-	starts := func(step *plan.Step) bool { return agents && w.engines.agents && step.ForAgents() }
+func (w *walker) advance(a plan.Schedule, agents bool, found func(*plan.Step, *plan.Resolution)) error {
+	starts := func(step *plan.Step) bool { return agents && w.engines.agents && step.IsForAgents() }
 	_, err := w.engines.session.Do(w.Context(), w.engines.begin(), a, func(state plan.State, facts *plan.Facts) error {
-		facts.Resolved = map[plan.StepID]plan.Resolution{}
-		for _, step := range plan.StartableWithAgents(a.Ended(state, *facts), a.Room, starts) {
+		facts.Resolutions = map[plan.StepID]plan.Resolution{}
+		for _, step := range plan.StartableStepsWithAgents(a.ApplyResults(state, *facts), a.MaxStarts, starts) {
 			args := step.Args
-			if grant := step.Execution; grant != nil && grant.Grant != nil && len(grant.Grant.Args) > 0 {
-				args = grant.Grant.Args
+			if grant := step.Execution; grant != nil && grant.Approval != nil && len(grant.Approval.Args) > 0 {
+				args = grant.Approval.Args
 			}
-			r := plan.Resolution{Digest: plan.StartDigest(step, args, ""), Args: args, List: "list"}
+			r := plan.Resolution{Digest: plan.StartDigest(step, args, ""), Args: args, LoopDigest: "list"}
 			if step.ForEach != "" && step.Loop() == 0 {
 				r.Items = []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}
 			}
 			if starts(step) {
-				r.Agent, r.Safe, r.Writes = "default", true, true
+				r.Agent, r.IsRepeatable, r.WritesFiles = "default", true, true
 			}
 			found(step, &r)
-			facts.Resolved[step.ID] = r
+			facts.Resolutions[step.ID] = r
 		}
 		return nil
 	})
 	return err
 }
 
-func (w *walker) begun() (own []plan.Finished, lost []plan.Attempt) {
+func (w *walker) begun() (own []plan.AttemptResult, lost []plan.Attempt) {
 	state := w.state()
 	if state.Plan == nil {
 		return nil, nil
@@ -80,9 +80,9 @@ func (w *walker) begun() (own []plan.Finished, lost []plan.Attempt) {
 	for step := range state.Plan.Steps.Running() {
 		attempt := plan.Attempt{Plan: state.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
 		switch {
-		case !step.Running():
+		case !step.IsRunning():
 		case step.ClaimedBy == w.engines.living:
-			own = append(own, plan.Finished{Attempt: attempt, Result: plan.Result{OK: true}})
+			own = append(own, plan.AttemptResult{Attempt: attempt, Result: plan.Result{OK: true}})
 		default:
 			lost = append(lost, attempt)
 		}
@@ -114,22 +114,22 @@ func (w *walker) engineActs(who verbs.Caller) error {
 		case 0, 1:
 			f.Result = plan.Result{Error: "it does not work"}
 		case 2:
-			f.Result, f.Interrupted = plan.Result{Error: "killed"}, true
+			f.Result, f.IsInterrupted = plan.Result{Error: "killed"}, true
 		case 3:
-			f.Result, f.Transient = plan.Result{Error: "busy"}, true
+			f.Result, f.IsTransient = plan.Result{Error: "busy"}, true
 		case 4:
-			f.Result, f.Blocked = plan.Result{Error: "no credentials"}, true
+			f.Result, f.IsBlocked = plan.Result{Error: "no credentials"}, true
 		}
 	}
 	if rapid.Bool().Draw(w.T, "still at work") {
 		finished = nil
 	}
 	w.did(who, "sees %s tell %d results", w.engines.living, len(finished))
-	return w.advance(plan.Advance{Finished: finished, Lost: lost, Room: rapid.IntRange(0, 3).Draw(w.T, "room")}, true,
+	return w.advance(plan.Schedule{Results: finished, Lost: lost, MaxStarts: rapid.IntRange(0, 3).Draw(w.T, "room")}, true,
 		func(step *plan.Step, r *plan.Resolution) {
-			r.Safe = r.Agent != "" || rapid.Bool().Draw(w.T, "safe")
-			r.Destructive = rapid.Bool().Draw(w.T, "destructive")
-			r.Unmet = step.When != "" && rapid.Bool().Draw(w.T, "unmet")
+			r.IsRepeatable = r.Agent != "" || rapid.Bool().Draw(w.T, "safe")
+			r.IsDestructive = rapid.Bool().Draw(w.T, "destructive")
+			r.ConditionFalse = step.When != "" && rapid.Bool().Draw(w.T, "unmet")
 			if rapid.IntRange(0, 9).Draw(w.T, "wrong") == 0 {
 				r.Problem = "its reference has no value"
 			}
@@ -167,14 +167,14 @@ func (w *walker) engineRuns(who verbs.Caller) error {
 	for range 200 {
 		before := w.state().Revision
 		finished, lost := w.begun()
-		if err := w.advance(plan.Advance{Finished: finished, Lost: lost, Room: 4}, who.Actor.Kind != plan.Agent,
+		if err := w.advance(plan.Schedule{Results: finished, Lost: lost, MaxStarts: 4}, who.Actor.Kind != plan.Agent,
 			func(*plan.Step, *plan.Resolution) {}); err != nil {
 			return err
 		}
 		if w.state().Revision > before {
 			continue
 		}
-		why := plan.WhyOver(w.state())
+		why := plan.FindStopReason(w.state())
 		if why == "" {
 			return fmt.Errorf("the run neither goes on nor ends")
 		}
@@ -188,12 +188,12 @@ func (w *walker) engineRuns(who verbs.Caller) error {
 func (w *walker) asksEnd() error {
 	for step := range w.state().Plan.Steps.All() {
 		a := plan.AnswerStep{Step: step.ID, Choice: plan.Approve}
-		switch ask := step.Asking(); {
-		case step.Unknown():
+		switch ask := step.OpenQuestion(); {
+		case step.IsUnknown():
 			continue
-		case step.WantsReply() && (ask != nil || w.state().Plan.Steps.IsReady(step.ID)):
+		case step.NeedsReply() && (ask != nil || w.state().Plan.Steps.IsReady(step.ID)):
 			a.Choice, a.Text = plan.Reply, "yes"
-		case ask == nil && !(step.RequiresApproval && step.Status == plan.Pending && !step.Granted()):
+		case ask == nil && !(step.RequiresApproval && step.Status == plan.Pending && !step.HasApproval()):
 			continue
 		case rapid.IntRange(0, 4).Draw(w.T, "denied") == 0:
 			a.Choice = plan.Deny

@@ -16,7 +16,7 @@ func (c Caller) beyond() error {
 	if !c.scoped() {
 		return nil
 	}
-	return c.Actor.Scope.Beyond()
+	return c.Actor.Scope.OutOfScopeError()
 }
 
 // taskOf returns the current task for its caller; a scoped caller's claim belongs to its engine, so it is hidden.
@@ -31,14 +31,14 @@ func (c Caller) taskOf(p *plan.Plan, step *plan.Step) Task {
 // assigned returns the next action of a scoped caller.
 func (v view) assigned() now {
 	scope := v.Actor.Scope
-	step := scope.Underway(v.state)
+	step := scope.AgentStep(v.state)
 	switch {
 	case step == nil:
 		return now{reason: Ended, message: fmt.Sprintf("The attempt at task %s is over.", scope.Step),
 			next: say("Your step has ended: end now.")}
-	case step.Reported() != nil:
+	case step.AgentReport() != nil:
 		return now{reason: Ended, message: fmt.Sprintf("Task %s is reported.", step.ID), next: say(step.ID, " is reported: end now.")}
-	case v.state.PhaseNow().Restricted(): // calls are hidden now, but the agent's final answer still counts
+	case v.state.PhaseNow().IsRestricted(): // calls are hidden now, but the agent's final answer still counts
 		return now{reason: ReadyForTask, step: step,
 			next: say("Do ", step.ID, ", then report it in the last line of your answer and end.")}
 	}

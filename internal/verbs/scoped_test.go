@@ -23,8 +23,8 @@ import (
 // assign has the engine start an agent for a step, and returns it as a caller through a face.
 func (r running) assign(id plan.StepID, face verbs.Face) verbs.Caller {
 	r.t.Helper()
-	outcome, err := r.session.Do(r.t.Context(), engine, plan.Advance{Room: 1}, func(_ plan.State, facts *plan.Facts) error {
-		facts.Resolved = map[plan.StepID]plan.Resolution{id: {Agent: "claude", Safe: true, Writes: true, Digest: "d"}}
+	outcome, err := r.session.Do(r.t.Context(), engine, plan.Schedule{MaxStarts: 1}, func(_ plan.State, facts *plan.Facts) error {
+		facts.Resolutions = map[plan.StepID]plan.Resolution{id: {Agent: "claude", IsRepeatable: true, WritesFiles: true, Digest: "d"}}
 		return nil
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (r running) assign(id plan.StepID, face verbs.Face) verbs.Caller {
 	}
 	state := outcome.After
 	step, _ := state.Plan.Steps.Get(id)
-	if step.Assigned() != "claude" {
+	if step.ActiveAgent() != "claude" {
 		r.t.Fatalf("%s has no agent: %+v", id, step)
 	}
 	return scoped(state, step, face)
@@ -40,7 +40,7 @@ func (r running) assign(id plan.StepID, face verbs.Face) verbs.Caller {
 
 // scoped returns the agent that was started for the last attempt of a step.
 func scoped(state plan.State, step *plan.Step, face verbs.Face) verbs.Caller {
-	c := verbs.Caller{Actor: plan.NewActor(plan.ViaMCP, "claude"), Face: face}
+	c := verbs.Caller{Actor: plan.NewActor(plan.ChannelMCP, "claude"), Face: face}
 	c.Actor.Scope = plan.Attempt{Plan: state.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
 	return c
 }
@@ -195,7 +195,7 @@ func TestStartedAgentDoesNothingElse(t *testing.T) {
 		}
 	}
 	step, _ := r.state().Plan.Steps.Get(2)
-	if report := step.Reported(); report == nil || report.Status != plan.Done || step.Output != "handlers/login.go" ||
+	if report := step.AgentReport(); report == nil || report.Status != plan.Done || step.Output != "handlers/login.go" ||
 		step.Status != plan.InProgress {
 		t.Errorf("it has reported %+v of %+v", report, step)
 	}
@@ -255,20 +255,21 @@ func (w *walker) startsAgent(face verbs.Face) bool {
 	}
 	var step *plan.Step
 	for ready := range state.Plan.Steps.Ready() {
-		if step == nil && ready.Asking() == nil && !ready.ConcernsEngine() {
+		if step == nil && ready.OpenQuestion() == nil && !ready.NeedsEngine() {
 			step = ready
 		}
 	}
 	if step == nil {
 		return false
 	}
-	_, err := w.engines.session.Do(w.Context(), w.engines.begin(), plan.Advance{Room: 1}, func(_ plan.State, facts *plan.Facts) error {
-		facts.Resolved = map[plan.StepID]plan.Resolution{step.ID: {Agent: "claude", Safe: true, Digest: "d"}}
-		return nil
-	})
+	_, err := w.engines.session.Do(w.Context(), w.engines.begin(), plan.Schedule{MaxStarts: 1},
+		func(_ plan.State, facts *plan.Facts) error {
+			facts.Resolutions = map[plan.StepID]plan.Resolution{step.ID: {Agent: "claude", IsRepeatable: true, Digest: "d"}}
+			return nil
+		})
 	now := w.state()
 	begun, ok := now.Plan.Steps.Get(step.ID)
-	if err != nil || !ok || begun.Assigned() == "" {
+	if err != nil || !ok || begun.ActiveAgent() == "" {
 		return false
 	}
 	w.me = scoped(now, begun, face)

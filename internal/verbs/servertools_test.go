@@ -119,7 +119,8 @@ func TestOtherServersToolsAreShown(t *testing.T) {
 				return map[string]verbs.ServerTool{"zoo__feed": *c.now}
 			}})
 			step := plan.Step{ID: 1, Spec: plan.Spec{Title: "Feed", Tool: "zoo__feed"}}
-			got := s.ReviewForeseen(plan.State{Plan: &plan.Plan{}}, []plan.Foreseen{{Step: &step, Kind: plan.AskApproval, Known: true,
+			got := s.ReviewForeseen(plan.State{Plan: &plan.Plan{}}, []plan.ExpectedQuestion{{Step: &step, Kind: plan.AskApproval,
+				IsKnown:    true,
 				Definition: c.definition, Reason: "it is time"}})
 			_, got, _ = strings.Cut(got, "   tool: zoo__feed\n")
 			if want := c.want + "   why it asks: it is time\n"; got != want {

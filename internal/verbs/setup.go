@@ -84,7 +84,7 @@ func wayBack(c Caller, id string) string {
 func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
 	var faults plan.Faults
 	rule := s.six(c, "/objective", plan.MaxObjective)
-	rule.Else, _ = c.Can(Call{Kind: CallStart})
+	rule.Alternative, _ = c.Can(Call{Kind: CallStart})
 	objective := required(&faults, rule, in.Objective)
 	steps := s.newSteps(c, &faults, "/initial_steps", in.InitialSteps)
 	return s.setUpJudged(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps}, faults.Err())
@@ -148,7 +148,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 
 // Text returns the reply in a line or two.
 func (r SetupPlanReply) Text() string {
-	text := "Plan " + r.PlanID + " " + plan.PlanStatus(r.Status).Is()
+	text := "Plan " + r.PlanID + " " + plan.PlanStatus(r.Status).Predicate()
 	if r.StepIDs != "" {
 		text += " with " + r.StepIDs
 	}
@@ -176,7 +176,7 @@ func (s *Service) newSteps(c Caller, faults *plan.Faults, field string, in []New
 func (s *Service) six(c Caller, field string, longest int) plan.Text {
 	rule := plan.Text{Field: field, Max: longest, ASCII: !s.opts.Unicode}
 	if update, can := c.Can(Call{Kind: CallUpdate}); can {
-		rule.Else = update
+		rule.Alternative = update
 	}
 	return rule
 }
@@ -249,7 +249,7 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 	for i, step := range a.Steps {
 		id := cmp.Or(step.ID, plan.StepID(i+1))
 		candidate.New = append(candidate.New, gates.Task{ID: id, Spec: step.Spec})
-		finished[id] = step.Status.Finished()
+		finished[id] = step.Status.IsFinished()
 	}
 	report, err := s.examine(ctx, candidate, nil)
 	if err != nil {
@@ -270,7 +270,7 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 		reply.Replaced = before.Replaced
 	}
 	told := found(report)
-	if kept := a.Origin.ID; kept != "" && err == nil && reply.PlanID != kept {
+	if kept := a.Import.ID; kept != "" && err == nil && reply.PlanID != kept {
 		told = slices.Insert(told, 0, "There is a plan "+kept+" here already: this one is "+reply.PlanID+".")
 	}
 	return reply, told, err
@@ -287,7 +287,7 @@ func (s *Service) setUpFormer(ctx context.Context, c Caller, a plan.SetUp, forme
 		return first, err
 	}
 	for _, version := range former {
-		if slices.Contains(state.PlanIDs(), version.Origin.ID) {
+		if slices.Contains(state.PlanIDs(), version.Import.ID) {
 			continue
 		}
 		reply, err := s.setUp(ctx, c, version)
@@ -314,6 +314,6 @@ func found(report gates.Report) []string {
 	if len(asked) == 0 {
 		return nil
 	}
-	return []string{"The quality gates, which do not hold an import up, ask more of " + plan.Counted(len(tasks), "task") + ": " +
+	return []string{"The quality gates, which do not hold an import up, ask more of " + plan.Pluralize(len(tasks), "task") + ": " +
 		strings.Join(asked, ", ") + "."}
 }

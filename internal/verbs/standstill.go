@@ -12,7 +12,7 @@ import (
 // or a person to wait for, or a step that waits for one that will never be done.
 func (v view) stuck(p *plan.Plan) now {
 	for step := range p.Steps.All() {
-		if len(p.Steps.WaitingOn(step.ID)) > 0 || step.Expanded() {
+		if len(p.Steps.UnmetDependencies(step.ID)) > 0 || step.IsExpanded() {
 			continue
 		}
 		switch step.Status {
@@ -29,7 +29,7 @@ func (v view) stuck(p *plan.Plan) now {
 		return n
 	}
 	for step := range p.Steps.Running() {
-		if !step.Looping() && step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
+		if !step.IsLooping() && step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.UnmetDependencies(step.ID)) == 0 {
 			return v.waitFor(step)
 		}
 	}
@@ -60,13 +60,13 @@ func (v view) waitFor(step *plan.Step) now {
 // deadlock names a step that waits for one that was skipped, denied or cancelled, and how to reopen that.
 func (v view) deadlock(p *plan.Plan) now {
 	for step := range p.Steps.All() {
-		if step.Status.Finished() {
+		if step.Status.IsFinished() {
 			continue
 		}
-		for _, id := range p.Steps.WaitingOn(step.ID) {
+		for _, id := range p.Steps.UnmetDependencies(step.ID) {
 			dep, ok := p.Steps.Get(id)
 			switch {
-			case !ok || !dep.Status.Finished():
+			case !ok || !dep.Status.IsFinished():
 			case isUnrecoverable(p, dep, map[plan.StepID]bool{}):
 				return v.without(step, dep)
 			default:
@@ -84,14 +84,15 @@ func (v view) deadlock(p *plan.Plan) now {
 // isUnrecoverable reports whether a finished step cannot be reopened: an expanded loop, a step that a person denied, or one that
 // waits for such a step.
 func isUnrecoverable(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
-	if seen[step.ID] || !step.Status.Finished() {
+	if seen[step.ID] || !step.Status.IsFinished() {
 		return false
 	}
 	seen[step.ID] = true
-	return step.Expanded() || step.Error == plan.UserDenied || slices.ContainsFunc(p.Steps.WaitingOn(step.ID), func(id plan.StepID) bool {
-		dep, ok := p.Steps.Get(id)
-		return ok && isUnrecoverable(p, dep, seen)
-	})
+	return step.IsExpanded() || step.Error == plan.UserDenied || slices.ContainsFunc(p.Steps.UnmetDependencies(step.ID),
+		func(id plan.StepID) bool {
+			dep, ok := p.Steps.Get(id)
+			return ok && isUnrecoverable(p, dep, seen)
+		})
 }
 
 // without returns the next action for a step with a dependency that will never be done.

@@ -105,8 +105,8 @@ func (d *Drafted) lines() string {
 	if d == nil {
 		return ""
 	}
-	text := fmt.Sprintf(": %s drafted by %s in %s, score %d", plan.Counted(d.Tasks, "task"), d.Model,
-		plan.Counted(d.Rounds, "round"), d.Score)
+	text := fmt.Sprintf(": %s drafted by %s in %s, score %d", plan.Pluralize(d.Tasks, "task"), d.Model,
+		plan.Pluralize(d.Rounds, "round"), d.Score)
 	for _, warning := range d.Warnings {
 		text += "\nWarning: " + warning
 	}
@@ -238,7 +238,7 @@ func (d *drafting) failed(problem error) error {
 	var refused *RefusedPlan
 	if errors.As(problem, &refused) {
 		refused.Next = d.wayOn()
-		refused.Drafted = "No draft of the model passed in " + plan.Counted(d.rounds, "round") + ". This was wrong with the last one."
+		refused.Drafted = "No draft of the model passed in " + plan.Pluralize(d.rounds, "round") + ". This was wrong with the last one."
 		return refused
 	}
 	return plan.Refuse(plan.Conflict, "", "the model's draft cannot be read: "+problem.Error(), d.wayOn())

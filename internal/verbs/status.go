@@ -266,7 +266,7 @@ func listTasks(p *plan.Plan, c Caller, page int) *TaskList {
 		}
 	}
 	if left > 0 {
-		list.More = plan.Counted(left, "more task") + ": " + c.word(Call{Kind: CallListTasks, Page: page + 1})
+		list.More = plan.Pluralize(left, "more task") + ": " + c.word(Call{Kind: CallListTasks, Page: page + 1})
 	}
 	return list
 }

@@ -102,7 +102,7 @@ func (s *Service) placed(ctx context.Context, c Caller, looked plan.State, a pla
 	if after == nil {
 		return s.do(ctx, c, a)
 	}
-	all := plan.Batch{Word: plan.WordOf(a), Parts: []plan.Part{{Action: a}}}
+	all := plan.Batch{Word: plan.ActionWord(a), Parts: []plan.Part{{Action: a}}}
 	for i, behind := 0, *after; i < len(a.Steps); i++ {
 		id := highest(looked) + 1 + plan.StepID(i)
 		all.Parts = append(all.Parts, plan.Part{Action: plan.MoveStep{Step: id, After: behind}})
@@ -115,7 +115,8 @@ func (s *Service) placed(ctx context.Context, c Caller, looked plan.State, a pla
 func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep, err error) error {
 	var refused *plan.ValidationError
 	state, unread := s.State(ctx)
-	if !errors.As(err, &refused) || refused.Kind != plan.Conflict || unread != nil || state.Plan == nil || !state.Plan.EndedByItself() {
+	if !errors.As(err, &refused) || refused.Kind != plan.Conflict || unread != nil || state.Plan == nil ||
+		!state.Plan.IsCompletedWithoutSummary() {
 		return err
 	}
 	whole, can := c.Can(roomier(steps, gates.Report{}).call())
@@ -224,12 +225,12 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 
 // Text returns the reply in a line or two.
 func (r MarkStepReply) Text() string {
-	text := r.before() + r.StepID + " " + plan.StepStatus(r.Status).Is()
+	text := r.before() + r.StepID + " " + plan.StepStatus(r.Status).Predicate()
 	if r.said {
 		text = r.before() + r.StepID + " is reported as " + r.Status
 	}
 	if r.Plan != "" {
-		text += "; the plan " + plan.PlanStatus(r.Plan).Is()
+		text += "; the plan " + plan.PlanStatus(r.Plan).Predicate()
 	}
 	return text + r.ending(line(r.Edited), r.after())
 }

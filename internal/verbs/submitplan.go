@@ -91,7 +91,7 @@ func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 	if action.Undoes, err = s.revertedEdits(ctx, state, action); err != nil {
 		return SubmitPlanReply{}, err
 	}
-	submission := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
+	submission := plan.Batch{Word: plan.ActionWord(action), Parts: []plan.Part{{Action: action}}}
 	judged := gates.Candidate{Objective: action.Objective, New: tasks, Replaces: true}
 	if _, err = s.check(ctx, c, judged, "/steps", wrong, &submission); err != nil {
 		return SubmitPlanReply{}, err
@@ -113,7 +113,7 @@ func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 		return SubmitPlanReply{}, err
 	}
 	var former *plan.Plan
-	if outcome.Before.PhaseNow().Restricted() {
+	if outcome.Before.PhaseNow().IsRestricted() {
 		former = outcome.Before.Draft
 	}
 	return s.submitted(former, outcome.After, c), nil
@@ -140,7 +140,7 @@ func (s *Service) refuseUnread(ctx context.Context, c Caller, state plan.State, 
 // editsText describes people's edits of the draft since its submission, with the fields: "alice changed the draft since
 // it was submitted: S003 changed (details, risk); S005 \"Tell them\" added".
 func (s *Service) editsText(ctx context.Context, state plan.State) (string, error) {
-	former, err := s.session.AsSubmitted(ctx, state.Draft)
+	former, err := s.session.SubmittedVersion(ctx, state.Draft)
 	if err != nil {
 		return "", fmt.Errorf("look for what was submitted: %w", err)
 	}
@@ -181,7 +181,7 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitP
 				"criteria and verification.)"
 		}
 	}
-	found := state.ModeNow().FoundOfDraft()
+	found := state.ModeNow().DraftFindings()
 	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
 		Message: message, Enforcement: fewest(s.Enforcement(state)), Heartbeat: s.heartbeat(state, c)}
 	if former != nil && unchanged(state.Draft, former) {
@@ -196,7 +196,7 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitP
 	}
 	var warnings []string
 	for _, w := range found.Warnings {
-		warnings = append(warnings, remedied(w.Of(w.Step.String()), w.Fix))
+		warnings = append(warnings, remedied(w.Sentence(w.Step.String()), w.Fix))
 	}
 	reply.Warnings = append(reply.Warnings, firstWarnings(warnings)...)
 	return reply
@@ -266,7 +266,7 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 
 // objective returns the objective of a submission: the mode's task, else the beginning of the summary.
 func objective(state plan.State, summary string) string {
-	if mode := state.ModeNow(); mode.Task != "" && state.PhaseNow().Restricted() {
+	if mode := state.ModeNow(); mode.Task != "" && state.PhaseNow().IsRestricted() {
 		return mode.Task
 	}
 	text := oneLine(summary)
@@ -274,7 +274,7 @@ func objective(state plan.State, summary string) string {
 	return plan.Shorten(cmp.Or(strings.TrimRight(first, ". "), text), plan.MaxObjective)
 }
 
-func steps(p *plan.Plan) string { return plan.Counted(p.Steps.Len(), "step") }
+func steps(p *plan.Plan) string { return plan.Pluralize(p.Steps.Len(), "step") }
 
 // firstLine returns the first line of the plan's summary or objective, as a title.
 func firstLine(p *plan.Plan) string {
@@ -311,7 +311,7 @@ func asksAgain(events []plan.Event) bool {
 }
 
 func (s *Service) resubmitted(ctx context.Context, outcome session.Outcome, c Caller) (SubmitPlanReply, error) {
-	shown, err := s.session.AsApproved(ctx, outcome.Before.Plan)
+	shown, err := s.session.ApprovedVersion(ctx, outcome.Before.Plan)
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
@@ -360,7 +360,7 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 
 // abandoned reports whether an actor is gone or the caller itself, so that no other session waits for the answer.
 func (s *Service) abandoned(who string, c Caller) bool {
-	return who == c.Actor.Name || s.opts.Presence != nil && s.opts.Presence.Seen(who).Gone
+	return who == c.Actor.Name || s.opts.Presence != nil && s.opts.Presence.Seen(who).IsGone
 }
 
 // waits returns the notice of a waiting plan.
@@ -371,9 +371,9 @@ func (s *Service) waits(state plan.State) Notice {
 }
 
 // AdoptHostPlan makes a draft of the list that an agent keeps with its host's own tools, or updates that draft; see
-// plan.AdoptPlan. It reports whether anything changed. The error says why nothing may change; the agent need not see
+// plan.AdoptHostPlan. It reports whether anything changed. The error says why nothing may change; the agent need not see
 // it, as it did nothing wrong.
-func (s *Service) AdoptHostPlan(ctx context.Context, c Caller, a plan.AdoptPlan) (bool, error) {
+func (s *Service) AdoptHostPlan(ctx context.Context, c Caller, a plan.AdoptHostPlan) (bool, error) {
 	outcome, err := s.do(ctx, c, a)
 	return err == nil && outcome.After.Revision > outcome.Before.Revision, err
 }
@@ -407,7 +407,7 @@ func (s *Service) EditDraft(ctx context.Context, c Caller, a plan.EditDraft) (Dr
 				reply.Added = append(reply.Added, step.ID)
 			}
 		}
-		reply.Message = "The draft is changed (" + plan.EditsOf(edited).String() + "), and waits for a decision as it is now."
+		reply.Message = "The draft is changed (" + plan.NewEdits(edited).String() + "), and waits for a decision as it is now."
 	}
 	return reply, nil
 }

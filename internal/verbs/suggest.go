@@ -146,7 +146,7 @@ func (s *Service) finds(ctx context.Context, c Caller, state plan.State) ([]Sugg
 func fromSignals(state plan.State) []Suggestion {
 	var found []Suggestion
 	for _, signal := range append(state.OpenSignals(plan.Blocker), state.OpenSignals(plan.Warning)...) {
-		if state.Concerns(signal) != 0 {
+		if state.SignalStep(signal) != 0 {
 			continue
 		}
 		found = append(found, Suggestion{
@@ -171,7 +171,7 @@ func missingFiles(state plan.State, files fs.FS) []Suggestion {
 	}
 	var found []Suggestion
 	for step := range state.Plan.Steps.All() {
-		if step.Status.Finished() {
+		if step.Status.IsFinished() {
 			continue
 		}
 		for _, path := range step.RelevantFilePaths {
@@ -212,7 +212,7 @@ func fresh(state plan.State, all []Suggestion) []Suggestion {
 	seen := map[string]bool{}
 	if state.Plan != nil {
 		for step := range state.Plan.Steps.All() {
-			if !step.Status.Finished() {
+			if !step.Status.IsFinished() {
 				seen[bare(step.Title)] = true
 			}
 		}
@@ -241,7 +241,7 @@ func (r SuggestReply) Text() string {
 	if len(r.Suggestions) == 0 {
 		b.WriteString("Nothing new was found by " + r.By)
 	} else {
-		fmt.Fprintf(&b, "%s by %s", plan.Counted(len(r.Suggestions), "suggestion"), r.By)
+		fmt.Fprintf(&b, "%s by %s", plan.Pluralize(len(r.Suggestions), "suggestion"), r.By)
 		if r.Left > 0 {
 			fmt.Fprintf(&b, ", %d more were found", r.Left)
 		}
@@ -302,7 +302,7 @@ func (s *Service) cleanSuggestion(in Suggestion) (Suggestion, bool) {
 	if err != nil {
 		return Suggestion{}, false
 	}
-	spec := patch.On(plan.Spec{})
+	spec := patch.Apply(plan.Spec{})
 	missing := func(path string) bool { return !s.there(path) }
 	if s.opts.Tree != nil && slices.ContainsFunc(spec.RelevantFilePaths, missing) {
 		return Suggestion{}, false

@@ -96,7 +96,7 @@ func task(p *plan.Plan, step *plan.Step) Task {
 	for _, told := range RunResults(step) {
 		t.Other = append(t.Other, told.Label+": "+told.Text)
 	}
-	if unseen := p.Approval.NotSeen(step.ID); unseen != "" {
+	if unseen := p.Approval.UnseenNote(step.ID); unseen != "" {
 		t.Other = append([]string{unseen}, t.Other...)
 	}
 	t.EarlierNotes = max(0, len(step.Notes)-notesShown)
@@ -104,8 +104,8 @@ func task(p *plan.Plan, step *plan.Step) Task {
 	if plan.StatusOfTask(string(t.Status)) != step.Status {
 		t.State = step.Status
 	}
-	if !step.Status.Finished() {
-		t.WaitingOn = stepNumbers(p.Steps.WaitingOn(step.ID))
+	if !step.Status.IsFinished() {
+		t.WaitingOn = stepNumbers(p.Steps.UnmetDependencies(step.ID))
 	}
 	return t
 }
@@ -224,7 +224,7 @@ func (t *Task) page(room int, fit func([]tokens.Part, int) (shown, left []tokens
 	var more []string
 	count := func(n int, noun string) {
 		if n > 0 {
-			more = append(more, plan.Counted(n, noun))
+			more = append(more, plan.Pluralize(n, noun))
 		}
 	}
 	count(len(t.Dependencies)-idsShown, "more dependency")

@@ -230,7 +230,7 @@ func (m FromTemplate) action(state plan.State, draft bool) plan.Action {
 		origin := "Made by the template " + m.Template.Name + ", which came with the files of the workspace."
 		outline.ContextNotes = strings.TrimSpace(origin + "\n\n" + outline.ContextNotes)
 	}
-	if !state.PhaseNow().Restricted() {
+	if !state.PhaseNow().IsRestricted() {
 		return plan.SetUp{Outline: outline, Steps: m.Steps, Draft: draft || m.Template.Foreign}
 	}
 	outline.Summary = cmp.Or(outline.Summary, plan.Shorten(outline.Objective, plan.MaxSummary))
@@ -303,7 +303,7 @@ func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTempl
 	reply := SavedTemplate{Template: "user/" + in.Name}
 	used := map[plan.StepID]bool{}
 	for step := range state.Plan.Steps.All() {
-		for _, id := range step.Sources() {
+		for _, id := range step.ReferencedSteps() {
 			used[id] = used[id] || step.Status != plan.Cancelled
 		}
 	}
@@ -325,9 +325,9 @@ func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTempl
 
 // Text returns the reply in lines.
 func (r SavedTemplate) Text() string {
-	text := "Template " + r.Template + " has " + plan.Counted(r.Steps, "step")
+	text := "Template " + r.Template + " has " + plan.Pluralize(r.Steps, "step")
 	if r.LeftOut > 0 {
-		text += ", " + plan.Counted(r.LeftOut, "cancelled or repeated step") + " left out"
+		text += ", " + plan.Pluralize(r.LeftOut, "cancelled or repeated step") + " left out"
 	}
 	if text += ": " + r.File; r.ambiguous {
 		text += "\nOther templates have this name too, so give it with its folder: " + r.Template

@@ -122,7 +122,7 @@ func giveBack(t *testing.T, s *verbs.Service) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	returned := plan.Answer{Outcome: plan.Returned, Digest: plan.Digest(state.Draft), Comment: "smaller"}
+	returned := plan.DecideDraft{Outcome: plan.Returned, Digest: plan.Digest(state.Draft), Comment: "smaller"}
 	if _, err := s.Decide(t.Context(), person, returned); err != nil {
 		t.Fatal(err)
 	}

@@ -170,7 +170,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 
 // takesSteps reports whether steps can be added to a plan, or to its next version.
 func takesSteps(p *plan.Plan, replan bool) bool {
-	return p != nil && (p.Status == plan.StatusActive || p.EndedByItself() || replan && p.Status == plan.StatusReplanning)
+	return p != nil && (p.Status == plan.StatusActive || p.IsCompletedWithoutSummary() || replan && p.Status == plan.StatusReplanning)
 }
 
 // moved returns errMoved if added tasks would now get other ids.
@@ -185,7 +185,7 @@ func moved(looked, now plan.State, tasks int) error {
 func stepsOf(state plan.State, a plan.Action) plan.Steps {
 	p := state.Plan
 	if _, ofDraft := a.(plan.EditDraft); ofDraft {
-		p = state.DraftUnderWay()
+		p = state.DraftWithProgress()
 	}
 	if p == nil {
 		return plan.Steps{}

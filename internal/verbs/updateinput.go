@@ -95,7 +95,7 @@ func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) t
 	t.Type = nil // for the gates to judge
 	patch, err := t.patch(field)
 	faults.Add(err)
-	task := taskInput{spec: patch.On(plan.Spec{}), after: t.After}
+	task := taskInput{spec: patch.Apply(plan.Spec{}), after: t.After}
 	if kind != nil {
 		task.spec.Type = *kind
 	}
@@ -232,7 +232,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 		part(in.replanAt, *in.replan)
 	}
 	if len(steps) > 0 {
-		part("/add_tasks", plan.AddSteps{Steps: steps, Ended: true})
+		part("/add_tasks", plan.AddSteps{Steps: steps, AllowCompleted: true})
 	}
 	move := func(field string, id plan.StepID, after *TaskRef) {
 		if after == nil {
@@ -253,9 +253,9 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 			deps := resolveAll(faults, u.field+"/dependencies", *u.deps, resolve)
 			u.patch.DependsOn = &deps
 		}
-		u.patch = plan.PatchOf(u.patch.On(plan.Spec{}).Linked(refs.find), u.patch.Given())
+		u.patch = plan.NewPatch(u.patch.Apply(plan.Spec{}).LinkReferences(refs.find), u.patch.Fields())
 		if !u.patch.IsZero() {
-			part(u.field, plan.UpdateStep{Step: u.id, Patch: u.patch, Ended: true})
+			part(u.field, plan.UpdateStep{Step: u.id, Patch: u.patch, AllowCompleted: true})
 		}
 		move(u.field, u.id, u.after)
 		if u.reports() {
@@ -294,7 +294,7 @@ func added(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
 				task.Unknown = append(task.Unknown, string(ref))
 			}
 		}
-		task.Spec = task.Linked(refs.find)
+		task.Spec = task.LinkReferences(refs.find)
 		tasks = append(tasks, task)
 		step := plan.NewStep{Spec: task.Spec, Splits: t.splits, Name: t.ref}
 		if !slices.Contains(step.Type.Values(), string(step.Type)) { // if the gates accepted it
@@ -354,7 +354,7 @@ func (in updateInput) racing(state plan.State, faults *plan.Faults) {
 		if u.deps != nil {
 			foreseen(state, faults, u.field+"/dependencies", in.add, *u.deps)
 		}
-		referring(state, faults, u.field, in.add, u.patch.On(plan.Spec{}))
+		referring(state, faults, u.field, in.add, u.patch.Apply(plan.Spec{}))
 	}
 }
 
@@ -369,7 +369,7 @@ func racingRefs(state plan.State, faults *plan.Faults, field string, tasks []tas
 // referring is foreseen for the references in arguments, conditions and loops.
 func referring(state plan.State, faults *plan.Faults, field string, tasks []taskInput, spec plan.Spec) {
 	for _, ref := range spec.References() {
-		racing(state, faults, field+ref.At, tasks, TaskRef(ref.Name()))
+		racing(state, faults, field+ref.Pointer, tasks, TaskRef(ref.Name()))
 	}
 }
 
@@ -424,7 +424,7 @@ func (in updateInput) inOrder(state plan.State) []taskChange {
 		}
 		taken[i] = true
 		if u := in.update[i]; u.mark != nil && (u.mark.Status == plan.Done || u.mark.Status == plan.InProgress) {
-			for _, id := range state.Plan.Steps.WaitingOn(u.id) {
+			for _, id := range state.Plan.Steps.UnmetDependencies(u.id) {
 				before := upToDone[id]
 				delete(upToDone, id)
 				for _, i := range slices.Backward(before) {

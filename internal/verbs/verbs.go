@@ -125,7 +125,7 @@ func (s *Service) State(ctx context.Context) (plan.State, error) {
 	if expired == nil {
 		return state, nil
 	}
-	outcome, err := s.session.Do(ctx, plan.NewActor(plan.ViaEngine, string(plan.Planloop)), plan.ExpireMode{}, nil)
+	outcome, err := s.session.Do(ctx, plan.NewActor(plan.ChannelEngine, string(plan.Planloop)), plan.ExpireMode{}, nil)
 	if err != nil {
 		return plan.Apply(state, expired), nil
 	}
@@ -140,7 +140,7 @@ func (s *Service) PlanState(ctx context.Context, id string) (plan.State, error) 
 	if err != nil {
 		return plan.State{}, err
 	}
-	if state.Plan != nil && state.Plan.ID == id && !state.Plan.Cleared() {
+	if state.Plan != nil && state.Plan.ID == id && !state.Plan.IsCleared() {
 		return state, nil
 	}
 	body, err := s.session.PlanBody(ctx, id)
@@ -200,11 +200,11 @@ func (s *Service) ModeEnds(state plan.State) (time.Duration, bool) {
 // list tools; only a phase that may have expired needs the state. Enforcement must use Restricted, which reads the
 // log.
 func (s *Service) Phase(ctx context.Context) (plan.Phase, plan.Revision, error) {
-	head, err := s.session.Glance(ctx)
+	head, err := s.session.CachedHead(ctx)
 	if err != nil {
 		return "", 0, err
 	}
-	if !head.Phase.Restricted() {
+	if !head.Phase.IsRestricted() {
 		return plan.State{Phase: head.Phase}.PhaseNow(), head.Seq, nil
 	}
 	state, err := s.State(ctx)
@@ -215,11 +215,11 @@ func (s *Service) Phase(ctx context.Context) (plan.Phase, plan.Revision, error) 
 // if the mode may have expired.
 func (s *Service) Restricted(ctx context.Context) (bool, error) {
 	head, err := s.session.Head(ctx)
-	if err != nil || !head.Phase.Restricted() {
+	if err != nil || !head.Phase.IsRestricted() {
 		return false, err
 	}
 	state, err := s.State(ctx)
-	return state.PhaseNow().Restricted(), err
+	return state.PhaseNow().IsRestricted(), err
 }
 
 // Watch returns a channel that receives after the state has changed; see session.Session.Watch.
@@ -246,7 +246,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		if err := preferCleanErrors(a, s.checkRunnable(stepsOf(state, a), a, nil)); err != nil {
 			return err
 		}
-		if !plan.ConcernsPlan(a) {
+		if !plan.DependsOnPlan(a) {
 			return nil
 		}
 		return s.seen.check(c, state, c.word(Call{Kind: CallRead}))

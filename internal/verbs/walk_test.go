@@ -40,7 +40,7 @@ type walker struct {
 
 var (
 	carl   = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "carl"}, Face: mcpserver.Tools{}}
-	person = verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "pat"), Face: terminal.CommandLine{}}
+	person = verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "pat"), Face: terminal.CommandLine{}}
 )
 
 // book is a rule book that is out of sync until somebody writes it.
@@ -249,7 +249,7 @@ func (w *walker) adds(c verbs.Caller) error {
 }
 
 func (w *walker) restores(c verbs.Caller) error {
-	former := w.state().Former()
+	former := w.state().FormerPlans()
 	if len(former) == 0 {
 		return nil
 	}

@@ -167,7 +167,7 @@ func anyWork(t *rapid.T) *verbs.Service {
 		}
 	}
 	for range rapid.IntRange(0, 5).Draw(t, "comments") {
-		must[verbs.CommentReply](t)(s.Comment(ctx, person, plan.CommentOn{Text: written(t, "comment", 4_000)}))
+		must[verbs.CommentReply](t)(s.Comment(ctx, person, plan.AddComment{Text: written(t, "comment", 4_000)}))
 	}
 	if rapid.Bool().Draw(t, "planning") {
 		must[verbs.ModeReply](t)(s.PlanFor(ctx, person, line(t, "task", 1_000)))

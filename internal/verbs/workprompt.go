@@ -64,7 +64,7 @@ func remainingFields(p *plan.Plan, step *plan.Step, failed string) string {
 	own := *step
 	own.Execution, own.Result = nil, nil // without its results so far, but with its loop entry
 	if x := step.Execution; x != nil {
-		own.Execution = &plan.Execution{Of: x.Of, Item: x.Item}
+		own.Execution = &plan.Execution{Loop: x.Loop, Item: x.Item}
 	}
 	t := task(p, &own)
 	t.AcceptanceCriteria, t.Dependencies, t.WaitingOn, t.SuggestedAgent, t.ClaimedBy = nil, nil, nil, "", "" // shown elsewhere
@@ -90,7 +90,7 @@ func peoplesInput(state plan.State) []string {
 	}
 	comments := commentsNow(state)
 	for _, c := range state.Comments {
-		if !comments.left(c) && !c.At.Before(state.Plan.CreatedAt) && !c.Met {
+		if !comments.left(c) && !c.At.Before(state.Plan.CreatedAt) && !c.IsResolved {
 			add(c.By + commentFeedback(c).about() + ": " + c.Text)
 		}
 	}

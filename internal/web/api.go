@@ -302,7 +302,7 @@ func (s *Server) postAct(c call) (any, error) {
 		return nil, err
 	}
 	can := s.can(c, sheet)
-	who := verbs.Caller{Actor: plan.NewActor(plan.ViaPage, s.opts.Person), Face: review.Face{}}
+	who := verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, s.opts.Person), Face: review.Face{}}
 	done, err := review.Act(ctx, sheet, review.Caller{Caller: who, Can: can}, in.Act, in.Input)
 	return done, err
 }

@@ -367,7 +367,7 @@ func (b *browser) typeCode() {
 func (f *fixture) submit(workspace string) {
 	f.t.Helper()
 	title := "Move the sessions"
-	ann := verbs.Caller{Actor: plan.NewActor(plan.ViaMCP, "ann")}
+	ann := verbs.Caller{Actor: plan.NewActor(plan.ChannelMCP, "ann")}
 	_, err := f.desk.sheets[workspace].Service.SubmitPlan(context.Background(), ann, verbs.SubmitPlan{Summary: "Move them.",
 		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: &title}}}})
 	if err != nil {

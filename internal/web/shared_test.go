@@ -21,7 +21,7 @@ func (f *fixture) submitLarge(workspace string) {
 		title, details := fmt.Sprintf("Step %d", i), strings.Repeat("x", 1900)
 		steps = append(steps, verbs.SubmittedStep{TaskFields: verbs.TaskFields{Title: &title, Details: &details}})
 	}
-	_, err := f.desk.sheets[workspace].Service.SubmitPlan(context.Background(), verbs.Caller{Actor: plan.NewActor(plan.ViaMCP, "ann")},
+	_, err := f.desk.sheets[workspace].Service.SubmitPlan(context.Background(), verbs.Caller{Actor: plan.NewActor(plan.ChannelMCP, "ann")},
 		verbs.SubmitPlan{Summary: "Move them.", Steps: steps})
 	if err != nil {
 		f.t.Fatal(err)

@@ -33,7 +33,7 @@ func TestPlanIsApprovedWithTheCodeOfTheTerminal(t *testing.T) {
 	}
 	after := b.view("w1")
 	if after.Draft != nil || after.Plan == nil ||
-		after.Plan.Approval.Way != plan.ByPerson || after.Plan.Approval.By != "alice" || after.Can.Code {
+		after.Plan.Approval.Way != plan.WayPerson || after.Plan.Approval.By != "alice" || after.Can.Code {
 		t.Errorf("%+v", after)
 	}
 }

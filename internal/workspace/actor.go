@@ -41,19 +41,19 @@ func (c Caller) Actor() plan.Actor {
 	over, login := c.Client != "" || c.Connection != "", agentName(c.Login)
 	switch name := agentName(c.Agent); {
 	case name != "" && over:
-		return plan.NewActor(plan.ViaMCP, name)
+		return plan.NewActor(plan.ChannelMCP, name)
 	case name != "":
-		return plan.NewActor(plan.ViaAgentShell, name)
+		return plan.NewActor(plan.ChannelAgentShell, name)
 	case over:
-		return plan.NewActor(plan.ViaMCP, clientName(c.Client, c.Connection))
+		return plan.NewActor(plan.ChannelMCP, clientName(c.Client, c.Connection))
 	case c.Server != "" && !c.Present:
-		return plan.NewActor(plan.ViaAgentShell, c.Server)
+		return plan.NewActor(plan.ChannelAgentShell, c.Server)
 	case c.CI && !c.Terminal:
-		return plan.NewActor(plan.ViaCI, cmp.Or(login, "ci"))
+		return plan.NewActor(plan.ChannelCI, cmp.Or(login, "ci"))
 	case c.Present:
-		return plan.NewActor(plan.ViaTerminal, cmp.Or(login, "user"))
+		return plan.NewActor(plan.ChannelTerminal, cmp.Or(login, "user"))
 	}
-	return plan.NewActor(plan.ViaScript, cmp.Or(login, "user"))
+	return plan.NewActor(plan.ChannelScript, cmp.Or(login, "user"))
 }
 
 // agentName returns a name in printable characters, without # and with single spaces, cut to 64 characters.
@@ -62,7 +62,7 @@ func agentName(name string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == '#' || !unicode.IsPrint(r) || plan.Invisible(r):
+		case r == '#' || !unicode.IsPrint(r) || plan.IsInvisible(r):
 			return -1
 		}
 		return r

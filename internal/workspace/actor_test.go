@@ -57,21 +57,21 @@ func TestActor(t *testing.T) {
 func TestDoors(t *testing.T) {
 	for name, c := range map[string]struct {
 		caller  workspace.Caller
-		via     plan.Via
+		via     plan.Channel
 		present bool
 	}{
-		"over MCP":               {workspace.Caller{Client: "codex", Connection: "1"}, plan.ViaMCP, false},
-		"over MCP, named":        {workspace.Caller{Agent: "builder", Client: "codex", Present: true}, plan.ViaMCP, false},
-		"an agent's shell":       {workspace.Caller{Agent: "builder", Terminal: true, Present: true}, plan.ViaAgentShell, false},
-		"a shell of a client":    {workspace.Caller{Server: "codex#1a2b3c", Terminal: true, CI: true}, plan.ViaAgentShell, false},
-		"a person below a host":  {workspace.Caller{Server: "codex#1a2b3c", Terminal: true, Present: true}, plan.ViaTerminal, true},
-		"CI":                     {workspace.Caller{CI: true, Present: true}, plan.ViaCI, false},
-		"a script":               {workspace.Caller{Login: "ann"}, plan.ViaScript, false},
-		"a terminal of a host":   {workspace.Caller{Login: "ann", Terminal: true}, plan.ViaScript, false},
-		"a person at a terminal": {workspace.Caller{Login: "ann", Terminal: true, Present: true}, plan.ViaTerminal, true},
+		"over MCP":               {workspace.Caller{Client: "codex", Connection: "1"}, plan.ChannelMCP, false},
+		"over MCP, named":        {workspace.Caller{Agent: "builder", Client: "codex", Present: true}, plan.ChannelMCP, false},
+		"an agent's shell":       {workspace.Caller{Agent: "builder", Terminal: true, Present: true}, plan.ChannelAgentShell, false},
+		"a shell of a client":    {workspace.Caller{Server: "codex#1a2b3c", Terminal: true, CI: true}, plan.ChannelAgentShell, false},
+		"a person below a host":  {workspace.Caller{Server: "codex#1a2b3c", Terminal: true, Present: true}, plan.ChannelTerminal, true},
+		"CI":                     {workspace.Caller{CI: true, Present: true}, plan.ChannelCI, false},
+		"a script":               {workspace.Caller{Login: "ann"}, plan.ChannelScript, false},
+		"a terminal of a host":   {workspace.Caller{Login: "ann", Terminal: true}, plan.ChannelScript, false},
+		"a person at a terminal": {workspace.Caller{Login: "ann", Terminal: true, Present: true}, plan.ChannelTerminal, true},
 	} {
-		if got := c.caller.Actor(); got.Via != c.via || got.Present() != c.present {
-			t.Errorf("%s: %+v, present %v", name, got, got.Present())
+		if got := c.caller.Actor(); got.Channel != c.via || got.IsPresent() != c.present {
+			t.Errorf("%s: %+v, present %v", name, got, got.IsPresent())
 		}
 	}
 }

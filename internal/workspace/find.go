@@ -165,7 +165,7 @@ func (in Lookup) place() (found place, doubts []string, err error) {
 		}
 		if others := dirs[1:]; len(others) > 0 {
 			doubts = append(doubts, fmt.Sprintf("the host has %s open, and this is the first (another: %s)",
-				plan.Counted(len(dirs), "folder"), quoted(others[0])))
+				plan.Pluralize(len(dirs), "folder"), quoted(others[0])))
 		}
 		return place{dir: dirs[0], from: t.from}, doubts, nil
 	}

@@ -428,7 +428,7 @@ func setAgentsFile(c *Config, v value) faults {
 
 func markdownInside(name string) bool {
 	return len(name) <= plan.MaxPath && safetext.PrintableLine(name) && !strings.Contains(name, ":") &&
-		plan.PathProblem(name) == plan.PathWithin && tree.Markdown(name)
+		plan.PathProblem(name) == plan.PathOK && tree.Markdown(name)
 }
 
 // didYouMean returns a question with the word that is probably meant, or "".

@@ -43,10 +43,10 @@ func (l *Log) change(ctx context.Context, r plan.Record,
 		head, err = write(context.WithoutCancel(ctx), r, body)
 		err = explain(l.databasePath(), err)
 	}
-	if l.db != nil && l.db.alone != nil {
+	if l.db != nil && l.db.indexProblem != nil {
 		err = errors.Join(err, l.closeDatabase())
 	}
-	return head, l.sure(ctx, err)
+	return head, l.confirmDamage(ctx, err)
 }
 
 // append adds a record at the end.
@@ -120,15 +120,15 @@ func conflict(seq, head plan.Revision) error {
 
 // Head implements store.Log.
 func (l *Log) Head(ctx context.Context) (head store.Head, err error) {
-	err = l.consult(ctx, func(ctx context.Context, db *database) error {
-		head, err = db.look().queryHead(ctx)
+	err = l.withDatabase(ctx, func(ctx context.Context, db *database) error {
+		head, err = db.latestView().queryHead(ctx)
 		return err
 	})
 	return head, err
 }
 
-// Glance implements store.Log. If the database is open, it reads that.
-func (l *Log) Glance(ctx context.Context) (store.Head, error) {
+// CachedHead implements store.Log. If the database is open, it reads that.
+func (l *Log) CachedHead(ctx context.Context) (store.Head, error) {
 	l.mu.Lock()
 	opened := l.db != nil || l.closed
 	l.mu.Unlock()
@@ -173,7 +173,7 @@ func (l *Log) openWriter(ctx context.Context) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	if db != nil && db.alone != nil {
+	if db != nil && db.indexProblem != nil {
 		return l.openBoth(ctx)
 	}
 	if db == nil {

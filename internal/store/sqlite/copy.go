@@ -25,7 +25,7 @@ func openCopy(ctx context.Context, path string) (v *view, alone, err error) {
 	if v.conn, err = pool.Conn(ctx); err == nil {
 		// The settings of other connections would make queries read the file.
 		const settings = "_pragma=busy_timeout(5000)&_pragma=mmap_size(0)&_pragma=query_only(1)&mode="
-		alone, err = openSomehow(path, settings, func(query string) error {
+		alone, err = openWithFallback(path, settings, func(query string) error {
 			return v.conn.Raw(func(conn any) error { return restore(conn, address(path, query)) })
 		})
 	}
@@ -53,9 +53,9 @@ func restore(conn any, from string) error {
 	return cmp.Or(backup.Finish(), err)
 }
 
-// sure returns err, an error of this log, unless it reports damage that a copy does not have: then
+// confirmDamage returns err, an error of this log, unless it reports damage that a copy does not have: then
 // the disk failed.
-func (l *Log) sure(ctx context.Context, err error) error {
+func (l *Log) confirmDamage(ctx context.Context, err error) error {
 	if !errors.Is(err, store.ErrDamaged) {
 		return err
 	}

@@ -30,7 +30,7 @@ type Report struct {
 	Newer    error      // not nil if a newer planloop wrote the log, which is not damage
 	Fault    error      // not nil if the log could not be examined completely, which is not damage either
 
-	BrokenOff bool // in the middle of a repair or restoration, which Repair finishes
+	IsInterrupted bool // in the middle of a repair or restoration, which Repair finishes
 }
 
 // Damaged reports whether the log needs repair.
@@ -66,7 +66,7 @@ func (l *Log) check(ctx context.Context) Report {
 	}
 	second := l.examine(ctx)
 	if second.Fault == nil && !slices.Equal(first.Problems, second.Problems) {
-		second.found(l.databasePath(), failing(l.databasePath(), "could not be read", errDisagree))
+		second.addError(l.databasePath(), failing(l.databasePath(), "could not be read", errDisagree))
 	}
 	return second
 }
@@ -79,9 +79,9 @@ func (l *Log) examine(ctx context.Context) Report {
 	l.checkModes(&r)
 	path := l.databasePath()
 	found, err := l.find()
-	r.found(path, err)
-	if r.BrokenOff = exists(l.exchangePath()); r.BrokenOff {
-		r.found(path, damaged(path, errBrokenOff))
+	r.addError(path, err)
+	if r.IsInterrupted = exists(l.exchangePath()); r.IsInterrupted {
+		r.addError(path, damaged(path, errInterrupted))
 		return r
 	}
 	if pin, ok := readPin(l.headPath()); ok {
@@ -98,8 +98,8 @@ func (l *Log) examine(ctx context.Context) Report {
 	return r
 }
 
-// found records an error about a file, possibly nil, in the report.
-func (r *Report) found(file string, err error) {
+// addError records an error about a file, possibly nil, in the report.
+func (r *Report) addError(file string, err error) {
 	if err = explain(file, err); err == nil {
 		return
 	}
@@ -112,24 +112,24 @@ func (r *Report) found(file string, err error) {
 		r.Problems = append(r.Problems, Problem{File: file, Text: strings.TrimSuffix(err.Error(), seeDoctor), Damage: true})
 		return
 	}
-	r.note(file, err)
+	r.addNote(file, err)
 }
 
-func (r *Report) note(file string, err error) {
+func (r *Report) addNote(file string, err error) {
 	r.Problems = append(r.Problems, Problem{File: file, Text: err.Error()})
 }
 
 func (l *Log) checkModes(r *Report) {
 	if err := l.checkFolder(); err != nil {
-		r.note(l.dir, err)
+		r.addNote(l.dir, err)
 	}
 	paths, err := l.snapshotPaths()
 	if err != nil {
-		r.note(l.dir, err)
+		r.addNote(l.dir, err)
 	}
 	for _, path := range append(paths, l.databasePath(), l.databasePath()+"-wal", l.databasePath()+"-shm", l.headPath()) {
 		if err := safefile.CheckUnread(path); err != nil {
-			r.note(path, err)
+			r.addNote(path, err)
 		}
 	}
 }
@@ -137,28 +137,28 @@ func (l *Log) checkModes(r *Report) {
 func (l *Log) checkDatabase(ctx context.Context, r *Report) {
 	path := l.databasePath()
 	v, alone, err := openCopy(ctx, path)
-	r.found(path, err)
+	r.addError(path, err)
 	if err != nil {
 		return
 	}
 	defer v.close()
 	if alone != nil {
-		r.note(path, alone)
+		r.addNote(path, alone)
 	}
 	version, err := v.format(ctx)
 	if err == nil && version == 0 {
 		err = l.checkRemains("is empty")
 	}
-	r.found(path, err)
+	r.addError(path, err)
 	if version == 0 {
 		return
 	}
-	r.found(path, v.integrity(ctx))
+	r.addError(path, v.integrity(ctx))
 	v.fold(ctx, path, r)
 	pins, err := l.pins()
-	r.found(path, err)
+	r.addError(path, err)
 	for _, p := range pins {
-		r.found(path, v.checkPin(ctx, p))
+		r.addError(path, v.checkPin(ctx, p))
 	}
 }
 
@@ -181,25 +181,25 @@ func (v *view) fold(ctx context.Context, path string, r *Report) {
 	if err == nil {
 		r.chains = append(append(r.chains, chain), strings.Fields(former)...)
 	}
-	r.found(path, err)
+	r.addError(path, err)
 	rows, err := v.conn.QueryContext(ctx, `SELECT seq, phase, hash, body FROM record ORDER BY seq`)
 	if err != nil {
-		r.found(path, err)
+		r.addError(path, err)
 		return
 	}
 	defer rows.Close()
 	var forged []plan.Revision
-	var last link
+	var last chainPosition
 	walkErr := walk(rows, &last, 0, func(seq plan.Revision) { forged = append(forged, seq) }, func(rec plan.Record) bool {
 		r.state = plan.Fold(r.state, rec)
 		r.Head = store.Head{Chain: chain, Seq: rec.Seq, Hash: last.hash, Phase: rec.Phase}
 		return true
 	})
 	if n := len(forged); n > 0 {
-		r.found(path, fmt.Errorf(
+		r.addError(path, fmt.Errorf(
 			"%d records have a phase beside them that is not their own, the first is %d: somebody has edited the database", n, forged[0]))
 	}
-	r.found(path, walkErr)
+	r.addError(path, walkErr)
 }
 
 // checkValues reports missing values of the current plan. The log is complete without them, but
@@ -209,11 +209,11 @@ func (l *Log) checkValues(ctx context.Context, r *Report) {
 		return
 	}
 	for step := range r.state.Plan.Steps.All() {
-		if step.Result == nil || step.Result.Kept == "" {
+		if step.Result == nil || step.Result.StoredName == "" {
 			continue
 		}
-		if _, err := l.Value(ctx, step.Result.Kept); err != nil {
-			r.note(l.valuesPath(), fmt.Errorf("the value of %s is not there, and steps that refer to it will fail: %w", step.ID, err))
+		if _, err := l.Value(ctx, step.Result.StoredName); err != nil {
+			r.addNote(l.valuesPath(), fmt.Errorf("the value of %s is not there, and steps that refer to it will fail: %w", step.ID, err))
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (l *Log) checkValues(ctx context.Context, r *Report) {
 func (l *Log) checkSnapshots(r *Report) {
 	paths, err := l.snapshotPaths()
 	if err != nil {
-		r.note(l.dir, err)
+		r.addNote(l.dir, err)
 	}
 	for _, path := range paths {
 		h, err := readHeader(path)
@@ -232,7 +232,7 @@ func (l *Log) checkSnapshots(r *Report) {
 			}
 		}
 		if err != nil {
-			r.note(path, fmt.Errorf("the snapshot cannot be read and is ignored: %w", err))
+			r.addNote(path, fmt.Errorf("the snapshot cannot be read and is ignored: %w", err))
 		}
 	}
 }

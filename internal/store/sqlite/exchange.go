@@ -25,7 +25,7 @@ const (
 	replacedName = "replaced-" // plus the time: put aside by Restore
 )
 
-var errBrokenOff = errors.New("a repair or restoration of it was broken off: `planloop doctor --repair` finishes it")
+var errInterrupted = errors.New("a repair or restoration of it was broken off: `planloop doctor --repair` finishes it")
 
 func (l *Log) exchangePath() string { return filepath.Join(l.dir, exchangeName) }
 

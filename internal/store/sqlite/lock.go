@@ -61,7 +61,7 @@ func (l *workspaceLock) take(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return l.busy(ctx)
 		}
-		rest(pause)
+		sleepBriefly(pause)
 	}
 }
 
@@ -136,7 +136,7 @@ func (l *workspaceLock) refused(err error) error {
 
 // Lock implements store.Log.
 func (l *Log) Lock(ctx context.Context) (func(), error) {
-	if err := l.usable(); err != nil {
+	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
 	release, err := l.acquire(ctx)
@@ -182,7 +182,7 @@ func (l *Log) underLock(ctx context.Context, f func() error) error {
 	return f()
 }
 
-func (l *Log) usable() error {
+func (l *Log) checkOpen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

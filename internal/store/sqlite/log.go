@@ -56,12 +56,12 @@ type Log struct {
 	lock  *workspaceLock
 	grown broadcast.Hub // by any process
 
-	following sync.WaitGroup // the goroutine that watches other processes
+	watching sync.WaitGroup // the goroutine that watches other processes
 
-	mu     sync.Mutex        // guards the following, and every use of db's connections
-	db     *database         // nil until needed, and after the file was replaced
-	heads  *fsnotify.Watcher // nil until Watch is called
-	closed bool
+	mu      sync.Mutex        // guards the following, and every use of db's connections
+	db      *database         // nil until needed, and after the file was replaced
+	watcher *fsnotify.Watcher // nil until Watch is called
+	closed  bool
 }
 
 var _ store.Log = (*Log)(nil)
@@ -89,17 +89,17 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	err := l.closeDatabase()
-	if l.heads != nil {
-		_ = l.heads.Close()
+	if l.watcher != nil {
+		_ = l.watcher.Close()
 	}
 	l.mu.Unlock()
 	l.lock.close()
-	l.following.Wait()
+	l.watching.Wait()
 	return err
 }
 
-// consult calls f with the open database, if there is one.
-func (l *Log) consult(ctx context.Context, f func(context.Context, *database) error) error {
+// withDatabase calls f with the open database, if there is one.
+func (l *Log) withDatabase(ctx context.Context, f func(context.Context, *database) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -107,17 +107,17 @@ func (l *Log) consult(ctx context.Context, f func(context.Context, *database) er
 	defer l.mu.Unlock()
 	db, err := l.access(ctx)
 	if err != nil || db == nil {
-		return l.sure(ctx, err)
+		return l.confirmDamage(ctx, err)
 	}
 	err = explain(l.databasePath(), f(context.WithoutCancel(ctx), db))
-	if db.alone != nil {
+	if db.indexProblem != nil {
 		err = errors.Join(err, l.closeDatabase())
 	}
-	return l.sure(ctx, err)
+	return l.confirmDamage(ctx, err)
 }
 
-// Rest closes the log's files until its next use, for callers that hold many logs.
-func (l *Log) Rest() error {
+// CloseFiles closes the log's files until its next use, for callers that hold many logs.
+func (l *Log) CloseFiles() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lock.close()

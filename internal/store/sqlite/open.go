@@ -28,7 +28,7 @@ type database struct {
 	// alone is the reason the log was opened without the shared index of its write-ahead log: one
 	// connection keeps an index in memory. It locks the log and misses others' changes, so it is
 	// closed after each use.
-	alone error
+	indexProblem error
 }
 
 // access returns the open database, opening it first if needed, or nil if it does not exist. It is
@@ -79,7 +79,7 @@ func (l *Log) find() (found bool, err error) {
 	}
 	for range maxLooks {
 		info, missing := os.Lstat(l.databasePath())
-		if found, err = l.judge(info, missing); !errors.Is(err, store.ErrDamaged) {
+		if found, err = l.findOnce(info, missing); !errors.Is(err, store.ErrDamaged) {
 			return found, err
 		}
 		again, stillMissing := os.Lstat(l.databasePath())
@@ -93,8 +93,8 @@ func (l *Log) find() (found bool, err error) {
 // maxLooks bounds how often find looks at a database that keeps changing.
 const maxLooks = 100
 
-// judge is one look of find.
-func (l *Log) judge(info fs.FileInfo, err error) (bool, error) {
+// findOnce is one look of find.
+func (l *Log) findOnce(info fs.FileInfo, err error) (bool, error) {
 	if err == nil && info.Size() > 0 {
 		return true, nil
 	}
@@ -150,7 +150,7 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 	}
 	path := l.databasePath()
 	if exists(l.exchangePath()) {
-		return nil, damaged(path, errBrokenOff)
+		return nil, damaged(path, errInterrupted)
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm", l.headPath()} {
 		if _, err := safefile.CheckFile(name); err != nil {
@@ -162,11 +162,11 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 		return nil, explain(path, err)
 	}
 	db := &database{file: info}
-	if db.reader, db.alone, err = openReader(ctx, path); err != nil {
+	if db.reader, db.indexProblem, err = openReader(ctx, path); err != nil {
 		return nil, explain(path, err)
 	}
-	if db.alone != nil && l.opts.Warn != nil && !errors.Is(db.alone, store.ErrReadOnly) {
-		l.opts.Warn(db.alone)
+	if db.indexProblem != nil && l.opts.Warn != nil && !errors.Is(db.indexProblem, store.ErrReadOnly) {
+		l.opts.Warn(db.indexProblem)
 	}
 	if created, err := l.verify(ctx, db.reader); err != nil || !created {
 		_ = db.close()
@@ -181,7 +181,7 @@ const ownIndex = "_pragma=locking_mode(exclusive)&"
 
 // openReader opens the connection that reads, without the shared index if necessary.
 func openReader(ctx context.Context, path string) (v *view, alone, err error) {
-	alone, err = openSomehow(path, "_pragma=query_only(1)&mode=", func(query string) (err error) {
+	alone, err = openWithFallback(path, "_pragma=query_only(1)&mode=", func(query string) (err error) {
 		v, err = openView(ctx, path, query)
 		return err
 	})
@@ -191,10 +191,10 @@ func openReader(ctx context.Context, path string) (v *view, alone, err error) {
 	return v, alone, err
 }
 
-// openSomehow opens a database for reading, with an index in memory if the shared one cannot be
+// openWithFallback opens a database for reading, with an index in memory if the shared one cannot be
 // made. If the disk is full, that locks the database while it is open; if nothing may be written,
 // it cannot and need not lock.
-func openSomehow(path, query string, open func(query string) error) (alone, err error) {
+func openWithFallback(path, query string, open func(query string) error) (alone, err error) {
 	if err = open(query + "ro"); err == nil {
 		return nil, nil
 	}
@@ -254,8 +254,8 @@ func (d *database) close() error {
 	return errors.Join(d.reader.close(), d.writer.close())
 }
 
-// look returns the connection with the latest head: the writer's, if there is one.
-func (d *database) look() *view {
+// latestView returns the connection with the latest head: the writer's, if there is one.
+func (d *database) latestView() *view {
 	if d.writer != nil {
 		return d.writer.view
 	}

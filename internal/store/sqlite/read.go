@@ -18,7 +18,7 @@ const readQuery = `SELECT seq, phase, hash, body FROM record WHERE seq >= ? ORDE
 func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
 	return func(yield func(plan.Record, error) bool) {
 		if err := l.read(ctx, max(after, 0), yield); err != nil {
-			yield(plan.Record{}, l.sure(ctx, explain(l.databasePath(), err)))
+			yield(plan.Record{}, l.confirmDamage(ctx, explain(l.databasePath(), err)))
 		}
 	}
 }
@@ -28,9 +28,9 @@ func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Reco
 func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Record, error) bool) error {
 	var rows *sql.Rows
 	var few []plan.Record
-	err := l.consult(ctx, func(within context.Context, db *database) (err error) {
-		v := db.look()
-		if db.alone == nil && (v.head.Seq == 0 || v.head.Seq-after > maxRecent) {
+	err := l.withDatabase(ctx, func(within context.Context, db *database) (err error) {
+		v := db.latestView()
+		if db.indexProblem == nil && (v.head.Seq == 0 || v.head.Seq-after > maxRecent) {
 			rows, err = db.reader.pool.QueryContext(ctx, readQuery, after) // read until ctx ends
 			return err
 		}
@@ -39,7 +39,7 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 			return err
 		}
 		defer recent.Close()
-		return walk(recent, &link{}, after, nil, func(r plan.Record) bool {
+		return walk(recent, &chainPosition{}, after, nil, func(r plan.Record) bool {
 			few = append(few, r)
 			return true
 		})
@@ -53,7 +53,7 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 		return err
 	}
 	defer rows.Close()
-	return walk(rows, &link{}, after, nil, func(r plan.Record) bool { return yield(r, nil) })
+	return walk(rows, &chainPosition{}, after, nil, func(r plan.Record) bool { return yield(r, nil) })
 }
 
 // row is a record as it is stored.
@@ -65,7 +65,7 @@ type row struct {
 // walk calls f with the records after seq until f returns false, checking that each follows from
 // the previous one, and advances chain. A row's phase that differs from its record's, and that
 // readers of single rows would believe, is reported to forged; if forged is nil, it is damage.
-func walk(rows *sql.Rows, chain *link, after plan.Revision, forged func(plan.Revision), f func(plan.Record) bool) error {
+func walk(rows *sql.Rows, chain *chainPosition, after plan.Revision, forged func(plan.Revision), f func(plan.Record) bool) error {
 	for rows.Next() {
 		r, err := chain.next(rows, after)
 		if err != nil {
@@ -91,8 +91,8 @@ func walk(rows *sql.Rows, chain *link, after plan.Revision, forged func(plan.Rev
 	return rows.Err()
 }
 
-// link is a place in the chain.
-type link struct {
+// chainPosition is a place in the chain.
+type chainPosition struct {
 	seq  plan.Revision
 	hash store.Hash
 	any  bool
@@ -100,7 +100,7 @@ type link struct {
 
 // next advances to the next record, which must follow from the last. The first may be the one at
 // start, with a hash that is trusted.
-func (c *link) next(rows *sql.Rows, start plan.Revision) (r row, err error) {
+func (c *chainPosition) next(rows *sql.Rows, start plan.Revision) (r row, err error) {
 	if err := rows.Scan(&r.seq, (*sql.RawBytes)(&r.phase), (*sql.RawBytes)(&r.hash), (*sql.RawBytes)(&r.body)); err != nil {
 		return r, errors.Join(errUnreadable, err) // a column has another type
 	}
@@ -108,7 +108,7 @@ func (c *link) next(rows *sql.Rows, start plan.Revision) (r row, err error) {
 	if len(r.hash) != len(c.hash) || !trusted && (r.seq != c.seq+1 || c.hash.Next(r.body) != store.Hash(r.hash)) {
 		return r, damagedRecord(r.seq)
 	}
-	*c = link{r.seq, store.Hash(r.hash), true}
+	*c = chainPosition{r.seq, store.Hash(r.hash), true}
 	return r, nil
 }
 
@@ -139,8 +139,8 @@ const recentQuery = `SELECT seq, phase, hash, body FROM record WHERE seq >= ?1
 
 // Since implements store.Log.
 func (l *Log) Since(ctx context.Context, known store.Head) (head store.Head, records []plan.Record, err error) {
-	err = l.consult(ctx, func(ctx context.Context, db *database) error {
-		head, records, err = db.look().since(ctx, known)
+	err = l.withDatabase(ctx, func(ctx context.Context, db *database) error {
+		head, records, err = db.latestView().since(ctx, known)
 		return err
 	})
 	return head, records, err
@@ -196,7 +196,7 @@ func (v *view) queryRecent(ctx context.Context, known store.Head) (head store.He
 		return head, nil, err
 	}
 	defer rows.Close()
-	var chain link
+	var chain chainPosition
 	err = walk(rows, &chain, known.Seq, nil, func(r plan.Record) bool {
 		records, known.Phase = append(records, r), r.Phase
 		return true
@@ -306,7 +306,7 @@ func (v *view) checkTail(ctx context.Context) error {
 		return err
 	}
 	defer rows.Close()
-	for chain := (link{}); rows.Next(); {
+	for chain := (chainPosition{}); rows.Next(); {
 		if _, err := chain.next(rows, start); err != nil {
 			return err
 		}

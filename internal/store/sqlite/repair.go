@@ -53,7 +53,7 @@ func locked(ctx context.Context, dir, what string, f func(*Log) (RepairReport, e
 	defer func() {
 		state := "nothing was changed"
 		if exists(l.exchangePath()) {
-			state = errBrokenOff.Error()
+			state = errInterrupted.Error()
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w: %s", what, explain(l.databasePath(), err), state)
@@ -94,7 +94,7 @@ func (l *Log) repair(ctx context.Context, found Report) (RepairReport, error) {
 			report.Lost = max(report.Lost, p.Seq)
 		}
 	}
-	extra, restored, err := l.restoration(found)
+	extra, restored, err := l.restorationRecord(found)
 	if err != nil {
 		return report, err
 	}
@@ -119,7 +119,7 @@ func Restore(ctx context.Context, dir, folder string) (RepairReport, error) {
 		return RepairReport{}, &NotKeptError{Folder: folder}
 	}
 	return locked(ctx, dir, "restore", func(l *Log) (report RepairReport, err error) {
-		if err := l.unused(ctx); err != nil {
+		if err := l.checkUnused(ctx); err != nil {
 			return report, err
 		}
 		prepared, err := l.prepare()
@@ -127,7 +127,7 @@ func Restore(ctx context.Context, dir, folder string) (RepairReport, error) {
 			return report, err
 		}
 		defer os.RemoveAll(prepared.dir)
-		if err := l.takeBack(ctx, prepared, folder); err != nil {
+		if err := l.copyFromKept(ctx, prepared, folder); err != nil {
 			return report, err
 		}
 		report.Folder, err = l.replace(prepared, replacedName)
@@ -136,8 +136,8 @@ func Restore(ctx context.Context, dir, folder string) (RepairReport, error) {
 	})
 }
 
-// unused refuses a log that another process has open.
-func (l *Log) unused(ctx context.Context) error {
+// checkUnused refuses a log that another process has open.
+func (l *Log) checkUnused(ctx context.Context) error {
 	v, err := openView(ctx, l.databasePath(), ownIndex+"mode=rw&_pragma=query_only(1)")
 	if err == nil {
 		return v.close()
@@ -150,8 +150,8 @@ func (l *Log) unused(ctx context.Context) error {
 
 const anySize = 1 << 40 // bytes; files put aside may have any size
 
-// takeBack copies a folder put aside into a prepared folder, if it is of this log.
-func (l *Log) takeBack(ctx context.Context, prepared *Log, folder string) error {
+// copyFromKept copies a folder put aside into a prepared folder, if it is of this log.
+func (l *Log) copyFromKept(ctx context.Context, prepared *Log, folder string) error {
 	folders, err := l.keptFolders()
 	if err != nil {
 		return err
@@ -206,9 +206,9 @@ func (e *NotKeptError) Error() string {
 	return text + ": there is " + strings.Join(e.Kept, ", ")
 }
 
-// restoration returns the record that brings back the part of a snapshot that the good records
+// restorationRecord returns the record that brings back the part of a snapshot that the good records
 // lack.
-func (l *Log) restoration(found Report) (*plan.Record, plan.Revision, error) {
+func (l *Log) restorationRecord(found Report) (*plan.Record, plan.Revision, error) {
 	headers, err := l.snapshotHeaders()
 	for _, h := range headers {
 		if h.Seq <= found.Head.Seq {
@@ -223,14 +223,14 @@ func (l *Log) restoration(found Report) (*plan.Record, plan.Revision, error) {
 		}
 		return &plan.Record{
 			Seq: found.Head.Seq + 1, Action: "repair_log", Actor: plan.Actor{Kind: plan.Planloop, Name: "planloop"},
-			Time: time.Now().UTC().Truncate(time.Millisecond), Phase: state.PhaseNow(), Events: restoring(found.state, state),
+			Time: time.Now().UTC().Truncate(time.Millisecond), Phase: state.PhaseNow(), Events: restoreEvents(found.state, state),
 		}, h.Seq, nil
 	}
 	return nil, 0, err
 }
 
-// restoring returns the events that change the plans and signals of one state into those of another.
-func restoring(from, to plan.State) []plan.Event {
+// restoreEvents returns the events that change the plans and signals of one state into those of another.
+func restoreEvents(from, to plan.State) []plan.Event {
 	var events []plan.Event
 	for _, past := range to.Past {
 		if known, ok := from.PastPlan(past.ID); !ok || known != past {
@@ -248,9 +248,10 @@ func restoring(from, to plan.State) []plan.Event {
 			events = append(events, plan.SignalRaised{Signal: signal})
 		}
 	}
-	if to.Mode != nil || to.Asked > 0 || to.Commented > 0 || len(to.Comments) > 0 {
-		events = append(events, plan.ModeRestored{Phase: to.PhaseNow(), Mode: to.Mode, Questions: to.Questions, Asked: to.Asked,
-			Comments: to.Comments, Commented: to.Commented})
+	if to.Mode != nil || to.QuestionCount > 0 || to.CommentCount > 0 || len(to.Comments) > 0 {
+		events = append(events, plan.ModeRestored{Phase: to.PhaseNow(), Mode: to.Mode, Questions: to.Questions,
+			QuestionCount: to.QuestionCount,
+			Comments:      to.Comments, CommentCount: to.CommentCount})
 	}
 	return events
 }

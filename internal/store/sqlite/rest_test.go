@@ -43,7 +43,7 @@ func TestRest(t *testing.T) {
 	}
 	rest := func() {
 		t.Helper()
-		if err := log.Rest(); err != nil {
+		if err := log.CloseFiles(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestRest(t *testing.T) {
 	if open := openFiles(t, dir); len(open) > 0 {
 		t.Errorf("open at rest: %v", open)
 	}
-	if head, err := log.Glance(t.Context()); err != nil || head.Seq != 3 || len(openFiles(t, dir)) > 0 {
+	if head, err := log.CachedHead(t.Context()); err != nil || head.Seq != 3 || len(openFiles(t, dir)) > 0 {
 		t.Errorf("%+v, %v, open: %v", head, err, openFiles(t, dir))
 	}
 	unlock, err := log.Lock(t.Context())
@@ -68,7 +68,7 @@ func TestRest(t *testing.T) {
 	if head, err := log.Head(t.Context()); err != nil || head.Seq != 4 {
 		t.Errorf("%+v, %v", head, err)
 	}
-	if folder, err := sqlite.Growth(dir); err != nil || folder != filepath.Join(dir, "growth") {
+	if folder, err := sqlite.MakeGrowthFolder(dir); err != nil || folder != filepath.Join(dir, "growth") {
 		t.Errorf("%s, %v", folder, err)
 	}
 }

@@ -36,7 +36,7 @@ const keptSnapshots = 2
 
 // Snapshot implements store.Log.
 func (l *Log) Snapshot(ctx context.Context, seq plan.Revision) (s *store.Snapshot, err error) {
-	err = l.consult(ctx, func(ctx context.Context, db *database) error {
+	err = l.withDatabase(ctx, func(ctx context.Context, db *database) error {
 		s, err = l.snapshot(ctx, db.reader, seq)
 		return err
 	})
@@ -70,31 +70,31 @@ func (l *Log) snapshot(ctx context.Context, v *view, seq plan.Revision) (*store.
 
 // SaveSnapshot implements store.Log.
 func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
-	if err := l.usable(); err != nil {
+	if err := l.checkOpen(); err != nil {
 		return err
 	}
 	state, err := store.EncodeState(s.State)
 	if err != nil {
 		return err
 	}
-	if err := l.pinned(ctx, s.Head); err != nil {
+	if err := l.checkContains(ctx, s.Head); err != nil {
 		return err
 	}
 	// Writing takes a while; nothing else has to wait for it.
 	if err := writeSnapshot(l.snapshotPath(s.Head.Seq), s.Head, state); err != nil {
 		return explain(l.snapshotPath(s.Head.Seq), err)
 	}
-	if err := l.pinned(ctx, s.Head); err != nil {
+	if err := l.checkContains(ctx, s.Head); err != nil {
 		// The log was purged in the meantime: its content must not survive.
 		return errors.Join(err, os.Remove(l.snapshotPath(s.Head.Seq)))
 	}
 	return l.dropSnapshots()
 }
 
-// pinned returns an error unless the log contains h.
-func (l *Log) pinned(ctx context.Context, h store.Head) error {
+// checkContains returns an error unless the log contains h.
+func (l *Log) checkContains(ctx context.Context, h store.Head) error {
 	contained := false
-	err := l.consult(ctx, func(ctx context.Context, db *database) (err error) {
+	err := l.withDatabase(ctx, func(ctx context.Context, db *database) (err error) {
 		contained, _, err = db.reader.contains(ctx, h)
 		return err
 	})

@@ -35,7 +35,7 @@ func TestSweepValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	record := setUp(1)
-	done := plan.StepFinished{Step: 1, Attempt: 1, Result: plan.Result{OK: true, Kept: named}}
+	done := plan.StepFinished{Step: 1, Attempt: 1, Result: plan.Result{OK: true, StoredName: named}}
 	record.Events = append(record.Events, done)
 	if _, err := log.Append(t.Context(), record); err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// rest pauses for d, with little overshoot.
-func rest(d time.Duration) {
+// sleepBriefly pauses for d, with little overshoot.
+func sleepBriefly(d time.Duration) {
 	left := unix.NsecToTimeval(d.Nanoseconds())
 	_, _ = unix.Select(0, nil, nil, nil, &left) // a signal may end it early
 }

@@ -26,8 +26,8 @@ func lockRange(f *os.File, flags uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 }
 
-// rest pauses for d, with little overshoot.
-func rest(d time.Duration) { time.Sleep(d) }
+// sleepBriefly pauses for d, with little overshoot.
+func sleepBriefly(d time.Duration) { time.Sleep(d) }
 
 func isFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)

@@ -21,14 +21,14 @@ import (
 // the SHA-256 of its content.
 const valuesName = "values"
 
-// mostValue bounds the size of a value, in bytes.
-const mostValue = 64 << 20
+// maxValue bounds the size of a value, in bytes.
+const maxValue = 64 << 20
 
 func (l *Log) valuesPath() string { return filepath.Join(l.dir, valuesName) }
 
 // PutValue implements store.Log.
 func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
-	if err := errors.Join(ctx.Err(), l.usable()); err != nil {
+	if err := errors.Join(ctx.Err(), l.checkOpen()); err != nil {
 		return "", err
 	}
 	if err := safefile.MakeFolder(l.dir); err != nil {
@@ -48,14 +48,14 @@ func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
 
 // Value implements store.Log.
 func (l *Log) Value(ctx context.Context, name string) ([]byte, error) {
-	if err := errors.Join(ctx.Err(), l.usable()); err != nil {
+	if err := errors.Join(ctx.Err(), l.checkOpen()); err != nil {
 		return nil, err
 	}
 	if sum, err := hex.DecodeString(name); err != nil || len(sum) != len(store.Hash{}) {
 		return nil, fmt.Errorf("%w: %q names none", store.ErrNoValue, name)
 	}
 	path := filepath.Join(l.valuesPath(), name)
-	value, err := safefile.Read(path, mostValue)
+	value, err := safefile.Read(path, maxValue)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: there is no %s", store.ErrNoValue, path)
@@ -67,8 +67,8 @@ func (l *Log) Value(ctx context.Context, name string) ([]byte, error) {
 	return value, nil
 }
 
-// unwanted is how long an unnamed value stays: its record may still be about to be written.
-const unwanted = 24 * time.Hour
+// valueGracePeriod is how long an unnamed value stays: its record may still be about to be written.
+const valueGracePeriod = 24 * time.Hour
 
 var valueNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
 
@@ -102,7 +102,7 @@ func SweepValues(ctx context.Context, dir string, now time.Time) (removed int, e
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err != nil || named[entry.Name()] || now.Sub(info.ModTime()) < unwanted {
+		if err != nil || named[entry.Name()] || now.Sub(info.ModTime()) < valueGracePeriod {
 			continue
 		}
 		if err := os.Remove(filepath.Join(l.valuesPath(), entry.Name())); err != nil {

@@ -19,16 +19,16 @@ import (
 
 // Watch implements store.Log.
 func (l *Log) Watch(ctx context.Context) (<-chan struct{}, error) {
-	if err := l.follow(); err != nil {
+	if err := l.startWatching(); err != nil {
 		return nil, err
 	}
 	return l.grown.Listen(ctx), nil
 }
 
-// follow starts to watch for other processes, unless it has already; the goroutine ends with Close.
+// startWatching starts to watch for other processes, unless it has already; the goroutine ends with Close.
 // It only watches the folder of the growth file: on some systems watching a folder opens the files
 // in it, and closing the database's files again would drop the locks that SQLite has on them.
-func (l *Log) follow() error {
+func (l *Log) startWatching() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -37,40 +37,40 @@ func (l *Log) follow() error {
 	if err := l.makeFolder(); err != nil {
 		return err
 	}
-	if l.heads == nil {
+	if l.watcher == nil {
 		heads, err := fsnotify.NewWatcher()
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", l.dir, err)
 		}
 		told, _ := readPin(l.headPath())
-		l.heads = heads
-		l.following.Go(func() { l.hear(heads, told) })
+		l.watcher = heads
+		l.watching.Go(func() { l.watchGrowth(heads, told) })
 	}
 	// Again, even if done before: the folder may have been replaced.
-	if err := l.heads.Add(filepath.Dir(l.headPath())); err != nil {
+	if err := l.watcher.Add(filepath.Dir(l.headPath())); err != nil {
 		return fmt.Errorf("watch %s: %w", l.dir, err)
 	}
 	return nil
 }
 
-// Growth makes the folder of a log's growth file, and returns it. To follow many logs, watch these
+// MakeGrowthFolder makes the folder of a log's growth file, and returns it. To follow many logs, watch these
 // folders with one watcher of the system, which allows few, and read the logs with Glance.
-func Growth(dir string) (string, error) {
+func MakeGrowthFolder(dir string) (string, error) {
 	l := New(dir, Options{})
 	return filepath.Dir(l.headPath()), l.makeFolder()
 }
 
-// Peek returns the head of the log in a folder without opening the log, as Glance does; the zero Head if it cannot.
-func Peek(dir string) store.Head {
+// CachedHead returns the head of the log in a folder without opening the log, as Glance does; the zero Head if it cannot.
+func CachedHead(dir string) store.Head {
 	head, _ := readPin(New(dir, Options{}).headPath())
 	return head
 }
 
-// Database returns the path of the database of the log in a folder.
-func Database(dir string) string { return New(dir, Options{}).databasePath() }
+// DatabasePath returns the path of the database of the log in a folder.
+func DatabasePath(dir string) string { return New(dir, Options{}).databasePath() }
 
-// hear notifies of growth by any process, this one included.
-func (l *Log) hear(heads *fsnotify.Watcher, told store.Head) {
+// watchGrowth notifies of growth by any process, this one included.
+func (l *Log) watchGrowth(heads *fsnotify.Watcher, told store.Head) {
 	for {
 		pause := lookPause
 		select {

@@ -265,7 +265,7 @@ export interface Signal {
   at: string;
 }
 
-export interface AgentEnforcement {
+export interface Enforcement {
   agent: string;
   host?: string;
   state: string;
@@ -275,7 +275,7 @@ export interface AgentEnforcement {
 
 export type RunState = 'running' | 'paused' | 'interrupted' | 'over' | 'none';
 
-export type Over = 'completed' | 'cancelled' | 'paused' | 'failed' | 'waiting_for_person' | 'waiting_for_agent' | 'deadlocked' | 'agent_unavailable';
+export type StopReason = 'completed' | 'cancelled' | 'paused' | 'failed' | 'waiting_for_person' | 'waiting_for_agent' | 'deadlocked' | 'agent_unavailable';
 
 export interface RunStep {
   step: number;
@@ -287,7 +287,7 @@ export interface RunStep {
 export interface Run {
   id: string;
   state: RunState;
-  reason?: Over;
+  reason?: StopReason;
   note?: string;
   by?: string;
   since?: string;
@@ -327,7 +327,7 @@ export interface View {
   questions: Question[];
   comments: Comment[];
   signals: Signal[];
-  agents: AgentEnforcement[];
+  agents: Enforcement[];
   run?: Run;
   plans: PastPlan[];
   can: Can;
