@@ -310,7 +310,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	if d.Advice != "" {
 		row("what to do", d.Advice, s.Bold)
 	}
-	return a.print(terminal.Joined(lines))
+	return a.printLines(lines)
 }
 
 func (d *diagnosis) verdict() string {

@@ -87,9 +87,9 @@ func (a *app) report(ctx context.Context, err error) int {
 			return code
 		}
 	}
-	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(message(err)))
+	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(a.forPeople(message(err))))
 	if next != "" {
-		fmt.Fprintln(a.err, "Next: "+safetext.Escape(next))
+		fmt.Fprintln(a.err, "Next: "+safetext.Escape(a.forPeople(next)))
 	}
 	return code
 }

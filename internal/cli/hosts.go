@@ -79,7 +79,7 @@ func (a *app) hosts(ctx context.Context) error {
 	if a.flags.json {
 		return a.printJSON(map[string]any{"workspace": place.Path, "hosts": known})
 	}
-	return a.print(terminal.Joined(hostTable(a.screen(), known)))
+	return a.printLines(hostTable(a.screen(), known))
 }
 
 // knownHosts returns all hosts, in the order of the documentation.

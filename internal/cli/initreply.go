@@ -7,7 +7,6 @@ import (
 
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/terminal"
 )
 
 // connected is init's reply.
@@ -107,7 +106,7 @@ func (a *app) tellConnected(m hosts.Machine, o initOptions, chosen []hosts.Host)
 	if a.flags.json {
 		err = a.printJSON(reply)
 	} else {
-		err = a.print(terminal.Joined(told))
+		err = a.printLines(told)
 	}
 	if code != exitOK {
 		return errors.Join(err, exitStatus(code))

@@ -12,7 +12,6 @@ import (
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -96,9 +95,10 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 		lines = append(lines, s.Faint(s.Fit(plan.Pluralize(n, "earlier change")+": planloop log -n 0", 0)))
 	}
 	for _, record := range records {
-		lines = append(lines, s.Dated(record.Seq, record.Time, history.Sentence(record), len(fmt.Sprint(state.Revision)))...)
+		text := a.forPeople(history.Sentence(record), record.Actor.Name)
+		lines = append(lines, s.Dated(record.Seq, record.Time, text, len(fmt.Sprint(state.Revision)))...)
 	}
-	return a.print(terminal.Joined(lines))
+	return a.printLines(lines)
 }
 
 // after returns the revision before the first record to show.
@@ -148,9 +148,9 @@ func (a *app) printAudit(head plan.Revision, entries []history.Decision) error {
 	s := a.screen()
 	var lines []string
 	for _, entry := range entries {
-		lines = append(lines, s.Dated(entry.Revision, entry.Time, entry.Sentence(), len(fmt.Sprint(head)))...)
+		lines = append(lines, s.Dated(entry.Revision, entry.Time, a.forPeople(entry.Sentence(), entry.By), len(fmt.Sprint(head)))...)
 	}
-	return a.print(terminal.Joined(lines))
+	return a.printLines(lines)
 }
 
 // printEvents prints one JSON object per line. An interrupt while following is not an error.

@@ -49,6 +49,21 @@ func (a *app) print(data []byte) error {
 	return nil
 }
 
+// printLines prints lines for people, with agents' names as people see them.
+func (a *app) printLines(lines []string) error { return a.print(a.joined(lines)) }
+
+func (a *app) joined(lines []string) []byte {
+	return []byte(a.forPeople(string(terminal.Joined(lines))))
+}
+
+// forPeople returns a text with agents' names as people see them; see verbs.Service.NamesForPeople.
+func (a *app) forPeople(text string, known ...string) string {
+	if opened := a.opened.Load(); opened != nil {
+		return opened.verbs.NamesForPeople(known...)(text)
+	}
+	return text
+}
+
 // reply prints a verb's reply: as JSON with --json, else as text.
 func (a *app) reply(r interface{ Text() string }) error { return a.tell(r, r.Text()) }
 
@@ -64,5 +79,5 @@ func (a *app) tell(reply any, text string) error {
 	if a.flags.json {
 		return a.printJSON(reply)
 	}
-	return a.print(terminal.Joined(a.screen().Told(safetext.Escape(text))))
+	return a.printLines(a.screen().Told(safetext.Escape(text)))
 }

@@ -99,7 +99,7 @@ func (a *app) printMode(opened *opened, reply verbs.ModeReply, state plan.State)
 	}
 	v := terminal.ModeView{Screen: a.screen(), State: state, Limits: opened.config.Limits(), Next: reply.NextAction, Now: time.Now(),
 		Hooks: verbs.EnforcementLine(reply.Enforcement)}
-	return a.print(terminal.Joined(v.Lines()))
+	return a.printLines(v.Lines())
 }
 
 func (a *app) allows(_ *cobra.Command, args []string) error {
@@ -141,7 +141,7 @@ func newPlanListCommand(a *app) *cobra.Command {
 		if len(rows) == 0 {
 			return a.print([]byte("There are no plans yet. Set one up: planloop start GOAL --step TITLE\n"))
 		}
-		return a.print(terminal.Joined(a.screen().PlanTable(rows)))
+		return a.printLines(a.screen().PlanTable(rows))
 	})
 }
 
@@ -168,7 +168,7 @@ func newPlanDiffCommand(a *app) *cobra.Command {
 		if a.flags.json {
 			return a.printJSON(c)
 		}
-		return a.print(terminal.Joined(a.screen().Comparison(c.Text())))
+		return a.printLines(a.screen().Comparison(c.Text()))
 	})
 	cmd.ValidArgsFunction = a.completePlans
 	return cmd

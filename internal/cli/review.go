@@ -271,7 +271,7 @@ func (p *reviewPage) tellLink(before, link, after string) error {
 func (p *reviewPage) say(lines ...string) error {
 	p.printing.Lock()
 	defer p.printing.Unlock()
-	return p.print(terminal.Joined(lines))
+	return p.printLines(lines)
 }
 
 // showCode writes a code to the terminal, with the plan and the workspace that the page asks for.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -176,7 +175,7 @@ func (w *watchedRun) ask(ctx context.Context, grown <-chan struct{}, state plan.
 // review returns the text of a step's question.
 func (w *watchedRun) review(state plan.State, step *plan.Step, args json.RawMessage, how string) string {
 	text, _ := w.opened.verbs.ReviewStep(state, step, args)
-	return "\n" + string(terminal.Joined(append(w.thereOn().Draft(text), how)))
+	return "\n" + string(w.joined(append(w.thereOn().Draft(text), how)))
 }
 
 // typed waits for a line; it returns false once the question is closed.

@@ -168,7 +168,7 @@ func (w *watchedRun) follow(ctx context.Context, hangUp func()) error {
 	if err != nil {
 		return err
 	}
-	return w.print(terminal.Joined(page.Lines()))
+	return w.printLines(page.Lines())
 }
 
 func (w *watchedRun) over() bool {

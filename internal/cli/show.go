@@ -107,7 +107,7 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		return a.showStep(ctx, opened, state, former, format, o.step)
 	}
 	if format == "text" {
-		return a.print(terminal.Joined(a.view(ctx, opened, state, former, o.all).Page().Lines()))
+		return a.printLines(a.view(ctx, opened, state, former, o.all).Page().Lines())
 	}
 	return a.printRendered(state, format)
 }
@@ -224,7 +224,7 @@ func (a *app) showStep(ctx context.Context, opened *opened, state plan.State, fo
 		return a.print([]byte(safetext.Escape(string(data))))
 	case "text":
 		step, _ := state.Plan.Steps.Get(id)
-		return a.print(terminal.Joined(a.view(ctx, opened, state, former, true).Step(step)))
+		return a.printLines(a.view(ctx, opened, state, former, true).Step(step))
 	}
 	return usageError{fmt.Errorf("one step is shown as text, yaml or json, not as %s", format)}
 }
@@ -255,7 +255,7 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 	if held := verbs.EnforcementLine(opened.verbs.Enforcement(state)); held != "" {
 		lines = append(lines, s.Hang("", s.Faint, held)...)
 	}
-	return a.print(terminal.Joined(append(lines, s.Next(decideHint(state))...)))
+	return a.printLines(append(lines, s.Next(decideHint(state))...))
 }
 
 // draftShown returns the text of a draft, followed by the comments on the whole plan; comments on steps are in the text.
@@ -349,7 +349,7 @@ func (w watching) append(ctx context.Context, grown <-chan struct{}) error {
 
 func (w watching) rendering(ctx context.Context, state plan.State) ([]byte, error) {
 	if w.format == "text" {
-		return terminal.Joined(w.view(ctx, w.opened, state, nil, w.all).Page().Lines()), nil
+		return w.joined(w.view(ctx, w.opened, state, nil, w.all).Page().Lines()), nil
 	}
 	data, err := rendered(state, w.format)
 	if err != nil || w.format != "json" {

@@ -125,7 +125,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	if len(waiting) == 0 {
 		lines = append(lines, s.Next(opened.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
 	}
-	return a.print(terminal.Joined(lines))
+	return a.printLines(lines)
 }
 
 // wayOf returns the command that deals with an item of the inbox.

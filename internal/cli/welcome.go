@@ -32,7 +32,7 @@ func (a *app) withoutCommand(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case state.Plan != nil && !state.Plan.IsCleared() || state.Draft != nil || state.PhaseNow() != plan.PhaseInactive:
-		return a.print(terminal.Joined(a.view(cmd.Context(), opened, state, nil, false).Page().Lines()))
+		return a.printLines(a.view(cmd.Context(), opened, state, nil, false).Page().Lines())
 	case !a.outIsTerm:
 		return cmd.Help()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -85,7 +84,7 @@ func Act(ctx context.Context, sheet *Sheet, c Caller, name string, input []byte)
 		}
 		state, err := sheet.Service.State(ctx)
 		done := Done{Message: message, Revision: state.Revision}
-		safetext.EscapeTexts(&done)
+		sheet.show(&done)
 		return done, err
 	}
 	return Done{}, plan.Refuse(plan.NotFound, "/act", "there is no act "+plan.Quote(name), "see which there are")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -24,6 +25,13 @@ type Sheet struct {
 	Tail    func(step plan.StepID) (string, error)     // the end of a step's output; nil: no output is kept
 	Start   func(ctx context.Context, of string) error // begins or resumes a run of that plan here; nil: it cannot run here
 	Fresh   func(ctx context.Context, p *plan.Plan)    // reloads the definitions of p's tools from their servers; may be nil
+}
+
+// show makes all texts in the value that pointer points to safe to show, with agents' names as people see them; those in
+// known are agents'.
+func (sheet *Sheet) show(pointer any, known ...string) {
+	names := sheet.Service.NamesForPeople(known...)
+	safetext.MapTexts(pointer, func(text string) string { return safetext.Escape(names(text)) })
 }
 
 // Change is a new revision of a workspace.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/history"
-	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -28,7 +27,7 @@ type Log struct {
 // ReadLog returns the last n changes before a revision; 0 means the newest. With the id of a former plan it returns
 // changes from its creation until it was replaced.
 func ReadLog(ctx context.Context, sheet *Sheet, of string, before plan.Revision, n int) (Log, error) {
-	page := Log{Lines: []LogLine{}}
+	page, who := Log{Lines: []LogLine{}}, []string(nil)
 	state, err := sheet.Service.State(ctx)
 	if err != nil {
 		return page, err
@@ -56,10 +55,11 @@ func ReadLog(ctx context.Context, sheet *Sheet, of string, before plan.Revision,
 		if by.Kind == plan.Planloop { // instead of the engine's name
 			by.Name = string(plan.Planloop)
 		}
+		who = append(who, by.Name)
 		page.Lines = append(page.Lines, LogLine{record.Seq, record.Time, by.Name, by.Kind, history.Sentence(record)})
 	}
 	slices.Reverse(page.Lines)
 	page.More = after > 0
-	safetext.EscapeTexts(&page)
+	sheet.show(&page, who...)
 	return page, nil
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/history"
-	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -27,7 +26,7 @@ func Look(ctx context.Context, sheet *Sheet) (View, error) {
 	if v.Comments, err = sheet.comments(ctx, state, commentable(state, sheet.Service.Now())...); err != nil {
 		return View{}, err
 	}
-	safetext.EscapeTexts(&v)
+	sheet.show(&v)
 	return v, nil
 }
 
@@ -238,7 +237,7 @@ func ReadFormer(ctx context.Context, sheet *Sheet, id string) (Former, error) {
 		return Former{}, err
 	}
 	f.Comments, err = sheet.comments(ctx, state, then.Plan)
-	safetext.EscapeTexts(&f)
+	sheet.show(&f)
 	return f, err
 }
 

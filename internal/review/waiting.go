@@ -52,7 +52,7 @@ func WaitingIn(ctx context.Context, sheet *Sheet) ([]Waiting, error) {
 		return nil, err
 	}
 	all := sheet.waiting(state)
-	safetext.EscapeTexts(&all)
+	sheet.show(&all)
 	return all, nil
 }
 
@@ -184,6 +184,7 @@ func InInbox(ctx context.Context, sheet *Sheet) (InboxPlace, []Waiting, error) {
 		return InboxPlace{}, nil, err
 	}
 	waiting := sheet.waiting(state)
+	sheet.show(&waiting)
 	return InboxPlace{Place: sheet.Place, Waiting: len(waiting), Phase: state.PhaseNow(), UpdatedAt: state.UpdatedAt,
 		Headline: sheet.Service.Headline(state, onlooker())}, waiting, nil
 }

@@ -11,37 +11,40 @@ import (
 
 // Escape for values with many texts: Go values of ours, and untrusted JSON documents.
 
-// EscapeTexts escapes all texts in the value that pointer points to. Pointers and string slices in it may be shared, so
-// they are copied before a change.
-func EscapeTexts(pointer any) { escapeTexts(reflect.ValueOf(pointer).Elem()) }
+// EscapeTexts escapes all texts in the value that pointer points to.
+func EscapeTexts(pointer any) { MapTexts(pointer, Escape) }
 
-func escapeTexts(v reflect.Value) {
+// MapTexts replaces all texts in the value that pointer points to. Pointers and string slices in it may be shared, so
+// they are copied before a change.
+func MapTexts(pointer any, change func(string) string) {
+	mapTexts(reflect.ValueOf(pointer).Elem(), change)
+}
+
+func mapTexts(v reflect.Value, change func(string) string) {
 	switch v.Kind() {
 	case reflect.String:
-		if text := v.String(); !Printable(text) {
-			v.SetString(Escape(text))
-		}
+		v.SetString(change(v.String()))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Field(i).CanSet() {
-				escapeTexts(v.Field(i))
+				mapTexts(v.Field(i), change)
 			}
 		}
 	case reflect.Slice:
 		if texts, of := v.Interface().([]string); of {
-			if !slices.ContainsFunc(texts, func(text string) bool { return !Printable(text) }) {
+			if !slices.ContainsFunc(texts, func(text string) bool { return change(text) != text }) {
 				return
 			}
 			v.Set(reflect.ValueOf(slices.Clone(texts)))
 		}
 		for i := range v.Len() {
-			escapeTexts(v.Index(i))
+			mapTexts(v.Index(i), change)
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
 			own := reflect.New(v.Type().Elem())
 			own.Elem().Set(v.Elem())
-			escapeTexts(own.Elem())
+			mapTexts(own.Elem(), change)
 			v.Set(own)
 		}
 	}

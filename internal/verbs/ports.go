@@ -101,6 +101,7 @@ type NoticeStep struct {
 
 func (s *Service) notify(n Notice) {
 	if s.opts.Notify != nil {
+		n.Title, n.Text = s.ForPeople(n.Title), s.ForPeople(n.Text)
 		s.opts.Notify(n)
 	}
 }

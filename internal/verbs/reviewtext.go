@@ -40,7 +40,7 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []Remark) 
 			text += ": " + barred(d.Comment)
 		}
 	}
-	return text + line(EnforcementLine(s.Enforcement(state))) + "\n\n" + s.ReviewDraft(state, former, remarks)
+	return s.ForPeople(text+line(EnforcementLine(s.Enforcement(state)))) + "\n\n" + s.ReviewDraft(state, former, remarks)
 }
 
 // ReviewDraft returns the draft, with other servers' descriptions of their tools, and comments next to their steps.
@@ -56,13 +56,13 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Rem
 			text += told + "\n\n"
 		}
 	}
-	return text + cautions(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
+	return s.ForPeople(text + cautions(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
 		below := ""
 		for _, warning := range found.WarningsOn(step.ID) {
 			below += "   warning: " + barred(warning) + "\n"
 		}
 		return below + remarksBelow(remarks, step.ID)
-	})
+	}))
 }
 
 // cautions lists the warnings about the whole plan, and the steps that have warnings next to them; it may return "".

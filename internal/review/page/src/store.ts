@@ -45,7 +45,7 @@ export const shown = computed<Plan | undefined>(() => {
 export const showsDraft = computed(() => !!view.value?.draft && shown.value === view.value.draft.plan)
 export const step = computed<Step | undefined>(() => shown.value?.steps.find(s => s.number === selected.value))
 
-// names are the names of everyone mentioned: equal ones are distinguished.
+// names are the names of everyone mentioned, which begin no sentence with a capital.
 export const names = computed<ReadonlySet<string>>(() => {
   const v = view.value, plans = [formerPlan.value?.plan, v?.draft?.plan, v?.plan]
   return new Set([

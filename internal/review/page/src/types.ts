@@ -50,7 +50,7 @@ export interface Verdict {
   at: string;
 }
 
-export interface Told {
+export interface LabelledText {
   label: string;
   text: string;
 }
@@ -168,7 +168,7 @@ export interface Step {
   agent?: string;
   of?: number;
   ask?: Ask;
-  other?: Told[];
+  other?: LabelledText[];
 }
 
 export interface Plan {
@@ -191,7 +191,7 @@ export interface Plan {
   final_summary?: string;
   created_by: string;
   created_at: string;
-  other?: Told[];
+  other?: LabelledText[];
   difference?: Difference;
   steps: Step[];
   left_out?: number;
@@ -265,7 +265,7 @@ export interface Signal {
   at: string;
 }
 
-export interface Enforcement {
+export interface AgentEnforcement {
   agent: string;
   host?: string;
   state: string;
@@ -327,7 +327,7 @@ export interface View {
   questions: Question[];
   comments: Comment[];
   signals: Signal[];
-  agents: Enforcement[];
+  agents: AgentEnforcement[];
   run?: Run;
   plans: PastPlan[];
   can: Can;

@@ -1,7 +1,7 @@
 // The claims and the obstacles: the agents of a workspace and its open signals.
 
 import { act, busy, clock, mayDecide, selected, view } from '../store'
-import { Name, Prose } from './prose'
+import { Prose } from './prose'
 import { ago } from './say'
 
 const enforcement: Record<string, { word: string; means: string }> = {
@@ -19,7 +19,7 @@ export function Agents() {
         const known = enforcement[a.state]
         return (
           <li key={a.agent + (a.host ?? '')}>
-            <Name of={a.agent} />{a.host && !a.agent.startsWith(a.host) && <span class="soft"> in {a.host}</span>}:{' '}
+            {a.agent}{a.host && !a.agent.startsWith(a.host) && <span class="soft"> in {a.host}</span>}:{' '}
             <span class={a.state} title={known?.means}>{known?.word ?? a.state}</span>
             {a.why && <span class="soft">, {a.why}</span>}
           </li>
@@ -40,7 +40,7 @@ export function Signals() {
           <span class="text">
             <Prose of={s.message} />{' '}
             {s.step && <button class="link" onClick={() => { selected.value = s.step ?? 0 }}>step {s.step}</button>}{' '}
-            <span class="soft"><Name of={s.by} />, {ago(s.at, clock.value)}</span>
+            <span class="soft">{s.by}, {ago(s.at, clock.value)}</span>
           </span>
           {mayDecide.value && <button class="quiet small" disabled={!!busy.value} onClick={() => act('clear_signal', { id: s.id })}>Clear</button>}
         </li>

@@ -2,9 +2,9 @@
 
 import type { Comment } from '../types'
 import { commentOn, dropComments, keepComment, type Pending, pending, request } from '../kept'
-import { act, aim, busy, clock, comments, mayDecide, names, shown, showsDraft, view } from '../store'
-import { Name, Prose } from './prose'
-import { ago, plainly } from './say'
+import { act, aim, busy, clock, comments, mayDecide, shown, showsDraft, view } from '../store'
+import { Prose } from './prose'
+import { ago } from './say'
 import { focus } from './focus'
 
 const stepOf = (number: number) => shown.value?.steps.find(s => s.number === number)
@@ -31,14 +31,14 @@ function Sent({ comment: c }: { comment: Comment }) {
   return (
     <li class={open ? 'comment' : 'comment past'}>
       <p class="by">
-        <b><Name of={c.by} /></b> {c.question ? 'asked' : 'commented'} <time dateTime={c.at}>{ago(c.at, clock.value)}</time>
+        <b>{c.by}</b> {c.question ? 'asked' : 'commented'} <time dateTime={c.at}>{ago(c.at, clock.value)}</time>
         {!c.question && c.met && <span class={`met met-${c.met}`}>{metWords[c.met]}</span>}
         {!c.step && c.title && <span class="soft"> on “{c.title}”</span>}
       </p>
       <p class="text"><Prose of={c.text} /></p>
       {c.reply && (
         <div class="reply">
-          <p class="by"><b><Name of={c.reply.by} /></b> replied <time dateTime={c.reply.at}>{ago(c.reply.at, clock.value)}</time></p>
+          <p class="by"><b>{c.reply.by}</b> replied <time dateTime={c.reply.at}>{ago(c.reply.at, clock.value)}</time></p>
           <p class="text"><Prose of={c.reply.text} /></p>
         </div>
       )}
@@ -56,7 +56,7 @@ export function Returned() {
   if (!asked?.comment) return null
   return (
     <div class="comment asked-for">
-      <p class="by"><b><Name of={asked.by} /></b> requested changes <time dateTime={asked.at}>{ago(asked.at, clock.value)}</time></p>
+      <p class="by"><b>{asked.by}</b> requested changes <time dateTime={asked.at}>{ago(asked.at, clock.value)}</time></p>
       <p class="text"><Prose of={asked.comment} /></p>
     </div>
   )
@@ -124,7 +124,7 @@ export function NewComment({ step, title }: { step: number; title: string }) {
 export function linesOf(step: number): { key: string; who: string; text: string; kind: string }[] {
   return [
     ...comments.value.filter(c => c.step === step && c.met !== 'met').map(c => ({
-      key: c.id ?? c.at, who: c.by, text: c.reply ? `${c.text} → ${plainly(c.reply.by, names.value)}: ${c.reply.text}` : c.text, kind: c.reply ? 'reply' : 'sent',
+      key: c.id ?? c.at, who: c.by, text: c.reply ? `${c.text} → ${c.reply.by}: ${c.reply.text}` : c.text, kind: c.reply ? 'reply' : 'sent',
     })),
     ...pending.value.filter(p => p.step === step).map(p => ({ key: p.key, who: 'Not sent', text: p.text, kind: 'kept' })),
   ]

@@ -5,7 +5,7 @@ import { bind } from '../keys'
 import { dropComments, pending, typed } from '../kept'
 import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, names, pane, seen, selected, settling, source, swapped, view } from '../store'
 import { PendingButtons } from './comments'
-import { Name, Prose, Told } from './prose'
+import { Prose } from './prose'
 import { ago, count, sentence } from './say'
 import { Links } from './step'
 import type { Draft } from '../types'
@@ -29,11 +29,11 @@ export function DecisionBar() {
         <p class="what">
           <b>{draft.changes ? 'A change to the plan is waiting for your decision' : 'A plan is waiting for your decision'}</b>
           <span class="soft">
-            <Name of={draft.by} /> asks, <time dateTime={draft.at}>{ago(draft.at, clock.value)}</time>
+            {draft.by} asks, <time dateTime={draft.at}>{ago(draft.at, clock.value)}</time>
             {draft.expires && <>; expires {ago(draft.expires, clock.value)}<span class="until"> ({clockTime(draft.expires)})</span></>}
           </span>
         </p>
-        {mayDecide.value ? <Buttons /> : <p class="cannot"><Told of={sentence(v.can.why ?? 'you cannot decide here')} /></p>}
+        {mayDecide.value ? <Buttons /> : <p class="cannot"><Prose of={sentence(v.can.why ?? 'you cannot decide here')} /></p>}
       </div>
       {mayDecide.value && <Lock />}
       {mayDecide.value && swapped.value && <Swapped was={swapped.value} now={draft} />}
@@ -181,7 +181,7 @@ export function Decided() {
     <section class="decision quiet-bar" aria-label="What comes next">
       <div class="decision-line">
         <p class="what">
-          <b><Told of={sentence(d.text, names.value)} /></b>
+          <b><Prose of={sentence(d.text, names.value)} /></b>
           <span class="soft">
             Nothing has started yet. The agent continues after its next status check{here ? ', or planloop can run the tool steps here.' : '.'}
           </span>

@@ -6,7 +6,7 @@ import { asFault } from '../source'
 import { former, names, source, view, workspace } from '../store'
 import type { LogLine } from '../types'
 import { Prose } from './prose'
-import { moment, plainly, sentence } from './say'
+import { moment, sentence } from './say'
 
 export function Log() {
   return <Lines key={workspace.value + ' ' + former.value} />
@@ -53,8 +53,8 @@ function Lines() {
             {all.map(l => (
               <li key={l.revision} class={`by-${l.kind}`}>
                 <time dateTime={l.at} title={moment(l.at)}>{clockTime(l.at)}</time>
-                <span class="who" title={l.who}>{plainly(l.who, everybody)}</span>
-                <span class="text"><Prose of={plainly(sentence(l.text, everybody), everybody)} /></span>
+                <span class="who">{l.who}</span>
+                <span class="text"><Prose of={sentence(l.text, everybody)} /></span>
               </li>
             ))}
           </ol>

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import { typed } from '../kept'
 import { act, busy, mayDecide, names, view } from '../store'
 import { Warned } from './decide'
-import { Told } from './prose'
+import { Prose } from './prose'
 import { sentence } from './say'
 
 // Gathering says that an agent is working on a plan, and lets a person cancel it.
@@ -17,7 +17,7 @@ export function Gathering() {
       <div class="decision-line">
         <p class="what">
           <b>{returned ? 'Changes requested; the agent is revising the plan' : 'Planning mode is on'}</b>
-          <span class="soft">{returned ? <Told of={sentence(returned.text, names.value)} /> : 'Agents can read and ask, but change nothing until you approve a plan. The plan will appear here.'}</span>
+          <span class="soft">{returned ? <Prose of={sentence(returned.text, names.value)} /> : 'Agents can read and ask, but change nothing until you approve a plan. The plan will appear here.'}</span>
         </p>
         {mayDecide.value && (sure.value ? (
           <div class="buttons">

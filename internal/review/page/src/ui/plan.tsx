@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
-import { allOpen, clock, current, editing, former, formerPlan, mayDecide, names, pane, printing, selected, shown, showsDraft, skipping, view } from '../store'
+import { allOpen, clock, current, editing, former, formerPlan, mayDecide, pane, printing, selected, shown, showsDraft, skipping, view } from '../store'
 import { standing } from '../status'
 import type { Plan } from '../types'
 import { Agents } from './agents'
@@ -12,10 +12,10 @@ import { NewComment, Returned, Said } from './comments'
 import { edit, EditStep } from './edit'
 import { AskForPlan } from './mode'
 import { Past } from './former'
-import { Name, Prose, Told } from './prose'
+import { Prose } from './prose'
 import { focus } from './focus'
 import { comment, Rows, skip } from './rows'
-import { ago, beyond, count, moment, plainly, sentence } from './say'
+import { ago, beyond, count, moment, sentence } from './say'
 import { close, mayChange } from './step'
 
 export function PlanView() {
@@ -67,7 +67,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
         {done > 0 && <span>{done} done</span>}
         {counts.failed ? <span class="wrong">{counts.failed} failed</span> : null}
         {counts.blocked ? <span class="waits">{counts.blocked} blocked</span> : null}
-        <span>by <Name of={p.created_by} />, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
+        <span>by {p.created_by}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
         <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
       </p>
       {done > 0 && <progress max={of} value={done} aria-label={`${done} of ${of} steps are done`} />}
@@ -75,7 +75,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
       {p.changes && <p class="text"><span class="soft">Changes: </span><Prose of={p.changes} /></p>}
       <Returned />
       {!showsDraft.value && !former.value && (v?.run?.state === 'paused' || v?.run?.state === 'interrupted') && (
-        <p class="waits"><Told of={sentence(standing(v.run, v.plan?.steps ?? []))} /> <button class="link" onClick={() => { pane.value = 'run' }}>Show the run</button></p>
+        <p class="waits"><Prose of={sentence(standing(v.run, v.plan?.steps ?? []))} /> <button class="link" onClick={() => { pane.value = 'run' }}>Show the run</button></p>
       )}
       <Unresolved questions={p.questions} />
       {!former.value && <Agents />}
@@ -111,13 +111,13 @@ function About({ plan: p }: { plan: Plan }) {
   const first: Row[] = [], rest: Row[] = []
   lines(first, 'Constraints', p.constraints)
   text(first, 'Final summary', p.final_summary)
-  if (p.approval) text(first, 'Approved', [`by ${plainly(p.approval.by, names.value)}, ${moment(p.approval.at)}`, p.approval.comment].filter(Boolean).join(': '))
+  if (p.approval) text(first, 'Approved', [`by ${p.approval.by}, ${moment(p.approval.at)}`, p.approval.comment].filter(Boolean).join(': '))
   lines(first, 'Changed since', p.approval?.deviations)
   text(rest, 'Context', p.context_notes)
   text(rest, 'Reasoning', p.reasoning)
   lines(rest, 'Discoveries', p.discoveries)
   if (p.verdict) text(rest, 'Verdict', `${p.verdict.is_approved ? 'Approved' : 'Not approved'} by ${p.verdict.by}. ${p.verdict.feedback ?? ''}`)
-  if (!former.value) for (const q of view.value?.questions ?? []) if (q.answer) first.push(['Answered', <p class="text"><Prose of={q.text} /> <span class="soft"><Name of={q.answer.by} />:</span> <Prose of={q.answer.text} /></p>])
+  if (!former.value) for (const q of view.value?.questions ?? []) if (q.answer) first.push(['Answered', <p class="text"><Prose of={q.text} /> <span class="soft">{q.answer.by}:</span> <Prose of={q.answer.text} /></p>])
   for (const o of p.other ?? []) text(rest, o.label, o.text)
   return (
     <>

@@ -3,7 +3,7 @@
 import { typed } from '../kept'
 import { act, busy, clock, mayDecide, view } from '../store'
 import type { Question } from '../types'
-import { Name, Prose } from './prose'
+import { Prose } from './prose'
 import { ago } from './say'
 
 export function Questions() {
@@ -20,7 +20,7 @@ function Asking({ question: q }: { question: Question }) {
   }
   return (
     <form class="question" onSubmit={send}>
-      <p class="by"><b><Name of={q.by} /></b> asks, <time dateTime={q.at}>{ago(q.at, clock.value)}</time></p>
+      <p class="by"><b>{q.by}</b> asks, <time dateTime={q.at}>{ago(q.at, clock.value)}</time></p>
       <p class="text"><Prose of={q.text} /></p>
       {mayDecide.value && (
         <div class="answer">

@@ -9,7 +9,7 @@ import type { Step } from '../types'
 import { linesOf } from './comments'
 import { edit } from './edit'
 import { Sign, StatusMark } from './marks'
-import { Name, Prose } from './prose'
+import { Prose } from './prose'
 import { Grip } from './reorder'
 import { toolsOf } from './say'
 import { mayChange, removes, StepPanel, Whole } from './step'
@@ -107,7 +107,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
         </span>
         <RowButtons step={s} reachable={chosen.value} />
       </div>
-      {!whole.value && lines.value.slice(0, more > 0 ? mostLines - 1 : mostLines).map(c => <p key={c.key} class={`said-line is-${c.kind}`}><b><Name of={c.who} /></b> <Prose of={c.text} /></p>)}
+      {!whole.value && lines.value.slice(0, more > 0 ? mostLines - 1 : mostLines).map(c => <p key={c.key} class={`said-line is-${c.kind}`}><b>{c.who}</b> <Prose of={c.text} /></p>)}
       {!whole.value && more > 0 && <p class="said-line soft">{more + 1} more</p>}
       {whole.value && <Whole step={s} />}
       {inline.value && !whole.value && <Inline step={s} onHeight={onPanel} />}

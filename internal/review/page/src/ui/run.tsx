@@ -5,13 +5,13 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { typed } from '../kept'
 import { asFault } from '../source'
-import { act, busy, clock, current, look, mayDecide, names, pane, perform, selected, source, view, workspace } from '../store'
+import { act, busy, clock, current, look, mayDecide, pane, perform, selected, source, view, workspace } from '../store'
 import type { Choice, Run, Step } from '../types'
 import { listed, standing } from '../status'
 import { edit } from './edit'
 import { StatusMark } from './marks'
-import { Name, Prose } from './prose'
-import { ago, count, plainly, sentence, span } from './say'
+import { Prose } from './prose'
+import { ago, count, sentence, span } from './say'
 import { focus } from './focus'
 
 export function RunPanel() {
@@ -81,7 +81,7 @@ function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
       <p class="what">
         <b>{sentence(standing(run, view.value?.plan?.steps ?? []))}</b>
         {run.note && <span class="soft">{sentence(run.note)}</span>}
-        {run.since && <span class="soft small">Started by <Name of={run.by} /> {ago(run.since, clock.value)}{run.ended && `, ended ${ago(run.ended, clock.value)}`}.</span>}
+        {run.since && <span class="soft small">Started by {run.by} {ago(run.since, clock.value)}{run.ended && `, ended ${ago(run.ended, clock.value)}`}.</span>}
         {!on && held && <span class="soft small">{held}</span>}
       </p>
       {may && (
@@ -142,7 +142,7 @@ function AtWork({ running: r, step: s, broken }: { running: Run['steps'][number]
       <StepTitle step={title} />
       <p class="progress">
         {r.percent !== undefined && r.percent > 0 && <progress max={100} value={r.percent} aria-label={`Step ${r.step}: ${r.percent} percent`} />}
-        <span class="soft">{[!s?.tool && s?.claimed_by && plainly(s.claimed_by, names.value), r.percent ? `${r.percent} %` : '', r.what, s?.started_at ? (broken ? `started ${ago(s.started_at, clock.value)}` : span((clock.value - Date.parse(s.started_at)) / 1000)) : ''].filter(Boolean).join(' · ')}</span>
+        <span class="soft">{[!s?.tool && s?.claimed_by, r.percent ? `${r.percent} %` : '', r.what, s?.started_at ? (broken ? `started ${ago(s.started_at, clock.value)}` : span((clock.value - Date.parse(s.started_at)) / 1000)) : ''].filter(Boolean).join(' · ')}</span>
       </p>
       {(s?.tool || s?.agent) && <Tail step={r.step} live={!broken} given={r.tail} />}
     </article>

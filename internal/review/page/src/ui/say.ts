@@ -43,15 +43,6 @@ export function sentence(text: string, names: ReadonlySet<string> = new Set()): 
   return /[.!?:…]["”’)]*$/.test(begun) ? begun : begun + '.'
 }
 
-// plainly drops the connection suffix of an agent's name, as in ann#9d51f6, if the short name is unique.
-export function plainly(text: string, names: ReadonlySet<string>): string {
-  if (!text.includes('#')) return text
-  const stems = [...names].map(stem)
-  return text.replace(/[^\s"“(]+#\w+/g, name => names.has(name) && stems.filter(s => s === stem(name)).length === 1 ? stem(name) : name)
-}
-
-const stem = (name: string) => name.replace(/#\w+$/, '')
-
 // beyond returns the part of a summary that is not in the objective.
 export function beyond(summary: string | undefined, objective: string): string {
   const text = summary?.trim() ?? '', said = objective.trim()

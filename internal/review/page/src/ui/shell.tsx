@@ -17,7 +17,7 @@ import { Inbox } from './inbox'
 import { Log } from './log'
 import { Gathering } from './mode'
 import { PlanView } from './plan'
-import { Prose, Told } from './prose'
+import { Prose } from './prose'
 import { Questions } from './questions'
 import { Reordering } from './reorder'
 import { RunPanel } from './run'
@@ -56,13 +56,13 @@ export function Shell() {
         {!v && <h1 class="unseen">planloop</h1>}
         {v && (
           <div class="place-head">
-            <div class="place-name"><h1>{v.workspace.name}</h1> {!former.value && !v.draft?.decidable && v.phase !== 'gathering' && <span class="soft"><Told of={sentence(v.headline, names.value)} /></span>}</div>
+            <div class="place-name"><h1>{v.workspace.name}</h1> {!former.value && !v.draft?.decidable && v.phase !== 'gathering' && <span class="soft"><Prose of={sentence(v.headline, names.value)} /></span>}</div>
             <nav class="panes" aria-label="Views of the plan">
               {there.map(p => <button key={p.name} aria-current={p === chosen ? 'page' : undefined} onClick={() => { pane.value = p.name }}>{p.label}</button>)}
             </nav>
           </div>
         )}
-        {v && !v.can.decide && !v.draft?.decidable && !former.value && <p class="cannot"><Told of={`View only${v.can.why ? `: ${sentence(v.can.why).replace(/^./, c => c.toLowerCase())}` : '.'}`} /></p>}
+        {v && !v.can.decide && !v.draft?.decidable && !former.value && <p class="cannot"><Prose of={`View only${v.can.why ? `: ${sentence(v.can.why).replace(/^./, c => c.toLowerCase())}` : '.'}`} /></p>}
         {v && <div class="content">{!former.value && <><Questions /><Signals /></>}{chosen.name !== 'plan' && <h2 class="pane-title"><Prose of={(chosen.name === 'run' ? v.plan : shown.value)?.objective ?? v.workspace.name} /></h2>}{chosen.draw()}</div>}
         {!v && heard.value && connection.value === 'live' && inbox.value.workspaces.length === 0 && <Nothing />}
       </main>

@@ -3,16 +3,16 @@
 import type { ComponentChildren, Ref } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { typed } from '../kept'
-import { act, aim, busy, clock, current, editing, mayDecide, names, selected, shown, showsDraft, skipping, swapped, view } from '../store'
+import { act, aim, busy, clock, current, editing, mayDecide, selected, shown, showsDraft, skipping, swapped, view } from '../store'
 import { listed, wordOf } from '../status'
 import type { Evidence, Step } from '../types'
 import { NewComment, Said } from './comments'
 import { EditStep } from './edit'
 import { Sign, StatusMark } from './marks'
-import { Name, Prose } from './prose'
+import { Prose } from './prose'
 import { MoveButtons } from './reorder'
 import { StepAsk } from './run'
-import { ago, count, moment, plainly, sentence, span } from './say'
+import { ago, count, moment, sentence, span } from './say'
 import { focus } from './focus'
 
 // Whole is a step in the list with all its fields.
@@ -41,7 +41,7 @@ export function StepPanel({ step: s }: { step: Step }) {
         {s.risk && <span class={`risk risk-${s.risk}`}>{s.risk} risk</span>}
         {s.type && <span class="soft">{s.type}</span>}
         {s.critical && <span class="soft">critical</span>}
-        {s.claimed_by && <span class="soft"><Name of={s.claimed_by} /></span>}
+        {s.claimed_by && <span class="soft">{s.claimed_by}</span>}
         <span class="soft mono">{s.id}</span>
       </p>
       {s.ask && <StepAsk step={s} />}
@@ -179,7 +179,7 @@ export function Facts({ step: s }: { step: Step }) {
       <Block label="Output" of={s.output} />
       <Lines label="Changed" of={s.affected_files} mono />
       {s.started_at && <Fact label="Started"><When at={s.started_at} />{(s.attempts ?? 0) > 1 && <span class="soft"> · {count(s.attempts ?? 0, 'attempt')}</span>}</Fact>}
-      {s.completed_at && <Fact label="Ended"><When at={s.completed_at} />{s.executed_by && <span class="soft"> · <Name of={s.executed_by} /></span>}</Fact>}
+      {s.completed_at && <Fact label="Ended"><When at={s.completed_at} />{s.executed_by && <span class="soft"> · {s.executed_by}</span>}</Fact>}
       {s.other?.map(o => <Text key={o.label} label={o.label} of={o.text} />)}
     </dl>
   )
@@ -200,7 +200,7 @@ function Shows({ evidence: e }: { evidence: Evidence }) {
       {e.note && <p class="text"><Prose of={e.note} /></p>}
       {e.command && <p class="mono">{e.command} <span class={bad ? 'wrong' : 'soft'}>{e.exit_code !== undefined && `exit ${e.exit_code}`}</span></p>}
       <p class="soft small">
-        {[e.recorded ? 'run by planloop' : e.command && 'reported by the agent', e.stale && 'from an earlier attempt', e.by && plainly(e.by, names.value)].filter(Boolean).join(' · ')} {e.at && <When at={e.at} />}
+        {[e.recorded ? 'run by planloop' : e.command && 'reported by the agent', e.stale && 'from an earlier attempt', e.by].filter(Boolean).join(' · ')} {e.at && <When at={e.at} />}
       </p>
       {e.output && <details><summary>Output</summary><pre tabIndex={0}>{e.output}</pre></details>}
     </div>

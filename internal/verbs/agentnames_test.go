@@ -1,0 +1,45 @@
+package verbs_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// seenNames are the names of agents that have been active here.
+type seenNames map[string]bool
+
+func (seenNames) Touch(string)            {}
+func (seenNames) Join(string) func()      { return func() {} }
+func (seenNames) LastActivity() time.Time { return time.Time{} }
+func (s seenNames) Seen(name string) plan.Sighting {
+	if s[name] {
+		return plan.Sighting{At: time.Now()}
+	}
+	return plan.Sighting{}
+}
+
+// TestNamesForPeople: people see the suffix of an agent's name only while two active agents share the rest, and words
+// that only look like such a name stay as they are.
+func TestNamesForPeople(t *testing.T) {
+	seen := seenNames{"codex#9d51f6": true, "codex#000000": true, "claude-code#a9dcbf": true}
+	const text = "\x1b[2mcodex#9d51f6\x1b[0m (codex#000000) waits for claude-code#a9dcbf: see vscode#123456, color#9d51f6 and old#1a2b3c."
+	for name, test := range map[string]struct {
+		active hookedAgents
+		want   string
+	}{
+		"one active": {hookedAgents{{Agent: "codex#9d51f6"}, {Agent: "codex#9d51f6"}, {Agent: "claude-code#a9dcbf"}},
+			"\x1b[2mcodex\x1b[0m (codex) waits for claude-code: see vscode#123456, color#9d51f6 and old."},
+		"two of a name": {hookedAgents{{Agent: "codex#9d51f6"}, {Agent: "codex#000000"}, {Agent: "claude-code#a9dcbf"}},
+			"\x1b[2mcodex#9d51f6\x1b[0m (codex#000000) waits for claude-code: see vscode#123456, color#9d51f6 and old."},
+	} {
+		s := verbs.New(session.New(store.NewMemory(), session.Options{}), verbs.Options{Presence: seen, Hooks: test.active})
+		if got := s.NamesForPeople("old#1a2b3c")(text); got != test.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
