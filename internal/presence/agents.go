@@ -20,7 +20,7 @@ type Agent struct {
 // Agents returns the clients that running servers serve over stdio, with the reports of their hooks, and those recently
 // seen over HTTP.
 func (b *Registry) Agents() []Agent {
-	servers, _ := b.runningServers()
+	servers := b.Servers()
 	var agents []Agent
 	add := func(s Server, self bool) {
 		agent := Agent{Client: s.Client, IsSelf: self}

@@ -15,26 +15,19 @@ import (
 // announced for that time. Leave may be called more than once, for any name.
 func (b *Registry) Join(name string) (leave func()) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	l := b.stateOf(name)
 	l.joined++
-	b.mu.Unlock()
-
-	l.mu.Lock()
 	l.written = time.Time{} // makes touch take the lock now
 	b.touch(name, l)
-	l.mu.Unlock()
 	b.sweep()
 	return sync.OnceFunc(func() { b.leave(name, l) })
 }
 
 func (b *Registry) leave(name string, l *nameState) {
 	b.mu.Lock()
-	l.joined--
-	b.mu.Unlock()
-
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if b.isJoined(l) {
+	defer b.mu.Unlock()
+	if l.joined--; l.joined > 0 {
 		return
 	}
 	if l.announced != "" {
@@ -50,12 +43,6 @@ func (b *Registry) leave(name string, l *nameState) {
 	l.lock = nil
 }
 
-func (b *Registry) isJoined(l *nameState) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return l.joined > 0
-}
-
 // lockWait is how long Join waits for a lock that another process holds briefly to check the name.
 const (
 	lockWait  = 50 * time.Millisecond
@@ -63,9 +50,9 @@ const (
 )
 
 // takeLock takes the lock of a name that has joined, and retakes it if its file was removed. pending means that it should
-// be tried again soon because the state folder is missing; a lock held by another process can wait. The caller holds l.mu.
+// be tried again soon because the state folder is missing; a lock held by another process can wait.
 func (b *Registry) takeLock(name string, l *nameState) (pending bool) {
-	if !isConnection(name) || !b.isJoined(l) || l.lock != nil && b.files.isCurrent(name, l.lock) {
+	if !isConnection(name) || l.joined == 0 || l.lock != nil && isSameFile(b.files.live(name), l.lock) {
 		return false
 	}
 	if l.lock != nil {
@@ -93,7 +80,7 @@ func (b *Registry) acquireLock(name string) (*flock.Flock, error) {
 			return nil, err
 		}
 		// It may have been removed between opening and locking.
-		if b.files.isCurrent(name, lock) {
+		if isSameFile(b.files.live(name), lock) {
 			return lock, nil
 		}
 		_ = lock.Unlock()
@@ -109,26 +96,16 @@ const (
 
 // sweep removes files left by dead processes, at most once an hour.
 func (b *Registry) sweep() {
-	if b.files == "" || !b.isSweepDue() {
+	now := b.now()
+	if passed := now.Sub(b.swept); b.files == "" || passed >= 0 && passed < sweepEvery {
 		return
 	}
-	_, killed := b.runningServers()
+	b.swept = now
+	_, killed := b.listServers()
 	b.remove(killed...)
-	now := b.now()
 	for f, kept := range map[folder]time.Duration{b.files: seenAfter, b.notices: seenAfter, b.remote: deadAfter} {
 		if err := f.sweep(now.Add(-deadAfter), now.Add(-kept)); err != nil {
 			b.report("sweep", "", err)
 		}
 	}
-}
-
-func (b *Registry) isSweepDue() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := b.now()
-	if passed := now.Sub(b.swept); passed >= 0 && passed < sweepEvery {
-		return false
-	}
-	b.swept = now
-	return true
 }

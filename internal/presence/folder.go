@@ -1,8 +1,10 @@
 package presence
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -95,9 +97,7 @@ func probeFlag() int {
 	return os.O_RDONLY | safefile.NoFollow
 }
 
-// isCurrent reports whether the locked file is still the one in the folder under the name.
-func (f folder) isCurrent(name string, lock *flock.Flock) bool { return isSameFile(f.live(name), lock) }
-
+// isSameFile reports whether the locked file is still the one at a path.
 func isSameFile(path string, lock *flock.Flock) bool {
 	open, err := lock.Stat()
 	if err != nil {
@@ -132,24 +132,17 @@ func (f folder) sweep(live, seen time.Time) error {
 	}
 	entries, err := os.ReadDir(string(f))
 	for _, entry := range entries {
-		err = errors.Join(err, f.sweepOne(entry, live, seen))
+		path := filepath.Join(string(f), entry.Name())
+		switch info, unread := entry.Info(); {
+		case unread != nil || !info.Mode().IsRegular():
+			err = errors.Join(err, unread)
+		case strings.HasSuffix(path, ".seen") && info.ModTime().Before(seen):
+			err = errors.Join(err, os.RemoveAll(path))
+		case strings.HasSuffix(path, ".live") && info.ModTime().Before(live):
+			err = errors.Join(err, removeUnlocked(path))
+		}
 	}
 	return err
-}
-
-func (f folder) sweepOne(entry fs.DirEntry, live, seen time.Time) error {
-	path := filepath.Join(string(f), entry.Name())
-	info, err := entry.Info()
-	if err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	switch {
-	case strings.HasSuffix(path, ".seen") && info.ModTime().Before(seen):
-		return os.RemoveAll(path)
-	case strings.HasSuffix(path, ".live") && info.ModTime().Before(live):
-		return removeUnlocked(path)
-	}
-	return nil
 }
 
 // removeUnlocked removes a lock file without a holder.
@@ -171,17 +164,45 @@ func (b *Registry) IsFirst(session, what string) bool {
 	if b.notices == "" {
 		return false
 	}
-	sum := sha256.Sum256([]byte(session + "\x00" + what))
 	err := b.notices.make()
 	if err == nil {
 		var file *os.File
-		file, err = safefile.Open(filepath.Join(string(b.notices), hex.EncodeToString(sum[:16])+".seen"), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+		file, err = safefile.Open(b.notices.seen(session+"\x00"+what), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 		if err == nil {
 			return file.Close() == nil
 		}
 	}
 	if !errors.Is(err, fs.ErrExist) {
-		b.report("note what was said", session, err)
+		b.report("record a notice", session, err)
 	}
 	return false
+}
+
+// has reports whether the folder has a file of this name.
+func (f folder) has(name string) bool {
+	_, err := os.Lstat(filepath.Join(string(f), name))
+	return err == nil
+}
+
+// get reads a file of JSON.
+func (f folder) get(name string, into any) bool {
+	data, err := safefile.Read(filepath.Join(string(f), name), maxServer)
+	return err == nil && json.Unmarshal(data, into) == nil
+}
+
+// put replaces a file atomically, without a sync: no process survives a power loss to need it.
+func (f folder) put(name string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(string(f), name)
+	temporary := path + "." + rand.Text()
+	if err := os.WriteFile(temporary, data, safefile.FileMode); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -87,14 +86,12 @@ func processOf(name string) process.Ancestor {
 	return p
 }
 
-// hookFolder is the folder for the signs of one program's hooks, "" if unknown.
-type hookFolder string
-
-func (b *Registry) hookFolder(starter process.Ancestor) hookFolder {
+// hookFolder returns the folder for the signs of the hooks that a program starts, "" if it is unknown.
+func (b *Registry) hookFolder(starter process.Ancestor) folder {
 	if b.hooks == "" || starter.Started == 0 {
 		return ""
 	}
-	return hookFolder(filepath.Join(string(b.hooks), nameOf(starter)))
+	return folder(filepath.Join(string(b.hooks), nameOf(starter)))
 }
 
 // RecordHook records a sign of life of a hook at the end of chain. The sign counts only if the program that had the hook
@@ -141,7 +138,13 @@ func (b *Registry) Called(tool string) {
 		return
 	}
 	folder := b.hookFolder(b.server().Starter)
-	if folder == "" || !folder.has(b.workspace+signSuffix) || b.takeCall(folder, tool) {
+	if folder == "" || !folder.has(b.workspace+signSuffix) {
+		return
+	}
+	b.mu.Lock() // if several calls remove the same file at once, Windows may let each believe that it did
+	isExpected := folder.takeCall(tool, b.now())
+	b.mu.Unlock()
+	if isExpected {
 		return
 	}
 	var before []Unseen
@@ -150,14 +153,6 @@ func (b *Registry) Called(tool string) {
 	if err := folder.put(b.workspace+unseenSuffix, before[max(0, len(before)-maxUnseen):]); err != nil {
 		b.report("note", tool, err)
 	}
-}
-
-// takeCall reports whether a hook reported a call; see signs.expected. Calls take turns: if several remove the same
-// file at once, Windows may let each believe that it did.
-func (b *Registry) takeCall(folder hookFolder, tool string) bool {
-	b.callMutex.Lock()
-	defer b.callMutex.Unlock()
-	return folder.takeCall(tool, b.now())
 }
 
 // Files in the folder of a program's signs: per workspace the last sign and the unreported calls, a file for each
@@ -208,7 +203,7 @@ func (b *Registry) OtherStates(chain func() []process.Ancestor) []string {
 
 // announceCall records that a call is about to be made. Records older than any call are removed, and so are the oldest if there
 // are too many: calls refused by something else never arrive.
-func (f hookFolder) announceCall(tool, event string, now time.Time) error {
+func (f folder) announceCall(tool, event string, now time.Time) error {
 	all := f.announcedCalls("")
 	for i, name := range all {
 		if len(all)-i >= maxAnnounced || now.Sub(announcedAt(name)) > announcedFor {
@@ -225,7 +220,7 @@ func (f hookFolder) announceCall(tool, event string, now time.Time) error {
 
 // takeCall reports whether a hook reported a call of the tool that has not arrived yet, and marks it as arrived. A host
 // may call hooks at several events before one call: one report of each event is taken.
-func (f hookFolder) takeCall(tool string, now time.Time) bool {
+func (f folder) takeCall(tool string, now time.Time) bool {
 	taken := map[string]bool{}
 	for _, name := range f.announcedCalls(hashText(tool)) {
 		event, fresh := strings.Split(name, ".")[1], now.Sub(announcedAt(name)) <= announcedFor
@@ -237,7 +232,7 @@ func (f hookFolder) takeCall(tool string, now time.Time) bool {
 }
 
 // announcedCalls lists the reported calls of a tool, or of all tools, the oldest first.
-func (f hookFolder) announcedCalls(tool string) []string {
+func (f folder) announcedCalls(tool string) []string {
 	entries, _ := os.ReadDir(string(f)) // a missing folder has no reports
 	var names []string
 	for _, entry := range entries {
@@ -264,33 +259,6 @@ func announcedAt(name string) time.Time {
 	return time.Unix(0, nano)
 }
 
-func (f hookFolder) has(name string) bool {
-	_, err := os.Lstat(filepath.Join(string(f), name))
-	return err == nil
-}
-
-func (f hookFolder) get(name string, into any) bool {
-	data, err := safefile.Read(filepath.Join(string(f), name), maxServer)
-	return err == nil && json.Unmarshal(data, into) == nil
-}
-
-// put replaces a file atomically, without a sync: no process survives a power loss to need it.
-func (f hookFolder) put(name string, value any) error {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(string(f), name)
-	temporary := path + "." + rand.Text()
-	if err := os.WriteFile(temporary, data, safefile.FileMode); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	return nil
-}
-
 // HookSign is the last sign of life from one program's hooks in one workspace.
 type HookSign struct {
 	Sign
@@ -304,12 +272,12 @@ func HookSigns(stateHome string) []HookSign {
 	programs, _ := os.ReadDir(filepath.Join(stateHome, hooksName)) // a missing folder has no signs
 	var all []HookSign
 	for _, program := range programs {
-		folder := hookFolder(filepath.Join(stateHome, hooksName, program.Name()))
-		files, _ := os.ReadDir(string(folder))
+		signs := folder(filepath.Join(stateHome, hooksName, program.Name()))
+		files, _ := os.ReadDir(string(signs))
 		for _, file := range files {
 			heard := HookSign{Runs: processOf(program.Name()).Runs()}
 			var ok bool
-			if heard.State, ok = strings.CutSuffix(file.Name(), signSuffix); ok && folder.get(file.Name(), &heard.Sign) {
+			if heard.State, ok = strings.CutSuffix(file.Name(), signSuffix); ok && signs.get(file.Name(), &heard.Sign) {
 				all = append(all, heard)
 			}
 		}

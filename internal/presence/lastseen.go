@@ -15,7 +15,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +24,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Options configures a Book. The zero value is usable.
+// Options configures a Registry. The zero value is usable.
 type Options struct {
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
@@ -36,38 +35,30 @@ type Options struct {
 // Registry records the names seen in one workspace. All methods may be called from several goroutines. It starts no
 // goroutine and keeps no file open except the lock of each name that has joined.
 type Registry struct {
-	files      folder // "" keeps everything in memory
-	servers    folder // "" like files
-	notices    folder // "" like files
-	hooks      folder // "" like files
-	workspace  string // separates the hooks' signs by workspace
-	remote     folder // like files: clients seen over HTTP
-	server     func() Server
-	servesHTTP bool // clients over HTTP
-	now        func() time.Time
-	logger     *slog.Logger
+	files, servers, notices, hooks folder
+	remote                         folder // clients seen over HTTP
+	workspace                      string // separates the hooks' signs by workspace
+	server                         func() Server
+	servesHTTP                     bool
+	now                            func() time.Time
+	logger                         *slog.Logger
 
-	callMutex sync.Mutex // held while a call removes its hook's report
-
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the rest, and the writing of files
 	names map[string]*nameState
 	swept time.Time
 }
 
 // nameState is this process's knowledge of one name.
 type nameState struct {
-	joined int // joins of the name without a leave; under Book.mu
-
-	mu      sync.Mutex // taken before Book.mu, never after it
-	at      time.Time  // the last sign of life in this process
-	written time.Time  // when it was last written to the file
-	lock    *flock.Flock
-
+	joined    int       // joins of the name without a leave
+	at        time.Time // the last sign of life in this process
+	written   time.Time // when it was last written to the file
+	lock      *flock.Flock
 	announced string // the file that names this process as the name's server
 }
 
-// Open returns the book of the workspace with its state in stateDir. The folder need not exist yet: the book reads and
-// writes only when needed, and writes nothing before the folder exists. An empty stateDir keeps the book in memory.
+// Open returns the registry of the workspace with its state in stateDir. The folder need not exist yet: the registry reads
+// and writes only when needed, and writes nothing before the folder exists. With an empty stateDir all is kept in memory.
 func Open(stateDir string, opts Options) *Registry {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -90,13 +81,11 @@ const writeInterval = time.Second
 // Touch records a sign of life of name. It writes at most once a second per name.
 func (b *Registry) Touch(name string) {
 	b.mu.Lock()
-	l := b.stateOf(name)
-	b.mu.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b.touch(name, l)
+	defer b.mu.Unlock()
+	b.touch(name, b.stateOf(name))
 }
 
+// touch is Touch for a caller that holds b.mu.
 func (b *Registry) touch(name string, l *nameState) {
 	now := b.now()
 	l.at = now.Round(0)
@@ -124,11 +113,17 @@ func (b *Registry) touch(name string, l *nameState) {
 // Seen returns the last sign of life of name in any process. A name with a # is gone if it has been seen and no process
 // holds its connection.
 func (b *Registry) Seen(name string) plan.Sighting {
-	known, joined := b.localSign(name)
+	var known nameState
+	b.mu.Lock()
+	if l := b.names[name]; l != nil {
+		known = *l
+	}
+	b.mu.Unlock()
 	written := b.lastWritten(name)
 	return plan.Sighting{
-		At:     later(known, written, b.now()),
-		IsGone: isConnection(name) && !joined && !(known.IsZero() && written.IsZero()) && b.isAbandoned(name),
+		At: later(known.at, written, b.now()),
+		IsGone: isConnection(name) && known.joined == 0 && !(known.at.IsZero() && written.IsZero()) &&
+			b.isAbandoned(name),
 	}
 }
 
@@ -137,13 +132,9 @@ func (b *Registry) LastActivity() time.Time {
 	now := b.now()
 	last := later(time.Time{}, b.files.lastTouch(), now)
 	b.mu.Lock()
-	lives := slices.Collect(maps.Values(b.names))
-	b.mu.Unlock()
-	for _, l := range lives {
-		l.mu.Lock()
-		at := l.at
-		l.mu.Unlock()
-		last = later(last, at, now)
+	defer b.mu.Unlock()
+	for _, l := range b.names {
+		last = later(last, l.at, now)
 	}
 	return last
 }
@@ -187,22 +178,6 @@ func (b *Registry) isAbandoned(name string) bool {
 	return !held
 }
 
-// localSign returns this process's last sign of life of a name, and whether the name has joined here.
-func (b *Registry) localSign(name string) (at time.Time, joined bool) {
-	b.mu.Lock()
-	l, ok := b.names[name]
-	if ok {
-		joined = l.joined > 0
-	}
-	b.mu.Unlock()
-	if !ok {
-		return time.Time{}, false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.at, joined
-}
-
 // stateOf returns the life of a name, and creates it if needed. The caller holds b.mu.
 func (b *Registry) stateOf(name string) *nameState {
 	l, ok := b.names[name]
@@ -219,16 +194,8 @@ const maxNames = 1_000
 
 // dropUnused makes room: clients may use any number of names. Names that are only in memory are kept.
 func (b *Registry) dropUnused() {
-	if b.files == "" || len(b.names) < maxNames {
-		return
-	}
-	for name, l := range b.names {
-		if l.joined == 0 && l.mu.TryLock() { // with a lock still to release it is in use
-			if l.lock == nil {
-				delete(b.names, name)
-			}
-			l.mu.Unlock()
-		}
+	if b.files != "" && len(b.names) >= maxNames {
+		maps.DeleteFunc(b.names, func(_ string, l *nameState) bool { return l.joined == 0 })
 	}
 }
 

@@ -25,7 +25,7 @@ type Server struct {
 // its host in the chain, or else that of the one with the same session. It is "" if none or several match;
 // some is true in the second case. The chain is only computed if a server runs.
 func (b *Registry) Client(chain func() []process.Ancestor, session string) (client string, some bool) {
-	servers, _ := b.runningServers()
+	servers := b.Servers()
 	if len(servers) == 0 {
 		return "", false
 	}
@@ -43,7 +43,7 @@ func (b *Registry) Client(chain func() []process.Ancestor, session string) (clie
 // its shell: another running server, or the host of one, is above the process that started it, or another program has
 // the same session. The chain is the server's own, and only computed if another server runs.
 func (b *Registry) IsNested(chain func() []process.Ancestor, session string) bool {
-	servers, _ := b.runningServers()
+	servers := b.Servers()
 	if len(servers) == 0 {
 		return false
 	}
@@ -64,14 +64,13 @@ func (b *Registry) IsNested(chain func() []process.Ancestor, session string) boo
 
 // Servers returns the running servers of all clients.
 func (b *Registry) Servers() []Server {
-	servers, _ := b.runningServers()
-	return servers
+	running, _ := b.listServers()
+	return running
 }
 
 // Served reports whether a server runs, for any client.
 func (b *Registry) Served() bool {
-	servers, _ := b.runningServers()
-	return len(servers) > 0
+	return len(b.Servers()) > 0
 }
 
 // soleClient returns the client of the matching servers, "" if they have several, and whether any server matches.
@@ -90,8 +89,8 @@ func soleClient(servers []Server, fits func(Server) bool) (client string, some b
 
 const maxServer = 64 << 10 // more than an announcement needs, in bytes
 
-// runningServers returns the running servers, and the files of those that were killed.
-func (b *Registry) runningServers() (running []Server, left []string) {
+// listServers returns the running servers, and the files of those that were killed.
+func (b *Registry) listServers() (running []Server, left []string) {
 	if b.servers == "" {
 		return nil, nil
 	}
@@ -115,9 +114,9 @@ func (b *Registry) runningServers() (running []Server, left []string) {
 }
 
 // announce records that this process is the server of a name that has joined. pending means that it should be tried
-// again soon. The caller holds l.mu.
+// again soon.
 func (b *Registry) announce(name string, l *nameState) (pending bool) {
-	if b.server == nil || l.announced != "" || !b.isJoined(l) {
+	if b.server == nil || l.announced != "" || l.joined == 0 {
 		return false
 	}
 	s := b.server()
