@@ -2,61 +2,6 @@ package plan
 
 import "time"
 
-// decideAll decides about an action in a state and adds all consequences for loops, the plan and the
-// run.
-func decideAll(s State, a Action, f Facts) ([]Event, error) {
-	events, err := a.decide(s, f)
-	if err != nil || len(events) == 0 {
-		return nil, err
-	}
-	switch a.(type) {
-	case Batch, Schedule: // they settle as they go
-		return events, nil
-	}
-	c := stateFold{state: s, facts: f}
-	c.record(events...)
-	return c.events, nil
-}
-
-// stateFold is a state with the events that have changed it so far.
-type stateFold struct {
-	state  State
-	facts  Facts
-	events []Event
-}
-
-// record folds events that belong together, and their consequences for loops, the plan and the run.
-func (c *stateFold) record(events ...Event) {
-	before, touched := c.state, markedSteps(events)
-	c.add(events...)
-	for _, id := range touched {
-		if loop := settleLoop(c.state, id); loop != nil {
-			c.add(*loop)
-			touched = append(touched, loop.Step)
-		}
-	}
-	c.add(planConsequences(before, c.state, touched, c.facts)...)
-	c.add(endRun(c.state, c.facts)...)
-}
-
-func (c *stateFold) add(events ...Event) {
-	for _, e := range events {
-		c.state = Apply(c.state, e)
-	}
-	c.events = append(c.events, events...)
-}
-
-// markedSteps lists the steps with a status changed by events.
-func markedSteps(events []Event) []StepID {
-	var ids []StepID
-	for _, e := range events {
-		if e, ok := e.(interface{ marks() StepID }); ok {
-			ids = append(ids, e.marks())
-		}
-	}
-	return ids
-}
-
 // planConsequences returns the consequences of a change for the plan as a whole.
 func planConsequences(before, after State, touched []StepID, f Facts) []Event {
 	p := after.Plan

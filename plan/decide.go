@@ -3,15 +3,9 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
-	"sync"
 	"time"
 )
-
-// Event is a fact that follows from an accepted action, in final form. Its meaning never changes; a
-// new meaning gets a new kind.
-type Event interface{ apply(State) State }
 
 // Facts is the information from outside the state that a decision needs.
 type Facts struct {
@@ -124,95 +118,6 @@ func CleanAction(a Action) error {
 // arguments; s is not changed. An event about something that does not exist changes nothing.
 func Apply(s State, e Event) State { return e.apply(s) }
 
-// kinds is the table of events: each kind with its word in the log.
-func kinds() []kind {
-	return []kind{
-		{"plan_archived", PlanArchived{}},
-		{"plan_set_up", PlanSetUp{}},
-		{"draft_made", DraftMade{}},
-		{"host_plan_adopted", HostPlanAdopted{}},
-		{"plan_restored", PlanRestored{}},
-		{"plan_cleared", PlanCleared{}},
-		{"plan_completed", PlanCompleted{}},
-		{"plan_reopened", PlanReopened{}},
-		{"plan_abandoned", PlanAbandoned{}},
-		{"plan_needs_replan", PlanNeedsReplan{}},
-		{"plan_failed", PlanFailed{}},
-		{"steps_added", StepsAdded{}},
-		{"step_updated", StepUpdated{}},
-		{"step_moved", StepMoved{}},
-		{"step_marked", StepMarked{}},
-		{"step_claimed", StepClaimed{}},
-		{"step_reported", StepReported{}},
-		{"signal_raised", SignalRaised{}},
-		{"signal_cleared", SignalCleared{}},
-		{"plan_judged", PlanJudged{}},
-		{"plan_closed", PlanClosed{}},
-		{"history_purged", HistoryPurged{}},
-		{"mode_entered", ModeEntered{}},
-		{"mode_cancelled", ModeCancelled{}},
-		{"mode_expired", ModeExpired{}},
-		{"mode_ended", ModeEnded{}},
-		{"plan_submitted", PlanSubmitted{}},
-		{"draft_edited", DraftEdited{}},
-		{"plan_approved", PlanApproved{}},
-		{"plan_rejected", PlanRejected{}},
-		{"plan_returned", PlanReturned{}},
-		{"left_undecided", NoDecisionReceived{}},
-		{"plan_deviated", PlanDeviated{}},
-		{"question_asked", QuestionAsked{}},
-		{"question_answered", QuestionAnswered{}},
-		{"commented", CommentAdded{}},
-		{"comment_replied", CommentReplied{}},
-		{"comment_met", CommentResolved{}},
-		{"mode_restored", ModeRestored{}},
-		{"run_begun", RunBegun{}},
-		{"run_paused", RunPaused{}},
-		{"run_resumed", RunResumed{}},
-		{"run_ended", RunEnded{}},
-		{"step_started", StepStarted{}},
-		{"step_finished", StepFinished{}},
-		{"step_retried", StepRetried{}},
-		{"step_lost", StepLost{}},
-		{"stray_result", StrayResult{}},
-		{"agent_reported", AgentReported{}},
-		{"agent_unavailable", AgentUnavailable{}},
-		{"condition_met", ConditionMet{}},
-		{"condition_unmet", ConditionUnmet{}},
-		{"loop_expanded", LoopExpanded{}},
-		{"loop_settled", LoopSettled{}},
-		{"step_asked", StepAsked{}},
-		{"step_answered", StepAnswered{}},
-		{"plan_replanned", PlanReplanned{}},
-		{"step_ids_taken", StepIDsTaken{}},
-	}
-}
-
-type kind struct {
-	word string
-	zero Event
-}
-
-var kindWords = sync.OnceValue(func() map[reflect.Type]string {
-	words := map[reflect.Type]string{}
-	for _, k := range kinds() {
-		words[reflect.TypeOf(k.zero)] = k.word
-	}
-	return words
-})
-
-// EventKind returns the event's word in the log.
-func EventKind(e Event) string { return kindWords()[reflect.TypeOf(e)] }
-
-// Events returns one zero value of each kind of event, for decoders.
-func Events() []Event {
-	var all []Event
-	for _, k := range kinds() {
-		all = append(all, k.zero)
-	}
-	return all
-}
-
 // currentPlan returns the current plan, or a refusal that says how to get one.
 func currentPlan(s State) (*Plan, error) {
 	if s.Plan == nil {
@@ -258,4 +163,59 @@ func findStep(p *Plan, id StepID, field string) (*Step, error) {
 		fix = fmt.Sprintf("the plan has %d steps, %s to %s", n, p.Steps.At(0).ID, p.Steps.At(n-1).ID)
 	}
 	return nil, Refuse(NotFound, field, "there is no step "+id.String(), fix)
+}
+
+// decideAll decides about an action in a state and adds all consequences for loops, the plan and the
+// run.
+func decideAll(s State, a Action, f Facts) ([]Event, error) {
+	events, err := a.decide(s, f)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	switch a.(type) {
+	case Batch, Schedule: // they settle as they go
+		return events, nil
+	}
+	c := stateFold{state: s, facts: f}
+	c.record(events...)
+	return c.events, nil
+}
+
+// stateFold is a state with the events that have changed it so far.
+type stateFold struct {
+	state  State
+	facts  Facts
+	events []Event
+}
+
+// record folds events that belong together, and their consequences for loops, the plan and the run.
+func (c *stateFold) record(events ...Event) {
+	before, touched := c.state, markedSteps(events)
+	c.add(events...)
+	for _, id := range touched {
+		if loop := settleLoop(c.state, id); loop != nil {
+			c.add(*loop)
+			touched = append(touched, loop.Step)
+		}
+	}
+	c.add(planConsequences(before, c.state, touched, c.facts)...)
+	c.add(endRun(c.state, c.facts)...)
+}
+
+func (c *stateFold) add(events ...Event) {
+	for _, e := range events {
+		c.state = Apply(c.state, e)
+	}
+	c.events = append(c.events, events...)
+}
+
+// markedSteps lists the steps with a status changed by events.
+func markedSteps(events []Event) []StepID {
+	var ids []StepID
+	for _, e := range events {
+		if e, ok := e.(interface{ marks() StepID }); ok {
+			ids = append(ids, e.marks())
+		}
+	}
+	return ids
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"time"
 )
 
 // Execution is a step's state in runs: for steps that planloop carries out itself, and for all that
@@ -36,56 +35,6 @@ type Execution struct {
 	Approval   *StepApproval `json:"grant,omitempty"`
 	IsAnswered bool          `json:"answered,omitempty"` // its question before the start has been answered
 }
-
-// AskKind is the kind of a step's question.
-type AskKind string
-
-// The kinds of question.
-const (
-	AskApproval AskKind = "approval" // may it run with these arguments?
-	AskPause    AskKind = "pause"    // its own question to a person
-	AskUnknown  AskKind = "unknown"  // it was started, and the outcome is unknown
-)
-
-// Values lists the kinds.
-func (AskKind) Values() []string { return []string{"approval", "pause", "unknown"} }
-
-// Ask is an open question about a step.
-type Ask struct {
-	Kind    AskKind         `json:"kind"`
-	Attempt int             `json:"attempt"`          // the attempt it is about
-	Digest  string          `json:"digest,omitempty"` // of the attempt that an approval covers
-	Args    json.RawMessage `json:"args,omitempty"`   // of that attempt, as far as they can be shown
-	Text    string          `json:"text,omitempty"`
-	At      time.Time       `json:"at"`
-
-	Definition string `json:"definition,omitempty"` // of the tool, if another server provides it
-}
-
-// Choices lists the valid answers to a question.
-func (k AskKind) Choices() []Choice {
-	switch k {
-	case AskApproval:
-		return []Choice{Approve, Deny, Skip}
-	case AskPause:
-		return []Choice{Reply, Skip}
-	case AskUnknown:
-		return []Choice{Retry, Happened, Skip, Abort}
-	}
-	return nil
-}
-
-// StepApproval is a person's permission to run a step once, with the arguments shown or with those the
-// person gave instead.
-type StepApproval struct {
-	Digest string          `json:"digest"`
-	Args   json.RawMessage `json:"args,omitempty"` // replace the step's own; empty keeps those
-	By     string          `json:"by"`
-	Way    Way             `json:"way"`
-	At     time.Time       `json:"at"`
-}
-
-func (g *StepApproval) covers(digest string) bool { return g != nil && g.Digest == digest }
 
 // execution returns the step's state in runs, the zero value if no run has touched it.
 func (step *Step) execution() Execution {

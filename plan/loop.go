@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -118,4 +119,72 @@ func (e LoopSettled) apply(s State) State {
 		}
 		step.Result = &Result{OK: e.Status == Done, Error: step.Error, Timestamp: e.At}
 	})
+}
+
+// MaxItems bounds the instances of a loop.
+const MaxItems = 1_000
+
+// ForEach is the source of a loop's entries: a literal list, a referenced value, or the workspace
+// files that match a pattern, in order.
+type ForEach struct {
+	Items []json.RawMessage // nil unless it is a literal list
+	From  Reference         // the list; empty Text unless it is a reference
+	Glob  string            // with slashes; "" unless it is a pattern
+}
+
+// ParseForEach reads a step's for_each. The error is a *ValidationError without a field.
+func ParseForEach(text string) (ForEach, error) {
+	refuse := func(problem, fix string) (ForEach, error) {
+		return ForEach{}, Refuse(InvalidInput, "", Quote(text)+" "+problem, fix)
+	}
+	text = strings.TrimSpace(text)
+	var items []json.RawMessage
+	switch err := json.Unmarshal([]byte(text), &items); {
+	case err == nil && items != nil:
+		return ForEach{Items: items}, withinItems(len(items))
+	case json.Valid([]byte(text)), strings.HasPrefix(text, "[") && strings.Contains(text, `"`):
+		return refuse("is not a valid JSON list", `give a list such as ["a","b"]`)
+	}
+	if ref, ok := ParseReference(text); ok {
+		if ref.Problem != "" {
+			return refuse(ref.Problem, "refer to a list such as $S001.files")
+		} else if ref.Step == 0 {
+			return refuse("means the entry of a loop that is not there yet", "refer to a list such as $S001.files")
+		}
+		return ForEach{From: ref}, nil
+	}
+	glob, escaped := strings.CutPrefix(text, "$$")
+	if escaped {
+		glob = "$" + glob
+	}
+	_, _, dollar := splitReference(text)
+	name, _, _ := splitReference("$" + text)
+	switch problem := PathProblem(glob); {
+	case text == "":
+		return refuse("is blank", `give a list such as ["a","b"], a reference such as $S001.files, or a pattern such as *.txt`)
+	case dollar:
+		return refuse("names no step", "refer to a list such as $S001.files, or begin with $$ for a file whose name begins with $")
+	case stepWord().MatchString(name):
+		return refuse("is a step without $", "write $"+text)
+	case problem != PathOK:
+		return refuse(string(problem), "give a pattern of paths relative to the workspace, such as *.txt")
+	}
+	return ForEach{Glob: glob}, nil
+}
+
+// withinItems refuses a list that is too long for a loop.
+func withinItems(n int) error {
+	if n <= MaxItems {
+		return nil
+	}
+	return Refuse(InvalidInput, "", fmt.Sprintf("has %d entries", n), fmt.Sprintf("give at most %d", MaxItems))
+}
+
+// ParseItems returns the entries of a loop's list.
+func ParseItems(list json.RawMessage) ([]json.RawMessage, error) {
+	var items []json.RawMessage
+	if json.Unmarshal(list, &items) != nil || items == nil {
+		return nil, Refuse(InvalidInput, "", "is not a list", "refer to a list")
+	}
+	return items, withinItems(len(items))
 }

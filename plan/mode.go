@@ -325,3 +325,19 @@ func (e ModeRestored) apply(s State) State {
 	s.Comments, s.CommentCount = e.Comments, e.CommentCount
 	return s
 }
+
+// Phase is a workspace's phase of planning mode.
+type Phase string
+
+// The phases. Read the zero value as PhaseInactive.
+const (
+	PhaseInactive  Phase = "inactive"
+	PhaseGathering Phase = "gathering"
+	PhaseSubmitted Phase = "submitted"
+	PhaseExecuting Phase = "executing"
+)
+
+// Values lists the phases in order.
+func (Phase) Values() []string {
+	return []string{"inactive", "gathering", "submitted", "executing"}
+}

@@ -377,3 +377,92 @@ func (w *pointerWalk) pointer() string {
 func pointerName(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
+
+// UsesSteps reports whether arguments refer to a step; "$item" does not.
+func UsesSteps(args json.RawMessage) bool {
+	return slices.ContainsFunc(References(args), func(r Reference) bool { return r.Step != 0 })
+}
+
+// References lists the references in a step's arguments, condition and loop. At is a JSON pointer
+// from the step.
+func (s Spec) References() []Reference {
+	all := References(s.Args)
+	for i := range all {
+		all[i].Pointer = "/args" + all[i].Pointer
+	}
+	eachConditionName(s.When, func(from, to int) {
+		if id, ok := stepNamed(s.When[from:to]); ok {
+			all = append(all, Reference{Pointer: "/when", Text: "steps." + s.When[from:to], Step: id})
+		}
+	})
+	if ref, ok := ParseReference(s.ForEach); ok {
+		ref.Pointer = "/for_each"
+		all = append(all, ref)
+	}
+	return all
+}
+
+// ReferencedSteps lists the steps that a step refers to in its arguments, condition and loop.
+func (s Spec) ReferencedSteps() []StepID {
+	var ids []StepID
+	for _, ref := range s.References() {
+		if ref.Step != 0 && !slices.Contains(ids, ref.Step) {
+			ids = append(ids, ref.Step)
+		}
+	}
+	return ids
+}
+
+// LinkReferences returns the step with its references among its dependencies. named returns the step for a name in a
+// reference, which is then written canonically, as $S001; if nil, any form of a step id is a name.
+func (s Spec) LinkReferences(named func(string) (StepID, bool)) Spec {
+	if named == nil {
+		named = stepNamed
+	}
+	s = s.renameNames(func(name string) (string, bool) {
+		id, known := named(name)
+		return id.String(), known
+	})
+	for _, id := range s.ReferencedSteps() {
+		if !slices.Contains(s.DependsOn, id) {
+			s.DependsOn = append(slices.Clip(s.DependsOn), id)
+		}
+	}
+	return s
+}
+
+// RenameReferences returns the step with its references to other steps renamed by call.
+func (s Spec) RenameReferences(call func(StepID) string) Spec {
+	return s.renameNames(func(name string) (string, bool) {
+		if id, known := stepNamed(name); known {
+			return call(id), true
+		}
+		return "", false
+	})
+}
+
+func (s Spec) renameNames(named func(string) (string, bool)) Spec {
+	s.Args, s.When, s.ForEach = renameReferences(s.Args, named), renameCondition(s.When, named), renameReference(s.ForEach, named)
+	return s
+}
+
+// CheckReferences refuses invalid references and those to unknown steps. field is the JSON pointer
+// of the step.
+func (s Spec) CheckReferences(field string, known func(StepID) bool) error {
+	var faults Faults
+	for _, ref := range s.References() {
+		literal := fmt.Sprintf("write %s for the text itself", Quote("$"+ref.Text))
+		switch {
+		case ref.Problem != "":
+			faults.Add(Refuse(InvalidInput, field+ref.Pointer, Quote(ref.Text)+" "+ref.Problem, "mend it, or "+literal))
+		case ref.Step == 0 || known(ref.Step):
+		case ref.Text[0] == '$':
+			faults.Add(Refuse(NotFound, field+ref.Pointer, Quote(ref.Text)+" refers to a step that does not exist",
+				"name a step of the plan, or "+literal))
+		default:
+			faults.Add(Refuse(NotFound, field+ref.Pointer, Quote(ref.Text)+" refers to a step that does not exist",
+				"name a step of the plan"))
+		}
+	}
+	return faults.Err()
+}

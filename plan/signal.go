@@ -179,3 +179,38 @@ func (e SignalCleared) apply(s State) State {
 	signal.Open, signal.ClearedBy, signal.ClearedAt = false, e.By, e.At
 	return s.withSignal(signal)
 }
+
+// checkBlockers refuses to start a step while a blocker is open, except the step that the blocker
+// concerns: its cause comes first (planloop: Workflow, Step 5). A person may force it.
+func checkBlockers(s State, step *Step, a MarkStep, f Facts) error {
+	blockers := s.OpenSignals(Blocker)
+	concerned := func(blocker Signal) bool { return s.SignalStep(blocker) == step.ID }
+	if a.Status != InProgress || step.Status == InProgress || len(blockers) == 0 || slices.ContainsFunc(blockers, concerned) ||
+		a.Force && f.Actor.IsPresent() {
+		return nil
+	}
+	return s.blockedError(blockers, "no other step is started")
+}
+
+// blockedError returns the refusal for the oldest blocker.
+func (s State) blockedError(blockers []Signal, what string) error {
+	on := ""
+	if id := s.SignalStep(blockers[0]); id != 0 {
+		on = " on " + id.String()
+	}
+	return conflict("the blocker "+Quote(blockers[0].ID)+on+" is open, and "+what+" until it is cleared",
+		"fix its cause, then clear it")
+}
+
+// SignalLevel is the importance of a signal.
+type SignalLevel string
+
+// The levels of a signal (planloop: API Contract).
+const (
+	Blocker SignalLevel = "blocker"
+	Warning SignalLevel = "warning"
+	Info    SignalLevel = "info"
+)
+
+// Values lists the levels in order.
+func (SignalLevel) Values() []string { return []string{"blocker", "warning", "info"} }

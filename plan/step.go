@@ -2,7 +2,9 @@ package plan
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Spec is the author's part of a step. Everything but the title is optional. The first two fields
@@ -292,3 +294,39 @@ func (e StepUpdated) apply(s State) State {
 		}
 	})
 }
+
+// StepType classifies a step.
+type StepType string
+
+// The types of a step (planloop: API Contract).
+const (
+	Feature StepType = "feature"
+	Bugfix  StepType = "bugfix"
+	Chore   StepType = "chore"
+	Test    StepType = "test"
+)
+
+// Values lists the types in order.
+func (StepType) Values() []string { return []string{"feature", "bugfix", "chore", "test"} }
+
+// Read returns any word as it is. A later check, which is not always strict, decides whether it is
+// a type.
+func (StepType) Read(word string) string {
+	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' && r != '_' && r != ' ' }) {
+		return ""
+	}
+	return strings.TrimSpace(word)
+}
+
+// Risk is the harm that a step could do.
+type Risk string
+
+// The risks.
+const (
+	LowRisk    Risk = "low"
+	MediumRisk Risk = "medium"
+	HighRisk   Risk = "high"
+)
+
+// Values lists the risks in order.
+func (Risk) Values() []string { return []string{"low", "medium", "high"} }

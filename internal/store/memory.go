@@ -1,5 +1,3 @@
-// Package memory keeps a log in memory, for as long as the process lives. It must not know the
-// meaning of a record.
 package store
 
 import (

@@ -10,7 +10,7 @@
 //	values/              values of steps that are too large for the log
 //	damaged-<time>/      files put aside by Repair
 //	replaced-<time>/     files put aside by Restore
-//	exchange/            files about to replace the log's; see exchange.go
+//	exchange/            files about to replace the log's; see replace.go
 package sqlite
 
 import (

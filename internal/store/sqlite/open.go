@@ -124,24 +124,6 @@ func (l *Log) checkRemains(state string) error {
 	return nil
 }
 
-// pin is a head that a file other than the database remembers.
-type pin struct {
-	store.Head
-	source string // that file
-}
-
-// pins returns the heads in the growth file and the snapshots, newest first.
-func (l *Log) pins() (pins []pin, err error) {
-	if head, ok := readPin(l.headPath()); ok {
-		pins = append(pins, pin{head, l.headPath()})
-	}
-	headers, err := l.snapshotHeaders()
-	for _, h := range headers {
-		pins = append(pins, pin{h.Head, h.path})
-	}
-	return pins, err
-}
-
 // open opens and verifies the database that find has found; nil if its creation was interrupted. It
 // is called with mu and the workspace's lock held.
 func (l *Log) open(ctx context.Context) (*database, error) {
@@ -231,20 +213,6 @@ func (l *Log) verify(ctx context.Context, v *view) (created bool, err error) {
 		return false, err
 	}
 	return true, l.checkPins(ctx, v)
-}
-
-// checkPins returns an error if the log does not contain a head that it had.
-func (l *Log) checkPins(ctx context.Context, v *view) error {
-	pins, err := l.pins()
-	if err != nil {
-		return err
-	}
-	for _, p := range pins {
-		if err := v.checkPin(ctx, p); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (d *database) close() error {

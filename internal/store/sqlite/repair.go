@@ -355,15 +355,3 @@ func addRecord(ctx context.Context, tx *sql.Tx, before store.Head, r plan.Record
 	_, err = tx.ExecContext(ctx, copyQuery, r.Seq, string(r.Phase), hash[:], body)
 	return err
 }
-
-// pinHead writes the end of an otherwise unused log to its growth file.
-func (l *Log) pinHead(head store.Head) error {
-	if head.Seq == 0 {
-		return nil
-	}
-	growth, err := openGrowthFile(l.headPath())
-	if err != nil {
-		return err
-	}
-	return errors.Join(writePin(growth, head), growth.Close())
-}

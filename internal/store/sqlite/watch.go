@@ -1,20 +1,14 @@
 package sqlite
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"hash/crc32"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/plan"
 )
 
 // Watch implements store.Log.
@@ -103,56 +97,3 @@ const (
 	lookPause = 2 * time.Millisecond
 	busyPause = 20 * time.Millisecond
 )
-
-// The growth file holds the head after the last append, written in place after the commit and never synced.
-// It serves three purposes. Its watchers learn of a commit when the commit is visible, which the database's
-// own files do not guarantee. The end of the log can be displayed without opening a database. And it pins the
-// log: a log that does not contain this head has lost records, such as those of a deleted write-ahead log.
-// After a power failure it may be old or torn: an old head is contained, and a torn one does not count.
-//
-// openGrowthFile opens it for writing; the folder exists.
-func openGrowthFile(path string) (*os.File, error) {
-	return safefile.Open(path, os.O_CREATE|os.O_WRONLY)
-}
-
-func writePin(growth *os.File, h store.Head) error {
-	_, err := growth.WriteAt(encodePin(h), 0)
-	return err
-}
-
-// encodePin returns a head in a form of constant length that reveals an incomplete write.
-func encodePin(h store.Head) []byte {
-	text := fmt.Sprintf("%-32s %20d %s %-16s", h.Chain, h.Seq, h.Hash, cmp.Or(h.Phase, noPhase))
-	return fmt.Appendf(nil, "%s %08x\n", text, checksum([]byte(text)))
-}
-
-// noPhase is written for a record without a phase.
-const noPhase plan.Phase = "-"
-
-// decodePin reads what encodePin wrote.
-func decodePin(data []byte) (h store.Head, ok bool) {
-	var hash string
-	if _, err := fmt.Sscan(string(data), &h.Chain, &h.Seq, &hash, &h.Phase); err != nil || h.Hash.UnmarshalText([]byte(hash)) != nil {
-		return store.Head{}, false
-	}
-	if h.Phase == noPhase {
-		h.Phase = ""
-	}
-	return h, bytes.Equal(data, encodePin(h))
-}
-
-const maxPin = 1 << 10 // more than encodePin writes
-
-// readPin returns the head that the file pins, if it is valid.
-func readPin(path string) (store.Head, bool) {
-	data, err := safefile.Read(path, maxPin)
-	if err != nil {
-		return store.Head{}, false
-	}
-	return decodePin(data)
-}
-
-// checksum detects a text that was torn or has changed by chance.
-func checksum(data []byte) uint32 {
-	return crc32.ChecksumIEEE(data)
-}

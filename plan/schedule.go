@@ -191,39 +191,94 @@ func (e StepStarted) apply(s State) State {
 	})
 }
 
-// ConditionUnmet skips a step with a false condition; its dependents may start.
-type ConditionUnmet struct {
-	Step StepID    `json:"step_id"`
-	By   string    `json:"by"`
-	At   time.Time `json:"at"`
+// Resolution is an engine's findings about a step that could be started, in the state that is
+// decided about.
+type Resolution struct {
+	Problem string // why the step cannot run; it fails with this
+
+	ConditionFalse bool              // its condition is false
+	Items          []json.RawMessage // of a loop
+	LoopDigest     string            // identifies the items and everything the loop's arguments refer to: see StartDigest
+
+	Digest        string          // see StartDigest
+	Args          json.RawMessage // as shown to the person asked
+	IsDestructive bool            // the tool may do something irreversible
+	IsRepeatable  bool            // the attempt can be repeated
+	WritesFiles   bool            // the attempt may change files
+	Agent         string          // to start for it; "" if a tool or nothing carries it out
+	Definition    string          // of the tool, if another server provides it
 }
 
-func (e ConditionUnmet) marks() StepID { return e.Step }
-
-func (e ConditionUnmet) apply(s State) State {
-	return s.withStep(e.Step, e.At, func(step *Step) {
-		step.become(StepMarked{Step: e.Step, Status: Skipped, By: e.By, At: e.At})
-		step.execute(func(x *Execution) { x.ConditionFalse = true })
-	})
+// Schedule is an engine's request to record the results of its steps, take over the steps of dead
+// engines, and start the steps that may start, all in one record. Only steps in Facts.Resolved may
+// start.
+type Schedule struct {
+	Results   []AttemptResult
+	Lost      []Attempt // of dead engines; the processes they left have been ended
+	MaxStarts int       // steps to start at most
 }
 
-// ConditionMet leaves a step with a true condition to agents.
-type ConditionMet struct {
-	Step StepID    `json:"step_id"`
-	By   string    `json:"by"`
-	At   time.Time `json:"at"`
+func (a Schedule) clean(c *cleaner) Action {
+	a.Results = slices.Clone(a.Results)
+	for i := range a.Results {
+		done := &a.Results[i]
+		inner := cleaner{field: fmt.Sprintf("/finished/%d", i)}
+		result := &done.Result
+		inner.result(&result)
+		inner.block(&done.Output, "output")
+		inner.block(&done.Note, "note")
+		inner.list(&done.AffectedFiles, "affected_files", LinesField, MaxPath, MaxNotes)
+		inner.list(&done.OutOfScopeFiles, "outside", LinesField, MaxPath, MaxNotes)
+		inner.line(&done.Plan, "plan", MaxHint)
+		inner.count(int(done.Step), "step", int(MaxStepID))
+		inner.count(done.Attempt.Attempt, "attempt", maxSeconds)
+		if len(result.Value) > MaxInlineValue {
+			inner.refuse("result/value", "is too large to stand in the log", "keep it apart")
+		}
+		done.Result = *result
+		c.Add(inner.Err())
+	}
+	return a
 }
 
-func (e ConditionMet) apply(s State) State {
-	return s.withStep(e.Step, e.At, func(step *Step) { step.execute(func(x *Execution) { x.ConditionTrue = true }) })
+func (a Schedule) lost() []StepID {
+	ids := make([]StepID, len(a.Lost))
+	for i, lost := range a.Lost {
+		ids[i] = lost.Step
+	}
+	return ids
 }
 
-// StepAsked keeps a question about a step until it is answered.
-type StepAsked struct {
-	Step StepID `json:"step_id"`
-	Ask  Ask    `json:"ask"`
+func (a Schedule) decide(s State, f Facts) ([]Event, error) {
+	if f.Actor.Kind != Planloop {
+		return nil, conflict("only an engine tells what came of the steps it ran", "run the plan")
+	}
+	c := stateFold{state: s, facts: f}
+	a.recordResults(&c)
+	a.startSteps(&c)
+	return c.events, nil
 }
 
-func (e StepAsked) apply(s State) State {
-	return s.withStep(e.Step, e.Ask.At, func(step *Step) { step.execute(func(x *Execution) { x.Ask = &e.Ask }) })
+// ApplyResults returns the state with the ended attempts of a recorded and nothing started. The steps to
+// start are resolved in that state.
+func (a Schedule) ApplyResults(s State, f Facts) State {
+	f.Limits = f.Limits.withDefaults()
+	c := stateFold{state: s, facts: f}
+	a.recordResults(&c)
+	return c.state
+}
+
+// recordResults records results and takes over the attempts of dead engines.
+func (a Schedule) recordResults(c *stateFold) {
+	for _, done := range a.Results {
+		c.record(done.events(c.state, c.facts)...)
+	}
+	for _, lost := range a.Lost {
+		step := lost.runningStep(c.state)
+		if step == nil || step.ClaimedBy == c.facts.Actor.Name || !c.facts.Sightings[step.ClaimedBy].IsGone {
+			continue
+		}
+		c.record(StepLost{Step: step.ID, Attempt: step.Attempts, From: step.ClaimedBy, Unknown: !step.execution().IsRepeatable,
+			By: c.facts.Actor.Name, At: c.facts.Now})
+	}
 }

@@ -280,3 +280,51 @@ func (e StepAnswered) apply(s State) State {
 		}
 	})
 }
+
+// AskKind is the kind of a step's question.
+type AskKind string
+
+// The kinds of question.
+const (
+	AskApproval AskKind = "approval" // may it run with these arguments?
+	AskPause    AskKind = "pause"    // its own question to a person
+	AskUnknown  AskKind = "unknown"  // it was started, and the outcome is unknown
+)
+
+// Values lists the kinds.
+func (AskKind) Values() []string { return []string{"approval", "pause", "unknown"} }
+
+// Ask is an open question about a step.
+type Ask struct {
+	Kind    AskKind         `json:"kind"`
+	Attempt int             `json:"attempt"`          // the attempt it is about
+	Digest  string          `json:"digest,omitempty"` // of the attempt that an approval covers
+	Args    json.RawMessage `json:"args,omitempty"`   // of that attempt, as far as they can be shown
+	Text    string          `json:"text,omitempty"`
+	At      time.Time       `json:"at"`
+
+	Definition string `json:"definition,omitempty"` // of the tool, if another server provides it
+}
+
+// Choices lists the valid answers to a question.
+func (k AskKind) Choices() []Choice {
+	switch k {
+	case AskApproval:
+		return []Choice{Approve, Deny, Skip}
+	case AskPause:
+		return []Choice{Reply, Skip}
+	case AskUnknown:
+		return []Choice{Retry, Happened, Skip, Abort}
+	}
+	return nil
+}
+
+// StepAsked keeps a question about a step until it is answered.
+type StepAsked struct {
+	Step StepID `json:"step_id"`
+	Ask  Ask    `json:"ask"`
+}
+
+func (e StepAsked) apply(s State) State {
+	return s.withStep(e.Step, e.Ask.At, func(step *Step) { step.execute(func(x *Execution) { x.Ask = &e.Ask }) })
+}

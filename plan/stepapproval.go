@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"time"
 )
 
 // needsApproval reports whether a person has to approve the step before it starts.
@@ -108,3 +109,15 @@ func ExpectedQuestions(s State, about func(tool string) (destructive bool, defin
 	}
 	return list
 }
+
+// StepApproval is a person's permission to run a step once, with the arguments shown or with those the
+// person gave instead.
+type StepApproval struct {
+	Digest string          `json:"digest"`
+	Args   json.RawMessage `json:"args,omitempty"` // replace the step's own; empty keeps those
+	By     string          `json:"by"`
+	Way    Way             `json:"way"`
+	At     time.Time       `json:"at"`
+}
+
+func (g *StepApproval) covers(digest string) bool { return g != nil && g.Digest == digest }

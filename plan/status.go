@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 )
 
 // StepStatus is the progress of a step. A pending step with all dependencies met is ready; ready is
@@ -216,68 +215,3 @@ func (s PlanStatus) Rawko() string {
 	}
 	return string(s) // draft, replanning and failed have the same name
 }
-
-// Phase is a workspace's phase of planning mode.
-type Phase string
-
-// The phases. Read the zero value as PhaseInactive.
-const (
-	PhaseInactive  Phase = "inactive"
-	PhaseGathering Phase = "gathering"
-	PhaseSubmitted Phase = "submitted"
-	PhaseExecuting Phase = "executing"
-)
-
-// Values lists the phases in order.
-func (Phase) Values() []string {
-	return []string{"inactive", "gathering", "submitted", "executing"}
-}
-
-// StepType classifies a step.
-type StepType string
-
-// The types of a step (planloop: API Contract).
-const (
-	Feature StepType = "feature"
-	Bugfix  StepType = "bugfix"
-	Chore   StepType = "chore"
-	Test    StepType = "test"
-)
-
-// Values lists the types in order.
-func (StepType) Values() []string { return []string{"feature", "bugfix", "chore", "test"} }
-
-// Read returns any word as it is. A later check, which is not always strict, decides whether it is
-// a type.
-func (StepType) Read(word string) string {
-	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' && r != '_' && r != ' ' }) {
-		return ""
-	}
-	return strings.TrimSpace(word)
-}
-
-// Risk is the harm that a step could do.
-type Risk string
-
-// The risks.
-const (
-	LowRisk    Risk = "low"
-	MediumRisk Risk = "medium"
-	HighRisk   Risk = "high"
-)
-
-// Values lists the risks in order.
-func (Risk) Values() []string { return []string{"low", "medium", "high"} }
-
-// SignalLevel is the importance of a signal.
-type SignalLevel string
-
-// The levels of a signal (planloop: API Contract).
-const (
-	Blocker SignalLevel = "blocker"
-	Warning SignalLevel = "warning"
-	Info    SignalLevel = "info"
-)
-
-// Values lists the levels in order.
-func (SignalLevel) Values() []string { return []string{"blocker", "warning", "info"} }
