@@ -101,9 +101,7 @@ func (s *Server) fault(what string, err error) string {
 // for a cause that must be removed before the workspace can be opened. For any other fault it returns
 // otherwise.
 func Advice(err error, otherwise string) string {
-	var place *workspace.PlaceError
-	var config *workspace.ConfigError
-	if errors.As(err, &place) || errors.As(err, &config) {
+	if config := (*workspace.ConfigError)(nil); errors.As(err, &config) {
 		return "The workspace cannot be opened; nothing was changed. Tell the user: " + err.Error() + "."
 	}
 	for _, known := range []struct {

@@ -18,8 +18,8 @@ func TestWorkspaceThatCannotBeOpened(t *testing.T) {
 		err        error
 		want, hide string
 	}{
-		{&workspace.PlaceError{Path: "/no/such", From: "the host's root", Problem: "does not exist", Fix: "create it"}, "/no/such",
-			"fault"},
+		{&workspace.ConfigError{Source: "workspace /no/such (from the host's root)", Problem: "does not exist", Want: "create it"},
+			"/no/such", "fault"},
 		{&workspace.ConfigError{Source: ".planloop.yaml", Line: 3, Problem: "is not a mapping"}, ".planloop.yaml:3", "fault"},
 		{errors.New("a secret"), "planloop doctor", "secret"},
 	} {

@@ -51,13 +51,12 @@ func exitCode(err error) int {
 		refused *plan.ValidationError
 		invalid *verbs.RefusedPlan
 		usage   usageError
-		place   *workspace.PlaceError
 		config  *workspace.ConfigError
 	)
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &refused), errors.As(err, &invalid), errors.As(err, &usage), errors.As(err, &place), errors.As(err, &config),
+	case errors.As(err, &refused), errors.As(err, &invalid), errors.As(err, &usage), errors.As(err, &config),
 		errors.Is(err, outbound.ErrConfig):
 		return exitRefused
 	}

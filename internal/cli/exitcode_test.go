@@ -29,7 +29,6 @@ func TestExitCodes(t *testing.T) {
 		{fmt.Errorf("line 3: %w", refused), 2, "conflict"},
 		{&plan.ValidationError{Kind: plan.NotFound, Problem: "no"}, 2, "not_found"},
 		{usageError{errors.New("no")}, 2, "invalid_input"},
-		{&workspace.PlaceError{Problem: "no"}, 2, "invalid_input"},
 		{&workspace.ConfigError{Problem: "no"}, 2, "invalid_input"},
 		{errReported, 1, "fault"},
 		{store.ErrBusy, 1, "fault"},

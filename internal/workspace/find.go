@@ -56,7 +56,7 @@ type Lookup struct {
 // around it. The top of a file system, the home directory and the system's own directories are not projects: they
 // become the workspace named default. From is the source of the choice, Doubt the argument against it.
 //
-// An error that a person can fix (they named a directory that does not exist) is a *PlaceError.
+// An error that a person can fix (they named a directory that does not exist) is a *ConfigError.
 func Find(in Lookup) (Workspace, error) {
 	in = in.withDefaults()
 	state, err := StateHome(in.Getenv, in.Home)
@@ -101,26 +101,6 @@ func (in Lookup) defaultWorkspace(found place, stateHome string, doubts []string
 			"as all do that are told no project", quoted(found.dir), defaultName))),
 	}
 }
-
-// PlaceError means that a directory cannot be the workspace.
-type PlaceError struct {
-	Path    string // as given
-	From    string // its source: --workspace, PLANLOOP_WORKSPACE …
-	Problem string
-	Fix     string
-	Err     error // the cause; may be nil
-}
-
-// Error returns the directory, the problem and the fix.
-func (e *PlaceError) Error() string {
-	if e.Path == "" {
-		return fmt.Sprintf("%s %s; %s", e.From, e.Problem, e.Fix)
-	}
-	return fmt.Sprintf("workspace %s (from %s) %s; %s", safetext.EscapeLine(e.Path), e.From, e.Problem, e.Fix)
-}
-
-// Unwrap returns the cause.
-func (e *PlaceError) Unwrap() error { return e.Err }
 
 func (in Lookup) withDefaults() Lookup {
 	if in.Getwd == nil {
@@ -263,8 +243,8 @@ func (in Lookup) currentDir() (string, error) {
 	}
 	dir, err := in.Getwd()
 	if err != nil {
-		return "", &PlaceError{From: FromDir, Problem: "cannot be read: " + err.Error(),
-			Fix: "change to another or name the workspace with --workspace DIR", Err: err}
+		return "", &ConfigError{Source: FromDir, Problem: "cannot be read: " + err.Error(),
+			Want: "change to another or name the workspace with --workspace DIR", Err: err}
 	}
 	return dir, nil
 }
@@ -300,11 +280,15 @@ func (in Lookup) resolve(p place) (string, error) {
 	}
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
-	if err != nil {
-		return "", p.refuse(err)
-	}
-	if !info.IsDir() {
-		return "", &PlaceError{Path: p.dir, From: p.from, Problem: "is not a directory", Fix: "name the directory it is in"}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", p.refuse("does not exist", "create it or name another directory", err)
+	case errors.Is(err, fs.ErrPermission):
+		return "", p.refuse("cannot be read by this user", "change its permissions or name another directory", err)
+	case err != nil:
+		return "", p.refuse("cannot be opened: "+safetext.EscapeLine(err.Error()), "name another directory", err)
+	case !info.IsDir():
+		return "", p.refuse("is not a directory", "name the directory it is in", nil)
 	}
 	// Some Windows volumes can be opened but not resolved.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -338,15 +322,8 @@ func (in Lookup) expandHome(dir string) string {
 	return filepath.Join(in.Home, rest)
 }
 
-func (p place) refuse(err error) error {
-	problem, fix := "cannot be opened: "+safetext.EscapeLine(err.Error()), "name another directory"
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		problem, fix = "does not exist", "create it or name another directory"
-	case errors.Is(err, fs.ErrPermission):
-		problem, fix = "cannot be read by this user", "change its permissions or name another directory"
-	}
-	return &PlaceError{Path: p.dir, From: p.from, Problem: problem, Fix: fix, Err: err}
+func (p place) refuse(problem, fix string, cause error) error {
+	return &ConfigError{Source: "workspace " + p.dir + " (from " + p.from + ")", Problem: problem, Want: fix, Err: cause}
 }
 
 // quoted shortens a directory for a sentence.

@@ -227,7 +227,7 @@ func TestPlacesThatCannotBe(t *testing.T) {
 				in.Getwd = func() (string, error) { return "", test.getwd }
 			}
 			got, err := workspace.Find(in)
-			var refusal *workspace.PlaceError
+			var refusal *workspace.ConfigError
 			if !errors.As(err, &refusal) || got != (workspace.Workspace{}) {
 				t.Fatalf("got %+v, %v", got, err)
 			}

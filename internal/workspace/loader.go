@@ -217,10 +217,10 @@ func (l *loader) ignore(v value, why string) {
 	l.warn(v.refuse("ignored: "+why, fix))
 }
 
-// ConfigError describes a fault in the configuration and its place. As an error it voids the whole configuration, as a
-// warning the rest applies.
+// ConfigError describes a fault in the configuration, or in the choice of the workspace, and its place. As an error it voids
+// the whole configuration, as a warning the rest applies.
 type ConfigError struct {
-	Source  string // the file, the environment variable or the flag
+	Source  string // the file, the environment variable, the flag or the directory
 	Line    int    // in the file; 0 if unknown
 	Key     string // "" if it concerns the whole source
 	Problem string
