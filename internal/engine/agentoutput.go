@@ -16,136 +16,135 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// output receives both output streams of an agent. It keeps a limited part in memory, whatever the length.
-type output struct {
-	log     io.Writer
-	line    func(string)
-	secrets *secrets
-	nonce   string
-	seen    chan struct{} // closed at the first report
+// agentOutput receives both output streams of an agent. It keeps a limited part in memory, whatever the length.
+type agentOutput struct {
+	log      io.Writer
+	line     func(string)
+	secrets  *secrets
+	nonce    string
+	reported chan struct{} // closed at the first report
 
-	mu      sync.Mutex
-	streams []*stream
-	tail    safetext.TailWriter
-	report  *AgentReport
-	last    []byte // the last line that is not blank, shortened
-	fresh   bool   // last was not shown yet
-	closed  bool   // later output, from processes that could not be ended, is dropped
+	mu       sync.Mutex
+	streams  []*stream
+	tail     safetext.TailWriter
+	report   *AgentReport
+	lastLine []byte // the last line that is not blank, shortened
+	isNew    bool   // lastLine was not shown yet
+	closed   bool   // later output, from processes that could not be ended, is dropped
 }
 
 const (
-	maxLine   = 1 << 20                // bytes of a line that are searched
-	maxShown  = 200                    // characters of a line shown to people
-	mostLast  = 64 << 10               // bytes kept of the last line
-	lineEvery = 250 * time.Millisecond // interval between lines shown to people
+	maxLine     = 1 << 20                // bytes of a line that are searched
+	maxShown    = 200                    // characters of a line shown to people
+	maxLastLine = 64 << 10               // bytes kept of the last line
+	lineEvery   = 250 * time.Millisecond // interval between lines shown to people
 )
 
-func newOutput(w AgentAssignment, s *secrets) *output {
-	return &output{log: w.Log, line: w.Line, secrets: s, nonce: w.Nonce, seen: make(chan struct{}), tail: safetext.TailWriter{Max: maxTail}}
+func newAgentOutput(w AgentAssignment, s *secrets) *agentOutput {
+	return &agentOutput{log: w.Log, line: w.Line, secrets: s, nonce: w.Nonce, reported: make(chan struct{}), tail: safetext.TailWriter{Max: maxTail}}
 }
 
 // stream is one of the two streams. It is searched for reports before the secrets are removed, because a secret may be
 // a word of the report format.
 type stream struct {
-	of     *output
-	held   []byte // possibly the beginning of a secret
-	hidden []byte // buffer for the text without secrets
-	line   []byte // the current line
-	long   bool   // the line is longer than maxLine
-	reader reader
+	output  *agentOutput
+	pending []byte // possibly the beginning of a secret
+	clean   []byte // buffer for the text without secrets
+	line    []byte // the current line
+	long    bool   // the line is longer than maxLine
+	reports reportReader
 }
 
-func (o *output) stream() *stream {
-	s := &stream{of: o, reader: reader{nonce: o.nonce, within: true}}
+func (o *agentOutput) stream() *stream {
+	s := &stream{output: o, reports: reportReader{nonce: o.nonce, searchStrings: true}}
 	o.streams = append(o.streams, s)
 	return s
 }
 
 // Write never fails.
 func (s *stream) Write(data []byte) (int, error) {
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	if s.of.closed {
+	s.output.mu.Lock()
+	defer s.output.mu.Unlock()
+	if s.output.closed {
 		return len(data), nil
 	}
-	s.pass(data, true)
-	for rest := data; len(rest) > 0; {
-		part, after, whole := bytes.Cut(rest, []byte("\n"))
+	s.forward(data, true)
+	for part := range bytes.Lines(data) {
+		text, whole := bytes.CutSuffix(part, []byte("\n"))
 		room := maxLine - len(s.line)
-		s.long = s.long || len(part) > room
-		s.line = append(s.line, part[:min(len(part), room)]...)
+		s.long = s.long || len(text) > room
+		s.line = append(s.line, text[:min(len(text), room)]...)
 		if whole {
 			s.endLine()
 		}
-		rest = after
 	}
 	if !s.long {
-		s.of.found(s.reader.peek(s.line)) // the final line may lack a line end
+		s.output.keepReport(s.reports.peek(s.line)) // the final line may lack a line end
 	}
 	return len(data), nil
 }
 
-// pass forwards text without the secrets.
-func (s *stream) pass(data []byte, more bool) {
-	s.held = append(s.held, data...)
+// forward passes on text without the secrets.
+func (s *stream) forward(data []byte, more bool) {
+	s.pending = append(s.pending, data...)
 	var rest []byte
-	s.hidden, rest = s.of.secrets.hide(s.hidden[:0], s.held, more)
-	s.held = append(s.held[:0], rest...)
-	_, _ = s.of.tail.Write(s.hidden)
-	if s.of.log != nil && len(s.hidden) > 0 {
-		_, _ = s.of.log.Write(s.hidden)
+	s.clean, rest = s.output.secrets.remove(s.clean[:0], s.pending, more)
+	s.pending = append(s.pending[:0], rest...)
+	_, _ = s.output.tail.Write(s.clean)
+	if s.output.log != nil && len(s.clean) > 0 {
+		_, _ = s.output.log.Write(s.clean)
 	}
 }
 
 func (s *stream) endLine() {
 	if !s.long {
-		s.of.found(s.reader.next(s.line))
+		s.output.keepReport(s.reports.readLine(s.line))
 	}
 	if len(bytes.TrimSpace(s.line)) > 0 {
-		s.of.last, s.of.fresh = append(s.of.last[:0], s.line[:min(len(s.line), mostLast)]...), true
+		s.output.lastLine, s.output.isNew = append(s.output.lastLine[:0], s.line[:min(len(s.line), maxLastLine)]...), true
 	}
 	s.line, s.long = s.line[:0], false
 }
 
-// found keeps a report, if it is not nil.
-func (o *output) found(report *AgentReport) {
+// keepReport keeps a report, if it is not nil.
+func (o *agentOutput) keepReport(report *AgentReport) {
 	if report == nil {
 		return
 	}
 	if o.report == nil {
-		close(o.seen)
+		close(o.reported)
 	}
-	report.Output, report.Note = o.secrets.in(report.Output), o.secrets.in(report.Note)
+	report.Output, report.Note = o.secrets.removeFrom(report.Output), o.secrets.removeFrom(report.Note)
 	for i, file := range report.AffectedFiles {
-		report.AffectedFiles[i] = o.secrets.in(file)
+		report.AffectedFiles[i] = o.secrets.removeFrom(file)
 	}
 	o.report = report
 }
 
 // close takes the unfinished lines, after the end of all output.
-func (o *output) close() {
+func (o *agentOutput) close() {
 	o.mu.Lock()
 	for _, s := range o.streams {
-		s.pass(nil, false)
+		s.forward(nil, false)
 		s.endLine()
 	}
 	o.closed = true
 	o.mu.Unlock()
-	o.tell()
+	o.showLine()
 }
 
-// otherNonce reports whether there was a report with the nonce of another attempt. Call it only after all output.
-func (o *output) otherNonce() bool {
-	return slices.ContainsFunc(o.streams, func(s *stream) bool { return s.reader.other })
+// hasOtherNonce reports whether there was a report with the nonce of another attempt. Call it only after all output.
+func (o *agentOutput) hasOtherNonce() bool {
+	return slices.ContainsFunc(o.streams, func(s *stream) bool { return s.reports.otherNonce })
 }
 
 // end returns the end of the output.
-func (o *output) end() string { return safetext.Keepable(o.tail.End().Text, maxTail) }
+func (o *agentOutput) end() string { return safetext.Keepable(o.tail.End().Text, maxTail) }
 
-// endAfter ends an agent after a grace period that begins with its report.
-func (o *output) endAfter(ctx context.Context, grace time.Duration, reported <-chan struct{}, end context.CancelCauseFunc) {
+// endAfterReport ends an agent after a grace period that begins with its report.
+func (o *agentOutput) endAfterReport(ctx context.Context, grace time.Duration, reported <-chan struct{}, end context.CancelCauseFunc) {
 	select {
-	case <-o.seen:
+	case <-o.reported:
 	case <-reported:
 	case <-ctx.Done():
 		return
@@ -159,38 +158,38 @@ func (o *output) endAfter(ctx context.Context, grace time.Duration, reported <-c
 	}
 }
 
-// tellLines shows people the last line periodically, until ctx ends.
-func (o *output) tellLines(ctx context.Context) {
+// showLines shows people the last line periodically, until ctx ends.
+func (o *agentOutput) showLines(ctx context.Context) {
 	ticker := time.NewTicker(lineEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			o.tell()
+			o.showLine()
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (o *output) tell() {
+func (o *agentOutput) showLine() {
 	o.mu.Lock()
-	line, fresh := slices.Clone(o.last), o.fresh
-	o.fresh = false
+	line, isNew := slices.Clone(o.lastLine), o.isNew
+	o.isNew = false
 	o.mu.Unlock()
-	if text := o.secrets.in(shown(line)); fresh && text != "" && o.line != nil {
+	if text := o.secrets.removeFrom(readableLine(line)); isNew && text != "" && o.line != nil {
 		o.line(plan.Shorten(text, maxShown))
 	}
 }
 
-// shown returns a line for people. Of a JSON event it is the last line of the longest text that has more than one word.
-func shown(line []byte) string {
-	text := safetext.Line(ansi.Strip(lastPart(string(line))))
+// readableLine returns a line for people. Of a JSON event it is the last line of the longest text that has more than one word.
+func readableLine(line []byte) string {
+	text := safetext.Line(ansi.Strip(visiblePart(string(line))))
 	if !strings.HasPrefix(text, "{") {
 		return text
 	}
 	longest := ""
-	for literal := range literals(line) {
+	for literal := range jsonStrings(line) {
 		if text := strings.TrimSpace(literal); len(text) > len(longest) && strings.ContainsAny(text, " \n") {
 			longest = text
 		}
@@ -198,8 +197,8 @@ func shown(line []byte) string {
 	return cmp.Or(safetext.Line(longest[strings.LastIndexByte(longest, '\n')+1:]), text)
 }
 
-// lastPart returns the visible part of a line after carriage returns overwrote its beginning.
-func lastPart(line string) string {
+// visiblePart returns the visible part of a line after carriage returns overwrote its beginning.
+func visiblePart(line string) string {
 	line = strings.TrimRight(line, "\r")
 	return line[strings.LastIndexByte(line, '\r')+1:]
 }

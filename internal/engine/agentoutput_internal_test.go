@@ -22,10 +22,10 @@ func TestPeopleAreToldTheLastLine(t *testing.T) {
 		var told []string
 		s := &secrets{}
 		s.add("topsecret99")
-		o := newOutput(AgentAssignment{Nonce: testNonce, Line: func(line string) { told = append(told, line) }}, s)
+		o := newAgentOutput(AgentAssignment{Nonce: testNonce, Line: func(line string) { told = append(told, line) }}, s)
 		out, errs := o.stream(), o.stream()
 		ctx, cancel := context.WithCancel(t.Context())
-		go o.tellLines(ctx)
+		go o.showLines(ctx)
 		for i := range 3000 { // for three seconds
 			_, _ = fmt.Fprintf(out, "line %d\n\n", i)
 			time.Sleep(time.Millisecond)
@@ -48,7 +48,7 @@ func TestStreamsAreApart(t *testing.T) {
 	var log strings.Builder
 	s := &secrets{}
 	s.add("topsecret99")
-	o := newOutput(AgentAssignment{Nonce: testNonce, Log: &log}, s)
+	o := newAgentOutput(AgentAssignment{Nonce: testNonce, Log: &log}, s)
 	out, errs := o.stream(), o.stream()
 	for i := range len(good) {
 		_, _ = out.Write([]byte(good[i : i+1]))
@@ -74,7 +74,7 @@ func TestReportsAcrossWrites(t *testing.T) {
 	names := slices.Sorted(maps.Keys(outputs))
 	rapidtest.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(names).Draw(t, "spelling")
-		o := newOutput(AgentAssignment{Nonce: testNonce}, &secrets{})
+		o := newAgentOutput(AgentAssignment{Nonce: testNonce}, &secrets{})
 		out := o.stream()
 		for rest := outputs[name]; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "write")
@@ -92,7 +92,7 @@ func TestSecretsOfReports(t *testing.T) {
 	s := &secrets{}
 	s.add("planloop") // a word of the report format
 	s.add("topsecret99")
-	o := newOutput(AgentAssignment{Nonce: testNonce}, s)
+	o := newAgentOutput(AgentAssignment{Nonce: testNonce}, s)
 	_, _ = o.stream().Write([]byte(`{"planloop":"K7QM4TZN","status":"done","output":"a topsecret99","affected_files":["topsecret99"],` +
 		`"note":"planloop"}`))
 	o.close()

@@ -22,7 +22,6 @@ import (
 // AgentAssignment is one attempt of one step for an agent.
 type AgentAssignment struct {
 	Agent       string // its configured name
-	Run         string
 	Step        plan.StepID
 	Attempt     int
 	Nonce       string        // identifies the reports of this attempt
@@ -50,10 +49,10 @@ type AgentOutcome struct {
 }
 
 const (
-	maxTail    = 8_000            // bytes
-	maxChanged = 5_000            // files
-	lookTime   = 30 * time.Second // limit for reading the work tree
-	briefLook  = 5 * time.Second  // the same after a cancellation, while the user waits
+	maxTail         = 8_000            // bytes
+	maxChanged      = 5_000            // files
+	snapshotTimeout = 30 * time.Second // for reading the work tree
+	cancelTimeout   = 5 * time.Second  // the same after a cancellation, while the user waits
 )
 
 // errReported ends an agent that does not end by itself after its report.
@@ -68,18 +67,21 @@ func (a *Agents) Work(ctx context.Context, w AgentAssignment) (AgentOutcome, err
 	if !ok {
 		return AgentOutcome{}, invalidAgent(w.Agent, "is not configured", "add it to agents in your own configuration")
 	}
-	cmd, err := a.command(agent, w)
+	program, dir, err := a.locate(w.Agent)
 	if err != nil {
 		return AgentOutcome{}, err
 	}
-	before, unseen := a.look(ctx)
-	out := newOutput(w, secretsOf(a.opts.Environ, agent.Env))
+	out := newAgentOutput(w, secretsOf(a.opts.Environ, agent.Env))
+	cmd := exec.Command(program, agent.Command[1:]...)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(w.Prompt)
 	cmd.Stdout, cmd.Stderr = out.stream(), out.stream()
+	cmd.Env = append(process.Environment(a.opts.Environ, agent.Env...), w.Environment...)
+	before, unseen := a.snapshot(ctx)
 	started := false
 	working, end := context.WithCancelCause(ctx)
-	var owned sync.WaitGroup
-	owned.Go(func() { out.endAfter(working, a.opts.Grace, w.Reported, end) })
-	owned.Go(func() { out.tellLines(working) })
+	var watchers sync.WaitGroup
+	watchers.Go(func() { out.endAfterReport(working, a.opts.Grace, w.Reported, end) })
+	watchers.Go(func() { out.showLines(working) })
 	result, err := a.opts.Launcher.Run(working, cmd, process.Options{
 		Timeout: cmp.Or(w.Timeout, agent.Timeout, DefaultAgentTimeout),
 		Output:  1,
@@ -91,29 +93,30 @@ func (a *Agents) Work(ctx context.Context, w AgentAssignment) (AgentOutcome, err
 		},
 	})
 	end(nil)
-	owned.Wait()
+	watchers.Wait()
 	out.close()
-	outcome := AgentOutcome{Report: out.report, OtherNonce: out.otherNonce(), Tail: out.end(),
-		ExitCode: result.ExitCode, TimedOut: result.TimedOut, Took: result.Duration}
 	if !started && ctx.Err() == nil {
 		return AgentOutcome{}, invalidAgent(w.Agent+".command", fmt.Sprintf("could not be started: %v", err),
 			"correct it in your own configuration")
 	}
-	if outcome.Unseen = unseen != nil; !outcome.Unseen {
-		a.compare(ctx, before, out.secrets, &outcome)
+	outcome := AgentOutcome{Report: out.report, OtherNonce: out.hasOtherNonce(), Tail: out.end(),
+		ExitCode: result.ExitCode, TimedOut: result.TimedOut, Took: result.Duration, Unseen: unseen != nil}
+	if !outcome.Unseen {
+		a.addChanges(ctx, before, out.secrets, &outcome)
 	}
 	if ctx.Err() != nil && err != nil {
 		return outcome, err
 	}
 	if err != nil && !errors.Is(err, errReported) {
-		a.opts.Logger.Warn("an agent ended in an unusual way", "agent", w.Agent, "step", w.Step.String(), "error", err)
+		a.opts.Logger.Warn("an agent ended with an error", "agent", w.Agent, "step", w.Step.String(), "error", err)
 	}
 	return outcome, nil
 }
 
-// found returns the path of an agent's program, and its working directory. The program is searched on PATH, but never
+// locate returns the path of an agent's program, and its working directory. The program is searched on PATH, but never
 // in a relative directory.
-func (a *Agents) found(name string, agent Agent) (program, dir string, err error) {
+func (a *Agents) locate(name string) (program, dir string, err error) {
+	agent := a.config[name]
 	program, err = exec.LookPath(agent.Command[0])
 	if err != nil {
 		return "", "", invalidAgent(name+".command",
@@ -125,55 +128,44 @@ func (a *Agents) found(name string, agent Agent) (program, dir string, err error
 		dir = filepath.Join(a.opts.Workspace, dir)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", "", invalidAgent(name+".dir", fmt.Sprintf("is %q, and there is no such folder", agent.Dir),
+		return "", "", invalidAgent(name+".dir", fmt.Sprintf("is %q, but that folder does not exist", agent.Dir),
 			"name one that exists, or leave dir out")
 	}
 	return program, dir, nil
 }
 
-func (a *Agents) command(agent Agent, w AgentAssignment) (*exec.Cmd, error) {
-	program, dir, err := a.found(w.Agent, agent)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(program, agent.Command[1:]...)
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader(w.Prompt)
-	cmd.Env = append(process.Environment(a.opts.Environ, agent.Env...), w.Environment...)
-	return cmd, nil
-}
-
-// look takes a snapshot of the work tree before the agent starts.
-func (a *Agents) look(ctx context.Context) (worktree.Snapshot, error) {
-	limited, cancel := context.WithTimeout(ctx, lookTime)
+// snapshot reads the work tree before the agent starts.
+func (a *Agents) snapshot(ctx context.Context) (worktree.Snapshot, error) {
+	limited, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
 	snapshot, err := worktree.TakeSnapshot(limited, a.opts.Workspace)
 	if err != nil {
-		a.opts.Logger.Warn("what an agent changes cannot be told", "error", err)
+		a.opts.Logger.Warn("cannot detect the changes an agent will make", "error", err)
 	}
 	return snapshot, err
 }
 
-// compare adds the changes since the snapshot to the outcome.
-func (a *Agents) compare(ctx context.Context, before worktree.Snapshot, hidden *secrets, outcome *AgentOutcome) {
-	patience := lookTime
+// addChanges adds the changes since the snapshot to the outcome.
+func (a *Agents) addChanges(ctx context.Context, before worktree.Snapshot, hidden *secrets, outcome *AgentOutcome) {
+	timeout := snapshotTimeout
 	if ctx.Err() != nil {
-		patience = briefLook
+		timeout = cancelTimeout
 	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	changed, moved, err := worktree.ChangedSince(limited, before)
 	if err != nil {
-		a.opts.Logger.Warn("what an agent changed cannot be told", "error", err)
+		a.opts.Logger.Warn("cannot detect the changes an agent made", "error", err)
 		outcome.Unseen = true
 		return
 	}
 	outcome.Committed = moved
 	for _, name := range changed[:min(len(changed), maxChanged)] {
-		outcome.Changed = append(outcome.Changed, safetext.EscapeLine(hidden.in(name)))
+		outcome.Changed = append(outcome.Changed, safetext.EscapeLine(hidden.removeFrom(name)))
 	}
 }
 
 // Hide returns a text without the secrets that an agent gets, or that planloop's environment names as secrets.
 func (a *Agents) Hide(agent, text string) string {
-	return secretsOf(a.opts.Environ, a.config[agent].Env).in(text)
+	return secretsOf(a.opts.Environ, a.config[agent].Env).removeFrom(text)
 }

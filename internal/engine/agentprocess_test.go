@@ -88,7 +88,7 @@ func newRig(t *testing.T, name string, args ...string) *rig {
 	r := &rig{config: engine.Agent{Command: append([]string{launcher().Program, scripted, name}, args...)}}
 	r.options = engine.AgentOptions{Workspace: t.TempDir(), Launcher: launcher()}
 	r.work = engine.AgentAssignment{
-		Agent: engine.DefaultAgent, Run: "r", Step: 3, Attempt: 1, Nonce: nonce, Prompt: "S003\n", Timeout: time.Minute,
+		Agent: engine.DefaultAgent, Step: 3, Attempt: 1, Nonce: nonce, Prompt: "S003\n", Timeout: time.Minute,
 		Log: &r.log}
 	return r
 }

@@ -22,42 +22,42 @@ type AgentReport struct {
 	Note          string
 }
 
-// reader searches lines of output for reports. A report is a JSON object with the nonce and a valid status, on one or a
+// reportReader searches lines of output for reports. A report is a JSON object with the nonce and a valid status, on one or a
 // few lines. The reader removes decoration that hosts print around a model's text: colours, indentation, bullets,
 // quotation marks, a time in brackets, a code fence, and text without a line end before it. A sentence in front of the
-// object makes it part of the text, not a report. With within, the lines of JSON strings are searched, too, because
+// object makes it part of the text, not a report. With searchStrings, the lines of JSON strings are searched, too, because
 // hosts print events as JSON.
 //
 // The example line in the prompt is not a report: its status is not valid.
-type reader struct {
-	nonce  string
-	other  bool   // a report with another attempt's nonce was found
-	within bool   // search JSON strings, too
-	block  []byte // the lines of an incomplete object
-	lines  int    // number of lines in block
+type reportReader struct {
+	nonce         string
+	otherNonce    bool   // a report with another attempt's nonce was found
+	searchStrings bool   // search JSON strings, too
+	block         []byte // the lines of an incomplete object
+	lines         int    // number of lines in block
 }
 
 // Limits of an object on several lines.
 const (
-	mostBlock      = 64 << 10
-	mostBlockLines = 200
+	maxBlock      = 64 << 10
+	maxBlockLines = 200
 )
 
-// mark is a text in nearly every line that is or ends a report.
-const mark = "planloop"
+// reportMark is a text in nearly every line that is or ends a report.
+const reportMark = "planloop"
 
-// next takes a line, and returns the report that it contains or completes, or nil.
-func (r *reader) next(line []byte) *AgentReport {
-	has := bytes.Contains(line, []byte(mark))
+// readLine takes a line, and returns the report that it contains or completes, or nil.
+func (r *reportReader) readLine(line []byte) *AgentReport {
+	has := bytes.Contains(line, []byte(reportMark))
 	if !has && r.block == nil && !bytes.Contains(line[:min(len(line), 100)], []byte("{")) {
 		return nil
 	}
-	text := bare(line)
+	text := stripDecoration(line)
 	whole := bytes.HasSuffix(text, []byte("}"))
 	switch {
 	case bytes.HasPrefix(text, []byte("{")) && whole:
 		r.block = nil
-		if report := r.read(text); report != nil {
+		if report := r.parse(text); report != nil {
 			return report
 		}
 	case bytes.HasPrefix(text, []byte("{")):
@@ -69,31 +69,31 @@ func (r *reader) next(line []byte) *AgentReport {
 		}
 		r.block, r.lines = append(r.block, text...), r.lines+1
 	}
-	if len(r.block) > mostBlock || r.lines > mostBlockLines {
+	if len(r.block) > maxBlock || r.lines > maxBlockLines {
 		r.block = nil
 	}
-	if has && r.within {
-		return r.inside(line)
+	if has && r.searchStrings {
+		return r.inStrings(line)
 	}
 	return nil
 }
 
 // peek returns the report that the line would contain or complete if nothing followed.
-func (r *reader) peek(line []byte) *AgentReport {
+func (r *reportReader) peek(line []byte) *AgentReport {
 	const behind = 20 // bytes of marks and colours
-	if len(line) > mostBlock || !bytes.Contains(line[max(0, len(line)-behind):], []byte("}")) {
+	if len(line) > maxBlock || !bytes.Contains(line[max(0, len(line)-behind):], []byte("}")) {
 		return nil
 	}
-	text := bare(line)
+	text := stripDecoration(line)
 	if r.block != nil && !bytes.HasPrefix(text, []byte("{")) {
 		text = slices.Concat(r.block, text)
 	}
-	return r.read(text)
+	return r.parse(text)
 }
 
-// read returns the report in a JSON object, nil if it is a different object.
-func (r *reader) read(object []byte) *AgentReport {
-	if r.nonce == "" || !bytes.Contains(object, []byte(mark)) || !bytes.HasPrefix(object, []byte("{")) {
+// parse returns the report in a JSON object, nil if it is a different object.
+func (r *reportReader) parse(object []byte) *AgentReport {
+	if r.nonce == "" || !bytes.Contains(object, []byte(reportMark)) || !bytes.HasPrefix(object, []byte("{")) {
 		return nil
 	}
 	var given struct {
@@ -111,7 +111,7 @@ func (r *reader) read(object []byte) *AgentReport {
 		return nil
 	}
 	if given.Planloop != r.nonce {
-		r.other = true
+		r.otherNonce = true
 		return nil
 	}
 	report := &AgentReport{Status: status, Output: textOf(given.Output), Note: textOf(given.Note)}
@@ -136,25 +136,25 @@ func textOf(value jsontext.Value) string {
 	return string(value)
 }
 
-// inside returns the last report within the JSON strings on a line.
-func (r *reader) inside(line []byte) (last *AgentReport) {
-	for literal := range literals(line) {
-		if !strings.Contains(literal, mark) {
+// inStrings returns the last report within the JSON strings on a line.
+func (r *reportReader) inStrings(line []byte) (last *AgentReport) {
+	for literal := range jsonStrings(line) {
+		if !strings.Contains(literal, reportMark) {
 			continue
 		}
-		inner := reader{nonce: r.nonce}
+		inner := reportReader{nonce: r.nonce}
 		for text := range strings.SplitSeq(literal, "\n") {
-			if report := inner.next([]byte(text)); report != nil {
+			if report := inner.readLine([]byte(text)); report != nil {
 				last = report
 			}
 		}
-		r.other = r.other || inner.other
+		r.otherNonce = r.otherNonce || inner.otherNonce
 	}
 	return last
 }
 
-// literals yields the JSON strings on a line.
-func literals(line []byte) iter.Seq[string] {
+// jsonStrings yields the JSON strings on a line.
+func jsonStrings(line []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for begin := bytes.IndexByte(line, '"'); begin >= 0; begin = bytes.IndexByte(line, '"') {
 			line = line[begin:]
@@ -175,31 +175,31 @@ func literals(line []byte) iter.Seq[string] {
 	}
 }
 
-// bare returns a line without the decoration that hosts print around it.
-func bare(line []byte) []byte {
-	text := strings.TrimRightFunc(lastPart(string(line)), decoration)
+// stripDecoration returns a line without the decoration that hosts print around it.
+func stripDecoration(line []byte) []byte {
+	text := strings.TrimRightFunc(visiblePart(string(line)), isDecoration)
 	if strings.ContainsRune(text, '\x1b') {
-		text = strings.TrimRightFunc(ansi.Strip(text), decoration)
+		text = strings.TrimRightFunc(ansi.Strip(text), isDecoration)
 	}
 	if _, after, timed := strings.Cut(text, "] "); timed && strings.HasPrefix(text, "[") {
 		text = after
 	}
-	rest := strings.TrimLeftFunc(text, decoration)
+	rest := strings.TrimLeftFunc(text, isDecoration)
 	if fence, fenced := strings.CutPrefix(rest, "json"); fenced && strings.HasSuffix(text[:len(text)-len(rest)], "`") {
-		rest = strings.TrimLeftFunc(fence, decoration)
+		rest = strings.TrimLeftFunc(fence, isDecoration)
 	}
-	if i := strings.Index(rest, `{"planloop"`); i > 0 && strings.ContainsFunc(rest[i-1:i], ofText) {
+	if i := strings.Index(rest, `{"planloop"`); i > 0 && strings.ContainsFunc(rest[i-1:i], endsText) {
 		rest = rest[i:] // text without a line end before the report; in a sentence, a blank or a quote would come between
 	}
 	return []byte(rest)
 }
 
-// ofText reports whether a character can end a text.
-func ofText(r rune) bool {
+// endsText reports whether a character can end a text.
+func endsText(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".!?", r)
 }
 
-// decoration reports whether a character belongs neither to a word nor to JSON.
-func decoration(r rune) bool {
+// isDecoration reports whether a character belongs neither to a word nor to JSON.
+func isDecoration(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(`{}[]",:`, r)
 }

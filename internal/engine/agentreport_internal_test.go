@@ -26,9 +26,9 @@ func quoted(t testing.TB, text string) string {
 
 // reported returns the last report in an output.
 func reported(output string) (last *AgentReport) {
-	r := reader{nonce: testNonce, within: true}
+	r := reportReader{nonce: testNonce, searchStrings: true}
 	for line := range strings.SplitSeq(output, "\n") {
-		if report := r.next([]byte(line)); report != nil {
+		if report := r.readLine([]byte(line)); report != nil {
 			last = report
 		}
 	}
@@ -87,13 +87,13 @@ func TestReportIsFoundInEachSpelling(t *testing.T) {
 // TestReportOfAnotherAttemptIsNoticed in each spelling, and does not count.
 func TestReportOfAnotherAttemptIsNoticed(t *testing.T) {
 	for name, output := range spellings(t) {
-		r := reader{nonce: testNonce, within: true}
+		r := reportReader{nonce: testNonce, searchStrings: true}
 		for line := range strings.SplitSeq(strings.ReplaceAll(output, testNonce, "OTHERONE"), "\n") {
-			if report := r.next([]byte(line)); report != nil {
+			if report := r.readLine([]byte(line)); report != nil {
 				t.Errorf("%s: %+v", name, report)
 			}
 		}
-		if !r.other {
+		if !r.otherNonce {
 			t.Errorf("%s: not noticed", name)
 		}
 	}
@@ -147,8 +147,8 @@ func TestWhatAReportSays(t *testing.T) {
 
 // Without a nonce no report is found.
 func TestNoNonce(t *testing.T) {
-	r := reader{within: true}
-	if got := r.next([]byte(`{"planloop":"","status":"done"}`)); got != nil {
+	r := reportReader{searchStrings: true}
+	if got := r.readLine([]byte(`{"planloop":"","status":"done"}`)); got != nil {
 		t.Error(got)
 	}
 }
@@ -159,10 +159,10 @@ func FuzzReport(f *testing.F) {
 		f.Add(output)
 	}
 	f.Fuzz(func(t *testing.T, output string) {
-		r := reader{nonce: testNonce, within: true}
+		r := reportReader{nonce: testNonce, searchStrings: true}
 		for line := range strings.SplitSeq(output, "\n") {
 			_ = r.peek([]byte(line))
-			report := r.next([]byte(line))
+			report := r.readLine([]byte(line))
 			if report == nil {
 				continue
 			}
@@ -174,7 +174,7 @@ func FuzzReport(f *testing.F) {
 		if got := reported(output + "\n" + good); got == nil || got.Output != "x" {
 			t.Errorf("what was before a report hides it: %+v", got)
 		}
-		_ = shown([]byte(output))
+		_ = readableLine([]byte(output))
 	})
 }
 
@@ -188,7 +188,7 @@ func TestShown(t *testing.T) {
 		"evil\u202etext":  "eviltext",
 		"{not quite json": "{not quite json",
 	} {
-		if got := shown([]byte(line)); got != want {
+		if got := readableLine([]byte(line)); got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}
@@ -197,10 +197,10 @@ func TestShown(t *testing.T) {
 func BenchmarkNextEvent(b *testing.B) {
 	line := []byte(`{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":` +
 		quoted(b, strings.Repeat("some words of a model. ", 40)) + `}}`)
-	r := reader{nonce: testNonce, within: true}
+	r := reportReader{nonce: testNonce, searchStrings: true}
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
-		if r.next(line) != nil {
+		if r.readLine(line) != nil {
 			b.Fatal(string(line))
 		}
 	}

@@ -21,16 +21,16 @@ type AgentConfig map[string]Agent
 // Agent says how to start an agent's host.
 type Agent struct {
 	Command []string      `yaml:"command"` // the program and its arguments; no shell reads them
-	Timeout time.Duration `yaml:"timeout"` // of an attempt, if the step has none; 0: DefaultTimeout
+	Timeout time.Duration `yaml:"timeout"` // of an attempt, if the step has none; 0: DefaultAgentTimeout
 	Dir     string        `yaml:"dir"`     // work folder, absolute or below the workspace; "": the workspace
 	Env     []string      `yaml:"env"`     // variables passed on to it, in addition to the usual ones
 	Starts  *int          `yaml:"starts"`  // most starts in a run; nil: unlimited
 }
 
-// Default is the name of the agent for steps that suggest no known agent.
+// DefaultAgent is the name of the agent for steps that suggest no known agent.
 const DefaultAgent = "default"
 
-// DefaultTimeout limits an attempt without a configured timeout.
+// DefaultAgentTimeout limits an attempt without a configured timeout.
 const DefaultAgentTimeout = time.Hour
 
 // Limits of the configuration.
@@ -101,7 +101,7 @@ func (a *Agents) Program(name string) string {
 // Check returns an *outbound.ConfigError if an agent cannot be started here, because its program or its folder does
 // not exist.
 func (a *Agents) Check(name string) error {
-	_, _, err := a.found(name, a.config[name])
+	_, _, err := a.locate(name)
 	return err
 }
 
@@ -123,35 +123,22 @@ func (a *Agents) Names() []string { return slices.Sorted(maps.Keys(a.config)) }
 // programs.
 func (c AgentConfig) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		if !validName(name) {
-			return invalidAgent(fmt.Sprintf("%.40q", name), "is no name of an agent",
+		agent := c[name]
+		key, problem, want := process.CheckConfig(agent.Command, agent.Timeout, maxTimeout, agent.Env)
+		switch {
+		case name == "" || len(name) > maxName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
+			return invalidAgent(fmt.Sprintf("%.40q", name), "is not a valid agent name",
 				fmt.Sprintf("use at most %d lower-case letters, digits, dashes and underscores", maxName))
-		}
-		if fault := c[name].fault(); fault != nil {
-			fault.Key = name + "." + fault.Key
-			return fault
+		case key != "":
+			return invalidAgent(name+"."+key, problem, want)
+		case agent.Starts != nil && (*agent.Starts < 1 || *agent.Starts > maxStarts):
+			return invalidAgent(name+".starts", fmt.Sprintf("is %d", *agent.Starts),
+				fmt.Sprintf("write a number from 1 to %d, or leave it out for no limit", maxStarts))
 		}
 	}
 	return nil
 }
 
-func validName(name string) bool {
-	return name != "" && len(name) <= maxName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
-func invalidAgent(key, problem, want string) *outbound.ConfigError {
+func invalidAgent(key, problem, want string) error {
 	return &outbound.ConfigError{Section: "agents", Key: key, Problem: problem, Want: want}
-}
-
-// fault returns the first invalid value of an agent, or nil.
-func (a Agent) fault() *outbound.ConfigError {
-	key, problem, want := process.CheckConfig(a.Command, a.Timeout, maxTimeout, a.Env)
-	switch {
-	case key != "":
-		return invalidAgent(key, problem, want)
-	case a.Starts != nil && (*a.Starts < 1 || *a.Starts > maxStarts):
-		return invalidAgent("starts", fmt.Sprintf("is %d", *a.Starts),
-			fmt.Sprintf("write a number from 1 to %d, or leave it out for no bound", maxStarts))
-	}
-	return nil
 }

@@ -43,9 +43,9 @@ func TestFor(t *testing.T) {
 func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 	command := []string{"claude", "-p"}
 	for says, c := range map[string]engine.AgentConfig{
-		`agents."A B" is no name`:                {"A B": {Command: command}},
-		`agents."" is no name`:                   {"": {Command: command}},
-		`xxx" is no name`:                        {strings.Repeat("x", 33): {Command: command}},
+		`agents."A B" is not a valid agent name`: {"A B": {Command: command}},
+		`agents."" is not a valid agent name`:    {"": {Command: command}},
+		`xxx" is not a valid agent name`:         {strings.Repeat("x", 33): {Command: command}},
 		"x.command names no program":             {"x": {}},
 		"x.command begins with a relative path":  {"x": {Command: []string{"./claude"}}},
 		"x.command cannot be given to a program": {"x": {Command: []string{"claude", "a\x00b"}}},
@@ -76,7 +76,7 @@ func TestWhatKeepsAnAgentFromBeingStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"poor": "", "gone": `agents.gone.command starts "no-such-program", which cannot be started`,
-		"lost": `agents.lost.dir is "nowhere", and there is no such folder`, "fine": "agents.fine.dir"} {
+		"lost": `agents.lost.dir is "nowhere", but that folder does not exist`, "fine": "agents.fine.dir"} {
 		err := a.Check(name)
 		if got := err != nil; got != (want != "") || got && (!errors.Is(err, outbound.ErrConfig) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", name, err)

@@ -17,6 +17,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -33,9 +34,9 @@ type Options struct {
 	Parallel int          // steps at a time; default 4
 	Logger   *slog.Logger // nil: discards
 
-	// Files returns the sorted files that a pattern matches, or an error if they are more than most; nil: there are no
+	// Files returns the sorted files that a pattern matches, or an error if they are more than limit; nil: there are no
 	// files.
-	Files func(ctx context.Context, pattern string, most int) ([]string, error)
+	Files func(ctx context.Context, pattern string, limit int) ([]string, error)
 
 	Workspace string       // directory of the workspace, for started agents
 	Agents    AgentStarter // nil: agents are not started
@@ -92,39 +93,41 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.StopReason, error)
 	name := "engine#" + strings.ToLower(rand.Text()[:8])
 	leave := e.presence.Join(name)
 	defer leave()
-	retire, err := e.enlist(name)
-	if err != nil {
-		return "", err
-	}
-	defer func() { retire() }()
-	if o.Begin != nil {
-		if err := o.Begin(ctx); err != nil {
-			return "", err
-		}
-	}
 	r := &run{
-		RunOptions: o, actor: plan.NewActor(plan.ChannelEngine, name), records: context.WithoutCancel(ctx),
-		resolver: newResolver(e, o.Starts), carried: map[plan.StepID]plan.Attempt{}, waits: map[plan.Attempt]time.Time{},
-		assigned: map[plan.StepID]assigned{},
+		Engine: e, RunOptions: o, actor: plan.NewActor(plan.ChannelEngine, name), records: context.WithoutCancel(ctx),
+		running: map[plan.StepID]plan.Attempt{}, agents: map[plan.StepID]runningAgent{}, retryAt: map[plan.Attempt]time.Time{},
+		values: map[string]json.RawMessage{}, files: map[plan.StepID]fileList{},
 	}
 	if o.For > 0 {
-		r.until = time.Now().Add(o.For)
+		r.deadline = time.Now().Add(o.For)
 	}
 	r.Parallel = cmp.Or(o.Parallel, e.opts.Parallel)
 	r.results = make(chan plan.AttemptResult, r.Parallel)
 	r.progress = make(chan progress, r.Parallel)
 	for {
-		over, err := r.loop(ctx)
-		if err != nil {
+		if over, err := r.takePart(ctx); !errors.Is(err, errMoreToDo) {
 			return over, err
 		}
-		if err := r.leave(ctx, retire, over); !errors.Is(err, errGoesOn) {
-			return over, err
-		}
-		again, err := e.enlist(name)
-		if err != nil {
-			return over, err
-		}
-		retire = again
 	}
+}
+
+// takePart announces this engine, carries out steps, and leaves the run. Its error is errMoreToDo if there is new work.
+func (r *run) takePart(ctx context.Context) (plan.StopReason, error) {
+	withdraw, err := r.announce()
+	if err != nil {
+		return "", err
+	}
+	defer withdraw()
+	if begin := r.Begin; begin != nil {
+		if err := begin(ctx); err != nil {
+			return "", err
+		}
+		r.Begin = nil
+	}
+	over, err := r.loop(ctx)
+	if err != nil {
+		return over, err
+	}
+	withdraw()
+	return over, r.leave(ctx, over)
 }

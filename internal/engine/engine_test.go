@@ -380,7 +380,7 @@ func TestResultsThatCannotBeKept(t *testing.T) {
 		}))
 	p.setUp(plan.Spec{Tool: "deep"}, plan.Spec{Tool: "ugly"}, plan.Spec{Tool: "silent"}, plan.Spec{Tool: "hiding"})
 	p.run(plan.StopDeadlocked)
-	if step := p.step(1); step.Status != plan.Done || len(step.Result.Value) > 0 || !strings.Contains(step.Output, "cannot be kept") {
+	if step := p.step(1); step.Status != plan.Done || len(step.Result.Value) > 0 || !strings.Contains(step.Output, "cannot be recorded") {
 		t.Errorf("%s, %+v, %q", step.Status, step.Result, step.Output)
 	}
 	if got := string(p.step(4).Result.Value); got != `"a\u202e\u007fb"` {

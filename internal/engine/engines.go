@@ -13,52 +13,49 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// runningName is the folder for the files of engines and of the steps they carry out.
-const runningName = "running"
+// runningFolder is the folder for the files of engines and of the steps they carry out.
+const runningFolder = "running"
 
 const engineEnding = ".engine"
 
-// enlist creates the file that announces this engine, until retire is called.
-func (e *Engine) enlist(name string) (retire func(), err error) {
-	if e.opts.StateDir == "" {
+// announce creates the file that announces this engine, until withdraw is called.
+func (r *run) announce() (withdraw func(), err error) {
+	if r.opts.StateDir == "" {
 		return func() {}, nil
 	}
-	folder := filepath.Join(e.opts.StateDir, runningName)
-	for _, dir := range []string{e.opts.StateDir, folder} {
+	folder := filepath.Join(r.opts.StateDir, runningFolder)
+	for _, dir := range []string{r.opts.StateDir, folder} {
 		if err := safefile.MakeFolder(dir); err != nil {
 			return nil, err
 		}
 	}
-	path := filepath.Join(folder, strings.ReplaceAll(name, "#", "-")+engineEnding)
+	path := filepath.Join(folder, strings.ReplaceAll(r.actor.Name, "#", "-")+engineEnding)
 	file, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY)
 	if err != nil {
-		return nil, fmt.Errorf("leave word that an engine runs: %w", err)
+		return nil, fmt.Errorf("announce the engine: %w", err)
 	}
-	if err := file.Close(); err != nil {
-		return nil, err
-	}
-	return sync.OnceFunc(func() { _ = os.Remove(path) }), nil
+	return sync.OnceFunc(func() { _ = os.Remove(path) }), file.Close()
 }
 
-// alone reports whether no other live engine takes part. It ends and removes the leftovers of dead ones.
-func (e *Engine) alone(name string) bool {
-	alone := true
-	for file, other := range crew(e.opts.StateDir) {
-		if other == name {
-			continue
-		}
-		if !e.presence.Seen(other).IsGone {
-			alone = false
-		} else if err := e.endLeftovers(other); err == nil { // also leftovers of a former plan
-			_ = os.Remove(file)
+// announced returns the names of the announced engines, by the paths of their files.
+func announced(stateDir string) map[string]string {
+	names := map[string]string{}
+	if stateDir == "" {
+		return names
+	}
+	folder := filepath.Join(stateDir, runningFolder)
+	entries, _ := os.ReadDir(folder) // missing before the first engine
+	for _, entry := range entries {
+		if name, ok := strings.CutSuffix(entry.Name(), engineEnding); ok {
+			names[filepath.Join(folder, entry.Name())] = strings.Replace(name, "-", "#", 1)
 		}
 	}
-	return alone
+	return names
 }
 
 // IsRunning reports whether an engine takes part in the run of the workspace with that state folder.
 func IsRunning(stateDir string, presence Presence) bool {
-	for _, name := range crew(stateDir) {
+	for _, name := range announced(stateDir) {
 		if !presence.Seen(name).IsGone {
 			return true
 		}
@@ -66,68 +63,61 @@ func IsRunning(stateDir string, presence Presence) bool {
 	return false
 }
 
-// crew returns the names of the announced engines, by the paths of their files.
-func crew(stateDir string) map[string]string {
-	names := map[string]string{}
-	if stateDir == "" {
-		return names
-	}
-	folder := filepath.Join(stateDir, runningName)
-	entries, _ := os.ReadDir(folder) // missing before the first engine
-	for _, entry := range entries {
-		if name, is := strings.CutSuffix(entry.Name(), engineEnding); is {
-			names[filepath.Join(folder, entry.Name())] = strings.Replace(name, "-", "#", 1)
+// isOnlyEngine reports whether no other live engine takes part. It ends and removes the leftovers of dead ones.
+func (r *run) isOnlyEngine() bool {
+	only := true
+	for file, name := range announced(r.opts.StateDir) {
+		if name == r.actor.Name {
+			continue
+		}
+		if !r.presence.Seen(name).IsGone {
+			only = false
+		} else if err := r.endLeftovers(name); err == nil { // also leftovers of a former plan
+			_ = os.Remove(file)
 		}
 	}
-	return names
+	return only
 }
 
-// errInCompany prevents a pause of the run, because other engines continue it.
-var errInCompany = errors.New("other engines take part")
+// errOtherEngines prevents a pause of the run, because other engines continue it.
+var errOtherEngines = errors.New("other engines take part")
 
-// errGoesOn keeps the last engine from leaving: there is work again since it found none.
-var errGoesOn = errors.New("there is more to do")
+// errMoreToDo keeps the last engine from leaving: there is work again since it found none.
+var errMoreToDo = errors.New("there is more to do")
 
 // leave ends this engine's part. The last engine to leave pauses the run, unless the run has ended or has work again.
-func (r *run) leave(ctx context.Context, retire func(), over plan.StopReason) error {
-	retire()
-	if r.alone(r.actor.Name); !r.state.HasActiveRun() {
+func (r *run) leave(ctx context.Context, over plan.StopReason) error {
+	if r.isOnlyEngine(); !r.state.HasActiveRun() {
 		return nil
 	}
-	pause := plan.PauseRun{Reason: over, Note: r.whyLeft(over)}
+	pause := plan.PauseRun{Reason: over}
+	if over == plan.StopPaused {
+		if pause.Note = r.exhausted; r.isLate() {
+			pause.Note = "--for " + r.For.String() + " is over"
+		}
+	}
 	outcome, err := r.session.Do(r.records, r.actor, pause, func(state plan.State, _ *plan.Facts) error {
-		if !state.HasActiveRun() || !r.alone(r.actor.Name) {
-			return errInCompany
+		if !state.HasActiveRun() || !r.isOnlyEngine() {
+			return errOtherEngines
 		}
 		r.state = state
-		if _, still := r.over(ctx); !still {
-			return errGoesOn
+		if _, isOver := r.isOver(ctx); !isOver {
+			return errMoreToDo
 		}
 		return nil
 	})
-	if errors.Is(err, errInCompany) {
+	if errors.Is(err, errOtherEngines) {
 		return nil
 	}
 	if err == nil {
 		r.state = outcome.After
-		r.tell()
+		r.notifyListener()
 	}
 	return err
 }
 
-// whyLeft returns this engine's own reason to leave, "" if it has none.
-func (r *run) whyLeft(over plan.StopReason) string {
-	switch {
-	case over != plan.StopPaused:
-		return ""
-	case r.late():
-		return "--for " + r.For.String() + " is over"
-	}
-	return r.spent
-}
-
-// others lists the steps that other engines carry out.
-func (r *run) others() []*plan.Step {
+// stepsOfOthers lists the steps that other engines carry out.
+func (r *run) stepsOfOthers() []*plan.Step {
 	if r.state.Plan == nil {
 		return nil
 	}
@@ -140,19 +130,18 @@ func (r *run) others() []*plan.Step {
 	return list
 }
 
-// lost ends the leftovers of dead engines, and returns the attempts for which that succeeded.
-func (r *run) lost() []plan.Attempt {
+// endLostAttempts ends the leftovers of dead engines, and returns the attempts for which that succeeded.
+func (r *run) endLostAttempts() []plan.Attempt {
 	var list []plan.Attempt
-	for _, step := range r.others() {
+	for _, step := range r.stepsOfOthers() {
 		if !r.presence.Seen(step.ClaimedBy).IsGone {
 			continue
 		}
-		attempt := plan.Attempt{Plan: r.state.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
 		if err := r.endLeftovers(step.ClaimedBy); err != nil {
-			r.opts.Logger.Warn("what an engine that is gone left running could not be ended", "step", step.ID.String(), "error", err)
+			r.opts.Logger.Warn("could not end the processes of a dead engine", "step", step.ID.String(), "error", err)
 			continue
 		}
-		list = append(list, attempt)
+		list = append(list, attemptOf(r.state, step))
 	}
 	return list
 }

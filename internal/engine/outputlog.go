@@ -1,153 +1,179 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/planloop/planloop/internal/safefile"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
-// halvedLog is a log of limited size in two files: when the newer file is full, it replaces the older one. Write errors
-// are ignored. Its methods must not be called concurrently.
-type halvedLog struct {
+// Log is the output of an attempt at a step, in two files of limited size: when the newer one is full, it replaces the
+// older one.
+type Log struct{ base string }
+
+// logEndings are the endings of the newer and of the older file.
+func logEndings() []string { return []string{".log", ".log.old"} }
+
+// logsFolder is the folder for the output of started agents, and of tools that lost their engine.
+const logsFolder = "logs"
+
+// AgentLog returns the log of an agent's attempt, which is kept after its end, or of a tool that lost its engine.
+func AgentLog(stateDir string, a plan.Attempt) Log {
+	return Log{filepath.Join(stateDir, logsFolder, attemptName(a.Plan, a))}
+}
+
+// RunningLog returns the log of a tool's attempt; its files are removed at the end of the attempt.
+func RunningLog(stateDir, run string, a plan.Attempt) Log { return Log{stepFileBase(stateDir, run, a)} }
+
+// Folder returns the folder of its files.
+func (l Log) Folder() string { return filepath.Dir(l.base) }
+
+// Exists reports whether there is any output.
+func (l Log) Exists() bool {
+	return slices.ContainsFunc(logEndings(), func(ending string) bool { _, err := os.Lstat(l.base + ending); return err == nil })
+}
+
+// End returns the last bytes of the output, at most limit.
+func (l Log) End(limit int) string {
+	var text []byte
+	for _, ending := range logEndings() { // the newer one is usually enough
+		file, err := safefile.Open(l.base+ending, os.O_RDONLY)
+		if err != nil {
+			continue
+		}
+		size := int64(limit - len(text))
+		_, _ = file.Seek(-size, io.SeekEnd) // fails for a shorter file, which is then read from the start
+		part, _ := io.ReadAll(io.LimitReader(file, size))
+		text = append(part, text...)
+		_ = file.Close()
+	}
+	return safetext.Tail(string(text), limit)
+}
+
+// logWriter writes a Log. Write errors are ignored. A nil logWriter drops its input.
+type logWriter struct {
 	base string
-	half int // bytes
+	half int // size limit of each file in bytes
 	file *os.File
 	size int
 }
 
-func halves() []string { return []string{".log", ".log.old"} }
-
-func (l *halvedLog) write(data []byte) {
-	if l.file == nil || l.size+len(data) > l.half {
-		l.turn()
-	}
-	if l.file != nil {
-		kept := data[max(0, len(data)-l.half):]
-		l.size += len(kept)
-		_, _ = l.file.Write(kept)
-	}
-}
-
-// turn begins a new file.
-func (l *halvedLog) turn() {
-	fresh, old := l.base+halves()[0], l.base+halves()[1]
-	if l.file != nil {
-		_ = l.file.Close()
-		_ = os.Rename(fresh, old)
-	}
-	l.file, _ = safefile.Open(fresh, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
-	l.size = 0
-}
-
-func (l *halvedLog) close() {
-	if l.file != nil {
-		_ = l.file.Close()
-	}
-}
-
-// logsName is the folder for the output of started agents, and of tools that lost their engine.
-const logsName = "logs"
-
-// Limits of logs: bytes per half, and number of attempts.
-const (
-	halfAgentLog = 5 << 20
-	mostLogs     = 50
-)
-
-// agentLog is the log of an agent's output in one attempt. It is safe for concurrent use.
-type agentLog struct {
-	mu  sync.Mutex
-	log halvedLog
-}
-
-// newAgentLog makes room for the log of an attempt; nil if it cannot be kept.
-func (e *Engine) newAgentLog(a plan.Attempt) *agentLog {
-	if e.opts.StateDir == "" {
-		return nil
-	}
-	if !e.roomForLog() {
-		return nil
-	}
-	return &agentLog{log: halvedLog{base: AgentLog(e.opts.StateDir, a).base, half: halfAgentLog}}
-}
-
-// roomForLog makes the folder for logs, and room for one more; false if that fails.
-func (e *Engine) roomForLog() bool {
-	folder := filepath.Join(e.opts.StateDir, logsName)
-	if err := safefile.MakeFolder(folder); err != nil {
-		e.opts.Logger.Warn("what is printed is not kept", "error", err)
-		return false
-	}
-	removeOldLogs(folder)
-	return true
-}
-
-// keepLog keeps the output of a tool after its engine died: it may show how far the tool came.
-func (e *Engine) keepLog(left RunningStep) {
-	a := plan.Attempt{Plan: left.Plan, Step: left.Step, Attempt: left.Attempt}
-	from, to := RunningLog(e.opts.StateDir, left.Run, a), AgentLog(e.opts.StateDir, a)
-	if !from.Exists() || !e.roomForLog() {
-		return
-	}
-	for _, half := range halves() {
-		_ = os.Rename(from.base+half, to.base+half) // if this fails the log is lost
-	}
-}
-
-// Write appends to the log. It never fails.
-func (l *agentLog) Write(data []byte) (int, error) {
-	if l == nil {
+// Write never fails.
+func (w *logWriter) Write(data []byte) (int, error) {
+	if w == nil {
 		return len(data), nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.log.write(data)
+	if w.file == nil || w.size+len(data) > w.half {
+		w.rotate()
+	}
+	if w.file != nil {
+		kept := data[max(0, len(data)-w.half):]
+		w.size += len(kept)
+		_, _ = w.file.Write(kept)
+	}
 	return len(data), nil
 }
 
-func (l *agentLog) close() {
-	if l != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.log.close()
+// rotate begins a new file.
+func (w *logWriter) rotate() {
+	newer, older := w.base+logEndings()[0], w.base+logEndings()[1]
+	if w.file != nil {
+		w.close()
+		_ = os.Rename(newer, older)
+	}
+	w.file, _ = safefile.Open(newer, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	w.size = 0
+}
+
+func (w *logWriter) close() {
+	if w != nil && w.file != nil {
+		_ = w.file.Close()
 	}
 }
 
-// removeOldLogs removes the oldest logs to make room for one more.
-func removeOldLogs(folder string) {
-	paths, _ := filepath.Glob(filepath.Join(folder, "*"+halves()[0])) // the pattern is valid
-	if len(paths) < mostLogs {
+const (
+	halfAgentLog = 5 << 20 // bytes
+	maxLogs      = 50      // attempts
+)
+
+// newAgentLog returns the writer of an agent's log; nil if it cannot be kept.
+func (e *Engine) newAgentLog(a plan.Attempt) *logWriter {
+	if e.opts.StateDir == "" || !e.makeRoomForLog() {
+		return nil
+	}
+	return &logWriter{base: AgentLog(e.opts.StateDir, a).base, half: halfAgentLog}
+}
+
+// keepLog keeps the output of a tool after its engine died: it may show how far the tool came.
+func (e *Engine) keepLog(log Log, a plan.Attempt) {
+	if !log.Exists() || !e.makeRoomForLog() {
 		return
 	}
-	age := func(path string) int64 {
-		info, err := os.Stat(path)
-		if err != nil {
-			return 0
-		}
-		return info.ModTime().UnixNano()
+	for _, ending := range logEndings() {
+		_ = os.Rename(log.base+ending, AgentLog(e.opts.StateDir, a).base+ending) // if this fails the log is lost
 	}
-	slices.SortFunc(paths, func(a, b string) int { return int(min(1, max(-1, age(a)-age(b)))) })
-	for _, path := range paths[:len(paths)-mostLogs+1] {
-		for _, half := range halves() {
-			_ = os.Remove(strings.TrimSuffix(path, halves()[0]) + half)
+}
+
+// makeRoomForLog makes the folder for logs, and removes the oldest logs, so that there is room for one more; false if
+// there is no folder.
+func (e *Engine) makeRoomForLog() bool {
+	folder := filepath.Join(e.opts.StateDir, logsFolder)
+	if err := safefile.MakeFolder(folder); err != nil {
+		e.opts.Logger.Warn("output is not kept", "error", err)
+		return false
+	}
+	paths, _ := filepath.Glob(filepath.Join(folder, "*"+logEndings()[0])) // the pattern is valid
+	changed := map[string]int64{}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			changed[path] = info.ModTime().UnixNano()
 		}
 	}
+	slices.SortFunc(paths, func(a, b string) int { return cmp.Compare(changed[a], changed[b]) })
+	for _, path := range paths[:max(0, len(paths)-maxLogs+1)] {
+		for _, ending := range logEndings() {
+			_ = os.Remove(strings.TrimSuffix(path, logEndings()[0]) + ending)
+		}
+	}
+	return true
+}
+
+// KeptLogs returns the numbers of the kept attempts at steps of a plan, by its root.
+func KeptLogs(stateDir, root string) map[plan.StepID][]int {
+	kept := map[plan.StepID][]int{}
+	entries, _ := os.ReadDir(filepath.Join(stateDir, logsFolder)) // missing before the first agent
+	for _, entry := range entries {
+		name, isLog := strings.CutSuffix(entry.Name(), logEndings()[0])
+		name, isOurs := strings.CutPrefix(name, root+"-")
+		step, number, _ := strings.Cut(name, "-")
+		id, err := plan.ParseStepID(step)
+		attempt, wrong := strconv.Atoi(number)
+		if isLog && isOurs && err == nil && wrong == nil {
+			kept[id] = append(kept[id], attempt)
+		}
+	}
+	for _, attempts := range kept {
+		slices.Sort(attempts)
+	}
+	return kept
 }
 
 // RemoveLogs removes the output of agents.
-func RemoveLogs(stateDir string) error { return os.RemoveAll(filepath.Join(stateDir, logsName)) }
+func RemoveLogs(stateDir string) error { return os.RemoveAll(filepath.Join(stateDir, logsFolder)) }
 
 // CheckLogs returns the logs that other users can access, with the reasons, by path.
 func CheckLogs(stateDir string) map[string]error {
 	wrong := map[string]error{}
-	folder := filepath.Join(stateDir, logsName)
+	folder := filepath.Join(stateDir, logsFolder)
 	info, err := os.Lstat(folder)
 	if errors.Is(err, os.ErrNotExist) {
 		return wrong
@@ -156,7 +182,7 @@ func CheckLogs(stateDir string) map[string]error {
 		err = safefile.CheckFolder(folder)
 	}
 	if err == nil && !safefile.UserOnly(info.Mode().Perm()) {
-		err = fmt.Errorf("%s can be seen by others (mode %04o): run chmod 700 on it", logsName, info.Mode().Perm())
+		err = fmt.Errorf("%s can be seen by others (mode %04o): run chmod 700 on it", logsFolder, info.Mode().Perm())
 	}
 	if err != nil {
 		wrong[folder] = err

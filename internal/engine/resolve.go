@@ -11,54 +11,46 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/internal/runnable"
+	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
 
-// resolver resolves the references of steps. It is called while the log is locked, so slow work, matching the files of
-// patterns, is done before.
-type resolver struct {
-	*Engine
-
-	values map[string]json.RawMessage // from the store, by name
-	held   int                        // size of values in bytes
-	found  map[plan.StepID]files      // files matched by the patterns of loops
-	wanted bool                       // a loop was needed that found has no files for
-
-	mostStarts int    // of agents; 0: unlimited
-	begun      int    // agents started so far
-	spent      string // why no more agents are started; "" while they may be
-}
-
-// files are the matches of a pattern in an attempt.
-type files struct {
+// job is the work of one attempt at a step.
+type job struct {
+	plan.Resolution
+	tool    toolbox.Tool
+	args    json.RawMessage
+	step    *plan.Step
+	before  plan.State // the state it was started in
+	run     string
 	attempt plan.Attempt
-	items   []json.RawMessage
-	err     error
-}
-
-func newResolver(e *Engine, mostStarts int) *resolver {
-	return &resolver{Engine: e, mostStarts: mostStarts, values: map[string]json.RawMessage{}, found: map[plan.StepID]files{}}
 }
 
 // resolve collects everything needed to start a step, or the reason why it cannot start; false if the files of the
-// workspace must be searched first.
-func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (job, bool) {
-	j, err := job{}, error(nil)
+// workspace must be searched first. It is called while the log is locked, so findFiles does that search before.
+func (r *run) resolve(s plan.State, step *plan.Step) (j job, ok bool) {
+	j = job{step: step, before: s}
+	fail := func(err error) (job, bool) {
+		if err != nil {
+			j.Problem = err.Error()
+		}
+		return j, true
+	}
 	x := cmp.Or(step.Execution, &plan.Execution{})
 	if step.When != "" && !x.ConditionTrue {
-		if j.ConditionFalse, err = r.unmet(ctx, s, step); err != nil || j.ConditionFalse {
-			return j.problem(err), true
+		unmet, err := r.isUnmet(s, step)
+		if j.ConditionFalse = unmet; err != nil || unmet {
+			return fail(err)
 		}
 	}
 	if step.Tool != "" {
 		known := false
 		if j.tool, known = r.tools.Lookup(step.Tool); !known {
-			if strings.Contains(step.Tool, "__") {
-				return j.problem(fmt.Errorf("%s: %s in %s; no server that answers has it: `planloop servers` tells how each does",
-					"Unknown tool", step.Tool, step.ID)), true
+			j.Problem = fmt.Sprintf("Unknown tool: %s in %s; use one of %s", step.Tool, step.ID, strings.Join(r.tools.Names(), ", "))
+			if strings.Contains(step.Tool, "__") { // of another server
+				j.Problem = fmt.Sprintf("Unknown tool: %s in %s; no connected server has it, see `planloop servers`", step.Tool, step.ID)
 			}
-			names := strings.Join(r.tools.Names(), ", ")
-			return j.problem(fmt.Errorf("%s: %s in %s; use one of %s", "Unknown tool", step.Tool, step.ID, names)), true
+			return j, true
 		}
 		j.IsDestructive, j.Definition = j.tool.Destructive, j.tool.Definition()
 		j.IsRepeatable = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
@@ -67,25 +59,23 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 		j.IsRepeatable, j.WritesFiles = true, true // a restarted agent looks at what its predecessor left
 	}
 	if step.ForEach != "" && x.Loop == 0 {
-		return r.loop(ctx, s, step, j)
+		err := r.resolveLoop(s, step, &j)
+		if errors.Is(err, errFilesMissing) {
+			r.filesMissing = true
+			return j, false
+		}
+		return fail(err)
 	}
-	return j.problem(r.arguments(ctx, s, step, x, &j)), true
+	return fail(r.resolveArgs(s, step, x, &j))
 }
 
-func (j job) problem(err error) job {
-	if err != nil {
-		j.Problem = err.Error()
-	}
-	return j
-}
-
-// arguments resolves the arguments of a step.
-func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step, x *plan.Execution, j *job) error {
+// resolveArgs resolves the arguments of a step.
+func (r *run) resolveArgs(s plan.State, step *plan.Step, x *plan.Execution, j *job) error {
 	var err error
 	if x.Approval != nil && len(x.Approval.Args) > 0 { // a person replaced the step's arguments; they are used unchanged
 		j.args = x.Approval.Args
-	} else if j.args, err = plan.ResolveArgs(step.Args, r.value(ctx, s.Plan), x.Item); err != nil {
-		return invalid(step, err)
+	} else if j.args, err = plan.ResolveArgs(step.Args, r.valuesOf(s.Plan), x.Item); err != nil {
+		return invalidArgs(step, err)
 	}
 	j.Args, j.Digest = j.args, plan.StartDigest(step, j.args, j.Definition)
 	if step.Tool == "" {
@@ -99,162 +89,161 @@ func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step,
 		faults.Add(fault)
 	}
 	if err := faults.Err(); err != nil {
-		return invalid(step, err)
+		return invalidArgs(step, err)
 	}
 	if loop, ok := s.Plan.Steps.Get(x.Loop); ok && loop.Execution.Approval != nil {
-		j.LoopDigest, err = r.list(ctx, s.Plan, loop, itemsOf(s.Plan, loop), j.Definition)
+		var items []json.RawMessage
+		for _, id := range loop.Execution.Instances {
+			if instance, ok := s.Plan.Steps.Get(id); ok && instance.Execution != nil {
+				items = append(items, instance.Execution.Item)
+			}
+		}
+		j.LoopDigest, err = r.loopDigest(s.Plan, loop, items, j.Definition)
 	}
 	return err
 }
 
-func invalid(step *plan.Step, err error) error {
+func invalidArgs(step *plan.Step, err error) error {
 	return fmt.Errorf("%s %s in %s: %w", "Invalid args for", step.Tool, step.ID, err)
 }
 
-// loop resolves the entries of a loop.
-func (r *resolver) loop(ctx context.Context, s plan.State, step *plan.Step, j job) (job, bool) {
+// errFilesMissing reports that findFiles must search the files of a loop first.
+var errFilesMissing = errors.New("the files of the loop are not known yet")
+
+// resolveLoop resolves the entries of a loop, and its arguments with the values for the first entry.
+func (r *run) resolveLoop(s plan.State, step *plan.Step, j *job) (err error) {
+	if j.Items, err = r.items(s, step); err != nil {
+		return err
+	}
+	if j.Args = step.Args; plan.UsesSteps(step.Args) && len(j.Items) > 0 {
+		if j.Args, err = plan.ResolveArgs(step.Args, r.valuesOf(s.Plan), j.Items[0]); err != nil {
+			return err
+		}
+	}
+	j.LoopDigest, err = r.loopDigest(s.Plan, step, j.Items, j.Definition)
+	return err
+}
+
+// items returns the entries of a loop that has not begun.
+func (r *run) items(s plan.State, step *plan.Step) (items []json.RawMessage, err error) {
 	each, err := plan.ParseForEach(step.ForEach)
 	switch {
 	case err != nil:
+		return nil, err
 	case each.Glob != "":
-		found, known := r.found[step.ID]
-		if !known || found.attempt != attemptOf(s, step) {
-			r.wanted = true
-			return j, false
+		files := r.files[step.ID]
+		if files.attempt != attemptOf(s, step) {
+			return nil, errFilesMissing
 		}
-		j.Items, err = found.items, found.err
-	case each.From.Text != "":
-		var list json.RawMessage
-		if list, err = r.value(ctx, s.Plan)(each.From.Step); err == nil {
-			list, err = each.From.Select(list)
-		}
-		if err == nil {
-			j.Items, err = plan.ParseItems(list)
-		}
-		if err != nil {
-			err = fmt.Errorf("for_each %s: %w", each.From.Text, err)
-		}
-	default:
-		j.Items = each.Items
+		return files.items, files.err
+	case each.From.Text == "":
+		return each.Items, nil
+	}
+	list, err := r.valuesOf(s.Plan)(each.From.Step)
+	if err == nil {
+		list, err = each.From.Select(list)
 	}
 	if err == nil {
-		if j.Args = step.Args; plan.UsesSteps(step.Args) && len(j.Items) > 0 { // with the values for the first entry
-			j.Args, err = plan.ResolveArgs(step.Args, r.value(ctx, s.Plan), j.Items[0])
-		}
+		items, err = plan.ParseItems(list)
 	}
-	if err == nil {
-		j.LoopDigest, err = r.list(ctx, s.Plan, step, j.Items, j.Definition)
+	if err != nil {
+		return nil, fmt.Errorf("for_each %s: %w", each.From.Text, err)
 	}
-	return j.problem(err), true
+	return items, nil
 }
 
-func attemptOf(s plan.State, step *plan.Step) plan.Attempt {
-	return plan.Attempt{Plan: s.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
+// fileList has the matches of a loop's pattern for an attempt.
+type fileList struct {
+	attempt plan.Attempt
+	items   []json.RawMessage
+	err     error
 }
 
-// prepareLists finds the files for loops that may begin, while the log is not locked.
-func (r *run) prepareLists(ctx context.Context, s plan.State) error {
-	r.wanted = false
-	for _, step := range r.candidates(s) {
+// findFiles finds the files for loops that may begin, while the log is not locked.
+func (r *run) findFiles(ctx context.Context) {
+	r.filesMissing = false
+	for _, step := range r.candidates(r.state) {
 		each, err := plan.ParseForEach(step.ForEach)
-		attempt := attemptOf(s, step)
-		if step.Loop() != 0 || err != nil || each.Glob == "" || r.found[step.ID].attempt == attempt {
+		found := fileList{attempt: attemptOf(r.state, step)}
+		if step.Loop() != 0 || err != nil || each.Glob == "" || r.files[step.ID].attempt == found.attempt {
 			continue
 		}
-		found := files{attempt: attempt}
 		var paths []string
 		if r.opts.Files == nil {
-			found.err = errors.New("there are no files here that a pattern could match")
+			found.err = errors.New("this workspace has no files for the pattern to match")
 		} else if paths, found.err = r.opts.Files(ctx, each.Glob, plan.MaxItems); ctx.Err() != nil {
-			return nil // nothing more is started
+			return // nothing more is started
 		}
 		for _, path := range paths {
 			item, err := json.Marshal(path)
 			found.items, found.err = append(found.items, item), errors.Join(found.err, err)
 		}
-		r.found[step.ID] = found
+		r.files[step.ID] = found
 	}
-	return nil
 }
 
-// listsMissing reports whether a loop could not begin because its files were not known.
-func (r *run) listsMissing() bool { return r.wanted }
-
-// list returns a digest of a loop's work: its arguments, the values they refer to, and its entries.
-func (r *resolver) list(ctx context.Context, p *plan.Plan, loop *plan.Step, items []json.RawMessage, definition string) (string, error) {
+// loopDigest returns a digest of a loop's work: its arguments, the values they refer to, and its entries.
+func (r *run) loopDigest(p *plan.Plan, loop *plan.Step, items []json.RawMessage, definition string) (string, error) {
 	sum := sha256.New()
-	part := func(data []byte) { _, _ = fmt.Fprintf(sum, "%d:%s,", len(data), data) }
-	part([]byte(plan.StartDigest(loop, loop.Args, definition)))
+	add := func(data []byte) { _, _ = fmt.Fprintf(sum, "%d:%s,", len(data), data) }
+	add([]byte(plan.StartDigest(loop, loop.Args, definition)))
 	for _, ref := range plan.References(loop.Args) {
 		if ref.Step == 0 {
 			continue
 		}
-		value, err := r.value(ctx, p)(ref.Step)
+		value, err := r.valuesOf(p)(ref.Step)
 		if err == nil {
 			value, err = ref.Select(value)
 		}
 		if err != nil {
-			return "", invalid(loop, fmt.Errorf("%s: %w", plan.Quote(ref.Text), err))
+			return "", invalidArgs(loop, fmt.Errorf("%s: %w", plan.Quote(ref.Text), err))
 		}
-		part(value)
+		add(value)
 	}
 	for _, item := range items {
-		part(item)
+		add(item)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// itemsOf returns the entries of a loop that has begun.
-func itemsOf(p *plan.Plan, loop *plan.Step) []json.RawMessage {
-	var items []json.RawMessage
-	for _, id := range loop.Execution.Instances {
-		if instance, ok := p.Steps.Get(id); ok && instance.Execution != nil {
-			items = append(items, instance.Execution.Item)
-		}
-	}
-	return items
+// valuesOf returns a function that returns the value of a step for references.
+func (r *run) valuesOf(p *plan.Plan) func(plan.StepID) (json.RawMessage, error) {
+	return func(id plan.StepID) (json.RawMessage, error) { return p.ValueOf(id, r.storedValue) }
 }
 
-// value returns a function that returns the value of a step for references.
-func (r *resolver) value(ctx context.Context, p *plan.Plan) func(plan.StepID) (json.RawMessage, error) {
-	return func(id plan.StepID) (json.RawMessage, error) {
-		return p.ValueOf(id, func(name string) (json.RawMessage, error) { return r.kept(ctx, name) })
-	}
-}
+// maxValues limits the values kept in memory, in bytes.
+const maxValues = 64 << 20
 
-// mostHeld limits the values kept in memory, in bytes.
-const mostHeld = 64 << 20
-
-// kept reads a value from the store, through a cache.
-func (r *resolver) kept(ctx context.Context, name string) (json.RawMessage, error) {
+// storedValue reads a value from the store, through a cache.
+func (r *run) storedValue(name string) (json.RawMessage, error) {
 	if value, known := r.values[name]; known {
 		return value, nil
 	}
-	value, err := r.session.Value(ctx, name)
+	value, err := r.session.Value(r.records, name)
 	if err != nil {
 		return nil, err
 	}
-	if r.held += len(value); r.held > mostHeld {
+	if r.valuesSize += len(value); r.valuesSize > maxValues {
 		clear(r.values)
-		r.held = len(value)
+		r.valuesSize = len(value)
 	}
 	r.values[name] = value
 	return value, nil
 }
 
-// unmet reports whether the condition of a step is false. A loop's condition is evaluated once for all entries, unless
+// isUnmet reports whether the condition of a step is false. A loop's condition is evaluated once for all entries, unless
 // it uses the entry.
-func (r *resolver) unmet(ctx context.Context, s plan.State, step *plan.Step) (bool, error) {
+func (r *run) isUnmet(s plan.State, step *plan.Step) (bool, error) {
 	c, err := runnable.Compile(step.When)
 	if err != nil {
 		return false, err
 	}
 	var item json.RawMessage
-	instance := step.Loop() != 0
-	if instance {
-		item = step.Execution.Item
-	}
-	if loop := step.ForEach != "" && !instance; loop && c.UsesItem() || instance && !c.UsesItem() {
+	if step.Loop() != 0 {
+		if item = step.Execution.Item; !c.UsesItem() {
+			return false, nil
+		}
+	} else if step.ForEach != "" && c.UsesItem() {
 		return false, nil
 	}
 	sources := map[plan.StepID]runnable.ConditionSource{}
@@ -263,12 +252,12 @@ func (r *resolver) unmet(ctx context.Context, s plan.State, step *plan.Step) (bo
 		if !ok {
 			continue
 		}
-		value, err := r.value(ctx, s.Plan)(id)
+		value, err := r.valuesOf(s.Plan)(id)
 		if err != nil && !errors.Is(err, plan.ErrNoValue) {
 			return false, err
 		}
 		sources[id] = runnable.ConditionSource{Value: value, OK: from.Status == plan.Done, Status: from.Status, Output: from.Output}
 	}
-	holds, err := c.Holds(ctx, sources, item)
+	holds, err := c.Holds(r.records, sources, item)
 	return !holds, err
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,9 +12,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// run is one engine's part in a run. All its methods are called from one goroutine.
+// run is one engine's part in a run. All its methods are called from one goroutine, except runTool and runAgent.
 type run struct {
-	*resolver
+	*Engine
 	RunOptions
 	actor   plan.Actor
 	records context.Context // context of the log, which is still written after ctx has ended
@@ -21,16 +22,23 @@ type run struct {
 	results  chan plan.AttemptResult
 	progress chan progress
 
-	carried map[plan.StepID]plan.Attempt // attempts in goroutines of this run
-	ended   []plan.AttemptResult         // not recorded yet
-	waits   map[plan.Attempt]time.Time   // when the retry of a failed attempt may begin
-	state   plan.State
-	idle    plan.Revision // revision with nothing to record
-	heard   plan.Revision // last revision the listener got
-	faults  int           // consecutive faults of the store
+	running    map[plan.StepID]plan.Attempt // attempts in goroutines of this run
+	agents     map[plan.StepID]runningAgent
+	unrecorded []plan.AttemptResult
+	retryAt    map[plan.Attempt]time.Time // when the retry of a failed attempt may begin
+	state      plan.State
+	idle       plan.Revision // revision with nothing to record
+	notified   plan.Revision // last revision the listener got
+	faults     int           // consecutive faults of the store
 
-	assigned map[plan.StepID]assigned // agents at work
-	until    time.Time                // no new steps start after this; zero: unlimited
+	agentStarts int
+	exhausted   string    // why no more agents are started; "" while they may be
+	deadline    time.Time // no new steps start after this; zero: unlimited
+
+	values       map[string]json.RawMessage // cache of values in the store, by name
+	valuesSize   int                        // bytes
+	files        map[plan.StepID]fileList   // matches of the patterns of loops
+	filesMissing bool                       // a loop could not begin because its files are not in files
 }
 
 // progress is the progress of a step.
@@ -41,11 +49,10 @@ type progress struct {
 }
 
 const (
-	lookEvery  = 500 * time.Millisecond // poll for dead engines, which cause no event
-	faultWait  = time.Second            // before retrying to record
-	mostFaults = 5
-
-	mostResolving = 100 * time.Millisecond // time under the log's lock, except for a single slow step
+	pollEvery    = 500 * time.Millisecond // poll for dead engines, which cause no event
+	faultWait    = time.Second            // before retrying to record
+	maxFaults    = 5
+	maxResolving = 100 * time.Millisecond // time under the log's lock, except for a single slow step
 )
 
 // loop carries out steps until there is nothing more to do.
@@ -54,26 +61,25 @@ func (r *run) loop(ctx context.Context) (plan.StopReason, error) {
 	defer stop()
 	changes, err := r.session.Watch(watched)
 	if err != nil {
-		return "", fmt.Errorf("hear of changes: %w", err)
+		return "", fmt.Errorf("watch the log: %w", err)
 	}
 	if r.state, err = r.session.State(r.records); err != nil {
 		return "", err
 	}
-	if r.heard == 0 {
-		r.heard = r.state.Revision
+	if r.notified == 0 {
+		r.notified = r.state.Revision
 	}
 	for {
 		err := r.advance(ctx)
-		if err != nil {
-			if r.faults++; r.faults >= mostFaults || errors.As(err, new(*plan.ValidationError)) {
-				return "", r.giveUp(err)
-			}
-			r.opts.Logger.Warn("a change could not be recorded and is tried again", "error", err)
-		} else {
+		if err == nil {
 			r.faults = 0
+		} else if r.faults++; r.faults >= maxFaults || errors.As(err, new(*plan.ValidationError)) {
+			return "", r.giveUp(err)
+		} else {
+			r.opts.Logger.Warn("could not record a change; trying again", "error", err)
 		}
-		r.tell()
-		if over, is := r.over(ctx); is && err == nil {
+		r.notifyListener()
+		if over, isOver := r.isOver(ctx); isOver && err == nil {
 			return over, nil
 		}
 		r.wait(ctx, changes)
@@ -83,14 +89,14 @@ func (r *run) loop(ctx context.Context) (plan.StopReason, error) {
 // wait returns after an event that may allow progress.
 func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 	var drained, killed <-chan struct{}
-	if !r.draining(ctx) {
+	if !r.isDraining(ctx) {
 		drained, killed = r.Drain, ctx.Done()
 	}
-	timer := time.NewTimer(r.patience())
+	timer := time.NewTimer(r.longestWait())
 	defer timer.Stop()
 	select {
 	case result := <-r.results:
-		r.take(result)
+		r.addResult(result)
 	case p := <-r.progress:
 		if r.Listener != nil {
 			r.Listener.Progress(p.step, p.percent, p.what)
@@ -101,55 +107,50 @@ func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 	case <-timer.C:
 		r.idle = 0
 	}
-	for { // record results that arrived together in one record
-		select {
-		case result := <-r.results:
-			r.take(result)
-		default:
-			return
-		}
+	for len(r.results) > 0 { // record results that arrived together in one record
+		r.addResult(<-r.results)
 	}
 }
 
-func (r *run) take(result plan.AttemptResult) {
-	delete(r.carried, result.Step)
-	if agent, is := r.assigned[result.Step]; is {
+func (r *run) addResult(result plan.AttemptResult) {
+	delete(r.running, result.Step)
+	if agent, ok := r.agents[result.Step]; ok {
 		agent.end(nil)
-		delete(r.assigned, result.Step)
+		delete(r.agents, result.Step)
 	}
-	r.ended = append(r.ended, result)
+	r.unrecorded = append(r.unrecorded, result)
 }
 
-// patience returns how long to wait at most without an event.
-func (r *run) patience() time.Duration {
+// longestWait returns how long to wait at most without an event.
+func (r *run) longestWait() time.Duration {
 	if r.faults > 0 {
 		return faultWait
 	}
 	wait := time.Hour
-	if len(r.others()) > 0 {
-		wait = lookEvery
+	if len(r.stepsOfOthers()) > 0 {
+		wait = pollEvery
 	}
-	for _, at := range r.waits {
+	for _, at := range r.retryAt {
 		wait = min(wait, max(0, time.Until(at)))
 	}
-	if !r.until.IsZero() && !r.late() {
-		wait = min(wait, time.Until(r.until))
+	if !r.deadline.IsZero() && !r.isLate() {
+		wait = min(wait, time.Until(r.deadline))
 	}
 	return wait
 }
 
-// draining reports whether this engine starts no new steps.
-func (r *run) draining(ctx context.Context) bool {
+// isDraining reports whether this engine starts no new steps.
+func (r *run) isDraining(ctx context.Context) bool {
 	select {
 	case <-r.Drain:
 		return true
 	default:
-		return ctx.Err() != nil || r.late()
+		return ctx.Err() != nil || r.isLate()
 	}
 }
 
-// late reports whether the time for starting steps is over.
-func (r *run) late() bool { return !r.until.IsZero() && !time.Now().Before(r.until) }
+// isLate reports whether the time for starting steps is over.
+func (r *run) isLate() bool { return !r.deadline.IsZero() && !time.Now().Before(r.deadline) }
 
 // advance records results and starts until none follow.
 func (r *run) advance(ctx context.Context) error {
@@ -160,20 +161,18 @@ func (r *run) advance(ctx context.Context) error {
 		}
 		r.state = state
 		r.attendAgents()
-		lost, fresh := r.lost(), r.mayStart(ctx)
-		if len(r.ended) == 0 && len(lost) == 0 && (!fresh || r.idle == state.Revision) {
+		lost, mayStart := r.endLostAttempts(), r.mayStart(ctx)
+		if len(r.unrecorded) == 0 && len(lost) == 0 && (!mayStart || r.idle == state.Revision) {
 			return nil
 		}
-		if fresh {
-			if err := r.prepareLists(ctx, state); err != nil {
-				return err
-			}
+		if mayStart {
+			r.findFiles(ctx)
 		}
 		changed, err := r.record(ctx, lost)
 		if err != nil {
 			return err
 		}
-		if !changed && !r.listsMissing() {
+		if !changed && !r.filesMissing {
 			r.idle = r.state.Revision
 			return nil
 		}
@@ -182,73 +181,75 @@ func (r *run) advance(ctx context.Context) error {
 
 // mayStart reports whether this engine may be able to start or settle a step.
 func (r *run) mayStart(ctx context.Context) bool {
-	return !r.draining(ctx) && r.state.HasActiveRun() && r.free() > 0 && len(r.candidates(r.state)) > 0
+	return !r.isDraining(ctx) && r.state.HasActiveRun() && r.freeSlots() > 0 && len(r.candidates(r.state)) > 0
 }
 
-// free returns how many more steps can run.
-func (r *run) free() int { return r.Parallel - len(r.carried) }
+// freeSlots returns how many more steps can run.
+func (r *run) freeSlots() int { return r.Parallel - len(r.running) }
 
 // candidates returns the steps that could start now, except those waiting for a retry.
 func (r *run) candidates(s plan.State) []*plan.Step {
 	now := time.Now()
-	var list []*plan.Step
-	for _, step := range plan.StartableStepsWithAgents(s, r.room(), r.assigns(s)) {
-		if _, ours := r.carried[step.ID]; !ours && !r.waiting(s, step, now) {
-			list = append(list, step)
-		}
-	}
-	return list
+	agentCanStart := func(step *plan.Step) bool { return r.agentFor(s, step) != "" && !r.awaitsRetry(s, step, now) }
+	return slices.DeleteFunc(plan.StartableStepsWithAgents(s, r.room(), agentCanStart), func(step *plan.Step) bool {
+		_, ours := r.running[step.ID]
+		return ours || r.awaitsRetry(s, step, now)
+	})
 }
 
-// room returns how many steps to request: waiting ones must not displace others.
-func (r *run) room() int { return r.free() + len(r.waits) }
+// room returns how many steps to request: those waiting for a retry must not displace others.
+func (r *run) room() int { return r.freeSlots() + len(r.retryAt) }
 
-// waiting reports whether a step that failed for a transient reason must still wait for its retry.
-func (r *run) waiting(s plan.State, step *plan.Step, now time.Time) bool {
-	after := 0
+// awaitsRetry reports whether a step that failed for a transient reason must still wait for its retry.
+func (r *run) awaitsRetry(s plan.State, step *plan.Step, now time.Time) bool {
+	seconds := 0
 	if step.Execution != nil {
-		after = step.Execution.Retries
+		seconds = step.Execution.Retries
 	}
 	if step.Tool == "" && step.Attempts > 0 && s.Run != nil { // earlier agents ended at once
-		after = max(after, s.Run.Unavailable)
+		seconds = max(seconds, s.Run.Unavailable)
 	}
-	if after == 0 {
+	if seconds == 0 {
 		return false
 	}
-	attempt := plan.Attempt{Plan: s.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
-	at, known := r.waits[attempt]
+	attempt := attemptOf(s, step)
+	at, known := r.retryAt[attempt]
 	if !known {
-		at = now.Add(time.Duration(after) * time.Second)
-		r.waits[attempt] = at
+		at = now.Add(time.Duration(seconds) * time.Second)
+		r.retryAt[attempt] = at
 	}
 	return now.Before(at)
+}
+
+// attemptOf returns the last attempt at a step.
+func attemptOf(s plan.State, step *plan.Step) plan.Attempt {
+	return plan.Attempt{Plan: s.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
 }
 
 // record makes one record of results and starts, and starts these steps.
 func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, err error) {
 	var jobs map[plan.StepID]job
-	action := plan.Schedule{Results: r.ended, Lost: lost, MaxStarts: r.room()}
+	action := plan.Schedule{Results: r.unrecorded, Lost: lost, MaxStarts: r.room()}
 	outcome, err := r.session.Do(r.records, r.actor, action, func(state plan.State, facts *plan.Facts) error {
 		jobs = map[plan.StepID]job{}
-		if r.draining(ctx) || !state.HasActiveRun() {
+		if r.isDraining(ctx) || !state.HasActiveRun() {
 			return nil
 		}
 		facts.Resolutions = map[plan.StepID]plan.Resolution{}
-		free, begun := r.free(), time.Now()
+		free, begun := r.freeSlots(), time.Now()
 		after := action.ApplyResults(state, *facts)
 		for _, step := range r.candidates(after) {
-			if time.Since(begun) > mostResolving && len(jobs) > 0 { // others wait for the log; the rest comes next
+			if time.Since(begun) > maxResolving && len(jobs) > 0 { // others wait for the log; the rest comes next
 				break
 			}
-			if runs := (step.Tool != "" || r.agentFor(after, step) != "") && (step.ForEach == "" || step.Loop() != 0); runs && free == 0 {
-				continue
-			} else if runs {
+			if (step.Tool != "" || r.agentFor(after, step) != "") && (step.ForEach == "" || step.Loop() != 0) { // needs a slot
+				if free == 0 {
+					continue
+				}
 				free--
 			}
-			if found, ok := r.resolve(r.records, after, step); ok {
-				found.before = after
-				facts.Resolutions[step.ID] = found.Resolution
-				jobs[step.ID] = found
+			if j, ok := r.resolve(after, step); ok {
+				facts.Resolutions[step.ID], jobs[step.ID] = j.Resolution, j
 			}
 		}
 		return nil
@@ -256,7 +257,7 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 	if err != nil {
 		return false, err
 	}
-	r.state, r.ended = outcome.After, nil
+	r.state, r.unrecorded = outcome.After, nil
 	for _, e := range outcome.Events {
 		if started, ok := e.(plan.StepStarted); ok {
 			r.start(ctx, started, jobs[started.Step])
@@ -267,76 +268,80 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 
 // start carries out a step that was recorded as started.
 func (r *run) start(ctx context.Context, e plan.StepStarted, j job) {
-	step, _ := r.state.Plan.Steps.Get(e.Step)
-	j.step, j.run = step, r.state.Run.ID
-	j.attempt = plan.Attempt{Plan: r.state.Plan.Root(), Step: e.Step, Attempt: e.Attempt}
-	r.carried[e.Step] = j.attempt
-	maps.DeleteFunc(r.waits, func(a plan.Attempt, _ time.Time) bool { return a.Step == e.Step })
+	j.step, _ = r.state.Plan.Steps.Get(e.Step)
+	j.run, j.attempt = r.state.Run.ID, plan.Attempt{Plan: r.state.Plan.Root(), Step: e.Step, Attempt: e.Attempt}
+	r.running[e.Step] = j.attempt
+	maps.DeleteFunc(r.retryAt, func(a plan.Attempt, _ time.Time) bool { return a.Step == e.Step })
 	if j.Agent == "" {
-		go func() { r.results <- r.carry(ctx, j) }()
+		go func() { r.results <- r.runTool(ctx, j) }()
 		return
 	}
-	r.begun++
+	r.agentStarts++
 	ctx, end := context.WithCancelCause(ctx)
-	agent := assigned{attempt: j.attempt, reported: make(chan struct{}), end: end}
-	r.assigned[e.Step] = agent
-	go func() { r.results <- r.work(ctx, j, agent.reported) }()
+	agent := runningAgent{attempt: j.attempt, reported: make(chan struct{}), end: end}
+	r.agents[e.Step] = agent
+	go func() { r.results <- r.runAgent(ctx, j, agent.reported) }()
 }
 
-// over reports whether this engine has nothing more to do, and why.
-func (r *run) over(ctx context.Context) (plan.StopReason, bool) {
-	if len(r.carried) > 0 || len(r.ended) > 0 {
+// isOver reports whether this engine has nothing more to do, and why.
+func (r *run) isOver(ctx context.Context) (plan.StopReason, bool) {
+	if len(r.running) > 0 || len(r.unrecorded) > 0 {
 		return "", false
 	}
-	why := plan.FindStopReason(r.state)
-	switch {
-	case (why == plan.StopWaitingForAgent || why == plan.StopWaitingForPerson) && r.goesOn(ctx) &&
-		len(plan.StartableStepsWithAgents(r.state, 1, r.assignable(r.state))) > 0:
-		return "", false // a retry is due soon
-	case why == plan.StopWaitingForAgent && (r.spent != "" || r.late() ||
-		r.draining(ctx) && len(plan.StartableStepsWithAgents(r.state, 1, r.assignable(r.state))) > 0):
-		return plan.StopPaused, true
-	case why == plan.StopWaitingForPerson || why == plan.StopWaitingForAgent:
-		return why, !r.Wait || r.draining(ctx) || !r.state.HasActiveRun()
-	case why != "":
-		return why, true
-	case r.draining(ctx), r.state.OpenRun() != nil && !r.state.HasActiveRun():
-		return plan.StopPaused, true
+	why, draining := plan.FindStopReason(r.state), r.isDraining(ctx)
+	agentCanStart := func() bool { // now, or after the wait for a retry
+		assigns := func(step *plan.Step) bool { return r.agentFor(r.state, step) != "" }
+		return len(plan.StartableStepsWithAgents(r.state, 1, assigns)) > 0
 	}
-	return plan.StopCancelled, r.state.OpenRun() == nil
+	switch why {
+	case plan.StopWaitingForAgent, plan.StopWaitingForPerson:
+		switch {
+		case !draining && r.state.HasActiveRun() && agentCanStart():
+			return "", false
+		case why == plan.StopWaitingForAgent && (r.exhausted != "" || r.isLate() || draining && agentCanStart()):
+			return plan.StopPaused, true
+		}
+		return why, !r.Wait || draining || !r.state.HasActiveRun()
+	case "":
+		if draining || r.state.OpenRun() != nil && !r.state.HasActiveRun() {
+			return plan.StopPaused, true
+		}
+		return plan.StopCancelled, r.state.OpenRun() == nil
+	}
+	return why, true
 }
 
 // giveUp waits for the running steps, tries once more to record their results, and names those that could not be recorded.
 func (r *run) giveUp(err error) error {
-	for len(r.carried) > 0 {
-		r.take(<-r.results)
+	for len(r.running) > 0 {
+		r.addResult(<-r.results)
 	}
-	if len(r.ended) == 0 {
+	if len(r.unrecorded) == 0 {
 		return err
 	}
-	lost := make([]plan.StepID, len(r.ended))
-	for i, result := range r.ended {
-		lost[i] = result.Step
-	}
-	slices.Sort(lost)
-	if _, again := r.session.Do(r.records, r.actor, plan.Schedule{Results: r.ended}, nil); again == nil {
+	if _, again := r.session.Do(r.records, r.actor, plan.Schedule{Results: r.unrecorded}, nil); again == nil {
 		return err
 	}
-	return fmt.Errorf("what came of %s could not be recorded: %w", plan.ListIDs(lost), err)
+	var steps []plan.StepID
+	for _, result := range r.unrecorded {
+		steps = append(steps, result.Step)
+	}
+	slices.Sort(steps)
+	return fmt.Errorf("could not record the results of %s: %w", plan.ListIDs(steps), err)
 }
 
-// tell sends the listener the records since the last call.
-func (r *run) tell() {
-	r.heard = min(r.heard, r.state.Revision) // a deleted history restarts the revisions
-	if r.Listener == nil || r.heard == r.state.Revision {
+// notifyListener sends the listener the records since the last call.
+func (r *run) notifyListener() {
+	r.notified = min(r.notified, r.state.Revision) // a deleted history restarts the revisions
+	if r.Listener == nil || r.notified == r.state.Revision {
 		return
 	}
-	for record, err := range r.session.Records(r.records, r.heard) {
+	for record, err := range r.session.Records(r.records, r.notified) {
 		if err != nil {
-			r.opts.Logger.Warn("changes could not be read to be shown", "error", err)
+			r.opts.Logger.Warn("could not read changes to show them", "error", err)
 			return
 		}
-		r.heard = record.Seq
+		r.notified = record.Seq
 		r.Listener.Recorded(r.state, record)
 	}
 }

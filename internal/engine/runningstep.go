@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,180 +33,163 @@ type RunningStep struct {
 	Log     string            `json:"-"` // the end of its output
 }
 
-// The files of a running step: its facts, and its log in two halves; when the newer half is full, it replaces the older
-// one.
+func (s RunningStep) attempt() plan.Attempt {
+	return plan.Attempt{Plan: s.Plan, Step: s.Step, Attempt: s.Attempt}
+}
+
+// A running step has a file with its RunningStep, and a log of its output.
 const (
-	factsEnding = ".json"
-	halfLog     = 512 << 10
-	mostFacts   = 64 << 10
-	shownLog    = 16 << 10
+	stepEnding  = ".json"
+	maxStepFile = 64 << 10
+	halfStepLog = 512 << 10
+	maxShownLog = 16 << 10
 )
 
 // ReadRunningSteps lists the steps that engines carry out, according to the files in a state folder.
 func ReadRunningSteps(stateDir string) []RunningStep {
 	var list []RunningStep
-	for _, path := range factsPaths(stateDir) {
-		one, err := readFacts(path)
-		if err != nil {
-			continue // being written, or just ended
+	for base, step := range runningSteps(stateDir) {
+		if step.Run != "" {
+			step.Log = Log{base}.End(maxShownLog)
+			list = append(list, step)
 		}
-		one.Log = Log{strings.TrimSuffix(path, factsEnding)}.End(shownLog)
-		list = append(list, one)
 	}
 	slices.SortFunc(list, func(a, b RunningStep) int { return int(a.Step) - int(b.Step) })
 	return list
 }
 
-func factsPaths(stateDir string) []string {
-	if stateDir == "" {
-		return nil
+// runningSteps yields the running steps, by their paths without ending. A file that no engine wrote gives a zero
+// RunningStep: engines replace theirs atomically.
+func runningSteps(stateDir string) iter.Seq2[string, RunningStep] {
+	return func(yield func(string, RunningStep) bool) {
+		if stateDir == "" {
+			return
+		}
+		paths, _ := filepath.Glob(filepath.Join(stateDir, runningFolder, "*"+stepEnding)) // the pattern is valid
+		for _, path := range paths {
+			data, err := safefile.Read(path, maxStepFile)
+			if err != nil {
+				continue // just ended
+			}
+			var step RunningStep
+			if json.Unmarshal(data, &step) != nil || step.Run == "" {
+				step = RunningStep{}
+			}
+			if !yield(strings.TrimSuffix(path, stepEnding), step) {
+				return
+			}
+		}
 	}
-	paths, _ := filepath.Glob(filepath.Join(stateDir, runningName, "*"+factsEnding)) // the pattern is valid
-	return paths
 }
 
-// end reads the last bytes of a file; nil if it cannot be opened.
-func end(path string, most int) []byte {
-	file, err := safefile.Open(path, os.O_RDONLY)
-	if err != nil {
-		return nil
+// endLeftovers ends the processes that a dead engine left running, and removes its files except for tools' output.
+func (e *Engine) endLeftovers(engine string) error {
+	var all error
+	for base, step := range runningSteps(e.opts.StateDir) {
+		if step.Run != "" && step.Engine != engine {
+			continue
+		}
+		if step.Process != nil {
+			if err := step.Process.Kill(); err != nil {
+				all = errors.Join(all, err)
+				continue
+			}
+		}
+		if step.Run != "" && step.Agent == "" {
+			e.keepLog(Log{base}, step.attempt())
+		}
+		removeStepFiles(base)
 	}
-	defer file.Close()
-	_, _ = file.Seek(-int64(most), io.SeekEnd) // fails for a shorter file, which is then read from the start
-	data, _ := io.ReadAll(io.LimitReader(file, int64(most)))
-	return data
+	return all
 }
 
-func readFacts(path string) (one RunningStep, err error) {
-	data, err := safefile.Read(path, mostFacts)
-	if err != nil {
-		return one, err
+func removeStepFiles(base string) {
+	for _, ending := range append(logEndings(), stepEnding, stepEnding+".new") {
+		_ = os.Remove(base + ending)
 	}
-	if err := json.Unmarshal(data, &one); err != nil {
-		return RunningStep{}, fmt.Errorf("%w: %w", errGarbled, err)
-	}
-	return one, nil
 }
 
-// errGarbled is for a file that no engine wrote: engines replace it atomically.
-var errGarbled = errors.New("holds no facts of a step")
-
-func runningBase(stateDir, run string, a plan.Attempt) string {
-	return filepath.Join(stateDir, runningName, attemptName(run, a))
+func stepFileBase(stateDir, run string, a plan.Attempt) string {
+	return filepath.Join(stateDir, runningFolder, attemptName(run, a))
 }
 
 func attemptName(of string, a plan.Attempt) string {
 	return fmt.Sprintf("%s-%s-%d", of, a.Step, a.Attempt)
 }
 
-// endLeftovers ends the processes that a dead engine left running, and removes its files except for tools' output.
-func (e *Engine) endLeftovers(gone string) error {
-	var all error
-	for _, path := range factsPaths(e.opts.StateDir) {
-		one, err := readFacts(path)
-		if errors.Is(err, errGarbled) { // written by another program: its engine and process are unknown
-			removeRunning(strings.TrimSuffix(path, factsEnding))
-		}
-		if err != nil || one.Engine != gone {
-			continue
-		}
-		if one.Process != nil {
-			if err := one.Process.Kill(); err != nil {
-				all = errors.Join(all, err)
-				continue
-			}
-		}
-		if one.Agent == "" {
-			e.keepLog(one)
-		}
-		removeRunning(strings.TrimSuffix(path, factsEnding))
-	}
-	return all
-}
-
-func removeRunning(base string) {
-	for _, ending := range append(halves(), factsEnding, factsEnding+".new") {
-		_ = os.Remove(base + ending)
-	}
-}
-
-// runningFile writes the files of one step. It writes nothing before there is something to report, and its errors do
-// not affect the step.
-type runningFile struct {
+// stepFile writes the files of one running step. It writes nothing before there is something to report, and its errors
+// do not affect the step.
+type stepFile struct {
 	base string // "": nowhere
 
-	mu    sync.Mutex
-	facts RunningStep
-	told  time.Time
-	log   halvedLog
-	files bool // files were written
-	done  bool
+	mu      sync.Mutex
+	step    RunningStep
+	written time.Time // of the last progress
+	log     logWriter
+	exists  bool
+	removed bool
 }
 
-func (r *run) follow(j job) *runningFile {
-	f := &runningFile{facts: RunningStep{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Plan: j.attempt.Plan,
-		Engine: r.actor.Name, Since: time.Now()}}
+// newStepFile returns the file of a job. If an agent is started for it, nonce identifies its report, and the file is
+// written at once, because the agent's calls are recognized by it.
+func (r *run) newStepFile(j job, nonce string) *stepFile {
+	f := &stepFile{step: RunningStep{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Plan: j.attempt.Plan,
+		Engine: r.actor.Name, Since: time.Now(), Agent: j.Agent, Nonce: nonce}}
 	if r.opts.StateDir != "" {
-		f.base = runningBase(r.opts.StateDir, j.run, j.attempt)
+		f.base = stepFileBase(r.opts.StateDir, j.run, j.attempt)
 	}
-	f.log = halvedLog{base: f.base, half: halfLog}
+	f.log = logWriter{base: f.base, half: halfStepLog}
+	if nonce != "" {
+		f.write()
+	}
 	return f
 }
 
-// assign records the step's agent before it starts, because its calls are recognized by that.
-func (f *runningFile) assign(o WorkOrder) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.facts.Agent, f.facts.Nonce = o.Agent, o.Nonce
-	f.write()
-}
-
 // Write appends to the log. It never fails.
-func (f *runningFile) Write(data []byte) (int, error) {
+func (f *stepFile) Write(data []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.base == "" || f.done {
+	if f.base == "" || f.removed {
 		return len(data), nil
 	}
-	if !f.files {
+	if !f.exists {
 		f.write()
 	}
-	f.log.write(data)
-	return len(data), nil
+	return f.log.Write(data)
 }
 
-// started records the process of a command, so that another engine can end it if this process dies.
-func (f *runningFile) started(id process.Identity) {
+// setProcess records the process of a command, so that another engine can end it if this process dies.
+func (f *stepFile) setProcess(id process.Identity) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.facts.Process = &id
+	f.step.Process = &id
 	f.write()
 }
 
-const tellEvery = 100 * time.Millisecond
+const progressEvery = 100 * time.Millisecond
 
-func (f *runningFile) progressed(percent int, what string) {
+func (f *stepFile) setProgress(percent int, what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.facts.Percent, f.facts.What = percent, plan.Shorten(what, plan.MaxHint)
-	if now := time.Now(); now.Sub(f.told) >= tellEvery {
-		f.told = now
+	f.step.Percent, f.step.What = percent, plan.Shorten(what, plan.MaxHint)
+	if now := time.Now(); now.Sub(f.written) >= progressEvery {
+		f.written = now
 		f.write()
 	}
 }
 
-// write replaces the facts atomically. It does not sync: the process it names does not survive a system crash either.
-// The caller holds f.mu.
-func (f *runningFile) write() {
-	if f.base == "" || f.done {
+// write replaces the step's file atomically. It does not sync: the process it names does not survive a system crash
+// either. The caller holds f.mu.
+func (f *stepFile) write() {
+	if f.base == "" || f.removed {
 		return
 	}
-	f.files = true
-	data, err := json.Marshal(f.facts)
+	f.exists = true
+	data, err := json.Marshal(f.step)
 	if err != nil {
 		return
 	}
-	path := f.base + factsEnding
+	path := f.base + stepEnding
 	file, err := safefile.Open(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return
@@ -218,12 +201,12 @@ func (f *runningFile) write() {
 }
 
 // remove removes the files: the result of the step has everything worth keeping.
-func (f *runningFile) remove() {
+func (f *stepFile) remove() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.done = true
+	f.removed = true
 	f.log.close()
-	if f.files {
-		removeRunning(f.base)
+	if f.exists {
+		removeStepFiles(f.base)
 	}
 }

@@ -51,33 +51,33 @@ func (s *secrets) add(secret string) {
 	}
 }
 
-// hide appends text to to without the secrets. If more follows, a possible beginning of a secret at the end is held
+// remove appends text to to without the secrets. If more follows, a possible beginning of a secret at the end is held
 // back and returned.
-func (s *secrets) hide(to, text []byte, more bool) (hidden, held []byte) {
-	begun := 0 // start of the text not yet appended
+func (s *secrets) remove(to, text []byte, more bool) (hidden, held []byte) {
+	start := 0 // start of the text not yet appended
 	for i := 0; i < len(text); {
 		if s[text[i]] == nil {
 			i++
 			continue
 		}
-		length, open := s.at(text[i:])
+		length, open := s.matchAt(text[i:])
 		if open && more {
-			return append(to, text[begun:i]...), text[i:]
+			return append(to, text[start:i]...), text[i:]
 		}
 		if length == 0 {
 			i++
 			continue
 		}
-		to = append(append(to, text[begun:i]...), outbound.Hidden...)
+		to = append(append(to, text[start:i]...), outbound.Hidden...)
 		i += length
-		begun = i
+		start = i
 	}
-	return append(to, text[begun:]...), nil
+	return append(to, text[start:]...), nil
 }
 
-// at returns the length of the longest secret at the beginning of text, or 0, and whether text is the beginning of a
+// matchAt returns the length of the longest secret at the beginning of text, or 0, and whether text is the beginning of a
 // longer secret.
-func (s *secrets) at(text []byte) (longest int, open bool) {
+func (s *secrets) matchAt(text []byte) (longest int, open bool) {
 	for _, secret := range s[text[0]] {
 		switch {
 		case bytes.HasPrefix(text, secret):
@@ -89,8 +89,8 @@ func (s *secrets) at(text []byte) (longest int, open bool) {
 	return longest, open
 }
 
-// in returns text without the secrets.
-func (s *secrets) in(text string) string {
-	hidden, _ := s.hide(nil, []byte(text), false)
+// removeFrom returns text without the secrets.
+func (s *secrets) removeFrom(text string) string {
+	hidden, _ := s.remove(nil, []byte(text), false)
 	return string(hidden)
 }

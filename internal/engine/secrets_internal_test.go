@@ -27,12 +27,12 @@ func TestWhichValuesAreSecret(t *testing.T) {
 	}, []string{"NAMED"})
 	for _, secret := range []string{"sk-aaaaaaaaaa", "ghp_bbbbbbbb", "hunter2-hunter2", "passwd-cccc", "Bearer dddddd", "eeeeeeee",
 		"ffffffff", "gggggggg", `hh"hh\hhhh`, `hh\"hh\\hhhh`, "iiiiiiiiiiiiiiii", "jjjjjjjjjjjjjjjj"} {
-		if got := s.in("before " + secret + " after"); got != "before [hidden] after" {
+		if got := s.removeFrom("before " + secret + " after"); got != "before [hidden] after" {
 			t.Errorf("%q: %q", secret, got)
 		}
 	}
 	for _, text := range []string{"1234567", key, "Jane Developer", "not secret at all", "/home/jane", ""} {
-		if got := s.in(text); got != text {
+		if got := s.removeFrom(text); got != text {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
@@ -50,16 +50,16 @@ func TestSecretsAcrossWrites(t *testing.T) {
 			longest = max(longest, len(word))
 		}
 		text := letters.Draw(t, "text") + rapid.SampledFrom(words).Draw(t, "one") + letters.Draw(t, "more")
-		whole := s.in(text)
+		whole := s.removeFrom(text)
 		var got, held []byte
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "write")
-			got, held = s.hide(got, append(slices.Clone(held), rest[:n]...), true)
+			got, held = s.remove(got, append(slices.Clone(held), rest[:n]...), true)
 			if rest = rest[n:]; len(held) >= longest {
 				t.Fatalf("%q is held back", held)
 			}
 		}
-		got, held = s.hide(got, held, false)
+		got, held = s.remove(got, held, false)
 		if string(got) != whole || len(held) > 0 {
 			t.Fatalf("%q of %q in parts, %q in one", got, text, whole)
 		}
@@ -82,6 +82,6 @@ func BenchmarkHide(b *testing.B) {
 	room := make([]byte, 0, 2*len(text))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		s.hide(room, text, true)
+		s.remove(room, text, true)
 	}
 }

@@ -12,39 +12,33 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// job is the work of one attempt of a step.
-type job struct {
-	plan.Resolution
-	tool    toolbox.Tool
-	args    json.RawMessage
-	step    *plan.Step
-	before  plan.State // the state it was started in
-	run     string
-	attempt plan.Attempt
-}
-
-// carry runs the tool of a step and its verify command, and returns the result. It is called in a goroutine of its own.
-func (r *run) carry(ctx context.Context, j job) plan.AttemptResult {
+// runTool runs the tool of a step and its verify command, and returns the result. It is called in a goroutine of its own.
+func (r *run) runTool(ctx context.Context, j job) plan.AttemptResult {
 	begun := time.Now()
 	if j.step.Timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, time.Duration(j.step.Timeout)*time.Second)
 		defer cancel()
 		ctx = limited
 	}
-	file := r.follow(j)
+	file := r.newStepFile(j, "")
 	defer file.remove()
-	watch := toolbox.Watch{Log: file, Started: file.started, Progress: func(percent int, what string) {
-		file.progressed(percent, what)
-		select {
-		case r.progress <- progress{j.step.ID, percent, what}:
-		default: // dropped: the next one is newer
-		}
-	}}
+	watch := toolbox.Watch{Log: file, Started: file.setProcess, Progress: r.progressOf(j, file)}
 	out, err := j.tool.Call(ctx, j.args, watch)
 	if out.OK && err == nil && j.step.Verify != "" {
 		out, err = r.verify(ctx, j.step.Verify, out, watch)
 	}
-	return r.finished(ctx, j, out, err, time.Since(begun))
+	return r.result(ctx, j, out, err, time.Since(begun))
+}
+
+// progressOf returns a function that reports the progress of a job to its file and to the listener.
+func (r *run) progressOf(j job, file *stepFile) func(percent int, what string) {
+	return func(percent int, what string) {
+		file.setProgress(percent, what)
+		select {
+		case r.progress <- progress{j.step.ID, percent, what}:
+		default: // dropped: the next one is newer
+		}
+	}
 }
 
 // verifier is the tool that runs verify commands.
@@ -52,11 +46,11 @@ const verifier = "bash_execute"
 
 // verify runs the command that verifies a step, and returns done if it succeeds.
 func (r *run) verify(ctx context.Context, command string, done toolbox.Outcome, w toolbox.Watch) (toolbox.Outcome, error) {
-	fail := func(why string) toolbox.Outcome { return toolbox.Outcome{Text: why, Error: why} }
 	tool, ok := r.tools.Lookup(verifier)
 	args, err := json.Marshal(map[string]string{"command": command})
 	if !ok || err != nil {
-		return fail("nothing here runs the command that verifies the step"), nil
+		const why = "cannot run the verify command: there is no tool " + verifier
+		return toolbox.Outcome{Text: why, Error: why}, nil
 	}
 	out, err := tool.Call(ctx, args, w)
 	if out.OK && err == nil {
@@ -73,59 +67,65 @@ const (
 	maxError      = 2_000
 )
 
-// finished returns the result of an attempt, in a form that the log accepts.
-func (r *run) finished(ctx context.Context, j job, out toolbox.Outcome, err error, took time.Duration) plan.AttemptResult {
+// result returns the result of an attempt, in a form that the log accepts.
+func (r *run) result(ctx context.Context, j job, out toolbox.Outcome, err error, took time.Duration) plan.AttemptResult {
 	done := plan.AttemptResult{Attempt: j.attempt, IsTransient: out.Transient, IsInterrupted: err != nil || out.Cut || out.TimedOut}
 	done.Result = plan.Result{OK: out.OK && err == nil, Error: out.Error, Duration: took.Milliseconds(), Timestamp: time.Now()}
 	if err != nil && done.Result.Error == "" {
 		done.Result.Error = err.Error()
 	}
-	done.Result.Error = safetext.Keepable(safetext.ExcerptOf(done.Result.Error, maxError), maxError)
+	done.Result.Error = recordable(done.Result.Error, maxError)
 	room := maxOutput
 	if done.Result.OK {
 		room = maxGoodOutput
-		if err := r.keep(ctx, &done.Result, out.Value); err != nil {
-			out.Text = strings.TrimSpace(out.Text + "\nIt has no value for other steps: " + err.Error() + ".")
+		if err := r.setValue(ctx, &done.Result, out.Value); err != nil {
+			out.Text = strings.TrimSpace(out.Text + "\nThe value is not available to other steps: " + err.Error() + ".")
 		}
 	} else if done.Result.Error == "" {
-		done.Result.Error = "it failed and did not say why"
+		done.Result.Error = "it failed without a reason"
 	}
 	if value := done.Result.Value; len(value) == 0 || value[0] != '"' {
-		done.Output = safetext.Keepable(safetext.ExcerptOf(out.Text, room), room)
+		done.Output = recordable(out.Text, room)
 	}
-	return fitting(done)
+	return acceptable(done)
 }
 
-// keep puts a value into the result, or into a file of its own if it is too large for the log. Once ctx has ended, it
-// tries only once more.
-func (r *run) keep(ctx context.Context, result *plan.Result, value json.RawMessage) error {
+// recordable returns an excerpt of a program's text that the log accepts.
+func recordable(text string, limit int) string {
+	return safetext.Keepable(safetext.ExcerptOf(text, limit), limit)
+}
+
+// setValue puts a value into the result, or into a file of its own if it is too large for the log. Once ctx has ended,
+// it tries only once more.
+func (r *run) setValue(ctx context.Context, result *plan.Result, value json.RawMessage) error {
 	if value = safetext.EscapeJSON(value); len(value) <= plan.MaxInlineValue {
 		result.Value = value
 		return nil
 	}
 	name, err := r.session.PutValue(r.records, value)
-	for tries := 1; err != nil && tries < mostFaults; tries++ {
+	for tries := 1; err != nil && tries < maxFaults; tries++ {
 		select {
 		case <-time.After(faultWait):
 		case <-ctx.Done():
-			tries = mostFaults
+			tries = maxFaults
 		}
 		name, err = r.session.PutValue(r.records, value)
 	}
 	if err != nil {
-		return fmt.Errorf("it could not be kept: %w", err)
+		return fmt.Errorf("could not store it: %w", err)
 	}
 	result.StoredName = name
 	return nil
 }
 
-// fitting makes a result acceptable for the log by removing the parts that the log would refuse.
-func fitting(done plan.AttemptResult) plan.AttemptResult {
-	if refused := plan.CleanAction(plan.Schedule{Results: []plan.AttemptResult{done}}); refused != nil {
+// acceptable removes the parts of a result that the log would refuse.
+func acceptable(done plan.AttemptResult) plan.AttemptResult {
+	refusal := func() error { return plan.CleanAction(plan.Schedule{Results: []plan.AttemptResult{done}}) }
+	if err := refusal(); err != nil {
 		done.Result.Value = nil
-		done.Output = safetext.Keepable(done.Output+"\nIts value cannot be kept: "+refused.Error(), maxOutput)
+		done.Output = safetext.Keepable(done.Output+"\nThe value cannot be recorded: "+err.Error(), maxOutput)
 	}
-	if refused := plan.CleanAction(plan.Schedule{Results: []plan.AttemptResult{done}}); refused != nil {
+	if refusal() != nil {
 		done.Output, done.Result.Error, done.Note, done.AffectedFiles, done.OutOfScopeFiles = "", "", "", nil, nil
 	}
 	return done

@@ -129,7 +129,7 @@ func TestLogThatFails(t *testing.T) {
 					})}}
 				p.setUp(plan.Spec{Tool: "breaks"})
 				over, err := p.begin(t.Context(), engine.RunOptions{})
-				if c.lost != (err != nil) || c.lost && !strings.Contains(err.Error(), "what came of S001 could not be recorded") {
+				if c.lost != (err != nil) || c.lost && !strings.Contains(err.Error(), "could not record the results of S001") {
 					t.Errorf("%q, %v", over, err)
 				}
 				if step := p.step(1); c.lost != (step.Status != plan.Done) {
