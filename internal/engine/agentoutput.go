@@ -41,7 +41,8 @@ const (
 )
 
 func newAgentOutput(w AgentAssignment, s *secrets) *agentOutput {
-	return &agentOutput{log: w.Log, line: w.Line, secrets: s, nonce: w.Nonce, reported: make(chan struct{}), tail: safetext.TailWriter{Max: maxTail}}
+	return &agentOutput{log: w.Log, line: w.Line, secrets: s, nonce: w.Nonce, reported: make(chan struct{}),
+		tail: safetext.TailWriter{Max: maxTail}}
 }
 
 // stream is one of the two streams. It is searched for reports before the secrets are removed, because a secret may be
