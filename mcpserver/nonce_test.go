@@ -16,12 +16,12 @@ func TestWhatWasShownLongAgoDecidesNothing(t *testing.T) {
 		as    string
 		left  time.Duration
 		valid bool
-	}{{viewAs, time.Minute, true}, {viewAs, -time.Second, false}, {serverAskPurpose, time.Minute, false}} {
-		nonce, err := s.sealer.SealAs(c.as, shown{Expires: time.Now().Add(c.left)})
+	}{{viewPurpose, time.Minute, true}, {viewPurpose, -time.Second, false}, {serverAskPurpose, time.Minute, false}} {
+		nonce, err := s.sealer.SealAs(c.as, viewClaims{Expires: time.Now().Add(c.left)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, valid := s.wasShown(nonce); valid != c.valid {
+		if _, valid := s.unsealView(nonce); valid != c.valid {
 			t.Errorf("sealed as %s, with %s left: valid is %t", c.as, c.left, valid)
 		}
 	}

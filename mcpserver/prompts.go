@@ -31,9 +31,9 @@ func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]s
 	}
 	service, err := s.service(ctx)
 	if err != nil {
-		return "", errors.New(s.fault("prompt "+p.Name, err))
+		return "", errors.New(s.internalError("prompt "+p.Name, err))
 	}
-	caller := s.confirmed(ctx, s.caller(ctx, service)) // a person types a prompt
+	caller := s.asUser(ctx, s.caller(ctx, service)) // a person types a prompt
 	text, err := service.Prompt(ctx, caller, p.Name, args)
 	var bad *prompts.ArgumentError
 	var refused *plan.ValidationError
@@ -41,9 +41,9 @@ func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]s
 	case err == nil || errors.As(err, &bad) || errors.As(err, &refused) && refused.Kind == plan.InvalidInput:
 		return text, err
 	case refused != nil: // returned as text: mcp-go reports every error of a prompt as an internal error
-		return s.explain(ctx, verbs.Row{Spec: verbs.Spec{Name: p.Name}}, service, caller, err), nil
+		return s.errorText(ctx, verbs.Row{Spec: verbs.Spec{Name: p.Name}}, service, caller, err), nil
 	}
-	return "", errors.New(s.fault("prompt "+p.Name, err))
+	return "", errors.New(s.internalError("prompt "+p.Name, err))
 }
 
 func describePrompt(p prompts.Prompt) mcp.Prompt {

@@ -49,13 +49,13 @@ func (s *Server) resourceTable() []resource {
 			})},
 		{"plan://current.mmd", "current.mmd", "Current plan as a graph", "The dependencies of the steps as a Mermaid flowchart.",
 			mimeMermaid, ofState(func(state plan.State) ([]byte, error) { return resources.Mermaid(state), nil })},
-		{statusURI, "status", "Status", "What to do now, as planloop_status tells it, as JSON.", mimeJSON, s.renderStatus},
+		{statusURI, "status", "Status", "The reply of planloop_status, as JSON.", mimeJSON, s.renderStatus},
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
 			ofState(resources.Plans)},
 		{"plan://log", "log", "Log", "The latest changes, who made them and when, oldest first, as JSON.", mimeJSON, s.renderLog},
-		{"plan://events", "events", "Events", "The newest events of the plan that is carried out, oldest first, as JSON.", mimeJSON,
+		{"plan://events", "events", "Events", "The newest events of the running plan, oldest first, as JSON.", mimeJSON,
 			renderEvents},
-		{agentsURI, "agents.md", "Rules for agents", "The canonical rule book, as it stands in the workspace's file for agents.",
+		{agentsURI, "agents.md", "Rules for agents", "The canonical rule book, as in the workspace's file for agents.",
 			mimeMarkdown,
 			func(_ context.Context, service *verbs.Service, _ plan.State) ([]byte, error) {
 				return []byte(service.AgentsMD()), nil
@@ -88,7 +88,7 @@ func (s *Server) reading(mime string, load func(ctx context.Context, uri string)
 		uri := request.Params.URI
 		data, err := load(ctx, uri)
 		if err != nil {
-			return nil, s.unreadable(uri, err)
+			return nil, s.readError(uri, err)
 		}
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mime, Text: string(data)}}, nil
 	}
@@ -146,12 +146,12 @@ func (s *Server) renderStatus(ctx context.Context, service *verbs.Service, state
 	return json.Marshal(service.StatusIn(state, s.caller(ctx, service)))
 }
 
-// logShown is the number of latest records in plan://log.
-const logShown = 50
+// maxLogRecords is the number of latest records in plan://log.
+const maxLogRecords = 50
 
 func (s *Server) renderLog(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
 	records := []json.RawMessage{}
-	for record, err := range service.Records(ctx, max(0, state.Revision-logShown)) {
+	for record, err := range service.Records(ctx, max(0, state.Revision-maxLogRecords)) {
 		if err != nil {
 			return nil, err
 		}
@@ -164,12 +164,12 @@ func (s *Server) renderLog(ctx context.Context, service *verbs.Service, state pl
 	return json.Marshal(map[string]any{"revision": state.Revision, "records": records})
 }
 
-// eventRecords is the number of latest records that plan://events reads.
-const eventRecords = 500
+// maxEventRecords is the number of latest records that plan://events reads.
+const maxEventRecords = 500
 
 func renderEvents(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
 	var events []history.Event
-	after := max(0, state.Revision-eventRecords)
+	after := max(0, state.Revision-maxEventRecords)
 	for event, err := range service.Events(ctx, after, false) {
 		if err != nil {
 			return nil, err
@@ -179,18 +179,18 @@ func renderEvents(ctx context.Context, service *verbs.Service, state plan.State)
 	return resources.Events(state.Revision, events, after == 0)
 }
 
-// unreadable returns the error for a resource that cannot be read. Of an internal fault it has only the part
+// readError returns the error for a resource that cannot be read. Of an internal fault it has only the part
 // that helps.
-func (s *Server) unreadable(uri string, err error) error {
+func (s *Server) readError(uri string, err error) error {
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
 		return refused
 	}
-	return errors.New(s.fault(uri, err))
+	return errors.New(s.internalError(uri, err))
 }
 
-// formerShown is the number of former plans in the list of resources.
-const formerShown = 20
+// maxFormerPlans is the number of former plans in the list of resources.
+const maxFormerPlans = 20
 
 // listFormerPlans adds the latest former plans to the list of resources, so that a person can attach one to a
 // conversation.
@@ -201,7 +201,7 @@ func (s *Server) listFormerPlans(ctx context.Context, _ any, _ *mcp.ListResource
 		return
 	}
 	former := state.FormerPlans()
-	for _, head := range former[:min(len(former), formerShown)] {
+	for _, head := range former[:min(len(former), maxFormerPlans)] {
 		result.Resources = append(result.Resources, mcp.NewResource("plan://plans/"+head.ID, head.ID,
 			mcp.WithResourceTitle(plan.Shorten(head.Objective, 80)), mcp.WithMIMEType(mimeJSON),
 			mcp.WithResourceDescription(fmt.Sprintf("A former plan, %s, %d of %d steps done.", verbs.PastStatus(state, head), head.Done,

@@ -16,7 +16,7 @@ import (
 type Roots func(ctx context.Context) ([]string, error)
 
 // errRootsFirst ends a request that needs the workspace before a stateless client has sent its roots.
-var errRootsFirst = errors.New("the client has not told its roots yet")
+var errRootsFirst = errors.New("the client has not sent its roots yet")
 
 // Limits on a client's roots.
 const (
@@ -25,28 +25,28 @@ const (
 )
 
 const (
-	rootsBound = 2 * time.Second // limits the wait for a client that declares roots and never answers
-	rootsAsks  = 3               // times to ask a stateless client; after that, continue without roots
-	rootsKey   = "roots"         // key of the only question
+	rootsTimeout = 2 * time.Second // limits the wait for a client that declares roots and never answers
+	maxRootsAsks = 3               // times to ask a stateless client; after that, continue without roots
+	rootsKey     = "roots"         // key of the only question
 )
 
-// toldRoots is the context key of the roots that a stateless client sent with its call.
-type toldRoots struct{}
+// rootsKeyInContext is the context key of the roots that a stateless client sent with its call.
+type rootsKeyInContext struct{}
 
 // roots asks a client that declared roots: with a request in the handshake revisions, else with the answer to
 // its call.
 func (s *Server) roots(ctx context.Context) ([]string, error) {
-	if declared[server.SessionWithRoots](ctx).Roots == nil {
+	if capabilities[server.SessionWithRoots](ctx).Roots == nil {
 		return nil, nil
 	}
 	if server.IsModernRequest(ctx) {
-		told, ok := ctx.Value(toldRoots{}).(*mcp.ListRootsResult)
-		if !ok && s.rootsAsked.Load() < rootsAsks {
+		told, ok := ctx.Value(rootsKeyInContext{}).(*mcp.ListRootsResult)
+		if !ok && s.rootsAsked.Load() < maxRootsAsks {
 			return nil, errRootsFirst
 		}
 		return rootURIs(told), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, rootsBound)
+	ctx, cancel := context.WithTimeout(ctx, rootsTimeout)
 	defer cancel()
 	result, err := s.MCP.RequestRoots(ctx, mcp.ListRootsRequest{})
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Server) withRoots(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 		}
 		if _, answered := server.InputResponse(request.Params.InputResponses, rootsKey); answered {
 			if told := server.RootsResponse(request.Params.InputResponses, rootsKey); told != nil {
-				ctx = context.WithValue(ctx, toldRoots{}, told)
+				ctx = context.WithValue(ctx, rootsKeyInContext{}, told)
 			}
 			delete(request.Params.InputResponses, rootsKey)
 		}

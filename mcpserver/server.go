@@ -6,6 +6,8 @@ package mcpserver
 import (
 	"cmp"
 	"context"
+	_ "embed"
+	"encoding/base64"
 	"errors"
 	"log/slog"
 	"sync"
@@ -75,8 +77,8 @@ type Server struct {
 	sealer        *Sealer         // for other servers' questions and the app's views; its key ends with the process
 	plansOnly     map[string]bool // tools allowed in a read-only phase
 	offered       []string        // names of the offered tools
-	foreign       *foreign        // nil: no tools of other servers are offered
-	waiting       waiting
+	foreign       *otherTools     // nil: no tools of other servers are offered
+	waiting       pendingCalls
 	rootsAsked    atomic.Int32
 	close         func()
 
@@ -96,15 +98,15 @@ func New(opts Options) (*Server, error) {
 		opts:        opts,
 		connections: &connections{alive: map[string]joined{}},
 		sealer:      sealer,
-		plansOnly:   plansOnly(verbs.Table(), toolbox.Table()),
+		plansOnly:   readOnlyTools(verbs.Table(), toolbox.Table()),
 		close:       sync.OnceFunc(cancel),
 	}
 	var running sync.WaitGroup
 	s.background, s.ended = func(do func(context.Context)) { running.Go(func() { do(ctx) }) }, running.Wait
 	s.subscriptions = newSubscriptions(ctx, s.service, opts.Logger)
 	hooks := &server.Hooks{}
-	s.subscriptions.hook(hooks)
-	s.connections.hook(hooks)
+	s.subscriptions.registerHooks(hooks)
+	s.connections.registerHooks(hooks)
 	hooks.AddAfterListResources(s.listFormerPlans)
 	hooks.AddAfterListTools(s.listByPhase)
 	hooks.AddBeforeCallTool(s.route)
@@ -120,7 +122,7 @@ func New(opts Options) (*Server, error) {
 		server.WithCacheHints(0, mcp.CacheScopePrivate),
 		server.WithHooks(hooks),
 		server.WithToolHandlerMiddleware(s.withRoots),
-		server.WithToolHandlerMiddleware(s.heard),
+		server.WithToolHandlerMiddleware(s.recordCall),
 	)...)
 	if err := errors.Join(s.addTools(), s.addWorkspaceTools()); err != nil {
 		cancel()
@@ -144,5 +146,22 @@ func (s *Server) Close() {
 	s.close()
 	s.ended()
 	s.subscriptions.wait()
-	s.connections.leaveAll()
+	s.connections.closeAll()
+}
+
+//go:embed icon.svg
+var icon []byte
+
+// identity returns the server's metadata that a host may show to people.
+func identity() []server.ServerOption {
+	return []server.ServerOption{
+		server.WithTitle("planloop"),
+		server.WithDescription("Keeps the plan an agent works by: on disk, checked, and shared with people."),
+		server.WithWebsiteURL("https://github.com/planloop/planloop"),
+		server.WithIcons(mcp.Icon{
+			Src:      "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(icon),
+			MIMEType: "image/svg+xml",
+			Sizes:    []string{"any"},
+		}),
+	}
 }

@@ -66,8 +66,8 @@ const (
 	callWait    = time.Minute
 )
 
-// foreign tracks the tools of other servers as clients know them.
-type foreign struct {
+// otherTools tracks the tools of other servers as clients know them.
+type otherTools struct {
 	Servers
 
 	mu         sync.Mutex
@@ -82,7 +82,7 @@ type foreign struct {
 // here, and one unlisted tool receives the calls.
 func (s *Server) addServerTools() {
 	if s.opts.Servers != nil && (Tools{Toolsets: s.opts.Toolsets}).offersServers() {
-		s.foreign = &foreign{Servers: s.opts.Servers}
+		s.foreign = &otherTools{Servers: s.opts.Servers}
 		s.MCP.AddTool(mcp.NewTool(relayName), s.relay)
 	}
 }
@@ -97,11 +97,11 @@ func (s *Server) serverTools(ctx context.Context) []ServerTool {
 	if _, err := s.service(ctx); err != nil { // the servers belong to its workspace
 		return nil
 	}
-	s.awaitServers(ctx)
+	s.waitForServers(ctx)
 	return s.foreign.list()
 }
 
-func (f *foreign) list() []ServerTool {
+func (f *otherTools) list() []ServerTool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	tools := f.Tools()
@@ -132,7 +132,7 @@ func (s *Server) refresh() (over <-chan struct{}) {
 		f.refreshing = ended
 		s.background(func(ctx context.Context) {
 			if err := f.Refresh(ctx); err != nil {
-				s.opts.Logger.Debug("not all servers told their tools", "error", err)
+				s.opts.Logger.Debug("not all servers listed their tools", "error", err)
 			}
 			f.mu.Lock()
 			f.refreshing = nil
@@ -143,13 +143,13 @@ func (s *Server) refresh() (over <-chan struct{}) {
 	return f.refreshing
 }
 
-// awaitServers waits for servers that never listed their tools, if no call did so before.
-func (s *Server) awaitServers(ctx context.Context) {
+// waitForServers waits for servers that never listed their tools, if no call did so before.
+func (s *Server) waitForServers(ctx context.Context) {
 	f, over := s.foreign, s.refresh()
 	f.mu.Lock()
 	waited := f.waited
 	f.mu.Unlock()
-	if waited || f.Known() || !s.awaits(ctx, over, listingWait) {
+	if waited || f.Known() || !s.wait(ctx, over, listingWait) {
 		return
 	}
 	f.mu.Lock()
@@ -157,8 +157,8 @@ func (s *Server) awaitServers(ctx context.Context) {
 	f.mu.Unlock()
 }
 
-// awaits waits at most most for a refresh. It returns false if the call ended first.
-func (s *Server) awaits(ctx context.Context, over <-chan struct{}, most time.Duration) bool {
+// wait waits at most most for a refresh. It returns false if the call ended first.
+func (s *Server) wait(ctx context.Context, over <-chan struct{}, most time.Duration) bool {
 	s.yield(ctx)
 	select {
 	case <-over:
@@ -178,7 +178,7 @@ func (s *Server) followServers(changes <-chan struct{}) {
 	}
 }
 
-func (f *foreign) differs() bool {
+func (f *otherTools) differs() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := definitions(f.Tools())

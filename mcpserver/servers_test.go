@@ -230,7 +230,7 @@ func TestServersThatWereNeverHeardOf(t *testing.T) {
 		}
 		begin := time.Now()
 		_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "zoo__look"})
-		if err == nil || !strings.Contains(err.Error(), "'zoo__look' is not known, as the server zoo is starting") ||
+		if err == nil || !strings.Contains(err.Error(), "'zoo__look' is unavailable: the server zoo is starting") ||
 			time.Since(begin) != time.Minute {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
@@ -398,10 +398,10 @@ func TestCallsOfServersEnd(t *testing.T) {
 		go func() { answered <- call(t, client, "zoo__hangs", map[string]any{}) }()
 		<-begun
 		call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
-		if err := <-ended; err == nil || !strings.Contains(err.Error(), "planning mode was entered") {
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), "planning mode started") {
 			t.Error(err)
 		}
-		if result := <-answered; !result.IsError || !strings.HasPrefix(text(t, result), "Stopped: planning mode was entered") ||
+		if result := <-answered; !result.IsError || !strings.HasPrefix(text(t, result), "Stopped: planning mode started") ||
 			!strings.Contains(text(t, result), "\nNext: ") {
 			t.Errorf("%+v", result)
 		}

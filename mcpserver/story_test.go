@@ -200,7 +200,7 @@ func testCoercions(t *testing.T, era string) {
 func TestUnknownTool(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	for name, want := range map[string]string{"planning_approve": "did you mean planning_submit_plan?",
-		"xyz": "There are planning_setup_plan, ", "TodoWrite": "did you mean planning_setup_plan?", "planloop_stats": "planloop_status?",
+		"xyz": "Tools: planning_setup_plan, ", "TodoWrite": "did you mean planning_setup_plan?", "planloop_stats": "planloop_status?",
 		"planning_delete_plan": "planning_clear_plan?",
 		"planning_remove_step": "planloop_update?", "planning_status": "planloop_status?",
 		"mcp__planloop__planloop_status": "planloop_status?", "planning_exit_plan_mode": "planning_submit_plan?",

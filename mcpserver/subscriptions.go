@@ -59,36 +59,36 @@ func newSubscriptions(ctx context.Context, service func(context.Context) (*verbs
 
 func (s *subscriptions) wait() { s.running.Wait() }
 
-func (s *subscriptions) hook(hooks *server.Hooks) {
+func (s *subscriptions) registerHooks(hooks *server.Hooks) {
 	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.sessions[session.SessionID()] = session
 	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
-		s.remove(session.SessionID())
+		s.removeSubscriber(session.SessionID())
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.sessions, session.SessionID())
 	})
-	hooks.AddOnRequestInitialization(s.admit)
+	hooks.AddOnRequestInitialization(s.checkSubscription)
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, request *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
 		if session := server.ClientSessionFromContext(ctx); session != nil && strings.HasPrefix(request.Params.URI, scheme) {
-			s.add(ctx, session.SessionID(), session, nil, request.Params.URI)
+			s.subscribe(ctx, session.SessionID(), session, nil, request.Params.URI)
 		}
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, request *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
-			s.drop(session.SessionID(), request.Params.URI)
+			s.unsubscribe(session.SessionID(), request.Params.URI)
 		}
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, id any, request *mcp.SubscriptionsListenRequest) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
 			key, asked := listenKey(session, id), request.Params.Notifications.ResourceSubscriptions
-			known := slices.DeleteFunc(slices.Clone(asked), func(uri string) bool { return !s.known(uri) })
+			known := slices.DeleteFunc(slices.Clone(asked), func(uri string) bool { return !s.isKnown(uri) })
 			request.Params.Notifications.ResourceSubscriptions = known[:min(len(known), maxSubscribed)] // the acknowledgement repeats these
-			s.add(ctx, key, session, id, request.Params.Notifications.ResourceSubscriptions...)
-			context.AfterFunc(ctx, func() { s.remove(key) })
+			s.subscribe(ctx, key, session, id, request.Params.Notifications.ResourceSubscriptions...)
+			context.AfterFunc(ctx, func() { s.removeSubscriber(key) })
 		}
 	})
 }
@@ -102,8 +102,8 @@ const (
 // scheme begins every resource URI.
 const scheme = "plan://"
 
-// known reports whether a resource with this URI can exist.
-func (s *subscriptions) known(uri string) bool {
+// isKnown reports whether a resource with this URI can exist.
+func (s *subscriptions) isKnown(uri string) bool {
 	if id, isStep := strings.CutPrefix(uri, "plan://steps/"); isStep {
 		_, err := plan.ParseStepID(id)
 		return err == nil && len(uri) <= maxURI
@@ -112,9 +112,9 @@ func (s *subscriptions) known(uri string) bool {
 	return isPlan && id != "" && len(uri) <= maxURI && safetext.PrintableLine(id) || slices.Contains(s.resources, uri)
 }
 
-// admit refuses a subscription beyond the limits, or to a plan:// resource that cannot exist. A subscription
+// checkSubscription refuses a subscription beyond the limits, or to a plan:// resource that cannot exist. A subscription
 // to another scheme is acknowledged, as the protocol's conformance suite requires, and ignored.
-func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
+func (s *subscriptions) checkSubscription(ctx context.Context, _ any, message any) error {
 	raw, _ := message.(json.RawMessage)
 	var request struct {
 		Method mcp.MCPMethod `json:"method"`
@@ -128,12 +128,12 @@ func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
 	uri := request.Params.URI
 	switch {
 	case len(uri) > maxURI:
-		return fmt.Errorf("the uri is longer than %d bytes: resources/list and resources/templates/list name what there is", maxURI)
-	case strings.HasPrefix(uri, scheme) && !s.known(uri):
-		return fmt.Errorf("there is no resource %s: resources/list and resources/templates/list name what there is", uri)
+		return fmt.Errorf("the uri is longer than %d bytes; see resources/list and resources/templates/list for the valid ones", maxURI)
+	case strings.HasPrefix(uri, scheme) && !s.isKnown(uri):
+		return fmt.Errorf("unknown resource %s; see resources/list and resources/templates/list", uri)
 	}
 	if session := server.ClientSessionFromContext(ctx); session != nil && s.count(session.SessionID()) >= maxSubscribed {
-		return fmt.Errorf("more than %d subscriptions: unsubscribe from one first; plan://current tells of all steps", maxSubscribed)
+		return fmt.Errorf("more than %d subscriptions: unsubscribe from one first; plan://current covers all steps", maxSubscribed)
 	}
 	return nil
 }
@@ -156,8 +156,8 @@ func listenKey(session server.ClientSession, id any) string {
 	return fmt.Sprintf("listen %s %p %v", session.SessionID(), session, id)
 }
 
-// add records a session's subscriptions and starts watching for changes.
-func (s *subscriptions) add(ctx context.Context, key string, session server.ClientSession, listen any, uris ...string) {
+// subscribe records a session's subscriptions and starts watching for changes.
+func (s *subscriptions) subscribe(ctx context.Context, key string, session server.ClientSession, listen any, uris ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if registered := s.sessions[session.SessionID()]; registered != nil {
@@ -170,16 +170,16 @@ func (s *subscriptions) add(ctx context.Context, key string, session server.Clie
 		s.subscribers[key] = sub
 		s.running.Go(func() { sub.deliver(s.ctx) })
 	}
-	sub.want(uris)
+	sub.add(uris)
 	s.watchAll(ctx)
-	if slices.ContainsFunc(uris, ofRules) {
+	if slices.ContainsFunc(uris, dependsOnRules) {
 		s.watchRules(ctx)
 	}
 }
 
-// listed records the phase of the list of tools that a client got. The client is notified when the phase
+// recordPhase records the phase of the list of tools that a client got. The client is notified when the phase
 // changes.
-func (s *subscriptions) listed(phase plan.Phase, revision plan.Revision) {
+func (s *subscriptions) recordPhase(phase plan.Phase, revision plan.Revision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.phase = phase
@@ -215,7 +215,7 @@ func (s *subscriptions) begin(ctx context.Context) {
 	s.watchAll(ctx)
 }
 
-func (s *subscriptions) drop(key, uri string) {
+func (s *subscriptions) unsubscribe(key, uri string) {
 	s.mu.Lock()
 	sub := s.subscribers[key]
 	s.mu.Unlock()
@@ -226,7 +226,7 @@ func (s *subscriptions) drop(key, uri string) {
 	}
 }
 
-func (s *subscriptions) remove(key string) {
+func (s *subscriptions) removeSubscriber(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sub := s.subscribers[key]; sub != nil {
@@ -286,8 +286,8 @@ func (s *subscriptions) watchRules(ctx context.Context) {
 	}
 }
 
-// lookAgain is the least time between two reads of an unreadable log once planning mode has expired.
-const lookAgain = time.Minute
+// retryInterval is the least time between two reads of an unreadable log once planning mode has expired.
+const retryInterval = time.Minute
 
 // follow notifies clients of every change of the state until the server ends. Its timer reads the state when
 // planning mode expires: the first process to look records the expiry.
@@ -315,7 +315,7 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 		}
 		if wait = 0; err != nil {
 			s.log.Error("state not read", "error", err)
-			wait = lookAgain
+			wait = retryInterval
 			continue
 		}
 		s.mu.Lock()
@@ -325,7 +325,7 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 		}
 		before, s.last, s.read = s.last, after, true
 		s.mu.Unlock()
-		s.tell(before, after, former)
+		s.notify(before, after, former)
 		before = after
 	}
 }
@@ -344,16 +344,16 @@ func (s *subscriptions) followRules(service *verbs.Service, drifts <-chan struct
 		}
 		if after := service.RulesOnDisk(); after != before {
 			before = after
-			s.each(func(sub *subscriber) { sub.mark(ofRules) })
+			s.each(func(sub *subscriber) { sub.markChanged(dependsOnRules) })
 		}
 	}
 }
 
-// ofRules reports whether a resource depends on the rule book on disk.
-func ofRules(uri string) bool { return uri == statusURI || uri == agentsURI }
+// dependsOnRules reports whether a resource depends on the rule book on disk.
+func dependsOnRules(uri string) bool { return uri == statusURI || uri == agentsURI }
 
-// tell wakes the subscribers that a change concerns. former says whether the set of former plans has changed.
-func (s *subscriptions) tell(before, after plan.State, former bool) {
+// notify wakes the subscribers that a change concerns. former says whether the set of former plans has changed.
+func (s *subscriptions) notify(before, after plan.State, former bool) {
 	if before.PhaseNow() != after.PhaseNow() {
 		s.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
 	} else if before.Revision == after.Revision {
@@ -363,7 +363,7 @@ func (s *subscriptions) tell(before, after plan.State, former bool) {
 		s.notifyAll(mcp.MethodNotificationResourcesListChanged, nil)
 	}
 	s.each(func(sub *subscriber) {
-		sub.mark(func(uri string) bool { return concerns(uri, before, after) })
+		sub.markChanged(func(uri string) bool { return mayHaveChanged(uri, before, after) })
 	})
 }
 
@@ -382,7 +382,7 @@ func planID(state plan.State) string {
 	return state.Plan.ID
 }
 
-func (sub *subscriber) want(uris []string) {
+func (sub *subscriber) add(uris []string) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	for _, uri := range uris {
@@ -390,8 +390,8 @@ func (sub *subscriber) want(uris []string) {
 	}
 }
 
-// mark records the wanted resources that have changed.
-func (sub *subscriber) mark(different func(uri string) bool) {
+// markChanged records the wanted resources that have changed.
+func (sub *subscriber) markChanged(different func(uri string) bool) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	for uri := range sub.uris {
@@ -408,8 +408,8 @@ func (sub *subscriber) mark(different func(uri string) bool) {
 	}
 }
 
-// concerns reports whether a change may have changed a resource.
-func concerns(uri string, before, after plan.State) bool {
+// mayHaveChanged reports whether a change may have changed a resource.
+func mayHaveChanged(uri string, before, after plan.State) bool {
 	id, isStep := strings.CutPrefix(uri, "plan://steps/")
 	if !isStep {
 		return strings.HasPrefix(uri, "plan://") && uri != agentsURI && uri != guideURI
@@ -437,7 +437,7 @@ func (sub *subscriber) deliver(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, uri := range sub.take() {
+		for _, uri := range sub.takeChanged() {
 			select {
 			case sub.session.NotificationChannel() <- sub.updated(uri):
 			case <-sub.done:
@@ -449,8 +449,8 @@ func (sub *subscriber) deliver(ctx context.Context) {
 	}
 }
 
-// take returns the changed resources, each once.
-func (sub *subscriber) take() []string {
+// takeChanged returns the changed resources, each once.
+func (sub *subscriber) takeChanged() []string {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	uris := sub.dirty

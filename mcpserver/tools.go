@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -62,23 +60,23 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		service, err := s.service(ctx)
 		if err != nil {
-			return mcp.NewToolResultError(s.fault(row.Name, err)), nil
+			return mcp.NewToolResultError(s.internalError(row.Name, err)), nil
 		}
 		caller := s.caller(ctx, service)
 		caller.Yield = func() { s.yield(ctx) }
 		told := s.progress(ctx, request)
 		defer told.settle(ctx)
-		caller.Progress, caller.Background = told.tell, s.background
+		caller.Progress, caller.Background = told.report, s.background
 		if request.Params.RequestState != "" || len(request.Params.InputResponses) > 0 {
-			return s.retried(ctx, row, request, service, caller), nil
+			return s.resume(ctx, row, request, service, caller), nil
 		}
-		return s.called(ctx, row, request, service, caller), nil
+		return s.callVerb(ctx, row, request, service, caller), nil
 	}
 }
 
-// heard records each tool call, so that it can be matched with the report of the host's hook. A call that
+// recordCall records each tool call, so that it can be matched with the report of the host's hook. A call that
 // brings answers continues an earlier one and is not recorded.
-func (s *Server) heard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
+func (s *Server) recordCall(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if isAppTool(request.Params.Name) { // agents do not call these
 			return next(ctx, request)
@@ -95,18 +93,18 @@ func (s *Server) heard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	}
 }
 
-// called calls the verb, and asks the user the question in its reply.
-func (s *Server) called(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
+// callVerb calls the verb, and asks the user the question in its reply.
+func (s *Server) callVerb(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
 	caller verbs.Caller) *mcp.CallToolResult {
 	reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
 	if err != nil {
-		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err))
+		return mcp.NewToolResultError(s.errorText(ctx, row, service, caller, err))
 	}
 	if !row.ReadOnly {
 		s.subscriptions.begin(ctx) // now there is a log to watch
 	}
-	if question, ok := reply.(asking); ok && question.Ask() != nil && !(showsApp(row.Name) && s.decidesInApp(ctx)) {
-		return dialogue{s, row, request, service, caller, question.Ask(), reply}.put(ctx)
+	if question, ok := reply.(asking); ok && question.Ask() != nil && !(showsApp(row.Name) && s.canDecideInApp(ctx)) {
+		return elicitation{s, row, request, service, caller, question.Ask(), reply}.start(ctx)
 	}
 	return mcp.NewToolResultStructured(reply, reply.Text())
 }
@@ -126,7 +124,7 @@ func (s *Server) addWorkspaceTools() error {
 		if err != nil {
 			return err
 		}
-		s.MCP.AddTool(describe(specOf(row), input, output), s.handleFiles(row))
+		s.MCP.AddTool(describe(specOf(row), input, output), s.handleWorkspaceTool(row))
 		s.offered = append(s.offered, row.Name)
 	}
 	return nil
@@ -137,15 +135,15 @@ func specOf(row toolbox.Row) verbs.Spec {
 		ReadOnly: row.ReadOnly, Destructive: row.Destructive, Idempotent: row.Idempotent, OpenWorld: row.OpenWorld}
 }
 
-// handleFiles decodes and calls a tool of the workspace. Calls run concurrently: a command may take minutes.
-func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
+// handleWorkspaceTool decodes and calls a tool of the workspace. Calls run concurrently: a command may take minutes.
+func (s *Server) handleWorkspaceTool(row toolbox.Row) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if service, err := s.service(ctx); err == nil {
 			s.caller(ctx, service) // marks the connection as alive
 		}
 		box, err := s.opts.Box(ctx)
 		if err != nil {
-			return mcp.NewToolResultError(s.fault(row.Name, err)), nil
+			return mcp.NewToolResultError(s.internalError(row.Name, err)), nil
 		}
 		reply, err := row.Call(ctx, box, func(into any) error {
 			if err := verbs.Decode(request.Params.RawArguments, into); err != nil {
@@ -159,9 +157,9 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 		var refused *plan.ValidationError
 		switch {
 		case errors.As(err, &refused):
-			return mcp.NewToolResultError("Nothing was done. " + refusal(err, refused, row.Name, row.Example)), nil
+			return mcp.NewToolResultError("Nothing was done. " + refusalText(err, refused, row.Name, row.Example)), nil
 		case err != nil:
-			return mcp.NewToolResultError(s.fault(row.Name, err)), nil
+			return mcp.NewToolResultError(s.internalError(row.Name, err)), nil
 		}
 		return mcp.NewToolResultStructured(reply, reply.Text()), nil
 	}
@@ -188,7 +186,7 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 		}
 		return
 	}
-	s.subscriptions.listed(phase, revision)
+	s.subscriptions.recordPhase(phase, revision)
 	if revision > 0 { // listing the tools creates nothing
 		s.subscriptions.beginSoon(ctx)
 	}
@@ -210,13 +208,13 @@ func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error
 // __. It does not say whether the tool is allowed in a read-only phase. The server checks that and refuses with
 // advice; for example, steps may be marked while a change of an approved plan waits.
 func IsTool(name string) bool {
-	_, ours := plansOnly(verbs.Table(), toolbox.Table())[name]
+	_, ours := readOnlyTools(verbs.Table(), toolbox.Table())[name]
 	return ours || strings.Contains(name, "__")
 }
 
-// plansOnly maps each tool to whether it is allowed in a read-only phase: the tools that only read, and those
+// readOnlyTools maps each tool to whether it is allowed in a read-only phase: the tools that only read, and those
 // of planning mode itself.
-func plansOnly(rows []verbs.Row, files []toolbox.Row) map[string]bool {
+func readOnlyTools(rows []verbs.Row, files []toolbox.Row) map[string]bool {
 	passing := map[string]bool{}
 	for _, row := range rows {
 		passing[row.Name] = row.ReadOnly || row.Toolset == verbs.Mode || row.Submits
@@ -225,62 +223,4 @@ func plansOnly(rows []verbs.Row, files []toolbox.Row) map[string]bool {
 		passing[row.Name] = row.ReadOnly || row.Name == "bash_execute" // limited to read-only commands there
 	}
 	return passing
-}
-
-// between is the least time between two progress notifications. ahead is the least time between the last one
-// and the answer. A notification in the same write as the answer is lost: the library drops it, or the client
-// no longer listens.
-const (
-	between = 200 * time.Millisecond
-	ahead   = 50 * time.Millisecond
-)
-
-// progress notifies the client how far a long call has come, if it asked. Nothing may depend on a
-// notification: it can still be lost.
-type progress struct {
-	token any
-	send  func(params map[string]any)
-	mu    sync.Mutex // guards last
-	last  time.Time
-}
-
-func (s *Server) progress(ctx context.Context, request mcp.CallToolRequest) *progress {
-	p := &progress{send: func(params map[string]any) {
-		if err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress", params); err != nil {
-			s.opts.Logger.Debug("progress not sent", "error", err)
-		}
-	}}
-	if request.Params.Meta != nil {
-		p.token = request.Params.Meta.ProgressToken
-	}
-	return p
-}
-
-func (p *progress) tell(done, all int, what string) { p.tellAs(float64(done), float64(all), what) }
-
-func (p *progress) tellAs(done, all float64, what string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.token == nil || time.Since(p.last) < between {
-		return
-	}
-	p.last = time.Now()
-	params := map[string]any{"progressToken": p.token, "progress": done, "message": what}
-	if all > 0 {
-		params["total"] = all
-	}
-	p.send(params)
-}
-
-// settle keeps the answer at least ahead after the last notification.
-func (p *progress) settle(ctx context.Context) {
-	p.mu.Lock()
-	left := ahead - time.Since(p.last)
-	p.mu.Unlock()
-	if left > 0 {
-		select {
-		case <-time.After(left):
-		case <-ctx.Done():
-		}
-	}
 }

@@ -41,23 +41,23 @@ func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolR
 	text := quoted + "'"
 	for _, row := range verbs.Table() {
 		if row.Name == name {
-			text += " is of the toolset " + row.Toolset + ", which is not offered"
+			text += " belongs to the toolset " + row.Toolset + ", which is off"
 		}
 	}
 	if s.foreign != nil {
 		if why := s.foreign.Missing(name); why != "" && s.nearestServerTool(name) == "" {
-			request.Params.Name = quoted + "' is not known, as " + why + ": '" + quoted
+			request.Params.Name = quoted + "' is unavailable: " + why + ": '" + quoted
 			return
 		}
 	}
 	if s.foreign == nil && s.opts.Servers != nil && strings.Contains(name, "__") {
-		text += " is not offered: the tools of other servers are, where the toolset " + serversToolset + " is on"
+		text += " is not offered: turn on the toolset " + serversToolset + " for tools of other servers"
 	}
 	text += ":"
 	if near := cmp.Or(s.nearestServerTool(name), s.nearestTool(name)); near != "" {
 		text += " did you mean " + near + "?"
 	}
-	request.Params.Name = text + " There are " + strings.Join(slices.Concat(s.offered, s.serverNames()), ", ") + ": '" + quoted
+	request.Params.Name = text + " Tools: " + strings.Join(slices.Concat(s.offered, s.serverNames()), ", ") + ": '" + quoted
 }
 
 // isOwn reports whether the name is one of planloop's own offered tools.

@@ -98,7 +98,7 @@ func (o *otherServers) forSteps() []toolbox.Tool {
 }
 
 // errHeld is the cause that ends the call of a writing tool when planning mode begins.
-var errHeld = errors.New("planning mode was entered, in which tools may only read")
+var errHeld = errors.New("planning mode started, and tools may only read")
 
 // walled returns a tool that is refused while planning mode is read-only, and ended when planning mode begins, unless it passes.
 func (o *otherServers) walled(tool downstream.Tool) toolbox.Tool {
@@ -143,7 +143,7 @@ func (o *otherServers) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tellingTime)
 	defer cancel()
 	if err := servers.Refresh(ctx); err != nil {
-		o.app.logger().Debug("not all servers told their tools", "error", err)
+		o.app.logger().Debug("not all servers listed their tools", "error", err)
 	}
 }
 

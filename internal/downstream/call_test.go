@@ -34,7 +34,7 @@ func everywhere(t *testing.T, test func(t *testing.T, s *downstream.Servers, too
 	}
 }
 
-func unknown(tool string) string { return "; whether " + tool + " was carried out is not known" }
+func unknown(tool string) string { return "; it is unknown whether " + tool + " was carried out" }
 
 // TestCallsAndSteps checks the results of calls by clients and by steps.
 func TestCallsAndSteps(t *testing.T) {
@@ -55,7 +55,7 @@ func TestCallsAndSteps(t *testing.T) {
 				said: `a\x1b[31mred` + "\nline" + `\u202e`},
 			{tool: "garbled", error: "the server ours answered with text that is not a tool result"},
 			{tool: "rubbish", error: "the server ours answered with text that is not JSON" + unknown("rubbish"), cut: true},
-			{tool: "huge", error: "the server ours answered with more than 4 MB, which is not read" + unknown("huge"), cut: true},
+			{tool: "huge", error: "the server ours answered with more than 4 MB, the limit" + unknown("huge"), cut: true},
 			{tool: "progress", text: "done", value: `"done"`, said: "done"},
 			{tool: "exact", text: `x\x07`, value: `"x\u0007"`, said: `x\x07`},
 		} {

@@ -79,14 +79,14 @@ func (s Server) target(name, workspace string, getenv func(string) string) (*tar
 	case s.Fault != nil:
 		return nil, s.Fault
 	case (s.Command == "") == (s.URL == ""):
-		return nil, invalid("", "has not exactly one of command and url", "write command: and args:, or url:")
+		return nil, invalid("", "must have either command or url", "write command: and args:, or url:")
 	case s.Type != "" && (s.URL == "") != (s.Type == "stdio") || s.URL != "" && !slices.Contains(httpTypes(), s.Type):
 		return nil, invalid("type", "does not fit",
 			"write stdio with command, http with url, or leave it out; planloop does not speak the older sse")
 	case s.Timeout != 0 && (s.Timeout < minTimeout || s.Timeout > maxTimeout):
 		return nil, invalid("timeout", "is out of range", "write a time with its unit, from 1s to 1h, such as timeout: 60s")
 	case s.URL != "" && (len(s.Args) > 0 || len(s.Env) > 0 || s.Cwd != "") || s.Command != "" && len(s.Headers) > 0:
-		return nil, invalid("", "mixes what belongs to a command and to an address",
+		return nil, invalid("", "mixes settings of a command and of an address",
 			"write args, env and cwd with command, headers with url")
 	}
 	t := &target{}
@@ -110,7 +110,7 @@ func serverName(name string) bool {
 func (s Server) fillCommand(t *target, fill *filler, workspace string) {
 	t.command = fill.in("command", s.Command)
 	if strings.ContainsAny(t.command, `/\`) && !filepath.IsAbs(t.command) {
-		fill.refuse("command", "is a path that depends on where it is started", "write the whole path, or a name that is found in PATH")
+		fill.refuse("command", "is a relative path", "write the absolute path, or a name found in PATH")
 	}
 	for _, arg := range s.Args {
 		t.args = append(t.args, fill.in("args", arg))
@@ -119,10 +119,10 @@ func (s Server) fillCommand(t *target, fill *filler, workspace string) {
 	if !filepath.IsAbs(t.dir) {
 		t.dir = filepath.Join(workspace, t.dir)
 	}
-	t.env = []string{nested + "=1"}
+	t.env = []string{nestedEnv + "=1"}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if !process.VariableName(name) || strings.ContainsRune(string(s.Env[name]), 0) {
-			fill.refuse("env", "has a name or a value that no variable can have", "use letters, digits and underscores")
+			fill.refuse("env", "has an invalid variable name or value", "use letters, digits and underscores")
 		}
 		t.env = append(t.env, name+"="+fill.secret("env."+name, s.Env[name]))
 	}
@@ -145,7 +145,7 @@ func (s Server) fillAddress(t *target, fill *filler) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		value := fill.secret("headers."+name, s.Headers[name])
 		if !headerName(name) || !outbound.IsHeaderValue(value) && value != "" {
-			fill.refuse("headers", "has a name or a value that no header can have, or one that is planloop's to set",
+			fill.refuse("headers", "has an invalid header, or one that planloop sets itself",
 				"write such as Authorization: Bearer ${TOKEN}")
 			continue
 		}
@@ -187,7 +187,7 @@ func (f *filler) in(key, text string) string {
 		name, otherwise, given := strings.Cut(variable[2:len(variable)-1], ":-")
 		value := f.getenv(name)
 		if value == "" && !given {
-			f.refuse(key, "names the variable "+name+", which is not set", "set it where planloop is started, or write the value")
+			f.refuse(key, "uses the variable "+name+", which is not set", "set it where planloop is started, or write the value")
 		}
 		if value != "" {
 			f.hide(value)

@@ -36,7 +36,7 @@ func (p *pieces) Read(into []byte) (int, error) {
 // reading returns a connection to a server that prints r.
 func reading(t testing.TB, r io.Reader) *pipes {
 	c := newConn(t.Context(), "s", &target{secrets: []string{"hunter22hunter22"}}, "1")
-	return &pipes{c, bufio.NewReaderSize(r, 64<<10), nil, make(chan struct{}, 1), &safetext.TailWriter{Max: complain}}
+	return &pipes{c, bufio.NewReaderSize(r, 64<<10), nil, make(chan struct{}, 1), &safetext.TailWriter{Max: maxComplaints}}
 }
 
 // TestFramesAreLines reads whole lines up to the limit, however they arrive, and no part of longer ones.
@@ -88,7 +88,7 @@ func TestAServerThatDoesNotReadIsEnded(t *testing.T) {
 		p.in = in
 		context.AfterFunc(p.life, func() { _ = in.Close() })
 		one := &call{method: "tools/call", tool: "x", idle: time.Hour}
-		_, err := p.do(t.Context(), one, func(ctx context.Context) error { return p.Write(ctx, &jsonrpc.Request{Method: "tools/call"}) })
+		_, err := p.request(t.Context(), one, func(ctx context.Context) error { return p.Write(ctx, &jsonrpc.Request{Method: "tools/call"}) })
 		var failed *Error
 		if !errors.As(err, &failed) || !failed.Sent || !strings.Contains(err.Error(), "does not read its messages") {
 			t.Error(err)
@@ -114,7 +114,7 @@ func TestWhatIsReportedAsNotSentIsNotSent(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		one := &call{method: "tools/call", tool: "x", idle: time.Hour}
-		_, err = p.do(ctx, one, func(ctx context.Context) error {
+		_, err = p.request(ctx, one, func(ctx context.Context) error {
 			time.AfterFunc(time.Millisecond, cancel)
 			err := p.Write(ctx, &jsonrpc.Request{ID: id, Method: "tools/call"})
 			<-ctx.Done()

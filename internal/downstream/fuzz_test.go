@@ -33,7 +33,7 @@ func FuzzMessages(f *testing.F) {
 		for _, http := range []bool{false, true} {
 			p := reading(t, bytes.NewReader(append(frame, '\n')))
 			one := &call{method: "tools/call", tool: "x", idle: time.Hour}
-			result, err := p.do(t.Context(), one, func(ctx context.Context) error {
+			result, err := p.request(t.Context(), one, func(ctx context.Context) error {
 				p.expect(&jsonrpc.Request{ID: id, Method: "tools/call"}, one)
 				if http {
 					text := io.MultiReader(strings.NewReader("data: "), bytes.NewReader(frame), strings.NewReader("\n\n"))
@@ -70,10 +70,10 @@ func FuzzTools(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := &server{name: "s"}
-		_, tools, bad := s.offered([]json.RawMessage{raw})
+		_, tools, bad := s.checkTools([]json.RawMessage{raw})
 		for _, tool := range tools {
 			if !safetext.PrintableLine(tool.Name) || !safetext.PrintableLine(tool.Title) || !safetext.Printable(tool.Description) ||
-				!json.Valid(tool.Schema) || len(tool.Name) > mostOfName || tool.Definition() == "" {
+				!json.Valid(tool.Schema) || len(tool.Name) > maxName || tool.Definition() == "" {
 				t.Errorf("%+v", tool)
 			}
 			_ = tool.Check(json.RawMessage(`{}`))

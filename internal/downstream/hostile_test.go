@@ -42,8 +42,8 @@ func TestServersThatDoNotStart(t *testing.T) {
 		"missing": {downstream.Failed, `could not be started: the program '/no/such/program' was not found`},
 		"words":   {downstream.Failed, `the program 'no-such-program --fast' was not found; write its arguments in args`},
 		"nowhere": {downstream.Failed, "could not be started: the folder /no/such/folder, its cwd, does not exist"},
-		"echoes":  {downstream.Failed, "is not an MCP server: it sends back what planloop sends"},
-		"unset":   {downstream.Failed, "names the variable NO_SUCH_VARIABLE, which is not set"},
+		"echoes":  {downstream.Failed, "is not an MCP server: it echoes planloop's messages"},
+		"unset":   {downstream.Failed, "uses the variable NO_SUCH_VARIABLE, which is not set"},
 		"off":     {downstream.Disabled, ""},
 		"rubbish": {downstream.Failed, "answered with an invalid MCP result; check its command or url, or update the server"},
 		"good":    {downstream.Ready, ""},
@@ -87,7 +87,7 @@ func TestDeathInACall(t *testing.T) {
 		}
 		out, err := tools["ours__die"].Call(within(t), nil, toolbox.Watch{})
 		if err != nil || out.OK || !out.Cut || out.Transient ||
-			!strings.Contains(out.Error, `exit code 9; it printed "out of memory"; whether die was carried out is not known`) {
+			!strings.Contains(out.Error, `exit code 9; it printed "out of memory"; it is unknown whether die was carried out`) {
 			t.Errorf("%+v, %v", out, err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestAPlanloopAmongItsServersStartsNoneItself(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	inner := started(t, downstream.Config{"ours": own(behaviour{})})
-	if tools := refreshed(t, inner); len(tools) > 0 || !strings.Contains(inner.Status()[0].Error, "itself started as a server") {
+	if tools := refreshed(t, inner); len(tools) > 0 || !strings.Contains(inner.Status()[0].Error, "another planloop started this one") {
 		t.Errorf("%+v", inner.Status())
 	}
 }
@@ -205,24 +205,24 @@ func TestAPlanloopAmongItsServersStartsNoneItself(t *testing.T) {
 func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 	secret := map[string]outbound.Secret{"Authorization": "topsecret-\x01"}
 	for want, c := range map[string]downstream.Config{
-		`"Files" is not a name`:             {"Files": {Command: "x"}},
-		`"" is not a name`:                  {"": {Command: "x"}},
-		"not exactly one of command and":    {"a": {}},
-		"a has not exactly one":             {"a": {Command: "x", URL: "https://x"}},
-		"a.type does not fit":               {"a": {URL: "https://x", Type: "sse"}},
-		"type does not fit":                 {"a": {Command: "x", Type: "http"}},
-		"a.timeout is out of range":         {"a": {Command: "x", Timeout: 1}},
-		"mixes what belongs":                {"a": {Command: "x", Headers: map[string]outbound.Secret{"X": "y"}}},
-		"mixes":                             {"a": {URL: "https://x", Args: []string{"y"}}},
-		"a.url would send unencrypted":      {"a": {URL: "http://example.com/mcp"}},
-		"a.url holds credentials":           {"a": {URL: "https://me:topsecret@example.com"}},
-		"a.url is not a URL":                {"a": {URL: "https://x y"}},
-		"a.headers has a name or a value":   {"a": {URL: "https://x", Headers: secret}},
-		"a.headers has a name":              {"a": {URL: "https://x", Headers: map[string]outbound.Secret{"Mcp-Session-Id": "topsecret"}}},
-		"headers has":                       {"a": {URL: "https://x", Headers: map[string]outbound.Secret{"Host": "topsecret"}}},
-		"a.command is a path that depends":  {"a": {Command: "./bin/server"}},
-		"a.env has a name or a value":       {"a": {Command: "x", Env: map[string]outbound.Secret{"A=B": "topsecret"}}},
-		"a.env has a name or a value that ": {"a": {Command: "x", Env: map[string]outbound.Secret{"A": "top\x00secret"}}},
+		`"Files" is not a name`:              {"Files": {Command: "x"}},
+		`"" is not a name`:                   {"": {Command: "x"}},
+		"must have either command or":        {"a": {}},
+		"a must have either":                 {"a": {Command: "x", URL: "https://x"}},
+		"a.type does not fit":                {"a": {URL: "https://x", Type: "sse"}},
+		"type does not fit":                  {"a": {Command: "x", Type: "http"}},
+		"a.timeout is out of range":          {"a": {Command: "x", Timeout: 1}},
+		"mixes settings of a comm":           {"a": {Command: "x", Headers: map[string]outbound.Secret{"X": "y"}}},
+		"mixes":                              {"a": {URL: "https://x", Args: []string{"y"}}},
+		"a.url would send unencrypted":       {"a": {URL: "http://example.com/mcp"}},
+		"a.url has credentials":              {"a": {URL: "https://me:topsecret@example.com"}},
+		"a.url is not a URL":                 {"a": {URL: "https://x y"}},
+		"a.headers has an invalid header":    {"a": {URL: "https://x", Headers: secret}},
+		"a.headers has an inval":             {"a": {URL: "https://x", Headers: map[string]outbound.Secret{"Mcp-Session-Id": "topsecret"}}},
+		"headers has":                        {"a": {URL: "https://x", Headers: map[string]outbound.Secret{"Host": "topsecret"}}},
+		"a.command is a relative path":       {"a": {Command: "./bin/server"}},
+		"a.env has an invalid variable":      {"a": {Command: "x", Env: map[string]outbound.Secret{"A=B": "topsecret"}}},
+		"a.env has an invalid variable name": {"a": {Command: "x", Env: map[string]outbound.Secret{"A": "top\x00secret"}}},
 	} {
 		err := errors.Join(c.Faults()...)
 		var about *outbound.ConfigError

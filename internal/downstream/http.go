@@ -18,26 +18,26 @@ import (
 	"github.com/planloop/planloop/internal/outbound"
 )
 
-const farewell = 2 * time.Second // for telling a server that its session ends
+const deleteTimeout = 2 * time.Second // for telling a server that its session ends
 
-// web carries the SDK's requests to a server over streamable HTTP: only to the configured address, with the configured
+// httpTransport carries the SDK's requests to a server over streamable HTTP: only to the configured address, with the configured
 // headers. It limits the answers.
-type web struct {
+type httpTransport struct {
 	*conn
 	stream   *outbound.Stream
 	header   http.Header
 	listened atomic.Bool
 }
 
-// reach returns the SDK's transport to a server over HTTP. Nothing is contacted.
-func reach(stream *outbound.Stream, t *target, c *conn) mcp.Transport {
+// newHTTPTransport returns the SDK's transport to a server over HTTP. Nothing is contacted.
+func newHTTPTransport(stream *outbound.Stream, t *target, c *conn) mcp.Transport {
 	c.wait = stream.Close
 	return &mcp.StreamableClientTransport{Endpoint: t.address.String(),
-		HTTPClient: &http.Client{Transport: &web{conn: c, stream: stream, header: t.header}}}
+		HTTPClient: &http.Client{Transport: &httpTransport{conn: c, stream: stream, header: t.header}}}
 }
 
 // RoundTrip makes a request of the SDK's.
-func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	m := outbound.Message{Header: w.header.Clone(), Secrets: w.secrets}
 	maps.Copy(m.Header, r.Header)
 	if r.Body != nil {
@@ -56,9 +56,9 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if isListening && w.listened.Swap(true) {
 		w.changed() // it may have changed while nothing listened
 	}
-	ctx, release := w.within(r)
+	ctx, release := w.requestContext(r)
 	if isListening || r.Header.Get("Mcp-Method") == "subscriptions/listen" { // the SDK waits for these before it continues
-		defer time.AfterFunc(probe, release).Stop()
+		defer time.AfterFunc(probeTimeout, release).Stop()
 	}
 	response, err := w.stream.Send(ctx, r.Method, m)
 	if err != nil {
@@ -66,13 +66,13 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		if isListening { // a server need not support a listening stream
 			return &http.Response{StatusCode: http.StatusMethodNotAllowed, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 		}
-		return nil, w.unreached(r, of, err)
+		return nil, w.sendError(r, of, err)
 	}
 	response.Body = &releasing{response.Body, release}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return w.refused(r, response, of)
+		return w.statusError(r, response, of)
 	}
-	return w.limited(r.Context(), response, sent, of)
+	return w.limitResponse(r.Context(), response, sent, of)
 }
 
 // releasing is a body that ends the context of its request when it is closed.
@@ -83,11 +83,11 @@ type releasing struct {
 
 func (b *releasing) Close() error { defer b.release(); return b.ReadCloser.Close() }
 
-// within returns the context of a request, and its end. It ends with the connection too, and notes that a call was sent.
-func (w *web) within(r *http.Request) (context.Context, context.CancelFunc) {
+// requestContext returns the context of a request, and its end. It ends with the connection too, and notes that a call was sent.
+func (w *httpTransport) requestContext(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	if r.Method == http.MethodDelete { // it is sent when the connection is over
-		time.AfterFunc(farewell, cancel)
+		time.AfterFunc(deleteTimeout, cancel)
 	} else {
 		stop := context.AfterFunc(w.life, cancel)
 		context.AfterFunc(ctx, func() { stop() })
@@ -98,8 +98,8 @@ func (w *web) within(r *http.Request) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// unreached is the error of a request that got no answer. A server that was not reached at all has to be greeted again.
-func (w *web) unreached(r *http.Request, of *call, err error) error {
+// sendError is the error of a request that got no answer. A server that was not reached at all has to be greeted again.
+func (w *httpTransport) sendError(r *http.Request, of *call, err error) error {
 	failed := w.fail("at %v", err)
 	var about *outbound.Error
 	failed.Answered = errors.As(err, &about) && about.Answered
@@ -109,8 +109,8 @@ func (w *web) unreached(r *http.Request, of *call, err error) error {
 	return failed
 }
 
-// refused returns the SDK's view of an answer without success.
-func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http.Response, error) {
+// statusError returns the SDK's view of an answer without success.
+func (w *httpTransport) statusError(r *http.Request, response *http.Response, of *call) (*http.Response, error) {
 	body := outbound.Complaint(response)
 	_ = response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(body))
@@ -140,8 +140,8 @@ func (w *web) refused(r *http.Request, response *http.Response, of *call) (*http
 	return nil, failed
 }
 
-// limited returns an answer with limits on its messages, and looks at them on their way.
-func (w *web) limited(ctx context.Context, response *http.Response, to jsonrpc.Message, of *call) (*http.Response, error) {
+// limitResponse returns an answer with limits on its messages, and looks at them on their way.
+func (w *httpTransport) limitResponse(ctx context.Context, response *http.Response, to jsonrpc.Message, of *call) (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	request, ok := to.(*jsonrpc.Request)
 	switch {
@@ -153,7 +153,7 @@ func (w *web) limited(ctx context.Context, response *http.Response, to jsonrpc.M
 		return response, nil
 	case kind != "application/json":
 		_ = response.Body.Close()
-		return nil, w.fail(`answered "%s", and not with JSON or events`, w.excerpt(kind))
+		return nil, w.fail(`answered with "%s", not with JSON or events`, w.excerpt(kind))
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxFrame+1))
 	_ = response.Body.Close()
@@ -167,7 +167,7 @@ func (w *web) limited(ctx context.Context, response *http.Response, to jsonrpc.M
 	if err != nil {
 		return nil, w.notJSON()
 	}
-	w.look(m, len(body))
+	w.inspect(m, len(body))
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, nil
 }
@@ -219,7 +219,7 @@ func (e *events) take(line []byte) {
 		if err != nil {
 			e.bad = e.conn.notJSON()
 		} else {
-			e.conn.look(m, len(e.data))
+			e.conn.inspect(m, len(e.data))
 		}
 	}
 	e.data = nil

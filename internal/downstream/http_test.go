@@ -62,15 +62,15 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}{
 		"to another host": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:81/mcp", http.StatusTemporaryRedirect)
-		}, `redirects elsewhere, which is not followed (it says "http://127.0.0.1:81")`, false},
+		}, `redirects to another address, which planloop does not follow (it says "http://127.0.0.1:81")`, false},
 		"to another method": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1/other", http.StatusFound)
-		}, "redirects elsewhere", false},
+		}, "redirects to another address", false},
 		"who are you": {outboundtest.Answer(401, `{"error":{"message":"no `+token+`"}}`),
 			`answered 401 (it says "no [hidden]"); set its token in headers in the configuration`, false},
 		"a page":          {outboundtest.Answer(503, "<html>"), "answered 503 with a web page", false},
-		"no kind":         {outboundtest.Answer(200, "hello"), `answered "text/plain", and not with JSON or events`, true},
-		"nothing":         {outboundtest.Answer(202, ""), `answered "", and not with JSON or events`, true},
+		"no kind":         {outboundtest.Answer(200, "hello"), `answered with "text/plain", not with JSON or events`, true},
+		"nothing":         {outboundtest.Answer(202, ""), `answered with "", not with JSON or events`, true},
 		"rubbish":         {json200(`{"jsonrpc`), "text that is not JSON", true},
 		"too much":        {json200(`{"a":"` + strings.Repeat("a", 5<<20) + `"}`), "more than 4 MB", true},
 		"too much events": {events("data: " + strings.Repeat("a", 5<<20)), "more than 4 MB", true},

@@ -40,7 +40,7 @@ func TestListsAreBounded(t *testing.T) {
 		tools int
 		cut   string
 	}{"": {len(standard()), ""}, "one": {len(standard()), ""}, "endless": {100, "more than 100 pages"},
-		"circle": {len(standard()), "round in circles"}, "many": {500, "more than 500 tools"}} {
+		"circle": {len(standard()), "pages repeat"}, "many": {500, "more than 500 tools"}} {
 		t.Run(pages, func(t *testing.T) {
 			t.Parallel()
 			b := behaviour{Pages: pages}
@@ -189,15 +189,15 @@ func TestToolsThatCannotBeUsed(t *testing.T) {
 	deep := strings.Repeat(`{"not":`, 40) + "{}" + strings.Repeat("}", 40)
 	schema := func(schema string) string { return `{"name":"bad","inputSchema":` + schema + `}` }
 	for name, test := range map[string]struct{ tool, why string }{
-		"no schema":           {`{"name":"bad"}`, "there is none"},
+		"no schema":           {`{"name":"bad"}`, "missing"},
 		"no object":           {schema(`{"type":"string"}`), "not that of an object"},
 		"not a schema":        {schema(`{"type":"object","properties":7}`), "cannot be used"},
 		"too deep":            {schema(`{"type":"object","properties":{"a":` + deep + `}}`), "deeper than 32"},
 		"too long":            {schema(`{"type":"object","x":"` + strings.Repeat("a", 1<<20) + `"}`), "longer than 1 MB"},
 		"from the network":    {schema(`{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:1/x"}}}`), "is not read"},
 		"from a file":         {schema(`{"type":"object","$ref":"file:///etc/passwd"}`), "is not read"},
-		"hidden names":        {schema(`{"type":"object","properties":{"a\u202eb":{}}}`), "cannot be shown"},
-		"escapes in an enum":  {schema(`{"type":"object","properties":{"a":{"enum":["\u001b[1m"]}}}`), "cannot be shown"},
+		"hidden names":        {schema(`{"type":"object","properties":{"a\u202eb":{}}}`), "not printable"},
+		"escapes in an enum":  {schema(`{"type":"object","properties":{"a":{"enum":["\u001b[1m"]}}}`), "not printable"},
 		"output":              {`{"name":"bad","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}`, "output schema"},
 		"wrong types":         {`{"name":"bad","inputSchema":{"type":"object"},"description":7}`, "cannot be read"},
 		"not an object":       {`7`, "cannot be read"},

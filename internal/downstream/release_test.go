@@ -68,7 +68,7 @@ func TestRequestsLeaveNothingBehind(t *testing.T) {
 				c := newConn(t.Context(), "s", &target{}, "1")
 				c.life = watched{c.life, &waiting}
 				address := &url.URL{Scheme: "http", Host: "127.0.0.1"}
-				w := &web{conn: c, stream: outbound.NewStream(address, network.Client(), nil), header: http.Header{}}
+				w := &httpTransport{conn: c, stream: outbound.NewStream(address, network.Client(), nil), header: http.Header{}}
 				r, err := http.NewRequestWithContext(long, test.method, address.String(), strings.NewReader(test.body))
 				if err != nil {
 					t.Fatal(err)

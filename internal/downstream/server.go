@@ -10,13 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
-	"encoding/json"
-	"path/filepath"
-
-	strictjson "github.com/go-json-experiment/json"
-
 	"github.com/planloop/planloop/internal/outbound"
-	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 )
 
@@ -49,7 +43,7 @@ type Status struct {
 const (
 	firstWait   = time.Second // after a start that failed
 	longestWait = time.Minute
-	shownLines  = 5
+	maxLines    = 5
 )
 
 // server is one server, running or not.
@@ -96,7 +90,7 @@ func (s *server) load() {
 		return
 	}
 	s.loaded = true
-	c, _ := s.recall()
+	c, _ := s.readCache()
 	s.cut, s.bad = c.Cut, c.Bad
 	taken := map[string]bool{}
 	for _, raw := range c.Tools {
@@ -117,7 +111,7 @@ func (s *server) defines(own, definition string) bool {
 // the server or reads the list, which continues after ctx has ended.
 func (s *server) ready(ctx context.Context) (*conn, error) {
 	s.mu.Lock()
-	s.bury(s.conn)
+	s.dropEnded(s.conn)
 	switch {
 	case s.settings.Disabled:
 		s.mu.Unlock()
@@ -133,7 +127,7 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 		return nil, s.failed()
 	case s.flight == nil:
 		s.flight = make(chan struct{})
-		go s.fly(s.flight)
+		go s.startOrList(s.flight)
 	}
 	flight := s.flight
 	s.mu.Unlock()
@@ -167,13 +161,13 @@ func (s *server) failed() error {
 	return e
 }
 
-// fly starts the server unless it runs, and reads its list. If the list changes during that, it is read again.
-func (s *server) fly(flight chan struct{}) {
+// startOrList starts the server unless it runs, and reads its list. If the list changes during that, it is read again.
+func (s *server) startOrList(flight chan struct{}) {
 	s.mu.Lock()
 	c := s.conn
 	s.mu.Unlock()
 	var err error
-	fresh := c == nil || c.over() != nil
+	fresh := c == nil || c.failure() != nil
 	if fresh {
 		c, err = s.start()
 	}
@@ -181,24 +175,24 @@ func (s *server) fly(flight chan struct{}) {
 		s.mu.Lock()
 		s.stale = false
 		s.mu.Unlock()
-		err = s.ask(c)
+		err = s.readList(c)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		s.fell(err)
+		s.recordFailure(err)
 		c.end(err)
 		c = nil
 	}
 	s.conn, s.flight = c, nil
 	close(flight)
 	if s.stale && c != nil {
-		s.renew(c)
+		s.refreshStale(c)
 	}
 }
 
-// fell notes that a start failed or a server ended. A server that answered a call may start again at once.
-func (s *server) fell(err error) {
+// recordFailure notes that a start failed or a server ended. A server that answered a call may start again at once.
+func (s *server) recordFailure(err error) {
 	s.failure, s.retryAt = err, time.Time{}
 	if s.useful {
 		s.useful, s.failures = false, 0
@@ -208,8 +202,8 @@ func (s *server) fell(err error) {
 	s.failures++
 }
 
-// answered notes that the server has answered a call.
-func (s *server) answered() {
+// recordSuccess notes that the server has recordSuccess a call.
+func (s *server) recordSuccess() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.useful = true
@@ -222,21 +216,21 @@ func (s *server) start() (*conn, error) {
 	long := max(startTime, s.settings.idle())
 	ctx, cancel := context.WithTimeout(s.life, long)
 	defer cancel()
-	c, err := s.connect(ctx, stateless, probe)
+	c, err := s.connect(ctx, stateless, probeTimeout)
 	var failed *Error
 	switch {
 	case !errors.As(err, &failed), ctx.Err() != nil:
 	case failed.Answered && failed.Code < 0: // in JSON-RPC
 		c, err = s.connect(ctx, stateless, long)
 	case s.target.address == nil:
-		c, err = s.connect(ctx, handshake, probe)
+		c, err = s.connect(ctx, handshake, probeTimeout)
 	}
 	return c, err
 }
 
 func (s *server) connect(ctx context.Context, version string, patience time.Duration) (*conn, error) {
 	c := newConn(s.life, s.name, s.target, s.options.Version)
-	c.changed = func() { s.relist(c) }
+	c.changed = func() { s.markStale(c) }
 	transport, err := s.transport(c)
 	if err == nil {
 		err = c.connect(ctx, transport, version, patience)
@@ -246,17 +240,17 @@ func (s *server) connect(ctx context.Context, version string, patience time.Dura
 		return c, err
 	}
 	s.links.Go(func() {
-		c.follow()
+		c.waitForEnd()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.bury(c)
+		s.dropEnded(c)
 	})
 	return c, nil
 }
 
 func (s *server) transport(c *conn) (mcp.Transport, error) {
 	if s.target.address != nil {
-		return reach(outbound.NewStream(s.target.address, s.options.HTTP, s.options.Logger), s.target, c), nil
+		return newHTTPTransport(outbound.NewStream(s.target.address, s.options.HTTP, s.options.Logger), s.target, c), nil
 	}
 	return startStdio(s.options.Launcher, s.target, c, s.complaints)
 }
@@ -264,24 +258,24 @@ func (s *server) transport(c *conn) (mcp.Transport, error) {
 // startTime is the time for a start: some servers are fetched from a registry first.
 const startTime = time.Minute
 
-// bury drops a connection that has ended, and records why.
-func (s *server) bury(c *conn) {
-	if c != nil && s.conn == c && c.over() != nil {
+// dropEnded drops a connection that has ended, and records why.
+func (s *server) dropEnded(c *conn) {
+	if c != nil && s.conn == c && c.failure() != nil {
 		s.conn = nil
-		s.fell(c.over())
+		s.recordFailure(c.failure())
 	}
 }
 
-// relist reads the list again after a change.
-func (s *server) relist(c *conn) {
+// markStale reads the list again after a change.
+func (s *server) markStale(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stale = true
-	s.renew(c)
+	s.refreshStale(c)
 }
 
-// renew reads a stale list: later, if it changes all the time.
-func (s *server) renew(c *conn) {
+// refreshStale reads a stale list: later, if it changes all the time.
+func (s *server) refreshStale(c *conn) {
 	if !s.stale || s.flight != nil || s.conn != c || s.life.Err() != nil {
 		return
 	}
@@ -291,13 +285,13 @@ func (s *server) renew(c *conn) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				s.late = nil
-				s.renew(c)
+				s.refreshStale(c)
 			})
 		}
 		return
 	}
 	s.flight = make(chan struct{})
-	go s.fly(s.flight)
+	go s.startOrList(s.flight)
 }
 
 // Limits of reading a list that changes all the time.
@@ -306,15 +300,15 @@ const (
 	listPause   = time.Second // after those
 )
 
-// ask reads the list.
-func (s *server) ask(c *conn) error {
+// readList reads the list.
+func (s *server) readList(c *conn) error {
 	ctx, cancel := context.WithTimeout(s.life, max(startTime, s.settings.idle()))
 	defer cancel()
 	raw, cut, err := c.list(ctx, s.settings.idle())
 	if err != nil {
 		return err
 	}
-	usable, tools, bad := s.offered(raw)
+	usable, tools, bad := s.checkTools(raw)
 	s.mu.Lock()
 	s.load()
 	same := s.cut == cut && slices.Equal(s.bad, bad) &&
@@ -322,14 +316,14 @@ func (s *server) ask(c *conn) error {
 	s.heard, s.tools, s.bad, s.cut = true, tools, bad, cut
 	s.mu.Unlock()
 	if !same {
-		s.keep(cached{Tools: usable, Bad: bad, Cut: cut})
+		s.writeCache(cached{Tools: usable, Bad: bad, Cut: cut})
 		s.changed()
 	}
 	return nil
 }
 
-// knows reports whether this process need not ask the server for its list.
-func (s *server) knows() bool {
+// hasList reports whether this process need not ask the server for its list.
+func (s *server) hasList() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.heard || s.settings.Disabled || s.target == nil
@@ -365,53 +359,7 @@ func (s *server) status() Status {
 		st.State, st.Error = Failed, s.failure.Error()
 	}
 	if s.target != nil {
-		st.Lines = lastLines(s.complaints, shownLines, s.target.secrets)
+		st.Lines = lastLines(s.complaints, maxLines, s.target.secrets)
 	}
 	return st
-}
-
-// cached is a server's list, kept for the next process. Its tools were checked and need not be checked again.
-type cached struct {
-	Format int               `json:"format"`
-	Tools  []json.RawMessage `json:"tools"`
-	Bad    []Unusable        `json:"bad,omitempty"`
-	Cut    string            `json:"cut,omitzero"`
-}
-
-const cacheFormat = 1
-
-// cacheFile returns the path of a server's cached list. Each configuration and each workspace has its own
-// file.
-func (s *server) cacheFile() string {
-	return filepath.Join(s.options.CacheDir, s.name+"-"+s.key[:16]+".json")
-}
-
-// recall returns the cached list. An unreadable file counts as missing.
-func (s *server) recall() (c cached, ok bool) {
-	if s.options.CacheDir == "" {
-		return c, false
-	}
-	text, err := safefile.Read(s.cacheFile(), mostBytes+1<<20)
-	if err != nil || strictjson.Unmarshal(text, &c) != nil || c.Format != cacheFormat || len(c.Tools) > mostTools {
-		return cached{}, false
-	}
-	return c, true
-}
-
-// keep caches a list. If that fails, only the start of the next process is slower.
-func (s *server) keep(c cached) {
-	if s.options.CacheDir == "" {
-		return
-	}
-	c.Format = cacheFormat
-	text, err := strictjson.Marshal(c)
-	if err == nil {
-		err = safefile.MakeFolder(s.options.CacheDir)
-	}
-	if err == nil {
-		err = safefile.WriteFile(s.cacheFile(), text, safefile.Options{Mode: safefile.FileMode})
-	}
-	if err != nil {
-		s.options.Logger.Warn("the list of a server's tools is not kept", "server", s.name, "error", err)
-	}
 }

@@ -44,9 +44,9 @@ type Servers struct {
 	end     context.CancelFunc
 }
 
-// nested is set in the environment of started servers. Without it a planloop among them would start itself,
+// nestedEnv is set in the environment of started servers. Without it a planloop among them would start itself,
 // and so on without end.
-const nested = "PLANLOOP_NESTED"
+const nestedEnv = "PLANLOOP_NESTED"
 
 // New returns the servers of a configuration and starts none of them. A server with an invalid configuration
 // is failed; the others still work.
@@ -64,10 +64,10 @@ func New(c Config, o Options) (*Servers, error) {
 	all := &Servers{end: end}
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		s := &server{name: name, settings: c[name], options: o, key: c[name].key(name, o.Dir), changed: all.hub.Notify,
-			complaints: &safetext.TailWriter{Max: complain}, life: life, lists: rate.NewLimiter(rate.Every(listPause), listsInARow)}
+			complaints: &safetext.TailWriter{Max: maxComplaints}, life: life, lists: rate.NewLimiter(rate.Every(listPause), listsInARow)}
 		var err error
-		if s.target, err = c[name].target(name, o.Dir, o.Getenv); err == nil && o.Getenv(nested) != "" {
-			err = errors.New("is not started, since this planloop was itself started as a server of another")
+		if s.target, err = c[name].target(name, o.Dir, o.Getenv); err == nil && o.Getenv(nestedEnv) != "" {
+			err = errors.New("is not started, because another planloop started this one")
 		}
 		if err != nil {
 			s.target, s.failure = nil, err
@@ -99,7 +99,7 @@ func (s *Servers) Refresh(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, one := range s.servers {
 		all.Go(func() {
-			if !one.knows() {
+			if !one.hasList() {
 				_, _ = one.ready(ctx) // Status reports the error
 			}
 		})
@@ -155,7 +155,7 @@ func Greet(ctx context.Context, name string, s Server, o Options, isStateless bo
 	if isStateless {
 		version = stateless
 	}
-	transport, err := startStdio(o.Launcher, t, c, &safetext.TailWriter{Max: complain})
+	transport, err := startStdio(o.Launcher, t, c, &safetext.TailWriter{Max: maxComplaints})
 	if err == nil {
 		err = c.connect(limited, transport, version, limit)
 	}
@@ -171,12 +171,12 @@ func Greet(ctx context.Context, name string, s Server, o Options, isStateless bo
 // greeted lists the tools of a connected server, and ends it.
 func (c *conn) greeted(ctx context.Context, isStateless bool) (Greeting, error) {
 	told := Greeting{Version: c.version()}
-	defer c.follow()
+	defer c.waitForEnd()
 	defer c.end(c.fail("was ended"))
 	if isStateless != (told.Version >= stateless) {
 		return told, c.fail("does not speak revision %s", stateless)
 	}
-	tools, _, err := c.list(ctx, forever)
+	tools, _, err := c.list(ctx, noTimeout)
 	told.Tools = len(tools)
 	return told, err
 }

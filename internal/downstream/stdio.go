@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	forever  = 100 * 365 * 24 * time.Hour
-	parting  = time.Second      // for a server to end by itself after its input has ended
-	writing  = 10 * time.Second // for a server to read a message
-	complain = 8 << 10          // bytes kept of its output for people
+	noTimeout     = 100 * 365 * 24 * time.Hour
+	exitGrace     = time.Second      // for a server to end by itself after its input has ended
+	writeTimeout  = 10 * time.Second // for a server to read a message
+	maxComplaints = 8 << 10          // bytes kept of its output for people
 )
 
 // pipes is the SDK's transport to a server over its standard input and output. The SDK's own ends the connection at the
@@ -54,14 +54,14 @@ func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *safe
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = far, printed, complaints
 	ctx, kill := context.WithCancel(context.Background())
 	context.AfterFunc(c.life, func() {
-		time.AfterFunc(parting, kill)
+		time.AfterFunc(exitGrace, kill)
 		_ = out.Close()  // not read from here on
 		_ = near.Close() // a message may be blocked in it
 	})
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		result, err := launcher.Run(ctx, cmd, process.Options{Timeout: forever,
+		result, err := launcher.Run(ctx, cmd, process.Options{Timeout: noTimeout,
 			Started: func(process.Identity) { _ = far.Close() }})
 		_ = far.Close() // if the start failed
 		_ = printed.CloseWithError(c.ended(result, err, complaints))
@@ -123,7 +123,7 @@ func (p *pipes) Close() error {
 
 // Read returns the next message. Other lines are kept for people to see.
 func (p *pipes) Read(context.Context) (jsonrpc.Message, error) {
-	for p.over() == nil {
+	for p.failure() == nil {
 		line, err := p.line()
 		if err != nil {
 			p.end(err)
@@ -132,16 +132,16 @@ func (p *pipes) Read(context.Context) (jsonrpc.Message, error) {
 		m, err := jsonrpc.DecodeMessage(line)
 		switch {
 		case err == nil:
-			p.look(m, len(line))
+			p.inspect(m, len(line))
 			return m, nil
 		case bytes.Contains(line, []byte(`"jsonrpc"`)):
 			p.failAll(p.notJSON())
 		case len(line) > 0:
-			p.unasked(len(line))
+			p.countUnasked(len(line))
 			_, _ = p.complaints.Write(append(line[:min(len(line), 200)], '\n'))
 		}
 	}
-	return nil, p.over()
+	return nil, p.failure()
 }
 
 // line returns the next line, empty if it was too long to be kept.
@@ -159,13 +159,13 @@ func (p *pipes) line() (line []byte, err error) {
 			return nil, nil
 		default:
 			line = nil
-			p.unasked(0) // the line may never end
+			p.countUnasked(0) // the line may never end
 		}
 		if err == nil {
 			return line, nil
 		}
 	}
-	return nil, p.over()
+	return nil, p.failure()
 }
 
 // Write sends a message. A server that does not read it is ended: half of it may have arrived.
@@ -179,7 +179,7 @@ func (p *pipes) Write(ctx context.Context, m jsonrpc.Message) error {
 		defer func() { <-p.turn }()
 	case <-ctx.Done():
 	case <-p.life.Done():
-		return p.over()
+		return p.failure()
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -188,7 +188,7 @@ func (p *pipes) Write(ctx context.Context, m jsonrpc.Message) error {
 		p.expect(m, one)
 		one.sent.Store(true)
 	}
-	defer time.AfterFunc(writing, func() { p.end(p.fail("was ended because it does not read its messages")) }).Stop()
+	defer time.AfterFunc(writeTimeout, func() { p.end(p.fail("was ended because it does not read its messages")) }).Stop()
 	_, err = p.in.Write(append(frame, '\n'))
 	return err
 }

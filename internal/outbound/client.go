@@ -75,7 +75,7 @@ func (c *Client) Origin() string { return c.address.Scheme + "://" + strings.ToL
 // up. It does not read the answer's body. Its error is an *Error; if ctx was cancelled, it wraps the cause.
 func (c *Client) Post(ctx context.Context, m Message) error {
 	if ctx.Err() != nil {
-		return c.gaveUp(ctx, 0)
+		return c.cancelledError(ctx, 0)
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.limits.Total)
 	defer cancel()
@@ -90,7 +90,7 @@ func (c *Client) Post(ctx context.Context, m Message) error {
 			c.pause(bounded, cmp.Or(failure.RetryAfter, wait))
 		switch {
 		case errors.Is(ctx.Err(), context.Canceled):
-			return c.gaveUp(ctx, tries)
+			return c.cancelledError(ctx, tries)
 		case !again:
 			return failure
 		}
@@ -131,9 +131,9 @@ func (c *Client) try(ctx context.Context, m Message) *Error {
 	c.logger.DebugContext(ctx, "sent a request", "to", c.Origin(), "status", status, "took", time.Since(began))
 	switch {
 	case err != nil:
-		return c.unanswered(ctx, status, allowed, err, m.Secrets)
+		return c.noAnswerError(ctx, status, allowed, err, m.Secrets)
 	case status < 200 || status > 299:
-		return c.unsuccessful(response, nil, m.Secrets)
+		return c.statusError(response, nil, m.Secrets)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func transport(loopbackOnly bool) *http.Transport {
 	if loopbackOnly {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
-				return errors.New("the host name points to another machine, and nothing is sent there unencrypted")
+				return errors.New("the host name points to another machine; unencrypted requests go only to this one")
 			}
 			return nil
 		}
@@ -227,17 +227,17 @@ func (s *Stream) Send(ctx context.Context, method string, m Message) (*http.Resp
 	if deadline, ok := ctx.Deadline(); ok {
 		allowed = time.Until(deadline)
 	}
-	return nil, s.client.unanswered(ctx, 0, allowed, err, m.Secrets)
+	return nil, s.client.noAnswerError(ctx, 0, allowed, err, m.Secrets)
 }
 
 // Refused returns the error for an answer without success; body is the start of its body.
 func (s *Stream) Refused(response *http.Response, body []byte, secrets []string) *Error {
-	return s.client.unsuccessful(response, body, secrets)
+	return s.client.statusError(response, body, secrets)
 }
 
 // Broken returns the error for an answer that could not be read to its end.
 func (s *Stream) Broken(ctx context.Context, response *http.Response, err error, secrets []string) *Error {
-	return s.client.unanswered(ctx, response.StatusCode, 0, err, secrets)
+	return s.client.noAnswerError(ctx, response.StatusCode, 0, err, secrets)
 }
 
 // Limits on reading an unsuccessful answer: bytes, and time.

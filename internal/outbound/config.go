@@ -44,11 +44,11 @@ func (r Rules) Parse(text string) (*url.URL, *ConfigError) {
 	case err != nil || !IsHeaderValue(text) || strings.Contains(text, " "):
 		return nil, &ConfigError{Problem: "is not a URL", Want: example}
 	case u.User != nil:
-		return nil, &ConfigError{Problem: "holds credentials before the host", Want: r.Credentials}
+		return nil, &ConfigError{Problem: "has credentials before the host", Want: r.Credentials}
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, &ConfigError{Problem: "does not start with https://", Want: example}
 	case u.Hostname() == "" || u.Opaque != "" || !IsHeaderValue(u.Host):
-		return nil, &ConfigError{Problem: "names no host", Want: example}
+		return nil, &ConfigError{Problem: "has no host", Want: example}
 	case u.Fragment != "" || strings.Contains(text, "#"):
 		return nil, &ConfigError{Problem: "has a part after #, which is never sent", Want: "leave that out"}
 	case u.Scheme == "http" && !loopback(u.Hostname()):

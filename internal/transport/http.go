@@ -115,7 +115,7 @@ func (s *HTTPServer) routes() http.Handler {
 		allowed, found := routes[r.URL.Path]
 		if !found {
 			refuse(w, http.StatusNotFound,
-				"there is nothing at this path; MCP is served at /mcp (streamable HTTP) and /sse (older clients)")
+				"this path does not exist; MCP is served at /mcp (streamable HTTP) and /sse (older clients)")
 			return
 		}
 		allowed.ServeHTTP(w, r)
@@ -203,12 +203,12 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !found {
 		allow := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
 		w.Header().Set("Allow", allow)
-		refuse(w, http.StatusMethodNotAllowed, "this path takes "+allow)
+		refuse(w, http.StatusMethodNotAllowed, "this path accepts only "+allow)
 		return
 	}
 	// With an unread body, net/http does not notice that a stream's client has gone.
 	if r.Method != http.MethodPost && r.ContentLength != 0 {
-		refuse(w, http.StatusBadRequest, r.Method+" takes no body here")
+		refuse(w, http.StatusBadRequest, r.Method+" must not have a body")
 		return
 	}
 	handle(w, r)

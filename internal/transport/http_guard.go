@@ -28,7 +28,7 @@ func (s *HTTPServer) guard(next http.Handler) http.Handler {
 		}
 		if !origin.Allowed(r, hosts, s.opts.AllowOrigins) {
 			refuse(w, http.StatusForbidden,
-				"requests of this web origin are refused; the server's configuration names the origins it allows")
+				"requests from this web origin are refused; allow it with --allow-origin")
 			return
 		}
 		s.allowOrigin(w, r)
@@ -92,7 +92,7 @@ func allowedHeaders(r *http.Request) string {
 func checkToken(token string) error {
 	for _, c := range []byte(token) {
 		if c <= ' ' || c > '~' {
-			return errors.New("the token holds a character that an Authorization header cannot carry; use letters, digits and -._~+/=")
+			return errors.New("the token has a character that an Authorization header cannot contain; use letters, digits and -._~+/=")
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func (o HTTPOptions) complete() (HTTPOptions, error) {
 		return o, err
 	}
 	if o.Rate < 0 {
-		return o, errors.New("the rate must be 0, for no bound, or the requests that a client may make a second")
+		return o, errors.New("the rate must be 0 for unlimited, or the allowed requests per second")
 	}
 	for _, origin := range o.AllowOrigins {
 		if err := checkOrigin(origin); err != nil {

@@ -22,7 +22,7 @@ func (s *HTTPServer) openSSE(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		session := newSSESession(ctx)
 		if err := s.mcp.RegisterSession(ctx, session); err != nil {
-			refuse(resp, http.StatusInternalServerError, "the session could not be begun; try again")
+			refuse(resp, http.StatusInternalServerError, "the session could not be opened; try again")
 			return
 		}
 		defer s.mcp.UnregisterSession(context.WithoutCancel(ctx), session.ID)

@@ -120,13 +120,13 @@ func (s *HTTPServer) checkSession(w http.ResponseWriter, r *http.Request, msg Me
 	}
 	if version := r.Header.Get(mcp.HeaderProtocolVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
 		writeError(w, http.StatusBadRequest, msg.ID, mcp.INVALID_REQUEST,
-			"the Mcp-Protocol-Version header names a version this server does not speak; send the one initialize has agreed on")
+			"the Mcp-Protocol-Version header has an unsupported version; send the one agreed in initialize")
 		return false
 	}
 	id := r.Header.Get(mcp.HeaderSessionID)
 	if id == "" {
 		writeError(w, http.StatusBadRequest, msg.ID, mcp.INVALID_REQUEST,
-			"there is no session yet: send initialize first, then its Mcp-Session-Id with every request")
+			"no session: send initialize first, then its Mcp-Session-Id with every request")
 		return false
 	}
 	if _, err := s.sessions.Validate(id); err != nil {

@@ -123,7 +123,7 @@ func (m *Message) checkParams(f syntax) *mcp.JSONRPCErrorDetails {
 	}
 	if cursor, ok := params.Cursor.(string); ok { // base64 has several ways to write the same bytes
 		if text, err := base64.StdEncoding.DecodeString(cursor); err == nil && base64.StdEncoding.EncodeToString(text) != cursor {
-			return fault(mcp.INVALID_PARAMS, "the cursor is not one that was given out")
+			return fault(mcp.INVALID_PARAMS, "this server did not issue the cursor")
 		}
 	}
 	if m.meta != nil && !isToken(m.meta.ProgressToken) {

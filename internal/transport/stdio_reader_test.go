@@ -17,7 +17,7 @@ func TestWhatIsNotAMessageIsRefused(t *testing.T) {
 	}{
 		{"not JSON", `nonsense`, "null", -32700, "not valid JSON"},
 		{"half an object", `{"jsonrpc":"2.0","id":1`, "null", -32700, "not valid JSON"},
-		{"two objects", `{} {}`, "null", -32700, "one at a time"},
+		{"two objects", `{} {}`, "null", -32700, "one message at a time"},
 		{"a NUL byte", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\x00\"}", "null", -32700, "not valid JSON"},
 		{"only NUL bytes", "\x00\x00", "null", -32700, "not valid JSON"},
 		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "1", -32700, "UTF-8"},

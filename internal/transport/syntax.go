@@ -82,7 +82,7 @@ func checkSyntax(raw []byte) (syntax, *mcp.JSONRPCErrorDetails) {
 			continue
 		}
 		if _, err := w.in.ReadToken(); !errors.Is(err, io.EOF) {
-			return w.syntax, fault(mcp.PARSE_ERROR, "parse error: there is more after the message: send one at a time")
+			return w.syntax, fault(mcp.PARSE_ERROR, "parse error: text after the message: send one message at a time")
 		}
 		return w.syntax, nil
 	}
@@ -99,9 +99,9 @@ func (w *walk) check(token jsontext.Token, before int64) *mcp.JSONRPCErrorDetail
 	}
 	if kind == '"' && !w.isUnicode(token.String(), before) {
 		if !arguments {
-			return fault(mcp.PARSE_ERROR, "parse error: a string has half of a surrogate pair, which is no character")
+			return fault(mcp.PARSE_ERROR, "parse error: a string contains half of a surrogate pair")
 		}
-		w.ambiguity = "a string has half of a surrogate pair, which is no character"
+		w.ambiguity = "a string contains half of a surrogate pair"
 	}
 	if around, places := w.in.StackIndex(depth); kind == '"' && around == '{' && places%2 == 1 {
 		return w.checkName(token.String(), depth, arguments)

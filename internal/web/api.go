@@ -32,11 +32,11 @@ const (
 type route struct {
 	method string
 	params []string // of the query, each at most once
-	door   bool     // open to browsers without a session
+	open   bool     // open to browsers without a session
 	do     func(call) (any, error)
 }
 
-// call is one request to a route. Session is nil for routes of the door.
+// call is one request to a route. Session is nil for open routes.
 type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
@@ -48,7 +48,7 @@ type call struct {
 // api returns the routes by path.
 func (s *Server) api() map[string]route {
 	return map[string]route{
-		"/api/enter":  {method: http.MethodPost, door: true, do: s.postEnter},
+		"/api/enter":  {method: http.MethodPost, open: true, do: s.postEnter},
 		"/api/unlock": {method: http.MethodPost, do: s.postUnlock},
 		"/api/code":   {method: http.MethodPost, do: s.postCode},
 		"/api/act":    {method: http.MethodPost, do: s.postAct},
@@ -64,11 +64,11 @@ func (s *Server) api() map[string]route {
 // route answers a request to a path of the table. A nil answer has been sent already.
 func (s *Server) route(w http.ResponseWriter, r *http.Request, route route, query string) (err error) {
 	c := call{w: w, r: r}
-	if err := takes(w, r, route.method); err != nil {
+	if err := checkMethod(w, r, route.method); err != nil {
 		return err
 	}
-	if !route.door {
-		if c.session, err = s.door.who(r); err != nil {
+	if !route.open {
+		if c.session, err = s.sessions.find(r); err != nil {
 			return err
 		}
 	}
@@ -76,12 +76,12 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, route route, quer
 		return err
 	}
 	if route.method == http.MethodGet {
-		err = takesGet(w, r)
+		err = checkGet(w, r)
 	} else {
 		c.body, err = s.readBody(w, r)
 	}
-	if err == nil && !route.door {
-		c.session, err = s.door.who(r) // it may have ended while the body was arriving
+	if err == nil && !route.open {
+		c.session, err = s.sessions.find(r) // it may have ended while the body was arriving
 	}
 	if err != nil {
 		return err
@@ -97,8 +97,8 @@ func readQuery(query string, params []string) (url.Values, error) {
 	values, err := url.ParseQuery(query)
 	for name, given := range values {
 		if len(given) > 1 || !slices.Contains(params, name) {
-			return nil, plan.Refuse(plan.InvalidInput, "/"+name, "the query has a name that is not taken here, or has one twice",
-				"send each of these once at most: "+strings.Join(params, ", "))
+			return nil, plan.Refuse(plan.InvalidInput, "/"+name, "the query has an unknown or repeated name",
+				"send each of these at most once: "+strings.Join(params, ", "))
 		}
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func readQuery(query string, params []string) (url.Values, error) {
 
 // readBody reads a body of JSON, within bounds of size and time.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if err := takesJSON(r); err != nil {
+	if err := checkJSON(r); err != nil {
 		return nil, err
 	}
 	tooLong := &refusal{Kind: tooLarge, Problem: "the body is longer than 1 MB", Fix: "send less"}
@@ -125,7 +125,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &refusal{Kind: tooSlow, Problem: "the body did not arrive in time", Fix: "send it again"}
 	case err != nil:
-		return nil, &refusal{Kind: wrongForm, Problem: "the body did not arrive whole", Fix: "send it again"}
+		return nil, &refusal{Kind: wrongForm, Problem: "the body did not arrive completely", Fix: "send it again"}
 	}
 	_ = limits.SetReadDeadline(time.Time{})
 	return body, nil
@@ -150,22 +150,22 @@ func (s *Server) postEnter(c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ofOurUser(c.r); err != nil {
+	if err := s.checkUser(c.r); err != nil {
 		return nil, err
 	}
 	decides, twice := false, false
 	if in.Code != "" {
-		decides, twice = s.door.use(in.Code)
+		decides, twice = s.sessions.useLaunchCode(in.Code)
 	}
 	if twice && s.opts.OnReusedLink != nil {
 		s.opts.OnReusedLink()
 	}
 	if !decides {
-		if err := s.maySee(in.Code, in.Token); err != nil {
+		if err := s.checkViewAccess(in.Code, in.Token); err != nil {
 			return nil, err
 		}
 	}
-	cookie, key, err := s.door.admit(decides, in.Code)
+	cookie, key, err := s.sessions.open(decides, in.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -177,47 +177,47 @@ func (s *Server) postEnter(c call) (any, error) {
 	}{key, decides && s.opts.Refusal == ""}, nil
 }
 
-// ofOurUser refuses programs of other users of this machine, if the system reveals the owner of a connection.
-func (s *Server) ofOurUser(r *http.Request) error {
+// checkUser refuses programs of other users of this machine, if the system reveals the owner of a connection.
+func (s *Server) checkUser(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local == nil {
 		return nil
 	}
 	if uid, known := s.owner(r.RemoteAddr, local.String()); known && uid != 0 && uid != os.Geteuid() {
-		return &refusal{Kind: forbidden, Problem: "the review page is for the user who started planloop alone",
-			Fix: "open it as that user, or start planloop review as this one"}
+		return &refusal{Kind: forbidden, Problem: "the review page is only for the user that started planloop",
+			Fix: "open it as that user, or run planloop review as this one"}
 	}
 	return nil
 }
 
-// maySee decides whether a browser without a valid launch code may look.
-func (s *Server) maySee(code, token string) error {
+// checkViewAccess decides whether a browser without a valid launch code may look.
+func (s *Server) checkViewAccess(code, token string) error {
 	if code == "" && token == "" && s.opts.ViewAccess.Anyone {
 		return nil
 	}
-	refused := &refusal{Kind: notEntered, Field: "/code", Problem: "the page is opened by a link that works once",
-		Fix: "run `planloop review` on a terminal"}
+	refused := &refusal{Kind: notEntered, Field: "/code", Problem: "the page opens only with a one-time link",
+		Fix: "run `planloop review` in a terminal"}
 	if code == "" && token == "" && s.opts.ViewAccess.Token == "" {
 		return refused
 	}
 	if code != "" || token != "" {
 		if !s.enter.Allow() {
-			return &refusal{Kind: tooMany, Problem: "too many have tried to enter", Fix: "wait a second and try again", after: time.Second}
+			return &refusal{Kind: tooMany, Problem: "too many sign-in attempts", Fix: "wait a second and try again", after: time.Second}
 		}
 	}
 	switch {
 	case code != "":
-		refused.Problem = "this link was used before, or is older than half a minute"
-		refused.Fix = "run `planloop review` on a terminal for a new one"
+		refused.Problem = "this link was already used, or is older than 30 seconds"
+		refused.Fix = "run `planloop review` in a terminal for a new one"
 	case s.opts.ViewAccess.Token == "":
-		refused.Problem = "there is no token to look with"
+		refused.Problem = "this server has no token for viewing"
 	case token == "":
-		refused.Field, refused.Problem = "/token", "the page is for who knows the token of this server, or comes by a link"
-		refused.Fix = "type the token to look; to decide, run `planloop review` on a terminal"
+		refused.Field, refused.Problem = "/token", "the page needs this server's token, or a link"
+		refused.Fix = "type the token to view; to decide, run `planloop review` in a terminal"
 	case digestOf(token).is(digestOf(s.opts.ViewAccess.Token)):
 		return nil
 	default:
-		refused.Field, refused.Problem, refused.Fix = "/token", "that is not the token", "type the one that MCP clients of this server send"
+		refused.Field, refused.Problem, refused.Fix = "/token", "the token is wrong", "type the token that MCP clients of this server send"
 	}
 	return refused
 }
@@ -234,9 +234,9 @@ func (s *Server) can(c call, sheet *review.Sheet) review.Can {
 	case s.opts.Refusal != "":
 		return review.Can{Why: s.opts.Refusal + ". To decide, run `planloop review` in a terminal of your own"}
 	case !c.session.decides:
-		return review.Can{Why: "this browser only looks: deciding takes a link that `planloop review` prints on a terminal"}
+		return review.Can{Why: "deciding needs the link that `planloop review` prints in a terminal"}
 	}
-	return review.Can{Decide: true, Code: !s.door.unlocked(c.session, c.r, c.r.URL.Path == "/api/act")}
+	return review.Can{Decide: true, Code: !s.sessions.unlocked(c.session, c.r, c.r.URL.Path == "/api/act")}
 }
 
 // postCode writes a new code to the terminal.
@@ -254,14 +254,14 @@ func (s *Server) postCode(c call) (any, error) {
 	can := s.can(c, sheet)
 	switch {
 	case !can.Decide:
-		return nil, &refusal{Kind: forbidden, Problem: can.Why, Fix: "decide on a terminal"}
+		return nil, &refusal{Kind: forbidden, Problem: can.Why, Fix: "decide in a terminal"}
 	case s.opts.ShowCode == nil:
-		return nil, &refusal{Kind: forbidden, Problem: "planloop has no terminal here to write a code to",
-			Fix: "approve on a terminal, or start `planloop review` on one"}
+		return nil, &refusal{Kind: forbidden, Problem: "planloop has no terminal to show a code on",
+			Fix: "approve in a terminal, or run `planloop review` in one"}
 	case !s.codes.Allow():
-		return nil, &refusal{Kind: tooMany, Problem: "codes are asked for too often", Fix: "type the last one", after: 2 * time.Second}
+		return nil, &refusal{Kind: tooMany, Problem: "too many codes were requested", Fix: "type the last code", after: 2 * time.Second}
 	}
-	code, err := s.door.newCode(c.session)
+	code, err := s.sessions.newCode(c.session)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func (s *Server) postUnlock(c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	proof, err := s.door.unlock(c.session, strings.TrimSpace(in.Code))
+	proof, err := s.sessions.unlock(c.session, strings.TrimSpace(in.Code))
 	if err != nil {
 		return nil, err
 	}
@@ -388,7 +388,7 @@ func number(c call, name string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, plan.Refuse(plan.InvalidInput, "/"+name, name+" is not a number", "send it in digits")
+		return 0, plan.Refuse(plan.InvalidInput, "/"+name, name+" is not a number", "send digits")
 	}
 	return n, nil
 }

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	mostStreams  = 128
-	mostLooking  = 64 // of them, for sessions that only look
-	eventTimeout = 10 * time.Second
+	maxStreams     = 128
+	maxViewStreams = 64 // of them, for sessions that only look
+	eventTimeout   = 10 * time.Second
 )
 
 // streams holds the open streams of changes, and the single follower of the desk that feeds them. The follower runs
@@ -28,22 +28,22 @@ type streams struct {
 	mu            sync.Mutex
 	ending        context.Context // done when all of them must end
 	end           context.CancelFunc
-	news          *news // nil without a follower
+	news          *changes // nil without a follower
 	open, looking int
 	running       sync.WaitGroup // the streams and the follower
 }
 
-// news holds the follower's last change of each workspace, so that a slow stream gets several as one.
-type news struct {
+// changes holds the follower's last change of each workspace, so that a slow stream gets several as one.
+type changes struct {
 	told broadcast.Hub // closed when the follower is gone
 
 	mu     sync.Mutex
-	latest map[string]numbered // by workspace
+	latest map[string]numberedChange // by workspace
 	count  int
 }
 
-// numbered is a change with its number in the sequence of all.
-type numbered struct {
+// numberedChange is a change with its number in the sequence of all.
+type numberedChange struct {
 	review.Change
 	number int
 }
@@ -55,20 +55,20 @@ func newStreams(desk review.Desk) *streams {
 }
 
 // join counts a stream until leave is called.
-func (s *streams) join(decides bool) (n *news, leave func(), err error) {
+func (s *streams) join(decides bool) (n *changes, leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	looks := 1
 	if decides {
 		looks = 0
 	}
-	if s.open >= mostStreams || s.looking+looks > mostLooking || s.ending.Err() != nil {
-		return nil, nil, &refusal{Kind: busy, Problem: "too many pages watch already", Fix: "close some", after: 10 * time.Second}
+	if s.open >= maxStreams || s.looking+looks > maxViewStreams || s.ending.Err() != nil {
+		return nil, nil, &refusal{Kind: busy, Problem: "too many pages are open", Fix: "close some", after: 10 * time.Second}
 	}
 	s.open, s.looking = s.open+1, s.looking+looks
 	s.running.Add(1)
 	if s.news == nil {
-		s.news = &news{latest: map[string]numbered{}}
+		s.news = &changes{latest: map[string]numberedChange{}}
 		s.running.Add(1)
 		go s.follow(s.news, s.watch(s.ending)) // from now on: an open stream misses no change
 	}
@@ -81,7 +81,7 @@ func (s *streams) join(decides bool) (n *news, leave func(), err error) {
 }
 
 // follow receives changes until the desk closes the channel.
-func (s *streams) follow(n *news, changes <-chan review.Change) {
+func (s *streams) follow(n *changes, changes <-chan review.Change) {
 	defer s.running.Done()
 	for change := range changes {
 		n.tell(change)
@@ -101,25 +101,25 @@ func (s *streams) close() {
 }
 
 // tell passes a change to all streams.
-func (n *news) tell(change review.Change) {
+func (n *changes) tell(change review.Change) {
 	n.mu.Lock()
 	n.count++
-	n.latest[change.Workspace] = numbered{change, n.count}
+	n.latest[change.Workspace] = numberedChange{change, n.count}
 	n.mu.Unlock()
 	n.told.Notify()
 }
 
 // since lists the changes after a number, oldest first, and returns the number of the last.
-func (n *news) since(number int) ([]numbered, int) {
+func (n *changes) since(number int) ([]numberedChange, int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var list []numbered
+	var list []numberedChange
 	for _, change := range n.latest {
 		if change.number > number {
 			list = append(list, change)
 		}
 	}
-	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(list, func(a, b numberedChange) int { return cmp.Compare(a.number, b.number) })
 	return list, n.count
 }
 
@@ -130,7 +130,7 @@ func (s *Server) getEvents(c call) (any, error) {
 		return nil, err
 	}
 	defer leave()
-	defer s.door.watch(c.session)()
+	defer s.sessions.watch(c.session)()
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.streams.ending, cancel)()
@@ -150,10 +150,10 @@ func (s *Server) getEvents(c call) (any, error) {
 		case <-c.session.ended:
 			return nil, nil
 		case <-heartbeat.C:
-			s.door.lookForIdle()
+			s.sessions.dropIdle()
 			err = out.send(": here\n\n")
 		case _, more := <-told:
-			var list []numbered
+			var list []numberedChange
 			list, sent = news.since(sent)
 			text := ""
 			for _, change := range list {

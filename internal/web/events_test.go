@@ -40,7 +40,7 @@ func TestStreamTellsOfChanges(t *testing.T) {
 
 // TestSlowStreamGetsSeveralAsOne: more changes happen than an unread stream can hold.
 func TestSlowStreamGetsSeveralAsOne(t *testing.T) {
-	n := &news{latest: map[string]numbered{}}
+	n := &changes{latest: map[string]numberedChange{}}
 	for i := range 1000 {
 		n.tell(review.Change{Workspace: fmt.Sprint("w", i%3), Revision: plan.Revision(i)})
 	}
@@ -58,7 +58,7 @@ func TestStreamsEnd(t *testing.T) {
 	for what, end := range map[string]func(*fixture, *http.Response){
 		"with the server":  func(f *fixture, _ *http.Response) { f.stop() },
 		"with Close":       func(f *fixture, _ *http.Response) { f.Close() },
-		"with the session": func(f *fixture, _ *http.Response) { f.door.close() },
+		"with the session": func(f *fixture, _ *http.Response) { f.sessions.close() },
 		"with the page":    func(_ *fixture, resp *http.Response) { _ = resp.Body.Close() },
 	} {
 		f := serve(t, nil)
@@ -105,7 +105,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		}
 		return err
 	}
-	for range mostLooking {
+	for range maxViewStreams {
 		if err := join(false); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	if err := join(false); err == nil || refusalOf(err).Kind != busy {
 		t.Errorf("one more that looks: %v", err)
 	}
-	for range mostStreams - mostLooking {
+	for range maxStreams - maxViewStreams {
 		if err := join(true); err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestNothingLeaks(t *testing.T) {
 		t.Error(err)
 	}
 	eventually(t, "as few goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
-	if _, err := f.door.unlock(&session{}, ""); err == nil || len(f.door.sessions)+len(f.door.launches) > 0 {
+	if _, err := f.sessions.unlock(&session{}, ""); err == nil || len(f.sessions.sessions)+len(f.sessions.launches) > 0 {
 		t.Error("sessions are left")
 	}
 }

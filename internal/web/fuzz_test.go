@@ -40,16 +40,16 @@ func FuzzBody(f *testing.F) {
 		r.Header.Set("Origin", "http://127.0.0.1:8137")
 		r.Header.Set("Content-Type", "application/json")
 		if inside {
-			cookie, key, err := s.door.admit(true, "")
+			cookie, key, err := s.sessions.open(true, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			own := s.door.sessions[digestOf(cookie)]
-			code, err := s.door.newCode(own)
+			own := s.sessions.sessions[digestOf(cookie)]
+			code, err := s.sessions.newCode(own)
 			if err != nil {
 				t.Fatal(err)
 			}
-			proof, err := s.door.unlock(own, code)
+			proof, err := s.sessions.unlock(own, code)
 			if err != nil {
 				t.Fatal(err)
 			}

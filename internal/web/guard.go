@@ -28,7 +28,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	limitWrite(w)
-	if err := s.fromHere(r); err != nil {
+	if err := s.checkOrigin(r); err != nil {
 		s.refuse(w, r, err)
 		return
 	}
@@ -40,7 +40,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	route, ok := s.routes[path]
 	if !ok {
-		s.refuse(w, r, &refusal{Kind: "not_found", Problem: "there is nothing at this path", Fix: "open the page at /"})
+		s.refuse(w, r, &refusal{Kind: "not_found", Problem: "this path does not exist", Fix: "open the page at /"})
 		return
 	}
 	if err := s.route(w, r, route, query); err != nil {
@@ -52,46 +52,46 @@ func limitWrite(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // writers in tests have no deadlines
 }
 
-// fromHere refuses requests unless they come from this machine, to one of this server's own names, and from its own
+// checkOrigin refuses requests unless they come from this machine, to one of this server's own names, and from its own
 // page or no page. A browser does not let a page set these headers.
-func (s *Server) fromHere(r *http.Request) error {
+func (s *Server) checkOrigin(r *http.Request) error {
 	elsewhere := func(problem string) error {
 		return &refusal{Kind: forbidden, Problem: problem, Fix: "open the page at the address that planloop printed"}
 	}
 	if !origin.IsLoopback(r.RemoteAddr) {
-		return elsewhere("the review page is for people at this machine alone")
+		return elsewhere("the review page is only for this machine")
 	}
 	if !strings.HasPrefix(r.RequestURI, "/") {
-		return &refusal{Kind: wrongForm, Problem: "the request names no path of this server", Fix: "send the path alone, such as /"}
+		return &refusal{Kind: wrongForm, Problem: "the request has no valid path", Fix: "send only the path, such as /"}
 	}
 	if !slices.Contains(origin.RequestHosts(r, "", s.opts.Name), r.Host) {
 		return elsewhere("the Host header does not name this server")
 	}
 	if r.Header.Get("Service-Worker") != "" { // the page has no service worker
-		return elsewhere("no script of this page answers for the server")
+		return elsewhere("service workers are refused")
 	}
 	if !origin.IsOwn(r) {
-		return elsewhere("requests of other web origins are refused")
+		return elsewhere("requests from other web origins are refused")
 	}
 	if !origin.IsSameSite(r) {
-		return elsewhere("requests of other sites are refused")
+		return elsewhere("requests from other sites are refused")
 	}
 	return nil
 }
 
-// takesJSON refuses bodies that a form or a page of another origin could send without a preflight.
-func takesJSON(r *http.Request) error {
+// checkJSON refuses bodies that a form or a page of another origin could send without a preflight.
+func checkJSON(r *http.Request) error {
 	types := r.Header.Values("Content-Type")
 	if len(types) == 1 && r.Header.Get("Content-Encoding") == "" {
 		if media, _, err := mime.ParseMediaType(types[0]); err == nil && media == "application/json" {
 			return nil
 		}
 	}
-	return &refusal{Kind: wrongType, Problem: "the body is not of the type application/json", Fix: "send JSON, with that Content-Type"}
+	return &refusal{Kind: wrongType, Problem: "the body must have the type application/json", Fix: "send JSON, with that Content-Type"}
 }
 
-// only returns the single value of a header; ok is false if it is missing, empty or repeated.
-func only(r *http.Request, header string) (value string, ok bool) {
+// singleHeader returns the single value of a header; ok is false if it is missing, empty or repeated.
+func singleHeader(r *http.Request, header string) (value string, ok bool) {
 	values := r.Header.Values(header)
 	if len(values) != 1 || values[0] == "" {
 		return "", false

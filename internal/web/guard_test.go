@@ -122,7 +122,7 @@ func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 				}
 			}
 		}
-		if ok, _ := f.door.use(code); !ok && c.posts != 200 && c.posts != 401 {
+		if ok, _ := f.sessions.useLaunchCode(code); !ok && c.posts != 200 && c.posts != 401 {
 			t.Errorf("%s: the code was used up", what)
 		}
 	}

@@ -59,22 +59,22 @@ type ViewAccess struct {
 
 // Server serves the page. It is made by New and ended by Close.
 type Server struct {
-	opts    Options
-	log     *slog.Logger
-	door    *door
-	files   map[string]*file // by path
-	routes  map[string]route
-	enter   *rate.Limiter // wrong launch codes, and tokens
-	codes   *rate.Limiter // codes written to the terminal
-	streams *streams
-	shared  *shared
-	owner   func(client, server string) (uid int, known bool) // of a connection
+	opts     Options
+	log      *slog.Logger
+	sessions *sessionStore
+	files    map[string]*file // by path
+	routes   map[string]route
+	enter    *rate.Limiter // wrong launch codes, and tokens
+	codes    *rate.Limiter // codes written to the terminal
+	streams  *streams
+	shared   *renderCache
+	owner    func(client, server string) (uid int, known bool) // of a connection
 }
 
 // New prepares the page to be served.
 func New(opts Options) (*Server, error) {
 	if opts.Desk == nil || opts.Person == "" {
-		return nil, errors.New("the page needs a desk, and the name of who decides at it")
+		return nil, errors.New("the page needs a desk and the name of its user")
 	}
 	if opts.File == nil {
 		opts.File = review.PageFile
@@ -85,11 +85,11 @@ func New(opts Options) (*Server, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	files, err := static(opts.File)
+	files, err := readFiles(opts.File)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, log: opts.Logger, door: newDoor(opts.Now), files: files, streams: newStreams(opts.Desk), shared: newShared(),
+	s := &Server{opts: opts, log: opts.Logger, sessions: newSessionStore(opts.Now), files: files, streams: newStreams(opts.Desk), shared: newShared(),
 		owner: origin.ConnectionOwner,
 		enter: rate.NewLimiter(5, 20), codes: rate.NewLimiter(rate.Every(2*time.Second), 3)}
 	s.routes = s.api()
@@ -107,14 +107,14 @@ func (s *Server) Has(path string) bool {
 
 // Link returns an address under base, http://127.0.0.1:PORT, that opens a session. It works once, for half a minute,
 // because others may see it later. Browsers do not send the part after #.
-func (s *Server) Link(base string) string { return base + "/#enter=" + s.door.launchCode() }
+func (s *Server) Link(base string) string { return base + "/#enter=" + s.sessions.newLaunchCode() }
 
 // EndSessions ends every session and invalidates unused links.
-func (s *Server) EndSessions() { s.door.close() }
+func (s *Server) EndSessions() { s.sessions.close() }
 
 // Close ends every session and stream and waits for the streams.
 func (s *Server) Close() {
-	s.door.close()
+	s.sessions.close()
 	s.streams.close()
 }
 

@@ -18,7 +18,7 @@ const (
 	firstPause  = 30 * time.Second
 	longestWait = time.Hour
 	proofLasts  = time.Hour // since the last act
-	mostProofs  = 8         // of a session: one for each of its pages
+	maxProofs   = 8         // of a session: one for each of its pages
 )
 
 // guesses counts the wrong codes of all sessions since the last right one.
@@ -30,8 +30,8 @@ type guesses struct {
 // ready refuses during the pause after too many wrong codes.
 func (g guesses) ready(now time.Time) error {
 	if left := g.until.Sub(now); left > 0 {
-		return &refusal{Kind: tooMany, Problem: "too many wrong codes were typed", after: left,
-			Fix: fmt.Sprintf("wait %s, then let a new code be shown", left.Round(time.Second))}
+		return &refusal{Kind: tooMany, Problem: "too many wrong codes", after: left,
+			Fix: fmt.Sprintf("wait %s, then request a new code", left.Round(time.Second))}
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (g *guesses) miss(now time.Time) bool {
 }
 
 // newCode makes the code that a session must type, replacing any earlier one.
-func (d *door) newCode(s *session) (string, error) {
+func (d *sessionStore) newCode(s *session) (string, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
 	if err != nil {
 		return "", fmt.Errorf("make a code: %w", err)
@@ -63,7 +63,7 @@ func (d *door) newCode(s *session) (string, error) {
 }
 
 // unlock checks the typed code, and returns a proof that it was typed.
-func (d *door) unlock(s *session, code string) (proof string, err error) {
+func (d *sessionStore) unlock(s *session, code string) (proof string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
@@ -72,28 +72,28 @@ func (d *door) unlock(s *session, code string) (proof string, err error) {
 	}
 	if !now.Before(s.codeEnds) {
 		return "", &plan.ValidationError{Kind: plan.Conflict, Field: "/code",
-			Problem: "no code is asked for now: each holds for five minutes", Fix: "let a new one be shown on the terminal"}
+			Problem: "the code has expired: it is valid for five minutes", Fix: "request a new code"}
 	}
 	if !s.code.is(digestOf(code)) {
-		wrong := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/code", Problem: "that is not the code",
-			Fix: "type the six digits that stand on the terminal now"}
+		wrong := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/code", Problem: "the code is wrong",
+			Fix: "type the six digits now shown on the terminal"}
 		if d.guesses.miss(now) {
 			s.codeEnds = time.Time{}
-			wrong.Fix = "wait " + d.guesses.until.Sub(now).String() + ", then let a new code be shown"
+			wrong.Fix = "wait " + d.guesses.until.Sub(now).String() + ", then request a new code"
 		}
 		return "", wrong
 	}
 	d.guesses, s.codeEnds = guesses{}, time.Time{}
 	proof = newSecret()
-	dropOldest(s.proofs, mostProofs-1)
+	dropOldest(s.proofs, maxProofs-1)
 	s.proofs[digestOf(proof)] = now
 	return proof, nil
 }
 
 // unlocked reports whether a request proves that the terminal's code was typed. An act extends the proof by an hour; a
 // page that is only left open does not.
-func (d *door) unlocked(s *session, r *http.Request, acts bool) bool {
-	proof, ok := only(r, "Planloop-Unlock")
+func (d *sessionStore) unlocked(s *session, r *http.Request, acts bool) bool {
+	proof, ok := singleHeader(r, "Planloop-Unlock")
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	used, known := s.proofs[digestOf(proof)]

@@ -32,7 +32,7 @@ func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest
 	}
 	tool, known := s.serverTool(name)
 	if !known && s.foreign != nil && s.foreign.Missing(name) != "" {
-		s.awaits(ctx, s.refresh(), callWait) // the server may not have listed its tools yet
+		s.wait(ctx, s.refresh(), callWait) // the server may not have listed its tools yet
 		tool, known = s.serverTool(name)
 	}
 	if known {
@@ -50,7 +50,7 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	}
 	service, err := s.service(ctx)
 	if err != nil {
-		return mcp.NewToolResultError(s.fault(tool.Name, err)), nil
+		return mcp.NewToolResultError(s.internalError(tool.Name, err)), nil
 	}
 	caller := s.caller(ctx, service) // marks the connection as alive
 	s.yield(ctx)
@@ -58,24 +58,24 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	defer told.settle(ctx)
 	call := relayedCall{Tool: tool.Name, Arguments: Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
 	if request.Params.RequestState == "" && len(request.Params.InputResponses) == 0 {
-		r := &relayed{Server: s, tool: tool, service: service, caller: caller, call: call,
+		r := &serverCall{Server: s, tool: tool, service: service, caller: caller, call: call,
 			asks: make(chan *serverAsk), ended: make(chan struct{})}
 		r.told.Store(told)
 		r.begin(ctx, request.Params.RawArguments)
-		return r.attend(ctx), nil
+		return r.wait(ctx), nil
 	}
 	r, err := s.waiting.take(s, call, request.Params)
 	if err != nil {
-		return mcp.NewToolResultError("Nothing was done: " + err.Error() + ". Call " + tool.Name + " again without it."), nil
+		return mcp.NewToolResultError("Nothing was done: " + err.Error() + ". Call " + tool.Name + " again without the answer."), nil
 	}
 	r.told.Store(told)
-	return r.attend(ctx), nil
+	return r.wait(ctx), nil
 }
 
-// relayed is a call of another server's tool. The server may ask the user during the call. A client of the
+// serverCall is a call of another server's tool. The server may ask the user during the call. A client of the
 // handshake revisions is asked while its call waits. In the stateless protocol the client's call ends with
 // the question, and the call to the server stays open until the client calls again with the answer.
-type relayed struct {
+type serverCall struct {
 	*Server
 	tool    ServerTool
 	service *verbs.Service
@@ -104,7 +104,7 @@ type serverAnswer struct {
 
 // begin calls the server in the background. The call ends with its result, when this server closes, or on
 // cancel.
-func (r *relayed) begin(ctx context.Context, arguments json.RawMessage) {
+func (r *serverCall) begin(ctx context.Context, arguments json.RawMessage) {
 	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.background(func(life context.Context) {
 		defer close(r.ended)
@@ -114,15 +114,15 @@ func (r *relayed) begin(ctx context.Context, arguments json.RawMessage) {
 	})
 }
 
-// errHeld is the cause for ending a call when planning mode forbids changes.
-var errHeld = errors.New("planning mode was entered, in which tools may only read")
+// errPlanningMode is the cause for ending a call when planning mode forbids changes.
+var errPlanningMode = errors.New("planning mode started, and tools may only read")
 
-func (r *relayed) run(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
+func (r *serverCall) run(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
 	row, free := verbs.Row{Spec: verbs.Spec{Name: r.tool.Name}}, ctx
 	if !r.tool.ReadOnlyPhase && r.opts.GuardChange != nil {
-		held, stop, err := r.opts.GuardChange(ctx, errHeld)
+		held, stop, err := r.opts.GuardChange(ctx, errPlanningMode)
 		if err != nil {
-			return mcp.NewToolResultError(r.explain(ctx, row, r.service, r.caller, err))
+			return mcp.NewToolResultError(r.errorText(ctx, row, r.service, r.caller, err))
 		}
 		defer stop()
 		free = held
@@ -131,32 +131,32 @@ func (r *relayed) run(ctx context.Context, arguments json.RawMessage) *mcp.CallT
 		r.told.Load().tellAs(done, total, message)
 	}})
 	switch {
-	case errors.Is(context.Cause(free), errHeld):
-		return mcp.NewToolResultError("Stopped: " + errHeld.Error() + ". Nobody knows how much of it took effect." +
-			next(ctx, r.service, r.caller))
+	case errors.Is(context.Cause(free), errPlanningMode):
+		return mcp.NewToolResultError("Stopped: " + errPlanningMode.Error() + ". It is unknown how much took effect." +
+			nextLine(ctx, r.service, r.caller))
 	case errors.As(err, new(*plan.ValidationError)):
-		return mcp.NewToolResultError(r.explain(ctx, row, r.service, r.caller, err))
+		return mcp.NewToolResultError(r.errorText(ctx, row, r.service, r.caller, err))
 	case err != nil:
 		return mcp.NewToolResultError(err.Error())
 	}
-	return result.relayed()
+	return result.toolResult()
 }
 
-// relayed converts the result for the client.
-func (r ServerResult) relayed() *mcp.CallToolResult {
+// toolResult converts the result for the client.
+func (r ServerResult) toolResult() *mcp.CallToolResult {
 	result := &mcp.CallToolResult{IsError: r.IsError, RawStructuredContent: r.Structured, Content: []mcp.Content{}}
 	for _, raw := range r.Content {
 		content, err := mcp.UnmarshalContent(raw)
 		if err != nil {
-			content = mcp.NewTextContent("(a part of the answer is of a kind that is not known, and was left out)")
+			content = mcp.NewTextContent("(a part of the answer has an unknown type and was left out)")
 		}
 		result.Content = append(result.Content, content)
 	}
 	return result
 }
 
-// attend makes a client's call wait for the result, or for a question to its user.
-func (r *relayed) attend(ctx context.Context) *mcp.CallToolResult {
+// wait makes a client's call wait for the result, or for a question to its user.
+func (r *serverCall) wait(ctx context.Context) *mcp.CallToolResult {
 	for {
 		select {
 		case <-r.ended:
@@ -169,7 +169,7 @@ func (r *relayed) attend(ctx context.Context) *mcp.CallToolResult {
 			case !r.canAsk(ctx):
 				ask.answer <- serverAnswer{action: mcp.ElicitationResponseActionCancel}
 			case !server.IsModernRequest(ctx):
-				ask.answer <- r.asked(ctx, ask)
+				ask.answer <- r.elicitNow(ctx, ask)
 			default:
 				if result := r.inputRequired(ask); result != nil {
 					return result
@@ -181,7 +181,7 @@ func (r *relayed) attend(ctx context.Context) *mcp.CallToolResult {
 }
 
 // elicit asks the client's user and waits for the response.
-func (r *relayed) elicit(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage, error) {
+func (r *serverCall) elicit(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage, error) {
 	ask := &serverAsk{ctx: ctx, message: message, schema: schema, answer: make(chan serverAnswer, 1)}
 	select {
 	case r.asks <- ask:
@@ -197,14 +197,14 @@ func (r *relayed) elicit(ctx context.Context, message string, schema json.RawMes
 }
 
 // form returns the form for the host. It names the server that asks.
-func (r *relayed) form(ask *serverAsk) mcp.ElicitationParams {
+func (r *serverCall) form(ask *serverAsk) mcp.ElicitationParams {
 	schema := json.RawMessage(cmp.Or(string(ask.schema), `{"type":"object","properties":{}}`))
 	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, RequestedSchema: schema,
 		Message: "Server " + r.tool.Server + " asks: " + ask.message}
 }
 
-func (r *relayed) asked(ctx context.Context, ask *serverAsk) serverAnswer {
-	ctx, cancel := context.WithTimeout(ctx, askLongest)
+func (r *serverCall) elicitNow(ctx context.Context, ask *serverAsk) serverAnswer {
+	ctx, cancel := context.WithTimeout(ctx, maxAskTime)
 	defer cancel()
 	defer context.AfterFunc(ask.ctx, cancel)()
 	result, err := r.MCP.RequestElicitation(ctx, mcp.ElicitationRequest{
@@ -245,9 +245,9 @@ const (
 )
 
 // inputRequired ends a stateless call with the question. It returns nil if that is impossible.
-func (r *relayed) inputRequired(ask *serverAsk) *mcp.CallToolResult {
+func (r *serverCall) inputRequired(ask *serverAsk) *mcp.CallToolResult {
 	now := r.call
-	now.Question, now.Expires = rand.Text(), time.Now().Add(askLongest)
+	now.Question, now.Expires = rand.Text(), time.Now().Add(maxAskTime)
 	state, err := r.sealer.SealAs(serverAskPurpose, now)
 	if err != nil || !r.waiting.put(now.Question, r, ask) {
 		return nil
@@ -256,36 +256,36 @@ func (r *relayed) inputRequired(ask *serverAsk) *mcp.CallToolResult {
 	return server.NewInputRequestBuilder(state).Elicit(serverAskKey, r.form(ask)).ToolResult()
 }
 
-// waiting holds the calls of other servers' tools that wait for the client's next call.
-type waiting struct {
+// pendingCalls holds the calls of other servers' tools that wait for the client's next call.
+type pendingCalls struct {
 	mu    sync.Mutex
-	calls map[string]waitingCall
+	calls map[string]pendingCall
 }
 
-// waitingCall is a waiting call and the timer that cancels it.
-type waitingCall struct {
-	*relayed
+// pendingCall is a waiting call and the timer that cancels it.
+type pendingCall struct {
+	*serverCall
 	ask   *serverAsk
 	timer *time.Timer
 }
 
-func (w *waiting) put(id string, r *relayed, ask *serverAsk) bool {
+func (w *pendingCalls) put(id string, r *serverCall, ask *serverAsk) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.calls) >= maxWaiting {
 		return false
 	}
 	if w.calls == nil {
-		w.calls = map[string]waitingCall{}
+		w.calls = map[string]pendingCall{}
 	}
-	w.calls[id] = waitingCall{r, ask, time.AfterFunc(askLongest, func() {
+	w.calls[id] = pendingCall{r, ask, time.AfterFunc(maxAskTime, func() {
 		w.remove(id)
 		r.cancel()
 	})}
 	return true
 }
 
-func (w *waiting) remove(id string) (waitingCall, bool) {
+func (w *pendingCalls) remove(id string) (pendingCall, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	call, ok := w.calls[id]
@@ -293,22 +293,22 @@ func (w *waiting) remove(id string) (waitingCall, bool) {
 	return call, ok
 }
 
-var errWaiting = errors.New("the question that it answers is not open, or was not asked in this call")
+var errNoQuestion = errors.New("the answered question is not open, or belongs to another call")
 
 // take passes the client's answer to the server that waits for it.
-func (w *waiting) take(s *Server, call relayedCall, params mcp.CallToolParams) (*relayed, error) {
+func (w *pendingCalls) take(s *Server, call relayedCall, params mcp.CallToolParams) (*serverCall, error) {
 	var state relayedCall
 	if err := s.sealer.UnsealAs(serverAskPurpose, params.RequestState, maxRelayed, &state); err != nil {
-		return nil, errWaiting
+		return nil, errNoQuestion
 	}
 	if state.Tool != call.Tool || state.Arguments != call.Arguments || state.Actor != call.Actor || !time.Now().Before(state.Expires) {
-		return nil, errWaiting
+		return nil, errNoQuestion
 	}
 	r, ok := w.remove(state.Question)
 	if !ok {
-		return nil, errWaiting
+		return nil, errNoQuestion
 	}
 	r.timer.Stop()
 	r.ask.answer <- answerOf(server.ElicitationResponse(params.InputResponses, serverAskKey))
-	return r.relayed, nil
+	return r.serverCall, nil
 }

@@ -17,8 +17,8 @@ type file struct {
 	zipped      func() []byte // made once
 }
 
-// static reads the files of the page, by path.
-func static(read func(name string) ([]byte, string, bool)) (map[string]*file, error) {
+// readFiles reads the files of the page, by path.
+func readFiles(read func(name string) ([]byte, string, bool)) (map[string]*file, error) {
 	files := map[string]*file{}
 	for path, name := range map[string]string{"/": "index.html", "/page.js": "page.js", "/page.css": "page.css", "/graph.js": "graph.js",
 		"/icon.svg": "icon.svg"} {
@@ -41,7 +41,7 @@ func zip(content []byte) []byte {
 
 // serve sends a file of the page.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, f *file) {
-	if err := takesGet(w, r); err != nil {
+	if err := checkGet(w, r); err != nil {
 		s.refuse(w, r, err)
 		return
 	}
@@ -55,21 +55,21 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, f *file) {
 	_, _ = w.Write(content) // a client that has gone needs no answer
 }
 
-// takesGet refuses other methods, and a body: left unread, it keeps net/http from noticing that a client has gone.
-func takesGet(w http.ResponseWriter, r *http.Request) error {
-	if err := takes(w, r, http.MethodGet); err != nil {
+// checkGet refuses other methods, and a body: left unread, it keeps net/http from noticing that a client has gone.
+func checkGet(w http.ResponseWriter, r *http.Request) error {
+	if err := checkMethod(w, r, http.MethodGet); err != nil {
 		return err
 	}
 	if r.ContentLength != 0 {
-		return &refusal{Kind: wrongForm, Problem: "GET takes no body here", Fix: "send none"}
+		return &refusal{Kind: wrongForm, Problem: "GET must not have a body", Fix: "send none"}
 	}
 	return nil
 }
 
-func takes(w http.ResponseWriter, r *http.Request, method string) error {
+func checkMethod(w http.ResponseWriter, r *http.Request, method string) error {
 	if r.Method == method {
 		return nil
 	}
 	w.Header().Set("Allow", method)
-	return &refusal{Kind: wrongMethod, Problem: "this path does not take the method", Fix: "send " + method}
+	return &refusal{Kind: wrongMethod, Problem: "this path does not accept this method", Fix: "send " + method}
 }

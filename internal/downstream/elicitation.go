@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	longestQuestion = 30 * time.Minute // to wait for a person
-	mostOfQuestion  = 2_000            // characters of a message
-	mostOfForm      = 64 << 10         // bytes of a schema
+	questionTimeout = 30 * time.Minute // to wait for a person
+	maxQuestion     = 2_000            // characters of a message
+	maxForm         = 64 << 10         // bytes of a schema
 )
 
 // ask passes a server's question to the user of the call. The SDK names that call in the stateless
@@ -32,25 +32,25 @@ func (c *conn) ask(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult
 	}
 	of, _ := ctx.Value(callKey{}).(*call)
 	if of == nil {
-		of = c.only()
+		of = c.onlyToolCall()
 	}
 	if of == nil {
 		return closed, nil
 	}
 	schema, err := json.Marshal(r.Params.RequestedSchema)
-	if err != nil || r.Params.Mode == "url" || len(schema) > mostOfForm {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "planloop shows forms of up to 64 KiB, and nothing else"}
+	if err != nil || r.Params.Mode == "url" || len(schema) > maxForm {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "planloop shows only forms of up to 64 KiB"}
 	}
 	if of.Elicit == nil {
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
-	if schema, err = shownSchema(schema); err != nil {
+	if schema, err = printableSchema(schema); err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	defer of.pause()()
-	ctx, cancel := context.WithTimeout(of.ctx, longestQuestion)
+	defer of.pauseClocks()()
+	ctx, cancel := context.WithTimeout(of.ctx, questionTimeout)
 	defer cancel()
-	action, content, err := of.Elicit(ctx, c.server, safetext.Replace(plan.Shorten(r.Params.Message, mostOfQuestion)), schema)
+	action, content, err := of.Elicit(ctx, c.server, safetext.Replace(plan.Shorten(r.Params.Message, maxQuestion)), schema)
 	result := &mcp.ElicitResult{Action: action}
 	switch {
 	case err != nil, action != "accept" && action != "decline":
@@ -61,8 +61,8 @@ func (c *conn) ask(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult
 	return result, nil
 }
 
-// only returns the open tool call if it is the only one.
-func (c *conn) only() (found *call) {
+// onlyToolCall returns the open tool call if it is the onlyToolCall one.
+func (c *conn) onlyToolCall() (found *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range c.calls {

@@ -15,9 +15,7 @@ import (
 )
 
 const (
-	launchLasts  = 30 * time.Second
-	mostLaunches = 16 // unused codes
-	mostSessions = 64
+	maxSessions  = 64
 	sessionLasts = 12 * time.Hour // since its last request
 )
 
@@ -36,8 +34,8 @@ func newSecret() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// door keeps the sessions.
-type door struct {
+// sessionStore keeps the sessions.
+type sessionStore struct {
 	now func() time.Time
 
 	mu       sync.Mutex
@@ -46,7 +44,7 @@ type door struct {
 	guesses  guesses
 }
 
-// session is one browser that has entered. Its fields belong to the door.
+// session is one browser that has entered. Its fields belong to the store.
 type session struct {
 	key     digest
 	decides bool   // it came by a launch link
@@ -60,58 +58,29 @@ type session struct {
 	proofs   map[digest]time.Time // that a code was typed, with their last use
 }
 
-func newDoor(now func() time.Time) *door {
-	return &door{now: now, launches: map[digest]time.Time{}, sessions: map[digest]*session{}}
+func newSessionStore(now func() time.Time) *sessionStore {
+	return &sessionStore{now: now, launches: map[digest]time.Time{}, sessions: map[digest]*session{}}
 }
 
-// launchCode makes the code of one launch link.
-func (d *door) launchCode() string {
-	code := newSecret()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := d.now()
-	maps.DeleteFunc(d.launches, func(_ digest, until time.Time) bool { return !now.Before(until) })
-	dropOldest(d.launches, mostLaunches-1)
-	d.launches[digestOf(code)] = now.Add(launchLasts)
-	return code
-}
-
-// use consumes a launch code. If a code is used twice, another program has seen it, and it is unknown which use came
-// first: the session that it opened ends.
-func (d *door) use(code string) (ok, twice bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	launch := digestOf(code)
-	until, ok := d.launches[launch]
-	delete(d.launches, launch)
-	for cookie, s := range d.sessions {
-		if s.decides && s.launch == launch {
-			d.end(cookie)
-			twice = true
-		}
-	}
-	return ok && d.now().Before(until), twice
-}
-
-// end ends a session. The door is locked.
-func (d *door) end(cookie digest) {
+// end ends a session. The store is locked.
+func (d *sessionStore) end(cookie digest) {
 	close(d.sessions[cookie].ended)
 	delete(d.sessions, cookie)
 }
 
-// admit begins a session, with its launch code if it may decide. The number of sessions is bounded: a new one that may
+// open begins a session, with its launch code if it may decide. The number of sessions is bounded: a new one that may
 // decide replaces one that only looks, or else the least recently used; one that only looks can only replace its like.
-func (d *door) admit(decides bool, launch string) (cookie, key string, err error) {
+func (d *sessionStore) open(decides bool, launch string) (cookie, key string, err error) {
 	cookie, key = newSecret(), newSecret()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.sessions) >= mostSessions {
+	if len(d.sessions) >= maxSessions {
 		least := slices.MinFunc(slices.Collect(maps.Keys(d.sessions)), func(a, b digest) int {
 			return d.sessions[a].compare(d.sessions[b])
 		})
 		if d.sessions[least].decides && !decides {
-			return "", "", &refusal{Kind: busy, Problem: "too many browsers look at this page",
-				Fix: "close some, and let planloop be started again"}
+			return "", "", &refusal{Kind: busy, Problem: "too many browsers have this page open",
+				Fix: "close some, and restart planloop"}
 		}
 		d.end(least)
 	}
@@ -139,8 +108,8 @@ func (s *session) compare(other *session) int {
 // A request's session needs both the right cookie and the right key. Cookies of 127.0.0.1 go to all its ports, but the
 // page's storage, with the key, belongs to one. Servers on other ports can set cookies with our name, in any number and
 // before ours, so all cookies of a request are checked.
-func (d *door) who(r *http.Request) (*session, error) {
-	key, ok := only(r, "Planloop-Key")
+func (d *sessionStore) find(r *http.Request) (*session, error) {
+	key, ok := singleHeader(r, "Planloop-Key")
 	cookies := r.CookiesNamed(cookieName(r.Host))
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,12 +120,12 @@ func (d *door) who(r *http.Request) (*session, error) {
 			return found, nil
 		}
 	}
-	return nil, &refusal{Kind: notEntered, Problem: "this browser has not entered, or its session is over",
-		Fix: "press Enter in the terminal of `planloop review` for a new link", Field: "/code"}
+	return nil, &refusal{Kind: notEntered, Problem: "this browser is not signed in, or its session has ended",
+		Fix: "press Enter in the terminal that runs `planloop review` for a new link", Field: "/code"}
 }
 
-// endIdle ends the sessions that were not used for long, even with a page still open. The door is locked.
-func (d *door) endIdle() {
+// endIdle ends the sessions that were not used for long, even with a page still open. The store is locked.
+func (d *sessionStore) endIdle() {
 	for cookie, s := range d.sessions {
 		if d.now().Sub(s.seen) >= sessionLasts {
 			d.end(cookie)
@@ -164,15 +133,15 @@ func (d *door) endIdle() {
 	}
 }
 
-// lookForIdle is endIdle without the door locked.
-func (d *door) lookForIdle() {
+// dropIdle is endIdle without the store locked.
+func (d *sessionStore) dropIdle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.endIdle()
 }
 
 // watch counts a session's stream until stop is called.
-func (d *door) watch(s *session) (stop func()) {
+func (d *sessionStore) watch(s *session) (stop func()) {
 	count := func(n int) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -183,7 +152,7 @@ func (d *door) watch(s *session) (stop func()) {
 }
 
 // close ends all sessions.
-func (d *door) close() {
+func (d *sessionStore) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	clear(d.launches)
@@ -197,11 +166,4 @@ func (d *door) close() {
 func cookieName(host string) string {
 	_, port, _ := strings.Cut(host[strings.LastIndexByte(host, ']')+1:], ":")
 	return "planloop-" + cmp.Or(port, "80")
-}
-
-// dropOldest removes the oldest times until at most most remain.
-func dropOldest(times map[digest]time.Time, most int) {
-	for len(times) > most {
-		delete(times, slices.MinFunc(slices.Collect(maps.Keys(times)), func(a, b digest) int { return times[a].Compare(times[b]) }))
-	}
 }

@@ -32,17 +32,17 @@ func (s *Server) offersApp(ctx context.Context, name string) bool {
 }
 
 const (
-	viewKey   = "planloop/review" // key in a result's _meta, which no host shows a model
-	viewAs    = "view"            // purpose that nonces are sealed for
-	maxNonce  = 4 << 10
-	wholeView = 1 << 20  // limit in bytes of a view for a client that shows apps
-	someView  = 64 << 10 // the same for a client that may show apps
+	viewKey       = "planloop/review" // key in a result's _meta, which no host shows a model
+	viewPurpose   = "view"            // purpose that nonces are sealed for
+	maxNonce      = 4 << 10
+	maxView       = 1 << 20  // limit in bytes of a view for a client that shows apps
+	maxHiddenView = 64 << 10 // the same for a client that may show apps
 )
 
-// shown is the content of a nonce: which view the user saw. It is sealed with a key that only this process
+// viewClaims is the content of a nonce: which view the user saw. It is sealed with a key that only this process
 // has, because a shell of the same user could read a key in a file. A host that starts planloop again must
 // therefore show the plan again.
-type shown struct {
+type viewClaims struct {
 	Workspace string    `json:"workspace,omitempty"`
 	Request   string    `json:"request,omitempty"` // the waiting one
 	Digest    string    `json:"digest,omitempty"`  // digest of the waiting plan, else of the current one
@@ -50,8 +50,8 @@ type shown struct {
 	Expires   time.Time `json:"expires"`
 }
 
-func shownIn(v review.View) shown {
-	s := shown{Workspace: v.Workspace.ID}
+func claimsOf(v review.View) viewClaims {
+	s := viewClaims{Workspace: v.Workspace.ID}
 	switch {
 	case v.Draft != nil:
 		s.Request, s.Digest = v.Draft.Request, v.Draft.Plan.Digest
@@ -62,8 +62,8 @@ func shownIn(v review.View) shown {
 }
 
 // isOf reports whether the user saw the latest state of the workspace.
-func (s shown) isOf(workspace string, state plan.State) bool {
-	now := shown{Workspace: workspace, Digest: plan.Digest(state.Draft)}
+func (s viewClaims) isOf(workspace string, state plan.State) bool {
+	now := viewClaims{Workspace: workspace, Digest: plan.Digest(state.Draft)}
 	switch request := state.ModeNow().Request; {
 	case state.Draft == nil && state.Plan != nil && !state.Plan.IsCleared():
 		now.Digest = plan.Digest(state.Plan)
@@ -73,24 +73,24 @@ func (s shown) isOf(workspace string, state plan.State) bool {
 	return s.Workspace == now.Workspace && s.Request == now.Request && s.Digest == now.Digest
 }
 
-// handed is the data that the app gets with a result.
-type handed struct {
+// appData is the data that the app gets with a result.
+type appData struct {
 	View   *review.View   `json:"view,omitempty"`
 	Nonce  string         `json:"nonce,omitempty"`
 	Log    *review.Log    `json:"log,omitempty"`
 	Former *review.Former `json:"former,omitempty"`
-	Error  *refused       `json:"error,omitempty"`
+	Error  *appError      `json:"error,omitempty"`
 }
 
-// refused is the reason for a refusal, in the page's words.
-type refused struct {
+// appError is the reason for a refusal, in the page's words.
+type appError struct {
 	Kind    plan.ErrorKind `json:"kind"`
 	Problem string         `json:"problem"`
 	Fix     string         `json:"fix,omitempty"`
 	Field   string         `json:"field,omitempty"`
 }
 
-func (h handed) meta() *mcp.Meta { return mcp.NewMetaFromMap(map[string]any{viewKey: h}) }
+func (h appData) meta() *mcp.Meta { return mcp.NewMetaFromMap(map[string]any{viewKey: h}) }
 
 func (s *Server) addAppTools() {
 	no, yes := false, true
@@ -99,17 +99,17 @@ func (s *Server) addAppTools() {
 			Meta:        mcp.NewMetaFromMap(map[string]any{"ui": map[string]any{"visibility": []string{"app"}}}),
 			Annotations: mcp.ToolAnnotation{ReadOnlyHint: reads, DestructiveHint: &no, IdempotentHint: reads, OpenWorldHint: &no}}
 	}
-	s.MCP.AddTool(tool(lookTool, "Look at the plan", "For the review app alone: the plan as it is now.",
+	s.MCP.AddTool(tool(lookTool, "Look at the plan", "For the review app only: the current plan.",
 		`{"type":"object","properties":{"nonce":{"type":"string"},"log":{"type":"integer"},`+
 			`"plan":{"type":"string"}},"additionalProperties":false}`, &yes), s.look)
-	s.MCP.AddTool(tool(actTool, "Act on the plan", "For the review app alone: what the user does there.",
+	s.MCP.AddTool(tool(actTool, "Act on the plan", "For the review app only: the user's actions.",
 		`{"type":"object","properties":{"nonce":{"type":"string"},"act":{"type":"string"},"input":{"type":"object"}},`+
 			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), s.act)
 }
 
-// decidesInApp reports whether the user can decide in the client's app.
-func (s *Server) decidesInApp(ctx context.Context) bool {
-	return s.offersApp(ctx, actTool) && !s.unheard(ctx)
+// canDecideInApp reports whether the user can decide in the client's app.
+func (s *Server) canDecideInApp(ctx context.Context) bool {
+	return s.offersApp(ctx, actTool) && !s.agentControlled(ctx)
 }
 
 // withView adds the current view for the app to a tool's result. The text and the structured content, which
@@ -125,7 +125,7 @@ func (s *Server) withView(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 			s.opts.Logger.Warn("the app is shown nothing", "error", err)
 			return result, nil
 		}
-		result.Meta = s.hand(ctx, view, true).meta()
+		result.Meta = s.appDataFor(ctx, view, true).meta()
 		return result, nil
 	}
 }
@@ -155,41 +155,41 @@ func (s *Server) sheet(ctx context.Context) (*review.Sheet, error) {
 
 // can returns the actions that the user may take in the app.
 func (s *Server) can(ctx context.Context, service *verbs.Service, state plan.State) review.Can {
-	instead := s.elsewhere()
+	instead := s.howToDecide()
 	switch {
 	case !rendersApps(ctx):
-		return review.Can{Why: "this program has not said that it keeps these buttons from the agent: " + instead}
+		return review.Can{Why: "this program does not declare that it hides these buttons from the agent; " + instead}
 	case s.opts.AppViewOnly:
-		return review.Can{Why: "over HTTP an agent's shell could send what these buttons send: " + instead}
-	case s.unheard(ctx):
-		return review.Can{Why: "planloop was started here from an agent's shell, where nobody can be told from the agent: " + instead}
+		return review.Can{Why: "over HTTP, an agent's shell could send the same requests; " + instead}
+	case s.agentControlled(ctx):
+		return review.Can{Why: "an agent's shell started planloop, which therefore cannot tell you from the agent; " + instead}
 	case service.PersonOnly(state):
-		return review.Can{Why: "only what a person decides outside this program counts here: " + instead}
+		return review.Can{Why: "decisions made in this program do not count; " + instead}
 	}
 	return review.Can{Decide: true}
 }
 
-// elsewhere tells the user where to decide instead.
-func (s *Server) elsewhere() string {
+// howToDecide tells the user where to decide instead.
+func (s *Server) howToDecide() string {
 	approve, _ := verbs.Caller{Face: s.opts.User}.Can(verbs.Call{Kind: verbs.CallApprove})
 	return "decide on the review page, or with `" + approve + "` on a terminal"
 }
 
-// hand returns the view for the app, with a nonce if the app may decide about it. The nonce is sent only in
+// appDataFor returns the view for the app, with a nonce if the app may decide about it. The nonce is sent only in
 // _meta, which models do not see, so a model cannot send it back.
-func (s *Server) hand(ctx context.Context, view review.View, decides bool) handed {
-	most := someView
+func (s *Server) appDataFor(ctx context.Context, view review.View, decides bool) appData {
+	most := maxHiddenView
 	if rendersApps(ctx) {
-		most = wholeView
+		most = maxView
 	}
-	h := handed{View: bounded(view, most)}
+	h := appData{View: shrink(view, most)}
 	if h.View != nil && h.View.Draft != nil && h.View.Draft.Plan.LeftOut > 0 && view.Can.Decide { // approve only a plan shown in full
-		decides, h.View.Can = false, review.Can{Why: "the plan is too long to be shown here whole: " + s.elsewhere()}
+		decides, h.View.Can = false, review.Can{Why: "the plan is too long to show here in full; " + s.howToDecide()}
 	}
 	if h.View != nil && decides && view.Can.Decide {
-		claims := shownIn(view)
-		claims.Salt, claims.Expires = rand.Text(), time.Now().Add(stateLasts)
-		nonce, err := s.sealer.SealAs(viewAs, claims)
+		claims := claimsOf(view)
+		claims.Salt, claims.Expires = rand.Text(), time.Now().Add(maxStateAge)
+		nonce, err := s.sealer.SealAs(viewPurpose, claims)
 		if err != nil {
 			s.opts.Logger.Error("the app decides nothing", "error", err)
 		}
@@ -198,10 +198,10 @@ func (s *Server) hand(ctx context.Context, view review.View, decides bool) hande
 	return h
 }
 
-// wasShown unseals a nonce. It returns false if the nonce has expired or another process issued it.
-func (s *Server) wasShown(nonce string) (shown, bool) {
-	var claims shown
-	err := s.sealer.UnsealAs(viewAs, nonce, maxNonce, &claims)
+// unsealView unseals a nonce. It returns false if the nonce has expired or another process issued it.
+func (s *Server) unsealView(nonce string) (viewClaims, bool) {
+	var claims viewClaims
+	err := s.sealer.UnsealAs(viewPurpose, nonce, maxNonce, &claims)
 	return claims, err == nil && time.Now().Before(claims.Expires)
 }
 
@@ -223,8 +223,8 @@ func (s *Server) look(ctx context.Context, request mcp.CallToolRequest) (*mcp.Ca
 	if err != nil {
 		return s.refuseApp(lookTool, err), nil
 	}
-	claims, valid := s.wasShown(in.Nonce)
-	h := s.hand(ctx, view, valid && claims.Workspace == view.Workspace.ID)
+	claims, valid := s.unsealView(in.Nonce)
+	h := s.appDataFor(ctx, view, valid && claims.Workspace == view.Workspace.ID)
 	sheet, err := s.sheet(ctx)
 	switch {
 	case err != nil:
@@ -249,8 +249,8 @@ func former(ctx context.Context, sheet *review.Sheet, id string) (*review.Former
 	if err != nil {
 		return nil, err
 	}
-	if sizeOf(f) > wholeView {
-		return nil, plan.Refuse(plan.Conflict, "/plan", "this earlier plan is too long to be shown here", "open it on the review page")
+	if sizeOf(f) > maxView {
+		return nil, plan.Refuse(plan.Conflict, "/plan", "this earlier plan is too long to show here", "open it on the review page")
 	}
 	return &f, nil
 }
@@ -284,28 +284,28 @@ func (s *Server) act(ctx context.Context, request mcp.CallToolRequest) (*mcp.Cal
 	}
 	caller := s.caller(ctx, sheet.Service)
 	caller.Face = review.Face{}
-	done, err := review.Act(ctx, sheet, review.Caller{Caller: s.confirmed(ctx, caller), Can: can}, in.Act, in.Input)
+	done, err := review.Act(ctx, sheet, review.Caller{Caller: s.asUser(ctx, caller), Can: can}, in.Act, in.Input)
 	if err != nil {
 		return s.refuseApp(actTool, err), nil
 	}
 	s.subscriptions.begin(ctx)
 	result := mcp.NewToolResultText(done.Message)
 	if view, err := s.view(ctx); err == nil {
-		result.Meta = s.hand(ctx, view, true).meta()
+		result.Meta = s.appDataFor(ctx, view, true).meta()
 	}
 	return result, nil
 }
 
 // mayAct returns the actions that a nonce allows. It refuses a nonce for an outdated view.
 func (s *Server) mayAct(ctx context.Context, sheet *review.Sheet, nonce string) (review.Can, error) {
-	claims, valid := s.wasShown(nonce)
+	claims, valid := s.unsealView(nonce)
 	if !valid || claims.Workspace != sheet.ID {
-		return review.Can{}, plan.Refuse(plan.NotFound, "/nonce", "what is shown here is too old to decide by, or of another server",
-			"have the agent show the plan again")
+		return review.Can{}, plan.Refuse(plan.NotFound, "/nonce", "the plan shown here is out of date, or comes from another server",
+			"ask the agent to show the plan again")
 	}
 	state, err := sheet.Service.State(ctx)
 	if err == nil && !claims.isOf(sheet.ID, state) {
-		err = plan.Refuse(plan.Conflict, "", "the plan is another than the one that was shown", "look at it as it is now")
+		err = plan.Refuse(plan.Conflict, "", "the plan has changed since it was shown", "review the current plan")
 	}
 	return s.can(ctx, sheet.Service, state), err
 }
@@ -314,17 +314,17 @@ func (s *Server) mayAct(ctx context.Context, sheet *review.Sheet, nonce string) 
 func (s *Server) refuseApp(tool string, err error) *mcp.CallToolResult {
 	var why *plan.ValidationError
 	if !errors.As(err, &why) {
-		return mcp.NewToolResultError(s.fault(tool, err))
+		return mcp.NewToolResultError(s.internalError(tool, err))
 	}
 	result := mcp.NewToolResultError(why.Error())
-	result.Meta = handed{Error: &refused{why.Kind, why.Problem, why.Fix, why.Field}}.meta()
+	result.Meta = appData{Error: &appError{why.Kind, why.Problem, why.Fix, why.Field}}.meta()
 	return result
 }
 
-// bounded returns the view, cut to at most most bytes as JSON. It drops former plans first, then the current
+// shrink returns the view, cut to at most most bytes as JSON. It drops former plans first, then the current
 // plan next to a draft, older comments and questions, and last whole steps from the end, which it counts. It
 // returns nil if even that does not fit.
-func bounded(view review.View, most int) *review.View {
+func shrink(view review.View, most int) *review.View {
 	less := []func(){
 		func() { view.Plans = []review.PastPlan{} },
 		func() {
@@ -332,8 +332,8 @@ func bounded(view review.View, most int) *review.View {
 				view.Plan = withoutSteps(*view.Plan, 0)
 			}
 		},
-		func() { view.Comments = lastOf(view.Comments) },
-		func() { view.Questions = lastOf(view.Questions) },
+		func() { view.Comments = lastTen(view.Comments) },
+		func() { view.Questions = lastTen(view.Questions) },
 	}
 	for _, drop := range less {
 		if sizeOf(view) <= most {
@@ -353,7 +353,7 @@ func bounded(view review.View, most int) *review.View {
 		return nil
 	}
 	keep := len(of.Steps)
-	for over += leftOutRoom; keep > 0 && over > 0; keep-- {
+	for over += omittedCountSize; keep > 0 && over > 0; keep-- {
 		over -= sizeOf(of.Steps[keep-1]) + 1
 	}
 	cut := withoutSteps(*of, keep)
@@ -369,8 +369,8 @@ func bounded(view review.View, most int) *review.View {
 	return &view
 }
 
-// leftOutRoom is the number of bytes that the count of omitted steps takes.
-const leftOutRoom = 32
+// omittedCountSize is the number of bytes that the count of omitted steps takes.
+const omittedCountSize = 32
 
 func withoutSteps(p review.Plan, keep int) *review.Plan {
 	p.LeftOut = len(p.Steps) - keep
@@ -378,8 +378,8 @@ func withoutSteps(p review.Plan, keep int) *review.Plan {
 	return &p
 }
 
-// lastOf returns the last ten elements of a list.
-func lastOf[T any](list []T) []T { return list[max(0, len(list)-10):] }
+// lastTen returns the last ten elements of a list.
+func lastTen[T any](list []T) []T { return list[max(0, len(list)-10):] }
 
 // Names from the MCP apps extension. A host that renders an app shows it next to the call of a tool that
 // names it, passes it the call's result, and lets it call the app's own tools.
@@ -392,7 +392,7 @@ const (
 // rendersApps reports whether the client declared that it shows apps and hides their tools from the model. In
 // a client that shows apps without declaring it, the app is view only.
 func rendersApps(ctx context.Context) bool {
-	said, _ := declared[server.ClientSession](ctx).Extensions[appExtension].(map[string]any)
+	said, _ := capabilities[server.ClientSession](ctx).Extensions[appExtension].(map[string]any)
 	types, _ := said["mimeTypes"].([]any)
 	return slices.Contains(types, any(appMIME))
 }
@@ -417,7 +417,7 @@ func (s *Server) addApp() {
 	ui := map[string]any{"ui": map[string]any{"prefersBorder": false, "csp": map[string]any{
 		"connectDomains": none, "resourceDomains": none, "frameDomains": none, "baseUriDomains": none}}}
 	app := mcp.NewResource(appURI, "review", mcp.WithResourceTitle("Review page"), mcp.WithMIMEType(appMIME),
-		mcp.WithResourceDescription("The page on which the user sees the plan and decides, for hosts that show apps."))
+		mcp.WithResourceDescription("The page where the user reviews the plan, for hosts that show apps."))
 	app.Meta = &mcp.Meta{AdditionalFields: ui}
 	s.MCP.AddResource(app, func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: appURI, MIMEType: appMIME, Text: review.AppPage(), Meta: ui}}, nil

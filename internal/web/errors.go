@@ -93,8 +93,8 @@ func refusalOf(err error) *refusal {
 		}
 		return r
 	}
-	return &refusal{Kind: fault, Problem: "something went wrong in planloop itself; it is not known whether the change was made",
-		Fix: "look at the plan again; the terminal that planloop runs on says more"}
+	return &refusal{Kind: fault, Problem: "planloop had an internal error; the change may or may not have been made",
+		Fix: "check the plan; the terminal of planloop shows details"}
 }
 
 // refuse answers with the refusal of an error.

@@ -49,7 +49,7 @@ func TestLaunchCodes(t *testing.T) {
 		t.Errorf("in time: %d", answer.status)
 	}
 	f.clock.pass(time.Millisecond)
-	many := make([]string, mostLaunches+1)
+	many := make([]string, maxLaunchCodes+1)
 	for i := range many {
 		many[i] = f.code()
 		f.clock.pass(time.Millisecond)
@@ -250,7 +250,7 @@ func TestOldestIdleSessionsEnd(t *testing.T) {
 	inside := func(b *browser) bool { return b.get("/api/inbox").status == http.StatusOK }
 	looks := f.enter("{}")
 	var deciders []*browser
-	for range mostSessions - 1 {
+	for range maxSessions - 1 {
 		deciders = append(deciders, f.launch())
 		f.clock.pass(time.Second)
 	}
@@ -283,11 +283,11 @@ func TestOldestIdleSessionsEnd(t *testing.T) {
 	if answer := f.raw(http.MethodPost, "/api/enter", "{}"); answer.status != http.StatusServiceUnavailable {
 		t.Errorf("one that looks among deciders alone: %d", answer.status)
 	}
-	for range mostSessions {
+	for range maxSessions {
 		f.launch()
 		f.clock.pass(time.Second)
 	}
-	if !inside(deciders[0]) || inside(deciders[1]) || len(f.door.sessions) != mostSessions {
+	if !inside(deciders[0]) || inside(deciders[1]) || len(f.sessions.sessions) != maxSessions {
 		t.Error("who watches has to go before who does not, or there are too many sessions")
 	}
 }
@@ -488,23 +488,23 @@ func TestNoTerminalToShowACode(t *testing.T) {
 func TestGuessingTheCodeIsHopeless(t *testing.T) {
 	f := prepare(t, nil)
 	inside := func() *session {
-		cookie, _, err := f.door.admit(true, "")
+		cookie, _, err := f.sessions.open(true, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return f.door.sessions[digestOf(cookie)]
+		return f.sessions.sessions[digestOf(cookie)]
 	}
 	a, b := inside(), inside()
 	guess := func(s *session) string {
-		_, err := f.door.unlock(s, "no")
+		_, err := f.sessions.unlock(s, "no")
 		return string(refusalOf(err).Kind)
 	}
 	pause := firstPause
 	for round := range 12 {
-		if _, err := f.door.newCode(a); err != nil {
+		if _, err := f.sessions.newCode(a); err != nil {
 			t.Fatal(round, err)
 		}
-		codeOfB, err := f.door.newCode(b)
+		codeOfB, err := f.sessions.newCode(b)
 		if err != nil {
 			t.Fatal(round, err)
 		}
@@ -513,10 +513,10 @@ func TestGuessingTheCodeIsHopeless(t *testing.T) {
 				t.Errorf("round %d, guess %d: %s", round, i, got)
 			}
 		}
-		if _, err := f.door.unlock(b, codeOfB); err == nil || refusalOf(err).Kind != tooMany || refusalOf(err).after != pause {
+		if _, err := f.sessions.unlock(b, codeOfB); err == nil || refusalOf(err).Kind != tooMany || refusalOf(err).after != pause {
 			t.Errorf("round %d, the right one in the pause: %v", round, err)
 		}
-		if _, err := f.door.newCode(b); err == nil || refusalOf(err).Kind != tooMany {
+		if _, err := f.sessions.newCode(b); err == nil || refusalOf(err).Kind != tooMany {
 			t.Errorf("round %d, a new code in the pause: %v", round, err)
 		}
 		f.clock.pass(pause)
@@ -528,15 +528,15 @@ func TestGuessingTheCodeIsHopeless(t *testing.T) {
 	if pause != longestWait {
 		t.Errorf("the pause grew to %s", pause)
 	}
-	code, err := f.door.newCode(a)
+	code, err := f.sessions.newCode(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.door.unlock(a, code); err != nil {
+	if _, err := f.sessions.unlock(a, code); err != nil {
 		t.Fatal(err)
 	}
-	if f.door.guesses != (guesses{}) {
-		t.Errorf("after the right one: %+v", f.door.guesses)
+	if f.sessions.guesses != (guesses{}) {
+		t.Errorf("after the right one: %+v", f.sessions.guesses)
 	}
 }
 

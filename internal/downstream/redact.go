@@ -21,11 +21,11 @@ func (s Server) Redacted() string {
 		name, value, valued := strings.Cut(arg, "=")
 		option, telling := strings.HasPrefix(arg, "-"), outbound.IsSecretName(name)
 		switch {
-		case !option && (secret || random(arg)):
+		case !option && (secret || looksRandom(arg)):
 			arg = outbound.Hidden
 		case !option && strings.Contains(arg, "://"):
 			arg = address(arg)
-		case valued && (telling || random(value)):
+		case valued && (telling || looksRandom(value)):
 			arg = name + "=" + outbound.Hidden
 		case valued:
 			arg = name + "=" + address(value)
@@ -47,8 +47,8 @@ func address(text string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// random reports whether a text looks like a key: long, with letters, digits and few other characters.
-func random(text string) bool {
+// looksRandom reports whether a text looks like a key: long, with letters, digits and few other characters.
+func looksRandom(text string) bool {
 	const shortest = 20
 	return len(text) >= shortest && strings.ContainsFunc(text, unicode.IsDigit) && strings.ContainsFunc(text, unicode.IsLetter) &&
 		strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=") == ""

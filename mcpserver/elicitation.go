@@ -20,18 +20,18 @@ type asking interface{ Ask() *verbs.Ask }
 
 const (
 	askKey      = "planloop"       // key of the only question in a request for input
-	askLongest  = 10 * time.Minute // how long to wait for a client of the handshake revisions
-	stateLasts  = 30 * time.Minute // how long a sealed request state is valid
+	maxAskTime  = 10 * time.Minute // how long to wait for a client of the handshake revisions
+	maxStateAge = 30 * time.Minute // how long a sealed request state is valid
 	wordApprove = "approve"
 	wordEdit    = "edit"
 	wordReject  = "reject"
 
-	decisionShown = 40 // characters of an invalid decision to quote
+	maxQuoted = 40 // characters of an invalid decision to quote
 )
 
-// dialogue is one question to the user through the host, in either protocol era. With the handshake revisions
+// elicitation is one question to the user through the host, in either protocol era. With the handshake revisions
 // the call waits for the answer; in the stateless one the client's next call brings it.
-type dialogue struct {
+type elicitation struct {
 	*Server
 	row     verbs.Row
 	request mcp.CallToolRequest
@@ -42,31 +42,33 @@ type dialogue struct {
 }
 
 // canAsk reports whether the user can be asked through the client and the answer counts.
-func (s *Server) canAsk(ctx context.Context) bool { return canElicit(ctx) && !s.unheard(ctx) }
+func (s *Server) canAsk(ctx context.Context) bool {
+	return clientElicits(ctx) && !s.agentControlled(ctx)
+}
 
-func (s *Server) unheard(ctx context.Context) bool {
+func (s *Server) agentControlled(ctx context.Context) bool {
 	return s.opts.AgentControlled != nil && s.opts.AgentControlled(ctx)
 }
 
-// confirmed returns the caller as a user speaking through the client. If the client's users do not count,
+// asUser returns the caller as a user speaking through the client. If the client's users do not count,
 // the caller stays the agent.
-func (s *Server) confirmed(ctx context.Context, caller verbs.Caller) verbs.Caller {
-	if !s.unheard(ctx) {
+func (s *Server) asUser(ctx context.Context, caller verbs.Caller) verbs.Caller {
+	if !s.agentControlled(ctx) {
 		caller.Actor = caller.Actor.WithChannel(plan.ChannelClient)
 	}
 	return caller
 }
 
-// canElicit reports whether the client declared that it can show forms. Declaring no mode means forms;
+// clientElicits reports whether the client declared that it can show forms. Declaring no mode means forms;
 // declaring only URLs means that it cannot.
-func canElicit(ctx context.Context) bool {
-	can := declared[server.SessionWithElicitation](ctx).Elicitation
+func clientElicits(ctx context.Context) bool {
+	can := capabilities[server.SessionWithElicitation](ctx).Elicitation
 	return can != nil && (can.Form != nil || can.URL == nil)
 }
 
-// declared returns the client's capabilities. In the handshake revisions they count only if its session is an
+// capabilities returns the client's capabilities. In the handshake revisions they count only if its session is an
 // S, which can carry the request.
-func declared[S any](ctx context.Context) mcp.ClientCapabilities {
+func capabilities[S any](ctx context.Context) mcp.ClientCapabilities {
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
 		if info.ClientCapabilities == nil {
 			return mcp.ClientCapabilities{}
@@ -81,11 +83,11 @@ func declared[S any](ctx context.Context) mcp.ClientCapabilities {
 	return known.GetClientCapabilities()
 }
 
-// put asks the user and returns the result of the call: the user's decision, or the unchanged reply if the
+// start asks the user and returns the result of the call: the user's decision, or the unchanged reply if the
 // user cannot be asked.
-func (d dialogue) put(ctx context.Context) *mcp.CallToolResult {
+func (d elicitation) start(ctx context.Context) *mcp.CallToolResult {
 	if !d.canAsk(ctx) {
-		d.undecided(ctx, "unsupported")
+		d.recordUndecided(ctx, "unsupported")
 		return d.unanswered(ctx)
 	}
 	if server.IsModernRequest(ctx) {
@@ -97,8 +99,8 @@ func (d dialogue) put(ctx context.Context) *mcp.CallToolResult {
 	return d.wait(ctx)
 }
 
-// params returns the form that the host shows.
-func (d dialogue) params() mcp.ElicitationParams {
+// form returns the form that the host shows.
+func (d elicitation) form() mcp.ElicitationParams {
 	if d.ask.Question != "" || d.ask.Kind == plan.AskPause {
 		return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, Message: d.ask.Message, RequestedSchema: map[string]any{
 			"type": "object", "required": []string{"answer"},
@@ -106,58 +108,58 @@ func (d dialogue) params() mcp.ElicitationParams {
 		}}
 	}
 	if d.ask.Step != 0 {
-		return d.stepParams()
+		return d.stepForm()
 	}
 	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm,
-		Message: d.ask.Message + "\nApprove this plan? Until then nothing is changed.",
+		Message: d.ask.Message + "\nApprove this plan? Nothing changes until you do.",
 		RequestedSchema: map[string]any{
 			"type": "object", "required": []string{"decision"},
 			"properties": map[string]any{
 				"decision": map[string]any{"type": "string", "title": "Decision", "enum": []string{wordApprove, wordEdit, wordReject},
-					"description": "edit: the agent revises it as you comment; reject: planning mode ends"},
-				"comment": map[string]any{"type": "string", "title": "Comment", "description": "needed to edit"},
+					"description": "edit: the agent revises the plan as your comment asks; reject: planning mode ends"},
+				"comment": map[string]any{"type": "string", "title": "Comment", "description": "required for edit"},
 			},
 		}}
 }
 
 // inputRequired answers a stateless call with the question. The state that travels with it is sealed and
 // bound to the content shown.
-func (d dialogue) inputRequired() *mcp.CallToolResult {
+func (d elicitation) inputRequired() *mcp.CallToolResult {
 	if d.opts.Sealer == nil {
 		return nil
 	}
 	state := ""
 	sealer, err := d.opts.Sealer()
 	if err == nil {
-		state, err = sealer.Seal(SealClaims{By: sealedFor(d.caller), Tool: d.row.Name,
+		state, err = sealer.Seal(SealClaims{By: clientName(d.caller), Tool: d.row.Name,
 			Arguments: Fingerprint(d.request.Params.RawArguments),
 			Request:   d.ask.Request, Question: d.ask.Question, Step: sealedStep(d.ask), Digest: d.ask.Digest,
-			Expires: time.Now().Add(stateLasts)})
+			Expires: time.Now().Add(maxStateAge)})
 	}
 	if err != nil {
 		d.opts.Logger.Error("the user is not asked", "error", err)
 		return nil
 	}
-	return server.NewInputRequestBuilder(state).Elicit(askKey, d.params()).ToolResult()
+	return server.NewInputRequestBuilder(state).Elicit(askKey, d.form()).ToolResult()
 }
 
-// sealedFor returns the name that a request's state is bound to: the client's name without its connection, which
+// clientName returns the name that a request's state is bound to: the client's name without its connection, which
 // ends with the server. The server may restart while the user thinks.
-func sealedFor(caller verbs.Caller) string {
+func clientName(caller verbs.Caller) string {
 	name, _, _ := strings.Cut(caller.Actor.Name, "#")
 	return name
 }
 
 // wait asks a client of the handshake revisions. It waits until the user answers, the question is settled
 // another way, or askLongest has passed.
-func (d dialogue) wait(ctx context.Context) *mcp.CallToolResult {
-	ctx, cancel := context.WithTimeout(ctx, askLongest)
+func (d elicitation) wait(ctx context.Context) *mcp.CallToolResult {
+	ctx, cancel := context.WithTimeout(ctx, maxAskTime)
 	defer cancel()
 	changes, err := d.service.Watch(ctx)
 	if err != nil {
 		d.opts.Logger.Warn("decisions made elsewhere cannot be watched for", "error", err)
 	}
-	if d.over(ctx) { // already settled before the watch began
+	if d.isSettled(ctx) { // already settled before the watch began
 		return d.status(ctx)
 	}
 	d.yield(ctx)
@@ -168,14 +170,14 @@ func (d dialogue) wait(ctx context.Context) *mcp.CallToolResult {
 	answers := make(chan answer, 1)
 	go func() { // ends with the answer or with ctx
 		result, err := d.MCP.RequestElicitation(ctx, mcp.ElicitationRequest{
-			Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: d.params()})
+			Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: d.form()})
 		answers <- answer{result, err}
 	}()
 	for {
 		select {
 		case a := <-answers:
 			if a.err != nil {
-				d.undecided(context.WithoutCancel(ctx), failure(a.err))
+				d.recordUndecided(context.WithoutCancel(ctx), failure(a.err))
 				return d.unanswered(ctx)
 			}
 			return d.answered(context.WithoutCancel(ctx), a.result)
@@ -183,7 +185,7 @@ func (d dialogue) wait(ctx context.Context) *mcp.CallToolResult {
 			if !open {
 				changes = nil
 			}
-			if d.over(ctx) {
+			if d.isSettled(ctx) {
 				return d.status(ctx)
 			}
 		}
@@ -200,8 +202,8 @@ func failure(err error) string {
 	return "failed"
 }
 
-// over reports whether the question was settled another way.
-func (d dialogue) over(ctx context.Context) bool {
+// isSettled reports whether the question was settled another way.
+func (d elicitation) isSettled(ctx context.Context) bool {
 	if d.ask.Step != 0 {
 		open, err := d.service.StepAsks(ctx, d.caller, d.ask)
 		return err == nil && open == nil
@@ -218,16 +220,16 @@ func (d dialogue) over(ctx context.Context) bool {
 }
 
 // status answers with the current status.
-func (d dialogue) status(ctx context.Context) *mcp.CallToolResult {
+func (d elicitation) status(ctx context.Context) *mcp.CallToolResult {
 	if d.ask.Step != 0 {
-		return d.called(ctx, d.row, d.request, d.service, d.caller) // the run continues
+		return d.callVerb(ctx, d.row, d.request, d.service, d.caller) // the run continues
 	}
 	reply, err := d.service.Status(context.WithoutCancel(ctx), d.caller, verbs.Status{})
 	return d.result(ctx, reply, err)
 }
 
 // unanswered answers with the reply of the call when the user gave no valid answer.
-func (d dialogue) unanswered(ctx context.Context) *mcp.CallToolResult {
+func (d elicitation) unanswered(ctx context.Context) *mcp.CallToolResult {
 	switch {
 	case d.reply != nil && d.ask.Step == 0:
 		return d.result(ctx, d.reply, nil)
@@ -238,18 +240,18 @@ func (d dialogue) unanswered(ctx context.Context) *mcp.CallToolResult {
 }
 
 // stillOpen answers with the reply of the call that asked, preceded by the error in the user's answer.
-func (d dialogue) stillOpen(ctx context.Context, wrong string) *mcp.CallToolResult {
+func (d elicitation) stillOpen(ctx context.Context, wrong string) *mcp.CallToolResult {
 	reply, err := d.service.Unanswered(context.WithoutCancel(ctx), d.caller, d.ask, wrong)
 	return d.result(ctx, reply, err)
 }
 
-func (d dialogue) result(ctx context.Context, reply verbs.Reply, err error) *mcp.CallToolResult {
+func (d elicitation) result(ctx context.Context, reply verbs.Reply, err error) *mcp.CallToolResult {
 	return d.Server.result(ctx, d.row, d.service, d.caller, reply, err)
 }
 
 // answered records the user's answer. Declining or closing a dialog decides nothing: some hosts do so without
 // asking the user.
-func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *mcp.CallToolResult {
+func (d elicitation) answered(ctx context.Context, result *mcp.ElicitationResult) *mcp.CallToolResult {
 	how := "failed"
 	switch {
 	case result == nil:
@@ -262,30 +264,30 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *
 		if d.ask.Step != 0 {
 			return d.answeredStep(ctx, content)
 		}
-		if reply, err := d.keep(ctx, content); err != nil && d.stale(ctx) {
-			return d.again(ctx)
+		if reply, err := d.record(ctx, content); err != nil && d.isOutdated(ctx) {
+			return d.repeat(ctx)
 		} else if reply != nil || err != nil {
 			return d.result(ctx, reply, err)
 		}
 		if d.ask.Request != "" {
-			d.undecided(ctx, "invalid")
+			d.recordUndecided(ctx, "invalid")
 			return d.stillOpen(ctx, invalidDecision(content))
 		}
 	}
-	d.undecided(ctx, how)
+	d.recordUndecided(ctx, how)
 	return d.unanswered(ctx)
 }
 
-// stale reports whether the plan that the user saw still waits but was changed by a person since.
-func (d dialogue) stale(ctx context.Context) bool {
+// isOutdated reports whether the plan that the user saw still waits but was changed by a person since.
+func (d elicitation) isOutdated(ctx context.Context) bool {
 	state, err := d.service.State(ctx)
-	return err == nil && d.ask.Request != "" && !d.over(ctx) && plan.Digest(state.Draft) != d.ask.Digest
+	return err == nil && d.ask.Request != "" && !d.isSettled(ctx) && plan.Digest(state.Draft) != d.ask.Digest
 }
 
-// keep records the user's answer. It returns nil if the answer is not valid: a client need not follow the
+// record records the user's answer. It returns nil if the answer is not valid: a client need not follow the
 // form.
-func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply, error) {
-	confirmed := d.confirmed(ctx, d.caller)
+func (d elicitation) record(ctx context.Context, content map[string]any) (verbs.Reply, error) {
+	confirmed := d.asUser(ctx, d.caller)
 	if d.ask.Question != "" {
 		text, _ := content["answer"].(string)
 		if strings.TrimSpace(text) == "" {
@@ -306,38 +308,38 @@ func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply
 func invalidDecision(content map[string]any) string {
 	named := "no decision"
 	if word, _ := content["decision"].(string); word != "" {
-		named = plan.Quote(plan.Shorten(word, decisionShown)) + ", which is no decision"
+		named = plan.Quote(plan.Shorten(word, maxQuoted)) + ", which is no decision"
 	}
 	return "The user's form came back with " + named + ", so nothing was decided: ask the user."
 }
 
-// undecided records that the client brought no decision. A failure to record it does not fail the call.
-func (d dialogue) undecided(ctx context.Context, how string) {
+// recordUndecided records that the client brought no decision. A failure to record it does not fail the call.
+func (d elicitation) recordUndecided(ctx context.Context, how string) {
 	if d.ask.Request == "" {
 		return
 	}
 	if err := d.service.LeaveUndecided(ctx, d.caller, d.ask.Request, how); err != nil {
-		d.opts.Logger.Warn("could not record that nobody decided", "error", err)
+		d.opts.Logger.Warn("could not record the missing decision", "error", err)
 	}
 }
 
-// retried continues a stateless call that comes back with the user's answer. The state that it brings is
+// resume continues a stateless call that comes back with the user's answer. The state that it brings is
 // untrusted until it is unsealed.
-func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
+func (s *Server) resume(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
 	caller verbs.Caller) *mcp.CallToolResult {
 	refuse := func(err error) *mcp.CallToolResult {
-		return mcp.NewToolResultError(fmt.Sprintf("Nothing was decided: %s. Call planloop_status to see where it stands.", err))
+		return mcp.NewToolResultError(fmt.Sprintf("Nothing was decided: %s. Call planloop_status for the current state.", err))
 	}
 	if s.opts.Sealer == nil {
 		return refuse(ErrSealInvalid)
 	}
 	sealer, err := s.opts.Sealer()
 	if err != nil {
-		return mcp.NewToolResultError(s.fault(row.Name, err))
+		return mcp.NewToolResultError(s.internalError(row.Name, err))
 	}
 	claims, err := sealer.Unseal(request.Params.RequestState, time.Now())
 	expired := errors.Is(err, ErrSealExpired)
-	if (err == nil || expired) && (claims.By != sealedFor(caller) || claims.Tool != row.Name ||
+	if (err == nil || expired) && (claims.By != clientName(caller) || claims.Tool != row.Name ||
 		claims.Arguments != Fingerprint(request.Params.RawArguments)) {
 		err, expired = ErrSealInvalid, false
 	}
@@ -346,24 +348,24 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 	}
 	ask := &verbs.Ask{Request: claims.Request, Digest: claims.Digest, Question: claims.Question}
 	unsealStep(ask, claims.Step)
-	d := dialogue{Server: s, row: row, request: request, service: service, caller: caller, ask: ask}
-	if d.over(ctx) {
+	d := elicitation{Server: s, row: row, request: request, service: service, caller: caller, ask: ask}
+	if d.isSettled(ctx) {
 		return d.status(ctx)
 	}
 	if expired {
-		return d.again(ctx)
+		return d.repeat(ctx)
 	}
 	return d.answered(ctx, server.ElicitationResponse(request.Params.InputResponses, askKey))
 }
 
-// again repeats an open question: the answer came too late, or was about an earlier version.
-func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
+// repeat asks an open question again: the answer came too late, or was about an earlier version.
+func (d elicitation) repeat(ctx context.Context) *mcp.CallToolResult {
 	if d.ask.Step != 0 {
 		return d.status(ctx) // which asks the open question
 	}
 	state, former, err := d.service.Draft(ctx)
 	if err != nil {
-		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
+		return mcp.NewToolResultError(d.errorText(ctx, d.row, d.service, d.caller, err))
 	}
 	if d.ask.Question == "" && state.Draft != nil { // in case it was decided just now
 		d.ask.Message, d.ask.Digest = d.service.Review(state, former, nil), plan.Digest(state.Draft)
@@ -384,10 +386,10 @@ func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
 	return d.unanswered(ctx)
 }
 
-// stepParams returns the form for a step that needs approval before it runs.
-func (d dialogue) stepParams() mcp.ElicitationParams {
+// stepForm returns the form for a step that needs approval before it runs.
+func (d elicitation) stepForm() mcp.ElicitationParams {
 	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm,
-		Message: d.ask.Message + "\nRun this step? Until then it waits.",
+		Message: d.ask.Message + "\nRun this step? It waits for your decision.",
 		RequestedSchema: map[string]any{
 			"type": "object", "required": []string{"decision"},
 			"properties": map[string]any{
@@ -414,7 +416,7 @@ func unsealStep(ask *verbs.Ask, text string) {
 }
 
 // answeredStep records the user's answer for a step and continues the run.
-func (d dialogue) answeredStep(ctx context.Context, content map[string]any) *mcp.CallToolResult {
+func (d elicitation) answeredStep(ctx context.Context, content map[string]any) *mcp.CallToolResult {
 	answer := verbs.StepAnswer{Step: d.ask.Step, Digest: d.ask.Digest}
 	word, _ := content["decision"].(string)
 	if d.ask.Kind == plan.AskPause {
@@ -427,7 +429,7 @@ func (d dialogue) answeredStep(ctx context.Context, content map[string]any) *mcp
 	if answer.Choice == "" || answer.Choice == plan.Reply && strings.TrimSpace(answer.Text) == "" {
 		return d.unanswered(ctx)
 	}
-	if _, err := d.service.AnswerStep(ctx, d.confirmed(ctx, d.caller), answer); err != nil {
+	if _, err := d.service.AnswerStep(ctx, d.asUser(ctx, d.caller), answer); err != nil {
 		return d.result(ctx, nil, err)
 	}
 	return d.status(ctx)

@@ -114,14 +114,14 @@ func TestAnswersThatAreReadAreBounded(t *testing.T) {
 	give := func(key string, size int) (*body, error) {
 		return s.get(t.Context(), key, func(context.Context) (any, error) { return strings.Repeat(key, size), nil })
 	}
-	large, err := give("a", mostHeld+1)
+	large, err := give("a", maxHeldBytes+1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := give("b", 10); refusalOf(err).Kind != busy {
 		t.Errorf("%v", err)
 	}
-	again, err := give("a", mostHeld+1)
+	again, err := give("a", maxHeldBytes+1)
 	if err != nil || again != large {
 		t.Errorf("the same is not shared: %v", err)
 	}

@@ -19,31 +19,31 @@ import (
 func (s *Server) result(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, reply verbs.Reply,
 	err error) *mcp.CallToolResult {
 	if err != nil {
-		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err))
+		return mcp.NewToolResultError(s.errorText(ctx, row, service, caller, err))
 	}
 	return mcp.NewToolResultStructured(reply, reply.Text())
 }
 
-// explain returns the text for a failed call that the model reads: the reason, and the next action. An
+// errorText returns the text for a failed call that the model reads: the reason, and the next action. An
 // internal fault is logged, and the text has only the part that helps.
-func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, err error) string {
+func (s *Server) errorText(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, err error) string {
 	var invalid *verbs.RefusedPlan
 	if errors.As(err, &invalid) {
-		return refusedPlan(row.Name, invalid)
+		return refusedPlanText(row.Name, invalid)
 	}
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
-		text := "Nothing was changed. " + refusal(err, refused, row.Name, row.Example)
+		text := "Nothing was changed. " + refusalText(err, refused, row.Name, row.Example)
 		if refused.Kind != plan.InvalidInput {
-			text += next(ctx, service, caller)
+			text += nextLine(ctx, service, caller)
 		}
 		return text
 	}
-	return s.fault(row.Name, err)
+	return s.internalError(row.Name, err)
 }
 
-// next returns a line with the caller's next action, or "" if it is unknown.
-func next(ctx context.Context, service *verbs.Service, caller verbs.Caller) string {
+// nextLine returns a line with the caller's nextLine action, or "" if it is unknown.
+func nextLine(ctx context.Context, service *verbs.Service, caller verbs.Caller) string {
 	action, err := service.NextAction(ctx, caller)
 	if err != nil {
 		return ""
@@ -51,9 +51,9 @@ func next(ctx context.Context, service *verbs.Service, caller verbs.Caller) stri
 	return "\nNext: " + action.For(caller)
 }
 
-// refusal writes a refusal as a sentence. After invalid input it adds a correct call, made from the caller's
+// refusalText writes a refusalText as a sentence. After invalid input it adds a correct call, made from the caller's
 // own arguments if they can be fixed.
-func refusal(err error, refused *plan.ValidationError, tool, example string) string {
+func refusalText(err error, refused *plan.ValidationError, tool, example string) string {
 	text := strings.TrimSuffix(fmt.Sprintf("%s: %s", refused.Kind, refused), ".")
 	if !strings.HasSuffix(text, "?") {
 		text += "."
@@ -74,7 +74,7 @@ func refusal(err error, refused *plan.ValidationError, tool, example string) str
 // detailsShown limits how many problems of a plan a model reads at once.
 const detailsShown = 40
 
-func refusedPlan(tool string, invalid *verbs.RefusedPlan) string {
+func refusedPlanText(tool string, invalid *verbs.RefusedPlan) string {
 	details := invalid.Details()
 	text := "Nothing was changed. " + verbs.RefusedPlanType + ": " + invalid.Message() + "\n- " +
 		strings.Join(details[:min(len(details), detailsShown)], "\n- ")
@@ -87,11 +87,11 @@ func refusedPlan(tool string, invalid *verbs.RefusedPlan) string {
 	if invalid.Instead != "" {
 		return text + "\nA correct call: " + invalid.Instead
 	}
-	return text + "\nNext: fix all of it and call " + tool + " again with the whole list."
+	return text + "\nNext: fix these problems and call " + tool + " again with the whole list."
 }
 
-// fault logs a fault and tells the model how to proceed.
-func (s *Server) fault(what string, err error) string {
+// internalError logs a internalError and tells the model how to proceed.
+func (s *Server) internalError(what string, err error) string {
 	s.opts.Logger.Error("call failed", "of", what, "error", err)
 	return Advice(err, "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to "+
 		"see where it stands; if that fails too, ask the user to run `planloop doctor`.")
@@ -108,13 +108,13 @@ func Advice(err error, otherwise string) string {
 		kind error
 		text string
 	}{
-		{errRootsFirst, "Which workspace this is about is not known before a tool was called: call planloop_status or planning_read_plan " +
-			"first, then try again."},
+		{errRootsFirst, "The workspace is unknown until a tool is called. Call planloop_status or planning_read_plan first, " +
+			"then try again."},
 		{store.ErrBusy, "The workspace is busy; nothing was changed. Try the call again."},
 		{store.ErrDamaged, "The plan's log is damaged; nothing was changed. Ask the user to run `planloop doctor`."},
 		{store.ErrNewer, "The plan was written by a newer planloop than this server; nothing was changed. Ask the user to reconnect this " +
 			"server, or to update planloop if that does not help."},
-		{process.ErrGone, "planloop was updated or removed under this server; nothing was run. Ask the user to reconnect this server."},
+		{process.ErrGone, "planloop was updated or removed while this server ran; nothing was run. Ask the user to reconnect this server."},
 		{store.ErrReadOnly, "The plan's folder cannot be written; nothing was changed. Ask the user to run `planloop doctor`."},
 		{store.ErrIO, "The disk failed under the plan. Try the call again; if it fails again, ask the user to run `planloop doctor`."},
 		{store.ErrFull, "The disk is full; nothing was changed. Ask the user to free space, then try again."},

@@ -32,7 +32,7 @@ func (Tools) Brief() bool { return true }
 // Hidden lists the offered tools that are not allowed in a read-only phase.
 func (t Tools) Hidden() []string {
 	var hidden []string
-	passing := plansOnly(verbs.Table(), toolbox.Table())
+	passing := readOnlyTools(verbs.Table(), toolbox.Table())
 	for _, row := range verbs.Table() {
 		if t.offers(row.Toolset) && !passing[row.Name] {
 			hidden = append(hidden, row.Name)
@@ -44,14 +44,14 @@ func (t Tools) Hidden() []string {
 		}
 	}
 	others := t.hiddenOfServers()
-	if more := len(others) - fewHidden; more > 0 {
-		others = append(others[:fewHidden], fmt.Sprintf("%d more of other servers", more))
+	if more := len(others) - maxNamedHidden; more > 0 {
+		others = append(others[:maxNamedHidden], fmt.Sprintf("%d more of other servers", more))
 	}
 	return append(hidden, others...)
 }
 
-// fewHidden limits how many hidden tools of other servers are named: there may be hundreds.
-const fewHidden = 3
+// maxNamedHidden limits how many hidden tools of other servers are named: there may be hundreds.
+const maxNamedHidden = 3
 
 func (t Tools) hiddenOfServers() (hidden []string) {
 	if t.Servers == nil || !t.offersServers() {
@@ -118,7 +118,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"evidence":[{"criterion":"<which one>","note":"<what you saw>"}]}]}`,
 			call.Step.Number()), loop
 	case verbs.CallSummarise:
-		return onlyLoop(`planloop_update {"final_summary":"<what was done and checked>"}`, "report it")
+		return onlyLoop(`planloop_update {"final_summary":"<results and checks>"}`, "report it")
 	case verbs.CallAlert:
 		return "planloop_alert", loop
 	case verbs.CallClear:
@@ -132,7 +132,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 			"tell the user, or planloop reply "+call.ID+" TEXT")
 	case verbs.CallSubmit:
 		return only(verbs.Mode, "planning_submit_plan", "ask the user to run "+t.byUser(verbs.Call{Kind: verbs.CallCancelMode})+
-			", as no tool submits a plan here")
+			", because no tool here submits a plan")
 	case verbs.CallRun, verbs.CallRecover, verbs.CallReplan:
 		return t.carryOut(call)
 	case verbs.CallDraft:
@@ -144,7 +144,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.CallApplyTemplate:
 		return "planning_apply_template " + templateArguments(call), t.offers(verbs.Execution)
 	case verbs.CallUsePrompt:
-		return "use one of those that are listed", true
+		return "use a listed one", true
 	}
 	return t.byUser(call), false
 }
@@ -154,10 +154,10 @@ func (t Tools) clear(call verbs.Call) (text string, can bool) {
 	if !t.offers(verbs.Loop) {
 		return "ask the user to run " + t.byUser(verbs.Call{Kind: verbs.CallClear}), false
 	}
-	if !fits(call.ID) { // a shortened id would not match the signal
+	if !idFits(call.ID) { // a shortened id would not match the signal
 		return `planloop_alert {"clear":true} with its id, which planloop_status shows`, true
 	}
-	return "planloop_alert " + cleared(call.ID), true
+	return "planloop_alert " + clearArguments(call.ID), true
 }
 
 // carryOut returns the call that runs the plan, replans it, or settles a failed or interrupted step. Without
@@ -214,13 +214,13 @@ func pageOf(call verbs.Call) string {
 	return `,"page":` + strconv.Itoa(call.Page)
 }
 
-// idTokens limits a signal's id in a reply.
-const idTokens = 14
+// maxIDTokens limits a signal's id in a reply.
+const maxIDTokens = 14
 
-func fits(id string) bool { return tokens.Shorten(id, idTokens, 60) == id }
+func idFits(id string) bool { return tokens.Shorten(id, maxIDTokens, 60) == id }
 
-// cleared returns the arguments that clear a signal.
-func cleared(id string) string {
+// clearArguments returns the arguments that clear a signal.
+func clearArguments(id string) string {
 	quoted, err := jsontext.AppendQuote(nil, id)
 	if err != nil {
 		return "{}" // not UTF-8, which input never contains

@@ -49,24 +49,24 @@ func (e *Error) Error() string {
 // Unwrap returns the cause that ended the caller's context, or the deadline that passed.
 func (e *Error) Unwrap() error { return e.cause }
 
-func (c *Client) gaveUp(ctx context.Context, tries int) *Error {
+func (c *Client) cancelledError(ctx context.Context, tries int) *Error {
 	e := &Error{Host: c.address.Host, Tries: tries, Problem: "had not answered when the request was cancelled",
 		cause: context.Cause(ctx)}
 	if errors.Is(e.cause, context.DeadlineExceeded) {
-		e.Problem = "was not asked because no time was left"
+		e.Problem = "was not called because the time was up"
 	}
 	return e
 }
 
-// unanswered returns the error for a missing or incomplete answer.
-func (c *Client) unanswered(ctx context.Context, status int, allowed time.Duration, err error, secrets []string) *Error {
+// noAnswerError returns the error for a missing or incomplete answer.
+func (c *Client) noAnswerError(ctx context.Context, status int, allowed time.Duration, err error, secrets []string) *Error {
 	e := &Error{Host: c.address.Host, Status: status}
 	var elsewhere *redirected
 	var certificate *tls.CertificateVerificationError
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &elsewhere):
-		e.Answered, e.Problem = true, "redirects elsewhere, which is not followed"
+		e.Answered, e.Problem = true, "redirects to another address, which planloop does not follow"
 		e.Quote = shown(elsewhere.to, secrets)
 	case ctx.Err() != nil:
 		e.Problem = "did not answer in time (" + allowed.Round(time.Millisecond).String() + ")"
@@ -90,8 +90,8 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 	return e
 }
 
-// unsuccessful returns the error for an answer without success.
-func (c *Client) unsuccessful(response *http.Response, body []byte, secrets []string) *Error {
+// statusError returns the error for an answer without success.
+func (c *Client) statusError(response *http.Response, body []byte, secrets []string) *Error {
 	status := response.StatusCode
 	e := &Error{Answered: true, Host: c.address.Host, Status: status, Problem: fmt.Sprintf("answered %d", status)}
 	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {
@@ -142,17 +142,17 @@ func messageIn(value any) string {
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		return positive(seconds * float64(time.Second))
+		return toDuration(seconds * float64(time.Second))
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return positive(float64(at.Sub(now)))
+		return toDuration(float64(at.Sub(now)))
 	}
 	return 0
 }
 
-// positive converts nanoseconds to a duration from 0 to a day, since longer is as good as never. NaN becomes
+// toDuration converts nanoseconds to a duration from 0 to a day, since longer is as good as never. NaN becomes
 // 0.
-func positive(ns float64) time.Duration {
+func toDuration(ns float64) time.Duration {
 	if !(ns > 0) {
 		return 0
 	}

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	renderedAtOnce = 4        // for all requests; of one thing, one
-	mostHeld       = 64 << 20 // bytes of answers being read
-	readPiece      = 64 << 10
-	readPause      = 10 * time.Second // for a piece to be taken
+	maxRenderings = 4        // for all requests; of one thing, one
+	maxHeldBytes  = 64 << 20 // bytes of answers being read
+	readPiece     = 64 << 10
+	readPause     = 10 * time.Second // for a piece to be taken
 )
 
-// shared renders large answers, such as a plan of 2,000 steps, once for all concurrent requests, which read the same
+// renderCache renders large answers, such as a plan of 2,000 steps, once for all concurrent requests, which read the same
 // bytes: a client that does not read costs a connection, but no memory.
-type shared struct {
+type renderCache struct {
 	places chan struct{} // one per rendering in progress
 
 	mu   sync.Mutex
@@ -47,14 +47,14 @@ type body struct {
 	readers int
 }
 
-func newShared() *shared {
-	return &shared{places: make(chan struct{}, renderedAtOnce), next: map[string]*rendering{}, last: map[string]*rendering{},
+func newShared() *renderCache {
+	return &renderCache{places: make(chan struct{}, maxRenderings), next: map[string]*rendering{}, last: map[string]*rendering{},
 		held: map[string]*body{}}
 }
 
 // get returns an answer rendered after the call began, to be read until release. The first request for a key renders
 // it for all that arrive before the rendering begins; the rendering continues without them.
-func (s *shared) get(ctx context.Context, key string, render func(context.Context) (any, error)) (*body, error) {
+func (s *renderCache) get(ctx context.Context, key string, render func(context.Context) (any, error)) (*body, error) {
 	s.mu.Lock()
 	r := s.next[key]
 	first := r == nil
@@ -73,8 +73,8 @@ func (s *shared) get(ctx context.Context, key string, render func(context.Contex
 }
 
 // render renders for all requests that wait for r, after the previous rendering has ended.
-func (s *shared) render(ctx context.Context, key string, r, before *rendering, render func(context.Context) (any, error)) {
-	r.err = errors.New("rendering broke off")
+func (s *renderCache) render(ctx context.Context, key string, r, before *rendering, render func(context.Context) (any, error)) {
+	r.err = errors.New("rendering was interrupted")
 	defer close(r.done)
 	if before != nil {
 		<-before.done
@@ -108,13 +108,13 @@ func (s *shared) render(ctx context.Context, key string, r, before *rendering, r
 }
 
 // hold adds readers of a text. It is called with mu held.
-func (s *shared) hold(key string, text []byte, readers int) (*body, error) {
+func (s *renderCache) hold(key string, text []byte, readers int) (*body, error) {
 	if b := s.held[key]; b != nil && bytes.Equal(b.text, text) {
 		b.readers += readers
 		return b, nil
 	}
-	if s.size > 0 && s.size+len(text) > mostHeld {
-		return nil, &refusal{Kind: busy, Problem: "too much is being read from this page at the moment", Fix: "try again in a while",
+	if s.size > 0 && s.size+len(text) > maxHeldBytes {
+		return nil, &refusal{Kind: busy, Problem: "too many large answers are being read", Fix: "try again later",
 			after: readPause}
 	}
 	b := &body{key, text, readers}
@@ -124,7 +124,7 @@ func (s *shared) hold(key string, text []byte, readers int) (*body, error) {
 }
 
 // release is called by each reader of b when done.
-func (s *shared) release(b *body) {
+func (s *renderCache) release(b *body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b.readers--; b.readers > 0 {

@@ -3,10 +3,8 @@ package mcpserver
 import (
 	"context"
 	_ "embed"
-	"encoding/base64"
 	"sync"
 
-	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/planloop/planloop/internal/verbs"
@@ -29,7 +27,7 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 	}
 	actor := s.opts.Actor(client, connection)
 	if connection != "" {
-		actor = s.connections.arrived(connection, actor, service.Join)
+		actor = s.connections.register(connection, actor, service.Join)
 	}
 	return verbs.Caller{Actor: actor, Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}}
 }
@@ -46,9 +44,9 @@ type joined struct {
 	leave func()
 }
 
-// arrived registers a connection at its first call and returns its actor. The actor stays the same from then
+// register registers a connection at its first call and returns its actor. The actor stays the same from then
 // on, although a stateless request may leave out the client's name.
-func (c *connections) arrived(connection string, actor plan.Actor, join func(string) func()) plan.Actor {
+func (c *connections) register(connection string, actor plan.Actor, join func(string) func()) plan.Actor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.alive[connection]
@@ -59,7 +57,7 @@ func (c *connections) arrived(connection string, actor plan.Actor, join func(str
 	return known.actor
 }
 
-func (c *connections) hook(hooks *server.Hooks) {
+func (c *connections) registerHooks(hooks *server.Hooks) {
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
 		c.mu.Lock()
 		gone, ok := c.alive[session.SessionID()]
@@ -71,28 +69,11 @@ func (c *connections) hook(hooks *server.Hooks) {
 	})
 }
 
-func (c *connections) leaveAll() {
+func (c *connections) closeAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for connection, gone := range c.alive {
 		gone.leave()
 		delete(c.alive, connection)
-	}
-}
-
-//go:embed icon.svg
-var icon []byte
-
-// identity returns the server's metadata that a host may show to people.
-func identity() []server.ServerOption {
-	return []server.ServerOption{
-		server.WithTitle("planloop"),
-		server.WithDescription("Keeps the plan an agent works by: on disk, checked, and shared with people."),
-		server.WithWebsiteURL("https://github.com/planloop/planloop"),
-		server.WithIcons(mcp.Icon{
-			Src:      "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(icon),
-			MIMEType: "image/svg+xml",
-			Sizes:    []string{"any"},
-		}),
 	}
 }

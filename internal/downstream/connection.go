@@ -44,18 +44,18 @@ type conn struct {
 
 // Limits of a connection.
 const (
-	maxFrame   = 4 << 20 // bytes of a message
-	mostAtOnce = 20_000  // unasked messages
-	mostAsked  = 8       // open questions of a server
-	mostEach   = 1_000   // unasked messages each second
-	probe      = 3 * time.Second
-	handshake  = "2025-11-25" // the newest revision that begins with a handshake
-	stateless  = "2026-07-28"
+	maxFrame        = 4 << 20 // bytes of a message
+	maxUnaskedBurst = 20_000  // unasked messages
+	maxQuestions    = 8       // open questions of a server
+	maxUnaskedRate  = 1_000   // unasked messages each second
+	probeTimeout    = 3 * time.Second
+	handshake       = "2025-11-25" // the newest revision that begins with a handshake
+	stateless       = "2026-07-28"
 )
 
 func newConn(life context.Context, server string, t *target, version string) *conn {
 	c := &conn{server: server, secrets: t.secrets, changed: func() {}, wait: func() {}, calls: map[int64]*call{},
-		flood: rate.NewLimiter(mostEach, mostAtOnce), asking: make(chan struct{}, mostAsked)}
+		flood: rate.NewLimiter(maxUnaskedRate, maxUnaskedBurst), asking: make(chan struct{}, maxQuestions)}
 	c.life, c.end = context.WithCancelCause(life)
 	c.client = mcp.NewClient(&mcp.Implementation{Name: "planloop", Version: version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, ElicitationHandler: c.ask,
@@ -87,8 +87,8 @@ func (c *conn) connect(ctx context.Context, t mcp.Transport, version string, pat
 	return nil
 }
 
-// follow returns when the connection is over and nothing of it is left.
-func (c *conn) follow() {
+// waitForEnd returns when the connection is over and nothing of it is left.
+func (c *conn) waitForEnd() {
 	defer context.AfterFunc(c.life, func() { _ = c.session.Close() })()
 	err := c.session.Wait()
 	c.end(c.fail("ended the connection: %s", c.excerpt(fmt.Sprint(err))))
@@ -100,8 +100,8 @@ func (c *conn) version() string { return c.session.InitializeResult().ProtocolVe
 // errClosed is the cause when the SDK closes a connection.
 var errClosed = errors.New("closed")
 
-// over returns the reason why the connection has ended; nil while it lives.
-func (c *conn) over() *Error {
+// failure returns the reason why the connection has ended; nil while it lives.
+func (c *conn) failure() *Error {
 	var why *Error
 	switch cause := context.Cause(c.life); {
 	case cause == nil:
@@ -118,7 +118,7 @@ func (c *conn) fail(problem string, words ...any) *Error {
 }
 
 func (c *conn) tooLong() *Error {
-	return c.fail("answered with more than %d MB, which is not read", maxFrame>>20)
+	return c.fail("answered with more than %d MB, the limit", maxFrame>>20)
 }
 
 func (c *conn) notJSON() *Error { return c.fail("answered with text that is not JSON") }
@@ -148,14 +148,14 @@ type call struct {
 // callKey is the context key of the call that a message belongs to.
 type callKey struct{}
 
-// do makes a request within its limits and returns the result as the server wrote it.
-func (c *conn) do(ctx context.Context, one *call, send func(context.Context) error) (json.RawMessage, error) {
-	if over := c.over(); over != nil {
+// request makes a request within its limits and returns the result as the server wrote it.
+func (c *conn) request(ctx context.Context, one *call, send func(context.Context) error) (json.RawMessage, error) {
+	if over := c.failure(); over != nil {
 		return nil, over
 	}
 	one.ctx, one.end = context.WithCancelCause(context.WithValue(ctx, callKey{}, one))
 	defer one.end(nil)
-	defer context.AfterFunc(c.life, func() { one.end(c.over()) })()
+	defer context.AfterFunc(c.life, func() { one.end(c.failure()) })()
 	late := func(after time.Duration, problem string) *time.Timer {
 		return time.AfterFunc(after, func() {
 			failed := c.fail(problem, one.method, after)
@@ -167,8 +167,8 @@ func (c *conn) do(ctx context.Context, one *call, send func(context.Context) err
 	one.patience, one.limit = late(one.idle, "did not answer %s within %s"), late(one.most, "was still busy with %s after %s")
 	defer one.patience.Stop()
 	defer one.limit.Stop()
-	c.begin(one)
-	defer c.forget(one)
+	c.addCall(one)
+	defer c.removeCall(one)
 	err := send(one.ctx)
 	one.mu.Lock()
 	defer one.mu.Unlock()
@@ -177,7 +177,7 @@ func (c *conn) do(ctx context.Context, one *call, send func(context.Context) err
 	}
 	failed := c.explain(one.ctx, cmp.Or(err, errors.New("no result")))
 	if failed.Sent = one.sent.Load(); failed.Sent && !failed.Answered && one.tool != "" {
-		failed.Problem += fmt.Sprintf("; whether %s was carried out is not known", c.excerpt(one.tool))
+		failed.Problem += fmt.Sprintf("; it is unknown whether %s was carried out", c.excerpt(one.tool))
 	}
 	return nil, failed
 }
@@ -191,14 +191,14 @@ func (c *conn) explain(ctx context.Context, err error) *Error {
 		failed := *known
 		return &failed
 	case c.life.Err() != nil && context.Cause(c.life) != errClosed:
-		return c.over()
+		return c.failure()
 	case ctx.Err() != nil:
 		failed := c.fail("had not answered when the call was ended: %v", context.Cause(ctx))
 		failed.TimedOut, failed.cause = errors.Is(ctx.Err(), context.DeadlineExceeded), context.Cause(ctx)
 		return failed
 	case errors.Is(err, mcp.ErrConnectionClosed):
 		c.end(c.fail("ended the connection: %s", c.excerpt(err.Error())))
-		return c.over()
+		return c.failure()
 	case errors.As(err, &answer):
 		failed := c.fail(`answered "%s" (%d)`, c.excerpt(answer.Message), answer.Code)
 		failed.Answered, failed.Code = true, int(answer.Code)
@@ -211,7 +211,7 @@ func (c *conn) explain(ctx context.Context, err error) *Error {
 	return c.fail("failed: %s", c.excerpt(err.Error()))
 }
 
-func (c *conn) begin(one *call) {
+func (c *conn) addCall(one *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
@@ -219,7 +219,7 @@ func (c *conn) begin(one *call) {
 	c.calls[one.token] = one
 }
 
-func (c *conn) forget(one *call) {
+func (c *conn) removeCall(one *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.calls, one.token)
@@ -246,22 +246,22 @@ func (c *conn) failAll(failed *Error) {
 	}
 }
 
-// look takes a message of a server on its way to the SDK.
-func (c *conn) look(m jsonrpc.Message, size int) {
+// inspect takes a message of a server on its way to the SDK.
+func (c *conn) inspect(m jsonrpc.Message, size int) {
 	answer, ok := m.(*jsonrpc.Response)
 	if !ok {
-		c.unasked(size)
-		c.heard(m.(*jsonrpc.Request))
+		c.countUnasked(size)
+		c.handleNotification(m.(*jsonrpc.Request))
 		return
 	}
-	of := c.answered(answer.ID)
+	of := c.callFor(answer.ID)
 	var kind struct {
 		Type string `json:"resultType"`
 	}
 	_ = strictjson.Unmarshal(answer.Result, &kind) // if it is not an object, it is a result that cannot be used
 	switch {
 	case of == nil:
-		c.unasked(size)
+		c.countUnasked(size)
 	case answer.Error == nil && kind.Type != "input_required":
 		of.mu.Lock()
 		defer of.mu.Unlock()
@@ -269,8 +269,8 @@ func (c *conn) look(m jsonrpc.Message, size int) {
 	}
 }
 
-// answered returns the call that a response is for; nil if it is for no call.
-func (c *conn) answered(id jsonrpc.ID) *call {
+// callFor returns the call that a response is for; nil if it is for no call.
+func (c *conn) callFor(id jsonrpc.ID) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range c.calls {
@@ -281,11 +281,11 @@ func (c *conn) answered(id jsonrpc.ID) *call {
 	return nil
 }
 
-// heard takes a notification that must come before the answer.
-func (c *conn) heard(r *jsonrpc.Request) {
+// handleNotification takes a notification that must come before the answer.
+func (c *conn) handleNotification(r *jsonrpc.Request) {
 	switch r.Method {
 	case "initialize", "server/discover":
-		c.end(c.fail("is not an MCP server: it sends back what planloop sends"))
+		c.end(c.fail("is not an MCP server: it echoes planloop's messages"))
 	case "notifications/progress":
 		var p struct {
 			Token    json.RawMessage `json:"progressToken"`
@@ -301,22 +301,22 @@ func (c *conn) heard(r *jsonrpc.Request) {
 		if one == nil {
 			return
 		}
-		one.alive()
+		one.restartClock()
 		if one.Progress != nil {
 			one.Progress(p.Progress, p.Total, c.excerpt(p.Message))
 		}
 	}
 }
 
-// unasked counts an unasked message, a long one as several, and ends a connection with too many.
-func (c *conn) unasked(length int) {
+// countUnasked counts an countUnasked message, a long one as several, and ends a connection with too many.
+func (c *conn) countUnasked(length int) {
 	if !c.flood.AllowN(time.Now(), 1+length/(4<<10)) {
 		c.end(c.fail("was ended because it floods planloop with messages"))
 	}
 }
 
-// alive restarts the clock of a call that shows a sign of life, unless a person is being asked.
-func (one *call) alive() {
+// restartClock restarts the clock of a call that shows a sign of life, unless a person is being asked.
+func (one *call) restartClock() {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	if one.open == 0 {
@@ -324,8 +324,8 @@ func (one *call) alive() {
 	}
 }
 
-// pause stops the clocks of a call while a person is asked. After the last question, resume restarts them.
-func (one *call) pause() (resume func()) {
+// pauseClocks stops the clocks of a call while a person is asked. After the last question, resume restarts them.
+func (one *call) pauseClocks() (resume func()) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	one.open++
@@ -343,16 +343,16 @@ func (one *call) pause() (resume func()) {
 
 // Limits of a list of tools.
 const (
-	mostPages = 100
-	mostTools = 500
-	mostBytes = 16 << 20
+	maxPages     = 100
+	maxTools     = 500
+	maxListBytes = 16 << 20
 )
 
 // list returns all tools, page by page, as the server describes them. Tools beyond the limits are left out, which cut says.
 func (c *conn) list(ctx context.Context, idle time.Duration) (tools []json.RawMessage, cut string, err error) {
 	seen, size, params := map[string]bool{}, 0, &mcp.ListToolsParams{}
-	for range mostPages {
-		result, err := c.do(ctx, &call{method: "tools/list", idle: idle}, func(ctx context.Context) error {
+	for range maxPages {
+		result, err := c.request(ctx, &call{method: "tools/list", idle: idle}, func(ctx context.Context) error {
 			_, err := c.session.ListTools(ctx, params)
 			return err
 		})
@@ -371,7 +371,7 @@ func (c *conn) list(ctx context.Context, idle time.Duration) (tools []json.RawMe
 			return nil, "", c.fail("did not answer tools/list with a list of tools")
 		}
 		for _, tool := range page.Tools {
-			if size += len(tool); len(tools) == mostTools || size > mostBytes {
+			if size += len(tool); len(tools) == maxTools || size > maxListBytes {
 				return tools, "its list is cut: it has more than 500 tools, or 16 MB of them", nil
 			}
 			tools = append(tools, tool)
@@ -380,7 +380,7 @@ func (c *conn) list(ctx context.Context, idle time.Duration) (tools []json.RawMe
 		case page.Next == "":
 			return tools, "", nil
 		case seen[page.Next]:
-			return tools, "its list is cut: it goes round in circles", nil
+			return tools, "its list is cut: its pages repeat", nil
 		}
 		seen[page.Next], params = true, &mcp.ListToolsParams{Cursor: page.Next}
 	}

@@ -39,14 +39,14 @@ type Unusable struct {
 }
 
 const (
-	mostOfName        = 40      // characters
-	mostOfDescription = 1_024   // characters
-	mostOfSchema      = 1 << 20 // bytes
-	deepest           = 32      // levels of a schema
+	maxName        = 40      // characters
+	maxDescription = 1_024   // characters
+	maxSchema      = 1 << 20 // bytes
+	maxSchemaDepth = 32      // levels of a schema
 )
 
-// described is a tool as its server describes it.
-type described struct {
+// description is a tool as its server describes it.
+type description struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
 	Description string          `json:"description"`
@@ -61,9 +61,9 @@ type described struct {
 	} `json:"annotations"`
 }
 
-// offered converts the tools that a server lists. usable leaves out the unusable ones, and bad lists them
+// checkTools converts the tools that a server lists. usable leaves out the unusable ones, and bad lists them
 // with reasons.
-func (s *server) offered(listed []json.RawMessage) (usable []json.RawMessage, tools []Tool, bad []Unusable) {
+func (s *server) checkTools(listed []json.RawMessage) (usable []json.RawMessage, tools []Tool, bad []Unusable) {
 	taken := map[string]bool{}
 	for _, raw := range listed {
 		tool, err := s.tool(raw, taken)
@@ -80,20 +80,20 @@ func (s *server) offered(listed []json.RawMessage) (usable []json.RawMessage, to
 }
 
 func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) {
-	var d described
+	var d description
 	t := Tool{Server: s.name}
 	if err := strictjson.Unmarshal(raw, &d); err != nil {
-		return t, errors.New("it is described by what cannot be read")
+		return t, errors.New("its description cannot be read")
 	}
 	t.Own = d.Name
 	if d.Name == "" || len(d.Name) > 256 {
 		return t, errors.New("its name is empty, or longer than 256 bytes")
 	}
-	if t.Name = named(s.name, d.Name); taken[t.Name] {
-		return t, errors.New("its name is another tool's as well")
+	if t.Name = toolName(s.name, d.Name); taken[t.Name] {
+		return t, errors.New("another tool has the same name")
 	}
 	taken[t.Name] = true // the first one counts, even if it is unusable
-	input, err := shownSchema(d.Input)
+	input, err := printableSchema(d.Input)
 	if err != nil {
 		return t, err
 	}
@@ -107,7 +107,7 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) 
 		}
 	}
 	if d.Output != nil && string(d.Output) != "null" {
-		if t.Output, err = shownSchema(d.Output); err != nil || !isObject(t.Output) {
+		if t.Output, err = printableSchema(d.Output); err != nil || !isObject(t.Output) {
 			return t, errors.Join(errors.New("its output schema is not that of an object"), err)
 		}
 	}
@@ -116,8 +116,8 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) 
 		title = d.Annotations.Title
 	}
 	t.Title = safetext.Line(plan.Shorten(title, 100))
-	t.Description = strings.TrimSpace(safetext.Drop(plan.Shorten(d.Description, mostOfDescription)))
-	t.Given = given(d)
+	t.Description = strings.TrimSpace(safetext.Drop(plan.Shorten(d.Description, maxDescription)))
+	t.Given = digestOf(d)
 	s.hint(&t, d)
 	t.Tool = toolbox.Foreign(t.Tool)
 	definition := t.Definition()
@@ -132,7 +132,7 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) 
 
 // hint sets the tool's hints: from its annotations if the user trusts the server, and from the user's list of
 // read-only tools.
-func (s *server) hint(t *Tool, d described) {
+func (s *server) hint(t *Tool, d description) {
 	t.Destructive, t.OpenWorld = true, true
 	if s.settings.trusted() {
 		is := func(hint *bool, otherwise bool) bool {
@@ -158,9 +158,9 @@ func onlyByName(own string) bool {
 	return strings.HasPrefix(name, "git_") || strings.HasPrefix(name, "self_edit_")
 }
 
-// named returns planloop's name for a tool: server__tool, if that is valid, short and unambiguous; else a
+// toolName returns planloop's name for a tool: server__tool, if that is valid, short and unambiguous; else a
 // valid prefix with a digest.
-func named(server, own string) string {
+func toolName(server, own string) string {
 	name := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
@@ -168,16 +168,16 @@ func named(server, own string) string {
 		return '_'
 	}, server+"__"+own)
 	sound := name == server+"__"+own && !strings.Contains(server, "__") && !strings.HasSuffix(server, "_")
-	if sound && len(name) <= mostOfName {
+	if sound && len(name) <= maxName {
 		return name
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + own))
 	digest := "_" + hex.EncodeToString(sum[:4])
-	return name[:min(len(name), mostOfName-len(digest))] + digest
+	return name[:min(len(name), maxName-len(digest))] + digest
 }
 
-// given is a digest of a server's description of a tool, independent of the order of its members.
-func given(d described) string {
+// digestOf is a digest of a server's description of a tool, independent of the order of its members.
+func digestOf(d description) string {
 	text, err := strictjson.Marshal(d)
 	value := jsontext.Value(text)
 	if err == nil {
@@ -197,10 +197,10 @@ func isObject(schema json.RawMessage) bool {
 	return strictjson.Unmarshal(schema, &root) == nil && root.Type == "object"
 }
 
-// shownSchema returns a schema with its descriptions shortened and made printable. Names must be printable
+// printableSchema returns a schema with its descriptions shortened and made printable. Names must be printable
 // already.
-func shownSchema(schema json.RawMessage) (json.RawMessage, error) {
-	if len(schema) > mostOfSchema {
+func printableSchema(schema json.RawMessage) (json.RawMessage, error) {
+	if len(schema) > maxSchema {
 		return nil, errors.New("its schema is longer than 1 MB")
 	}
 	var out bytes.Buffer
@@ -210,15 +210,15 @@ func shownSchema(schema json.RawMessage) (json.RawMessage, error) {
 		token, err := in.ReadToken()
 		if err != nil {
 			if out.Len() == 0 || in.StackDepth() > 0 {
-				return nil, errors.New("its schema is not JSON, or there is none")
+				return nil, errors.New("its schema is missing or not JSON")
 			}
 			return bytes.TrimSpace(out.Bytes()), nil
 		}
-		if in.StackDepth() > deepest {
-			return nil, fmt.Errorf("its schema is deeper than %d levels", deepest)
+		if in.StackDepth() > maxSchemaDepth {
+			return nil, fmt.Errorf("its schema is deeper than %d levels", maxSchemaDepth)
 		}
 		if token.Kind() == '"' {
-			if token, err = shownString(in, token.String()); err != nil {
+			if token, err = printableString(in, token.String()); err != nil {
 				return nil, err
 			}
 		}
@@ -228,17 +228,17 @@ func shownSchema(schema json.RawMessage) (json.RawMessage, error) {
 	}
 }
 
-// shownString checks the string token just read.
-func shownString(in *jsontext.Decoder, text string) (jsontext.Token, error) {
+// printableString checks the string token just read.
+func printableString(in *jsontext.Decoder, text string) (jsontext.Token, error) {
 	kind, n := in.StackIndex(in.StackDepth())
 	isName := kind == '{' && n%2 == 1
 	member := in.StackPointer().LastToken()
 	switch {
 	case !isName && kind == '{' && (member == "description" || member == "title" || member == "$comment"):
-		text = strings.TrimSpace(safetext.Drop(plan.Shorten(text, mostOfDescription)))
+		text = strings.TrimSpace(safetext.Drop(plan.Shorten(text, maxDescription)))
 	case !isName && member == "pattern":
 	case !safetext.Printable(text) && !isName || isName && !safetext.PrintableLine(text):
-		return jsontext.Token{}, fmt.Errorf("its schema has a text that cannot be shown: %s", plan.Quote(safetext.EscapeLine(text)))
+		return jsontext.Token{}, fmt.Errorf("its schema has a text that is not printable: %s", plan.Quote(safetext.EscapeLine(text)))
 	}
 	return jsontext.String(text), nil
 }

@@ -50,8 +50,8 @@ func textIn(parts []json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// longest limits a call that shows signs of life.
-const longest = 10 * time.Minute
+// maxCallTime limits a call that shows signs of life.
+const maxCallTime = 10 * time.Minute
 
 // called is a result as received.
 type called struct {
@@ -84,12 +84,12 @@ func (s *server) call(ctx context.Context, own, definition string, args json.Raw
 			return result, err
 		}
 		if !s.defines(own, definition) {
-			return result, c.fail("has changed %s, or taken it away, since it was listed; nothing was sent: list the tools again",
+			return result, c.fail("has changed or removed %s since it was listed; nothing was sent: list the tools again",
 				c.excerpt(own))
 		}
 		result, err = s.callTool(ctx, c, own, args, h)
 		var failed *Error
-		if !errors.As(err, &failed) || failed.Sent || ctx.Err() != nil || c.over() == nil {
+		if !errors.As(err, &failed) || failed.Sent || ctx.Err() != nil || c.failure() == nil {
 			break
 		}
 	}
@@ -97,8 +97,8 @@ func (s *server) call(ctx context.Context, own, definition string, args json.Raw
 }
 
 func (s *server) callTool(ctx context.Context, c *conn, own string, args json.RawMessage, h Handlers) (result called, err error) {
-	one := &call{Handlers: h, method: "tools/call", tool: own, idle: s.settings.idle(), most: longest}
-	text, err := c.do(ctx, one, func(ctx context.Context) error {
+	one := &call{Handlers: h, method: "tools/call", tool: own, idle: s.settings.idle(), most: maxCallTime}
+	text, err := c.request(ctx, one, func(ctx context.Context) error {
 		params := &mcp.CallToolParams{Name: own, Arguments: args}
 		params.SetProgressToken(one.token)
 		_, err := c.session.CallTool(ctx, params)
@@ -107,7 +107,7 @@ func (s *server) callTool(ctx context.Context, c *conn, own string, args json.Ra
 	if err != nil {
 		return result, err
 	}
-	s.answered()
+	s.recordSuccess()
 	if result, err = asCalled(text); err != nil {
 		failed := c.fail("answered with text that is not a tool result")
 		failed.Sent, failed.Answered = true, true

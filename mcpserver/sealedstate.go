@@ -29,7 +29,7 @@ type SealClaims struct {
 }
 
 // ErrInvalid says that a token was not sealed here, or was changed.
-var ErrSealInvalid = errors.New("the request's state is not one that planloop gave out")
+var ErrSealInvalid = errors.New("planloop did not issue the request's state")
 
 // ErrExpired says that a token has expired.
 var ErrSealExpired = errors.New("the request's state has expired")
