@@ -42,7 +42,7 @@ func (s *Server) errorText(ctx context.Context, row verbs.Row, service *verbs.Se
 	return s.internalError(row.Name, err)
 }
 
-// nextLine returns a line with the caller's nextLine action, or "" if it is unknown.
+// nextLine returns a line with the caller's next action, or "" if it is unknown.
 func nextLine(ctx context.Context, service *verbs.Service, caller verbs.Caller) string {
 	action, err := service.NextAction(ctx, caller)
 	if err != nil {

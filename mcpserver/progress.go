@@ -9,8 +9,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// progressInterval is the least time progressInterval two progress notifications. answerDelay is the least time progressInterval the last one
-// and the answer. A notification in the same write as the answer is lost: the library drops it, or the client
+// progressInterval is the least time between two progress notifications, and answerDelay the least time between the last
+// one and the answer. A notification in the same write as the answer is lost: the library drops it, or the client
 // no longer listens.
 const (
 	progressInterval = 200 * time.Millisecond

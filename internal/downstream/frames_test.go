@@ -88,7 +88,9 @@ func TestAServerThatDoesNotReadIsEnded(t *testing.T) {
 		p.in = in
 		context.AfterFunc(p.life, func() { _ = in.Close() })
 		one := &call{method: "tools/call", tool: "x", idle: time.Hour}
-		_, err := p.request(t.Context(), one, func(ctx context.Context) error { return p.Write(ctx, &jsonrpc.Request{Method: "tools/call"}) })
+		_, err := p.request(t.Context(), one, func(ctx context.Context) error {
+			return p.Write(ctx, &jsonrpc.Request{Method: "tools/call"})
+		})
 		var failed *Error
 		if !errors.As(err, &failed) || !failed.Sent || !strings.Contains(err.Error(), "does not read its messages") {
 			t.Error(err)

@@ -138,7 +138,8 @@ func TestRedirectsTakeNothingElsewhere(t *testing.T) {
 						t.Errorf("%d to %s was followed", status, to)
 					}
 				}
-				if log := w.log.String(); !strings.Contains(log, "redirects to another address") || !strings.Contains(log, `on attempt 1;`) {
+				if log := w.log.String(); !strings.Contains(log, "redirects to another address") ||
+					!strings.Contains(log, `on attempt 1;`) {
 					t.Error(log)
 				}
 			})

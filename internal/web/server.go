@@ -89,7 +89,8 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, log: opts.Logger, sessions: newSessionStore(opts.Now), files: files, streams: newStreams(opts.Desk), shared: newShared(),
+	s := &Server{opts: opts, log: opts.Logger, sessions: newSessionStore(opts.Now), files: files,
+		streams: newStreams(opts.Desk), shared: newShared(),
 		owner: origin.ConnectionOwner,
 		enter: rate.NewLimiter(5, 20), codes: rate.NewLimiter(rate.Every(2*time.Second), 3)}
 	s.routes = s.api()
