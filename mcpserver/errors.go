@@ -51,7 +51,7 @@ func nextLine(ctx context.Context, service *verbs.Service, caller verbs.Caller) 
 	return "\nNext: " + action.For(caller)
 }
 
-// refusalText writes a refusalText as a sentence. After invalid input it adds a correct call, made from the caller's
+// refusalText writes a refusal as a sentence. After invalid input it adds a correct call, made from the caller's
 // own arguments if they can be fixed.
 func refusalText(err error, refused *plan.ValidationError, tool, example string) string {
 	text := strings.TrimSuffix(fmt.Sprintf("%s: %s", refused.Kind, refused), ".")
@@ -90,7 +90,7 @@ func refusedPlanText(tool string, invalid *verbs.RefusedPlan) string {
 	return text + "\nNext: fix these problems and call " + tool + " again with the whole list."
 }
 
-// internalError logs a internalError and tells the model how to proceed.
+// internalError logs the error and tells the model how to proceed.
 func (s *Server) internalError(what string, err error) string {
 	s.opts.Logger.Error("call failed", "of", what, "error", err)
 	return Advice(err, "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to "+

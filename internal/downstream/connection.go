@@ -308,7 +308,7 @@ func (c *conn) handleNotification(r *jsonrpc.Request) {
 	}
 }
 
-// countUnasked counts an countUnasked message, a long one as several, and ends a connection with too many.
+// countUnasked counts an unasked message, a long one as several, and ends a connection with too many.
 func (c *conn) countUnasked(length int) {
 	if !c.flood.AllowN(time.Now(), 1+length/(4<<10)) {
 		c.end(c.fail("was ended because it floods planloop with messages"))

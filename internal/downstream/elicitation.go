@@ -61,7 +61,7 @@ func (c *conn) ask(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult
 	return result, nil
 }
 
-// onlyToolCall returns the open tool call if it is the onlyToolCall one.
+// onlyToolCall returns the open tool call if it is the only one.
 func (c *conn) onlyToolCall() (found *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

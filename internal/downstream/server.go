@@ -202,7 +202,7 @@ func (s *server) recordFailure(err error) {
 	s.failures++
 }
 
-// recordSuccess notes that the server has recordSuccess a call.
+// recordSuccess notes that the server has answered a call.
 func (s *server) recordSuccess() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

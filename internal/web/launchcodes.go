@@ -23,7 +23,7 @@ func (d *sessionStore) newLaunchCode() string {
 	return code
 }
 
-// useLaunchCode consumes a launch code. If a code is used twice, another program has seen it, and it is unknown which useLaunchCode came
+// useLaunchCode consumes a launch code. If a code is used twice, another program has seen it, and it is unknown which use came
 // first: the session that it opened ends.
 func (d *sessionStore) useLaunchCode(code string) (ok, twice bool) {
 	d.mu.Lock()
