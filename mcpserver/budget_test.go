@@ -115,7 +115,7 @@ func TestCostOfStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorldWith(t, verbs.Options{Workspace: "/home/ann/" + strings.Repeat("a project of many/", 30),
-				Doubt: strings.Repeat("the host has 3 folders open, and this is the first; ", 8)}, mcpserver.Options{})
+				Doubt: strings.Repeat("the host has 3 folders open; this is the first; ", 8)}, mcpserver.Options{})
 			client := w.connect(t, handshake, nil)
 			b := builder{t: t, service: w.service, titled: title, session: w.session, seen: signsOfLife{}}
 			_, err := w.service.Start(t.Context(), tester, verbs.Start{Goal: prose[:2000]})

@@ -88,7 +88,7 @@ func manifest(p platform, version string) object {
 		{"tools_generated", true}, {"prompts_generated", true}, {"keywords", keywords()}, {"license", license},
 		{"compatibility", object{{"platforms", []string{p.npmSystem}}}},
 		{"user_config", object{{"workspace", object{{"type", "directory"}, {"title", "Project"},
-			{"description", "The folder of the project whose plan is kept"}, {"required", true}}}}},
+			{"description", "The folder of the project"}, {"required", true}}}}},
 	}
 }
 

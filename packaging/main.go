@@ -37,12 +37,12 @@ func run(args []string) error {
 		return err
 	}
 	flags := flag.NewFlagSet("packaging", flag.ContinueOnError)
-	release := flags.String("version", version, "the version that programs tell")
+	release := flags.String("version", version, "the version that the programs report")
 	var only []platform
-	flags.Func("platform", "make it for this one alone, such as linux/amd64; may be repeated", func(text string) error {
+	flags.Func("platform", "build only for this platform, such as linux/amd64; may be repeated", func(text string) error {
 		i := slices.IndexFunc(platforms(), func(p platform) bool { return p.String() == text })
 		if i < 0 {
-			return fmt.Errorf("there are %v", platforms())
+			return fmt.Errorf("use one of %v", platforms())
 		}
 		only = append(only, platforms()[i])
 		return nil
@@ -103,7 +103,7 @@ func repository() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("this is not a clone of planloop: no go.mod above")
+			return "", errors.New("this is not a clone of planloop: no go.mod was found")
 		}
 	}
 }

@@ -42,7 +42,7 @@ func claudePlugin() files {
 	f := files{skillPath: skill(), "README.md": pluginReadme("Claude Code", text("claude.md"))}
 	f.put(".claude-plugin/plugin.json", about())
 	f.put(".mcp.json", server(hook.Claude))
-	f.put("hooks/hooks.json", object{{"description", "Planning mode for Claude Code's own tools, and where the plan stands"},
+	f.put("hooks/hooks.json", object{{"description", "Planning mode for Claude Code's own tools, and the state of the plan"},
 		{"hooks", hooks(hook.Claude)}})
 	for _, command := range []string{"plan", "show", "resume"} {
 		f["commands/"+command+".md"] = text("commands/" + command + ".md")

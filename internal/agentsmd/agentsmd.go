@@ -96,7 +96,7 @@ func cause(err error) string {
 
 func unreadable(file string, err error) *Error {
 	return &Error{File: file, State: Unreadable, Problem: "it cannot be read: " + cause(err),
-		Fix: "make it a readable file", Err: err}
+		Fix: "make it readable", Err: err}
 }
 
 func tooLarge(file, problem string) *Error {
@@ -108,6 +108,6 @@ func readOnly(file, problem string, err error) *Error {
 }
 
 func changed(file string) *Error {
-	return &Error{File: file, State: Changed, Problem: "somebody else changed it at the same time, so nothing was written",
+	return &Error{File: file, State: Changed, Problem: "another program changed it at the same time, so nothing was written",
 		Fix: "try again"}
 }

@@ -91,13 +91,13 @@ func contentOf(canonical string) (string, error) {
 		return "", fmt.Errorf("%w: it is empty", ErrCanonical)
 	}
 	if !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\r") {
-		return "", fmt.Errorf("%w: it is not UTF-8 text, or holds a NUL or a lone carriage return", ErrCanonical)
+		return "", fmt.Errorf("%w: it is not UTF-8 text, or it has a NUL or a lone carriage return", ErrCanonical)
 	}
 	n := 0
 	for line := range strings.SplitSeq(text, "\n") {
 		n++
 		if parseMarker(line).kind != noMarker {
-			return "", fmt.Errorf("%w: line %d would be taken for a marker; indent it by four spaces", ErrCanonical, n)
+			return "", fmt.Errorf("%w: line %d looks like a marker; indent it by four spaces", ErrCanonical, n)
 		}
 	}
 	return text + "\n", nil

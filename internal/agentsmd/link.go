@@ -24,7 +24,7 @@ type destination struct {
 func checkName(file string) *Error {
 	switch {
 	case file == "" || path.Clean(file) == "." || strings.HasSuffix(file, "/"):
-		return outside(file, "it names no file")
+		return outside(file, "it does not name a file")
 	case plan.PathProblem(file) != plan.PathOK || !filepath.IsLocal(filepath.FromSlash(file)):
 		return outside(file, "it is not a path inside the workspace")
 	case strings.Contains(file, ":") || !safetext.PrintableLine(file):

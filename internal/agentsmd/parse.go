@@ -149,7 +149,7 @@ func (s *scan) between(i int) block {
 	return block{start: s.lines[i].start, end: s.lines[j].end, line: i + 1, content: content.String(), fenced: s.fence.open()}
 }
 
-const faultFix = "remove the planloop markers, and what is between them if it is planloop's text, then write the block again"
+const faultFix = "remove the planloop markers and planloop's text between them, then write the block again"
 
 // unpaired returns the fault of the marker on line i and the next one, nil if they enclose a block.
 func (s *scan) unpaired(i int) *fault {
@@ -161,12 +161,12 @@ func (s *scan) unpaired(i int) *fault {
 	case m.kind == endingMarker:
 		return &fault{i + 1, "the end marker has no begin marker before it", faultFix}
 	case m.version != "" && m.version != blockVersion:
-		return &fault{i + 1, "the block is of a version that this planloop does not know", "use the planloop that wrote it, or a newer one"}
+		return &fault{i + 1, "this planloop does not know the block's version", "use the planloop that wrote it, or a newer one"}
 	case j == len(s.lines):
 		return &fault{i + 1, "the begin marker has no end marker after it",
 			"add the line " + endMarker + " where the block ends, or " + faultFix}
 	case s.markers[j].kind == beginMarker:
-		return &fault{j + 1, fmt.Sprintf("a second begin marker stands before the end of the block that begins on line %d", i+1), faultFix}
+		return &fault{j + 1, fmt.Sprintf("a second begin marker comes before the end of the block that begins on line %d", i+1), faultFix}
 	case !s.markers[j].isAlone:
 		return &fault{j + 1, "the end marker shares its line with other text, or is not closed by -->", "give the marker a line of its own"}
 	}

@@ -79,7 +79,7 @@ func TestOneOfSeveralRootsIsSaid(t *testing.T) {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			for form, said := range map[string]string{"text": got.text, "structure": string(got.structured)} {
-				if !strings.Contains(said, "the host has 3 folders open, and this is the first") ||
+				if !strings.Contains(said, "the host has 3 folders open; this is the first") ||
 					!strings.Contains(said, "--workspace DIR") {
 					t.Errorf("the %s of %s does not say that it is one of several: %s", form, call.tool, said)
 				}

@@ -41,7 +41,7 @@ func (a Answer) text(moment Moment) string {
 		said = a.Continue
 	}
 	if said != "" && strings.TrimSpace(said) == "" {
-		return "planloop says no more than that."
+		return "planloop gave no reason."
 	}
 	return said
 }

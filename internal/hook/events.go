@@ -117,7 +117,7 @@ func NameProblem(host Host, event string) string {
 	if meant := safetext.Nearest(given, known); meant != "" {
 		return text + "; did you mean " + meant + "?"
 	}
-	return text + ", but for " + strings.Join(known, ", ")
+	return text + "; use one of " + strings.Join(known, ", ")
 }
 
 // eventOf returns a host's event by its name on the command line.

@@ -15,8 +15,8 @@ const MaxPayload = 4 << 20
 
 // Errors of payloads. All others are about their JSON.
 var (
-	errEmpty = errors.New("nothing was given on standard input")
-	errLarge = fmt.Errorf("more than %d MiB were given", MaxPayload>>20)
+	errEmpty = errors.New("standard input was empty")
+	errLarge = fmt.Errorf("the input has more than %d MiB", MaxPayload>>20)
 )
 
 // payloadMembers are the members of a payload by meaning, as alternative names with a dot before those within an object. The first one
@@ -92,7 +92,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 		c.IsContinued = isContinuation(top)
 	}
 	if r.err != nil {
-		return bare, fmt.Errorf("what the host told cannot be read: %w", r.err)
+		return bare, fmt.Errorf("the host's input cannot be read: %w", r.err)
 	}
 	return c, nil
 }
@@ -141,7 +141,7 @@ func (r *reader) members(value jsontext.Value, wanted ...string) map[string]json
 func member(r *reader, members map[string]jsontext.Value, want string) jsontext.Value {
 	for name := range members {
 		if name != want && strings.EqualFold(name, want) {
-			r.fail(fmt.Errorf("%q stands for %q", name, want))
+			r.fail(fmt.Errorf("the member %q must be spelled %q", name, want))
 		}
 	}
 	return members[want]
@@ -159,7 +159,7 @@ func (r *reader) unwrap(value jsontext.Value) jsontext.Value {
 	text := r.text(value)
 	if inside := jsontext.Value(text); strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if !inside.IsValid() {
-			r.fail(errors.New("the tool's input is no JSON"))
+			r.fail(errors.New("the tool's input is not valid JSON"))
 		}
 		return inside
 	}

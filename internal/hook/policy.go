@@ -49,6 +49,7 @@ func (p Policy) Check(ctx context.Context, c Call) error {
 
 // checkHold judges a tool under a hold on its working directory.
 func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
+	unknown := "planloop does not know whether " + plan.Quote(c.Tool) + " only reads"
 	switch {
 	case c.Effect == Runs && c.Command != "": // "": the command could not be read
 		return hold.HostCommand(c.Command, !p.Windows || c.inBash())
@@ -61,12 +62,12 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 	case c.Effect == Writes:
 		return refuse(hold, plan.Quote(c.Tool)+" changes files", hold.Fix)
 	case c.Effect == Spawns:
-		return refuse(hold, "what a subagent of "+plan.Quote(c.Tool)+" does cannot be seen from here", "read without one")
+		return refuse(hold, "planloop cannot check the subagent of "+plan.Quote(c.Tool), "read without a subagent")
 	case c.Effect == Calls:
-		return refuse(hold, "whether "+plan.Quote(c.Tool)+" only reads is not known",
-			"do without it; the user can name "+plan.Quote(c.mcpName())+" in read_only_tools of planloop's configuration")
+		return refuse(hold, unknown,
+			"do without it, or ask the user to add "+plan.Quote(c.mcpName())+" to read_only_tools in planloop's configuration")
 	}
-	return refuse(hold, "whether "+plan.Quote(c.Tool)+" only reads is not known", "use a tool that only reads")
+	return refuse(hold, unknown, "use a tool that only reads")
 }
 
 // checkPaths refuses a writing tool, unless each path that it writes to is free or the host's own note.

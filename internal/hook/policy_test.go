@@ -50,7 +50,7 @@ func TestPolicy(t *testing.T) {
 		"a command that writes, elsewhere": {hook.Call{Effect: hook.Runs, Command: "touch x", Dir: "/work/other"}, ""},
 		"a command that reads, no word":    {hook.Call{Effect: hook.Runs, Command: "ls", Dir: "/broken"}, ""},
 		"a command that writes, no word":   {hook.Call{Effect: hook.Runs, Command: "touch x", Dir: "/broken"}, "the disk failed"},
-		"no command":                       {hook.Call{Effect: hook.Runs, Tool: "Bash"}, `whether "Bash" only reads is not known`},
+		"no command":                       {hook.Call{Effect: hook.Runs, Tool: "Bash"}, `whether "Bash" only reads`},
 		"writing":                          {hook.Call{Effect: hook.Writes, Paths: []string{"main.go"}}, `would change "main.go"`},
 		"writing elsewhere":                {hook.Call{Effect: hook.Writes, Paths: []string{"/work/other/main.go"}}, ""},
 		"writing here, from elsewhere": {hook.Call{Effect: hook.Writes, Paths: []string{"../app/a"}, Dir: "/work/other"},
@@ -59,7 +59,7 @@ func TestPolicy(t *testing.T) {
 		"writing nobody knows where":        {hook.Call{Effect: hook.Writes, Tool: "Patch"}, `"Patch" changes files`},
 		"writing where it cannot be told":   {hook.Call{Effect: hook.Writes, Paths: []string{"/broken"}}, "the disk failed"},
 		"writing the host's own plan":       {hook.Call{Effect: hook.Writes, Paths: []string{"/work/app/.plans/a.md"}}, ""},
-		"an unknown tool":                   {hook.Call{Tool: "Frob"}, `whether "Frob" only reads is not known`},
+		"an unknown tool":                   {hook.Call{Tool: "Frob"}, `whether "Frob" only reads`},
 		"an unknown tool elsewhere":         {hook.Call{Tool: "Frob", Dir: "/work/other"}, ""},
 		"a subagent without hooks":          {hook.Call{Host: hook.Cursor, Effect: hook.Spawns, Tool: "Task"}, "a subagent"},
 		"a subagent with hooks":             {hook.Call{Host: hook.Claude, Version: "2.1.330", Effect: hook.Spawns}, ""},
@@ -69,7 +69,7 @@ func TestPolicy(t *testing.T) {
 		"our tool that reads":               {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planloop_status"}, ""},
 		"no tool of ours":                   {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planning_none"}, "no tool"},
 		"another's tool that is listed":     {hook.Call{Effect: hook.Calls, Server: "github", Name: "get_issue"}, ""},
-		"another's tool":                    {hook.Call{Effect: hook.Calls, Server: "github", Name: "add_issue"}, `in read_only_tools`},
+		"another's tool":                    {hook.Call{Effect: hook.Calls, Server: "github", Name: "add_issue"}, `to read_only_tools`},
 	} {
 		err := policy.Check(t.Context(), call(test.call))
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

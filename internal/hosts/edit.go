@@ -138,7 +138,7 @@ func (m Machine) prepare(e *Edit, h host, t target, remove bool) (err error) {
 		e.record.Created = true
 	}
 	if !bytes.Equal(e.Before, e.After) && e.Exists && linkCount(e.file.info) > 1 {
-		e.Notes = append(e.Notes, "the file has another name (a hard link), under which the former text stays")
+		e.Notes = append(e.Notes, "the file has a second name (a hard link), which keeps the former text")
 	}
 	return err
 }
@@ -152,7 +152,7 @@ func isBlank(text []byte) bool {
 func (m Machine) editJSON(e *Edit, h host, t target, remove bool) error {
 	d, err := parseJSON(e.Before)
 	if err != nil {
-		return &Refusal{Problem: "cannot be read as json: " + err.Error(), Fix: "mend it, then run this again"}
+		return &Refusal{Problem: "cannot be read as JSON: " + err.Error(), Fix: "correct it, then run this again"}
 	}
 	w, on := &draft{document: d, written: e.record.Parts}, hook.Host(h.name)
 	if remove {
@@ -191,7 +191,7 @@ func (m Machine) putJSON(e *Edit, on hook.Host, t target, w *draft) error {
 	}
 	err := cmp.Or(faults[0], faults[1])
 	if _, refused := errors.AsType[*Refusal](err); err != nil && !refused {
-		err = &Refusal{Problem: "has no place for it: " + err.Error(), Fix: "mend it, then run this again"}
+		err = &Refusal{Problem: "cannot take planloop's entry: " + err.Error(), Fix: "correct it, then run this again"}
 	}
 	return err
 }
@@ -208,7 +208,7 @@ func (s *server) readYAML(m Machine, e *Edit) error {
 	}
 	if err != nil {
 		e.Server = Unreadable
-		return &Refusal{Problem: "cannot be read as yaml: " + err.Error(), Fix: "see to the entry by hand"}
+		return &Refusal{Problem: "cannot be read as YAML: " + err.Error(), Fix: "correct the file, or edit planloop's entry by hand"}
 	}
 	entry, is := lookUp(document, s.path...)
 	if !is {
@@ -261,10 +261,10 @@ func (e *Edit) editWhole(text string, remove bool) error {
 		e.Hooks = Old
 	case strings.Contains(before, "planloop"):
 		e.Hooks = Edited
-		return &Refusal{Problem: "was changed by hand, or written by another version", Fix: "delete it; init writes a new one"}
+		return &Refusal{Problem: "was changed by hand, or written by another version", Fix: "delete it, then run this again"}
 	default:
 		e.Hooks = Foreign
-		return &Refusal{Problem: "is not planloop's", Fix: "rename it, then run this again"}
+		return &Refusal{Problem: "is not planloop's file", Fix: "rename it, then run this again"}
 	}
 	switch {
 	case remove && e.Hooks != Missing && known:

@@ -15,7 +15,7 @@ type Refusal struct{ Path, Problem, Fix string }
 func (r *Refusal) Error() string { return r.Path + " " + r.Problem }
 
 // ErrChanged means that another program wrote the file after it was read.
-var ErrChanged = errors.New("the file was changed by another program meanwhile")
+var ErrChanged = errors.New("another program changed the file at the same time")
 
 // file is the current state of a file.
 type file struct {
@@ -41,7 +41,7 @@ func checkSize(path string, size int64) error {
 	if size <= bound {
 		return nil
 	}
-	return &Refusal{path, fmt.Sprintf("is too large to be read: it has more than %d MB", bound>>20), "look at what it is"}
+	return &Refusal{path, fmt.Sprintf("is larger than %d MB", bound>>20), "check its content, then shorten or move it"}
 }
 
 // read reads a file of a host's, which need not exist. What cannot be written without harm is a Refusal, unless nothing
@@ -53,13 +53,13 @@ func (m Machine) read(path string, scope Scope, remove bool) (file, error) {
 		return f, nil
 	}
 	if link := m.linkInProject(path); scope == Project && link != "" {
-		return f, &Refusal{path, "is reached through a link in the project (" + m.Short(link) + "), which is not followed",
-			"put a file or folder of its own there"}
+		return f, &Refusal{path, "is reached through a link (" + m.Short(link) + "), and planloop follows no links in a project",
+			"replace the link with a file or folder"}
 	}
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if f.target, err = filepath.EvalSymlinks(path); err != nil {
-			return f, &Refusal{path, "is a link that leads to no file", "mend or remove the link"}
+			return f, &Refusal{path, "is a broken link", "repair or remove the link"}
 		}
 		info, err = os.Stat(f.target)
 	}
@@ -73,7 +73,7 @@ func (m Machine) read(path string, scope Scope, remove bool) (file, error) {
 	case checkSize(path, info.Size()) != nil:
 		return f, checkSize(path, info.Size())
 	case info.Mode().Perm()&0o200 == 0:
-		return f, &Refusal{path, "is read-only", "let it be written (chmod u+w), or add what --dry-run shows where it is made"}
+		return f, &Refusal{path, "is read-only", "make it writable (chmod u+w), or add the lines of --dry-run where the file is generated"}
 	}
 	if owner, others := ownedByOthers(info); others {
 		return f, &Refusal{path, fmt.Sprintf("belongs to another user (%d)", owner), "run this as its owner"}

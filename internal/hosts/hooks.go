@@ -89,7 +89,7 @@ func (h *hooks) installEvent(m Machine, on hook.Host, e hook.Event, w *draft) (S
 		w.written[part(list)] = canonicalJSON(wanted)
 		return Old, w.set(wanted, s.path(list)...)
 	}
-	w.notes = append(w.notes, "the hook for "+e.Native+" was changed by hand, which stays")
+	w.notes = append(w.notes, "the hook for "+e.Native+" was changed by hand; the change stays")
 	return h.repair(m, on, e, w, s.handlerPath(list))
 }
 
@@ -247,7 +247,7 @@ func (m Machine) misspelledHooks(on hook.Host, events map[string]any) []string {
 			for _, one := range m.hookCalls(handler) {
 				problem, meant := "", one
 				if one.host != string(on) {
-					meant.host, problem = string(on), "which is not how this host is called"
+					meant.host, problem = string(on), "which is not this host's name"
 				}
 				if i := slices.IndexFunc(hook.Events(on), func(e hook.Event) bool { return e.Native == native }); i >= 0 {
 					meant.event = names[i]
@@ -255,14 +255,14 @@ func (m Machine) misspelledHooks(on hook.Host, events map[string]any) []string {
 					meant.event = near
 				}
 				if meant.event != one.event {
-					problem = "which is no event of " + native
+					problem = "which is not the event for " + native
 					if !slices.Contains(names, one.event) {
-						problem = "which is no event that planloop knows"
+						problem = "which is not a known event"
 					}
 				}
 				if problem != "" {
-					wrong = append(wrong, fmt.Sprintf("its hook for %s runs planloop hook %s %s, %s; %s %s is meant", native, one.host,
-						one.event, problem, meant.host, meant.event))
+					wrong = append(wrong, fmt.Sprintf("its hook for %s runs planloop hook %s %s, %s; use planloop hook %s %s",
+						native, one.host, one.event, problem, meant.host, meant.event))
 				}
 			}
 		}
@@ -287,10 +287,10 @@ func (m Machine) uncoveredTools(on hook.Host, events map[string]any) []string {
 		missed, unread := hook.UncoveredTools(on, e.Native, matchers)
 		switch {
 		case unread != "" && len(missed) > 0:
-			wrong = append(wrong, fmt.Sprintf("its hook for %s has the matcher %s, which planloop cannot judge; "+
-				"without it every tool is seen", e.Native, plan.Quote(plan.Shorten(unread, plan.MaxName))))
+			wrong = append(wrong, fmt.Sprintf("its hook for %s has the matcher %s, which planloop cannot read; "+
+				"remove it to cover every tool", e.Native, plan.Quote(plan.Shorten(unread, plan.MaxName))))
 		case len(missed) > 0:
-			wrong = append(wrong, fmt.Sprintf("its hook for %s is not called for %s; take \"matcher\" and \"if\" out of it",
+			wrong = append(wrong, fmt.Sprintf("its hook for %s is not called for %s; remove its \"matcher\" and \"if\"",
 				e.Native, strings.Join(missed, ", ")))
 		}
 	}

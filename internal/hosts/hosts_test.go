@@ -312,32 +312,33 @@ func TestFilesThatAreLeftAlone(t *testing.T) {
 		text, says string
 		spoil      func(m hosts.Machine, path string) error
 	}{
-		"not JSON":                         {text: "{\n  \"mcpServers\": {\n", says: "cannot be read as json: line 3, column 1"},
-		"a list":                           {text: "[]", says: "cannot be read"},
-		"of no object":                     {text: `{"mcpServers": []}`, says: `has no place for it: "mcpServers" is not an object`},
+		"not JSON": {text: "{\n  \"mcpServers\": {\n", says: "cannot be read as JSON: line 3, column 1"},
+		"a list":   {text: "[]", says: "cannot be read"},
+		"of no object": {text: `{"mcpServers": []}`,
+			says: `cannot take planloop's entry: "mcpServers" is not an object`},
 		"twice":                            {text: `{"mcpServers": {"planloop": {}, "planloop": {}}}`, says: `duplicate object`},
 		"twice below":                      {text: `{"a": [{"b": 1, "b": 1}]}`, says: `duplicate object member name "b"`},
 		"not UTF-8":                        {text: "{\"a\": \"\xff\"}", says: "invalid UTF-8"},
 		"UTF-16":                           {text: "\xff\xfe{\x00", says: "line 1, column 1"},
 		"deep":                             {text: strings.Repeat(`{"a":`, 300_000), says: "nested deeper than 1000 levels"},
 		"deep, after strings and comments": {text: "[ //\"]\n \"]\", /* ] */ " + strings.Repeat("[", 2_000), says: "nested deeper"},
-		"a large number":                   {text: `{"a": 1e400}`, says: "cannot be read as json"},
+		"a large number":                   {text: `{"a": 1e400}`, says: "cannot be read as JSON"},
 		"a comment that ends twice":        {text: "{} // a\rb\n", says: "carriage returns"},
 		"a comment without end":            {text: "{} /* a", says: "line 1, column 4"},
 		"another program": {text: `{"mcpServers": {"planloop": {"command": "/usr/bin/other", "args": ["serve"]}}}`,
-			says: "a server named planloop that starts something else (/usr/bin/other)"},
+			says: "a server named planloop that starts another program (/usr/bin/other)"},
 		"an address": {text: `{"mcpServers": {"planloop": {"url": "https://example.org/mcp"}}}`, says: "(https://example.org/mcp)"},
 		"read-only":  {text: "{}", says: "is read-only", spoil: func(_ hosts.Machine, path string) error { return os.Chmod(path, 0o444) }},
 		"a folder":   {says: "not a regular file", spoil: func(_ hosts.Machine, path string) error { return os.Mkdir(path, 0o755) }},
-		"a link to nothing": {says: "through a link in the project", spoil: func(_ hosts.Machine, path string) error {
+		"a link to nothing": {says: "is reached through a link", spoil: func(_ hosts.Machine, path string) error {
 			return os.Symlink("nothing", path)
 		}},
-		"a link into git's files": {says: "through a link in the project", spoil: func(m hosts.Machine, path string) error {
+		"a link into git's files": {says: "is reached through a link", spoil: func(m hosts.Machine, path string) error {
 			git := filepath.Join(m.Project, ".git")
 			return errors.Join(os.Mkdir(git, 0o755), os.WriteFile(filepath.Join(git, "config"), []byte("{}"), 0o644),
 				os.Symlink(filepath.Join(".git", "config"), path))
 		}},
-		"a link that leads out": {says: "through a link in the project", spoil: func(m hosts.Machine, path string) error {
+		"a link that leads out": {says: "is reached through a link", spoil: func(m hosts.Machine, path string) error {
 			out := filepath.Join(m.Home, "out.json")
 			return errors.Join(os.WriteFile(out, []byte("{}"), 0o644), os.Symlink(out, path))
 		}},
@@ -388,7 +389,7 @@ func TestLinkedFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	fault := look(t, m, "claude", hosts.Request{Scope: hosts.User}).Edits[0].Fault
-	if fault == nil || !strings.Contains(fault.Error(), "leads to no file") {
+	if fault == nil || !strings.Contains(fault.Error(), "is a broken link") {
 		t.Error(fault)
 	}
 }
@@ -426,7 +427,7 @@ func TestRemoveWithLinksToNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	fault := look(t, m, "claude", hosts.Request{Scope: hosts.User, NoHooks: true, Remove: true}).Edits[0].Fault
-	if fault == nil || !strings.Contains(fault.Error(), "leads to no file") {
+	if fault == nil || !strings.Contains(fault.Error(), "is a broken link") {
 		t.Error(fault)
 	}
 }
@@ -471,9 +472,9 @@ func TestWhatStandsThere(t *testing.T) {
 		"another path": {".claude.json", entry(`"command": "/old/planloop", "args": ["serve"]`), hosts.Old, "",
 			`"/opt/plan loop/planloop"`, "/old/", ""},
 		"settings of the user's": {".claude.json", entry(`"command": "/old/planloop.exe", "args": ["serve", "-v"], "env": {"A": "b"}`),
-			hosts.Old, "", `"args": ["serve", "-v"]`, "/old/", "of its own there, which stay: args, env"},
+			hosts.Old, "", `"args": ["serve", "-v"]`, "/old/", "other settings stay: args, env"},
 		"the same path, with settings": {".claude.json", entry(`"command": "/opt/plan loop/planloop", "args": ["serve"], "cwd": "/"`),
-			hosts.Current, "", `"cwd": "/"`, "", "which stay: cwd"},
+			hosts.Current, "", `"cwd": "/"`, "", "settings stay: cwd"},
 		"no arguments": {".claude.json", entry(`"command": "/opt/plan loop/planloop"`), hosts.Old, "", `"serve"`, "", ""},
 		"turned off": {".claude.json", entry(`"command": "/opt/plan loop/planloop", "args": ["serve"], "disabled": true`),
 			hosts.Edited, "", `"disabled": true`, "", "turned off"},
@@ -605,7 +606,7 @@ func TestFoldersThatMayNotBeWritten(t *testing.T) {
 func TestWholeFiles(t *testing.T) {
 	want := hosts.Request{Scope: hosts.User}
 	for text, says := range map[string]string{
-		"": "", "\n": "", `other()`: "is not planloop's", `planloop()`: "was changed by hand",
+		"": "", "\n": "", `other()`: "is not planloop's file", `planloop()`: "was changed by hand",
 	} {
 		m := machine(t)
 		path := filepath.Join(m.Home, ".config", "opencode", "plugins", "planloop.js")
@@ -841,7 +842,7 @@ func TestObstacles(t *testing.T) {
 		"none":                {"claude", ".claude/settings.json", `{"disableAllHooks": false}`, ""},
 		"all hooks off":       {"claude", ".claude/settings.json", `{"disableAllHooks": true}`, "disableAllHooks"},
 		"a feature off":       {"codex", ".codex/config.toml", "[features]\nhooks = false\n", "[features]"},
-		"not trusted":         {"codex", ".codex/config.toml", "", "Codex has not been told to trust 4 of these hooks"},
+		"not trusted":         {"codex", ".codex/config.toml", "", "Codex does not trust 4 of these hooks"},
 		"hooks off":           {"gemini", ".gemini/settings.json", `{"hooksConfig": {"enabled": false}}`, "hooksConfig"},
 		"planloop's off":      {"gemini", ".gemini/settings.json", `{"hooksConfig": {"disabled": ["a", "planloop"]}}`, "hooksConfig"},
 		"planloop turned off": {"antigravity", ".gemini/config/hooks.json", `{"planloop": {"enabled": false}}`, `"enabled": false`},

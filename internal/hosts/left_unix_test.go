@@ -31,7 +31,7 @@ func TestLeftBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := write(t, m, "gemini", want)
-	if told := strings.Join(h.Edits[0].Notes, "\n"); !strings.Contains(told, "another name") {
+	if told := strings.Join(h.Edits[0].Notes, "\n"); !strings.Contains(told, "second name") {
 		t.Errorf("told is %q", told)
 	}
 	left, err := filepath.Glob(at(".*.tmp"))

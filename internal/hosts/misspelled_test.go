@@ -19,9 +19,9 @@ func TestMisspeltHooks(t *testing.T) {
 	} {
 		name, event, _ := strings.Cut(host.right, " ")
 		for wrong, told := range map[string]string{
-			name + " " + event[:len(event)-1]: "which is no event that planloop knows; " + host.right + " is meant",
-			name[:len(name)-1] + " " + event:  "which is not how this host is called; " + host.right + " is meant",
-			name + " pre-tool":                "which is no event that planloop knows; " + host.right + " is meant",
+			name + " " + event[:len(event)-1]: "which is not a known event; use planloop hook " + host.right,
+			name[:len(name)-1] + " " + event:  "which is not this host's name; use planloop hook " + host.right,
+			name + " pre-tool":                "which is not a known event; use planloop hook " + host.right,
 		} {
 			m := machine(t)
 			want := hosts.Request{Scope: hosts.User}

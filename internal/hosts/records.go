@@ -53,7 +53,7 @@ func (m Machine) readRecord(target string) (record, error) {
 		err = errors.New("the record is damaged")
 	}
 	if err != nil {
-		return known, fmt.Errorf("read what was written into %s before: %w", target, err)
+		return known, fmt.Errorf("read the record of %s: %w", target, err)
 	}
 	return known, nil
 }
@@ -77,7 +77,7 @@ func (m Machine) writePrivate(path string, data []byte) error {
 		err = safefile.WriteFile(path, data, safefile.Options{Mode: safefile.FileMode})
 	}
 	if err != nil {
-		return fmt.Errorf("keep a record of what init writes: %w", err)
+		return fmt.Errorf("write init's record: %w", err)
 	}
 	return nil
 }

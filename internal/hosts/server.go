@@ -102,7 +102,7 @@ func (s *server) assess(m Machine, value any, wrote string) (state State, entry 
 	members, _ := value.(map[string]any)
 	command := commandWords(members, s.program)
 	if len(command) == 0 || !m.isOwn(command[0]) {
-		return Foreign, value, nil, &Refusal{Problem: fmt.Sprintf("has a server named %s that starts something else (%s)", hook.OwnServer,
+		return Foreign, value, nil, &Refusal{Problem: fmt.Sprintf("has a server named %s that starts another program (%s)", hook.OwnServer,
 			describe(value, command)), Fix: "rename or remove it, then run this again"}
 	}
 	list, isList := members[s.program].([]any)
@@ -110,7 +110,7 @@ func (s *server) assess(m Machine, value any, wrote string) (state State, entry 
 		return Old, s.entry, nil, nil // another host's form
 	}
 	if own := changedMembers(members, wanted, s.program); len(own) > 0 {
-		notes = append(notes, "the server has settings of its own there, which stay: "+strings.Join(own, ", "))
+		notes = append(notes, "the server's other settings stay: "+strings.Join(own, ", "))
 	}
 	mended := maps.Clone(members)
 	switch {
@@ -129,7 +129,7 @@ func (s *server) assess(m Machine, value any, wrote string) (state State, entry 
 		state = Old
 	}
 	if members["enabled"] == false || members["disabled"] == true {
-		notes = append(notes, "the server is turned off there, and stays so")
+		notes = append(notes, "the server is turned off in this file and stays off")
 		state = worst(state, Edited)
 	}
 	return state, mended, notes, nil

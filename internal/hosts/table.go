@@ -108,7 +108,7 @@ func claude(m Machine, s Scope) host {
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project, m.project(".claude", "settings.local.json")} {
 				if jsonSetting(file, "disableAllHooks") == true {
-					found = append(found, m.Short(file)+` has "disableAllHooks": true, so that no hook is heard`)
+					found = append(found, m.Short(file)+` has "disableAllHooks": true, so no hook runs`)
 				}
 			}
 			return found
@@ -121,8 +121,9 @@ func claudeDesktop(m Machine, s Scope) host {
 	return host{
 		name: "claude-desktop", title: "Claude Desktop", traces: []string{dir},
 		server: mcpServers(s.pick(m.join(dir, "claude_desktop_config.json"), ""), command(m)),
-		note: "restart it. It has no project and no hooks: it uses the workspace named default unless args name one, " +
-			`as in "serve", "--workspace", "/path/to/project", and planning mode is not enforced for its own tools`,
+		note: "restart it. It has no hooks, so planning mode is not enforced for its own tools. It has no project: planloop uses " +
+			"the workspace named default unless args name one, " +
+			`as in "serve", "--workspace", "/path/to/project"`,
 	}
 }
 
@@ -141,17 +142,17 @@ func codex(m Machine, s Scope) host {
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project} {
 				if tomlSettings(file)[joinKey("features", "hooks")] == "false" {
-					found = append(found, m.Short(file)+" has hooks = false under [features], so that no hook is heard")
+					found = append(found, m.Short(file)+" has hooks = false under [features], so no hook runs")
 				}
 			}
 			if n := m.countUntrusted(file, own); n > 0 {
-				found = append(found, fmt.Sprintf("Codex has not been told to trust %d of these hooks, and does not run them: "+
+				found = append(found, fmt.Sprintf("Codex does not trust %d of these hooks and skips them: "+
 					"type /hooks in Codex", n))
 			}
 			return found
 		},
-		note: "Codex runs these hooks only once you trust them: type /hooks in Codex, and again whenever they have changed. " +
-			"Files of a project count where you trust the project",
+		note: "Codex runs these hooks only after you trust them: type /hooks in Codex, again after each change. " +
+			"A project's files apply only if you trust the project",
 	}
 }
 
@@ -195,7 +196,7 @@ func antigravity(m Machine, s Scope) host {
 			return nil
 		},
 		byHand: true, refusalVaries: true,
-		note: "what Antigravity makes of a refusal changes from version to version: planning mode is not enforced for its own tools",
+		note: "Antigravity's versions react differently to a refusal: planning mode is not enforced for its own tools",
 	}
 }
 
@@ -234,7 +235,7 @@ func vscode(m Machine, s Scope) host {
 			program: "command", entry: entry},
 		hooks: &hooks{file: m.join(s.pick(m.variable("COPILOT_HOME", m.home(".copilot")), m.project(".github")), "hooks", "planloop.json"),
 			root: []string{"hooks"}, fixedMembers: object{{"version", 1}}, handler: timed(time.Second)},
-		note: "hooks are in preview there, and an organization can turn them off: chat.hookFilesLocations says which are read",
+		note: "hooks are a preview feature, and an organization can turn them off: chat.hookFilesLocations lists the files",
 	}
 }
 
@@ -279,7 +280,7 @@ func windsurf(m Machine, s Scope) host {
 		server: mcpServers(s.pick(m.join(dir, "mcp_config.json"), ""), command(m)),
 		hooks: &hooks{file: s.pick(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"},
 			shell: runOnce, powershell: true, handler: func(_ hook.Event, command string) object { return object{{field, command}} }},
-		note: "Windsurf tells its servers no project: planloop uses the workspace named default unless args name one, " +
+		note: "Windsurf gives its servers no project: planloop uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project"`,
 	}
 }

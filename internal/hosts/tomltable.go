@@ -49,7 +49,7 @@ func (s *server) editTOML(m Machine, e *Edit, remove bool) error {
 		if !remove {
 			e.Paste = s.tomlTable()
 		}
-		return &Refusal{Problem: "cannot be read as toml: " + err.Error(), Fix: "mend it, then run this again"}
+		return &Refusal{Problem: "cannot be read as TOML: " + err.Error(), Fix: "correct it, then run this again"}
 	}
 	others, is := before.withoutTable(s.path)
 	if remove {
@@ -65,10 +65,10 @@ func (s *server) editTOML(m Machine, e *Edit, remove bool) error {
 	holder := before[joinKey(s.path[:1]...)]
 	switch alone := err == nil && is != remove && maps.Equal(others, rest); {
 	case remove && !alone:
-		return &Refusal{Problem: "has more in the server's table than init wrote", Fix: "take the table out by hand"}
+		return &Refusal{Problem: "has more in the server's table than init wrote", Fix: "remove the table by hand"}
 	case !alone, !remove && holder != "" && holder != "[":
 		e.Paste = s.tomlTable()
-		return &Refusal{Problem: "has no place for the server's table, or a table that was changed by hand", Fix: "add it by hand"}
+		return &Refusal{Problem: "has no place for the server's table, or one that was changed by hand", Fix: "add it by hand"}
 	}
 	return nil
 }
@@ -88,16 +88,16 @@ func (s *server) installTable(m Machine, e *Edit, before settingsTOML, is bool) 
 			e.Server, e.After = Current, e.Before
 		}
 	case is && at != nil && len(e.Programs) > 0 && command != m.Program:
-		e.Server, e.Notes = Old, append(e.Notes, "what was changed by hand in the server's table stays")
+		e.Server, e.Notes = Old, append(e.Notes, "changes made by hand in the server's table stay")
 		return s.putProgram(m, e, before, at[0])
 	case is && command == m.Program && strings.Contains(before[joinKey(subpath(s.path, "args")...)], "serve"):
-		e.Server, e.Notes = Current, append(e.Notes, "the server's table is not as init writes it, and stays as it is")
+		e.Server, e.Notes = Current, append(e.Notes, "the server's table differs from init's and stays unchanged")
 	case is:
 		if e.Server = Foreign; len(e.Programs) > 0 {
 			e.Server = Old
 		}
 		return &Refusal{Problem: fmt.Sprintf("has a table %s that init did not write (it starts %s)", strings.Join(s.path, "."),
-			cmp.Or(command, "no program")), Fix: "take it out, then run this again"}
+			cmp.Or(command, "no program")), Fix: "remove it, then run this again"}
 	default:
 		e.Server, e.After = Missing, bytes.Clone(e.Before)
 		if len(e.After) > 0 && !bytes.HasSuffix(e.After, []byte("\n")) {
@@ -139,7 +139,7 @@ func (s *server) removeTable(e *Edit, is bool) error {
 		e.Server = Kept
 	case !untouched:
 		e.Server = Kept
-		return &Refusal{Problem: "has more in the server's table than init wrote, or other values", Fix: "take the table out by hand"}
+		return &Refusal{Problem: "has more in the server's table than init wrote, or other values", Fix: "remove the table by hand"}
 	default:
 		e.Server = Current
 		above, newline := e.Before[:at[0]], newlineOf(e.Before)

@@ -15,7 +15,7 @@ func TestMatchersThatLeaveOut(t *testing.T) {
 	for name, c := range map[string]struct{ host, file, hook, matcher, told string }{
 		"no tool":  {"claude", claude, "PreToolUse", `"matcher": "Bsh",`, "is not called for Bash, Write, Edit"},
 		"some":     {"gemini", ".gemini/settings.json", "BeforeTool", `"matcher": "replace",`, "is not called for run_shell_command"},
-		"unread":   {"codex", ".codex/hooks.json", "PreToolUse", `"matcher": "(?!x)",`, "which planloop cannot judge"},
+		"unread":   {"codex", ".codex/hooks.json", "PreToolUse", `"matcher": "(?!x)",`, "which planloop cannot read"},
 		"all":      {"claude", claude, "PreToolUse", `"matcher": "*",`, ""},
 		"an event": {"claude", claude, "Stop", `"matcher": "Bsh",`, ""},
 	} {
@@ -76,13 +76,13 @@ func TestLargeFiles(t *testing.T) {
 	manifest := filepath.Join(filepath.Dir(m.Home), c.lies, ".mcp.json")
 	large(manifest, 5<<20)
 	h := look(t, m, "claude", want)
-	if told := manifest + " is too large to be read: it has more than 2 MB"; len(h.UnreadFiles) != 1 || h.UnreadFiles[0] != told {
+	if told := manifest + " is larger than 2 MB"; len(h.UnreadFiles) != 1 || h.UnreadFiles[0] != told {
 		t.Errorf("a plugin's is told as %q", h.UnreadFiles)
 	}
 	large(filepath.Join(m.Home, ".gemini/settings.json"), 5<<20)
 	large(filepath.Join(m.Home, ".claude.json"), 65<<20)
 	for _, host := range []string{"gemini", "claude"} {
-		if h := look(t, m, host, want); h.Edits[0].Fault == nil || !strings.Contains(h.Edits[0].Fault.Error(), "is too large to be read") {
+		if h := look(t, m, host, want); h.Edits[0].Fault == nil || !strings.Contains(h.Edits[0].Fault.Error(), "is larger than") {
 			t.Errorf("%s: %v", host, h.Edits[0].Fault)
 		}
 	}

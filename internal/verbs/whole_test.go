@@ -124,8 +124,8 @@ func anyStep(t *rapid.T, i int, status plan.StepStatus) plan.NewStep {
 }
 
 // doubt is a longest possible reason to doubt the workspace.
-const doubt = "--workspace is ${workspaceFolder}, which the host has not replaced, and was passed over; started in /, which is not a " +
-	"project: using the workspace named default, as all do that are told no project; if that is wrong, ask the user to name the " +
+const doubt = "--workspace is ${workspaceFolder}, which the host did not replace, so it was ignored; started in /, which is not a " +
+	"project: using the workspace named default, which all sessions without a project share; if that is wrong, ask the user to name the " +
 	"directory: `planloop serve --workspace DIR`, or PLANLOOP_WORKSPACE"
 
 // anyWork returns a service with a plan, its first steps done, and with random comments and command results.

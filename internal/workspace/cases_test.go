@@ -109,7 +109,7 @@ func TestStandings(t *testing.T) {
 	d := newDisk(t)
 	sub := filepath.Join(d.project, "packages", "a")
 	env := func(pairs ...string) map[string]string { return map[string]string{pairs[0]: pairs[1]} }
-	passed := "was passed over"
+	passed := "was ignored"
 	for _, c := range []standing{
 		// The current directory.
 		{name: "a shell in a folder of a repository", cwd: sub, want: d.project, from: workspace.FromWorkTree},
@@ -128,7 +128,7 @@ func TestStandings(t *testing.T) {
 		// Servers without information from their host.
 		{name: "started in a repository", hosted: true, cwd: sub, want: d.project, from: workspace.FromWorkTree},
 		{name: "started in a folder without", hosted: true, cwd: d.plain,
-			want: d.plain, from: workspace.FromDir, doubt: "nobody named " + d.plain},
+			want: d.plain, from: workspace.FromDir, doubt: "the host started planloop in " + d.plain},
 		{name: "started at the top", hosted: true, cwd: "/", want: "default", from: workspace.FromDir, doubt: "started in /"},
 		{name: "started at home", hosted: true, cwd: d.home, want: "default", from: workspace.FromDir, doubt: "not a project"},
 		{name: "started in the host's own folder", hosted: true, cwd: filepath.Join(d.home, ".cursor"), want: "default",
@@ -136,7 +136,7 @@ func TestStandings(t *testing.T) {
 		{name: "started in a program's folder", hosted: true, cwd: "/usr/bin", want: "default", from: workspace.FromDir, doubt: "/usr/bin"},
 		{name: "started in the host's own folder, where a plan is", hosted: true, cwd: filepath.Join(d.home, ".cursor"),
 			plans: []string{filepath.Join(d.home, ".cursor")}, want: filepath.Join(d.home, ".cursor"), from: workspace.FromDir,
-			doubt: "nobody named"},
+			doubt: "the host started planloop in"},
 
 		// Servers with information from their host.
 		{name: "the variable names a folder of a repository", hosted: true, env: env("CLAUDE_PROJECT_DIR", sub), cwd: "/", want: d.project,
@@ -144,11 +144,11 @@ func TestStandings(t *testing.T) {
 		{name: "the same, where a plan is", hosted: true, env: env("CLAUDE_PROJECT_DIR", sub), plans: []string{sub}, cwd: "/", want: sub,
 			from: "CLAUDE_PROJECT_DIR"},
 		{name: "the variable names what is gone", hosted: true, env: env("CLAUDE_PROJECT_DIR", "/no/such"), cwd: d.other, want: d.other,
-			from: workspace.FromWorkTree, doubt: "CLAUDE_PROJECT_DIR, /no/such, is no directory here and " + passed},
+			from: workspace.FromWorkTree, doubt: "CLAUDE_PROJECT_DIR names /no/such, which is not a directory here, so it " + passed},
 		{name: "Cursor's server", hosted: true, env: env("WORKSPACE_FOLDER_PATHS", d.other), cwd: d.home, want: d.other,
 			from: "WORKSPACE_FOLDER_PATHS"},
 		{name: "Cursor's server, two folders", hosted: true, env: env("WORKSPACE_FOLDER_PATHS", d.other+","+d.project), cwd: d.home,
-			want: d.other, from: "WORKSPACE_FOLDER_PATHS", doubt: "has 2 folders open, and this is the first (another: " + d.project},
+			want: d.other, from: "WORKSPACE_FOLDER_PATHS", doubt: "has 2 folders open; this is the first (another: " + d.project},
 		{name: "the same as JSON", hosted: true, env: env("WORKSPACE_FOLDER_PATHS", `["`+d.other+`","`+d.project+`"]`), cwd: d.home,
 			want: d.other, from: "WORKSPACE_FOLDER_PATHS", doubt: "2 folders"},
 		{name: "a folder with a comma", hosted: true, env: env("WORKSPACE_FOLDER_PATHS", filepath.Join(d.home, "cut", "one, two")),
@@ -172,7 +172,7 @@ func TestStandings(t *testing.T) {
 		{name: "the root is home", hosted: true, roots: []string{uri(d.home)}, cwd: d.plain, want: "default", from: workspace.FromRoot,
 			doubt: "not a project"},
 		{name: "the root is elsewhere", hosted: true, roots: []string{"vscode-remote://ssh-remote+box/home/x"}, cwd: d.other, want: d.other,
-			from: workspace.FromWorkTree, doubt: "the host's root, vscode-remote://ssh-remote+box/home/x, is no directory here"},
+			from: workspace.FromWorkTree, doubt: "root names vscode-remote://ssh-remote+box/home/x, which is not a directory here"},
 		{name: "the root is gone", hosted: true, roots: []string{"file:///no/such"}, cwd: "/", want: "default", from: workspace.FromDir,
 			doubt: passed},
 
@@ -182,7 +182,7 @@ func TestStandings(t *testing.T) {
 		{name: "the flag is not widened", flag: sub, cwd: "/", want: sub, from: "--workspace"},
 		{name: "the flag as a URI", flag: uri(d.project), cwd: "/", want: d.project, from: "--workspace"},
 		{name: "the variable was not replaced", hosted: true, flag: "${workspaceFolder}", cwd: d.other, want: d.other,
-			from: workspace.FromWorkTree, doubt: "--workspace is ${workspaceFolder}, which the host has not replaced"},
+			from: workspace.FromWorkTree, doubt: "--workspace is ${workspaceFolder}, which the host did not replace"},
 		{name: "nor a longer one, at home", hosted: true, env: env("PLANLOOP_WORKSPACE", "${workspaceFolder}/a"), cwd: d.home,
 			want: "default", from: workspace.FromDir, doubt: "${workspaceFolder}/a"},
 

@@ -71,10 +71,10 @@ func Find(in Lookup) (Workspace, error) {
 		return in.defaultWorkspace(found, state, doubts), nil
 	}
 	if found.from == FromDir && in.Hosted {
-		doubts = append(doubts, "nobody named "+quoted(found.dir)+", which is no git work tree: the host started planloop there")
+		doubts = append(doubts, "the host started planloop in "+quoted(found.dir)+", which is not a git work tree")
 	}
 	if runtime.GOOS == "windows" && strings.HasPrefix(found.dir, wslShare) {
-		doubts = append(doubts, "it lies in WSL, where a planloop of its own keeps another plan: run that one")
+		doubts = append(doubts, "it is in WSL, where another planloop keeps another plan: run that one")
 	}
 	return Workspace{Path: found.dir, Name: safetext.EscapeLine(filepath.Base(found.dir)), From: found.from, Doubt: in.doubtText(doubts),
 		StateDir: filepath.Join(state, stateName(found.dir))}, nil
@@ -98,7 +98,7 @@ func (in Lookup) defaultWorkspace(found place, stateHome string, doubts []string
 		Path: found.dir, Name: defaultName, Default: true, From: found.from,
 		StateDir: filepath.Join(stateHome, defaultName),
 		Doubt: in.doubtText(append(doubts, fmt.Sprintf("started in %s, which is not a project: using the workspace named %s, "+
-			"as all do that are told no project", quoted(found.dir), defaultName))),
+			"which all sessions without a project share", quoted(found.dir), defaultName))),
 	}
 }
 
@@ -135,16 +135,16 @@ func (in Lookup) place() (found place, doubts []string, err error) {
 			p.dir = path
 			return p, nil, err
 		}
-		doubts = append(doubts, fmt.Sprintf("%s is %s, which the host has not replaced, and was passed over", p.from, quoted(p.dir)))
+		doubts = append(doubts, fmt.Sprintf("%s is %s, which the host did not replace, so it was ignored", p.from, quoted(p.dir)))
 	}
 	for _, t := range in.hostDirs() {
 		dirs := in.usable(t)
 		if len(dirs) == 0 {
-			doubts = append(doubts, fmt.Sprintf("%s, %s, is no directory here and was passed over", t.from, quoted(t.dirs[0])))
+			doubts = append(doubts, fmt.Sprintf("%s names %s, which is not a directory here, so it was ignored", t.from, quoted(t.dirs[0])))
 			continue
 		}
 		if others := dirs[1:]; len(others) > 0 {
-			doubts = append(doubts, fmt.Sprintf("the host has %s open, and this is the first (another: %s)",
+			doubts = append(doubts, fmt.Sprintf("the host has %s open; this is the first (another: %s)",
 				plan.Pluralize(len(dirs), "folder"), quoted(others[0])))
 		}
 		return place{dir: dirs[0], from: t.from}, doubts, nil

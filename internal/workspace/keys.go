@@ -296,7 +296,7 @@ func setReadOnlyTools(c *Config, v value) faults {
 	for _, element := range all {
 		pattern, ok := element.scalar()
 		if !ok || pattern == "" || len(pattern) > maxPattern || strings.ContainsFunc(pattern, isNotPattern) {
-			wrong = append(wrong, element.refuse("has "+element.shown()+", which is no pattern of a tool's name", want)...)
+			wrong = append(wrong, element.refuse("has "+element.shown()+", which is not a pattern of tool names", want)...)
 			continue
 		}
 		patterns = append(patterns, pattern)

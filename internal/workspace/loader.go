@@ -176,7 +176,7 @@ func (l *loader) setFromFile(k key, v value, others bool) {
 	wrong := k.set(&asked, v)
 	for _, fault := range wrong {
 		if fault.countsAs == "" {
-			fault.Want += "; until then it is left out"
+			fault.Want += "; until then it is ignored"
 		} else {
 			fault.Want += "; until then it counts as " + fault.countsAs
 		}

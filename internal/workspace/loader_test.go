@@ -439,7 +439,7 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 		{"unknown rule of hooks", "hooks: needed", 1, []string{"hooks", "advised, required", "until then it counts as required"}},
 		{"hooks as they were", "hooks: {claude: true}", 1, []string{"hooks", "not one word"}},
 		{"a reminder", "reminders: sometimes", 1, []string{"reminders", "on, off"}},
-		{"no known toolset", "toolsets: [planing]", 1, []string{"left out"}},
+		{"no known toolset", "toolsets: [planing]", 1, []string{"ignored"}},
 	}
 	for _, test := range tests {
 		for _, own := range []bool{false, true} {
@@ -780,10 +780,10 @@ func TestReadOnlyTools(t *testing.T) {
 		"mcp__x__get_*":                        {nil, "not a list"},
 		"{mcp__x__get: true}":                  {nil, "not a list"},
 		"[get_a, 'get b', get_c]":              {[]string{"get_a", "get_c"}, `"get b"`},
-		"['(get|set)', get]":                   {[]string{"get"}, "no pattern"},
-		"[[get]]":                              {nil, "no pattern"},
+		"['(get|set)', get]":                   {[]string{"get"}, "not a pattern"},
+		"[[get]]":                              {nil, "not a pattern"},
 		"[" + strings.Repeat("a,", 201) + "b]": {slices.Repeat([]string{"a"}, 200), "more than 200"},
-		"[" + strings.Repeat("a", 201) + "]":   {nil, "no pattern"},
+		"[" + strings.Repeat("a", 201) + "]":   {nil, "not a pattern"},
 	} {
 		got, warnings, err := layers{user: "read_only_tools: " + text}.load(t)
 		told := len(warnings) == 1 && want.warning != "" && strings.Contains(warnings[0].Error(), want.warning)

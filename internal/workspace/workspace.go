@@ -141,7 +141,7 @@ func appFolder(getenv func(string) string, variable, platform, home string) (str
 	}
 	home = homeOr(home)
 	if home == "" {
-		return "", errors.New("there is no home directory to keep files in; set HOME or " + variable + " to an absolute path")
+		return "", errors.New("no home directory was found; set HOME or " + variable + " to an absolute path")
 	}
 	return filepath.Join(rebase(platform, xdg.Home, home), appName), nil
 }
