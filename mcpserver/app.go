@@ -136,7 +136,7 @@ func (s *Server) view(ctx context.Context) (review.View, error) {
 	if err != nil {
 		return review.View{}, err
 	}
-	view, err := review.Look(ctx, sheet)
+	view, err := review.ReadView(ctx, sheet)
 	if err != nil {
 		return review.View{}, err
 	}
@@ -145,10 +145,10 @@ func (s *Server) view(ctx context.Context) (review.View, error) {
 	return view, err
 }
 
-func (s *Server) sheet(ctx context.Context) (*review.Sheet, error) {
+func (s *Server) sheet(ctx context.Context) (*review.Workspace, error) {
 	service, err := s.service(ctx)
 	if err != nil || s.opts.Sheet == nil {
-		return &review.Sheet{Service: service}, err
+		return &review.Workspace{Service: service}, err
 	}
 	return s.opts.Sheet(ctx)
 }
@@ -244,7 +244,7 @@ func (s *Server) look(ctx context.Context, request mcp.CallToolRequest) (*mcp.Ca
 }
 
 // former returns a former plan in full, or an error: the page cannot show that steps were left out.
-func former(ctx context.Context, sheet *review.Sheet, id string) (*review.Former, error) {
+func former(ctx context.Context, sheet *review.Workspace, id string) (*review.Former, error) {
 	f, err := review.ReadFormer(ctx, sheet, id)
 	if err != nil {
 		return nil, err
@@ -297,7 +297,7 @@ func (s *Server) act(ctx context.Context, request mcp.CallToolRequest) (*mcp.Cal
 }
 
 // mayAct returns the actions that a nonce allows. It refuses a nonce for an outdated view.
-func (s *Server) mayAct(ctx context.Context, sheet *review.Sheet, nonce string) (review.Can, error) {
+func (s *Server) mayAct(ctx context.Context, sheet *review.Workspace, nonce string) (review.Can, error) {
 	claims, valid := s.unsealView(nonce)
 	if !valid || claims.Workspace != sheet.ID {
 		return review.Can{}, plan.Refuse(plan.NotFound, "/nonce", "the plan shown here is out of date, or comes from another server",

@@ -78,8 +78,9 @@ func TestCostOfStatus(t *testing.T) {
 		},
 		"failed": func(b builder) { b.update(verbs.Update{UpdateTasks: []verbs.TaskUpdate{{ID: 2, Error: &note}}}) },
 		"blocker with output": func(b builder) {
-			run := verbs.Run{Signal: "tests", Level: plan.Blocker, Task: 2, Command: "go test ./...", ExitCode: 1, Output: prose[:4000]}
-			_, err := b.service.Checked(b.t.Context(), another, run)
+			run := verbs.CheckRun{Signal: "tests", Level: plan.Blocker, Task: 2, Command: "go test ./...", ExitCode: 1,
+				Output: prose[:4000]}
+			_, err := b.service.RecordCheck(b.t.Context(), another, run)
 			b.must(err)
 		},
 		"warnings": func(b builder) {
@@ -88,9 +89,9 @@ func TestCostOfStatus(t *testing.T) {
 			}
 		},
 		"blocker with addresses": func(b builder) {
-			run := verbs.Run{Signal: "tests", Level: plan.Blocker, Task: 2, Command: "go test ./...", ExitCode: 2,
+			run := verbs.CheckRun{Signal: "tests", Level: plan.Blocker, Task: 2, Command: "go test ./...", ExitCode: 2,
 				Output: strings.Repeat("goroutine 7 [running]: 0xc00012e0b8(0x1, {0x5f4a20?, 0x7})\n", 80)[:4000]}
-			_, err := b.service.Checked(b.t.Context(), another, run)
+			_, err := b.service.RecordCheck(b.t.Context(), another, run)
 			b.must(err)
 		},
 		"steps that ask": func(b builder) {

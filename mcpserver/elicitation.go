@@ -318,7 +318,7 @@ func (d elicitation) recordUndecided(ctx context.Context, how string) {
 	if d.ask.Request == "" {
 		return
 	}
-	if err := d.service.LeaveUndecided(ctx, d.caller, d.ask.Request, how); err != nil {
+	if err := d.service.RecordNoDecision(ctx, d.caller, d.ask.Request, how); err != nil {
 		d.opts.Logger.Warn("could not record the missing decision", "error", err)
 	}
 }

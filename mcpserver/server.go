@@ -43,7 +43,7 @@ type Options struct {
 	// are not allowed now. Nil: changes are always allowed.
 	GuardChange func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
 	// Sheet returns the workspace as people see it; nil: only the data of its service.
-	Sheet func(ctx context.Context) (*review.Sheet, error)
+	Sheet func(ctx context.Context) (*review.Workspace, error)
 	// Sealer returns the sealer for the state of a question while it travels through a client; nil: clients
 	// of the stateless revision are not asked.
 	Sealer func() (*Sealer, error)

@@ -73,14 +73,14 @@ type checkOptions struct {
 
 // checkRun is a command to run, with the signal or task that its outcome is recorded for.
 type checkRun struct {
-	verbs.Run
+	verbs.CheckRun
 	args []string  // empty: the task's own command
 	cmd  *exec.Cmd // runs it
 }
 
 // check first makes sure that the outcome can be recorded, then runs the command.
 func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
-	run := checkRun{Run: verbs.Run{Signal: o.id, Level: plan.SignalLevel(o.level)}, args: args}
+	run := checkRun{CheckRun: verbs.CheckRun{Signal: o.id, Level: plan.SignalLevel(o.level)}, args: args}
 	if err := plan.OneOf("/level", run.Level); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task 
 	if err != nil {
 		return err
 	}
-	step, err := opened.verbs.Checkable(ctx, c, id)
+	step, err := opened.verbs.StepToCheck(ctx, c, id)
 	if err != nil {
 		return err
 	}
@@ -165,14 +165,14 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	}
 	run.ExitCode, run.Output = code, safetext.Keepable(end.Text(), plan.MaxOutput)
 	// Record the outcome even if the user interrupts planloop now.
-	reply, err := service.Checked(context.WithoutCancel(ctx), a.caller(), run.Run)
+	reply, err := service.RecordCheck(context.WithoutCancel(ctx), a.caller(), run.CheckRun)
 	if err != nil {
 		return err
 	}
 	if a.flags.json {
 		err = a.reply(reply)
 	} else {
-		fmt.Fprintln(a.err, "planloop: "+safetext.Escape(checkLine(run.Run, reply)))
+		fmt.Fprintln(a.err, "planloop: "+safetext.Escape(checkLine(run.CheckRun, reply)))
 	}
 	if err == nil && code != 0 {
 		return exitStatus(code)
@@ -197,7 +197,7 @@ func (a *app) cutShort(run checkRun, code int) error {
 	return exitStatus(code)
 }
 
-func checkLine(run verbs.Run, reply verbs.AlertReply) string {
+func checkLine(run verbs.CheckRun, reply verbs.AlertReply) string {
 	line := fmt.Sprintf("exit %d", run.ExitCode)
 	switch {
 	case reply.Open:

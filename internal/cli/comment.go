@@ -27,7 +27,7 @@ func newCommentCommand(a *app) *cobra.Command {
 			return usageError{fmt.Errorf("--met and --reopen take no text; comment once more to say something")}
 		case id != "":
 			meet := func(s *verbs.Service, ctx context.Context, c verbs.Caller, id string) (verbs.CommentReply, error) {
-				return s.MeetComment(ctx, c, id, o.met != "")
+				return s.ResolveComment(ctx, c, id, o.met != "")
 			}
 			return decides(a, "saying what is met", meet, given(id), told)(cmd, args)
 		case len(args) == 0 && (o.step != "" || o.question):
@@ -65,15 +65,15 @@ func newReplyCommand(a *app) *cobra.Command {
 		}
 		return plan.ReplyToComment{Comment: args[0], Text: strings.Join(args[1:], " ")}, nil
 	}
-	return newCommand("reply", "ID TEXT...", cobra.ArbitraryArgs, calls(a, (*verbs.Service).ReplyTo, reply))
+	return newCommand("reply", "ID TEXT...", cobra.ArbitraryArgs, calls(a, (*verbs.Service).ReplyToComment, reply))
 }
 
 // remarksShown returns the comments on a plan, nil if a former version of it cannot be read.
-func (o *opened) remarksShown(ctx context.Context, state plan.State, shown *plan.Plan) []verbs.Remark {
+func (o *opened) remarksShown(ctx context.Context, state plan.State, shown *plan.Plan) []verbs.PlacedComment {
 	if shown == nil {
 		return nil
 	}
-	remarks, err := o.verbs.Remarks(ctx, state, shown)
+	remarks, err := o.verbs.PlacedComments(ctx, state, shown)
 	if err != nil {
 		return nil
 	}
@@ -89,12 +89,12 @@ func (a *app) listComments(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.reply(commentsReply{Comments: append([]verbs.Remark{}, remarks...)})
+	return a.reply(commentsReply{Comments: append([]verbs.PlacedComment{}, remarks...)})
 }
 
 // commentsReply lists the open comments.
 type commentsReply struct {
-	Comments []verbs.Remark `json:"comments"`
+	Comments []verbs.PlacedComment `json:"comments"`
 }
 
 // Text has a line for each comment and each reply.

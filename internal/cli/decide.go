@@ -156,7 +156,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	}
 	defer tty.Close()
 	for {
-		remarks, err := opened.verbs.Remarks(ctx, state, state.Draft)
+		remarks, err := opened.verbs.PlacedComments(ctx, state, state.Draft)
 		if err != nil {
 			return err
 		}

@@ -148,7 +148,7 @@ func (d *desk) Places(context.Context) ([]review.Place, error) {
 }
 
 // Open implements review.Desk.
-func (d *desk) Open(ctx context.Context, id string) (*review.Sheet, error) {
+func (d *desk) Open(ctx context.Context, id string) (*review.Workspace, error) {
 	s, err := d.sheet(id)
 	if err != nil {
 		return nil, err
@@ -336,7 +336,7 @@ func (d *desk) look(s *sheet) {
 
 // sheet is a workspace on the desk.
 type sheet struct {
-	review.Sheet
+	review.Workspace
 	app    *app
 	desk   *desk
 	folder string // "" for the one named default
@@ -370,7 +370,7 @@ func (s *sheet) placeNow() review.Place {
 }
 
 // open opens the workspace, unless it is open.
-func (s *sheet) open(ctx context.Context, looked bool) (*review.Sheet, error) {
+func (s *sheet) open(ctx context.Context, looked bool) (*review.Workspace, error) {
 	opened, err := s.app.open(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -388,7 +388,7 @@ func (s *sheet) open(ctx context.Context, looked bool) (*review.Sheet, error) {
 			s.Start = s.start
 		}
 	}
-	return &s.Sheet, nil
+	return &s.Workspace, nil
 }
 
 // head returns the last end of the log, without opening it; the zero Head if unknown.

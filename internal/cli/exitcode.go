@@ -65,7 +65,7 @@ func exitCode(err error) int {
 
 // report prints an error, if any, and returns the exit code: as JSON on standard output with --json, otherwise as a line on standard error.
 func (a *app) report(ctx context.Context, err error) int {
-	var again *verbs.AskedAgain
+	var again *verbs.ChangeSubmitted
 	if errors.As(err, &again) {
 		if code := a.report(ctx, a.reply(again.Reply)); code != exitOK {
 			return code

@@ -50,7 +50,7 @@ func (a *app) enterMode(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	reply, err := opened.verbs.PlanFor(cmd.Context(), a.caller(), strings.Join(args, " "))
+	reply, err := opened.verbs.EnterPlanModeFor(cmd.Context(), a.caller(), strings.Join(args, " "))
 	if err != nil {
 		return err
 	}

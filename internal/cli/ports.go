@@ -130,10 +130,10 @@ func reason(f tree.Finding) string {
 type attested struct{ *presence.Registry }
 
 // Agents returns the agents at work.
-func (a attested) Agents() []verbs.AtWork {
-	var all []verbs.AtWork
+func (a attested) Agents() []verbs.ActiveAgent {
+	var all []verbs.ActiveAgent
 	for _, one := range a.Registry.Agents() {
-		work := verbs.AtWork{Agent: one.Client, Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
+		work := verbs.ActiveAgent{Agent: one.Client, Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
 		for _, call := range one.Unseen {
 			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
 		}

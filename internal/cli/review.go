@@ -341,7 +341,7 @@ func (p *reviewPage) listen(ctx context.Context) {
 
 // tellWaiting prints a line for each new item in the person's inbox, and one when the item is settled. It reads the inbox once for all
 // changes since the last read.
-func (p *reviewPage) tellWaiting(ctx context.Context, desk review.Desk, changed <-chan struct{}) {
+func (p *reviewPage) tellWaiting(ctx context.Context, desk review.Workspaces, changed <-chan struct{}) {
 	if p.flags.json {
 		return
 	}

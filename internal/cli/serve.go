@@ -93,7 +93,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 			}
 			return opened.verbs, nil
 		},
-		Sheet: func(ctx context.Context) (*review.Sheet, error) { return a.sheetServed(ctx) },
+		Sheet: func(ctx context.Context) (*review.Workspace, error) { return a.sheetServed(ctx) },
 	})
 	if err != nil {
 		return err
@@ -114,12 +114,12 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 }
 
 // sheetServed returns the workspace for the app in a host, once it is open. The app cannot start a run, which would end with the host.
-func (a *app) sheetServed(ctx context.Context) (*review.Sheet, error) {
+func (a *app) sheetServed(ctx context.Context) (*review.Workspace, error) {
 	opened, err := a.open(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &review.Sheet{Place: placeOf(opened.place), Service: opened.verbs, Fresh: opened.others.refreshFor}, nil
+	return &review.Workspace{Place: placeOf(opened.place), Service: opened.verbs, Fresh: opened.others.refreshFor}, nil
 }
 
 // settings returns the flags that set configuration keys.

@@ -246,7 +246,7 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 		return a.printRendered(state, format)
 	}
 	s := a.screen()
-	remarks, err := opened.verbs.Remarks(ctx, state, state.Draft)
+	remarks, err := opened.verbs.PlacedComments(ctx, state, state.Draft)
 	if err != nil {
 		return err
 	}
@@ -259,8 +259,8 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 }
 
 // draftShown returns the text of a draft, followed by the comments on the whole plan; comments on steps are in the text.
-func draftShown(s terminal.Screen, text string, remarks []verbs.Remark) []string {
-	ofWhole := slices.DeleteFunc(slices.Clone(remarks), func(r verbs.Remark) bool { return r.Now != 0 })
+func draftShown(s terminal.Screen, text string, remarks []verbs.PlacedComment) []string {
+	ofWhole := slices.DeleteFunc(slices.Clone(remarks), func(r verbs.PlacedComment) bool { return r.Now != 0 })
 	return append(s.Draft(text), s.Remarks(ofWhole)...)
 }
 

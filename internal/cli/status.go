@@ -74,7 +74,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	if err != nil {
 		return err
 	}
-	waiting, err := review.WaitingIn(ctx, &review.Sheet{Place: placeOf(opened.place), Service: opened.verbs})
+	waiting, err := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(opened.place), Service: opened.verbs})
 	if err != nil {
 		return err
 	}

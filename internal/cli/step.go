@@ -47,7 +47,7 @@ func newStepAddCommand(a *app) *cobra.Command {
 			return err
 		}
 		add := func(s *verbs.Service, ctx context.Context, c verbs.Caller, steps []plan.NewStep) (verbs.AddStepReply, error) {
-			return s.AddStepsBehind(ctx, c, steps, after)
+			return s.AddStepsAfter(ctx, c, steps, after)
 		}
 		edit := func(steps []plan.NewStep) plan.EditDraft {
 			return plan.EditDraft{Change: plan.AddSteps{Steps: steps}, After: after}

@@ -19,13 +19,13 @@ type Done struct {
 type act struct {
 	name  string
 	input func() any // returns a pointer to its input, for decoding
-	do    func(ctx context.Context, sheet *Sheet, c verbs.Caller, input any) (string, error)
+	do    func(ctx context.Context, sheet *Workspace, c verbs.Caller, input any) (string, error)
 }
 
 // row returns an act with a typed input.
-func row[In any](name string, do func(context.Context, *Sheet, verbs.Caller, In) (string, error)) act {
+func row[In any](name string, do func(context.Context, *Workspace, verbs.Caller, In) (string, error)) act {
 	return act{name, func() any { return new(In) },
-		func(ctx context.Context, sheet *Sheet, c verbs.Caller, input any) (string, error) {
+		func(ctx context.Context, sheet *Workspace, c verbs.Caller, input any) (string, error) {
 			return do(ctx, sheet, c, *input.(*In))
 		}}
 }
@@ -63,7 +63,7 @@ func acts() []act {
 
 // Act carries out an act by name, with its input as JSON. A refusal is a *plan.ValidationError, or a *MayNotError if
 // the caller lacks permission; nothing is changed then.
-func Act(ctx context.Context, sheet *Sheet, c Caller, name string, input []byte) (Done, error) {
+func Act(ctx context.Context, sheet *Workspace, c Caller, name string, input []byte) (Done, error) {
 	for _, a := range acts() {
 		if a.name != name {
 			continue
@@ -105,7 +105,7 @@ func decode(data []byte, into any) error {
 // may refuses a caller without permission.
 func (c Caller) may() error {
 	refuse := func(problem, fix string, code bool) error {
-		return &MayNotError{&plan.ValidationError{Kind: plan.Conflict, Problem: problem, Fix: fix}, code}
+		return &ForbiddenError{&plan.ValidationError{Kind: plan.Conflict, Problem: problem, Fix: fix}, code}
 	}
 	switch {
 	case c.Actor.Way() == "":

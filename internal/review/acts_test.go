@@ -20,7 +20,7 @@ import (
 
 // desk is a workspace with a history made by tests.
 type desk struct {
-	*review.Sheet
+	*review.Workspace
 	t       *testing.T
 	session *session.Session
 }
@@ -29,7 +29,7 @@ func newDesk(t *testing.T) *desk {
 	now := time.Now()
 	s := session.New(store.NewMemory(), session.Options{Now: func() time.Time { now = now.Add(time.Second); return now }})
 	t.Cleanup(func() { _ = s.Close() })
-	d := &desk{t: t, session: s, Sheet: &review.Sheet{Place: review.Place{ID: "w1", Name: "shop"},
+	d := &desk{t: t, session: s, Workspace: &review.Workspace{Place: review.Place{ID: "w1", Name: "shop"},
 		Service: verbs.New(s, verbs.Options{Gates: func(string) gates.Level { return gates.Off }, Engine: begins{}})}}
 	d.Start = func(ctx context.Context, of string) error {
 		c := page().Caller
@@ -84,7 +84,7 @@ func (d *desk) running(steps ...plan.Spec) *desk {
 	return d
 }
 
-func (d *desk) waiting() *desk { submit(d.t, d.Sheet, "Move them", "Test them"); return d }
+func (d *desk) waiting() *desk { submit(d.t, d.Workspace, "Move them", "Test them"); return d }
 
 func tool(title string) plan.Spec {
 	return plan.Spec{Title: title, Tool: "bash_execute", Args: json.RawMessage(`{"command":"rm -r old"}`)}
@@ -198,11 +198,11 @@ func tries() map[string]tried {
 			constant(fields{"text": " "}), constant(fields{"text": "x", "plan": "another"})},
 			func(v review.View) bool {
 				c := v.Comments[0]
-				return c.Question && c.Step == 2 && c.Met == verbs.StandsOpen
+				return c.Question && c.Step == 2 && c.Met == verbs.CommentOpen
 			}},
 		"meet": {func(d *desk) *desk { d.waiting().do(page().Actor, plan.AddComment{Step: 1, Text: "smaller"}); return d },
 			constant(fields{"id": "C1", "met": true}), []input{constant(fields{"id": "C7", "met": true}), constant(fields{"id": "C1"})},
-			func(v review.View) bool { return v.Comments[0].Met == verbs.StandsMet }},
+			func(v review.View) bool { return v.Comments[0].Met == verbs.CommentMet }},
 		"approve_step": {asking, asked(fields{"args": `{"command":"rm -r older"}`}), []input{
 			asked(fields{"digest": "x"}), constant(fields{"step": 1}), asked(fields{"step": 2}), asked(fields{"args": 7})},
 			func(v review.View) bool { return step(v).Ask == nil && fmt.Sprint(step(v).Other) != "[]" }},
@@ -254,34 +254,34 @@ func TestEachActIsDoneOnce(t *testing.T) {
 				t.Fatal("nobody tries it")
 			}
 			d := try.in(newDesk(t))
-			before := look(t, d.Sheet)
+			before := look(t, d.Workspace)
 			good := try.with(before)
 			agent := page()
 			agent.Actor = ann().Actor
-			var mayNot *review.MayNotError
-			if _, err := act(t.Context(), d.Sheet, agent, name, good); !errors.As(err, &mayNot) {
+			var mayNot *review.ForbiddenError
+			if _, err := act(t.Context(), d.Workspace, agent, name, good); !errors.As(err, &mayNot) {
 				t.Errorf("an agent: %v", err)
 			}
 			stranger := page()
 			stranger.Can.Code = true
-			if _, err := act(t.Context(), d.Sheet, stranger, name, good); !errors.As(err, &mayNot) || !mayNot.Code {
+			if _, err := act(t.Context(), d.Workspace, stranger, name, good); !errors.As(err, &mayNot) || !mayNot.Code {
 				t.Errorf("without the code: %v", err)
 			}
 			for _, bad := range try.bad {
 				given := bad(before)
 				var refused *plan.ValidationError
-				if done, err := act(t.Context(), d.Sheet, page(), name, given); !errors.As(err, &refused) {
+				if done, err := act(t.Context(), d.Workspace, page(), name, given); !errors.As(err, &refused) {
 					t.Errorf("%v was taken: %+v, %v", given, done, err)
 				}
 			}
-			if now := look(t, d.Sheet); now.Revision != before.Revision {
+			if now := look(t, d.Workspace); now.Revision != before.Revision {
 				t.Errorf("what was refused was recorded: %+v", now)
 			}
-			done, err := act(t.Context(), d.Sheet, page(), name, good)
+			done, err := act(t.Context(), d.Workspace, page(), name, good)
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := look(t, d.Sheet)
+			v := look(t, d.Workspace)
 			if done.Revision != v.Revision || v.Revision == before.Revision || done.Message == "" {
 				t.Errorf("%+v, now %d", done, v.Revision)
 			}
@@ -296,18 +296,18 @@ func TestEachActIsDoneOnce(t *testing.T) {
 // an act on a former plan is refused with a reason.
 func TestActsAreOfThePlanThatIsShown(t *testing.T) {
 	d := newDesk(t).active(tool("Build it"))
-	was := look(t, d.Sheet).Plan.ID
-	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "start_run", fields{"plan": was}))
-	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "end_run", nil))
+	was := look(t, d.Workspace).Plan.ID
+	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "start_run", fields{"plan": was}))
+	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "end_run", nil))
 	d.active(tool("Ship it"))
 	for name, input := range map[string]fields{"start_run": {}, "skip_step": {"step": 1, "reason": "x"}, "ask_replan": {"text": "x"},
 		"move_step": {"step": 1, "after": 0}, "retry_step": {"step": 1}} {
 		input["plan"] = was
-		if _, err := act(t.Context(), d.Sheet, page(), name, input); err == nil || !strings.Contains(err.Error(), "plan") ||
+		if _, err := act(t.Context(), d.Workspace, page(), name, input); err == nil || !strings.Contains(err.Error(), "plan") ||
 			name != "ask_replan" && !strings.Contains(err.Error(), `was replaced meanwhile: it is "Release it" now`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	d.active(tool("Ship it, too"))
-	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "start_run", fields{"plan": look(t, d.Sheet).Plan.ID}))
+	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "start_run", fields{"plan": look(t, d.Workspace).Plan.ID}))
 }

@@ -48,14 +48,14 @@ func change(f plan.Field[plan.Step], step *plan.Step, n int) {
 	}
 }
 
-func sheetFor(t testing.TB) *Sheet {
+func sheetFor(t testing.TB) *Workspace {
 	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
-	return &Sheet{Service: verbs.New(s, verbs.Options{Now: func() time.Time { return time.Time{} }})}
+	return &Workspace{Service: verbs.New(s, verbs.Options{Now: func() time.Time { return time.Time{} }})}
 }
 
 // seen returns the view of a draft, and apart from it the digest.
-func (sheet *Sheet) seen(t *testing.T, p *plan.Plan) (shown, digest string) {
+func (sheet *Workspace) seen(t *testing.T, p *plan.Plan) (shown, digest string) {
 	t.Helper()
 	v := sheet.view(plan.State{Draft: p, Phase: plan.PhaseSubmitted, Mode: &plan.Mode{Request: &plan.Request{ID: "R1"}}}, nil)
 	digest, v.Draft.Plan.Digest, v.Draft.Plan.Short = v.Draft.Plan.Digest, "", ""

@@ -26,7 +26,7 @@ type Log struct {
 
 // ReadLog returns the last n changes before a revision; 0 means the newest. With the id of a former plan it returns
 // changes from its creation until it was replaced.
-func ReadLog(ctx context.Context, sheet *Sheet, of string, before plan.Revision, n int) (Log, error) {
+func ReadLog(ctx context.Context, sheet *Workspace, of string, before plan.Revision, n int) (Log, error) {
 	page, who := Log{Lines: []LogLine{}}, []string(nil)
 	state, err := sheet.Service.State(ctx)
 	if err != nil {

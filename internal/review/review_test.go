@@ -35,15 +35,15 @@ func page() review.Caller {
 		Can: review.Can{Decide: true}}
 }
 
-func open(t *testing.T, o verbs.Options) *review.Sheet {
+func open(t *testing.T, o verbs.Options) *review.Workspace {
 	o.Gates = func(string) gates.Level { return gates.Off }
 	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
-	return &review.Sheet{Place: review.Place{ID: "w1", Name: "shop"}, Service: verbs.New(s, o)}
+	return &review.Workspace{Place: review.Place{ID: "w1", Name: "shop"}, Service: verbs.New(s, o)}
 }
 
 // submit submits a plan with some titles.
-func submit(t *testing.T, sheet *review.Sheet, titles ...string) {
+func submit(t *testing.T, sheet *review.Workspace, titles ...string) {
 	t.Helper()
 	in := verbs.SubmitPlan{Summary: "Move the sessions."}
 	for _, title := range titles {
@@ -52,9 +52,9 @@ func submit(t *testing.T, sheet *review.Sheet, titles ...string) {
 	must[verbs.SubmitPlanReply](t)(sheet.Service.SubmitPlan(t.Context(), ann(), in))
 }
 
-func look(t *testing.T, sheet *review.Sheet) review.View {
+func look(t *testing.T, sheet *review.Workspace) review.View {
 	t.Helper()
-	view := must[review.View](t)(review.Look(t.Context(), sheet))
+	view := must[review.View](t)(review.ReadView(t.Context(), sheet))
 	if data := must[[]byte](t)(json.Marshal(view)); bytes.Contains(data, []byte(`"0001-01-01T`)) {
 		t.Errorf("what never was has a time: %s", data)
 	}
@@ -62,7 +62,7 @@ func look(t *testing.T, sheet *review.Sheet) review.View {
 }
 
 // act carries out an act with its input as pairs.
-func act(ctx context.Context, sheet *review.Sheet, c review.Caller, name string, input map[string]any) (review.Done, error) {
+func act(ctx context.Context, sheet *review.Workspace, c review.Caller, name string, input map[string]any) (review.Done, error) {
 	data, err := json.Marshal(input)
 	if err != nil {
 		return review.Done{}, err
@@ -83,7 +83,7 @@ func TestDraftIsDecided(t *testing.T) {
 		"who only looks":   {Caller: page().Caller, Can: review.Can{Why: "nobody sits here"}},
 		"without the code": {Caller: page().Caller, Can: review.Can{Decide: true, Code: true}},
 	} {
-		var mayNot *review.MayNotError
+		var mayNot *review.ForbiddenError
 		if _, err := act(t.Context(), sheet, c, "approve", input); !errors.As(err, &mayNot) {
 			t.Errorf("%s: %v", what, err)
 		}

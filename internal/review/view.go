@@ -221,11 +221,11 @@ type FieldChange struct {
 
 // StepChange is a step that differs.
 type StepChange struct {
-	ID     plan.StepID   `json:"id"`           // the former one of a removed step
-	Was    plan.StepID   `json:"was,omitzero"` // its former id, if that changed
-	Title  string        `json:"title"`
-	Change verbs.Changed `json:"change"`
-	Fields []FieldChange `json:"fields,omitempty"`
+	ID     plan.StepID      `json:"id"`           // the former one of a removed step
+	Was    plan.StepID      `json:"was,omitzero"` // its former id, if that changed
+	Title  string           `json:"title"`
+	Change verbs.ChangeKind `json:"change"`
+	Fields []FieldChange    `json:"fields,omitempty"`
 }
 
 // Question is something an agent asked a person.

@@ -270,9 +270,9 @@ func (s Screen) Draft(text string) []string {
 		case strings.HasPrefix(line, "Plan: "):
 			look = s.Bold
 		}
-		for i, row := range s.wrap(line, len(sign+verbs.Further)) {
+		for i, row := range s.wrap(line, len(sign+verbs.ContinuationPrefix)) {
 			if i > 0 {
-				row = sign + verbs.Further + row
+				row = sign + verbs.ContinuationPrefix + row
 			}
 			laid = append(laid, look(row))
 		}
@@ -285,7 +285,7 @@ func (s Screen) Comparison(text string) []string {
 	var laid []string
 	for line := range strings.SplitSeq(safetext.Escape(text), "\n") {
 		look := s.Plain
-		switch sign := strings.TrimLeft(strings.TrimPrefix(line, verbs.Further), " "); {
+		switch sign := strings.TrimLeft(strings.TrimPrefix(line, verbs.ContinuationPrefix), " "); {
 		case strings.HasPrefix(sign, "+"):
 			look = s.Good
 		case strings.HasPrefix(sign, "-"):
@@ -293,9 +293,9 @@ func (s Screen) Comparison(text string) []string {
 		case strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " "):
 			look = s.Bold
 		}
-		for i, row := range s.wrap(line, len(verbs.Further)) {
+		for i, row := range s.wrap(line, len(verbs.ContinuationPrefix)) {
 			if i > 0 {
-				row = verbs.Further + row
+				row = verbs.ContinuationPrefix + row
 			}
 			laid = append(laid, look(row))
 		}

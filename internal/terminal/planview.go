@@ -34,7 +34,7 @@ type PlanView struct {
 	Now    time.Time
 	Lapsed func(*plan.Step) bool // whether a claim has lapsed; nil: none have
 
-	Remarks  []verbs.Remark           // the comments on the plan
+	Remarks  []verbs.PlacedComment    // the comments on the plan
 	Underway map[plan.StepID]Underway // progress of the steps that engines carry out
 }
 
@@ -220,7 +220,7 @@ func (v PlanView) foot() []string {
 	}
 	if v.Former != nil {
 		text := fmt.Sprintf("A former plan, %s on %s. Bring it back: planloop plan restore %s",
-			verbs.PastWord(v.State, *v.Former), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
+			verbs.PastReason(v.State, *v.Former), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
 		return append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}
 	lines = append(lines, v.mode()...)

@@ -241,7 +241,7 @@ func (v RunView) remarks(step *plan.Step) (string, Style) {
 		return v.entries(step.Execution.Instances), s.Faint
 	case step.Status == plan.Done:
 		if step.Result != nil && step.Result.Duration > 0 {
-			return history.Lasted(time.Duration(step.Result.Duration) * time.Millisecond), s.Faint
+			return history.FormatDuration(time.Duration(step.Result.Duration) * time.Millisecond), s.Faint
 		}
 		return "", s.Faint
 	case step.Status == plan.Failed && step.Attempts > 1:
@@ -264,7 +264,7 @@ func (v RunView) pace(step *plan.Step) string {
 			fmt.Sprintf(" %d%%  ", percent)
 	}
 	if !step.StartedAt.IsZero() {
-		text += history.Lasted(v.Now.Sub(step.StartedAt)) + "  "
+		text += history.FormatDuration(v.Now.Sub(step.StartedAt)) + "  "
 	}
 	if step.Attempts > 1 {
 		text += fmt.Sprintf("attempt %d", step.Attempts)
@@ -302,7 +302,7 @@ func (v RunView) below(step *plan.Step) string {
 		return firstLine(step.Notes[len(step.Notes)-1])
 	case step.Execution != nil && step.Execution.ExceededScope():
 		x := step.Execution
-		return "warning: it " + safetext.EscapeLine(history.Beyond(x.OutOfScopeFiles, x.CommitMoved, x.ChangesUnknown))
+		return "warning: it " + safetext.EscapeLine(history.ChangesOutside(x.OutOfScopeFiles, x.CommitMoved, x.ChangesUnknown))
 	}
 	return ""
 }

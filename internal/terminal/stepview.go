@@ -115,7 +115,7 @@ func (v PlanView) below(step *plan.Step, margin int) []string {
 	return append(lines, v.evidence(step, margin)...)
 }
 
-func (v PlanView) said(r verbs.Remark, margin int) []string {
+func (v PlanView) said(r verbs.PlacedComment, margin int) []string {
 	var lines []string
 	for _, text := range r.Lines(true) {
 		lines = append(lines, v.block(text, margin, noteLines)...)
@@ -124,7 +124,7 @@ func (v PlanView) said(r verbs.Remark, margin int) []string {
 }
 
 // Remarks lays out the comments on a draft.
-func (s Screen) Remarks(remarks []verbs.Remark) []string {
+func (s Screen) Remarks(remarks []verbs.PlacedComment) []string {
 	var lines []string
 	for _, r := range remarks {
 		for _, text := range r.Lines(false) {
@@ -255,7 +255,7 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	if step.Execution != nil {
 		row("not named", step.Execution.OutOfScopeFiles...)
 		if x := step.Execution; x.CommitMoved || x.ChangesUnknown {
-			row("warning", "it "+history.Beyond(nil, x.CommitMoved, x.ChangesUnknown))
+			row("warning", "it "+history.ChangesOutside(nil, x.CommitMoved, x.ChangesUnknown))
 		}
 	}
 	for _, signal := range v.State.Signals {

@@ -74,13 +74,13 @@ func (r AlertReply) Text() string {
 	case r.Open:
 		state = "Open: "
 	case r.Before != nil:
-		state = "Was already cleared at " + moment(r.Before.ClearedAt) + " by " + r.Before.ClearedBy + ": "
+		state = "Was already cleared at " + localTime(r.Before.ClearedAt) + " by " + r.Before.ClearedBy + ": "
 	}
 	return state + r.Signal.text() + r.ending()
 }
 
-// Run is the outcome of a command that planloop ran.
-type Run struct {
+// CheckRun is the outcome of a command that planloop ran.
+type CheckRun struct {
 	Signal   string // id of its signal
 	Level    plan.SignalLevel
 	Task     plan.StepID // 0: none
@@ -89,8 +89,8 @@ type Run struct {
 	Output   string // excerpt of its output
 }
 
-// Checkable returns the step to run a command for, or an error if the command's outcome could not be recorded.
-func (s *Service) Checkable(ctx context.Context, c Caller, id plan.StepID) (*plan.Step, error) {
+// StepToCheck returns the step to run a command for, or an error if the command's outcome could not be recorded.
+func (s *Service) StepToCheck(ctx context.Context, c Caller, id plan.StepID) (*plan.Step, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return nil, err
@@ -98,9 +98,9 @@ func (s *Service) Checkable(ctx context.Context, c Caller, id plan.StepID) (*pla
 	return plan.FindReportableStep(state, id, c.Actor)
 }
 
-// Checked records the outcome of a command: a failure raises a signal, a success clears it, and both are evidence for
+// RecordCheck records the outcome of a command: a failure raises a signal, a success clears it, and both are evidence for
 // run.Task.
-func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, error) {
+func (s *Service) RecordCheck(ctx context.Context, c Caller, run CheckRun) (AlertReply, error) {
 	id, err := plan.Text{Field: "/id", Max: plan.MaxSignalID}.Required(run.Signal)
 	if err != nil {
 		return AlertReply{}, err

@@ -77,7 +77,7 @@ func (s *Service) AnswerStep(ctx context.Context, c Caller, in StepAnswer) (Step
 	if in.Choice == plan.Skip && in.Text == "" {
 		faults.Add(plan.Refuse(plan.InvalidInput, "/reason", "is missing, and a skip wants a reason", "say why the step is not needed"))
 	}
-	return again(func() (StepAnswerReply, error) { return s.answerStep(ctx, c, in, tasks, faults) })
+	return retryIfChanged(func() (StepAnswerReply, error) { return s.answerStep(ctx, c, in, tasks, faults) })
 }
 
 func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inserted []taskInput,
@@ -86,8 +86,8 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	if err != nil {
 		return StepAnswerReply{}, err
 	}
-	racingRefs(state, &faults, "/steps", inserted)
-	steps, tasks := added(state, inserted)
+	refuseFutureIDs(state, &faults, "/steps", inserted)
+	steps, tasks := newStepsOf(state, inserted)
 	action := plan.AnswerStep{Step: in.Step, Digest: in.Digest, Choice: in.Choice, Args: in.Args, Text: in.Text, Steps: steps}
 	batch := plan.Batch{Word: plan.ActionWord(action), Parts: []plan.Part{{Action: action}}}
 	var report gates.Report
@@ -99,7 +99,7 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	if err != nil {
 		return StepAnswerReply{}, err
 	}
-	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error { return moved(state, now, len(tasks)) })
+	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error { return requireSameIDs(state, now, len(tasks)) })
 	if err != nil {
 		return StepAnswerReply{}, err
 	}
@@ -165,15 +165,15 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 	if len(args) > 0 {
 		runs = args
 	}
-	text += ".\n\n" + wholeStep(step, func(step *plan.Step) string { return describeTool(tools, step, definition) })
+	text += ".\n\n" + stepText(step, func(step *plan.Step) string { return describeTool(tools, step, definition) })
 	if len(runs) > 0 {
-		text += "   runs with: " + barred(pretty(runs)) + "\n"
+		text += "   runs with: " + continued(pretty(runs)) + "\n"
 	}
 	switch {
 	case step.NeedsUnblocking():
-		text += "   why it is blocked: " + barred(WhyBlocked(step)) + "\n"
+		text += "   why it is blocked: " + continued(WhyBlocked(step)) + "\n"
 	case step.Error != "":
-		text += "   failed before: " + barred(step.Error) + "\n"
+		text += "   failed before: " + continued(step.Error) + "\n"
 	}
 	return text, digest
 }

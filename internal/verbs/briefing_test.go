@@ -36,7 +36,7 @@ func TestCommentsStayWithTheirPlan(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		ends, begins step
-		over         bool
+		isOver       bool
 	}{
 		"completed": {done, setUp, false}, "closed": {closed, setUp, true}, "cleared": {cleared, setUp, true},
 		"replaced": {active, setUp, false}, "closed, the next approved": {closed, approved, true},
@@ -56,7 +56,7 @@ func TestCommentsStayWithTheirPlan(t *testing.T) {
 					heard = append(heard, c.Text)
 				}
 				state := must[plan.State](t)(s.State(t.Context()))
-				for _, r := range must[[]verbs.Remark](t)(s.OpenComments(t.Context(), state)) {
+				for _, r := range must[[]verbs.PlacedComment](t)(s.OpenComments(t.Context(), state)) {
 					open = append(open, r.Text)
 				}
 				if !slices.Equal(heard, want) || !slices.Equal(open, want) || (reply.Reply != "") != slices.Contains(want, "why?") {
@@ -76,12 +76,12 @@ func TestCommentsStayWithTheirPlan(t *testing.T) {
 			says(plan.AddComment{Text: "why?", Step: 1, IsQuestion: true})
 			c.ends(t, s)
 			told(false, "mind it", "why?")
-			if c.over {
+			if c.isOver {
 				says(plan.AddComment{Text: "and then the store"})
 				told(false, "mind it", "why?", "and then the store")
 			}
 			c.begins(t, s)
-			if c.over {
+			if c.isOver {
 				told(true, "and then the store")
 			} else {
 				told(true)

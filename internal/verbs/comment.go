@@ -29,12 +29,12 @@ func (s *Service) Comment(ctx context.Context, c Caller, a plan.AddComment) (Com
 }
 
 // ReplyToComment records an agent's reply to a comment.
-func (s *Service) ReplyTo(ctx context.Context, c Caller, a plan.ReplyToComment) (CommentReply, error) {
+func (s *Service) ReplyToComment(ctx context.Context, c Caller, a plan.ReplyToComment) (CommentReply, error) {
 	return s.onComment(ctx, c, a, a.Comment, "Your reply is kept; the user sees it beside the comment.")
 }
 
 // ResolveComment records that a person marked a comment as met, or reopened it.
-func (s *Service) MeetComment(ctx context.Context, c Caller, id string, met bool) (CommentReply, error) {
+func (s *Service) ResolveComment(ctx context.Context, c Caller, id string, met bool) (CommentReply, error) {
 	message := map[bool]string{true: "The comment is met.", false: "The comment is open again."}[met]
 	return s.onComment(ctx, c, plan.ResolveComment{ID: id, IsResolved: met}, id, message)
 }
@@ -65,12 +65,12 @@ func (s *Service) notifyReply(state plan.State, e plan.CommentReplied) {
 	s.notify(Notice{Event: "reply_came", Title: e.By + " replied to " + e.ID, Text: state.Comments[i].Text + "\n\n" + e.Text})
 }
 
-// Remark is a comment placed in the form of a plan that is shown.
-type Remark struct {
+// PlacedComment is a comment placed in the form of a plan that is shown.
+type PlacedComment struct {
 	plan.Comment
-	Now      plan.StepID `json:"now,omitzero"` // the step's number in that form; 0: the step is gone, or the comment is on the whole plan
-	Standing Standing    `json:"standing"`
-	In       WhichPlan   `json:"-"` // the plan it is shown in
+	Now          plan.StepID `json:"now,omitzero"` // the step's number in that form; 0: it is gone, or the comment is on the plan
+	CommentState Standing    `json:"standing"`
+	In           WhichPlan   `json:"-"` // the plan it is shown in
 
 	two bool // two plans are shown
 }
@@ -80,20 +80,20 @@ type Standing string
 
 // The values of Standing.
 const (
-	StandsOpen    Standing = "open"
-	StandsMet     Standing = "met"     // a person said so
-	StandsChanged Standing = "changed" // the step has changed since
-	StandsGone    Standing = "gone"    // the step no longer exists
+	CommentOpen        Standing = "open"
+	CommentMet         Standing = "met"     // a person said so
+	CommentStepChanged Standing = "changed" // the step has changed since
+	CommentStepGone    Standing = "gone"    // the step no longer exists
 )
 
 // Values lists the standings in order.
 func (Standing) Values() []string {
-	return []string{string(StandsOpen), string(StandsMet), string(StandsChanged), string(StandsGone)}
+	return []string{string(CommentOpen), string(CommentMet), string(CommentStepChanged), string(CommentStepGone)}
 }
 
-// Remarks returns the comments on some plans of a state, each once, placed in the first of the plans that has it.
-func (s *Service) Remarks(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Remark, error) {
-	all := []Remark{}
+// PlacedComments returns the comments on some plans of a state, each once, placed in the first of the plans that has it.
+func (s *Service) PlacedComments(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]PlacedComment, error) {
+	all := []PlacedComment{}
 	for _, p := range shown {
 		remarks, err := s.remarksOn(ctx, state, p)
 		if err != nil {
@@ -103,7 +103,7 @@ func (s *Service) Remarks(ctx context.Context, state plan.State, shown ...*plan.
 			if r.In = CurrentPlan; p == state.Draft {
 				r.In = DraftPlan
 			}
-			if !slices.ContainsFunc(all, func(other Remark) bool { return other.sameAs(r.Comment) }) {
+			if !slices.ContainsFunc(all, func(other PlacedComment) bool { return other.sameAs(r.Comment) }) {
 				all = append(all, r)
 			}
 		}
@@ -112,11 +112,11 @@ func (s *Service) Remarks(ctx context.Context, state plan.State, shown ...*plan.
 }
 
 // sameAs reports whether r is that comment. Comments in the first logs have no ids, so the text and revision count.
-func (r Remark) sameAs(c plan.Comment) bool {
+func (r PlacedComment) sameAs(c plan.Comment) bool {
 	return r.ID == c.ID && r.Text == c.Text && r.Revision == c.Revision
 }
 
-func (s *Service) remarksOn(ctx context.Context, state plan.State, shown *plan.Plan) ([]Remark, error) {
+func (s *Service) remarksOn(ctx context.Context, state plan.State, shown *plan.Plan) ([]PlacedComment, error) {
 	former := map[string]*plan.Plan{}
 	comments := state.CommentsOn(shown)
 	for _, c := range comments {
@@ -129,26 +129,26 @@ func (s *Service) remarksOn(ctx context.Context, state plan.State, shown *plan.P
 		}
 		former[c.PlanID] = body
 	}
-	return RemarksOn(shown, comments, former), nil
+	return PlaceComments(shown, comments, former), nil
 }
 
-// RemarksOn places comments in the form of a plan that is shown; former holds the other forms the comments were made
+// PlaceComments places comments in the form of a plan that is shown; former holds the other forms the comments were made
 // on, by id.
-func RemarksOn(shown *plan.Plan, comments []plan.Comment, former map[string]*plan.Plan) []Remark {
+func PlaceComments(shown *plan.Plan, comments []plan.Comment, former map[string]*plan.Plan) []PlacedComment {
 	traces := map[string]trace{}
-	remarks := make([]Remark, 0, len(comments))
+	remarks := make([]PlacedComment, 0, len(comments))
 	for _, c := range comments {
-		r := Remark{Comment: c, Standing: StandsOpen}
+		r := PlacedComment{Comment: c, CommentState: CommentOpen}
 		if c.Step != 0 {
 			of, known := traces[c.PlanID]
 			if !known {
 				of = traced(shown, former[c.PlanID], c.PlanID)
 				traces[c.PlanID] = of
 			}
-			r.Now, r.Standing = of.find(c)
+			r.Now, r.CommentState = of.find(c)
 		}
 		if c.IsResolved {
-			r.Standing = StandsMet
+			r.CommentState = CommentMet
 		}
 		remarks = append(remarks, r)
 	}
@@ -172,17 +172,17 @@ func traced(shown, former *plan.Plan, id string) trace {
 func (t trace) find(c plan.Comment) (plan.StepID, Standing) {
 	step, ok := t.shown.Steps.Get(t.now[c.Step])
 	if !ok {
-		return 0, StandsGone
+		return 0, CommentStepGone
 	}
 	old, ok := t.former.Steps.Get(c.Step)
 	if !ok || !old.HasDigest(c.StepDigest) || plan.StepDigest(renumbered(old, t.now)) != plan.StepDigest(step) {
-		return step.ID, StandsChanged
+		return step.ID, CommentStepChanged
 	}
-	return step.ID, StandsOpen
+	return step.ID, CommentOpen
 }
 
 // place names the step a comment is on, and its plan if two plans are shown.
-func (r Remark) place() string {
+func (r PlacedComment) place() string {
 	text := r.Now.String()
 	if r.two {
 		text += r.ofPlan()
@@ -190,13 +190,13 @@ func (r Remark) place() string {
 	return text + " " + plan.Quote(r.Title)
 }
 
-func (r Remark) ofPlan() string {
+func (r PlacedComment) ofPlan() string {
 	return " of the " + map[WhichPlan]string{DraftPlan: "draft", CurrentPlan: "current plan"}[r.In]
 }
 
 // Lines returns a comment and the reply to it: `C3 (alice, S002 "Use it", changed since): why?`. With beside, for
 // display next to its step, it leaves out the step.
-func (r Remark) Lines(beside bool) []string {
+func (r PlacedComment) Lines(beside bool) []string {
 	about := []string{r.Way.Decider(r.By)}
 	if r.IsQuestion {
 		about[0] += " asks"
@@ -207,10 +207,10 @@ func (r Remark) Lines(beside bool) []string {
 	case r.Step != 0 && !beside:
 		about = append(about, r.place())
 	}
-	switch r.Standing {
-	case StandsChanged:
+	switch r.CommentState {
+	case CommentStepChanged:
 		about = append(about, "changed since")
-	case StandsMet:
+	case CommentMet:
 		about = append(about, "met")
 	}
 	lines := []string{strings.TrimSpace(r.ID+" ("+strings.Join(about, ", ")+"): ") + " " + r.Text}

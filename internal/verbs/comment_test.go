@@ -27,15 +27,15 @@ func TestRemarks(t *testing.T) {
 		want  plan.StepID
 		stand verbs.Standing
 	}{
-		"as it was":            {"b", []plan.Spec{look, use}, 2, verbs.StandsOpen},
-		"hints do not bind":    {"b", []plan.Spec{look, hinted}, 2, verbs.StandsOpen},
-		"another number":       {"b", []plan.Spec{ask, look, moved}, 3, verbs.StandsOpen},
-		"changed":              {"b", []plan.Spec{look, risky}, 2, verbs.StandsChanged},
-		"another title":        {"b", []plan.Spec{look, renamed}, 2, verbs.StandsChanged},
-		"gone":                 {"b", []plan.Spec{look}, 0, verbs.StandsGone},
-		"edited in place":      {"a", []plan.Spec{look, risky}, 2, verbs.StandsChanged},
-		"the same":             {"a", []plan.Spec{look, use}, 2, verbs.StandsOpen},
-		"taken out, not moved": {"a", []plan.Spec{look}, 0, verbs.StandsGone},
+		"as it was":            {"b", []plan.Spec{look, use}, 2, verbs.CommentOpen},
+		"hints do not bind":    {"b", []plan.Spec{look, hinted}, 2, verbs.CommentOpen},
+		"another number":       {"b", []plan.Spec{ask, look, moved}, 3, verbs.CommentOpen},
+		"changed":              {"b", []plan.Spec{look, risky}, 2, verbs.CommentStepChanged},
+		"another title":        {"b", []plan.Spec{look, renamed}, 2, verbs.CommentStepChanged},
+		"gone":                 {"b", []plan.Spec{look}, 0, verbs.CommentStepGone},
+		"edited in place":      {"a", []plan.Spec{look, risky}, 2, verbs.CommentStepChanged},
+		"the same":             {"a", []plan.Spec{look, use}, 2, verbs.CommentOpen},
+		"taken out, not moved": {"a", []plan.Spec{look}, 0, verbs.CommentStepGone},
 	} {
 		bodies := map[string]*plan.Plan{"a": former}
 		if c.id == "a" {
@@ -45,11 +45,11 @@ func TestRemarks(t *testing.T) {
 			comment.IsResolved = met
 			stand := c.stand
 			if met {
-				stand = verbs.StandsMet
+				stand = verbs.CommentMet
 			}
-			got := verbs.RemarksOn(shownPlan(c.id, c.now...), []plan.Comment{comment}, bodies)[0]
-			if got.Now != c.want || got.Standing != stand || got.Step != 2 {
-				t.Errorf("%s: %s as %s, want %s as %s", name, got.Standing, got.Now, stand, c.want)
+			got := verbs.PlaceComments(shownPlan(c.id, c.now...), []plan.Comment{comment}, bodies)[0]
+			if got.Now != c.want || got.CommentState != stand || got.Step != 2 {
+				t.Errorf("%s: %s as %s, want %s as %s", name, got.CommentState, got.Now, stand, c.want)
 			}
 		}
 	}
@@ -85,13 +85,13 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		remarks, err := s.Remarks(t.Context(), state, of(state))
+		remarks, err := s.PlacedComments(t.Context(), state, of(state))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := ""
 		for _, r := range remarks {
-			got += fmt.Sprintf("%s %d %s; ", r.Text, r.Now, r.Standing)
+			got += fmt.Sprintf("%s %d %s; ", r.Text, r.Now, r.CommentState)
 		}
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -103,7 +103,7 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 		state, _ := s.State(t.Context())
 		do(s.Decide(t.Context(), person, plan.DecideDraft{Outcome: outcome, Digest: plan.Digest(state.Draft), Comment: "so"}))
 	}
-	do(s.PlanFor(t.Context(), person, "Move the sessions"))
+	do(s.EnterPlanModeFor(t.Context(), person, "Move the sessions"))
 	comment(0, "early")
 	submit("List the sessions", "Move the sessions")
 	comment(1, "why?")
@@ -117,12 +117,12 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 	decide(plan.Approved)
 	wants(current, told+"whom? 1 open; ")
 	do(s.Comment(t.Context(), person, plan.AddComment{Text: "go", IsQuestion: true}))
-	do(s.ReplyTo(t.Context(), ann, plan.ReplyToComment{Comment: "C5", Text: "I do"}))
-	do(s.MeetComment(t.Context(), person, "C2", true))
+	do(s.ReplyToComment(t.Context(), ann, plan.ReplyToComment{Comment: "C5", Text: "I do"}))
+	do(s.ResolveComment(t.Context(), person, "C2", true))
 	do(s.Update(t.Context(), ann, verbs.Update{Replan: &verbs.Replan{Changes: "another way"}}))
 	wants(current, "early 0 open; why? 2 met; how? 3 open; whom? 1 open; go 0 open; ")
 	do(s.ClearPlan(t.Context(), ann, verbs.ClearPlan{}))
-	do(s.PlanFor(t.Context(), person, "Something else"))
+	do(s.EnterPlanModeFor(t.Context(), person, "Something else"))
 	comment(0, "later")
 	submit("Name the region")
 	wants(draft, "later 0 open; ")
@@ -140,7 +140,7 @@ func TestAReplyIsNoticed(t *testing.T) {
 	}
 	for _, a := range []plan.ReplyToComment{{Comment: "C1", Text: "I do"}, {Comment: "c2", Text: "A day."},
 		{Comment: "C2", Text: "A day."}} {
-		must[verbs.CommentReply](t)(s.ReplyTo(t.Context(), ann, a))
+		must[verbs.CommentReply](t)(s.ReplyToComment(t.Context(), ann, a))
 	}
 	want := []string{"reply_came: " + ann.Actor.Name + " replied to C2: what does it cost?\n\nA day."}
 	if !slices.Equal(told, want) {

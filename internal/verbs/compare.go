@@ -24,14 +24,14 @@ type ComparePlans struct {
 
 // Comparison lists the differences between two plans.
 type Comparison struct {
-	From  Compared     `json:"from"`
-	To    Compared     `json:"to"`
+	From  ComparedPlan `json:"from"`
+	To    ComparedPlan `json:"to"`
 	Plan  []PlanChange `json:"plan"`
 	Steps []StepChange `json:"steps"`
 }
 
-// Compared identifies one of the compared plans.
-type Compared struct {
+// ComparedPlan identifies one of the compared plans.
+type ComparedPlan struct {
 	PlanID  string          `json:"plan_id"`
 	Version int             `json:"version"`
 	Status  plan.PlanStatus `json:"status"`
@@ -57,23 +57,23 @@ type StepChange struct {
 	StepID plan.StepID           `json:"step_id"`
 	Was    plan.StepID           `json:"was,omitzero"` // its former id, if that changed
 	Title  string                `json:"title"`
-	Change Changed               `json:"change"`
+	Change ChangeKind            `json:"change"`
 	Fields map[string]Difference `json:"fields,omitempty"`
 }
 
-// Changed is the kind of a step's change.
-type Changed string
+// ChangeKind is the kind of a step's change.
+type ChangeKind string
 
 // The changes of a step.
 const (
-	stepAdded   Changed = "added"
-	stepRemoved Changed = "removed"
-	stepChanged Changed = "changed"
-	stepMoved   Changed = "moved"
+	stepAdded   ChangeKind = "added"
+	stepRemoved ChangeKind = "removed"
+	stepChanged ChangeKind = "changed"
+	stepMoved   ChangeKind = "moved"
 )
 
 // Values lists the kinds.
-func (Changed) Values() []string { return []string{"added", "removed", "changed", "moved"} }
+func (ChangeKind) Values() []string { return []string{"added", "removed", "changed", "moved"} }
 
 // place is the key of a step's position in StepChange.Fields, status of its status.
 const (
@@ -139,9 +139,9 @@ func versionBefore(state plan.State, p *plan.Plan) (id string) {
 	return id
 }
 
-// Before returns the plan to compare p with, where people view a plan that is or was in force: the approved version if
+// PreviousVersion returns the plan to compare p with, where people view a plan that is or was in force: the approved version if
 // p was replanned since without approval, else the version before it; nil if there is neither.
-func (s *Service) Before(ctx context.Context, state plan.State, p *plan.Plan) (*plan.Plan, error) {
+func (s *Service) PreviousVersion(ctx context.Context, state plan.State, p *plan.Plan) (*plan.Plan, error) {
 	before := versionBefore(state, p)
 	if before == "" {
 		return nil, nil
@@ -207,7 +207,7 @@ func (s *Service) planNamed(ctx context.Context, state plan.State, name string) 
 
 // Compare returns the differences between two plans.
 func Compare(from, to *plan.Plan) Comparison {
-	c := Comparison{From: Compared{from.ID, from.Version, from.Status}, To: Compared{to.ID, to.Version, to.Status},
+	c := Comparison{From: ComparedPlan{from.ID, from.Version, from.Status}, To: ComparedPlan{to.ID, to.Version, to.Status},
 		Plan: []PlanChange{}, Steps: []StepChange{}}
 	for _, f := range plan.PlanFields() {
 		if d, differs := difference(f, from, to); differs && f.Kind != plan.RecordField {
@@ -248,7 +248,7 @@ func Compare(from, to *plan.Plan) Comparison {
 }
 
 // stepChange returns the differences in a step's specification and status.
-func stepChange(change Changed, old, step *plan.Step) StepChange {
+func stepChange(change ChangeKind, old, step *plan.Step) StepChange {
 	c := StepChange{StepID: step.ID, Title: step.Title, Change: change, Fields: map[string]Difference{}}
 	for _, f := range comparedFields() {
 		if d, differs := difference(f, old, step); differs {
@@ -314,7 +314,7 @@ func (c Comparison) Text() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (p Compared) text() string {
+func (p ComparedPlan) text() string {
 	return fmt.Sprintf("%s (version %d, %s)", p.PlanID, p.Version, p.Status)
 }
 
@@ -324,7 +324,7 @@ func (c StepChange) structural() bool {
 }
 
 func (c StepChange) text() string {
-	text := map[Changed]string{stepAdded: "+ ", stepRemoved: "- "}[c.Change] + c.StepID.String() + " " + c.Title
+	text := map[ChangeKind]string{stepAdded: "+ ", stepRemoved: "- "}[c.Change] + c.StepID.String() + " " + c.Title
 	if c.Was != 0 {
 		text += ", which was " + c.Was.String()
 	}
@@ -348,14 +348,14 @@ func (d Difference) text(label string) string {
 	if len(d.Was) == 1 && len(d.Is) == 1 && strings.Contains(d.Was[0]+d.Is[0], "\n") {
 		b.WriteString("  " + label + ":\n")
 		for line := range strings.Lines(diff(d.Was[0]+"\n", d.Is[0]+"\n")) {
-			b.WriteString(Further + line)
+			b.WriteString(ContinuationPrefix + line)
 		}
 		return b.String()
 	}
 	side := func(sign string, texts, others []string) {
 		for _, text := range texts {
 			if !slices.Contains(others, text) {
-				b.WriteString("  " + sign + " " + label + ": " + barred(text) + "\n")
+				b.WriteString("  " + sign + " " + label + ": " + continued(text) + "\n")
 			}
 		}
 	}
@@ -397,8 +397,8 @@ func (c Comparison) brief() string {
 	return strings.Join(parts, "; ")
 }
 
-// PastWord returns the reason why a former plan is past.
-func PastWord(s plan.State, head plan.PastPlan) string {
+// PastReason returns the reason why a former plan is past.
+func PastReason(s plan.State, head plan.PastPlan) string {
 	switch head.Reason {
 	case "restored_over":
 		return "replaced by a restored one"
@@ -414,7 +414,7 @@ func PastStatus(s plan.State, head plan.PastPlan) string {
 	case plan.StatusCompleted, plan.StatusFailed, plan.StatusAbandoned:
 		return string(head.Status)
 	}
-	return PastWord(s, head)
+	return PastReason(s, head)
 }
 
 // nextVersion returns the number of the version that replaced head: one above the highest at that time.

@@ -95,9 +95,9 @@ func TestDependenciesInAnotherOrderAreNoChange(t *testing.T) {
 		if shown := strings.Contains(verbs.ReviewText(c.now, was), "- "+"  depends on"); shown == c.same {
 			t.Errorf("%s: shown is\n%s", name, verbs.ReviewText(c.now, was))
 		}
-		remark := verbs.RemarksOn(c.now, []plan.Comment{comment}, map[string]*plan.Plan{"p": was})[0]
-		if remark.Now != 3 || (remark.Standing == verbs.StandsOpen) != c.same {
-			t.Errorf("%s: the comment is on %s, %s", name, remark.Now, remark.Standing)
+		remark := verbs.PlaceComments(c.now, []plan.Comment{comment}, map[string]*plan.Plan{"p": was})[0]
+		if remark.Now != 3 || (remark.CommentState == verbs.CommentOpen) != c.same {
+			t.Errorf("%s: the comment is on %s, %s", name, remark.Now, remark.CommentState)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func Try[In, Out any](ctx context.Context, s *Service, c Caller, err error, in I
 	case !errors.As(more, &refused) || refused.Kind == plan.Conflict || refused == c.wrong:
 		return bad
 	}
-	all := besides(bad.ValidationError, refused)
+	all := mergeErrors(bad.ValidationError, refused)
 	texts := map[string]string{}
 	for _, one := range all.Others[len(bad.Others):] {
 		texts[one.Field] = one.Suggestion

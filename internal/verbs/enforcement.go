@@ -15,11 +15,11 @@ type Hooks interface {
 	// Called notes that this process received an agent's tool call.
 	Called(tool string)
 	// Agents returns the agents that running servers serve, and those that were active over HTTP lately.
-	Agents() []AtWork
+	Agents() []ActiveAgent
 }
 
-// AtWork is an agent at work with the state of its host's hooks.
-type AtWork struct {
+// ActiveAgent is an agent at work with the state of its host's hooks.
+type ActiveAgent struct {
 	Agent    string
 	Self     bool      // this process serves it
 	HTTP     bool      // its host is then unknown
@@ -57,7 +57,7 @@ type AgentEnforcement struct {
 // that reported that call answered just before the phase, which counts. One unreported call counts for the whole phase,
 // as other unreported calls cannot be detected. The hooks of an idle agent had nothing to
 // report, so they count as responding.
-func enforcementOf(a AtWork, began time.Time, byIt bool) AgentEnforcement {
+func enforcementOf(a ActiveAgent, began time.Time, byIt bool) AgentEnforcement {
 	e := AgentEnforcement{Agent: a.Agent, Host: a.Host, State: NotResponding}
 	after := func(t time.Time) int {
 		return slices.IndexFunc(a.Unseen, func(call UnseenCall) bool { return !call.At.Before(t) })
@@ -130,7 +130,9 @@ func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 // maxAgentsShown limits the agents in a line and in a model's reply.
 const maxAgentsShown = 4
 
-func fewest(all []AgentEnforcement) []AgentEnforcement { return all[:min(len(all), maxAgentsShown)] }
+func firstAgents(all []AgentEnforcement) []AgentEnforcement {
+	return all[:min(len(all), maxAgentsShown)]
+}
 
 // line puts text on a line of its own below another, and returns "" for "".
 func line(text string) string { return strings.TrimSuffix("\n"+text, "\n") }
@@ -141,7 +143,7 @@ func EnforcementLine(all []AgentEnforcement) string {
 		return ""
 	}
 	var parts []string
-	for _, e := range fewest(all) {
+	for _, e := range firstAgents(all) {
 		text := safetext.EscapeLine(e.Agent) + " " + strings.ReplaceAll(string(e.State), "_", " ")
 		if e.State == NotResponding {
 			text = safetext.EscapeLine(e.Agent) + "'s hooks not responding since " + e.Since.Local().Format("15:04")

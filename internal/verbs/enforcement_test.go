@@ -15,27 +15,27 @@ func TestEnforcement(t *testing.T) {
 		}
 		return all
 	}
-	const began, call = 30, "planloop_status"
+	const began, call, notSince = 30, "planloop_status", "have not responded since"
 	for name, test := range map[string]struct {
-		work  AtWork
+		work  ActiveAgent
 		byIt  bool // it began the phase
 		want  Enforcement
 		since int // 0: never
 		why   string
 	}{
-		"no hook ever":                        {AtWork{}, true, NotEnforced, 0, "have not responded"},
-		"over HTTP":                           {AtWork{HTTP: true, Answered: at(31)}, true, NotEnforced, 0, "HTTP"},
-		"answered since":                      {AtWork{Answered: at(31)}, false, Enforced, 31, ""},
-		"at the same moment":                  {AtWork{Answered: at(began)}, false, Enforced, began, ""},
-		"answered before, and at rest since":  {AtWork{Answered: at(29)}, false, NotEnforced, 29, "have not responded"},
-		"the same, unseen before it answered": {AtWork{Answered: at(29), Unseen: unseen(28)}, false, NotEnforced, 29, "have not responded"},
-		"answered for the call that began it": {AtWork{Answered: at(29)}, true, Enforced, 29, ""},
-		"not for the call that began it":      {AtWork{Answered: at(20), Unseen: unseen(29)}, true, NotResponding, 29, call},
-		"nor for that, but since":             {AtWork{Answered: at(31), Unseen: unseen(29)}, true, Enforced, 31, ""},
-		"a call of the phase unseen":          {AtWork{Answered: at(31), Unseen: unseen(32)}, true, NotResponding, 32, call},
-		"one unseen, and answered since":      {AtWork{Answered: at(40), Unseen: unseen(32, 35)}, true, NotResponding, 32, call},
-		"unseen in an earlier phase alone":    {AtWork{Answered: at(31), Unseen: unseen(5, 6)}, false, Enforced, 31, ""},
-		"unseen earlier, and no call since":   {AtWork{Answered: at(4), Unseen: unseen(5, 6)}, false, NotResponding, 5, call},
+		"no hook ever":                        {ActiveAgent{}, true, NotEnforced, 0, "have not responded"},
+		"over HTTP":                           {ActiveAgent{HTTP: true, Answered: at(31)}, true, NotEnforced, 0, "HTTP"},
+		"answered since":                      {ActiveAgent{Answered: at(31)}, false, Enforced, 31, ""},
+		"at the same moment":                  {ActiveAgent{Answered: at(began)}, false, Enforced, began, ""},
+		"answered before, and at rest since":  {ActiveAgent{Answered: at(29)}, false, NotEnforced, 29, notSince},
+		"the same, unseen before it answered": {ActiveAgent{Answered: at(29), Unseen: unseen(28)}, false, NotEnforced, 29, notSince},
+		"answered for the call that began it": {ActiveAgent{Answered: at(29)}, true, Enforced, 29, ""},
+		"not for the call that began it":      {ActiveAgent{Answered: at(20), Unseen: unseen(29)}, true, NotResponding, 29, call},
+		"nor for that, but since":             {ActiveAgent{Answered: at(31), Unseen: unseen(29)}, true, Enforced, 31, ""},
+		"a call of the phase unseen":          {ActiveAgent{Answered: at(31), Unseen: unseen(32)}, true, NotResponding, 32, call},
+		"one unseen, and answered since":      {ActiveAgent{Answered: at(40), Unseen: unseen(32, 35)}, true, NotResponding, 32, call},
+		"unseen in an earlier phase alone":    {ActiveAgent{Answered: at(31), Unseen: unseen(5, 6)}, false, Enforced, 31, ""},
+		"unseen earlier, and no call since":   {ActiveAgent{Answered: at(4), Unseen: unseen(5, 6)}, false, NotResponding, 5, call},
 	} {
 		got := enforcementOf(test.work, at(began), test.byIt)
 		since := time.Time{}

@@ -14,10 +14,10 @@ import (
 )
 
 // hookedAgents are agents at work with the hook state that a test sets.
-type hookedAgents []verbs.AtWork
+type hookedAgents []verbs.ActiveAgent
 
-func (hookedAgents) Called(string)            {}
-func (h hookedAgents) Agents() []verbs.AtWork { return h }
+func (hookedAgents) Called(string)                 {}
+func (h hookedAgents) Agents() []verbs.ActiveAgent { return h }
 
 // TestApproverIsTold: the person who decides about a plan sees everywhere how far planning mode is enforced; unenforced
 // agents come first, and many agents take no more room than a few.
@@ -25,7 +25,7 @@ func TestApproverIsTold(t *testing.T) {
 	at := time.Now()
 	agents := hookedAgents{{Agent: "ann", Host: "claude", Answered: at.Add(-time.Minute)}}
 	for i := range 40 {
-		agents = append(agents, verbs.AtWork{Agent: fmt.Sprint(strings.Repeat("a name of an agent ", 3), i), Answered: at,
+		agents = append(agents, verbs.ActiveAgent{Agent: fmt.Sprint(strings.Repeat("a name of an agent ", 3), i), Answered: at,
 			Unseen: []verbs.UnseenCall{{At: at.Add(time.Hour), Tool: strings.Repeat("tool\n", 100)}}})
 	}
 	var notices []verbs.Notice

@@ -71,7 +71,7 @@ const (
 	CallEnterMode     CallKind = "enter_mode"     // planning mode, as a person
 )
 
-// Acts lists all of them in order.
+// CallKinds lists all of them in order.
 func CallKinds() []CallKind {
 	return []CallKind{CallSetUp, CallStart, CallAddSteps, CallUpdate, CallMark, CallRead, CallShowTask, CallListTasks, CallAskStatus,
 		CallWait, CallProve, CallSummarise, CallAlert, CallClear, CallSyncRules, CallAsk, CallReply, CallRun,

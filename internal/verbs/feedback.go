@@ -59,8 +59,8 @@ const (
 
 // feedback collects people's decisions, answers and comments after a revision; for a caller that got none yet, also the
 // earlier ones about the current work.
-func feedback(state plan.State, remarks []Remark, told plan.Revision, never bool) Feedback {
-	f, shown := said(state, told, never), feedbackShown
+func feedback(state plan.State, remarks []PlacedComment, told plan.Revision, never bool) Feedback {
+	f, shown := collectFeedback(state, told, never), feedbackShown
 	for i := range f.Comments {
 		f.Comments[i].standing(remarks)
 	}
@@ -78,15 +78,15 @@ func feedback(state plan.State, remarks []Remark, told plan.Revision, never bool
 	return f
 }
 
-func said(state plan.State, told plan.Revision, never bool) Feedback {
+func collectFeedback(state plan.State, told plan.Revision, never bool) Feedback {
 	var f Feedback
 	gathers := state.PhaseNow() == plan.PhaseGathering
-	about, decided := begins(state)
+	about, decided := feedbackStart(state)
 	comments := commentsNow(state)
-	tells := func(at plan.Revision, when, from time.Time) bool {
+	isNew := func(at plan.Revision, when, from time.Time) bool {
 		return at > told || at > 0 && !when.Before(from) && (never || gathers && !when.Before(state.ModeNow().Since))
 	}
-	if d := state.ModeNow().Decision; d != nil && !heeded(state, d) && (tells(d.Revision, d.At, decided) || isRejected(state)) &&
+	if d := state.ModeNow().Decision; d != nil && !isResubmitted(state, d) && (isNew(d.Revision, d.At, decided) || isRejected(state)) &&
 		(state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
 		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change,
 			Edits: d.Edits.String()}
@@ -95,7 +95,7 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 		f.Edited = editsText(d.Edits)
 	}
 	for _, q := range state.Questions {
-		if tells(q.Revision, q.AnsweredAt, about) {
+		if isNew(q.Revision, q.AnsweredAt, about) {
 			f.Answers = append(f.Answers, AnswerFeedback{q.Text, q.Answer, q.Way.Decider(q.AnsweredBy)})
 		}
 	}
@@ -104,7 +104,7 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 		if comments.on(c) {
 			from = c.At
 		}
-		if comments.has(c) && c.IsOpenQuestion() || !comments.left(c) && tells(c.Revision, c.At, from) && !c.IsResolved && !c.IsQuestion {
+		if comments.has(c) && c.IsOpenQuestion() || !comments.left(c) && isNew(c.Revision, c.At, from) && !c.IsResolved && !c.IsQuestion {
 			f.Comments = append(f.Comments, commentFeedback(c))
 		}
 	}
@@ -116,7 +116,7 @@ func commentFeedback(c plan.Comment) CommentFeedback {
 }
 
 // standing finds the current step of a comment.
-func (c *CommentFeedback) standing(remarks []Remark) {
+func (c *CommentFeedback) standing(remarks []PlacedComment) {
 	c.place = fmt.Sprintf("task %d", c.TaskID)
 	for _, r := range remarks {
 		if r.ID == "" || r.ID != c.ID || r.Step == 0 {
@@ -126,21 +126,21 @@ func (c *CommentFeedback) standing(remarks []Remark) {
 		if r.two {
 			c.place += r.ofPlan()
 		}
-		if r.Standing != StandsOpen {
-			c.Standing = r.Standing
+		if r.CommentState != CommentOpen {
+			c.Standing = r.CommentState
 		}
 	}
 }
 
-// heeded reports whether the plan was submitted again after changes were requested.
-func heeded(state plan.State, d *plan.Decision) bool {
+// isResubmitted reports whether the plan was submitted again after changes were requested.
+func isResubmitted(state plan.State, d *plan.Decision) bool {
 	return d.Outcome == plan.Returned && state.PhaseNow() == plan.PhaseSubmitted
 }
 
-// begins returns the times from which input is about the current work. Answers and comments may precede the plan or its
+// feedbackStart returns the times from which input is about the current work. Answers and comments may precede the plan or its
 // planning, so they count since the plan before, not counting former drafts and versions of this one; a decision counts
 // for its own plan only. Comments that name their plan are matched by that: see commentsAtHand.
-func begins(state plan.State) (about, decided time.Time) {
+func feedbackStart(state plan.State) (about, decided time.Time) {
 	for _, head := range slices.Backward(state.Past) {
 		if !head.WasSuperseded() {
 			about = head.CreatedAt
@@ -196,11 +196,11 @@ func (c CommentFeedback) about() string {
 	switch {
 	case c.ID == "":
 		return ""
-	case c.Standing == StandsGone:
+	case c.Standing == CommentStepGone:
 		return " (" + c.ID + ", on " + plan.Quote(c.Title) + ", which is gone)"
 	case c.TaskID == 0:
 		return " (" + c.ID + ")"
-	case c.Standing == StandsChanged:
+	case c.Standing == CommentStepChanged:
 		return fmt.Sprintf(" (%s, %s %s, changed since)", c.ID, c.place, plan.Quote(c.Title))
 	}
 	return fmt.Sprintf(" (%s, %s %s)", c.ID, c.place, plan.Quote(c.Title))

@@ -29,7 +29,7 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 					w.adds, w.plans, w.decides, w.cancels, w.reads, w.givesUpWaiting}).Draw(rt, "call")
 				err := call(who)
 				_, refused := errors.AsType[*plan.ValidationError](err)
-				_, asks := errors.AsType[*verbs.AskedAgain](err)
+				_, asks := errors.AsType[*verbs.ChangeSubmitted](err)
 				if err != nil && !refused && !asks {
 					rt.Fatal(err)
 				}
@@ -68,7 +68,7 @@ func TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	do(s.PlanFor(t.Context(), ann, "Limit login attempts"))
+	do(s.EnterPlanModeFor(t.Context(), ann, "Limit login attempts"))
 	do(s.AskUser(t.Context(), ann, verbs.AskUser{Question: "Redis?"}))
 	do(s.Answer(t.Context(), person, "", "memory is enough"))
 	for _, title := range []string{"List the sessions", "Move the sessions"} {
@@ -116,7 +116,7 @@ func TestGatheringTellsUntilTheNextSubmission(t *testing.T) {
 			RelevantFilePaths: &[]string{"go.mod"}}
 		do(s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "Move them.", Steps: []verbs.SubmittedStep{{TaskFields: task}}}))
 	}
-	do(s.PlanFor(t.Context(), person, "Keep the sessions in Redis"))
+	do(s.EnterPlanModeFor(t.Context(), person, "Keep the sessions in Redis"))
 	do(s.AskUser(t.Context(), ann, verbs.AskUser{Question: "Which region?"}))
 	tells(ann, "Task: Keep the sessions in Redis", "Open question Q1: Which region?")
 	do(s.Answer(t.Context(), person, "", "the EU"))

@@ -59,14 +59,14 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	if err := c.beyond(); err != nil {
 		return gates.Report{}, err
 	}
-	form, have := besides(c.wrong, wrong), candidate.Have
+	form, have := mergeErrors(c.wrong, wrong), candidate.Have
 	if candidate.Replaces {
 		have = plan.Steps{}
 	}
 	s.awaitTools(ctx, toolsOf(*batch))
 	unrunnable := s.checkRunnable(have, *batch, candidate.New)
 	if unrunnable != nil {
-		form = besides(form, unrunnable)
+		form = mergeErrors(form, unrunnable)
 	}
 	var judge gates.Judge // stays nil if no model is asked
 	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective}
@@ -83,24 +83,24 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	}
 	if form != nil {
 		report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool {
-			return tells(form, fmt.Sprintf("%s/%d/%s", list, f.Index, f.Field), f.Gate == f.Field) // it may follow from the error
+			return isCovered(form, fmt.Sprintf("%s/%d/%s", list, f.Index, f.Field), f.Gate == f.Field) // it may follow from the error
 		})
 	}
 	switch {
 	case report.JudgeErr != nil && !report.OK():
-		return report, unjudged(report.JudgeErr, "send the same call again later; if that does not help, tell the user")
+		return report, judgeFailure(report.JudgeErr, "send the same call again later; if that does not help, tell the user")
 	case !report.OK() || unrunnable != nil:
 		return report, &RefusedPlan{Report: report, Form: form}
 	case form != nil:
 		return report, form
 	}
-	batch.Findings = kept(report)
+	batch.Findings = findingsOf(report)
 	asked.join(batch)
 	return report, nil
 }
 
-// unjudged refuses a plan that a judge must approve and could not. The plan itself may be fine.
-func unjudged(why error, fix string) error {
+// judgeFailure refuses a plan that a judge must approve and could not. The plan itself may be fine.
+func judgeFailure(why error, fix string) error {
 	reason := "it gave no verdict"
 	if !errors.As(why, new(*BadCall)) {
 		reason = plan.Shorten(safetext.Line(why.Error()), plan.MaxHint)
@@ -109,9 +109,9 @@ func unjudged(why error, fix string) error {
 		"nothing was found against it: "+reason, fix)
 }
 
-// besides adds further errors to the errors of an input, without those for a field already reported. It returns nil
+// mergeErrors adds further errors to the errors of an input, without those for a field already reported. It returns nil
 // if neither has errors.
-func besides(wrong *plan.ValidationError, more error) *plan.ValidationError {
+func mergeErrors(wrong *plan.ValidationError, more error) *plan.ValidationError {
 	var refused *plan.ValidationError
 	if !errors.As(more, &refused) || wrong == refused {
 		return wrong
@@ -126,7 +126,7 @@ func besides(wrong *plan.ValidationError, more error) *plan.ValidationError {
 		if strings.HasPrefix(one.Problem, "is missing") || one.Problem == nothingToUpdate { // the reported error may have caused it
 			about = path.Dir(about)
 		}
-		if !tells(wrong, strings.TrimSuffix(about, "/"), true) {
+		if !isCovered(wrong, strings.TrimSuffix(about, "/"), true) {
 			single.Others = nil
 			all.Add(&single)
 		}
@@ -135,9 +135,9 @@ func besides(wrong *plan.ValidationError, more error) *plan.ValidationError {
 	return wrong
 }
 
-// tells reports whether a refusal covers a field of the input: that field, one around it or, with inside, one in
+// isCovered reports whether a refusal covers a field of the input: that field, one around it or, with inside, one in
 // it.
-func tells(wrong *plan.ValidationError, field string, inside bool) bool {
+func isCovered(wrong *plan.ValidationError, field string, inside bool) bool {
 	return slices.ContainsFunc(append([]*plan.ValidationError{wrong}, wrong.Others...), func(one *plan.ValidationError) bool {
 		return inside && strings.HasPrefix(one.Field+"/", field+"/") || one.Field != "" && strings.HasPrefix(field+"/", one.Field+"/")
 	})
@@ -225,8 +225,8 @@ func remedy(f gates.Finding) string {
 	return f.Fix
 }
 
-// kept returns the warnings for the plan's approver. Those that do not fit are counted.
-func kept(report gates.Report) plan.GateFindings {
+// findingsOf returns the warnings for the plan's approver. Those that do not fit are counted.
+func findingsOf(report gates.Report) plan.GateFindings {
 	var all []plan.GateWarning
 	for _, f := range report.Warnings() {
 		all = append(all, plan.GateWarning{Step: f.Step, Text: cmp.Or(f.Says, f.Message), Fix: remedy(f)})
@@ -253,7 +253,7 @@ func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, st
 	_, err := s.check(ctx, c, from, list, wrong, &plan.Batch{})
 	var refused *RefusedPlan
 	if errors.As(err, &refused) {
-		refused.roomier(c, first, func(n int) Update { return roomier(steps[:n], refused.Report) }, len(steps))
+		refused.roomier(c, first, func(n int) Update { return updateWithPlaceholders(steps[:n], refused.Report) }, len(steps))
 	}
 	return err
 }
@@ -280,9 +280,9 @@ func (e *RefusedPlan) roomier(c Caller, first string, update func(n int) Update,
 	e.Report.Findings = append(e.Report.Findings, told)
 }
 
-// roomier returns an update that adds steps with the fields that the gates miss, and with a placeholder for each
+// updateWithPlaceholders returns an update that adds steps with the fields that the gates miss, and with a placeholder for each
 // value that only the caller knows.
-func roomier(steps []plan.NewStep, report gates.Report) Update {
+func updateWithPlaceholders(steps []plan.NewStep, report gates.Report) Update {
 	var update Update
 	for i, step := range steps {
 		lacks := func(names ...string) bool {

@@ -34,7 +34,7 @@ func (s *Service) NextStep(ctx context.Context, c Caller, in NextStep) (NextStep
 	if err != nil {
 		return NextStepReply{}, err
 	}
-	return again(func() (NextStepReply, error) { return s.nextStep(ctx, c, agent) })
+	return retryIfChanged(func() (NextStepReply, error) { return s.nextStep(ctx, c, agent) })
 }
 
 // nextStep returns errMoved if a different step has become the one to hand out by the time of the claim, so that no step is
@@ -51,14 +51,14 @@ func (s *Service) nextStep(ctx context.Context, c Caller, agent string) (NextSte
 	}
 	outcome, err := s.doIf(ctx, c, plan.MarkStep{Step: step.ID, Status: plan.InProgress}, func(now plan.State) error {
 		if first := s.handOut(now, c, agent); first == nil || first.ID != step.ID {
-			return errMoved
+			return errPlanChanged
 		}
 		return nil
 	})
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) && refused.Kind == plan.Conflict {
 		if now, unread := s.State(ctx); unread == nil && now.Revision != state.Revision {
-			return NextStepReply{}, errMoved
+			return NextStepReply{}, errPlanChanged
 		}
 	}
 	if err != nil {

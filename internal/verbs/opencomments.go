@@ -24,7 +24,7 @@ type currentComments struct {
 
 func commentsNow(state plan.State) currentComments {
 	now := currentComments{state: state}
-	now.since, _ = begins(state)
+	now.since, _ = feedbackStart(state)
 	for _, p := range state.CommentablePlans() {
 		now.forms = append(now.forms, state.PlanForms(p)...)
 	}
@@ -47,25 +47,25 @@ func (now currentComments) left(c plan.Comment) bool {
 
 // OpenComments returns the comments that no person marked as met, on the plans that take comments now and otherwise
 // about the current work, placed in the current form of the plan.
-func (s *Service) OpenComments(ctx context.Context, state plan.State) ([]Remark, error) {
+func (s *Service) OpenComments(ctx context.Context, state plan.State) ([]PlacedComment, error) {
 	shown := state.CommentablePlans()
-	known, err := s.Remarks(ctx, state, shown...)
+	known, err := s.PlacedComments(ctx, state, shown...)
 	if err != nil {
 		return nil, err
 	}
-	var open []Remark
+	var open []PlacedComment
 	comments := commentsNow(state)
 	for _, c := range state.Comments {
-		at := slices.IndexFunc(known, func(r Remark) bool { return r.sameAs(c) })
+		at := slices.IndexFunc(known, func(r PlacedComment) bool { return r.sameAs(c) })
 		if c.IsResolved || at < 0 && !comments.has(c) {
 			continue
 		}
-		r := Remark{Comment: c, Standing: StandsOpen}
+		r := PlacedComment{Comment: c, CommentState: CommentOpen}
 		if at >= 0 {
 			r = known[at]
 			r.two = len(shown) > 1
 		} else if c.Step != 0 { // on a plan that was rejected since
-			r.Standing = StandsGone
+			r.CommentState = CommentStepGone
 		}
 		open = append(open, r)
 	}
@@ -82,7 +82,7 @@ const (
 )
 
 // parts splits a comment and its reply into texts of limited size, each with the comment's id.
-func (r Remark) parts(beside bool, room int) []string {
+func (r PlacedComment) parts(beside bool, room int) []string {
 	return inParts(strings.Join(r.Lines(beside), "\n"), cmp.Or(r.ID, "The comment of "+r.Way.Decider(r.By))+" goes on: ", room)
 }
 
@@ -99,7 +99,7 @@ func inParts(text, further string, room int) []string {
 
 // commentsBeside returns the comments on a step of one plan, each in one shortened text; for step 0 the comments on the
 // whole plan and on steps that are gone. whole counts the unshortened ones.
-func commentsBeside(remarks []Remark, in WhichPlan, step plan.StepID, beside bool) (texts []string, whole int) {
+func commentsBeside(remarks []PlacedComment, in WhichPlan, step plan.StepID, beside bool) (texts []string, whole int) {
 	for _, r := range remarks {
 		if r.Now != step || step != 0 && r.In != in || len(texts) == besideShown {
 			continue
@@ -113,7 +113,7 @@ func commentsBeside(remarks []Remark, in WhichPlan, step plan.StepID, beside boo
 }
 
 // stepComments returns the unshortened comments on a step of the current plan.
-func stepComments(remarks []Remark, step plan.StepID, room int) []string {
+func stepComments(remarks []PlacedComment, step plan.StepID, room int) []string {
 	var texts []string
 	for _, r := range remarks {
 		if step != 0 && r.In == CurrentPlan && r.Now == step {
@@ -124,7 +124,7 @@ func stepComments(remarks []Remark, step plan.StepID, room int) []string {
 }
 
 // planComments returns the unshortened comments on the whole current plan and on steps that are gone.
-func planComments(remarks []Remark) []string {
+func planComments(remarks []PlacedComment) []string {
 	var texts []string
 	for _, r := range remarks {
 		if r.Now == 0 {
@@ -154,9 +154,9 @@ func (c Caller) moreComments(open, whole int) string {
 }
 
 // withComments adds people's input to a reply, starting at entry from.
-func (r ReadPlanReply) withComments(state plan.State, remarks []Remark, c Caller, from int) (ReadPlanReply, error) {
+func (r ReadPlanReply) withComments(state plan.State, remarks []PlacedComment, c Caller, from int) (ReadPlanReply, error) {
 	var texts []string
-	told := said(state, state.Revision, true)
+	told := collectFeedback(state, state.Revision, true)
 	if told.Decision != nil {
 		texts = append(texts, inParts(told.Decision.text(), "The decision goes on: ", listedRoom)...)
 	}

@@ -41,7 +41,7 @@ func TestEveryOpenCommentIsInReach(t *testing.T) {
 				Step: plan.StepID(rapid.IntRange(0, steps).Draw(t, "step"))}
 			made := must[verbs.CommentReply](t)(s.Comment(ctx, person, a))
 			if rapid.IntRange(0, 5).Draw(t, "met") == 0 {
-				must[verbs.CommentReply](t)(s.MeetComment(ctx, person, made.ID, true))
+				must[verbs.CommentReply](t)(s.ResolveComment(ctx, person, made.ID, true))
 				continue
 			}
 			for _, word := range strings.Fields(a.Text) {

@@ -31,8 +31,8 @@ func (s *Service) EnterPlanMode(ctx context.Context, c Caller, in EnterPlanMode)
 	return s.enter(ctx, c, plan.EnterMode{Reason: reason})
 }
 
-// PlanFor begins planning mode for a task on a person's request.
-func (s *Service) PlanFor(ctx context.Context, c Caller, task string) (ModeReply, error) {
+// EnterPlanModeFor begins planning mode for a task on a person's request.
+func (s *Service) EnterPlanModeFor(ctx context.Context, c Caller, task string) (ModeReply, error) {
 	task, err := plan.Text{Field: "/task", Max: plan.MaxLongLine}.Clean(task)
 	if err != nil {
 		return ModeReply{}, err
@@ -122,7 +122,7 @@ func (s *Service) modeReply(state plan.State, c Caller) ModeReply {
 	reply := ModeReply{Phase: state.PhaseNow(), Message: modeMessage(state), Enforcement: s.Enforcement(state),
 		Heartbeat: s.heartbeat(state, c)}
 	if c.brief() {
-		reply.Message, reply.Enforcement = tokens.Block(reply.Message, feedbackAlone), fewest(reply.Enforcement)
+		reply.Message, reply.Enforcement = tokens.Block(reply.Message, feedbackAlone), firstAgents(reply.Enforcement)
 	}
 	return reply
 }
@@ -183,7 +183,7 @@ func (r AskUserReply) Ask() *Ask { return r.ask }
 // records a reply to a person's comment instead.
 func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserReply, error) {
 	if in.ReplyTo != nil {
-		reply, err := s.ReplyTo(ctx, c, plan.ReplyToComment{Comment: *in.ReplyTo, Text: in.Question})
+		reply, err := s.ReplyToComment(ctx, c, plan.ReplyToComment{Comment: *in.ReplyTo, Text: in.Question})
 		return AskUserReply{CommentID: reply.ID, Message: reply.Message, Heartbeat: reply.Heartbeat}, err
 	}
 	text, err := plan.Text{Field: "/question", Max: plan.MaxLongLine, Multiline: true}.Required(in.Question)

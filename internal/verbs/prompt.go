@@ -64,7 +64,7 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 		if err != nil {
 			return "", err
 		}
-		data := s.suggestData(ctx, state, args["focus"], fresh(state, found))
+		data := s.suggestData(ctx, state, args["focus"], withoutKnown(state, found))
 		data.ForAgent = true
 		return prompts.SuggestTasks(data), nil
 	case "resume":
@@ -78,7 +78,7 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 	case "select_agent":
 		return s.selectAgentPrompt(state, c, args["task"])
 	case "plan":
-		reply, err = s.PlanFor(ctx, c, args["task"])
+		reply, err = s.EnterPlanModeFor(ctx, c, args["task"])
 	case "plan_cancel":
 		reply, err = s.CancelPlanMode(ctx, c)
 	case "execute_plan":
@@ -150,7 +150,7 @@ const approvedRoom = 250
 // ApprovedPlan returns the approved plan as guidance (chorus: Plan injection during execution): its step titles. Of a
 // long plan the titles start at the current step, and the others are counted. Without a current step it returns whole
 // steps.
-func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []Remark) string {
+func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []PlacedComment) string {
 	data := prompts.ApprovedPlanData{Said: planComments(remarks)}
 	room, begun := approvedRoom, current == nil || titlesFit(p)
 	for step := range p.Steps.All() {
@@ -179,7 +179,7 @@ const (
 
 // toldApproved returns the approved plan for the answer to an approval. Of a very long plan it returns as many whole
 // steps as fit, then titles, and the call that reads on.
-func toldApproved(p *plan.Plan, c Caller, remarks []Remark) string {
+func toldApproved(p *plan.Plan, c Caller, remarks []PlacedComment) string {
 	said := planComments(remarks)
 	data, titles, all := prompts.ApprovedPlanData{Said: slices.Clip(firstFitting(said, furtherRoom))}, false, 0
 	if len(data.Said) < len(said) {
@@ -222,7 +222,7 @@ func titlesFit(p *plan.Plan) bool {
 }
 
 // approvedStep returns a step of the approved plan, by title or whole.
-func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []Remark) prompts.ApprovedStep {
+func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []PlacedComment) prompts.ApprovedStep {
 	shown := prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools,
 		Remark: p.Approval.Remark(step.ID)}
 	if !whole {

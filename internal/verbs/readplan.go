@@ -134,7 +134,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 const agreedRoom = 3_000
 
 // withDraft adds the draft to a reply in the form of a submission, starting at a step.
-func (r ReadPlanReply) withDraft(state plan.State, remarks []Remark, c Caller, from plan.StepID) ReadPlanReply {
+func (r ReadPlanReply) withDraft(state plan.State, remarks []PlacedComment, c Caller, from plan.StepID) ReadPlanReply {
 	r.Message = "The draft, as it is submitted."
 	if d := state.ModeNow().Decision; d != nil && state.PhaseNow() == plan.PhaseGathering {
 		r.Message += " " + tokens.Block(decisionMessage(d), feedbackRoom)
@@ -150,7 +150,7 @@ func (r ReadPlanReply) withDraft(state plan.State, remarks []Remark, c Caller, f
 	draft.Steps = steps[:shown(agreedRoom-costOf(draft), func(i int) any { return steps[i] })]
 	for i := range draft.Steps {
 		id := state.Draft.Steps.At(first + i).ID
-		if slices.ContainsFunc(remarks, func(m Remark) bool { return m.In == DraftPlan && m.Now == id }) {
+		if slices.ContainsFunc(remarks, func(m PlacedComment) bool { return m.In == DraftPlan && m.Now == id }) {
 			draft.Steps[i].Ref = new(refOf(id)) // the comment names it so
 		}
 	}
@@ -195,7 +195,7 @@ func DraftSubmission(p *plan.Plan) SubmitPlan {
 func refOf(id plan.StepID) string { return "draft_" + id.String() }
 
 // withApproved adds the approved plan to a reply, starting at a step.
-func (r ReadPlanReply) withApproved(state plan.State, remarks []Remark, c Caller, from plan.StepID) ReadPlanReply {
+func (r ReadPlanReply) withApproved(state plan.State, remarks []PlacedComment, c Caller, from plan.StepID) ReadPlanReply {
 	p := state.Plan
 	r.Message = "The plan was approved by " + p.Approval.By + "."
 	if p.Approval.Way == string(plan.WayClient) {
@@ -208,7 +208,7 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []Remark, c Caller
 	r.Approved = &ApprovedView{Objective: p.Objective, Summary: p.Summary}
 	if first == 0 {
 		r.Approved.ContextNotes = tokens.Block(p.ContextNotes, feedbackAlone)
-		said := said(state, state.Revision, true)
+		said := collectFeedback(state, state.Revision, true)
 		said.fit(feedbackAlone)
 		r.Approved.Answers = said.Answers
 		room -= costOf(r.Approved)
@@ -226,7 +226,7 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []Remark, c Caller
 
 // withBesides returns a function that counts how many steps from first fit into a room with their comments, at least
 // one. It adds these comments to the reply, and on the first page the comments on the whole plan.
-func (r *ReadPlanReply) withBesides(p *plan.Plan, in WhichPlan, remarks []Remark, first int,
+func (r *ReadPlanReply) withBesides(p *plan.Plan, in WhichPlan, remarks []PlacedComment, first int,
 	c Caller) func(room int, step func(int) any) int {
 	return func(room int, step func(int) any) int {
 		whole, n := 0, 0

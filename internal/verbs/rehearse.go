@@ -158,7 +158,7 @@ func (w WaveStep) how() string {
 func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.ExpectedQuestion) string {
 	text, tools := "Running "+plan.Quote(state.Plan.Objective)+" is going to ask you:\n", s.otherTools()
 	for _, f := range foreseen {
-		text += "\n" + wholeStep(f.Step, func(step *plan.Step) string { return describeTool(tools, step, f.Definition) })
+		text += "\n" + stepText(f.Step, func(step *plan.Step) string { return describeTool(tools, step, f.Definition) })
 		if f.Reason != "" {
 			text += "   why it asks: " + f.Reason + "\n"
 		}

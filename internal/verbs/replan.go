@@ -55,6 +55,6 @@ func (s *Service) Replan(ctx context.Context, c Caller, in NextVersion) (UpdateR
 	return reply, err
 }
 
-func replanned(p *plan.Plan) string {
+func versionMessage(p *plan.Plan) string {
 	return fmt.Sprintf("The plan is version %d now, %s.", p.Version, p.ID)
 }

@@ -85,7 +85,7 @@ func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSect
 	if state.PhaseNow() != plan.PhaseInactive {
 		add("Planning mode", "planning mode", true, phaseText(state))
 	}
-	recently := said(state, state.Revision, true)
+	recently := collectFeedback(state, state.Revision, true)
 	if recently.Decision != nil {
 		add("Decided", "a decision", true, recently.Decision.text())
 	}

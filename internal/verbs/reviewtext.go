@@ -16,60 +16,60 @@ import (
 
 // Review returns the text a person reads before deciding about the draft: its author, workspace and expiry, the effect
 // on the current plan, and then the draft with comments next to their steps.
-func (s *Service) Review(state plan.State, former *plan.Plan, remarks []Remark) string {
+func (s *Service) Review(state plan.State, former *plan.Plan, remarks []PlacedComment) string {
 	draft, request := state.Draft, state.ModeNow().Request
 	by, since, what := draft.CreatedBy, draft.CreatedAt, "Drafted"
 	if request != nil {
 		by, since, what = request.By, request.At, "Submitted"
 	}
-	text := what + " by " + by + " at " + moment(since)
+	text := what + " by " + by + " at " + localTime(since)
 	if s.opts.Workspace != "" {
 		text += " in " + s.opts.Workspace
 	}
 	text += fmt.Sprintf(".\nRevision %d, plan %s", state.Revision, history.ShortDigest(plan.Digest(draft)))
 	if at, limit := plan.ExpiresAt(state, s.opts.Limits, s.lastActivity(state)); limit > 0 {
-		text += "; it expires at " + moment(at)
+		text += "; it expires at " + localTime(at)
 	}
 	text += "."
 	if request != nil && request.Base != "" {
-		text += "\nIt changes the approved plan, and goes beyond what was approved: " + barred(draft.Changes) + "."
+		text += "\nIt changes the approved plan, and goes beyond what was approved: " + continued(draft.Changes) + "."
 	}
 	if d := state.ModeNow().Decision; request != nil && d != nil && d.Outcome == plan.Returned {
 		text += "\nIt was returned by " + d.Way.Decider(d.By) + " for changes"
 		if d.Comment != "" {
-			text += ": " + barred(d.Comment)
+			text += ": " + continued(d.Comment)
 		}
 	}
 	return s.ForPeople(text+line(EnforcementLine(s.Enforcement(state)))) + "\n\n" + s.ReviewDraft(state, former, remarks)
 }
 
 // ReviewDraft returns the draft, with other servers' descriptions of their tools, and comments next to their steps.
-func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Remark) string {
+func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []PlacedComment) string {
 	tools, submitted, found := s.otherTools(), map[string]string(nil), state.ModeNow().DraftFindings()
 	if request := state.ModeNow().Request; request != nil {
 		submitted = request.Tools
 	}
 	ofTool := func(step *plan.Step) string { return describeTool(tools, step, submitted[step.Tool]) }
-	text := archives(state) + adopted(state.Draft)
+	text := archivedText(state) + hostListText(state.Draft)
 	for _, told := range []string{revertedText(state.ModeNow().Request), editsText(state.Draft.Edits)} {
 		if told != "" {
 			text += told + "\n\n"
 		}
 	}
-	return s.ForPeople(text + cautions(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
+	return s.ForPeople(text + warningsText(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
 		below := ""
 		for _, warning := range found.WarningsOn(step.ID) {
-			below += "   warning: " + barred(warning) + "\n"
+			below += "   warning: " + continued(warning) + "\n"
 		}
 		return below + remarksBelow(remarks, step.ID)
 	}))
 }
 
-// cautions lists the warnings about the whole plan, and the steps that have warnings next to them; it may return "".
-func cautions(found plan.GateFindings) string {
+// warningsText lists the warnings about the whole plan, and the steps that have warnings next to them; it may return "".
+func warningsText(found plan.GateFindings) string {
 	text, steps := "", []plan.StepID(nil)
 	for _, warning := range found.WarningsOn(0) {
-		text += "Warning: " + barred(warning) + "\n"
+		text += "Warning: " + continued(warning) + "\n"
 	}
 	for _, w := range found.Warnings {
 		if w.Step != 0 && !slices.Contains(steps, w.Step) {
@@ -86,18 +86,18 @@ func cautions(found plan.GateFindings) string {
 }
 
 // remarksBelow returns the comments on a step, to follow its text.
-func remarksBelow(remarks []Remark, step plan.StepID) string {
+func remarksBelow(remarks []PlacedComment, step plan.StepID) string {
 	text := ""
 	for _, r := range remarks {
 		if r.Now == step {
-			text += "   comment " + barred(strings.Join(r.Lines(true), "\n")) + "\n"
+			text += "   comment " + continued(strings.Join(r.Lines(true), "\n")) + "\n"
 		}
 	}
 	return text
 }
 
-// archives names the plan that the draft would replace, or returns "".
-func archives(state plan.State) string {
+// archivedText names the plan that the draft would replace, or returns "".
+func archivedText(state plan.State) string {
 	request, current := state.ModeNow().Request, state.Plan
 	if current == nil || current.Status != plan.StatusActive || request != nil && request.Base != "" {
 		return ""
@@ -105,8 +105,8 @@ func archives(state plan.State) string {
 	return "Approving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ").\n\n"
 }
 
-// adopted describes the host's list that a draft was made from; "" for any other draft.
-func adopted(p *plan.Plan) string {
+// hostListText describes the host's list that a draft was made from; "" for any other draft.
+func hostListText(p *plan.Plan) string {
 	from := p.HostList
 	if from == nil {
 		return ""
@@ -117,7 +117,7 @@ func adopted(p *plan.Plan) string {
 			", and follows that no more, since a person changed it."
 	}
 	if !from.ApprovedAt.IsZero() {
-		text += " They say that its user agreed to it there at " + moment(from.ApprovedAt) + ": that is no approval here."
+		text += " They say that its user agreed to it there at " + localTime(from.ApprovedAt) + ": that is no approval here."
 	}
 	if done := p.Steps.Count(plan.Done); done > 0 {
 		text += " " + plan.Pluralize(done, "step") + " " + map[bool]string{true: "is", false: "are"}[done == 1] + " marked done there."
@@ -133,13 +133,13 @@ func editsText(e *plan.Edits) string {
 	return "Changed by " + strings.Join(e.By, " and ") + " since it was made: " + e.String() + "."
 }
 
-// moment formats a time for people, in the machine's time zone.
-func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+// localTime formats a time for people, in the machine's time zone.
+func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // reviewText returns a plan for a person's decision: everything the digest covers, unshortened. With a former draft,
 // the differences come first. ofTool adds text about a step's tool, said adds text below a step; either may be nil.
 func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
-	text := whole(p, former, ofTool, said)
+	text := planText(p, former, ofTool, said)
 	if former == nil {
 		return text
 	}
@@ -155,19 +155,19 @@ func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) stri
 
 // unchanged reports whether a plan reads the same as a former form of it.
 func unchanged(p, former *plan.Plan) bool {
-	return whole(p, nil, nil, nil) == whole(former, nil, nil, nil)
+	return planText(p, nil, nil, nil) == planText(former, nil, nil, nil)
 }
 
 // changes returns the differences between two plans, step by step, in lines that begin with + and -.
 func changes(p, former *plan.Plan) string {
 	var text strings.Builder
 	was := matchSteps(p, former)
-	text.WriteString(diff(head(former), head(p)))
+	text.WriteString(diff(textBeforeSteps(former), textBeforeSteps(p)))
 	now, moved := formerIDs(was), movedSteps(former, p, was)
 	for step := range p.Steps.All() {
 		old, ok := was[step.ID]
 		if !ok {
-			text.WriteString(marked("+", wholeStep(step, nil)))
+			text.WriteString(prefixLines("+", stepText(step, nil)))
 			continue
 		}
 		if old.ID != step.ID {
@@ -176,18 +176,18 @@ func changes(p, former *plan.Plan) string {
 			fmt.Fprintf(&text, " Step %d is moved from place %d to %d: %s\n", int(step.ID), former.Steps.Position(old.ID)+1,
 				p.Steps.Position(step.ID)+1, step.Title)
 		}
-		text.WriteString(diff(wholeStep(renumbered(old, now), nil), wholeStep(step, nil)))
+		text.WriteString(diff(stepText(renumbered(old, now), nil), stepText(step, nil)))
 	}
 	for old := range former.Steps.All() {
 		if _, kept := now[old.ID]; !kept {
-			text.WriteString(marked("-", wholeStep(old, nil)))
+			text.WriteString(prefixLines("-", stepText(old, nil)))
 		}
 	}
-	text.WriteString(diff(tailOf(former), tailOf(p)))
+	text.WriteString(diff(textAfterSteps(former), textAfterSteps(p)))
 	return text.String()
 }
 
-func marked(sign, text string) string {
+func prefixLines(sign, text string) string {
 	return sign + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+sign) + "\n"
 }
 
@@ -211,13 +211,13 @@ func diff(before, after string) string {
 	return strings.Join(lines, "")
 }
 
-// whole returns all of a plan. former, if it is the approved plan that this one changes, marks the steps its approver
+// planText returns all of a plan. former, if it is the approved plan that this one changes, marks the steps its approver
 // has not seen.
-func whole(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
+func planText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
 	var text strings.Builder
-	text.WriteString(head(p))
+	text.WriteString(textBeforeSteps(p))
 	for step := range p.Steps.All() {
-		text.WriteString(wholeStep(step, ofTool))
+		text.WriteString(stepText(step, ofTool))
 		if said != nil {
 			text.WriteString(said(step))
 		}
@@ -228,47 +228,47 @@ func whole(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
 			text.WriteString("   " + unseen + "\n")
 		}
 	}
-	text.WriteString(tailOf(p))
+	text.WriteString(textAfterSteps(p))
 	return text.String()
 }
 
-// head returns the lines about the whole plan.
-func head(p *plan.Plan) string {
+// textBeforeSteps returns the lines about the whole plan.
+func textBeforeSteps(p *plan.Plan) string {
 	if p.Summary == "" { // an imported draft has only an objective
-		return "Plan: " + barred(p.Objective) + "\n"
+		return "Plan: " + continued(p.Objective) + "\n"
 	}
-	text := "Plan: " + barred(p.Summary) + "\n"
+	text := "Plan: " + continued(p.Summary) + "\n"
 	if p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
-		text += "Objective: " + barred(p.Objective) + "\n"
+		text += "Objective: " + continued(p.Objective) + "\n"
 	}
 	return text
 }
 
-// tailOf returns the lines after the steps.
-func tailOf(p *plan.Plan) string {
+// textAfterSteps returns the lines after the steps.
+func textAfterSteps(p *plan.Plan) string {
 	var b strings.Builder
 	for _, question := range p.Questions {
-		fmt.Fprintf(&b, "Question: %s\n", barred(question))
+		fmt.Fprintf(&b, "Question: %s\n", continued(question))
 	}
 	if p.ContextNotes != "" {
-		fmt.Fprintf(&b, "Findings: %s\n", barred(p.ContextNotes))
+		fmt.Fprintf(&b, "Findings: %s\n", continued(p.ContextNotes))
 	}
 	return b.String()
 }
 
-// Further begins all but the first line of a text in a person's review. No line of ours begins with it.
-const Further = "     | "
+// ContinuationPrefix begins all but the first line of a text in a person's review. No line of ours begins with it.
+const ContinuationPrefix = "     | "
 
-// barred keeps a text's further lines from looking like lines of ours.
-func barred(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Further) }
+// continued keeps a text's further lines from looking like lines of ours.
+func continued(text string) string { return strings.ReplaceAll(text, "\n", "\n"+ContinuationPrefix) }
 
-// wholeStep returns a step with all fields of its spec, the risk first; ofTool adds text about its tool and may be nil.
-func wholeStep(step *plan.Step, ofTool func(*plan.Step) string) string {
+// stepText returns a step with all fields of its spec, the risk first; ofTool adds text about its tool and may be nil.
+func stepText(step *plan.Step, ofTool func(*plan.Step) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d. %s %s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "   %s: %s\n", name, barred(text))
+			fmt.Fprintf(&b, "   %s: %s\n", name, continued(text))
 		}
 	}
 	for _, f := range plan.SpecFields() {

@@ -212,13 +212,13 @@ func (r RunReply) Text() string {
 		lines = append(lines, blocked.StepID+" was reported blocked: "+blocked.Error)
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.Outside)) {
-		lines = append(lines, "warning: "+id+" "+history.Beyond(r.Outside[id], false, false))
+		lines = append(lines, "warning: "+id+" "+history.ChangesOutside(r.Outside[id], false, false))
 	}
 	for _, id := range r.Moved {
-		lines = append(lines, "warning: "+id+" "+history.Beyond(nil, true, false))
+		lines = append(lines, "warning: "+id+" "+history.ChangesOutside(nil, true, false))
 	}
 	for _, id := range r.Unseen {
-		lines = append(lines, "warning: "+id+" "+history.Beyond(nil, false, true))
+		lines = append(lines, "warning: "+id+" "+history.ChangesOutside(nil, false, true))
 	}
 	lines = append(lines, r.ways...)
 	return r.under(strings.Join(lines, "\n"))

@@ -224,7 +224,7 @@ func RunResults(step *plan.Step) []LabelledText {
 	}
 	add("changed files that it does not name", strings.Join(x.OutOfScopeFiles, ", "))
 	if x.CommitMoved || x.ChangesUnknown {
-		add("warning", "its agent "+history.Beyond(nil, x.CommitMoved, x.ChangesUnknown))
+		add("warning", "its agent "+history.ChangesOutside(nil, x.CommitMoved, x.ChangesUnknown))
 	}
 	if x.Ask != nil {
 		add("asks", string(x.Ask.Kind))

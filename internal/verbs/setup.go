@@ -65,7 +65,7 @@ func replaced(c Caller, former *plan.Plan) Replaced {
 	if former == nil {
 		return Replaced{}
 	}
-	return Replaced{former.ID, progress(former), wayBack(c, former.ID)}
+	return Replaced{former.ID, progress(former), restoreAdvice(c, former.ID)}
 }
 
 func (r Replaced) text() string {
@@ -75,8 +75,8 @@ func (r Replaced) text() string {
 	return "; it replaces " + r.Replaced + Heartbeat{Progress: r.ReplacedProgress}.sofar() + ", which is archived; " + r.Restore
 }
 
-// wayBack returns the advice to restore a former plan.
-func wayBack(c Caller, id string) string {
+// restoreAdvice returns the advice to restore a former plan.
+func restoreAdvice(c Caller, id string) string {
 	return "a person can bring it back with `" + c.word(Call{Kind: CallRestore, ID: id}) + "`"
 }
 
@@ -231,7 +231,7 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 	}
 	before := outcome.Before.Plan
 	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
-		Restore:   wayBack(c, before.ID),
+		Restore:   restoreAdvice(c, before.ID),
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
@@ -269,7 +269,7 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 	if before.PlanID != "" { // the import itself replaces one of its earlier versions
 		reply.Replaced = before.Replaced
 	}
-	told := found(report)
+	told := importFindings(report)
 	if kept := a.Import.ID; kept != "" && err == nil && reply.PlanID != kept {
 		told = slices.Insert(told, 0, "There is a plan "+kept+" here already: this one is "+reply.PlanID+".")
 	}
@@ -301,8 +301,8 @@ func (s *Service) setUpFormer(ctx context.Context, c Caller, a plan.SetUp, forme
 	return first, nil
 }
 
-// found returns a line about the gates' findings in an imported plan.
-func found(report gates.Report) []string {
+// importFindings returns a line about the gates' findings in an imported plan.
+func importFindings(report gates.Report) []string {
 	var asked []string
 	tasks := map[plan.StepID]bool{}
 	for _, f := range report.Findings {

@@ -221,7 +221,7 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 			return steps, nil
 		}
 		if d.report.JudgeErr != nil && !d.report.OK() {
-			return nil, unjudged(d.report.JudgeErr, d.wayOn())
+			return nil, judgeFailure(d.report.JudgeErr, d.wayOn())
 		}
 		if d.rounds == maxRounds || ctx.Err() != nil {
 			return nil, d.failed(problem)
@@ -262,7 +262,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 	if err != nil {
 		return nil, err
 	}
-	steps, tasks := added(plan.State{}, read)
+	steps, tasks := newStepsOf(plan.State{}, read)
 	d.judge = &modelJudge{model: d.opts.Model, goal: d.outline.Objective}
 	d.report, err = d.examine(ctx, gates.Candidate{Objective: d.outline.Objective, New: tasks, Replaces: true}, d.judge)
 	if err != nil {

@@ -126,7 +126,7 @@ func (s *Service) StatusIn(state plan.State, c Caller) StatusReply {
 	return reply
 }
 
-func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, remarks []Remark) (StatusReply, error) {
+func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, remarks []PlacedComment) (StatusReply, error) {
 	rules := s.rules(state, c)
 	now := s.view(state, c, rules).now()
 	reply := StatusReply{
@@ -148,7 +148,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 	}
 	if c.brief() {
 		reply.RunState.fit()
-		reply.Enforcement = fewest(reply.Enforcement)
+		reply.Enforcement = firstAgents(reply.Enforcement)
 	}
 	cut := false
 	if c.brief() && now.step == nil && in.Task == nil {
@@ -224,7 +224,7 @@ func (r StatusReply) cost() int {
 }
 
 // statusOfTask returns the reply with the task asked for, in any status.
-func (s *Service) statusOfTask(state plan.State, remarks []Remark, c Caller, in Status, reply StatusReply) (StatusReply, error) {
+func (s *Service) statusOfTask(state plan.State, remarks []PlacedComment, c Caller, in Status, reply StatusReply) (StatusReply, error) {
 	if state.Plan == nil {
 		return reply, plan.Refuse(plan.NotFound, "/task", "there is no plan yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
 	}

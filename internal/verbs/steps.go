@@ -40,12 +40,12 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 
 // AddSteps is AddStep for steps with any field.
 func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) (AddStepReply, error) {
-	return s.AddStepsBehind(ctx, c, steps, nil)
+	return s.AddStepsAfter(ctx, c, steps, nil)
 }
 
-// AddStepsBehind is AddSteps with a position: after a step, first with 0, last with nil.
-func (s *Service) AddStepsBehind(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID) (AddStepReply, error) {
-	return again(func() (AddStepReply, error) {
+// AddStepsAfter is AddSteps with a position: after a step, first with 0, last with nil.
+func (s *Service) AddStepsAfter(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID) (AddStepReply, error) {
+	return retryIfChanged(func() (AddStepReply, error) {
 		return s.addSteps(ctx, c, steps, after, plan.CleanAction(plan.AddSteps{Steps: steps}))
 	})
 }
@@ -108,7 +108,7 @@ func (s *Service) placed(ctx context.Context, c Caller, looked plan.State, a pla
 		all.Parts = append(all.Parts, plan.Part{Action: plan.MoveStep{Step: id, After: behind}})
 		behind = id
 	}
-	return s.doIf(ctx, c, all, func(now plan.State) error { return moved(looked, now, len(a.Steps)) })
+	return s.doIf(ctx, c, all, func(now plan.State) error { return requireSameIDs(looked, now, len(a.Steps)) })
 }
 
 // reopening adds to the refusal of steps for a plan that completed by itself the call that adds them and reopens it.
@@ -119,7 +119,7 @@ func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep,
 		!state.Plan.IsCompletedWithoutSummary() {
 		return err
 	}
-	whole, can := c.Can(roomier(steps, gates.Report{}).call())
+	whole, can := c.Can(updateWithPlaceholders(steps, gates.Report{}).call())
 	if !can {
 		return err
 	}

@@ -78,7 +78,7 @@ type Ask struct {
 // SubmitPlan submits a plan for a person's decision. All gates apply. The plan becomes the draft, next to the current
 // plan.
 func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (SubmitPlanReply, error) {
-	return again(func() (SubmitPlanReply, error) { return s.submitPlan(ctx, c, in) })
+	return retryIfChanged(func() (SubmitPlanReply, error) { return s.submitPlan(ctx, c, in) })
 }
 
 func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (SubmitPlanReply, error) {
@@ -99,7 +99,7 @@ func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 	looked := state
 	outcome, err := s.doIf(ctx, c, submission, func(now plan.State) error {
 		if state = now; now.Draft != looked.Draft || objective(now, action.Summary) != action.Objective {
-			return errMoved
+			return errPlanChanged
 		}
 		if err := s.hooksAnswer(c, state); err != nil || s.seen.unread(c, state) == nil {
 			return err
@@ -183,7 +183,7 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitP
 	}
 	found := state.ModeNow().DraftFindings()
 	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
-		Message: message, Enforcement: fewest(s.Enforcement(state)), Heartbeat: s.heartbeat(state, c)}
+		Message: message, Enforcement: firstAgents(s.Enforcement(state)), Heartbeat: s.heartbeat(state, c)}
 	if former != nil && unchanged(state.Draft, former) {
 		warning := "this plan is the one that was shown before: nothing was changed"
 		if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Returned {
@@ -259,7 +259,7 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	for i, step := range in.Steps {
 		fields[i] = NewTask{Ref: step.Ref, TaskFields: step.TaskFields, Dependencies: step.Dependencies}
 	}
-	steps, tasks := added(plan.State{}, readTasks(&faults, "/steps", fields))
+	steps, tasks := newStepsOf(plan.State{}, readTasks(&faults, "/steps", fields))
 	a.Steps = steps
 	return a, tasks, faults.Err()
 }
@@ -294,16 +294,16 @@ func (r SubmitPlanReply) Text() string {
 	return r.under(text + "\nPlan: " + r.PlanID + line(EnforcementLine(r.Enforcement)))
 }
 
-// AskedAgain says that a change exceeds the approved plan and was submitted for a decision instead of being made. It is
+// ChangeSubmitted says that a change exceeds the approved plan and was submitted for a decision instead of being made. It is
 // not a failure; the reply explains it.
-type AskedAgain struct {
+type ChangeSubmitted struct {
 	Reply SubmitPlanReply
 }
 
-func (e *AskedAgain) Error() string { return e.Reply.Message }
+func (e *ChangeSubmitted) Error() string { return e.Reply.Message }
 
-// asksAgain reports whether a change to an approved plan became a submission.
-func asksAgain(events []plan.Event) bool {
+// isChangeSubmitted reports whether a change to an approved plan became a submission.
+func isChangeSubmitted(events []plan.Event) bool {
 	return slices.ContainsFunc(events, func(e plan.Event) bool {
 		submitted, ok := e.(plan.PlanSubmitted)
 		return ok && submitted.Request.Base != ""

@@ -72,11 +72,11 @@ func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestRep
 		return SuggestReply{}, err
 	}
 	reply := SuggestReply{By: "planloop", Notes: notes, Suggestions: []Suggestion{}}
-	all := fresh(state, focused(found, focus))
+	all := withoutKnown(state, focused(found, focus))
 	if model := s.opts.Model; model != nil {
 		refined, err := s.refine(ctx, model, state, focus, all)
 		if err == nil {
-			all, reply.By = fresh(state, refined), model.Name()
+			all, reply.By = withoutKnown(state, refined), model.Name()
 		} else {
 			reply.Notes = append(reply.Notes, "the model could not refine the list: "+err.Error())
 		}
@@ -207,19 +207,19 @@ func focused(all []Suggestion, focus string) []Suggestion {
 	return kept
 }
 
-// fresh drops suggestions that are already in the plan or repeated.
-func fresh(state plan.State, all []Suggestion) []Suggestion {
+// withoutKnown drops suggestions that are already in the plan or repeated.
+func withoutKnown(state plan.State, all []Suggestion) []Suggestion {
 	seen := map[string]bool{}
 	if state.Plan != nil {
 		for step := range state.Plan.Steps.All() {
 			if !step.Status.IsFinished() {
-				seen[bare(step.Title)] = true
+				seen[normalTitle(step.Title)] = true
 			}
 		}
 	}
 	kept := []Suggestion{}
 	for _, s := range all {
-		if key := bare(s.Title); key != "" && !seen[key] {
+		if key := normalTitle(s.Title); key != "" && !seen[key] {
 			seen[key] = true
 			kept = append(kept, s)
 		}
@@ -227,8 +227,8 @@ func fresh(state plan.State, all []Suggestion) []Suggestion {
 	return kept
 }
 
-// bare reduces a title to its letters and digits, to compare titles.
-func bare(title string) string {
+// normalTitle reduces a title to its letters and digits, to compare titles.
+func normalTitle(title string) string {
 	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	return strings.Join(strings.FieldsFunc(strings.ToLower(title), between), " ")
 }

@@ -109,14 +109,14 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 
 // updateOrAgain makes an update, and repeats it if steps were added concurrently.
 func (s *Service) updateOrAgain(ctx context.Context, c Caller, in updateInput, wrong error) (UpdateReply, error) {
-	return again(func() (UpdateReply, error) { return s.update(ctx, c, in, wrong) })
+	return retryIfChanged(func() (UpdateReply, error) { return s.update(ctx, c, in, wrong) })
 }
 
-// again calls do, and repeats it while it returns errMoved because the plan it was based on has changed.
-func again[T any](do func() (T, error)) (T, error) {
+// retryIfChanged calls do, and repeats it while it returns errMoved because the plan it was based on has changed.
+func retryIfChanged[T any](do func() (T, error)) (T, error) {
 	for attempt := 0; ; attempt++ {
 		reply, err := do()
-		if !errors.Is(err, errMoved) {
+		if !errors.Is(err, errPlanChanged) {
 			return reply, err
 		}
 		if attempt == 3 {
@@ -125,8 +125,8 @@ func again[T any](do func() (T, error)) (T, error) {
 	}
 }
 
-// errMoved says that the ids for new tasks are taken, or that the draft was replaced.
-var errMoved = errors.New("the plan was changed meanwhile")
+// errPlanChanged says that the ids for new tasks are taken, or that the draft was replaced.
+var errPlanChanged = errors.New("the plan was changed meanwhile")
 
 // update makes an update; wrong holds errors found so far.
 func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong error) (UpdateReply, error) {
@@ -138,7 +138,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	faults.Add(wrong)
 	batch, tasks := in.batch(state, &faults)
 	var report gates.Report
-	if len(tasks) > 0 && takesSteps(state.Plan, in.replan != nil) { // else the error below says why not
+	if len(tasks) > 0 && canAddSteps(state.Plan, in.replan != nil) { // else the error below says why not
 		report, err = s.check(ctx, c, candidate(state, tasks), "/add_tasks", faults.Err(), &batch)
 	} else {
 		err = faults.Err()
@@ -147,7 +147,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 		return UpdateReply{}, err
 	}
 	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error {
-		return moved(state, now, len(tasks))
+		return requireSameIDs(state, now, len(tasks))
 	})
 	if err != nil {
 		return UpdateReply{}, err
@@ -156,7 +156,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 		ReportCheck: checkReports(outcome.After, c, in.marked()), Heartbeat: s.heartbeat(outcome.After, c)}
 	if in.replan != nil {
 		p := outcome.After.Plan
-		reply.Message, reply.PlanID, reply.Version = replanned(p), p.ID, p.Version
+		reply.Message, reply.PlanID, reply.Version = versionMessage(p), p.ID, p.Version
 	}
 	for _, t := range tasks {
 		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
@@ -168,15 +168,15 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	return reply, nil
 }
 
-// takesSteps reports whether steps can be added to a plan, or to its next version.
-func takesSteps(p *plan.Plan, replan bool) bool {
+// canAddSteps reports whether steps can be added to a plan, or to its next version.
+func canAddSteps(p *plan.Plan, replan bool) bool {
 	return p != nil && (p.Status == plan.StatusActive || p.IsCompletedWithoutSummary() || replan && p.Status == plan.StatusReplanning)
 }
 
-// moved returns errMoved if added tasks would now get other ids.
-func moved(looked, now plan.State, tasks int) error {
+// requireSameIDs returns errMoved if added tasks would now get other ids.
+func requireSameIDs(looked, now plan.State, tasks int) error {
 	if tasks > 0 && (highest(now) != highest(looked) || root(now) != root(looked)) {
-		return errMoved
+		return errPlanChanged
 	}
 	return nil
 }

@@ -227,7 +227,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	}
 	resolve, refs := resolver(state, in.add), refsIn(state, in.add)
 	in.racing(state, faults)
-	steps, tasks := added(state, in.add)
+	steps, tasks := newStepsOf(state, in.add)
 	if in.replan != nil {
 		part(in.replanAt, *in.replan)
 	}
@@ -239,7 +239,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 			return
 		}
 		to, known := resolve(*after)
-		if !known && !first(*after) {
+		if !known && !isFirstPlace(*after) {
 			faults.Add(plan.Refuse(plan.NotFound, field+"/after", plan.Quote(string(*after))+" is not a task of the plan",
 				"name a task by its id, such as 2, by the ref of one added here, or 0 for the first place"))
 		}
@@ -277,11 +277,11 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	return batch, tasks
 }
 
-// first reports whether a reference means the front of the plan.
-func first(ref TaskRef) bool { return slices.Contains([]TaskRef{"0", "first", "start"}, ref) }
+// isFirstPlace reports whether a reference means the front of the plan.
+func isFirstPlace(ref TaskRef) bool { return slices.Contains([]TaskRef{"0", "first", "start"}, ref) }
 
-// added returns the steps for tasks in a state, and the tasks for the gates, with their future ids.
-func added(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
+// newStepsOf returns the steps for tasks in a state, and the tasks for the gates, with their future ids.
+func newStepsOf(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
 	resolve, refs := resolver(state, in), refsIn(state, in)
 	var steps []plan.NewStep
 	var tasks []gates.Task
@@ -349,7 +349,7 @@ func resolver(state plan.State, added []taskInput) func(TaskRef) (plan.StepID, b
 // racing refuses the future ids of added tasks while a run is open, since the run may give those ids to instances of a
 // loop first.
 func (in updateInput) racing(state plan.State, faults *plan.Faults) {
-	racingRefs(state, faults, "/add_tasks", in.add)
+	refuseFutureIDs(state, faults, "/add_tasks", in.add)
 	for _, u := range in.update {
 		if u.deps != nil {
 			foreseen(state, faults, u.field+"/dependencies", in.add, *u.deps)
@@ -358,7 +358,7 @@ func (in updateInput) racing(state plan.State, faults *plan.Faults) {
 	}
 }
 
-func racingRefs(state plan.State, faults *plan.Faults, field string, tasks []taskInput) {
+func refuseFutureIDs(state plan.State, faults *plan.Faults, field string, tasks []taskInput) {
 	for i, t := range tasks {
 		at := fmt.Sprintf("%s/%d", field, i)
 		foreseen(state, faults, at+"/dependencies", tasks, t.deps)
@@ -369,18 +369,18 @@ func racingRefs(state plan.State, faults *plan.Faults, field string, tasks []tas
 // referring is foreseen for the references in arguments, conditions and loops.
 func referring(state plan.State, faults *plan.Faults, field string, tasks []taskInput, spec plan.Spec) {
 	for _, ref := range spec.References() {
-		racing(state, faults, field+ref.Pointer, tasks, TaskRef(ref.Name()))
+		refuseFutureID(state, faults, field+ref.Pointer, tasks, TaskRef(ref.Name()))
 	}
 }
 
 // foreseen refuses dependencies on ids that no step has yet.
 func foreseen(state plan.State, faults *plan.Faults, field string, tasks []taskInput, refs []TaskRef) {
 	for i, ref := range refs {
-		racing(state, faults, fmt.Sprintf("%s/%d", field, i), tasks, ref)
+		refuseFutureID(state, faults, fmt.Sprintf("%s/%d", field, i), tasks, ref)
 	}
 }
 
-func racing(state plan.State, faults *plan.Faults, field string, tasks []taskInput, ref TaskRef) {
+func refuseFutureID(state plan.State, faults *plan.Faults, field string, tasks []taskInput, ref TaskRef) {
 	if state.OpenRun() == nil {
 		return
 	}

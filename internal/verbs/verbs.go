@@ -233,7 +233,7 @@ func (s *Service) do(ctx context.Context, c Caller, a plan.Action) (session.Outc
 // doIf is do with a check of the state that the action applies to: an error from holds refuses the action.
 func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(plan.State) error) (session.Outcome, error) {
 	if c.wrong != nil {
-		return session.Outcome{}, besides(c.wrong, plan.CleanAction(a))
+		return session.Outcome{}, mergeErrors(c.wrong, plan.CleanAction(a))
 	}
 	s.awaitTools(ctx, toolsOf(a))
 	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, facts *plan.Facts) error {
@@ -257,12 +257,12 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	}
 	s.seen.know(c, outcome.After)
 	s.notifyExpiry(outcome)
-	if asksAgain(outcome.Events) {
+	if isChangeSubmitted(outcome.Events) {
 		reply, err := s.resubmitted(ctx, outcome, c)
 		if err != nil {
 			return outcome, err
 		}
-		return outcome, &AskedAgain{Reply: reply}
+		return outcome, &ChangeSubmitted{Reply: reply}
 	}
 	return outcome, nil
 }

@@ -157,7 +157,7 @@ func anyWork(t *rapid.T) *verbs.Service {
 			Message: written(t, "message", plan.MaxMessage)}))
 	}
 	if rapid.Bool().Draw(t, "checked") {
-		must[verbs.AlertReply](t)(s.Checked(ctx, ann, verbs.Run{Signal: "tests", Level: plan.Blocker, Task: plan.StepID(done + 1),
+		must[verbs.AlertReply](t)(s.RecordCheck(ctx, ann, verbs.CheckRun{Signal: "tests", Level: plan.Blocker, Task: plan.StepID(done + 1),
 			Command: line(t, "command", 300), ExitCode: 1, Output: written(t, "printed", 5_000)}))
 	}
 	for range rapid.IntRange(0, 5).Draw(t, "questions") {
@@ -170,7 +170,7 @@ func anyWork(t *rapid.T) *verbs.Service {
 		must[verbs.CommentReply](t)(s.Comment(ctx, person, plan.AddComment{Text: written(t, "comment", 4_000)}))
 	}
 	if rapid.Bool().Draw(t, "planning") {
-		must[verbs.ModeReply](t)(s.PlanFor(ctx, person, line(t, "task", 1_000)))
+		must[verbs.ModeReply](t)(s.EnterPlanModeFor(ctx, person, line(t, "task", 1_000)))
 	}
 	return s
 }

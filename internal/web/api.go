@@ -223,7 +223,7 @@ func (s *Server) checkViewAccess(code, token string) error {
 }
 
 // can returns the rights of a request's session in a workspace.
-func (s *Server) can(c call, sheet *review.Sheet) review.Can {
+func (s *Server) can(c call, sheet *review.Workspace) review.Can {
 	refused := ""
 	if sheet.Refused != nil {
 		refused = sheet.Refused()
@@ -321,7 +321,7 @@ func (s *Server) getView(c call) (any, error) {
 		Now time.Time  `json:"now"`
 	}{s.can(c, sheet), sheet.Service.Now()}
 	return nil, s.answerShared(c, "view of "+sheet.ID, own, func(ctx context.Context) (any, error) {
-		view, err := review.Look(ctx, sheet)
+		view, err := review.ReadView(ctx, sheet)
 		return viewOfAll{View: view}, err
 	})
 }
@@ -376,7 +376,7 @@ func (s *Server) getTail(c call) (any, error) {
 }
 
 // sheet opens the workspace that the query names.
-func (s *Server) sheet(c call) (*review.Sheet, error) {
+func (s *Server) sheet(c call) (*review.Workspace, error) {
 	return s.opts.Desk.Open(c.r.Context(), c.query.Get("workspace"))
 }
 

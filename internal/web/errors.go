@@ -85,7 +85,7 @@ func refusalOf(err error) *refusal {
 		for _, other := range refused.Others {
 			r.Problem += "; also " + other.Error()
 		}
-		if mayNot, ok := errors.AsType[*review.MayNotError](err); ok {
+		if mayNot, ok := errors.AsType[*review.ForbiddenError](err); ok {
 			r.Kind = forbidden
 			if mayNot.Code {
 				r.Kind = locked

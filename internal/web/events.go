@@ -48,7 +48,7 @@ type numberedChange struct {
 	number int
 }
 
-func newStreams(desk review.Desk) *streams {
+func newStreams(desk review.Workspaces) *streams {
 	s := &streams{watch: desk.Watch}
 	s.ending, s.end = context.WithCancel(context.Background())
 	return s

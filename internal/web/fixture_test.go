@@ -29,7 +29,7 @@ const patience = 2 * time.Minute
 
 // desk has workspaces in memory. Values sent to changes are reported in addition to real changes.
 type desk struct {
-	sheets  map[string]*review.Sheet
+	sheets  map[string]*review.Workspace
 	changes chan review.Change
 	trouble error // of every call
 	panics  bool
@@ -43,7 +43,7 @@ func (d *desk) Places(context.Context) ([]review.Place, error) {
 	return places, d.trouble
 }
 
-func (d *desk) Open(_ context.Context, id string) (*review.Sheet, error) {
+func (d *desk) Open(_ context.Context, id string) (*review.Workspace, error) {
 	if d.panics {
 		panic("at the desk")
 	}
@@ -142,14 +142,14 @@ func files(name string) ([]byte, string, bool) {
 	return []byte(strings.Repeat(name+"\n", 100)), kinds[name], kinds[name] != ""
 }
 
-func open(t testing.TB, id string, edit ...func(*verbs.Options)) *review.Sheet {
+func open(t testing.TB, id string, edit ...func(*verbs.Options)) *review.Workspace {
 	s := states.New(store.NewMemory(), states.Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	options := verbs.Options{Gates: func(string) gates.Level { return gates.Off }}
 	for _, change := range edit {
 		change(&options)
 	}
-	return &review.Sheet{Place: review.Place{ID: id, Name: "shop " + id}, Service: verbs.New(s, options)}
+	return &review.Workspace{Place: review.Place{ID: id, Name: "shop " + id}, Service: verbs.New(s, options)}
 }
 
 // prepare makes a server that is not served yet.
@@ -157,7 +157,7 @@ func prepare(t testing.TB, edit func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, shown: make(chan string, 100), clock: &clock{now: time.Now()}, log: &logBuffer{},
 		desk: &desk{changes: make(chan review.Change)}}
-	f.desk.sheets = map[string]*review.Sheet{"w1": open(t, "w1"), "w2": open(t, "w2")}
+	f.desk.sheets = map[string]*review.Workspace{"w1": open(t, "w1"), "w2": open(t, "w2")}
 	opts := Options{Desk: f.desk, Person: "alice", File: files, Now: f.clock.Now, Logger: slog.New(slog.NewTextHandler(f.log, nil)),
 		ShowCode: func(_ review.Place, code string) error {
 			f.shown <- code

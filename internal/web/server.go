@@ -24,7 +24,7 @@ import (
 // Options configure the server.
 type Options struct {
 	// Desk supplies the shown data and performs acts.
-	Desk review.Desk
+	Desk review.Workspaces
 	// Person is the name under which decisions are recorded.
 	Person string
 	// File returns a file of the page by name, with its content type. The default is review.PageFile.

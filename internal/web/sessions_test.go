@@ -444,10 +444,10 @@ func TestCodeOfTheTerminal(t *testing.T) {
 }
 
 // atWork is the agents at work, as their hooks attest them.
-type atWork []verbs.AtWork
+type atWork []verbs.ActiveAgent
 
-func (atWork) Called(string)            {}
-func (a atWork) Agents() []verbs.AtWork { return a }
+func (atWork) Called(string)                 {}
+func (a atWork) Agents() []verbs.ActiveAgent { return a }
 
 // TestCodeIsAskedForWhereAgentsAreHeld: enforcing every agent proves nothing about the user's other programs, such as
 // one started before planning mode began.

@@ -68,13 +68,13 @@ export interface FieldChange {
   now: string[];
 }
 
-export type Changed = 'added' | 'removed' | 'changed' | 'moved';
+export type ChangeKind = 'added' | 'removed' | 'changed' | 'moved';
 
 export interface StepChange {
   id: string;
   was?: string;
   title: string;
-  change: Changed;
+  change: ChangeKind;
   fields?: FieldChange[];
 }
 
@@ -387,7 +387,7 @@ export interface Change {
   revision: number;
 }
 
-export interface Along {
+export interface StepComment {
   step?: string;
   text: string;
 }
@@ -396,7 +396,7 @@ export interface Decide {
   request?: string;
   digest: string;
   comment?: string;
-  comments?: Along[];
+  comments?: StepComment[];
 }
 
 export interface Answer {
@@ -404,13 +404,13 @@ export interface Answer {
   text: string;
 }
 
-export interface CommentOn {
+export interface AddComment {
   plan?: string;
   step?: string;
   text: string;
 }
 
-export interface Meet {
+export interface ResolveComment {
   id: string;
   met: boolean;
 }
@@ -488,7 +488,7 @@ export interface OfPlan {
 export interface Nothing {
 }
 
-export interface Say {
+export interface ReplanRequest {
   plan?: string;
   text: string;
 }
@@ -508,9 +508,9 @@ export interface Acts {
   reject: Decide;
   regenerate: Decide;
   answer: Answer;
-  comment: CommentOn;
-  ask: CommentOn;
-  meet: Meet;
+  comment: AddComment;
+  ask: AddComment;
+  meet: ResolveComment;
   edit_step: EditStep;
   add_step: AddStep;
   move_step: MoveStep;
@@ -524,7 +524,7 @@ export interface Acts {
   start_run: OfPlan;
   pause_run: Nothing;
   end_run: Nothing;
-  ask_replan: Say;
+  ask_replan: ReplanRequest;
   clear_signal: ID;
   enter_mode: Task;
   cancel_mode: Nothing;

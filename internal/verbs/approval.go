@@ -42,7 +42,7 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.DecideDraft) (Dec
 }
 
 // RecordNoDecision notes that a client asked its user and got no decision.
-func (s *Service) LeaveUndecided(ctx context.Context, c Caller, request, how string) error {
+func (s *Service) RecordNoDecision(ctx context.Context, c Caller, request, how string) error {
 	_, err := s.do(ctx, c, plan.RecordNoDecision{Request: request, How: how})
 	return err
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // step returns the view of a step; approval, which may be nil, tells whether its approver has seen it.
-func (sheet *Sheet) step(state plan.State, p *plan.Plan, step *plan.Step, approval *plan.Approval) Step {
+func (sheet *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step, approval *plan.Approval) Step {
 	shown := Step{ID: step.ID, Number: int(step.ID), Title: step.Title, Details: step.Details, Type: step.Type, Risk: step.Risk,
 		DependsOn: numbers(step.DependsOn), Hints: step.ContextHints, Paths: step.RelevantFilePaths, Creates: step.Creates,
 		Verify: step.Verify, Verified: step.Verify != "" && plan.IsVerified(step), SuggestedAgent: step.SuggestedAgent, Tools: step.Tools,
@@ -62,7 +62,7 @@ func proof(step *plan.Step) (criteria []Criterion, other []Evidence) {
 }
 
 // ask returns a step's question to a person, or one that it will ask when a run comes to it; nil without a question.
-func (sheet *Sheet) ask(step *plan.Step) *Ask {
+func (sheet *Workspace) ask(step *plan.Step) *Ask {
 	switch ask := step.OpenQuestion(); {
 	case ask != nil:
 		return &Ask{Kind: AskKind(ask.Kind), Text: ask.Text, Digest: ask.Digest, Short: history.ShortDigest(ask.Digest),

@@ -20,7 +20,7 @@ type EditStep struct {
 	Fields plan.Patch  `json:"fields"`
 }
 
-func editStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in EditStep) (string, error) {
+func editStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in EditStep) (string, error) {
 	patch, err := plan.CleanPatch("/fields", written(in.Fields))
 	if err != nil {
 		return "", err
@@ -40,7 +40,7 @@ type AddStep struct {
 	Fields plan.Patch `json:"fields"`
 }
 
-func addStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in AddStep) (string, error) {
+func addStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddStep) (string, error) {
 	patch, err := plan.CleanPatch("/fields", written(in.Fields))
 	if err != nil {
 		return "", err
@@ -53,7 +53,7 @@ func addStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in AddStep) (str
 	if in.Digest != "" {
 		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: change, After: after}))
 	}
-	reply, err := sheet.Service.AddStepsBehind(ctx, c, change.Steps, after)
+	reply, err := sheet.Service.AddStepsAfter(ctx, c, change.Steps, after)
 	return reply.StepIDs + " is added.", err
 }
 
@@ -64,7 +64,7 @@ type MoveStep struct {
 	After int         `json:"after"` // number of the step before it, 0: first
 }
 
-func moveStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in MoveStep) (string, error) {
+func moveStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in MoveStep) (string, error) {
 	move := plan.MoveStep{Step: in.Step, After: plan.StepID(in.After)}
 	if in.Digest != "" {
 		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: move}))
@@ -80,7 +80,7 @@ type RemoveStep struct {
 	Reason string      `json:"reason,omitempty" text:"any"` // for a step of the current plan, which is skipped, not removed
 }
 
-func removeStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in RemoveStep) (string, error) {
+func removeStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in RemoveStep) (string, error) {
 	if in.Digest != "" {
 		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Remove: in.Step}))
 	}

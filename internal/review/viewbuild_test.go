@@ -38,8 +38,8 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		"work is done": {func(d *desk) *desk { return begun(d) }, "", `ann works on step 1 "One".`},
 		"a returned plan": {func(d *desk) *desk {
 			d.waiting()
-			v := look(d.t, d.Sheet)
-			must[review.Done](d.t)(act(d.t.Context(), d.Sheet, page(), "return", with(draftOf(v), fields{"comment": "smaller"})))
+			v := look(d.t, d.Workspace)
+			must[review.Done](d.t)(act(d.t.Context(), d.Workspace, page(), "return", with(draftOf(v), fields{"comment": "smaller"})))
 			return d
 		}, "", "Planning mode is gathering"},
 		"a question": {func(d *desk) *desk { begun(d).do(ann().Actor, plan.AskUser{Text: "Which?"}); return d }, "question Q1",
@@ -76,7 +76,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		}, "step S001", "Next is"},
 		"a step that waits for a skipped one": {func(d *desk) *desk {
 			d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two", DependsOn: []plan.StepID{1}}).do(engine(), plan.BeginRun{})
-			must[review.Done](d.t)(act(d.t.Context(), d.Sheet, page(), "skip_step", fields{"step": 1, "reason": "not now"}))
+			must[review.Done](d.t)(act(d.t.Context(), d.Workspace, page(), "skip_step", fields{"step": 1, "reason": "not now"}))
 			d.do(engine(), plan.PauseRun{Reason: plan.StopDeadlocked})
 			return d
 		}, "step S002", ""},
@@ -84,7 +84,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		"a reply that was read": {func(d *desk) *desk {
 			d.active(plan.Spec{Title: "One"}).do(page().Actor, plan.AddComment{Text: "Why?", IsQuestion: true})
 			d.do(ann().Actor, plan.ReplyToComment{Comment: "C1", Text: "It is faster."})
-			must[review.Done](d.t)(act(d.t.Context(), d.Sheet, page(), "meet", fields{"id": "C1", "met": true}))
+			must[review.Done](d.t)(act(d.t.Context(), d.Workspace, page(), "meet", fields{"id": "C1", "met": true}))
 			return d
 		}, "", "Next is"},
 		"a later step": {func(d *desk) *desk {
@@ -93,11 +93,11 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := c.in(newDesk(t))
-			v := look(t, d.Sheet)
+			v := look(t, d.Workspace)
 			if got := kinds(v); got != c.want || !strings.HasPrefix(v.Headline, c.says) {
 				t.Errorf("%q waits, want %q: %s", got, c.want, v.Headline)
 			}
-			waiting := must[[]review.Waiting](t)(review.WaitingIn(t.Context(), d.Sheet))
+			waiting := must[[]review.Waiting](t)(review.WaitingIn(t.Context(), d.Workspace))
 			if !slices.EqualFunc(waiting, v.Waiting, func(a, b review.Waiting) bool { return a == b }) {
 				t.Errorf("%+v is not %+v", waiting, v.Waiting)
 			}
@@ -119,7 +119,7 @@ func TestCriteriaHaveTheirEvidence(t *testing.T) {
 	d := newDesk(t).active(plan.Spec{Title: "One", AcceptanceCriteria: []string{"no session is lost", "it is fast"}, Verify: "go test"})
 	d.do(ann().Actor, plan.ReportStep{Step: 1, Evidence: []plan.Evidence{{Criterion: "no session is lost", Note: "counted them"},
 		{Note: "looked around"}}})
-	got := look(t, d.Sheet).Plan.Steps[0]
+	got := look(t, d.Workspace).Plan.Steps[0]
 	if len(got.Criteria) != 2 || len(got.Criteria[0].Evidence) != 1 || got.Criteria[0].Evidence[0].Note != "counted them" ||
 		got.Criteria[1].Evidence != nil || len(got.Evidence) != 1 || got.Verified {
 		t.Errorf("%+v", got)
@@ -129,11 +129,11 @@ func TestCriteriaHaveTheirEvidence(t *testing.T) {
 // TestNextVersionIsShownWithTheDifference: steps are matched by title, and comments are shown next to them.
 func TestNextVersionIsShownWithTheDifference(t *testing.T) {
 	d := newDesk(t).waiting()
-	v := look(t, d.Sheet)
-	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "return", with(draftOf(v), fields{"comment": "back up first",
+	v := look(t, d.Workspace)
+	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "return", with(draftOf(v), fields{"comment": "back up first",
 		"comments": []fields{{"step": 1, "text": "slowly"}, {"step": 2, "text": "in CI, too"}}})))
-	submit(t, d.Sheet, "Back up", "Move them", "Test them")
-	v = look(t, d.Sheet)
+	submit(t, d.Workspace, "Back up", "Move them", "Test them")
+	v = look(t, d.Workspace)
 	if v.Draft.Plan.Difference == nil || v.Draft.Returned == nil || v.Draft.Returned.By != "alice" || !v.Draft.Decidable {
 		t.Fatalf("%+v", v.Draft)
 	}
@@ -141,7 +141,7 @@ func TestNextVersionIsShownWithTheDifference(t *testing.T) {
 	for _, change := range v.Draft.Plan.Difference.Steps {
 		told = append(told, fmt.Sprint(change.Change, " ", change.ID, " ", change.Was))
 	}
-	if c := v.Comments; len(c) != 2 || c[0].Step != 2 || c[0].Title != "Move them" || c[0].Met != verbs.StandsOpen || c[1].Step != 3 {
+	if c := v.Comments; len(c) != 2 || c[0].Step != 2 || c[0].Title != "Move them" || c[0].Met != verbs.CommentOpen || c[1].Step != 3 {
 		t.Errorf("%+v", c)
 	}
 	if got := strings.Join(told, ", "); got != "added S001 S000, changed S002 S001, changed S003 S002" {
@@ -152,20 +152,20 @@ func TestNextVersionIsShownWithTheDifference(t *testing.T) {
 // TestReplanIsShownWithTheDifference: a next version that exceeds the approval waits next to the plan in force.
 func TestReplanIsShownWithTheDifference(t *testing.T) {
 	d := newDesk(t).waiting()
-	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "approve", draftOf(look(t, d.Sheet))))
+	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "approve", draftOf(look(t, d.Workspace))))
 	d.do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.InProgress})
 	d.do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Done})
 	d.do(ann().Actor, plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.Replan{Changes: "In two halves"}},
 		{Action: plan.UpdateStep{Step: 2, Patch: plan.Patch{Title: new("Test one half")}}}}})
-	v := look(t, d.Sheet)
+	v := look(t, d.Workspace)
 	if v.Draft == nil || v.Draft.Plan.Version != 2 || v.Draft.Plan.Difference == nil || v.Draft.Plan.Difference.From.Version != 1 {
 		t.Fatalf("%+v", v.Draft)
 	}
 	if c := v.Draft.Plan.Difference.Steps; len(c) != 1 || c[0].ID != 2 || c[0].Change != "changed" {
 		t.Errorf("%+v", c)
 	}
-	state, former, err := d.Sheet.Service.Draft(t.Context())
-	if text := d.Sheet.Service.Review(state, former, nil); err != nil || !strings.Contains(text, "What has changed since version 1:") {
+	state, former, err := d.Workspace.Service.Draft(t.Context())
+	if text := d.Workspace.Service.Review(state, former, nil); err != nil || !strings.Contains(text, "What has changed since version 1:") {
 		t.Errorf("%s %v", text, err)
 	}
 }
@@ -174,17 +174,17 @@ func TestReplanIsShownWithTheDifference(t *testing.T) {
 // shows its differences from the approved version.
 func TestFormerPlansAreReadAsTheyStood(t *testing.T) {
 	d := newDesk(t).active(plan.Spec{Title: "Before"}).waiting()
-	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "approve", draftOf(look(t, d.Sheet))))
-	if p := look(t, d.Sheet).Plan; p.Difference != nil {
+	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "approve", draftOf(look(t, d.Workspace))))
+	if p := look(t, d.Workspace).Plan; p.Difference != nil {
 		t.Errorf("a first version differs from %+v", p.Difference.From)
 	}
-	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "comment", fields{"step": 1, "text": "mind the sessions"}))
+	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "comment", fields{"step": 1, "text": "mind the sessions"}))
 	d.do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Blocked, Note: "no key"})
 	for _, changes := range []string{"In two halves", "In three"} {
 		d.do(ann().Actor, plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.Replan{Changes: changes}},
 			{Action: plan.UpdateStep{Step: 1, Patch: plan.Patch{ContextHints: &[]string{changes}}}}}})
 	}
-	v := look(t, d.Sheet)
+	v := look(t, d.Workspace)
 	if v.Plan.Version != 3 || v.Plan.Difference == nil || v.Plan.Difference.From.Version != 1 || len(v.Plan.Difference.Steps) != 1 {
 		t.Fatalf("%+v", v.Plan)
 	}
@@ -195,21 +195,22 @@ func TestFormerPlansAreReadAsTheyStood(t *testing.T) {
 	if got := strings.Join(became, ", "); got != "replaced by version 3, replaced by version 2, replaced" {
 		t.Fatal(got)
 	}
-	f := must[review.Former](t)(review.ReadFormer(t.Context(), d.Sheet, v.Plans[1].ID))
+	f := must[review.Former](t)(review.ReadFormer(t.Context(), d.Workspace, v.Plans[1].ID))
 	if f.Plan.Version != 1 || f.Plan.Steps[0].Status != plan.Blocked || f.Plan.Steps[0].Ask != nil || f.Plan.Difference != nil ||
 		f.Plan.Approval == nil || len(f.Comments) != 1 || f.Comments[0].Step != 1 {
 		t.Errorf("%+v", f)
 	}
-	if f = must[review.Former](t)(review.ReadFormer(t.Context(), d.Sheet, v.Plans[0].ID)); f.Plan.Difference.From.Version != 1 {
+	if f = must[review.Former](t)(review.ReadFormer(t.Context(), d.Workspace, v.Plans[0].ID)); f.Plan.Difference.From.Version != 1 {
 		t.Errorf("%+v", f.Plan.Difference)
 	}
-	log := must[review.Log](t)(review.ReadLog(t.Context(), d.Sheet, v.Plans[1].ID, 0, 100))
+	log := must[review.Log](t)(review.ReadLog(t.Context(), d.Workspace, v.Plans[1].ID, 0, 100))
 	if first, last := log.Lines[len(log.Lines)-1], log.Lines[0]; log.More || !strings.Contains(first.Text, "submitted") ||
 		!strings.Contains(last.Text, "In two halves") {
 		t.Errorf("from %q to %q", first.Text, last.Text)
 	}
 	for _, id := range []string{"", "none", v.Plan.ID} {
-		if _, err := review.ReadFormer(t.Context(), d.Sheet, id); err == nil || !strings.Contains(err.Error(), "there is no earlier plan") {
+		_, err := review.ReadFormer(t.Context(), d.Workspace, id)
+		if err == nil || !strings.Contains(err.Error(), "there is no earlier plan") {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
@@ -220,9 +221,9 @@ func TestCommentIsShownWhereverItIsMade(t *testing.T) {
 	d := newDesk(t)
 	say := func(text string, want ...string) {
 		t.Helper()
-		must[review.Done](t)(act(t.Context(), d.Sheet, page(), "comment", fields{"text": text}))
+		must[review.Done](t)(act(t.Context(), d.Workspace, page(), "comment", fields{"text": text}))
 		var got []string
-		for _, c := range look(t, d.Sheet).Comments {
+		for _, c := range look(t, d.Workspace).Comments {
 			got = append(got, c.Text)
 		}
 		if !slices.Equal(got, want) {
@@ -250,7 +251,7 @@ func TestRunIsShownWithItsSteps(t *testing.T) {
 	d := newDesk(t)
 	d.Service = verbs.New(d.session, verbs.Options{Engines: crew{}, Now: time.Now})
 	d.running(tool("Build it"), plan.Spec{Title: "Two"})
-	v := look(t, d.Sheet)
+	v := look(t, d.Workspace)
 	if r := v.Run; r == nil || r.State != review.RunGoesOn || len(r.Steps) != 1 || r.Steps[0].Tail != "ok 1\nok 2\n" || !r.CanHere {
 		t.Errorf("%+v", r)
 	}
@@ -262,15 +263,15 @@ func TestRunIsShownWithItsSteps(t *testing.T) {
 // TestOutdatedRevision: a draft shows that it is outdated before a person presses Approve.
 func TestOutdatedRevision(t *testing.T) {
 	d := newDesk(t).waiting()
-	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "approve", draftOf(look(t, d.Sheet))))
+	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "approve", draftOf(look(t, d.Workspace))))
 	d.do(ann().Actor, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Delete them", Tools: []string{"bash_execute"}}}}})
-	v := look(t, d.Sheet)
+	v := look(t, d.Workspace)
 	if v.Draft == nil || !v.Draft.Changes || v.Draft.Outdated != "" {
 		t.Fatalf("%+v", v.Draft)
 	}
 	d.do(page().Caller.Actor, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Mine"}}}})
-	v = look(t, d.Sheet)
-	_, err := act(t.Context(), d.Sheet, page(), "approve", draftOf(v))
+	v = look(t, d.Workspace)
+	_, err := act(t.Context(), d.Workspace, page(), "approve", draftOf(v))
 	if err == nil || v.Draft.Outdated != err.Error() {
 		t.Errorf("%q, refused with %v", v.Draft.Outdated, err)
 	}
@@ -283,7 +284,7 @@ func TestLogIsReadBackwards(t *testing.T) {
 	}
 	var all []string
 	for before := plan.Revision(0); ; {
-		page := must[review.Log](t)(review.ReadLog(t.Context(), d.Sheet, "", before, 4))
+		page := must[review.Log](t)(review.ReadLog(t.Context(), d.Workspace, "", before, 4))
 		for _, line := range page.Lines {
 			all, before = append(all, line.Text), line.Revision
 		}

@@ -17,8 +17,8 @@ type Place struct {
 	Doubt string `json:"doubt,omitempty"` // why it may be the wrong one; "" without doubt
 }
 
-// Sheet is an open workspace. Its creator keeps it open.
-type Sheet struct {
+// Workspace is an open workspace. Its creator keeps it open.
+type Workspace struct {
 	Place
 	Service *verbs.Service
 	Refused func() string                              // why decisions are refused there now; "" if the face's rights apply; may be nil
@@ -29,7 +29,7 @@ type Sheet struct {
 
 // show makes all texts in the value that pointer points to safe to show, with agents' names as people see them; those in
 // known are agents'.
-func (sheet *Sheet) show(pointer any, known ...string) {
+func (sheet *Workspace) show(pointer any, known ...string) {
 	names := sheet.Service.NamesForPeople(known...)
 	safetext.MapTexts(pointer, func(text string) string { return safetext.Escape(names(text)) })
 }
@@ -40,12 +40,12 @@ type Change struct {
 	Revision  plan.Revision `json:"revision"`
 }
 
-// Desk gives access to all workspaces of a user.
-type Desk interface {
+// Workspaces gives access to all workspaces of a user.
+type Workspaces interface {
 	// Places lists the workspaces with a state, the one this process was started in first.
 	Places(ctx context.Context) ([]Place, error)
 	// Open returns a workspace, which stays open and is shared. An unknown id is a *plan.ValidationError.
-	Open(ctx context.Context, id string) (*Sheet, error)
+	Open(ctx context.Context, id string) (*Workspace, error)
 	// InInbox returns the entry of a place in an inbox, and its waiting items: see InInbox. It is cheap if nothing has
 	// changed since the last call.
 	InInbox(ctx context.Context, place Place) (InboxPlace, []Waiting, error)
@@ -67,14 +67,14 @@ type Caller struct {
 	Can Can
 }
 
-// MayNotError refuses an act to a caller without permission.
-type MayNotError struct {
+// ForbiddenError refuses an act to a caller without permission.
+type ForbiddenError struct {
 	*plan.ValidationError
 	Code bool // the code from the terminal is missing
 }
 
 // Unwrap returns the refusal.
-func (e *MayNotError) Unwrap() error { return e.ValidationError }
+func (e *ForbiddenError) Unwrap() error { return e.ValidationError }
 
 // Inbox lists everything that waits for a person in all workspaces.
 type Inbox struct {

@@ -25,8 +25,8 @@ type AnswerStep struct {
 }
 
 // answerStep returns an act that answers with one choice.
-func answerStep(choice plan.Choice) func(context.Context, *Sheet, verbs.Caller, AnswerStep) (string, error) {
-	return func(ctx context.Context, sheet *Sheet, c verbs.Caller, in AnswerStep) (string, error) {
+func answerStep(choice plan.Choice) func(context.Context, *Workspace, verbs.Caller, AnswerStep) (string, error) {
+	return func(ctx context.Context, sheet *Workspace, c verbs.Caller, in AnswerStep) (string, error) {
 		if choice == plan.Approve {
 			if in.Digest == "" {
 				return "", plan.Refuse(plan.InvalidInput, "/digest", "is missing", "say what was shown")
@@ -48,7 +48,7 @@ type SkipStep struct {
 	Reason string      `json:"reason" text:"any"`
 }
 
-func skipStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in SkipStep) (string, error) {
+func skipStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in SkipStep) (string, error) {
 	reply, err := sheet.Service.AnswerStep(ctx, c, verbs.StepAnswer{Step: in.Step, Choice: plan.Skip, Text: in.Reason})
 	return reply.Message + ".", err
 }
@@ -56,19 +56,19 @@ func skipStep(ctx context.Context, sheet *Sheet, c verbs.Caller, in SkipStep) (s
 // Nothing is the input of acts without fields.
 type Nothing struct{}
 
-func startRun(ctx context.Context, sheet *Sheet, _ verbs.Caller, in OfPlan) (string, error) {
+func startRun(ctx context.Context, sheet *Workspace, _ verbs.Caller, in OfPlan) (string, error) {
 	if sheet.Start == nil {
 		return "", plan.Refuse(plan.Conflict, "", "nothing carries out steps here", "run the plan on a terminal, in its project")
 	}
 	return "The run goes on.", sheet.Start(ctx, in.Plan)
 }
 
-func pauseRun(ctx context.Context, sheet *Sheet, c verbs.Caller, _ Nothing) (string, error) {
+func pauseRun(ctx context.Context, sheet *Workspace, c verbs.Caller, _ Nothing) (string, error) {
 	reply, err := sheet.Service.PauseRun(ctx, c, "")
 	return reply.Message, err
 }
 
-func endRun(ctx context.Context, sheet *Sheet, c verbs.Caller, _ Nothing) (string, error) {
+func endRun(ctx context.Context, sheet *Workspace, c verbs.Caller, _ Nothing) (string, error) {
 	reply, err := sheet.Service.EndRun(ctx, c)
 	return reply.Message, err
 }

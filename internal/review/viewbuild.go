@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Look returns the current view of a workspace.
-func Look(ctx context.Context, sheet *Sheet) (View, error) {
+// ReadView returns the current view of a workspace.
+func ReadView(ctx context.Context, sheet *Workspace) (View, error) {
 	state, former, err := sheet.Service.Draft(ctx)
 	if err != nil {
 		return View{}, err
@@ -30,7 +30,7 @@ func Look(ctx context.Context, sheet *Sheet) (View, error) {
 	return v, nil
 }
 
-func (sheet *Sheet) view(state plan.State, former *plan.Plan) View {
+func (sheet *Workspace) view(state plan.State, former *plan.Plan) View {
 	s := sheet.Service
 	v := View{Workspace: sheet.Place, Revision: state.Revision, UpdatedAt: state.UpdatedAt, Now: s.Now(), Phase: state.PhaseNow(),
 		Headline: s.Headline(state, onlooker()), Waiting: sheet.waiting(state), Decision: decision(state.ModeNow().Decision),
@@ -47,7 +47,7 @@ func (sheet *Sheet) view(state plan.State, former *plan.Plan) View {
 }
 
 // draft returns the waiting draft; former is the plan shown before it, or nil.
-func (sheet *Sheet) draft(state plan.State, former *plan.Plan) *Draft {
+func (sheet *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 	p, request := state.Draft, state.ModeNow().Request
 	approval := p.Approval
 	if former != nil && former.ID == p.ID {
@@ -149,15 +149,15 @@ func commentable(state plan.State, now time.Time) []*plan.Plan {
 }
 
 // comments returns the comments on some plans, placed in these plans.
-func (sheet *Sheet) comments(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Comment, error) {
-	remarks, err := sheet.Service.Remarks(ctx, state, shown...)
+func (sheet *Workspace) comments(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Comment, error) {
+	remarks, err := sheet.Service.PlacedComments(ctx, state, shown...)
 	if err != nil {
 		return nil, err
 	}
 	all := []Comment{}
 	for _, c := range remarks {
 		one := Comment{ID: c.ID, Said: Said{c.Text, c.Way.Decider(c.By), c.At}, Step: int(c.Now), Title: c.Title, Question: c.IsQuestion,
-			Met: c.Standing}
+			Met: c.CommentState}
 		if c.Reply != nil {
 			one.Reply = &Said{c.Reply.Text, c.Reply.By, c.Reply.At}
 		}
@@ -178,7 +178,7 @@ func signals(state plan.State) []Signal {
 }
 
 // run returns the run of the plan, or one that could begin; nil if planloop would run no step of it.
-func (sheet *Sheet) run(state plan.State) *Run {
+func (sheet *Workspace) run(state plan.State) *Run {
 	look, is := sheet.Service.RunProgress(state)
 	if !is {
 		if p := state.Plan; p == nil || p.Status != plan.StatusActive || !sheet.Service.HasRunnableSteps(state) {
@@ -212,13 +212,13 @@ func pastPlans(state plan.State) []PastPlan {
 }
 
 // since returns the differences between a plan and the one it replaced, nil if it replaced none.
-func (sheet *Sheet) since(ctx context.Context, state plan.State, p *plan.Plan) (*Difference, error) {
-	before, err := sheet.Service.Before(ctx, state, p)
+func (sheet *Workspace) since(ctx context.Context, state plan.State, p *plan.Plan) (*Difference, error) {
+	before, err := sheet.Service.PreviousVersion(ctx, state, p)
 	return difference(before, p, p), err
 }
 
 // ReadFormer returns a former plan in its last form.
-func ReadFormer(ctx context.Context, sheet *Sheet, id string) (Former, error) {
+func ReadFormer(ctx context.Context, sheet *Workspace, id string) (Former, error) {
 	state, err := sheet.Service.State(ctx)
 	if err != nil {
 		return Former{}, err
@@ -242,7 +242,7 @@ func ReadFormer(ctx context.Context, sheet *Sheet, id string) (Former, error) {
 }
 
 // plan returns the view of a plan; approval is the one that shows which steps its approver has seen.
-func (sheet *Sheet) plan(state plan.State, p *plan.Plan, approval *plan.Approval) Plan {
+func (sheet *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.Approval) Plan {
 	shown := Plan{ID: p.ID, Objective: p.Objective, Summary: p.Summary, Status: p.Status, Version: p.Version, Digest: plan.Digest(p),
 		Progress:    Progress{Done: p.Steps.Count(plan.Done), Of: p.Steps.Len(), Counts: map[string]int{}},
 		Constraints: p.Metadata.Constraints, ContextNotes: p.ContextNotes, Questions: p.Questions, Reasoning: p.Reasoning,

@@ -78,11 +78,11 @@ func finishedPhrase(e plan.StepFinished) string {
 	if e.Agent != "" {
 		status += joint + " the agent" + named(e.Agent)
 	}
-	if took := Lasted(time.Duration(e.Result.Duration) * time.Millisecond); e.Agent != "" && took != "" {
+	if took := FormatDuration(time.Duration(e.Result.Duration) * time.Millisecond); e.Agent != "" && took != "" {
 		status += " after " + took
 	}
 	text := e.Step.String() + status + quotedNote(note)
-	if outside := Beyond(e.OutOfScopeFiles, e.CommitMoved, e.ChangesUnknown); outside != "" {
+	if outside := ChangesOutside(e.OutOfScopeFiles, e.CommitMoved, e.ChangesUnknown); outside != "" {
 		text += "; warning: it " + outside
 	}
 	return text
@@ -106,9 +106,9 @@ func ofAgent(e plan.Event) bool {
 	return false
 }
 
-// Beyond describes an agent's actions beyond its step, else "": changed files that the step does
+// ChangesOutside describes an agent's actions beyond its step, else "": changed files that the step does
 // not name, a work tree left at another commit, or changes that cannot be determined.
-func Beyond(files []string, moved, unseen bool) string {
+func ChangesOutside(files []string, moved, unseen bool) string {
 	const shown = 3
 	text := ""
 	switch {
@@ -136,8 +136,8 @@ func Beyond(files []string, moved, unseen bool) string {
 	return text
 }
 
-// Lasted writes how long something took, or has taken so far, "" if it is negligible.
-func Lasted(d time.Duration) string {
+// FormatDuration writes how long something took, or has taken so far, "" if it is negligible.
+func FormatDuration(d time.Duration) string {
 	if d < 50*time.Millisecond {
 		return ""
 	}

@@ -13,49 +13,49 @@ type Answer struct {
 	Text string `json:"text" text:"any"`
 }
 
-func answer(ctx context.Context, sheet *Sheet, c verbs.Caller, in Answer) (string, error) {
+func answer(ctx context.Context, sheet *Workspace, c verbs.Caller, in Answer) (string, error) {
 	reply, err := sheet.Service.Answer(ctx, c, in.ID, in.Text)
 	return reply.Message, err
 }
 
-// Say is the input of ask_replan.
-type Say struct {
+// ReplanRequest is the input of ask_replan.
+type ReplanRequest struct {
 	OfPlan
 	Text string `json:"text" text:"any"`
 }
 
 // AddComment is the input of comment and of ask.
-type CommentOn struct {
+type AddComment struct {
 	Plan string      `json:"plan,omitempty"` // id of the plan or draft shown; "": the waiting draft, else the current plan
 	Step plan.StepID `json:"step,omitzero"`  // 0: the whole plan
 	Text string      `json:"text" text:"any"`
 }
 
-func comment(ctx context.Context, sheet *Sheet, c verbs.Caller, in CommentOn) (string, error) {
+func comment(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddComment) (string, error) {
 	reply, err := sheet.Service.Comment(ctx, c, plan.AddComment{PlanID: in.Plan, Step: in.Step, Text: in.Text})
 	return reply.Message, err
 }
 
 // ask asks agents a question; nothing is changed.
-func ask(ctx context.Context, sheet *Sheet, c verbs.Caller, in CommentOn) (string, error) {
+func ask(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddComment) (string, error) {
 	reply, err := sheet.Service.Comment(ctx, c, plan.AddComment{PlanID: in.Plan, Step: in.Step, Text: in.Text, IsQuestion: true})
 	return reply.Message, err
 }
 
-// Meet is the input of meet.
-type Meet struct {
+// ResolveComment is the input of meet.
+type ResolveComment struct {
 	ID  string `json:"id"`
 	Met bool   `json:"met"`
 }
 
-func meet(ctx context.Context, sheet *Sheet, c verbs.Caller, in Meet) (string, error) {
-	reply, err := sheet.Service.MeetComment(ctx, c, in.ID, in.Met)
+func meet(ctx context.Context, sheet *Workspace, c verbs.Caller, in ResolveComment) (string, error) {
+	reply, err := sheet.Service.ResolveComment(ctx, c, in.ID, in.Met)
 	return reply.Message, err
 }
 
 // askReplan sends agents the requested changes, and pauses the run until a person resumes it.
-func askReplan(ctx context.Context, sheet *Sheet, c verbs.Caller, in Say) (string, error) {
-	told, err := comment(ctx, sheet, c, CommentOn{Plan: in.Plan, Text: in.Text})
+func askReplan(ctx context.Context, sheet *Workspace, c verbs.Caller, in ReplanRequest) (string, error) {
+	told, err := comment(ctx, sheet, c, AddComment{Plan: in.Plan, Text: in.Text})
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +72,7 @@ type ID struct {
 	ID string `json:"id"`
 }
 
-func clearSignal(ctx context.Context, sheet *Sheet, c verbs.Caller, in ID) (string, error) {
+func clearSignal(ctx context.Context, sheet *Workspace, c verbs.Caller, in ID) (string, error) {
 	_, err := sheet.Service.Alert(ctx, c, verbs.Alert{ID: in.ID, Clear: true})
 	return "The signal is cleared.", err
 }
@@ -82,12 +82,12 @@ type Task struct {
 	Task string `json:"task,omitempty" text:"any"`
 }
 
-func enterMode(ctx context.Context, sheet *Sheet, c verbs.Caller, in Task) (string, error) {
-	_, err := sheet.Service.PlanFor(ctx, c, in.Task)
+func enterMode(ctx context.Context, sheet *Workspace, c verbs.Caller, in Task) (string, error) {
+	_, err := sheet.Service.EnterPlanModeFor(ctx, c, in.Task)
 	return "Planning mode is on: agents read and ask, and change nothing until you have approved a plan.", err
 }
 
-func cancelMode(ctx context.Context, sheet *Sheet, c verbs.Caller, _ Nothing) (string, error) {
+func cancelMode(ctx context.Context, sheet *Workspace, c verbs.Caller, _ Nothing) (string, error) {
 	reply, err := sheet.Service.CancelPlanMode(ctx, c)
 	return reply.Message, err
 }

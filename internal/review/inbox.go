@@ -46,7 +46,7 @@ type Waiting struct {
 }
 
 // WaitingIn lists the items in a workspace that wait for a person, newest first.
-func WaitingIn(ctx context.Context, sheet *Sheet) ([]Waiting, error) {
+func WaitingIn(ctx context.Context, sheet *Workspace) ([]Waiting, error) {
 	state, err := sheet.Service.State(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func WaitingIn(ctx context.Context, sheet *Sheet) ([]Waiting, error) {
 }
 
 // waiting lists the waiting items, newest first. A draft with requested changes waits for an agent, so it is not listed.
-func (sheet *Sheet) waiting(state plan.State) []Waiting {
+func (sheet *Workspace) waiting(state plan.State) []Waiting {
 	all := []Waiting{}
 	add := func(kind WaitingKind, w Waiting) {
 		w.Workspace, w.Name, w.Kind = sheet.ID, sheet.Name, kind
@@ -144,7 +144,7 @@ func newest(all []Waiting) []Waiting {
 
 // ReadInbox lists everything that waits for a person in all workspaces of a desk. An unreadable workspace is listed as
 // unreadable and does not affect the others.
-func ReadInbox(ctx context.Context, desk Desk) (Inbox, error) {
+func ReadInbox(ctx context.Context, desk Workspaces) (Inbox, error) {
 	inbox := Inbox{Workspaces: []InboxPlace{}, Waiting: []Waiting{}}
 	places, err := desk.Places(ctx)
 	if err != nil {
@@ -178,7 +178,7 @@ func ReadInbox(ctx context.Context, desk Desk) (Inbox, error) {
 const atATime = 4
 
 // InInbox returns a workspace's entry in an inbox, and its waiting items, newest first.
-func InInbox(ctx context.Context, sheet *Sheet) (InboxPlace, []Waiting, error) {
+func InInbox(ctx context.Context, sheet *Workspace) (InboxPlace, []Waiting, error) {
 	state, err := sheet.Service.State(ctx)
 	if err != nil {
 		return InboxPlace{}, nil, err

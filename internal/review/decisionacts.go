@@ -14,11 +14,11 @@ type Decide struct {
 	Digest  string `json:"digest"`            // of the plan shown
 	Comment string `json:"comment,omitempty" text:"any"`
 
-	Comments []Along `json:"comments,omitempty"` // on single steps or the whole plan, sent with the decision
+	Comments []StepComment `json:"comments,omitempty"` // on single steps or the whole plan, sent with the decision
 }
 
-// Along is a comment sent with a decision.
-type Along struct {
+// StepComment is a comment sent with a decision.
+type StepComment struct {
 	Step plan.StepID `json:"step,omitzero"` // 0: the whole plan
 	Text string      `json:"text" text:"any"`
 }
@@ -31,24 +31,24 @@ func (in Decide) answer(outcome plan.Outcome) plan.DecideDraft {
 	return a
 }
 
-func approve(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (string, error) {
+func approve(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
 	if err := sheet.refresh(ctx, func(state plan.State) *plan.Plan { return state.Draft }); err != nil {
 		return "", err
 	}
 	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Approved)))
 }
 
-func giveBack(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (string, error) {
+func giveBack(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
 	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Returned)))
 }
 
-func reject(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (string, error) {
+func reject(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
 	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Rejected)))
 }
 
 const anew = "Plan it anew, in another way"
 
-func regenerate(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (string, error) {
+func regenerate(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
 	in.Comment = strings.TrimSuffix(anew+": "+strings.TrimSpace(in.Comment), ": ")
 	return giveBack(ctx, sheet, c, in)
 }
@@ -56,7 +56,7 @@ func regenerate(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (s
 func decided(reply verbs.DecisionReply, err error) (string, error) { return reply.Message, err }
 
 // refresh reloads the definitions of the tools in a plan from their servers, so that an approval covers the current ones.
-func (sheet *Sheet) refresh(ctx context.Context, of func(plan.State) *plan.Plan) error {
+func (sheet *Workspace) refresh(ctx context.Context, of func(plan.State) *plan.Plan) error {
 	state, err := sheet.Service.State(ctx)
 	if p := of(state); err == nil && p != nil && sheet.Fresh != nil {
 		sheet.Fresh(ctx, p)
