@@ -9,10 +9,20 @@ import (
 
 // Action is a change that a verb asks for.
 type Action interface {
-	// clean returns the action in the form to be recorded: texts normalised, everything within the
-	// general limits. It reports violations to the cleaner.
-	clean(*cleaner) Action
 	decide(State, Facts) ([]Event, error)
+}
+
+// cleanable is an action with input to check. clean returns it in the form to be recorded: texts
+// normalised, everything within the general limits. It reports violations to the cleaner.
+type cleanable interface {
+	clean(*cleaner) Action
+}
+
+func (c *cleaner) action(a Action) Action {
+	if input, ok := a.(cleanable); ok {
+		return input.clean(c)
+	}
+	return a
 }
 
 // traits are the properties of an action that Decide needs before it judges the action.
@@ -234,7 +244,7 @@ func (b Batch) clean(c *cleaner) Action {
 	b.Parts = slices.Clone(b.Parts)
 	for i := range b.Parts {
 		part := cleaner{}
-		b.Parts[i].Action = b.Parts[i].Action.clean(&part)
+		b.Parts[i].Action = part.action(b.Parts[i].Action)
 		c.Add(prefixField(b.Parts[i].Field, part.Err()))
 	}
 	c.findings(&b.Findings)
@@ -269,21 +279,15 @@ func (b Batch) decide(s State, f Facts) ([]Event, error) {
 		if err != nil {
 			return nil, prefixField(part.Field, err)
 		}
-		if len(all) > 0 && slices.ContainsFunc(events, archives) { // the archived head would name a revision that never existed
+		isArchival := func(e Event) bool { _, is := e.(PlanArchived); return is }
+		if len(all) > 0 && slices.ContainsFunc(events, isArchival) { // the archived head would name a revision that never existed
 			return nil, prefixField(part.Field,
 				conflict("the plan would be cleared or replaced in the middle of other changes", "do that first, or on its own"))
 		}
-		for _, e := range events {
-			s = Apply(s, e)
-		}
+		s = Apply(s, events...)
 		all = append(all, events...)
 	}
 	return all, nil
-}
-
-func archives(e Event) bool {
-	_, is := e.(PlanArchived)
-	return is
 }
 
 // prefixField returns the refusal of a batch part with its field as a pointer into the input.

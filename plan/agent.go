@@ -139,15 +139,6 @@ func (x *Execution) ExceededScope() bool {
 	return len(x.OutOfScopeFiles) > 0 || x.CommitMoved || x.ChangesUnknown
 }
 
-// countStart counts a start of an agent in a new map, since former states share the old one.
-func (r *Run) countStart(name string) {
-	starts := map[string]int{name: 1}
-	for other, n := range r.Starts {
-		starts[other] += n
-	}
-	r.Starts = starts
-}
-
 // MaxUnavailable is how many agents in a row may end within seconds without a report before the run
 // is paused: the cause is a quota or a login, not the steps. If other agents respond in between, it
 // is the number of such agents at one step before the step fails.
@@ -156,15 +147,10 @@ const MaxUnavailable = 3
 // AgentUnavailable ends an attempt after its agent ended within seconds without a report. The
 // attempt does not count as a try.
 type AgentUnavailable struct {
-	Step    StepID    `json:"step_id"`
-	Attempt int       `json:"attempt"`
-	Agent   string    `json:"agent,omitempty"`
-	Error   string    `json:"error,omitempty"`
-	Output  string    `json:"output,omitempty"`
-	By      string    `json:"by"`
-	At      time.Time `json:"at"`
-
-	AffectedFiles []string `json:"affected_files,omitempty"` // not listed before
+	Step    StepID `json:"step_id"`
+	Attempt int    `json:"attempt"`
+	Agent   string `json:"agent,omitempty"`
+	AttemptEnd
 }
 
 func (e AgentUnavailable) marks() StepID { return e.Step }
@@ -176,8 +162,7 @@ func (e AgentUnavailable) apply(s State) State {
 		if s.Run != nil && s.Run.Unavailable >= MaxUnavailable { // not the step's fault
 			silent = 0
 		}
-		step.lose(StepLost{Step: e.Step, Attempt: e.Attempt, Error: e.Error, Output: e.Output, AffectedFiles: e.AffectedFiles,
-			By: e.By, At: e.At})
+		step.lose(StepLost{Step: e.Step, Attempt: e.Attempt, AttemptEnd: e.AttemptEnd})
 		step.execute(func(x *Execution) { x.UnavailableAgents = silent })
 	})
 }
@@ -190,8 +175,7 @@ func (s State) reachesUnavailableLimit() bool {
 
 // agentUnavailable returns the events for an unavailable agent.
 func (d AttemptResult) agentUnavailable(s State, step *Step, f Facts) []Event {
-	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: step.ActiveAgent(), Error: d.Result.Error,
-		Output: d.Output, AffectedFiles: step.newFiles(d.AffectedFiles), By: f.Actor.Name, At: f.Now}}
+	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: step.ActiveAgent(), AttemptEnd: d.end(step, f)}}
 	if s.reachesUnavailableLimit() {
 		events = append(events, RunPaused{Reason: StopAgentUnavailable, Note: Shorten(d.Result.Error, MaxLongLine), By: f.Actor.Name,
 			At: f.Now})

@@ -62,9 +62,7 @@ func (a DecideDraft) decideComments(s State, draft *Plan, f Facts) (said []Event
 		if err != nil {
 			return nil, "", atComment(i, err)
 		}
-		for _, e := range events {
-			s = Apply(s, e)
-		}
+		s = Apply(s, events...)
 		said = append(said, events...)
 		if comment.Step != 0 {
 			steps = insertID(steps, comment.Step)

@@ -147,14 +147,6 @@ func (step *Step) withAttempts(times int) *Step {
 	return &tried
 }
 
-// highestIfUnusual returns the highest minted id, or 0 if it is the number of steps.
-func highestIfUnusual(steps Steps) StepID {
-	if steps.Highest() == StepID(steps.Len()) {
-		return 0
-	}
-	return steps.Highest()
-}
-
 func (s State) pastIndex(id string) int {
 	return slices.IndexFunc(s.Past, func(p PastPlan) bool { return p.ID == id })
 }
@@ -190,9 +182,13 @@ func newPastPlan(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	if reason == cleared {
 		status = StatusAbandoned // its status from now on
 	}
+	highest := p.Steps.Highest()
+	if highest == StepID(p.Steps.Len()) {
+		highest = 0
+	}
 	return PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
-		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: highestIfUnusual(p.Steps), Attempts: attempts(p.Steps),
+		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: highest, Attempts: attempts(p.Steps),
 		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason, HostSession: p.HostList.SessionKey(),
 		Edited: p.Edits != nil,
 	}
@@ -224,8 +220,6 @@ func archiveDraft(before, after State, now time.Time) []Event {
 // in the archive and can be restored.
 type Clear struct{}
 
-func (a Clear) clean(*cleaner) Action { return a }
-
 func (Clear) decide(s State, f Facts) ([]Event, error) {
 	p, err := currentPlan(s)
 	if err != nil {
@@ -251,8 +245,6 @@ type Purge struct {
 	Records Revision // number of records in the former log
 }
 
-func (a Purge) clean(*cleaner) Action { return a }
-
 func (a Purge) decide(_ State, f Facts) ([]Event, error) {
 	return []Event{HistoryPurged{Records: a.Records, At: f.Now}}, nil
 }
@@ -269,8 +261,6 @@ func (HistoryPurged) apply(s State) State { return s }
 type Restore struct {
 	PlanID string
 }
-
-func (a Restore) clean(*cleaner) Action { return a }
 
 func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	if s.Plan != nil && s.Plan.ID == a.PlanID && !s.Plan.IsCleared() {
@@ -353,7 +343,8 @@ func (step *Step) withoutClaim() *Step {
 	}
 	free := *step
 	if step.IsRunning() {
-		free.lose(StepLost{Step: step.ID, Attempt: step.Attempts, Unknown: !step.execution().IsRepeatable, At: step.StartedAt})
+		free.lose(StepLost{Step: step.ID, Attempt: step.Attempts, Unknown: !step.execution().IsRepeatable,
+			AttemptEnd: AttemptEnd{At: step.StartedAt}})
 	}
 	free.ClaimedBy, free.LeaseUntil = "", time.Time{}
 	return &free

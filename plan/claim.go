@@ -11,8 +11,6 @@ type ClaimStep struct {
 	Force bool // a person takes over another actor's claim
 }
 
-func (a ClaimStep) clean(*cleaner) Action { return a }
-
 func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
 	_, step, err := findMarkableStep(s, a.Step, f.Actor)
 	if err != nil {

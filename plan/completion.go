@@ -1,6 +1,9 @@
 package plan
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // planConsequences returns the consequences of a change for the plan as a whole.
 func planConsequences(before, after State, touched []StepID, f Facts) []Event {
@@ -16,9 +19,9 @@ func planConsequences(before, after State, touched []StepID, f Facts) []Event {
 		}
 	}
 	if p.Status == StatusReplanning && len(touched) > 0 && !hasFailedCritical(p) { // the failed step is tried again, or given up
-		return append([]Event{PlanReopened{At: f.Now}}, completion(StatusActive, p.Steps.tally(), f.Now)...)
+		return append([]Event{PlanReopened{At: f.Now}}, completion(StatusActive, p.Steps, f.Now)...)
 	}
-	return completion(p.Status, p.Steps.tally(), f.Now)
+	return completion(p.Status, p.Steps, f.Now)
 }
 
 // newlyFailedCritical returns the first critical step among the touched ones that has just failed, else
@@ -40,29 +43,15 @@ func newlyFailedCritical(before, after *Plan, touched []StepID) StepID {
 }
 
 func hasFailedCritical(p *Plan) bool {
-	if p.Steps.Count(Failed) == 0 {
-		return false
-	}
-	for step := range p.Steps.All() {
-		if step.Status == Failed && step.Critical {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Steps.List(), func(step *Step) bool { return step.Status == Failed && step.Critical })
 }
 
-// tally decides whether a plan is complete: the number of steps, of finished ones, and of those
-// that satisfy their dependents.
-type tally struct{ total, finished, met int }
-
-func (s Steps) tally() tally { return tally{s.Len(), s.FinishedCount(), s.met} }
-
-// completion decides from the tally whether a plan of that status completes, is abandoned or
+// completion decides from the steps whether a plan of that status completes, is abandoned or
 // reopens. A plan without steps stays as it is.
-func completion(status PlanStatus, steps tally, now time.Time) []Event {
-	open := steps.finished < steps.total
+func completion(status PlanStatus, steps Steps, now time.Time) []Event {
+	open := steps.FinishedCount() < steps.Len()
 	switch {
-	case steps.total == 0 || status == StatusDraft:
+	case steps.Len() == 0 || status == StatusDraft:
 		return nil
 	case open && (status == StatusCompleted || status == StatusAbandoned):
 		return []Event{PlanReopened{At: now}}

@@ -62,7 +62,7 @@ func (l Limits) withDefaults() Limits {
 func Decide(s State, a Action, f Facts) ([]Event, error) {
 	c := cleaner{}
 	c.actor(f.Actor)
-	a = a.clean(&c)
+	a = c.action(a)
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -80,13 +80,7 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 		f.findings = batch.Findings
 	}
 	t := traitsOf(a)
-	if err := t.permit(f); err != nil {
-		return nil, err
-	}
-	if err := s.checkAgentScope(a, f); err != nil {
-		return nil, err
-	}
-	if err := checkPhase(s, a, t, f); err != nil {
+	if err := cmp.Or(t.permit(f), s.checkAgentScope(a, f), checkPhase(s, a, t, f)); err != nil {
 		return nil, err
 	}
 	caused, err := decideAll(s, a, f)
@@ -94,13 +88,10 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	caused = handleDeviation(s, a, caused, f)
-	for _, e := range caused {
-		s = Apply(s, e)
-	}
-	all := slices.Concat(archiveDraft(before, s, f.Now), events, caused)
-	for _, e := range endMode(s, f) {
-		all, s = append(all, e), Apply(s, e)
-	}
+	s = Apply(s, caused...)
+	ended := endMode(s, f)
+	s = Apply(s, ended...)
+	all := slices.Concat(archiveDraft(before, s, f.Now), events, caused, ended)
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -110,13 +101,18 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 // CleanAction checks an action by itself, whatever its actor and the state.
 func CleanAction(a Action) error {
 	c := cleaner{}
-	a.clean(&c)
+	c.action(a)
 	return c.Err()
 }
 
-// Apply folds one event into a new state. It never refuses, and depends on nothing but its
-// arguments; s is not changed. An event about something that does not exist changes nothing.
-func Apply(s State, e Event) State { return e.apply(s) }
+// Apply folds events into a new state. It never refuses, and depends on nothing but its arguments;
+// s is not changed. An event about something that does not exist changes nothing.
+func Apply(s State, events ...Event) State {
+	for _, e := range events {
+		s = e.apply(s)
+	}
+	return s
+}
 
 // currentPlan returns the current plan, or a refusal that says how to get one.
 func currentPlan(s State) (*Plan, error) {
@@ -190,7 +186,12 @@ type stateFold struct {
 
 // record folds events that belong together, and their consequences for loops, the plan and the run.
 func (c *stateFold) record(events ...Event) {
-	before, touched := c.state, markedSteps(events)
+	before, touched := c.state, []StepID(nil) // the steps with a status changed by events
+	for _, e := range events {
+		if e, ok := e.(interface{ marks() StepID }); ok {
+			touched = append(touched, e.marks())
+		}
+	}
 	c.add(events...)
 	for _, id := range touched {
 		if loop := settleLoop(c.state, id); loop != nil {
@@ -203,19 +204,6 @@ func (c *stateFold) record(events ...Event) {
 }
 
 func (c *stateFold) add(events ...Event) {
-	for _, e := range events {
-		c.state = Apply(c.state, e)
-	}
+	c.state = Apply(c.state, events...)
 	c.events = append(c.events, events...)
-}
-
-// markedSteps lists the steps with a status changed by events.
-func markedSteps(events []Event) []StepID {
-	var ids []StepID
-	for _, e := range events {
-		if e, ok := e.(interface{ marks() StepID }); ok {
-			ids = append(ids, e.marks())
-		}
-	}
-	return ids
 }

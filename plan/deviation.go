@@ -19,10 +19,7 @@ func handleDeviation(before State, a Action, events []Event, f Facts) []Event {
 	if p == nil || p.Approval == nil || f.Actor.IsPresent() || !edits(events) {
 		return events
 	}
-	after := before
-	for _, e := range events {
-		after = Apply(after, e)
-	}
+	after := Apply(before, events...)
 	if after.Plan == nil || after.Plan.Root() != p.Root() {
 		return events
 	}
@@ -36,10 +33,7 @@ func handleDeviation(before State, a Action, events []Event, f Facts) []Event {
 		}
 		draft.Approval = nil
 		told := decideReports(before, a, f)
-		for _, e := range told {
-			before = Apply(before, e)
-		}
-		return append(told, newSubmission(before, draft, f))
+		return append(told, newSubmission(Apply(before, told...), draft, f))
 	case len(small) > 0:
 		return append(events, PlanDeviated{Deviations: small, UnseenSteps: addedSteps(p, after.Plan), By: f.Actor.Name, At: f.Now})
 	}
@@ -61,9 +55,7 @@ func decideReports(s State, a Action, f Facts) []Event {
 		if err != nil {
 			continue
 		}
-		for _, e := range events {
-			s = Apply(s, e)
-		}
+		s = Apply(s, events...)
 		all = append(all, events...)
 	}
 	return all

@@ -29,7 +29,7 @@ func (a EditDraft) clean(c *cleaner) Action {
 		}
 		a.Change = change.clean(c)
 	case UpdateStep, MoveStep:
-		a.Change = change.clean(c)
+		a.Change = c.action(change)
 	default:
 		c.refuse("change", "is none of a draft", "change, add, move or remove a step")
 	}

@@ -270,7 +270,7 @@ func TestAnyEditsOfADraft(t *testing.T) {
 					r.Fatalf("%s is used again", step.ID)
 				}
 				used[step.ID] = true
-				first, last := draft.Steps.PositionRange(step.ID)
+				first, last := positionRange(draft.Steps, step.ID)
 				if at := draft.Steps.Position(step.ID); at < first || at > last {
 					r.Fatalf("%s stands at %d, not within %d to %d", step.ID, at, first, last)
 				}
@@ -295,7 +295,7 @@ func wantOutOfPlace(t failer, steps plan.Steps, a plan.MoveStep) {
 	if to < at {
 		to++
 	}
-	if first, last := steps.PositionRange(a.Step); to >= first && to <= last {
+	if first, last := positionRange(steps, a.Step); to >= first && to <= last {
 		t.Fatalf("%s may stand at %d to %d, and not at %d", a.Step, first, last, to)
 	}
 }
@@ -420,4 +420,25 @@ func TestWarningsStandWithTheRequest(t *testing.T) {
 			t.Errorf("after %+v: %s, want %s", c.change, got, c.want)
 		}
 	}
+}
+
+// positionRange returns the first and the last position of a step, counted from 0, between its
+// dependencies and its dependents. Those out of order already are ignored.
+func positionRange(steps plan.Steps, id plan.StepID) (first, last int) {
+	at := steps.Position(id)
+	if at < 0 {
+		return 0, -1
+	}
+	last = steps.Len() - 1
+	for _, dep := range steps.At(at).DependsOn {
+		if place := steps.Position(dep); place >= 0 && place < at {
+			first = max(first, place+1)
+		}
+	}
+	for _, dependent := range steps.Dependents(id) {
+		if place := steps.Position(dependent); place > at {
+			last = min(last, place-1)
+		}
+	}
+	return first, last
 }

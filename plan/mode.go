@@ -229,8 +229,6 @@ func (e ModeEntered) apply(s State) State {
 // CancelMode asks to leave planning mode without a plan. Only a person may.
 type CancelMode struct{}
 
-func (a CancelMode) clean(*cleaner) Action { return a }
-
 func (CancelMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() == PhaseInactive {
 		return nil, conflict("planning mode is not on", "there is nothing to cancel")
@@ -257,8 +255,6 @@ func (e ModeCancelled) apply(s State) State {
 
 // EndMode asks to end the executing phase: the approved plan is done.
 type EndMode struct{}
-
-func (a EndMode) clean(*cleaner) Action { return a }
 
 func (EndMode) decide(s State, f Facts) ([]Event, error) {
 	switch phase := s.PhaseNow(); phase {

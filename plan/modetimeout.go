@@ -72,8 +72,6 @@ func latest(times ...time.Time) time.Time {
 // it before any action.
 type ExpireMode struct{}
 
-func (a ExpireMode) clean(*cleaner) Action { return a }
-
 func (ExpireMode) decide(State, Facts) ([]Event, error) { return nil, nil }
 
 // ModeExpired ends planning mode: there was no decision, or no sign of life, in time.

@@ -11,8 +11,6 @@ type MoveStep struct {
 	Step, After StepID
 }
 
-func (a MoveStep) clean(*cleaner) Action { return a }
-
 func (a MoveStep) decide(s State, f Facts) ([]Event, error) {
 	p, err := openPlan(s, "no step can be moved", true)
 	if err != nil {
@@ -55,27 +53,6 @@ func (a MoveStep) decideOn(p *Plan, f Facts) ([]StepMoved, error) {
 		}
 	}
 	return []StepMoved{{Step: a.Step, After: a.After, At: f.Now}}, nil
-}
-
-// PositionRange returns the first and the last position of a step, counted from 0, between its
-// dependencies and its dependents. Those out of order already are ignored.
-func (s Steps) PositionRange(id StepID) (first, last int) {
-	at := s.Position(id)
-	if at < 0 {
-		return 0, -1
-	}
-	last = s.Len() - 1
-	for _, dep := range s.At(at).DependsOn {
-		if place := s.Position(dep); place >= 0 && place < at {
-			first = max(first, place+1)
-		}
-	}
-	for _, dependent := range s.slot(at).dependents {
-		if place := s.Position(dependent); place > at {
-			last = min(last, place-1)
-		}
-	}
-	return first, last
 }
 
 // checkPosition refuses a position that the dependencies of the steps rule out.

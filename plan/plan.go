@@ -2,7 +2,7 @@
 // for a change, the events that record one, and the two functions that connect them.
 //
 //	Decide(State, Action, Facts) ([]Event, error)   judges, and alone mints step ids
-//	Apply(State, Event) State                       folds, and never refuses
+//	Apply(State, ...Event) State                    folds, and never refuses
 //
 // A State is an immutable value: Apply returns a new one that shares the unchanged parts. Nothing
 // here reads a file, a clock, a configuration or a global; outside information arrives in Facts.
@@ -221,7 +221,7 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		return []Event{DraftMade{draft}}, nil
 	}
 	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps, Highest: highest}})
-	return append(events, completion(p.Status, NewSteps(steps).tally(), p.UpdatedAt)...), nil // at the time given by its origin
+	return append(events, completion(p.Status, NewSteps(steps), p.UpdatedAt)...), nil // at the time given by its origin
 }
 
 // PlanSetUp makes a new plan the current one.

@@ -71,13 +71,10 @@ func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	switch {
 	case d.Result.OK, d.IsBlocked:
 	case d.IsInterrupted && (!x.IsRepeatable || x.Agent != ""): // the next agent checks the work of this one
-		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.IsRepeatable, Error: d.Result.Error,
-			Output:        d.Output,
-			AffectedFiles: step.newFiles(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
+		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.IsRepeatable, AttemptEnd: d.end(step, f)}
 	case d.IsAgentUnavailable: // other agents responded, so the step is at fault
 	case (d.IsTransient || d.IsInterrupted) && again:
-		return StepRetried{Step: d.Step, Attempt: step.Attempts, Error: d.Result.Error, Output: d.Output,
-			AffectedFiles: step.newFiles(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
+		return StepRetried{Step: d.Step, Attempt: step.Attempts, AttemptEnd: d.end(step, f)}
 	}
 	proof, missing := d.collectEvidence(step, f)
 	if len(missing) > 0 {
@@ -152,16 +149,32 @@ func (s State) resetUnavailable(id StepID) State {
 	return s.withRun(func(r *Run) { r.Unavailable = 0 })
 }
 
-// StepRetried ends an attempt that failed for a transient reason. The step is tried again.
-type StepRetried struct {
-	Step    StepID    `json:"step_id"`
-	Attempt int       `json:"attempt"`
-	Error   string    `json:"error,omitempty"`
-	Output  string    `json:"output,omitempty"`
-	By      string    `json:"by"`
-	At      time.Time `json:"at"`
+// AttemptEnd is the end of an attempt without a result.
+type AttemptEnd struct {
+	Error  string    `json:"error,omitempty"`
+	Output string    `json:"output,omitempty"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
 
 	AffectedFiles []string `json:"affected_files,omitempty"` // by the attempt's agent, not listed before
+}
+
+func (d AttemptResult) end(step *Step, f Facts) AttemptEnd {
+	return AttemptEnd{Error: d.Result.Error, Output: d.Output, By: f.Actor.Name, At: f.Now, AffectedFiles: step.newFiles(d.AffectedFiles)}
+}
+
+// end gives the step another status after such an end of an attempt.
+func (e AttemptEnd) end(step *Step, status StepStatus) {
+	step.become(StepMarked{Step: step.ID, Status: status, By: e.By, At: e.At})
+	step.Error, step.Output = e.Error, e.Output
+	step.addAffectedFiles(e.AffectedFiles)
+}
+
+// StepRetried ends an attempt that failed for a transient reason. The step is tried again.
+type StepRetried struct {
+	Step    StepID `json:"step_id"`
+	Attempt int    `json:"attempt"`
+	AttemptEnd
 }
 
 func (e StepRetried) marks() StepID { return e.Step }
@@ -169,9 +182,7 @@ func (e StepRetried) marks() StepID { return e.Step }
 func (e StepRetried) apply(s State) State {
 	return s.resetUnavailable(e.Step).withStep(e.Step, e.At, func(step *Step) {
 		retries := step.execution().Retries
-		step.become(StepMarked{Step: e.Step, Status: Pending, By: e.By, At: e.At})
-		step.Error, step.Output = e.Error, e.Output
-		step.addAffectedFiles(e.AffectedFiles)
+		e.end(step, Pending)
 		step.execute(func(x *Execution) { x.Retries = retries + 1 })
 	})
 }
@@ -180,16 +191,11 @@ func (e StepRetried) apply(s State) State {
 // that is safe to repeat becomes pending; any other is blocked until a person or an agent settles
 // it.
 type StepLost struct {
-	Step    StepID    `json:"step_id"`
-	Attempt int       `json:"attempt"`
-	From    string    `json:"from"`
-	Unknown bool      `json:"unknown,omitempty"`
-	Error   string    `json:"error,omitempty"`
-	Output  string    `json:"output,omitempty"`
-	By      string    `json:"by"`
-	At      time.Time `json:"at"`
-
-	AffectedFiles []string `json:"affected_files,omitempty"` // by the attempt's agent, not listed before
+	Step    StepID `json:"step_id"`
+	Attempt int    `json:"attempt"`
+	From    string `json:"from"`
+	Unknown bool   `json:"unknown,omitempty"`
+	AttemptEnd
 }
 
 func (e StepLost) marks() StepID { return e.Step }
@@ -204,9 +210,7 @@ func (step *Step) lose(e StepLost) {
 	if e.Unknown {
 		status = Blocked
 	}
-	step.become(StepMarked{Step: e.Step, Status: status, By: e.By, At: e.At})
-	step.Error, step.Output = e.Error, e.Output
-	step.addAffectedFiles(e.AffectedFiles)
+	e.end(step, status)
 	step.execute(func(x *Execution) {
 		if x.Retries = retries; e.Unknown {
 			x.Ask = &Ask{Kind: AskUnknown, Attempt: e.Attempt, Digest: x.Digest, At: e.At}

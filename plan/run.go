@@ -101,8 +101,6 @@ func FindStopReason(s State) StopReason {
 // BeginRun asks to begin a run of the current plan, or to resume a paused one.
 type BeginRun struct{}
 
-func (a BeginRun) clean(*cleaner) Action { return a }
-
 func (BeginRun) decide(s State, f Facts) ([]Event, error) {
 	p, err := currentPlan(s)
 	if err != nil {
@@ -189,8 +187,6 @@ func (a PauseRun) decide(s State, f Facts) ([]Event, error) {
 
 // EndRun asks to give up the run: nothing more is started, and running steps continue to their end.
 type EndRun struct{}
-
-func (a EndRun) clean(*cleaner) Action { return a }
 
 func (EndRun) decide(s State, f Facts) ([]Event, error) {
 	if s.OpenRun() == nil {

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -179,7 +180,12 @@ type StepStarted struct {
 
 func (e StepStarted) apply(s State) State {
 	if e.Agent != "" {
-		s = s.withRun(func(r *Run) { r.countStart(e.Agent) })
+		s = s.withRun(func(r *Run) {
+			starts := map[string]int{}
+			maps.Copy(starts, r.Starts) // former states share the old map
+			starts[e.Agent]++
+			r.Starts = starts
+		})
 	}
 	return s.withStep(e.Step, e.At, func(step *Step) {
 		step.become(StepMarked{Step: e.Step, Status: InProgress, By: e.By, At: e.At, LeaseUntil: e.LeaseUntil})
@@ -279,6 +285,6 @@ func (a Schedule) recordResults(c *stateFold) {
 			continue
 		}
 		c.record(StepLost{Step: step.ID, Attempt: step.Attempts, From: step.ClaimedBy, Unknown: !step.execution().IsRepeatable,
-			By: c.facts.Actor.Name, At: c.facts.Now})
+			AttemptEnd: AttemptEnd{By: c.facts.Actor.Name, At: c.facts.Now}})
 	}
 }

@@ -117,9 +117,7 @@ const FoldVersion = 5
 
 // Fold returns the state after r.
 func Fold(s State, r Record) State {
-	for _, e := range r.Events {
-		s = Apply(s, e)
-	}
+	s = Apply(s, r.Events...)
 	s.Revision, s.UpdatedAt = r.Seq, r.Time
 	return s
 }

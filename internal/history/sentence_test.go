@@ -60,7 +60,7 @@ func TestSentence(t *testing.T) {
 			`S001 (attempt 2) failed with the agent "claude" after 3.1s: "2 tests fail"`},
 		{[]plan.Event{plan.StepFinished{Step: 1, Agent: "claude", Blocked: true, Note: "no key"}},
 			`S001 reported blocked by the agent "claude": "no key"`},
-		{[]plan.Event{plan.AgentUnavailable{Step: 1, Attempt: 1, Agent: "claude", Error: "log in"}},
+		{[]plan.Event{plan.AgentUnavailable{Step: 1, Attempt: 1, Agent: "claude", AttemptEnd: plan.AttemptEnd{Error: "log in"}}},
 			`S001: the agent "claude" ended at once: "log in"`},
 		{[]plan.Event{plan.StepFinished{Step: 1, Attempt: 1, Result: plan.Result{OK: true, Duration: 90_000}}}, `S001 done by alice`},
 		{[]plan.Event{plan.StepMoved{Step: 3}}, `S003 moved to the first place by alice`},
