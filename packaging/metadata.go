@@ -18,7 +18,7 @@ const (
 	registry    = "io.github.planloop/planloop"                                              // its name in the registry of MCP servers
 
 	details = "planloop keeps the plan an LLM agent works by, outside the conversation: it survives compaction, restarts and " +
-		"a change of agent. A bad plan is refused with what to fix, a failing test stops the work until it is mended, and in " +
+		"a change of agent. A bad plan is refused with a fix for each fault, a failing test stops the work until it is fixed, and in " +
 		"planning mode an agent may only read and ask until a person has approved its plan. No service, no account, no telemetry."
 )
 

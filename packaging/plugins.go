@@ -27,7 +27,7 @@ func about() object {
 func skill() []byte {
 	return markdown([]string{
 		"name: " + name,
-		"description: Keep a plan on disk with the planloop command line. Use it for work of several steps, to go on after a break or " +
+		"description: Keep a plan on disk with the planloop command line. Use it for work of several steps, to continue after a break or " +
 			"compaction, to report progress, and to plan read-only until a person approves.",
 		"license: " + license,
 		"compatibility: Needs the program planloop on the PATH, and a shell.",
