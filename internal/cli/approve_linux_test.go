@@ -140,7 +140,7 @@ func submission(risk string) string {
 }
 
 // code waits for the code on the screen.
-func (t *terminalRun) code() string {
+func (t *terminalSession) code() string {
 	t.t.Helper()
 	t.out.waitFor("To approve it, ")
 	t.out.waitFor("type ")

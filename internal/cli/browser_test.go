@@ -36,10 +36,10 @@ func TestShow(t *testing.T) {
 	if _, err := exec.LookPath("true"); err != nil {
 		t.Skip("this system has no command that only succeeds")
 	}
-	if show([][]string{{"/nowhere/browser", "x"}, {"false"}}) {
+	if runFirst([][]string{{"/nowhere/browser", "x"}, {"false"}}) {
 		t.Error("a browser that cannot be started, or fails, counts as one that shows the page")
 	}
-	if !show([][]string{{"/nowhere/browser", "x"}, {"true"}}) {
+	if !runFirst([][]string{{"/nowhere/browser", "x"}, {"true"}}) {
 		t.Error("the next one is not tried")
 	}
 }

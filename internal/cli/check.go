@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,35 +21,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-func newAlertCommand(a *app) *cobra.Command {
-	var id, level, message, task string
-	var clear bool
-	in := func(cmd *cobra.Command, _ []string) (verbs.Alert, error) {
-		signal := plan.SignalLevel(level)
-		in := verbs.Alert{ID: id, Level: &signal, Message: message, Clear: clear}
-		switch {
-		case !cmd.Flags().Changed("id"):
-			return in, missing(cmd, "--id ID")
-		case clear && cmd.Flags().Changed("message"):
-			return in, usageError{errors.New("--clear and --message exclude each other; give one of them")}
-		}
-		if err := plan.OneOf("/level", signal); err != nil || task == "" {
-			return in, err
-		}
-		step, err := plan.ParseStepID(task)
-		in.TaskID = (*verbs.TaskID)(&step)
-		return in, err
-	}
-	cmd := newCommand("alert", "--id ID", noArguments, calls(a, (*verbs.Service).Alert, in))
-	flags := cmd.Flags()
-	flags.StringVar(&id, "id", "", "the `ID` of the signal, such as tests")
-	addLevel(cmd, &level)
-	flags.StringVarP(&message, "message", "m", "", "`TEXT` that says what is wrong")
-	flags.StringVar(&task, "task", "", "the `TASK` it is about, such as 2")
-	flags.BoolVar(&clear, "clear", false, "what it reports is fixed")
-	return cmd
-}
-
 func newCheckCommand(a *app) *cobra.Command {
 	var o checkOptions
 	cmd := newCommand("check", "[--id ID] [--task TASK] [-- COMMAND...]", nil, func(cmd *cobra.Command, args []string) error {
@@ -60,11 +30,6 @@ func newCheckCommand(a *app) *cobra.Command {
 	addLevel(cmd, &o.level)
 	cmd.Flags().StringVar(&o.task, "task", "", "the `TASK` it is evidence for, such as 2")
 	return cmd
-}
-
-func addLevel(cmd *cobra.Command, level *string) {
-	cmd.Flags().StringVar(level, "level", string(plan.Blocker), "its `LEVEL`: blocker, warning or info")
-	complete(cmd, "level", words(plan.SignalLevel("")))
 }
 
 type checkOptions struct {
@@ -87,12 +52,12 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 	if o.id == "" && o.task == "" {
 		return missing(cmd, "--id ID or --task TASK")
 	}
-	opened, err := a.open(cmd.Context(), nil)
+	ws, err := a.open(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
 	if o.task != "" {
-		if err := run.of(cmd.Context(), opened, a.caller(), o.task); err != nil {
+		if err := run.setTask(cmd.Context(), ws, a.caller(), o.task); err != nil {
 			return err
 		}
 	}
@@ -106,21 +71,21 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 		run.Command, run.cmd = commandLine(run.args), exec.Command(run.args[0], run.args[1:]...)
 	}
 	// A CI job runs its own commands and reports them; but while agents are served, any of them may have set CI.
-	if a.caller().Actor.Kind != plan.CI || opened.served() {
-		if err := a.mayAct(cmd.Context(), opened, "no command is run", cmp.Or(run.cmd.Dir, ".")); err != nil {
+	if a.caller().Actor.Kind != plan.CI || ws.isServed() {
+		if err := a.refuseWhilePlanning(cmd.Context(), ws, "no command is run", cmp.Or(run.cmd.Dir, ".")); err != nil {
 			return err
 		}
 	}
-	return a.runCheck(cmd.Context(), opened.verbs, run)
+	return a.runCheck(cmd.Context(), ws.verbs, run)
 }
 
-// of fills in the task's number and, without arguments, the task's own command, to be run in the workspace.
-func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task string) error {
+// setTask fills in the task's number and, without arguments, the task's own command, to be run in the workspace.
+func (r *checkRun) setTask(ctx context.Context, ws *openWorkspace, c verbs.Caller, task string) error {
 	id, err := plan.ParseStepID(task)
 	if err != nil {
 		return err
 	}
-	step, err := opened.verbs.StepToCheck(ctx, c, id)
+	step, err := ws.verbs.StepToCheck(ctx, c, id)
 	if err != nil {
 		return err
 	}
@@ -136,8 +101,8 @@ func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task 
 			"give one after --, or set it: planloop step edit "+id.String()+` --verify "COMMAND"`)
 	}
 	r.Command, r.cmd = step.Verify, shellCommand(step.Verify)
-	if !opened.place.Default {
-		r.cmd.Dir = opened.place.Path
+	if !ws.place.Default {
+		r.cmd.Dir = ws.place.Path
 	}
 	return nil
 }
@@ -161,7 +126,7 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 		return err
 	}
 	if code == interrupted || code != 0 && ctx.Err() != nil {
-		return a.cutShort(run, code)
+		return a.reportInterrupted(run, code)
 	}
 	run.ExitCode, run.Output = code, safetext.Keepable(end.Text(), plan.MaxOutput)
 	// Record the outcome even if the user interrupts planloop now.
@@ -183,8 +148,8 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 // interrupted is the exit code of a command ended by an interrupt.
 const interrupted = 128 + int(syscall.SIGINT)
 
-// cutShort reports that an interrupt ended the command; its outcome says nothing about the work.
-func (a *app) cutShort(run checkRun, code int) error {
+// reportInterrupted reports that an interrupt ended the command; its outcome says nothing about the work.
+func (a *app) reportInterrupted(run checkRun, code int) error {
 	told := fmt.Sprintf("%s was interrupted (exit %d): no verdict; signal %s is as it was, and nothing was recorded",
 		plan.Shorten(run.Command, plan.MaxMessage), code, plan.Quote(run.Signal))
 	if a.flags.json {
@@ -211,8 +176,8 @@ func checkLine(run verbs.CheckRun, reply verbs.AlertReply) string {
 	return line + "\nNext: " + reply.NextAction
 }
 
-// lingering is how long the outputs of an ended command may stay open: a process that it left in the background does not delay planloop.
-const lingering = 2 * time.Second
+// outputGrace is how long the outputs of an ended command may stay open: a process that it left in the background does not delay planloop.
+const outputGrace = 2 * time.Second
 
 // execute runs a command and returns its exit code, as process.ExitCode does. A command that cannot be started says nothing about the work
 // and is refused.
@@ -221,8 +186,8 @@ func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, e
 	if a.flags.json {
 		out = a.err // standard output is reserved for the JSON
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(end, heedless{out}), io.MultiWriter(end, heedless{a.err})
-	cmd.WaitDelay = lingering
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(end, errorIgnorer{out}), io.MultiWriter(end, errorIgnorer{a.err})
+	cmd.WaitDelay = outputGrace
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, the command does not inherit this
 	defer signal.Stop(ignored)
@@ -239,10 +204,10 @@ func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, e
 	return process.ExitCode(cmd.ProcessState), nil
 }
 
-// heedless is a writer that ignores write errors: a closed output does not change the outcome of a command.
-type heedless struct{ io.Writer }
+// errorIgnorer is a writer that ignores write errors: a closed output does not change the outcome of a command.
+type errorIgnorer struct{ io.Writer }
 
-func (h heedless) Write(data []byte) (int, error) {
+func (h errorIgnorer) Write(data []byte) (int, error) {
 	_, _ = h.Writer.Write(data)
 	return len(data), nil
 }

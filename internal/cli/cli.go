@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -12,8 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/shell"
@@ -27,56 +24,21 @@ func Main() {
 	shell.Confine()
 	terminal.EnableColours(os.Stdout)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, environment(), os.Args[1:])
+	code := run(ctx, processEnvironment(), os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
-// world is the part of the process that a command may use.
-type world struct {
-	in         io.Reader
-	out, err   io.Writer
-	getenv     func(string) string
-	home       func() (string, error)    // of the user
-	inTerminal bool                      // standard input is a terminal
-	outIsTerm  bool                      // standard output is a terminal
-	errIsTerm  bool                      // standard error is a terminal
-	size       func() (width, rows int)  // of standard output's terminal; zeros if unknown
-	chain      func() []process.Ancestor // this process and its ancestors
-	agentAbove func() string             // the variable of an agent's host in an ancestor's environment; "" if none
-	above      func(string) string       // the value of a variable in an ancestor's environment; "" if none
-}
-
-func environment() world {
-	chain := sync.OnceValue(process.Ancestors)
-	above := sync.OnceValue(func() []process.Variables { return process.VariablesOf(chain()) })
-	return world{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, home: os.UserHomeDir,
-		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
-		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
-		size:      terminalSize, chain: chain, agentAbove: sync.OnceValue(func() string { return agentAbove(above()) }),
-		above: func(variable string) string { return valueAbove(above(), variable) },
-	}
-}
-
-func terminalSize() (width, rows int) {
-	width, rows, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		return 0, 0
-	}
-	return width, rows
-}
-
 // run executes a command line and returns the exit code.
-func run(ctx context.Context, w world, args []string) int {
-	app := &app{world: w}
+func run(ctx context.Context, w environment, args []string) int {
+	app := &app{environment: w}
 	app.launch = sync.OnceValue(app.launcher)
 	root := newRootCommand(app)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !app.started {
+	if err != nil && !app.isParsed {
 		// The command line is invalid, perhaps before --json was parsed.
-		err = asUsage(err)
+		err = usageFrom(err)
 		app.flags.json = app.flags.json || asksForJSON(args)
 	}
 	code := app.report(ctx, err)
@@ -91,11 +53,6 @@ func asksForJSON(args []string) bool {
 		args = args[:end]
 	}
 	return slices.Contains(args, "--json")
-}
-
-// screen describes standard output to the text renderer.
-func (w world) screen() terminal.Screen {
-	return terminal.NewScreen(terminal.Options{Getenv: w.getenv, IsTerminal: w.outIsTerm, Size: w.size})
 }
 
 // collectLater saves a garbage collection at start-up. The imported packages, mostly mcp-go's schema compiler, leave over 2 MB of garbage

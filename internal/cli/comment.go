@@ -29,13 +29,13 @@ func newCommentCommand(a *app) *cobra.Command {
 			meet := func(s *verbs.Service, ctx context.Context, c verbs.Caller, id string) (verbs.CommentReply, error) {
 				return s.ResolveComment(ctx, c, id, o.met != "")
 			}
-			return decides(a, "saying what is met", meet, given(id), told)(cmd, args)
+			return runAsPerson(a, "saying what is met", meet, constant(id), told)(cmd, args)
 		case len(args) == 0 && (o.step != "" || o.question):
 			return missing(cmd, "the comment")
 		case len(args) == 0:
 			return a.listComments(cmd.Context())
 		}
-		return decides(a, "commenting", (*verbs.Service).Comment, o.comment, told)(cmd, args)
+		return runAsPerson(a, "commenting", (*verbs.Service).Comment, o.comment, told)(cmd, args)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&o.step, "step", "", "it is about the step `ID`, of what waits for a decision, else of the plan")
@@ -65,11 +65,11 @@ func newReplyCommand(a *app) *cobra.Command {
 		}
 		return plan.ReplyToComment{Comment: args[0], Text: strings.Join(args[1:], " ")}, nil
 	}
-	return newCommand("reply", "ID TEXT...", cobra.ArbitraryArgs, calls(a, (*verbs.Service).ReplyToComment, reply))
+	return newCommand("reply", "ID TEXT...", cobra.ArbitraryArgs, runVerb(a, (*verbs.Service).ReplyToComment, reply))
 }
 
-// remarksShown returns the comments on a plan, nil if a former version of it cannot be read.
-func (o *opened) remarksShown(ctx context.Context, state plan.State, shown *plan.Plan) []verbs.PlacedComment {
+// remarksOn returns the comments on a plan, nil if a former version of it cannot be read.
+func (o *openWorkspace) remarksOn(ctx context.Context, state plan.State, shown *plan.Plan) []verbs.PlacedComment {
 	if shown == nil {
 		return nil
 	}
@@ -81,11 +81,11 @@ func (o *opened) remarksShown(ctx context.Context, state plan.State, shown *plan
 }
 
 func (a *app) listComments(ctx context.Context) error {
-	opened, state, err := a.state(ctx)
+	ws, state, err := a.state(ctx)
 	if err != nil {
 		return err
 	}
-	remarks, err := opened.verbs.OpenComments(ctx, state)
+	remarks, err := ws.verbs.OpenComments(ctx, state)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (a *app) peek(ctx context.Context) plan.State {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	a.quiet = true
+	a.noWarnings = true
 	_, state, err := a.state(ctx)
 	if err != nil {
 		return plan.State{}

@@ -75,7 +75,7 @@ type repairDone struct {
 var errReported = errors.New("reported already")
 
 func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
-	a.quiet = true // the report contains the warnings
+	a.noWarnings = true // the report contains the warnings
 	place, err := a.find(ctx, nil)
 	if err != nil {
 		return err
@@ -117,13 +117,13 @@ func (d *diagnosis) examine(ctx context.Context, a *app, place workspace.Workspa
 		seen <- l
 	}()
 	begun := time.Now()
-	found := examine(ctx, a.probes(place))
+	found := runChecks(ctx, a.checks(place))
 	var fault error
 	select {
 	case l := <-seen:
 		*d, fault = l.diagnosis, l.err
-	case <-time.After(time.Until(begun.Add(longLook))):
-		fault = errors.New("the log could not be read within " + longLook.String())
+	case <-time.After(time.Until(begun.Add(logTimeout))):
+		fault = errors.New("the log could not be read within " + logTimeout.String())
 	}
 	if d.Findings = found; fault != nil {
 		d.Status, d.Problems = "unexamined", []sqlite.Problem{{File: place.StateDir, Text: fault.Error()}}
@@ -148,7 +148,7 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 	servers, unread := configuredServers(config.Servers)
 	wrong := []error{err, a.modelFault(config.Model), faultIn(config.Notify, &notify.Config{}), unread}
 	wrong = append(wrong, servers.Faults()...)
-	for _, err := range append(wrong, a.staffFaults(place, config.Agents)...) {
+	for _, err := range append(wrong, a.agentFaults(place, config.Agents)...) {
 		if err != nil {
 			d.Warnings = append(d.Warnings, err.Error())
 		}
@@ -163,9 +163,9 @@ func faultIn(section workspace.Section, config interface{ Validate() error }) er
 	return config.Validate()
 }
 
-// staffFaults returns why configured agents cannot be started, and which of their variables are unset.
-func (a *app) staffFaults(place workspace.Workspace, section workspace.Section) []error {
-	staff, err := a.staff(place, section)
+// agentFaults returns why configured agents cannot be started, and which of their variables are unset.
+func (a *app) agentFaults(place workspace.Workspace, section workspace.Section) []error {
+	staff, err := a.configuredAgents(place, section)
 	if err != nil || staff == nil {
 		return []error{err}
 	}
@@ -280,7 +280,8 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	found := func(abouts ...string) {
 		for _, f := range d.Findings {
 			if slices.Contains(abouts, f.About) {
-				row(f.About, f.line(), map[fit]terminal.Style{fine: s.Plain, wrong: s.Wrong, unknown: s.Waiting, past: s.Waiting}[f.State])
+				looks := map[status]terminal.Style{fine: s.Plain, wrong: s.Wrong, unknown: s.Waiting, past: s.Waiting}
+				row(f.About, f.line(), looks[f.State])
 			}
 		}
 	}

@@ -31,13 +31,13 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// apartFromPlan is a refusal unrelated to the plan: it does not print the plan's next action.
-type apartFromPlan struct{ error }
+// unrelatedToPlan is a refusal unrelated to the plan: it does not print the plan's next action.
+type unrelatedToPlan struct{ error }
 
-func (e apartFromPlan) Unwrap() error { return e.error }
+func (e unrelatedToPlan) Unwrap() error { return e.error }
 
-// asUsage adds a hint at the help to a parser error.
-func asUsage(err error) error {
+// usageFrom adds a hint at the help to a parser error.
+func usageFrom(err error) error {
 	if errors.As(err, new(usageError)) {
 		return err
 	}
@@ -80,7 +80,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	if err == nil || errors.Is(err, errReported) {
 		return code
 	}
-	next := a.wayOn(ctx, err)
+	next := a.nextAfter(ctx, err)
 	if a.flags.json {
 		if printing := a.printJSON(errorReply(err, next)); printing == nil {
 			return code
@@ -102,8 +102,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// wayOn returns the next action after the state refused a command.
-func (a *app) wayOn(ctx context.Context, err error) string {
+// nextAfter returns the next action after the state refused a command.
+func (a *app) nextAfter(ctx context.Context, err error) string {
 	var refused *plan.ValidationError
 	var invalid *verbs.RefusedPlan
 	var bad *verbs.BadCall
@@ -113,12 +113,12 @@ func (a *app) wayOn(ctx context.Context, err error) string {
 	case errors.As(err, &bad) && bad.Instead != "":
 		return bad.Instead
 	}
-	opened := a.opened.Load()
-	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || opened == nil || errors.As(err, new(apartFromPlan)) ||
+	ws := a.ws.Load()
+	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || ws == nil || errors.As(err, new(unrelatedToPlan)) ||
 		refused.Field == "/plan_id" || refused.Field == "/template" {
 		return ""
 	}
-	next, err := opened.verbs.NextAction(ctx, a.caller())
+	next, err := ws.verbs.NextAction(ctx, a.caller())
 	if err != nil {
 		return "" // the refusal is enough
 	}

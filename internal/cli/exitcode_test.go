@@ -75,7 +75,7 @@ func TestErrorTypesAreDocumented(t *testing.T) {
 func TestReport(t *testing.T) {
 	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/title", Problem: "has \x1b[31m", Fix: "remove it"}
 	w, out, stderr := emptyWorld()
-	if code := (&app{world: w}).report(t.Context(), refused); code != 2 {
+	if code := (&app{environment: w}).report(t.Context(), refused); code != 2 {
 		t.Errorf("exit code %d", code)
 	}
 	if want := "planloop: title: has \\x1b[31m; remove it\n"; stderr.String() != want || out.Len() > 0 {

@@ -59,22 +59,22 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if o.dir != "" && (o.file != "" || format != exchange.RawkoYAML) {
 		return usageError{fmt.Errorf("--dir writes several files: give it alone, or with --format %s", exchange.RawkoYAML)}
 	}
-	opened, state, err := a.state(ctx)
+	ws, state, err := a.state(ctx)
 	if err != nil {
 		return err
 	}
 	if o.dir != "" || o.file != "" && o.file != "-" {
-		if err := a.mayAct(ctx, opened, "no file is written", cmp.Or(o.dir, o.file)); err != nil {
+		if err := a.refuseWhilePlanning(ctx, ws, "no file is written", cmp.Or(o.dir, o.file)); err != nil {
 			return err
 		}
 	}
-	if state, _, err = namedPlan(ctx, opened, state, o.plan); err != nil {
+	if state, _, err = namedPlan(ctx, ws, state, o.plan); err != nil {
 		return err
 	}
 	if o.dir != "" {
-		return a.exportFolder(ctx, opened, state, o.dir)
+		return a.exportFolder(ctx, ws, state, o.dir)
 	}
-	state, left := exchange.Inlined(state, opened.verbs.KeptValue(ctx))
+	state, left := exchange.Inlined(state, ws.verbs.KeptValue(ctx))
 	text, notes, err := exported(state, format)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (a *app) exportToOutput(reply exportReply, text []byte) error {
 		return a.printJSON(reply)
 	}
 	a.note(reply.Notes...)
-	if a.outIsTerm { // a pipe gets the plan byte for byte
+	if a.outIsTerminal { // a pipe gets the plan byte for byte
 		text = []byte(safetext.Escape(string(text)))
 	}
 	return a.print(text)
@@ -144,11 +144,4 @@ func writeFile(path string, text []byte) error {
 	}
 	// A new file gets default permissions; an existing one keeps its mode and owner.
 	return safefile.WriteFile(path, text, safefile.Options{Like: info})
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

@@ -1,11 +1,16 @@
 package cli
 
 import (
+	_ "embed"
+	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/planloop/planloop/gates"
 )
 
 // describedCommand is a command in `planloop help --json`, the source of man pages and of other programs' menus.
@@ -79,4 +84,41 @@ func describe(cmd *cobra.Command, list []describedCommand) []describedCommand {
 		}
 	}
 	return list
+}
+
+//go:embed commands.txt
+var commandTexts string
+
+// textsByPath returns the help texts: one section per command, headed by its path, with a first line as the short text, then paragraphs as
+// the long text, then examples.
+var textsByPath = sync.OnceValue(func() map[string]string {
+	texts := map[string]string{}
+	for section := range strings.SplitSeq("\n"+commandTexts, "\n# ") {
+		path, text, _ := strings.Cut(section, "\n")
+		texts[path] = strings.TrimSpace(text)
+	}
+	return texts
+})
+
+// newTopic returns help on a topic that is not a command. Its text is built only when asked for, at no cost to other commands.
+func newTopic(name string, text func(long string) string) *cobra.Command {
+	return completed(newCommand(name, "", nil, nil), text)
+}
+
+// completed has text complete the help of a command when the help is asked for.
+func completed(cmd *cobra.Command, text func(long string) string) *cobra.Command {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = text(cmd.Long)
+		cmd.Parent().HelpFunc()(cmd, args)
+	})
+	return cmd
+}
+
+// withGates lists the quality gates in the help on the configuration.
+func withGates(text string) string {
+	var list strings.Builder
+	for _, name := range gates.Names() {
+		fmt.Fprintf(&list, "  %s: %s\n      %s\n", name, gates.ByProfile(gates.Default, name), gates.Purpose(name))
+	}
+	return strings.Replace(text, "{{gates}}\n", list.String(), 1)
 }

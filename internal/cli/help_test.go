@@ -11,11 +11,11 @@ import (
 )
 
 // emptyWorld is a process without terminal, environment and input.
-func emptyWorld() (world, *bytes.Buffer, *bytes.Buffer) {
+func emptyWorld() (environment, *bytes.Buffer, *bytes.Buffer) {
 	var out, err bytes.Buffer
-	return world{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" },
-		home:       func() (string, error) { return "", errors.New("there is none") },
-		agentAbove: func() string { return "" }, above: func(string) string { return "" }}, &out, &err
+	return environment{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" },
+		home:          func() (string, error) { return "", errors.New("there is none") },
+		agentVariable: func() string { return "" }, inherited: func(string) string { return "" }}, &out, &err
 }
 
 // walk calls f for every command of the tree.
@@ -28,7 +28,7 @@ func walk(cmd *cobra.Command, f func(*cobra.Command)) {
 
 func TestEveryCommandExplainsItself(t *testing.T) {
 	w, _, _ := emptyWorld()
-	root := newRootCommand(&app{world: w})
+	root := newRootCommand(&app{environment: w})
 	commands := 0
 	walk(root, func(cmd *cobra.Command) {
 		commands++
@@ -68,29 +68,29 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 
 // A new command replaces another one, or belongs below an existing one.
 func TestTopLevelCommandsStayFew(t *testing.T) {
-	const most = 38
+	const max = 38
 	w, _, _ := emptyWorld()
 	count := 1 // help, which does not count as available
-	for _, cmd := range newRootCommand(&app{world: w}).Commands() {
+	for _, cmd := range newRootCommand(&app{environment: w}).Commands() {
 		if cmd.IsAvailableCommand() {
 			count++
 		}
 	}
-	if count < 20 || count > most {
-		t.Errorf("planloop help lists %d commands, want at most %d", count, most)
+	if count < 20 || count > max {
+		t.Errorf("planloop help lists %d commands, want at most %d", count, max)
 	}
 }
 
 // The parser accepts the examples' command lines.
 func TestExamplesParse(t *testing.T) {
 	w, _, _ := emptyWorld()
-	walk(newRootCommand(&app{world: w}), func(cmd *cobra.Command) {
+	walk(newRootCommand(&app{environment: w}), func(cmd *cobra.Command) {
 		for line := range strings.SplitSeq(cmd.Example, "\n") {
 			args, ok := exampleArguments(line)
 			if !ok {
 				continue
 			}
-			fresh := newRootCommand(&app{world: w})
+			fresh := newRootCommand(&app{environment: w})
 			found, rest, err := fresh.Find(args)
 			if err != nil {
 				t.Errorf("%q: %v", line, err)

@@ -25,11 +25,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// hookPatience bounds a hook's answer, below the time-out of every host. lastLook is the additional time to read the phase after that, or
-// after an error.
+// hookTimeout bounds a hook's answer, below the time-out of every host. phaseTimeout is the additional time to read the phase after that,
+// or after an error.
 const (
-	hookPatience = 4 * time.Second
-	lastLook     = 500 * time.Millisecond
+	hookTimeout  = 4 * time.Second
+	phaseTimeout = 500 * time.Millisecond
 )
 
 func newHookCommand(a *app) *cobra.Command {
@@ -40,29 +40,29 @@ func newHookCommand(a *app) *cobra.Command {
 
 // hook answers a host. In planning mode every error refuses the call; otherwise errors stay silent.
 func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
-	a.quiet, a.inTerminal = true, false // no person runs a host's hooks, even if one started the host
-	a.unwatched("hook " + string(host) + " " + event)
+	a.noWarnings, a.inIsTerminal = true, false // no person runs a host's hooks, even if one started the host
+	a.recordErrors("hook " + string(host) + " " + event)
 	if unknown := hook.NameProblem(host, event); unknown != "" { // does not stop the host, but a person should see it
 		fmt.Fprintln(a.err, unknown)
-		a.troubles.Note(unknown)
+		a.errorLog.record(unknown)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, hookPatience)
+	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
 	answered := make(chan hookAnswer, 1)
 	go func() { answered <- a.answerHook(ctx, host, event) }()
 	select {
 	case answer := <-answered:
-		return a.tellHost(answer)
+		return a.writeAnswer(answer)
 	case <-ctx.Done():
 		call, _ := hook.Read(host, event, nil)
 		late := errors.New("that took too long")
-		err := a.tellHost(hookAnswer{call, a.whenFailed(call, late, false)})
+		err := a.writeAnswer(hookAnswer{call, a.failureAnswer(call, late, false)})
 		noted := make(chan struct{})
-		go func() { a.troubles.Note(message(late)); close(noted) }()
+		go func() { a.errorLog.record(message(late)); close(noted) }()
 		select {
 		case <-noted:
-		case <-time.After(lastLook):
+		case <-time.After(phaseTimeout):
 		}
 		os.Exit(a.report(ctx, err)) // the hung goroutine cannot be waited for
 		return nil
@@ -75,7 +75,7 @@ type hookAnswer struct {
 	hook.Answer
 }
 
-func (a *app) tellHost(answer hookAnswer) error {
+func (a *app) writeAnswer(answer hookAnswer) error {
 	out, errOut, code := answer.call.Write(answer.Answer)
 	_, err := a.out.Write(out)
 	_, otherwise := a.err.Write(errOut)
@@ -95,8 +95,8 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 			err = fmt.Errorf("planloop broke: %v", broken)
 		}
 		if answer.call = call; err != nil {
-			answer.Answer = a.whenFailed(call, err, readable)
-			a.troubles.Note(message(err))
+			answer.Answer = a.failureAnswer(call, err, readable)
+			a.errorLog.record(message(err))
 		}
 	}()
 	payload, err := io.ReadAll(io.LimitReader(a.in, hook.MaxPayload+1))
@@ -110,42 +110,42 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 	if readable = err == nil; !readable || call.Moment == hook.OtherMoment {
 		return answer
 	}
-	a.told = workspace.Lookup{Dir: call.Dir, Roots: call.Roots, Hosted: true}
-	opened, err := a.open(ctx, nil)
+	a.hostLookup = workspace.Lookup{Dir: call.Dir, Roots: call.Roots, Hosted: true}
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return answer
 	}
-	answer.Answer, err = a.atMoment(ctx, opened, call)
-	if err == nil && !a.insideModel() {
-		a.signOfLife(opened, answer)
+	answer.Answer, err = a.answerCall(ctx, ws, call)
+	if err == nil && !a.isModelProcess() {
+		a.recordCall(ws, answer)
 	}
 	return answer
 }
 
-// signOfLife records that the host calls its hooks, and that its agent is at work.
-func (a *app) signOfLife(opened *opened, answer hookAnswer) {
+// recordCall records that the host calls its hooks, and that its agent is at work.
+func (a *app) recordCall(ws *openWorkspace, answer hookAnswer) {
 	call := answer.call
 	sign := presence.Hook{Host: string(call.Host), Session: call.Session, Subagent: call.Subagent, Version: call.Version, Event: call.Event,
 		ChecksTool: call.Moment == hook.BeforeTool}
 	if sign.ChecksTool && call.IsOwn() && answer.Refuse == "" {
 		sign.Tool = call.Name
 	}
-	opened.seen.RecordHook(a.chain, sign)
-	if client := opened.client(); client != "" {
-		opened.seen.Touch(client)
+	ws.presence.RecordHook(a.ancestors, sign)
+	if client := ws.client(); client != "" {
+		ws.presence.Touch(client)
 	}
 }
 
-// atMoment returns the answer if nothing fails. Inside the model the host only answers planloop's prompt: its session does not work on the
-// plan, but planning mode restricts it too, since any program could set the model's mark.
-func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hook.Answer, error) {
+// answerCall returns the answer if nothing fails. Inside the model the host only answers planloop's prompt: its session does not work on
+// the plan, but planning mode restricts it too, since any program could set the model's mark.
+func (a *app) answerCall(ctx context.Context, ws *openWorkspace, call hook.Call) (hook.Answer, error) {
 	if call.Dir == "" {
-		call.Dir = opened.place.Path
+		call.Dir = ws.place.Path
 	}
-	inside := a.insideModel()
+	inside := a.isModelProcess()
 	switch {
 	case call.Moment == hook.BeforeTool:
-		err := a.hookPolicy(opened, call.Host).Check(ctx, call)
+		err := a.hookPolicy(ws, call.Host).Check(ctx, call)
 		var refused *plan.ValidationError
 		if errors.As(err, &refused) {
 			told := *refused
@@ -153,71 +153,71 @@ func (a *app) atMoment(ctx context.Context, opened *opened, call hook.Call) (hoo
 			return hook.Answer{Refuse: told.Error()}, nil
 		}
 		if err == nil && !inside {
-			a.adopt(ctx, opened, call)
+			a.adopt(ctx, ws, call)
 		}
 		return hook.Answer{}, err
 	case inside:
 	case call.Moment == hook.AfterTool:
-		a.adopt(ctx, opened, call)
+		a.adopt(ctx, ws, call)
 	case call.Moment == hook.SessionStart:
-		state, err := opened.verbs.State(ctx)
-		return hook.Answer{Context: opened.verbs.Briefing(state, a.hookCaller(opened))}, err
+		state, err := ws.verbs.State(ctx)
+		return hook.Answer{Context: ws.verbs.Briefing(state, a.hookCaller(ws))}, err
 	case call.Moment == hook.Stop:
-		return a.atStop(ctx, opened, call)
+		return a.answerStop(ctx, ws, call)
 	}
 	return hook.Answer{}, nil
 }
 
-// atStop reminds an agent of its unfinished work, once for each reminder.
-func (a *app) atStop(ctx context.Context, opened *opened, call hook.Call) (hook.Answer, error) {
-	if call.IsContinued || call.Subagent != "" || opened.config.RemindersOff {
+// answerStop reminds an agent of its unfinished work, once for each reminder.
+func (a *app) answerStop(ctx context.Context, ws *openWorkspace, call hook.Call) (hook.Answer, error) {
+	if call.IsContinued || call.Subagent != "" || ws.config.RemindersOff {
 		return hook.Answer{}, nil
 	}
-	state, err := opened.verbs.State(ctx)
+	state, err := ws.verbs.State(ctx)
 	if err != nil {
 		return hook.Answer{}, err
 	}
-	left := opened.verbs.UnfinishedWork(state, a.hookCaller(opened))
-	if left == "" || !opened.seen.IsFirst(call.Session, left) {
+	left := ws.verbs.UnfinishedWork(state, a.hookCaller(ws))
+	if left == "" || !ws.presence.IsFirst(call.Session, left) {
 		return hook.Answer{}, nil
 	}
 	return hook.Answer{Continue: left}, nil
 }
 
 // hookCaller returns the agent of the calling host, with texts that name its own tools.
-func (a *app) hookCaller(opened *opened) verbs.Caller {
+func (a *app) hookCaller(ws *openWorkspace) verbs.Caller {
 	caller := a.caller()
-	caller.Face = mcpserver.Tools{Toolsets: toolsets(opened.config), User: terminal.CommandLine{}}
+	caller.Face = mcpserver.Tools{Toolsets: toolsets(ws.config), User: terminal.CommandLine{}}
 	return caller
 }
 
-func (a *app) hookPolicy(opened *opened, host hook.Host) hook.Policy {
+func (a *app) hookPolicy(ws *openWorkspace, host hook.Host) hook.Policy {
 	return hook.Policy{
-		Guard:      func(ctx context.Context, path string) (toolbox.Hold, error) { return a.heldForHook(ctx, opened, path) },
+		Guard:      func(ctx context.Context, path string) (toolbox.Hold, error) { return a.holdForHook(ctx, ws, path) },
 		HasTool:    mcpserver.IsTool,
-		IsHostNote: func(path string) bool { return aside(path, opened.place, hook.PlanFolders(host, a.getenv)) },
+		IsHostNote: func(path string) bool { return isHostNote(path, ws.place, hook.PlanFolders(host, a.getenv)) },
 
-		Windows: runtime.GOOS == "windows", ReadOnlyTools: opened.config.ReadOnlyTools,
+		Windows: runtime.GOOS == "windows", ReadOnlyTools: ws.config.ReadOnlyTools,
 	}
 }
 
-// heldForHook returns the hold on a path for the agent of the calling host: one that holds for every agent, or the planning mode of a
+// holdForHook returns the hold on a path for the agent of the calling host: one that holds for every agent, or the planning mode of a
 // workspace that one of its servers serves, although the agent works elsewhere.
-func (a *app) heldForHook(ctx context.Context, opened *opened, path string) (toolbox.Hold, error) {
-	if hold, err := a.held(ctx, opened, path); err != nil || hold.By != "" {
+func (a *app) holdForHook(ctx context.Context, ws *openWorkspace, path string) (toolbox.Hold, error) {
+	if hold, err := a.holdOn(ctx, ws, path); err != nil || hold.By != "" {
 		return hold, err
 	}
-	for _, state := range opened.seen.OtherStates(a.chain) {
-		if hold, err := a.heldBy(ctx, workspace.FromState(state), "read and ask, then submit a plan"); err != nil || hold.By != "" {
+	for _, state := range ws.presence.OtherStates(a.ancestors) {
+		if hold, err := a.holdOf(ctx, workspace.FromState(state), "read and ask, then submit a plan"); err != nil || hold.By != "" {
 			return hold, err
 		}
 	}
 	return toolbox.Hold{}, nil
 }
 
-// aside reports whether a file lies in one of the folders without a link that leads elsewhere. No file of the workspace counts: its own
-// files could claim to be aside.
-func aside(path string, place workspace.Workspace, folders []string) bool {
+// isHostNote reports whether a file lies in one of the folders without a link that leads elsewhere. No file of the workspace counts: its
+// own files could claim to be aside.
+func isHostNote(path string, place workspace.Workspace, folders []string) bool {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return false
 	}
@@ -231,19 +231,20 @@ func aside(path string, place workspace.Workspace, folders []string) bool {
 	})
 }
 
-// whenFailed returns the answer after an error: a refusal if planning mode may be on. The cause is for a person to fix, not for the agent.
-func (a *app) whenFailed(call hook.Call, cause error, readable bool) hook.Answer {
-	if call.Moment != hook.BeforeTool || !a.mayBeHeld(call, readable) {
+// failureAnswer returns the answer after an error: a refusal if planning mode may be on. The cause is for a person to fix, not for the
+// agent.
+func (a *app) failureAnswer(call hook.Call, cause error, readable bool) hook.Answer {
+	if call.Moment != hook.BeforeTool || !a.mayBeRestricted(call, readable) {
 		return hook.Answer{}
 	}
 	return hook.Answer{Refuse: "planning mode may be on, and whether this only reads could not be told. " +
 		mcpserver.Advice(cause, "Call the tool once more; if that fails too, ask the user to run `planloop doctor`.")}
 }
 
-// mayBeHeld reports whether planning mode may restrict the call, by the phases recorded next to the logs. It checks all workspaces if the
-// host's input is unreadable or no workspace is found. It takes no lock that could block.
-func (a *app) mayBeHeld(call hook.Call, readable bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), lastLook)
+// mayBeRestricted reports whether planning mode may restrict the call, by the phases recorded next to the logs. It checks all workspaces if
+// the host's input is unreadable or no workspace is found. It takes no lock that could block.
+func (a *app) mayBeRestricted(call hook.Call, readable bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), phaseTimeout)
 	defer cancel()
 	everywhere := workspace.Lookup{Getenv: a.getenv}.States
 	if !readable { // or not read yet, while another goroutine may still search for the workspace
@@ -254,9 +255,9 @@ func (a *app) mayBeHeld(call hook.Call, readable bool) bool {
 		return a.anyRestricted(ctx, everywhere())
 	}
 	call.Dir = cmp.Or(call.Dir, place.Path)
-	states := append(presence.Open(place.StateDir, presence.Options{}).OtherStates(a.chain), place.StateDir)
+	states := append(presence.Open(place.StateDir, presence.Options{}).OtherStates(a.ancestors), place.StateDir)
 	for _, at := range call.PossiblePaths() {
-		for _, other := range a.others(place, at) {
+		for _, other := range a.overlapping(place, at) {
 			states = append(states, other.StateDir)
 		}
 		if ctx.Err() != nil {
@@ -292,16 +293,32 @@ func (a *app) stillRestricted(ctx context.Context, place workspace.Workspace) bo
 
 // adopt drafts the plan that an agent keeps in its host, if no plan is open. It reports nothing: the agent did not ask for the draft, and
 // any shell can fake a hook call, so the draft has no effect until a person decides.
-func (a *app) adopt(ctx context.Context, opened *opened, call hook.Call) {
+func (a *app) adopt(ctx context.Context, ws *openWorkspace, call hook.Call) {
 	adopted := call.HostPlan()
 	if adopted == nil {
 		return
 	}
-	caller := a.hookCaller(opened)
+	caller := a.hookCaller(ws)
 	if caller.Actor.Kind != plan.Agent { // the call comes from the host's agent, even if a person's process runs the hook
 		caller = verbs.Caller{Actor: plan.NewActor(plan.ChannelAgentShell, string(call.Host)), Face: terminal.CommandLine{}}
 	}
-	if _, err := opened.verbs.AdoptHostPlan(ctx, caller, *adopted); err != nil {
+	if _, err := ws.verbs.AdoptHostPlan(ctx, caller, *adopted); err != nil {
 		a.logger().Debug("a host's plan was not adopted", "host", call.Host, "error", err)
 	}
+}
+
+// hookReports lists the hooks that have called, and their agents.
+type hookReports struct{ *presence.Registry }
+
+// Agents returns the agents at work.
+func (a hookReports) Agents() []verbs.ActiveAgent {
+	var all []verbs.ActiveAgent
+	for _, one := range a.Registry.Agents() {
+		work := verbs.ActiveAgent{Agent: one.Client, Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
+		for _, call := range one.Unseen {
+			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
+		}
+		all = append(all, work)
+	}
+	return all
 }

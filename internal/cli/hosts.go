@@ -20,28 +20,28 @@ import (
 
 func newHostsCommand(a *app) *cobra.Command {
 	cmd := newCommand("hosts", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.hosts(cmd.Context()) })
-	return completed(cmd, func(long string) string { return long + "\n\n" + string(a.connecting(true)) })
+	return completed(cmd, func(long string) string { return long + "\n\n" + string(a.welcome(true)) })
 }
 
-// knownHost is a host with its configuration on this machine.
-type knownHost struct {
-	Host      string      `json:"host"`
-	Title     string      `json:"title"`
-	Found     string      `json:"found,omitempty"` // the evidence for it
-	Server    hosts.State `json:"server,omitempty"`
-	Hooks     hosts.State `json:"hooks,omitempty"` // none: the host has no hooks
-	Project   *scoped     `json:"project,omitempty"`
-	Plugin    string      `json:"plugin,omitempty"` // the host's plugin that contains planloop
-	Twice     string      `json:"twice,omitempty"`  // advice if both the plugin and a file connect planloop
-	Starts    []string    `json:"starts"`           // the programs named in its files
-	Heard     *heardHook  `json:"heard,omitempty"`
-	Mode      string      `json:"planning_mode"` // for the host's own tools
-	Obstacles []string    `json:"obstacles"`
-	Faults    []string    `json:"faults"` // in its files
-	Note      string      `json:"note,omitempty"`
+// hostState is a host with its configuration on this machine.
+type hostState struct {
+	Host      string        `json:"host"`
+	Title     string        `json:"title"`
+	Found     string        `json:"found,omitempty"` // the evidence for it
+	Server    hosts.State   `json:"server,omitempty"`
+	Hooks     hosts.State   `json:"hooks,omitempty"` // none: the host has no hooks
+	Project   *projectState `json:"project,omitempty"`
+	Plugin    string        `json:"plugin,omitempty"` // the host's plugin that contains planloop
+	Twice     string        `json:"twice,omitempty"`  // advice if both the plugin and a file connect planloop
+	Starts    []string      `json:"starts"`           // the programs named in its files
+	Heard     *hookCall     `json:"heard,omitempty"`
+	Mode      string        `json:"planning_mode"` // for the host's own tools
+	Obstacles []string      `json:"obstacles"`
+	Faults    []string      `json:"faults"` // in its files
+	Note      string        `json:"note,omitempty"`
 
-	own    []string // the programs named in the user's own files and plugins
-	remedy string   // fix for a program that its plugin cannot start; "" without a plugin
+	userPrograms []string // the programs named in the user's own files and plugins
+	remedy       string   // fix for a program that its plugin cannot start; "" without a plugin
 }
 
 // Values of planning mode for a host's own tools.
@@ -50,14 +50,14 @@ const (
 	notEnforced   = "not enforced"
 )
 
-// scoped is the configuration of a host in the project's files.
-type scoped struct {
+// projectState is the configuration of a host in the project's files.
+type projectState struct {
 	Server hosts.State `json:"server,omitempty"`
 	Hooks  hosts.State `json:"hooks,omitempty"`
 }
 
-// heardHook is the last call of a host's hooks.
-type heardHook struct {
+// hookCall is the last call of a host's hooks.
+type hookCall struct {
 	At        time.Time `json:"at"`
 	Event     string    `json:"event,omitempty"`
 	Version   string    `json:"version,omitempty"` // of the host
@@ -72,7 +72,7 @@ func (a *app) hosts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, err := a.knownHosts(place)
+	known, err := a.hostStates(place)
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (a *app) hosts(ctx context.Context) error {
 	return a.printLines(hostTable(a.screen(), known))
 }
 
-// knownHosts returns all hosts, in the order of the documentation.
-func (a *app) knownHosts(place workspace.Workspace) ([]knownHost, error) {
+// hostStates returns all hosts, in the order of the documentation.
+func (a *app) hostStates(place workspace.Workspace) ([]hostState, error) {
 	m, err := a.homeMachine()
 	if err != nil {
 		return nil, err
@@ -91,15 +91,15 @@ func (a *app) knownHosts(place workspace.Workspace) ([]knownHost, error) {
 	m.Project = place.Path
 	heard := presence.HookSigns(filepath.Dir(place.StateDir))
 	theirs := m.InspectAll(hosts.Request{Scope: hosts.Project})
-	var all []knownHost
+	var all []hostState
 	for i, own := range m.InspectAll(hosts.Request{Scope: hosts.User}) {
-		k := knownHost{Host: own.Name, Title: own.Title, Found: own.Found, Server: own.Server, Hooks: own.Hooks,
+		k := hostState{Host: own.Name, Title: own.Title, Found: own.Found, Server: own.Server, Hooks: own.Hooks,
 			Starts: orEmpty(own.Programs()), Mode: notEnforced, Obstacles: orEmpty(own.Obstacles),
-			Faults: append(faults(own), own.UnreadFiles...), own: own.Programs()}
-		k.bring(m, own, theirs[i])
+			Faults: append(faults(own), own.UnreadFiles...), userPrograms: own.Programs()}
+		k.addPlugin(m, own, theirs[i])
 		hooked := []hosts.State{k.Hooks}
 		if its := theirs[i]; !place.Default && its.IsConfigured() {
-			k.Project, hooked = &scoped{its.Server, its.Hooks}, append(hooked, its.Hooks)
+			k.Project, hooked = &projectState{its.Server, its.Hooks}, append(hooked, its.Hooks)
 			k.Starts = slices.Compact(slices.Sorted(slices.Values(append(k.Starts, its.Programs()...))))
 			k.Faults = append(k.Faults, faults(its)...)
 			for _, obstacle := range its.Obstacles {
@@ -120,15 +120,15 @@ func (a *app) knownHosts(place workspace.Workspace) ([]knownHost, error) {
 			k.Note = own.Note
 		}
 		if i := slices.IndexFunc(heard, func(h presence.HookSign) bool { return h.Host == own.Name }); i >= 0 {
-			k.Heard = heardOf(heard[i], place)
+			k.Heard = lastHookCall(heard[i], place)
 		}
 		all = append(all, k)
 	}
 	return all, nil
 }
 
-// bring adds the entries from a plugin of the host, for all projects or for this one.
-func (k *knownHost) bring(m hosts.Machine, own, its hosts.Host) {
+// addPlugin adds the entries from a plugin of the host, for all projects or for this one.
+func (k *hostState) addPlugin(m hosts.Machine, own, its hosts.Host) {
 	p := its.Plugin
 	if p == nil {
 		return
@@ -148,7 +148,7 @@ func (k *knownHost) bring(m hosts.Machine, own, its hosts.Host) {
 		if path, err := m.LookPath(program); err == nil {
 			program = path
 		}
-		k.Starts, k.own = append(k.Starts, program), append(k.own, program)
+		k.Starts, k.userPrograms = append(k.Starts, program), append(k.userPrograms, program)
 	}
 	k.remedy = "put planloop on the PATH of the host, or run `" + p.RemoveCommand() + "` and then `planloop init " + k.Host + "`"
 }
@@ -167,8 +167,8 @@ func faults(host hosts.Host) []string {
 	return all
 }
 
-func heardOf(h presence.HookSign, place workspace.Workspace) *heardHook {
-	told := &heardHook{At: h.At, Event: h.Event, Version: h.Version, Here: h.State == filepath.Base(place.StateDir), Runs: h.Runs}
+func lastHookCall(h presence.HookSign, place workspace.Workspace) *hookCall {
+	told := &hookCall{At: h.At, Event: h.Event, Version: h.Version, Here: h.State == filepath.Base(place.StateDir), Runs: h.Runs}
 	in := workspace.FromState(filepath.Join(filepath.Dir(place.StateDir), h.State))
 	if told.Workspace = cmp.Or(in.Path, in.Name); told.Here {
 		told.Workspace = place.Path
@@ -177,7 +177,7 @@ func heardOf(h presence.HookSign, place workspace.Workspace) *heardHook {
 }
 
 // state returns the state of the user's files, then the project's.
-func (k knownHost) state(own hosts.State, of func(scoped) hosts.State) string {
+func (k hostState) state(own hosts.State, of func(projectState) hosts.State) string {
 	text := cmp.Or(string(own), "none")
 	if own == hosts.Old {
 		text = "out of date"
@@ -188,7 +188,7 @@ func (k knownHost) state(own hosts.State, of func(scoped) hosts.State) string {
 	return text
 }
 
-func (h *heardHook) when() string {
+func (h *hookCall) lastHeard() string {
 	if h == nil {
 		return "never"
 	}
@@ -200,7 +200,7 @@ func (h *heardHook) when() string {
 }
 
 // hostTable returns a table of the hosts that are installed or configured, and names the others.
-func hostTable(s terminal.Screen, known []knownHost) []string {
+func hostTable(s terminal.Screen, known []hostState) []string {
 	rows, notes, absent := [][]string{{"host", "found", "server", "hooks", "heard from", "planning mode"}}, []string{}, []string{}
 	for _, k := range known {
 		connected := slices.ContainsFunc([]hosts.State{k.Server, k.Hooks},
@@ -210,8 +210,8 @@ func hostTable(s terminal.Screen, known []knownHost) []string {
 			continue
 		}
 		rows = append(rows, []string{k.Host, cmp.Or(k.Found, "not found"),
-			k.state(k.Server, func(p scoped) hosts.State { return p.Server }),
-			k.state(k.Hooks, func(p scoped) hosts.State { return p.Hooks }), k.Heard.when(), k.Mode})
+			k.state(k.Server, func(p projectState) hosts.State { return p.Server }),
+			k.state(k.Hooks, func(p projectState) hosts.State { return p.Hooks }), k.Heard.lastHeard(), k.Mode})
 		for _, text := range append(slices.Clone(k.Faults), k.Obstacles...) {
 			notes = append(notes, k.Host+": in the way: "+text)
 		}
@@ -224,7 +224,7 @@ func hostTable(s terminal.Screen, known []knownHost) []string {
 	}
 	var lines []string
 	if len(rows) > 1 {
-		lines = columns(s, rows)
+		lines = table(s, rows)
 	}
 	if len(notes) > 0 {
 		lines = append(append(lines, ""), s.Told(safetext.Escape(strings.Join(notes, "\n")))...)
@@ -238,8 +238,8 @@ func hostTable(s terminal.Screen, known []knownHost) []string {
 	return append(lines, s.Told("`planloop init HOST` connects one; `planloop help hosts` names the files.")...)
 }
 
-// columns aligns rows below a heading.
-func columns(s terminal.Screen, rows [][]string) []string {
+// table aligns rows below a heading.
+func table(s terminal.Screen, rows [][]string) []string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {

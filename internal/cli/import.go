@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,11 +58,11 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if o.active {
 		action.Import.Status = ""
 	}
-	opened, err := a.open(ctx, nil)
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
-	reply, found, err := opened.verbs.ImportPlan(ctx, a.caller(), action, imported.former)
+	reply, found, err := ws.verbs.ImportPlan(ctx, a.caller(), action, imported.former)
 	if err != nil {
 		return err
 	}
@@ -78,18 +76,18 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 // readPlan reads the plan in a file, or in a folder in rawko's layout.
 func (a *app) readPlan(ctx context.Context, file string, o importOptions) (exchange.Format, importedRawko, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		task := filepath.Join(file, rawkoTask)
+		task := filepath.Join(file, rawkoTaskFile)
 		switch {
 		case o.format != "" && o.format != string(exchange.RawkoYAML):
 			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder, which is not read as %s; leave out --format, or name a file",
 				plan.Quote(file), plan.Quote(o.format))}
 		case missingFile(task):
 			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder without %s, as rawko writes it; name a file",
-				plan.Quote(file), rawkoTask)}
+				plan.Quote(file), rawkoTaskFile)}
 		}
 		file = task
 	}
-	if filepath.Base(file) == rawkoTask {
+	if filepath.Base(file) == rawkoTaskFile {
 		imported, err := a.importRawko(ctx, file, exchange.ImportOptions{Objective: o.objective})
 		return exchange.RawkoYAML, imported, err
 	}
@@ -110,57 +108,4 @@ func (a *app) readPlan(ctx context.Context, file string, o importOptions) (excha
 	imported, err := exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: filepath.Base(file),
 		Guessed: o.format == ""})
 	return format, importedRawko{Imported: imported}, err
-}
-
-// maxInput is larger than the limit of every verb, so that excess input is refused rather than cut.
-const maxInput = 4<<20 + 1
-
-// readInput reads a file, or standard input for "-", until ctx ends. Reading a pipe without a writer cannot be interrupted: then the
-// goroutine is abandoned until the process ends.
-func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
-	type input struct {
-		data []byte
-		err  error
-	}
-	read := make(chan input, 1)
-	go func() {
-		data, err := a.inputOf(file)
-		read <- input{data, err}
-	}()
-	select {
-	case got := <-read:
-		return got.data, got.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s was not read to its end: %w", plan.Quote(file), context.Cause(ctx))
-	}
-}
-
-func (a *app) inputOf(file string) ([]byte, error) {
-	in := a.in
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, unreadableFile(file, err)
-		}
-		defer f.Close()
-		in = f
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxInput))
-	switch {
-	case err != nil && file == "-":
-		return nil, fmt.Errorf("read standard input: %w", err)
-	case err != nil:
-		return nil, unreadableFile(file, err)
-	case len(data) == maxInput:
-		return nil, usageError{fmt.Errorf("%s is longer than %d MB, the most that is read", plan.Quote(file), maxInput>>20)}
-	}
-	return data, nil
-}
-
-func unreadableFile(file string, err error) error {
-	problem := err.Error()
-	if detail := (*fs.PathError)(nil); errors.As(err, &detail) {
-		problem = detail.Err.Error()
-	}
-	return usageError{fmt.Errorf("%s cannot be read: %s; name a file, or - for standard input", plan.Quote(file), problem)}
 }

@@ -60,29 +60,29 @@ func (a *app) connect(ctx context.Context, o initOptions, names []string) error 
 	}
 	machine, err := a.machine(ctx, o.Scope)
 	if err != nil {
-		return apartFromPlan{err}
+		return unrelatedToPlan{err}
 	}
 	chosen, err := chosenHosts(machine, o, names)
 	if err != nil {
-		return apartFromPlan{err}
+		return unrelatedToPlan{err}
 	}
 	switch {
 	case o.check, o.dry:
-		return a.tellConnected(machine, o, chosen)
+		return a.printInit(machine, o, chosen)
 	}
-	if err := a.mayConnect(ctx, o, chosen); err != nil {
+	if err := a.refuseInit(ctx, o, chosen); err != nil {
 		return err
 	}
 	if own := filepath.ToSlash(machine.Program); !o.Remove && (strings.Contains(own, "/_npx/") || strings.Contains(own, "/go-build")) {
 		a.note("this program lies in a cache that is emptied at times: install planloop, and run init again with what is installed")
 	}
-	if agreed, err := a.agrees(ctx, machine, o, chosen); err != nil || !agreed {
+	if agreed, err := a.confirmInit(ctx, machine, o, chosen); err != nil || !agreed {
 		return err
 	}
 	for i, host := range chosen {
 		chosen[i] = write(machine, host, o.Request)
 	}
-	return a.tellConnected(machine, o, chosen)
+	return a.printInit(machine, o, chosen)
 }
 
 // homeMachine returns the machine with the user's home directory and no project.
@@ -108,14 +108,14 @@ func (a *app) machine(ctx context.Context, scope hosts.Scope) (hosts.Machine, er
 	if m.Project, err = os.Getwd(); err != nil || scope == hosts.User {
 		return m, err
 	}
-	opened, err := a.open(ctx, nil)
+	ws, err := a.open(ctx, nil)
 	switch {
 	case err != nil:
 		return m, err
-	case opened.place.Default:
+	case ws.place.Default:
 		return m, plan.Refuse(plan.Conflict, "", "this is not a project", "run it in one, or leave out --scope project")
 	}
-	m.Project = opened.place.Path
+	m.Project = ws.place.Path
 	return m, nil
 }
 
@@ -153,9 +153,9 @@ func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, 
 	return chosen, nil
 }
 
-// mayConnect refuses changes that would weaken planning mode, or that it does not allow now. An
+// refuseInit refuses changes that would weaken planning mode, or that it does not allow now. An
 // agent may connect a host but not disconnect one, because the hooks enforce planning mode for it.
-func (a *app) mayConnect(ctx context.Context, o initOptions, chosen []hosts.Host) error {
+func (a *app) refuseInit(ctx context.Context, o initOptions, chosen []hosts.Host) error {
 	var files []string
 	for _, host := range chosen {
 		for _, edit := range host.Edits {
@@ -164,14 +164,14 @@ func (a *app) mayConnect(ctx context.Context, o initOptions, chosen []hosts.Host
 			}
 		}
 	}
-	why := a.agentsShell()
+	why := a.agentSign()
 	if a.flags.agent != "" {
 		why = "--agent says that this is an agent"
 	}
 	if why == "" && o.Scope == hosts.User && !o.Remove {
 		return nil
 	}
-	opened, err := a.open(ctx, nil)
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (a *app) mayConnect(ctx context.Context, o initOptions, chosen []hosts.Host
 		why = "this runs beneath the host of an agent"
 	}
 	if o.Remove && why != "" {
-		return apartFromPlan{plan.Refuse(plan.Conflict, "", "taking planloop out of a host is for a person to do, and "+why,
+		return unrelatedToPlan{plan.Refuse(plan.Conflict, "", "taking planloop out of a host is for a person to do, and "+why,
 			"run it in a terminal of your own")}
 	}
 	switch {
@@ -188,17 +188,17 @@ func (a *app) mayConnect(ctx context.Context, o initOptions, chosen []hosts.Host
 	case o.Scope == hosts.User:
 		return nil
 	}
-	return a.mayAct(ctx, opened, "no file is written", files...)
+	return a.refuseWhilePlanning(ctx, ws, "no file is written", files...)
 }
 
-// agrees asks a person at a terminal for consent. Elsewhere it assumes consent.
-func (a *app) agrees(ctx context.Context, m hosts.Machine, o initOptions, chosen []hosts.Host) (bool, error) {
+// confirmInit asks a person at a terminal for consent. Elsewhere it assumes consent.
+func (a *app) confirmInit(ctx context.Context, m hosts.Machine, o initOptions, chosen []hosts.Host) (bool, error) {
 	changes := slices.ContainsFunc(chosen, hosts.Host.HasChanges)
-	if o.yes || !changes || a.flags.json || !a.outIsTerm || a.notPresent() != "" {
+	if o.yes || !changes || a.flags.json || !a.outIsTerminal || a.whyNoPerson() != "" {
 		return true, nil
 	}
 	o.dry = true
-	if err := a.tellConnected(m, o, chosen); err != nil && !errors.As(err, new(exitStatus)) {
+	if err := a.printInit(m, o, chosen); err != nil && !errors.As(err, new(exitStatus)) {
 		return false, err
 	}
 	if err := a.print([]byte("\nWrite this? Type y and Enter, or Enter alone to leave everything as it is.\n> ")); err != nil {

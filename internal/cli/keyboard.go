@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 )
 
@@ -14,14 +17,14 @@ type keyboard struct {
 	ended chan struct{}
 }
 
-// mostTyped is how many unread lines are kept, longestTyped the limit of a line in bytes.
+// maxTypedLines is how many unread lines are kept, maxTypedLine the limit of a line in bytes.
 const (
-	mostTyped    = 8
-	longestTyped = 64 << 10
+	maxTypedLines = 8
+	maxTypedLine  = 64 << 10
 )
 
 func newKeyboard(tty io.ReadWriter) *keyboard {
-	k := &keyboard{tty: tty, lines: make(chan string, mostTyped)}
+	k := &keyboard{tty: tty, lines: make(chan string, maxTypedLines)}
 	k.listen()
 	return k
 }
@@ -30,7 +33,7 @@ func (k *keyboard) listen() {
 	k.ended = make(chan struct{})
 	go func() {
 		defer close(k.ended)
-		typed := make([]byte, longestTyped)
+		typed := make([]byte, maxTypedLine)
 		for {
 			n, err := k.tty.Read(typed)
 			if n > 0 {
@@ -50,8 +53,8 @@ func (k *keyboard) listen() {
 	}()
 }
 
-// rest leaves the terminal to another program until listen. It returns false if that is not possible.
-func (k *keyboard) rest() bool {
+// pause leaves the terminal to another program until listen. It returns false if that is not possible.
+func (k *keyboard) pause() bool {
 	limited, ok := k.tty.(interface{ SetReadDeadline(time.Time) error })
 	if !ok || limited.SetReadDeadline(time.Now()) != nil {
 		return false
@@ -60,8 +63,8 @@ func (k *keyboard) rest() bool {
 	return limited.SetReadDeadline(time.Time{}) == nil
 }
 
-// forget drops lines typed before the question.
-func (k *keyboard) forget() {
+// dropTyped drops lines typed before the question.
+func (k *keyboard) dropTyped() {
 	for {
 		select {
 		case _, ok := <-k.lines:
@@ -72,4 +75,9 @@ func (k *keyboard) forget() {
 		}
 		return
 	}
+}
+
+// untilHangup returns a context that also ends when the terminal hangs up.
+func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }

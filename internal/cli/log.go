@@ -25,7 +25,7 @@ type logOptions struct {
 	follow  bool
 }
 
-const lastShown = 20
+const defaultLastChanges = 20
 
 func newLogCommand(a *app) *cobra.Command {
 	var o logOptions
@@ -39,7 +39,7 @@ func newLogCommand(a *app) *cobra.Command {
 		}
 		return a.showLog(cmd.Context(), o)
 	})
-	cmd.Flags().IntVarP(&o.last, "last", "n", lastShown, "show the last `N` changes, 0 for all")
+	cmd.Flags().IntVarP(&o.last, "last", "n", defaultLastChanges, "show the last `N` changes, 0 for all")
 	cmd.Flags().Int64Var(&o.since, "since", 0, "show all changes after revision `REV`")
 	cmd.Flags().BoolVar(&o.audit, "audit", false, "show only decisions, and who made them")
 	cmd.Flags().BoolVar(&o.events, "events", false, "print events as JSON lines, oldest first")
@@ -61,19 +61,19 @@ func (o logOptions) check() error {
 }
 
 func (a *app) showLog(ctx context.Context, o logOptions) error {
-	opened, state, err := a.state(ctx)
+	ws, state, err := a.state(ctx)
 	if err != nil {
 		return err
 	}
 	if o.audit {
-		entries, err := history.Audit(opened.verbs.Records(ctx, 0))
+		entries, err := history.Audit(ws.verbs.Records(ctx, 0))
 		if err != nil {
 			return err
 		}
 		return a.printAudit(state.Revision, o.within(entries))
 	}
 	var records []plan.Record
-	for record, err := range opened.verbs.Records(ctx, o.after(state.Revision)) {
+	for record, err := range ws.verbs.Records(ctx, o.after(state.Revision)) {
 		if err != nil {
 			return err
 		}
@@ -155,11 +155,11 @@ func (a *app) printAudit(head plan.Revision, entries []history.Decision) error {
 
 // printEvents prints one JSON object per line. An interrupt while following is not an error.
 func (a *app) printEvents(ctx context.Context, since plan.Revision, follow bool) error {
-	opened, err := a.open(ctx, nil)
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
-	for event, err := range opened.verbs.Events(ctx, since, follow) {
+	for event, err := range ws.verbs.Events(ctx, since, follow) {
 		if err == nil {
 			var line []byte
 			if line, err = resources.Event(event); err == nil {

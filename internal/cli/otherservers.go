@@ -92,29 +92,29 @@ func (o *otherServers) listed() []downstream.Tool {
 func (o *otherServers) forSteps() []toolbox.Tool {
 	var tools []toolbox.Tool
 	for _, tool := range o.listed() {
-		tools = append(tools, o.walled(tool))
+		tools = append(tools, o.guarded(tool))
 	}
 	return tools
 }
 
-// errHeld is the cause that ends the call of a writing tool when planning mode begins.
-var errHeld = errors.New("planning mode started, and tools may only read")
+// errPlanning is the cause that ends the call of a writing tool when planning mode begins.
+var errPlanning = errors.New("planning mode started, and tools may only read")
 
-// walled returns a tool that is refused while planning mode is read-only, and ended when planning mode begins, unless it passes.
-func (o *otherServers) walled(tool downstream.Tool) toolbox.Tool {
+// guarded returns a tool that is refused while planning mode is read-only, and ended when planning mode begins, unless it passes.
+func (o *otherServers) guarded(tool downstream.Tool) toolbox.Tool {
 	run := tool.Run
 	if tool.ReadOnlyPhase {
 		return tool.Tool
 	}
 	tool.Tool.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
-		free, stop, err := o.app.free(ctx, errHeld)
+		free, stop, err := o.app.free(ctx, errPlanning)
 		if err != nil {
 			return toolbox.Outcome{}, err
 		}
 		defer stop()
 		out, err := run(free, args, w)
-		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(free), errHeld) {
-			return toolbox.Outcome{Error: errHeld.Error(), Text: errHeld.Error(), Cut: true}, nil
+		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(free), errPlanning) {
+			return toolbox.Outcome{Error: errPlanning.Error(), Text: errPlanning.Error(), Cut: true}, nil
 		}
 		return out, err
 	}
@@ -131,16 +131,16 @@ func (o *otherServers) known() map[string]verbs.ServerTool {
 	return all
 }
 
-// tellingTime limits the wait for servers to list their tools.
-const tellingTime = 10 * time.Second
+// listTimeout limits the wait for servers to list their tools.
+const listTimeout = 10 * time.Second
 
-// refresh waits until each server has listed its tools or failed, at most tellingTime.
+// refresh waits until each server has listed its tools or failed, at most listTimeout.
 func (o *otherServers) refresh(ctx context.Context) {
 	servers := o.get()
 	if servers == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellingTime)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	if err := servers.Refresh(ctx); err != nil {
 		o.app.logger().Debug("not all servers listed their tools", "error", err)
@@ -198,11 +198,11 @@ func (o *otherServers) missing(name string) string {
 // free starts work that may write outside planloop's control: the returned context ends with cause when planning mode begins. It refuses
 // while planning mode is on.
 func (a *app) free(ctx context.Context, cause error) (context.Context, func(), error) {
-	opened, err := a.open(ctx, nil)
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	free, hold, stop, err := a.wall(opened).Free(ctx, cause)
+	free, hold, stop, err := a.planningGuard(ws).Free(ctx, cause)
 	if err == nil && hold.By != "" {
 		stop()
 		err = plan.Refuse(plan.Conflict, "", hold.By+" is on, and nothing is changed until a plan is approved", hold.Fix)
@@ -214,11 +214,11 @@ func (a *app) free(ctx context.Context, cause error) (context.Context, func(), e
 type offeredServers struct{ *app }
 
 func (s offeredServers) others() *otherServers {
-	opened, err := s.open(context.Background(), nil)
+	ws, err := s.open(context.Background(), nil)
 	if err != nil {
 		return nil
 	}
-	return opened.others
+	return ws.servers
 }
 
 // Tools lists the tools.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
@@ -58,14 +59,14 @@ func (a *app) joined(lines []string) []byte {
 
 // forPeople returns a text with agents' names as people see them; see verbs.Service.NamesForPeople.
 func (a *app) forPeople(text string, known ...string) string {
-	if opened := a.opened.Load(); opened != nil {
+	if opened := a.ws.Load(); opened != nil {
 		return opened.verbs.NamesForPeople(known...)(text)
 	}
 	return text
 }
 
 // reply prints a verb's reply: as JSON with --json, else as text.
-func (a *app) reply(r interface{ Text() string }) error { return a.tell(r, r.Text()) }
+func (a *app) reply(r interface{ Text() string }) error { return a.printReply(r, r.Text()) }
 
 // note prints notes for the user on standard error.
 func (a *app) note(notes ...string) {
@@ -74,10 +75,51 @@ func (a *app) note(notes ...string) {
 	}
 }
 
-// tell prints a verb's reply as JSON, or otherwise text for the person at the terminal.
-func (a *app) tell(reply any, text string) error {
+// printReply prints a verb's reply as JSON, or otherwise text for the person at the terminal.
+func (a *app) printReply(reply any, text string) error {
 	if a.flags.json {
 		return a.printJSON(reply)
 	}
 	return a.printLines(a.screen().Told(safetext.Escape(text)))
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// warn prints a warning for the user, once per text.
+func (a *app) warn(text string) {
+	if a.parent != nil {
+		a.parent.warn(text)
+		return
+	}
+	a.warning.Lock()
+	defer a.warning.Unlock()
+	if a.warned[text] {
+		return
+	}
+	if a.warned == nil {
+		a.warned = map[string]bool{}
+	}
+	a.warned[text] = true
+	if a.serving || a.noWarnings {
+		a.logger().Warn(text)
+		return
+	}
+	fmt.Fprintln(a.err, "warning: "+safetext.EscapeLine(text))
+}
+
+// logger returns a logger on standard error: standard output of a server belongs to the protocol.
+func (a *app) logger() *slog.Logger {
+	if a.noWarnings {
+		return slog.New(slog.DiscardHandler)
+	}
+	level := slog.LevelWarn
+	if a.flags.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(a.errorLog.handler(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})))
 }

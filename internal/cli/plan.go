@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,12 +13,11 @@ import (
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
-	"github.com/planloop/planloop/resources"
 )
 
 func newPlanCommand(a *app) *cobra.Command {
 	cmd := newCommand("plan", "[TASK...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
-		if err := misspelt(cmd, args); err != nil {
+		if err := refuseMisspelled(cmd, args); err != nil {
 			return err
 		}
 		return a.enterMode(cmd, args)
@@ -38,7 +36,7 @@ func newPlanCommand(a *app) *cobra.Command {
 	cmd.AddCommand(
 		newCommand("plan start", "[TASK...]", cobra.ArbitraryArgs, a.enterMode),
 		newCommand("plan status", "", noArguments, a.modeStatus),
-		newCommand("plan cancel", "", noArguments, decides(a, "cancelling planning mode", cancel, joined, cancelled)),
+		newCommand("plan cancel", "", noArguments, runAsPerson(a, "cancelling planning mode", cancel, joinedText, cancelled)),
 		newCommand("plan allows", "-- 'COMMAND'", exactly(1, "one command in quotes"), a.allows),
 		newPlanListCommand(a), newPlanDiffCommand(a), newPlanRestoreCommand(a),
 	)
@@ -46,11 +44,11 @@ func newPlanCommand(a *app) *cobra.Command {
 }
 
 func (a *app) enterMode(cmd *cobra.Command, args []string) error {
-	opened, before, err := a.state(cmd.Context())
+	ws, before, err := a.state(cmd.Context())
 	if err != nil {
 		return err
 	}
-	reply, err := opened.verbs.EnterPlanModeFor(cmd.Context(), a.caller(), strings.Join(args, " "))
+	reply, err := ws.verbs.EnterPlanModeFor(cmd.Context(), a.caller(), strings.Join(args, " "))
 	if err != nil {
 		return err
 	}
@@ -58,18 +56,18 @@ func (a *app) enterMode(cmd *cobra.Command, args []string) error {
 		if !a.flags.json {
 			a.note("planning mode is on already")
 		}
-		return a.printMode(opened, reply, before)
+		return a.printMode(ws, reply, before)
 	}
-	if a.notPresent() != "" {
+	if a.whyNoPerson() != "" {
 		return a.reply(reply)
 	}
-	return a.tell(reply, "Planning mode is on: agents read, ask and submit a plan; nothing is changed until you approve one.\n"+
+	return a.printReply(reply, "Planning mode is on: agents read, ask and submit a plan; nothing is changed until you approve one.\n"+
 		"Wait for the plan: planloop status --wait 10m. Leave the mode: planloop plan cancel")
 }
 
-// misspelt refuses a single word that looks like a subcommand: it would be taken as the topic of planning mode, which keeps every agent
-// from writing.
-func misspelt(cmd *cobra.Command, args []string) error {
+// refuseMisspelled refuses a single word that looks like a subcommand: it would be taken as the topic of planning mode, which keeps every
+// agent from writing.
+func refuseMisspelled(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return nil
 	}
@@ -81,23 +79,23 @@ func misspelt(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) modeStatus(cmd *cobra.Command, _ []string) error {
-	opened, state, err := a.state(cmd.Context())
+	ws, state, err := a.state(cmd.Context())
 	if err != nil {
 		return err
 	}
-	reply, err := opened.verbs.PlanModeStatus(cmd.Context(), a.caller())
+	reply, err := ws.verbs.PlanModeStatus(cmd.Context(), a.caller())
 	if err != nil {
 		return err
 	}
-	return a.printMode(opened, reply, state)
+	return a.printMode(ws, reply, state)
 }
 
 // printMode prints the state of planning mode.
-func (a *app) printMode(opened *opened, reply verbs.ModeReply, state plan.State) error {
+func (a *app) printMode(ws *openWorkspace, reply verbs.ModeReply, state plan.State) error {
 	if a.flags.json {
 		return a.printJSON(reply)
 	}
-	v := terminal.ModeView{Screen: a.screen(), State: state, Limits: opened.config.Limits(), Next: reply.NextAction, Now: time.Now(),
+	v := terminal.ModeView{Screen: a.screen(), State: state, Limits: ws.config.Limits(), Next: reply.NextAction, Now: time.Now(),
 		Hooks: verbs.EnforcementLine(reply.Enforcement)}
 	return a.printLines(v.Lines())
 }
@@ -125,140 +123,4 @@ type allowsReply struct {
 	Allowed bool   `json:"allowed"`
 	Reason  string `json:"reason,omitempty"`
 	Instead string `json:"instead,omitempty"`
-}
-
-func newPlanListCommand(a *app) *cobra.Command {
-	return newCommand("plan list", "", noArguments, func(cmd *cobra.Command, _ []string) error {
-		_, state, err := a.state(cmd.Context())
-		if err != nil {
-			return err
-		}
-		if a.flags.json {
-			data, err := resources.Plans(state)
-			return a.printDocument(data, err)
-		}
-		rows := terminal.PlanRows(state)
-		if len(rows) == 0 {
-			return a.print([]byte("There are no plans yet. Set one up: planloop start GOAL --step TITLE\n"))
-		}
-		return a.printLines(a.screen().PlanTable(rows))
-	})
-}
-
-func newPlanDiffCommand(a *app) *cobra.Command {
-	in := func(cmd *cobra.Command, args []string) (in verbs.ComparePlans, err error) {
-		_, state, err := a.state(cmd.Context())
-		if err != nil {
-			return in, err
-		}
-		for i, name := range args {
-			named, err := planName(state, name)
-			if err != nil {
-				return in, err
-			}
-			*[]*string{&in.From, &in.To}[i] = named
-		}
-		return in, nil
-	}
-	cmd := newCommand("plan diff", "[V1] [V2]", atMostTwo, func(cmd *cobra.Command, args []string) error {
-		c, err := call(cmd, args, a, (*verbs.Service).ComparePlans, in)
-		if err != nil {
-			return err
-		}
-		if a.flags.json {
-			return a.printJSON(c)
-		}
-		return a.printLines(a.screen().Comparison(c.Text()))
-	})
-	cmd.ValidArgsFunction = a.completePlans
-	return cmd
-}
-
-// planName returns a name that ComparePlans accepts: here a prefix of an id is enough.
-func planName(state plan.State, name string) (string, error) {
-	if name == "draft" || name == "current" || name == "approved" {
-		return name, nil
-	}
-	return planID(state, name)
-}
-
-func atMostTwo(cmd *cobra.Command, args []string) error {
-	if len(args) <= 2 {
-		return nil
-	}
-	return usageError{fmt.Errorf("%s takes two plans at most, got %s; see `%s --help`", commandName(cmd), plan.Quote(args[2]),
-		cmd.CommandPath())}
-}
-
-func newPlanRestoreCommand(a *app) *cobra.Command {
-	cmd := newCommand("plan restore", "ID", atMostOne("the id of a plan"), calls(a, (*verbs.Service).Restore, a.formerPlan))
-	cmd.ValidArgsFunction = firstArgument(a.completeFormer)
-	return cmd
-}
-
-// formerPlan returns the id of the plan to restore; without an argument its error suggests the latest one.
-func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
-	_, state, err := a.state(cmd.Context())
-	if err != nil {
-		return "", err
-	}
-	former := state.FormerPlans()
-	switch {
-	case len(args) > 0:
-		return formerID(state, args[0])
-	case len(former) == 0:
-		return "", plan.Refuse(plan.NotFound, "", "there is no former plan to restore",
-			"plans are kept here when they are replaced or cleared")
-	}
-	return "", usageError{fmt.Errorf("planloop plan restore needs the id of a plan; the latest former one is %s: planloop plan restore %s",
-		plan.Quote(former[0].Objective), former[0].ID)}
-}
-
-// planID returns the id of the plan named by its id, a unique prefix of it, or a version of the current plan, such as v2.
-func planID(s plan.State, named string) (string, error) {
-	return oneOf(s, s.PlanIDs(), named, "list them with `planloop plan list`")
-}
-
-// formerID is planID for plans that can be restored.
-func formerID(s plan.State, named string) (string, error) {
-	var ids []string
-	for _, head := range s.FormerPlans() {
-		ids = append(ids, head.ID)
-	}
-	if s.Plan != nil && s.Plan.ID == named {
-		return named, nil // the verb reports that it is the current one
-	}
-	return oneOf(s, ids, named, "list the former plans with `planloop plan list`")
-}
-
-func oneOf(s plan.State, ids []string, named, fix string) (string, error) {
-	if slices.Contains(ids, named) {
-		return named, nil
-	}
-	id, noVersion := verbs.VersionID(s, named)
-	if noVersion == nil {
-		return id, nil
-	}
-	var found []string
-	for _, id := range ids {
-		if named != "" && strings.HasPrefix(id, named) {
-			found = append(found, id)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		if verbs.IsVersion(named) {
-			return "", noVersion
-		}
-		return "", plan.Refuse(plan.NotFound, "/plan_id", "there is no plan "+plan.Quote(named), fix)
-	}
-	const shown = 5
-	list := strings.Join(found[:min(len(found), shown)], ", ")
-	if len(found) > shown {
-		list += ", …"
-	}
-	return "", plan.Refuse(plan.InvalidInput, "/plan_id", plan.Quote(named)+" matches the ids of several plans",
-		"give more of the id: "+list)
 }

@@ -17,12 +17,12 @@ import (
 func newSuggestCommand(a *app) *cobra.Command {
 	var in verbs.Suggest
 	suggest := func(s *verbs.Service, ctx context.Context, c verbs.Caller, in verbs.Suggest) (verbs.SuggestReply, error) {
-		if a.errIsTerm {
+		if a.errIsTerminal {
 			fmt.Fprintln(a.err, "planloop: looking through the workspace")
 		}
 		return s.Suggest(ctx, c, in)
 	}
-	cmd := newCommand("suggest", "", noArguments, calls(a, suggest, func(*cobra.Command, []string) (verbs.Suggest, error) {
+	cmd := newCommand("suggest", "", noArguments, runVerb(a, suggest, func(*cobra.Command, []string) (verbs.Suggest, error) {
 		return in, nil
 	}))
 	cmd.Flags().IntVar(&in.Limit, "limit", 20, "how `MANY` to list, at most 50")
@@ -43,14 +43,14 @@ func newPromptCommand(a *app) *cobra.Command {
 			}
 			values[name] = text
 		}
-		fill := func(s *verbs.Service, ctx context.Context, c verbs.Caller, name string) (said, error) {
+		fill := func(s *verbs.Service, ctx context.Context, c verbs.Caller, name string) (textReply, error) {
 			text, err := s.Prompt(ctx, c, name, values)
 			if errors.As(err, new(*prompts.ArgumentError)) {
 				err = usageError{err}
 			}
-			return said{text}, err
+			return textReply{text}, err
 		}
-		return calls(a, fill, given(args[0]))(cmd, args)
+		return runVerb(a, fill, constant(args[0]))(cmd, args)
 	})
 	cmd.ValidArgsFunction = completePrompt
 	return cmd

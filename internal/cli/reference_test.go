@@ -15,7 +15,7 @@ func TestCommandReference(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThe reference, written from the program; `planloop help` prints the same. " +
 		"What tools take: [tools](tools.md).\n")
-	for _, c := range describe(newRootCommand(&app{world: w}), nil) {
+	for _, c := range describe(newRootCommand(&app{environment: w}), nil) {
 		if c.Usage == "" { // a topic: its text depends on the machine
 			continue
 		}

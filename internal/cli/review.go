@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"os/exec"
 
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/process"
@@ -49,7 +46,7 @@ func newReviewCommand(a *app) *cobra.Command {
 
 // review serves the review page until interrupted, then waits for the runs started here.
 func (a *app) review(ctx context.Context, o reviewOptions) error {
-	a.hide()
+	a.hideProcess()
 	place, err := a.find(ctx, nil)
 	if err != nil {
 		return err
@@ -64,25 +61,25 @@ func (a *app) review(ctx context.Context, o reviewOptions) error {
 		}
 		return err
 	}
-	ctx, hangUp := hangsUp(ctx)
+	ctx, hangUp := untilHangup(ctx)
 	defer hangUp()
 	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
-	runs := runsHere{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
-	d := a.newDesk(place, false, runs)
-	name := newName(runtime.GOOS)
+	runs := pageRuns{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
+	d := a.newReviewWorkspaces(place, false, runs)
+	name := newHostName(runtime.GOOS)
 	page, err := a.newPage(d, web.ViewAccess{}, name)
 	if err != nil {
 		return errors.Join(err, closed(), d.close())
 	}
 	defer page.close()
-	page.address = originOf(name, listeners[0].Addr())
-	if err := page.welcome(o.noOpen); err != nil {
+	page.address = pageOrigin(name, listeners[0].Addr())
+	if err := page.printWelcome(o.noOpen); err != nil {
 		return errors.Join(err, closed(), d.close())
 	}
 	settle()
 	var telling sync.WaitGroup
-	telling.Go(func() { page.tellWaiting(ctx, d, d.told.Listen(ctx)) })
+	telling.Go(func() { page.printWaiting(ctx, d, d.changed.Listen(ctx)) })
 	page.listen(ctx)
 	err = page.server.Serve(ctx, listeners...)
 	hangUp()
@@ -91,15 +88,15 @@ func (a *app) review(ctx context.Context, o reviewOptions) error {
 	return errors.Join(err, d.close())
 }
 
-// hide protects browsers' keys and the environment from the user's other programs.
-func (a *app) hide() {
+// hideProcess protects browsers' keys and the environment from the user's other programs.
+func (a *app) hideProcess() {
 	if err := process.Hide(); err != nil {
 		a.logger().Warn("commands of this user can read the memory and the environment of this process", "error", err)
 	}
 }
 
 // drain waits for the runs started here after the first interrupt; the second one ends them.
-func (a *app) drain(ctx context.Context, runs runsHere, kill context.CancelCauseFunc) {
+func (a *app) drain(ctx context.Context, runs pageRuns, kill context.CancelCauseFunc) {
 	ended := make(chan struct{})
 	go func() { // ends with the runs
 		runs.going.Wait()
@@ -108,7 +105,7 @@ func (a *app) drain(ctx context.Context, runs runsHere, kill context.CancelCause
 	select {
 	case <-ended:
 		return
-	case <-time.After(oneInterrupt):
+	case <-time.After(interruptWindow):
 	}
 	working, _, over := a.interrupts(ctx)
 	defer over()
@@ -119,7 +116,7 @@ func (a *app) drain(ctx context.Context, runs runsHere, kill context.CancelCause
 // reviewPage is the page as served to the person at the terminal.
 type reviewPage struct {
 	*app
-	desk    *desk
+	desk    *reviewWorkspaces
 	server  *web.Server
 	address string        // http://HOST:PORT
 	tty     io.ReadWriter // terminal of the person who may decide; nil: the page is view only
@@ -130,8 +127,8 @@ type reviewPage struct {
 }
 
 // newPage prepares the page of a desk for the user who started this process. name is the host name it is served under, "" if none.
-func (a *app) newPage(d *desk, looking web.ViewAccess, name string) (*reviewPage, error) {
-	p := &reviewPage{app: a, desk: d, why: a.notPresent(), close: func() {}}
+func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) (*reviewPage, error) {
+	p := &reviewPage{app: a, desk: d, why: a.whyNoPerson(), close: func() {}}
 	if p.why == "" {
 		tty, err := terminal.OpenTTY()
 		if err != nil {
@@ -143,7 +140,7 @@ func (a *app) newPage(d *desk, looking web.ViewAccess, name string) (*reviewPage
 	options := web.Options{Desk: d, Person: a.pageCaller().Actor.Name, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
 	if p.tty != nil {
-		options.ShowCode, options.OnReusedLink = p.showCode, p.usedTwice
+		options.ShowCode, options.OnReusedLink = p.showCode, p.linkReused
 	}
 	var err error
 	if p.server, err = web.New(options); err != nil {
@@ -152,52 +149,21 @@ func (a *app) newPage(d *desk, looking web.ViewAccess, name string) (*reviewPage
 	return p, err
 }
 
-// addressAt returns the page's local URL for a listening address, "" if that address is not local: the page is only for this machine.
-func addressAt(listening net.Addr) string {
-	host, port, _ := net.SplitHostPort(listening.String())
-	switch ip := net.ParseIP(host); {
-	case ip.IsUnspecified():
-		return "http://127.0.0.1:" + port
-	case ip.IsLoopback():
-		return "http://" + net.JoinHostPort(host, port)
-	}
-	return ""
-}
-
-// tellBeside prints the page's address for a server that agents use. It prints nothing else about that server.
-func (p *reviewPage) tellBeside(ctx context.Context, listening net.Addr) {
-	switch p.address = addressAt(listening); {
+// announce prints the page's address for a server that agents use. It prints nothing else about that server.
+func (p *reviewPage) announce(ctx context.Context, listening net.Addr) {
+	switch p.address = localAddress(listening); {
 	case p.address == "":
 		fmt.Fprintln(p.err, "planloop: the review page is served at loopback addresses alone, so not here")
 	case p.why != "":
 		fmt.Fprintf(p.err, "planloop: the review page is at %s; it shows and does not decide: %s\n", p.address, p.why)
 	default:
-		_ = p.tellLink("The review page: ", p.link(), "The link works once, and for 30 seconds. Enter prints a new one.")
+		_ = p.printLink("The review page: ", p.link(), "The link works once, and for 30 seconds. Enter prints a new one.")
 		p.listen(ctx)
 	}
 }
 
 // link returns a new one-time link.
 func (p *reviewPage) link() string { return p.server.Link(p.address) }
-
-// overSSH reports whether the person is logged in from another machine.
-func (a *app) overSSH() bool { return cmp.Or(a.getenv("SSH_CONNECTION"), a.getenv("SSH_TTY")) != "" }
-
-// forwarding returns the command that makes the page reachable from the person's own machine.
-func (a *app) forwarding(port string) string {
-	host, at := "", ""
-	if words := strings.Fields(a.getenv("SSH_CONNECTION")); len(words) == 4 {
-		if host = words[2]; words[3] != "22" {
-			at = "-p " + words[3] + " "
-		}
-	} else if name, err := os.Hostname(); err == nil {
-		host = name
-	}
-	if name := a.login(); name != "" {
-		host = name + "@" + host
-	}
-	return fmt.Sprintf("ssh -L %s:127.0.0.1:%s %s%s", port, port, at, safetext.QuoteWord(host))
-}
 
 // reviewJSON is the page's address in JSON.
 type reviewJSON struct {
@@ -208,21 +174,21 @@ type reviewJSON struct {
 	Forward string `json:"forward,omitempty"`
 }
 
-// welcome prints the page's address and opens it.
-func (p *reviewPage) welcome(noOpen bool) error {
+// printWelcome prints the page's address and opens it.
+func (p *reviewPage) printWelcome(noOpen bool) error {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
 	forward := ""
-	if p.overSSH() {
-		forward = p.forwarding(port)
+	if p.isOverSSH() {
+		forward = p.forwardCommand(port)
 	}
 	if p.flags.json {
 		told := reviewJSON{Address: p.address, Decides: p.why == "", WhyNot: p.why, Forward: forward}
-		if p.why != "" || p.outIsTerm { // otherwise only the terminal may get it
+		if p.why != "" || p.outIsTerminal { // otherwise only the terminal may get it
 			told.Link = p.link()
 		}
 		return p.printJSON(told)
 	}
-	enter := "Enter prints a new one, typing " + outWord + " ends all sessions, and Ctrl-C ends the page."
+	enter := "Enter prints a new one, typing " + signOutWord + " ends all sessions, and Ctrl-C ends the page."
 	if p.tty == nil {
 		enter = "Ctrl-C ends the page."
 	}
@@ -236,30 +202,30 @@ func (p *reviewPage) welcome(noOpen bool) error {
 	}
 	link := p.link()
 	if commands := browsers(runtime.GOOS, p.getenv, link); !noOpen && forward == "" && p.tty != nil && len(commands) > 0 {
-		go p.show(commands) // ends with the browser, or with the process
+		go p.openBrowser(commands) // ends with the browser, or with the process
 		text = append(text, "The page opens in your browser, at "+p.address+".",
-			"Enter prints a link for another one, typing "+outWord+" ends all sessions, and Ctrl-C ends the page.")
-		return p.say(text...)
+			"Enter prints a link for another one, typing "+signOutWord+" ends all sessions, and Ctrl-C ends the page.")
+		return p.printLines(text...)
 	}
 	if len(text) > 0 {
-		if err := p.say(text...); err != nil {
+		if err := p.printLines(text...); err != nil {
 			return err
 		}
 	}
-	return p.tellLink("Open the page: ", link, "The link works once, and for 30 seconds. "+enter)
+	return p.printLink("Open the page: ", link, "The link works once, and for 30 seconds. "+enter)
 }
 
-// show opens the page in a browser, or else prints a link.
-func (p *reviewPage) show(commands [][]string) {
-	if !show(commands) {
-		_ = p.tellLink("The browser could not be opened. Open the page: ", p.link(), "The link works once, and for 30 seconds.")
+// openBrowser opens the page in a browser, or else prints a link.
+func (p *reviewPage) openBrowser(commands [][]string) {
+	if !runFirst(commands) {
+		_ = p.printLink("The browser could not be opened. Open the page: ", p.link(), "The link works once, and for 30 seconds.")
 	}
 }
 
-// tellLink prints a link where only the deciding person can see it.
-func (p *reviewPage) tellLink(before, link, after string) error {
-	if p.tty == nil || p.outIsTerm && !p.serving {
-		return p.say(before+link, after)
+// printLink prints a link where only the deciding person can see it.
+func (p *reviewPage) printLink(before, link, after string) error {
+	if p.tty == nil || p.outIsTerminal && !p.serving {
+		return p.printLines(before+link, after)
 	}
 	p.printing.Lock()
 	defer p.printing.Unlock()
@@ -267,11 +233,11 @@ func (p *reviewPage) tellLink(before, link, after string) error {
 	return err
 }
 
-// say prints lines.
-func (p *reviewPage) say(lines ...string) error {
+// printLines prints lines.
+func (p *reviewPage) printLines(lines ...string) error {
 	p.printing.Lock()
 	defer p.printing.Unlock()
-	return p.printLines(lines)
+	return p.print(terminal.Joined(lines))
 }
 
 // showCode writes a code to the terminal, with the plan and the workspace that the page asks for.
@@ -290,13 +256,13 @@ func (p *reviewPage) showCode(place review.Place, code string) error {
 	return err
 }
 
-// usedTwice reports on the terminal that a link was used twice and its session ended.
-func (p *reviewPage) usedTwice() {
-	_ = p.tell("A link was used twice: whoever came by it is out. Press Enter for a new one.")
+// linkReused reports on the terminal that a link was used twice and its session ended.
+func (p *reviewPage) linkReused() {
+	_ = p.printForPerson("A link was used twice: whoever came by it is out. Press Enter for a new one.")
 }
 
-// tell prints a line for the deciding person.
-func (p *reviewPage) tell(text string) error {
+// printForPerson prints a line for the deciding person.
+func (p *reviewPage) printForPerson(text string) error {
 	p.printing.Lock()
 	defer p.printing.Unlock()
 	_, err := fmt.Fprintln(p.tty, time.Now().Format(clock)+"  "+text)
@@ -305,10 +271,10 @@ func (p *reviewPage) tell(text string) error {
 
 const clock = "15:04"
 
-// outWord is the word that ends all sessions.
-const outWord = "out"
+// signOutWord is the word that ends all sessions.
+const signOutWord = "out"
 
-// listen prints a new link at each Enter, and ends all sessions at outWord. Its goroutines end with ctx, or with the terminal.
+// listen prints a new link at each Enter, and ends all sessions at signOutWord. Its goroutines end with ctx, or with the terminal.
 func (p *reviewPage) listen(ctx context.Context) {
 	if p.tty == nil {
 		return
@@ -324,24 +290,24 @@ func (p *reviewPage) listen(ctx context.Context) {
 				if !there {
 					return
 				}
-				if strings.TrimSpace(line) == outWord {
+				if strings.TrimSpace(line) == signOutWord {
 					p.server.EndSessions()
-					_ = p.tell("All sessions have ended. Press Enter for a new link.")
+					_ = p.printForPerson("All sessions have ended. Press Enter for a new link.")
 					continue
 				}
 			}
 			if p.flags.json {
-				_ = p.welcome(true)
+				_ = p.printWelcome(true)
 				continue
 			}
-			_ = p.tellLink("Open the page: ", p.link(), "The link works once, and for 30 seconds.")
+			_ = p.printLink("Open the page: ", p.link(), "The link works once, and for 30 seconds.")
 		}
 	}()
 }
 
-// tellWaiting prints a line for each new item in the person's inbox, and one when the item is settled. It reads the inbox once for all
+// printWaiting prints a line for each new item in the person's inbox, and one when the item is settled. It reads the inbox once for all
 // changes since the last read.
-func (p *reviewPage) tellWaiting(ctx context.Context, desk review.Workspaces, changed <-chan struct{}) {
+func (p *reviewPage) printWaiting(ctx context.Context, desk review.Workspaces, changed <-chan struct{}) {
 	if p.flags.json {
 		return
 	}
@@ -369,10 +335,10 @@ func (p *reviewPage) tellWaiting(ctx context.Context, desk review.Workspaces, ch
 		if told = now; first && len(lines) == 0 {
 			lines = []string{"Nothing waits for you now."}
 		}
-		if len(lines) > 0 && p.say(lines...) != nil {
+		if len(lines) > 0 && p.printLines(lines...) != nil {
 			return
 		}
-		if _, open := <-changed; !open || !restFor(ctx, joinedFor) {
+		if _, open := <-changed; !open || !waitFor(ctx, changeWindow) {
 			return
 		}
 	}
@@ -396,55 +362,4 @@ func waitingText(w review.Waiting) string {
 		review.BlockerWaits:  "everything waits for " + w.ID + ": " + w.Title,
 		review.ReplyWaits:    by + " has replied: " + cmp.Or(w.Text, w.Title),
 	}[w.Kind]
-}
-
-// browsers returns the commands that open an address in the user's browser, in the order to try them; empty without a desktop. The address
-// never passes through a shell.
-func browsers(goos string, getenv func(string) string, address string) [][]string {
-	var all [][]string
-	if goos != "windows" { // on Windows paths contain colons
-		for command := range strings.SplitSeq(getenv("BROWSER"), ":") {
-			if words := strings.Fields(command); len(words) > 0 {
-				all = append(all, withAddress(words, address))
-			}
-		}
-	}
-	byWindows := []string{"rundll32.exe", "url.dll,FileProtocolHandler", address}
-	switch {
-	case goos == "windows":
-		all = append(all, byWindows)
-	case goos == "darwin":
-		all = append(all, []string{"open", address})
-	case getenv("WSL_DISTRO_NAME") != "":
-		all = append(all, []string{"wslview", address}, byWindows)
-	case cmp.Or(getenv("DISPLAY"), getenv("WAYLAND_DISPLAY")) != "": // otherwise xdg-open would start a text browser in the terminal
-		all = append(all, []string{"xdg-open", address})
-	}
-	return all
-}
-
-// withAddress puts the address in the place of %s in a command of BROWSER, or else at its end.
-func withAddress(words []string, address string) []string {
-	named := false
-	for i, word := range words {
-		named = named || strings.Contains(word, "%s")
-		words[i] = strings.ReplaceAll(word, "%s", address)
-	}
-	if !named {
-		words = append(words, address)
-	}
-	return words
-}
-
-// show runs the commands in turn until one succeeds, and reports whether one did. It returns when that command ends, perhaps only when the
-// browser closes.
-func show(commands [][]string) bool {
-	for _, argv := range commands {
-		cmd := exec.Command(argv[0], argv[1:]...)
-		process.Apart(cmd)
-		if cmd.Run() == nil {
-			return true
-		}
-	}
-	return false
 }

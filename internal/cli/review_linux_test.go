@@ -122,7 +122,7 @@ func text(value any, names ...string) string {
 }
 
 // line reads the rest of a line of the terminal.
-func (t *terminalRun) line() string {
+func (t *terminalSession) line() string {
 	t.t.Helper()
 	t.out.readOn("\n")
 	line, _, _ := strings.Cut(t.out.seen.String(), "\n")
@@ -130,7 +130,7 @@ func (t *terminalRun) line() string {
 }
 
 // unlocks makes the terminal show the code, and types it on the page.
-func (t *terminalRun) unlocks(b *browser, workspace string) {
+func (t *terminalSession) unlocks(b *browser, workspace string) {
 	t.t.Helper()
 	if status, answer := b.post("/api/code", map[string]any{"workspace": workspace}); status != http.StatusOK {
 		t.t.Fatalf("a code: %d %v", status, answer)
@@ -147,7 +147,7 @@ func (t *terminalRun) unlocks(b *browser, workspace string) {
 }
 
 // isEnded ends the program in the terminal with Ctrl-C, which is not an error.
-func (t *terminalRun) isEnded() {
+func (t *terminalSession) isEnded() {
 	t.t.Helper()
 	t.typeIn("\x03")
 	if shown, exit := t.ends(); exit != 0 {
@@ -251,7 +251,7 @@ func TestReviewOfAllWorkspaces(t *testing.T) {
 		t.Errorf("the newest comes first, and that is no %s", kind)
 	}
 	for begun := time.Now(); ; { // it may be reading just now
-		open := page.opened(filepath.Join(filepath.Dir(h.dir), "state"))
+		open := page.openFiles(filepath.Join(filepath.Dir(h.dir), "state"))
 		if len(open) == 0 {
 			break
 		}
@@ -271,8 +271,8 @@ func TestReviewOfAllWorkspaces(t *testing.T) {
 	page.isEnded()
 }
 
-// opened lists the files below a folder that the program in the terminal has open, if the system shows them.
-func (t *terminalRun) opened(folder string) []string {
+// openFiles lists the files below a folder that the program in the terminal has open, if the system shows them.
+func (t *terminalSession) openFiles(folder string) []string {
 	found, _ := filepath.Glob("/proc/*/fd/*")
 	var open []string
 	for _, fd := range found {

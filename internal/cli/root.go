@@ -14,11 +14,11 @@ import (
 
 // newRootCommand returns the command tree.
 func newRootCommand(a *app) *cobra.Command {
-	root := newCommand("planloop", "", cobra.ArbitraryArgs, a.withoutCommand)
+	root := newCommand("planloop", "", cobra.ArbitraryArgs, a.runWithoutCommand)
 	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		a.started = true
-		return cmp.Or(a.checkAgentName(), a.refuseInsideModel(cmd), a.keepsToStep(cmd))
+		a.isParsed = true
+		return cmp.Or(a.checkAgentName(), a.refuseInsideModel(cmd), a.refuseOutsideStep(cmd))
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var invalid *pflag.InvalidValueError

@@ -24,7 +24,7 @@ func newRunCommand(a *app) *cobra.Command {
 	dry := false
 	cmd := newCommand("run", "", noArguments, func(cmd *cobra.Command, _ []string) error {
 		if dry {
-			return a.rehearse(cmd.Context())
+			return a.dryRun(cmd.Context())
 		}
 		if given := cmd.Flags().Changed; given("starts") && o.Starts < 1 || given("for") && o.For <= 0 {
 			return usageError{errors.New("--starts and --for are bounds above 0; leave them out for none")}
@@ -40,49 +40,49 @@ func newRunCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// rehearse prints the order in which the plan would run.
-func (a *app) rehearse(ctx context.Context) error {
-	opened, err := a.open(ctx, nil)
+// dryRun prints the order in which the plan would run.
+func (a *app) dryRun(ctx context.Context) error {
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if _, err := a.staff(opened.place, opened.config.Agents); err != nil {
+	if _, err := a.configuredAgents(ws.place, ws.config.Agents); err != nil {
 		return err
 	}
 	var foreseen []plan.ExpectedQuestion
-	if state, err := opened.verbs.State(ctx); err == nil { // otherwise the rehearsal reports the error
-		foreseen, _ = a.foresee(ctx, opened, state)
+	if state, err := ws.verbs.State(ctx); err == nil { // otherwise the rehearsal reports the error
+		foreseen, _ = a.expectedQuestions(ctx, ws, state)
 	}
-	reply, err := opened.verbs.Rehearse(ctx, a.caller(), foreseen)
+	reply, err := ws.verbs.Rehearse(ctx, a.caller(), foreseen)
 	if err != nil {
 		return err
 	}
 	return a.reply(reply)
 }
 
-// mostParallel limits --parallel, as for the configuration's key.
-const mostParallel = 64
+// maxParallel limits --parallel, as for the configuration's key.
+const maxParallel = 64
 
 func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
-	if o.Parallel < 0 || o.Parallel > mostParallel {
-		return usageError{fmt.Errorf("--parallel is %d; give a number from 1 to %d", o.Parallel, mostParallel)}
+	if o.Parallel < 0 || o.Parallel > maxParallel {
+		return usageError{fmt.Errorf("--parallel is %d; give a number from 1 to %d", o.Parallel, maxParallel)}
 	}
-	opened, err := a.open(ctx, nil)
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if shell := a.agentsShell(); shell == "" {
+	if shell := a.agentSign(); shell == "" {
 		o.Agents = a.caller().Actor.Kind != plan.Agent // an agent would start agents of its own
-	} else if _, works := a.worker(); !works && opened.config.Agents.Given() {
+	} else if _, works := a.stepAgent(); !works && ws.config.Agents.Given() {
 		a.warn("no agents are started: " + shell)
 	}
-	_, works := a.worker()
-	if state, err := opened.verbs.State(ctx); err == nil && !works { // otherwise the run reports the error
-		if look, is := opened.verbs.RunProgress(state); is && look.Ongoing() {
+	_, works := a.stepAgent()
+	if state, err := ws.verbs.State(ctx); err == nil && !works { // otherwise the run reports the error
+		if look, is := ws.verbs.RunProgress(state); is && look.Ongoing() {
 			a.note("run " + look.ID + " goes on already: this joins it and shares its steps; planloop pause stops both")
 		}
 	}
-	reply, err := a.runUntilOver(ctx, opened, o)
+	reply, err := a.runToEnd(ctx, ws, o)
 	if err != nil {
 		return err
 	}
@@ -92,15 +92,15 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	return exitStatus(exitNotOver)
 }
 
-// oneInterrupt is the time in which signals count as one: some programs signal both a process and its group.
-const oneInterrupt = 300 * time.Millisecond
+// interruptWindow is the time in which signals count as one: some programs signal both a process and its group.
+const interruptWindow = 300 * time.Millisecond
 
 var errInterrupted = errors.New("planloop was interrupted")
 
-func (a *app) runUntilOver(ctx context.Context, opened *opened, o verbs.EngineOptions) (verbs.RunReply, error) {
-	watched := a.outIsTerm && !a.flags.json && a.notPresent() == "" // by a person, and the run waits for their answers
+func (a *app) runToEnd(ctx context.Context, ws *openWorkspace, o verbs.EngineOptions) (verbs.RunReply, error) {
+	watched := a.outIsTerminal && !a.flags.json && a.whyNoPerson() == "" // by a person, and the run waits for their answers
 	if watched && a.getenv("TERM") != "dumb" {
-		return a.runWatched(ctx, opened, o)
+		return a.runOnTerminal(ctx, ws, o)
 	}
 	o.Wait = o.Wait || watched
 	ctx, drain, over := a.interrupts(ctx)
@@ -109,7 +109,7 @@ func (a *app) runUntilOver(ctx context.Context, opened *opened, o verbs.EngineOp
 	if !a.flags.json {
 		o.Listener = plainRun{a}
 	}
-	return opened.verbs.Run(ctx, a.caller(), o)
+	return ws.verbs.Run(ctx, a.caller(), o)
 }
 
 // interrupts returns a context that ends with the second interrupt, and a channel that the first one closes, until over is called. The
@@ -123,7 +123,7 @@ func (a *app) interrupts(ctx context.Context) (working context.Context, drained 
 		close(drain)
 		a.note("nothing new is started, and what runs is waited for; interrupt again to end it")
 		for begun := time.Now(); ; {
-			if <-signals; time.Since(begun) > oneInterrupt {
+			if <-signals; time.Since(begun) > interruptWindow {
 				kill(errInterrupted)
 			}
 		}
@@ -160,7 +160,7 @@ func (plainRun) Progress(plan.StepID, int, string) {}
 
 func newPauseCommand(a *app) *cobra.Command {
 	var reason string
-	cmd := newCommand("pause", "", noArguments, calls(a, (*verbs.Service).PauseRun,
+	cmd := newCommand("pause", "", noArguments, runVerb(a, (*verbs.Service).PauseRun,
 		func(*cobra.Command, []string) (string, error) { return reason, nil }))
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that says why")
 	return cmd

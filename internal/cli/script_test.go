@@ -46,7 +46,7 @@ func TestTheseStandApart(t *testing.T) {
 	const within = "PLANLOOP_TEST_WITHIN"
 	if os.Getenv(within) != "" {
 		own := process.Variables(strings.Join(os.Environ(), "\x00"))
-		if variable := agentAbove(append(process.VariablesOf(process.Ancestors()), own)); variable != "" {
+		if variable := agentVariable(append(process.VariablesOf(process.Ancestors()), own)); variable != "" {
 			t.Errorf("%s is set above", variable)
 		}
 		if os.Getenv(within) == "fails" {
@@ -212,14 +212,14 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until FILE COMMAND...")
 	}
-	const most = 1_000
-	for range most {
+	const max = 1_000
+	for range max {
 		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
 			return
 		}
 		ts.Check(ts.Exec(args[1], args[2:]...))
 	}
-	ts.Fatalf("%s is not there after %d runs", args[0], most)
+	ts.Fatalf("%s is not there after %d runs", args[0], max)
 }
 
 // writeBytes writes a file of any bytes, given as a Go string, so many times over: bytes FILE TEXT [TIMES].

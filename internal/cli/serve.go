@@ -34,10 +34,10 @@ type serveOptions struct {
 func newServeCommand(a *app) *cobra.Command {
 	var o serveOptions
 	cmd := newCommand("serve", "", noArguments, func(cmd *cobra.Command, _ []string) error {
-		a.unwatched("serve")
+		a.recordErrors("serve")
 		err := a.serve(cmd.Context(), o)
 		if err != nil && cmd.Context().Err() == nil {
-			a.troubles.Note(message(err))
+			a.errorLog.record(message(err))
 		}
 		return err
 	})
@@ -59,14 +59,14 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	a.settings, a.serving = o.settings(), true
 	var beginning sync.WaitGroup // system calls, in parallel with the computation
 	beginning.Go(func() {
-		a.agentAbove() // now: the parent process may end, and could not be found later
+		a.agentVariable() // now: the parent process may end, and could not be found later
 		if o.http == "" {
 			a.expectHooks()
 		}
 	})
 	defer beginning.Wait()
 	if o.http == "" {
-		a.server = a.tellOfMyself
+		a.server = a.describeServer
 	}
 	config, err := a.serverConfig()
 	if err != nil {
@@ -82,16 +82,16 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		Servers: others, GuardChange: a.free,
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
 		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: transport.Yield,
-		Logger: a.logger(), Actor: a.client, AgentControlled: a.startedByAgent, AppViewOnly: o.http != "",
+		Logger: a.logger(), Actor: a.client, AgentControlled: a.isAgentStarted, AppViewOnly: o.http != "",
 		Service: func(ctx context.Context, roots mcpserver.Roots) (*verbs.Service, error) {
 			if o.http != "" {
 				roots = nil // one of many clients, perhaps on another machine, must not decide for all
 			}
-			opened, err := a.open(ctx, roots)
+			ws, err := a.open(ctx, roots)
 			if err != nil {
 				return nil, err
 			}
-			return opened.verbs, nil
+			return ws.verbs, nil
 		},
 		Sheet: func(ctx context.Context) (*review.Workspace, error) { return a.sheetServed(ctx) },
 	})
@@ -104,7 +104,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if o.http != "" {
 		return a.serveHTTP(ctx, server, o)
 	}
-	if a.inTerminal {
+	if a.inIsTerminal {
 		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object per line; an agent's host starts it "+
 			"like this. Ctrl-C ends it; `planloop help hosts` shows how to connect a host.")
 	}
@@ -115,11 +115,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 
 // sheetServed returns the workspace for the app in a host, once it is open. The app cannot start a run, which would end with the host.
 func (a *app) sheetServed(ctx context.Context) (*review.Workspace, error) {
-	opened, err := a.open(ctx, nil)
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &review.Workspace{Place: placeOf(opened.place), Service: opened.verbs, Fresh: opened.others.refreshFor}, nil
+	return &review.Workspace{Place: placeOf(ws.place), Service: ws.verbs, Fresh: ws.servers.refreshFor}, nil
 }
 
 // settings returns the flags that set configuration keys.
@@ -154,14 +154,14 @@ func toolsets(config workspace.Config) []string {
 
 // sealer seals requests with the workspace's key, which all its servers share.
 func (a *app) sealer() (*mcpserver.Sealer, error) {
-	opened, err := a.open(context.Background(), nil)
+	ws, err := a.open(context.Background(), nil)
 	if err != nil {
 		return nil, err
 	}
 	if a.flags.ephemeral {
 		return mcpserver.NewSealer()
 	}
-	return mcpserver.OpenSealer(opened.place.StateDir)
+	return mcpserver.OpenSealer(ws.place.StateDir)
 }
 
 func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOptions) error {
@@ -175,8 +175,8 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	}
 	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
-	runs := runsHere{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
-	d := a.newDesk(place, true, runs)
+	runs := pageRuns{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
+	d := a.newReviewWorkspaces(place, true, runs)
 	defer d.close()
 	page, err := a.newPage(d, web.ViewAccess{Token: token, Anyone: token == ""}, "")
 	if err != nil {
@@ -197,7 +197,7 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 		return err
 	}
 	fmt.Fprintf(a.err, "planloop: serving MCP at http://%s/mcp\n", listener.Addr())
-	page.tellBeside(ctx, listener.Addr())
+	page.announce(ctx, listener.Addr())
 	context.AfterFunc(ctx, page.server.Close) // its open streams would delay the end
 	err = http.Serve(ctx, web.WithPolicy(listener))
 	a.drain(ctx, runs, kill)

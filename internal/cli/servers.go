@@ -56,23 +56,23 @@ type notOffered struct {
 
 // servers connects to all servers and prints their states.
 func (a *app) servers(ctx context.Context) error {
-	opened, err := a.open(ctx, nil)
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
-	config, err := opened.others.config()
+	config, err := ws.servers.config()
 	if err != nil {
 		return err
 	}
 	reply := serversReply{Servers: []serverReply{}}
 	reply.Offered = slices.ContainsFunc([]workspace.Toolset{workspace.ServersTools, workspace.ExecutionTools},
-		func(t workspace.Toolset) bool { return slices.Contains(opened.config.Toolsets, t) })
+		func(t workspace.Toolset) bool { return slices.Contains(ws.config.Toolsets, t) })
 	reply.File, _ = workspace.ConfigFile(a.getenv, "") // "" without a home
-	if reply.Mode, err = opened.verbs.Restricted(ctx); err != nil {
+	if reply.Mode, err = ws.verbs.Restricted(ctx); err != nil {
 		return err
 	}
-	opened.others.refresh(ctx)
-	if servers := opened.others.get(); servers != nil {
+	ws.servers.refresh(ctx)
+	if servers := ws.servers.get(); servers != nil {
 		for _, status := range servers.Status() {
 			reply.Servers = append(reply.Servers, serverOf(status, config[status.Name]))
 		}
@@ -104,7 +104,7 @@ func serverOf(status downstream.Status, config downstream.Server) serverReply {
 	switch {
 	case status.State == downstream.Starting:
 		r.Advice = fmt.Sprintf("it has not told its tools in %s; one that has to be fetched takes longer the first time: try again",
-			tellingTime)
+			listTimeout)
 	case status.State != downstream.Failed || status.RetryAt.IsZero(): // configuration errors contain their own fix
 	case config.URL != "":
 		r.Advice = "check the address, the network, and the token among the headers"

@@ -74,7 +74,7 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	opened, err := a.open(ctx, nil)
+	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -83,9 +83,9 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		return usageError{fmt.Errorf("--draft and --approved each stand alone: give one of them, without --plan, --watch or a step, and " +
 			"--approved without --format")}
 	case o.draft:
-		return a.showDraft(ctx, opened, format)
+		return a.showDraft(ctx, ws, format)
 	case o.approved:
-		return a.showApproved(ctx, opened)
+		return a.showApproved(ctx, ws)
 	case format == submitFormat:
 		return usageError{fmt.Errorf("--format submit shows a draft as planloop submit takes it: give --draft, too")}
 	case o.watch && o.step != "":
@@ -93,21 +93,21 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 	case o.watch && o.plan != "":
 		return usageError{fmt.Errorf("a former plan does not change: give --watch or --plan, not both")}
 	case o.watch:
-		return a.watch(ctx, opened, format, o.all)
+		return a.watch(ctx, ws, format, o.all)
 	}
-	state, err := opened.verbs.State(ctx)
+	state, err := ws.verbs.State(ctx)
 	if err != nil {
 		return err
 	}
-	state, former, err := namedPlan(ctx, opened, state, o.plan)
+	state, former, err := namedPlan(ctx, ws, state, o.plan)
 	if err != nil {
 		return err
 	}
 	if o.step != "" {
-		return a.showStep(ctx, opened, state, former, format, o.step)
+		return a.showStep(ctx, ws, state, former, format, o.step)
 	}
 	if format == "text" {
-		return a.printLines(a.view(ctx, opened, state, former, o.all).Page().Lines())
+		return a.printLines(a.view(ctx, ws, state, former, o.all).Page().Lines())
 	}
 	return a.printRendered(state, format)
 }
@@ -132,7 +132,7 @@ func (a *app) showFormat(text string) (showFormat, error) {
 
 // namedPlan returns the state with the named plan as its plan, and the plan's head if it is a former one. Without a name it returns the
 // current one.
-func namedPlan(ctx context.Context, opened *opened, state plan.State, named string) (plan.State, *plan.PastPlan, error) {
+func namedPlan(ctx context.Context, ws *openWorkspace, state plan.State, named string) (plan.State, *plan.PastPlan, error) {
 	if named == "" {
 		return state, nil, nil
 	}
@@ -140,7 +140,7 @@ func namedPlan(ctx context.Context, opened *opened, state plan.State, named stri
 	if err != nil {
 		return plan.State{}, nil, err
 	}
-	other, err := opened.verbs.PlanState(ctx, id)
+	other, err := ws.verbs.PlanState(ctx, id)
 	if err != nil {
 		return plan.State{}, nil, err
 	}
@@ -151,24 +151,24 @@ func namedPlan(ctx context.Context, opened *opened, state plan.State, named stri
 }
 
 // view lays out a state for people.
-func (a *app) view(ctx context.Context, opened *opened, state plan.State, former *plan.PastPlan, all bool) terminal.PlanView {
-	v := terminal.PlanView{Screen: a.screen(), State: state, Former: former, All: all, Now: time.Now(), Where: "in " + opened.place.Path}
-	if opened.place.Default {
+func (a *app) view(ctx context.Context, ws *openWorkspace, state plan.State, former *plan.PastPlan, all bool) terminal.PlanView {
+	v := terminal.PlanView{Screen: a.screen(), State: state, Former: former, All: all, Now: time.Now(), Where: "in " + ws.place.Path}
+	if ws.place.Default {
 		v.Where = "in the workspace named default"
 	}
 	if former != nil { // the state of a former plan has no comments
-		if now, err := opened.verbs.State(ctx); err == nil {
-			v.Remarks = opened.remarksShown(ctx, now, state.Plan)
+		if now, err := ws.verbs.State(ctx); err == nil {
+			v.Remarks = ws.remarksOn(ctx, now, state.Plan)
 		}
 	} else {
-		v.Remarks = opened.remarksShown(ctx, state, state.Plan)
-		v.Hooks = verbs.EnforcementLine(opened.verbs.Enforcement(state))
-		v.Lapsed, v.Underway = opened.verbs.Lapsed, map[plan.StepID]terminal.Underway{}
-		for _, one := range engine.ReadRunningSteps(opened.place.StateDir) {
+		v.Remarks = ws.remarksOn(ctx, state, state.Plan)
+		v.Hooks = verbs.EnforcementLine(ws.verbs.Enforcement(state))
+		v.Lapsed, v.Underway = ws.verbs.Lapsed, map[plan.StepID]terminal.Underway{}
+		for _, one := range engine.ReadRunningSteps(ws.place.StateDir) {
 			v.Underway[one.Step] = terminal.Underway{Percent: one.Percent, What: one.What, Log: one.Log}
 		}
 		if state.Plan == nil || state.Plan.Status != plan.StatusDraft {
-			v.Next = opened.verbs.NextActionIn(state, a.caller()).For(a.caller())
+			v.Next = ws.verbs.NextActionIn(state, a.caller()).For(a.caller())
 		}
 	}
 	return v
@@ -203,7 +203,7 @@ func (a *app) printRendered(state plan.State, format showFormat) error {
 }
 
 // showStep prints one step of a state in full.
-func (a *app) showStep(ctx context.Context, opened *opened, state plan.State, former *plan.PastPlan, format showFormat,
+func (a *app) showStep(ctx context.Context, ws *openWorkspace, state plan.State, former *plan.PastPlan, format showFormat,
 	named string) error {
 	id, err := plan.ParseStepID(named)
 	if err != nil {
@@ -224,19 +224,19 @@ func (a *app) showStep(ctx context.Context, opened *opened, state plan.State, fo
 		return a.print([]byte(safetext.Escape(string(data))))
 	case "text":
 		step, _ := state.Plan.Steps.Get(id)
-		return a.printLines(a.view(ctx, opened, state, former, true).Step(step))
+		return a.printLines(a.view(ctx, ws, state, former, true).Step(step))
 	}
 	return usageError{fmt.Errorf("one step is shown as text, yaml or json, not as %s", format)}
 }
 
 // showDraft prints the waiting draft in the form used for approval.
-func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) error {
-	state, former, err := opened.verbs.Draft(ctx)
+func (a *app) showDraft(ctx context.Context, ws *openWorkspace, format showFormat) error {
+	state, former, err := ws.verbs.Draft(ctx)
 	if err != nil {
 		return err
 	}
 	if state.Draft == nil {
-		return nothingWaits()
+		return noWaitingPlan()
 	}
 	if format == submitFormat {
 		return a.printJSON(verbs.DraftSubmission(state.Draft))
@@ -246,20 +246,20 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 		return a.printRendered(state, format)
 	}
 	s := a.screen()
-	remarks, err := opened.verbs.PlacedComments(ctx, state, state.Draft)
+	remarks, err := ws.verbs.PlacedComments(ctx, state, state.Draft)
 	if err != nil {
 		return err
 	}
-	lines := draftShown(s, opened.verbs.ReviewDraft(state, former, remarks), remarks)
+	lines := draftLines(s, ws.verbs.ReviewDraft(state, former, remarks), remarks)
 	lines = append(lines, "", s.Faint("This is plan "+history.ShortDigest(plan.Digest(state.Draft))+"."))
-	if held := verbs.EnforcementLine(opened.verbs.Enforcement(state)); held != "" {
+	if held := verbs.EnforcementLine(ws.verbs.Enforcement(state)); held != "" {
 		lines = append(lines, s.Hang("", s.Faint, held)...)
 	}
 	return a.printLines(append(lines, s.Next(decideHint(state))...))
 }
 
-// draftShown returns the text of a draft, followed by the comments on the whole plan; comments on steps are in the text.
-func draftShown(s terminal.Screen, text string, remarks []verbs.PlacedComment) []string {
+// draftLines returns the text of a draft, followed by the comments on the whole plan; comments on steps are in the text.
+func draftLines(s terminal.Screen, text string, remarks []verbs.PlacedComment) []string {
 	ofWhole := slices.DeleteFunc(slices.Clone(remarks), func(r verbs.PlacedComment) bool { return r.Now != 0 })
 	return append(s.Draft(text), s.Remarks(ofWhole)...)
 }
@@ -272,15 +272,15 @@ func decideHint(state plan.State) string {
 }
 
 // showApproved prints the approved plan as guidance for the agent that carries it out.
-func (a *app) showApproved(ctx context.Context, opened *opened) error {
-	state, err := opened.verbs.State(ctx)
+func (a *app) showApproved(ctx context.Context, ws *openWorkspace) error {
+	state, err := ws.verbs.State(ctx)
 	if err != nil {
 		return err
 	}
 	if state.Plan == nil || state.Plan.Approval == nil {
 		return plan.Refuse(plan.Conflict, "", "no plan is approved", "see `planloop plan status`")
 	}
-	remarks, err := opened.verbs.OpenComments(ctx, state)
+	remarks, err := ws.verbs.OpenComments(ctx, state)
 	if err != nil {
 		return err
 	}
@@ -296,13 +296,13 @@ func (a *app) showApproved(ctx context.Context, opened *opened) error {
 }
 
 // watch shows the plan at every change by any process, until ctx ends, which is not an error. It does not poll: the log reports its growth.
-func (a *app) watch(ctx context.Context, opened *opened, format showFormat, all bool) error {
-	grown, err := opened.verbs.Watch(ctx)
+func (a *app) watch(ctx context.Context, ws *openWorkspace, format showFormat, all bool) error {
+	grown, err := ws.verbs.Watch(ctx)
 	if err != nil {
 		return err
 	}
-	w := watching{app: a, opened: opened, format: format, all: all}
-	if a.outIsTerm && format != "json" {
+	w := planWatch{app: a, ws: ws, format: format, all: all}
+	if a.outIsTerminal && format != "json" {
 		err = terminal.Live{Out: a.out, Screen: a.screen, Page: w.page}.Run(ctx, grown)
 	} else {
 		err = w.append(ctx, grown)
@@ -313,18 +313,18 @@ func (a *app) watch(ctx context.Context, opened *opened, format showFormat, all 
 	return err
 }
 
-type watching struct {
+type planWatch struct {
 	*app
-	opened *opened
+	ws     *openWorkspace
 	format showFormat
 	all    bool
 }
 
 // append prints the renderings one after another, separated by empty lines; JSON is one document per line.
-func (w watching) append(ctx context.Context, grown <-chan struct{}) error {
+func (w planWatch) append(ctx context.Context, grown <-chan struct{}) error {
 	shown := plan.Revision(-1)
 	for {
-		state, err := w.opened.verbs.State(ctx)
+		state, err := w.ws.verbs.State(ctx)
 		if err != nil {
 			return err
 		}
@@ -347,9 +347,9 @@ func (w watching) append(ctx context.Context, grown <-chan struct{}) error {
 	}
 }
 
-func (w watching) rendering(ctx context.Context, state plan.State) ([]byte, error) {
+func (w planWatch) rendering(ctx context.Context, state plan.State) ([]byte, error) {
 	if w.format == "text" {
-		return w.joined(w.view(ctx, w.opened, state, nil, w.all).Page().Lines()), nil
+		return w.joined(w.view(ctx, w.ws, state, nil, w.all).Page().Lines()), nil
 	}
 	data, err := rendered(state, w.format)
 	if err != nil || w.format != "json" {
@@ -361,13 +361,13 @@ func (w watching) rendering(ctx context.Context, state plan.State) ([]byte, erro
 }
 
 // page lays out the state in the requested format.
-func (w watching) page(ctx context.Context) (terminal.Page, plan.Revision, error) {
-	state, err := w.opened.verbs.State(ctx)
+func (w planWatch) page(ctx context.Context) (terminal.Page, plan.Revision, error) {
+	state, err := w.ws.verbs.State(ctx)
 	if err != nil {
 		return terminal.Page{}, 0, err
 	}
 	if w.format == "text" {
-		return w.view(ctx, w.opened, state, nil, w.all).Page(), state.Revision, nil
+		return w.view(ctx, w.ws, state, nil, w.all).Page(), state.Revision, nil
 	}
 	data, err := rendered(state, w.format)
 	return terminal.TextPage(string(data)), state.Revision, err

@@ -34,13 +34,13 @@ func newStartCommand(a *app) *cobra.Command {
 	}, func(cmd *cobra.Command, args []string) error {
 		switch stepSource(cmd) {
 		case "template":
-			return calls(a, (*verbs.Service).ApplyTemplate, f.fromTemplate)(cmd, args)
+			return runVerb(a, (*verbs.Service).ApplyTemplate, f.fromTemplate)(cmd, args)
 		case "file":
-			return calls(a, (*verbs.Service).SetUp, a.fromFile(f.file))(cmd, args)
+			return runVerb(a, (*verbs.Service).SetUp, a.fromFile(f.file))(cmd, args)
 		case "step":
-			return calls(a, (*verbs.Service).SetUp, f.fromTitles)(cmd, args)
+			return runVerb(a, (*verbs.Service).SetUp, f.fromTitles)(cmd, args)
 		}
-		return calls(a, a.start, given(f.Start))(cmd, args)
+		return runVerb(a, a.start, constant(f.Start))(cmd, args)
 	})
 	flags := cmd.Flags()
 	flags.StringVarP(&f.Goal, "goal", "g", "", "`TEXT` that says what to achieve; the same as GOAL")

@@ -1,14 +1,13 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"context"
-	"slices"
-	"strings"
 
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
@@ -33,7 +32,7 @@ func newStatusCommand(a *app) *cobra.Command {
 		return in, err
 	}
 	cmd := newCommand("status", "", noArguments, func(cmd *cobra.Command, args []string) error {
-		reply, err := call(cmd, args, a, (*verbs.Service).Status, in)
+		reply, err := callVerb(cmd, args, a, (*verbs.Service).Status, in)
 		switch {
 		case err != nil:
 			return err
@@ -51,30 +50,30 @@ func newStatusCommand(a *app) *cobra.Command {
 
 func newResumeCommand(a *app) *cobra.Command {
 	return newCommand("resume", "", noArguments, func(cmd *cobra.Command, _ []string) error {
-		opened, state, err := a.state(cmd.Context())
+		ws, state, err := a.state(cmd.Context())
 		if err != nil {
 			return err
 		}
-		return a.reply(said{opened.verbs.Resume(state, a.caller())})
+		return a.reply(textReply{ws.verbs.Resume(state, a.caller())})
 	})
 }
 
-// said is a reply that consists of a text.
-type said struct {
+// textReply is a reply that consists of a text.
+type textReply struct {
 	Said string `json:"text"`
 }
 
 // Text returns the text.
-func (s said) Text() string { return s.Said }
+func (r textReply) Text() string { return r.Said }
 
 // statusForPerson prints the status for a person at the terminal: first the waiting decisions with their commands, then the progress. It
 // leaves out instructions for agents.
 func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) error {
-	opened, state, err := a.state(ctx)
+	ws, state, err := a.state(ctx)
 	if err != nil {
 		return err
 	}
-	waiting, err := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(opened.place), Service: opened.verbs})
+	waiting, err := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(ws.place), Service: ws.verbs})
 	if err != nil {
 		return err
 	}
@@ -86,7 +85,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	}
 	for _, w := range waiting {
 		tell("  ", waitingText(w))
-		tell("    ", wayOf(state, w))
+		tell("    ", commandFor(state, w))
 	}
 	if len(lines) > 0 {
 		lines = append(lines, "")
@@ -100,7 +99,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	}
 	tell("", "Workspace: "+reply.Workspace)
 	if !slices.ContainsFunc(waiting, func(w review.Waiting) bool { return w.Kind == review.PlanWaits }) {
-		tell("", opened.verbs.Headline(state, a.caller()))
+		tell("", ws.verbs.Headline(state, a.caller()))
 	}
 	if reply.Run != nil {
 		tell("", reply.Run.Text())
@@ -123,13 +122,13 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 		tell("", reply.Now.Message+" Bring it up to date: planloop sync")
 	}
 	if len(waiting) == 0 {
-		lines = append(lines, s.Next(opened.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
+		lines = append(lines, s.Next(ws.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
 	}
 	return a.printLines(lines)
 }
 
-// wayOf returns the command that deals with an item of the inbox.
-func wayOf(state plan.State, w review.Waiting) string {
+// commandFor returns the command that deals with an item of the inbox.
+func commandFor(state plan.State, w review.Waiting) string {
 	switch w.Kind {
 	case review.PlanWaits:
 		return "planloop approve, or planloop review in a browser; planloop edit COMMENT has it revised, planloop reject drops it"
@@ -138,17 +137,17 @@ func wayOf(state plan.State, w review.Waiting) string {
 	case review.ReplyWaits:
 		return "planloop comment shows it whole; when it is met: planloop comment --met " + w.ID
 	case review.BlockerWaits:
-		return "when its cause is gone: " + typed(verbs.Call{Kind: verbs.CallClear, ID: w.ID})
+		return "when its cause is gone: " + commandText(verbs.Call{Kind: verbs.CallClear, ID: w.ID})
 	}
 	var step *plan.Step
 	if state.Plan != nil {
 		step, _ = state.Plan.Steps.Get(plan.StepID(w.Step))
 	}
 	if step == nil { // removed since
-		return typed(verbs.Call{Kind: verbs.CallRead})
+		return commandText(verbs.Call{Kind: verbs.CallRead})
 	}
 	call := func(act verbs.CallKind, choice plan.Choice) string {
-		return typed(verbs.Call{Kind: act, Step: step.ID, Choice: choice})
+		return commandText(verbs.Call{Kind: act, Step: step.ID, Choice: choice})
 	}
 	skip := call(verbs.CallRecover, plan.Skip)
 	switch ask := step.OpenQuestion(); {
@@ -164,8 +163,8 @@ func wayOf(state plan.State, w review.Waiting) string {
 	return skip + ", or drop the dependency: planloop step edit " + step.ID.String() + " --depends-on IDS"
 }
 
-// typed returns a call as a person types it.
-func typed(call verbs.Call) string {
+// commandText returns a call as a person types it.
+func commandText(call verbs.Call) string {
 	text, _ := terminal.CommandLine{}.Word(call)
 	return text
 }

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +49,7 @@ func newStepAddCommand(a *app) *cobra.Command {
 		edit := func(steps []plan.NewStep) plan.EditDraft {
 			return plan.EditDraft{Change: plan.AddSteps{Steps: steps}, After: after}
 		}
-		return changesSteps(a, of, steps, add, edit)(cmd, titles)
+		return changeSteps(a, of, steps, add, edit)(cmd, titles)
 	})
 	fields.register(a, cmd)
 	where.register(a, cmd)
@@ -81,7 +78,7 @@ func newStepEditCommand(a *app) *cobra.Command {
 		ofDraft := func(change plan.Patch) plan.EditDraft {
 			return plan.EditDraft{Change: plan.UpdateStep{Step: id, Patch: change}}
 		}
-		return changesSteps(a, of, given(change), edit, ofDraft)(cmd, args)
+		return changeSteps(a, of, constant(change), edit, ofDraft)(cmd, args)
 	})
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	cmd.Flags().SortFlags = false
@@ -107,7 +104,7 @@ func newStepMoveCommand(a *app) *cobra.Command {
 			return missing(cmd, "its new place: --after STEP or --first")
 		}
 		ofDraft := func(move plan.MoveStep) plan.EditDraft { return plan.EditDraft{Change: move} }
-		return changesSteps(a, of, given(plan.MoveStep{Step: id, After: *after}), (*verbs.Service).MoveStep, ofDraft)(cmd, args)
+		return changeSteps(a, of, constant(plan.MoveStep{Step: id, After: *after}), (*verbs.Service).MoveStep, ofDraft)(cmd, args)
 	})
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	where.register(a, cmd)
@@ -121,49 +118,17 @@ func newStepRemoveCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.editsDraft(given(plan.EditDraft{Remove: id}))(cmd, args)
+		return a.editDraft(constant(plan.EditDraft{Remove: id}))(cmd, args)
 	})
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	return cmd
 }
 
-// placeFlags are the flags for a step's position.
-type placeFlags struct {
-	behind string
-	first  bool
-}
-
-func (p *placeFlags) register(a *app, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.behind, "after", "", "the `STEP` to put it behind")
-	cmd.Flags().BoolVar(&p.first, "first", false, "put it before all others")
-	cmd.MarkFlagsMutuallyExclusive("after", "first")
-	complete(cmd, "after", a.completeSteps)
-}
-
-// after returns the step to insert after, 0 for the first position, nil if no flag is given.
-func (p *placeFlags) after() (*plan.StepID, error) {
-	if p.first {
-		return new(plan.StepID(0)), nil
-	}
-	if p.behind == "" {
-		return nil, nil
-	}
-	id, err := plan.ParseStepID(p.behind)
-	return &id, err
-}
-
-// draftFlag selects the draft's steps instead of the current plan's.
-type draftFlag struct{ set bool }
-
-func (f *draftFlag) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.set, "draft", false, "of the plan that waits for a decision (people only)")
-}
-
-// changesSteps returns a runner that changes steps of the current plan, or of the draft: if the flag is set, or if a person asks and only a
+// changeSteps returns a runner that changes steps of the current plan, or of the draft: if the flag is set, or if a person asks and only a
 // draft exists.
-func changesSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], change verb[In, Out], edit func(In) plan.EditDraft) runner {
+func changeSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], change verb[In, Out], edit func(In) plan.EditDraft) runner {
 	return func(cmd *cobra.Command, args []string) error {
-		if !of.set && a.notPresent() == "" {
+		if !of.set && a.whyNoPerson() == "" {
 			_, state, err := a.state(cmd.Context())
 			if err != nil {
 				return err
@@ -171,17 +136,17 @@ func changesSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], c
 			of.set = state.Draft != nil && (state.Plan == nil || state.Plan.IsCleared())
 		}
 		if !of.set {
-			return calls(a, change, in)(cmd, args)
+			return runVerb(a, change, in)(cmd, args)
 		}
-		return a.editsDraft(func(cmd *cobra.Command, args []string) (plan.EditDraft, error) {
+		return a.editDraft(func(cmd *cobra.Command, args []string) (plan.EditDraft, error) {
 			what, err := in(cmd, args)
 			return edit(what), err
 		})(cmd, args)
 	}
 }
 
-// editsDraft returns a runner that changes the waiting draft.
-func (a *app) editsDraft(in input[plan.EditDraft]) runner {
+// editDraft returns a runner that changes the waiting draft.
+func (a *app) editDraft(in input[plan.EditDraft]) runner {
 	edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, e plan.EditDraft) (verbs.DraftEditReply, error) {
 		state, err := s.State(ctx)
 		if err == nil {
@@ -194,7 +159,7 @@ func (a *app) editsDraft(in input[plan.EditDraft]) runner {
 		return s.EditDraft(ctx, c, e)
 	}
 	told := func(reply verbs.DraftEditReply) string { return reply.Message + "\nLook at it: planloop show --draft" }
-	return decides(a, "changing a draft", edit, in, told)
+	return runAsPerson(a, "changing a draft", edit, in, told)
 }
 
 func newStepMarkCommand(a *app) *cobra.Command {
@@ -215,7 +180,7 @@ func newStepMarkCommand(a *app) *cobra.Command {
 		}
 		return action, err
 	}
-	cmd := newCommand("step mark", "STEP STATUS", exactly(2, "a step and a status"), calls(a, (*verbs.Service).Mark, action))
+	cmd := newCommand("step mark", "STEP STATUS", exactly(2, "a step and a status"), runVerb(a, (*verbs.Service).Mark, action))
 	cmd.ValidArgsFunction = a.completeMark
 	cmd.Flags().StringVar(&note, "note", "", "`TEXT` about what was observed")
 	cmd.Flags().BoolVar(&force, "force", false, "take over another actor's claim (people only)")
@@ -228,110 +193,15 @@ func newStepClaimCommand(a *app) *cobra.Command {
 		id, err := plan.ParseStepID(args[0])
 		return plan.ClaimStep{Step: id, Force: force}, err
 	}
-	cmd := newCommand("step claim", "STEP", exactly(1, "a step"), calls(a, (*verbs.Service).ClaimStep, action))
+	cmd := newCommand("step claim", "STEP", exactly(1, "a step"), runVerb(a, (*verbs.Service).ClaimStep, action))
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	cmd.Flags().BoolVar(&force, "force", false, "take it even from an owner who is still at work (people only)")
 	return cmd
 }
 
 func newStepNextCommand(a *app) *cobra.Command {
-	return newCommand("step next", "", noArguments, calls(a, (*verbs.Service).NextStep,
+	return newCommand("step next", "", noArguments, runVerb(a, (*verbs.Service).NextStep,
 		func(*cobra.Command, []string) (verbs.NextStep, error) {
 			return verbs.NextStep{Agent: a.flags.agent}, nil
 		}))
-}
-
-// stepFlags are the flags for a step's fields other than its title: one for each field of the table that has a flag.
-type stepFlags struct {
-	step      plan.Step // values of the fields that need no parsing
-	dependsOn []string
-	timeout   time.Duration
-	texts     []textFlag
-}
-
-// textFlag is a flag with a text in the syntax of its field.
-type textFlag struct {
-	field plan.Field[plan.Step]
-	text  *string
-}
-
-func (f *stepFlags) register(a *app, cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.SortFlags = false // keep them grouped by topic
-	for _, field := range plan.SpecFields() {
-		if field.Flag == "" {
-			continue
-		}
-		switch v := field.Pointer(&f.step).(type) {
-		case *string:
-			flags.StringVar(v, field.Flag, "", field.Help)
-		case *[]string:
-			flags.Var((*texts)(v), field.Flag, field.Help)
-		case *bool:
-			flags.BoolVar(v, field.Flag, false, field.Help)
-		case *int:
-			flags.DurationVar(&f.timeout, field.Flag, 0, field.Help)
-		case *[]plan.StepID:
-			flags.StringSliceVar(&f.dependsOn, field.Flag, nil, field.Help)
-			complete(cmd, field.Flag, a.completeSteps)
-		default:
-			f.texts = append(f.texts, textFlag{field, flags.String(field.Flag, "", field.Help)})
-			if field.Kind == plan.WordField {
-				complete(cmd, field.Flag, words(field))
-			}
-		}
-	}
-}
-
-// texts is a repeatable flag. The library's own one formats its empty default as CSV, which allocates a buffer for each of the twenty flags
-// at every start.
-type texts []string
-
-func (t *texts) String() string        { return strings.Join(*t, ", ") }
-func (t *texts) Set(text string) error { *t = append(*t, text); return nil }
-func (t *texts) Type() string          { return "stringArray" }
-
-// spec returns a step with the given title and the flags' values, not cleaned.
-func (f *stepFlags) spec(title string) (plan.Spec, error) {
-	step := f.step
-	step.Title = title
-	for _, field := range plan.SpecFields() {
-		if list, ok := field.Pointer(&step).(*[]string); ok {
-			*list = notBlank(*list)
-		}
-	}
-	for i, text := range notBlank(f.dependsOn) {
-		id, err := plan.ParseStepID(text)
-		if err != nil {
-			return plan.Spec{}, fmt.Errorf("depends_on/%d: %w", i, err)
-		}
-		step.DependsOn = append(step.DependsOn, id)
-	}
-	if f.timeout%time.Second != 0 {
-		return plan.Spec{}, usageError{fmt.Errorf("--timeout %s is not a whole number of seconds; give a time such as 90s", f.timeout)}
-	}
-	step.Timeout = int(f.timeout / time.Second)
-	for _, t := range f.texts {
-		if *t.text != "" && !t.field.Set(&step, *t.text) {
-			return plan.Spec{}, plan.Refuse(plan.InvalidInput, "/"+t.field.Name, plan.Quote(*t.text)+" is not known",
-				"use one of "+strings.Join(t.field.Values(), ", "))
-		}
-	}
-	return step.Spec, nil
-}
-
-// patch returns the fields whose flags were given, cleaned. An empty value clears a field.
-func (f *stepFlags) patch(cmd *cobra.Command) (plan.Patch, error) {
-	spec, err := f.spec(f.step.Title)
-	if err != nil {
-		return plan.Patch{}, err
-	}
-	given := slices.DeleteFunc(slices.Clone(plan.SpecFields()), func(field plan.Field[plan.Step]) bool {
-		return !cmd.Flags().Changed(cmp.Or(field.Flag, field.Name))
-	})
-	return plan.CleanPatch("", plan.NewPatch(spec, given))
-}
-
-func notBlank(texts []string) []string {
-	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return strings.TrimSpace(text) == "" })
 }

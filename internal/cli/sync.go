@@ -1,34 +1,38 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
 )
 
 func newSyncCommand(a *app) *cobra.Command {
 	var dry, remove bool
 	cmd := newCommand("sync", "", noArguments, func(cmd *cobra.Command, _ []string) error {
-		opened, err := a.open(cmd.Context(), nil)
+		ws, err := a.open(cmd.Context(), nil)
 		if err != nil {
 			return err
 		}
-		if opened.place.Default {
+		if ws.place.Default {
 			return plan.Refuse(plan.Conflict, "", "this is not a project, so there is no file for agents",
 				"run it in a project, or name one with --workspace DIR")
 		}
 		if !dry {
-			file := filepath.Join(opened.place.Path, opened.config.AgentsFile)
-			if err := a.mayAct(cmd.Context(), opened, "no file is written", file); err != nil {
+			file := filepath.Join(ws.place.Path, ws.config.AgentsFile)
+			if err := a.refuseWhilePlanning(cmd.Context(), ws, "no file is written", file); err != nil {
 				return err
 			}
 		}
-		return a.sync(ruleBook{opened.place.Path, opened.config.AgentsFile}, agentsmd.Options{DryRun: dry}, remove)
+		return a.sync(ruleBook{ws.place.Path, ws.config.AgentsFile}, agentsmd.Options{DryRun: dry}, remove)
 	})
 
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done, without doing it")
@@ -71,7 +75,7 @@ func (a *app) sync(book ruleBook, o agentsmd.Options, remove bool) error {
 	}
 	var refused *agentsmd.Error
 	if errors.As(err, &refused) {
-		return plan.Refuse(plan.Conflict, "", placed(refused), refused.Fix)
+		return plan.Refuse(plan.Conflict, "", problemPlace(refused), refused.Fix)
 	}
 	if err != nil {
 		return err
@@ -79,10 +83,49 @@ func (a *app) sync(book ruleBook, o agentsmd.Options, remove bool) error {
 	return a.reply(syncReply{File: book.file, Target: result.Target, Action: result.Action, DryRun: o.DryRun, Lost: result.Edits})
 }
 
-// placed returns a problem with its file and line.
-func placed(e *agentsmd.Error) string {
+// problemPlace returns a problem with its file and line.
+func problemPlace(e *agentsmd.Error) string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Problem
 	}
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
+}
+
+// ruleBook is the rule book in the workspace's file for agents.
+type ruleBook struct {
+	workspace string
+	file      string // relative path, with slashes
+}
+
+func (r ruleBook) canonical() string { return resources.AgentsMD(r.file) }
+
+// Inspect reads the file on disk.
+func (r ruleBook) Inspect() verbs.Rules {
+	found, err := agentsmd.Inspect(r.workspace, r.file, r.canonical())
+	rules := verbs.Rules{File: r.file, Exists: found.State != agentsmd.Absent, Content: string(found.Content)}
+	known := false
+	rules.State, known = map[agentsmd.State]string{agentsmd.InSync: "", agentsmd.Absent: "missing", agentsmd.Outdated: "outdated",
+		agentsmd.NoBlock: "without planloop's rules", agentsmd.Edited: "changed within planloop's block"}[found.State]
+	if !known || err != nil {
+		rules.State = "not usable"
+	}
+	switch {
+	case err != nil:
+		rules.Problem = err.Error()
+	case found.Refusal != nil:
+		rules.Problem = found.Refusal.Error()
+	}
+	return rules
+}
+
+// fileSettleTime is how long a file must be unchanged before it is read.
+const fileSettleTime = 50 * time.Millisecond
+
+// Changed receives when the file may have changed.
+func (r ruleBook) Changed(ctx context.Context) <-chan struct{} {
+	changed, err := agentsmd.Watch(ctx, r.workspace, r.file, fileSettleTime)
+	if err != nil {
+		return nil // a status reads the file anyway
+	}
+	return changed
 }

@@ -22,17 +22,17 @@ func newTemplateCommand(a *app) *cobra.Command {
 		return s.ListTemplates(ctx, c)
 	}
 	return commandGroup(newCommand("template", "", nil, nil),
-		newCommand("template list", "", noArguments, calls(a, list, given(struct{}{}))),
+		newCommand("template list", "", noArguments, runVerb(a, list, constant(struct{}{}))),
 		newTemplateShowCommand(a), newTemplateApplyCommand(a), newTemplateSaveCommand(a))
 }
 
 func newTemplateShowCommand(a *app) *cobra.Command {
 	cmd := newCommand("template show", "NAME", exactly(1, "the name of a template"), func(cmd *cobra.Command, args []string) error {
-		opened, err := a.open(cmd.Context(), nil)
+		ws, err := a.open(cmd.Context(), nil)
 		if err != nil {
 			return err
 		}
-		found, err := opened.verbs.ShowTemplate(cmd.Context(), a.caller(), args[0])
+		found, err := ws.verbs.ShowTemplate(cmd.Context(), a.caller(), args[0])
 		switch {
 		case err != nil:
 			return err
@@ -41,7 +41,7 @@ func newTemplateShowCommand(a *app) *cobra.Command {
 		case found.Problem != "":
 			a.note(found.Problem)
 		}
-		if a.outIsTerm {
+		if a.outIsTerminal {
 			found.Text = safetext.Escape(found.Text)
 		}
 		return a.print([]byte(found.Text))
@@ -53,7 +53,7 @@ func newTemplateShowCommand(a *app) *cobra.Command {
 func newTemplateApplyCommand(a *app) *cobra.Command {
 	var set []string
 	var draft bool
-	cmd := newCommand("template apply", "NAME", exactly(1, "the name of a template"), calls(a, (*verbs.Service).ApplyTemplate,
+	cmd := newCommand("template apply", "NAME", exactly(1, "the name of a template"), runVerb(a, (*verbs.Service).ApplyTemplate,
 		func(_ *cobra.Command, args []string) (verbs.ApplyTemplate, error) {
 			parameters, err := settings(set)
 			return verbs.ApplyTemplate{Template: args[0], Parameters: parameters, Draft: draft}, err
@@ -89,7 +89,7 @@ func newTemplateSaveCommand(a *app) *cobra.Command {
 	var in verbs.SaveTemplate
 	cmd := newCommand("template save", "NAME", exactly(1, "a name for the template"), func(cmd *cobra.Command, args []string) error {
 		in.Name = args[0]
-		opened, state, err := a.state(cmd.Context())
+		ws, state, err := a.state(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -98,10 +98,10 @@ func newTemplateSaveCommand(a *app) *cobra.Command {
 				return err
 			}
 		}
-		if err := a.mayAct(cmd.Context(), opened, "no template is written", a.ownTemplates()); err != nil {
+		if err := a.refuseWhilePlanning(cmd.Context(), ws, "no template is written", a.ownTemplates()); err != nil {
 			return err
 		}
-		reply, err := opened.verbs.SaveTemplate(cmd.Context(), in)
+		reply, err := ws.verbs.SaveTemplate(cmd.Context(), in)
 		if err != nil {
 			return err
 		}
@@ -115,12 +115,12 @@ func newTemplateSaveCommand(a *app) *cobra.Command {
 
 // completeTemplates offers the templates.
 func (a *app) completeTemplates(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	a.quiet = true
-	opened, err := a.open(cmd.Context(), nil)
+	a.noWarnings = true
+	ws, err := a.open(cmd.Context(), nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	reply, err := opened.verbs.ListTemplates(cmd.Context(), a.caller())
+	reply, err := ws.verbs.ListTemplates(cmd.Context(), a.caller())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -129,12 +129,12 @@ func (a *app) completeTemplates(cmd *cobra.Command, _ []string, _ string) ([]str
 
 // completeParameters offers the parameters of the named template.
 func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	a.quiet = true
-	opened, err := a.open(cmd.Context(), nil)
+	a.noWarnings = true
+	ws, err := a.open(cmd.Context(), nil)
 	if err != nil || len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	found, err := opened.verbs.ShowTemplate(cmd.Context(), a.caller(), args[0])
+	found, err := ws.verbs.ShowTemplate(cmd.Context(), a.caller(), args[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -167,12 +167,12 @@ func (t templates) List(ctx context.Context) ([]verbs.Template, error) {
 	all, err := t.library.List(ctx)
 	listed := make([]verbs.Template, len(all))
 	for i, one := range all {
-		listed[i] = asListed(one, exchange.TemplateNamed(one, all))
+		listed[i] = listedTemplate(one, exchange.TemplateNamed(one, all))
 	}
 	return listed, err
 }
 
-func asListed(t exchange.Template, name string) verbs.Template {
+func listedTemplate(t exchange.Template, name string) verbs.Template {
 	listed := verbs.Template{Name: name, Origin: string(t.Origin), Description: t.Description,
 		Foreign: t.Origin == exchange.WorkspaceTemplate}
 	if t.Err != nil {
@@ -188,7 +188,7 @@ func asListed(t exchange.Template, name string) verbs.Template {
 // Find returns the named template.
 func (t templates) Find(ctx context.Context, name string) (verbs.Template, error) {
 	found, err := t.library.Find(ctx, name)
-	listed := asListed(found, found.FullName())
+	listed := listedTemplate(found, found.FullName())
 	listed.Text, listed.File = string(found.Text), found.File
 	return listed, err
 }
@@ -200,7 +200,7 @@ func (t templates) Make(ctx context.Context, name string, parameters map[string]
 		return verbs.FromTemplate{}, err
 	}
 	made, err := found.Make(parameters)
-	return verbs.FromTemplate{Template: asListed(found, found.FullName()), Outline: made.Outline, Steps: made.Steps}, err
+	return verbs.FromTemplate{Template: listedTemplate(found, found.FullName()), Outline: made.Outline, Steps: made.Steps}, err
 }
 
 // Save stores a plan as a template of the user.

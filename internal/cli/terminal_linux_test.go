@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalRun is a pseudo-terminal with planloop in it.
-type terminalRun struct {
+// terminalSession is a pseudo-terminal with planloop in it.
+type terminalSession struct {
 	t    *testing.T
 	keys *os.File // input goes in, the screen comes out
 	cmd  *exec.Cmd
 	out  *output
 }
 
-func (h home) terminal(width, rows uint16, args ...string) *terminalRun {
+func (h home) terminal(width, rows uint16, args ...string) *terminalSession {
 	h.t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -38,7 +38,7 @@ func (h home) terminal(width, rows uint16, args ...string) *terminalRun {
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	return &terminalRun{h.t, control, cmd, follow(h.t, control)}
+	return &terminalSession{h.t, control, cmd, follow(h.t, control)}
 }
 
 // otherSide opens the programs' end of a pseudo-terminal.
@@ -71,7 +71,7 @@ func (h home) otherSide(control *os.File, width, rows uint16) *os.File {
 	return side
 }
 
-func (t *terminalRun) typeIn(text string) {
+func (t *terminalSession) typeIn(text string) {
 	t.t.Helper()
 	if _, err := t.keys.WriteString(text); err != nil {
 		t.t.Fatal(err)
@@ -79,7 +79,7 @@ func (t *terminalRun) typeIn(text string) {
 }
 
 // ends waits for the process and returns its last screen and its exit code.
-func (t *terminalRun) ends() (shown string, code int) {
+func (t *terminalSession) ends() (shown string, code int) {
 	t.t.Helper()
 	for {
 		if shown, code, ok := exitShown(t.out.seen.String()); ok {

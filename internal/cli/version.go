@@ -2,6 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -52,4 +55,30 @@ func versionText(i build.Info) string {
 		from += ", with changes"
 	}
 	return fmt.Sprintf("planloop %s %s\nbuilt with %s %s\n", i.Version, i.Platform, i.Go, safetext.EscapeLine(from))
+}
+
+// ownPath returns the path that starts this program. It prefers the path on
+// which the program was found, because an update may change a link's target.
+func ownPath() string {
+	own, err := os.Executable()
+	if err != nil {
+		return "planloop"
+	}
+	found, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return own
+	}
+	if found, err = filepath.Abs(found); err != nil || !sameFile(found, own) {
+		return own
+	}
+	return found
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }

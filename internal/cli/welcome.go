@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -17,52 +15,26 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// withoutCommand shows the plan where there is one; else it tells a person at a terminal
+// runWithoutCommand shows the plan where there is one; else it tells a person at a terminal
 // how to connect a host. A word that is not a command is refused.
-func (a *app) withoutCommand(cmd *cobra.Command, args []string) error {
+func (a *app) runWithoutCommand(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 0:
 		return unknownCommand(cmd, args[0])
 	case a.flags.json:
 		return a.printJSON(commandList(cmd))
 	}
-	opened, state, err := a.state(cmd.Context())
+	ws, state, err := a.state(cmd.Context())
 	if err != nil {
 		return err
 	}
 	switch {
 	case state.Plan != nil && !state.Plan.IsCleared() || state.Draft != nil || state.PhaseNow() != plan.PhaseInactive:
-		return a.printLines(a.view(cmd.Context(), opened, state, nil, false).Page().Lines())
-	case !a.outIsTerm:
+		return a.printLines(a.view(cmd.Context(), ws, state, nil, false).Page().Lines())
+	case !a.outIsTerminal:
 		return cmd.Help()
 	}
-	return a.print(a.connecting(false))
-}
-
-// ownPath returns the path that starts this program. It prefers the path on
-// which the program was found, because an update may change a link's target.
-func ownPath() string {
-	own, err := os.Executable()
-	if err != nil {
-		return "planloop"
-	}
-	found, err := exec.LookPath(os.Args[0])
-	if err != nil {
-		return own
-	}
-	if found, err = filepath.Abs(found); err != nil || !sameFile(found, own) {
-		return own
-	}
-	return found
-}
-
-func sameFile(a, b string) bool {
-	first, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	second, err := os.Stat(b)
-	return err == nil && os.SameFile(first, second)
+	return a.print(a.welcome(false))
 }
 
 // welcomeText says how to begin; all adds where each host keeps what init writes.
@@ -95,8 +67,8 @@ func welcomeText(s terminal.Screen, path string, m hosts.Machine, all bool) []st
 		s.Faint("All commands: planloop --help"))
 }
 
-// connecting is the text that says how to begin, for this machine.
-func (a *app) connecting(all bool) []byte {
+// welcome is the text that says how to begin, for this machine.
+func (a *app) welcome(all bool) []byte {
 	home, _ := a.home() // without one the files are named from the root
 	m := hosts.Machine{GOOS: runtime.GOOS, Home: home, Getenv: a.getenv, LookPath: exec.LookPath}
 	return terminal.Joined(welcomeText(a.screen(), ownPath(), m, all))

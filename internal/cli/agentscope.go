@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// access says which commands an agent started by planloop run may use: those on its own step, its reports, and its questions. The core
+// runAsPerson on changes of a plan, and the terminal confirms acts reserved for people; writes outside the plan are refused here.
+type access int
+
+const (
+	noAccess      access = iota // writes outside the step
+	readAccess                  // changes nothing
+	checkedAccess               // by the core, or asks for a person
+)
+
+// accessFor is the table of commands. A given flag changes its command's entry to the flag's own.
+func accessFor(command string) (may access, flags map[string]access) {
+	switch command {
+	case "show", "status", "resume", "prompt", "step logs", "log", "plan list", "plan diff", "plan status", "plan allows",
+		"template list", "template show", "servers", "hosts", "version", "help", "completion bash", "completion zsh", "completion fish",
+		"completion powershell", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return readAccess, nil
+	case "template apply", "step add", "step edit", "step move", "step remove", "step mark", "step claim", "step next", "step skip",
+		"step retry", "step settle", "clear", "start", "update", "run", "alert", "check", "suggest", "plan", "plan start",
+		"plan cancel", "plan restore", "submit", "approve", "reject", "edit", "answer", "comment", "reply", "pause", "replan",
+		"import", "purge", "serve", "hook": // its own host starts it
+		return checkedAccess, nil
+	case "sync":
+		return noAccess, map[string]access{"dry-run": readAccess}
+	case "init":
+		return noAccess, map[string]access{"dry-run": readAccess, "check": readAccess}
+	case "export":
+		return readAccess, map[string]access{"output": noAccess, "dir": noAccess}
+	case "doctor":
+		return readAccess, map[string]access{"repair": noAccess, "restore": noAccess}
+	}
+	return noAccess, nil // review, reserved for people; template save; and all unlisted commands
+}
+
+// accessOf returns the table's entry for a command with its flags.
+func accessOf(cmd *cobra.Command) access {
+	may, flags := accessFor(commandName(cmd))
+	for flag, then := range flags {
+		given := cmd.Flags().Lookup(flag)
+		if given == nil || given.Value.String() == given.DefValue || flag == "output" && given.Value.String() == "-" {
+			continue
+		}
+		may = then
+	}
+	return may
+}
+
+// refuseOutsideStep refuses commands outside the step to an agent started for it.
+func (a *app) refuseOutsideStep(cmd *cobra.Command) error {
+	if accessOf(cmd) != noAccess || !cmd.HasParent() || cmd.HasSubCommands() {
+		return nil
+	}
+	stateDir := ""
+	if place, err := workspace.Find(a.lookup()); err == nil {
+		stateDir = place.StateDir
+	}
+	w, is := a.stepAgentIn(stateDir)
+	if !is {
+		return nil
+	}
+	_, _ = a.open(cmd.Context(), nil) // so that the refusal can print the next action
+	return w.Scope.OutOfScopeError()
+}
+
+// refuseInsideModel refuses all but read-only commands to processes started by the model's program: the model only answers a prompt, and
+// the session that asked it works on the plan.
+func (a *app) refuseInsideModel(cmd *cobra.Command) error {
+	if !cmd.HasParent() || commandName(cmd) == "hook" || accessOf(cmd) == readAccess || !a.isModelProcess() {
+		return nil
+	}
+	return plan.Refuse(plan.Conflict, "", "this process was started by the model that planloop asks, which only answers a prompt",
+		"print the answer and end; the session that asked works on the plan")
+}

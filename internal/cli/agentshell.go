@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/model"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// hostVariables returns the variables that mark an agent's shell, set by its host or by planloop.
+func hostVariables() []string {
+	return append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
+}
+
+// shellVariables returns the host variables that no known host also sets for its servers. Claude Code sets CLAUDECODE for both since
+// 2.1.154.
+func shellVariables() []string { return []string{"CODEX_SANDBOX", "CURSOR_AGENT", "COPILOT_AGENT"} }
+
+// agentVariable returns the host variable that an ancestor was started with, "" if none: a script can remove the variable from its own
+// environment, not from an ancestor's.
+func agentVariable(above []process.Variables) string {
+	for _, environment := range above {
+		if variable, _ := environment.First(hostVariables()...); variable != "" {
+			return variable
+		}
+	}
+	return ""
+}
+
+// isAgentStarted reports whether a server descends from an agent's shell: then the agent may have made up the user that the client speaks
+// for.
+func (a *app) isAgentStarted(ctx context.Context) bool {
+	for _, variable := range shellVariables() {
+		if a.getenv(variable) != "" {
+			return true
+		}
+	}
+	if above := a.agentVariable(); above != "" && above != workspace.EnvAgent { // users name their hosts by it
+		return true
+	}
+	ws, err := a.open(ctx, nil)
+	if _, works := a.stepAgent(); works { // an agent started for a step works without a person
+		return true
+	}
+	return err != nil || ws.isUnderOtherHost()
+}
+
+// requirePerson refuses an act reserved for people unless a person sits at the terminal. It keeps a model from answering for its user by
+// mistake or through a script. It cannot detect a program that takes over the user's own terminal.
+func (a *app) requirePerson(what string) error {
+	why := a.whyNoPerson()
+	if why == "" {
+		return nil
+	}
+	return plan.Refuse(plan.Conflict, "", what+" is for a person to do, and "+why, "run it in a terminal of your own")
+}
+
+// agentSign returns why this shell belongs to an agent, "" without a sign of one.
+func (a *app) agentSign() string {
+	for _, variable := range hostVariables() {
+		if a.getenv(variable) != "" {
+			return "this shell belongs to an agent (" + variable + " is set)"
+		}
+	}
+	if variable := a.agentVariable(); variable != "" {
+		return "this shell was started by that of an agent (" + variable + " is set there)"
+	}
+	if _, works := a.stepAgent(); works {
+		return "this shell belongs to an agent that planloop started"
+	}
+	if ws := a.ws.Load(); ws != nil && engine.AgentRunsElsewhere(ws.place.StateDir) {
+		return "an agent works here, and whether this shell is its own cannot be told from another name space of processes"
+	}
+	return ""
+}
+
+// whyNoPerson returns why no person seems to sit at the terminal, "" if one does.
+func (a *app) whyNoPerson() string {
+	switch why := a.agentSign(); {
+	case why != "":
+		return why
+	case a.flags.agent != "":
+		return "--agent says that this is an agent"
+	case workspace.InCI(a.getenv):
+		return "this is a CI job (CI is set)"
+	case !a.inIsTerminal:
+		return "standard input is not a terminal"
+	}
+	return ""
+}
+
+// stepAgent reports whether this process belongs to an agent that planloop run started for a step: by its environment, or by descent from
+// that agent. An HTTP server answers only for its own process: its clients count as ordinary agents unless the server itself was started
+// there.
+func (a *app) stepAgent() (engine.Worker, bool) {
+	stateDir := ""
+	if ws := a.ws.Load(); ws != nil && !a.flags.ephemeral {
+		stateDir = ws.place.StateDir
+	}
+	return a.stepAgentIn(stateDir)
+}
+
+// stepAgentIn is worker for a workspace that is not open.
+func (a *app) stepAgentIn(stateDir string) (engine.Worker, bool) {
+	return engine.FindWorker(stateDir, cmp.Or(a.getenv(engine.EnvRun), a.inherited(engine.EnvRun)), a.ancestors)
+}
+
+// inheritedValue returns a variable's value in the environment of the nearest ancestor that has it. An agent can remove a variable from its
+// own environment, but not from its keeper's.
+func inheritedValue(above []process.Variables, variable string) string {
+	for _, environment := range above {
+		if _, value := environment.First(variable); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// stepAgentActor returns the agent that planloop run started for a step, as an actor via the given channel, if this process belongs to one.
+func (a *app) stepAgentActor(via plan.Channel) (plan.Actor, bool) {
+	w, is := a.stepAgent()
+	actor := plan.NewActor(via, w.Agent)
+	actor.Scope = w.Scope
+	return actor, is
+}
+
+// isModelProcess reports whether planloop's model runs this process: the mark is in its environment or, on Linux, in an ancestor's, where
+// the model's program cannot remove it.
+func (a *app) isModelProcess() bool {
+	return a.getenv(model.EnvInside) != "" || a.inherited(model.EnvInside) != ""
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newAlertCommand(a *app) *cobra.Command {
+	var id, level, message, task string
+	var clear bool
+	in := func(cmd *cobra.Command, _ []string) (verbs.Alert, error) {
+		signal := plan.SignalLevel(level)
+		in := verbs.Alert{ID: id, Level: &signal, Message: message, Clear: clear}
+		switch {
+		case !cmd.Flags().Changed("id"):
+			return in, missing(cmd, "--id ID")
+		case clear && cmd.Flags().Changed("message"):
+			return in, usageError{errors.New("--clear and --message exclude each other; give one of them")}
+		}
+		if err := plan.OneOf("/level", signal); err != nil || task == "" {
+			return in, err
+		}
+		step, err := plan.ParseStepID(task)
+		in.TaskID = (*verbs.TaskID)(&step)
+		return in, err
+	}
+	cmd := newCommand("alert", "--id ID", noArguments, runVerb(a, (*verbs.Service).Alert, in))
+	flags := cmd.Flags()
+	flags.StringVar(&id, "id", "", "the `ID` of the signal, such as tests")
+	addLevel(cmd, &level)
+	flags.StringVarP(&message, "message", "m", "", "`TEXT` that says what is wrong")
+	flags.StringVar(&task, "task", "", "the `TASK` it is about, such as 2")
+	flags.BoolVar(&clear, "clear", false, "what it reports is fixed")
+	return cmd
+}
+
+func addLevel(cmd *cobra.Command, level *string) {
+	cmd.Flags().StringVar(level, "level", string(plan.Blocker), "its `LEVEL`: blocker, warning or info")
+	complete(cmd, "level", words(plan.SignalLevel("")))
+}

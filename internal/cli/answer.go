@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newAnswerCommand(a *app) *cobra.Command {
+	var id string
+	answer := func(s *verbs.Service, ctx context.Context, c verbs.Caller, text string) (verbs.AskUserReply, error) {
+		return s.Answer(ctx, c, id, text)
+	}
+	answered := func(reply verbs.AskUserReply) string {
+		return "Question " + reply.QuestionID + " is answered; the agent gets it with its next status."
+	}
+	cmd := newCommand("answer", "[STEP] [TEXT...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		_, state, err := a.state(cmd.Context())
+		switch {
+		case err != nil:
+			return err
+		case len(args) == 0:
+			return a.reply(questionsReply{orEmpty(state.OpenQuestions()), pauses(state)})
+		}
+		if step, text := stepNamed(state, args, answerable(state)); step != 0 && id == "" {
+			said := constant(verbs.StepAnswer{Step: step, Choice: plan.Reply, Text: strings.Join(text, " ")})
+			return runAsPerson(a, "answering a step", (*verbs.Service).AnswerStep, said, verbs.StepAnswerReply.Text)(cmd, args)
+		}
+		return runAsPerson(a, "answering a question", answer, joinedText, answered)(cmd, args)
+	})
+	cmd.Flags().StringVar(&id, "id", "", "the `ID` of the question, when several are open")
+	complete(cmd, "id", a.completeQuestions)
+	return cmd
+}
+
+// questionsReply lists the open questions.
+type questionsReply struct {
+	Questions []plan.Question `json:"questions"`
+	Steps     []stepQuestion  `json:"steps,omitempty"`
+}
+
+// stepQuestion is a step's question to a person.
+type stepQuestion struct {
+	StepID string `json:"step_id"`
+	Text   string `json:"text"`
+}
+
+func pauses(state plan.State) []stepQuestion {
+	var open []stepQuestion
+	for _, step := range answerable(state) {
+		text := "is blocked: " + verbs.WhyBlocked(step)
+		if ask := step.OpenQuestion(); ask != nil {
+			text = ask.Text
+		}
+		open = append(open, stepQuestion{step.ID.String(), text})
+	}
+	return open
+}
+
+// Text has a line for each question.
+func (r questionsReply) Text() string {
+	if len(r.Questions)+len(r.Steps) == 0 {
+		return "No question is open."
+	}
+	var lines, ways []string
+	for _, q := range r.Questions {
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", q.ID, q.By, q.Text))
+	}
+	for _, q := range r.Steps {
+		lines = append(lines, q.StepID+": "+q.Text)
+	}
+	if len(r.Questions) > 0 {
+		ways = append(ways, "Answer: planloop answer --id "+r.Questions[0].ID+" TEXT")
+	}
+	if len(r.Steps) > 0 {
+		ways = append(ways, "Answer a step: planloop answer "+r.Steps[0].StepID+" TEXT")
+	}
+	return strings.Join(append(lines, ways...), "\n")
+}
+
+// answerable lists the steps that a text can answer: those with a question of their own, and blocked ones.
+func answerable(state plan.State) []*plan.Step {
+	steps := asking(state, plan.AskPause)
+	if state.Plan == nil {
+		return nil
+	}
+	for step := range state.Plan.Steps.All() {
+		if step.NeedsUnblocking() {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+// asking lists the steps with a question of one kind.
+func asking(state plan.State, kind plan.AskKind) []*plan.Step {
+	var steps []*plan.Step
+	if state.Plan == nil {
+		return nil
+	}
+	for step := range state.Plan.Steps.WithQuestion() {
+		if step.OpenQuestion().Kind == kind {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+// stepNamed returns the step named by the first word, with the remaining words: a step that asks, or any step if no plan and no question
+// waits. Without a name it returns the only step that asks if nothing else waits, and otherwise 0.
+func stepNamed(state plan.State, args []string, ask []*plan.Step) (plan.StepID, []string) {
+	single := state.Draft == nil && len(state.OpenQuestions()) == 0
+	if len(args) > 0 {
+		id, err := plan.ParseStepID(args[0])
+		asks := slices.ContainsFunc(ask, func(step *plan.Step) bool { return step.ID == id })
+		if err == nil && (asks || single && strings.EqualFold(args[0], id.String())) {
+			return id, args[1:]
+		}
+	}
+	if single && len(ask) == 1 {
+		return ask[0].ID, args
+	}
+	return 0, args
+}
+
+// completeAsking offers the steps that ask for approval.
+func (a *app) completeAsking(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return described(asking(a.peek(cmd.Context()), plan.AskApproval), func(s *plan.Step) (string, string) { return s.ID.String(), s.Title })
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/terminal"
+)
+
+// maxAnswer limits the length of an answer, in bytes.
+const maxAnswer = 1 << 10
+
+// readLine reads a line, unless ctx ends first: then the reading goroutine is abandoned until the process ends, since reading a terminal
+// cannot be interrupted.
+func readLine(ctx context.Context, in io.Reader) (string, error) {
+	type answer struct {
+		text string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		text, err := bufio.NewReader(io.LimitReader(in, maxAnswer)).ReadString('\n')
+		answers <- answer{text, err}
+	}()
+	select {
+	case got := <-answers:
+		if got.err != nil && !errors.Is(got.err, io.EOF) {
+			return "", fmt.Errorf("read the answer: %w", got.err)
+		}
+		return got.text, nil
+	case <-ctx.Done():
+		return "", nil
+	}
+}
+
+// codeTries is how often a code may be typed, which allows for a typo.
+const codeTries = 3
+
+// approvalPrompt is the plan or step that the terminal asks about.
+type approvalPrompt struct {
+	name      string   // plan, or the step's id
+	lines     []string // its text, in lines
+	amount    string   // its size
+	digest    string
+	how       string // the other ways to decide, shown below the text
+	edit      string // the prompt for the words after edit; "": edit is not possible
+	undecided error  // the error if nothing was decided
+	enter     string // the effect of Enter alone; "": it changes nothing
+	onEnter   error  // the error if only Enter was typed; nil: left
+}
+
+// ttyScreen returns the screen of the user's terminal, wherever standard output goes.
+func (a *app) ttyScreen() terminal.Screen {
+	there := a.environment
+	there.outIsTerminal = true
+	return there.screen()
+}
+
+// askDecision shows the subject and returns approve, edit or reject, with the words typed after it. Approving takes a code that is shown
+// below the text, so the whole text must have been on the screen first.
+func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPrompt) (word, words string, err error) {
+	n, err := rand.Int(rand.Reader, big.NewInt(9_000))
+	if err != nil {
+		return "", "", fmt.Errorf("make a code: %w", err)
+	}
+	code, s := fmt.Sprint(1_000+n.Int64()), a.ttyScreen()
+	rest, err := pages(ctx, tty, on, s.Rows())
+	if err != nil {
+		return "", "", err
+	}
+	enter := cmp.Or(on.enter, "Enter alone leaves it as it is.")
+	lines := append(rest, strings.Repeat("-", 40), fmt.Sprintf("This is %s %s. To approve it, type %s and Enter.", on.name,
+		history.ShortDigest(on.digest), s.Bold(code)), on.how, enter)
+	question := strings.Join(lines, "\n") + "\n> "
+	for range codeTries {
+		if _, err := io.WriteString(tty, question); err != nil {
+			return "", "", fmt.Errorf("write to the terminal: %w", err)
+		}
+		line, err := readLine(ctx, tty)
+		if err != nil {
+			return "", "", err
+		}
+		typed, whole := strings.CutSuffix(line, "\n")
+		if !whole {
+			_, _ = io.WriteString(tty, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
+		}
+		first, words, _ := strings.Cut(strings.TrimSpace(typed), " ")
+		word = map[string]string{code: "approve", "reject": "reject", "edit": "edit"}[strings.ToLower(first)]
+		if word == "edit" && on.edit == "" {
+			word = ""
+		}
+		words = strings.TrimSpace(words)
+		switch {
+		case !whole:
+			return "", "", on.undecided
+		case first == "":
+			return "", "", cmp.Or(on.onEnter, on.undecided)
+		case word == "edit" && words == "":
+			question = on.edit + "\n> "
+		case word != "":
+			return word, words, nil
+		default:
+			question = fmt.Sprintf("That is not the code. Type %s to approve %s, %s to decide otherwise; %s\n> ",
+				s.Bold(code), on.title(), on.otherChoices(), enter)
+		}
+	}
+	return "", "", on.undecided
+}
+
+func (on approvalPrompt) title() string {
+	if on.name == "plan" || on.name == "list" {
+		return "the " + on.name
+	}
+	return on.name
+}
+
+func (on approvalPrompt) otherChoices() string {
+	if on.edit == "" {
+		return "reject"
+	}
+	return "edit or reject and your words"
+}
+
+// commonRows is the assumed height of a terminal that does not report one.
+const commonRows = 24
+
+// pages shows a long text page by page, starting with its size, and returns the lines that are left to show. A height of 0 is unknown: then
+// nothing waits for a key.
+func pages(ctx context.Context, tty io.ReadWriter, on approvalPrompt, rows int) ([]string, error) {
+	lines, all, page := on.lines, len(on.lines), max(rows, commonRows)-5
+	if all <= max(rows, commonRows) {
+		return lines, nil
+	}
+	text := fmt.Sprintf("%s is long: %s on %d lines. How to decide stands at its end.\n\n",
+		strings.Replace(on.name, "plan", "This plan", 1), on.amount, all)
+	for rows > 0 && len(lines) > page {
+		text += strings.Join(lines[:page], "\n") + "\n"
+		lines = lines[page:]
+		text += fmt.Sprintf("-- %d of %d lines. Enter shows more, all shows the rest, quit leaves %s as it is.\n> ",
+			all-len(lines), all, on.title())
+		if _, err := io.WriteString(tty, text); err != nil {
+			return nil, fmt.Errorf("write to the terminal: %w", err)
+		}
+		typed, err := readLine(ctx, tty)
+		switch word := strings.ToLower(strings.TrimSpace(typed)); {
+		case err != nil:
+			return nil, err
+		case !strings.HasSuffix(typed, "\n") || word == "quit" || word == "q":
+			return nil, on.undecided
+		case word == "all":
+			return lines, nil
+		}
+		text = ""
+	}
+	if _, err := io.WriteString(tty, text); err != nil {
+		return nil, fmt.Errorf("write to the terminal: %w", err)
+	}
+	return lines, nil
+}

@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newApproveCommand(a *app) *cobra.Command {
+	var comment, args string
+	cmd := newCommand("approve", "[STEP]", atMostOne("a step"), func(cmd *cobra.Command, steps []string) error {
+		_, state, err := a.state(cmd.Context())
+		if err != nil {
+			return err
+		}
+		id, err := stepMeant(state, steps, cmd.Flags().Changed("args"))
+		switch {
+		case err != nil:
+			return err
+		case id != 0:
+			return a.approveStep(cmd.Context(), id, args, comment)
+		}
+		return a.approve(cmd.Context(), comment)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeAsking)
+	cmd.Flags().StringVarP(&comment, "comment", "m", "", "`TEXT` for the agent")
+	cmd.Flags().StringVar(&args, "args", "", "run the step with the arguments `JSON` in the place of its own")
+	return cmd
+}
+
+func newRejectCommand(a *app) *cobra.Command {
+	cmd := newCommand("reject", "[STEP] [REASON...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		_, state, err := a.state(cmd.Context())
+		if err != nil {
+			return err
+		}
+		id, reason := stepNamed(state, args, asking(state, plan.AskApproval))
+		if id == 0 {
+			return a.decideNow(plan.Rejected)(cmd, args)
+		}
+		deny := constant(verbs.StepAnswer{Step: id, Choice: plan.Deny, Text: strings.Join(reason, " ")})
+		return runAsPerson(a, "deciding on a step", (*verbs.Service).AnswerStep, deny, verbs.StepAnswerReply.Text)(cmd, args)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeAsking)
+	return cmd
+}
+
+func newEditCommand(a *app) *cobra.Command {
+	return newCommand("edit", "COMMENT...", atLeastOne("a comment: what is to be changed"), a.decideNow(plan.Returned))
+}
+
+// approve shows the draft on the terminal and takes the decision there, even if standard input and output are redirected. A draft that
+// changed in the meantime is shown again.
+func (a *app) approve(ctx context.Context, comment string) error {
+	if err := a.requirePerson("approving a plan"); err != nil {
+		return err
+	}
+	ws, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	state, former, err := ws.verbs.Draft(ctx)
+	if err != nil {
+		return err
+	}
+	if err := decidable(state); err != nil {
+		return err
+	}
+	ws.servers.refreshFor(ctx, state.Draft) // the approval covers the tools as they are now
+	tty, err := terminal.OpenTTY()
+	if err != nil {
+		return plan.Refuse(plan.Conflict, "", "approving a plan needs a terminal", "run it in a terminal of your own")
+	}
+	defer tty.Close()
+	for {
+		remarks, err := ws.verbs.PlacedComments(ctx, state, state.Draft)
+		if err != nil {
+			return err
+		}
+		digest, shown := plan.Digest(state.Draft), draftLines(a.ttyScreen(), ws.verbs.Review(state, former, remarks), remarks)
+		answer, err := a.askToDecide(ctx, tty, shown, digest, state.Draft.Steps.Len())
+		if err != nil {
+			return err
+		}
+		answer.Request, answer.Digest = requestOf(state), digest
+		answer.Comment = cmp.Or(answer.Comment, comment)
+		reply, refused := ws.verbs.Decide(ctx, a.caller(), answer)
+		if refused == nil {
+			return a.printReply(reply, decidedText(reply, answer.Comment))
+		}
+		before := state.Draft
+		if state, err = ws.verbs.State(ctx); err != nil {
+			return err
+		}
+		if decidable(state) != nil || plan.Digest(state.Draft) == digest {
+			return refused
+		}
+		former = before
+		if _, err := io.WriteString(tty, "\nThe plan was changed while you looked at it. This is the new one:\n\n"); err != nil {
+			return fmt.Errorf("write to the terminal: %w", err)
+		}
+	}
+}
+
+// decidable refuses if no plan waits for a decision.
+func decidable(state plan.State) error {
+	switch {
+	case state.Draft == nil:
+		return noWaitingPlan()
+	case state.PhaseNow() == plan.PhaseGathering:
+		return plan.Refuse(plan.Conflict, "", "the plan was returned for changes and has not been submitted again",
+			"wait for it, look at what was returned with planloop show --draft, or drop it with planloop reject")
+	}
+	return nil
+}
+
+func noWaitingPlan() error {
+	return plan.Refuse(plan.Conflict, "", "no plan waits for a decision", "see `planloop plan status`")
+}
+
+func requestOf(state plan.State) string {
+	if request := state.ModeNow().Request; request != nil {
+		return request.ID
+	}
+	return ""
+}
+
+// askToDecide shows a plan and takes the user's decision on it.
+func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown []string, digest string, steps int) (plan.DecideDraft, error) {
+	word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: "plan", lines: shown, amount: plan.Pluralize(steps, "step"),
+		digest: digest, how: "To have it revised, type edit and what is to be changed; to drop it, type reject and why.",
+		edit: "Say what is to be changed, on the same line: edit COMMENT.", undecided: stillWaiting()})
+	return plan.DecideDraft{Comment: words,
+		Outcome: map[string]plan.Outcome{"approve": plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[word]}, err
+}
+
+func stillWaiting() error {
+	return plan.Refuse(plan.InvalidInput, "", "nothing was decided, and the plan still waits",
+		"approve it with planloop approve, have it revised with planloop edit COMMENT, or drop it with planloop reject")
+}
+
+// decideNow takes a decision that does not require showing the plan.
+func (a *app) decideNow(outcome plan.Outcome) runner {
+	decide := func(s *verbs.Service, ctx context.Context, c verbs.Caller, comment string) (verbs.DecisionReply, error) {
+		state, err := s.State(ctx)
+		if err == nil && (outcome == plan.Returned || state.Draft == nil) {
+			err = decidable(state)
+		}
+		if err != nil {
+			return verbs.DecisionReply{}, err
+		}
+		return s.Decide(ctx, c, plan.DecideDraft{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft),
+			Comment: comment})
+	}
+	told := func(reply verbs.DecisionReply) string { return decidedText(reply, "") }
+	return runAsPerson(a, "deciding on a plan", decide, joinedText, told)
+}
+
+// decidedText returns the effect of a decision on a plan.
+func decidedText(reply verbs.DecisionReply, comment string) string {
+	switch {
+	case reply.Runs && comment != "":
+		return "Approved; your comment is told to agents. Start it: planloop run"
+	case reply.Runs:
+		return "Approved. Start it: planloop run"
+	case reply.Outcome == plan.Approved && comment != "":
+		return "Approved. Agents get your comment with it and go on by themselves; you need do nothing.\nWatch them: planloop show --watch"
+	case reply.Outcome == plan.Approved:
+		return "Approved. Agents hear of it and go on by themselves; you need do nothing.\nWatch them: planloop show --watch"
+	case reply.Outcome == plan.Returned:
+		return "Returned. An agent revises the plan as you asked and submits it again; you will be shown what changed.\nWait for it: " +
+			"planloop status --wait 10m"
+	case reply.Phase == plan.PhaseExecuting:
+		return "Rejected. The plan goes on as it was approved; agents hear of it with their next status."
+	}
+	return "Rejected. Planning mode is off, and agents hear of it with their next status."
+}
+
+// stepMeant returns the step that approve applies to, 0 for the waiting plan: the named step, or without a waiting plan the only one that
+// asks.
+func stepMeant(state plan.State, named []string, needed bool) (plan.StepID, error) {
+	if len(named) > 0 {
+		return plan.ParseStepID(named[0])
+	}
+	ask := asking(state, plan.AskApproval)
+	switch {
+	case !needed && (state.Draft != nil || len(ask) == 0):
+		return 0, nil
+	case len(ask) == 1:
+		return ask[0].ID, nil
+	case len(ask) == 0:
+		return 0, plan.Refuse(plan.Conflict, "", "no step asks for approval", "leave out --args, or name a step")
+	}
+	ids := make([]plan.StepID, len(ask))
+	for i, step := range ask {
+		ids[i] = step.ID
+	}
+	return 0, plan.Refuse(plan.Conflict, "", plan.IDs(ids)+" ask for approval", "name one: planloop approve "+ids[0].String())
+}
+
+// approveStep shows a step with its call on the terminal and takes the decision there. If its question changes in the meantime, it is shown
+// again.
+func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment string) error {
+	if err := a.requirePerson("approving a step"); err != nil {
+		return err
+	}
+	edited, err := argumentsOf(args)
+	if err != nil {
+		return err
+	}
+	ws, state, err := a.state(ctx)
+	if err != nil {
+		return err
+	}
+	tty, err := terminal.OpenTTY()
+	if err != nil {
+		return plan.Refuse(plan.Conflict, "", "approving a step needs a terminal", "run it in a terminal of your own")
+	}
+	defer tty.Close()
+	ws.servers.refreshFor(ctx, state.Plan)
+	for {
+		answer := verbs.StepAnswer{Step: id, Choice: plan.Approve, Args: edited, Text: comment}
+		step := toApprove(state, id)
+		if step == nil { // the refusal says what can be done
+			_, err := ws.verbs.AnswerStep(ctx, a.caller(), answer)
+			return err
+		}
+		text, digest := ws.verbs.ReviewStep(state, step, edited)
+		answer.Digest = digest
+		if answer, err = a.askAboutStep(ctx, tty, text, answer); err != nil {
+			return err
+		}
+		reply, refused := ws.verbs.AnswerStep(ctx, a.caller(), answer)
+		if refused == nil {
+			return a.printReply(reply, reply.Text())
+		}
+		if state, err = ws.verbs.State(ctx); err != nil {
+			return err
+		}
+		if step := toApprove(state, id); step == nil || step.OpenQuestion() == nil || step.OpenQuestion().Digest == digest {
+			return refused
+		}
+		if _, err := fmt.Fprintf(tty, "\n%s asks something else now:\n\n", id); err != nil {
+			return fmt.Errorf("write to the terminal: %w", err)
+		}
+	}
+}
+
+// askAboutStep takes the user's decision on a step that asks.
+func (a *app) askAboutStep(ctx context.Context, tty io.ReadWriter, shown string, answer verbs.StepAnswer) (verbs.StepAnswer, error) {
+	id := answer.Step.String()
+	left := plan.Refuse(plan.InvalidInput, "", "nothing was decided, and "+id+" still waits", "approve it with planloop approve "+id+
+		", or have it skipped with planloop reject "+id)
+	word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: id, lines: a.ttyScreen().Draft(shown), amount: "it",
+		digest: answer.Digest,
+		how:    "To run it with other arguments, type edit and them as JSON; to have it skipped, type reject and why.",
+		edit:   `Give the arguments on the same line: edit {"name":"value"}.`, undecided: left})
+	switch {
+	case err != nil:
+		return answer, err
+	case word == "edit":
+		answer.Args, err = argumentsOf(words)
+	case word == "reject":
+		answer.Choice, answer.Args, answer.Text = plan.Deny, nil, words
+	}
+	return answer, err
+}
+
+// toApprove returns the step if it waits for approval, else nil.
+func toApprove(state plan.State, id plan.StepID) *plan.Step {
+	if state.Plan == nil {
+		return nil
+	}
+	if step, ok := state.Plan.Steps.Get(id); ok && step.NeedsApproval() {
+		return step
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// Shared parts of the commands: help texts, arguments, and the ways to call a verb.
+
+// runner is the function that a command runs.
+type runner = func(cmd *cobra.Command, args []string) error
+
+// newCommand returns a command with its help texts. arguments describes its arguments in the help; check refuses all others.
+func newCommand(names, arguments string, check cobra.PositionalArgs, run runner) *cobra.Command {
+	words := strings.Fields(names)
+	text, examples, _ := strings.Cut(textsByPath()[names], "\nExamples:\n")
+	short, long, _ := strings.Cut(text, "\n")
+	if run != nil && names != "check" && names != "plan allows" { // these take a command, which may contain such a word
+		run = refusePlaceholders(strings.ToLower(arguments), run)
+	}
+	return &cobra.Command{Use: strings.TrimSpace(words[len(words)-1] + " " + arguments), Short: short,
+		Long: strings.TrimSpace(long), Example: examples, Args: check, RunE: run}
+}
+
+// input builds a verb's input from a command's arguments.
+type input[In any] = func(cmd *cobra.Command, args []string) (In, error)
+
+// constant returns an input that ignores the arguments.
+func constant[In any](in In) input[In] {
+	return func(*cobra.Command, []string) (In, error) { return in, nil }
+}
+
+// joinedText joins the arguments into one text.
+func joinedText(_ *cobra.Command, args []string) (string, error) { return strings.Join(args, " "), nil }
+
+// verb is one of the verbs of a workspace.
+type verb[In, Out any] = func(*verbs.Service, context.Context, verbs.Caller, In) (Out, error)
+
+// callVerb calls a verb on the workspace.
+func callVerb[In, Out any](cmd *cobra.Command, args []string, a *app, do verb[In, Out], in input[In]) (reply Out, err error) {
+	value, wrong := in(cmd, args)
+	if wrong != nil && !errors.As(wrong, new(*verbs.BadCall)) {
+		return reply, wrong
+	}
+	ws, err := a.open(cmd.Context(), nil)
+	switch {
+	case err != nil:
+		return reply, cmp.Or(wrong, err)
+	case wrong != nil:
+		return reply, verbs.Try(cmd.Context(), ws.verbs, a.caller(), wrong, value, do)
+	}
+	return do(ws.verbs, cmd.Context(), a.caller(), value)
+}
+
+// runVerb runs a verb and prints its reply.
+func runVerb[In any, Out verbs.Reply](a *app, do verb[In, Out], in input[In]) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		reply, err := callVerb(cmd, args, a, do, in)
+		if err != nil {
+			return err
+		}
+		return a.reply(reply)
+	}
+}
+
+// runAsPerson runs a verb that only people may call, and prints its outcome. doing names the act in a refusal.
+func runAsPerson[In, Out any](a *app, doing string, do verb[In, Out], in input[In], outcome func(Out) string) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := a.requirePerson(doing); err != nil {
+			return err
+		}
+		reply, err := callVerb(cmd, args, a, do, in)
+		if err != nil {
+			return err
+		}
+		return a.printReply(reply, outcome(reply))
+	}
+}
+
+// newObjectCommand returns a command that passes one JSON object of the contract to a verb and prints the reply as JSON.
+func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, Out]) *cobra.Command {
+	var inline, file string
+	cmd := newCommand(name, "", a.inJSON, runVerb(a, do, func(cmd *cobra.Command, _ []string) (in In, err error) {
+		inlined, fromFile := cmd.Flags().Changed("json"), cmd.Flags().Changed("file")
+		switch {
+		case inlined && fromFile:
+			return in, usageError{errors.New("--json and --file exclude each other; give one of them")}
+		case inlined:
+			return in, verbs.Decode([]byte(inline), &in)
+		case fromFile:
+			return readObject[In](cmd.Context(), a, file)
+		case a.inIsTerminal:
+			return in, missing(cmd, "an object: --json, --file or standard input")
+		}
+		return readObject[In](cmd.Context(), a, "-")
+	}))
+	cmd.Flags().StringVar(&inline, "json", "", "the `OBJECT`")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "read the object from `FILE`, or from standard input with -")
+	return cmd
+}
+
+// suggestedCommand returns the command for a word that newcomers try, "" if unknown.
+func suggestedCommand(word string) string {
+	return map[string]string{
+		"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
+		"undo": "plan restore", "restore": "plan restore", "plans": "plan list", "diff": "plan diff", "events": "log --events",
+		"setup": "start", "next": "step next", "logs": "step logs", "skip": "step skip", "retry": "step retry", "recover": "step settle",
+		"inbox": "review", "ui": "review", "web": "review",
+		"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
+	}[strings.ToLower(word)]
+}
+
+// unknownCommand returns an error for an unknown command.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	likely := ""
+	if !cmd.HasParent() {
+		likely = suggestedCommand(word)
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(word); likely == "" && len(near) > 0 {
+		likely = near[0]
+	}
+	instead := "see `" + cmd.CommandPath() + " --help`"
+	if likely != "" {
+		instead = "did you mean `" + cmd.CommandPath() + " " + likely + "`?"
+	}
+	return usageError{fmt.Errorf("there is no command %s; %s", plan.Quote(cmd.CommandPath()+" "+word), instead)}
+}
+
+// commandGroup turns cmd into a mere group of commands.
+func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return missing(cmd, "a command")
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// commandName returns a command's path without "planloop", as messages begin: the line already starts with that name.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// inJSON makes a command of the JSON contract report refused arguments as JSON.
+func (a *app) inJSON(cmd *cobra.Command, args []string) error {
+	a.flags.json = true
+	return noArguments(cmd, args)
+}

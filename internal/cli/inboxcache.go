@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/safefile"
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/sqlite"
+)
+
+// inboxCache lists the workspaces with an empty inbox that only a write can fill, not time alone. It is stored next to their states, so
+// that a user with thousands of workspaces opens only those that changed. Like a snapshot it is a cache of the log: waiting items are never
+// read from it.
+type inboxCache struct {
+	path string // "": nothing is stored
+
+	mu      sync.Mutex // guards the fields below
+	read    bool
+	places  map[string]cachedInbox // by id of the workspace
+	changed bool                   // since the last write
+	written time.Time
+}
+
+// cachedInbox is an inbox's entry for a workspace at a given end of its log.
+type cachedInbox struct {
+	At     logEnd            `json:"at"`
+	Listed review.InboxPlace `json:"listed"`
+}
+
+// logEnd identifies the end of a log without opening it. Size and time reveal a replaced or damaged database.
+type logEnd struct {
+	Head    store.Head `json:"head"`
+	Size    int64      `json:"size"`
+	Written time.Time  `json:"written"`
+	Tail    fileEnd    `json:"tail"` // committed records that are not in a head yet, as after a crash
+}
+
+// fileEnd is the zero fileEnd for a missing or empty file.
+type fileEnd struct {
+	Size    int64     `json:"size"`
+	Written time.Time `json:"written"`
+}
+
+const (
+	inboxCacheName = "quiet.json"
+	maxInboxCache  = 64 << 20 // bytes, enough for a hundred thousand workspaces
+)
+
+// inboxCacheFile is the stored form. Other versions of planloop, which may judge differently, ignore it.
+type inboxCacheFile struct {
+	Version string                 `json:"version"`
+	Places  map[string]cachedInbox `json:"places"`
+}
+
+// logEndOf returns the current end of a state's log, false if unknown.
+func logEndOf(state string) (logEnd, bool) {
+	head := sqlite.CachedHead(state)
+	info, err := os.Lstat(sqlite.DatabasePath(state))
+	if err != nil || head.Seq == 0 {
+		return logEnd{}, false
+	}
+	end := logEnd{Head: head, Size: info.Size(), Written: info.ModTime().UTC()}
+	if tail, err := os.Lstat(sqlite.DatabasePath(state) + "-wal"); err == nil && tail.Size() > 0 {
+		end.Tail = fileEnd{tail.Size(), tail.ModTime().UTC()}
+	}
+	return end, true
+}
+
+// at returns the entry of a workspace that is known to be quiet at this end of its log.
+func (q *inboxCache) at(id string, end logEnd) (review.InboxPlace, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.load()
+	place, known := q.places[id]
+	return place.Listed, known && place.At == end
+}
+
+// note records a finding if the workspace is quiet.
+func (q *inboxCache) note(id string, end logEnd, f inboxState) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.load()
+	if len(f.waiting) > 0 || !f.until.IsZero() || f.isActive || f.listed.Phase.IsRestricted() || end.Head.Seq == 0 {
+		if _, known := q.places[id]; known {
+			delete(q.places, id)
+			q.changed = true
+		}
+		return
+	}
+	q.places[id], q.changed = cachedInbox{end, f.listed}, true
+}
+
+// load reads the stored list, once. An unreadable list counts as empty. The caller holds mu.
+func (q *inboxCache) load() {
+	if q.read {
+		return
+	}
+	q.read, q.places = true, map[string]cachedInbox{}
+	var kept inboxCacheFile
+	if text, err := safefile.Read(q.path, maxInboxCache); err == nil && json.Unmarshal(text, &kept) == nil && kept.Version == version() {
+		maps.Copy(q.places, kept.Places)
+	}
+}
+
+// save stores the list if it has changed, without removed workspaces, unless it was stored less than again ago.
+func (q *inboxCache) save(again time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.changed || q.path == "" || time.Since(q.written) < again {
+		return nil
+	}
+	for id := range q.places {
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(q.path), id)); err != nil {
+			delete(q.places, id)
+		}
+	}
+	text, err := json.Marshal(inboxCacheFile{version(), q.places}, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	q.changed, q.written = false, time.Now()
+	return safefile.WriteFile(q.path, text, safefile.Options{Mode: safefile.FileMode})
+}

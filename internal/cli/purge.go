@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newClearCommand(a *app) *cobra.Command {
+	return newCommand("clear", "", noArguments, runVerb(a, (*verbs.Service).ClearPlan, constant(verbs.ClearPlan{})))
+}
+
+// purgeWord is the word that a person types to confirm.
+const purgeWord = "purge"
+
+func newPurgeCommand(a *app) *cobra.Command {
+	return newCommand("purge", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.purge(cmd.Context()) })
+}
+
+func (a *app) purge(ctx context.Context) error {
+	if a.flags.json || !a.inIsTerminal || !a.outIsTerminal {
+		return plan.Refuse(plan.Conflict, "", "only a person at a terminal may delete the history",
+			"run `planloop purge` in a terminal, without --json")
+	}
+	if err := a.requirePerson("deleting the history"); err != nil {
+		return err
+	}
+	ws, state, err := a.state(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Revision == 0 {
+		return a.print([]byte("There is nothing to delete.\n"))
+	}
+	question := fmt.Sprintf("This deletes for good everything planloop knows about %s:\n%s, %s of history.\nType %s to confirm: ",
+		safetext.EscapeLine(ws.place.Path), plan.Pluralize(len(terminal.PlanRows(state)), "plan"),
+		plan.Pluralize(int(state.Revision), "change"), purgeWord)
+	if err := a.print([]byte(question)); err != nil {
+		return err
+	}
+	answer, err := readLine(ctx, a.in)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(answer) != purgeWord {
+		return plan.Refuse(plan.Conflict, "", "nothing was deleted", "type the word "+purgeWord+" to confirm")
+	}
+	if err := ws.verbs.Purge(ctx, a.caller()); err != nil {
+		return err
+	}
+	if err := engine.RemoveLogs(ws.place.StateDir); err != nil {
+		return fmt.Errorf("the history is deleted, but not what agents printed: %w", err)
+	}
+	if err := removeErrors(ws.place.StateDir); err != nil {
+		return fmt.Errorf("the history is deleted, but not what went wrong: %w", err)
+	}
+	return a.print([]byte("All plans of this workspace are deleted.\n"))
+}

@@ -1,0 +1,546 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/planloop/planloop/internal/broadcast"
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// reviewWorkspaces holds all workspaces of the user, or just one. Each is an app of its own, opened on first use.
+//
+// One goroutine, follow, notices the changes of other processes, with one watcher for all logs. It ends with close, which also ends all
+// listeners; a run that was started here ends with the context given to newReviewWorkspaces, or drains.
+type reviewWorkspaces struct {
+	*app
+	first  workspace.Workspace
+	single bool // no other workspaces are shown
+	runs   pageRuns
+	cache  inboxCache
+
+	mu         sync.Mutex // guards the fields below
+	workspaces map[string]*reviewWorkspace
+	heads      map[string]store.Head // as last reported
+
+	changed broadcast.Hub // notifies when heads change
+	end     context.CancelFunc
+	ending  sync.WaitGroup
+}
+
+// newReviewWorkspaces returns a desk with the workspace that the command was started in and, unless alone is set, all others of the user.
+func (a *app) newReviewWorkspaces(first workspace.Workspace, single bool, runs pageRuns) *reviewWorkspaces {
+	d := &reviewWorkspaces{app: a, first: first, single: single, runs: runs,
+		workspaces: map[string]*reviewWorkspace{}, heads: map[string]store.Head{}}
+	if !single && !a.flags.ephemeral {
+		d.cache.path = filepath.Join(filepath.Dir(first.StateDir), inboxCacheName)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	d.end = end
+	d.ending.Go(func() { d.follow(ctx) })
+	return d
+}
+
+// close closes all workspaces except the command's own, which the command closes itself. By then, no run is active here.
+func (d *reviewWorkspaces) close() error {
+	d.end()
+	d.ending.Wait()
+	d.changed.Close()
+	d.saveInboxCache(0)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var failed error
+	for _, s := range d.workspaces {
+		if s.app != d.app {
+			failed = errors.Join(failed, s.app.close())
+		}
+	}
+	return failed
+}
+
+// list lists the workspaces that have a state: the first one, then the others sorted by name. It adds new ones to the desk.
+func (d *reviewWorkspaces) list() []*reviewWorkspace {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	first := d.add(d.first)
+	if d.single {
+		return []*reviewWorkspace{first}
+	}
+	var others []*reviewWorkspace
+	home := filepath.Dir(d.first.StateDir)
+	entries, _ := os.ReadDir(home) // without this folder there are no other plans yet
+	for _, entry := range entries {
+		s := d.workspaces[entry.Name()]
+		if s == nil {
+			place, is := workspace.LookUpState(filepath.Join(home, entry.Name()))
+			if !is {
+				continue
+			}
+			s = d.add(place)
+		}
+		if s != first {
+			others = append(others, s)
+		}
+	}
+	slices.SortFunc(others, func(a, b *reviewWorkspace) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
+	})
+	return append([]*reviewWorkspace{first}, others...)
+}
+
+// add adds a workspace, unless it is there already. The caller holds mu.
+func (d *reviewWorkspaces) add(place workspace.Workspace) *reviewWorkspace {
+	id := filepath.Base(place.StateDir) // unique
+	s := d.workspaces[id]
+	if s != nil {
+		return s
+	}
+	s = &reviewWorkspace{app: d.app, desk: d, state: place.StateDir}
+	if !d.single {
+		s.app = d.within(place)
+	}
+	if s.Place = placeOf(place); !place.Default {
+		s.folder = place.Path
+	}
+	d.workspaces[id] = s
+	return s
+}
+
+// placeOf returns the name and path by which people recognize a workspace.
+func placeOf(place workspace.Workspace) review.Place {
+	shown := review.Place{ID: filepath.Base(place.StateDir), Name: place.Name, Doubt: place.Doubt} // the ID is unique
+	if !place.Default {
+		shown.Path = safetext.EscapeLine(place.Path)
+	}
+	return shown
+}
+
+// within returns an app for another workspace, sharing this one's world.
+func (a *app) within(place workspace.Workspace) *app {
+	inner := &app{environment: a.environment, place: &place, parent: a, launch: a.launch}
+	inner.flags.agent, inner.flags.verbose = a.flags.agent, a.flags.verbose
+	return inner
+}
+
+// Places implements review.Desk.
+func (d *reviewWorkspaces) Places(context.Context) ([]review.Place, error) {
+	workspaces := d.list()
+	places := make([]review.Place, len(workspaces))
+	for i, s := range workspaces {
+		places[i] = s.currentPlace()
+	}
+	return places, nil
+}
+
+// Open implements review.Desk.
+func (d *reviewWorkspaces) Open(ctx context.Context, id string) (*review.Workspace, error) {
+	s, err := d.sheet(id)
+	if err != nil {
+		return nil, err
+	}
+	return s.open(ctx, true)
+}
+
+// InInbox implements review.Desk. It opens no log that has not grown since the last call.
+func (d *reviewWorkspaces) InInbox(ctx context.Context, place review.Place) (review.InboxPlace, []review.Waiting, error) {
+	s, err := d.sheet(place.ID)
+	if err != nil {
+		return review.InboxPlace{Place: place}, nil, err
+	}
+	found, err := s.inbox(ctx)
+	found.listed.Place = place
+	return found.listed, found.waiting, err
+}
+
+// sheet returns the workspace with an id.
+func (d *reviewWorkspaces) sheet(id string) (*reviewWorkspace, error) {
+	d.mu.Lock()
+	s := d.workspaces[id]
+	d.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	if at := slices.IndexFunc(d.list(), func(s *reviewWorkspace) bool { return s.ID == id }); at < 0 {
+		return nil, plan.Refuse(plan.NotFound, "/workspace", "there is no workspace "+plan.Quote(id), "choose one of those that are listed")
+	}
+	return d.sheet(id)
+}
+
+// changeWindow is the time in which successive changes are reported as one.
+const changeWindow = 20 * time.Millisecond
+
+// Watch implements review.Desk. Its goroutine ends with ctx, or with the desk.
+func (d *reviewWorkspaces) Watch(ctx context.Context) <-chan review.Change {
+	changes, woken := make(chan review.Change), d.changed.Listen(ctx)
+	known := d.currentHeads()
+	go func() {
+		defer close(changes)
+		for range woken {
+			for id, head := range d.currentHeads() {
+				if before, is := known[id]; is && before == head {
+					continue
+				}
+				known[id] = head
+				select {
+				case changes <- review.Change{Workspace: id, Revision: head.Seq}:
+				case <-ctx.Done():
+					return
+				}
+			}
+			waitFor(ctx, changeWindow)
+		}
+	}()
+	return changes
+}
+
+// waitFor waits, and reports whether ctx is still open.
+func waitFor(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+func (d *reviewWorkspaces) currentHeads() map[string]store.Head {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.heads)
+}
+
+// pollInterval is how often follow looks for new workspaces and for changes by time alone.
+const pollInterval = 2 * time.Second
+
+// follow notices the changes of every process in any workspace, until ctx ends.
+func (d *reviewWorkspaces) follow(ctx context.Context) {
+	if d.flags.ephemeral {
+		d.followMemory(ctx)
+		return
+	}
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		d.logger().Warn("changes are seen late: they cannot be watched for", "error", err)
+		watcher = &fsnotify.Watcher{} // it never reports an event
+	} else {
+		defer watcher.Close()
+	}
+	f := changeWatcher{reviewWorkspaces: d, watcher: watcher, noWatcher: err != nil, folders: map[string]*reviewWorkspace{},
+		growth: map[*reviewWorkspace]string{}}
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for f.watchNew(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			for _, s := range f.watchNew() {
+				s.settle(ctx)
+			}
+			d.saveInboxCache(time.Minute)
+		case event := <-watcher.Events:
+			if s := f.folders[filepath.Dir(event.Name)]; s != nil {
+				d.checkHead(s)
+				break
+			}
+			delete(f.folders, event.Name) // the folder may be deleted and created again
+			f.watchNew()
+		case <-watcher.Errors: // some events were lost
+			clear(f.folders)
+			f.watchNew()
+		}
+	}
+}
+
+// saveInboxCache saves the list of quiet workspaces, unless it was saved less than again ago.
+func (d *reviewWorkspaces) saveInboxCache(again time.Duration) {
+	if err := d.cache.save(again); err != nil {
+		d.logger().Debug("what was found is not kept for the next start", "error", err)
+	}
+}
+
+// followMemory does the work of follow for a log in memory.
+func (d *reviewWorkspaces) followMemory(ctx context.Context) {
+	ws, err := d.open(ctx, nil)
+	if err != nil {
+		return // reported to the caller that opens it
+	}
+	grown, err := ws.verbs.Watch(ctx)
+	if err != nil {
+		return
+	}
+	for range grown {
+		d.checkHead(d.list()[0])
+	}
+}
+
+// changeWatcher is the state of follow.
+type changeWatcher struct {
+	*reviewWorkspaces
+	watcher   *fsnotify.Watcher
+	noWatcher bool
+	folders   map[string]*reviewWorkspace // the watched folders of growth files
+	growth    map[*reviewWorkspace]string // the folders of growth files
+}
+
+// watchNew checks the workspaces that are not watched, and watches them from then on.
+func (f *changeWatcher) watchNew() []*reviewWorkspace {
+	if !f.noWatcher && !f.single {
+		_ = f.watcher.Add(filepath.Dir(f.first.StateDir)) // if it does not exist yet, the next look finds it
+	}
+	workspaces, watched := f.list(), slices.Collect(maps.Values(f.folders))
+	for _, s := range workspaces {
+		if slices.Contains(watched, s) {
+			continue
+		}
+		if _, err := os.Stat(s.state); err != nil {
+			continue // no plan there yet
+		}
+		if f.growth[s] == "" {
+			// only once: later the state may be in deletion, and must not be created again
+			f.growth[s], _ = sqlite.MakeGrowthFolder(s.state)
+		}
+		if folder := f.growth[s]; !f.noWatcher && f.watcher.Add(folder) == nil {
+			f.folders[folder] = s
+		}
+		f.checkHead(s)
+	}
+	return workspaces
+}
+
+// checkHead reports a workspace if the end of its log has changed.
+func (d *reviewWorkspaces) checkHead(s *reviewWorkspace) {
+	head := s.head()
+	d.mu.Lock()
+	before, known := d.heads[s.ID]
+	d.heads[s.ID] = head
+	d.mu.Unlock()
+	if !known || before != head {
+		d.changed.Notify()
+	}
+}
+
+// reviewWorkspace is a workspace of the review page.
+type reviewWorkspace struct {
+	review.Workspace
+	app    *app
+	desk   *reviewWorkspaces
+	folder string // "" for the one named default
+	state  string // the folder of its state
+
+	inboxMu sync.Mutex // held while the inbox is read
+
+	mu         sync.Mutex   // guards the fields below
+	release    func() error // closes the files of its log; nil: not opened yet
+	lastOpened time.Time    // the last time it was opened for the page
+	running    int          // runs here
+	found      inboxState
+}
+
+// inboxState is the inbox of a workspace at the log's end head.
+type inboxState struct {
+	head     store.Head
+	listed   review.InboxPlace
+	waiting  []review.Waiting
+	until    time.Time // when it changes by time alone; zero: never
+	isActive bool      // an agent is at work, and its silence changes the headline
+}
+
+// currentPlace returns the workspace as it is listed now.
+func (s *reviewWorkspace) currentPlace() review.Place {
+	place := s.Place
+	if info, err := os.Stat(s.folder); place.Doubt == "" && s.folder != "" && (err != nil || !info.IsDir()) {
+		place.Doubt = "its directory is gone"
+	}
+	return place
+}
+
+// open opens the workspace, unless it is open.
+func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspace, error) {
+	ws, err := s.app.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if isUse {
+		s.lastOpened = time.Now()
+	}
+	if s.release == nil {
+		s.release, s.Service, s.Tail = ws.release, ws.verbs, s.tail
+		s.Fresh = ws.servers.refreshFor
+		s.Refused = s.app.whyNoPerson // an agent at work there is known once the workspace is open
+		if !ws.place.Default {
+			s.Start = s.start
+		}
+	}
+	return &s.Workspace, nil
+}
+
+// head returns the last end of the log, without opening it; the zero Head if unknown.
+func (s *reviewWorkspace) head() store.Head {
+	if !s.app.flags.ephemeral {
+		return sqlite.CachedHead(s.state)
+	}
+	ws, err := s.app.open(context.Background(), nil)
+	if err != nil {
+		return store.Head{}
+	}
+	head, _ := ws.session.CachedHead(context.Background()) // memory does not fail
+	return head
+}
+
+// inbox returns the user's waiting plans, questions and steps. It reads nothing if the log has not grown since the last call.
+func (s *reviewWorkspace) inbox(ctx context.Context) (inboxState, error) {
+	s.inboxMu.Lock() // concurrent callers share the result
+	defer s.inboxMu.Unlock()
+	head := s.head()
+	s.mu.Lock()
+	last := s.found
+	s.mu.Unlock()
+	if head.Seq > 0 && last.head == head && !last.over() {
+		return last, nil
+	}
+	now, err := s.readInbox(ctx)
+	if err != nil {
+		return now, err
+	}
+	now.head = head
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = now
+	return now, nil
+}
+
+func (f inboxState) over() bool { return !f.until.IsZero() && time.Now().After(f.until) }
+
+// readInbox calls find, unless the workspace is known to be quiet.
+func (s *reviewWorkspace) readInbox(ctx context.Context) (inboxState, error) {
+	end, told := logEndOf(s.state)
+	if told && s.desk.cache.path != "" {
+		if listed, known := s.desk.cache.at(s.ID, end); known {
+			return inboxState{listed: listed}, nil
+		}
+	}
+	now, err := s.find(ctx)
+	if err == nil && told && s.desk.cache.path != "" {
+		s.desk.cache.note(s.ID, end, now)
+	}
+	return now, err
+}
+
+// find reads the inbox, then closes the log again unless it is in use.
+func (s *reviewWorkspace) find(ctx context.Context) (f inboxState, err error) {
+	sheet, err := s.open(ctx, false)
+	if err != nil {
+		return f, err
+	}
+	defer s.closeIdle()
+	state, err := sheet.Service.State(ctx)
+	if err != nil {
+		return f, err
+	}
+	if left, will := sheet.Service.ModeEnds(state); will {
+		f.until = time.Now().Add(left)
+	}
+	f.isActive = state.OpenRun() != nil || state.Plan != nil && state.Plan.Steps.Count(plan.InProgress) > 0
+	f.listed, f.waiting, err = review.InInbox(ctx, sheet)
+	return f, err
+}
+
+// idleTimeout is how long a log stays open after its last use.
+const idleTimeout = time.Minute
+
+// settle does the work that is due by time alone: it records the end of planning mode, and closes an idle log.
+func (s *reviewWorkspace) settle(ctx context.Context) {
+	s.mu.Lock()
+	over := s.found.over()
+	s.mu.Unlock()
+	if over {
+		_, _ = s.inbox(ctx) // reading records it; errors are reported to the next reader
+	}
+	s.closeIdle()
+}
+
+// closeIdle closes the files of an idle log.
+func (s *reviewWorkspace) closeIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.release == nil || s.desk.single || s.running > 0 || time.Since(s.lastOpened) < idleTimeout {
+		return
+	}
+	if err := s.release(); err != nil {
+		s.app.logger().Debug("the log was not closed", "error", err)
+	}
+}
+
+// pageRuns holds the runs that people start on the page of this process. Its creator ends them and waits for them.
+type pageRuns struct {
+	working context.Context // ends all running work
+	drained <-chan struct{} // closed when nothing new may start
+	going   *sync.WaitGroup
+}
+
+// pageCaller returns the user as the caller on the review page.
+func (a *app) pageCaller() verbs.Caller {
+	me := workspace.Caller{Login: a.login(), Present: true}
+	return verbs.Caller{Actor: me.Actor().WithChannel(plan.ChannelPage), Face: review.Face{}}
+}
+
+// start joins the run of a plan, as planloop run does.
+func (s *reviewWorkspace) start(ctx context.Context, of string) error {
+	caller, runs := s.app.pageCaller(), s.desk.runs
+	caller.Of = of
+	caller.Background = func(work func(context.Context)) {
+		s.count(1)
+		runs.going.Go(func() {
+			defer s.count(-1)
+			work(runs.working)
+		})
+	}
+	return s.Service.StartRun(ctx, caller, verbs.EngineOptions{Wait: true, Drain: runs.drained, Agents: s.app.whyNoPerson() == ""})
+}
+
+func (s *reviewWorkspace) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running += n
+}
+
+// maxTail is how much of a log the page shows, in bytes.
+const maxTail = 64 << 10
+
+// tail returns the end of a step's output, safe to display.
+func (s *reviewWorkspace) tail(id plan.StepID) (string, error) {
+	ctx := context.Background()
+	ws, state, err := s.app.state(ctx)
+	if err != nil {
+		return "", err
+	}
+	l, err := s.app.findLog(ctx, ws, state, id.String(), 0)
+	if refused, is := errors.AsType[*plan.ValidationError](err); is && refused.Kind == plan.NotFound && l.step != nil {
+		return "", nil // the step may have ended just now
+	}
+	if err != nil {
+		return "", err
+	}
+	var shown bytes.Buffer
+	err = copyOutput(strings.NewReader(l.end(maxTail)), &outputPrinter{out: &shown})
+	return shown.String(), err
+}

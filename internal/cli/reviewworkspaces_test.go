@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/broadcast"
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// userAt has workspaces below a folder, and their states in another folder.
+type userAt struct {
+	t   testing.TB
+	dir string
+}
+
+// in returns an app of another process of the user, in the named workspace.
+func (u userAt) in(name string) *app {
+	u.t.Helper()
+	dir := filepath.Join(u.dir, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		u.t.Fatal(err)
+	}
+	w, _, _ := emptyWorld()
+	w.getenv = func(name string) string {
+		return map[string]string{"USER": "alice", "XDG_STATE_HOME": filepath.Join(u.dir, "state"),
+			"XDG_CONFIG_HOME": filepath.Join(u.dir, "config")}[name]
+	}
+	a := &app{environment: w}
+	a.flags.workspace = dir
+	u.t.Cleanup(func() { _ = a.close() })
+	return a
+}
+
+func (u userAt) ws(name string) *openWorkspace {
+	u.t.Helper()
+	ws, err := u.in(name).open(u.t.Context(), nil)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return ws
+}
+
+var codex = verbs.Caller{Actor: plan.NewActor(plan.ChannelMCP, "codex"), Face: review.Face{}}
+
+// plans has an agent set up a plan.
+func (u userAt) plans(name string) *openWorkspace {
+	u.t.Helper()
+	ws := u.ws(name)
+	if _, err := ws.verbs.SetupPlan(u.t.Context(), codex, verbs.SetupPlan{Objective: "Plan of " + name}); err != nil {
+		u.t.Fatal(err)
+	}
+	return ws
+}
+
+func (u userAt) desk(name string) *reviewWorkspaces {
+	u.t.Helper()
+	a := u.in(name)
+	place, err := workspace.Find(a.lookup())
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	d := a.newReviewWorkspaces(place, false, pageRuns{})
+	u.t.Cleanup(func() {
+		if err := d.close(); err != nil {
+			u.t.Error(err)
+		}
+	})
+	return d
+}
+
+// openBelow lists the files below a folder that this process has open.
+func openBelow(folder string) []string {
+	found, _ := filepath.Glob("/proc/self/fd/*")
+	return slices.DeleteFunc(found, func(fd string) bool {
+		path, err := os.Readlink(fd)
+		return err != nil || !strings.HasPrefix(path, folder)
+	})
+}
+
+// Of fifty workspaces without waiting items none stays open; one that a page shows does.
+func TestDeskAtRest(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	for i := range 50 {
+		ws := u.plans(fmt.Sprintf("p%02d", i))
+		if err := ws.session.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := u.desk("p07")
+	inbox, err := review.ReadInbox(t.Context(), d)
+	if err != nil || len(inbox.Workspaces) != 50 || inbox.Workspaces[0].Name != "p07" || inbox.Workspaces[1].Name != "p00" {
+		t.Fatalf("%v: %+v", err, inbox.Workspaces)
+	}
+	if open := openBelow(u.dir); len(open) > 0 {
+		t.Errorf("open: %q", open)
+	}
+	if _, err := d.Open(t.Context(), inbox.Workspaces[3].ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := review.ReadInbox(t.Context(), d); err != nil || len(openBelow(u.dir)) > 0 {
+		t.Errorf("what has not changed is opened again: %v, %q", err, openBelow(u.dir))
+	}
+	if _, err := d.Open(t.Context(), "../../etc"); err == nil {
+		t.Error("what is no workspace is opened")
+	}
+}
+
+// The desk reports changes by other processes: in an existing workspace, in a new one, and in one with a recreated folder.
+func TestDeskWatches(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	first := u.plans("first")
+	d := u.desk("first")
+	changes := d.Watch(t.Context())
+	comes := func(name string, revision plan.Revision) {
+		t.Helper()
+		timeout := time.After(patience)
+		for {
+			select {
+			case change := <-changes:
+				if strings.HasPrefix(change.Workspace, name+"-") && change.Revision == revision {
+					return
+				}
+			case <-timeout:
+				t.Fatalf("nobody told of revision %d of %s", revision, name)
+			}
+		}
+	}
+	if _, err := first.verbs.Comment(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "alice"), Face: review.Face{}},
+		plan.AddComment{Text: "mind the gap"}); err != nil {
+		t.Fatal(err)
+	}
+	comes("first", 2)
+	second := u.plans("second")
+	comes("second", 1)
+	if err := second.session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(second.place.StateDir); err != nil {
+		t.Fatal(err)
+	}
+	u.plans("second")
+	comes("second", 1)
+}
+
+// Expired planning mode is recorded as over even without any activity.
+func TestDeskSeesWhatExpires(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	folder := filepath.Join(u.dir, "config", "planloop")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "config.yaml"), []byte("gathering_timeout: 1s\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ws, begun := u.ws("app"), time.Now()
+	if _, err := ws.verbs.EnterPlanMode(t.Context(), codex, verbs.EnterPlanMode{Reason: "look first"}); err != nil {
+		t.Fatal(err)
+	}
+	d := u.desk("app")
+	changes := d.Watch(t.Context())
+	inbox, err := review.ReadInbox(t.Context(), d)
+	early := time.Since(begun) < time.Second
+	if err != nil || early && inbox.Workspaces[0].Phase != plan.PhaseGathering {
+		t.Fatalf("%v: %+v", err, inbox.Workspaces)
+	}
+	for err == nil && inbox.Workspaces[0].Phase != plan.PhaseInactive {
+		t.Logf("%+v: %+v", <-changes, inbox.Workspaces)
+		inbox, err = review.ReadInbox(t.Context(), d)
+	}
+	if head, err := ws.session.Head(t.Context()); err != nil || head.Phase != plan.PhaseInactive {
+		t.Errorf("%+v, %v", head, err)
+	}
+}
+
+// countingDesk counts how often its places are listed, and how many logs are being read.
+type countingDesk struct {
+	*reviewWorkspaces
+	looks atomic.Int32
+	ask   chan struct{}
+}
+
+func (d *countingDesk) Places(ctx context.Context) ([]review.Place, error) {
+	d.looks.Add(1)
+	<-d.ask
+	return d.reviewWorkspaces.Places(ctx)
+}
+
+// The terminal reads the inbox once for all changes in the meantime: at the start every workspace is new.
+func TestTerminalLooksOnceForManyChanges(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	d := &countingDesk{reviewWorkspaces: u.desk("app"), ask: make(chan struct{})}
+	var told broadcast.Hub
+	ctx, end := context.WithCancel(t.Context())
+	page, ended := &reviewPage{app: d.app}, make(chan struct{})
+	changed := told.Listen(ctx)
+	go func() {
+		defer close(ended)
+		page.printWaiting(ctx, d, changed)
+	}()
+	for range 300 {
+		told.Notify()
+	}
+	d.ask <- struct{}{} // the first read
+	d.ask <- struct{}{} // for all 300
+	told.Close()
+	<-ended
+	end()
+	if got := d.looks.Load(); got != 2 {
+		t.Errorf("it has looked %d times", got)
+	}
+}
+
+// Two concurrent requests for the inbox open each log once.
+func TestLogsAreOpenedOnceForAllWhoAsk(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	u.plans("app")
+	d := u.desk("app")
+	s := d.list()[0]
+	s.inboxMu.Lock() // as during another request
+	answers := make(chan inboxState)
+	for range 2 {
+		go func() {
+			found, err := s.inbox(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- found
+		}()
+	}
+	s.mu.Lock()
+	s.found = inboxState{head: s.head(), listed: review.InboxPlace{Headline: "as it was found"}}
+	s.mu.Unlock()
+	s.inboxMu.Unlock()
+	for range 2 {
+		if got := (<-answers).listed.Headline; got != "as it was found" {
+			t.Errorf("opened again: %q", got)
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// preapproval is an approval that a person gave before the run needed it.
+type preapproval struct {
+	step            plan.StepID
+	attempt         int
+	digest, forEach string
+}
+
+func preapprovalOf(step *plan.Step, attempt int, definition string) preapproval {
+	return preapproval{step.ID, attempt, plan.StartDigest(step, step.Args, definition), step.ForEach}
+}
+
+// question identifies a step's question, so that a repeated one counts as new.
+type question struct {
+	step    plan.StepID
+	kind    plan.AskKind
+	attempt int
+	digest  string
+}
+
+// askBlocked is a blocked step's question: what to do about the blocker.
+const askBlocked plan.AskKind = "blocked"
+
+// questionOf returns the step's question, the zero value if it has none.
+func questionOf(step *plan.Step) question {
+	ask := step.OpenQuestion()
+	if step.NeedsUnblocking() {
+		return question{step.ID, askBlocked, step.Attempts, ""}
+	}
+	if ask == nil {
+		return question{}
+	}
+	return question{step.ID, ask.Kind, ask.Attempt, ask.Digest}
+}
+
+// allows reports whether the step's exact question was approved beforehand.
+func (w *terminalRun) allows(step *plan.Step) bool {
+	ask := step.OpenQuestion()
+	if ask == nil {
+		return false
+	}
+	shown := preapprovalOf(step, ask.Attempt, ask.Definition)
+	return ask.Kind == plan.AskApproval && w.preapproved[shown] && (step.ForEach != "" || ask.Digest == shown.digest)
+}
+
+// answerQuestion gets the person's answer to a step's question. It drops a question that was answered elsewhere in the meantime; one
+// without an answer stays open.
+func (w *terminalRun) answerQuestion(ctx context.Context, grown <-chan struct{}, state plan.State, step *plan.Step) error {
+	asked := questionOf(step)
+	answer := verbs.StepAnswer{Step: step.ID, Choice: plan.Approve, Digest: asked.digest}
+	if !w.allows(step) {
+		var err error
+		if answer, err = w.askStep(ctx, grown, state, step); err != nil {
+			return err
+		}
+	}
+	switch answer.Choice {
+	case leave:
+		w.skipped[asked] = true
+		return nil
+	case pause:
+		_, err := w.ws.verbs.PauseRun(ctx, w.caller(), "")
+		w.skipped[asked] = true
+		return w.reportRefusal(err)
+	}
+	reply, err := w.ws.verbs.AnswerStep(ctx, w.caller(), answer)
+	if err != nil {
+		w.skipped[asked] = true
+		return w.reportRefusal(err)
+	}
+	return w.write(reply.Message + ".\n")
+}
+
+// reportRefusal reports an answer that was not accepted.
+func (w *terminalRun) reportRefusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	return w.write("Not done: " + err.Error() + ".\n")
+}
+
+func (w *terminalRun) write(text string) error {
+	_, err := fmt.Fprint(w.tty, safetext.Escape(text))
+	return err
+}
+
+// Choices at the terminal that do not answer the question.
+const (
+	leave plan.Choice = "leave" // leaves the question open
+	pause plan.Choice = "pause" // pauses the run
+	edit  plan.Choice = "edit"  // edits the arguments
+)
+
+// answerKeys returns the keys that a question accepts, and explains them.
+func answerKeys(step *plan.Step) (keys map[string]plan.Choice, how string) {
+	end := "q pauses the run; Enter alone leaves it open."
+	switch {
+	case step.NeedsUnblocking():
+		return nil, "Type what to do about it and Enter: it is tried again with your answer. Enter alone leaves it open; " +
+			"Ctrl-C pauses the run."
+	case step.OpenQuestion().Kind == plan.AskPause:
+		return nil, "Type your answer and Enter. Enter alone leaves it open; Ctrl-C pauses the run."
+	case step.IsUnknown():
+		return map[string]plan.Choice{"r": plan.Retry, "h": plan.Happened, "s": plan.Skip, "a": plan.Abort, "q": pause},
+			"Type r to try it again, h if it has done its work, s and why to skip it, a to give the run up; " + end
+	case step.ForEach != "" || step.Tool == "":
+		return map[string]plan.Choice{"y": plan.Approve, "n": plan.Deny, "q": pause},
+			"Type y to let it run, n (and why) to have it skipped; " + end
+	}
+	return map[string]plan.Choice{"y": plan.Approve, "n": plan.Deny, "e": edit, "q": pause},
+		"Type y to let it run, n (and why) to have it skipped, e to edit its arguments; " + end
+}
+
+// askStep shows a step's question and returns the answer.
+func (w *terminalRun) askStep(ctx context.Context, grown <-chan struct{}, state plan.State, step *plan.Step) (verbs.StepAnswer, error) {
+	answer := verbs.StepAnswer{Step: step.ID, Digest: questionOf(step).digest}
+	keys, how := answerKeys(step)
+	told := w.review(state, step, nil, how)
+	w.keys.dropTyped()
+	for {
+		if _, err := fmt.Fprint(w.tty, told+"> "); err != nil {
+			return answer, err
+		}
+		typed, ok := w.readTyped(ctx, grown, step)
+		if answer.Choice, answer.Text = leave, ""; typed == "" {
+			return answer, nil
+		}
+		if !ok {
+			return answer, nil
+		}
+		if keys == nil {
+			answer.Choice, answer.Text = plan.Reply, typed
+			return answer, nil
+		}
+		word, words, _ := strings.Cut(typed, " ")
+		choice, known := keys[strings.ToLower(word)]
+		switch {
+		case !known:
+			told = how + "\n"
+		case choice == plan.Skip && words == "":
+			told = "Say why, on the same line: s REASON.\n"
+		case choice == edit:
+			args, problem := w.edited(ctx, step, cmp.Or(string(answer.Args), string(step.OpenQuestion().Args)), words)
+			if problem != "" {
+				told = safetext.Escape(problem) + "\n" + how + "\n"
+				continue
+			}
+			answer.Args = args
+			told = w.review(state, step, args, how)
+		default:
+			answer.Choice, answer.Text = choice, strings.TrimSpace(words)
+			if choice != plan.Approve {
+				answer.Args = nil
+			}
+			return answer, nil
+		}
+	}
+}
+
+// review returns the text of a step's question.
+func (w *terminalRun) review(state plan.State, step *plan.Step, args json.RawMessage, how string) string {
+	text, _ := w.ws.verbs.ReviewStep(state, step, args)
+	return "\n" + string(w.joined(append(w.ttyScreen().Draft(text), how)))
+}
+
+// readTyped waits for a line; it returns false once the question is closed.
+func (w *terminalRun) readTyped(ctx context.Context, grown <-chan struct{}, step *plan.Step) (string, bool) {
+	asked := questionOf(step)
+	for {
+		select {
+		case line, ok := <-w.keys.lines:
+			return strings.TrimSpace(line), ok
+		case <-ctx.Done():
+			return "", false
+		case <-w.done:
+			return "", false
+		case <-grown:
+		}
+		state, err := w.ws.verbs.State(ctx)
+		if err != nil || state.Plan == nil {
+			return "", false
+		}
+		if now, ok := state.Plan.Steps.Get(step.ID); !ok || questionOf(now) != asked {
+			_ = w.write("\nIt is not asked any more.\n")
+			return "", false
+		}
+	}
+}
+
+// edited returns changed arguments: those typed after the e, or the text saved in the person's editor.
+func (w *terminalRun) edited(ctx context.Context, step *plan.Step, args, given string) (json.RawMessage, string) {
+	if editor := cmp.Or(w.getenv("VISUAL"), w.getenv("EDITOR")); given == "" && editor != "" && w.keys.pause() {
+		var err error
+		given, err = editIn(ctx, editor, args)
+		w.keys.listen()
+		if err != nil {
+			return nil, "The arguments were not edited: " + err.Error() + "."
+		}
+	}
+	if given == "" {
+		return nil, `Give the arguments on the same line: e {"name":"value"}.`
+	}
+	edited, err := argumentsOf(given)
+	if err != nil {
+		return nil, "Not taken: " + err.Error() + "."
+	}
+	box, err := w.box()
+	if err != nil {
+		return nil, err.Error()
+	}
+	defer box.Close()
+	tool, ok := box.Tools().Lookup(step.Tool)
+	if !ok {
+		return edited, ""
+	}
+	var faults plan.Faults
+	for _, fault := range tool.Check(edited) {
+		faults.Add(fault)
+	}
+	if err := faults.Err(); err != nil {
+		return nil, "Not taken: " + err.Error() + "."
+	}
+	return edited, ""
+}
+
+// editIn has an editor edit a text on the process's terminal.
+func editIn(ctx context.Context, editor, text string) (string, error) {
+	file, err := os.CreateTemp("", "planloop-*.json")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(file.Name())
+	if pretty, err := indented([]byte(text)); err == nil {
+		text = string(pretty)
+	}
+	_, err = file.WriteString(text)
+	if err = cmp.Or(err, file.Close()); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file.Name())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w", editor, err)
+	}
+	edited, err := os.ReadFile(file.Name())
+	return strings.TrimSpace(string(edited)), err
+}

@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/safefile"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+)
+
+// app holds the state that commands share: the global flags, and the workspace, opened on first use.
+type app struct {
+	environment
+	flags struct {
+		workspace string
+		agent     string
+		json      bool
+		ephemeral bool
+		verbose   bool
+	}
+	settings   map[string]string // configuration keys given as flags
+	noWarnings bool              // no warnings: another program reads both outputs
+	isParsed   bool              // the command line was understood
+	hostLookup workspace.Lookup  // where the agent is, as its host tells a hook
+	serving    bool              // standard error is a log
+
+	errorLog *errorLog // of an unattended process; nil: errors are only reported to the caller
+
+	launch func() *process.Launcher // the launcher of all commands
+
+	place  *workspace.Workspace // the workspace to use; nil: search for one
+	parent *app                 // the command's own app if this one is for another workspace, else nil
+
+	server func() presence.Server // describes this process as a stdio server; nil: it is not one
+
+	opening sync.Mutex
+	ws      atomic.Pointer[openWorkspace] // written under opening, read without a lock
+	warning sync.Mutex                    // guards warned
+	warned  map[string]bool
+}
+
+// openWorkspace is a workspace in use.
+type openWorkspace struct {
+	place            workspace.Workspace
+	config           workspace.Config
+	session          *session.Session
+	release          func() error // closes the files of the log until its next use
+	presence         *presence.Registry
+	verbs            *verbs.Service
+	client           func() string // the client that runs this command, according to running servers; "" if none
+	isServed         func() bool   // reports whether a client's server runs
+	isUnderOtherHost func() bool   // reports whether this process descends from the host of another client's server, which did not start it
+	notices          notices
+	servers          *otherServers
+}
+
+// open finds the workspace, reads its configuration and prepares its log, once. The log is neither read nor created until a verb needs it.
+// roots, which may be nil, asks an MCP client for its roots; it is used only if nothing closer names the workspace.
+func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, error) {
+	a.opening.Lock()
+	defer a.opening.Unlock()
+	if ws := a.ws.Load(); ws != nil {
+		return ws, nil
+	}
+	place, err := a.find(ctx, roots)
+	if err != nil {
+		return nil, err
+	}
+	a.errorLog.setFolders(place.StateDir, filepath.Dir(place.StateDir))
+	config, err := a.configure(place)
+	if err != nil {
+		return nil, err
+	}
+	var log store.Log = store.NewMemory()
+	stateDir, rest := "", func() error { return nil }
+	if !a.flags.ephemeral {
+		if err := safefile.CheckFolder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		a.writeMarker(place)
+		kept := sqlite.New(place.StateDir, sqlite.Options{
+			Created: func() { a.writeMarker(place) }, Warn: func(err error) { a.warn(err.Error()) },
+		})
+		log, stateDir, rest = kept, place.StateDir, kept.CloseFiles
+	}
+	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil})
+	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
+	options := verbs.Options{
+		Unicode: config.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
+		Gates: func(gate string) gates.Level {
+			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
+		},
+		GateAll: config.Gates.Profile == gates.Strict, Unconfigured: !config.Gates.Asked,
+	}
+	if options.Workspace = safetext.EscapeLine(place.Path); place.Default {
+		options.Workspace = "the workspace named default"
+	}
+	options.Doubt = place.Doubt
+	options.Model = a.configuredModel(config.Model)
+	others := &otherServers{app: a, place: place, section: config.Servers}
+	if config.Servers.Given() {
+		options.ServerTools = others.known
+	}
+	if !place.Default {
+		options.Tree, options.Tools = newFiles(place.Path), func() []verbs.ToolInfo { return toolInfos(others) }
+		options.StepTools = stepTools{sync.OnceValues(a.box), others}
+		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
+	}
+	options.Templates = a.templates(place)
+	options.Engine = stepEngine{a}
+	if staff, err := a.configuredAgents(place, config.Agents); err == nil && staff != nil { // the run reports the fault
+		options.Agents = staff
+	}
+	options.Hooks, options.HooksRequired = hookReports{seen}, config.HooksRequired
+	options.Engines = engines{stateDir, seen}
+	told := a.notices(place, config.Notify)
+	options.Notify = told.tell
+	client := sync.OnceValue(func() string {
+		client, some := seen.Client(a.ancestors, workspace.HostSession(a.getenv))
+		if some {
+			return cmp.Or(client, "agent") // one of several clients, unknown which
+		}
+		return ""
+	})
+	beneath := func() bool { return seen.IsNested(a.ancestors, workspace.HostSession(a.getenv)) }
+	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, seen.Served, beneath, told, others}
+	a.ws.Store(now)
+	return now, nil
+}
+
+// state opens the workspace for a command and reads its state.
+func (a *app) state(ctx context.Context) (*openWorkspace, plan.State, error) {
+	ws, err := a.open(ctx, nil)
+	if err != nil {
+		return nil, plan.State{}, err
+	}
+	state, err := ws.verbs.State(ctx)
+	return ws, state, err
+}
+
+// close closes the workspace, if it was opened.
+func (a *app) close() error {
+	ws := a.ws.Load()
+	if ws == nil {
+		return nil
+	}
+	ws.notices.close(a)
+	ws.servers.close()
+	return ws.session.Close()
+}
+
+// writeMarker writes a marker into the state folder, if the folder exists. It tells people and other processes which directory the folder
+// belongs to.
+func (a *app) writeMarker(place workspace.Workspace) {
+	if info, err := os.Stat(place.StateDir); a.flags.ephemeral || place.Default || err != nil || !info.IsDir() {
+		return
+	}
+	if err := place.WriteMarker(place.StateDir); err != nil {
+		a.logger().Debug("the state folder was not labelled", "error", err)
+	}
+}
+
+// find returns the workspace. Asking the client for its roots costs a round trip, so that happens only if the workspace would otherwise be
+// an unnamed directory outside any work tree.
+func (a *app) find(ctx context.Context, roots mcpserver.Roots) (workspace.Workspace, error) {
+	if a.place != nil {
+		return *a.place, nil
+	}
+	place, err := workspace.Find(a.lookup())
+	if err == nil && roots != nil && place.From == workspace.FromDir {
+		lookup := a.lookup()
+		if lookup.Roots, err = roots(ctx); err == nil {
+			place, err = workspace.Find(lookup)
+		}
+	}
+	if err == nil && place.Doubt != "" {
+		if a.server != nil && !place.Default { // the server tells its agent
+			a.logger().Info(place.Doubt)
+		} else {
+			a.warn(place.Doubt)
+		}
+	}
+	return place, err
+}
+
+// lookup returns the ways to find the workspace, before a client has reported its roots.
+func (a *app) lookup() workspace.Lookup {
+	lookup := a.hostLookup
+	lookup.Flag, lookup.Getenv, lookup.Hosted = a.flags.workspace, a.getenv, lookup.Hosted || a.server != nil
+	return lookup
+}
+
+func (a *app) configure(place workspace.Workspace) (workspace.Config, error) {
+	config, warnings, err := workspace.Load(workspace.Sources{Flags: a.settings, Getenv: a.getenv, Workspace: place, Gates: gates.Names()})
+	for _, w := range warnings {
+		a.warn(w.Error())
+	}
+	return config, err
+}
+
+// recordErrors has an unattended process record its errors for doctor.
+func (a *app) recordErrors(who string) {
+	if a.flags.ephemeral {
+		return
+	}
+	a.errorLog = newErrorLog(who, version(), os.Environ())
+	if home, err := workspace.StateHome(a.getenv, ""); err == nil {
+		a.errorLog.setFolders(home)
+	}
+}
+
+// describeServer describes this process as a server on standard input and output.
+func (a *app) describeServer() presence.Server {
+	chain := a.ancestors()
+	server := presence.Server{Session: workspace.HostSession(a.getenv), Starter: process.Starter(chain), Version: version()}
+	if len(chain) > 0 {
+		server.Process = chain[0]
+	}
+	if len(chain) > 1 {
+		server.Host = chain[1]
+	}
+	return server
+}
+
+// expectHooks creates the folder where the hooks of the program that started this server record their calls. Without it they are not
+// noticed, and planning mode counts as not enforced.
+func (a *app) expectHooks() {
+	home, err := workspace.StateHome(a.getenv, "")
+	if err == nil && !a.flags.ephemeral {
+		err = presence.PrepareHooks(home, process.Starter(a.ancestors()))
+	}
+	if err != nil {
+		a.logger().Debug("hooks are not heard", "error", err)
+	}
+}
