@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/transport"
@@ -86,4 +89,16 @@ func (a *app) forwardCommand(port string) string {
 		host = name + "@" + host
 	}
 	return fmt.Sprintf("ssh -L %s:127.0.0.1:%s %s%s", port, port, at, safetext.QuoteWord(host))
+}
+
+// Windows' own values of EADDRNOTAVAIL and EAFNOSUPPORT: it never returns those of package syscall, which Go invented there.
+const (
+	windowsAddressNotAvailable = syscall.Errno(10049)
+	windowsFamilyNotSupported  = syscall.Errno(10047)
+)
+
+// isMissingAddress reports whether err says that this machine lacks the address to listen at.
+func isMissingAddress(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT, windowsAddressNotAvailable, windowsFamilyNotSupported},
+		func(missing error) bool { return errors.Is(err, missing) })
 }
