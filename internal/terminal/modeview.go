@@ -219,7 +219,7 @@ func sentenceEnd(text string) string {
 	return text + "."
 }
 
-const lookAndDecide = ". Look at it and decide: planloop approve, or planloop review in a browser"
+const lookAndDecide = ". Review the plan and decide: planloop approve, or planloop review in a browser"
 
 // waitingDraft describes the draft that waits for a decision, and how to decide, in one line; "" without a draft.
 func waitingDraft(state plan.State) string {

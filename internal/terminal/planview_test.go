@@ -95,7 +95,7 @@ func golden(t *testing.T, name string, page Page) {
 func TestPlanView(t *testing.T) {
 	plainly := map[string]string{"NO_COLOR": "1"}
 	state := sample(t)
-	next := "Do S002; when it is verified: planloop step mark S002 done."
+	next := "Do S002; once verified: planloop step mark S002 done."
 	goldenView(t, "pipe.txt", PlanView{Screen: screenOf(0, nil), State: state, Next: next})
 	goldenView(t, "80.txt", PlanView{Screen: screenOf(80, plainly), State: state, Next: next})
 	goldenView(t, "40.txt", PlanView{Screen: screenOf(40, plainly), State: state, Next: next})

@@ -48,15 +48,15 @@ func (s *Service) agentFor(state plan.State, step *plan.Step) string {
 	return name
 }
 
-// starts reports whether the caller's run starts an agent for a step. An agent's run starts none.
-func (v view) starts(step *plan.Step) bool {
-	return v.Actor.Kind != plan.Agent && v.agentFor(step) != ""
+// startsAgent reports whether the caller's run starts an agent for a step. An agent's run starts none.
+func (v view) startsAgent(step *plan.Step) bool {
+	return v.Actor.Kind != plan.Agent && v.agentFor(v.state, step) != ""
 }
 
 // hasRunnableSteps reports whether the caller's run would carry out any unfinished step.
 func (v view) hasRunnableSteps() bool {
 	for step := range v.state.Plan.Steps.All() {
-		if !step.Status.IsFinished() && (step.Tool != "" || step.ForEach != "" || v.starts(step)) {
+		if !step.Status.IsFinished() && (step.Tool != "" || step.ForEach != "" || v.startsAgent(step)) {
 			return true
 		}
 	}
@@ -73,4 +73,9 @@ func (s *Service) unknownAgent(step *plan.Step) string {
 		return ""
 	}
 	return wanted
+}
+
+// HasRunnableSteps reports whether a run would carry out any step of the current plan.
+func (s *Service) HasRunnableSteps(state plan.State) bool {
+	return state.Plan != nil && s.view(state, Caller{}, Rules{}).hasRunnableSteps()
 }

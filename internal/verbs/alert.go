@@ -180,11 +180,11 @@ func shownOutput(output string, room int) string {
 const signalsShown = 2
 
 // otherSignals lists the open signals except the one that now waits for; these do not block.
-func (s *Service) otherSignals(state plan.State, now now, c Caller) []SignalView {
+func (s *Service) otherSignals(state plan.State, next NextAction, c Caller) []SignalView {
 	var views []SignalView
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
 		for _, signal := range state.OpenSignals(level) {
-			if now.reason == WaitingOnSignal && signal.ID == now.signal.ID || c.brief() && len(views) == signalsShown {
+			if next.Reason == WaitingOnSignal && signal.ID == next.signal.ID || c.brief() && len(views) == signalsShown {
 				continue
 			}
 			view := signalView(state, signal, c, otherTokens)

@@ -197,3 +197,11 @@ func questionText(step *plan.Step) string {
 func joinReason(sentence, reason string) string {
 	return strings.TrimSuffix(sentence+": "+reason, ": ")
 }
+
+// StartDigest returns the digest of the call that a step with a pending approval would make, as AnswerStep takes it.
+func (s *Service) StartDigest(step *plan.Step) string {
+	if ask := step.OpenQuestion(); ask != nil {
+		return ask.Digest
+	}
+	return plan.StartDigest(step, step.Args, s.otherTools()[step.Tool].Definition)
+}

@@ -11,7 +11,7 @@ import (
 
 // Briefing returns the resume if there is work to continue, else "".
 func (s *Service) Briefing(state plan.State, c Caller) string {
-	switch s.view(state, c, Rules{}).now().reason {
+	switch s.view(state, c, Rules{}).nextAction().Reason {
 	case NoPlan, Closed, Ended:
 		return ""
 	}
@@ -47,14 +47,14 @@ func (s *Service) UnfinishedWork(state plan.State, c Caller) string {
 		return ""
 	}
 	return fmt.Sprintf("The plan %s is not finished. %s Next action: %s", plan.Quote(p.Objective), strings.Join(left, " "),
-		v.now().action().For(c))
+		v.nextAction().For(c))
 }
 
 // assignmentLeft is LeftBehind for an agent that was started for one step.
 func (v view) assignmentLeft() string {
-	now := v.now()
-	if now.reason == Ended {
+	next := v.nextAction()
+	if next.Reason == Ended {
 		return ""
 	}
-	return fmt.Sprintf("Your step %s is not reported. Next action: %s", now.step.ID, now.action().For(v.Caller))
+	return fmt.Sprintf("Your step %s is not reported. Next action: %s", next.step.ID, next.For(v.Caller))
 }

@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"strings"
 	"time"
 
 	"github.com/planloop/planloop/plan"
@@ -97,21 +96,3 @@ type Call struct {
 
 // TaskStatus returns Status in the words of planloop's JSON contract.
 func (c Call) TaskStatus() TaskStatus { return taskStatus(c.Status) }
-
-func (c Caller) word(call Call) string {
-	text, _ := c.Can(call)
-	return text
-}
-
-// Can writes a call in the caller's form, and reports whether the caller can make it.
-func (c Caller) Can(call Call) (text string, can bool) {
-	if c.Face == nil {
-		return strings.ReplaceAll(string(call.Kind), "_", " "), false
-	}
-	return c.Face.Word(call)
-}
-
-func (c Caller) brief() bool { return c.Face == nil || c.Face.Brief() }
-
-// decides reports whether the caller is a person at a terminal or page and may decide.
-func (c Caller) decides() bool { return c.Actor.IsPresent() }

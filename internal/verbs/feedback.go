@@ -104,7 +104,8 @@ func collectFeedback(state plan.State, told plan.Revision, never bool) Feedback 
 		if comments.on(c) {
 			from = c.At
 		}
-		if comments.has(c) && c.IsOpenQuestion() || !comments.left(c) && isNew(c.Revision, c.At, from) && !c.IsResolved && !c.IsQuestion {
+		if comments.has(c) && c.IsOpenQuestion() ||
+			!comments.isReplaced(c) && isNew(c.Revision, c.At, from) && !c.IsResolved && !c.IsQuestion {
 			f.Comments = append(f.Comments, commentFeedback(c))
 		}
 	}

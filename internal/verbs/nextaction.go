@@ -3,17 +3,50 @@ package verbs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
+)
+
+// Reason is the reason for the next action (planloop: API Contract, now.reason).
+type Reason string
+
+// The reasons, in the order of checking.
+const (
+	Gathering        Reason = "gathering"
+	AwaitingApproval Reason = "awaiting_approval"
+	SyncInstructions Reason = "sync_instructions"
+	WaitingOnSignal  Reason = "waiting_on_signal"
+	Replanning       Reason = "replanning"
+	ReadyForTask     Reason = "ready_for_task"
+	StepUnknown      Reason = "step_unknown" // its outcome is unknown
+	ReadyToRun       Reason = "ready_to_run" // by an engine
+	Running          Reason = "running"
+	RunStopped       Reason = "run_stopped" // its engine ended before the step did
+	StepAsks         Reason = "step_asks"   // needs a person
+	RunPaused        Reason = "run_paused"
+	WaitingOnAgent   Reason = "waiting_on_agent"
+	Deadlocked       Reason = "deadlocked"
+	PlanCompleted    Reason = "plan_completed"
+	Closed           Reason = "closed"
+	Failed           Reason = "failed"
+	NoPlan           Reason = "no_plan"
+	Ended            Reason = "ended" // for an agent started for one step: the step ended
 )
 
 // NextAction is the one thing to do next, with alternatives: a sentence with calls that each face writes in its own form.
 type NextAction struct {
 	Reason  Reason
 	Phrases []Phrase
+
+	message  string      // the obstacle, if there is one
+	step     *plan.Step  // the step it is about
+	signal   plan.Signal // with WaitingOnSignal
+	rejected bool        // the agent must ask the user for other work
 }
 
 // Phrase is a piece of a sentence: a text, a call, or a user-given name that may be shortened.
@@ -42,7 +75,7 @@ const (
 	nameTokens       = 10
 )
 
-// titleShown is the most of a title that a reply repeats, in characters.
+// titleShown is the maximum length of a title that a reply repeats, in characters.
 const titleShown = 60
 
 // For returns the sentence in the caller's words. It is never empty.
@@ -70,6 +103,7 @@ func (n NextAction) For(c Caller) string {
 // name is a user-given part of a sentence.
 type name string
 
+// say builds a sentence of texts, names and calls.
 func say(parts ...any) []Phrase {
 	phrases := make([]Phrase, 0, len(parts))
 	for _, part := range parts {
@@ -85,6 +119,17 @@ func say(parts ...any) []Phrase {
 	return phrases
 }
 
+// newAction returns the next action for a reason and its obstacle; the parts are those of say.
+func newAction(reason Reason, message string, parts ...any) NextAction {
+	return NextAction{Reason: reason, message: message, Phrases: say(parts...)}
+}
+
+// withStep returns the next action with its step.
+func (n NextAction) withStep(step *plan.Step) NextAction {
+	n.step = step
+	return n
+}
+
 // NextAction returns the caller's next action.
 func (s *Service) NextAction(ctx context.Context, c Caller) (NextAction, error) {
 	state, err := s.State(ctx)
@@ -96,69 +141,304 @@ func (s *Service) NextAction(ctx context.Context, c Caller) (NextAction, error) 
 
 // NextActionIn is NextAction for a state that was already read.
 func (s *Service) NextActionIn(state plan.State, c Caller) NextAction {
-	return s.view(state, c, Rules{}).now().action()
+	return s.view(state, c, Rules{}).nextAction()
 }
 
-// Heartbeat ends every reply: the plan's progress, and the one thing to do next, which names the current step or its
-// obstacle. It costs a model at most 40 tokens.
-type Heartbeat struct {
-	Progress   string `json:"progress,omitempty"`
-	NextAction string `json:"next_action"`
+// view is the input that a next action is computed from.
+type view struct {
+	*Service
+	Caller
+	state  plan.State
+	rules  Rules // the rule book on disk; the zero value is in sync
+	engine bool  // an engine starts steps of the plan
 }
 
-func (s *Service) heartbeat(state plan.State, c Caller) Heartbeat {
-	return s.view(state, c, Rules{}).now().heartbeat(state, c)
+// view returns the state as the caller sees it. Only a status passes rules; if they are out of sync, they come before
+// the plan.
+func (s *Service) view(state plan.State, c Caller, rules Rules) view {
+	return view{Service: s, Caller: c, state: state, rules: rules, engine: s.hasEngine(state)}
 }
 
-// heartbeat adds the progress of the plan that the next action is about; a waiting draft has none.
-func (n now) heartbeat(state plan.State, c Caller) Heartbeat {
-	h := Heartbeat{NextAction: n.action().For(c)}
-	if c.scoped() { // the plan's progress does not concern it
-		return h
+func (v view) nextAction() NextAction {
+	if v.scoped() {
+		return v.scopedAction()
 	}
-	if p := n.about(state); p == state.Plan || p != nil && state.Plan != nil && p.ID == state.Plan.ID {
-		h.Progress = progress(state.Plan)
-	}
-	return h
+	return v.replyFirst(v.unscopedAction())
 }
 
-// about returns the plan that the next action is about, or nil: planning, or a new plan, is not about a
-// plan that is over.
-func (n now) about(state plan.State) *plan.Plan {
+// replyFirst makes an agent that has to wait reply to people's questions first.
+func (v view) replyFirst(n NextAction) NextAction {
+	id := unreplied(v.state)
+	reply := Call{Kind: CallReply, ID: id}
+	if _, can := v.Can(reply); id == "" || v.decides() || !can {
+		return n
+	}
+	switch n.Reason {
+	case AwaitingApproval, Running, RunPaused, StepAsks, WaitingOnAgent:
+		n.Phrases = say("The user asks: reply with ", reply, ", then wait again.")
+	}
+	return n
+}
+
+func (v view) unscopedAction() NextAction {
+	switch v.state.PhaseNow() {
+	case plan.PhaseGathering:
+		return v.gathering()
+	case plan.PhaseSubmitted:
+		return v.awaitingApproval()
+	}
+	if v.rules.State != "" {
+		return newAction(SyncInstructions, "`"+v.rules.File+"` is "+v.rules.State+".", Call{Kind: CallSyncRules, File: v.rules.File}, ".")
+	}
+	if blockers := v.state.OpenSignals(plan.Blocker); len(blockers) > 0 {
+		return v.waitingOnSignal(blockers[0])
+	}
+	return v.afterDecisions()
+}
+
+// afterDecisions returns the next action of the plan, after a pending decision about a draft or a rejection.
+func (v view) afterDecisions() NextAction {
+	switch n := v.planAction(); {
+	case v.mustDecideDraft():
+		return v.awaitingApproval() // a draft without planning mode, from a model or an import
+	case v.decides() || !isRejected(v.state):
+		return n
+	case v.state.ModeNow().Decision.Change:
+		n.Phrases = append(say("Your change was rejected. "), n.Phrases...)
+		return n
+	default:
+		return v.askInstead(n)
+	}
+}
+
+// mustDecideDraft reports whether the caller has to wait for the decision about a draft, or to make it. A draft adopted
+// from a host's own list blocks no agent, since no agent submitted it.
+func (v view) mustDecideDraft() bool {
+	draft, none := v.state.Draft, isOver(v.state.Plan)
+	if draft == nil || draft.HostList == nil {
+		return draft != nil && (none || v.decides())
+	}
+	return none && v.decides()
+}
+
+// planAction returns the next action of the plan, without regard to drafts and rejections.
+func (v view) planAction() NextAction {
+	p, setUp := v.state.Plan, Call{Kind: CallSetUp}
 	switch {
-	case n.reason == AwaitingApproval && state.Draft != nil:
-		return state.Draft
-	case (n.reason == Gathering || n.reason == NoPlan) && isOver(state.Plan):
-		return nil
+	case p == nil:
+		return newAction(NoPlan, "There is no plan.", "Set up a plan: ", setUp, ".")
+	case p.Status == plan.StatusAbandoned: // possibly after it was closed
+		return newAction(NoPlan, "The plan was abandoned.", "The plan was abandoned: set up a new one with ", setUp, ".")
+	case p.FinalSummary != "":
+		return newAction(Closed, "The plan is closed with its final summary.",
+			"The plan is closed; for new work set up another: ", setUp, ".")
+	case p.Status == plan.StatusCompleted:
+		return newAction(PlanCompleted, "All tasks are complete. The agent should provide a final summary.",
+			"All steps are finished: check the outcome, then ", Call{Kind: CallSummarise}, ".")
+	case p.Status == plan.StatusFailed:
+		return newAction(Failed, "The plan has failed: a critical step failed, and no replans are left.",
+			"The plan has failed: set up a new one with ", setUp, ".")
+	case p.Steps.Len() == 0:
+		return newAction(NoPlan, "The plan has no steps yet.", "Add the first steps: ", v.addSteps(), ".")
+	case p.Status == plan.StatusReplanning:
+		return v.replanning(p)
 	}
-	return state.Plan
+	if n, ok := v.stepAction(p); ok {
+		return n
+	}
+	return v.nothingReady(p)
 }
 
-// ending returns the heartbeat as the last lines of a reply's text, with lines before the next action.
-func (h Heartbeat) ending(lines ...string) string {
-	return h.sofar() + "." + strings.Join(lines, "") + "\nNext: " + h.NextAction
+// isOver reports whether a plan has nothing left to do.
+func isOver(p *plan.Plan) bool { return p == nil || p.IsOver() }
+
+// isRejected reports whether a rejection is the last input from people, and nothing has happened since: the current
+// plan was not changed, and people said no more.
+func isRejected(state plan.State) bool {
+	d, p := state.ModeNow().Decision, state.Plan
+	if d == nil || d.Outcome != plan.Rejected || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !isOver(p) {
+		return false
+	}
+	return !hasInputSince(state, d)
 }
 
-// under appends the heartbeat to a message.
-func (h Heartbeat) under(message string) string {
-	if h.Progress != "" {
-		message += "\nProgress: " + h.Progress
-	}
-	return message + "\nNext: " + h.NextAction
+func hasInputSince(state plan.State, d *plan.Decision) bool {
+	answered := func(q plan.Question) bool { return q.Revision > d.Revision }
+	commented := func(c plan.Comment) bool { return c.Revision > d.Revision && !c.IsQuestion }
+	return slices.ContainsFunc(state.Questions, answered) || slices.ContainsFunc(state.Comments, commented)
 }
 
-// sofar returns the progress in brackets, to follow the name of its subject.
-func (h Heartbeat) sofar() string {
-	if h.Progress == "" {
-		return ""
+// askInstead makes the agent ask the user for other work after a rejection, before it continues with the current plan.
+func (v view) askInstead(n NextAction) NextAction {
+	const what = "Your plan was rejected: ask the user what to do instead"
+	alone := append(say("Rejected: ask the user. "), n.Phrases...)
+	if n.rejected, n.message = true, "The submitted plan was rejected."; isOver(v.state.Plan) {
+		n.Reason, alone = NoPlan, say(what, ", then ", Call{Kind: CallSetUp}, ".")
 	}
-	return " (" + h.Progress + ")"
+	n.Phrases = v.askUser(what, alone)
+	return n
 }
 
-// progress returns the plan's progress: "1/3 done", "" without steps.
-func progress(p *plan.Plan) string {
-	if p == nil || p.Steps.Len() == 0 {
-		return ""
+// askUser asks the user a question, or waits for the answer; a caller without that call gets alone instead.
+func (v view) askUser(what string, alone []Phrase) []Phrase {
+	ask := Call{Kind: CallAsk}
+	switch _, can := v.Can(ask); {
+	case !can:
+		return alone
+	case len(v.state.CurrentQuestions()) > 0:
+		return say("Wait for the user's answer: ", Call{Kind: CallWait}, ".")
 	}
-	return fmt.Sprintf("%d/%d done", p.Steps.Count(plan.Done), p.Steps.Len())
+	return say(what, ": ", ask, ".")
+}
+
+// stepAction returns the step to work on: the caller's own, one with a lapsed claim, or the first ready one.
+func (v view) stepAction(p *plan.Plan) (NextAction, bool) {
+	own := func(step *plan.Step) bool { return step.ClaimedBy != "" && step.ClaimedBy == v.Actor.Name }
+	if step := begunStep(p, own); step != nil {
+		return v.workOn(step, "Do ", step.ID, " ", name(step.Title), "; once verified: ", mark(step.ID, plan.Done), "."), true
+	}
+	if n, ok := v.questionForCaller(p); ok {
+		return n, true
+	}
+	if step := begunStep(p, v.isUnowned); step != nil { // claim it first: other agents are offered it too
+		return newAction(ReadyForTask, "", "Take over ", step.ID, " ", name(step.Title), " (claim lapsed): ",
+			mark(step.ID, plan.InProgress), ".").withStep(step), true
+	}
+	for step := range p.Steps.Ready() {
+		if n, ok := v.begin(step); ok {
+			return n, true
+		}
+	}
+	return v.running(p)
+}
+
+// begunStep returns the first step in progress that matches and can be finished now.
+func begunStep(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
+	for step := range p.Steps.Running() {
+		if !step.IsRunning() && !step.IsLooping() && len(p.Steps.UnmetDependencies(step.ID)) == 0 && match(step) {
+			return step
+		}
+	}
+	return nil
+}
+
+// begin returns the next action for a ready step, false if an engine or a person has to act first.
+func (v view) begin(step *plan.Step) (NextAction, bool) {
+	agents := v.startsAgent(step)
+	engines := agents || step.NeedsEngine()
+	_, runs := v.Can(Call{Kind: CallRun})
+	switch {
+	case step.OpenQuestion() != nil, engines && (v.engine || v.isPausedByPerson()):
+		return NextAction{}, false
+	case engines && runs && (agents || !needsOnlyApproval(step)):
+		return newAction(ReadyToRun, fmt.Sprintf("Planloop runs step %s.", step.ID),
+			"Run the plan; ", step.ID, " ", name(step.Title), " comes next: ", Call{Kind: CallRun}, ".").withStep(step), true
+	case v.needsApproval(step), v.needsAnswer(step):
+		return NextAction{}, false
+	}
+	start := mark(step.ID, plan.InProgress)
+	if step.Tool != "" { // the caller cannot run it; the sentence has no room for the title
+		return v.workOn(step, step.ID, ": ask the user to run ", Call{Kind: CallResume}, ", or by hand: ", start, "."), true
+	}
+	return v.workOn(step, "Start ", step.ID, " ", name(step.Title), ": ", start, "."), true
+}
+
+// needsOnlyApproval reports whether a required approval is all that makes the step concern an engine.
+func needsOnlyApproval(step *plan.Step) bool {
+	return step.Tool == "" && step.When == "" && step.Pause == "" && step.ForEach == ""
+}
+
+// needsApproval reports whether the step needs a person's approval before the caller may start it.
+func (v view) needsApproval(step *plan.Step) bool {
+	return step.RequiresApproval && !step.HasApproval() && !v.opts.Limits.NeverAsk && !v.decides()
+}
+
+// needsAnswer reports whether the step needs a person's answer before the caller may start it.
+func (v view) needsAnswer(step *plan.Step) bool { return step.NeedsReply() && !v.decides() }
+
+// workOn returns the parts as the action for a step, or, for a step that asks for a plan, the calls that add steps.
+func (v view) workOn(step *plan.Step, parts ...any) NextAction {
+	update := addTasks(`,"update_tasks":[{"id":` + step.ID.Number() + `,"status":"DONE"}]`)
+	if _, can := v.Can(update); plan.IsMeta(step.Title) && can {
+		parts = []any{"Break the goal down, then ", update, "."}
+	} else if plan.IsMeta(step.Title) {
+		parts = []any{"Break the goal down into steps: ", Call{Kind: CallAddSteps}, ", then ", mark(step.ID, plan.Done), "."}
+	}
+	return newAction(ReadyForTask, "", parts...).withStep(step)
+}
+
+func mark(id plan.StepID, status plan.StepStatus) Call {
+	return Call{Kind: CallMark, Step: id, Status: status}
+}
+
+// addTasks returns the call that adds tasks; more is appended to its JSON.
+func addTasks(more string) Call {
+	return Call{Kind: CallUpdate, JSON: `{"add_tasks":[...]` + more + `}`}
+}
+
+// addSteps returns the call that adds steps: the one with room for the gates' fields, if they judge all steps.
+func (v view) addSteps() Call {
+	if call := addTasks(""); v.opts.GateAll {
+		if _, can := v.Can(call); can {
+			return call
+		}
+	}
+	return Call{Kind: CallAddSteps}
+}
+
+// scopedAction returns the next action of an agent that planloop started for one step.
+func (v view) scopedAction() NextAction {
+	scope := v.Actor.Scope
+	step := scope.AgentStep(v.state)
+	switch {
+	case step == nil:
+		return newAction(Ended, fmt.Sprintf("The attempt at step %s is over.", scope.Step), "Your step has ended: end now.")
+	case step.AgentReport() != nil:
+		return newAction(Ended, fmt.Sprintf("Step %s is reported.", step.ID), step.ID, " is reported: end now.")
+	case v.state.PhaseNow().IsRestricted(): // calls are hidden now, but the agent's final answer still counts
+		return newAction(ReadyForTask, "", "Do ", step.ID, ", then report it in the last line of your answer and end.").withStep(step)
+	}
+	report := Call{Kind: CallUpdate, JSON: fmt.Sprintf(`{"update_tasks":[{"id":%s,"status":"DONE","output":"..."}]}`, step.ID.Number())}
+	if _, can := v.Can(report); !can {
+		report = mark(step.ID, plan.Done)
+	}
+	return newAction(ReadyForTask, "", "Do ", step.ID, ", then report it and end: ", report, ".").withStep(step)
+}
+
+func (v view) gathering() NextAction {
+	if v.decides() {
+		return newAction(Gathering, "Planning mode: nothing can change until you approve a plan.", "Wait until an agent submits its plan: ",
+			Call{Kind: CallWait, For: 10 * time.Minute}, "; ", Call{Kind: CallCancelMode}, " leaves the mode.")
+	}
+	submit := Call{Kind: CallSubmit}
+	n := newAction(Gathering, "Planning mode: read-only until a plan is approved.", "Planning mode: only read and ask, then ", submit, ".")
+	switch d := v.state.ModeNow().Decision; {
+	case d != nil && d.Outcome == plan.Returned && d.Comment == "" && !hasInputSince(v.state, d):
+		const what = "Changes were requested without a comment: ask the user what to change"
+		n.Phrases = v.askUser(what, say(what, ", then ", submit, "."))
+	case len(v.state.CurrentQuestions()) > 0:
+		n.Phrases = say("Planning mode: only read and ask, then ", submit, "; wait for the answer: ", Call{Kind: CallWait}, ".")
+	case d != nil && d.Outcome == plan.Returned && v.state.Draft != nil:
+		n.Phrases = say("Changes were requested: read the draft with ", Call{Kind: CallRead, ID: string(DraftPlan)}, ", revise it, then ",
+			submit, ".")
+	}
+	return n
+}
+
+func (v view) awaitingApproval() NextAction {
+	if v.decides() {
+		page := ""
+		if command, can := v.Can(Call{Kind: CallReview}); can { // the page itself does not offer it
+			page = ", or " + command + " in a browser"
+		}
+		return newAction(AwaitingApproval, "The submitted plan waits for your decision.", "Review the plan and decide: ",
+			Call{Kind: CallApprove}, page, ". Or: ", Call{Kind: CallReturn}, " requests changes, ", Call{Kind: CallReject}, " rejects it.")
+	}
+	message := "The submitted plan waits for a person's decision."
+	if request := v.state.ModeNow().Request; request != nil && request.Base != "" {
+		message = "The submitted change to the approved plan waits for a person's decision: " +
+			plan.Shorten(v.state.Draft.Changes, messageShown) + "."
+	}
+	return newAction(AwaitingApproval, message, "Wait for a person's decision: ", Call{Kind: CallWait}, "; the person runs ",
+		Call{Kind: CallReview}, " or ", Call{Kind: CallApprove}, ".")
 }

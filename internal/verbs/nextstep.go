@@ -75,11 +75,11 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 		return nil
 	}
 	if c.scoped() {
-		return s.view(state, c, Rules{}).now().step
+		return s.view(state, c, Rules{}).nextAction().step
 	}
 	mine := func(step *plan.Step) bool { return step.ClaimedBy == c.Actor.Name }
-	left := func(step *plan.Step) bool { return !step.IsRunning() && !step.IsLooping() && s.left(step) }
-	if step := cmp.Or(begun(p, mine), begun(p, left)); step != nil {
+	left := func(step *plan.Step) bool { return !step.IsRunning() && !step.IsLooping() && s.isUnowned(step) }
+	if step := cmp.Or(begunStep(p, mine), begunStep(p, left)); step != nil {
 		return step
 	}
 	ready := readyForAgents(p)
@@ -138,7 +138,7 @@ func lastFirst(texts []string) []string {
 
 func (s *Service) waitedFor(state plan.State, c Caller) string {
 	if c.scoped() {
-		return s.view(state, c, Rules{}).now().message
+		return s.view(state, c, Rules{}).nextAction().message
 	}
 	const nothing = "Nothing is for agents to do now"
 	if running := runningSteps(state); len(running) > 0 {

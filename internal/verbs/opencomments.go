@@ -34,13 +34,13 @@ func commentsNow(state plan.State) currentComments {
 // has reports whether a comment is about the current work: it is on any form of a plan that takes comments now, or it
 // came since the plan before and is on no plan or on a rejected draft, which the next draft must consider.
 func (now currentComments) has(c plan.Comment) bool {
-	return now.on(c) || !now.left(c) && !c.At.Before(now.since)
+	return now.on(c) || !now.isReplaced(c) && !c.At.Before(now.since)
 }
 
 func (now currentComments) on(c plan.Comment) bool { return slices.Contains(now.forms, c.PlanID) }
 
-// left reports whether a comment is on a plan that was replaced: it is not for the agents of the current plan.
-func (now currentComments) left(c plan.Comment) bool {
+// isReplaced reports whether a comment is on a plan that was replaced: it is not for the agents of the current plan.
+func (now currentComments) isReplaced(c plan.Comment) bool {
 	head, former := now.state.PastPlan(c.PlanID)
 	return former && head.Status != plan.StatusDraft && !now.on(c)
 }

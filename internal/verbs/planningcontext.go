@@ -27,7 +27,7 @@ type OpenQuestion struct {
 	Question string `json:"question"`
 }
 
-func underway(state plan.State) PlanningContext {
+func planningContext(state plan.State) PlanningContext {
 	var u PlanningContext
 	if mode := state.ModeNow(); state.PhaseNow() == plan.PhaseGathering {
 		u.Mode = &ModeSubject{Task: mode.Task, Reason: mode.Reason, By: mode.By}

@@ -22,16 +22,16 @@ const (
 // work, the current task as in a status, and the next action.
 func (s *Service) Resume(state plan.State, c Caller) string {
 	view := s.view(state, c, s.rules(state, c))
-	now := view.now()
-	step := view.taskAtHand(now)
+	next := view.nextAction()
+	step := view.taskAtHand(next)
 	told := resumeSections(state, step, c)
 	parts := make([]tokens.Part, len(told))
 	for i := range told {
 		parts[i] = told[i].Part
 	}
-	where := s.where(c)
+	where := s.workspaceInfo(c)
 	shown, left := tokens.Fit(parts, resumeRoom-leastRoom-resumeFrame-tokens.CountCautiously(where.lines()))
-	data := prompts.ResumeData{Where: where.sections(), NextAction: now.action().For(c)}
+	data := prompts.ResumeData{Where: where.sections(), NextAction: next.For(c)}
 	for i := range shown {
 		data.Sections = append(data.Sections, prompts.ResumeSection{Name: told[i].heading, Texts: shown[i].Texts})
 	}
@@ -50,14 +50,14 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 
 // taskAtHand returns the caller's current step, even if something else comes first; nil while planning mode restricts
 // changes.
-func (v view) taskAtHand(now now) *plan.Step {
+func (v view) taskAtHand(next NextAction) *plan.Step {
 	switch {
-	case now.step != nil, v.scoped():
-		return now.step
+	case next.step != nil, v.scoped():
+		return next.step
 	case v.state.PhaseNow().IsRestricted():
 		return nil
 	}
-	return v.ofPlan().step
+	return v.afterDecisions().step
 }
 
 // resumeSection is a section of a resume, in order of importance.

@@ -3,6 +3,7 @@ package verbs
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/internal/history"
@@ -76,7 +77,7 @@ func runState(state plan.State) RunState {
 func (s *Service) runState(state plan.State) RunState {
 	r := runState(state)
 	if r.Run != nil {
-		r.Run.broken = s.opts.Engines != nil && state.HasActiveRun() && !s.engineLives(state)
+		r.Run.broken = s.opts.Engines != nil && state.HasActiveRun() && !s.hasEngine(state)
 	}
 	return r
 }
@@ -174,8 +175,8 @@ type Engines interface {
 	Running() []RunningStep
 }
 
-// underway adds an engine's progress to a task, unless the caller is the agent that works on it.
-func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
+// addProgress adds an engine's progress to a task, unless the caller is the agent that works on it.
+func (s *Service) addProgress(c Caller, task *Task, step *plan.Step) {
 	if !step.IsRunning() || s.opts.Engines == nil || c.Actor.Scope.Step == step.ID {
 		return
 	}
@@ -240,4 +241,30 @@ func RunResults(step *plan.Step) []LabelledText {
 		}
 	}
 	return all
+}
+
+// RunProgress is the run of the plan, for views.
+type RunProgress struct {
+	RunView
+	Broken  bool          // no engine takes part, and none left in the regular way
+	Running []RunningStep // steps that engines carry out
+}
+
+// Ongoing reports whether the run is being carried out now.
+func (l RunProgress) Ongoing() bool { return !l.Paused && l.Reason == "" && !l.Broken }
+
+// RunProgress returns the run of the current plan, open or over; false without a run.
+func (s *Service) RunProgress(state plan.State) (RunProgress, bool) {
+	view := s.runState(state).Run
+	if view == nil {
+		return RunProgress{}, false
+	}
+	look := RunProgress{RunView: *view, Broken: view.broken}
+	if s.opts.Engines != nil {
+		look.Running = slices.DeleteFunc(s.opts.Engines.Running(), func(running RunningStep) bool {
+			step, ok := state.Plan.Steps.Get(running.Step)
+			return !ok || !step.IsRunning()
+		})
+	}
+	return look, true
 }

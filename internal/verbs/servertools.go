@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -72,4 +73,24 @@ func (t ServerTool) does() string {
 		text += "; to call it twice does no more than to call it once"
 	}
 	return text
+}
+
+// ToolDescription returns the description of a step's tool by its server, "" if it is not another server's tool. If the
+// definition differs from the one shown or approved before, the text says so.
+func (s *Service) ToolDescription(state plan.State, p *plan.Plan, step *plan.Step) string {
+	if step.Tool == "" {
+		return ""
+	}
+	tools := s.otherTools()
+	definition := tools[step.Tool].Definition
+	switch ask, request := step.OpenQuestion(), state.ModeNow().Request; {
+	case ask != nil && ask.Kind == plan.AskApproval:
+		definition = ask.Definition
+	case p == state.Draft && request != nil:
+		definition = request.Tools[step.Tool]
+	case p.Approval != nil:
+		definition = p.Approval.Tools[step.Tool]
+	}
+	text := describeTool(tools, step, definition)
+	return strings.TrimSpace(strings.ReplaceAll("\n"+text, "\n   ", "\n"))
 }

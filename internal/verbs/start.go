@@ -144,7 +144,7 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	reply := s.started(c, outcome.After, outcome.After.Draft)
 	reply.Message = "Session created as a draft. A person has to approve it before work begins."
 	reply.NextCommand = ""
-	reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().action().For(c)
+	reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().For(c)
 	reply.Drafted = &Drafted{Tasks: len(steps), Rounds: d.rounds, Score: d.report.Score, Model: s.opts.Model.Name(),
 		Warnings: warnings(d.report)}
 	return reply, nil

@@ -128,17 +128,17 @@ func (s *Service) StatusIn(state plan.State, c Caller) StatusReply {
 
 func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, remarks []PlacedComment) (StatusReply, error) {
 	rules := s.rules(state, c)
-	now := s.view(state, c, rules).now()
+	next := s.view(state, c, rules).nextAction()
 	reply := StatusReply{
-		Now:             StatusNow{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
-		Signals:         s.otherSignals(state, now, c),
-		Session:         sessionView(state, now, c),
-		WorkspaceInfo:   s.where(c),
+		Now:             StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
+		Signals:         s.otherSignals(state, next, c),
+		Session:         sessionView(state, next, c),
+		WorkspaceInfo:   s.workspaceInfo(c),
 		RunState:        s.runState(state),
-		PlanningContext: underway(state),
+		PlanningContext: planningContext(state),
 		Feedback:        said,
 		Enforcement:     s.Enforcement(state),
-		Heartbeat:       now.heartbeat(state, c),
+		Heartbeat:       next.heartbeat(state, c),
 	}
 	if id := unreplied(state); id != "" && !c.decides() {
 		reply.Reply, _ = c.Can(Call{Kind: CallReply, ID: id})
@@ -151,7 +151,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 		reply.Enforcement = firstAgents(reply.Enforcement)
 	}
 	cut := false
-	if c.brief() && now.step == nil && in.Task == nil {
+	if c.brief() && next.step == nil && in.Task == nil {
 		reply.PlanningContext.fit(questionAlone)
 		cut = reply.Feedback.fit(feedbackAlone)
 	} else if c.brief() {
@@ -164,35 +164,35 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 	if in.Task != nil {
 		return s.statusOfTask(state, remarks, c, in, reply)
 	}
-	if now.reason == SyncInstructions {
+	if next.Reason == SyncInstructions {
 		reply.Now.InstructionsContent = rules.Content
 	}
-	if now.reason == WaitingOnSignal {
-		signal := signalView(state, now.signal, c, messageTokens-len(reply.Signals)*signalTokens/2)
+	if next.Reason == WaitingOnSignal {
+		signal := signalView(state, next.signal, c, messageTokens-len(reply.Signals)*signalTokens/2)
 		reply.Signal = &signal
 	}
-	if now.reason == Closed {
+	if next.Reason == Closed {
 		reply.Summary = state.Plan.FinalSummary
 	}
 	if state.PhaseNow() != plan.PhaseInactive {
 		reply.Phase = state.PhaseNow()
 	}
 	if reply.Phase == plan.PhaseExecuting && !c.scoped() {
-		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step), nil)
+		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, next.step), nil)
 	}
-	if now.step != nil {
-		task := c.taskOf(state.Plan, now.step)
-		task.Comments = stepComments(remarks, now.step.ID, partRoom)
-		s.underway(c, &task, now.step)
+	if next.step != nil {
+		task := c.taskOf(state.Plan, next.step)
+		task.Comments = stepComments(remarks, next.step.ID, partRoom)
+		s.addProgress(c, &task, next.step)
 		if c.brief() {
-			task = reply.fitted(task, c.word(Call{Kind: CallShowTask, Step: now.step.ID}))
+			task = reply.fitted(task, c.word(Call{Kind: CallShowTask, Step: next.step.ID}))
 		}
 		reply.Now.CurrentTask = &task
 	}
 	if reply.Phase == plan.PhaseExecuting && reply.Decision.tells(c) && !c.scoped() {
 		reply.Approved = toldApproved(state.Plan, c, remarks)
 	}
-	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(now.reason)) {
+	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(next.Reason)) {
 		reply.Plan = listTasks(state.Plan, c, in.Page)
 	}
 	return reply, nil
@@ -236,7 +236,7 @@ func (s *Service) statusOfTask(state plan.State, remarks []PlacedComment, c Call
 	}
 	task, page := recordedTask(state.Plan, step), max(1, in.Page)
 	task.Comments = stepComments(remarks, id, listedRoom)
-	s.underway(c, &task, step)
+	s.addProgress(c, &task, step)
 	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) {
 		return tokens.Page(parts, room, page)
 	}
@@ -283,72 +283,6 @@ func titledTask(p *plan.Plan, step *plan.Step) Task {
 		Dependencies: t.Dependencies[:min(len(t.Dependencies), ids)], WaitingOn: t.WaitingOn[:min(len(t.WaitingOn), ids)]}
 }
 
-// agentInstructions returns the short hint for the caller's immediate focus (planloop: Prompt Catalog, I-7), in the
-// contract's words if it has any.
-func agentInstructions(n now, rules Rules, c Caller) string {
-	switch {
-	case c.scoped():
-		return assignedInstructions(n)
-	case n.rejected:
-		return "The user rejected your plan. Ask what to do instead, and do nothing of it meanwhile."
-	case n.reason == SyncInstructions && rules.Problem != "":
-		return "CRITICAL: Your `" + rules.File + "` is out of sync and cannot be brought up to date: " + rules.Problem
-	case n.reason == SyncInstructions:
-		run := "run"
-		if c.brief() {
-			run = "call"
-		}
-		return "CRITICAL: Your `" + rules.File + "` is out of sync. Overwrite it with the content provided in `instructions_content` " +
-			"and then " + run + " `" + c.word(Call{Kind: CallAskStatus}) + "` again."
-	case n.reason == ReadyForTask && n.step.Status == plan.Pending && n.step.Tool != "":
-		return "Planloop carries this task out by its tool where the plan is run: ask the user to run `" +
-			c.word(Call{Kind: CallResume}) + "`, or do by hand what `tool` and `args` say."
-	case n.reason == Deadlocked && n.step != nil && n.step.Status == plan.Failed && n.step.Tool != "":
-		return "A tool failed, and `error` says how. Mend the cause or its arguments, then try it again; or skip it and say why."
-	case n.reason == ReadyForTask && taskStatus(n.step.Status) == Doing && n.step.ClaimedBy != "" && n.step.ClaimedBy != c.Actor.Name:
-		return "Whoever began this task is gone. Take it over, see what was done of it, finish the work, verify it, then report it as DONE."
-	case n.reason == ReadyForTask && taskStatus(n.step.Status) == Doing:
-		return "Your task is in progress. Gather context using `context_hints` and `relevant_file_paths`, finish the work, verify " +
-			"it, then report it as DONE."
-	case n.reason == WaitingOnSignal:
-		return "CRITICAL: A signal is blocking progress. Analyze the signal details, fix the issue, and clear the signal using `" +
-			c.word(Call{Kind: CallAlert}) + "`."
-	case n.reason == Deadlocked && n.step != nil && n.step.Status == plan.Blocked:
-		return n.step.ID.String() + " is marked blocked. Once its cause is gone, take it up again: " +
-			c.word(n.action().Calls()[0]) + "."
-	case n.reason == Replanning:
-		text := "A critical task failed. Leave the others alone: try it again, or agree on another way with the user"
-		if call, can := c.Can(Call{Kind: CallReplan}); can {
-			text += ", then " + call
-		}
-		return text + "."
-	case n.reason == StepAsks && c.decides():
-		return "This task asks you. Look at its tool and arguments, then decide."
-	case n.reason == StepUnknown:
-		return "An earlier run started " + n.step.ID.String() + " and did not hear of its end. Look at what it did. If it happened: " +
-			c.word(Call{Kind: CallRecover, Step: n.step.ID, Choice: plan.Happened}) + ". To do it again: " +
-			c.word(Call{Kind: CallRecover, Step: n.step.ID, Choice: plan.Retry}) + "."
-	case n.reason == PlanCompleted:
-		return "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Kind: CallSummarise}) + "`."
-	}
-	return map[Reason]string{
-		ReadyForTask:   "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work.",
-		Closed:         "The plan is closed. Give the user its `final_summary`, unless you have; nothing is left to do for this goal.",
-		ReadyToRun:     "Planloop carries out what comes next itself: run the plan; you are handed what is yours to do.",
-		Running:        "Planloop carries out what comes next. Do not do it by hand; wait for it, or ask the user for other work.",
-		RunStopped:     "A run ended before its step did. Leave that step: the next run ends what is left of it, and says what is known.",
-		StepAsks:       "A person has to agree to this task, or to answer it. Wait for that, and start nothing in its place.",
-		RunPaused:      "A person has paused the run: do none of its steps by hand. Wait, or ask the user.",
-		Deadlocked:     "Nothing can be started. Resolve what the tasks wait for; do not work around the plan.",
-		WaitingOnAgent: "Another agent works on what comes next. Wait for it, or ask the user for other work.",
-		Gathering: "Only read and ask; change nothing until a person has approved a plan. Tools that change something are hidden " +
-			"until the mode ends.",
-		AwaitingApproval: "Do not start before the decision; approving is not yours to do. What you submit again takes the place of this.",
-		Failed:           "The plan has failed. Tell the user what failed and agree on a new plan.",
-		NoPlan:           "There is nothing to do yet. Set up a plan before work of several steps.",
-	}[n.reason]
-}
-
 // listsPlan reports whether a status on the command line lists all tasks: if some can be worked on (Response B), not
 // while planning mode, a signal or the end of the plan comes first.
 func listsPlan(r Reason) bool {
@@ -367,8 +301,8 @@ func tasks(p *plan.Plan) []Task {
 	return list
 }
 
-func sessionView(state plan.State, now now, c Caller) *SessionView {
-	p := now.about(state)
+func sessionView(state plan.State, next NextAction, c Caller) *SessionView {
+	p := next.about(state)
 	if p == nil {
 		return nil
 	}

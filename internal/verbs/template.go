@@ -218,7 +218,7 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 		told.Heartbeat
 	reply.Message, _, _ = strings.Cut(told.Text(), "\n")
 	if draft {
-		reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().action().For(c)
+		reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().For(c)
 	}
 	return reply, nil
 }

@@ -87,32 +87,6 @@ func New(s *session.Session, opts Options) *Service {
 	return &Service{session: s, opts: opts}
 }
 
-// Caller is the caller of a verb and its form of calls.
-type Caller struct {
-	Actor plan.Actor
-	Face  Face
-	Of    string // id of the plan that the caller means; "": the plan it saw last
-
-	Yield    func()                           // called before a long wait, so that the caller's next call can start; may be nil
-	Progress func(done, all int, what string) // receives the progress of a long call; may be nil
-	// Background runs a function that may outlive the call, until its context ends. Nil: not supported.
-	Background func(func(context.Context))
-
-	wrong *plan.ValidationError // errors in the form of the input; the rest is still checked, but nothing is changed
-}
-
-func (c Caller) yield() {
-	if c.Yield != nil {
-		c.Yield()
-	}
-}
-
-func (c Caller) progress(done, all int, what string) {
-	if c.Progress != nil {
-		c.Progress(done, all, what)
-	}
-}
-
 // State returns the state that is on disk now, with planning mode ended if it has expired. The first process to
 // notice records and announces the expiry. If it cannot be recorded now, the returned state still has the mode
 // ended.

@@ -365,7 +365,7 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 		}
 		w.rules.state = ""
 		return nil
-	case strings.HasPrefix(next, "Wait for a person's decision: "), strings.HasPrefix(next, "Look at it and decide: "):
+	case strings.HasPrefix(next, "Wait for a person's decision: "), strings.HasPrefix(next, "Review the plan and decide: "):
 		return w.decides(person)
 	case strings.HasPrefix(next, "Wait until an agent submits its plan: "):
 		return w.submit(carl)

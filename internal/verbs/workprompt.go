@@ -90,7 +90,7 @@ func peoplesInput(state plan.State) []string {
 	}
 	comments := commentsNow(state)
 	for _, c := range state.Comments {
-		if !comments.left(c) && !c.At.Before(state.Plan.CreatedAt) && !c.IsResolved {
+		if !comments.isReplaced(c) && !c.At.Before(state.Plan.CreatedAt) && !c.IsResolved {
 			add(c.By + commentFeedback(c).about() + ": " + c.Text)
 		}
 	}

@@ -16,7 +16,7 @@ type WorkspaceInfo struct {
 // whereTokens is the token limit of the workspace's path for a model.
 const whereTokens = 40
 
-func (s *Service) where(c Caller) WorkspaceInfo {
+func (s *Service) workspaceInfo(c Caller) WorkspaceInfo {
 	w := WorkspaceInfo{s.opts.Workspace, s.opts.Doubt}
 	if c.brief() {
 		w.Workspace = ending(w.Workspace, whereTokens)

@@ -1,0 +1,50 @@
+package verbs
+
+import (
+	"cmp"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// isUnowned reports whether a step in progress has no active owner: it is unclaimed, or the claim has lapsed.
+func (s *Service) isUnowned(step *plan.Step) bool { return step.ClaimedBy == "" || s.Lapsed(step) }
+
+// Lapsed reports whether the claim on a step has lapsed: its owner is gone or was silent for a lease, so that any agent
+// may take the step over.
+func (s *Service) Lapsed(step *plan.Step) bool {
+	if step.ClaimedBy == "" {
+		return false
+	}
+	var seen plan.Sighting
+	if s.opts.Presence != nil {
+		seen = s.opts.Presence.Seen(step.ClaimedBy)
+	}
+	return plan.IsLeaseExpired(step, seen, s.opts.Now(), s.opts.Lease)
+}
+
+// engineGone reports whether the engine that claimed a step has ended.
+func (s *Service) engineGone(step *plan.Step) bool {
+	return s.opts.Presence != nil && s.opts.Presence.Seen(step.ClaimedBy).IsGone
+}
+
+// hasEngine reports whether an engine takes part in the run of the plan.
+func (s *Service) hasEngine(state plan.State) bool {
+	if !state.HasActiveRun() {
+		return false
+	}
+	for step := range state.Plan.Steps.Running() {
+		if step.IsRunning() && !s.engineGone(step) {
+			return true
+		}
+	}
+	return s.opts.Engines != nil && s.opts.Engines.Lives()
+}
+
+// Carrier returns the name people know for the owner of a step: for a running step the agent started for it, else
+// planloop, not its engine's name; for any other step its claimant, "" if unclaimed.
+func Carrier(step *plan.Step) string {
+	if !step.IsRunning() && !step.IsUnknown() {
+		return step.ClaimedBy
+	}
+	return cmp.Or(step.ActiveAgent(), string(plan.Planloop))
+}

@@ -1,0 +1,72 @@
+package verbs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Heartbeat ends every reply: the plan's progress, and the one thing to do next, which names the current step or its
+// obstacle. It costs a model at most 40 tokens.
+type Heartbeat struct {
+	Progress   string `json:"progress,omitempty"`
+	NextAction string `json:"next_action"`
+}
+
+func (s *Service) heartbeat(state plan.State, c Caller) Heartbeat {
+	return s.view(state, c, Rules{}).nextAction().heartbeat(state, c)
+}
+
+// heartbeat adds the progress of the plan that the next action is about; a waiting draft has none.
+func (n NextAction) heartbeat(state plan.State, c Caller) Heartbeat {
+	h := Heartbeat{NextAction: n.For(c)}
+	if c.scoped() { // the plan's progress does not concern it
+		return h
+	}
+	if p := n.about(state); p == state.Plan || p != nil && state.Plan != nil && p.ID == state.Plan.ID {
+		h.Progress = progress(state.Plan)
+	}
+	return h
+}
+
+// about returns the plan that the next action is about, or nil: planning, or a new plan, is not about a
+// plan that is over.
+func (n NextAction) about(state plan.State) *plan.Plan {
+	switch {
+	case n.Reason == AwaitingApproval && state.Draft != nil:
+		return state.Draft
+	case (n.Reason == Gathering || n.Reason == NoPlan) && isOver(state.Plan):
+		return nil
+	}
+	return state.Plan
+}
+
+// ending returns the heartbeat as the last lines of a reply's text, with lines before the next action.
+func (h Heartbeat) ending(lines ...string) string {
+	return h.sofar() + "." + strings.Join(lines, "") + "\nNext: " + h.NextAction
+}
+
+// under appends the heartbeat to a message.
+func (h Heartbeat) under(message string) string {
+	if h.Progress != "" {
+		message += "\nProgress: " + h.Progress
+	}
+	return message + "\nNext: " + h.NextAction
+}
+
+// sofar returns the progress in brackets, to follow the name of its subject.
+func (h Heartbeat) sofar() string {
+	if h.Progress == "" {
+		return ""
+	}
+	return " (" + h.Progress + ")"
+}
+
+// progress returns the plan's progress: "1/3 done", "" without steps.
+func progress(p *plan.Plan) string {
+	if p == nil || p.Steps.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d done", p.Steps.Count(plan.Done), p.Steps.Len())
+}

@@ -1,0 +1,282 @@
+package verbs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// The next actions if something blocks the plan: an open signal, a failed step, a question, a run, or no ready step.
+
+func (v view) waitingOnSignal(signal plan.Signal) NextAction {
+	var step *plan.Step
+	on := ""
+	if id := v.state.SignalStep(signal); id != 0 {
+		step, _ = v.state.Plan.Steps.Get(id)
+		on = " on task " + id.Number()
+	}
+	n := newAction(WaitingOnSignal, fmt.Sprintf("Waiting for signal '%s'%s to be cleared.", signal.ID, on),
+		"Blocked by a signal: fix its cause, then ", Call{Kind: CallClear, ID: signal.ID}, ".").withStep(step)
+	n.signal = signal
+	return n
+}
+
+// replanning returns the next action after a critical step failed; of a loop it names the entry that failed.
+func (v view) replanning(p *plan.Plan) NextAction {
+	revise := Call{Kind: CallReplan}
+	if _, can := v.Can(revise); !can {
+		revise.Kind = CallSetUp
+	}
+	for step := range p.Steps.All() {
+		if step.Status != plan.Failed || !step.Critical {
+			continue
+		}
+		failed := step
+		for _, id := range step.Instances() {
+			if instance, ok := p.Steps.Get(id); ok && instance.Status == plan.Failed {
+				failed = instance
+				break
+			}
+		}
+		retry, other := v.retryCall(p, failed), any(revise)
+		if v.brief() && len(v.word(retry)) > longCall { // no room for another call; agent_instructions has it
+			other = "replan"
+		}
+		return newAction(Replanning, fmt.Sprintf("The critical step %s failed.", step.ID),
+			"Critical ", failed.ID, " ", name(failed.Title), " failed: retry with ", retry, ", or ", other, ".").withStep(failed)
+	}
+	return newAction(Replanning, "The plan must be revised.", "The plan must be revised: ", revise, ".")
+}
+
+// retry returns the call that retries a step, and the run if that has to start an agent for it.
+func (v view) retry(p *plan.Plan, step *plan.Step) []Phrase {
+	call := v.retryCall(p, step)
+	phrases := say(call)
+	if call.Kind == CallRecover && v.startsAgent(step) && !v.engine {
+		phrases = say(call, ", then ", Call{Kind: CallRun})
+	}
+	if v.decides() && step.NeedsUnblocking() {
+		phrases = append(phrases, say("; or give instructions: ", Call{Kind: CallAnswerStep, Step: step.ID})...)
+	}
+	return append(phrases, say(".")...)
+}
+
+// retryCall returns the call that begins a step again, or the one that has to come before.
+func (v view) retryCall(p *plan.Plan, step *plan.Step) Call {
+	_, runs := v.Can(Call{Kind: CallRun})
+	switch {
+	case len(p.Steps.UnmetDependencies(step.ID)) > 0:
+		return mark(step.ID, plan.Pending)
+	case v.needsApproval(step), step.Tool != "" && (runs || v.engine || v.isPausedByPerson()), v.startsAgent(step):
+		return Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry}
+	}
+	return mark(step.ID, plan.InProgress)
+}
+
+// isPausedByPerson reports whether a person paused the run, so that neither engines nor agents may continue it.
+func (v view) isPausedByPerson() bool {
+	run := v.state.OpenRun()
+	return run != nil && run.IsPaused && run.PausedByPerson && !v.decides()
+}
+
+// questionForCaller returns the question the caller may answer. Anyone may answer for a step in unknown state.
+func (v view) questionForCaller(p *plan.Plan) (NextAction, bool) {
+	for step := range p.Steps.WithQuestion() {
+		ask, call := step.OpenQuestion(), Call{Kind: CallAnswerStep, Step: step.ID}
+		switch {
+		case step.IsUnknown():
+			return v.settleUnknown(step), true
+		case !v.decides():
+		case ask.Kind == plan.AskPause:
+			return newAction(StepAsks, fmt.Sprintf("Step %s asks: %s", step.ID, ask.Text), step.ID, " ", name(step.Title), " asks you: ",
+				call, ".").withStep(step), true
+		default:
+			return newAction(StepAsks, fmt.Sprintf("Step %s waits for your approval.", step.ID), step.ID, " ", name(step.Title),
+				" waits for you: ", Call{Kind: CallApproveStep, Step: step.ID}, ", or ", Call{Kind: CallRejectStep, Step: step.ID},
+				".").withStep(step), true
+		}
+	}
+	return NextAction{}, false
+}
+
+// settleUnknown returns the next action for a step that an engine started and whose outcome is unknown.
+func (v view) settleUnknown(step *plan.Step) NextAction {
+	retry := any(Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry})
+	if v.brief() { // agent_instructions has the call
+		retry = "retry it"
+	}
+	return newAction(StepUnknown, fmt.Sprintf("Step %s was started, and its outcome is unknown.", step.ID), "Look if ", step.ID, " ",
+		name(step.Title), " happened: if so ", Call{Kind: CallRecover, Step: step.ID, Choice: plan.Happened}, ", else ", retry,
+		".").withStep(step)
+}
+
+// running returns the step that an engine runs, is about to start, or left when it ended.
+func (v view) running(p *plan.Plan) (NextAction, bool) {
+	var runs *plan.Step
+	for step := range p.Steps.Running() {
+		switch {
+		case !step.IsRunning():
+		case v.engineGone(step):
+			return v.runStopped(step), true
+		case runs == nil:
+			runs = step
+		}
+	}
+	if runs == nil && v.engine {
+		for _, step := range plan.StartableStepsWithAgents(v.state, 1, v.startsAgent) {
+			runs = step
+		}
+	}
+	if runs == nil {
+		return NextAction{}, false
+	}
+	return newAction(Running, fmt.Sprintf("Planloop runs step %s.", runs.ID), "Wait while ", runs.ID, " ", name(runs.Title),
+		" is run: ", Call{Kind: CallWait}, ".").withStep(runs), true
+}
+
+// runStopped returns the next action for a step without its engine: another engine settles it.
+func (v view) runStopped(step *plan.Step) NextAction {
+	run, ask := Call{Kind: CallRun}, ""
+	if _, can := v.Can(run); !can {
+		ask = "ask the user to run "
+	}
+	return newAction(RunStopped, fmt.Sprintf("The engine that ran step %s has ended before it.", step.ID),
+		"The engine of ", step.ID, " ", name(step.Title), " has ended: ", ask, run, ".").withStep(step)
+}
+
+// waitForPerson returns the step for which the caller waits for a person: for an answer, an approval, or to resume the
+// run.
+func (v view) waitForPerson(p *plan.Plan) (NextAction, bool) {
+	wait := func(step *plan.Step, kind CallKind) (NextAction, bool) {
+		return newAction(StepAsks, fmt.Sprintf("Step %s waits for a person.", step.ID), step.ID, " ", name(step.Title),
+			" waits until a person runs ", Call{Kind: kind, Step: step.ID}, ": ", Call{Kind: CallWait}, ".").withStep(step), true
+	}
+	for step := range p.Steps.WithQuestion() {
+		if step.OpenQuestion().Kind == plan.AskPause {
+			return wait(step, CallAnswerStep)
+		}
+		return wait(step, CallApproveStep)
+	}
+	for step := range p.Steps.Ready() {
+		switch {
+		case v.isPausedByPerson() && step.NeedsEngine():
+			return newAction(RunPaused, "A person has paused the run.", "The run is paused before ", step.ID, " until a person runs ",
+				Call{Kind: CallResume}, ": ", Call{Kind: CallWait}, ".").withStep(step), true
+		case v.needsApproval(step):
+			return wait(step, CallApproveStep)
+		case v.needsAnswer(step):
+			return wait(step, CallAnswerStep)
+		}
+	}
+	return NextAction{}, false
+}
+
+// nothingReady returns the next action if no step is ready and the caller has none to finish: a step to retry, another
+// agent or a person to wait for, or a step that waits for one that will never be done.
+func (v view) nothingReady(p *plan.Plan) NextAction {
+	for step := range p.Steps.All() {
+		if len(p.Steps.UnmetDependencies(step.ID)) > 0 || step.IsExpanded() {
+			continue
+		}
+		var n NextAction
+		switch step.Status {
+		case plan.Blocked:
+			n = newAction(Deadlocked, fmt.Sprintf("Step %s is blocked%s, and no other step is ready.", step.ID, blockedReason(step)),
+				step.ID, " ", name(step.Title), " is blocked: resolve that, then ")
+		case plan.Failed:
+			n = newAction(Deadlocked, fmt.Sprintf("Step %s failed, and no other step is ready.", step.ID),
+				step.ID, " ", name(step.Title), " failed: retry it with ")
+		default:
+			continue
+		}
+		n.Phrases = append(n.Phrases, v.retry(p, step)...)
+		return n.withStep(step)
+	}
+	if n, ok := v.waitForPerson(p); ok {
+		return n
+	}
+	for step := range p.Steps.Running() {
+		if !step.IsLooping() && v.isOthers(step) && len(p.Steps.UnmetDependencies(step.ID)) == 0 {
+			return v.waitForOwner(step)
+		}
+	}
+	return v.deadlock(p)
+}
+
+// blockedReason returns the first line of a blocked step's reason in brackets, "" without a reason.
+func blockedReason(step *plan.Step) string {
+	if step.Error == "" {
+		return ""
+	}
+	first, _, _ := strings.Cut(step.Error, "\n")
+	return " (" + plan.Shorten(first, messageShown) + ")"
+}
+
+// isOthers reports whether another agent works on a step in progress.
+func (v view) isOthers(step *plan.Step) bool {
+	return step.ClaimedBy != v.Actor.Name && !v.isUnowned(step)
+}
+
+// waitForOwner returns the next action while another agent works: only a person can take the step over.
+func (v view) waitForOwner(step *plan.Step) NextAction {
+	takeOver := "; a person can run "
+	if v.decides() {
+		takeOver = "; take it over: "
+	}
+	message := fmt.Sprintf("%s is working on step %s, and no other step is ready.", plan.Quote(step.ClaimedBy), step.ID)
+	return newAction(WaitingOnAgent, message,
+		"Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Kind: CallWait}, takeOver,
+		Call{Kind: CallTakeOver, Step: step.ID}, ".").withStep(step)
+}
+
+// deadlock names a step that waits for one that was skipped, denied or cancelled, and how to reopen that.
+func (v view) deadlock(p *plan.Plan) NextAction {
+	for step := range p.Steps.All() {
+		if step.Status.IsFinished() {
+			continue
+		}
+		for _, id := range p.Steps.UnmetDependencies(step.ID) {
+			if dep, ok := p.Steps.Get(id); ok && dep.Status.IsFinished() {
+				return v.waitsForever(p, step, dep)
+			}
+		}
+	}
+	return newAction(Deadlocked, "No step is ready.", "No step is ready; read the plan to find the cause: ", Call{Kind: CallRead}, ".")
+}
+
+// isUnrecoverable reports whether a finished step cannot be reopened: an expanded loop, a step that a person denied, or
+// one that waits for such a step.
+func isUnrecoverable(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
+	if seen[step.ID] || !step.Status.IsFinished() {
+		return false
+	}
+	seen[step.ID] = true
+	blocks := func(id plan.StepID) bool {
+		dep, ok := p.Steps.Get(id)
+		return ok && isUnrecoverable(p, dep, seen)
+	}
+	return step.IsExpanded() || step.Error == plan.UserDenied || slices.ContainsFunc(p.Steps.UnmetDependencies(step.ID), blocks)
+}
+
+// waitsForever returns the next action for a step with a dependency that ended without being done.
+func (v view) waitsForever(p *plan.Plan, step, dep *plan.Step) NextAction {
+	how := string(dep.Status)
+	if dep.Error == plan.UserDenied {
+		how = "denied"
+	}
+	waits := fmt.Sprintf("%s waits for %s, which was %s", step.ID, dep.ID, how)
+	newAction := func(parts ...any) NextAction {
+		return newAction(Deadlocked, "Step "+waits+".", append([]any{waits + ": "}, parts...)...).withStep(step)
+	}
+	switch {
+	case !isUnrecoverable(p, dep, map[plan.StepID]bool{}):
+		return newAction(mark(dep.ID, plan.Pending), ", drop the dependency or skip ", step.ID, ".")
+	case step.Status != plan.InProgress:
+		return newAction("replan, or ", Call{Kind: CallRecover, Step: step.ID, Choice: plan.Skip}, ".")
+	case v.isOthers(step):
+		return v.waitForOwner(step)
+	}
+	return newAction("replan, or leave it: ", mark(step.ID, plan.Pending), ".") // a step in progress cannot be skipped
+}
