@@ -55,11 +55,12 @@ func TestReadTOML(t *testing.T) {
 
 // TestPathsAreLimited: a long header does not cost memory again for each key below it.
 func TestPathsAreLimited(t *testing.T) {
-	keys := func(n int, form string) (lines string) {
+	keys := func(n int, form string) string {
+		var lines strings.Builder
 		for i := range n {
-			lines += fmt.Sprintf(form, i)
+			fmt.Fprintf(&lines, form, i)
 		}
-		return lines
+		return lines.String()
 	}
 	long := strings.Repeat("h", maxPath-10)
 	for name, text := range map[string]string{

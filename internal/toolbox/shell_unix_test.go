@@ -164,15 +164,24 @@ func TestCancelKillsTheWholeTree(t *testing.T) {
 }
 
 func TestTimeOutKillsTheWholeTree(t *testing.T) {
-	box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: 6 * time.Second}}) // at most the time that all four need to start
-	w := newWitness(t, box.Path())
-	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo first; " + family()})
-	if err != nil || !reply.TimedOut || reply.ExitCode != 128+9 || reply.Stdout != "first\n" ||
-		!strings.HasPrefix(reply.Text(), "Stopped after ") {
-		t.Errorf("%+v, %v", reply, err)
+	t.Parallel()
+	for timeout := time.Second; ; timeout *= 3 { // until all four have time to start
+		box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: timeout}})
+		w := newWitness(t, box.Path())
+		reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo first; " + family()})
+		if err := w.release(); err != nil {
+			t.Fatal(err)
+		}
+		lines, alive := io.ReadAll(w.in) // until no process holds the pipe
+		if strings.Count(string(lines), "up\n") < 4 && timeout < 20*time.Second {
+			continue
+		}
+		if err != nil || alive != nil || len(lines) != 4*len("up\n") || !reply.TimedOut || reply.ExitCode != 128+9 ||
+			reply.Stdout != "first\n" || !strings.HasPrefix(reply.Text(), "Stopped after ") {
+			t.Errorf("%+v, %v, %q, %v", reply, err, lines, alive)
+		}
+		return
 	}
-	w.up(t, 4)
-	w.gone(t)
 }
 
 func TestWhatIsLeftInTheBackgroundIsKilled(t *testing.T) {
@@ -207,6 +216,7 @@ func TestFloods(t *testing.T) {
 }
 
 func TestEndlessOutputEndsWithTheTimeOut(t *testing.T) {
+	t.Parallel()
 	box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: 3 * time.Second}}) // enough to begin on any machine
 	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: `yes & yes >&2`})
 	if err != nil || !reply.TimedOut || !reply.Truncated || len(reply.Stdout) > 16<<10 || len(reply.Stderr) > 16<<10 {

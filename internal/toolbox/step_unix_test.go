@@ -25,7 +25,8 @@ import (
 
 // TestCommandsAsSteps: a command's standard output is exactly its value, and a failed command explains its failure.
 func TestCommandsAsSteps(t *testing.T) {
-	box := open(t, map[string]string{"a b.txt": "text\n"}, toolbox.Options{})
+	t.Parallel()
+	box := open(t, map[string]string{"a b.txt": "text\n"}, toolbox.Options{Launcher: launcher()})
 	for name, test := range map[string]struct {
 		args  string
 		value string
@@ -101,7 +102,8 @@ func TestValuesReachCommandsAsTheyAre(t *testing.T) {
 
 // TestTimeOfAStep: a command has its step's time, not the default of a call; earlier output is reported.
 func TestTimeOfAStep(t *testing.T) {
-	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: time.Millisecond}})
+	t.Parallel()
+	box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: time.Millisecond}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out, err := tool(t, box, "bash_execute").Call(ctx, json.RawMessage(`{"command":"sleep 0.2; echo done"}`), toolbox.Watch{})
