@@ -199,6 +199,7 @@ func TestSuggestionsKeepTheirBudget(t *testing.T) {
 // TestCostOfPrompts renders every prompt of a workspace with 100,000 files and a
 // plan of 2,000 steps: each stays small enough to be read.
 func TestCostOfPrompts(t *testing.T) {
+	t.Parallel()
 	count := counter(t)
 	w := newWorldWith(t, verbs.Options{Tree: vast{100_000}}, mcpserver.Options{})
 	client := w.connect(t, handshake, nil)

@@ -257,6 +257,7 @@ func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 // TestFormsOnlyWhereDeclared: a client that can open only URLs gets no form, in either era; one that declares no
 // mode gets forms.
 func TestFormsOnlyWhereDeclared(t *testing.T) {
+	t.Parallel()
 	arguments, err := json.Marshal(goodPlan())
 	if err != nil {
 		t.Fatal(err)

@@ -140,6 +140,7 @@ func TestExecutePlanRefuses(t *testing.T) {
 // TestExecutePlanGoesOnBehindTheCall: the call returns at its time limit with the step's progress, and the engine
 // ends with the server.
 func TestExecutePlanGoesOnBehindTheCall(t *testing.T) {
+	t.Parallel()
 	w := newModeWorld(t, plan.Limits{}).withPlan(run("Let it hang"), run("Ship it", 1))
 	client := w.connect(t, handshake, nil)
 	got := ""
@@ -159,6 +160,7 @@ func TestExecutePlanGoesOnBehindTheCall(t *testing.T) {
 
 // TestExecutePlanTellsProgress: a client that sent a token gets the progress of each step.
 func TestExecutePlanTellsProgress(t *testing.T) {
+	t.Parallel()
 	w := newModeWorld(t, plan.Limits{}).withPlan(run("Let it hang"), run("Ship it", 1))
 	told := make(chan string, 100)
 	client := w.connect(t, handshake, &mcp.ClientOptions{

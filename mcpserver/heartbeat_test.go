@@ -26,6 +26,7 @@ func longTitles() map[string]string {
 // TestHeartbeatIsCheap calls every tool in every kind of state: the heartbeat at the end of its answer costs at
 // most 40 tokens.
 func TestHeartbeatIsCheap(t *testing.T) {
+	t.Parallel()
 	count := counter(t)
 	worst := ""
 	most := 0

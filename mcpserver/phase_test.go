@@ -191,6 +191,7 @@ func TestFirstCallChangesThePhase(t *testing.T) {
 // TestListChangedOnAListenStream is the same in frames: the stream of the stateless revision gets the requested
 // notifications, stamped with its id.
 func TestListChangedOnAListenStream(t *testing.T) {
+	t.Parallel()
 	w := newModeWorld(t, plan.Limits{})
 	other := w.connect(t, stateless, nil)
 	c := w.wire(t)

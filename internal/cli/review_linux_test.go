@@ -209,6 +209,7 @@ func TestReviewDecides(t *testing.T) {
 // One inbox lists several workspaces, whichever process plans there and whenever it began; an unreadable one is reported and does not hide
 // the others. Workspaces that merely wait are not kept open.
 func TestReviewOfAllWorkspaces(t *testing.T) {
+	t.Parallel()
 	h := planningHome(t)
 	elsewhere := func(name string) home {
 		other := h

@@ -118,6 +118,7 @@ func TestDeskAtRest(t *testing.T) {
 
 // The desk reports changes by other processes: in an existing workspace, in a new one, and in one with a recreated folder.
 func TestDeskWatches(t *testing.T) {
+	t.Parallel()
 	u := userAt{t, t.TempDir()}
 	first := u.plans("first")
 	d := u.desk("first")
@@ -155,6 +156,7 @@ func TestDeskWatches(t *testing.T) {
 
 // Expired planning mode is recorded as over even without any activity.
 func TestDeskSeesWhatExpires(t *testing.T) {
+	t.Parallel()
 	u := userAt{t, t.TempDir()}
 	folder := filepath.Join(u.dir, "config", "planloop")
 	if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -218,6 +218,7 @@ func TestWatchInATerminal(t *testing.T) {
 // The first Ctrl-C lets running steps finish, the second one ends them; a tool's output is visible all the time, and fits the terminal
 // after a resize.
 func TestRunInATerminal(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	if err := os.WriteFile(file, []byte(`{"objective": "Wait", "initial_steps": [{"title": "Sleep", "tool": "bash_execute",

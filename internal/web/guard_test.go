@@ -217,6 +217,7 @@ func TestPathsAndMethods(t *testing.T) {
 
 // TestWhatNetHTTPRefusesCarriesThePolicy sends raw bytes: some are refused before any handler runs.
 func TestWhatNetHTTPRefusesCarriesThePolicy(t *testing.T) {
+	t.Parallel()
 	f := serve(t, nil)
 	b := f.launch()
 	session := "Cookie: " + b.cookie.Name + "=" + b.cookie.Value + "\r\nPlanloop-Key: " + b.key + "\r\n"
@@ -390,6 +391,7 @@ func TestFaultsTellNothing(t *testing.T) {
 
 // TestNoSecretIsLogged sends every secret to every path, in every place, with every error.
 func TestNoSecretIsLogged(t *testing.T) {
+	t.Parallel()
 	const token = "the-token-of-the-server"
 	f := serve(t, func(o *Options) { o.ViewAccess.Token = token })
 	b := f.launch()

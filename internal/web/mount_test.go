@@ -14,6 +14,7 @@ import (
 
 // TestNeitherOpensTheOther serves MCP and the page at one address: credentials of one do not work at the other.
 func TestNeitherOpensTheOther(t *testing.T) {
+	t.Parallel()
 	const token = "correct-horse-battery"
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`

@@ -137,6 +137,7 @@ func TestOtherUsersStayOut(t *testing.T) {
 
 // TestWrongCodesAreBounded: a flood of wrong codes does not keep out the right one.
 func TestWrongCodesAreBounded(t *testing.T) {
+	t.Parallel()
 	f := serve(t, nil)
 	f.Server.enter.SetLimit(rate.Every(time.Hour)) // however long the test takes
 	code := f.code()
@@ -246,6 +247,7 @@ func (r onRead) Read(p []byte) (int, error) {
 }
 
 func TestOldestIdleSessionsEnd(t *testing.T) {
+	t.Parallel()
 	f := serve(t, func(o *Options) { o.ViewAccess.Anyone = true })
 	inside := func(b *browser) bool { return b.get("/api/inbox").status == http.StatusOK }
 	looks := f.enter("{}")

@@ -30,6 +30,7 @@ var (
 // A flipped bit anywhere in the database either does not matter or is noticed, and there is always
 // a way out that loses nothing silently.
 func TestBitFlips(t *testing.T) {
+	t.Parallel()
 	original := victim(t)
 	size := fileSize(t, filepath.Join(original, "plan.db"))
 	for i := range testenv.Count(*flips/5, *flips, 10**flips) {
@@ -44,6 +45,7 @@ func TestBitFlips(t *testing.T) {
 }
 
 func TestTruncations(t *testing.T) {
+	t.Parallel()
 	original := victim(t)
 	size := fileSize(t, filepath.Join(original, "plan.db"))
 	for i := range testenv.Count(*cuts/5, *cuts, 10**cuts) {
@@ -60,12 +62,14 @@ func TestTruncations(t *testing.T) {
 }
 
 func TestForeignFile(t *testing.T) {
+	t.Parallel()
 	survive(t, victim(t), "foreign file", func(dir string) {
 		write(t, filepath.Join(dir, "plan.db"), strings.Repeat("This is a letter. ", 1000))
 	})
 }
 
 func TestMissingDatabase(t *testing.T) {
+	t.Parallel()
 	survive(t, victim(t), "missing database", func(dir string) {
 		if err := os.Remove(filepath.Join(dir, "plan.db")); err != nil {
 			t.Fatal(err)
@@ -75,6 +79,7 @@ func TestMissingDatabase(t *testing.T) {
 
 // The records since the last checkpoint are only in the write-ahead log.
 func TestMissingWriteAheadLog(t *testing.T) {
+	t.Parallel()
 	original := filepath.Join(t.TempDir(), "log")
 	log := sqlite.New(original, sqlite.Options{})
 	defer log.Close()
@@ -88,6 +93,7 @@ func TestMissingWriteAheadLog(t *testing.T) {
 
 // A torn or lost head file is not damage.
 func TestTornHeadIsNoDamage(t *testing.T) {
+	t.Parallel()
 	for _, content := range []string{"", "\x00\x00\x00\x00", "torn"} {
 		dir := copyLog(t, victim(t))
 		write(t, filepath.Join(dir, "growth", "head"), content)
@@ -99,6 +105,7 @@ func TestTornHeadIsNoDamage(t *testing.T) {
 
 // A log with its last records deleted is still well-formed.
 func TestShortenedLogIsNoticed(t *testing.T) {
+	t.Parallel()
 	dir := copyLog(t, victim(t))
 	execute(t, dir, `DELETE FROM record WHERE seq > 290`)
 	if _, err := readAll(dir); !errors.Is(err, store.ErrDamaged) {
@@ -107,6 +114,7 @@ func TestShortenedLogIsNoticed(t *testing.T) {
 }
 
 func TestAlteredRecordIsNoticed(t *testing.T) {
+	t.Parallel()
 	dir := copyLog(t, victim(t))
 	execute(t, dir, `UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'agent', 'Agent') AS BLOB) WHERE seq = 7`)
 	if _, err := readAll(dir); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "record 7") {
@@ -115,6 +123,7 @@ func TestAlteredRecordIsNoticed(t *testing.T) {
 }
 
 func TestUnreadableSnapshotIsIgnored(t *testing.T) {
+	t.Parallel()
 	dir := copyLog(t, victim(t))
 	paths, _ := filepath.Glob(filepath.Join(dir, "snapshot-*.json"))
 	if len(paths) != 2 {
@@ -135,6 +144,7 @@ func TestUnreadableSnapshotIsIgnored(t *testing.T) {
 }
 
 func TestRepairLeavesAHealthyLogAlone(t *testing.T) {
+	t.Parallel()
 	dir := copyLog(t, victim(t))
 	report, err := sqlite.Repair(t.Context(), dir)
 	if err != nil || report.Repaired {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestReadingCreatesNothing(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "log")
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
@@ -39,6 +40,7 @@ func TestReadingCreatesNothing(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("modes are no access control here")
 	}
@@ -68,6 +70,7 @@ func TestModes(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		spoil  func(t *testing.T, dir string) error
@@ -116,6 +119,7 @@ func TestOpenRefuses(t *testing.T) {
 // A newer planloop may change the format of a log while this one has it open. From then on this one
 // writes nothing, and trusts no record that it has not read yet.
 func TestFormatGrowsUnderAnOpenLog(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "log")
 	log, newer := sqlite.New(dir, sqlite.Options{}), sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
@@ -145,6 +149,7 @@ func TestFormatGrowsUnderAnOpenLog(t *testing.T) {
 
 // A record of a later version is refused, not skipped.
 func TestNewerRecord(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "log")
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
@@ -166,6 +171,7 @@ func TestNewerRecord(t *testing.T) {
 
 // A purge interrupted after its commit leaves snapshots of the old chain; they mean nothing.
 func TestRemainsOfAPurge(t *testing.T) {
+	t.Parallel()
 	dir := victim(t)
 	old := copyLog(t, dir)
 	log := sqlite.New(dir, sqlite.Options{})
@@ -193,6 +199,7 @@ func TestRemainsOfAPurge(t *testing.T) {
 
 // An open log continues with the file that a repair has put in its place.
 func TestOpenLogFollowsARepair(t *testing.T) {
+	t.Parallel()
 	dir := victim(t)
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
@@ -224,6 +231,7 @@ func TestOpenLogFollowsARepair(t *testing.T) {
 
 // In a read-only folder the log can still be read.
 func TestReadOnlyFolder(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() <= 0 {
 		t.Skip("nothing is read-only for root, or modes mean nothing")
 	}

@@ -14,6 +14,7 @@ import (
 // TestPurgeThatLeavesSomething: a purge that cannot remove everything says so, and that the history
 // is gone; the next purge removes the rest.
 func TestPurgeThatLeavesSomething(t *testing.T) {
+	t.Parallel()
 	dir := copyLog(t, victim(t))
 	stuck := filepath.Join(dir, "damaged-20260101T000000Z-1")
 	if err := os.Mkdir(stuck, 0o700); err != nil {

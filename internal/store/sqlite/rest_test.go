@@ -30,6 +30,7 @@ func openFiles(t *testing.T, folder string) []string {
 // A log at rest has no file open, reports its head, notifies of growth, and reopens when it is
 // used, also by the holder of its lock.
 func TestRest(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux lists the files of a process")
 	}

@@ -16,6 +16,7 @@ import (
 // TestUnfinishedSnapshotsAreSwept removes the remains of a crash, and leaves files alone that
 // another process may be writing.
 func TestUnfinishedSnapshotsAreSwept(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()

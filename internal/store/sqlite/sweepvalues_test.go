@@ -17,6 +17,7 @@ import (
 // TestSweepValues removes exactly the values that no record names and that were not put for a day;
 // a missing value is reported, and is not damage.
 func TestSweepValues(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
