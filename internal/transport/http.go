@@ -32,8 +32,7 @@ type HTTPServer struct {
 	sessions   *sessions
 	rates      *rates
 	sse        sync.Map // the open sessions of /sse by id
-	httpCalls  calls
-	requests   requests
+	calls      *calls
 	slots      chan struct{} // every open stream holds one
 	handler    http.Handler
 
@@ -52,6 +51,7 @@ func NewHTTPServer(srv *server.MCPServer, opts HTTPOptions) (*HTTPServer, error)
 		opts:     opts,
 		log:      opts.Logger,
 		mcp:      srv,
+		calls:    newCalls(maxCalls),
 		sessions: &sessions{alive: map[string]*httpSession{}},
 		rates:    &rates{limit: opts.Rate, clients: map[string]*rate.Limiter{}},
 		slots:    make(chan struct{}, opts.MaxStreams),
@@ -92,7 +92,7 @@ func (s *HTTPServer) Handler() http.Handler { return s.handler }
 // server.
 func (s *HTTPServer) Close() {
 	s.closeOnce.Do(func() {
-		s.httpCalls.stop()
+		s.calls.stop()
 		s.endStreams()
 		if err := s.streamable.Shutdown(context.Background()); err != nil {
 			s.log.Warn("closing the HTTP sessions", "err", err)
@@ -176,10 +176,10 @@ func (s *HTTPServer) Serve(ctx context.Context, l net.Listener) error {
 
 // stop ends calls before streams: an answer may need a stream.
 func (s *HTTPServer) stop(hs *http.Server) {
-	s.httpCalls.stop()
+	s.calls.stop()
 	answered := make(chan struct{})
 	go func() { // ends with the last call
-		s.httpCalls.running.Wait()
+		s.calls.running.Wait()
 		close(answered)
 	}()
 	select {
@@ -214,53 +214,19 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handle(w, r)
 }
 
-// calls counts the requests being answered, so that a stop can wait for them.
-type calls struct {
-	mu       sync.Mutex
-	stopping bool
-	count    int
-	running  sync.WaitGroup
-}
-
 // maxCalls bounds the calls being answered, most of which wait for a person or an agent.
 const maxCalls = 1000
 
-// begin counts a call, unless the server is stopping or has too many; then it answers with a refusal.
-func (c *calls) begin(w http.ResponseWriter) bool {
-	c.mu.Lock()
-	stopping, full := c.stopping, c.count >= maxCalls
-	if !stopping && !full {
-		c.count++
-		c.running.Add(1)
-	}
-	c.mu.Unlock()
+// beginCall records a call, or answers with the reason it cannot run.
+func (s *HTTPServer) beginCall(ctx context.Context, w http.ResponseWriter, session string, m Message) *call {
+	k := s.calls.add(ctx, session, m)
 	switch {
-	case stopping:
+	case k != nil:
+	case s.calls.isStopping():
 		refuseStopping(w)
-	case full:
+	default:
 		w.Header().Set("Retry-After", "10")
 		writeError(w, http.StatusServiceUnavailable, nil, mcp.INTERNAL_ERROR, "too many calls are running; try again later")
 	}
-	return !stopping && !full
-}
-
-// end uncounts a call.
-func (c *calls) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.count--
-	c.running.Done()
-}
-
-// stop refuses all further calls.
-func (c *calls) stop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stopping = true
-}
-
-func (c *calls) isStopping() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stopping
+	return k
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -27,7 +26,7 @@ type response struct {
 	held   *bytes.Buffer // not nil while the answer is held back
 	status int
 
-	cancelled *atomic.Bool // the client has cancelled the request: nothing more is sent; may be nil
+	call *call // nothing more is sent once it is cancelled; may be nil
 }
 
 func newResponse(w http.ResponseWriter) *response {
@@ -80,7 +79,7 @@ func (r *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (r *response) isCancelled() bool { return r.cancelled != nil && r.cancelled.Load() }
+func (r *response) isCancelled() bool { return r.call != nil && r.call.isCancelled() }
 
 // Flush sends buffered data.
 func (r *response) Flush() { _ = r.FlushError() }

@@ -172,7 +172,7 @@ func TestNumberOfSessionsIsBounded(t *testing.T) {
 func TestRunningCallsAreBounded(t *testing.T) {
 	f := serve(t, HTTPOptions{})
 	_, in := f.session(t)
-	f.httpCalls.count = maxCalls - 1
+	f.calls.max = 1
 	answers := make(chan httpReply, 1)
 	go func() { answers <- f.raw(t, http.MethodPost, "/mcp", callBody("wait", "last"), in) }()
 	next(t, "the call", f.started)

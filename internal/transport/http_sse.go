@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
-	"runtime/debug"
-	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -49,81 +47,61 @@ func (s *HTTPServer) postSSE(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if msg.Kind == Request && !s.begin(w, r, session) {
-		return
+	var k *call
+	if msg.Kind == Request {
+		if k = s.begin(w, r, session, msg); k == nil {
+			return
+		}
 	}
 	w.WriteHeader(http.StatusAccepted)
 	switch {
 	case msg.Kind == Request:
-		cancelled, end := s.requests.begin(session.ID, msg)
-		go func() {
-			defer end()
-			s.answer(session, msg, cancelled)
-		}()
+		go s.answer(session, msg, k)
 	case msg.Kind == Notification && session.Initialized():
-		s.requests.cancel(session.ID, msg)
+		s.calls.cancel(session.ID, msg)
 		s.handle(session, msg)
 	}
 	// A response answers nothing: this transport sends no requests to its clients.
 }
 
-// begin counts a call. It waits while the session has its maximum of running calls.
-func (s *HTTPServer) begin(w http.ResponseWriter, r *http.Request, session *sseSession) bool {
+// begin records a call. It waits while the session has its maximum of running calls.
+func (s *HTTPServer) begin(w http.ResponseWriter, r *http.Request, session *sseSession, msg Message) *call {
 	select {
 	case session.running <- struct{}{}:
 	case <-r.Context().Done():
-		return false
+		return nil
 	case <-session.ctx.Done():
 		refuse(w, http.StatusNotFound, "the session has ended: open /sse again")
-		return false
+		return nil
 	}
-	if !s.httpCalls.begin(w) {
+	k := s.beginCall(session.ctx, w, session.ID, msg)
+	if k == nil {
 		<-session.running
-		return false
 	}
-	return true
+	return k
 }
 
 // answer runs one request and puts its answer on the stream. postSSE has counted the call and starts it; it ends with
 // the call or the session.
-func (s *HTTPServer) answer(session *sseSession, msg Message, cancelled *atomic.Bool) {
-	defer s.httpCalls.end()
+func (s *HTTPServer) answer(session *sseSession, msg Message, k *call) {
+	defer s.calls.remove(k)
 	defer func() { <-session.running }()
 	if refusal := session.refusal(msg); refusal != nil {
 		session.sendAnswer(refusal)
 		return
 	}
-	if answer := s.handle(session, msg); answer != nil && !cancelled.Load() {
+	if answer := s.handle(session, msg); answer != nil && !k.isCancelled() {
 		session.sendAnswer(answer)
 	}
 }
 
 // handle runs one message and encodes its answer, if any.
-func (s *HTTPServer) handle(session *sseSession, msg Message) (answer []byte) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			s.log.Error("panic while serving a message", "panic", cause, "stack", string(debug.Stack()))
-			answer = internalError(msg)
-		}
-	}()
-	ctx := s.mcp.WithContext(session.ctx, session)
-	result := s.mcp.HandleMessage(ctx, msg.Raw)
-	if result == nil {
+func (s *HTTPServer) handle(session *sseSession, msg Message) []byte {
+	result := handle(s.mcp.WithContext(session.ctx, session), s.mcp, s.log, msg)
+	if result == nil || msg.Kind != Request {
 		return nil
 	}
-	encoded, err := json.Marshal(result)
-	if err != nil {
-		s.log.Error("an answer could not be encoded", "err", err)
-		return internalError(msg)
-	}
-	return encoded
-}
-
-func internalError(msg Message) []byte {
-	if msg.Kind != Request {
-		return nil
-	}
-	return encodeError(Refusal(msg.ID, mcp.INTERNAL_ERROR, "internal error; the server's log has the cause"))
+	return encode(s.log, msg.ID, result)
 }
 
 const (
@@ -199,17 +177,14 @@ func (s *sseSession) sendAnswer(answer []byte) {
 // protocol, including server/discover, gets the revisions spoken here: clients then use the handshake, while mcp-go's
 // client takes any discover result for a stateless server.
 func (s *sseSession) refusal(msg Message) []byte {
-	method := mcp.MCPMethod(msg.Method)
-	switch {
-	case mcp.IsModernProtocol(msg.ProtocolVersion()):
+	if msg.isModern() {
 		unsupported := mcp.UnsupportedProtocolVersionError{Version: msg.ProtocolVersion(),
 			Supported: mcp.LegacyProtocolVersions()}.JSONRPCError()
 		unsupported.ID = mcp.NewRequestId(msg.ID)
 		return encodeError(&unsupported)
-	case method == mcp.MethodInitialize, method == mcp.MethodPing, s.Initialized():
-		return nil
-	default:
-		return encodeError(Refusal(msg.ID, mcp.INVALID_REQUEST,
-			"the session is not initialized: send initialize and wait for its answer first"))
 	}
+	if refused := notInitialized(msg, s.Initialized()); refused != nil {
+		return encodeError(refused)
+	}
+	return nil
 }

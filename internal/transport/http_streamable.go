@@ -32,25 +32,27 @@ func (s *HTTPServer) postMCP(w http.ResponseWriter, r *http.Request) {
 	case msg.Kind == Request:
 		s.call(w, r, msg)
 	default:
-		s.requests.cancel(r.Header.Get(mcp.HeaderSessionID), msg)
+		s.calls.cancel(r.Header.Get(mcp.HeaderSessionID), msg)
 		s.forward(newResponse(w), r)
 	}
 }
 
 // call runs one request to its answer. A stop of the server waits for it.
 func (s *HTTPServer) call(w http.ResponseWriter, r *http.Request, msg Message) {
-	if !s.httpCalls.begin(w) {
+	session := r.Header.Get(mcp.HeaderSessionID)
+	if isModern(r, msg) {
+		session = "" // its calls cannot be cancelled by a message
+	}
+	k := s.beginCall(r.Context(), w, session, msg)
+	if k == nil {
 		return
 	}
-	defer s.httpCalls.end()
+	defer s.calls.remove(k)
 	resp := newResponse(w)
+	resp.call = k
 	if msg.Method == string(mcp.MethodInitialize) {
 		// The library answers before it registers the session. A client must not be able to use it in between.
 		resp.held = &bytes.Buffer{}
-	} else if !isModern(r, msg) {
-		cancelled, end := s.requests.begin(r.Header.Get(mcp.HeaderSessionID), msg)
-		defer end()
-		resp.cancelled = cancelled
 	}
 	defer resp.finish()
 	s.run(resp, r)
@@ -140,7 +142,7 @@ func (s *HTTPServer) checkSession(w http.ResponseWriter, r *http.Request, msg Me
 // stream runs a handler that answers for as long as the client listens. Its context ends with the request or with the
 // server.
 func (s *HTTPServer) stream(w http.ResponseWriter, r *http.Request, handle func(*response, *http.Request)) {
-	if s.httpCalls.isStopping() {
+	if s.calls.isStopping() {
 		refuseStopping(w)
 		return
 	}
@@ -198,7 +200,7 @@ func refuseStopping(w http.ResponseWriter) {
 
 // isModern reports a message's era by the library's own rule: the body or the header names the stateless protocol.
 func isModern(r *http.Request, msg Message) bool {
-	return mcp.IsModernProtocol(msg.ProtocolVersion()) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
+	return msg.isModern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 }
 
 // isIgnored reports whether a message of the stateless protocol must not reach the library. It works around two of

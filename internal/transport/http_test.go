@@ -144,7 +144,7 @@ func TestStopIsBounded(t *testing.T) {
 func TestNoNewWorkWhileStopping(t *testing.T) {
 	f := serve(t, HTTPOptions{})
 	_, in := f.session(t)
-	f.httpCalls.stop()
+	f.calls.stop()
 	for _, c := range []struct {
 		method, path, body string
 		edit               func(*http.Request)

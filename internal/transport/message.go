@@ -147,6 +147,9 @@ func isToken(token any) bool {
 // ProtocolVersion returns the revision that the message itself declares, read the way the library does, or "".
 func (m Message) ProtocolVersion() string { return m.meta.ProtocolVersion() }
 
+// isModern reports whether the message itself declares the stateless protocol.
+func (m Message) isModern() bool { return mcp.IsModernProtocol(m.ProtocolVersion()) }
+
 // Cancels returns the key of the request that a cancellation names, or "".
 func (m Message) Cancels() string {
 	var params struct {

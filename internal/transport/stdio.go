@@ -63,7 +63,7 @@ type conn struct {
 	session  *stdioSession
 	out      *writer
 	queue    *callQueue
-	calls    *stdioCalls
+	calls    *calls
 	streams  atomic.Int64
 	running  sync.WaitGroup
 
@@ -91,7 +91,7 @@ func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io
 	s := newSession(w.send)
 	c := &conn{
 		srv: srv, log: opts.Logger, maxFrame: opts.MaxFrame, session: s, out: w,
-		queue: &callQueue{life: life, turns: make(chan *turn, maxQueued)}, calls: &stdioCalls{open: map[*call]struct{}{}},
+		queue: &callQueue{life: life, turns: make(chan *turn, maxQueued)}, calls: newCalls(maxOpen),
 		ctx: srv.WithContext(callCtx, s), cancel: cancel, life: life,
 	}
 	if err := srv.RegisterSession(c.ctx, s); err != nil {
@@ -147,7 +147,7 @@ func (c *conn) dispatch(frames <-chan frame) error {
 // drain waits until every message read is answered and written.
 func (c *conn) drain(drain time.Duration) {
 	close(c.session.closed) // no answer can come any more
-	c.calls.cancelIf(errStopped, func(k *call) bool { return k.stream.Load() })
+	c.calls.cancelIf(errStopped, func(k *call) bool { return k.isStream.Load() })
 	settled := make(chan struct{})
 	go func() { // ends with the last handler
 		c.running.Wait()

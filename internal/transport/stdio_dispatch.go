@@ -3,12 +3,7 @@ package transport
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -40,18 +35,14 @@ func (c *conn) receive(f frame) {
 
 // sendMessage writes messages that do not answer a call: a notification, or the refusal of an invalid message.
 func (c *conn) sendMessage(ctx context.Context, message mcp.JSONRPCMessage) {
-	data, err := json.Marshal(message)
-	if err != nil {
-		c.log.Error("encode a message", "error", err)
-		return
+	if data := encode(c.log, nil, message); data != nil {
+		c.out.send(ctx, outgoing{data: data})
 	}
-	c.out.send(ctx, outgoing{data: data})
 }
 
 func (c *conn) handleNotification(m Message) {
 	if m.Method == string(mcp.MethodNotificationCancelled) {
-		key := m.Cancels() // perhaps of a closed call: its answer crossed the cancellation
-		c.calls.cancelIf(errCancelled, func(k *call) bool { return key != "" && k.key == key })
+		c.calls.cancel("", m)
 		return
 	}
 	c.enqueue(c.ctx, func(t *turn) {
@@ -65,14 +56,13 @@ func (c *conn) handleNotification(m Message) {
 const maxOpen = 2 * maxQueued
 
 func (c *conn) handleRequest(m Message) {
-	k := c.calls.add(c.ctx, m)
+	k := c.calls.add(c.ctx, "", m)
 	switch {
-	case c.calls.count() > maxOpen:
-		c.calls.remove(k)
+	case k == nil:
 		c.sendMessage(c.ctx, Refusal(m.ID, mcp.INVALID_REQUEST,
 			fmt.Sprintf("more than %d requests are not answered yet: wait for some; this one was not run", maxOpen)))
-	case m.Method == string(mcp.MethodSubscriptionsListen) && isModernMessage(m):
-		k.stream.Store(true)
+	case m.Method == string(mcp.MethodSubscriptionsListen) && m.isModern():
+		k.isStream.Store(true)
 		c.running.Go(func() { c.listen(k, m) })
 	case m.Method == string(mcp.MethodPing), m.Method == string(mcp.MethodTasksResult):
 		c.running.Go(func() { c.answer(k, c.handle(k.ctx, m)) })
@@ -126,38 +116,23 @@ func (c *conn) initialize(k *call, m Message) {
 	}
 }
 
-// handle lets the library handle a message; a panic ends the call, not the connection.
-func (c *conn) handle(ctx context.Context, m Message) (resp mcp.JSONRPCMessage) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.log.Error("panic in a handler", "method", m.Method, "panic", r, "stack", string(debug.Stack()))
-			resp = *Refusal(m.ID, mcp.INTERNAL_ERROR,
-				"internal error: the request may have had no effect; see the server's log")
-		}
-	}()
-	if m.Kind == Request && c.uninitialized(m) {
-		return *Refusal(m.ID, mcp.INVALID_REQUEST, fmt.Sprintf("not initialized: send initialize before %.64q", m.Method))
+// handle lets the library handle a message, if it may be handled yet.
+func (c *conn) handle(ctx context.Context, m Message) mcp.JSONRPCMessage {
+	// The library answers server/discover, to tell a probing client the available eras.
+	isOpen := c.session.hasHandshake() || m.isModern() || m.Method == string(mcp.MethodServerDiscover)
+	if refused := notInitialized(m, isOpen); m.Kind == Request && refused != nil {
+		return *refused
 	}
-	resp = c.srv.HandleMessage(ctx, m.Raw)
-	if resp == nil && m.Kind == Request {
+	response := handle(ctx, c.srv, c.log, m)
+	if response == nil && m.Kind == Request {
 		return *Refusal(m.ID, mcp.INTERNAL_ERROR, "internal error: the request has no answer")
 	}
-	return resp
-}
-
-// uninitialized reports whether a request of the handshake era came before the handshake; the library would run it. The
-// library answers server/discover, to tell a probing client the available eras.
-func (c *conn) uninitialized(m Message) bool {
-	switch m.Method {
-	case string(mcp.MethodInitialize), string(mcp.MethodPing), string(mcp.MethodServerDiscover):
-		return false
-	}
-	return !c.session.hasHandshake() && !isModernMessage(m)
+	return response
 }
 
 // answer writes the response of a call and closes it. A call that the client has cancelled gets no response.
 func (c *conn) answer(k *call, resp mcp.JSONRPCMessage) {
-	if errors.Is(context.Cause(k.ctx), errCancelled) {
+	if k.isCancelled() {
 		c.calls.remove(k)
 		return
 	}
@@ -166,12 +141,8 @@ func (c *conn) answer(k *call, resp mcp.JSONRPCMessage) {
 
 // encode closes a call and encodes its response.
 func (c *conn) encode(k *call, resp mcp.JSONRPCMessage) []byte {
-	data, err := json.Marshal(k.withID(resp))
+	data := encode(c.log, k.id, k.withID(resp))
 	c.calls.remove(k)
-	if err != nil {
-		c.log.Error("encode a response", "error", err)
-		data, _ = json.Marshal(Refusal(k.id, mcp.INTERNAL_ERROR, "internal error: the response could not be encoded"))
-	}
 	if asksForInput(resp) { // the library writes a roots request without params, which the Go SDK's client cannot read
 		data = bytes.ReplaceAll(data, []byte(`{"method":"roots/list"}`), []byte(`{"method":"roots/list","params":{}}`))
 	}
@@ -187,66 +158,6 @@ func asksForInput(resp mcp.JSONRPCMessage) bool {
 		return result.NeedsInput()
 	}
 	return false
-}
-
-// modern reports whether a request declares the stateless protocol.
-func isModernMessage(m Message) bool { return mcp.IsModernProtocol(m.ProtocolVersion()) }
-
-var (
-	errCancelled = errors.New("cancelled by the client")
-	errStopped   = errors.New("the server is stopping")
-)
-
-// call is an unanswered request.
-type call struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	id     json.RawMessage
-	key    string
-	stream atomic.Bool // it is a listen stream
-}
-
-// stdioCalls are the open requests of a connection. The library only knows a request once it runs, and confuses the id 1
-// with "1", so we keep our own set.
-type stdioCalls struct {
-	mu   sync.Mutex
-	open map[*call]struct{}
-}
-
-func (cs *stdioCalls) add(ctx context.Context, m Message) *call {
-	k := &call{id: m.ID, key: m.Key}
-	k.ctx, k.cancel = context.WithCancelCause(ctx)
-	if m.Method == string(mcp.MethodInitialize) {
-		k.key = "" // the protocol forbids cancelling it
-	}
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	cs.open[k] = struct{}{}
-	return k
-}
-
-func (cs *stdioCalls) count() int {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	return len(cs.open)
-}
-
-func (cs *stdioCalls) remove(k *call) {
-	k.cancel(nil)
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	delete(cs.open, k)
-}
-
-// cancelIf ends the contexts of the calls that match.
-func (cs *stdioCalls) cancelIf(cause error, match func(*call) bool) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	for k := range cs.open {
-		if match(k) {
-			k.cancel(cause)
-		}
-	}
 }
 
 // notStarted answers a call that was cancelled before its turn came.

@@ -3,7 +3,6 @@ package transport
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -99,12 +98,9 @@ func (w *writer) writeNotification(s *stdioSession, n mcp.JSONRPCNotification) {
 	if s.isUnsubscribed(n.Method) {
 		return
 	}
-	data, err := json.Marshal(n)
-	if err != nil {
-		w.log.Error("encode a notification", "method", n.Method, "error", err)
-		return
+	if data := encode(w.log, nil, n); data != nil {
+		w.write(outgoing{data: data})
 	}
-	w.write(outgoing{data: data})
 }
 
 func (w *writer) write(o outgoing) {
