@@ -1,5 +1,5 @@
-// Package origin decides which requests may reach a server on this machine: from which addresses, under which Host
-// header, and from pages of which web origin.
+// Package origin guards the HTTP servers on this machine: from which addresses, under which Host header and from pages of
+// which web origin requests may come, and how large and slow they may be.
 package origin
 
 import (

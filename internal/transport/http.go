@@ -20,6 +20,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	"github.com/planloop/planloop/internal/origin"
 	"golang.org/x/time/rate"
 )
 
@@ -122,14 +123,8 @@ func (s *HTTPServer) routes() http.Handler {
 	})
 }
 
-const (
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	// net/http reads 4 KB more than it is told to.
-	maxHeader = 16<<10 - 4<<10
-	// streamsGrace bounds the wait for streams to write their last event.
-	streamsGrace = time.Second
-)
+// streamsGrace bounds the wait for streams to write their last event.
+const streamsGrace = time.Second
 
 // Listen binds addr, host:port. Without a host it binds the loopback address; port 0 is any free port.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
@@ -153,13 +148,7 @@ func (s *HTTPServer) Serve(ctx context.Context, l net.Listener) error {
 		_ = l.Close()
 		return err
 	}
-	hs := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-	}
+	hs := origin.NewServer(s.handler, s.log)
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(l) }()
 	select {

@@ -6,25 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/planloop/planloop/internal/origin"
 )
 
 // readMessage reads the single message of a POST, or answers with the reason it cannot.
 func (s *HTTPServer) readMessage(w http.ResponseWriter, r *http.Request) (Message, bool) {
-	// A page may send text and forms anywhere without a preflight, but not JSON. Anything else could come from a page
-	// that was never allowed.
-	if !isJSON(r) {
-		refuse(w, http.StatusUnsupportedMediaType,
-			"the body must be JSON in UTF-8: send Content-Type: application/json, without Content-Encoding")
-		return Message{}, false
-	}
-	body, err := s.readBody(w, r)
+	body, err := origin.ReadJSON(w, r, s.opts.MaxBody, s.opts.BodyTimeout)
 	if err != nil {
 		s.refuseBody(w, err)
 		return Message{}, false
@@ -40,29 +31,12 @@ func (s *HTTPServer) readMessage(w http.ResponseWriter, r *http.Request) (Messag
 	return msg, true
 }
 
-func isJSON(r *http.Request) bool {
-	types := r.Header.Values("Content-Type")
-	if len(types) != 1 || r.Header.Get("Content-Encoding") != "" {
-		return false
-	}
-	mediaType, params, err := mime.ParseMediaType(types[0])
-	charset, given := params["charset"]
-	known := !given || strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
-	return err == nil && mediaType == "application/json" && known
-}
-
-// readBody bounds the body in size and in time. The time limit covers only the body: the answer may be a long stream.
-func (s *HTTPServer) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	control := http.NewResponseController(w)
-	if control.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)) == nil {
-		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	}
-	return io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
-}
-
 func (s *HTTPServer) refuseBody(w http.ResponseWriter, err error) {
 	var tooLarge *http.MaxBytesError
 	switch {
+	case errors.Is(err, origin.ErrNotJSON):
+		refuse(w, http.StatusUnsupportedMediaType,
+			"the body must be JSON in UTF-8: send Content-Type: application/json, without Content-Encoding")
 	case errors.As(err, &tooLarge):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes; send less at a time", tooLarge.Limit))
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -9,10 +9,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-)
 
-// writeTimeout bounds one write to a client that does not read.
-const writeTimeout = 30 * time.Second
+	"github.com/planloop/planloop/internal/origin"
+)
 
 var errAnswered = errors.New("the request has been answered")
 
@@ -72,7 +71,7 @@ func (r *response) Write(p []byte) (int, error) {
 		_, _ = r.held.Write(clean) // cannot fail
 		return len(p), nil
 	}
-	r.extendDeadline()
+	origin.LimitWrite(r.w)
 	if _, err := r.w.Write(clean); err != nil {
 		return 0, err
 	}
@@ -91,13 +90,8 @@ func (r *response) FlushError() error {
 	if r.w == nil || r.held != nil {
 		return nil
 	}
-	r.extendDeadline()
+	origin.LimitWrite(r.w)
 	return http.NewResponseController(r.w).Flush()
-}
-
-// extendDeadline is best effort: writers in tests have no deadlines.
-func (r *response) extendDeadline() {
-	_ = http.NewResponseController(r.w).SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 
 // send writes one server-sent event and flushes it.
@@ -144,7 +138,7 @@ func (r *response) finish() {
 	if r.w == nil {
 		return
 	}
-	r.extendDeadline()
+	origin.LimitWrite(r.w)
 	if r.isCancelled() && r.status == 0 { // an event stream may end without an answer
 		r.header.Set("Content-Type", "text/event-stream")
 		r.w.WriteHeader(http.StatusOK)

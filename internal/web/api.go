@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/internal/verbs"
@@ -109,25 +109,17 @@ func readQuery(query string, params []string) (url.Values, error) {
 
 // readBody reads a body of JSON, within bounds of size and time.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if err := checkJSON(r); err != nil {
-		return nil, err
-	}
-	tooLong := &refusal{Kind: tooLarge, Problem: "the body is longer than 1 MB", Fix: "send less"}
-	if r.ContentLength > maxBody {
-		return nil, tooLong
-	}
-	limits := http.NewResponseController(w)
-	_ = limits.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)) // as for the write deadline
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := origin.ReadJSON(w, r, maxBody, s.opts.BodyTimeout)
 	switch {
+	case errors.Is(err, origin.ErrNotJSON):
+		return nil, &refusal{Kind: wrongType, Problem: "the body must have the type application/json", Fix: "send JSON, with that Content-Type"}
 	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, tooLong
+		return nil, &refusal{Kind: tooLarge, Problem: "the body is longer than 1 MB", Fix: "send less"}
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &refusal{Kind: tooSlow, Problem: "the body did not arrive in time", Fix: "send it again"}
 	case err != nil:
 		return nil, &refusal{Kind: wrongForm, Problem: "the body did not arrive completely", Fix: "send it again"}
 	}
-	_ = limits.SetReadDeadline(time.Time{})
 	return body, nil
 }
 

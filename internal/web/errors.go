@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/plan"
 )
@@ -118,7 +119,7 @@ func (s *Server) answer(w http.ResponseWriter, status int, value any) {
 		s.log.Error("encode an answer of the review page", "err", err)
 		status, body = http.StatusInternalServerError, []byte(`{"error":{"kind":"fault","problem":"","fix":"","field":""}}`)
 	}
-	limitWrite(w) // again: computing the answer may have taken long
+	origin.LimitWrite(w) // again: computing the answer may have taken long
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)

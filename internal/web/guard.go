@@ -2,18 +2,13 @@ package web
 
 import (
 	"fmt"
-	"mime"
 	"net/http"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/planloop/planloop/internal/origin"
 )
-
-// writeTimeout bounds one write to a client that does not read.
-const writeTimeout = 30 * time.Second
 
 // ServeHTTP answers a request. The guard checks its origin and form before anything else.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -27,7 +22,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.refuse(w, r, fmt.Errorf("panic: %v\n%s", trouble, debug.Stack()))
 		}
 	}()
-	limitWrite(w)
+	origin.LimitWrite(w)
 	if err := s.checkOrigin(r); err != nil {
 		s.refuse(w, r, err)
 		return
@@ -46,10 +41,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.route(w, r, route, query); err != nil {
 		s.refuse(w, r, err)
 	}
-}
-
-func limitWrite(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // writers in tests have no deadlines
 }
 
 // checkOrigin refuses requests unless they come from this machine, to one of this server's own names, and from its own
@@ -77,17 +68,6 @@ func (s *Server) checkOrigin(r *http.Request) error {
 		return elsewhere("requests from other sites are refused")
 	}
 	return nil
-}
-
-// checkJSON refuses bodies that a form or a page of another origin could send without a preflight.
-func checkJSON(r *http.Request) error {
-	types := r.Header.Values("Content-Type")
-	if len(types) == 1 && r.Header.Get("Content-Encoding") == "" {
-		if media, _, err := mime.ParseMediaType(types[0]); err == nil && media == "application/json" {
-			return nil
-		}
-	}
-	return &refusal{Kind: wrongType, Problem: "the body must have the type application/json", Fix: "send JSON, with that Content-Type"}
 }
 
 // singleHeader returns the single value of a header; ok is false if it is missing, empty or repeated.

@@ -336,7 +336,7 @@ func TestPeersOfThisMachineAlone(t *testing.T) {
 	} {
 		for _, path := range []string{"/", "/page.js"} {
 			w := httptest.NewRecorder()
-			f.Handler().ServeHTTP(w, here(t, c.peer, c.local, c.host, http.MethodGet, path, ""))
+			f.ServeHTTP(w, here(t, c.peer, c.local, c.host, http.MethodGet, path, ""))
 			if w.Code != c.want {
 				t.Errorf("%+v %s: %d %s", c, path, w.Code, w.Body)
 			}

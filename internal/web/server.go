@@ -11,7 +11,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -97,9 +96,6 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Handler returns the server, with the guard before all requests.
-func (s *Server) Handler() http.Handler { return s }
-
 // Has reports whether a raw path belongs to the page.
 func (s *Server) Has(path string) bool {
 	_, isFile := s.files[path]
@@ -119,25 +115,14 @@ func (s *Server) Close() {
 	s.streams.close()
 }
 
-const (
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	maxHeader     = 16<<10 - 4<<10 // net/http reads 4 KB more than it is told to
-	stopGrace     = time.Second    // for answers being written
-)
+// stopGrace bounds the wait for answers being written.
+const stopGrace = time.Second
 
 // Serve answers requests on some listeners until ctx ends, then closes s. It closes the listeners.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	defer s.Close()
-	hs := &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-
-		DisableGeneralOptionsHandler: true, // the guard answers OPTIONS *
-	}
+	hs := origin.NewServer(s, s.log)
+	hs.DisableGeneralOptionsHandler = true // the guard answers OPTIONS *
 	var serving errgroup.Group
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
