@@ -24,13 +24,13 @@ const deleteTimeout = 2 * time.Second // for telling a server that its session e
 // headers. It limits the answers.
 type httpTransport struct {
 	*conn
-	stream   *outbound.Stream
+	stream   *outbound.Client
 	header   http.Header
 	listened atomic.Bool
 }
 
 // newHTTPTransport returns the SDK's transport to a server over HTTP. Nothing is contacted.
-func newHTTPTransport(stream *outbound.Stream, t *target, c *conn) mcp.Transport {
+func newHTTPTransport(stream *outbound.Client, t *target, c *conn) mcp.Transport {
 	c.wait = stream.Close
 	return &mcp.StreamableClientTransport{Endpoint: t.address.String(),
 		HTTPClient: &http.Client{Transport: &httpTransport{conn: c, stream: stream, header: t.header}}}
@@ -121,7 +121,7 @@ func (w *httpTransport) statusError(r *http.Request, response *http.Response, of
 		response.StatusCode = http.StatusBadRequest // the SDK does not read it with every status
 		return response, nil
 	}
-	about := w.stream.Refused(response, body, w.secrets)
+	about := w.stream.StatusError(response, body, w.secrets)
 	failed := w.fail("at %v", about)
 	failed.Answered, failed.Code = true, about.Status
 	switch {
@@ -158,7 +158,7 @@ func (w *httpTransport) limitResponse(ctx context.Context, response *http.Respon
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxFrame+1))
 	_ = response.Body.Close()
 	if err != nil {
-		return nil, w.fail("at %v", w.stream.Broken(ctx, response, err, w.secrets))
+		return nil, w.fail("at %v", w.stream.BrokenError(ctx, response, err, w.secrets))
 	}
 	if len(body) > maxFrame {
 		return nil, w.tooLong()

@@ -90,8 +90,13 @@ func (c *Client) noAnswerError(ctx context.Context, status int, allowed time.Dur
 	return e
 }
 
-// statusError returns the error for an answer without success.
-func (c *Client) statusError(response *http.Response, body []byte, secrets []string) *Error {
+// BrokenError returns the error for an answer that could not be read to its end.
+func (c *Client) BrokenError(ctx context.Context, response *http.Response, err error, secrets []string) *Error {
+	return c.noAnswerError(ctx, response.StatusCode, 0, err, secrets)
+}
+
+// StatusError returns the error for an answer without success; body is the start of its body.
+func (c *Client) StatusError(response *http.Response, body []byte, secrets []string) *Error {
 	status := response.StatusCode
 	e := &Error{Answered: true, Host: c.address.Host, Status: status, Problem: fmt.Sprintf("answered %d", status)}
 	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {

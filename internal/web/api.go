@@ -112,7 +112,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	body, err := origin.ReadJSON(w, r, maxBody, s.opts.BodyTimeout)
 	switch {
 	case errors.Is(err, origin.ErrNotJSON):
-		return nil, &refusal{Kind: wrongType, Problem: "the body must have the type application/json", Fix: "send JSON, with that Content-Type"}
+		return nil, &refusal{Kind: wrongType, Problem: "the body must have the type application/json",
+			Fix: "send JSON, with that Content-Type"}
 	case errors.As(err, new(*http.MaxBytesError)):
 		return nil, &refusal{Kind: tooLarge, Problem: "the body is longer than 1 MB", Fix: "send less"}
 	case errors.Is(err, os.ErrDeadlineExceeded):
