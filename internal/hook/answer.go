@@ -1,16 +1,15 @@
 package hook
 
 import (
+	"cmp"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // object is an object to write, in order: names, each followed by a text, a list or an object.
 type object []any
-
-// list is a list to write.
-type list []object
 
 // Write formats an answer for the call's host: its output and the exit code.
 func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
@@ -25,7 +24,8 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 	if answer == nil {
 		return nil, nil, 0
 	}
-	return append(answer.append(nil), '\n'), nil, 0
+	out, _ := json.Marshal(answer, jsontext.AllowInvalidUTF8(true)) // it has only texts, lists and objects
+	return append(out, '\n'), nil, 0
 }
 
 // text returns the text of an answer at a moment. A blank text is replaced with words, because some hosts ignore a refusal without a
@@ -87,7 +87,7 @@ func (c Call) format(said string) object {
 		case Stop:
 			return object{"decision", "continue", "reason", said}
 		}
-		return object{"injectSteps", list{{"ephemeralMessage", said}}}
+		return object{"injectSteps", []object{{"ephemeralMessage", said}}}
 	case Cursor:
 		switch c.Moment {
 		case BeforeTool:
@@ -120,30 +120,11 @@ func (c Call) format(said string) object {
 	return nil
 }
 
-// append writes an object as JSON.
-func (o object) append(to []byte) []byte {
-	to = append(to, '{')
-	for i := 0; i+1 < len(o); i += 2 {
-		if i > 0 {
-			to = append(to, ',')
-		}
-		to, _ = jsontext.AppendQuote(to, o[i].(string))
-		to = append(to, ':')
-		switch value := o[i+1].(type) {
-		case string:
-			to, _ = jsontext.AppendQuote(to, strings.ToValidUTF8(value, "\uFFFD"))
-		case object:
-			to = value.append(to)
-		case list:
-			to = append(to, '[')
-			for i, one := range value {
-				if i > 0 {
-					to = append(to, ',')
-				}
-				to = one.append(to)
-			}
-			to = append(to, ']')
-		}
+// MarshalJSONTo implements json.MarshalerTo.
+func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
+	err := out.WriteToken(jsontext.BeginObject)
+	for _, nameOrValue := range o {
+		err = cmp.Or(err, json.MarshalEncode(out, nameOrValue))
 	}
-	return append(to, '}')
+	return cmp.Or(err, out.WriteToken(jsontext.EndObject))
 }

@@ -17,8 +17,7 @@ type Event struct {
 	Name    string // as the command line names it: pre-tool-use
 	Native  string // as the host names it: PreToolUse
 	Moment  Moment
-	Matcher string        // for tools or sources, in the host's syntax; "" for all
-	Limit   time.Duration // the host's time-out for the hook
+	Matcher string // for tools or sources, in the host's syntax; "" for all
 }
 
 // Hosts returns the hosts that have hooks, in the order of the documentation.
@@ -26,73 +25,53 @@ func Hosts() []Host {
 	return []Host{Claude, Codex, Gemini, Antigravity, Cursor, VSCode, Opencode, Goose, Windsurf}
 }
 
-// Time-outs in the hosts. A decision takes milliseconds; the rest is for busy machines.
-const (
-	decides = 10 * time.Second
-	tells   = 10 * time.Second
-)
+// TimeLimit is the hosts' time-out for a hook. A decision takes milliseconds; the rest is for busy machines.
+const TimeLimit = 10 * time.Second
 
 // Events returns the handled events of a host in the order in which they occur; nil for a host without hooks.
 func Events(host Host) []Event {
+	start, stop := Event{"session-start", "SessionStart", SessionStart, ""}, Event{"stop", "Stop", Stop, ""}
+	before := Event{"pre-tool-use", "PreToolUse", BeforeTool, ""}
+	after := func(tools string) Event { return Event{"post-tool-use", "PostToolUse", AfterTool, tools} }
 	switch host {
 	case Claude:
-		return []Event{
-			{"session-start", "SessionStart", SessionStart, "", tells},
-			{"pre-tool-use", "PreToolUse", BeforeTool, "", decides},
-			{"post-tool-use", "PostToolUse", AfterTool, "ExitPlanMode|TodoWrite|TaskCreate|TaskUpdate", tells},
-			{"stop", "Stop", Stop, "", tells},
-		}
+		return []Event{start, before, after("ExitPlanMode|TodoWrite|TaskCreate|TaskUpdate"), stop}
 	case Codex:
-		return []Event{
-			{"session-start", "SessionStart", SessionStart, "", tells},
-			{"pre-tool-use", "PreToolUse", BeforeTool, "", decides},
-			{"post-tool-use", "PostToolUse", AfterTool, "update_plan", tells},
-			{"stop", "Stop", Stop, "", tells},
-		}
+		return []Event{start, before, after("update_plan"), stop}
 	case Gemini:
 		return []Event{
-			{"session-start", "SessionStart", SessionStart, "", tells},
-			{"before-tool", "BeforeTool", BeforeTool, "", decides},
-			{"after-tool", "AfterTool", AfterTool, "^(write_todos|exit_plan_mode)$", tells},
-			{"after-agent", "AfterAgent", Stop, "", tells},
+			start,
+			{"before-tool", "BeforeTool", BeforeTool, ""},
+			{"after-tool", "AfterTool", AfterTool, "^(write_todos|exit_plan_mode)$"},
+			{"after-agent", "AfterAgent", Stop, ""},
 		}
 	case Antigravity: // PreInvocation comes before each call of the model; the first one marks the start of the session
-		return []Event{
-			{"pre-invocation", "PreInvocation", SessionStart, "", tells},
-			{"pre-tool-use", "PreToolUse", BeforeTool, "*", decides},
-			{"stop", "Stop", Stop, "", tells},
-		}
+		before.Matcher = "*"
+		return []Event{{"pre-invocation", "PreInvocation", SessionStart, ""}, before, stop}
 	case Cursor: // not every version calls preToolUse for each command and MCP tool
 		return []Event{
-			{"session-start", "sessionStart", SessionStart, "", tells},
-			{"pre-tool-use", "preToolUse", BeforeTool, "", decides},
-			{"before-shell-execution", "beforeShellExecution", BeforeTool, "", decides},
-			{"before-mcp-execution", "beforeMCPExecution", BeforeTool, "", decides},
-			{"stop", "stop", Stop, "", tells},
+			{"session-start", "sessionStart", SessionStart, ""},
+			{"pre-tool-use", "preToolUse", BeforeTool, ""},
+			{"before-shell-execution", "beforeShellExecution", BeforeTool, ""},
+			{"before-mcp-execution", "beforeMCPExecution", BeforeTool, ""},
+			{"stop", "stop", Stop, ""},
 		}
 	case VSCode: // Copilot's command line and cloud agent accept these names as well
-		return []Event{
-			{"session-start", "SessionStart", SessionStart, "", tells},
-			{"pre-tool-use", "PreToolUse", BeforeTool, "", decides},
-			{"stop", "Stop", Stop, "", tells},
-		}
+		return []Event{start, before, stop}
 	case Opencode: // called by planloop's own plugin
 		return []Event{
-			{"session-start", "session.start", SessionStart, "", tells},
-			{"tool-execute-before", "tool.execute.before", BeforeTool, "", decides},
-			{"tool-execute-after", "tool.execute.after", AfterTool, "todowrite", tells},
-			{"stop", "stop", Stop, "", tells},
+			{"session-start", "session.start", SessionStart, ""},
+			{"tool-execute-before", "tool.execute.before", BeforeTool, ""},
+			{"tool-execute-after", "tool.execute.after", AfterTool, "todowrite"},
+			{"stop", "stop", Stop, ""},
 		}
 	case Goose: // SessionStart there ignores answers
-		return []Event{
-			{"pre-tool-use", "PreToolUse", BeforeTool, "", decides},
-			{"stop", "Stop", Stop, "", tells},
-		}
+		return []Event{before, stop}
 	case Windsurf: // accepts no context, and cannot be asked to continue
 		return []Event{
-			{"pre-write-code", "pre_write_code", BeforeTool, "", decides},
-			{"pre-run-command", "pre_run_command", BeforeTool, "", decides},
-			{"pre-mcp-tool-use", "pre_mcp_tool_use", BeforeTool, "", decides},
+			{"pre-write-code", "pre_write_code", BeforeTool, ""},
+			{"pre-run-command", "pre_run_command", BeforeTool, ""},
+			{"pre-mcp-tool-use", "pre_mcp_tool_use", BeforeTool, ""},
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/safetext"
@@ -102,7 +101,7 @@ func claude(m Machine, s Scope) host {
 		name: "claude", title: "Claude Code", programs: []string{"claude"}, traces: []string{dir},
 		server: mcpServers(s.pick(m.join(m.variable("CLAUDE_CONFIG_DIR", m.Home), claudeHistory), m.project(".mcp.json")),
 			object{{"type", "stdio"}, {"command", m.Program}, {"args", []any{"serve"}}, {"env", object{}}}),
-		hooks: &hooks{file: s.pick(own, project), root: []string{"hooks"}, isGrouped: always, handler: timed(time.Second),
+		hooks: &hooks{file: s.pick(own, project), root: []string{"hooks"}, isGrouped: always, handler: timed,
 			shell: runDirect},
 		plugin: func(h *Host) *Plugin { return h.claudePlugin(m, dir) },
 		obstacles: func() (found []string) {
@@ -137,7 +136,7 @@ func codex(m Machine, s Scope) host {
 		name: "codex", title: "Codex", programs: []string{"codex"}, traces: []string{dir},
 		server: &server{file: s.pick(own, project), path: []string{"mcp_servers", hook.OwnServer}, program: "command",
 			entry: append(command(m), member{"env_vars", passed})},
-		hooks:  &hooks{file: file, root: []string{"hooks"}, isGrouped: always, handler: timed(time.Second)},
+		hooks:  &hooks{file: file, root: []string{"hooks"}, isGrouped: always, handler: timed},
 		plugin: func(h *Host) *Plugin { return h.codexPlugin(m, dir) },
 		obstacles: func() (found []string) {
 			for _, file := range []string{own, project} {
@@ -159,8 +158,8 @@ func codex(m Machine, s Scope) host {
 func gemini(m Machine, s Scope) host {
 	dir := m.join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini")
 	own, project := m.join(dir, "settings.json"), m.project(".gemini", "settings.json")
-	handler := func(e hook.Event, command string) object {
-		return append(object{{"name", hook.OwnServer}}, timed(time.Millisecond)(e, command)...)
+	handler := func(_ hook.Event, command string) object {
+		return object{{"name", hook.OwnServer}, {"type", "command"}, {"command", command}, {"timeout", hook.TimeLimit.Milliseconds()}}
 	}
 	return host{
 		name: "gemini", title: "Gemini CLI", programs: []string{"gemini"}, traces: []string{own}, // the folder is Antigravity's too
@@ -187,7 +186,7 @@ func antigravity(m Machine, s Scope) host {
 		name: "antigravity", title: "Antigravity CLI", programs: []string{"agy"},
 		traces: []string{m.home(".gemini", "antigravity-cli"), m.home(".gemini", "antigravity")},
 		server: mcpServers(m.join(dir, "mcp_config.json"), command(m)),
-		hooks: &hooks{file: file, root: []string{hook.OwnServer}, matchAll: "*", handler: timed(time.Second),
+		hooks: &hooks{file: file, root: []string{hook.OwnServer}, matchAll: "*", handler: timed,
 			isGrouped: func(e hook.Event) bool { return e.Moment == hook.BeforeTool || e.Moment == hook.AfterTool }},
 		obstacles: func() []string {
 			if jsonSetting(file, hook.OwnServer, "enabled") == false {
@@ -211,7 +210,7 @@ func cursor(m Machine, s Scope) host {
 				if e.Matcher != "" {
 					handler = append(handler, member{"matcher", e.Matcher})
 				}
-				handler = withTimeout(handler, e, time.Second)
+				handler = append(handler, member{"timeout", int(hook.TimeLimit.Seconds())})
 				if e.Moment == hook.BeforeTool {
 					handler = append(handler, member{"failClosed", true})
 				}
@@ -234,7 +233,7 @@ func vscode(m Machine, s Scope) host {
 		server: &server{file: s.pick(m.join(user, "mcp.json"), m.project(".vscode", "mcp.json")), path: []string{"servers", hook.OwnServer},
 			program: "command", entry: entry},
 		hooks: &hooks{file: m.join(s.pick(m.variable("COPILOT_HOME", m.home(".copilot")), m.project(".github")), "hooks", "planloop.json"),
-			root: []string{"hooks"}, fixedMembers: object{{"version", 1}}, handler: timed(time.Second)},
+			root: []string{"hooks"}, fixedMembers: object{{"version", 1}}, handler: timed},
 		note: "hooks are a preview feature, and an organization can turn them off: chat.hookFilesLocations lists the files",
 	}
 }
@@ -301,7 +300,7 @@ func goose(m Machine, s Scope) host {
 				{"enabled", true}, {"timeout", 300}}},
 		hooks: &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []string{"hooks"}, isGrouped: always, shell: runOnce,
 			handler: func(e hook.Event, command string) object {
-				handler := timed(time.Second)(e, command)
+				handler := timed(e, command)
 				if e.Moment == hook.BeforeTool {
 					handler = append(handler, member{"on_failure", "block"})
 				}
@@ -334,18 +333,9 @@ func command(m Machine, more ...string) object {
 	return object{{"command", m.Program}, {"args", args}}
 }
 
-// timed makes handlers in Claude Code's form, with the time limit in unit.
-func timed(unit time.Duration) func(hook.Event, string) object {
-	return func(e hook.Event, command string) object {
-		return withTimeout(object{{"type", "command"}, {"command", command}}, e, unit)
-	}
-}
-
-func withTimeout(handler object, e hook.Event, unit time.Duration) object {
-	if e.Limit == 0 {
-		return handler
-	}
-	return append(handler, member{"timeout", int(e.Limit / unit)})
+// timed makes a handler in Claude Code's form, with the time limit in seconds.
+func timed(_ hook.Event, command string) object {
+	return object{{"type", "command"}, {"command", command}, {"timeout", int(hook.TimeLimit.Seconds())}}
 }
 
 // commandLine returns the line by which a host's shell starts the hook. On Unix it runs the hook
