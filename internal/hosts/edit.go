@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/go-json-experiment/json"
 
 	"github.com/planloop/planloop/internal/hook"
@@ -329,4 +330,34 @@ func (m Machine) Write(e Edit) error {
 		err = m.removeRecord(e.Target)
 	}
 	return err
+}
+
+// maxLineBytes limits the bytes of a line in a difference, because some programs write a whole file on one line.
+const maxLineBytes = 300
+
+// Difference returns an edit as a unified difference with one line of context, because lines
+// nearby may contain secrets. name is the file's name in it.
+func (e Edit) Difference(name string) string {
+	if !e.HasChanges() {
+		return ""
+	}
+	old, now := name, name
+	if !e.Exists {
+		old = "/dev/null"
+	}
+	if !e.WillExist {
+		now = "/dev/null"
+	}
+	unified, err := udiff.ToUnified(old, now, string(e.Before), udiff.Lines(string(e.Before), string(e.After)), 1)
+	if err != nil {
+		return "--- " + old + "\n+++ " + now + "\n"
+	}
+	var lines strings.Builder
+	for line := range strings.Lines(unified) {
+		if text := strings.TrimRight(line, "\n"); len(text) > maxLineBytes {
+			line = strings.ToValidUTF8(text[:maxLineBytes], "") + "…\n"
+		}
+		lines.WriteString(line)
+	}
+	return lines.String()
 }

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -13,15 +14,15 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// ownHook is the position of one of planloop's hooks: an element of an event's list, or a handler in that element's own list.
-type ownHook struct {
+// listedHook is the position of a hook: an element of an event's list, or a handler in that element's own list.
+type listedHook struct {
 	element, index int  // index is -1 if the element is the handler
 	isOnly         bool // nothing else is in the element
 	handler, group map[string]any
 }
 
 // path leads to planloop's part: the whole element if nothing else is in it, else the handler.
-func (s ownHook) path(list []string) []string {
+func (s listedHook) path(list []string) []string {
 	if s.isOnly {
 		return subpath(list, strconv.Itoa(s.element))
 	}
@@ -29,7 +30,7 @@ func (s ownHook) path(list []string) []string {
 }
 
 // handlerPath leads to the object with the command.
-func (s ownHook) handlerPath(list []string) []string {
+func (s listedHook) handlerPath(list []string) []string {
 	if s.index < 0 {
 		return subpath(list, strconv.Itoa(s.element))
 	}
@@ -157,10 +158,7 @@ func (h *hooks) listElement(m Machine, on hook.Host, e hook.Event) object {
 		return handler
 	}
 	var group object
-	if matcher := e.Matcher; matcher != "" || h.matchAll != "" {
-		if matcher == "" {
-			matcher = h.matchAll
-		}
+	if matcher := cmp.Or(e.Matcher, h.matchAll); matcher != "" {
 		group = object{{"matcher", matcher}}
 	}
 	return append(group, member{"hooks", []any{handler}})
@@ -181,23 +179,27 @@ func (h *hooks) eventLists(d *document) map[string]any {
 	return events
 }
 
-// findHooks finds planloop's hooks in the list of an event.
-func (m Machine) findHooks(on hook.Host, list any) []ownHook {
-	var found []ownHook
+// listHooks lists the hooks in the list of an event, in groups or not.
+func listHooks(list any) []listedHook {
+	var found []listedHook
 	elements, _ := list.([]any)
 	for i, element := range elements {
 		members, _ := element.(map[string]any)
 		handlers, grouped := members["hooks"].([]any)
-		if !grouped && m.isOwnHook(on, members) {
-			found = append(found, ownHook{i, -1, true, members, members})
+		if !grouped {
+			found = append(found, listedHook{i, -1, true, members, members})
 		}
 		for j, handler := range handlers {
-			if handler, _ := handler.(map[string]any); m.isOwnHook(on, handler) {
-				found = append(found, ownHook{i, j, len(handlers) == 1, handler, members})
-			}
+			handler, _ := handler.(map[string]any)
+			found = append(found, listedHook{i, j, len(handlers) == 1, handler, members})
 		}
 	}
 	return found
+}
+
+// findHooks finds planloop's hooks in the list of an event.
+func (m Machine) findHooks(on hook.Host, list any) []listedHook {
+	return slices.DeleteFunc(listHooks(list), func(h listedHook) bool { return !m.isOwnHook(on, h.handler) })
 }
 
 // commandMembers lists the members that contain a command, in any host.
@@ -210,7 +212,7 @@ type hookCall struct{ host, event string }
 func (m Machine) hookCalls(handler map[string]any) []hookCall {
 	program := "(?i:planloop)|" + regexp.QuoteMeta(strings.TrimSuffix(base(m.Program), ".exe"))
 	known, err := regexp.Compile(`(?:` + program + `)[^/\\\s]*\s+hook\s+(\S+)\s+(\S*)`)
-	if err != nil {
+	if err != nil { // the path is not UTF-8
 		return nil
 	}
 	var all []hookCall
@@ -221,9 +223,7 @@ func (m Machine) hookCalls(handler map[string]any) []hookCall {
 			line += " " + arg
 		}
 		for _, found := range known.FindAllStringSubmatch(line+" ", -1) {
-			if one := (hookCall{found[1], found[2]}); !slices.Contains(all, one) {
-				all = append(all, one)
-			}
+			all = appendNew(all, hookCall{found[1], found[2]})
 		}
 	}
 	return all
@@ -243,8 +243,8 @@ func (m Machine) misspelledHooks(on hook.Host, events map[string]any) []string {
 		names = append(names, e.Name)
 	}
 	for _, native := range slices.Sorted(maps.Keys(events)) {
-		for _, handler := range handlersIn(events[native]) {
-			for _, one := range m.hookCalls(handler) {
+		for _, h := range listHooks(events[native]) {
+			for _, one := range m.hookCalls(h.handler) {
 				problem, meant := "", one
 				if one.host != string(on) {
 					meant.host, problem = string(on), "which is not this host's name"
@@ -295,19 +295,4 @@ func (m Machine) uncoveredTools(on hook.Host, events map[string]any) []string {
 		}
 	}
 	return wrong
-}
-
-// handlersIn lists the handlers in an event's list, in groups or not.
-func handlersIn(list any) []map[string]any {
-	var all []map[string]any
-	elements, _ := list.([]any)
-	for _, element := range elements {
-		members, _ := element.(map[string]any)
-		if grouped, is := members["hooks"]; is {
-			all = append(all, handlersIn(grouped)...)
-		} else if members != nil {
-			all = append(all, members)
-		}
-	}
-	return all
 }

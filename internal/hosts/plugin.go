@@ -39,18 +39,13 @@ func (p Plugin) Parts() string {
 // readPlugin reads planloop's parts in a plugin's folder, and returns nil if it has none. Hooks that are not called for every
 // tool that writes do not count.
 func (h *Host) readPlugin(m Machine, folder string, p Plugin, manifests ...string) *Plugin {
-	add := func(program string) {
-		if !slices.Contains(p.Programs, program) {
-			p.Programs = append(p.Programs, program)
-		}
-	}
 	for _, manifest := range manifests {
 		file := h.readPluginFile(filepath.Join(folder, manifest))
 		servers, _ := file["mcpServers"].(map[string]any)
 		for _, server := range servers {
 			if command := commandWords(server, "command"); len(command) > 0 && m.isOwn(command[0]) {
 				p.Server = true
-				add(command[0])
+				p.Programs = appendNew(p.Programs, command[0])
 			}
 		}
 	}
@@ -61,9 +56,7 @@ func (h *Host) readPlugin(m Machine, folder string, p Plugin, manifests ...strin
 		for _, text := range wrong {
 			h.uncovered = append(h.uncovered, p.Name+": "+text)
 		}
-		for _, program := range programs {
-			add(program)
-		}
+		p.Programs = appendNew(p.Programs, programs...)
 	}
 	if !p.Server && !p.Hooks {
 		return nil
@@ -74,8 +67,8 @@ func (h *Host) readPlugin(m Machine, folder string, p Plugin, manifests ...strin
 // readPluginFile reads a file of a plugin. It returns nil on failure, because another author's plugin may contain anything.
 func (h *Host) readPluginFile(path string) map[string]any {
 	file, err := readSettings(path)
-	if refused, ok := errors.AsType[*Refusal](err); ok && !slices.Contains(h.UnreadFiles, refused.Error()) {
-		h.UnreadFiles = append(h.UnreadFiles, refused.Error())
+	if refused, ok := errors.AsType[*Refusal](err); ok {
+		h.UnreadFiles = appendNew(h.UnreadFiles, refused.Error())
 	}
 	return file
 }

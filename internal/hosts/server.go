@@ -163,21 +163,31 @@ func (s *server) remove(m Machine, w *draft) State {
 func (m Machine) programs(on hook.Host, command []string, events map[string]any) []string {
 	var programs []string
 	add := func(program string) {
-		if m.isOwn(program) && !slices.Contains(programs, program) {
-			programs = append(programs, program)
+		if m.isOwn(program) {
+			programs = appendNew(programs, program)
 		}
 	}
 	if len(command) > 0 {
 		add(command[0])
 	}
 	for _, native := range slices.Sorted(maps.Keys(events)) {
-		for _, spot := range m.findHooks(on, events[native]) {
-			for _, line := range commandLines(spot.handler) {
+		for _, found := range m.findHooks(on, events[native]) {
+			for _, line := range commandLines(found.handler) {
 				add(safetext.QuoteProgram(line, "hook"))
 			}
 		}
 	}
 	return programs
+}
+
+// appendNew appends the items that a list lacks.
+func appendNew[T comparable](list []T, items ...T) []T {
+	for _, item := range items {
+		if !slices.Contains(list, item) {
+			list = append(list, item)
+		}
+	}
+	return list
 }
 
 // commandLines lists the commands of a handler.

@@ -35,6 +35,16 @@ func tomlSettings(file string) settingsTOML {
 	return all
 }
 
+// inFiles returns an obstacle for each file that has it.
+func (m Machine) inFiles(problem string, has func(file string) bool, files ...string) (found []string) {
+	for _, file := range files {
+		if has(file) {
+			found = append(found, m.Short(file)+problem)
+		}
+	}
+	return found
+}
+
 // lookUp returns the value at a path.
 func lookUp(value any, path ...string) (found any, ok bool) {
 	for _, name := range path {

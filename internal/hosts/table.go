@@ -104,13 +104,10 @@ func claude(m Machine, s Scope) host {
 		hooks: &hooks{file: s.pick(own, project), root: []string{"hooks"}, isGrouped: always, handler: timed,
 			shell: runDirect},
 		plugin: func(h *Host) *Plugin { return h.claudePlugin(m, dir) },
-		obstacles: func() (found []string) {
-			for _, file := range []string{own, project, m.project(".claude", "settings.local.json")} {
-				if jsonSetting(file, "disableAllHooks") == true {
-					found = append(found, m.Short(file)+` has "disableAllHooks": true, so no hook runs`)
-				}
-			}
-			return found
+		obstacles: func() []string {
+			return m.inFiles(` has "disableAllHooks": true, so no hook runs`, func(file string) bool {
+				return jsonSetting(file, "disableAllHooks") == true
+			}, own, project, m.project(".claude", "settings.local.json"))
 		},
 	}
 }
@@ -139,11 +136,9 @@ func codex(m Machine, s Scope) host {
 		hooks:  &hooks{file: file, root: []string{"hooks"}, isGrouped: always, handler: timed},
 		plugin: func(h *Host) *Plugin { return h.codexPlugin(m, dir) },
 		obstacles: func() (found []string) {
-			for _, file := range []string{own, project} {
-				if tomlSettings(file)[joinKey("features", "hooks")] == "false" {
-					found = append(found, m.Short(file)+" has hooks = false under [features], so no hook runs")
-				}
-			}
+			found = m.inFiles(" has hooks = false under [features], so no hook runs", func(file string) bool {
+				return tomlSettings(file)[joinKey("features", "hooks")] == "false"
+			}, own, project)
 			if n := m.countUntrusted(file, own); n > 0 {
 				found = append(found, fmt.Sprintf("Codex does not trust %d of these hooks and skips them: "+
 					"type /hooks in Codex", n))
@@ -166,14 +161,11 @@ func gemini(m Machine, s Scope) host {
 		server: mcpServers(s.pick(own, project), command(m)),
 		hooks:  &hooks{file: s.pick(own, project), root: []string{"hooks"}, isGrouped: always, powershell: true, handler: handler},
 		plugin: func(h *Host) *Plugin { return h.geminiExtension(m, dir) },
-		obstacles: func() (found []string) {
-			for _, file := range []string{own, project} {
+		obstacles: func() []string {
+			return m.inFiles(" turns hooks off under hooksConfig", func(file string) bool {
 				off, _ := jsonSetting(file, "hooksConfig", "disabled").([]any)
-				if jsonSetting(file, "hooksConfig", "enabled") == false || slices.Contains(off, any(hook.OwnServer)) {
-					found = append(found, m.Short(file)+" turns hooks off under hooksConfig")
-				}
-			}
-			return found
+				return jsonSetting(file, "hooksConfig", "enabled") == false || slices.Contains(off, any(hook.OwnServer))
+			}, own, project)
 		},
 		note: "Gemini CLI starts servers only in folders you trust",
 	}
@@ -189,10 +181,9 @@ func antigravity(m Machine, s Scope) host {
 		hooks: &hooks{file: file, root: []string{hook.OwnServer}, matchAll: "*", handler: timed,
 			isGrouped: func(e hook.Event) bool { return e.Moment == hook.BeforeTool || e.Moment == hook.AfterTool }},
 		obstacles: func() []string {
-			if jsonSetting(file, hook.OwnServer, "enabled") == false {
-				return []string{m.Short(file) + ` has "enabled": false for planloop's hooks`}
-			}
-			return nil
+			return m.inFiles(` has "enabled": false for planloop's hooks`, func(file string) bool {
+				return jsonSetting(file, hook.OwnServer, "enabled") == false
+			}, file)
 		},
 		byHand: true, refusalVaries: true,
 		note: "Antigravity's versions react differently to a refusal: planning mode is not enforced for its own tools",
