@@ -101,25 +101,32 @@ func (d elicitation) start(ctx context.Context) *mcp.CallToolResult {
 
 // form returns the form that the host shows.
 func (d elicitation) form() mcp.ElicitationParams {
-	if d.ask.Question != "" || d.ask.Kind == plan.AskPause {
-		return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, Message: d.ask.Message, RequestedSchema: map[string]any{
-			"type": "object", "required": []string{"answer"},
-			"properties": map[string]any{"answer": map[string]any{"type": "string", "title": "Your answer"}},
-		}}
+	field := func(title, description string, options ...string) map[string]any {
+		f := map[string]any{"type": "string", "title": title}
+		if description != "" {
+			f["description"] = description
+		}
+		if len(options) > 0 {
+			f["enum"] = options
+		}
+		return f
 	}
-	if d.ask.Step != 0 {
-		return d.stepForm()
+	message, required, fields := d.ask.Message, "decision", map[string]any{}
+	switch {
+	case d.ask.Question != "" || d.ask.Kind == plan.AskPause:
+		required, fields["answer"] = "answer", field("Your answer", "")
+	case d.ask.Step != 0:
+		message += "\nRun this step? It waits for your decision."
+		fields["decision"] = field("Decision", "reject: the step is skipped", wordApprove, wordReject)
+		fields["comment"] = field("Comment", "")
+	default:
+		message += "\nApprove this plan? Nothing changes until you do."
+		fields["decision"] = field("Decision", "edit: the agent revises the plan as your comment asks; reject: planning mode ends",
+			wordApprove, wordEdit, wordReject)
+		fields["comment"] = field("Comment", "required for edit")
 	}
-	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm,
-		Message: d.ask.Message + "\nApprove this plan? Nothing changes until you do.",
-		RequestedSchema: map[string]any{
-			"type": "object", "required": []string{"decision"},
-			"properties": map[string]any{
-				"decision": map[string]any{"type": "string", "title": "Decision", "enum": []string{wordApprove, wordEdit, wordReject},
-					"description": "edit: the agent revises the plan as your comment asks; reject: planning mode ends"},
-				"comment": map[string]any{"type": "string", "title": "Comment", "description": "required for edit"},
-			},
-		}}
+	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, Message: message, RequestedSchema: map[string]any{
+		"type": "object", "required": []string{required}, "properties": fields}}
 }
 
 // inputRequired answers a stateless call with the question. The state that travels with it is sealed and
@@ -384,20 +391,6 @@ func (d elicitation) repeat(ctx context.Context) *mcp.CallToolResult {
 		}
 	}
 	return d.unanswered(ctx)
-}
-
-// stepForm returns the form for a step that needs approval before it runs.
-func (d elicitation) stepForm() mcp.ElicitationParams {
-	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm,
-		Message: d.ask.Message + "\nRun this step? It waits for your decision.",
-		RequestedSchema: map[string]any{
-			"type": "object", "required": []string{"decision"},
-			"properties": map[string]any{
-				"decision": map[string]any{"type": "string", "title": "Decision", "enum": []string{wordApprove, wordReject},
-					"description": "reject: the step is skipped"},
-				"comment": map[string]any{"type": "string", "title": "Comment"},
-			},
-		}}
 }
 
 // sealedStep encodes a step's question for the request state; "" for any other question.

@@ -145,7 +145,7 @@ func (s *Server) service(ctx context.Context) (*verbs.Service, error) {
 func (s *Server) Close() {
 	s.close()
 	s.ended()
-	s.subscriptions.wait()
+	s.subscriptions.running.Wait()
 	s.connections.closeAll()
 }
 

@@ -40,24 +40,20 @@ type subscriptions struct {
 	running     sync.WaitGroup
 }
 
-// subscriber is a session, or one of its listen streams, with its subscriptions.
+// subscriber is a session, or one of its listen streams, with its subscriptions. The lists belong to subscriptions.
 type subscriber struct {
 	session server.ClientSession
 	listen  any // id of the listen request; nil in the handshake revisions
-
-	mu    sync.Mutex
-	uris  map[string]bool
-	dirty []string
-	wake  chan struct{}
-	done  chan struct{}
+	uris    map[string]bool
+	changed []string // of uris, not sent yet
+	wake    chan struct{}
+	done    chan struct{}
 }
 
 func newSubscriptions(ctx context.Context, service func(context.Context) (*verbs.Service, error), log *slog.Logger) *subscriptions {
 	return &subscriptions{ctx: ctx, service: service, log: log,
 		sessions: map[string]server.ClientSession{}, subscribers: map[string]*subscriber{}}
 }
-
-func (s *subscriptions) wait() { s.running.Wait() }
 
 func (s *subscriptions) registerHooks(hooks *server.Hooks) {
 	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) {
@@ -141,14 +137,11 @@ func (s *subscriptions) checkSubscription(ctx context.Context, _ any, message an
 // count returns the number of a client's subscriptions.
 func (s *subscriptions) count(key string) int {
 	s.mu.Lock()
-	sub := s.subscribers[key]
-	s.mu.Unlock()
-	if sub == nil {
-		return 0
+	defer s.mu.Unlock()
+	if sub := s.subscribers[key]; sub != nil {
+		return len(sub.uris)
 	}
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	return len(sub.uris)
+	return 0
 }
 
 // listenKey names a stream: over HTTP the sessions of streams have no id.
@@ -168,9 +161,11 @@ func (s *subscriptions) subscribe(ctx context.Context, key string, session serve
 		sub = &subscriber{session: session, listen: listen, uris: map[string]bool{},
 			wake: make(chan struct{}, 1), done: make(chan struct{})}
 		s.subscribers[key] = sub
-		s.running.Go(func() { sub.deliver(s.ctx) })
+		s.running.Go(func() { s.deliver(sub) })
 	}
-	sub.add(uris)
+	for _, uri := range uris {
+		sub.uris[uri] = true
+	}
 	s.watchAll(ctx)
 	if slices.ContainsFunc(uris, dependsOnRules) {
 		s.watchRules(ctx)
@@ -217,11 +212,8 @@ func (s *subscriptions) begin(ctx context.Context) {
 
 func (s *subscriptions) unsubscribe(key, uri string) {
 	s.mu.Lock()
-	sub := s.subscribers[key]
-	s.mu.Unlock()
-	if sub != nil {
-		sub.mu.Lock()
-		defer sub.mu.Unlock()
+	defer s.mu.Unlock()
+	if sub := s.subscribers[key]; sub != nil {
 		delete(sub.uris, uri)
 	}
 }
@@ -344,7 +336,7 @@ func (s *subscriptions) followRules(service *verbs.Service, drifts <-chan struct
 		}
 		if after := service.RulesOnDisk(); after != before {
 			before = after
-			s.each(func(sub *subscriber) { sub.markChanged(dependsOnRules) })
+			s.markChanged(dependsOnRules)
 		}
 	}
 }
@@ -362,16 +354,25 @@ func (s *subscriptions) notify(before, after plan.State, former bool) {
 	if former {
 		s.notifyAll(mcp.MethodNotificationResourcesListChanged, nil)
 	}
-	s.each(func(sub *subscriber) {
-		sub.markChanged(func(uri string) bool { return mayHaveChanged(uri, before, after) })
-	})
+	s.markChanged(func(uri string) bool { return mayHaveChanged(uri, before, after) })
 }
 
-func (s *subscriptions) each(do func(*subscriber)) {
+// markChanged records the resources that have changed, and wakes their subscribers.
+func (s *subscriptions) markChanged(isChanged func(uri string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sub := range s.subscribers {
-		do(sub)
+		for uri := range sub.uris {
+			if isChanged(uri) && !slices.Contains(sub.changed, uri) {
+				sub.changed = append(sub.changed, uri)
+			}
+		}
+		if len(sub.changed) > 0 {
+			select {
+			case sub.wake <- struct{}{}:
+			default:
+			}
+		}
 	}
 }
 
@@ -380,32 +381,6 @@ func planID(state plan.State) string {
 		return ""
 	}
 	return state.Plan.ID
-}
-
-func (sub *subscriber) add(uris []string) {
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	for _, uri := range uris {
-		sub.uris[uri] = true
-	}
-}
-
-// markChanged records the wanted resources that have changed.
-func (sub *subscriber) markChanged(different func(uri string) bool) {
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	for uri := range sub.uris {
-		if different(uri) && !slices.Contains(sub.dirty, uri) {
-			sub.dirty = append(sub.dirty, uri)
-		}
-	}
-	if len(sub.dirty) == 0 {
-		return
-	}
-	select {
-	case sub.wake <- struct{}{}:
-	default:
-	}
 }
 
 // mayHaveChanged reports whether a change may have changed a resource.
@@ -426,36 +401,31 @@ func stepOf(state plan.State, id plan.StepID) *plan.Step {
 	return step
 }
 
-// deliver sends the changes until the session or the server ends. A slow client gets one notification for
-// many changes, and delays no other client.
-func (sub *subscriber) deliver(ctx context.Context) {
+// deliver sends a subscriber's changes until its session or the server ends. A slow client gets one notification for many
+// changes, and delays no other client.
+func (s *subscriptions) deliver(sub *subscriber) {
 	for {
 		select {
 		case <-sub.wake:
 		case <-sub.done:
 			return
-		case <-ctx.Done():
+		case <-s.ctx.Done():
 			return
 		}
-		for _, uri := range sub.takeChanged() {
+		s.mu.Lock()
+		changed := sub.changed
+		sub.changed = nil
+		s.mu.Unlock()
+		for _, uri := range changed {
 			select {
 			case sub.session.NotificationChannel() <- sub.updated(uri):
 			case <-sub.done:
 				return
-			case <-ctx.Done():
+			case <-s.ctx.Done():
 				return
 			}
 		}
 	}
-}
-
-// takeChanged returns the changed resources, each once.
-func (sub *subscriber) takeChanged() []string {
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	uris := sub.dirty
-	sub.dirty = nil
-	return uris
 }
 
 func (sub *subscriber) updated(uri string) mcp.JSONRPCNotification {
