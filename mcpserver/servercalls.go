@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -44,7 +45,7 @@ func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest
 
 // relay handles the call of another server's tool.
 func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	tool, ok := request.Params.Arguments.(ServerTool)
+	tool, ok := request.Params.Arguments.(toolbox.RemoteTool)
 	if !ok {
 		return nil, server.ErrToolNotFound
 	}
@@ -77,7 +78,7 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 // the question, and the call to the server stays open until the client calls again with the answer.
 type serverCall struct {
 	*Server
-	tool    ServerTool
+	tool    toolbox.RemoteTool
 	service *verbs.Service
 	caller  verbs.Caller
 	call    relayedCall
@@ -127,7 +128,7 @@ func (r *serverCall) run(ctx context.Context, arguments json.RawMessage) *mcp.Ca
 		defer stop()
 		free = held
 	}
-	result, err := r.tool.Call(free, arguments, ServerClient{Elicit: r.elicit, Progress: func(done, total float64, message string) {
+	result, err := r.tool.Invoke(free, arguments, toolbox.RemoteClient{Elicit: r.elicit, Progress: func(done, total float64, message string) {
 		r.told.Load().tellAs(done, total, message)
 	}})
 	switch {
@@ -139,11 +140,11 @@ func (r *serverCall) run(ctx context.Context, arguments json.RawMessage) *mcp.Ca
 	case err != nil:
 		return mcp.NewToolResultError(err.Error())
 	}
-	return result.toolResult()
+	return toolResult(result)
 }
 
 // toolResult converts the result for the client.
-func (r ServerResult) toolResult() *mcp.CallToolResult {
+func toolResult(r toolbox.RemoteResult) *mcp.CallToolResult {
 	result := &mcp.CallToolResult{IsError: r.IsError, RawStructuredContent: r.Structured, Content: []mcp.Content{}}
 	for _, raw := range r.Content {
 		content, err := mcp.UnmarshalContent(raw)

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +18,7 @@ import (
 // Servers are other servers. Their tools are offered next to planloop's own.
 type Servers interface {
 	// Tools returns the tools known now, without waiting, in a fixed order.
-	Tools() []ServerTool
+	Tools() []toolbox.RemoteTool
 	// Known reports whether every reachable server has listed its tools at least once.
 	Known() bool
 	// Missing says why a tool is unavailable if its server is the cause, else "".
@@ -29,31 +28,6 @@ type Servers interface {
 	Refresh(ctx context.Context) error
 	// Changed receives after the tools have changed, until ctx ends.
 	Changed(ctx context.Context) <-chan struct{}
-}
-
-// ServerTool is a tool of another server. Its descriptions are untrusted text: their length and characters
-// are safe to show, but they are not to be trusted further.
-type ServerTool struct {
-	toolbox.Tool
-	Server        string // name in the configuration
-	ReadOnlyPhase bool   // allowed in a read-only phase
-
-	// Call makes a call with the client's unchanged arguments. The error is safe to show.
-	Call func(ctx context.Context, arguments json.RawMessage, client ServerClient) (ServerResult, error)
-}
-
-// ServerClient lets another server reach the client during its call.
-type ServerClient struct {
-	Progress func(done, total float64, message string)
-	// Elicit asks the user and returns the action and the filled-in content.
-	Elicit func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
-}
-
-// ServerResult is another server's answer.
-type ServerResult struct {
-	Content    []json.RawMessage
-	Structured json.RawMessage
-	IsError    bool
 }
 
 // serversToolset offers the tools of other servers; the toolset execution does as well.
@@ -90,7 +64,7 @@ func (s *Server) addServerTools() {
 func (t Tools) offersServers() bool { return t.offers(serversToolset) || t.offers(verbs.Execution) }
 
 // serverTools lists the tools of other servers for a client. The first call waits for them.
-func (s *Server) serverTools(ctx context.Context) []ServerTool {
+func (s *Server) serverTools(ctx context.Context) []toolbox.RemoteTool {
 	if s.foreign == nil {
 		return nil
 	}
@@ -101,7 +75,7 @@ func (s *Server) serverTools(ctx context.Context) []ServerTool {
 	return s.foreign.list()
 }
 
-func (f *otherTools) list() []ServerTool {
+func (f *otherTools) list() []toolbox.RemoteTool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	tools := f.Tools()
@@ -109,7 +83,7 @@ func (f *otherTools) list() []ServerTool {
 	return tools
 }
 
-func definitions(tools []ServerTool) []string {
+func definitions(tools []toolbox.RemoteTool) []string {
 	list := make([]string, len(tools))
 	for i, tool := range tools {
 		list[i] = tool.Definition()
@@ -187,8 +161,8 @@ func (f *otherTools) differs() bool {
 	return before != nil && !slices.Equal(now, before)
 }
 
-// described returns the tool as clients list it, clearly marked as another server's.
-func (t ServerTool) described() mcp.Tool {
+// describeRemote returns a tool as clients list it, clearly marked as another server's.
+func describeRemote(t toolbox.RemoteTool) mcp.Tool {
 	title := t.Title
 	if title != "" {
 		title = t.Server + ": " + title
@@ -204,16 +178,16 @@ func LabelDescription(server, description string) string {
 }
 
 // serverTool finds a tool of another server by name.
-func (s *Server) serverTool(name string) (ServerTool, bool) {
+func (s *Server) serverTool(name string) (toolbox.RemoteTool, bool) {
 	for _, tool := range s.serverToolsNow() {
 		if tool.Name == name {
 			return tool, true
 		}
 	}
-	return ServerTool{}, false
+	return toolbox.RemoteTool{}, false
 }
 
-func (s *Server) serverToolsNow() []ServerTool {
+func (s *Server) serverToolsNow() []toolbox.RemoteTool {
 	if s.foreign == nil {
 		return nil
 	}

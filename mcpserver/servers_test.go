@@ -23,13 +23,13 @@ import (
 // shelf is a set of other servers with tools that a test defines.
 type shelf struct {
 	mu      sync.Mutex
-	tools   []mcpserver.ServerTool
+	tools   []toolbox.RemoteTool
 	unheard bool
 	refresh func(context.Context) error
 	hub     broadcast.Hub
 }
 
-func (s *shelf) Tools() []mcpserver.ServerTool {
+func (s *shelf) Tools() []toolbox.RemoteTool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tools
@@ -57,35 +57,35 @@ func (s *shelf) Refresh(ctx context.Context) error {
 
 func (s *shelf) Changed(ctx context.Context) <-chan struct{} { return s.hub.Listen(ctx) }
 
-func (s *shelf) set(tools ...mcpserver.ServerTool) {
+func (s *shelf) set(tools ...toolbox.RemoteTool) {
 	s.mu.Lock()
 	s.tools, s.unheard = tools, false
 	s.mu.Unlock()
 	s.hub.Notify()
 }
 
-type invoke = func(context.Context, json.RawMessage, mcpserver.ServerClient) (mcpserver.ServerResult, error)
+type invoke = func(context.Context, json.RawMessage, toolbox.RemoteClient) (toolbox.RemoteResult, error)
 
 // answering answers with a text.
-func answering(text string) mcpserver.ServerResult {
+func answering(text string) toolbox.RemoteResult {
 	content, _ := json.Marshal(map[string]string{"type": "text", "text": text})
-	return mcpserver.ServerResult{Content: []json.RawMessage{content}}
+	return toolbox.RemoteResult{Content: []json.RawMessage{content}}
 }
 
 // echo answers with the arguments.
-func echo(_ context.Context, arguments json.RawMessage, _ mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+func echo(_ context.Context, arguments json.RawMessage, _ toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 	return answering(string(arguments)), nil
 }
 
-func reads(name string, call invoke) mcpserver.ServerTool {
+func reads(name string, call invoke) toolbox.RemoteTool {
 	server, _, _ := strings.Cut(name, "__")
-	return mcpserver.ServerTool{Server: server, ReadOnlyPhase: true, Call: call, Tool: toolbox.Tool{
+	return toolbox.RemoteTool{Server: server, ReadOnlyPhase: true, Invoke: call, Tool: toolbox.Tool{
 		Foreign: true,
 		Spec:    toolbox.Spec{Name: name, Title: "Its title", Description: "What it does.", ReadOnly: true},
 		Schema:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}}
 }
 
-func writes(name string, call invoke) mcpserver.ServerTool {
+func writes(name string, call invoke) toolbox.RemoteTool {
 	tool := reads(name, call)
 	tool.ReadOnlyPhase, tool.ReadOnly, tool.Destructive = false, false, true
 	return tool
@@ -121,7 +121,7 @@ func newServersWorld(t testing.TB, others *shelf, change ...func(*mcpserver.Opti
 func TestOtherServersAreListed(t *testing.T) {
 	for _, era := range bothEras() {
 		t.Run(era, func(t *testing.T) {
-			others := &shelf{tools: []mcpserver.ServerTool{writes("zoo__feed", echo), reads("zoo__look", echo), reads("ant__look", echo)}}
+			others := &shelf{tools: []toolbox.RemoteTool{writes("zoo__feed", echo), reads("zoo__look", echo), reads("ant__look", echo)}}
 			w := newServersWorld(t, others)
 			client := w.connect(t, era, nil)
 			own := listed(t, newModeWorld(t, plan.Limits{}).connect(t, era, nil))
@@ -161,7 +161,7 @@ func TestOtherServersAreListed(t *testing.T) {
 func TestOtherServersToolsets(t *testing.T) {
 	for toolsets, offered := range map[string]bool{"planning": false, "planning loop mode workspace": false, "planning servers": true,
 		"execution": true, "servers": true} {
-		w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{reads("zoo__look", echo)}},
+		w := newServersWorld(t, &shelf{tools: []toolbox.RemoteTool{reads("zoo__look", echo)}},
 			func(o *mcpserver.Options) { o.Toolsets = strings.Fields(toolsets) })
 		client := w.connect(t, handshake, nil)
 		if got := strings.Contains(strings.Join(listed(t, client), " "), "zoo__look"); got != offered {
@@ -176,7 +176,7 @@ func TestOtherServersToolsets(t *testing.T) {
 
 // TestUnknownToolsOfServers suggests the tool that was probably meant.
 func TestUnknownToolsOfServers(t *testing.T) {
-	w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{reads("zoo__look_around", echo)}})
+	w := newServersWorld(t, &shelf{tools: []toolbox.RemoteTool{reads("zoo__look_around", echo)}})
 	client := w.connect(t, handshake, nil)
 	for _, name := range []string{"mcp__planloop__zoo__look_around", "zoo__lok_around", "look_around", "tool-of-another-server"} {
 		_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: name})
@@ -189,7 +189,7 @@ func TestUnknownToolsOfServers(t *testing.T) {
 
 // TestOtherServersChange notifies clients when the list has changed, and only then.
 func TestOtherServersChange(t *testing.T) {
-	others := &shelf{tools: []mcpserver.ServerTool{reads("zoo__look", echo)}}
+	others := &shelf{tools: []toolbox.RemoteTool{reads("zoo__look", echo)}}
 	w := newServersWorld(t, others)
 	told := make(chan struct{}, 9)
 	client := w.connect(t, handshake, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
@@ -260,18 +260,18 @@ func TestServersThatWereNeverHeardOf(t *testing.T) {
 // TestOtherServersResults passes on a server's answers, including errors.
 func TestOtherServersResults(t *testing.T) {
 	image := json.RawMessage(`{"type":"image","data":"aGk=","mimeType":"image/png"}`)
-	w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{
-		reads("zoo__all", func(context.Context, json.RawMessage, mcpserver.ServerClient) (mcpserver.ServerResult, error) {
-			return mcpserver.ServerResult{Content: append(answering("hello").Content, image, json.RawMessage(`{"type":"smell"}`)),
+	w := newServersWorld(t, &shelf{tools: []toolbox.RemoteTool{
+		reads("zoo__all", func(context.Context, json.RawMessage, toolbox.RemoteClient) (toolbox.RemoteResult, error) {
+			return toolbox.RemoteResult{Content: append(answering("hello").Content, image, json.RawMessage(`{"type":"smell"}`)),
 				Structured: json.RawMessage(`{"n":9007199254740993}`)}, nil
 		}),
-		reads("zoo__fails", func(context.Context, json.RawMessage, mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+		reads("zoo__fails", func(context.Context, json.RawMessage, toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 			result := answering("no such animal")
 			result.IsError = true
 			return result, nil
 		}),
-		reads("zoo__dies", func(context.Context, json.RawMessage, mcpserver.ServerClient) (mcpserver.ServerResult, error) {
-			return mcpserver.ServerResult{}, errors.New("the server zoo has ended")
+		reads("zoo__dies", func(context.Context, json.RawMessage, toolbox.RemoteClient) (toolbox.RemoteResult, error) {
+			return toolbox.RemoteResult{}, errors.New("the server zoo has ended")
 		})}})
 	for _, era := range bothEras() {
 		client := w.connect(t, era, nil)
@@ -292,12 +292,12 @@ func TestOtherServersResults(t *testing.T) {
 // TestOtherServersAsk shows a server's question to the user under the server's name, and returns the response. If
 // the user cannot be asked, the dialog counts as closed.
 func TestOtherServersAsk(t *testing.T) {
-	asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+	asks := func(ctx context.Context, _ json.RawMessage, client toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 		var told strings.Builder
 		for _, question := range []string{"Which animal?", "Approve this plan?"} {
 			action, content, err := client.Elicit(ctx, question, json.RawMessage(`{"type":"object"}`))
 			if err != nil {
-				return mcpserver.ServerResult{}, err
+				return toolbox.RemoteResult{}, err
 			}
 			fmt.Fprintf(&told, "%s%s;", action, content)
 		}
@@ -319,7 +319,7 @@ func TestOtherServersAsk(t *testing.T) {
 			"cancel;cancel;": nil,
 		}
 		for want, user := range users {
-			w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks)}})
+			w := newServersWorld(t, &shelf{tools: []toolbox.RemoteTool{writes("zoo__asks", asks)}})
 			client := w.connect(t, era, user)
 			if got := text(t, call(t, client, "zoo__asks", map[string]any{"a": 1})); got != want {
 				t.Errorf("%s: %s, want %s", era, got, want)
@@ -328,7 +328,7 @@ func TestOtherServersAsk(t *testing.T) {
 		if diff := cmp.Diff([]string{"Server zoo asks: Which animal?", "Server zoo asks: Approve this plan?"}, messages); diff != "" {
 			t.Errorf("%s: %s", era, diff)
 		}
-		w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks)}},
+		w := newServersWorld(t, &shelf{tools: []toolbox.RemoteTool{writes("zoo__asks", asks)}},
 			func(o *mcpserver.Options) { o.AgentControlled = func(context.Context) bool { return true } })
 		if got := text(t, call(t, w.connect(t, era, says("accept", nil)), "zoo__asks", nil)); got != "cancel;cancel;" {
 			t.Errorf("%s, unheard: %s", era, got)
@@ -338,11 +338,11 @@ func TestOtherServersAsk(t *testing.T) {
 
 // TestServersQuestionIsBound: an answer counts once, and only for the call in which the question was asked.
 func TestServersQuestionIsBound(t *testing.T) {
-	asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+	asks := func(ctx context.Context, _ json.RawMessage, client toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 		action, content, err := client.Elicit(ctx, "Which?", nil)
 		return answering(action + string(content)), err
 	}
-	w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks), writes("zoo__other", asks)}})
+	w := newServersWorld(t, &shelf{tools: []toolbox.RemoteTool{writes("zoo__asks", asks), writes("zoo__other", asks)}})
 	client := w.byHand(t)
 	begun := call(t, client, "zoo__asks", map[string]any{"a": 1})
 	if !begun.NeedsInput() {
@@ -377,13 +377,13 @@ func TestServersQuestionIsBound(t *testing.T) {
 func TestCallsOfServersEnd(t *testing.T) {
 	for _, era := range bothEras() {
 		begun, ended := make(chan struct{}, 1), make(chan error, 1)
-		hangs := func(ctx context.Context, _ json.RawMessage, _ mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+		hangs := func(ctx context.Context, _ json.RawMessage, _ toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 			begun <- struct{}{}
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
-			return mcpserver.ServerResult{}, ctx.Err()
+			return toolbox.RemoteResult{}, ctx.Err()
 		}
-		w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__hangs", hangs), reads("zoo__waits", hangs)}})
+		w := newServersWorld(t, &shelf{tools: []toolbox.RemoteTool{writes("zoo__hangs", hangs), reads("zoo__waits", hangs)}})
 		client := w.connect(t, era, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
@@ -412,12 +412,12 @@ func TestCallsOfServersEnd(t *testing.T) {
 func TestProgressOfServers(t *testing.T) {
 	for _, era := range bothEras() {
 		told := make(chan *mcp.ProgressNotificationParams, 9)
-		works := func(_ context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+		works := func(_ context.Context, _ json.RawMessage, client toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 			client.Progress(1.5, 3, "half")
 			<-told
 			return answering("done"), nil
 		}
-		w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{reads("zoo__works", works)}})
+		w := newServersWorld(t, &shelf{tools: []toolbox.RemoteTool{reads("zoo__works", works)}})
 		var got *mcp.ProgressNotificationParams
 		client := w.connect(t, era, &mcp.ClientOptions{
 			ProgressNotificationHandler: func(_ context.Context, n *mcp.ProgressNotificationClientRequest) {
@@ -441,12 +441,12 @@ func TestServersQuestionThatNobodyAnswers(t *testing.T) {
 	for _, era := range bothEras() {
 		synctest.Test(t, func(t *testing.T) {
 			ended := make(chan string, 1)
-			asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+			asks := func(ctx context.Context, _ json.RawMessage, client toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 				action, _, err := client.Elicit(ctx, "Which?", nil)
 				ended <- action
 				return answering(action), err
 			}
-			w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks)}})
+			w := newServersWorld(t, &shelf{tools: []toolbox.RemoteTool{writes("zoo__asks", asks)}})
 			gone := make(chan struct{})
 			defer close(gone)
 			client, want := w.byHand, ""

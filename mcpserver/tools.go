@@ -84,7 +84,7 @@ func (s *Server) recordCall(next server.ToolHandlerFunc) server.ToolHandlerFunc 
 		goesOn := request.Params.RequestState != "" || len(request.Params.InputResponses) > 0
 		if service, err := s.service(ctx); err == nil && !goesOn {
 			name := request.Params.Name
-			if tool, others := request.Params.Arguments.(ServerTool); others {
+			if tool, others := request.Params.Arguments.(toolbox.RemoteTool); others {
 				name = tool.Name
 			}
 			service.RecordCall(name)
@@ -176,7 +176,7 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	passing := maps.Clone(s.plansOnly)
 	passing[lookTool], passing[actTool] = true, true
 	for _, tool := range others {
-		result.Tools = append(result.Tools, tool.described())
+		result.Tools = append(result.Tools, describeRemote(tool))
 		passing[tool.Name] = tool.ReadOnlyPhase
 	}
 	phase, revision, err := s.phaseNow(ctx)

@@ -12,7 +12,6 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
-	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -81,7 +80,7 @@ func (o *otherServers) close() {
 }
 
 // listed returns the tools known now.
-func (o *otherServers) listed() []downstream.Tool {
+func (o *otherServers) listed() []toolbox.RemoteTool {
 	if servers := o.get(); servers != nil {
 		return servers.Tools()
 	}
@@ -101,7 +100,7 @@ func (o *otherServers) forSteps() []toolbox.Tool {
 var errPlanning = errors.New("planning mode started, and tools may only read")
 
 // guarded returns a tool that is refused while planning mode is read-only, and ended when planning mode begins, unless it passes.
-func (o *otherServers) guarded(tool downstream.Tool) toolbox.Tool {
+func (o *otherServers) guarded(tool toolbox.RemoteTool) toolbox.Tool {
 	run := tool.Run
 	if tool.ReadOnlyPhase {
 		return tool.Tool
@@ -222,25 +221,7 @@ func (s offeredServers) others() *otherServers {
 }
 
 // Tools lists the tools.
-func (s offeredServers) Tools() []mcpserver.ServerTool {
-	var tools []mcpserver.ServerTool
-	for _, tool := range s.others().listed() {
-		tools = append(tools, mcpserver.ServerTool{Tool: tool.Tool, Server: tool.Server, ReadOnlyPhase: tool.ReadOnlyPhase,
-			Call: called(tool)})
-	}
-	return tools
-}
-
-// called returns a function that calls the tool for a client.
-func called(tool downstream.Tool) func(context.Context, json.RawMessage, mcpserver.ServerClient) (mcpserver.ServerResult, error) {
-	return func(ctx context.Context, arguments json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
-		came, err := tool.Invoke(ctx, arguments, downstream.Handlers{Progress: client.Progress,
-			Elicit: func(ctx context.Context, _, message string, schema json.RawMessage) (string, json.RawMessage, error) {
-				return client.Elicit(ctx, message, schema)
-			}})
-		return mcpserver.ServerResult(came), err
-	}
-}
+func (s offeredServers) Tools() []toolbox.RemoteTool { return s.others().listed() }
 
 // Known reports whether every server has listed its tools at least once.
 func (s offeredServers) Known() bool {

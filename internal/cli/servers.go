@@ -96,7 +96,7 @@ func serverOf(status downstream.Status, config downstream.Server) serverReply {
 		r.NotOffered = append(r.NotOffered, notOffered{Name: tool.Own, Why: tool.Why})
 	}
 	for _, pattern := range config.ReadOnlyTools {
-		fits := func(tool downstream.Tool) bool { return toolbox.Listed([]string{pattern}, tool.Own, tool.Name) }
+		fits := func(tool toolbox.RemoteTool) bool { return toolbox.Listed([]string{pattern}, tool.Own, tool.Name) }
 		if status.Listed && !slices.ContainsFunc(status.Tools, fits) {
 			r.FitNone = append(r.FitNone, pattern)
 		}

@@ -44,7 +44,7 @@ func BenchmarkCall(b *testing.B) {
 	tool, args := byName(s.Tools())["ours__echo"], json.RawMessage(`{"a":1}`)
 	b.Run("of a client", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := tool.Invoke(b.Context(), args, downstream.Handlers{}); err != nil {
+			if _, err := tool.Invoke(b.Context(), args, toolbox.RemoteClient{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // everywhere runs a test with our own server over both transports and in both eras.
-func everywhere(t *testing.T, test func(t *testing.T, s *downstream.Servers, tools map[string]downstream.Tool)) {
+func everywhere(t *testing.T, test func(t *testing.T, s *downstream.Servers, tools map[string]toolbox.RemoteTool)) {
 	for _, way := range []string{"stdio", "http"} {
 		for _, modern := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s modern=%v", way, modern), func(t *testing.T) {
@@ -38,7 +38,7 @@ func unknown(tool string) string { return "; it is unknown whether " + tool + " 
 
 // TestCallsAndSteps checks the results of calls by clients and by steps.
 func TestCallsAndSteps(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *downstream.Servers, tools map[string]downstream.Tool) {
+	everywhere(t, func(t *testing.T, s *downstream.Servers, tools map[string]toolbox.RemoteTool) {
 		for _, test := range []struct {
 			tool, args         string
 			text, structured   string // of a client's result
@@ -60,7 +60,7 @@ func TestCallsAndSteps(t *testing.T) {
 			{tool: "exact", text: `x\x07`, value: `"x\u0007"`, said: `x\x07`},
 		} {
 			tool := tools["ours__"+test.tool]
-			got, err := tool.Invoke(within(t), json.RawMessage(test.args), downstream.Handlers{})
+			got, err := tool.Invoke(within(t), json.RawMessage(test.args), toolbox.RemoteClient{})
 			switch {
 			case err != nil:
 				if err.Error() != test.error {
@@ -89,7 +89,7 @@ func TestCallsAndSteps(t *testing.T) {
 // TestPartsOfAResultComeAsTheyAre: even parts of unknown types.
 func TestPartsOfAResultComeAsTheyAre(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{})})
-	got, err := refreshed(t, s)["ours__exact"].Invoke(within(t), nil, downstream.Handlers{})
+	got, err := refreshed(t, s)["ours__exact"].Invoke(within(t), nil, toolbox.RemoteClient{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +106,9 @@ func TestPartsOfAResultComeAsTheyAre(t *testing.T) {
 
 // TestProgressPassesThrough: unchanged for a client, in percent for a step.
 func TestProgressPassesThrough(t *testing.T) {
-	everywhere(t, func(t *testing.T, _ *downstream.Servers, tools map[string]downstream.Tool) {
+	everywhere(t, func(t *testing.T, _ *downstream.Servers, tools map[string]toolbox.RemoteTool) {
 		var told []string
-		_, err := tools["ours__progress"].Invoke(within(t), nil, downstream.Handlers{Progress: func(done, total float64, message string) {
+		_, err := tools["ours__progress"].Invoke(within(t), nil, toolbox.RemoteClient{Progress: func(done, total float64, message string) {
 			told = append(told, fmt.Sprint(done, total, message))
 		}})
 		if want := []string{"1 4part 1", "2 4part 2", "3 4part 3"}; err != nil || !slices.Equal(told, want) {
@@ -132,7 +132,7 @@ func TestCancellationIsToldToTheServer(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(within(t))
 	ended, begun := make(chan error, 1), make(chan bool, 1)
 	go func() {
-		h := downstream.Handlers{Progress: func(float64, float64, string) { begun <- true }}
+		h := toolbox.RemoteClient{Progress: func(float64, float64, string) { begun <- true }}
 		_, err := tools["ours__wait"].Invoke(ctx, nil, h)
 		ended <- err
 	}()
@@ -142,7 +142,7 @@ func TestCancellationIsToldToTheServer(t *testing.T) {
 	if err := <-ended; !errors.Is(err, cause) || !errors.As(err, &failed) || !failed.Sent || failed.Transient() {
 		t.Fatal(err)
 	}
-	got, err := tools["ours__cancelled"].Invoke(within(t), nil, downstream.Handlers{})
+	got, err := tools["ours__cancelled"].Invoke(within(t), nil, toolbox.RemoteClient{})
 	if err != nil || !strings.HasPrefix(got.Text(), "cancelled ") {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -154,7 +154,7 @@ func TestCancellationIsToldToTheServer(t *testing.T) {
 
 // TestQuestionsReachAPerson: the question has the name of the server that asks, and the answer reaches that server.
 func TestQuestionsReachAPerson(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *downstream.Servers, tools map[string]downstream.Tool) {
+	everywhere(t, func(t *testing.T, s *downstream.Servers, tools map[string]toolbox.RemoteTool) {
 		prefix := ""
 		if s.Status()[0].Version == "2026-07-28" {
 			prefix = "opaque "
@@ -163,9 +163,9 @@ func TestQuestionsReachAPerson(t *testing.T) {
 			"decline": `{"action":"decline"}`, "cancel": `{"action":"cancel"}`, "approve": `{"action":"cancel"}`,
 			"fails": `{"action":"cancel"}`} {
 			asked := ""
-			h := downstream.Handlers{Elicit: func(_ context.Context, server, message string, schema json.RawMessage) (
+			h := toolbox.RemoteClient{Elicit: func(_ context.Context, message string, schema json.RawMessage) (
 				string, json.RawMessage, error) {
-				asked = server + ": " + message + " " + string(schema)
+				asked = message + " " + string(schema)
 				if action == "fails" {
 					return "accept", nil, errors.New("nobody is there")
 				}
@@ -175,11 +175,11 @@ func TestQuestionsReachAPerson(t *testing.T) {
 			if err != nil || got.Text() != prefix+want {
 				t.Errorf("%s: %+v, %v", action, got, err)
 			}
-			if asked != "ours: Which \uFFFD colour? "+`{"properties":{"colour":{"type":"string"}},"type":"object"}` {
+			if asked != "Which \uFFFD colour? "+`{"properties":{"colour":{"type":"string"}},"type":"object"}` {
 				t.Errorf("%s: %q", action, asked)
 			}
 		}
-		got, err := tools["ours__ask"].Invoke(within(t), nil, downstream.Handlers{})
+		got, err := tools["ours__ask"].Invoke(within(t), nil, toolbox.RemoteClient{})
 		if err != nil || got.Text() != prefix+`{"action":"decline"}` {
 			t.Errorf("without anybody to ask: %+v, %v", got, err)
 		}
@@ -195,12 +195,12 @@ func TestAQuestionOfNobodyKnowsWhomReachesNobody(t *testing.T) {
 	ended := make(chan error, 1)
 	begun := make(chan bool, 1)
 	go func() {
-		h := downstream.Handlers{Progress: func(float64, float64, string) { begun <- true }}
+		h := toolbox.RemoteClient{Progress: func(float64, float64, string) { begun <- true }}
 		_, err := tools["ours__wait"].Invoke(ctx, nil, h)
 		ended <- err
 	}()
 	<-begun
-	h := downstream.Handlers{Elicit: func(context.Context, string, string, json.RawMessage) (string, json.RawMessage, error) {
+	h := toolbox.RemoteClient{Elicit: func(context.Context, string, json.RawMessage) (string, json.RawMessage, error) {
 		t.Error("it was asked")
 		return "accept", nil, nil
 	}}

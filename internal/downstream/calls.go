@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"strings"
 	"time"
 
 	strictjson "github.com/go-json-experiment/json"
@@ -15,40 +14,6 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
 )
-
-// Handlers receive the progress of a call and the server's questions. Each may be nil.
-type Handlers struct {
-	Progress func(done, total float64, message string)
-
-	// Elicit shows a form to a person: the server's message and a schema of the answer. The action is accept,
-	// decline or cancel.
-	Elicit func(ctx context.Context, server, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
-}
-
-// Result is a tool's result, safe to print.
-type Result struct {
-	Content    []json.RawMessage // as received: text, image, audio, resource, resource_link, or other types
-	Structured json.RawMessage   // nil: none
-	IsError    bool
-}
-
-// Text returns all text of a result.
-func (r Result) Text() string { return textIn(r.Content) }
-
-// textIn joins the parts of a result that are text.
-func textIn(parts []json.RawMessage) string {
-	var texts []string
-	for _, raw := range parts {
-		var part struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}
-		if strictjson.Unmarshal(raw, &part) == nil && part.Type == "text" {
-			texts = append(texts, part.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
-}
 
 // maxCallTime limits a call that shows signs of life.
 const maxCallTime = 10 * time.Minute
@@ -61,8 +26,8 @@ type called struct {
 }
 
 // printable makes a result safe to print.
-func (r called) printable() Result {
-	shown := Result{IsError: r.IsError}
+func (r called) printable() toolbox.RemoteResult {
+	shown := toolbox.RemoteResult{IsError: r.IsError}
 	for _, raw := range r.Content {
 		shown.Content = append(shown.Content, safetext.EscapeStrings(raw))
 	}
@@ -74,7 +39,7 @@ func (r called) printable() Result {
 
 // call calls a tool if its definition is unchanged. If the connection fails before anything was sent, the
 // server is started or greeted once more.
-func (s *server) call(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (result called, err error) {
+func (s *server) call(ctx context.Context, own, definition string, args json.RawMessage, h toolbox.RemoteClient) (result called, err error) {
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
@@ -96,8 +61,8 @@ func (s *server) call(ctx context.Context, own, definition string, args json.Raw
 	return result, err
 }
 
-func (s *server) callTool(ctx context.Context, c *conn, own string, args json.RawMessage, h Handlers) (result called, err error) {
-	one := &call{Handlers: h, method: "tools/call", tool: own, idle: s.settings.idle(), most: maxCallTime}
+func (s *server) callTool(ctx context.Context, c *conn, own string, args json.RawMessage, h toolbox.RemoteClient) (result called, err error) {
+	one := &call{RemoteClient: h, method: "tools/call", tool: own, idle: s.settings.idle(), most: maxCallTime}
 	text, err := c.request(ctx, one, func(ctx context.Context) error {
 		params := &mcp.CallToolParams{Name: own, Arguments: args}
 		params.SetProgressToken(one.token)
@@ -122,14 +87,14 @@ func asCalled(text json.RawMessage) (result called, err error) {
 }
 
 // invoke makes a call for a client over MCP.
-func (s *server) invoke(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (Result, error) {
+func (s *server) invoke(ctx context.Context, own, definition string, args json.RawMessage, h toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 	came, err := s.call(ctx, own, definition, args, h)
 	return came.printable(), err
 }
 
 // run makes a call for a step of a plan.
 func (s *server) run(ctx context.Context, own, definition string, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
-	h := Handlers{}
+	h := toolbox.RemoteClient{}
 	if w.Progress != nil {
 		h.Progress = func(done, total float64, message string) {
 			percent := 0.0
@@ -157,7 +122,7 @@ func (r called) outcome() toolbox.Outcome {
 	shown := r.printable()
 	out := toolbox.Outcome{OK: !r.IsError, Text: cmp.Or(shown.Text(), string(shown.Structured)), Value: r.Structured}
 	if shown.Structured == nil {
-		out.Value, _ = strictjson.Marshal(textIn(r.Content)) // decoded text always encodes
+		out.Value, _ = strictjson.Marshal(toolbox.RemoteResult{Content: r.Content}.Text()) // decoded text always encodes
 	}
 	if r.IsError {
 		out.Error = cmp.Or(out.Text, "the tool reports that it failed, without a reason")

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/toolbox"
 )
 
 // conn is a connection to a running server. The SDK's client speaks the protocol; conn adds what
@@ -128,7 +129,7 @@ func (c *conn) excerpt(text string) string { return outbound.Excerpt(text, c.sec
 
 // call is a request under way.
 type call struct {
-	Handlers
+	toolbox.RemoteClient
 	method, tool string
 	idle, most   time.Duration // without a sign of life; in all
 

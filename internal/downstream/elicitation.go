@@ -50,7 +50,7 @@ func (c *conn) ask(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult
 	defer of.pauseClocks()()
 	ctx, cancel := context.WithTimeout(of.ctx, questionTimeout)
 	defer cancel()
-	action, content, err := of.Elicit(ctx, c.server, safetext.Replace(plan.Shorten(r.Params.Message, maxQuestion)), schema)
+	action, content, err := of.Elicit(ctx, safetext.Replace(plan.Shorten(r.Params.Message, maxQuestion)), schema)
 	result := &mcp.ElicitResult{Action: action}
 	switch {
 	case err != nil, action != "accept" && action != "decline":

@@ -139,7 +139,7 @@ func TestNothingOutlivesTheServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		tools := refreshed(t, s)
-		pid, err := tools["ours__pid"].Invoke(within(t), nil, downstream.Handlers{})
+		pid, err := tools["ours__pid"].Invoke(within(t), nil, toolbox.RemoteClient{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestNothingOutlivesTheServers(t *testing.T) {
 		if err := s.Close(); err != nil || runs(t, pid.Text()) {
 			t.Errorf("%v, or it runs", err)
 		}
-		_, err = tools["ours__echo"].Invoke(within(t), nil, downstream.Handlers{})
+		_, err = tools["ours__echo"].Invoke(within(t), nil, toolbox.RemoteClient{})
 		var failed *downstream.Error
 		if !errors.As(err, &failed) || failed.Sent || !strings.Contains(err.Error(), "is closed") {
 			t.Errorf("after the end: %v", err)
@@ -168,7 +168,7 @@ func TestServersAreGivenLittle(t *testing.T) {
 	server := own(behaviour{})
 	server.Env["TOKEN"], server.Env["OTHER"], server.Env["HOME"] = "Bearer ${OWN_TOKEN}", "${NO_SUCH:-otherwise}", "/elsewhere"
 	s := started(t, downstream.Config{"ours": server})
-	got, err := refreshed(t, s)["ours__env"].Invoke(within(t), nil, downstream.Handlers{})
+	got, err := refreshed(t, s)["ours__env"].Invoke(within(t), nil, toolbox.RemoteClient{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestServersAreGivenLittle(t *testing.T) {
 // TestAPlanloopAmongItsServersStartsNoneItself: it would start itself again without end.
 func TestAPlanloopAmongItsServersStartsNoneItself(t *testing.T) {
 	s := started(t, downstream.Config{"ours": own(behaviour{})})
-	got, err := refreshed(t, s)["ours__env"].Invoke(within(t), nil, downstream.Handlers{})
+	got, err := refreshed(t, s)["ours__env"].Invoke(within(t), nil, toolbox.RemoteClient{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -179,12 +179,12 @@ func TestTheAnswerOfAPersonIsWaitedFor(t *testing.T) {
 		p := newPeer(behaviour{Modern: modern}, nil)
 		atWeb(t, p.ServeHTTP, func(t *testing.T, s *downstream.Servers, _ *outboundtest.Endpoint) {
 			tools := refreshed(t, s)
-			slow := downstream.Handlers{Elicit: slowly(20 * time.Minute)}
+			slow := toolbox.RemoteClient{Elicit: slowly(20 * time.Minute)}
 			got, err := tools["ours__ask"].Invoke(t.Context(), nil, slow)
 			if err != nil || !strings.HasSuffix(got.Text(), `{"action":"accept"}`) {
 				t.Errorf("%+v, %v", got, err)
 			}
-			never := downstream.Handlers{Elicit: slowly(20 * time.Hour)}
+			never := toolbox.RemoteClient{Elicit: slowly(20 * time.Hour)}
 			got, err = tools["ours__ask"].Invoke(t.Context(), nil, never)
 			if err != nil || !strings.HasSuffix(got.Text(), `{"action":"cancel"}`) {
 				t.Errorf("%+v, %v", got, err)
@@ -357,7 +357,7 @@ func TestModernRequestsSayWhatTheyAre(t *testing.T) {
 	}, func(t *testing.T, s *downstream.Servers, e *outboundtest.Endpoint) {
 		refreshed(t, s)
 		for _, tool := range s.Tools() {
-			_, _ = tool.Invoke(t.Context(), json.RawMessage(`{"region":"us-west1"}`), downstream.Handlers{})
+			_, _ = tool.Invoke(t.Context(), json.RawMessage(`{"region":"us-west1"}`), toolbox.RemoteClient{})
 		}
 		if len(sent) != 2 || sent[0].Get("Mcp-Param-Region") != "us-west1" || sent[0].Get("Mcp-Method") != "tools/call" ||
 			sent[0].Get("Mcp-Name") == "" || sent[1].Get("Mcp-Name") != "echo" || sent[1].Get("Mcp-Param-Region") != "" ||
@@ -426,7 +426,7 @@ func TestAStreamThatEndsIsResumed(t *testing.T) {
 			p.ServeHTTP(w, r)
 		}
 	}, func(t *testing.T, s *downstream.Servers, _ *outboundtest.Endpoint) {
-		got, err := refreshed(t, s)["ours__echo"].Invoke(t.Context(), nil, downstream.Handlers{})
+		got, err := refreshed(t, s)["ours__echo"].Invoke(t.Context(), nil, toolbox.RemoteClient{})
 		if err != nil || got.Text() != "late" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -472,7 +472,7 @@ func TestAServerThatIsNotThere(t *testing.T) {
 		s := started(t, downstream.Config{"ours": {URL: "http://127.0.0.1/mcp"}}, func(o *downstream.Options) { o.HTTP = client })
 		tools := refreshed(t, s)
 		down.Store(true)
-		_, err := tools["ours__echo"].Invoke(t.Context(), nil, downstream.Handlers{})
+		_, err := tools["ours__echo"].Invoke(t.Context(), nil, toolbox.RemoteClient{})
 		var failed *downstream.Error
 		if !errors.As(err, &failed) || failed.Sent || !failed.Transient() || !strings.Contains(err.Error(), "could not be reached") {
 			t.Errorf("%v", err)
@@ -481,8 +481,8 @@ func TestAServerThatIsNotThere(t *testing.T) {
 }
 
 // slowly accepts a question after some time.
-func slowly(after time.Duration) func(context.Context, string, string, json.RawMessage) (string, json.RawMessage, error) {
-	return func(ctx context.Context, _, _ string, _ json.RawMessage) (string, json.RawMessage, error) {
+func slowly(after time.Duration) func(context.Context, string, json.RawMessage) (string, json.RawMessage, error) {
+	return func(ctx context.Context, _ string, _ json.RawMessage) (string, json.RawMessage, error) {
 		select {
 		case <-time.After(after):
 			return "accept", json.RawMessage("{}"), nil

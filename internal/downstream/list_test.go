@@ -315,7 +315,7 @@ func TestAChangedToolIsAnother(t *testing.T) {
 		default:
 		}
 		write(described("change", ""), described("echo", `,"description":"two"`), described("new", ""))
-		if _, err := before["ours__change"].Invoke(within(t), nil, downstream.Handlers{}); err != nil {
+		if _, err := before["ours__change"].Invoke(within(t), nil, toolbox.RemoteClient{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, open := <-changed; !open {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/toolbox"
 )
 
 // State is the state of a server.
@@ -30,8 +31,8 @@ const (
 type Status struct {
 	Name      string
 	State     State
-	Error     string // why it failed or ended, or a problem of its list
-	Tools     []Tool // known so far
+	Error     string               // why it failed or ended, or a problem of its list
+	Tools     []toolbox.RemoteTool // known so far
 	Unusable  []Unusable
 	Listed    bool      // this process got the list, not an earlier one
 	Version   string    // of the protocol, while connected
@@ -73,12 +74,12 @@ type server struct {
 	loaded bool
 	heard  bool
 	cut    string
-	tools  []Tool
+	tools  []toolbox.RemoteTool
 	bad    []Unusable
 }
 
 // list returns the known tools, from the disk if necessary.
-func (s *server) list() []Tool {
+func (s *server) list() []toolbox.RemoteTool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load()
@@ -104,7 +105,7 @@ func (s *server) load() {
 func (s *server) defines(own, definition string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Own == own && t.Definition() == definition })
+	return slices.ContainsFunc(s.tools, func(t toolbox.RemoteTool) bool { return t.Own == own && t.Definition() == definition })
 }
 
 // ready returns the connection to a running server with a known list. If necessary it starts
@@ -312,7 +313,7 @@ func (s *server) readList(c *conn) error {
 	s.mu.Lock()
 	s.load()
 	same := s.cut == cut && slices.Equal(s.bad, bad) &&
-		slices.EqualFunc(s.tools, tools, func(a, b Tool) bool { return a.Definition() == b.Definition() })
+		slices.EqualFunc(s.tools, tools, func(a, b toolbox.RemoteTool) bool { return a.Definition() == b.Definition() })
 	s.heard, s.tools, s.bad, s.cut = true, tools, bad, cut
 	s.mu.Unlock()
 	if !same {

@@ -24,6 +24,7 @@ import (
 	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/toolbox"
 )
 
 // Options configure how servers are started and reached.
@@ -79,8 +80,8 @@ func New(c Config, o Options) (*Servers, error) {
 
 // Tools returns the tools known now: servers by name, each with its tools in its own order. It starts nothing
 // and does not wait.
-func (s *Servers) Tools() []Tool {
-	var all []Tool
+func (s *Servers) Tools() []toolbox.RemoteTool {
+	var all []toolbox.RemoteTool
 	taken := map[string]bool{}
 	for _, one := range s.servers {
 		for _, tool := range one.list() {

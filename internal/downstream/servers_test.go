@@ -11,6 +11,7 @@ import (
 	"github.com/planloop/planloop/internal/downstream"
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/toolbox"
 )
 
 // own returns the configuration of our own server as a command.
@@ -54,7 +55,7 @@ func within(t *testing.T) context.Context {
 }
 
 // refreshed returns the servers' tools by name.
-func refreshed(t *testing.T, s *downstream.Servers) map[string]downstream.Tool {
+func refreshed(t *testing.T, s *downstream.Servers) map[string]toolbox.RemoteTool {
 	t.Helper()
 	if err := s.Refresh(within(t)); err != nil {
 		t.Fatal(err)
@@ -62,8 +63,8 @@ func refreshed(t *testing.T, s *downstream.Servers) map[string]downstream.Tool {
 	return byName(s.Tools())
 }
 
-func byName(tools []downstream.Tool) map[string]downstream.Tool {
-	all := map[string]downstream.Tool{}
+func byName(tools []toolbox.RemoteTool) map[string]toolbox.RemoteTool {
+	all := map[string]toolbox.RemoteTool{}
 	for _, tool := range tools {
 		all[tool.Name] = tool
 	}

@@ -19,19 +19,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Tool is a server's tool, for steps of a plan and for clients over MCP.
-type Tool struct {
-	toolbox.Tool        // its name is server__tool; its hints count as far as the server is trusted
-	Server, Own  string // the server's name, and the tool's name there
-
-	// ReadOnlyPhase says that the tool may be called in a read-only phase.
-	ReadOnlyPhase bool
-
-	// Invoke calls the tool and returns its printable result. A refusal by the server is a Result with
-	// IsError; an error is an *Error and says whether the request was sent.
-	Invoke func(ctx context.Context, args json.RawMessage, h Handlers) (Result, error)
-}
-
 // Unusable is a tool that is not offered.
 type Unusable struct {
 	Own string `json:"own"`
@@ -63,7 +50,7 @@ type description struct {
 
 // checkTools converts the tools that a server lists. usable leaves out the unusable ones, and bad lists them
 // with reasons.
-func (s *server) checkTools(listed []json.RawMessage) (usable []json.RawMessage, tools []Tool, bad []Unusable) {
+func (s *server) checkTools(listed []json.RawMessage) (usable []json.RawMessage, tools []toolbox.RemoteTool, bad []Unusable) {
 	taken := map[string]bool{}
 	for _, raw := range listed {
 		tool, err := s.tool(raw, taken)
@@ -79,9 +66,9 @@ func (s *server) checkTools(listed []json.RawMessage) (usable []json.RawMessage,
 	return usable, tools, bad
 }
 
-func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) {
+func (s *server) tool(raw json.RawMessage, taken map[string]bool) (toolbox.RemoteTool, error) {
 	var d description
-	t := Tool{Server: s.name}
+	t := toolbox.RemoteTool{Server: s.name}
 	if err := strictjson.Unmarshal(raw, &d); err != nil {
 		return t, errors.New("its description cannot be read")
 	}
@@ -124,7 +111,7 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) 
 	t.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
 		return s.run(ctx, t.Own, definition, args, w)
 	}
-	t.Invoke = func(ctx context.Context, args json.RawMessage, h Handlers) (Result, error) {
+	t.Invoke = func(ctx context.Context, args json.RawMessage, h toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 		return s.invoke(ctx, t.Own, definition, args, h)
 	}
 	return t, nil
@@ -132,7 +119,7 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) 
 
 // hint sets the tool's hints: from its annotations if the user trusts the server, and from the user's list of
 // read-only tools.
-func (s *server) hint(t *Tool, d description) {
+func (s *server) hint(t *toolbox.RemoteTool, d description) {
 	t.Destructive, t.OpenWorld = true, true
 	if s.settings.trusted() {
 		is := func(hint *bool, otherwise bool) bool {
