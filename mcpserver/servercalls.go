@@ -115,25 +115,24 @@ func (r *serverCall) begin(ctx context.Context, arguments json.RawMessage) {
 	})
 }
 
-// errPlanningMode is the cause for ending a call when planning mode forbids changes.
-var errPlanningMode = errors.New("planning mode started, and tools may only read")
+// ErrPlanningMode is the cause that ends a call when planning mode forbids changes.
+var ErrPlanningMode = errors.New("planning mode started, and tools may only read")
 
 func (r *serverCall) run(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
 	row, free := verbs.Row{Spec: verbs.Spec{Name: r.tool.Name}}, ctx
 	if !r.tool.ReadOnlyPhase && r.opts.GuardChange != nil {
-		held, stop, err := r.opts.GuardChange(ctx, errPlanningMode)
+		held, stop, err := r.opts.GuardChange(ctx, ErrPlanningMode)
 		if err != nil {
 			return mcp.NewToolResultError(r.errorText(ctx, row, r.service, r.caller, err))
 		}
 		defer stop()
 		free = held
 	}
-	result, err := r.tool.Invoke(free, arguments, toolbox.RemoteClient{Elicit: r.elicit, Progress: func(done, total float64, message string) {
-		r.told.Load().tellAs(done, total, message)
-	}})
+	report := func(done, total float64, message string) { r.told.Load().tellAs(done, total, message) }
+	result, err := r.tool.Invoke(free, arguments, toolbox.RemoteClient{Elicit: r.elicit, Progress: report})
 	switch {
-	case errors.Is(context.Cause(free), errPlanningMode):
-		return mcp.NewToolResultError("Stopped: " + errPlanningMode.Error() + ". It is unknown how much took effect." +
+	case errors.Is(context.Cause(free), ErrPlanningMode):
+		return mcp.NewToolResultError("Stopped: " + ErrPlanningMode.Error() + ". It is unknown how much took effect." +
 			nextLine(ctx, r.service, r.caller))
 	case errors.As(err, new(*plan.ValidationError)):
 		return mcp.NewToolResultError(r.errorText(ctx, row, r.service, r.caller, err))

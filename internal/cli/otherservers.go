@@ -12,6 +12,7 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -96,9 +97,6 @@ func (o *otherServers) forSteps() []toolbox.Tool {
 	return tools
 }
 
-// errPlanning is the cause that ends the call of a writing tool when planning mode begins.
-var errPlanning = errors.New("planning mode started, and tools may only read")
-
 // guarded returns a tool that is refused while planning mode is read-only, and ended when planning mode begins, unless it passes.
 func (o *otherServers) guarded(tool toolbox.RemoteTool) toolbox.Tool {
 	run := tool.Run
@@ -106,14 +104,15 @@ func (o *otherServers) guarded(tool toolbox.RemoteTool) toolbox.Tool {
 		return tool.Tool
 	}
 	tool.Tool.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
-		free, stop, err := o.app.free(ctx, errPlanning)
+		free, stop, err := o.app.free(ctx, mcpserver.ErrPlanningMode)
 		if err != nil {
 			return toolbox.Outcome{}, err
 		}
 		defer stop()
 		out, err := run(free, args, w)
-		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(free), errPlanning) {
-			return toolbox.Outcome{Error: errPlanning.Error(), Text: errPlanning.Error(), Cut: true}, nil
+		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(free), mcpserver.ErrPlanningMode) {
+			text := mcpserver.ErrPlanningMode.Error()
+			return toolbox.Outcome{Error: text, Text: text, Cut: true}, nil
 		}
 		return out, err
 	}

@@ -39,7 +39,8 @@ func (r called) printable() toolbox.RemoteResult {
 
 // call calls a tool if its definition is unchanged. If the connection fails before anything was sent, the
 // server is started or greeted once more.
-func (s *server) call(ctx context.Context, own, definition string, args json.RawMessage, h toolbox.RemoteClient) (result called, err error) {
+func (s *server) call(ctx context.Context, own, definition string, args json.RawMessage,
+	h toolbox.RemoteClient) (result called, err error) {
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
@@ -61,7 +62,8 @@ func (s *server) call(ctx context.Context, own, definition string, args json.Raw
 	return result, err
 }
 
-func (s *server) callTool(ctx context.Context, c *conn, own string, args json.RawMessage, h toolbox.RemoteClient) (result called, err error) {
+func (s *server) callTool(ctx context.Context, c *conn, own string, args json.RawMessage,
+	h toolbox.RemoteClient) (result called, err error) {
 	one := &call{RemoteClient: h, method: "tools/call", tool: own, idle: s.settings.idle(), most: maxCallTime}
 	text, err := c.request(ctx, one, func(ctx context.Context) error {
 		params := &mcp.CallToolParams{Name: own, Arguments: args}
@@ -84,12 +86,6 @@ func (s *server) callTool(ctx context.Context, c *conn, own string, args json.Ra
 func asCalled(text json.RawMessage) (result called, err error) {
 	err = strictjson.Unmarshal(text, &result)
 	return result, err
-}
-
-// invoke makes a call for a client over MCP.
-func (s *server) invoke(ctx context.Context, own, definition string, args json.RawMessage, h toolbox.RemoteClient) (toolbox.RemoteResult, error) {
-	came, err := s.call(ctx, own, definition, args, h)
-	return came.printable(), err
 }
 
 // run makes a call for a step of a plan.

@@ -112,7 +112,8 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (toolbox.Remot
 		return s.run(ctx, t.Own, definition, args, w)
 	}
 	t.Invoke = func(ctx context.Context, args json.RawMessage, h toolbox.RemoteClient) (toolbox.RemoteResult, error) {
-		return s.invoke(ctx, t.Own, definition, args, h)
+		came, err := s.call(ctx, t.Own, definition, args, h)
+		return came.printable(), err
 	}
 	return t, nil
 }
