@@ -80,14 +80,9 @@ func resolve(root *os.Root, file string) (destination, *Error) {
 // link returns the first link on the way to the target, or "", and adds the way to the trail. If the way ends before
 // the target, it has no link.
 func (p *destination) link(root *os.Root, file string) (string, *Error) {
-	for end := 0; end < len(p.target); {
-		end++
-		if i := strings.IndexByte(p.target[end:], '/'); i >= 0 {
-			end += i
-		} else {
-			end = len(p.target)
-		}
-		at := p.target[:end]
+	at := ""
+	for name := range strings.SplitSeq(p.target, "/") {
+		at = path.Join(at, name)
 		p.trail = append(p.trail, at)
 		info, err := root.Lstat(filepath.FromSlash(at))
 		switch {

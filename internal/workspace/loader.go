@@ -259,30 +259,17 @@ func readOwn(dir string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
 	defer root.Close()
 	info, err := root.Stat(FileName)
-	if err != nil && linked.Mode()&fs.ModeSymlink != 0 {
+	if err != nil && linked != nil && linked.Mode()&fs.ModeSymlink != 0 {
 		return nil, &ConfigError{Source: path, Problem: "is a link that leads out of the workspace or nowhere",
 			Want: "put a file there, or link to one inside by a relative path", Err: err}
 	}
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, notPlain(path)
-	}
-	file, err := root.Open(FileName)
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	return readAll(path, file)
+	return readPlain(path, info, err, func() (*os.File, error) { return root.Open(FileName) })
 }
 
 // readUsers returns the text of the user's file, or nil. If the file exists but cannot be read it is an error: ignoring
@@ -292,25 +279,25 @@ func readUsers(path string) ([]byte, error) {
 		return nil, nil
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, notPlain(path)
-	}
 	// It names commands to run, so a world-writable file must not be obeyed.
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 {
+	if err == nil && info.Mode().IsRegular() && runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 {
 		return nil, &ConfigError{Source: path, Problem: "can be written by anyone on this machine", Want: "run chmod o-w on it"}
 	}
-	file, err := os.Open(path)
+	return readPlain(path, info, err, func() (*os.File, error) { return os.Open(path) })
+}
+
+// readPlain reads a regular file, and one byte more than allowed, so that excess is noticed. info and err come from the file's stat.
+func readPlain(path string, info fs.FileInfo, err error, open func() (*os.File, error)) ([]byte, error) {
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would block
+		return nil, &ConfigError{Source: path, Problem: "is not a plain file", Want: "put a plain file there"}
+	}
+	var file *os.File
+	if err == nil {
+		file, err = open()
+	}
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
-	return readAll(path, file)
-}
-
-// readAll reads one byte more than allowed, so that excess is noticed.
-func readAll(path string, file *os.File) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
@@ -319,13 +306,9 @@ func readAll(path string, file *os.File) ([]byte, error) {
 	return text, nil
 }
 
-func notPlain(path string) error {
-	return &ConfigError{Source: path, Problem: "is not a plain file", Want: "put a plain file there"}
-}
-
 func unreadable(path string, err error) error {
 	cause := err
-	if detail := (*fs.PathError)(nil); errors.As(err, &detail) {
+	if detail, ok := errors.AsType[*fs.PathError](err); ok {
 		cause = detail.Err
 	}
 	return &ConfigError{Source: path, Problem: "cannot be read: " + cause.Error(), Want: "make it readable", Err: err}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -147,11 +148,7 @@ func (v value) noMapping() faults {
 }
 
 func unknownKey(given string, fields map[string]reflect.Type) string {
-	names := []string{}
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(fields))
 	return didYouMean(given, names) + "the keys here are " + strings.Join(names, ", ")
 }
 

@@ -102,21 +102,13 @@ func CacheHome(getenv func(string) string, home string) (string, error) {
 // TemplateFolder returns the folder of the user's own templates for plans: $XDG_DATA_HOME/planloop/templates, or the
 // platform's default.
 func TemplateFolder(getenv func(string) string, home string) (string, error) {
-	dir, err := appFolder(getenv, "XDG_DATA_HOME", xdg.DataHome, home)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "templates"), nil
+	return appFolder(getenv, "XDG_DATA_HOME", xdg.DataHome, home, "templates")
 }
 
 // ConfigFile returns the path of the user's own configuration file: $XDG_CONFIG_HOME/planloop/config.yaml, or the
 // platform's default.
 func ConfigFile(getenv func(string) string, home string) (string, error) {
-	dir, err := appFolder(getenv, "XDG_CONFIG_HOME", xdg.ConfigHome, home)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, configName), nil
+	return appFolder(getenv, "XDG_CONFIG_HOME", xdg.ConfigHome, home, configName)
 }
 
 const configName = "config.yaml"
@@ -132,18 +124,19 @@ func platformFolder(home, below string) string {
 	return filepath.Join(home, below)
 }
 
-// appFolder returns our folder below the one that the variable names, else below the platform's. The library read the
+// appFolder returns a path in our folder, which is below the one that the variable names, else below the platform's. The library read the
 // environment once when the program started, so the caller's environment comes first, and the platform's folder moves
 // with the caller's home.
-func appFolder(getenv func(string) string, variable, platform, home string) (string, error) {
+func appFolder(getenv func(string) string, variable, platform, home string, names ...string) (string, error) {
+	below := filepath.Join(append([]string{appName}, names...)...)
 	if dir := getenv(variable); filepath.IsAbs(dir) { // relative ones must be ignored
-		return filepath.Join(dir, appName), nil
+		return filepath.Join(dir, below), nil
 	}
 	home = homeOr(home)
 	if home == "" {
 		return "", errors.New("no home directory was found; set HOME or " + variable + " to an absolute path")
 	}
-	return filepath.Join(rebase(platform, xdg.Home, home), appName), nil
+	return filepath.Join(rebase(platform, xdg.Home, home), below), nil
 }
 
 // rebase returns path with the leading from replaced by to.

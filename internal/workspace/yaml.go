@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,16 +57,12 @@ func recoverPanic(call func() error) (err error) {
 
 // firstForbidden returns the line of the first byte that is not text, or 0.
 func firstForbidden(data []byte) int {
-	line := 1
-	for len(data) > 0 {
-		r, size := utf8.DecodeRune(data)
-		if r == utf8.RuneError && size == 1 || isForbidden(r) {
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		if !utf8.Valid(text) || bytes.ContainsFunc(text, isForbidden) {
 			return line
 		}
-		if r == '\n' {
-			line++
-		}
-		data = data[size:]
 	}
 	return 0
 }
@@ -73,13 +70,7 @@ func firstForbidden(data []byte) int {
 // isForbidden reports whether a character is not allowed in a configuration. The parser begins a new line at Unicode's line
 // breaks, which editors do not show: an apparent comment would be a setting.
 func isForbidden(r rune) bool {
-	switch r {
-	case '\n', '\r', '\t':
-		return false
-	case '\u2028', '\u2029', '\ufffe', '\uffff':
-		return true
-	}
-	return unicode.IsControl(r)
+	return strings.ContainsRune("\u2028\u2029\ufffe\uffff", r) || unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r)
 }
 
 // onlyDocument returns the body of the only non-empty document, nil if all are empty.
@@ -103,11 +94,10 @@ func onlyDocument(data []byte) (*yaml.Node, error) {
 		if err := seen.check(&next, 0); err != nil {
 			return nil, err
 		}
-		body := bodyOf(&next)
-		if body != nil && only != nil {
-			return nil, &ConfigError{Line: body.Line, Problem: "has a second document", Want: "keep one"}
-		}
-		if body != nil {
+		if body := bodyOf(&next); body != nil {
+			if only != nil {
+				return nil, refusal(body, "has a second document", "keep one")
+			}
 			only = body
 		}
 	}
@@ -143,7 +133,7 @@ func tooDeep() string { return fmt.Sprintf("is nested more than %d levels deep",
 
 // asConfigError describes a fault in data, the text of source.
 func asConfigError(source string, data []byte, err error) *ConfigError {
-	if own := (*ConfigError)(nil); errors.As(err, &own) {
+	if own, ok := errors.AsType[*ConfigError](err); ok {
 		own.Source = source
 		return own
 	}
@@ -157,8 +147,8 @@ func asConfigError(source string, data []byte, err error) *ConfigError {
 
 // notPlainYAML names a construct that census would have refused, had the parser not failed first.
 func notPlainYAML(data []byte, err error) string {
-	detail := (*yaml.LoadError)(nil)
-	if !errors.As(err, &detail) {
+	detail, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
 		return ""
 	}
 	lines, at := bytes.Split(data, []byte("\n")), detail.Mark.Line
@@ -176,21 +166,16 @@ func notPlainYAML(data []byte, err error) string {
 // describe takes over the YAML library's problem and place.
 func (e *ConfigError) describe(err error) {
 	message := err.Error()
-	if detail := (*yaml.LoadError)(nil); errors.As(err, &detail) {
-		message = detail.Message + contextText(detail)
+	if detail, ok := errors.AsType[*yaml.LoadError](err); ok {
+		message = detail.Message
+		if begin := detail.ContextMark.Line; begin > 0 && begin != detail.Mark.Line { // of an unfinished construct
+			message += fmt.Sprintf(" %s, which begins on line %d", detail.ContextMsg, begin)
+		}
 		if detail.Mark.Line > 0 && e.Line > 0 {
 			e.Line = detail.Mark.Line
 		}
 	}
 	e.Problem = "cannot be read: " + plan.Shorten(safetext.EscapeLine(message), 200)
-}
-
-// contextText returns where an unfinished construct began.
-func contextText(detail *yaml.LoadError) string {
-	if detail.ContextMark.Line == 0 || detail.ContextMark.Line == detail.Mark.Line {
-		return ""
-	}
-	return fmt.Sprintf(" %s, which begins on line %d", detail.ContextMsg, detail.ContextMark.Line)
 }
 
 // yamlChecker walks the values of a text and refuses constructs that a configuration does not need and that cause trouble:
@@ -238,8 +223,8 @@ func hasDirective(n *yaml.Node) bool {
 // checkKeys refuses a mapping with a key that is not a word or is repeated.
 func checkKeys(mapping *yaml.Node) error {
 	lines := map[string]int{}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key := mapping.Content[i]
+	for pair := range slices.Chunk(mapping.Content, 2) {
+		key := pair[0]
 		if key.ShortTag() == "!!merge" {
 			return refusal(key, hasAnchor, plainly)
 		}
