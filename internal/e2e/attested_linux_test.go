@@ -273,19 +273,19 @@ func TestHooksRequired(t *testing.T) {
 	h := p.open()
 	for _, refused := range []string{h.refusal("planning_enter_plan_mode", enter),
 		h.refusal("planning_submit_plan", submission("Add the Redis client"))} {
-		if !strings.Contains(refused, "planning mode needs hooks here, and no hook of its host has answered") ||
+		if !strings.Contains(refused, "planning mode requires working hooks here, and this agent has none: its host's hooks have not responded") ||
 			!strings.Contains(refused, "planloop init") {
 			t.Error(refused)
 		}
 	}
-	if f, err := h.request("prompts/get", task); err != nil || !strings.Contains(string(f.Result), "planning mode needs hooks") {
+	if f, err := h.request("prompts/get", task); err != nil || !strings.Contains(string(f.Result), "planning mode requires working hooks") {
 		t.Errorf("the prompt: %v, %s", err, f.Result)
 	}
 	over := connect(t, p.transport("http"), handshake, nil)
 	if got, err := over.tool("planning_enter_plan_mode", enter); err != nil || !got.refused || !strings.Contains(got.text, "over HTTP") {
 		t.Errorf("over HTTP: %v, %+v", err, got)
 	}
-	if got := p.run("--agent", "builder", "plan", "Move the sessions"); got.code != 2 || !strings.Contains(got.err, "needs hooks") {
+	if got := p.run("--agent", "builder", "plan", "Move the sessions"); got.code != 2 || !strings.Contains(got.err, "requires working hooks") {
 		t.Errorf("in a shell: %+v", got)
 	}
 
