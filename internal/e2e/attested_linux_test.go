@@ -273,12 +273,12 @@ func TestHooksRequired(t *testing.T) {
 	h := p.open()
 	for _, refused := range []string{h.refusal("planning_enter_plan_mode", enter),
 		h.refusal("planning_submit_plan", submission("Add the Redis client"))} {
-		if !strings.Contains(refused, "planning mode requires working hooks here, and this agent has none: its host's hooks have not responded") ||
+		if !strings.Contains(refused, "requires working hooks here, and this agent has none: its host's hooks have not responded") ||
 			!strings.Contains(refused, "planloop init") {
 			t.Error(refused)
 		}
 	}
-	if f, err := h.request("prompts/get", task); err != nil || !strings.Contains(string(f.Result), "planning mode requires working hooks") {
+	if f, err := h.request("prompts/get", task); err != nil || !strings.Contains(string(f.Result), "requires working hooks") {
 		t.Errorf("the prompt: %v, %s", err, f.Result)
 	}
 	over := connect(t, p.transport("http"), handshake, nil)
@@ -291,7 +291,7 @@ func TestHooksRequired(t *testing.T) {
 
 	p.told(h, "planning_enter_plan_mode", enter)
 	p.person("plan", "cancel").succeeds()
-	if got := h.refusal("planning_enter_plan_mode", enter); !strings.Contains(got, "no hook told of its planning_enter_plan_mode") {
+	if got := h.refusal("planning_enter_plan_mode", enter); !strings.Contains(got, "no hook reported its call of planning_enter") {
 		t.Errorf("its hook is silent: %s", got)
 	}
 	p.tell("Read")
