@@ -285,7 +285,7 @@ func TestHooksRequired(t *testing.T) {
 	if got, err := over.tool("planning_enter_plan_mode", enter); err != nil || !got.refused || !strings.Contains(got.text, "over HTTP") {
 		t.Errorf("over HTTP: %v, %+v", err, got)
 	}
-	if got := p.run("--agent", "builder", "plan", "Move the sessions"); got.code != 2 || !strings.Contains(got.err, "requires working hooks") {
+	if got := p.run("--agent", "builder", "plan", "Move the sessions"); got.code != 2 || !strings.Contains(got.err, "working hooks") {
 		t.Errorf("in a shell: %+v", got)
 	}
 
