@@ -321,9 +321,9 @@ func CheckJSON(data []byte, deepest int) (pointer, problem string) {
 	if halfSurrogate(data) {
 		return "", `has half of a surrogate pair, such as \ud800`
 	}
-	w := jsonWalk{in: json.NewDecoder(bytes.NewReader(data)), deepest: deepest}
+	w := newJSONWalk(data, deepest)
 	w.value()
-	return Shorten(strings.Join(w.path, ""), 200), w.problem
+	return w.pointer(), w.problem
 }
 
 // jsonWalk visits a valid JSON value until it finds a problem.
@@ -332,11 +332,28 @@ type jsonWalk struct {
 	deepest int
 	path    []string // "/name" of each value around the current one
 	problem string
+	text    func(from, to int) // receives the range of each string that is not a key, after any separators; may be nil
 }
 
+func newJSONWalk(data []byte, deepest int) *jsonWalk {
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.UseNumber()
+	return &jsonWalk{in: in, deepest: deepest}
+}
+
+// pointer returns the JSON pointer of the current value.
+func (w *jsonWalk) pointer() string { return Shorten(strings.Join(w.path, ""), 200) }
+
 func (w *jsonWalk) value() {
+	from := int(w.in.InputOffset())
 	token, err := w.in.Token()
+	if _, is := token.(string); is && w.text != nil {
+		w.text(from, int(w.in.InputOffset()))
+	}
 	delimiter, nested := token.(json.Delim)
+	if err != nil {
+		w.problem = "is not valid JSON"
+	}
 	if err != nil || !nested {
 		return
 	}
@@ -353,11 +370,11 @@ func (w *jsonWalk) value() {
 		if keys != nil {
 			key, _ := w.in.Token()
 			name, _ = key.(string)
-			if keys[name] {
+			if keys[name] && w.text == nil {
 				w.problem = "is a duplicate key"
 			}
 			keys[name] = true
-			name = pointerName(name)
+			name = strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 		}
 		w.path = append(w.path, "/"+name)
 		if w.problem == "" {

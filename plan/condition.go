@@ -46,15 +46,7 @@ func tokenEnd(text string, i int) int {
 	}
 	switch rest := text[i:]; {
 	case rest[0] == '"' || rest[0] == '\'':
-		for k := i + 1; k < len(text); k++ {
-			switch text[k] {
-			case '\\':
-				k++
-			case rest[0]:
-				return k + 1
-			}
-		}
-		return len(text)
+		return literalEnd(text, i)
 	case rest[0] == '`':
 		return behind(i+1, "`")
 	case strings.HasPrefix(rest, "//"):

@@ -100,7 +100,7 @@ func cutPart(text string) (next part, rest string, ok bool) {
 	}
 	text, bracket := strings.CutPrefix(text, "[")
 	if strings.HasPrefix(text, `"`) {
-		end := literalEnd([]byte(text), 0)
+		end := literalEnd(text, 0)
 		bracket = bracket && json.Unmarshal([]byte(text[:end]), &next.name) == nil
 		rest, ok = strings.CutPrefix(text[end:], "]")
 		return next, rest, ok && bracket
@@ -295,87 +295,32 @@ func afterDollar(literal []byte) []byte {
 }
 
 // eachDollar visits the strings in a JSON value that begin with a dollar, except field names. at
-// returns the JSON pointer of the visited string. data need not be valid JSON: then everything that
-// looks like a string is visited.
+// returns the JSON pointer of the visited string.
 func eachDollar(data []byte, visit func(from, to int, at func() string)) {
 	if !bytes.Contains(data, []byte(`"$`)) && !bytes.Contains(data, []byte(escapedDollar)) {
 		return
 	}
-	var w pointerWalk
-	for i := 0; i < len(data); i++ {
-		if data[i] != '"' {
-			w.pass(data[i])
-			continue
+	w := newJSONWalk(data, len(data))
+	w.text = func(from, to int) {
+		from += bytes.IndexByte(data[from:to], '"')
+		if literal := data[from:to]; bytes.HasPrefix(literal, []byte(`"$`)) || bytes.HasPrefix(literal, []byte(escapedDollar)) {
+			visit(from, to, w.pointer)
 		}
-		end := literalEnd(data, i)
-		if next := bytes.TrimLeft(data[end:], " \t\r\n"); bytes.HasPrefix(next, []byte{':'}) {
-			w.name(data[i:end])
-		} else if literal := data[i:end]; bytes.HasPrefix(literal, []byte(`"$`)) || bytes.HasPrefix(literal, []byte(escapedDollar)) {
-			visit(i, end, w.pointer)
-		}
-		i = end - 1
 	}
+	w.value()
 }
 
-// literalEnd returns where the JSON string that begins at from ends.
-func literalEnd(data []byte, from int) int {
-	for i := from + 1; i < len(data); i++ {
-		switch data[i] {
+// literalEnd returns where the string that begins with the quotation mark at from ends.
+func literalEnd(text string, from int) int {
+	for i := from + 1; i < len(text); i++ {
+		switch text[i] {
 		case '\\':
 			i++
-		case '"':
+		case text[from]:
 			return i + 1
 		}
 	}
-	return len(data)
-}
-
-// pointerWalk tracks the position of a reader in a JSON value.
-type pointerWalk struct {
-	around []place
-}
-
-// place is an object or list being read, with the position in it.
-type place struct {
-	name  []byte // a JSON string; nil in a list
-	index int
-}
-
-func (w *pointerWalk) pass(c byte) {
-	last := len(w.around) - 1
-	switch {
-	case c == '{' || c == '[':
-		w.around = append(w.around, place{})
-	case last < 0:
-	case c == '}' || c == ']':
-		w.around = w.around[:last]
-	case c == ',':
-		w.around[last].index++
-	}
-}
-
-func (w *pointerWalk) name(literal []byte) {
-	if last := len(w.around) - 1; last >= 0 {
-		w.around[last].name = literal
-	}
-}
-
-// pointer returns the JSON pointer, cut at the depth that arguments may have.
-func (w *pointerWalk) pointer() string {
-	var b strings.Builder
-	for _, p := range w.around[:min(len(w.around), MaxNesting)] {
-		name := strconv.Itoa(p.index)
-		if p.name != nil {
-			name = pointerName(unquoted(p.name))
-		}
-		b.WriteString("/" + name)
-	}
-	return Shorten(b.String(), 200)
-}
-
-// pointerName escapes a name for a JSON pointer.
-func pointerName(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+	return len(text)
 }
 
 // UsesSteps reports whether arguments refer to a step; "$item" does not.

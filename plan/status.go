@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,26 +22,36 @@ const (
 	Cancelled  StepStatus = "cancelled"
 )
 
-// StatusWords is a row of the table of step statuses: its word in each vocabulary that planloop
-// speaks.
-type StatusWords struct {
-	Status    StepStatus
-	Task      string // in planloop's JSON contract
-	Rawko     string // in a plan file of rawko
-	Execution string // in the execution specification
-	Box       string // in a check list
-	Synonyms  string // synonyms that people and models use
+// Vocabulary is a set of words for the status of a step.
+type Vocabulary int
+
+// The vocabularies, in the order of a status's words in the table.
+const (
+	TaskWords      Vocabulary = iota // planloop's JSON contract
+	RawkoWords                       // a plan file of rawko
+	ExecutionWords                   // the execution specification
+	BoxWords                         // the boxes of a check list
+)
+
+// Ready is the execution specification's word for a pending step that may start.
+const Ready = "ready"
+
+// statusWords is a row of the table of step statuses.
+type statusWords struct {
+	status   StepStatus
+	words    [4]string // by Vocabulary
+	synonyms string    // that people and models use
 }
 
-var statusTable = sync.OnceValue(func() []StatusWords {
-	return []StatusWords{
-		{Pending, "TODO", "pending", "pending", " ", "to_do not_started open planned queued"},
-		{InProgress, "IN_PROGRESS", "in_progress", "running", "/", "doing started working running wip"},
-		{Blocked, "TODO", "pending", "blocked", " ", "stuck on_hold"},
-		{Done, "DONE", "complete", "completed", "x", "completed finished success ok x [x] ✓ ✔ ✅"},
-		{Failed, "TODO", "failed", "failed", "!", "failure error"},
-		{Skipped, "CANCELLED", "skipped", "skipped", "-", "skip"},
-		{Cancelled, "CANCELLED", "skipped", "skipped", "-", "canceled cancel dropped"},
+var statusTable = sync.OnceValue(func() []statusWords {
+	return []statusWords{
+		{Pending, [4]string{"TODO", "pending", "pending", " "}, "to_do not_started open planned queued"},
+		{InProgress, [4]string{"IN_PROGRESS", "in_progress", "running", "/"}, "doing started working running wip"},
+		{Blocked, [4]string{"TODO", "pending", "blocked", " "}, "stuck on_hold"},
+		{Done, [4]string{"DONE", "complete", "completed", "x"}, "completed finished success ok x [x] ✓ ✔ ✅"},
+		{Failed, [4]string{"TODO", "failed", "failed", "!"}, "failure error"},
+		{Skipped, [4]string{"CANCELLED", "skipped", "skipped", "-"}, "skip"},
+		{Cancelled, [4]string{"CANCELLED", "skipped", "skipped", "-"}, "canceled cancel dropped"},
 	}
 })
 
@@ -48,19 +59,19 @@ const stepStatuses = 7
 
 // Values lists the statuses in order.
 func (StepStatus) Values() []string {
-	return statusWords(func(w StatusWords) string { return string(w.Status) })
+	return []string{"pending", "in_progress", "blocked", "done", "failed", "skipped", "cancelled"}
 }
 
 // IsFinished reports whether a step of this status leaves nothing to do for its plan to complete: it
 // is done, skipped or cancelled.
 func (s StepStatus) IsFinished() bool { return s == Done || s == Skipped || s == Cancelled }
 
-// Words returns the status in all vocabularies, the zero value for an unknown one.
-func (s StepStatus) Words() StatusWords {
+// Word returns the status in a vocabulary, "" for an unknown status.
+func (s StepStatus) Word(v Vocabulary) string {
 	if i := s.ordinal(); i >= 0 {
-		return statusTable()[i]
+		return statusTable()[i].words[v]
 	}
-	return StatusWords{}
+	return ""
 }
 
 // Spaced returns the status for a sentence, as in "in progress".
@@ -79,12 +90,7 @@ func (s StepStatus) Predicate() string {
 
 // ordinal indexes the counts by status; -1 for an unknown status.
 func (s StepStatus) ordinal() int {
-	return slices.IndexFunc(statusTable(), func(w StatusWords) bool { return w.Status == s })
-}
-
-// StatusOfTask returns the status for a word of planloop's JSON contract, "" for any other word.
-func StatusOfTask(word string) StepStatus {
-	return statusOf(word, func(w StatusWords) string { return w.Task })
+	return slices.IndexFunc(statusTable(), func(w statusWords) bool { return w.status == s })
 }
 
 // ReadStatus returns the status for a word of any vocabulary, in any case and spelling: DONE,
@@ -92,57 +98,43 @@ func StatusOfTask(word string) StepStatus {
 func ReadStatus(word string) StepStatus {
 	word = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimRight(strings.TrimSpace(word), "!.")))
 	for _, w := range statusTable() {
-		if word == string(w.Status) || word != "" && slices.Contains(strings.Fields(w.Synonyms), word) {
-			return w.Status
+		if word == string(w.status) || word != "" && slices.Contains(strings.Fields(w.synonyms), word) {
+			return w.status
 		}
 	}
-	if status := StatusOfTask(strings.ToUpper(word)); status != "" {
-		return status
-	}
-	return StatusOfRawko(word)
+	return cmp.Or(TaskWords.Status(strings.ToUpper(word)), RawkoWords.Status(word))
 }
 
-// StatusOfRawko returns the status for rawko's word, "" for any other word.
-func StatusOfRawko(word string) StepStatus {
-	return statusOf(word, func(w StatusWords) string { return w.Rawko })
-}
-
-// StatusOfBox returns the status for the mark in the box of a check list, "" for any other mark.
-func StatusOfBox(mark string) StepStatus {
-	return statusOf(mark, func(w StatusWords) string { return w.Box })
-}
-
-// statusOf returns the status for a word of one vocabulary. If several share the word, it is the
+// Status returns the status for a word, "" for an unknown word. If several share the word, it is the
 // one with the same name, else the first.
-func statusOf(word string, in func(StatusWords) string) StepStatus {
+func (v Vocabulary) Status(word string) StepStatus {
 	first := StepStatus("")
 	for _, w := range statusTable() {
 		switch {
-		case in(w) != word:
-		case strings.EqualFold(string(w.Status), word):
-			return w.Status
+		case v == ExecutionWords && word == Ready:
+			return Pending
+		case w.words[v] != word:
+		case strings.EqualFold(string(w.status), word):
+			return w.status
 		case first == "":
-			first = w.Status
+			first = w.status
 		}
 	}
 	return first
 }
 
-// Ready is the execution specification's word for a pending step that may start.
-const Ready = "ready"
-
-// ExecutionStatuses lists the words of the execution specification for the status of a step.
-func ExecutionStatuses() []string {
-	return append(statusWords(func(w StatusWords) string { return w.Execution }), Ready)
-}
-
-// StatusOfExecution returns the status for a word of the execution specification, "" for any other
-// word.
-func StatusOfExecution(word string) StepStatus {
-	if word == Ready {
-		return Pending
+// Words lists the words in order.
+func (v Vocabulary) Words() []string {
+	var words []string
+	for _, w := range statusTable() {
+		if !slices.Contains(words, w.words[v]) {
+			words = append(words, w.words[v])
+		}
 	}
-	return statusOf(word, func(w StatusWords) string { return w.Execution })
+	if v == ExecutionWords {
+		words = append(words, Ready)
+	}
+	return words
 }
 
 // ExecutionStatus returns the execution specification's word for the status of one of p's steps.
@@ -150,27 +142,11 @@ func StatusOfExecution(word string) StepStatus {
 func (p *Plan) ExecutionStatus(step *Step) string {
 	switch {
 	case step.Status != Pending || p.Status != StatusActive:
-		return step.Status.Words().Execution
+		return step.Status.Word(ExecutionWords)
 	case p.Steps.IsReady(step.ID):
 		return Ready
 	}
-	return Blocked.Words().Execution
-}
-
-// TaskStatuses lists the words of planloop's JSON contract in order.
-func TaskStatuses() []string { return statusWords(func(w StatusWords) string { return w.Task }) }
-
-// RawkoStatuses lists rawko's words for the status of a step in order.
-func RawkoStatuses() []string { return statusWords(func(w StatusWords) string { return w.Rawko }) }
-
-func statusWords(in func(StatusWords) string) []string {
-	var words []string
-	for _, w := range statusTable() {
-		if !slices.Contains(words, in(w)) {
-			words = append(words, in(w))
-		}
-	}
-	return words
+	return Blocked.Word(ExecutionWords)
 }
 
 // PlanStatus is the state of a plan.

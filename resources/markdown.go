@@ -89,7 +89,7 @@ func (w *markdownWriter) steps() {
 		w.printf("\n")
 	}
 	for step := range w.p.Steps.All() {
-		w.printf("- [%s] %s %s\n", step.Status.Words().Box, step.ID, EscapeInline(step.Title))
+		w.printf("- [%s] %s %s\n", step.Status.Word(plan.BoxWords), step.ID, EscapeInline(step.Title))
 		w.nested(step)
 	}
 }

@@ -70,7 +70,7 @@ type executionResult struct {
 type executionState string
 
 // Values lists the statuses of a step in the execution specification.
-func (executionState) Values() []string { return plan.ExecutionStatuses() }
+func (executionState) Values() []string { return plan.ExecutionWords.Words() }
 
 // executionJSON writes the plan of s in the format of the execution specification.
 func executionJSON(s plan.State) ([]byte, error) {
@@ -341,7 +341,7 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 		Spec: plan.Spec{Title: cmp.Or(step.Description, named(step.Tool, step.Args)), Tool: step.Tool, Args: args,
 			Critical: step.Critical, RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout,
 			Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach)},
-		Progress: plan.Progress{Status: plan.StatusOfExecution(string(step.Status))},
+		Progress: plan.Progress{Status: plan.ExecutionWords.Status(string(step.Status))},
 	}}
 	for k, name := range step.DependsOn {
 		dep, ok := names.find(name)

@@ -213,7 +213,7 @@ func (r *checkListReader) once(note string) {
 
 // statusOfBox returns the status for a box's mark, including marks of other programs.
 func statusOfBox(mark string) plan.StepStatus {
-	return plan.StatusOfBox(strings.NewReplacer("X", "x", "~", "/", ">", " ").Replace(mark))
+	return plan.BoxWords.Status(strings.NewReplacer("X", "x", "~", "/", ">", " ").Replace(mark))
 }
 
 // sectionSort is a kind of section in a check list.

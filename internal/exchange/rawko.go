@@ -67,7 +67,7 @@ func (rawkoPlanState) Values() []string {
 type rawkoStepState string
 
 // Values lists rawko's step statuses.
-func (rawkoStepState) Values() []string { return plan.RawkoStatuses() }
+func (rawkoStepState) Values() []string { return plan.RawkoWords.Words() }
 
 func rawkoYAML(s plan.State) ([]byte, error) {
 	data, err := json.Marshal(toRawko(s.Plan))
@@ -131,7 +131,7 @@ func toRawko(p *plan.Plan) rawkoPlan {
 
 func toRawkoStep(steps plan.Steps, step *plan.Step, index int) rawkoStep {
 	r := rawkoStep{
-		Index: &index, Description: step.Title, Status: rawkoStepState(step.Status.Words().Rawko), SuggestedAgent: step.SuggestedAgent,
+		Index: &index, Description: step.Title, Status: rawkoStepState(step.Status.Word(plan.RawkoWords)), SuggestedAgent: step.SuggestedAgent,
 		ExecutedBy: step.ExecutedBy, StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Output: step.Output, Error: step.Error,
 		AffectedFiles: step.AffectedFiles, Instructions: step.Details, AcceptanceCriteria: step.AcceptanceCriteria,
 	}
@@ -246,7 +246,7 @@ func (r *rawkoStep) source(at string) (sourceStep, error) {
 			AcceptanceCriteria: r.AcceptanceCriteria, Critical: true,
 		},
 		Progress: plan.Progress{
-			Status: plan.StatusOfRawko(string(r.Status)), Output: r.Output, Error: r.Error,
+			Status: plan.RawkoWords.Status(string(r.Status)), Output: r.Output, Error: r.Error,
 			AffectedFiles: r.AffectedFiles, ExecutedBy: r.ExecutedBy,
 			StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
 		},

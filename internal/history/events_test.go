@@ -199,7 +199,7 @@ func TestEventsKeepUp(t *testing.T) {
 			w.events = nil
 			if p := w.state.Plan; p != nil {
 				for step := range p.Steps.All() {
-					want := step.Status.Words().Execution
+					want := step.Status.Word(plan.ExecutionWords)
 					if step.Status == plan.Blocked {
 						continue // without an event
 					}
@@ -223,7 +223,7 @@ func follow(known map[plan.StepID]string, events []Event) {
 			}
 			clear(known)
 			for _, step := range body.Steps {
-				known[step.ID] = step.Status.Words().Execution
+				known[step.ID] = step.Status.Word(plan.ExecutionWords)
 			}
 		case StepRetried:
 			known[e.StepID] = "pending"

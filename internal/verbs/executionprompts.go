@@ -333,7 +333,7 @@ func arbiter(state plan.State, at *plan.Step) prompts.ArbiterData {
 	number, room := 0, remainingRoom
 	for step := range p.Steps.All() {
 		number++
-		if step.Status.Words().Rawko != plan.Pending.Words().Rawko {
+		if step.Status.Word(plan.RawkoWords) != plan.Pending.Word(plan.RawkoWords) {
 			continue
 		}
 		if room -= tokens.CountCautiously(step.Title) + lineTokens; room < 0 {

@@ -22,18 +22,18 @@ const (
 )
 
 // Values lists the statuses in order.
-func (TaskStatus) Values() []string { return plan.TaskStatuses() }
+func (TaskStatus) Values() []string { return plan.TaskWords.Words() }
 
 // Read returns the contract's word for a status in any vocabulary and spelling, or our word if the contract has none.
 func (TaskStatus) Read(word string) string {
 	status := plan.ReadStatus(word)
-	if task := status.Words().Task; plan.StatusOfTask(task) == status {
+	if task := status.Word(plan.TaskWords); plan.TaskWords.Status(task) == status {
 		return task
 	}
 	return string(status)
 }
 
-func taskStatus(status plan.StepStatus) TaskStatus { return TaskStatus(status.Words().Task) }
+func taskStatus(status plan.StepStatus) TaskStatus { return TaskStatus(status.Word(plan.TaskWords)) }
 
 // Task is a step in the shape of planloop's JSON contract. The fields after the
 // first seven are additions.
@@ -101,7 +101,7 @@ func task(p *plan.Plan, step *plan.Step) Task {
 	}
 	t.EarlierNotes = max(0, len(step.Notes)-notesShown)
 	t.Notes = step.Notes[t.EarlierNotes:]
-	if plan.StatusOfTask(string(t.Status)) != step.Status {
+	if plan.TaskWords.Status(string(t.Status)) != step.Status {
 		t.State = step.Status
 	}
 	if !step.Status.IsFinished() {
