@@ -131,8 +131,9 @@ func toRawko(p *plan.Plan) rawkoPlan {
 
 func toRawkoStep(steps plan.Steps, step *plan.Step, index int) rawkoStep {
 	r := rawkoStep{
-		Index: &index, Description: step.Title, Status: rawkoStepState(step.Status.Word(plan.RawkoWords)), SuggestedAgent: step.SuggestedAgent,
-		ExecutedBy: step.ExecutedBy, StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Output: step.Output, Error: step.Error,
+		Index: &index, Description: step.Title, Status: rawkoStepState(step.Status.Word(plan.RawkoWords)),
+		SuggestedAgent: step.SuggestedAgent,
+		ExecutedBy:     step.ExecutedBy, StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Output: step.Output, Error: step.Error,
 		AffectedFiles: step.AffectedFiles, Instructions: step.Details, AcceptanceCriteria: step.AcceptanceCriteria,
 	}
 	for _, dep := range step.DependsOn {
