@@ -31,7 +31,8 @@ func (r recipes) Find(ctx context.Context, name string) (verbs.Template, error) 
 			return t, err
 		}
 	}
-	return verbs.Template{}, plan.Refuse(plan.NotFound, "/template", "there is no template "+plan.Quote(name), "there are foreign, move")
+	return verbs.Template{}, plan.Refuse(plan.NotFound, "/template",
+		"template "+plan.Quote(name)+" does not exist", "there are foreign, move")
 }
 
 func (r recipes) Make(ctx context.Context, name string, parameters map[string]json.RawMessage) (verbs.FromTemplate, error) {

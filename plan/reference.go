@@ -173,7 +173,7 @@ func (r *resolution) of(ref Reference) (json.RawMessage, error) {
 	if ref.Step != 0 {
 		whole, seen = r.known[ref.Step]
 	} else if r.item == nil {
-		return nil, errors.New("there is no item outside of a loop")
+		return nil, errors.New("item exists only in a loop")
 	}
 	if !seen {
 		var err error

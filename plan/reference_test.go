@@ -108,7 +108,7 @@ func TestResolveArgsTellsOfEachReferenceThatFails(t *testing.T) {
 		`/args/d: "$S001.nope": there is no field "nope"`,
 		`/args/e: "$S001[0]": entry [0] is looked for in an object: name a field of it`,
 		`/args/f: "$S002.x": field "x" is looked for in what is no object`,
-		`/args/g: "$item": there is no item outside of a loop`,
+		`/args/g: "$item": item exists only in a loop`,
 		`/args/h: "$S001.": it has "." where a field such as .path or an entry such as [0] is expected`,
 		`/args/i: "$S2[1]": entry [1] is looked for in what is no list`,
 	}

@@ -95,7 +95,7 @@ func Export(format Format, s plan.State) (data []byte, notes []string, err error
 	case c.encode == nil:
 		return nil, nil, refuse("/format", plan.Quote(string(format))+" is not known", "use one of "+strings.Join(format.Values(), ", "))
 	case s.Plan == nil:
-		return nil, nil, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan to export", Fix: "set one up first"}
+		return nil, nil, &plan.ValidationError{Kind: plan.NotFound, Problem: "no plan to export", Fix: "set one up first"}
 	}
 	if data, err = c.encode(s); err != nil {
 		return nil, nil, fmt.Errorf("export as %s: %w", format, err)

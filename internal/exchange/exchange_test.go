@@ -230,7 +230,8 @@ func TestRefusals(t *testing.T) {
 		{exchange.JSON, `{"steps":[]}`, "/objective", "blank"},
 		{exchange.JSON, `{"objective":"o","status":"paused"}`, "/status", "not known"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","status":"TODO"}]}`, "/steps/0/status", "not known"},
-		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["S002"]}]}`, "/steps/0/depends_on/0", "no step S002"},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["S002"]}]}`,
+			"/steps/0/depends_on/0", "step S002 does not exist"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["x1"]}]}`, "/steps/0/depends_on/0", "not a step id"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":[1]}]}`, "/steps/0/depends_on", "S001 -> S001"},
 		{exchange.JSON,
@@ -268,7 +269,8 @@ func TestRefusals(t *testing.T) {
 
 		{exchange.RawkoYAML, "task: t\nstatus: active", "/status", "not known"},
 		{exchange.RawkoYAML, "task: t\nstatus: draft\nsteps:\n  - description: d\n    status: done", "/steps/0/status", "not known"},
-		{exchange.RawkoYAML, "task: t\nsteps:\n  - description: d\n    dependsOn: [3]", "/steps/0/dependsOn/0", "no step index 3"},
+		{exchange.RawkoYAML, "task: t\nsteps:\n  - description: d\n    dependsOn: [3]",
+			"/steps/0/dependsOn/0", "step index 3 does not exist"},
 		{exchange.RawkoYAML, "task: t\nsteps:\n  - description: d\n    dependsOn: [-1]", "/steps/0/dependsOn/0", "not the index"},
 		{exchange.RawkoYAML, "task: t\nsteps:\n  - description: d\n    dependsOn: [0]", "/steps/0/dependsOn", "index 0 -> index 0"},
 		{exchange.RawkoYAML, "status: draft", "/task", "blank"},
@@ -276,7 +278,7 @@ func TestRefusals(t *testing.T) {
 		{exchange.RawkoYAML, "task: t\nplanId: p\nstatus: draft", "/planId", "names a plan"},
 		{exchange.RawkoYAML, "task: t\nmetadata: {complexity: 11}", "/metadata/complexity", "11"},
 
-		{exchange.Markdown, "# t\n\n- [ ] a\n  - depends on: S009\n", "/steps/0/depends_on/0", "no step S009"},
+		{exchange.Markdown, "# t\n\n- [ ] a\n  - depends on: S009\n", "/steps/0/depends_on/0", "step S009 does not exist"},
 		{exchange.Markdown, "# t\n\n- [ ]\n", "/steps/0/title", "blank"},
 		{exchange.Markdown, "# t\n\n- [ ] S001 a\n- [ ] S001 b\n", "/steps/1/step_id", "twice"},
 		{exchange.Markdown, "# t\n\n- [ ] a\n  - path: ../x\n", "/steps/0/relevant_file_paths/0", "leaves"},

@@ -146,8 +146,8 @@ func executionLosses(p *plan.Plan) []string {
 		steps       int
 		noun, there string
 	}{
-		{byAgents, "step", "without a tool: nothing there can run what an agent does"},
-		{entries, "entry", "of loops, which the loop stands for there"},
+		{byAgents, "step", "without a tool: that format has no agents"},
+		{entries, "entry", "of loops, which are written as the loop alone"},
 		{p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there"},
 	} {
 		if loss.steps > 0 {

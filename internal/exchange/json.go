@@ -71,7 +71,7 @@ func parseNative(data []byte, options json.Options) (*source, error) {
 		return nil, decodeError("", err)
 	}
 	if d.Plan == nil {
-		return nil, refuse("/plan", "there is no plan in it", "export a workspace that has one")
+		return nil, refuse("/plan", "the text has no plan", "export a workspace that has one")
 	}
 	return nativeSource(root, d.Plan)
 }

@@ -141,7 +141,7 @@ func (r *checkListReader) item(item *ast.ListItem, in *region) {
 		r.about(text)
 		in.next = line + 1
 	case in.top && !r.boxes && sectionKind(r.section) != textSection:
-		r.once("There are no check boxes: every list item became a step.")
+		r.once("Without check boxes, every list item became a step.")
 		r.step(item, plan.Pending, text)
 		in.next = end
 	default:
@@ -194,7 +194,7 @@ func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title
 	s.Title = unescape(title)
 	if r.heading != "" && sectionKind(r.section) == otherSection {
 		s.ContextHints = []string{plan.Shorten("Section: "+r.heading, plan.MaxHint)}
-		r.once("The headings that steps stand under became hints.")
+		r.once("The headings above steps became hints.")
 	}
 	r.src.steps = append(r.src.steps, s)
 	details := region{text: &textBlock{}, next: line + 1, margin: contentColumn(item), step: &s}
@@ -257,7 +257,7 @@ func (r *checkListReader) placeSections() {
 		case "reasoning":
 			o.Reasoning = text
 		case "changes", "final summary":
-			r.once("What a former version changed, and the final summary, are left out.")
+			r.once("The changes of former versions and the final summary are left out.")
 		case "":
 			if utf8.RuneCountInString(text) <= plan.MaxSummary {
 				o.Summary = text
@@ -272,7 +272,7 @@ func (r *checkListReader) placeSections() {
 	o.ContextNotes = strings.Join(r.context, "\n\n")
 	if o.Objective == "" {
 		o.Objective = "Imported check list"
-		r.once("There is no heading to take the objective from.")
+		r.once("The text has no heading that could be the objective.")
 	}
 }
 

@@ -121,7 +121,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		}
 	}
 	if claims > 0 {
-		s.note("Who works on a step is not carried over: %s dropped.", plan.Pluralize(claims, "claim"))
+		s.note("Claims are not imported: %s dropped.", plan.Pluralize(claims, "claim"))
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (n numbering) resolve(s *source, i int, step *plan.NewStep) error {
 		id, ok := n.named[dep]
 		if !ok {
 			return &plan.ValidationError{Kind: plan.NotFound, Field: fmt.Sprintf("%s/depends_on/%d", s.field(i), k),
-				Problem: "there is no step " + s.call(dep), Fix: "name a step of the plan"}
+				Problem: "step " + s.call(dep) + " does not exist", Fix: "name a step of the plan"}
 		}
 		step.DependsOn[k] = id
 	}

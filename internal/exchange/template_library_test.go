@@ -48,7 +48,7 @@ func TestWhichTemplateANameMeans(t *testing.T) {
 		"both":    "give one of user/both, workspace/both",
 		"release": "give one of builtin/release, workspace/release", "workspace/release": "workspace/release", "user/both": "user/both",
 		"user/bug-fix": "did you mean bug-fix?", "bugfix": "did you mean bug-fix?", "../own": "did you mean own?",
-		"":    `there is no template ""`,
+		"":    `template "" does not exist`,
 		"dup": "workspace/dup", "workspace/dup": "workspace/dup", "only": "workspace/only",
 	} {
 		found, err := l.Find(t.Context(), name)

@@ -93,7 +93,7 @@ func (l TemplateLibrary) Find(ctx context.Context, name string) (Template, error
 	if near := safetext.Nearest(path.Base(name), names); near != "" {
 		fix = "did you mean " + near + "?"
 	}
-	return Template{}, plan.Refuse(plan.NotFound, "/template", "there is no template "+plan.Quote(name), fix)
+	return Template{}, plan.Refuse(plan.NotFound, "/template", "template "+plan.Quote(name)+" does not exist", fix)
 }
 
 // TemplateNamed returns the shortest name by which Find finds one of all templates.
@@ -204,7 +204,7 @@ func (l TemplateLibrary) Save(name string, text []byte, replace bool) (string, e
 		return "", fmt.Errorf("the template could not be used: %w", t.Err)
 	}
 	if l.User == "" {
-		return "", errors.New("there is no folder to keep templates in")
+		return "", errors.New("no folder for templates: HOME is not set")
 	}
 	if err := safefile.MakeFolder(l.User); err != nil {
 		return "", err

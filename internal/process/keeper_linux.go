@@ -111,7 +111,7 @@ func (f *family) end() {
 // adopt makes orphaned descendants children of this process.
 func adopt() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("adopt what the command leaves behind: %w", err)
+		return fmt.Errorf("adopt processes of the command: %w", err)
 	}
 	return nil
 }

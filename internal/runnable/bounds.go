@@ -85,7 +85,7 @@ func (b *bounds) member(node *ast.Node, n *ast.MemberNode) {
 	}
 	if of, is := n.Node.(*ast.MemberNode); is && named(of.Node, "steps") {
 		if !constant || !slices.Contains([]string{"value", "ok", "status", "output"}, property.Value) {
-			b.refuse(n, "of a step there are value, ok, status and output", "fields of its value follow behind: steps.S001.value.count")
+			b.refuse(n, "a step has only value, ok, status and output", "write fields of its value as steps.S001.value.count")
 		}
 		return
 	}

@@ -259,7 +259,8 @@ func (e *examination) embedded(step *Step) {
 			continue
 		}
 		found[text] = true
-		e.fault(step, "/args", "Invalid args for "+step.Tool, plan.Quote(text)+" stands within a longer text, where nothing is filled in",
+		e.fault(step, "/args", "Invalid args for "+step.Tool,
+			plan.Quote(text)+" is part of a longer text, where references are not filled in",
 			`make it a whole value; a command takes it by env, such as {"command":"echo \"$VALUE\"","env":{"VALUE":"`+text+`"}}`)
 	}
 }
@@ -282,10 +283,10 @@ func (e *examination) references(step *Step) {
 		case ref.Problem != "":
 			e.fault(step, ref.Pointer, "Invalid reference: "+text, ref.Problem, "refer to a value as in $S001.path[0].to"+literal)
 		case ref.Step == 0 && step.ForEach == "" && !step.Instance:
-			e.fault(step, ref.Pointer, "Invalid reference: "+text, "there is no item outside of a loop", "give the step for_each"+literal)
+			e.fault(step, ref.Pointer, "Invalid reference: "+text, "item exists only in a loop", "give the step for_each"+literal)
 		case ref.Step == 0:
 		case source == nil:
-			e.fault(step, ref.Pointer, "Invalid reference: "+text, "there is no such step", "name "+e.known()+literal)
+			e.fault(step, ref.Pointer, "Invalid reference: "+text, "that step does not exist", "name "+e.known()+literal)
 		case source.When != "" && step.When == "":
 			e.fault(step, ref.Pointer, "Invalid reference: "+text, e.name(ref.Step)+" is run under a condition, so it may have no value",
 				"give this step a condition as well, such as steps."+ref.Step.String()+".ok")
@@ -302,7 +303,7 @@ func (e *examination) condition(step *Step) {
 	case err != nil:
 		e.refused(step, "/when", "Invalid condition", err)
 	case compiled.UsesItem() && step.ForEach == "" && !step.Instance:
-		e.fault(step, "/when", "Invalid condition", "there is no item outside of a loop", "give the step for_each, or name a step")
+		e.fault(step, "/when", "Invalid condition", "item exists only in a loop", "give the step for_each, or name a step")
 	}
 }
 

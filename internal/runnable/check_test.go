@@ -101,20 +101,20 @@ func TestReferencesConditionsAndLoops(t *testing.T) {
 		{plan.Spec{Args: json.RawMessage(`{"path":"$item"}`), ForEach: "$step_1.files", When: "item.x && steps.S1.ok"}, ""},
 		{plan.Spec{Args: json.RawMessage(`{"path":"$HOME and $$S009"}`), ForEach: "docs/**/*.md"}, ""},
 		{plan.Spec{Args: json.RawMessage(`{"path":"$step_9.x"}`)},
-			`Invalid reference: "$step_9.x" in step_2: there is no such step (/steps/1/args/path); name one ` +
+			`Invalid reference: "$step_9.x" in step_2: that step does not exist (/steps/1/args/path); name one ` +
 				`of step_1, step_2, or write "$$step_9.x"`},
 		{plan.Spec{Args: json.RawMessage(`{"path":"$S001."}`)}, `Invalid reference: "$step_1." in step_2: has "."`},
-		{plan.Spec{Args: json.RawMessage(`{"path":"$item"}`)}, `Invalid reference: "$item" in step_2: there is no item`},
+		{plan.Spec{Args: json.RawMessage(`{"path":"$item"}`)}, `Invalid reference: "$item" in step_2: item exists only in a loop`},
 		{plan.Spec{Args: json.RawMessage(`{"path":"$S2"}`)}, "Plan contains circular dependencies: step_2 -> step_2 (/steps/1/dependsOn)"},
-		{plan.Spec{When: "steps.S9.ok"}, `Invalid reference: "steps.S9" in step_2: there is no such step`},
+		{plan.Spec{When: "steps.S9.ok"}, `Invalid reference: "steps.S9" in step_2: that step does not exist`},
 		{plan.Spec{When: "steps.S001.ok &&"}, "Invalid condition in step_2: the condition cannot be read: unexpected token"},
-		{plan.Spec{When: "item == 1"}, "Invalid condition in step_2: there is no item outside of a loop"},
+		{plan.Spec{When: "item == 1"}, "Invalid condition in step_2: item exists only in a loop"},
 		{plan.Spec{ForEach: "[1]*"}, ""},
 		{plan.Spec{ForEach: `["a"`}, `Invalid loop in step_2: "[\"a\"" is not a valid JSON list`},
 		{plan.Spec{ForEach: "../*"}, "Invalid loop in step_2: "},
 		{plan.Spec{ForEach: "{a"}, `Invalid loop in step_2: "{a" is not a valid pattern`},
 		{plan.Spec{ForEach: "$item"}, "Invalid loop in step_2: "},
-		{plan.Spec{ForEach: "$S9"}, `Invalid reference: "$S9" in step_2: there is no such step`},
+		{plan.Spec{ForEach: "$S9"}, `Invalid reference: "$S9" in step_2: that step does not exist`},
 	} {
 		c.spec.Title = "y"
 		if c.spec.Args != nil {
@@ -199,7 +199,7 @@ func TestReferencesWithinTexts(t *testing.T) {
 		`{"command":"$S001.path[0]"}`:                false,
 	} {
 		got := judge(t, step(1, "view", `{"path":"a"}`), step(2, "bash_execute", args, 1))
-		if told := strings.Contains(strings.Join(got, "\n"), "within a longer text"); told != refused {
+		if told := strings.Contains(strings.Join(got, "\n"), "part of a longer text"); told != refused {
 			t.Errorf("%s: %v", args, got)
 		}
 	}

@@ -113,7 +113,7 @@ func (c *Condition) Holds(ctx context.Context, sources map[plan.StepID]Condition
 		w.Steps[id.String()] = step{Value: value, OK: from.OK, Status: string(from.Status), Output: from.Output}
 	}
 	if c.item && item == nil {
-		return false, errors.New("the condition is about an item, and there is none outside of a loop")
+		return false, errors.New("the condition uses item, which exists only in a loop")
 	}
 	var err error
 	if w.Item, err = w.read(item); err != nil {
@@ -225,7 +225,7 @@ func field(of, name any) (any, error) {
 		if found, ok := of[fmt.Sprint(name)]; ok {
 			return found, nil
 		}
-		return nil, fmt.Errorf("there is no field %s (where it may be missing, write ?. before it)", plan.Quote(fmt.Sprint(name)))
+		return nil, fmt.Errorf("field %s does not exist; if it may be missing, write ?. before it", plan.Quote(fmt.Sprint(name)))
 	case []any:
 		n, is := number(name)
 		i := int(n)
@@ -233,11 +233,11 @@ func field(of, name any) (any, error) {
 			i += len(of)
 		}
 		if !is || n != float64(int(n)) || i < 0 || i >= len(of) {
-			return nil, fmt.Errorf("there is no entry [%v] in a list of %d", name, len(of))
+			return nil, fmt.Errorf("entry [%v] does not exist in a list of %d", name, len(of))
 		}
 		return of[i], nil
 	}
-	return nil, fmt.Errorf("field %s is looked for in what is %s", plan.Quote(fmt.Sprint(name)), kind(of))
+	return nil, fmt.Errorf("field %s cannot be read from %s", plan.Quote(fmt.Sprint(name)), kind(of))
 }
 
 // maybe is field with null for a missing one.

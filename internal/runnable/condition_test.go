@@ -79,8 +79,8 @@ func TestConditionsThatCannotBeRead(t *testing.T) {
 		`steps.S001.output`:                    "neither true nor false but string",
 		`1 + `:                                 "unexpected token EOF",
 		`steps.S001.output > 3`:                "invalid operation",
-		`steps.S001.stauts == "done"`:          `of a step there are value, ok, status and output, at character 12`,
-		`steps.S001[item]`:                     "of a step there are value",
+		`steps.S001.stauts == "done"`:          `a step has only value, ok, status and output, at character 12`,
+		`steps.S001[item]`:                     "a step has only value",
 		`steps.schema.ok`:                      "it names no step, at character 7",
 		`steps[item].ok`:                       "it names no step",
 		`steps.S000.ok`:                        "it names no step",
@@ -121,13 +121,13 @@ func TestConditionsThatCannotBeRead(t *testing.T) {
 
 func TestConditionsThatCannotBeEvaluated(t *testing.T) {
 	for text, want := range map[string]string{
-		`steps.S001.value.nope == 1`:                           `there is no field "nope" (where it may be missing, write ?.`,
-		`steps.S001.value.who.nope.x`:                          `there is no field "nope"`,
-		`steps.S001.value.files[2] == ""`:                      "there is no entry [2] in a list of 2",
-		`steps.S001.value.files[0.5] == ""`:                    "there is no entry [0.5] in a list of 2",
-		`steps.S001.value.files.x == ""`:                       "there is no entry [x] in a list of 2",
-		`steps.S001.value.count.x == 1`:                        `field "x" is looked for in what is a number`,
-		`steps.S002.value.x == 1`:                              `field "x" is looked for in what is null`,
+		`steps.S001.value.nope == 1`:                           `field "nope" does not exist; if it may be missing, write ?.`,
+		`steps.S001.value.who.nope.x`:                          `field "nope" does not exist`,
+		`steps.S001.value.files[2] == ""`:                      "entry [2] does not exist in a list of 2",
+		`steps.S001.value.files[0.5] == ""`:                    "entry [0.5] does not exist in a list of 2",
+		`steps.S001.value.files.x == ""`:                       "entry [x] does not exist in a list of 2",
+		`steps.S001.value.count.x == 1`:                        `field "x" cannot be read from a number`,
+		`steps.S002.value.x == 1`:                              `field "x" cannot be read from null`,
 		`steps.S001.value.count`:                               `is neither true nor false but a number`,
 		`item.x`:                                               "is neither true nor false but text",
 		`steps.S001.output + "x" == ""`:                        "only numbers can be added, not text and text",
@@ -171,7 +171,7 @@ func TestConditionsAreBounded(t *testing.T) {
 		{`steps.S001.value matches "x{500}y{500}"`, `"` + strings.Repeat("x", 1<<20) + `"`, "too long for that pattern"},
 		{`steps.S001.value == steps.S001.value`, strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000), ""},
 		{`steps.S001.value`, `{"x`, "cannot use the value of S001"},
-		{`item == 1`, `1`, "no"},
+		{`item == 1`, `1`, "only in a loop"},
 	} {
 		err := holds(t.Context(), c.text, c.value)
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -44,7 +44,7 @@ func real(path string) (fs.FileInfo, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, fmt.Errorf("%s is a link, and planloop keeps its data behind none: move the link away, %s", path, elsewhere)
+		return nil, fmt.Errorf("%s is a link, and planloop does not keep its data behind links: move the link away, %s", path, elsewhere)
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s is not a folder: move it away, %s", path, elsewhere)
 	}
@@ -89,7 +89,7 @@ func CheckUnread(path string) error {
 
 func plain(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is a link or not a regular file (%s): move it away; planloop keeps its data behind no link",
+		return fmt.Errorf("%s is a link or not a regular file (%s): move it away; planloop does not follow links to its data",
 			path, info.Mode().Type())
 	}
 	return checkOwner(path, info, false)

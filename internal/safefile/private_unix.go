@@ -15,7 +15,7 @@ const NoFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 // checkOwner refuses a path with another owner, except root if system is true, or one that others can write to.
 func checkOwner(path string, info fs.FileInfo, system bool) error {
 	if perm := info.Mode().Perm(); perm&0o022 != 0 {
-		return fmt.Errorf("%s can be written by others (mode %04o): run chmod go-w on it, and check that nobody has changed it", path, perm)
+		return fmt.Errorf("%s can be written by others (mode %04o): run chmod go-w on it, and check that its content is yours", path, perm)
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if ok && int(stat.Uid) != os.Geteuid() && !(system && stat.Uid == 0) {

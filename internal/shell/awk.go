@@ -25,7 +25,7 @@ func awk(_ *judge, c call, a arguments) *refusal {
 	for _, w := range a.rest[1:] {
 		unknown := !w.whole && (strings.HasPrefix("/inet", w.text) && w.text != "" || w.text == "" && !w.tame && !w.file)
 		if unknown || strings.HasPrefix(w.text, "/inet") {
-			return refuse("awk makes a connection of a file whose name begins with /inet, and %s may become one; begin it with ./",
+			return refuse("awk opens a connection for file names that begin with /inet, and %s may become one; begin it with ./",
 				source(w)).before(w, "./").or("cat FILE | awk '{print $1}'")
 		}
 	}
@@ -197,7 +197,7 @@ func (a *awkReader) operator(c byte) string {
 		}
 		a.after(false)
 	case '@':
-		return "loads or calls what is not known"
+		return "loads or calls unknown code"
 	case '(':
 		a.brackets = append(a.brackets, a.last == "if" || a.last == "while" || a.last == "for" || a.last == "switch")
 		a.after(false)

@@ -129,7 +129,7 @@ func (j *judge) parameter(p *syntax.ParamExp) *refusal {
 		return refuse("${!…} takes a value for a name; name the variable itself")
 	}
 	if p.Index != nil && !constantIndex(p.Index) {
-		return refuse("an index is computed, and may run what a value holds; use a number, @ or *")
+		return refuse("bash computes an index and may run a command in it; use a number, @ or *")
 	}
 	if p.Slice != nil {
 		return first(j.arithmetic(p.Slice.Offset), func() *refusal { return j.arithmetic(p.Slice.Length) })
@@ -231,7 +231,7 @@ func (j *judge) operand(w *syntax.Word) *refusal {
 		if integer().MatchString(text) || j.number(text) {
 			return nil
 		}
-		return refuse("arithmetic runs what the value of %s holds, and it is not known to be a number", text).or("expr 1 + 2")
+		return refuse("arithmetic may run a command in the value of %s, which may not be a number", text).or("expr 1 + 2")
 	}
 	if len(w.Parts) != 1 {
 		return refuse("arithmetic is allowed on numbers, and on names that hold numbers")
@@ -255,7 +255,7 @@ func (j *judge) operand(w *syntax.Word) *refusal {
 			return nil
 		}
 	}
-	return refuse("arithmetic runs what a value holds, and this one is not known to be a number").or("expr 1 + 2")
+	return refuse("arithmetic may run a command in a value, and this one may not be a number").or("expr 1 + 2")
 }
 
 // numeric reports whether a substitution can only print an integer: its last command prints a count, and nothing else

@@ -213,7 +213,7 @@ func (g *grammar) separate(c call, name string, next []word, open bool, a *argum
 		return 0, refuse("the value of %s may become several words, which %s may take for options; quote it", name, c.name)
 	}
 	if !open && value.option() {
-		r := refuse("what follows %s is an option, or may become one, and versions of %s differ in who takes it; attach it to %s",
+		r := refuse("the word after %s is or may become an option, and versions of %s read it differently; attach it to %s",
 			name, c.name, name)
 		if value.node != nil {
 			joint := map[bool]string{true: "="}[strings.HasPrefix(name, "--")]

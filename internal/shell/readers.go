@@ -72,7 +72,7 @@ func apart(c call, a arguments) *refusal {
 	for _, f := range a.flags {
 		with := func(w word) bool { return w.option() && w.node == f.value.node }
 		if len(f.name) == 2 && f.given && slices.ContainsFunc(c.words, with) {
-			return refuse("%s takes what stands with %s for more options; put a space between them", c.name, f.name).or("tree -L 2")
+			return refuse("%s reads the text attached to %s as more options; put a space between them", c.name, f.name).or("tree -L 2")
 		}
 	}
 	return nil
@@ -95,7 +95,7 @@ func known(instead string) func(call, arguments) *refusal {
 			if w.whole {
 				return nil
 			}
-			return refuse("%s of a file whose name is not known may run what the name holds", c.name).or(instead)
+			return refuse("%s may run a command in a file name, and this name is not known", c.name).or(instead)
 		})
 	}
 }
@@ -104,7 +104,7 @@ func known(instead string) func(call, arguments) *refusal {
 func unzip(c call, a arguments) *refusal {
 	for _, w := range c.words {
 		if w.is("--") {
-			return refuse("unzip takes what follows -- for options too; begin the name with ./").or("unzip -l ./FILE")
+			return refuse("unzip reads options after -- too; begin the name with ./").or("unzip -l ./FILE")
 		}
 	}
 	return nil
@@ -137,7 +137,7 @@ func pager(c call, a arguments) *refusal {
 	}
 	for _, w := range a.operands {
 		if strings.HasPrefix(w.text, "+") || !w.whole && w.text == "" && !w.tame {
-			return refuse("%s runs what follows +", c.name).or("cat FILE").without(w.syntax())
+			return refuse("%s runs the command after +", c.name).or("cat FILE").without(w.syntax())
 		}
 	}
 	return devices(c, a)

@@ -90,11 +90,11 @@ func (j *judge) input(r *syntax.Redirect) *refusal {
 	source := j.value(r.Word)
 	switch {
 	case !source.one():
-		return refuse("what is read from is not known to be one file; use cat").or("cat FILE")
+		return refuse("the input may not be one file; use cat").or("cat FILE")
 	case device(source.text):
 		return refuse("reading from a device may act on it, and /dev/tcp is a connection").without(r)
 	case !source.openable():
-		return refuse("what is read from is not known: it may be a connection in /dev/tcp; use cat").or("cat FILE")
+		return refuse("the input is not known and may be a connection in /dev/tcp; use cat").or("cat FILE")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // ErrNoShell is returned if bash is not found.
-var ErrNoShell = errors.New("no bash was found, which runs commands that only read: there is none in /bin, /usr/bin " +
+var ErrNoShell = errors.New("bash was not found, which runs commands that only read: searched in /bin, /usr/bin " +
 	"or /usr/local/bin, nor, on Windows, beside git")
 
 // RunOptions are the limits and the launcher of a Command. Zero limits mean the defaults.
@@ -51,7 +51,7 @@ func Command(ctx context.Context, dir, command string, o RunOptions) (Result, er
 		return Result{}, ErrNoShell
 	}
 	if o.Launcher == nil || o.Launcher.Program == "" {
-		return Result{}, errors.New("a command that only reads is started by a program that confines it, and there is none")
+		return Result{}, errors.New("no program is set to confine commands that only read")
 	}
 	own, err := os.MkdirTemp("", "planloop-")
 	if err != nil {

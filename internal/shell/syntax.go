@@ -102,7 +102,7 @@ func (j *judge) command(c syntax.Command) *refusal {
 	case *syntax.DeclClause:
 		return j.declaration(c)
 	case *syntax.FuncDecl:
-		return refuse("a function can stand in for any command; write its commands out").without(c)
+		return refuse("a function can replace any command; write its commands out").without(c)
 	case *syntax.LetClause:
 		return refuse("let runs what its text holds").or("echo $((1 + 2))")
 	case *syntax.CoprocClause:
@@ -377,7 +377,7 @@ func (j *judge) program(words []word) *refusal {
 		}
 	}
 	if name == "git" && words[0].text != name {
-		return refuse("git is allowed by its name alone, by which it is kept from what a repository makes it run").or("git status")
+		return refuse("git is allowed only by its plain name: then planloop can keep a repository from running programs").or("git status")
 	}
 	if strings.Contains(name, "/") {
 		return refuse("%s is a program of its own; only commands known by name are allowed", shown(name))
@@ -401,7 +401,7 @@ func (c call) spares() *refusal {
 		case w.whole && len(w.text) > 6 && width().MatchString(w.text):
 			return refuse("a field of that width fills the memory")
 		case options && (strings.HasPrefix(w.text, "@") || w.text == "" && !w.whole):
-			return refuse("%s reads options from the file behind an @, and %s may be one; begin it with ./", c.name, source(w)).
+			return refuse("%s reads options from the file after an @, and %s may be one; begin it with ./", c.name, source(w)).
 				before(w, "./").or(c.name + " ./FILE")
 		}
 		return nil

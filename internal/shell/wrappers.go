@@ -26,7 +26,7 @@ func wrapper(g *grammar, operands int) rule {
 	return parsed(g.upToOperand(), "", func(j *judge, c call, a arguments) *refusal {
 		for _, w := range a.rest[:min(operands, len(a.rest))] {
 			if !w.one() {
-				return refuse("%s is followed by what may become several words; quote it", c.name)
+				return refuse("the word after %s may become several words; quote it", c.name)
 			}
 		}
 		if len(a.rest) <= operands {
@@ -151,7 +151,7 @@ func find(j *judge, c call) *refusal {
 				before(w, "./").or("find ./src -name '*.go'")
 		}
 		if device(w.text + "/x") {
-			return refuse("reading what is in /dev may act on it").without(w.syntax())
+			return refuse("reading a device in /dev may change it").without(w.syntax())
 		}
 		found.tame = found.tame && (w.text == "" || w.text[0] != '-')
 	}
@@ -220,7 +220,7 @@ func (j *judge) findTest(words []word, found word) (int, *refusal) {
 	}
 	for _, value := range words[1 : 1+n] {
 		if value.splits || value.several && !suffixed(value) && (value.text == "" || findExpression(value)) {
-			return 0, refuse("what follows %s may become several words, and they a part of the expression; quote it",
+			return 0, refuse("the word after %s may become several words of the expression; quote it",
 				w.text).or("find . -name '*.go'")
 		}
 	}

@@ -243,7 +243,7 @@ func (m *misfit) fault(e *jsonschema.ValidationError, name, problem string) {
 		pointer = pointer.AppendToken(name)
 	}
 	m.faults = append(m.faults, &plan.ValidationError{Kind: plan.InvalidInput, Field: strict.ShownPointer(string(pointer)),
-		Problem: safetext.EscapeLine(plan.Shorten(problem, 300)), Fix: "give what the schema of the tool asks for"})
+		Problem: safetext.EscapeLine(plan.Shorten(problem, 300)), Fix: "follow the schema of the tool"})
 }
 
 // at returns the value at a location in a JSON value, or nil.

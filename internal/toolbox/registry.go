@@ -127,13 +127,13 @@ func Foreign(t Tool) Tool {
 // Usable returns an error if the tool's schemas cannot be used. They may refer only to themselves.
 func (t Tool) Usable() error {
 	if _, err := t.compiled(); err != nil {
-		return fmt.Errorf("the schema of what it takes cannot be used: %w", err)
+		return fmt.Errorf("its input schema cannot be used: %w", err)
 	}
 	if t.Output == nil {
 		return nil
 	}
 	if _, err := compile(t.Output); err != nil {
-		return fmt.Errorf("the schema of what it gives cannot be used: %w", err)
+		return fmt.Errorf("its output schema cannot be used: %w", err)
 	}
 	return nil
 }

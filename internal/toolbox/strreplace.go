@@ -15,7 +15,7 @@ import (
 // StrReplace is the input of Box.StrReplace.
 type StrReplace struct {
 	Path string `json:"path"`
-	Old  string `json:"old" jsonschema:"description=text as it stands in the file\\, without line numbers" text:"any"`
+	Old  string `json:"old" jsonschema:"description=text exactly as in the file\\, without line numbers" text:"any"`
 	New  string `json:"new" text:"any"`
 	All  bool   `json:"all,omitempty" jsonschema:"description=every occurrence"`
 }
@@ -173,7 +173,7 @@ func (b *Box) unchanged(rel string, read fs.FileInfo) error {
 		return refused(rel, err)
 	}
 	if now.Size() != read.Size() || !now.ModTime().Equal(read.ModTime()) {
-		return conflict("/path", plan.Quote(rel)+" was changed by someone else meanwhile", "view it and try again")
+		return conflict("/path", plan.Quote(rel)+" was changed since you viewed it", "view it and try again")
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func Table() []Row {
 		}, (*Box).Grep),
 		watchedRow(Spec{
 			Name: "bash_execute", Title: "Run a command", Destructive: true, OpenWorld: true,
-			Description: "Run a shell command in the workspace. No input, no terminal; what it leaves running is killed.",
+			Description: "Run a shell command in the workspace. No input, no terminal; processes it leaves running are killed.",
 			Example:     `{"command":"go test ./...","timeout":120}`,
 		}, (*Box).execute),
 		row(Spec{
@@ -99,7 +99,7 @@ func Table() []Row {
 		}, (*Box).CreateFile),
 		row(Spec{
 			Name: "str_replace", Title: "Edit a file", Destructive: true,
-			Description: "Replace a text that stands in a file exactly once.",
+			Description: "Replace a text that occurs exactly once in a file.",
 			Example:     `{"path":"main.go","old":"fmt.Print(","new":"fmt.Println("}`,
 		}, (*Box).StrReplace),
 		row(Spec{

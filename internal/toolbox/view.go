@@ -322,7 +322,7 @@ func (p *page) note() string {
 	return join(
 		when(p.foreign, `not UTF-8, other bytes shown as \xNN`),
 		when(p.mark, "begins with a byte order mark"),
-		when(p.crlf > 0 && p.lf > 0, `line endings are mixed: \x0d marks CR LF behind the first LF`),
+		when(p.crlf > 0 && p.lf > 0, `line endings are mixed: \x0d marks CR LF after the first LF`),
 		when(p.crlf > 0 && p.lf == 0, "lines end with CR LF"),
 		when(p.open && p.over, "no newline at the end"),
 		when(p.cut > 0, "long lines cut"))

@@ -44,7 +44,7 @@ func TestView(t *testing.T) {
 		{"to behind the end", numbered(1, 2), toolbox.View{From: 2, To: 9}, "f: lines 2-2 of 2\n2\tline 2"},
 		{"CR LF", "one\r\ntwo\r\n", toolbox.View{}, "f: lines 1-2 of 2 (lines end with CR LF)\n1\tone\n2\ttwo"},
 		{"mixed", "one\ntwo\r\n", toolbox.View{},
-			"f: lines 1-2 of 2 (line endings are mixed: \\x0d marks CR LF behind the first LF)\n1\tone\n2\ttwo\\x0d"},
+			"f: lines 1-2 of 2 (line endings are mixed: \\x0d marks CR LF after the first LF)\n1\tone\n2\ttwo\\x0d"},
 		{"byte order mark", "\ufeffone\n", toolbox.View{}, "f: lines 1-1 of 1 (begins with a byte order mark)\n1\tone"},
 		{"control characters", "\x1b]0\x07\t\x7f\u009b\u202e\n", toolbox.View{}, `f: lines 1-1 of 1` +
 			"\n1\t\\x1b]0\\x07\t\\x7f\\x9b\\u202e"},
