@@ -313,11 +313,11 @@ func (d elicitation) record(ctx context.Context, content map[string]any) (verbs.
 }
 
 func invalidDecision(content map[string]any) string {
-	named := "no decision"
-	if word, _ := content["decision"].(string); word != "" {
-		named = plan.Quote(plan.Shorten(word, maxQuoted)) + ", which is no decision"
+	word, _ := content["decision"].(string)
+	if word == "" {
+		return "The user's form has no decision, so nothing was decided; ask the user."
 	}
-	return "The user's form came back with " + named + ", so nothing was decided: ask the user."
+	return "The user's form has the invalid decision " + plan.Quote(plan.Shorten(word, maxQuoted)) + ", so nothing was decided; ask the user."
 }
 
 // recordUndecided records that the client brought no decision. A failure to record it does not fail the call.

@@ -164,7 +164,7 @@ func TestDecidedInTheDialogue(t *testing.T) {
 			[]string{"planloop_status"}},
 		"cancel": {"cancel", nil, plan.PhaseSubmitted, "", "", "cancelled", []string{"planloop_status"}},
 		"accept nothing": {"accept", nil, plan.PhaseSubmitted, "", "", "invalid",
-			[]string{"The user's form came back with no decision, so nothing was decided"}},
+			[]string{"The user's form has no decision, so nothing was decided"}},
 	} {
 		for _, era := range bothEras() {
 			t.Run(name+" "+era, func(t *testing.T) {

@@ -93,8 +93,8 @@ func refusedPlanText(tool string, invalid *verbs.RefusedPlan) string {
 // internalError logs the error and tells the model how to proceed.
 func (s *Server) internalError(what string, err error) string {
 	s.opts.Logger.Error("call failed", "of", what, "error", err)
-	return Advice(err, "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to "+
-		"see where it stands; if that fails too, ask the user to run `planloop doctor`.")
+	return Advice(err, "planloop failed: an internal error, or a problem in the plan's folder. Read the plan to check its "+
+		"state. If that fails too, ask the user to run `planloop doctor`.")
 }
 
 // Advice returns the text for a fault: advice to the model for a fault of the store, or advice to the user
@@ -119,7 +119,7 @@ func Advice(err error, otherwise string) string {
 		{store.ErrIO, "The disk failed under the plan. Try the call again; if it fails again, ask the user to run `planloop doctor`."},
 		{store.ErrFull, "The disk is full; nothing was changed. Ask the user to free space, then try again."},
 		{context.Canceled, "The call was cancelled."},
-		{context.DeadlineExceeded, "The call took too long; read the plan to see what was changed."},
+		{context.DeadlineExceeded, "The call took too long; read the plan to see whether it took effect."},
 	} {
 		if errors.Is(err, known.kind) {
 			return known.text

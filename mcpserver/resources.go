@@ -52,7 +52,7 @@ func (s *Server) resourceTable() []resource {
 		{statusURI, "status", "Status", "The reply of planloop_status, as JSON.", mimeJSON, s.renderStatus},
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
 			ofState(resources.Plans)},
-		{"plan://log", "log", "Log", "The latest changes, who made them and when, oldest first, as JSON.", mimeJSON, s.renderLog},
+		{"plan://log", "log", "Log", "The latest changes with their authors and times, oldest first, as JSON.", mimeJSON, s.renderLog},
 		{"plan://events", "events", "Events", "The newest events of the running plan, oldest first, as JSON.", mimeJSON,
 			renderEvents},
 		{agentsURI, "agents.md", "Rules for agents", "The canonical rule book, as in the workspace's file for agents.",
@@ -71,7 +71,7 @@ func (s *Server) addResources() {
 			mcp.WithResourceDescription(r.description), mcp.WithMIMEType(r.mime)), s.read(r))
 	}
 	s.MCP.AddResource(mcp.NewResource(guideURI, "planning-guide.md", mcp.WithResourceTitle("Planning guide"),
-		mcp.WithResourceDescription("What makes a good task, what the quality gates check, and an example."),
+		mcp.WithResourceDescription("Advice on good tasks, the checks of the quality gates, and an example."),
 		mcp.WithMIMEType(mimeMarkdown)),
 		s.reading(mimeMarkdown, func(context.Context, string) ([]byte, error) { return []byte(resources.PlanningGuide()), nil }))
 	s.MCP.AddResourceTemplate(mcp.NewResourceTemplate("plan://steps/{step_id}", "step",

@@ -63,7 +63,7 @@ func listed(t reflect.Type, unlisted []string) *jsonschema.Schema {
 	return schema
 }
 
-// mapped gives the types whose JSON their Go kind does not tell.
+// mapped returns the schema of a type with JSON that does not follow from its Go kind, else nil.
 func mapped(t reflect.Type) *jsonschema.Schema {
 	if t == reflect.TypeFor[plan.StepID]() {
 		return &jsonschema.Schema{Type: "string"}

@@ -62,7 +62,7 @@ func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
 	}
 	if json.Unmarshal(raw, &e) != nil {
 		return Message{}, Refusal(requestID(raw), mcp.INVALID_REQUEST,
-			"invalid request: a message is an object whose jsonrpc and method are strings")
+			"invalid request: a message is an object with jsonrpc and method as strings")
 	}
 	m := Message{Raw: raw, ID: e.ID, Key: Key(e.ID), Params: e.Params, Result: e.Result, Fault: nonNull(e.Error)}
 	if m.Key == "" {

@@ -298,9 +298,9 @@ async function stuck() {
     await asks(page, 3).getByRole('button', { name: 'Skip the step' }).click();
     await asks(page, 4).getByText('It waits for 3').waitFor();
     await running(page).getByRole('button', { name: 'Ask for replanning…' }).click();
-    await page.getByRole('textbox', { name: 'What the plan should do instead' }).fill('Report what was measured.');
+    await page.getByRole('textbox', { name: 'Changes you want in the plan' }).fill('Report what was measured.');
     await page.keyboard.press('Control+Enter');
-    await page.getByRole('textbox', { name: 'What the plan should do instead' }).waitFor({ state: 'detached' });
+    await page.getByRole('textbox', { name: 'Changes you want in the plan' }).waitFor({ state: 'detached' });
     const told = JSON.stringify(await agent.call('planloop_status', {}));
     assert.ok(told.includes('Report what was measured.'), told);
     await agent.call('planloop_update', { replan: { changes: 'The report needs the measure alone', reasoning: 'It was asked for.' }, update_tasks: [{ id: 4, depends_on: [2] }] });

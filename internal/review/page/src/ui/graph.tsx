@@ -91,7 +91,7 @@ function Picture({ steps }: { steps: Step[] }) {
   return (
     <section class="graph" aria-label="Graph of the steps">
       <div class="graph-frame" ref={frame}>
-        <svg ref={svg} role="group" aria-label="Steps and what they wait for. Arrow keys follow the lines." data-marked={centre > 0 && spots.has(centre)}
+        <svg ref={svg} role="group" aria-label="Steps and their dependencies. Arrow keys follow the lines." data-marked={centre > 0 && spots.has(centre)}
           onKeyDown={onKey} onFocusIn={e => setFocused(numberOf(e.target))} onFocusOut={() => setFocused(0)}
           onPointerOver={e => { if (e.pointerType === 'mouse') setHovered(numberOf(e.target)) }} onPointerLeave={() => setHovered(0)}
           onClick={e => { const n = numberOf(e.target); if (n && !looking.dragged()) selected.value = n }}>

@@ -93,7 +93,7 @@ function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
         </div>
       )}
       {may && !run.can_here && !on && run.state !== 'over' && <p class="soft small">It cannot run from here. In a terminal, use <code>planloop run</code>.</p>}
-      {replanning.value && <Worded name="replan" label="What the plan should do instead" button="Pause and ask for replanning" act="ask_replan" input={{}} done={() => { replanning.value = false }} />}
+      {replanning.value && <Worded name="replan" label="Changes you want in the plan" button="Pause and ask for replanning" act="ask_replan" input={{}} done={() => { replanning.value = false }} />}
     </header>
   )
 }
