@@ -32,13 +32,9 @@ const (
 // elicitation is one question to the user through the host, in either protocol era. With the handshake revisions
 // the call waits for the answer; in the stateless one the client's next call brings it.
 type elicitation struct {
-	*Server
-	row     verbs.Row
-	request mcp.CallToolRequest
-	service *verbs.Service
-	caller  verbs.Caller
-	ask     *verbs.Ask
-	reply   verbs.Reply // of the call that asked; nil if the client has called again
+	toolCall
+	question *verbs.Ask
+	reply    verbs.Reply // of the call that asked; nil if the client has called again
 }
 
 // canAsk reports whether the user can be asked through the client and the answer counts.
@@ -111,11 +107,11 @@ func (d elicitation) form() mcp.ElicitationParams {
 		}
 		return f
 	}
-	message, required, fields := d.ask.Message, "decision", map[string]any{}
+	message, required, fields := d.question.Message, "decision", map[string]any{}
 	switch {
-	case d.ask.Question != "" || d.ask.Kind == plan.AskPause:
+	case d.question.Question != "" || d.question.Kind == plan.AskPause:
 		required, fields["answer"] = "answer", field("Your answer", "")
-	case d.ask.Step != 0:
+	case d.question.Step != 0:
 		message += "\nRun this step? It waits for your decision."
 		fields["decision"] = field("Decision", "reject: the step is skipped", wordApprove, wordReject)
 		fields["comment"] = field("Comment", "")
@@ -140,7 +136,7 @@ func (d elicitation) inputRequired() *mcp.CallToolResult {
 	if err == nil {
 		state, err = sealer.Seal(SealClaims{By: clientName(d.caller), Tool: d.row.Name,
 			Arguments: Fingerprint(d.request.Params.RawArguments),
-			Request:   d.ask.Request, Question: d.ask.Question, Step: sealedStep(d.ask), Digest: d.ask.Digest,
+			Request:   d.question.Request, Question: d.question.Question, Step: sealedStep(d.question), Digest: d.question.Digest,
 			Expires: time.Now().Add(maxStateAge)})
 	}
 	if err != nil {
@@ -211,25 +207,25 @@ func failure(err error) string {
 
 // isSettled reports whether the question was settled another way.
 func (d elicitation) isSettled(ctx context.Context) bool {
-	if d.ask.Step != 0 {
-		open, err := d.service.StepAsks(ctx, d.caller, d.ask)
+	if d.question.Step != 0 {
+		open, err := d.service.StepAsks(ctx, d.caller, d.question)
 		return err == nil && open == nil
 	}
 	state, err := d.service.State(ctx)
 	if err != nil {
 		return false
 	}
-	if d.ask.Question != "" {
-		return !slices.ContainsFunc(state.OpenQuestions(), func(q plan.Question) bool { return q.ID == d.ask.Question })
+	if d.question.Question != "" {
+		return !slices.ContainsFunc(state.OpenQuestions(), func(q plan.Question) bool { return q.ID == d.question.Question })
 	}
 	request := state.ModeNow().Request
-	return request == nil || request.ID != d.ask.Request
+	return request == nil || request.ID != d.question.Request
 }
 
 // status answers with the current status.
 func (d elicitation) status(ctx context.Context) *mcp.CallToolResult {
-	if d.ask.Step != 0 {
-		return d.callVerb(ctx, d.row, d.request, d.service, d.caller) // the run continues
+	if d.question.Step != 0 {
+		return d.callVerb(ctx) // the run continues
 	}
 	reply, err := d.service.Status(context.WithoutCancel(ctx), d.caller, verbs.Status{})
 	return d.result(ctx, reply, err)
@@ -238,7 +234,7 @@ func (d elicitation) status(ctx context.Context) *mcp.CallToolResult {
 // unanswered answers with the reply of the call when the user gave no valid answer.
 func (d elicitation) unanswered(ctx context.Context) *mcp.CallToolResult {
 	switch {
-	case d.reply != nil && d.ask.Step == 0:
+	case d.reply != nil && d.question.Step == 0:
 		return d.result(ctx, d.reply, nil)
 	case d.row.ReadOnly: // a status call that asked again
 		return d.status(ctx)
@@ -248,12 +244,8 @@ func (d elicitation) unanswered(ctx context.Context) *mcp.CallToolResult {
 
 // stillOpen answers with the reply of the call that asked, preceded by the error in the user's answer.
 func (d elicitation) stillOpen(ctx context.Context, wrong string) *mcp.CallToolResult {
-	reply, err := d.service.Unanswered(context.WithoutCancel(ctx), d.caller, d.ask, wrong)
+	reply, err := d.service.Unanswered(context.WithoutCancel(ctx), d.caller, d.question, wrong)
 	return d.result(ctx, reply, err)
-}
-
-func (d elicitation) result(ctx context.Context, reply verbs.Reply, err error) *mcp.CallToolResult {
-	return d.Server.result(ctx, d.row, d.service, d.caller, reply, err)
 }
 
 // answered records the user's answer. Declining or closing a dialog decides nothing: some hosts do so without
@@ -268,7 +260,7 @@ func (d elicitation) answered(ctx context.Context, result *mcp.ElicitationResult
 		how = "cancelled"
 	case result.Action == mcp.ElicitationResponseActionAccept:
 		content, _ := result.Content.(map[string]any)
-		if d.ask.Step != 0 {
+		if d.question.Step != 0 {
 			return d.answeredStep(ctx, content)
 		}
 		if reply, err := d.record(ctx, content); err != nil && d.isOutdated(ctx) {
@@ -276,7 +268,7 @@ func (d elicitation) answered(ctx context.Context, result *mcp.ElicitationResult
 		} else if reply != nil || err != nil {
 			return d.result(ctx, reply, err)
 		}
-		if d.ask.Request != "" {
+		if d.question.Request != "" {
 			d.recordUndecided(ctx, "invalid")
 			return d.stillOpen(ctx, invalidDecision(content))
 		}
@@ -288,19 +280,19 @@ func (d elicitation) answered(ctx context.Context, result *mcp.ElicitationResult
 // isOutdated reports whether the plan that the user saw still waits but was changed by a person since.
 func (d elicitation) isOutdated(ctx context.Context) bool {
 	state, err := d.service.State(ctx)
-	return err == nil && d.ask.Request != "" && !d.isSettled(ctx) && plan.Digest(state.Draft) != d.ask.Digest
+	return err == nil && d.question.Request != "" && !d.isSettled(ctx) && plan.Digest(state.Draft) != d.question.Digest
 }
 
 // record records the user's answer. It returns nil if the answer is not valid: a client need not follow the
 // form.
 func (d elicitation) record(ctx context.Context, content map[string]any) (verbs.Reply, error) {
 	confirmed := d.asUser(ctx, d.caller)
-	if d.ask.Question != "" {
+	if d.question.Question != "" {
 		text, _ := content["answer"].(string)
 		if strings.TrimSpace(text) == "" {
 			return nil, nil
 		}
-		return d.service.Answer(ctx, confirmed, d.ask.Question, text)
+		return d.service.Answer(ctx, confirmed, d.question.Question, text)
 	}
 	word, _ := content["decision"].(string)
 	comment, _ := content["comment"].(string)
@@ -308,7 +300,7 @@ func (d elicitation) record(ctx context.Context, content map[string]any) (verbs.
 	if !ok {
 		return nil, nil
 	}
-	return d.service.Decide(ctx, confirmed, plan.DecideDraft{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest,
+	return d.service.Decide(ctx, confirmed, plan.DecideDraft{Outcome: outcome, Request: d.question.Request, Digest: d.question.Digest,
 		Comment: comment})
 }
 
@@ -317,37 +309,37 @@ func invalidDecision(content map[string]any) string {
 	if word == "" {
 		return "The user's form has no decision, so nothing was decided; ask the user."
 	}
-	return "The user's form has the invalid decision " + plan.Quote(plan.Shorten(word, maxQuoted)) + ", so nothing was decided; ask the user."
+	return "The user's form has the invalid decision " + plan.Quote(plan.Shorten(word, maxQuoted)) +
+		", so nothing was decided; ask the user."
 }
 
 // recordUndecided records that the client brought no decision. A failure to record it does not fail the call.
 func (d elicitation) recordUndecided(ctx context.Context, how string) {
-	if d.ask.Request == "" {
+	if d.question.Request == "" {
 		return
 	}
-	if err := d.service.RecordNoDecision(ctx, d.caller, d.ask.Request, how); err != nil {
+	if err := d.service.RecordNoDecision(ctx, d.caller, d.question.Request, how); err != nil {
 		d.opts.Logger.Warn("could not record the missing decision", "error", err)
 	}
 }
 
 // resume continues a stateless call that comes back with the user's answer. The state that it brings is
 // untrusted until it is unsealed.
-func (s *Server) resume(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
-	caller verbs.Caller) *mcp.CallToolResult {
+func (c toolCall) resume(ctx context.Context) *mcp.CallToolResult {
 	refuse := func(err error) *mcp.CallToolResult {
 		return mcp.NewToolResultError(fmt.Sprintf("Nothing was decided: %s. Call planloop_status for the current state.", err))
 	}
-	if s.opts.Sealer == nil {
+	if c.opts.Sealer == nil {
 		return refuse(ErrSealInvalid)
 	}
-	sealer, err := s.opts.Sealer()
+	sealer, err := c.opts.Sealer()
 	if err != nil {
-		return mcp.NewToolResultError(s.internalError(row.Name, err))
+		return mcp.NewToolResultError(c.internalError(c.row.Name, err))
 	}
-	claims, err := sealer.Unseal(request.Params.RequestState, time.Now())
+	claims, err := sealer.Unseal(c.request.Params.RequestState, time.Now())
 	expired := errors.Is(err, ErrSealExpired)
-	if (err == nil || expired) && (claims.By != clientName(caller) || claims.Tool != row.Name ||
-		claims.Arguments != Fingerprint(request.Params.RawArguments)) {
+	if (err == nil || expired) && (claims.By != clientName(c.caller) || claims.Tool != c.row.Name ||
+		claims.Arguments != Fingerprint(c.request.Params.RawArguments)) {
 		err, expired = ErrSealInvalid, false
 	}
 	if err != nil && !expired {
@@ -355,34 +347,34 @@ func (s *Server) resume(ctx context.Context, row verbs.Row, request mcp.CallTool
 	}
 	ask := &verbs.Ask{Request: claims.Request, Digest: claims.Digest, Question: claims.Question}
 	unsealStep(ask, claims.Step)
-	d := elicitation{Server: s, row: row, request: request, service: service, caller: caller, ask: ask}
+	d := elicitation{toolCall: c, question: ask}
 	if d.isSettled(ctx) {
 		return d.status(ctx)
 	}
 	if expired {
 		return d.repeat(ctx)
 	}
-	return d.answered(ctx, server.ElicitationResponse(request.Params.InputResponses, askKey))
+	return d.answered(ctx, server.ElicitationResponse(c.request.Params.InputResponses, askKey))
 }
 
 // repeat asks an open question again: the answer came too late, or was about an earlier version.
 func (d elicitation) repeat(ctx context.Context) *mcp.CallToolResult {
-	if d.ask.Step != 0 {
+	if d.question.Step != 0 {
 		return d.status(ctx) // which asks the open question
 	}
 	state, former, err := d.service.Draft(ctx)
 	if err != nil {
-		return mcp.NewToolResultError(d.errorText(ctx, d.row, d.service, d.caller, err))
+		return d.result(ctx, nil, err)
 	}
-	if d.ask.Question == "" && state.Draft != nil { // in case it was decided just now
-		d.ask.Message, d.ask.Digest = d.service.Review(state, former, nil), plan.Digest(state.Draft)
+	if d.question.Question == "" && state.Draft != nil { // in case it was decided just now
+		d.question.Message, d.question.Digest = d.service.Review(state, former, nil), plan.Digest(state.Draft)
 	}
 	for _, q := range state.OpenQuestions() {
-		if q.ID == d.ask.Question {
-			d.ask.Message = q.Text
+		if q.ID == d.question.Question {
+			d.question.Message = q.Text
 		}
 	}
-	if d.ask.Message != "" && d.canAsk(ctx) {
+	if d.question.Message != "" && d.canAsk(ctx) {
 		if !server.IsModernRequest(ctx) {
 			return d.wait(ctx)
 		}
@@ -410,9 +402,9 @@ func unsealStep(ask *verbs.Ask, text string) {
 
 // answeredStep records the user's answer for a step and continues the run.
 func (d elicitation) answeredStep(ctx context.Context, content map[string]any) *mcp.CallToolResult {
-	answer := verbs.StepAnswer{Step: d.ask.Step, Digest: d.ask.Digest}
+	answer := verbs.StepAnswer{Step: d.question.Step, Digest: d.question.Digest}
 	word, _ := content["decision"].(string)
-	if d.ask.Kind == plan.AskPause {
+	if d.question.Kind == plan.AskPause {
 		answer.Text, _ = content["answer"].(string)
 		answer.Choice = plan.Reply
 	} else {

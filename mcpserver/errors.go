@@ -16,39 +16,38 @@ import (
 )
 
 // result turns the reply or error of a call into the client's result.
-func (s *Server) result(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, reply verbs.Reply,
-	err error) *mcp.CallToolResult {
+func (c toolCall) result(ctx context.Context, reply verbs.Reply, err error) *mcp.CallToolResult {
 	if err != nil {
-		return mcp.NewToolResultError(s.errorText(ctx, row, service, caller, err))
+		return mcp.NewToolResultError(c.errorText(ctx, err))
 	}
 	return mcp.NewToolResultStructured(reply, reply.Text())
 }
 
 // errorText returns the text for a failed call that the model reads: the reason, and the next action. An
 // internal fault is logged, and the text has only the part that helps.
-func (s *Server) errorText(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, err error) string {
+func (c toolCall) errorText(ctx context.Context, err error) string {
 	var invalid *verbs.RefusedPlan
 	if errors.As(err, &invalid) {
-		return refusedPlanText(row.Name, invalid)
+		return refusedPlanText(c.row.Name, invalid)
 	}
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
-		text := "Nothing was changed. " + refusalText(err, refused, row.Name, row.Example)
+		text := "Nothing was changed. " + refusalText(err, refused, c.row.Name, c.row.Example)
 		if refused.Kind != plan.InvalidInput {
-			text += nextLine(ctx, service, caller)
+			text += c.nextLine(ctx)
 		}
 		return text
 	}
-	return s.internalError(row.Name, err)
+	return c.internalError(c.row.Name, err)
 }
 
 // nextLine returns a line with the caller's next action, or "" if it is unknown.
-func nextLine(ctx context.Context, service *verbs.Service, caller verbs.Caller) string {
-	action, err := service.NextAction(ctx, caller)
+func (c toolCall) nextLine(ctx context.Context) string {
+	action, err := c.service.NextAction(ctx, c.caller)
 	if err != nil {
 		return ""
 	}
-	return "\nNext: " + action.For(caller)
+	return "\nNext: " + action.For(c.caller)
 }
 
 // refusalText writes a refusal as a sentence. After invalid input it adds a correct call, made from the caller's

@@ -41,7 +41,8 @@ func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]s
 	case err == nil || errors.As(err, &bad) || errors.As(err, &refused) && refused.Kind == plan.InvalidInput:
 		return text, err
 	case refused != nil: // returned as text: mcp-go reports every error of a prompt as an internal error
-		return s.errorText(ctx, verbs.Row{Spec: verbs.Spec{Name: p.Name}}, service, caller, err), nil
+		call := toolCall{Server: s, row: verbs.Row{Spec: verbs.Spec{Name: p.Name}}, service: service, caller: caller}
+		return call.errorText(ctx, err), nil
 	}
 	return "", errors.New(s.internalError("prompt "+p.Name, err))
 }

@@ -33,7 +33,7 @@ func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest
 	}
 	tool, known := s.serverTool(name)
 	if !known && s.foreign != nil && s.foreign.Missing(name) != "" {
-		s.wait(ctx, s.refresh(), callWait) // the server may not have listed its tools yet
+		s.waitForRefresh(ctx, s.refresh(), callWait) // the server may not have listed its tools yet
 		tool, known = s.serverTool(name)
 	}
 	if known {
@@ -58,11 +58,12 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	told := s.progress(ctx, request)
 	defer told.settle(ctx)
 	call := relayedCall{Tool: tool.Name, Arguments: Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
-	if request.Params.RequestState == "" && len(request.Params.InputResponses) == 0 {
-		r := &serverCall{Server: s, tool: tool, service: service, caller: caller, call: call,
+	if !isResumed(request) {
+		row := verbs.Row{Spec: verbs.Spec{Name: tool.Name}}
+		r := &serverCall{toolCall: toolCall{s, row, request, service, caller}, tool: tool, call: call,
 			asks: make(chan *serverAsk), ended: make(chan struct{})}
 		r.told.Store(told)
-		r.begin(ctx, request.Params.RawArguments)
+		r.begin(ctx)
 		return r.wait(ctx), nil
 	}
 	r, err := s.waiting.take(s, call, request.Params)
@@ -77,16 +78,14 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 // handshake revisions is asked while its call waits. In the stateless protocol the client's call ends with
 // the question, and the call to the server stays open until the client calls again with the answer.
 type serverCall struct {
-	*Server
+	toolCall
 	tool    toolbox.RemoteTool
-	service *verbs.Service
-	caller  verbs.Caller
 	call    relayedCall
 	asks    chan *serverAsk
 	told    atomic.Pointer[progress] // of the client's current call
 	cancel  context.CancelFunc
-	ended   chan struct{} // closed when result is set
-	result  *mcp.CallToolResult
+	ended   chan struct{} // closed when outcome is set
+	outcome *mcp.CallToolResult
 }
 
 // serverAsk is another server's question to the user.
@@ -105,37 +104,37 @@ type serverAnswer struct {
 
 // begin calls the server in the background. The call ends with its result, when this server closes, or on
 // cancel.
-func (r *serverCall) begin(ctx context.Context, arguments json.RawMessage) {
+func (r *serverCall) begin(ctx context.Context) {
 	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.background(func(life context.Context) {
 		defer close(r.ended)
 		defer r.cancel()
 		defer context.AfterFunc(life, r.cancel)()
-		r.result = r.run(ctx, arguments)
+		r.outcome = r.run(ctx)
 	})
 }
 
 // ErrPlanningMode is the cause that ends a call when planning mode forbids changes.
 var ErrPlanningMode = errors.New("planning mode started, and tools may only read")
 
-func (r *serverCall) run(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
-	row, free := verbs.Row{Spec: verbs.Spec{Name: r.tool.Name}}, ctx
+func (r *serverCall) run(ctx context.Context) *mcp.CallToolResult {
+	free := ctx
 	if !r.tool.ReadOnlyPhase && r.opts.GuardChange != nil {
 		held, stop, err := r.opts.GuardChange(ctx, ErrPlanningMode)
 		if err != nil {
-			return mcp.NewToolResultError(r.errorText(ctx, row, r.service, r.caller, err))
+			return r.result(ctx, nil, err)
 		}
 		defer stop()
 		free = held
 	}
 	report := func(done, total float64, message string) { r.told.Load().tellAs(done, total, message) }
-	result, err := r.tool.Invoke(free, arguments, toolbox.RemoteClient{Elicit: r.elicit, Progress: report})
+	result, err := r.tool.Invoke(free, r.request.Params.RawArguments, toolbox.RemoteClient{Elicit: r.elicit, Progress: report})
 	switch {
 	case errors.Is(context.Cause(free), ErrPlanningMode):
 		return mcp.NewToolResultError("Stopped: " + ErrPlanningMode.Error() + ". It is unknown how much took effect." +
-			nextLine(ctx, r.service, r.caller))
+			r.nextLine(ctx))
 	case errors.As(err, new(*plan.ValidationError)):
-		return mcp.NewToolResultError(r.errorText(ctx, row, r.service, r.caller, err))
+		return r.result(ctx, nil, err)
 	case err != nil:
 		return mcp.NewToolResultError(err.Error())
 	}
@@ -160,7 +159,7 @@ func (r *serverCall) wait(ctx context.Context) *mcp.CallToolResult {
 	for {
 		select {
 		case <-r.ended:
-			return r.result
+			return r.outcome
 		case <-ctx.Done():
 			r.cancel()
 			return mcp.NewToolResultError("The call was cancelled.") // which reaches no one

@@ -123,7 +123,7 @@ func (s *Server) waitForServers(ctx context.Context) {
 	f.mu.Lock()
 	waited := f.waited
 	f.mu.Unlock()
-	if waited || f.Known() || !s.wait(ctx, over, listingWait) {
+	if waited || f.Known() || !s.waitForRefresh(ctx, over, listingWait) {
 		return
 	}
 	f.mu.Lock()
@@ -131,12 +131,12 @@ func (s *Server) waitForServers(ctx context.Context) {
 	f.mu.Unlock()
 }
 
-// wait waits at most most for a refresh. It returns false if the call ended first.
-func (s *Server) wait(ctx context.Context, over <-chan struct{}, most time.Duration) bool {
+// waitForRefresh waits at most limit for a refresh. It returns false if the call ended first.
+func (s *Server) waitForRefresh(ctx context.Context, over <-chan struct{}, limit time.Duration) bool {
 	s.yield(ctx)
 	select {
 	case <-over:
-	case <-time.After(most):
+	case <-time.After(limit):
 	case <-ctx.Done():
 		return false
 	}

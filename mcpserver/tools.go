@@ -54,6 +54,20 @@ func describe(row verbs.Spec, input, output []byte) mcp.Tool {
 	}
 }
 
+// toolCall is a client's call of a tool.
+type toolCall struct {
+	*Server
+	row     verbs.Row
+	request mcp.CallToolRequest
+	service *verbs.Service
+	caller  verbs.Caller
+}
+
+// isResumed reports whether a call brings the client's answers for an earlier one.
+func isResumed(request mcp.CallToolRequest) bool {
+	return request.Params.RequestState != "" || len(request.Params.InputResponses) > 0
+}
+
 // handle decodes and calls the verb. Text and structured content each carry the whole answer, because hosts
 // show a model one or the other.
 func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
@@ -67,10 +81,11 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		told := s.progress(ctx, request)
 		defer told.settle(ctx)
 		caller.Progress, caller.Background = told.report, s.background
-		if request.Params.RequestState != "" || len(request.Params.InputResponses) > 0 {
-			return s.resume(ctx, row, request, service, caller), nil
+		call := toolCall{s, row, request, service, caller}
+		if isResumed(request) {
+			return call.resume(ctx), nil
 		}
-		return s.callVerb(ctx, row, request, service, caller), nil
+		return call.callVerb(ctx), nil
 	}
 }
 
@@ -81,8 +96,7 @@ func (s *Server) recordCall(next server.ToolHandlerFunc) server.ToolHandlerFunc 
 		if isAppTool(request.Params.Name) { // agents do not call these
 			return next(ctx, request)
 		}
-		goesOn := request.Params.RequestState != "" || len(request.Params.InputResponses) > 0
-		if service, err := s.service(ctx); err == nil && !goesOn {
+		if service, err := s.service(ctx); err == nil && !isResumed(request) {
 			name := request.Params.Name
 			if tool, others := request.Params.Arguments.(toolbox.RemoteTool); others {
 				name = tool.Name
@@ -94,19 +108,15 @@ func (s *Server) recordCall(next server.ToolHandlerFunc) server.ToolHandlerFunc 
 }
 
 // callVerb calls the verb, and asks the user the question in its reply.
-func (s *Server) callVerb(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
-	caller verbs.Caller) *mcp.CallToolResult {
-	reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
-	if err != nil {
-		return mcp.NewToolResultError(s.errorText(ctx, row, service, caller, err))
+func (c toolCall) callVerb(ctx context.Context) *mcp.CallToolResult {
+	reply, err := c.row.Call(ctx, c.service, c.caller, c.request.Params.RawArguments)
+	if err == nil && !c.row.ReadOnly {
+		c.subscriptions.begin(ctx) // now there is a log to watch
 	}
-	if !row.ReadOnly {
-		s.subscriptions.begin(ctx) // now there is a log to watch
+	if question, ok := reply.(asking); err == nil && ok && question.Ask() != nil && !(showsApp(c.row.Name) && c.canDecideInApp(ctx)) {
+		return elicitation{c, question.Ask(), reply}.start(ctx)
 	}
-	if question, ok := reply.(asking); ok && question.Ask() != nil && !(showsApp(row.Name) && s.canDecideInApp(ctx)) {
-		return elicitation{s, row, request, service, caller, question.Ask(), reply}.start(ctx)
-	}
-	return mcp.NewToolResultStructured(reply, reply.Text())
+	return c.result(ctx, reply, err)
 }
 
 // workspaceToolset is offered only on request: most hosts have their own tools for files and commands.
