@@ -12,7 +12,6 @@ const (
 	version     = build.Version
 	owner       = "planloop"
 	homepage    = "https://github.com/planloop/planloop"
-	module      = "github.com/planloop/planloop"
 	license     = "Apache-2.0"
 	description = "Keeps the plan an agent works by: on disk, checked, approved by a person" // at most 100 characters
 	registry    = "io.github.planloop/planloop"                                              // its name in the registry of MCP servers

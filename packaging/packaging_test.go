@@ -177,7 +177,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "planloop")
-	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, module+"/cmd/planloop").CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, "../cmd/planloop").CombinedOutput()
 	if err != nil {
 		err = errors.Join(err, errors.New(string(out)))
 	}

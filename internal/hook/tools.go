@@ -291,7 +291,8 @@ func mcpTool(host Host, tool, told string) (server, name string, ok bool) {
 		if i := strings.LastIndex(name, between); i >= 0 && normalServer(server) == OwnServer && between != "_" {
 			server, name = server+between+name[:i], name[i+len(between):]
 		}
-		if server = normalServer(server); server == OwnServer && between != "__" && !ownName(name) {
+		if server = normalServer(server); server == OwnServer && between != "__" && !ownPrefix(name) &&
+			!slices.ContainsFunc(toolbox.Table(), func(row toolbox.Row) bool { return row.Name == name }) {
 			return "", rest, true
 		}
 		return server, name, true
@@ -302,11 +303,6 @@ func mcpTool(host Host, tool, told string) (server, name string, ok bool) {
 // ownPrefix reports whether a tool has a name like planloop's planning tools.
 func ownPrefix(tool string) bool {
 	return (strings.HasPrefix(tool, "planning_") || strings.HasPrefix(tool, OwnServer+"_")) && !strings.Contains(tool, "__")
-}
-
-// ownName reports whether a tool has the name of one of planloop's own.
-func ownName(tool string) bool {
-	return ownPrefix(tool) || slices.ContainsFunc(toolbox.Table(), func(row toolbox.Row) bool { return row.Name == tool })
 }
 
 // startsOwn reports whether the command that starts an MCP server runs planloop.

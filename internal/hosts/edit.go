@@ -132,7 +132,8 @@ func (m Machine) prepare(e *Edit, h host, t target, remove bool) (err error) {
 	default:
 		err = m.editJSON(e, h, t, remove)
 	}
-	if e.WillExist = e.Exists || len(e.After) > 0; remove && e.record.Created && isBlank(e.After) {
+	text := strings.TrimSpace(strings.TrimPrefix(string(e.After), byteOrderMark)) // with any comment it stays
+	if e.WillExist = e.Exists || len(e.After) > 0; remove && e.record.Created && (text == "" || text == "{}") {
 		e.After, e.WillExist = nil, false
 	}
 	if !e.Exists {
@@ -142,11 +143,6 @@ func (m Machine) prepare(e *Edit, h host, t target, remove bool) (err error) {
 		e.Notes = append(e.Notes, "the file has a second name (a hard link), which keeps the former text")
 	}
 	return err
-}
-
-// isBlank reports whether a text is empty, without even a comment.
-func isBlank(text []byte) bool {
-	return slices.Contains([]string{"", "{}"}, strings.TrimSpace(strings.TrimPrefix(string(text), byteOrderMark)))
 }
 
 // editJSON adds all of planloop's parts to a JSON file, or removes them.
@@ -293,7 +289,7 @@ func (m Machine) Write(e Edit) error {
 		return err
 	}
 	if e.Exists {
-		if err := m.backUp(e.Target, e.Before); err != nil {
+		if err := m.writePrivate(m.recordPath(e.Target, "-"+filepath.Base(e.Target)), e.Before); err != nil {
 			return err
 		}
 	}

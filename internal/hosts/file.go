@@ -19,8 +19,7 @@ var ErrChanged = errors.New("another program changed the file at the same time")
 
 // file is the current state of a file.
 type file struct {
-	path   string      // the path that the host reads
-	target string      // the end of the link if path is one, else path
+	target string      // the end of the link if the host's path is one, else that path
 	info   fs.FileInfo // nil if it does not exist
 	text   []byte
 }
@@ -47,7 +46,7 @@ func checkSize(path string, size int64) error {
 // read reads a file of a host's, which need not exist. What cannot be written without harm is a Refusal, unless nothing
 // of init's can be there to remove.
 func (m Machine) read(path string, scope Scope, remove bool) (file, error) {
-	f := file{path: path, target: path}
+	f := file{target: path}
 	_, err := filepath.EvalSymlinks(path)
 	if missing, ok := errors.AsType[*fs.PathError](err); ok && remove && errors.Is(err, fs.ErrNotExist) && !m.hasRecord(missing.Path) {
 		return f, nil

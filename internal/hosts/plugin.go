@@ -52,7 +52,10 @@ func (h *Host) readPlugin(m Machine, folder string, p Plugin, manifests ...strin
 	on := hook.Host(h.Name)
 	if events, _ := h.readPluginFile(filepath.Join(folder, "hooks", "hooks.json"))["hooks"].(map[string]any); events != nil {
 		programs, wrong := m.programs(on, nil, events), m.uncoveredTools(on, events)
-		p.Hooks = len(programs) > 0 && len(wrong) == 0 && m.hasToolHooks(on, events)
+		p.Hooks = len(programs) > 0 && len(wrong) == 0 &&
+			!slices.ContainsFunc(hook.Events(on), func(e hook.Event) bool { // one before tools is missing
+				return e.Moment == hook.BeforeTool && len(m.findHooks(on, events[e.Native])) == 0
+			})
 		for _, text := range wrong {
 			h.uncovered = append(h.uncovered, p.Name+": "+text)
 		}
@@ -71,13 +74,6 @@ func (h *Host) readPluginFile(path string) map[string]any {
 		h.UnreadFiles = appendNew(h.UnreadFiles, refused.Error())
 	}
 	return file
-}
-
-// hasToolHooks reports whether hooks ask planloop before tools run.
-func (m Machine) hasToolHooks(on hook.Host, events map[string]any) bool {
-	return !slices.ContainsFunc(hook.Events(on), func(e hook.Event) bool {
-		return e.Moment == hook.BeforeTool && len(m.findHooks(on, events[e.Native])) == 0
-	})
 }
 
 // claudePlugin finds a plugin of Claude Code. The settings enable it, where a file nearer to the project overrides the

@@ -66,11 +66,6 @@ func (m Machine) writeRecord(r record) error {
 	return m.writePrivate(m.recordPath(r.Path, ".json"), data)
 }
 
-// backUp keeps the text of a file before a write.
-func (m Machine) backUp(target string, text []byte) error {
-	return m.writePrivate(m.recordPath(target, "-"+filepath.Base(target)), text)
-}
-
 func (m Machine) writePrivate(path string, data []byte) error {
 	err := safefile.MakeFolder(m.Ledger)
 	if err == nil {

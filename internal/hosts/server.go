@@ -109,7 +109,10 @@ func (s *server) assess(m Machine, value any, wrote string) (state State, entry 
 	if _, wantsList := wanted[s.program].([]any); isList != wantsList {
 		return Old, s.entry, nil, nil // another host's form
 	}
-	if own := changedMembers(members, wanted, s.program); len(own) > 0 {
+	own := slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(key string) bool {
+		return key == s.program || canonicalJSON(members[key]) == canonicalJSON(wanted[key])
+	})
+	if len(own) > 0 {
 		notes = append(notes, "the server's other settings stay: "+strings.Join(own, ", "))
 	}
 	mended := maps.Clone(members)
@@ -133,13 +136,6 @@ func (s *server) assess(m Machine, value any, wrote string) (state State, entry 
 		state = worst(state, Edited)
 	}
 	return state, mended, notes, nil
-}
-
-// changedMembers lists the members of an entry, except the program, that differ from those that planloop writes.
-func changedMembers(members, wanted map[string]any, program string) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(key string) bool {
-		return key == program || canonicalJSON(members[key]) == canonicalJSON(wanted[key])
-	})
 }
 
 // remove removes planloop's entry if init wrote it.

@@ -33,7 +33,13 @@ func (b *Registry) Agents() []Agent {
 	var own Server
 	if b.server != nil {
 		own = b.server()
-		own.Client = b.client()
+		b.mu.Lock()
+		for name, l := range b.names {
+			if l.joined > 0 { // "" before it is known
+				own.Client = name
+			}
+		}
+		b.mu.Unlock()
 		add(own, true) // it may not be announced yet
 	}
 	for _, s := range servers {
@@ -44,31 +50,8 @@ func (b *Registry) Agents() []Agent {
 	return append(agents, b.httpAgents()...)
 }
 
-// client returns the name of the client that this process serves, "" before it is known.
-func (b *Registry) client() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for name, l := range b.names {
-		if l.joined > 0 {
-			return name
-		}
-	}
-	return ""
-}
-
 // httpWindow is how long a client over HTTP counts as at work after its last call: no process lives for it.
 const httpWindow = 10 * time.Minute
-
-// rememberHTTP stores the name of a client over HTTP; its signs of life have only its hash.
-func (b *Registry) rememberHTTP(name string) {
-	err := b.remote.touch(name, b.now())
-	if err == nil {
-		err = os.WriteFile(b.remote.seen(name), []byte(name), safefile.FileMode)
-	}
-	if err != nil {
-		b.report("remember", name, err)
-	}
-}
 
 // httpAgents returns the clients recently seen over HTTP by any server.
 func (b *Registry) httpAgents() []Agent {

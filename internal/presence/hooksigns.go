@@ -164,17 +164,6 @@ const (
 	serverSuffix = ".serves"
 )
 
-// recordServer records the workspace that a server serves, for the hooks of its starter.
-func (b *Registry) recordServer(s Server) {
-	folder := b.hookFolder(s.Starter)
-	if folder == "" || !folder.has("") {
-		return
-	}
-	if err := folder.put(b.workspace+"."+strconv.Itoa(s.Process.PID)+serverSuffix, s.Process); err != nil {
-		b.report("serve", b.workspace, err)
-	}
-}
-
 // OtherStates returns the state folders of other workspaces served by the program that started this process's hooks:
 // the agent's server may be for another directory than the one it works in.
 func (b *Registry) OtherStates(chain func() []process.Ancestor) []string {

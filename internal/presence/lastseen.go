@@ -21,6 +21,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -102,8 +103,14 @@ func (b *Registry) touch(name string, l *nameState) {
 		b.report("touch", name, err)
 		return
 	}
-	if b.servesHTTP {
-		b.rememberHTTP(name)
+	if b.servesHTTP { // its name, since its signs of life have only the hash
+		err := b.remote.touch(name, now)
+		if err == nil {
+			err = os.WriteFile(b.remote.seen(name), []byte(name), safefile.FileMode)
+		}
+		if err != nil {
+			b.report("remember", name, err)
+		}
 	}
 	if !pending {
 		l.written = now
@@ -166,23 +173,25 @@ func (b *Registry) lastWritten(name string) time.Time {
 	return info.ModTime()
 }
 
+// isAbandoned reports whether no process holds the connection of a name.
 func (b *Registry) isAbandoned(name string) bool {
 	if b.files == "" {
 		return true
 	}
-	held, err := b.files.isLocked(name)
+	locked, err := b.files.isLocked(name)
 	if err != nil {
 		b.report("probe", name, err)
-		return false
 	}
-	return !held
+	return err == nil && !locked
 }
 
 // stateOf returns the life of a name, and creates it if needed. The caller holds b.mu.
 func (b *Registry) stateOf(name string) *nameState {
 	l, ok := b.names[name]
 	if !ok {
-		b.dropUnused()
+		if b.files != "" && len(b.names) >= maxNames { // clients may use any number of names
+			maps.DeleteFunc(b.names, func(_ string, l *nameState) bool { return l.joined == 0 })
+		}
 		l = &nameState{}
 		b.names[name] = l
 	}
@@ -191,13 +200,6 @@ func (b *Registry) stateOf(name string) *nameState {
 
 // maxNames bounds the names kept in memory that are also in files.
 const maxNames = 1_000
-
-// dropUnused makes room: clients may use any number of names. Names that are only in memory are kept.
-func (b *Registry) dropUnused() {
-	if b.files != "" && len(b.names) >= maxNames {
-		maps.DeleteFunc(b.names, func(_ string, l *nameState) bool { return l.joined == 0 })
-	}
-}
 
 func (b *Registry) report(what, name string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {

@@ -137,7 +137,11 @@ func (b *Registry) announce(name string, l *nameState) (pending bool) {
 	if err := PrepareHooks(filepath.Dir(string(b.hooks)), s.Starter); err != nil {
 		b.report("expect hooks", name, err)
 	}
-	b.recordServer(s)
+	if folder := b.hookFolder(s.Starter); folder != "" && folder.has("") { // for the hooks of its starter
+		if err := folder.put(b.workspace+"."+strconv.Itoa(s.Process.PID)+serverSuffix, s.Process); err != nil {
+			b.report("serve", b.workspace, err)
+		}
+	}
 	return false
 }
 

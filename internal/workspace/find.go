@@ -68,7 +68,10 @@ func Find(in Lookup) (Workspace, error) {
 		return Workspace{}, err
 	}
 	if !found.named && in.isNoProject(found.dir) || found.from == FromDir && in.isSystemFolder(found.dir) {
-		return in.defaultWorkspace(found, state, doubts), nil
+		doubts = append(doubts, fmt.Sprintf("started in %s, which is not a project: using the workspace named %s, "+
+			"which all sessions without a project share", quoted(found.dir), defaultName))
+		return Workspace{Path: found.dir, Name: defaultName, Default: true, From: found.from, Doubt: in.doubtText(doubts),
+			StateDir: filepath.Join(state, defaultName)}, nil
 	}
 	if found.from == FromDir && in.Hosted {
 		doubts = append(doubts, "the host started planloop in "+quoted(found.dir)+", which is not a git work tree")
@@ -91,15 +94,6 @@ func (in Lookup) doubtText(doubts []string) string {
 		wayOn = "; if that is wrong, ask the user to name the directory: `planloop serve --workspace DIR`, or " + envWorkspace
 	}
 	return strings.Join(doubts, "; ") + wayOn
-}
-
-func (in Lookup) defaultWorkspace(found place, stateHome string, doubts []string) Workspace {
-	return Workspace{
-		Path: found.dir, Name: defaultName, Default: true, From: found.from,
-		StateDir: filepath.Join(stateHome, defaultName),
-		Doubt: in.doubtText(append(doubts, fmt.Sprintf("started in %s, which is not a project: using the workspace named %s, "+
-			"which all sessions without a project share", quoted(found.dir), defaultName))),
-	}
 }
 
 func (in Lookup) withDefaults() Lookup {
@@ -214,7 +208,11 @@ func (in Lookup) usable(t hostDirs) []string {
 		if err != nil {
 			continue
 		}
-		if path = in.project(path); in.isNoProject(path) {
+		// The work tree around it is the project, as for a shell in the directory; one with an older plan of its own keeps it.
+		if top, ok := in.workTree(path); ok && !in.hasState(path) {
+			path = top
+		}
+		if in.isNoProject(path) {
 			others = append(others, path)
 		} else if !slices.Contains(projects, path) {
 			projects = append(projects, path)
@@ -224,15 +222,6 @@ func (in Lookup) usable(t hostDirs) []string {
 		return projects
 	}
 	return others[:min(len(others), 1)]
-}
-
-// project returns the work tree around a host's directory, as a shell in the directory would find it. A directory with
-// an older plan of its own keeps it.
-func (in Lookup) project(dir string) string {
-	if top, ok := in.workTree(dir); ok && !in.hasState(dir) {
-		return top
-	}
-	return dir
 }
 
 func (in Lookup) currentDir() (string, error) {

@@ -419,16 +419,12 @@ func (v value) shown() string {
 // be run or obeyed by anything else.
 func setAgentsFile(c *Config, v value) faults {
 	name, _ := v.scalar()
-	if !markdownInside(name) {
+	if len(name) > plan.MaxPath || !safetext.PrintableLine(name) || strings.Contains(name, ":") ||
+		plan.PathProblem(name) != plan.PathOK || !tree.Markdown(name) {
 		return v.refuse("is "+v.shown(), "give the path of a Markdown file inside the workspace, such as docs/agents.md or AGENTS.md")
 	}
 	c.AgentsFile = path.Clean(name)
 	return nil
-}
-
-func markdownInside(name string) bool {
-	return len(name) <= plan.MaxPath && safetext.PrintableLine(name) && !strings.Contains(name, ":") &&
-		plan.PathProblem(name) == plan.PathOK && tree.Markdown(name)
 }
 
 // didYouMean returns a question with the word that is probably meant, or "".

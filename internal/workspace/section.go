@@ -134,7 +134,8 @@ func (v value) misfitBelow(t reflect.Type) faults {
 			of, known = t.Elem(), true
 		}
 		if !known {
-			return entry.refuse("is unknown", unknownKey(entry.entry, fields))
+			names := slices.Sorted(maps.Keys(fields))
+			return entry.refuse("is unknown", didYouMean(entry.entry, names)+"the keys here are "+strings.Join(names, ", "))
 		}
 		if wrong := entry.misfit(of); wrong != nil {
 			return wrong
@@ -145,11 +146,6 @@ func (v value) misfitBelow(t reflect.Type) faults {
 
 func (v value) noMapping() faults {
 	return v.refuse("is not a mapping", "write key: value lines below it")
-}
-
-func unknownKey(given string, fields map[string]reflect.Type) string {
-	names := slices.Sorted(maps.Keys(fields))
-	return didYouMean(given, names) + "the keys here are " + strings.Join(names, ", ")
 }
 
 // fieldsOf returns the fields of a struct by their YAML names.

@@ -136,16 +136,10 @@ func appFolder(getenv func(string) string, variable, platform, home string, name
 	if home == "" {
 		return "", errors.New("no home directory was found; set HOME or " + variable + " to an absolute path")
 	}
-	return filepath.Join(rebase(platform, xdg.Home, home), below), nil
-}
-
-// rebase returns path with the leading from replaced by to.
-func rebase(path, from, to string) string {
-	rel, err := filepath.Rel(from, path)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return path
+	if rel, err := filepath.Rel(xdg.Home, platform); err == nil && filepath.IsLocal(rel) {
+		platform = filepath.Join(home, rel)
 	}
-	return filepath.Join(to, rel)
+	return filepath.Join(platform, below), nil
 }
 
 // homeOr returns home, or the user's home directory, or "" if unknown. Some hosts start a server with almost no

@@ -75,6 +75,12 @@ func isForbidden(r rune) bool {
 
 // onlyDocument returns the body of the only non-empty document, nil if all are empty.
 func onlyDocument(data []byte) (*yaml.Node, error) {
+	checkDepth := func(depth int, _ *yaml.DepthContext) error { // stops the parser as soon as it can
+		if depth > maxDepth {
+			return errors.New(tooDeep())
+		}
+		return nil
+	}
 	in, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithStreamNodes(),
 		yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthFunc(checkDepth))))
 	if err != nil {
@@ -101,14 +107,6 @@ func onlyDocument(data []byte) (*yaml.Node, error) {
 			only = body
 		}
 	}
-}
-
-// checkDepth stops the parser as soon as the text is nested too deeply.
-func checkDepth(depth int, _ *yaml.DepthContext) error {
-	if depth > maxDepth {
-		return errors.New(tooDeep())
-	}
-	return nil
 }
 
 // bodyOf returns the content of a document, nil if it is empty.
@@ -193,7 +191,7 @@ func (c *yamlChecker) check(n *yaml.Node, depth int) error {
 		return refusal(n, tooDeep(), plainly)
 	case n.Anchor != "" || n.Kind == yaml.AliasNode:
 		return refusal(n, hasAnchor, plainly)
-	case isTagged(n) || hasDirective(n):
+	case isTagged(n) || n.Stream != nil && (n.Stream.Version != nil || len(n.Stream.TagDirectives) > 0):
 		return refusal(n, hasTag, plainly)
 	}
 	if n.Kind == yaml.MappingNode {
@@ -215,10 +213,6 @@ func refusal(n *yaml.Node, problem, want string) error {
 
 // isTagged reports whether a value was written with a tag; a lone exclamation mark is one.
 func isTagged(n *yaml.Node) bool { return n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" }
-
-func hasDirective(n *yaml.Node) bool {
-	return n.Stream != nil && (n.Stream.Version != nil || len(n.Stream.TagDirectives) > 0)
-}
 
 // checkKeys refuses a mapping with a key that is not a word or is repeated.
 func checkKeys(mapping *yaml.Node) error {

@@ -45,11 +45,11 @@ const programNames = `^(diff\..*\.(command|textconv|cachetextconv)|filter\..*\.(
 // listNames returns the names that a git config command lists. If git cannot read the configuration, that is an error, not an empty result.
 func listNames(cmd *exec.Cmd) (names []string, code int, err error) {
 	out, err := cmd.Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) && failed.ExitCode() == 1 && len(out) == 0 && len(failed.Stderr) == 0 {
+	failed, ok := errors.AsType[*exec.ExitError](err)
+	if ok && failed.ExitCode() == 1 && len(out) == 0 && len(failed.Stderr) == 0 {
 		return nil, 0, nil // no matches
 	}
-	if failed != nil {
+	if ok {
 		return nil, failed.ExitCode(), fmt.Errorf("read the configuration: %s", bytes.TrimSpace(failed.Stderr))
 	}
 	if err != nil {
