@@ -14,9 +14,18 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"bytes"
+	"encoding/json"
+	"maps"
+
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/plan"
 )
 
 // BashExecute is the input of Box.BashExecute.
@@ -280,4 +289,140 @@ func (s Shell) environment() []string {
 func absolutePaths(list string) string {
 	dirs := slices.DeleteFunc(filepath.SplitList(list), func(dir string) bool { return !filepath.IsAbs(dir) })
 	return strings.Join(dirs, string(os.PathListSeparator))
+}
+
+// Env passes values to a command as variables, so that they do not become part of its text. A string is passed as it
+// is, any other value as its JSON.
+type Env map[string]json.RawMessage
+
+const (
+	maxVariables = 64
+	maxEnv       = 96 << 10 // bytes of all of them; systems refuse a variable of 128 KB
+
+	elsewhere = "write it to a file with create_file, and read it there"
+)
+
+// judge refuses names that are not free for values, and values that cannot be passed.
+func (e Env) judge(system string) error {
+	var all plan.Faults
+	length := 0
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		value := e.text(name)
+		length += len(name) + len(value) + 2
+		field := "/env/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(plan.Shorten(name, 60))
+		switch {
+		case !free(name, system):
+			all.Add(invalid(field, plan.Quote(name)+" cannot be the name of a value",
+				"choose another, such as FILE or ITEM: letters, digits and _, and none that programs heed, as they do PATH"))
+		case strings.ContainsRune(value, 0):
+			all.Add(invalid(field, "has a NUL", elsewhere))
+		case system == "windows" && strings.ContainsAny(value, "\"&|<>^%!()\r\n"): // cmd.exe expands variables before it parses the command
+			all.Add(invalid(field, "has a character that cmd.exe takes for more than text", elsewhere))
+		}
+	}
+	if len(e) > maxVariables || length > maxEnv {
+		all.Add(invalid("/env", fmt.Sprintf("has %d variables of %s in all", len(e), size(int64(length))),
+			fmt.Sprintf("give at most %d, of %s in all; or %s", maxVariables, size(maxEnv), elsewhere)))
+	}
+	return all.Err()
+}
+
+// free reports whether a variable of this name may have any value. Windows ignores case in names.
+func free(name, system string) bool {
+	ours := slices.ContainsFunc(strings.Fields(passed), func(other string) bool { return strings.EqualFold(name, other) })
+	return shell.FreeName(name) && !ours && (system != "windows" || shell.FreeName(strings.ToUpper(name)))
+}
+
+// text is a value as the command reads it.
+func (e Env) text(name string) string {
+	var text string
+	if json.Unmarshal(e[name], &text) == nil && !bytes.Equal(e[name], []byte("null")) {
+		return text
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, e[name]) != nil {
+		return string(e[name])
+	}
+	return compact.String()
+}
+
+// list returns the variables as NAME=value.
+func (e Env) list() []string {
+	list := make([]string, 0, len(e))
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		list = append(list, name+"="+e.text(name))
+	}
+	return list
+}
+
+// streams returns writers for both streams of a command; they write to the log in turns.
+func (w Watch) streams() (stdout, stderr io.Writer) {
+	if w.Log == nil {
+		return io.Discard, io.Discard
+	}
+	log := &turns{to: w.Log}
+	return log, log
+}
+
+// turns is a writer for several goroutines. It ignores errors of the underlying writer.
+type turns struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (t *turns) Write(data []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, _ = t.to.Write(data)
+	return len(data), nil
+}
+
+// whole keeps all data written to it, or nothing once its JSON would be longer than max.
+type whole struct {
+	max int
+
+	mu     sync.Mutex
+	text   []byte
+	length int // of its JSON
+}
+
+func (w *whole) Write(data []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range data {
+		if w.length > w.max {
+			break
+		}
+		switch {
+		case strings.IndexByte("\b\f\n\r\t\"\\", c) >= 0:
+			w.length += 2
+		case c < ' ':
+			w.length += 6
+		default:
+			w.length++
+		}
+	}
+	if w.length > w.max {
+		w.text = nil
+		return len(data), nil
+	}
+	if n := len(w.text) + len(data); n > cap(w.text) { // in few large steps, to leave little garbage
+		w.text = append(make([]byte, 0, min(max(4*cap(w.text), n), w.max)), w.text...)
+	}
+	w.text = append(w.text, data...)
+	return len(data), nil
+}
+
+// value returns the text as JSON, or the reason for not having it.
+func (w *whole) value() any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.length > w.max {
+		return noValue("its output is longer than " + size(int64(w.max)))
+	}
+	quoted, err := jsontext.AppendQuote(make([]byte, 0, w.length+len(`""`)), w.text)
+	if err != nil {
+		return noValue("its output is not UTF-8 text")
+	}
+	return json.RawMessage(quoted)
 }

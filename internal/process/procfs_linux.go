@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -63,6 +64,7 @@ type status struct {
 	parent, session int
 	start           string // in ticks since boot
 	ended           bool   // a zombie, until its parent waits for it
+	name            string // of its program, at most 15 characters
 }
 
 func processes() map[int]status {
@@ -89,16 +91,41 @@ func began(pid int) string {
 	return s.start
 }
 
+// statusOf reads /proc/PID/stat: pid (name) state ppid pgrp session …, and the start in field 22. The name may contain
+// blanks and brackets.
 func statusOf(pid int) (s status, ok bool) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return s, false
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // a name may contain blanks and brackets
-	if len(fields) < 20 {
+	stat, err := os.ReadFile(procFile(pid, "stat"))
+	end := bytes.LastIndexByte(stat, ')')
+	fields := strings.Fields(string(stat[end+1:]))
+	if err != nil || len(fields) < 20 {
 		return s, false
 	}
 	parent, badParent := strconv.Atoi(fields[1])
 	session, badSession := strconv.Atoi(fields[3])
-	return status{parent, session, fields[19], fields[0] == "Z" || fields[0] == "X"}, badParent == nil && badSession == nil
+	name := string(stat[bytes.IndexByte(stat, '(')+1 : end])
+	return status{parent, session, fields[19], fields[0] == "Z" || fields[0] == "X", name}, badParent == nil && badSession == nil
+}
+
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
+
+func processFinder() look { return find }
+
+// find finds a running process and its parent's pid.
+func find(pid int) (Ancestor, int, bool) {
+	s, ok := statusOf(pid)
+	started, err := strconv.ParseInt(s.start, 10, 64)
+	if !ok || s.ended || err != nil {
+		return Ancestor{}, 0, false
+	}
+	program, err := os.Readlink(procFile(pid, "exe"))
+	if err != nil { // it is another user's
+		program = s.name
+	}
+	return Ancestor{PID: pid, Started: started, Name: programName(filepath.Base(program))}, s.parent, true
+}
+
+// variablesOf returns the variables that a process was started with, each ended by a NUL.
+func variablesOf(pid int) Variables {
+	text, _ := os.ReadFile(procFile(pid, "environ")) // another user's cannot be read
+	return text
 }
