@@ -29,30 +29,7 @@ type ArbiterStep struct {
 
 // Arbiter returns the task and its plan with rawko's headings and lines (rawko: buildArbiterPrompt). Each text takes
 // one line, so that it cannot imitate a heading.
-func Arbiter(d ArbiterData) string {
-	d.Task = plainLine(d.Task)
-	if d.Plan != nil {
-		p := *d.Plan
-		if p.Current != nil {
-			current := p.Current.onLines()
-			p.Current = &current
-		}
-		p.Remaining = make([]ArbiterStep, len(d.Plan.Remaining))
-		for i, step := range d.Plan.Remaining {
-			p.Remaining[i] = step.onLines()
-		}
-		d.Plan = &p
-	}
-	return mustRender("arbiter", d)
-}
-
-func (s ArbiterStep) onLines() ArbiterStep {
-	criteria := make([]string, len(s.AcceptanceCriteria))
-	for i, criterion := range s.AcceptanceCriteria {
-		criteria[i] = inLine(criterion)
-	}
-	return ArbiterStep{s.Number, inLine(s.Description), inLine(s.SuggestedAgent), criteria}
-}
+func (d ArbiterData) Arbiter() string { return mustRender("arbiter", d) }
 
 // inLine returns text on one line, otherwise unchanged.
 func inLine(text string) string {
@@ -81,18 +58,4 @@ type SelectAgentData struct {
 }
 
 // SelectAgent returns the prompt that asks for the agent for the current step.
-func SelectAgent(d SelectAgentData) string {
-	return mustRender("select_agent", struct {
-		SelectAgentData
-		Arbiter  string
-		HasPlan  bool
-		Material []material
-	}{
-		SelectAgentData: d, Arbiter: Arbiter(d.ArbiterData), HasPlan: d.Plan != nil,
-		Material: present(
-			section("History", "The newest stands last.", quoteList(d.History, maxFindings)),
-			section("Last error", "", quote("", "text", d.LastError, maxItem)),
-			section("Agents that the plan names", "", quoteList(d.Agents, maxConstraints)),
-		),
-	})
-}
+func SelectAgent(d SelectAgentData) string { return mustRender("select_agent", d) }

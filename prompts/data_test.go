@@ -185,7 +185,7 @@ func TestFormsAreJSON(t *testing.T) {
 func TestJudgeDoesNotApproveUnseen(t *testing.T) {
 	whole := prompts.Judge(prompts.JudgeData{Tasks: `["` + strings.Repeat("a", 50_000) + `"]`})
 	cut := prompts.Judge(prompts.JudgeData{Tasks: `["` + strings.Repeat("a", 70_000) + `"]`})
-	const rule = "Do not approve what you have not seen"
+	const rule = "Do not approve tasks that you have not seen"
 	if strings.Contains(whole, rule) || !strings.Contains(cut, rule) {
 		t.Error("the rule has to stand where the tasks are cut, and only there")
 	}
@@ -222,7 +222,7 @@ func TestDescribed(t *testing.T) {
 		}
 	}
 	if got := strings.Join(names, " "); got != "decompose_goal judge_plan suggest_tasks resume plan_with_tools recover_step replan "+
-		"select_agent" {
+		"select_agent plan plan_status plan_cancel execute_plan" {
 		t.Errorf("prompts: %s", got)
 	}
 }
@@ -247,7 +247,7 @@ func TestAccept(t *testing.T) {
 		want   string
 	}{
 		{decompose, given{"goal": "\x1b[31m"}, `prompt decompose_goal: argument "goal": has a control character (U+001B)`},
-		{tools, given{"memories": "x"}, `prompt plan_with_tools: argument "request": is missing: What to achieve.`},
+		{tools, given{"memories": "x"}, `prompt plan_with_tools: argument "request": is missing: The request.`},
 		{tools, given{"request": " \n"}, `prompt plan_with_tools: argument "request": is missing`},
 		{tools, given{"request": strings.Repeat("x", 24_001)},
 			`prompt plan_with_tools: argument "request": is 24001 characters long`},

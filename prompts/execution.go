@@ -1,7 +1,7 @@
 package prompts
 
 import (
-	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -32,20 +32,8 @@ func PlanWithTools(d PlanWithToolsData) string {
 	}
 	return mustRender("plan_with_tools", struct {
 		PlanWithToolsData
-		Material []material
-		HasTools bool
-	}{
-		PlanWithToolsData: d, HasTools: len(d.Tools) > 0,
-		Material: present(
-			section("User's request", "", quote("", "text", d.Request, linesLimit)),
-			section("Workspace contents", "", quote("", "text", d.Tree, maxTree)),
-			section("Available tools", "Behind each stands what it takes: what has a question mark may be left out, and what names no "+
-				"type is text.", quoteList(tools, maxTools)),
-			documents("Existing code", "", d.Code, maxCode),
-			section("Memories", "What earlier work taught; it may be out of date.", quoteList(d.Memories, maxMemories)),
-			section("Constraints", "The plan keeps to these.", quoteList(d.Constraints, maxConstraints)),
-		),
-	})
+		ToolLines []string
+	}{d, tools})
 }
 
 // RecoverData is the data of the prompt recover_step (Execution: Ask LLM). The caller limits the texts, which are
@@ -64,25 +52,7 @@ type RecoverData struct {
 }
 
 // Recover returns the prompt that asks what to do about a failed step.
-func Recover(d RecoverData) string {
-	title := "Step failed"
-	if d.Happened != "" {
-		title = "Step of which nobody knows"
-	}
-	return mustRender("recover_step", struct {
-		RecoverData
-		Material []material
-		HasTool  bool
-	}{
-		RecoverData: d, HasTool: d.Tool != "",
-		Material: present(
-			section(title, "", quote("", "text", d.Step, maxItem)),
-			section("Error", "", quote("", "text", cmp.Or(d.Error, "(none was recorded)"), maxDocument)),
-			section("What was run", "", quote("", "text", d.Tool, maxItem), quote("Its args:", "json", d.Args, maxDocument)),
-			section("What earlier attempts left", "", quoteList(d.Notes, maxFindings), quote("Output:", "text", d.Output, maxDocument)),
-		),
-	})
-}
+func Recover(d RecoverData) string { return mustRender("recover_step", d) }
 
 // ReplanData is the data of the prompt replan (rawko: ReplanInput). The caller limits the texts, which are quoted as
 // data; empty fields are left out.
@@ -98,19 +68,56 @@ type ReplanData struct {
 }
 
 // Replan returns the prompt that asks for the next version of a plan.
-func Replan(d ReplanData) string {
-	return mustRender("replan", struct {
-		ReplanData
-		Material []material
-	}{
-		ReplanData: d,
-		Material: present(
-			section("Goal", "", quote("", "text", d.Goal, goalLimit)),
-			section("Original plan", "", quote("", "text", d.Steps, maxJudgedTasks)),
-			section("Step that failed", "", quote("", "text", d.Failed, maxItem)),
-			section("Error", "", quote("", "text", d.Error, maxDocument)),
-			section("Discoveries", "", quoteList(d.Discoveries, maxFindings)),
-			section("Constraints", "The new plan keeps to these.", quoteList(d.Constraints, maxConstraints)),
-		),
-	})
+func Replan(d ReplanData) string { return mustRender("replan", d) }
+
+// ApprovedPlanData is an approved plan for execution.
+type ApprovedPlanData struct {
+	Steps []ApprovedStep
+	Done  int // finished steps not shown
+	Left  int // further steps not shown
+
+	Said []string // people's comments on the whole plan
+
+	ReadOn string // the call that shows the rest of steps shown by title only; "" if all are whole
+}
+
+// ApprovedStep is a step of an approved plan.
+type ApprovedStep struct {
+	Number int
+	Title  string
+	Tools  []string
+	Remark string   // about the step, such as that the approver has not seen it; may be empty
+	Lines  []string // its other fields, if the plan is shown whole
+}
+
+// ApprovedPlan returns the plan as guidance for its agents. Text of the plan cannot end the section.
+func ApprovedPlan(d ApprovedPlanData) string {
+	var lines []string
+	for _, step := range d.Steps {
+		line := fmt.Sprintf("%d. %s", step.Number, inert(step.Title))
+		if len(step.Tools) > 0 {
+			line += " (tools: " + inert(strings.Join(step.Tools, ", ")) + ")"
+		}
+		if step.Remark != "" {
+			line += " (" + step.Remark + ")"
+		}
+		lines = append(lines, line)
+		for _, more := range step.Lines {
+			lines = append(lines, "   "+inert(more))
+		}
+	}
+	said := make([]string, len(d.Said))
+	for i, text := range d.Said {
+		said[i] = inert(text)
+	}
+	return mustRender("approved_plan", struct {
+		Lines, Said []string
+		Done, Left  int
+		ReadOn      string
+	}{lines, said, d.Done, d.Left, d.ReadOn})
+}
+
+// inert returns text on one line without tags.
+func inert(text string) string {
+	return strings.NewReplacer("<", "(", ">", ")").Replace(strings.Join(strings.Fields(text), " "))
 }

@@ -1,9 +1,7 @@
 package prompts
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 )
 
 // Section returns the planning section for a strategy: Markdown under a single second-level heading, without a trailing
@@ -23,58 +21,6 @@ func Instructions(s Strategy, toolsets []string) string {
 		Planning, Loop, Mode bool
 		Mindset              string
 	}{offered("planning"), offered("loop"), offered("mode"), mustRender("mindset_"+string(s.orDefault()), nil)})
-}
-
-// ApprovedPlanData is an approved plan for execution.
-type ApprovedPlanData struct {
-	Steps []ApprovedStep
-	Done  int // finished steps not shown
-	Left  int // further steps not shown
-
-	Said []string // people's comments on the whole plan
-
-	ReadOn string // the call that shows the rest of steps shown by title only; "" if all are whole
-}
-
-// ApprovedStep is a step of an approved plan.
-type ApprovedStep struct {
-	Number int
-	Title  string
-	Tools  []string
-	Remark string   // about the step, such as that the approver has not seen it; may be empty
-	Lines  []string // its other fields, if the plan is shown whole
-}
-
-// ApprovedPlan returns the plan as guidance for its agents. Text of the plan cannot end the section.
-func ApprovedPlan(d ApprovedPlanData) string {
-	var lines []string
-	for _, step := range d.Steps {
-		line := fmt.Sprintf("%d. %s", step.Number, inert(step.Title))
-		if len(step.Tools) > 0 {
-			line += " (tools: " + inert(strings.Join(step.Tools, ", ")) + ")"
-		}
-		if step.Remark != "" {
-			line += " (" + step.Remark + ")"
-		}
-		lines = append(lines, line)
-		for _, more := range step.Lines {
-			lines = append(lines, "   "+inert(more))
-		}
-	}
-	said := make([]string, len(d.Said))
-	for i, text := range d.Said {
-		said[i] = inert(text)
-	}
-	return mustRender("approved_plan", struct {
-		Lines, Said []string
-		Done, Left  int
-		ReadOn      string
-	}{lines, said, d.Done, d.Left, d.ReadOn})
-}
-
-// inert returns text on one line without tags.
-func inert(text string) string {
-	return strings.NewReplacer("<", "(", ">", ")").Replace(strings.Join(strings.Fields(text), " "))
 }
 
 // Strategy is the mindset taught by the planning section. The zero value, and any unknown value, renders as

@@ -99,60 +99,38 @@ func strategyPrompt(s Strategy, title, description string) Prompt {
 // [Decompose], with ForAgent set if the data has such a field. The caller owns the result.
 func Described() []Prompt {
 	return []Prompt{
-		{
-			Name:        "decompose_goal",
-			Title:       "Decompose a goal into tasks",
+		{Name: "decompose_goal", Title: "Decompose a goal into tasks",
 			Description: "Turn a goal and its specification into a task list that passes the gates.",
-			Arguments:   []Argument{{Name: "goal", Description: "What to achieve, on one line (default: the plan's objective)."}},
-		},
-		{
-			Name:        "judge_plan",
-			Title:       "Judge the plan",
-			Description: "Review the plan as a senior engineer and hand in a verdict.",
-		},
-		{
-			Name:        "suggest_tasks",
-			Title:       "Suggest further tasks",
+			Arguments:   []Argument{{Name: "goal", Description: "The goal, on one line (default: the plan's objective)."}}},
+		{Name: "judge_plan", Title: "Judge the plan", Description: "Review the plan as a senior engineer and hand in a verdict."},
+		{Name: "suggest_tasks", Title: "Suggest further tasks",
 			Description: "Look for gaps, TODO marks and missing tests that no task covers yet.",
-			Arguments:   []Argument{{Name: "focus", Description: "What to look at first, on one line (optional)."}},
-		},
-		{
-			Name:        "resume",
-			Title:       "Resume the plan",
-			Description: "Sum up where the plan stands and what comes next.",
-		},
-		{
-			Name:        "plan_with_tools",
-			Title:       "Plan steps that tools carry out",
+			Arguments:   []Argument{{Name: "focus", Description: "Where to look first, on one line (optional)."}}},
+		{Name: "resume", Title: "Resume the plan", Description: "Summarise the plan's progress and its next action."},
+		{Name: "plan_with_tools", Title: "Plan steps that tools carry out",
 			Description: "Turn a request into steps that planloop can run with its tools.",
 			Arguments: []Argument{
-				{Name: "request", Description: "What to achieve.", Required: true, Lines: true},
-				{Name: "existing_code", Description: "Paths of code that matters, or the code itself (optional).", Lines: true},
-				{Name: "memories", Description: "What earlier work taught, one a line (optional).", Lines: true},
-				{Name: "constraints", Description: "What the plan has to keep to, one a line (optional).", Lines: true},
-			},
-		},
-		{
-			Name:        "recover_step",
-			Title:       "Recover from a failed step",
+				{Name: "request", Description: "The request.", Required: true, Lines: true},
+				{Name: "existing_code", Description: "Paths of relevant code, or the code itself (optional).", Lines: true},
+				{Name: "memories", Description: "Lessons of earlier work, one per line (optional).", Lines: true},
+				{Name: "constraints", Description: "Constraints of the plan, one per line (optional).", Lines: true}}},
+		{Name: "recover_step", Title: "Recover from a failed step",
 			Description: "Decide whether to retry, skip, insert steps or abort.",
-			Arguments:   []Argument{{Name: "step_id", Description: "The failed step (default: the one that holds the plan up)."}},
-		},
-		{
-			Name:        "replan",
-			Title:       "Revise the plan",
-			Description: "Make the next version of a plan that cannot go on.",
+			Arguments:   []Argument{{Name: "step_id", Description: "The failed step (default: the one that blocks the plan)."}}},
+		{Name: "replan", Title: "Revise the plan", Description: "Make the next version of a plan that cannot continue.",
 			Arguments: []Argument{
-				{Name: "discoveries", Description: "What was found out meanwhile, one a line (optional).", Lines: true},
-				{Name: "constraints", Description: "What the new plan has to keep to, one a line (optional).", Lines: true},
-			},
-		},
-		{
-			Name:        "select_agent",
-			Title:       "Select an agent",
+				{Name: "discoveries", Description: "New findings, one per line (optional).", Lines: true},
+				{Name: "constraints", Description: "Constraints of the new plan, one per line (optional).", Lines: true}}},
+		{Name: "select_agent", Title: "Select an agent",
 			Description: "Choose the agent for the current step by the plan, its history and the last error.",
-			Arguments:   []Argument{{Name: "task", Description: "The task, on one line (default: the plan's objective)."}},
-		},
+			Arguments:   []Argument{{Name: "task", Description: "The task, on one line (default: the plan's objective)."}}},
+
+		// People's slash commands (chorus: Slash Command), carried out before they are answered.
+		{Name: "plan", Title: "Plan before acting", Description: "Enter planning mode: read-only until you approve a plan.",
+			Arguments: []Argument{{Name: "task", Description: "The task to plan, on one line (optional)."}}},
+		{Name: "plan_status", Title: "Planning mode: status", Description: "Show the state of planning mode."},
+		{Name: "plan_cancel", Title: "Planning mode: cancel", Description: "Leave planning mode without a plan."},
+		{Name: "execute_plan", Title: "Carry out the approved plan", Description: "Hand the approved plan to the agent, whole."},
 	}
 }
 
@@ -209,7 +187,7 @@ var (
 )
 
 func parsed(patterns ...string) *template.Template {
-	return template.Must(template.New("").Option("missingkey=error").ParseFS(files, patterns...))
+	return template.Must(template.New("").Funcs(quoting()).Option("missingkey=error").ParseFS(files, patterns...))
 }
 
 // mustRender executes the named template. Templates only print plain fields, so no data can make them fail; the tests

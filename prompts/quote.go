@@ -3,9 +3,9 @@ package prompts
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
+	"text/template"
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
@@ -33,26 +33,21 @@ const (
 	maxPathShown = 160
 )
 
-// block is text from outside between fences that it cannot close.
-type block struct {
-	Label string // a label on one line; may be empty
-	Lang  string
-	Text  string
-	Fence string
-	Cut   string // describes the omitted part; may be empty
-}
-
-// quote returns a block with at most limit characters of text; nil if it is blank.
-func quote(label, lang, text string, limit int) *block {
+// quote returns at most limit characters of text from outside between fences that it cannot close, under a label, which
+// may be empty. It returns "" if the text is blank.
+func quote(label, lang, text string, limit int) string {
 	shown, cut := bound(text, limit)
 	if strings.TrimSpace(shown) == "" {
-		return nil
+		return ""
 	}
-	return &block{Label: label, Lang: lang, Text: shown, Fence: fence(shown), Cut: cut}
+	return paragraph(label) + paragraph(fence(shown)+lang+"\n"+shown+"\n"+fence(shown)) + strings.TrimSuffix("\n"+cut, "\n")
 }
 
-// quoteList returns a block with a line for each item.
-func quoteList(items []string, most int) *block {
+// paragraph puts text below an empty line, and returns "" for "".
+func paragraph(text string) string { return strings.TrimSuffix("\n\n"+text, "\n\n") }
+
+// quoteList quotes a line for each item.
+func quoteList(items []string, most int) string {
 	var lines []string
 	left := 0
 	for _, item := range items {
@@ -62,11 +57,11 @@ func quoteList(items []string, most int) *block {
 			lines = append(lines, "- "+item)
 		}
 	}
-	b := quote("", "text", strings.Join(lines, "\n"), most*(maxItem+len("- \n")))
-	if b != nil && left > 0 {
-		b.Cut = fmt.Sprintf("(%d more are not shown.)", left)
+	quoted := quote("", "text", strings.Join(lines, "\n"), most*(maxItem+len("- \n")))
+	if quoted != "" && left > 0 {
+		quoted += fmt.Sprintf("\n(%d more are not shown.)", left)
 	}
-	return b
+	return quoted
 }
 
 // bound returns at most limit characters of text, made safe, and a remark about the rest. It cuts at a line end if one
@@ -133,39 +128,46 @@ type Document struct {
 	Text string
 }
 
-// material is a section of quoted blocks.
-type material struct {
-	Title  string
-	Lead   string // how to read the blocks
-	Blocks []*block
-	Note   string // describes omitted blocks
+// section returns quoted blocks under a heading and a lead that says how to read them; "" without blocks.
+func section(title, lead string, blocks ...string) string {
+	body := strings.Join(blocks, "")
+	if body == "" {
+		return ""
+	}
+	return paragraph("### "+title) + paragraph(lead) + body
 }
 
-// section returns a section with the blocks that are not nil.
-func section(title, lead string, blocks ...*block) material {
-	blocks = slices.DeleteFunc(blocks, func(b *block) bool { return b == nil })
-	return material{Title: title, Lead: lead, Blocks: blocks}
-}
-
-// documents returns a section of files with at most limit characters in total; its note counts the omitted files.
-func documents(title, lead string, files []Document, limit int) material {
-	m := material{Title: title, Lead: lead}
+// documents returns a section of files with at most limit characters in total, and counts the omitted files.
+func documents(title, lead string, files []Document, limit int) string {
+	var blocks []string
 	left := 0
 	for _, d := range files {
 		if limit <= 0 {
 			left++
-		} else if b := quote("File "+quoted(oneLine(d.Path, maxPathShown)), "text", d.Text, min(limit, maxDocument)); b != nil {
-			m.Blocks = append(m.Blocks, b)
-			limit -= utf8.RuneCountInString(b.Text)
+			continue
 		}
+		most := min(limit, maxDocument)
+		blocks = append(blocks, quote("File "+quoted(oneLine(d.Path, maxPathShown)), "text", d.Text, most))
+		shown, _ := bound(d.Text, most)
+		limit -= utf8.RuneCountInString(shown)
 	}
 	if left > 0 {
-		m.Note = fmt.Sprintf("(%d more files are not shown.)", left)
+		blocks = append(blocks, paragraph(fmt.Sprintf("(%d more files are not shown.)", left)))
 	}
-	return m
+	return section(title, lead, blocks...)
 }
 
-// present returns the sections with blocks, in order.
-func present(sections ...material) []material {
-	return slices.DeleteFunc(sections, func(m material) bool { return len(m.Blocks) == 0 })
+// quoting returns the functions and limits by which templates quote text from outside.
+func quoting() template.FuncMap {
+	funcs := template.FuncMap{"section": section, "quote": quote, "list": quoteList, "documents": documents, "line": inLine, "plainLine": plainLine,
+		"items": itemLines, "withoutReports": withoutReports,
+		"lines": func(texts []string) string { return strings.Join(texts, "\n") },
+		"cut":   func(text string, limit int) bool { _, cut := bound(text, limit); return cut != "" }}
+	for name, limit := range map[string]int{"maxTree": maxTree, "maxDocument": maxDocument, "maxDocuments": maxDocuments,
+		"maxCode": maxCode, "maxFormer": maxFormer, "maxJudgedTasks": maxJudgedTasks, "maxItem": maxItem, "maxMemories": maxMemories,
+		"maxConstraints": maxConstraints, "maxFindings": maxFindings, "maxMarks": maxMarks, "maxTasks": maxTasks, "maxTools": maxTools,
+		"maxGoal": goalLimit} {
+		funcs[name] = func() int { return limit }
+	}
+	return funcs
 }

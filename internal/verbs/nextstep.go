@@ -9,7 +9,6 @@ import (
 
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
-	"github.com/planloop/planloop/prompts"
 )
 
 // NextStep is the input of NextStep.
@@ -113,7 +112,7 @@ func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id 
 	p := state.Plan
 	step, _ := p.Steps.Get(id)
 	reply := NextStepReply{StepID: id.String(), Message: id.String() + " is yours: do it, verify it, then report what came of it.",
-		Arbiter: tokens.Block(prompts.Arbiter(arbiter(state, step)), arbiterRoom), LastError: lastError(p),
+		Arbiter: tokens.Block(arbiter(state, step).Arbiter(), arbiterRoom), LastError: lastError(p),
 		Heartbeat: s.heartbeat(state, c)}
 	shown, _ := tokens.Fit([]tokens.Part{{Name: "entry", Texts: lastFirst(doneBy(p))}}, historyRoom)
 	reply.History = lastFirst(shown[0].Texts)

@@ -13,18 +13,7 @@ import (
 
 // Prompts lists all prompts in a fixed order.
 func Prompts() []prompts.Prompt {
-	return append(append(prompts.List(), prompts.Described()...), modePrompts()...)
-}
-
-// modePrompts returns the prompts for people's slash commands (chorus: Slash Command).
-func modePrompts() []prompts.Prompt {
-	return []prompts.Prompt{
-		{Name: "plan", Title: "Plan before acting", Description: "Enter planning mode: read-only until you approve a plan.",
-			Arguments: []prompts.Argument{{Name: "task", Description: "What to plan for, on one line (optional)."}}},
-		{Name: "plan_status", Title: "Planning mode: status", Description: "Say where planning mode stands."},
-		{Name: "plan_cancel", Title: "Planning mode: cancel", Description: "Leave planning mode without a plan."},
-		{Name: "execute_plan", Title: "Carry out the approved plan", Description: "Hand the approved plan to the agent, whole."},
-	}
+	return append(prompts.List(), prompts.Described()...)
 }
 
 // Prompt renders a prompt with the workspace's data. A bad argument is a *prompts.ArgumentError, an unknown name a

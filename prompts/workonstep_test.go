@@ -14,16 +14,16 @@ import (
 func TestWorkOnStepIsWhatAnAgentGoesBy(t *testing.T) {
 	d := workSample()
 	text := prompts.WorkOnStep(d)
-	if !strings.HasPrefix(text, "S003\n\n"+prompts.Arbiter(d.ArbiterData)+"\n\n---\n") {
+	if !strings.HasPrefix(text, "S003\n\n"+d.ArbiterData.Arbiter()+"\n\n---\n") {
 		t.Errorf("it begins otherwise:\n%.400s", text)
 	}
 	requirePhrases(t, "work_on_step", text, []string{
-		"agent `developer`", "the current step, which is S003, and nothing else", "this is attempt 2", "### More of step S003",
+		"agent `developer`", "the current step, S003, and nothing else", "this is attempt 2", "### More of step S003",
 		"Verify: go test ./auth",
 		"### Constraints of the plan", "### Outcomes of the steps it depends on", "src/auth/token.ts",
 		"### Outcomes of other steps of this run",
-		"(4 more had no room)", "### What an earlier attempt left", "It ended without a report.", "FAIL auth", "- src/auth/login.ts",
-		"### How to report", "runs the step's verify command", `"id":3`, "### What not to do", "Do nothing of other steps",
+		"(4 more had no room)", "### The earlier attempt", "It ended without a report.", "FAIL auth", "- src/auth/login.ts",
+		"### How to report", "runs the step's verify command", `"id":3`, "### What not to do", "Do no part of other steps",
 		"Do not commit, stash, reset or switch branches, unless the step says so.", "end: leave nothing running",
 	})
 	var sample []string

@@ -36,24 +36,8 @@ func WorkOnStep(d WorkData) string {
 	nonce, _ := json.Marshal(oneLine(d.Nonce, maxItem)) // a string can always be encoded
 	return mustRender("work_on_step", struct {
 		WorkData
-		Arbiter, Token string
-		Material       []material
-	}{
-		WorkData: d, Arbiter: Arbiter(d.ArbiterData), Token: string(nonce),
-		Material: present(
-			section("More of step "+d.Step, "", quote("", "text", d.Whole, maxJudgedTasks)),
-			section("Constraints of the plan", "", quote("", "text", itemLines(d.Constraints), maxDocument)),
-			section("What the user said since the plan began", "It counts as the step does; the newest stands last.",
-				quote("", "text", strings.Join(d.Said, "\n"), maxFormer)),
-			section("Outcomes of the steps it depends on", "", quote("", "text", withoutReports(strings.Join(d.Needed, "\n")), maxFormer)),
-			section("Outcomes of other steps of this run", "The newest stands last.",
-				quote("", "text", withoutReports(strings.Join(d.Done, "\n")), maxFormer)),
-			section("What an earlier attempt left", "What it changed may still be in the files: look before you begin.",
-				quote("Why it ended:", "text", withoutReports(d.Error), maxDocument),
-				quote("The last of its output:", "text", withoutReports(d.Output), maxDocument),
-				quote("Files it changed:", "text", itemLines(d.Changed), maxTree)),
-		),
-	})
+		Token string
+	}{d, string(nonce)})
 }
 
 // formerReport matches the rest of a line from a report, or an example of one, also within a JSON string.

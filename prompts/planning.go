@@ -1,0 +1,50 @@
+package prompts
+
+// DecomposeData is the data of the prompt decompose_goal. All text is quoted as data; empty fields are left out.
+type DecomposeData struct {
+	Goal        string
+	Tree        string     // summary of the files in the workspace
+	Documents   []Document // specification files
+	Code        []Document // excerpts that show conventions
+	Memories    []string   // from former plans and their summaries
+	Constraints []string
+	Findings    []string // why the former draft was refused
+	Former      string   // the former draft, JSON
+
+	// ForAgent: the text is for an agent that submits the result, not for a model that answers with JSON only.
+	ForAgent bool
+	// Task is the number of the task that asks for the plan, which the agent should finish; 0 without one.
+	Task int
+}
+
+// Decompose returns the prompt that turns a goal into tasks.
+func Decompose(d DecomposeData) string { return mustRender("decompose_goal", d) }
+
+// JudgeData is the data of the prompt judge_plan. All text is quoted as data.
+type JudgeData struct {
+	Goal     string
+	Tasks    string   // the tasks, JSON
+	Findings []string // of the gates that work without a model
+
+	// ForAgent: the text is for an agent that submits the verdict, not for a model that answers with JSON only.
+	ForAgent bool
+}
+
+// Judge returns the prompt that asks for a verdict on a plan. It forbids approval of a plan too long to be shown whole.
+func Judge(d JudgeData) string { return mustRender("judge_plan", d) }
+
+// SuggestData is the data of the prompt suggest_tasks. All text is quoted as data; empty fields are left out.
+type SuggestData struct {
+	Goal  string
+	Focus string // where to look first
+	Tree  string // summary of the files in the workspace
+	Tasks []string
+	Marks []string // TODO marks and the like, each with its place
+	Files []Document
+
+	// ForAgent: the text is for an agent that adds the tasks, not for a model that answers with JSON only.
+	ForAgent bool
+}
+
+// SuggestTasks returns the prompt that looks for unplanned work.
+func SuggestTasks(d SuggestData) string { return mustRender("suggest_tasks", d) }
