@@ -67,7 +67,8 @@ func TestInstructionsTeach(t *testing.T) {
 	for _, s := range prompts.Strategies() {
 		text := prompts.Instructions(s, nil)
 		requirePhrases(t, string(s), text, []string{
-			"Ask `planloop_status` for the next action", "after compaction", "follow next_action", "`planning_setup_plan`", "`planning_add_step`",
+			"Ask `planloop_status` for the next action", "after compaction", "follow next_action", "`planning_setup_plan`",
+			"`planning_add_step`",
 			"`planning_update_step`", "`planning_clear_plan` discards", "`planloop_update` add_tasks",
 			"context_hints and relevant_file_paths",
 			"before writing code", "`planning_mark_step`", "step_id (S001)", "as work happens", "blocked with the reason",
