@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -77,9 +76,4 @@ func jsonText(value any) string {
 		panic(fmt.Sprintf("packaging: %v", err)) // the values are constants of this program
 	}
 	return string(data) + "\n"
-}
-
-// markdown returns a text with front matter.
-func markdown(front []string, body []byte) []byte {
-	return []byte("---\n" + strings.Join(front, "\n") + "\n---\n\n" + string(body))
 }

@@ -25,15 +25,12 @@ func about() object {
 
 // skill teaches the command line to agents without MCP.
 func skill() []byte {
-	return markdown([]string{
-		"name: " + name,
+	front := "---\nname: " + name + "\n" +
 		"description: Keep a plan on disk with the planloop command line. Use it for work of several steps, to continue after a break or " +
-			"compaction, to report progress, and to plan read-only until a person approves.",
-		"license: " + license,
-		"compatibility: Needs the program planloop on the PATH, and a shell.",
-		"metadata:",
-		`  version: "` + version + `"`,
-	}, text("skill.md"))
+		"compaction, to report progress, and to plan read-only until a person approves.\n" +
+		"license: " + license + "\ncompatibility: Needs the program planloop on the PATH, and a shell.\n" +
+		"metadata:\n  version: \"" + version + "\"\n---\n\n"
+	return append([]byte(front), text("skill.md")...)
 }
 
 const skillPath = "skills/" + name + "/SKILL.md"

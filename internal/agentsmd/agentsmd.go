@@ -52,16 +52,16 @@ const (
 	Changed  State = "changed"   // only in an Error: another program wrote it at the same time
 )
 
-// Found is the result of Inspect.
-type Found struct {
-	File     string // as requested
-	Target   string // the file to read and write, different from File if that is a link; "" if unknown
-	State    State
-	Content  []byte // the whole file as it should be, nil if Refusal is set
-	Before   []byte // the whole file as it is, nil if it is missing or Refusal is set
-	Edits    string // the content of an edited block, which is lost when Content is written
-	ReadOnly bool   // the file is marked as read-only, and Write would refuse
-	Refusal  *Error // why the file can neither be judged nor written
+// Result is a file with its block, as Inspect found it and as Write and Remove changed it.
+type Result struct {
+	Action  Action // of Write and Remove
+	State   State  // of Inspect and Write, before the change
+	File    string // as requested
+	Target  string // the file to read and write, different from File if that is a link; "" if unknown
+	Before  []byte // the whole file as it is, nil if it is missing or Refusal is set
+	Content []byte // the whole file as it should be, nil if it is deleted or Refusal is set
+	Edits   string // the content of an edited block, which is lost when Content is written
+	Refusal *Error // why the file can neither be checked nor written
 }
 
 // Error says why a file is not changed, and how to fix that.

@@ -16,47 +16,43 @@ import (
 // Inspect compares the block in a file, given by its relative path with forward slashes, with the canonical text.
 // Problems with the file are states; an error means that the workspace cannot be opened, or that the canonical text
 // cannot be in a block (ErrCanonical).
-func Inspect(workspace, file, canonical string) (Found, error) {
+func Inspect(workspace, file, canonical string) (Result, error) {
 	content, err := contentOf(canonical)
 	if err != nil {
-		return Found{}, err
+		return Result{}, err
 	}
 	root, err := openWorkspace(workspace)
 	if err != nil {
-		return Found{}, err
+		return Result{}, err
 	}
 	defer root.Close()
 	_, found := inspect(root, file, content)
 	return found, nil
 }
 
-func inspect(root *os.Root, file, content string) (source, Found) {
+func inspect(root *os.Root, file, content string) (source, Result) {
 	s, err := read(root, file)
-	if err != nil {
-		return s, refused(s, err)
+	var d document
+	if err == nil {
+		d, err = s.document()
 	}
-	d, err := s.document()
-	if err != nil {
-		return s, refused(s, err)
+	if err == nil {
+		found := compare(s, d, content)
+		if len(found.Content) <= MaxBytes {
+			return s, found
+		}
+		err = tooLarge(file, fmt.Sprintf("with planloop's block it would be larger than %d bytes", MaxBytes))
 	}
-	found := compare(s, d, content)
-	if len(found.Content) > MaxBytes {
-		return s, refused(s, tooLarge(file, fmt.Sprintf("with planloop's block it would be larger than %d bytes", MaxBytes)))
-	}
-	return s, found
+	return s, Result{File: s.file, Target: s.target, State: err.State, Refusal: err}
 }
 
-func refused(s source, err *Error) Found {
-	return Found{File: s.file, Target: s.target, State: err.State, Refusal: err}
-}
-
-func compare(s source, d document, content string) Found {
-	found := Found{File: s.file, Target: s.target, State: Absent}
+func compare(s source, d document, content string) Result {
+	found := Result{File: s.file, Target: s.target, State: Absent}
 	if !s.exists() {
 		found.Content = []byte(renderBlock(content, "\n") + "\n")
 		return found
 	}
-	found.Before, found.ReadOnly = s.data, s.info.Mode().Perm()&0o222 == 0
+	found.Before = s.data
 	switch b := d.block; {
 	case b == nil:
 		found.State = NoBlock

@@ -73,7 +73,7 @@ func requireWritten(t *testing.T, dir string, before []byte) {
 		requireFile(t, dir, agents, string(before))
 		return
 	}
-	if err != nil || !bytes.Equal(result.After, found.Content) {
+	if err != nil || !bytes.Equal(result.Content, found.Content) {
 		t.Fatalf("%v, %+v", err, result)
 	}
 	requireFile(t, dir, agents, string(found.Content))
@@ -101,7 +101,7 @@ func put(t *testing.T, dir, file, text string) {
 	}
 }
 
-func inspect(t *testing.T, dir string) agentsmd.Found {
+func inspect(t *testing.T, dir string) agentsmd.Result {
 	t.Helper()
 	found, err := agentsmd.Inspect(dir, agents, canonical)
 	if err != nil {

@@ -30,16 +30,6 @@ const (
 	Deleted   Action = "deleted"   // the file was deleted: it contained only the block
 )
 
-// Result is the change of a file.
-type Result struct {
-	Action Action
-	File   string // as requested
-	Target string // the changed file, different from File if that is a link
-	Before []byte // the whole file before, nil if it did not exist
-	After  []byte // the whole file after, nil if it was deleted
-	Edits  string // the content of an edited block that was replaced or removed
-}
-
 // Write updates a file's block to the canonical text, and creates the file and its folders if necessary. It refuses
 // with an *Error everything that Inspect refuses, a read-only file (ReadOnly), and a file that another program changes
 // at the same time (Changed). The file is replaced atomically; after a refusal it is unchanged.
@@ -58,12 +48,10 @@ func Write(workspace, file, canonical string, opts Options) (Result, error) {
 	if found.Refusal != nil {
 		return Result{}, found.Refusal
 	}
-	result := Result{Action: cmp.Or(actions[found.State], Unchanged), File: file, Target: found.Target,
-		Before: found.Before, After: found.Content, Edits: found.Edits}
-	if result.Action == Unchanged {
-		return result, nil
+	if found.Action = cmp.Or(actions[found.State], Unchanged); found.Action == Unchanged {
+		return found, nil
 	}
-	return result, change(root, s, result, opts)
+	return found, change(root, s, found, opts)
 }
 
 // Remove removes the block from a file. If the text around the block is unchanged, the result is byte for byte the file
@@ -83,7 +71,7 @@ func Remove(workspace, file string, opts Options) (Result, error) {
 	if refused != nil {
 		return Result{}, refused
 	}
-	result := Result{Action: Unchanged, File: file, Target: s.target, Before: s.data, After: s.data}
+	result := Result{Action: Unchanged, File: file, Target: s.target, Before: s.data, Content: s.data}
 	if d.block == nil {
 		return result, nil
 	}
@@ -91,8 +79,8 @@ func Remove(workspace, file string, opts Options) (Result, error) {
 		result.Edits = d.block.content
 	}
 	text, gone := d.without()
-	if result.Action, result.After = Removed, []byte(text); gone {
-		result.Action, result.After = Deleted, nil
+	if result.Action, result.Content = Removed, []byte(text); gone {
+		result.Action, result.Content = Deleted, nil
 	}
 	return result, change(root, s, result, opts)
 }
@@ -102,10 +90,10 @@ func change(root *os.Root, s source, result Result, opts Options) error {
 	if err := mayWrite(root, s); err != nil || opts.DryRun {
 		return err
 	}
-	if result.After == nil {
+	if result.Content == nil {
 		return remove(root, s)
 	}
-	return replace(root, s, result.After)
+	return replace(root, s, result.Content)
 }
 
 // mayWrite refuses a file that is read-only or not writable for us, because a rename over it would bypass that.

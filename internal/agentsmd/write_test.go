@@ -67,11 +67,11 @@ func TestALife(t *testing.T) {
 	if result := write(t, dir, canonical); result.Action != agentsmd.Restored || !strings.Contains(result.Edits, "Mine.") {
 		t.Errorf("%+v", result)
 	}
-	if result := write(t, dir, canonical); result.Action != agentsmd.Unchanged || string(result.After) != own+"\n" {
+	if result := write(t, dir, canonical); result.Action != agentsmd.Unchanged || string(result.Content) != own+"\n" {
 		t.Errorf("%+v", result)
 	}
 	requireOnly(t, dir, agents)
-	if result := remove(t, dir); result.Action != agentsmd.Deleted || result.After != nil || string(result.Before) != own+"\n" {
+	if result := remove(t, dir); result.Action != agentsmd.Deleted || result.Content != nil || string(result.Before) != own+"\n" {
 		t.Errorf("%+v", result)
 	}
 	requireOnly(t, dir)
@@ -92,7 +92,7 @@ func TestAUsersFileComesBack(t *testing.T) {
 		if found := inspect(t, dir); found.State != agentsmd.InSync {
 			r.Fatalf("%q: %s", text, found.State)
 		}
-		if result := remove(t, dir); result.Action != agentsmd.Removed || string(result.After) != text {
+		if result := remove(t, dir); result.Action != agentsmd.Removed || string(result.Content) != text {
 			r.Fatalf("%q: %+v", text, result)
 		}
 		requireFile(t, dir, agents, text)
@@ -120,8 +120,8 @@ func TestRemoveKeepsWhatIsAround(t *testing.T) {
 			requireFile(t, dir, agents, before)
 			continue
 		}
-		if err != nil || result.Action != agentsmd.Removed || string(result.After) != after {
-			t.Errorf("%q became %q (%s, %v), want %q", before, result.After, result.Action, err, after)
+		if err != nil || result.Action != agentsmd.Removed || string(result.Content) != after {
+			t.Errorf("%q became %q (%s, %v), want %q", before, result.Content, result.Action, err, after)
 		}
 		requireFile(t, dir, agents, after)
 	}
@@ -130,7 +130,7 @@ func TestRemoveKeepsWhatIsAround(t *testing.T) {
 func TestRemoveSaysWhatWasEdited(t *testing.T) {
 	dir := workspace(t, "a\n\n"+strings.Replace(block(t), "# Rules", "Mine.", 1)+"\n")
 	if result := remove(t, dir); result.Action != agentsmd.Removed || !strings.HasPrefix(result.Edits, "Mine.\n") ||
-		string(result.After) != "a\n" {
+		string(result.Content) != "a\n" {
 		t.Errorf("%+v", result)
 	}
 }
@@ -139,7 +139,7 @@ func TestDryRunsWriteNothing(t *testing.T) {
 	dry := agentsmd.Options{DryRun: true}
 	dir := t.TempDir()
 	result, err := agentsmd.Write(dir, agents, canonical, dry)
-	if err != nil || result.Action != agentsmd.Created || len(result.After) == 0 {
+	if err != nil || result.Action != agentsmd.Created || len(result.Content) == 0 {
 		t.Errorf("%v, %+v", err, result)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
@@ -178,7 +178,7 @@ func TestReadOnlyFilesAreLeftAlone(t *testing.T) {
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	if found := inspect(t, dir); !found.ReadOnly || found.State != agentsmd.NoBlock {
+	if found := inspect(t, dir); found.State != agentsmd.NoBlock {
 		t.Errorf("%+v", found)
 	}
 	for _, dry := range []bool{true, false} {

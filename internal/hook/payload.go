@@ -89,19 +89,14 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 			c.Moment = OtherMoment
 		}
 	case Stop:
-		c.IsContinued = isContinuation(top)
+		status, loops := string(top["status"]), string(top["loop_count"])
+		c.IsContinued = string(top["stop_hook_active"]) == "true" || string(top["fullyIdle"]) == "false" ||
+			loops != "" && loops != "0" || status == `"aborted"` || status == `"error"`
 	}
 	if r.err != nil {
 		return bare, fmt.Errorf("the host's input cannot be read: %w", r.err)
 	}
 	return c, nil
-}
-
-// isContinuation evaluates the members in goesOn.
-func isContinuation(top map[string]jsontext.Value) bool {
-	status, loops := string(top["status"]), string(top["loop_count"])
-	return string(top["stop_hook_active"]) == "true" || string(top["fullyIdle"]) == "false" || loops != "" && loops != "0" ||
-		status == `"aborted"` || status == `"error"`
 }
 
 // reader reads values and keeps the first error.

@@ -30,36 +30,29 @@ func (m fingerprint) same(now fingerprint) bool {
 	return m.time.Equal(now.time)
 }
 
-// fingerprinter makes marks of the files in a folder.
-type fingerprinter struct {
-	tree *tree.Tree
-	root *os.Root
-	room int64 // bytes that may still be read
-}
-
 const executable = 0o111
 
 // fingerprint returns the mark of a file, with its hash if read is set and the file is not too large.
-func (m *fingerprinter) fingerprint(name string, read bool) fingerprint {
-	info, err := m.root.Lstat(name)
+func (l *reader) fingerprint(name string, read bool) fingerprint {
+	info, err := l.root.Lstat(name)
 	if err != nil {
 		return fingerprint{}
 	}
 	made := fingerprint{kind: info.Mode().Type() | info.Mode()&executable, size: info.Size(), time: info.ModTime()}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		target, err := m.root.Readlink(name)
+		target, err := l.root.Readlink(name)
 		made.hash, made.read = sha256.Sum256([]byte(target)), err == nil
-	case info.Mode().IsRegular() && read && info.Size() <= min(maxHashed, m.room):
-		made.hash, made.read = m.hash(name)
-		m.room -= info.Size()
+	case info.Mode().IsRegular() && read && info.Size() <= min(maxHashed, l.room):
+		made.hash, made.read = l.hash(name)
+		l.room -= info.Size()
 	}
 	return made
 }
 
 // hash returns the hash of a regular file's content.
-func (m *fingerprinter) hash(name string) (sum [sha256.Size]byte, ok bool) {
-	file, _, err := m.tree.Open(name)
+func (l *reader) hash(name string) (sum [sha256.Size]byte, ok bool) {
+	file, _, err := l.tree.Open(name)
 	if err != nil {
 		return sum, false
 	}

@@ -71,7 +71,9 @@ func ChangedSince(ctx context.Context, before Snapshot) (changed []string, moved
 
 // reader reads a folder: its repository and the nested ones, or its files.
 type reader struct {
-	fingerprinter
+	tree  *tree.Tree
+	root  *os.Root
+	room  int64 // bytes that may still be read for hashes
 	repos map[string]repository
 }
 
@@ -80,7 +82,7 @@ func newReader(dir string) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{fingerprinter: fingerprinter{tree.In(root), root, maxTotalHashed}, repos: map[string]repository{}}, nil
+	return &reader{tree: tree.In(root), root: root, room: maxTotalHashed, repos: map[string]repository{}}, nil
 }
 
 // walk returns the marks of all files; nil if there are too many.
