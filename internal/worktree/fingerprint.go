@@ -4,10 +4,7 @@ import (
 	"crypto/sha256"
 	"io"
 	"io/fs"
-	"os"
 	"time"
-
-	"github.com/planloop/planloop/internal/tree"
 )
 
 // fingerprint identifies the state of a file. The zero value is a missing file.
