@@ -7,7 +7,7 @@ import (
 
 // awk allows programs that are known and neither write nor run: no system, no getline, no pipes, no output to files, no
 // extensions.
-func awk(_ *judge, c call, a arguments) *refusal {
+func awk(_ *classifier, c call, a arguments) *refusal {
 	if a.has("--version") && len(a.flags)+len(a.rest) == 1 {
 		return nil
 	}

@@ -1,15 +1,15 @@
-// Package shell judges a shell command by its effects, and runs the read-only ones inside a second barrier. It serves
+// Package shell classifies a shell command by its effects, and runs the read-only ones inside a second barrier. It serves
 // phases in which an agent may read everything and change nothing.
 //
 // Classify parses the command as bash would and allows it only if every part is known to read: every kind of syntax,
 // every command, every option. Anything unknown is refused, with the reason and, if there is one, the nearest allowed
 // form. Classify is pure: it looks at no file and no environment variable. Command runs a text with bash in a narrow
-// environment, so that things the judgement cannot see, such as a repository's configuration, do little harm.
+// environment, so that things the classifierment cannot see, such as a repository's configuration, do little harm.
 //
 // The package must not know plans, phases or callers. It does not restrict which files may be read either: a command
 // that prints a file outside the workspace is still a reading one.
 //
-// The judgement assumes bash. If a host passes the same text to another shell, the words are the same, but a few
+// The classification assumes bash. If a host passes the same text to another shell, the words are the same, but a few
 // constructs mean other things there.
 package shell
 
@@ -24,7 +24,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxCommand bounds the command that is judged, in bytes. A longer one is refused, never cut off.
+// maxCommand bounds the command that is classified, in bytes. A longer one is refused, never cut off.
 const maxCommand = 256 << 10
 
 // maxNesting bounds how deeply a command's brackets, or its statements, are nested.
@@ -59,16 +59,14 @@ func ClassifyForAnyShell(command string) Verdict {
 const plainCommand = `^(git|go|rg|grep|cat|ls|pwd|head|tail|wc|planloop)( +(-[-\w./:=]*|[\w./:~*+]+|"[\w ./:~*+-]*"))* *$`
 
 func verdictOn(command string, submits bool) Verdict {
-	r := judged(command, submits)
+	r := classify(command, submits)
 	if r == nil {
 		return Verdict{Allowed: true}
 	}
 	return Verdict{Reason: r.reason, Instead: r.allowed(command)}
 }
 
-func classify(command string) *refusal { return judged(command, false) }
-
-func judged(command string, submits bool) *refusal {
+func classify(command string, submits bool) *refusal {
 	if r := legible(command); r != nil {
 		return r
 	}
@@ -76,7 +74,7 @@ func judged(command string, submits bool) *refusal {
 	if err != nil {
 		return unparsed(err)
 	}
-	j := &judge{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, submits: submits}
+	j := &classifier{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, submits: submits}
 	if r := j.comments(file); r != nil {
 		return r
 	}
@@ -124,7 +122,7 @@ func nesting(command string) int {
 
 // comments refuses a comment that ends with a backslash: some shells continue the comment on the next line, others read
 // a command there.
-func (j *judge) comments(file *syntax.File) *refusal {
+func (j *classifier) comments(file *syntax.File) *refusal {
 	if !strings.Contains(j.source, "#") || !strings.Contains(j.source, "\\\n") {
 		return nil
 	}
@@ -207,7 +205,7 @@ func (r *refusal) allowed(command string) string {
 		forms = append(forms, e.made(command))
 	}
 	for _, form := range append(forms, r.instead, r.general) {
-		if form != "" && len(form) < 2000 && classify(form) == nil {
+		if form != "" && len(form) < 2000 && classify(form, false) == nil {
 			return form
 		}
 	}

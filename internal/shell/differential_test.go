@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 )
 
-var tries = flag.Int("differential", 20000, "how many made-up commands TestBashAgrees judges")
+var tries = flag.Int("differential", 20000, "how many made-up commands TestBashAgrees classifies")
 
 // pieces are texts that are hard to parse in bash, and a command that writes.
 func pieces() []string {
@@ -28,8 +28,8 @@ func pieces() []string {
 	}
 }
 
-// TestBashAgrees judges commands assembled from pieces, and runs the allowed ones that contain a writing command: bash
-// must find no more commands in them than the judge did.
+// TestBashAgrees classifies commands assembled from pieces, and runs the allowed ones that contain a writing command: bash
+// must find no more commands in them than the classifier did.
 func TestBashAgrees(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// parts judges code that runs inside a word.
-func (j *judge) parts(parts []syntax.WordPart) *refusal {
+// parts classifies code that runs inside a word.
+func (j *classifier) parts(parts []syntax.WordPart) *refusal {
 	if words, size := expansions(parts); words > 1 {
 		if j.expanded += words * (size + 20); words > maxWords || j.expanded > maxExpanded {
 			return refuse("braces that expand to so many words fill the memory; use seq").or("seq 1 100000")
@@ -20,7 +20,7 @@ func (j *judge) parts(parts []syntax.WordPart) *refusal {
 	return each(parts, j.inside)
 }
 
-func (j *judge) inside(part syntax.WordPart) *refusal {
+func (j *classifier) inside(part syntax.WordPart) *refusal {
 	switch part := part.(type) {
 	case *syntax.Lit, *syntax.SglQuoted:
 		return nil
@@ -104,9 +104,9 @@ var anyRange = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\{([+-]?[0-9A-Za-z]+)\.\.([+-]?[0-9A-Za-z]+)(?:\.\.[+-]?[0-9]+)?\}`)
 })
 
-// quotedParts judges the parts of a double-quoted string or a here-document. Shell versions disagree on the meaning of
+// quotedParts classifies the parts of a double-quoted string or a here-document. Shell versions disagree on the meaning of
 // quotes inside ${…}, and on where the expansion ends.
-func (j *judge) quotedParts(parts []syntax.WordPart) *refusal {
+func (j *classifier) quotedParts(parts []syntax.WordPart) *refusal {
 	for _, part := range parts {
 		if p, ok := part.(*syntax.ParamExp); ok && !p.Short && !simple(p) && strings.ContainsAny(strings.ReplaceAll(j.text(p), `\/`, ""),
 			"'\"\\") {
@@ -116,14 +116,14 @@ func (j *judge) quotedParts(parts []syntax.WordPart) *refusal {
 	return j.parts(parts)
 }
 
-func (j *judge) text(node syntax.Node) string {
+func (j *classifier) text(node syntax.Node) string {
 	to := min(node.End().Offset(), uint(len(j.source)))
 	return j.source[min(node.Pos().Offset(), to):to]
 }
 
-// parameter judges ${…}. Only forms that take the value as text are allowed: ${!x} and ${x@P} run it, ${x:=y} writes
+// parameter classifies ${…}. Only forms that take the value as text are allowed: ${!x} and ${x@P} run it, ${x:=y} writes
 // it, an index or a slice computes it.
-func (j *judge) parameter(p *syntax.ParamExp) *refusal {
+func (j *classifier) parameter(p *syntax.ParamExp) *refusal {
 	if p.Excl || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil || p.NestedParam != nil || len(p.Modifiers) > 0 || p.Param == nil ||
 		p.Split != 0 || p.GlobSubst != 0 || p.RcExpand != 0 {
 		return refuse("${!…} takes a value for a name; name the variable itself")
@@ -158,15 +158,15 @@ func named(name string) string {
 	return "x"
 }
 
-// pattern judges a word, or nil, in which every shell reads extended patterns as patterns.
-func (j *judge) pattern(w *syntax.Word) *refusal {
+// pattern classifies a word, or nil, in which every shell reads extended patterns as patterns.
+func (j *classifier) pattern(w *syntax.Word) *refusal {
 	if w == nil {
 		return nil
 	}
 	for _, part := range w.Parts {
 		if glob, ok := part.(*syntax.ExtGlob); ok {
 			if strings.ContainsAny(glob.Pattern.Value, "$`<>\"'\\") {
-				return refuse("an extended pattern with quotes or substitutions is not judged; use a plain one")
+				return refuse("an extended pattern with quotes or substitutions is not supported; use a plain one")
 			}
 			continue
 		}
@@ -182,9 +182,9 @@ func constantIndex(x syntax.ArithmExpr) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*" || integer().MatchString(w.Lit()))
 }
 
-// arithmetic judges an expression. The shell evaluates a name's value as another expression, which may contain a
+// arithmetic classifies an expression. The shell evaluates a name's value as another expression, which may contain a
 // substitution, so only integers and names known to hold integers are allowed.
-func (j *judge) arithmetic(x syntax.ArithmExpr) *refusal {
+func (j *classifier) arithmetic(x syntax.ArithmExpr) *refusal {
 	switch x := x.(type) {
 	case nil:
 		return nil
@@ -217,8 +217,8 @@ func assigns(op syntax.BinAritOperator) bool {
 	return false
 }
 
-// target judges the left side of an assignment in an expression.
-func (j *judge) target(x syntax.ArithmExpr) *refusal {
+// target classifies the left side of an assignment in an expression.
+func (j *classifier) target(x syntax.ArithmExpr) *refusal {
 	w, ok := x.(*syntax.Word)
 	if !ok || !harmless(w.Lit()) || !j.number(w.Lit()) {
 		return refuse("arithmetic may assign plain names that hold numbers only")
@@ -226,7 +226,7 @@ func (j *judge) target(x syntax.ArithmExpr) *refusal {
 	return nil
 }
 
-func (j *judge) operand(w *syntax.Word) *refusal {
+func (j *classifier) operand(w *syntax.Word) *refusal {
 	if text := w.Lit(); text != "" {
 		if integer().MatchString(text) || j.number(text) {
 			return nil
@@ -282,7 +282,7 @@ func numeric(c *syntax.CmdSubst) bool {
 }
 
 // counts reports whether a substitution is seq with numbers, and so expands to natural numbers.
-func (j *judge) counts(c *syntax.CmdSubst) bool {
+func (j *classifier) counts(c *syntax.CmdSubst) bool {
 	if words := command(c); len(words) < 2 || words[0] != "seq" {
 		return false
 	}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// generator makes commands from the judge's tables, in the ways in which text becomes words in bash. Many would write
-// or run something if the judge let them pass; the sandbox detects that.
+// generator makes commands from the classifier's tables, in the ways in which text becomes words in bash. Many would write
+// or run something if the classifier let them pass; the sandbox detects that.
 type generator struct {
 	*rand.Rand
 	options  map[string][]string // by program, each with the mark of its value
@@ -38,7 +38,7 @@ func newGenerator(t testing.TB, seed uint64) *generator {
 	return g
 }
 
-// readTable takes the options of options.txt. It parses as little of the table as it needs, because the judge's own
+// readTable takes the options of options.txt. It parses as little of the table as it needs, because the classifier's own
 // parser is under test.
 func (g *generator) readTable(t testing.TB) {
 	t.Helper()
@@ -68,7 +68,7 @@ func (g *generator) readTable(t testing.TB) {
 	}
 }
 
-// readSources takes the programs and options named in the judge's code.
+// readSources takes the programs and options named in the classifier's code.
 func (g *generator) readSources(t testing.TB) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")

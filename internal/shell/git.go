@@ -41,8 +41,8 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 	return table
 })
 
-// git judges the command after git's own options.
-func git(j *judge, _ call, a arguments) *refusal {
+// git classifies the command after git's own options.
+func git(j *classifier, _ call, a arguments) *refusal {
 	if len(a.rest) == 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func git(j *judge, _ call, a arguments) *refusal {
 	if !ok {
 		return refuse("git %s is not known to only read", shown(name)).or(gitInstead(name))
 	}
-	return known.judge(j, call{"git " + name, a.rest[1:]})
+	return known.check(j, call{"git " + name, a.rest[1:]})
 }
 
 // gitInstead returns the nearest git command that reads.
@@ -108,9 +108,9 @@ func gitNamesOnlyIn(instead string, names ...string) func(call, arguments) *refu
 	}
 }
 
-// gitSub judges a git command that has subcommands.
-func gitSub(instead string, commands map[string]rule) func(*judge, call) *refusal {
-	return func(j *judge, c call) *refusal {
+// gitSub classifies a git command that has subcommands.
+func gitSub(instead string, commands map[string]rule) func(*classifier, call) *refusal {
+	return func(j *classifier, c call) *refusal {
 		if len(c.words) == 0 {
 			if c.name == "git submodule" || c.name == "git notes" {
 				return nil
@@ -121,13 +121,13 @@ func gitSub(instead string, commands map[string]rule) func(*judge, call) *refusa
 		if !ok || !c.words[0].whole {
 			return refuse("%s %s is not known to only read", c.name, source(c.words[0])).or(instead)
 		}
-		return known.judge(j, call{c.name + " " + c.first(), c.words[1:]})
+		return known.check(j, call{c.name + " " + c.first(), c.words[1:]})
 	}
 }
 
-// gitReflog judges git reflog, which works like git log unless its first word is another subcommand.
-func gitReflog(log rule) func(*judge, call) *refusal {
-	return func(j *judge, c call) *refusal {
+// gitReflog classifies git reflog, which works like git log unless its first word is another subcommand.
+func gitReflog(log rule) func(*classifier, call) *refusal {
+	return func(j *classifier, c call) *refusal {
 		words := c.words
 		if len(words) > 0 && !words[0].option() {
 			switch {
@@ -139,13 +139,13 @@ func gitReflog(log rule) func(*judge, call) *refusal {
 				return refuse("git reflog %s writes", words[0].text).or("git reflog show")
 			}
 		}
-		return log.judge(j, call{"git reflog", words})
+		return log.check(j, call{"git reflog", words})
 	}
 }
 
 // gitRemote allows git remote if it only shows. The options of get-url are the ones given before it.
-func gitRemote(g *grammar) func(*judge, call, arguments) *refusal {
-	return func(_ *judge, _ call, a arguments) *refusal {
+func gitRemote(g *grammar) func(*classifier, call, arguments) *refusal {
+	return func(_ *classifier, _ call, a arguments) *refusal {
 		if len(a.rest) == 0 || len(a.rest) == 1 && a.rest[0].is("show") {
 			return nil
 		}
@@ -158,7 +158,7 @@ func gitRemote(g *grammar) func(*judge, call, arguments) *refusal {
 }
 
 // gitConfig allows git config to get and list. With two words and no option, git config writes.
-func gitConfig(_ *judge, _ call, a arguments) *refusal {
+func gitConfig(_ *classifier, _ call, a arguments) *refusal {
 	if a.has("-l", "--list") && len(a.operands) == 0 || a.has("--get", "--get-all", "--get-regexp", "--get-urlmatch") {
 		return nil
 	}

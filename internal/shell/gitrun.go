@@ -96,7 +96,7 @@ func runGit(args []string) (code int, err error) {
 	return process.ExitCode(cmd.ProcessState), nil
 }
 
-// gitCommandAt returns the index of git's command, after the options that the judge allows and --exec-path, by which
+// gitCommandAt returns the index of git's command, after the options that the classifier allows and --exec-path, by which
 // git's scripts find their folder.
 func gitCommandAt(args []string) (int, error) {
 	known := listed("git").read().arities

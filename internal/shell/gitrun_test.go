@@ -158,7 +158,7 @@ func (h armed) arm(dir string) {
 
 const mark = "\x01"
 
-// readings are the commands run in a repository: those that the judge allows, and some more.
+// readings are the commands run in a repository: those that the classifier allows, and some more.
 const readings = `status
 status -v -v
 status --porcelain --ignored

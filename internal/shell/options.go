@@ -36,7 +36,7 @@ type grammar struct {
 // word if there is one, -n+ the next word in any case, --name=a|b one of these, -# is any number.
 func options(texts ...string) *grammar { return &grammar{texts: texts} }
 
-// read returns the grammar, parsed on first use: a process that judges one command needs only a few.
+// read returns the grammar, parsed on first use: a process that classifies one command needs only a few.
 func (g *grammar) read() *grammar {
 	g.reading.Do(g.fill)
 	return g
@@ -271,12 +271,12 @@ func (g *grammar) refused(c call, name string, w word) *refusal {
 }
 
 type rule struct {
-	judge func(j *judge, c call) *refusal
+	check func(j *classifier, c call) *refusal
 }
 
 // open is a rule for a command without any option that writes or runs: unknown words cannot do harm.
 func open(g *grammar) rule {
-	return rule{func(_ *judge, c call) *refusal {
+	return rule{func(_ *classifier, c call) *refusal {
 		a, r := g.split(c, true)
 		if r != nil {
 			return r
@@ -285,9 +285,9 @@ func open(g *grammar) rule {
 	}}
 }
 
-// parsed is a rule that judges a command by its options and operands, and suggests instead if they cannot be separated.
-func parsed(g *grammar, instead string, check func(j *judge, c call, a arguments) *refusal) rule {
-	return rule{func(j *judge, c call) *refusal {
+// parsed is a rule that classifies a command by its options and operands, and suggests instead if they cannot be separated.
+func parsed(g *grammar, instead string, check func(j *classifier, c call, a arguments) *refusal) rule {
+	return rule{func(j *classifier, c call) *refusal {
 		a, r := g.split(c, false)
 		if r != nil {
 			return r.or(instead)
@@ -310,10 +310,10 @@ func devices(c call, a arguments) *refusal {
 	return nil
 }
 
-// closed is a rule for a command with options that write or run: it refuses words that may become one, and check judges
+// closed is a rule for a command with options that write or run: it refuses words that may become one, and check classifies
 // the rest. check may be nil.
 func closed(g *grammar, check func(c call, a arguments) *refusal) rule {
-	return parsed(g, "", func(_ *judge, c call, a arguments) *refusal {
+	return parsed(g, "", func(_ *classifier, c call, a arguments) *refusal {
 		if check == nil {
 			return nil
 		}
@@ -322,7 +322,7 @@ func closed(g *grammar, check func(c call, a arguments) *refusal) rule {
 }
 
 // anything allows a command that only prints, with any arguments.
-func anything(*judge, call) *refusal { return nil }
+func anything(*classifier, call) *refusal { return nil }
 
 // noOperands is a check for commands that change something if they have operands.
 func noOperands(c call, a arguments) *refusal {
@@ -408,7 +408,7 @@ var optionTable string
 
 // entry is one command's entry in options.txt.
 type entry struct {
-	judged  string // open, closed, judged or any
+	kind    string // open, closed, checked or any
 	options string
 	needs   string
 }
@@ -421,7 +421,7 @@ func (e entry) grammar() *grammar {
 
 // rule returns the entry's rule, and false if the command needs code of its own.
 func (e entry) rule() (rule, bool) {
-	switch e.judged {
+	switch e.kind {
 	case "any":
 		return rule{anything}, true
 	case "open":
@@ -455,10 +455,10 @@ var entries = sync.OnceValue(func() map[string]entry {
 			continue
 		}
 		list, how, _ := strings.Cut(line, ": ")
-		judged, base, _ := strings.Cut(how, " + ")
+		kind, base, _ := strings.Cut(how, " + ")
 		names = strings.Split(list, ", ")
 		for _, name := range names {
-			table[name] = entry{judged: judged, options: table[base].options, needs: table[base].needs}
+			table[name] = entry{kind: kind, options: table[base].options, needs: table[base].needs}
 		}
 	}
 	return table

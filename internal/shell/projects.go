@@ -24,7 +24,7 @@ var goCommands = sync.OnceValue(func() map[string]rule {
 	}
 })
 
-func goTool(j *judge, c call) *refusal {
+func goTool(j *classifier, c call) *refusal {
 	if len(c.words) == 0 || !c.words[0].whole {
 		return refuse("what go does is not known before it runs; write it out").or("go version")
 	}
@@ -32,7 +32,7 @@ func goTool(j *judge, c call) *refusal {
 	if !ok {
 		return refuse("go %s builds, runs or writes", shown(c.first())).or("go list ./...")
 	}
-	return known.judge(j, call{"go " + c.first(), c.words[1:]})
+	return known.check(j, call{"go " + c.first(), c.words[1:]})
 }
 
 func goMod(_ call, a arguments) *refusal {
@@ -62,8 +62,8 @@ func goList(c call, a arguments) *refusal {
 
 // planloop allows the commands that only show, with their options. Approving, answering and marking belong to people,
 // or go through the tools.
-func planloop(shows *grammar) func(*judge, call) *refusal {
-	return func(j *judge, c call) *refusal {
+func planloop(shows *grammar) func(*classifier, call) *refusal {
+	return func(j *classifier, c call) *refusal {
 		words := c.words
 		if j.submits && len(words) > 0 && words[0].is("submit") {
 			return submission(words[1:])

@@ -23,12 +23,12 @@ var (
 	generated = flag.Int("generated", 200, "how many commands TestAllowedCommandsOnlyRead makes up")
 	seed      = flag.Uint64("seed", 1, "what they are made of; 0 for a new one")
 	lasting   = flag.Duration("for", 15*time.Second, "how long at most")
-	sole      = flag.String("sole", "", "the one command that TestAllowedCommandsOnlyRead runs, whatever the judge says of it")
+	sole      = flag.String("sole", "", "the one command that TestAllowedCommandsOnlyRead runs, whatever the classifier says of it")
 	from      = flag.String("from", "", "a `FILE` of commands to take in the place of made-up ones, one on a line, ␤ for a newline")
 	soleIn    = flag.String("sole-in", "ws", "the folder of the scratch world to run it in")
 )
 
-// TestAllowedCommandsOnlyRead: generated commands that the judge allows change nothing, start only programs from the
+// TestAllowedCommandsOnlyRead: generated commands that the classifier allows change nothing, start only programs from the
 // tables, and connect to nothing.
 func TestAllowedCommandsOnlyRead(t *testing.T) {
 	if testing.Short() {

@@ -32,7 +32,7 @@ func guarded() map[string]rule {
 		"uniq": closed(listed("uniq"), atMost(1)),
 		"sed":  sedRule, "gsed": sedRule, "awk": awkRule, "gawk": awkRule, "mawk": awkRule, "nawk": awkRule,
 		"date": closed(listed("date"), dateFormat),
-		"xxd": parsed(listed("xxd").words().upToOperand(), "xxd FILE", func(_ *judge, c call, a arguments) *refusal {
+		"xxd": parsed(listed("xxd").words().upToOperand(), "xxd FILE", func(_ *classifier, c call, a arguments) *refusal {
 			return atMost(1)(c, arguments{operands: a.rest}) // a later word that looks like an option is written to as well
 		}),
 		"fd": fd, "fdfind": fd,
@@ -111,8 +111,8 @@ func unzip(c call, a arguments) *refusal {
 }
 
 // jq requires a known filter; none of its options does harm.
-func jq(g *grammar) func(*judge, call) *refusal {
-	return func(_ *judge, c call) *refusal {
+func jq(g *grammar) func(*classifier, call) *refusal {
+	return func(_ *classifier, c call) *refusal {
 		for i := 0; i < len(c.words); i++ { // each of these has two values
 			if slices.ContainsFunc([]string{"--arg", "--argjson", "--slurpfile", "--rawfile"}, c.words[i].is) {
 				values := c.words[i+1 : min(i+3, len(c.words))]
@@ -176,7 +176,7 @@ func yq(_ call, a arguments) *refusal {
 }
 
 // manual allows only names of pages: man has options that name programs to show a page with.
-func manual(_ *judge, c call) *refusal {
+func manual(_ *classifier, c call) *refusal {
 	for _, w := range c.words {
 		if !w.whole || !plainText().MatchString(w.text) || strings.Contains(w.text, "/") {
 			return refuse("man is allowed with the name of a page").or("man ls")
@@ -193,19 +193,19 @@ func archives() map[string]rule {
 // tar is allowed if it lists. Its first word may be options without a dash, and a program fetches an archive with a
 // colon in its name.
 func tar(lists *grammar) rule {
-	judged := parsed(lists, "tar -tf FILE", tarLists)
-	return rule{func(j *judge, c call) *refusal {
+	listing := parsed(lists, "tar -tf FILE", tarLists)
+	return rule{func(j *classifier, c call) *refusal {
 		if len(c.words) > 0 && !c.words[0].whole && (c.words[0].text == "" || c.words[0].text[0] != '-') {
 			return refuse("what tar does is not known before it runs").or("tar -tf FILE")
 		}
 		if len(c.words) > 0 && c.words[0].whole && c.words[0].text != "" && c.words[0].text[0] != '-' {
 			c.words = append([]word{bundle(c.words[0])}, c.words[1:]...)
 		}
-		return judged.judge(j, c)
+		return listing.check(j, c)
 	}}
 }
 
-func tarLists(_ *judge, _ call, a arguments) *refusal {
+func tarLists(_ *classifier, _ call, a arguments) *refusal {
 	if !a.has("-t", "--list", "--version", "--help") {
 		return refuse("tar without -t writes").or("tar -tf FILE")
 	}

@@ -7,11 +7,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirect judges a redirection. It allows input from files, here-documents, duplicated descriptors, and output to
+// redirect classifies a redirection. It allows input from files, here-documents, duplicated descriptors, and output to
 // /dev/null.
-func (j *judge) redirect(r *syntax.Redirect) *refusal {
+func (j *classifier) redirect(r *syntax.Redirect) *refusal {
 	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" {
-		return refuse("a descriptor that is kept in a variable is not judged; use a number").without(r)
+		return refuse("a descriptor that is kept in a variable is not supported; use a number").without(r)
 	}
 	if r.Word != nil && r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
 		if refused := j.parts(r.Word.Parts); refused != nil {
@@ -21,8 +21,8 @@ func (j *judge) redirect(r *syntax.Redirect) *refusal {
 	return j.combinations([]*syntax.Word{r.Word}, func() *refusal { return j.redirected(r) })
 }
 
-// redirected judges a redirection with a text bound to its word.
-func (j *judge) redirected(r *syntax.Redirect) *refusal {
+// redirected classifies a redirection with a text bound to its word.
+func (j *classifier) redirected(r *syntax.Redirect) *refusal {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		return j.document(r)
@@ -41,9 +41,9 @@ func (j *judge) redirected(r *syntax.Redirect) *refusal {
 	return refuse("%s opens a file for writing; use <", r.Op).without(r)
 }
 
-// document judges a here-document. Its end must be certain: bash joins lines before it looks for the delimiter, and
+// document classifies a here-document. Its end must be certain: bash joins lines before it looks for the delimiter, and
 // inside a substitution a line that only begins with the delimiter ends it.
-func (j *judge) document(r *syntax.Redirect) *refusal {
+func (j *classifier) document(r *syntax.Redirect) *refusal {
 	if r.Hdoc == nil {
 		return nil
 	}
@@ -67,8 +67,8 @@ func (j *judge) document(r *syntax.Redirect) *refusal {
 // wordLetters are the characters in names of variables and labels.
 const wordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-// duplicate judges >&2 and similar. With a word instead of a number these open a file.
-func (j *judge) duplicate(r *syntax.Redirect) *refusal {
+// duplicate classifies >&2 and similar. With a word instead of a number these open a file.
+func (j *classifier) duplicate(r *syntax.Redirect) *refusal {
 	target := j.value(r.Word)
 	number := strings.TrimSuffix(target.text, "-")
 	if target.whole && strings.Trim(number, "0123456789") == "" && target.text != "" {
@@ -80,8 +80,8 @@ func (j *judge) duplicate(r *syntax.Redirect) *refusal {
 	return refuse("%s needs the number of a descriptor; with a word it opens a file", r.Op).without(r)
 }
 
-// input judges <. The path must be known: bash makes a connection for /dev/tcp/…, and opening a device may act on it.
-func (j *judge) input(r *syntax.Redirect) *refusal {
+// input classifies <. The path must be known: bash makes a connection for /dev/tcp/…, and opening a device may act on it.
+func (j *classifier) input(r *syntax.Redirect) *refusal {
 	if len(r.Word.Parts) == 1 {
 		if _, ok := r.Word.Parts[0].(*syntax.ProcSubst); ok {
 			return nil

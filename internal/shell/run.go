@@ -47,7 +47,7 @@ type Result struct {
 }
 
 // Command runs a text with bash in dir: with a fixed PATH, a narrow environment, no input and bounded output, and ends
-// its children with it. It does not judge the text: callers ask Classify first. The error reports why the command could
+// its children with it. It does not classify the text: callers ask Classify first. The error reports why the command could
 // not run, or that ctx was cancelled; a failed command is reported in the result.
 func Command(ctx context.Context, dir, command string, o RunOptions) (Result, error) {
 	bash, err := process.Look("bash")

@@ -84,7 +84,7 @@ func TestCommandRuns(t *testing.T) {
 	}
 }
 
-// TestCommandHasAKnownLocale: in other locales bash reads bytes as parts of a character that the judge read as quotes.
+// TestCommandHasAKnownLocale: in other locales bash reads bytes as parts of a character that the classifier read as quotes.
 func TestCommandHasAKnownLocale(t *testing.T) {
 	for value, want := range map[string]string{"zh_CN.GBK": "", "ja_JP.SJIS": "", "de_DE": "", "C.UTF-8": "C.UTF-8", "C": "C"} {
 		for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

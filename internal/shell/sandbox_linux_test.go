@@ -30,7 +30,7 @@ import (
 //
 // The keeper sets up a scratch world, watches the system calls of every process below the runner, and inspects the
 // world after each command. The runner runs a command as bash_execute does, but without Landlock, so that this tests
-// the judge alone.
+// the classifier alone.
 const (
 	keeperName = "planloop-sandbox-keeper"
 	filterName = "planloop-sandbox-filter" // the runner before its system calls are watched

@@ -4,7 +4,7 @@ import "strings"
 
 // sed allows scripts that only print: w and W write, e runs, s has flags for both, and -i writes in place. A script
 // from a file is unknown.
-func sed(_ *judge, _ call, a arguments) *refusal {
+func sed(_ *classifier, _ call, a arguments) *refusal {
 	if a.has("--version", "--help") && len(a.flags)+len(a.operands) == 1 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func unknownScript() *refusal {
 	return refuse("the script of sed is not known before it runs; write it out, or give values to awk").or(unknownLine)
 }
 
-// sedScript judges a script. Versions differ in whether a delimiter inside brackets ends a pattern, so every reading
+// sedScript classifies a script. Versions differ in whether a delimiter inside brackets ends a pattern, so every reading
 // must be harmless.
 func sedScript(script string) *refusal {
 	usual := (&sedReader{text: script, brackets: true}).script()

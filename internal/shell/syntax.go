@@ -9,8 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// judge walks one parsed command. Every kind of node has a rule; kinds without one are refused.
-type judge struct {
+// classifier walks one parsed command. Every kind of node has a rule; kinds without one are refused.
+type classifier struct {
 	source    string
 	variables variables
 	commands  map[string]rule
@@ -18,39 +18,39 @@ type judge struct {
 	bound     map[any]string  // the text that each slot has in the current combination
 	set       map[string]bool // names that surely have a value by now
 	trail     []string        // the same names, in order
-	late      bool            // the judged code may run at any time
+	late      bool            // the classifierd code may run at any time
 	seeking   string          // the name now being evaluated
-	work      int             // effort spent on judging
+	work      int             // effort spent on classifying
 	expanded  int             // bytes that braces expand to
 	rounds    int             // lower bound on the iterations of the enclosing loops
 	submits   bool            // planloop submit is allowed
 }
 
-func (j *judge) stmts(list []*syntax.Stmt) *refusal {
+func (j *classifier) stmts(list []*syntax.Stmt) *refusal {
 	return j.deeper(func() *refusal { return each(list, j.stmt) })
 }
 
-// deeper judges one level down.
-func (j *judge) deeper(judge func() *refusal) *refusal {
+// deeper classifies one level down.
+func (j *classifier) deeper(classify func() *refusal) *refusal {
 	j.depth++
 	defer func() { j.depth-- }()
 	if j.depth > maxNesting {
 		return refuse("the command is nested too deeply; split it")
 	}
-	return judge()
+	return classify()
 }
 
 // each returns the first refusal in a list.
-func each[T any](list []T, judge func(T) *refusal) *refusal {
+func each[T any](list []T, classify func(T) *refusal) *refusal {
 	for _, item := range list {
-		if r := judge(item); r != nil {
+		if r := classify(item); r != nil {
 			return r
 		}
 	}
 	return nil
 }
 
-func (j *judge) stmt(s *syntax.Stmt) *refusal {
+func (j *classifier) stmt(s *syntax.Stmt) *refusal {
 	if s.Background || s.Coprocess || s.Disown {
 		return refuse("a command in the background outlives its answer; run it in the foreground").or(j.foreground(s))
 	}
@@ -61,18 +61,18 @@ func (j *judge) stmt(s *syntax.Stmt) *refusal {
 }
 
 // foreground returns the statement without its ampersand, "" if that is not allowed either.
-func (j *judge) foreground(s *syntax.Stmt) string {
+func (j *classifier) foreground(s *syntax.Stmt) string {
 	if s.Cmd == nil {
 		return ""
 	}
 	text := j.source[s.Pos().Offset():min(s.Cmd.End().Offset(), uint(len(j.source)))]
-	if len(text) > 2000 || classify(text) != nil {
+	if len(text) > 2000 || classify(text, false) != nil {
 		return ""
 	}
 	return text
 }
 
-func (j *judge) command(c syntax.Command) *refusal {
+func (j *classifier) command(c syntax.Command) *refusal {
 	switch c := c.(type) {
 	case *syntax.CallExpr:
 		return j.call(c)
@@ -120,9 +120,9 @@ func first(r *refusal, next func() *refusal) *refusal {
 	return next()
 }
 
-// binary judges a chain of commands, which the parser nests to the left. A command after || may not run, and neither
+// binary classifies a chain of commands, which the parser nests to the left. A command after || may not run, and neither
 // may one after a && that follows it.
-func (j *judge) binary(c *syntax.BinaryCmd) *refusal {
+func (j *classifier) binary(c *syntax.BinaryCmd) *refusal {
 	chain := []*syntax.BinaryCmd{c}
 	for {
 		left, ok := c.X.Cmd.(*syntax.BinaryCmd)
@@ -158,7 +158,7 @@ func (j *judge) binary(c *syntax.BinaryCmd) *refusal {
 	return nil
 }
 
-func (j *judge) branch(c *syntax.IfClause) *refusal {
+func (j *classifier) branch(c *syntax.IfClause) *refusal {
 	for ; c != nil; c = c.Else {
 		if r := j.aside(func() *refusal { return j.inOrder(c.Cond, c.Then) }); r != nil {
 			return r
@@ -167,14 +167,14 @@ func (j *judge) branch(c *syntax.IfClause) *refusal {
 	return nil
 }
 
-func (j *judge) inOrder(before, after []*syntax.Stmt) *refusal {
+func (j *classifier) inOrder(before, after []*syntax.Stmt) *refusal {
 	return first(j.stmts(before), func() *refusal { return j.stmts(after) })
 }
 
 // maxRounds bounds the iterations of nested loops over known words.
 const maxRounds = 1_000_000
 
-func (j *judge) loop(f *syntax.ForClause) *refusal {
+func (j *classifier) loop(f *syntax.ForClause) *refusal {
 	if f.Select {
 		return refuse("select waits for an answer; use for")
 	}
@@ -206,7 +206,7 @@ func (j *judge) loop(f *syntax.ForClause) *refusal {
 	return j.stmts(f.Do)
 }
 
-func (j *judge) choice(c *syntax.CaseClause) *refusal {
+func (j *classifier) choice(c *syntax.CaseClause) *refusal {
 	return first(j.parts(c.Word.Parts), func() *refusal {
 		return each(c.Items, func(item *syntax.CaseItem) *refusal {
 			return first(each(item.Patterns, j.pattern), func() *refusal {
@@ -216,8 +216,8 @@ func (j *judge) choice(c *syntax.CaseClause) *refusal {
 	})
 }
 
-// declaration judges export, readonly and local: as assignments, without options.
-func (j *judge) declaration(d *syntax.DeclClause) *refusal {
+// declaration classifies export, readonly and local: as assignments, without options.
+func (j *classifier) declaration(d *syntax.DeclClause) *refusal {
 	if d.Variant.Value != "export" && d.Variant.Value != "readonly" && d.Variant.Value != "local" {
 		return refuse("%s gives a name a meaning of its own; assign a plain value", d.Variant.Value).or("x=1")
 	}
@@ -236,9 +236,9 @@ func (j *judge) declaration(d *syntax.DeclClause) *refusal {
 	return nil
 }
 
-// assign judges an assignment. If commands get it in their environment (exported), its name and value must be known to
+// assign classifies an assignment. If commands get it in their environment (exported), its name and value must be known to
 // be harmless.
-func (j *judge) assign(a *syntax.Assign, exported bool) *refusal {
+func (j *classifier) assign(a *syntax.Assign, exported bool) *refusal {
 	if a.Name == nil || a.Index != nil {
 		return refuse("an assignment to an element computes its index; assign a plain name")
 	}
@@ -251,8 +251,8 @@ func (j *judge) assign(a *syntax.Assign, exported bool) *refusal {
 	return nil
 }
 
-// holds judges the value that an assignment gives.
-func (j *judge) holds(a *syntax.Assign, exported bool) *refusal {
+// holds classifies the value that an assignment gives.
+func (j *classifier) holds(a *syntax.Assign, exported bool) *refusal {
 	if a.Array != nil {
 		return j.array(a)
 	}
@@ -280,7 +280,7 @@ func (j *judge) holds(a *syntax.Assign, exported bool) *refusal {
 // plainName reports whether no program looks at an environment variable of this name.
 func plainName(name string) bool { return harmless(name) && name == strings.ToLower(name) }
 
-func (j *judge) array(a *syntax.Assign) *refusal {
+func (j *classifier) array(a *syntax.Assign) *refusal {
 	if !harmless(a.Name.Value) {
 		return refuse("setting %s changes how commands run", a.Name.Value)
 	}
@@ -298,7 +298,7 @@ func (j *judge) array(a *syntax.Assign) *refusal {
 	return nil
 }
 
-func (j *judge) value(node *syntax.Word) word {
+func (j *classifier) value(node *syntax.Word) word {
 	if node == nil {
 		return literal("")
 	}
@@ -324,7 +324,7 @@ func (c call) first() string {
 	return c.words[0].text
 }
 
-func (j *judge) call(c *syntax.CallExpr) *refusal {
+func (j *classifier) call(c *syntax.CallExpr) *refusal {
 	if r := each(c.Args, func(arg *syntax.Word) *refusal { return j.parts(arg.Parts) }); r != nil {
 		return r
 	}
@@ -357,15 +357,15 @@ func (j *judge) call(c *syntax.CallExpr) *refusal {
 	})
 }
 
-// run judges a command by its name and arguments. Wrappers call it again with the command they run.
-func (j *judge) run(words []word) *refusal {
+// run classifies a command by its name and arguments. Wrappers call it again with the command they run.
+func (j *classifier) run(words []word) *refusal {
 	if r := j.spend(len(words)); r != nil {
 		return r
 	}
 	return j.deeper(func() *refusal { return j.program(words) })
 }
 
-func (j *judge) program(words []word) *refusal {
+func (j *classifier) program(words []word) *refusal {
 	if !words[0].whole || !words[0].one() || words[0].filled {
 		return refuse("the command to run is not known before it runs; name it")
 	}
@@ -387,7 +387,7 @@ func (j *judge) program(words []word) *refusal {
 		return unknown(name, words)
 	}
 	c := call{name: name, words: words[1:]}
-	return first(c.spares(), func() *refusal { return known.judge(j, c) })
+	return first(c.spares(), func() *refusal { return known.check(j, c) })
 }
 
 // width matches a format field padded beyond the memory.

@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// test judges [[ … ]].
-func (j *judge) test(x syntax.TestExpr) *refusal {
+// test classifies [[ … ]].
+func (j *classifier) test(x syntax.TestExpr) *refusal {
 	switch x := x.(type) {
 	case *syntax.Word:
 		return j.pattern(x)
@@ -44,8 +44,8 @@ func unquotedText(w *syntax.Word) string {
 	return b.String()
 }
 
-// compared judges an operand that [[ evaluates as arithmetic.
-func (j *judge) compared(x syntax.TestExpr) *refusal {
+// compared classifies an operand that [[ evaluates as arithmetic.
+func (j *classifier) compared(x syntax.TestExpr) *refusal {
 	w, ok := x.(*syntax.Word)
 	if !ok {
 		return refuse("[[ compares numbers and names that hold numbers only")
@@ -68,8 +68,8 @@ func binaryTests() []string {
 	return []string{"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<", ">"}
 }
 
-// testBuiltin judges test and [. A word unknown until it runs must not be able to become an operator.
-func testBuiltin(_ *judge, c call) *refusal {
+// testBuiltin classifies test and [. A word unknown until it runs must not be able to become an operator.
+func testBuiltin(_ *classifier, c call) *refusal {
 	words := c.words
 	if c.name == "[" {
 		if len(words) == 0 || !words[len(words)-1].is("]") {

@@ -12,7 +12,7 @@ import (
 )
 
 // A value is known in one of three ways: all its possible texts, or how they all begin, or not at all. A word that
-// contains a value of the first kind is judged once with each of its texts. A few samples stand for all numbers: no
+// contains a value of the first kind is classified once with each of its texts. A few samples stand for all numbers: no
 // reading command treats one integer differently from another.
 
 const (
@@ -20,7 +20,7 @@ const (
 	maxCombinations = 100     // of the texts of the names in one command
 	maxText         = 4 << 10 // bytes of a text that is tracked
 	maxMentions     = 1 << 10 // how often a value may repeat a part of unknown length
-	maxWork         = 1 << 18 // words judged before the judge gives up
+	maxWork         = 1 << 18 // words classified before the classifier gives up
 )
 
 func naturals() []string { return []string{"0", "71"} }
@@ -129,7 +129,7 @@ func (v variables) loop(f *syntax.ForClause) {
 	}
 }
 
-// read records the names that read sets, if plainly written: the judge of read refuses all others.
+// read records the names that read sets, if plainly written: the classifier of read refuses all others.
 func (v variables) read(c *syntax.CallExpr) {
 	reads := false
 	for _, arg := range c.Args {
@@ -150,7 +150,7 @@ func (v variables) calculated(x, result syntax.ArithmExpr) {
 }
 
 // valueOf returns the known value of a name. A name that depends on itself is unknown.
-func (j *judge) valueOf(name string) value {
+func (j *classifier) valueOf(name string) value {
 	x := j.variables[name]
 	if x == nil {
 		return value{}
@@ -227,7 +227,7 @@ func common(words []word) word {
 }
 
 // number reports whether a name holds only integers.
-func (j *judge) number(name string) bool {
+func (j *classifier) number(name string) bool {
 	if countsOnly(name) {
 		return true
 	}
@@ -257,7 +257,7 @@ func slot(part syntax.WordPart) any {
 }
 
 // texts returns all texts that a slot may have at its use, nil if unknown.
-func (j *judge) texts(slot any) []string {
+func (j *classifier) texts(slot any) []string {
 	switch slot := slot.(type) {
 	case string:
 		if countsOnly(slot) {
@@ -277,7 +277,7 @@ func (j *judge) texts(slot any) []string {
 }
 
 // samples returns texts that represent every result of an expression.
-func (j *judge) samples(x syntax.ArithmExpr) []string {
+func (j *classifier) samples(x syntax.ArithmExpr) []string {
 	if j.natural(x) {
 		return naturals()
 	}
@@ -286,7 +286,7 @@ func (j *judge) samples(x syntax.ArithmExpr) []string {
 
 // natural reports whether an expression is never negative: sums and products of natural numbers are not. The name being
 // determined counts as natural, so only the other terms decide.
-func (j *judge) natural(x syntax.ArithmExpr) bool {
+func (j *classifier) natural(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
 	case *syntax.ParenArithm:
 		return j.natural(x.X)
@@ -309,9 +309,9 @@ func (j *judge) natural(x syntax.ArithmExpr) bool {
 	return false
 }
 
-// combinations judges with every combination of texts that the slots in the words may have. If there are too many, some
+// combinations runs with every combination of texts that the slots in the words may have. If there are too many, some
 // slots stay unknown.
-func (j *judge) combinations(nodes []*syntax.Word, judge func() *refusal) *refusal {
+func (j *classifier) combinations(nodes []*syntax.Word, run func() *refusal) *refusal {
 	var slots []any
 	count, seen := 1, maps.Clone(j.bound)
 	for _, node := range nodes {
@@ -328,17 +328,17 @@ func (j *judge) combinations(nodes []*syntax.Word, judge func() *refusal) *refus
 			}
 		}
 	}
-	return j.bind(slots, judge)
+	return j.bind(slots, run)
 }
 
-func (j *judge) bind(slots []any, judge func() *refusal) *refusal {
+func (j *classifier) bind(slots []any, run func() *refusal) *refusal {
 	if len(slots) == 0 {
-		return judge()
+		return run()
 	}
 	defer delete(j.bound, slots[0])
 	return each(j.texts(slots[0]), func(text string) *refusal {
 		j.bound[slots[0]] = text
-		return j.bind(slots[1:], judge)
+		return j.bind(slots[1:], run)
 	})
 }
 
@@ -354,29 +354,29 @@ func slotsIn(parts []syntax.WordPart, slots []any) []any {
 }
 
 // sets records that a name has a value from here on.
-func (j *judge) sets(name string) {
+func (j *classifier) sets(name string) {
 	if !j.set[name] {
 		j.set[name], j.trail = true, append(j.trail, name)
 	}
 }
 
-// aside judges code that may not run, or runs in a shell of its own: names that it sets are not set afterwards.
-func (j *judge) aside(judge func() *refusal) *refusal {
+// aside classifies code that may not run, or runs in a shell of its own: names that it sets are not set afterwards.
+func (j *classifier) aside(run func() *refusal) *refusal {
 	mark := len(j.trail)
-	r := judge()
+	r := run()
 	j.undo(mark)
 	return r
 }
 
-func (j *judge) undo(mark int) {
+func (j *classifier) undo(mark int) {
 	for _, name := range j.trail[mark:] {
 		delete(j.set, name)
 	}
 	j.trail = j.trail[:mark]
 }
 
-// within judges commands inside a word: the word's bound texts do not apply to them.
-func (j *judge) within(stmts []*syntax.Stmt) *refusal {
+// within classifies commands inside a word: the word's bound texts do not apply to them.
+func (j *classifier) within(stmts []*syntax.Stmt) *refusal {
 	defer func(bound map[any]string) { j.bound = bound }(j.bound)
 	j.bound = map[any]string{}
 	return j.aside(func() *refusal { return j.stmts(stmts) })
@@ -384,7 +384,7 @@ func (j *judge) within(stmts []*syntax.Stmt) *refusal {
 
 // length bounds a value's length, counted in pieces of unknown length, and returns how often the value contains itself:
 // more than once, and it doubles.
-func (j *judge) length(name string) (pieces, itself int) {
+func (j *classifier) length(name string) (pieces, itself int) {
 	x := j.variables[name]
 	switch {
 	case x == nil:
@@ -419,10 +419,10 @@ func (j *judge) length(name string) (pieces, itself int) {
 	return pieces, itself
 }
 
-// spend bounds the cost of judging.
-func (j *judge) spend(work int) *refusal {
+// spend bounds the cost of classifying.
+func (j *classifier) spend(work int) *refusal {
 	if j.work += work; j.work > maxWork {
-		return refuse("there is too much in this command to judge; split it")
+		return refuse("there is too much in this command to classify; split it")
 	}
 	return nil
 }

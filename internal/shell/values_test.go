@@ -112,7 +112,7 @@ const writes = `sort() {
 }
 `
 
-// TestValuesAgree: the judge's values agree with bash's.
+// TestValuesAgree: the classifier's values agree with bash's.
 func TestValuesAgree(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

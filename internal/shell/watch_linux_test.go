@@ -184,7 +184,7 @@ func (w *watch) serve() {
 			return
 		}
 		reply := notifyReply{id: n.id, flags: notifyContinue}
-		if what := w.judge(&n); what != "" {
+		if what := w.inspect(&n); what != "" {
 			reply.flags, reply.errno = 0, -int32(unix.EPERM)
 			w.note(fmt.Sprintf("%s: %s", commandLine(n.pid), what))
 		}
@@ -212,8 +212,8 @@ func (w *watch) end() []string {
 	return w.found
 }
 
-// judge returns the fault of a system call, "" if it is allowed.
-func (w *watch) judge(n *notification) string {
+// classifier returns the fault of a system call, "" if it is allowed.
+func (w *watch) inspect(n *notification) string {
 	own, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", n.pid))
 	if own = strings.TrimSuffix(own, " (deleted)"); own == launcher {
 		own = w.self

@@ -70,8 +70,8 @@ func (w word) String() string {
 	return w.text + "…"
 }
 
-// words evaluates a command's arguments, after code inside them was judged.
-func (j *judge) words(list []*syntax.Word) []word {
+// words evaluates a command's arguments, after code inside them was classified.
+func (j *classifier) words(list []*syntax.Word) []word {
 	words := make([]word, 0, len(list))
 	for _, node := range list {
 		words = append(words, j.expand(node)...)
@@ -80,7 +80,7 @@ func (j *judge) words(list []*syntax.Word) []word {
 }
 
 // expand evaluates a word of a command or a loop, which may become several.
-func (j *judge) expand(node *syntax.Word) []word {
+func (j *classifier) expand(node *syntax.Word) []word {
 	if alternatives := braces(node); alternatives != nil {
 		return alternatives
 	}
@@ -152,8 +152,8 @@ func braces(node *syntax.Word) []word {
 	return words
 }
 
-// word evaluates one word after its parts were judged.
-func (j *judge) word(node *syntax.Word) word {
+// word evaluates one word after its parts were classified.
+func (j *classifier) word(node *syntax.Word) word {
 	w := word{node: node, whole: true}
 	brace, quoted := hasBrace(node.Parts), len(node.Parts) == 0
 	for i, part := range node.Parts {
@@ -170,7 +170,7 @@ func (j *judge) word(node *syntax.Word) word {
 }
 
 // assigned evaluates the value of an assignment, which is neither split nor expanded.
-func (j *judge) assigned(node *syntax.Word) word {
+func (j *classifier) assigned(node *syntax.Word) word {
 	w := word{node: node, whole: true}
 	if node == nil {
 		return w
@@ -244,7 +244,7 @@ func (w word) unsplit() bool {
 }
 
 // part evaluates one part of a word.
-func (j *judge) part(part syntax.WordPart, first, brace bool) word {
+func (j *classifier) part(part syntax.WordPart, first, brace bool) word {
 	switch part := part.(type) {
 	case *syntax.Lit:
 		return unquoted(part.Value, first, brace)
@@ -261,7 +261,7 @@ func (j *judge) part(part syntax.WordPart, first, brace bool) word {
 }
 
 // unquotedPart evaluates an unquoted expansion: bash splits its result and expands patterns in it.
-func (j *judge) unquotedPart(part syntax.WordPart) word {
+func (j *classifier) unquotedPart(part syntax.WordPart) word {
 	if c, ok := part.(*syntax.CmdSubst); ok {
 		if commits, _ := revision(c); commits {
 			return word{tame: true, several: true, plain: true}
@@ -278,7 +278,7 @@ func (j *judge) unquotedPart(part syntax.WordPart) word {
 	return word{text: w.text, several: true, splits: true}
 }
 
-func (j *judge) doubleQuoted(part *syntax.DblQuoted) word {
+func (j *classifier) doubleQuoted(part *syntax.DblQuoted) word {
 	w := word{whole: !part.Dollar}
 	for _, inner := range part.Parts {
 		if lit, ok := inner.(*syntax.Lit); ok {
@@ -291,7 +291,7 @@ func (j *judge) doubleQuoted(part *syntax.DblQuoted) word {
 }
 
 // inQuotes evaluates an expansion between double quotes, where only a list becomes several words.
-func (j *judge) inQuotes(part syntax.WordPart) word {
+func (j *classifier) inQuotes(part syntax.WordPart) word {
 	if text, ok := j.bound[slot(part)]; ok {
 		return word{text: text, whole: true, filled: true}
 	}
@@ -310,7 +310,7 @@ func (j *judge) inQuotes(part syntax.WordPart) word {
 }
 
 // parameterValue evaluates a parameter without a bound text. A list ("$@") is several words.
-func (j *judge) parameterValue(p *syntax.ParamExp) word {
+func (j *classifier) parameterValue(p *syntax.ParamExp) word {
 	if !simple(p) {
 		list := p.Param == nil || p.Index != nil || p.Param.Value == "@"
 		return word{several: list, splits: list, tame: p.Length, plain: p.Length}

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// wrappers are the rules for commands that run another command, which is judged in turn.
+// wrappers are the rules for commands that run another command, which is classified in turn.
 func wrappers() map[string]rule {
 	return map[string]rule{
 		"env":      parsed(options(`-0 -v -u: -C: --null --debug --unset: --chdir:`).upToOperand(), "env", env),
@@ -21,9 +21,9 @@ func wrappers() map[string]rule {
 	}
 }
 
-// wrapper judges a command that runs the words after its options and the given number of operands.
+// wrapper classifies a command that runs the words after its options and the given number of operands.
 func wrapper(g *grammar, operands int) rule {
-	return parsed(g.upToOperand(), "", func(j *judge, c call, a arguments) *refusal {
+	return parsed(g.upToOperand(), "", func(j *classifier, c call, a arguments) *refusal {
 		for _, w := range a.rest[:min(operands, len(a.rest))] {
 			if !w.one() {
 				return refuse("the word after %s may become several words; quote it", c.name)
@@ -36,8 +36,8 @@ func wrapper(g *grammar, operands int) rule {
 	})
 }
 
-// env judges env, which runs a command with other variables, or prints them.
-func env(j *judge, _ call, a arguments) *refusal {
+// env classifies env, which runs a command with other variables, or prints them.
+func env(j *classifier, _ call, a arguments) *refusal {
 	for _, f := range a.flags {
 		if (f.name == "-u" || f.name == "--unset") && !(f.value.whole && harmless(f.value.text)) {
 			return refuse("env without %s changes how commands run", f.value)
@@ -57,7 +57,7 @@ func env(j *judge, _ call, a arguments) *refusal {
 
 // xargs runs a command with words from its input, which are unknown. Options may undo each other, as -L does -I, so
 // every way to combine them must be harmless.
-func xargs(j *judge, _ call, a arguments) *refusal {
+func xargs(j *classifier, _ call, a arguments) *refusal {
 	if len(a.rest) == 0 {
 		return nil // it runs echo
 	}
@@ -85,9 +85,9 @@ func xargs(j *judge, _ call, a arguments) *refusal {
 	return nil
 }
 
-// appended judges a command that gets unknown words at its end, and suggests the form in which they cannot become
+// appended classifies a command that gets unknown words at its end, and suggests the form in which they cannot become
 // options.
-func (j *judge) appended(words []word) *refusal {
+func (j *classifier) appended(words []word) *refusal {
 	unknown := word{several: true, splits: true}
 	words = words[:len(words):len(words)]
 	r := j.run(append(words, unknown))
@@ -129,7 +129,7 @@ func replaced(words []word, token string, by word, several bool) []word {
 var findTests = sync.OnceValue(func() *grammar { return listed("find") })
 
 // tee allows tee without files, or with /dev/null.
-func tee(_ *judge, _ call, a arguments) *refusal {
+func tee(_ *classifier, _ call, a arguments) *refusal {
 	return each(a.operands, func(w word) *refusal {
 		if w.is("/dev/null") {
 			return nil
@@ -138,8 +138,8 @@ func tee(_ *judge, _ call, a arguments) *refusal {
 	})
 }
 
-// find judges find and the commands that it runs.
-func find(j *judge, c call) *refusal {
+// find classifies find and the commands that it runs.
+func find(j *classifier, c call) *refusal {
 	starts, words := findStarts(c.words)
 	found := word{text: ".", tame: true}
 	if len(starts) > 0 {
@@ -187,8 +187,8 @@ func findExpression(w word) bool {
 		w.text[0] == ',')
 }
 
-// findTest judges the first part of an expression, and returns how many words it takes.
-func (j *judge) findTest(words []word, found word) (int, *refusal) {
+// findTest classifies the first part of an expression, and returns how many words it takes.
+func (j *classifier) findTest(words []word, found word) (int, *refusal) {
 	w := words[0]
 	if !w.whole {
 		return 0, refuse("a part of the expression of find is not known before it runs; quote patterns").or("find . -name '*.go'")
@@ -245,8 +245,8 @@ func findRefused(w word) *refusal {
 	return refuse("find %s is not known to only read", shown(w.text)).without(w.syntax()).or("find . -name '*.go' -print")
 }
 
-// findExec judges -exec … ; and -exec … {} +.
-func (j *judge) findExec(words []word, found word) (int, *refusal) {
+// findExec classifies -exec … ; and -exec … {} +.
+func (j *classifier) findExec(words []word, found word) (int, *refusal) {
 	for i, w := range words {
 		end := i > 0 && (w.is(";") || w.is("+") && words[i-1].is("{}"))
 		if i > 0 && !w.whole && w.option() {
@@ -283,7 +283,7 @@ func builtins() map[string]rule {
 }
 
 // number allows a builtin without arguments or with plain numbers.
-func number(_ *judge, c call) *refusal {
+func number(_ *classifier, c call) *refusal {
 	for _, w := range c.words {
 		if c.name == "umask" || c.name == "jobs" || !w.whole && !w.tame || w.whole && !integer().MatchString(w.text) {
 			return refuse("%s is allowed with a number at most", c.name).or(c.name)
@@ -292,7 +292,7 @@ func number(_ *judge, c call) *refusal {
 	return nil
 }
 
-func changeDirectory(_ *judge, c call) *refusal {
+func changeDirectory(_ *classifier, c call) *refusal {
 	for _, w := range c.words {
 		if device(w.text) {
 			return refuse("%s into a device is not reading", c.name)
@@ -302,7 +302,7 @@ func changeDirectory(_ *judge, c call) *refusal {
 }
 
 // printf refuses -v and %n, which assign, and unknown formats.
-func printf(_ *judge, c call) *refusal {
+func printf(_ *classifier, c call) *refusal {
 	words := c.words
 	if len(words) > 0 && words[0].is("--") {
 		words = words[1:]
@@ -336,7 +336,7 @@ func printf(_ *judge, c call) *refusal {
 var assigning = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+ #0'*.0-9hjlLqtz]*n`) })
 
 // read allows plain names only: bash would compute an index. Only plainly written names lose their known value.
-func read(j *judge, _ call, a arguments) *refusal {
+func read(j *classifier, _ call, a arguments) *refusal {
 	names := slices.Clone(a.operands)
 	for _, f := range a.flags {
 		if f.name == "-a" {
@@ -352,7 +352,7 @@ func read(j *judge, _ call, a arguments) *refusal {
 }
 
 // setOptions allows the options that make a script stricter.
-func setOptions(_ *judge, c call) *refusal {
+func setOptions(_ *classifier, c call) *refusal {
 	for i := 0; i < len(c.words); i++ {
 		w := c.words[i]
 		switch {
@@ -370,8 +370,8 @@ func setOptions(_ *judge, c call) *refusal {
 	return nil
 }
 
-// commandBuiltin allows command -v NAME, and judges a command that it runs.
-func commandBuiltin(j *judge, c call) *refusal {
+// commandBuiltin allows command -v NAME, and classifies a command that it runs.
+func commandBuiltin(j *classifier, c call) *refusal {
 	words := c.words
 	for len(words) > 0 && words[0].whole && strings.HasPrefix(words[0].text, "-") {
 		switch words[0].text {

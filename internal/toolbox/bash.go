@@ -55,7 +55,7 @@ func (b *Box) BashExecute(ctx context.Context, in BashExecute) (BashExecuteReply
 
 // execute is BashExecute with a watcher.
 func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecuteReply, error) {
-	if _, err := in.judge(b); err != nil {
+	if _, err := in.check(b); err != nil {
 		return BashExecuteReply{}, err
 	}
 	c := Command{Text: in.Command, Dir: b.path, Env: in.Env.list(), Timeout: b.limits.Timeout, Started: w.Started}
@@ -88,7 +88,7 @@ func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecute
 	return reply, nil
 }
 
-func (in BashExecute) judge(b *Box) (rel string, err error) {
+func (in BashExecute) check(b *Box) (rel string, err error) {
 	most := int(b.limits.MaxTimeout / time.Second)
 	switch {
 	case strings.TrimSpace(in.Command) == "":
@@ -101,7 +101,7 @@ func (in BashExecute) judge(b *Box) (rel string, err error) {
 	case in.Timeout < 0 || in.Timeout > most:
 		return "", invalid("/timeout", "is out of range", fmt.Sprintf("give 1 to %d seconds", most))
 	}
-	return "", in.Env.judge(runtime.GOOS)
+	return "", in.Env.check(runtime.GOOS)
 }
 
 // output returns the end of a stream for display. A lone CR, with which programs draw progress, starts a new line.
@@ -205,7 +205,7 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	if hold.By == "" {
 		return b.options.Runner.Run(free, c)
 	}
-	if len(c.Env) > 0 { // a command is judged by its text only
+	if len(c.Env) > 0 { // a command is classified by its text only
 		return RunResult{}, conflict("/env", hold.By+" allows no variables for a command", "leave env out")
 	}
 	if err := hold.Command(c.Text); err != nil {
@@ -302,8 +302,8 @@ const (
 	elsewhere = "write it to a file with create_file, and read it there"
 )
 
-// judge refuses names that are not free for values, and values that cannot be passed.
-func (e Env) judge(system string) error {
+// check refuses names that are not free for values, and values that cannot be passed.
+func (e Env) check(system string) error {
 	var all plan.Faults
 	length := 0
 	for _, name := range slices.Sorted(maps.Keys(e)) {

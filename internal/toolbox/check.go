@@ -38,7 +38,7 @@ func (t Tool) CheckWith(args json.RawMessage, isReference func(text string) bool
 	if !read {
 		return faults
 	}
-	for _, one := range append(t.misfits(args, isReference), t.misjudged(args, in, isReference)...) {
+	for _, one := range append(t.misfits(args, isReference), t.inputFaults(args, in, isReference)...) {
 		if !slices.ContainsFunc(faults, func(told *plan.ValidationError) bool { return told.Field == one.Field }) {
 			faults = append(faults, one)
 		}
@@ -46,18 +46,18 @@ func (t Tool) CheckWith(args json.RawMessage, isReference func(text string) bool
 	return faults
 }
 
-// judged is an input that can be judged before the call is made; judge returns the path that the call concerns.
-type judged interface {
-	judge(b *Box) (rel string, err error)
+// checkable is an input that can be checked before the call is made; check returns the path that the call concerns.
+type checkable interface {
+	check(b *Box) (rel string, err error)
 }
 
-// misjudged returns the tool's own objections to its input.
-func (t Tool) misjudged(args json.RawMessage, input any, isReference func(string) bool) (faults []*plan.ValidationError) {
-	in, ok := input.(judged)
+// inputFaults returns the tool's own objections to its input.
+func (t Tool) inputFaults(args json.RawMessage, input any, isReference func(string) bool) (faults []*plan.ValidationError) {
+	in, ok := input.(checkable)
 	if !ok {
 		return nil
 	}
-	_, err := in.judge(t.box)
+	_, err := in.check(t.box)
 	var refused *plan.ValidationError
 	if !errors.As(err, &refused) {
 		return nil

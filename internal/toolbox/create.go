@@ -32,7 +32,7 @@ type CreateFileReply struct {
 
 // CreateFile writes a file, and its directories, as a whole or not at all.
 func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, error) {
-	rel, err := in.judge(b)
+	rel, err := in.check(b)
 	if err != nil {
 		return CreateFileReply{}, err
 	}
@@ -68,7 +68,7 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 	return reply, nil
 }
 
-func (in CreateFile) judge(b *Box) (rel string, err error) {
+func (in CreateFile) check(b *Box) (rel string, err error) {
 	if rel, err = b.place(in.Path); err != nil {
 		return "", err
 	}

@@ -168,7 +168,7 @@ type ReadFileReply struct {
 // ReadFile is View for a step of a plan with an output that another step uses: it returns the whole text, unnumbered
 // and unescaped, or an error.
 func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) {
-	rel, err := in.judge(b)
+	rel, err := in.check(b)
 	if err != nil {
 		return ReadFileReply{}, err
 	}
@@ -185,7 +185,7 @@ func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) 
 	return ReadFileReply{Path: rel, Content: string(data), Bytes: len(data)}, nil
 }
 
-func (in ReadFile) judge(b *Box) (rel string, err error) { return b.place(in.Path) }
+func (in ReadFile) check(b *Box) (rel string, err error) { return b.place(in.Path) }
 
 // Text is the answer for a model.
 func (r ReadFileReply) Text() string {
@@ -210,7 +210,7 @@ func (in WriteFile) created() CreateFile {
 	return CreateFile{Path: in.Path, Content: in.Content, Overwrite: true}
 }
 
-func (in WriteFile) judge(b *Box) (rel string, err error) { return in.created().judge(b) }
+func (in WriteFile) check(b *Box) (rel string, err error) { return in.created().check(b) }
 
 const inside = "give a path inside the workspace, relative to it"
 

@@ -33,7 +33,7 @@ type GlobReply struct {
 
 // Glob finds files and directories by name.
 func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
-	dir, err := in.judge(b)
+	dir, err := in.check(b)
 	if err != nil {
 		return GlobReply{}, err
 	}
@@ -50,7 +50,7 @@ func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
 	return reply, ended(ctx)
 }
 
-func (in Glob) judge(b *Box) (dir string, err error) {
+func (in Glob) check(b *Box) (dir string, err error) {
 	if err := badGlob("/pattern", in.Pattern); err != nil {
 		return "", err
 	}
@@ -88,7 +88,7 @@ func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply
 // Files returns all files that match a pattern, sorted. It is an error if there are more than most, or if the search
 // was cut short.
 func (b *Box) Files(ctx context.Context, pattern string, most int) ([]string, error) {
-	dir, err := Glob{Pattern: pattern}.judge(b)
+	dir, err := Glob{Pattern: pattern}.check(b)
 	if err != nil {
 		return nil, err
 	}

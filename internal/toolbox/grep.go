@@ -71,7 +71,7 @@ func (b *Box) Grep(ctx context.Context, in Grep) (GrepReply, error) {
 	return s.result(), ended(ctx)
 }
 
-func (in Grep) judge(b *Box) (rel string, err error) {
+func (in Grep) check(b *Box) (rel string, err error) {
 	if _, err := b.search(in); err != nil {
 		return "", err
 	}

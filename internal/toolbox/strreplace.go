@@ -30,7 +30,7 @@ type StrReplaceReply struct {
 // StrReplace replaces a text in a file. The text must match exactly, and only once unless All is set. Mode and line
 // endings are preserved.
 func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, error) {
-	rel, err := in.judge(b)
+	rel, err := in.check(b)
 	if err != nil {
 		return StrReplaceReply{}, err
 	}
@@ -64,7 +64,7 @@ func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, e
 	return StrReplaceReply{Path: safetext.EscapeLine(rel), Replaced: e.count, Line: lineAt(data, bytes.Index(data, e.old))}, nil
 }
 
-func (in StrReplace) judge(b *Box) (rel string, err error) {
+func (in StrReplace) check(b *Box) (rel string, err error) {
 	switch in.Old {
 	case "":
 		return "", invalid("/old", "is empty", "give the text to replace; create_file makes a new file")

@@ -50,7 +50,7 @@ const counting = 16 << 20
 // View shows a page of a file with line numbers, or of a directory. It keeps only the page in memory, however large the
 // file.
 func (b *Box) View(ctx context.Context, in View) (ViewReply, error) {
-	rel, err := in.judge(b)
+	rel, err := in.check(b)
 	if err != nil {
 		return ViewReply{}, err
 	}
@@ -70,7 +70,7 @@ func (b *Box) View(ctx context.Context, in View) (ViewReply, error) {
 	return reply, err
 }
 
-func (in View) judge(b *Box) (rel string, err error) {
+func (in View) check(b *Box) (rel string, err error) {
 	switch {
 	case in.From < 0:
 		return "", invalid("/from", "is less than 1", "count lines from 1")
