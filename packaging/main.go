@@ -108,9 +108,9 @@ func repository() (string, error) {
 	}
 }
 
-// write writes all files below a folder, after it has deleted those in gone.
-func write(folder string, all files, gone []string) error {
-	for _, path := range gone {
+// write writes all files below a folder, after it has deleted the obsolete ones.
+func write(folder string, all files, obsolete []string) error {
+	for _, path := range obsolete {
 		if err := os.Remove(filepath.Join(folder, path)); err != nil {
 			return err
 		}

@@ -128,9 +128,9 @@ func (d document) add(own, eol string) string {
 	return before + own + eol + after
 }
 
-// without returns the file without its block; gone means that there was no file before the block was written. If the
+// without returns the file without its block; isCreated means that there was no file before the block was written. If the
 // text around the block is unchanged, the result is exactly the former text, else all of the current text.
-func (d document) without() (text string, gone bool) {
+func (d document) without() (text string, isCreated bool) {
 	if d.block == nil {
 		return d.mark + d.text, false
 	}

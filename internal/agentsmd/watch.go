@@ -38,10 +38,10 @@ func Watch(ctx context.Context, workspace, file string, quiet time.Duration) (<-
 		_ = files.Close()
 		return nil, fmt.Errorf("watch %s: %w", file, err)
 	}
-	told := make(chan struct{}, 1)
+	reports := make(chan struct{}, 1)
 	go w.run(ctx)
-	go mergeEvents(ctx, w.events, told, quiet)
-	return told, nil
+	go mergeEvents(ctx, w.events, reports, quiet)
+	return reports, nil
 }
 
 // watcher converts file system events into events of one file. Its goroutine ends with the context.
@@ -162,9 +162,9 @@ func notify(to chan<- struct{}) {
 // maxQuietPeriods limits the wait to that many quiet periods, so that a file under constant change is reported, too.
 const maxQuietPeriods = 10
 
-// mergeEvents forwards events, merging those in quick succession. It closes told when the events or the context end.
-func mergeEvents(ctx context.Context, events <-chan struct{}, told chan<- struct{}, quiet time.Duration) {
-	defer close(told)
+// mergeEvents forwards events, merging those in quick succession. It closes reports when the events or the context end.
+func mergeEvents(ctx context.Context, events <-chan struct{}, reports chan<- struct{}, quiet time.Duration) {
+	defer close(reports)
 	timer := time.NewTimer(quiet)
 	timer.Stop()
 	defer timer.Stop()
@@ -184,7 +184,7 @@ func mergeEvents(ctx context.Context, events <-chan struct{}, told chan<- struct
 			timer.Reset(min(quiet, first.Add(maxQuietPeriods*quiet).Sub(now)))
 		case <-timer.C:
 			first = time.Time{}
-			notify(told)
+			notify(reports)
 		}
 	}
 }

@@ -78,8 +78,8 @@ func Remove(workspace, file string, opts Options) (Result, error) {
 	if !d.block.intact {
 		result.Edits = d.block.content
 	}
-	text, gone := d.without()
-	if result.Action, result.Content = Removed, []byte(text); gone {
+	text, isCreated := d.without()
+	if result.Action, result.Content = Removed, []byte(text); isCreated {
 		result.Action, result.Content = Deleted, nil
 	}
 	return result, change(root, s, result, opts)

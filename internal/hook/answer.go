@@ -13,13 +13,13 @@ type object []any
 
 // Write formats an answer for the call's host: its output and the exit code.
 func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
-	said := a.text(c.Moment)
-	if c.Host == Windsurf && said != "" { // it reads only the exit code
-		return nil, []byte(said + "\n"), 2
+	text := a.text(c.Moment)
+	if c.Host == Windsurf && text != "" { // it reads only the exit code
+		return nil, []byte(text + "\n"), 2
 	}
 	answer := c.emptyAnswer()
-	if said != "" {
-		answer = c.format(said)
+	if text != "" {
+		answer = c.format(text)
 	}
 	if answer == nil {
 		return nil, nil, 0
@@ -31,19 +31,19 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 // text returns the text of an answer at a moment. A blank text is replaced with words, because some hosts ignore a refusal without a
 // reason.
 func (a Answer) text(moment Moment) string {
-	said := ""
+	text := ""
 	switch moment {
 	case BeforeTool:
-		said = a.Refuse
+		text = a.Refuse
 	case SessionStart, BeforePrompt:
-		said = a.Context
+		text = a.Context
 	case Stop:
-		said = a.Continue
+		text = a.Continue
 	}
-	if said != "" && strings.TrimSpace(said) == "" {
+	if text != "" && strings.TrimSpace(text) == "" {
 		return "planloop gave no reason."
 	}
-	return said
+	return text
 }
 
 // emptyAnswer returns a host's form of an empty answer; nil means no output.
@@ -62,7 +62,7 @@ func (c Call) emptyAnswer() object {
 }
 
 // format returns a host's form of a refusal, of context, or of a reason to continue.
-func (c Call) format(said string) object {
+func (c Call) format(text string) object {
 	specific := func(members ...any) object {
 		return object{"hookSpecificOutput", append(object{"hookEventName", eventOf(c.Host, c.Event).Native}, members...)}
 	}
@@ -70,43 +70,43 @@ func (c Call) format(said string) object {
 	case Claude, Codex: // Codex rejects additional members
 		switch c.Moment {
 		case BeforeTool:
-			return specific("permissionDecision", "deny", "permissionDecisionReason", said)
+			return specific("permissionDecision", "deny", "permissionDecisionReason", text)
 		case Stop:
-			return object{"decision", "block", "reason", said}
+			return object{"decision", "block", "reason", text}
 		}
-		return specific("additionalContext", said)
+		return specific("additionalContext", text)
 	case Gemini:
 		if c.Moment == SessionStart || c.Moment == BeforePrompt {
-			return specific("additionalContext", said)
+			return specific("additionalContext", text)
 		}
-		return object{"decision", "deny", "reason", said}
+		return object{"decision", "deny", "reason", text}
 	case Antigravity:
 		switch c.Moment {
 		case BeforeTool:
-			return object{"decision", "deny", "reason", said}
+			return object{"decision", "deny", "reason", text}
 		case Stop:
-			return object{"decision", "continue", "reason", said}
+			return object{"decision", "continue", "reason", text}
 		}
-		return object{"injectSteps", []object{{"ephemeralMessage", said}}}
+		return object{"injectSteps", []object{{"ephemeralMessage", text}}}
 	case Cursor:
 		switch c.Moment {
 		case BeforeTool:
-			return object{"permission", "deny", "user_message", said, "agent_message", said}
+			return object{"permission", "deny", "user_message", text, "agent_message", text}
 		case Stop:
-			return object{"followup_message", said}
+			return object{"followup_message", text}
 		}
-		return object{"additional_context", said}
+		return object{"additional_context", text}
 	case VSCode: // nested for VS Code, and at the top level for Copilot's command line
 		switch c.Moment {
 		case BeforeTool:
-			decision := object{"permissionDecision", "deny", "permissionDecisionReason", said}
+			decision := object{"permissionDecision", "deny", "permissionDecisionReason", text}
 			return append(decision, specific(decision...)...)
 		case Stop:
-			return append(object{"decision", "block", "reason", said}, specific("decision", "block", "reason", said)...)
+			return append(object{"decision", "block", "reason", text}, specific("decision", "block", "reason", text)...)
 		}
-		return append(object{"additionalContext", said}, specific("additionalContext", said)...)
+		return append(object{"additionalContext", text}, specific("additionalContext", text)...)
 	case Goose:
-		return object{"decision", "block", "reason", said}
+		return object{"decision", "block", "reason", text}
 	case Opencode: // planloop's own plugin
 		name := "context"
 		switch c.Moment {
@@ -115,7 +115,7 @@ func (c Call) format(said string) object {
 		case Stop:
 			name = "go_on"
 		}
-		return object{name, said}
+		return object{name, text}
 	}
 	return nil
 }

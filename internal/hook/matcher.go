@@ -33,11 +33,11 @@ func requiredTools(host Host, native string) []string {
 func UncoveredTools(host Host, native string, matchers []string) (missed []string, unread string) {
 	for _, tool := range requiredTools(host, native) {
 		matched := slices.ContainsFunc(matchers, func(matcher string) bool {
-			is, readable := matchTool(host, matcher, tool)
+			isMatch, readable := matchTool(host, matcher, tool)
 			if !readable {
 				unread = matcher
 			}
-			return is
+			return isMatch
 		})
 		if !matched {
 			missed = append(missed, tool)
@@ -48,7 +48,7 @@ func UncoveredTools(host Host, native string, matchers []string) (missed []strin
 
 // matchTool reports whether a matcher covers a tool in a host. Claude Code and Codex read a matcher of certain characters as a list of
 // names; they read all others, as the other hosts do, as a regular expression that may match anywhere.
-func matchTool(host Host, matcher, tool string) (is, readable bool) {
+func matchTool(host Host, matcher, tool string) (isMatch, readable bool) {
 	names := map[Host]string{Claude: `^[\w\-, |]*$`, Codex: `^[\w|]*$`}[host]
 	switch {
 	case matcher == "" || matcher == "*":

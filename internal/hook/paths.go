@@ -92,8 +92,8 @@ func isShell(program string) bool {
 // PossiblePaths returns all paths that the tool might change, or its possible working directories if it names no path.
 func (c Call) PossiblePaths() []string {
 	places := c.workDirs()
-	for _, told := range c.Paths {
-		places = append(places, c.possiblePaths(told)...)
+	for _, given := range c.Paths {
+		places = append(places, c.possiblePaths(given)...)
 	}
 	return places
 }
@@ -102,17 +102,17 @@ func (c Call) PossiblePaths() []string {
 // counts, since a host may ignore a member that it does not know.
 func (c Call) workDirs() []string {
 	bases := []string{c.Dir}
-	for _, told := range c.WorkDirs {
-		bases = append(bases, c.readPath(c.Dir, told)...)
+	for _, given := range c.WorkDirs {
+		bases = append(bases, c.readPath(c.Dir, given)...)
 	}
 	slices.Sort(bases)
 	return slices.Compact(bases)
 }
 
 // possiblePaths returns the possible meanings of a tool's path.
-func (c Call) possiblePaths(told string) (places []string) {
+func (c Call) possiblePaths(given string) (places []string) {
 	for _, base := range c.workDirs() {
-		places = append(places, c.readPath(base, told)...)
+		places = append(places, c.readPath(base, given)...)
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
@@ -120,19 +120,19 @@ func (c Call) possiblePaths(told string) (places []string) {
 
 // readPath returns the possible meanings of a path relative to a directory. Some hosts expand ~ and URIs; others take them as names in the
 // directory, so base represents those and unreadable paths.
-func (c Call) readPath(base, told string) []string {
+func (c Call) readPath(base, given string) []string {
 	const file = "file:"
 	switch {
-	case filepath.IsAbs(told):
-		return []string{told}
-	case c.Home != "" && (told == "~" || strings.HasPrefix(told, "~/")):
-		return []string{base, filepath.Join(c.Home, told[1:])}
-	case len(told) > len(file) && strings.EqualFold(told[:len(file)], file):
-		return []string{base, pathOfURI(told[len(file):])}
-	case strings.HasPrefix(told, "~"), strings.Contains(told, "://"):
+	case filepath.IsAbs(given):
+		return []string{given}
+	case c.Home != "" && (given == "~" || strings.HasPrefix(given, "~/")):
+		return []string{base, filepath.Join(c.Home, given[1:])}
+	case len(given) > len(file) && strings.EqualFold(given[:len(file)], file):
+		return []string{base, pathOfURI(given[len(file):])}
+	case strings.HasPrefix(given, "~"), strings.Contains(given, "://"):
 		return []string{base}
 	}
-	return []string{filepath.Join(base, told)}
+	return []string{filepath.Join(base, given)}
 }
 
 // pathOfURI returns the path in a file URI without its scheme.

@@ -72,14 +72,14 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 
 // checkPaths refuses a writing tool, unless each path that it writes to is free or the host's own note.
 func (p Policy) checkPaths(ctx context.Context, c Call) error {
-	for _, told := range c.Paths {
-		for _, at := range c.possiblePaths(told) {
+	for _, given := range c.Paths {
+		for _, at := range c.possiblePaths(given) {
 			hold, err := p.Guard(ctx, at)
 			if err != nil {
 				return err
 			}
 			if hold.By != "" && !p.IsHostNote(at) {
-				return refuse(hold, plan.Quote(c.Tool)+" would change "+plan.Quote(told), hold.Fix)
+				return refuse(hold, plan.Quote(c.Tool)+" would change "+plan.Quote(given), hold.Fix)
 			}
 		}
 	}

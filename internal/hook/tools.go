@@ -163,8 +163,8 @@ func toolGroupOf(host Host, tool string) (toolGroup, bool) {
 func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
 	row, known := toolGroupOf(c.Host, c.Tool)
 	if server, name, ok := mcpTool(c.Host, c.Tool, r.text(top[serverMembers])); ok && !known {
-		if told := r.text(top[nameMembers]); told != "" {
-			name = told
+		if reported := r.text(top[nameMembers]); reported != "" {
+			name = reported
 		}
 		c.Effect, c.Server, c.Name = Calls, server, name
 		return
@@ -230,8 +230,8 @@ func (r *reader) readWorkDirs(c *Call) bool {
 			if value.Kind() != jsontext.KindString {
 				return false
 			}
-			if told := r.text(value); told != "" {
-				c.WorkDirs = append(c.WorkDirs, told)
+			if reported := r.text(value); reported != "" {
+				c.WorkDirs = append(c.WorkDirs, reported)
 			}
 		}
 	}
@@ -267,9 +267,9 @@ const (
 	nameMembers   = "mcp_context.tool_name"
 )
 
-// mcpTool splits the host's name of an MCP tool; told is the name of its server if the host reports it separately. A server's name may
+// mcpTool splits the host's name of an MCP tool; reported is the name of its server if the host reports it separately. A server's name may
 // contain the separator; then a name counts as planloop's only if no other reading is possible.
-func mcpTool(host Host, tool, told string) (server, name string, ok bool) {
+func mcpTool(host Host, tool, reported string) (server, name string, ok bool) {
 	for _, form := range mcpForms(host) {
 		before, between := form[0], form[1]
 		rest, ok := strings.CutPrefix(tool, before)
@@ -281,8 +281,8 @@ func mcpTool(host Host, tool, told string) (server, name string, ok bool) {
 		case between == "":
 			return "", rest, true
 		}
-		if told != "" {
-			server = strings.Map(nameRune, told)
+		if reported != "" {
+			server = strings.Map(nameRune, reported)
 			return normalServer(server), strings.TrimPrefix(rest, server+between), true
 		}
 		if server, name, ok = strings.Cut(rest, between); !ok {

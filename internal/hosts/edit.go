@@ -207,8 +207,8 @@ func (s *server) readYAML(m Machine, e *Edit) error {
 		e.Server = Unreadable
 		return &Refusal{Problem: "cannot be read as YAML: " + err.Error(), Fix: "correct the file, or edit planloop's entry by hand"}
 	}
-	entry, is := lookUp(document, s.path...)
-	if !is {
+	entry, ok := lookUp(document, s.path...)
+	if !ok {
 		return nil
 	}
 	e.Programs = m.programs("", commandWords(entry, s.program), nil)
@@ -248,13 +248,13 @@ const wholePart = "the file"
 
 // editWhole prepares the change of a file that belongs to planloop alone.
 func (e *Edit) editWhole(text string, remove bool) error {
-	wrote, known := e.record.Parts[wholePart]
+	wrote, isRecorded := e.record.Parts[wholePart]
 	switch before := string(e.Before); {
 	case strings.TrimSpace(before) == "":
 		e.Hooks = Missing
 	case before == text:
 		e.Hooks = Current
-	case known && hashText(before) == wrote:
+	case isRecorded && hashText(before) == wrote:
 		e.Hooks = Old
 	case strings.Contains(before, "planloop"):
 		e.Hooks = Edited
@@ -264,7 +264,7 @@ func (e *Edit) editWhole(text string, remove bool) error {
 		return &Refusal{Problem: "is not planloop's file", Fix: "rename it, then run this again"}
 	}
 	switch {
-	case remove && e.Hooks != Missing && known:
+	case remove && e.Hooks != Missing && isRecorded:
 		e.After, e.WillExist = nil, false
 	case remove:
 		e.Hooks = e.Hooks.asKept()

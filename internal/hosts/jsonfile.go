@@ -115,7 +115,7 @@ func newlineOf(text []byte) string {
 
 // nesting returns how deep objects and lists are nested, up to where the text stops being JSON with comments.
 func nesting(text []byte) int {
-	now, most := 0, 0
+	depth, deepest := 0, 0
 	skip := func(i int, end string) int {
 		if n := bytes.Index(text[i:], []byte(end)); n >= 0 {
 			return i + n + len(end) - 1
@@ -125,10 +125,10 @@ func nesting(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '{', c == '[':
-			now++
-			most = max(most, now)
+			depth++
+			deepest = max(deepest, depth)
 		case c == '}', c == ']':
-			now--
+			depth--
 		case c == '"':
 			for i++; i < len(text) && text[i] != '"'; i++ {
 				if text[i] == '\\' {
@@ -141,7 +141,7 @@ func nesting(text []byte) int {
 			i = skip(i+2, "*/")
 		}
 	}
-	return most
+	return deepest
 }
 
 // standardJSON returns a value as JSON without comments and trailing commas.

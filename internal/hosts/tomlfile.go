@@ -73,7 +73,7 @@ func readTOML(text []byte) (settingsTOML, error) {
 
 // splitTokens cuts tokens at separators outside brackets.
 func splitTokens(tokens []string, separator string) (parts [][]string, err error) {
-	const deepest = 100
+	const maxOpen = 100
 	start, open := 0, ""
 	for i, token := range tokens {
 		switch {
@@ -87,7 +87,7 @@ func splitTokens(tokens []string, separator string) (parts [][]string, err error
 		case token == separator && open == "":
 			parts, start = append(parts, tokens[start:i]), i+1
 		}
-		if len(open) > deepest {
+		if len(open) > maxOpen {
 			return nil, errors.New("it is nested too deep")
 		}
 	}

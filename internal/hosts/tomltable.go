@@ -28,7 +28,7 @@ const tablePart = "the table"
 
 // findTable returns where the lines of a table marked as init's are in a text, nil if there is none, and whether they are as init wrote
 // them: as recorded, or as it would write them for a program of any path. A comment or another key in the table makes it the user's.
-func (s *server) findTable(text []byte, recorded string) (at []int, untouched bool) {
+func (s *server) findTable(text []byte, recorded string) (at []int, isOurs bool) {
 	head := regexp.QuoteMeta(tableMark + "[" + strings.Join(s.path, ".") + "]\n")
 	lines := regexp.MustCompile(`(?m:^)` + strings.ReplaceAll(head, "\n", `\r?\n`) + `([\w-]+ = .*(\n|$))*`)
 	if at = lines.FindIndex(text); at == nil {
@@ -51,22 +51,22 @@ func (s *server) editTOML(m Machine, e *Edit, remove bool) error {
 		}
 		return &Refusal{Problem: "cannot be read as TOML: " + err.Error(), Fix: "correct it, then run this again"}
 	}
-	others, is := before.withoutTable(s.path)
+	others, hasTable := before.withoutTable(s.path)
 	if remove {
-		err = s.removeTable(e, is)
+		err = s.removeTable(e, hasTable)
 	} else {
-		err = s.installTable(m, e, before, is)
+		err = s.installTable(m, e, before, hasTable)
 	}
 	if err != nil || bytes.Equal(e.Before, e.After) {
 		return err
 	}
 	after, err := readTOML(e.After)
-	rest, is := after.withoutTable(s.path)
+	rest, hasTable := after.withoutTable(s.path)
 	holder := before[joinKey(s.path[:1]...)]
-	switch alone := err == nil && is != remove && maps.Equal(others, rest); {
-	case remove && !alone:
+	switch isUnchanged := err == nil && hasTable != remove && maps.Equal(others, rest); {
+	case remove && !isUnchanged:
 		return &Refusal{Problem: "has more in the server's table than init wrote", Fix: "remove the table by hand"}
-	case !alone, !remove && holder != "" && holder != "[":
+	case !isUnchanged, !remove && holder != "" && holder != "[":
 		e.Paste = s.tomlTable()
 		return &Refusal{Problem: "has no place for the server's table, or one that was changed by hand", Fix: "add it by hand"}
 	}
@@ -74,25 +74,25 @@ func (s *server) editTOML(m Machine, e *Edit, remove bool) error {
 }
 
 // installTable adds the table to a file, or brings init's table in it up to date.
-func (s *server) installTable(m Machine, e *Edit, before settingsTOML, is bool) error {
+func (s *server) installTable(m Machine, e *Edit, before settingsTOML, hasTable bool) error {
 	command := before.text(subpath(s.path, s.program)...)
 	if m.isOwn(command) {
 		e.Programs = []string{command}
 	}
 	newline := newlineOf(e.Before)
 	block := strings.ReplaceAll(s.tomlTable(), "\n", newline)
-	switch at, untouched := s.findTable(e.Before, e.record.Parts[tablePart]); {
-	case is && untouched && len(e.Programs) > 0:
+	switch at, isOurs := s.findTable(e.Before, e.record.Parts[tablePart]); {
+	case hasTable && isOurs && len(e.Programs) > 0:
 		e.Server, e.After = Old, slices.Concat(e.Before[:at[0]], []byte(block), e.Before[at[1]:])
 		if strings.TrimSuffix(string(e.Before[at[0]:at[1]]), newline) == strings.TrimSuffix(block, newline) {
 			e.Server, e.After = Current, e.Before
 		}
-	case is && at != nil && len(e.Programs) > 0 && command != m.Program:
+	case hasTable && at != nil && len(e.Programs) > 0 && command != m.Program:
 		e.Server, e.Notes = Old, append(e.Notes, "changes made by hand in the server's table stay")
 		return s.putProgram(m, e, before, at[0])
-	case is && command == m.Program && strings.Contains(before[joinKey(subpath(s.path, "args")...)], "serve"):
+	case hasTable && command == m.Program && strings.Contains(before[joinKey(subpath(s.path, "args")...)], "serve"):
 		e.Server, e.Notes = Current, append(e.Notes, "the server's table differs from init's and stays unchanged")
-	case is:
+	case hasTable:
 		if e.Server = Foreign; len(e.Programs) > 0 {
 			e.Server = Old
 		}
@@ -131,13 +131,13 @@ func (s *server) putProgram(m Machine, e *Edit, before settingsTOML, begins int)
 }
 
 // removeTable takes the table that init has written out of a file.
-func (s *server) removeTable(e *Edit, is bool) error {
-	switch at, untouched := s.findTable(e.Before, e.record.Parts[tablePart]); {
-	case !is:
+func (s *server) removeTable(e *Edit, hasTable bool) error {
+	switch at, isOurs := s.findTable(e.Before, e.record.Parts[tablePart]); {
+	case !hasTable:
 		e.Server = Missing
 	case at == nil:
 		e.Server = Kept
-	case !untouched:
+	case !isOurs:
 		e.Server = Kept
 		return &Refusal{Problem: "has more in the server's table than init wrote, or other values", Fix: "remove the table by hand"}
 	default:
@@ -152,7 +152,7 @@ func (s *server) removeTable(e *Edit, is bool) error {
 }
 
 // withoutTable returns the settings outside a table, and whether the file has that table.
-func (all settingsTOML) withoutTable(path []string) (rest settingsTOML, is bool) {
+func (all settingsTOML) withoutTable(path []string) (rest settingsTOML, hasTable bool) {
 	rest, table := maps.Clone(all), joinKey(path...)
 	maps.DeleteFunc(rest, func(key, _ string) bool { return key == table || strings.HasPrefix(key, table+"\x00") })
 	return rest, len(rest) < len(all)

@@ -38,13 +38,13 @@ const (
 // command of such a client has the client's name, unless a person is present. Then comes CI, then the user. No other
 // name contains a #.
 func (c Caller) Actor() plan.Actor {
-	over, login := c.Client != "" || c.Connection != "", agentName(c.Login)
+	isMCP, login := c.Client != "" || c.Connection != "", agentName(c.Login)
 	switch name := agentName(c.Agent); {
-	case name != "" && over:
+	case name != "" && isMCP:
 		return plan.NewActor(plan.ChannelMCP, name)
 	case name != "":
 		return plan.NewActor(plan.ChannelAgentShell, name)
-	case over:
+	case isMCP:
 		return plan.NewActor(plan.ChannelMCP, clientName(c.Client, c.Connection))
 	case c.Server != "" && !c.Present:
 		return plan.NewActor(plan.ChannelAgentShell, c.Server)

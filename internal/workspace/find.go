@@ -290,14 +290,14 @@ func (in Lookup) resolve(p place) (string, error) {
 }
 
 // localPath converts a host's path or URI to a path of this system.
-func (in Lookup) localPath(told string) string {
+func (in Lookup) localPath(given string) string {
 	s := system{runtime.GOOS, in.Getenv("WSL_DISTRO_NAME")}
-	path, ok := s.path(told)
+	path, ok := s.path(given)
 	if !ok {
-		return told
+		return given
 	}
-	if _, err := os.Stat(told); err == nil && !isURI(told) { // it exists as given
-		return told
+	if _, err := os.Stat(given); err == nil && !isURI(given) { // it exists as given
+		return given
 	}
 	return path
 }

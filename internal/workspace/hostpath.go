@@ -16,23 +16,23 @@ const wslShare = `\\wsl.localhost\`
 
 // path converts a host's directory to a path of this system. It may be a URI, or a path of the other side of WSL if the
 // host runs there. Names that mean nothing here are refused; paths of this system are returned unchanged.
-func (s system) path(told string) (path string, ok bool) {
-	if strings.ContainsRune(told, 0) {
+func (s system) path(given string) (path string, ok bool) {
+	if strings.ContainsRune(given, 0) {
 		return "", false
 	}
-	if isURI(told) {
-		if told, ok = s.ofURI(told); !ok {
+	if isURI(given) {
+		if given, ok = s.ofURI(given); !ok {
 			return "", false
 		}
 	}
-	slashed := strings.ReplaceAll(told, `\`, "/")
+	slashed := strings.ReplaceAll(given, `\`, "/")
 	switch s.os {
 	case "windows":
-		return s.onWindows(told, slashed), true
+		return s.onWindows(given, slashed), true
 	case "linux":
-		return s.onLinux(told, slashed)
+		return s.onLinux(given, slashed)
 	}
-	return told, true
+	return given, true
 }
 
 func isURI(text string) bool {
@@ -78,7 +78,7 @@ func unescaped(text string) string {
 }
 
 // onWindows converts the drive names of shells and WSL, and the older name of WSL's share.
-func (s system) onWindows(told, slashed string) string {
+func (s system) onWindows(given, slashed string) string {
 	for _, before := range []string{"//?/", "/mnt/", "/cygdrive/", "/"} {
 		rest, ok := strings.CutPrefix(slashed, before)
 		if !ok {
@@ -97,11 +97,11 @@ func (s system) onWindows(told, slashed string) string {
 	if hasDrive(slashed) || strings.HasPrefix(slashed, "//") {
 		return strings.ReplaceAll(slashed, "/", `\`)
 	}
-	return told
+	return given
 }
 
 // onLinux converts the paths of the Windows around WSL. It only knows drives mounted below /mnt.
-func (s system) onLinux(told, slashed string) (string, bool) {
+func (s system) onLinux(given, slashed string) (string, bool) {
 	slashedDrive := strings.TrimPrefix(slashed, "/")
 	if hasDrive(slashedDrive) {
 		return "/mnt/" + strings.ToLower(slashedDrive[:1]) + strings.TrimSuffix(slashedDrive[2:], "/"), true
@@ -109,7 +109,7 @@ func (s system) onLinux(told, slashed string) (string, bool) {
 	if distro, below, ok := splitWSL(slashed); ok {
 		return "/" + below, s.distro != "" && strings.EqualFold(distro, s.distro)
 	}
-	return told, true
+	return given, true
 }
 
 // hasDrive reports whether a path begins with a Windows drive.

@@ -205,8 +205,8 @@ func (l *loader) admit(k key, v value, asked Config, others bool) {
 
 // warn keeps the first warnings: a file of nonsense need not be listed in full.
 func (l *loader) warn(about faults) {
-	const most = 20
-	l.warnings = append(l.warnings, about[:min(len(about), most-len(l.warnings))]...)
+	const maxWarnings = 20
+	l.warnings = append(l.warnings, about[:min(len(about), maxWarnings-len(l.warnings))]...)
 }
 
 func (l *loader) ignore(v value, why string) {

@@ -108,7 +108,7 @@ func (in Lookup) States() []string {
 		entries, _ := os.ReadDir(home) // may not exist
 		for _, entry := range entries {
 			state := filepath.Join(home, entry.Name())
-			if _, is := LookUpState(state); is {
+			if _, ok := LookUpState(state); ok {
 				states = append(states, state)
 			}
 		}
