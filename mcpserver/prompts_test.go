@@ -145,7 +145,8 @@ func TestNothingToRecoverFrom(t *testing.T) {
 		t.Errorf("without a plan: %s", got)
 	}
 	setUp(t, w)
-	for arguments, want := range map[string]string{"": "no step has failed", "S001": "S001 is pending", "S009": "there is no step S009"} {
+	for arguments, want := range map[string]string{"": "no step has failed", "S001": "S001 is pending",
+		"S009": "step S009 does not exist"} {
 		if got := prompt(t, client, "recover_step", map[string]string{"step_id": arguments}); !strings.Contains(got, want) {
 			t.Errorf("%q: %s", arguments, got)
 		}

@@ -103,7 +103,8 @@ func traitsOf(a Action) traits {
 	case AddComment:
 		return traits{word: "comment", isPlanning: true, anyPlan: true, authority: confirmedByPerson, activity: "comment"}
 	case ResolveComment:
-		return traits{word: "meet_comment", isPlanning: true, anyPlan: true, authority: confirmedByPerson, activity: "word about a comment"}
+		return traits{word: "meet_comment", isPlanning: true, anyPlan: true, authority: confirmedByPerson,
+			activity: "resolution of a comment"}
 	case ReplyToComment:
 		return traits{word: "reply_to_comment", isPlanning: true, anyPlan: true}
 	case Purge:

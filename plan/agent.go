@@ -89,7 +89,7 @@ func (a Attempt) AgentStep(s State) *Step {
 
 // OutOfScopeError returns the refusal of an action outside the attempt's step.
 func (a Attempt) OutOfScopeError() error {
-	return conflict("you were started for "+a.Step.String()+" alone, and this is not a part of it", "do that step, report it, and end")
+	return conflict("you were started for "+a.Step.String()+" only; this is not part of it", "do that step, report it, and end")
 }
 
 // reportAgentStep returns the events for an agent's mark on the step it was started for. Its engine ends
@@ -115,7 +115,7 @@ func (a MarkStep) reportAgentStep(s State, step *Step, f Facts) ([]Event, error)
 		return []Event{AgentReported{Step: a.Step, Attempt: step.Attempts, Status: a.Status, Note: a.Note, By: f.Actor.Name,
 			At: f.Now}}, nil
 	}
-	return nil, conflict(step.ID.String()+" is yours to report on, not to put off", "report it done, failed or blocked")
+	return nil, conflict(step.ID.String()+" can only be reported, not postponed", "report it done, failed or blocked")
 }
 
 // AgentReported records an agent's report on the step that planloop started it for.

@@ -110,7 +110,7 @@ func TestWhatAnAgentMayDo(t *testing.T) {
 	for _, a := range []plan.Action{plan.EnterMode{}, plan.BeginRun{}, plan.PauseRun{}, plan.Clear{}, plan.Replan{Changes: "c"},
 		plan.SetUp{Outline: plan.Outline{Objective: "Mine"}}, plan.AddSteps{Steps: []plan.NewStep{titled("x")}},
 		plan.AnswerStep{Step: 2, Choice: plan.Skip}, plan.UpdateStep{Step: 1}, plan.EndMode{}, plan.Close{Summary: "done"}} {
-		w.refuse(agent, a, "you were started for S001 alone")
+		w.refuse(agent, a, "you were started for S001 only")
 	}
 	w.refuse(agent, plan.MarkStep{Step: 2, Status: plan.InProgress}, "S002 is not yours")
 	w.refuse(agent, plan.MarkStep{Step: 1, Status: plan.Skipped}, "report it done, failed or blocked")
@@ -207,7 +207,7 @@ func TestAChangedToolAsksAgain(t *testing.T) {
 	definition, w.limits.NeverAsk = "two", true
 	w.wantAdvance(1, []string{"step_finished", "step_asked"}, w.finished(1, ok(`1`)))
 	ask := w.step(2).OpenQuestion()
-	if ask.Text != "what the server says of files__read is not what it said when the plan was approved" || ask.Definition != "two" {
+	if ask.Text != "the server's description of files__read has changed since the plan was approved" || ask.Definition != "two" {
 		t.Errorf("asks %+v", ask)
 	}
 	w.do(person, plan.AnswerStep{Step: 2, Choice: plan.Approve})

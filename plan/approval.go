@@ -87,7 +87,7 @@ func (a DecideDraft) decideOutcome(s State, draft *Plan, f Facts) ([]Event, erro
 		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
 			Change: s.isRevision()}}, nil
 	case a.Comment == "" && f.Actor.Way() != WayClient: // a client's form cannot be shown again
-		return nil, Refuse(InvalidInput, "/comment", "is blank", "say what is to be changed")
+		return nil, Refuse(InvalidInput, "/comment", "is blank", "describe the changes you want")
 	}
 	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now, Change: s.isRevision(),
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
@@ -99,13 +99,13 @@ func (a DecideDraft) openDraft(s State, f Facts) (*Plan, error) {
 	request, way := s.ModeNow().Request, f.Actor.Way()
 	switch {
 	case s.Draft == nil:
-		return nil, s.noLongerWaiting("no plan waits for a decision", "see where planning mode stands", f)
+		return nil, s.noLongerWaiting("no plan waits for a decision", "check the state of planning mode", f)
 	case s.PhaseNow() == PhaseGathering && (way != WayPerson || a.Outcome != Rejected): // a person may still reject a returned draft
-		return nil, s.noLongerWaiting("planning is still going on, and no plan has been submitted yet",
+		return nil, s.noLongerWaiting("planning continues; no plan has been submitted yet",
 			"wait for the plan to be submitted", f)
 	case way == WayClient && (request == nil || a.Request != request.ID),
 		way == WayPerson && a.Request != "" && (request == nil || a.Request != request.ID):
-		return nil, s.noLongerWaiting("this request has already been decided or replaced", "look at what waits now", f)
+		return nil, s.noLongerWaiting("this request has already been decided or replaced", "check which request is open now", f)
 	}
 	return s.Draft, checkShownDigest(s, a.Digest, f)
 }
@@ -114,7 +114,7 @@ func (a DecideDraft) openDraft(s State, f Facts) (*Plan, error) {
 func checkShownDigest(s State, digest string, f Facts) error {
 	switch {
 	case s.Draft == nil:
-		return s.noLongerWaiting("no plan waits for a decision", "see where planning mode stands", f)
+		return s.noLongerWaiting("no plan waits for a decision", "check the state of planning mode", f)
 	case digest != "" && digest == Digest(s.Draft):
 		return nil
 	}
@@ -131,11 +131,11 @@ func (s State) noLongerWaiting(problem, fix string, f Facts) error {
 	d, open := s.ModeNow().Decision, s.ModeNow().Request
 	switch {
 	case open != nil:
-		problem += ": " + open.By + " submitted another in its place " + formatAgo(open.At, f.Now)
+		problem += ": " + open.By + " submitted a newer plan " + formatAgo(open.At, f.Now)
 	case d != nil:
 		by := d.Way.Decider(d.By)
 		problem += ": " + map[Outcome]string{Approved: by + " approved it ", Rejected: by + " rejected it ",
-			Returned: by + " returned it for changes ", CalledOff: by + " cancelled planning mode ", Expired: "planning mode expired ",
+			Returned: by + " requested changes ", CalledOff: by + " cancelled planning mode ", Expired: "planning mode expired ",
 			Ended: "planning mode ended "}[d.Outcome] + formatAgo(d.At, f.Now)
 	}
 	return conflict(problem, fix)

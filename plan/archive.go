@@ -267,7 +267,7 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict("the plan "+Quote(a.PlanID)+" is the current one", "nothing needs restoring")
 	}
 	if _, ok := s.PastPlan(a.PlanID); !ok || f.FormerPlan == nil || f.FormerPlan.ID != a.PlanID {
-		return nil, Refuse(NotFound, "/plan_id", "there is no former plan "+Quote(a.PlanID), "list the former plans to find its id")
+		return nil, Refuse(NotFound, "/plan_id", "former plan "+Quote(a.PlanID)+" does not exist", "list the former plans to find its id")
 	}
 	if err := withinLimit(f.FormerPlan.Steps.Len(), f.Limits); err != nil {
 		return nil, err
@@ -330,7 +330,7 @@ func restorable(past *Plan) (Body, error) {
 		b.Steps[i] = &Step{ID: step.ID, Spec: clean.Spec, Progress: clean.Progress, Execution: step.Execution}
 	}
 	if c.Err() != nil {
-		return Body{}, conflict("the plan cannot be restored as it is, "+c.Err().Error(), "export it, mend it, and import it")
+		return Body{}, conflict("the plan cannot be restored: "+c.Err().Error(), "export it, fix it, and import it")
 	}
 	return b, nil
 }

@@ -46,7 +46,7 @@ func TestArchiveNamesTheRevisionOfTheBody(t *testing.T) {
 }
 
 func TestClearRefuses(t *testing.T) {
-	wantRefusal(t, newWorkspace(t).refused(ann, plan.Clear{}), plan.NotFound, "", "there is no plan yet")
+	wantRefusal(t, newWorkspace(t).refused(ann, plan.Clear{}), plan.NotFound, "", "no plan exists yet")
 	w := withPlan(t, titled("a"))
 	w.do(ann, plan.Clear{})
 	wantRefusal(t, w.refused(ann, plan.Clear{}), plan.Conflict, "", "the plan is already abandoned", "set up a new plan")
@@ -186,9 +186,9 @@ func TestRestoreRefuses(t *testing.T) {
 	w := withPlan(t, titled("a"))
 	current := w.state.Plan.ID
 	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
-	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: "no-such-1"}), plan.NotFound, "/plan_id", `no former plan "no-such-1"`,
+	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: "no-such-1"}), plan.NotFound, "/plan_id", `former plan "no-such-1" does not exist`,
 		"list the former plans")
-	wantRefusal(t, newWorkspace(t).refused(ann, plan.Restore{}), plan.NotFound, "/plan_id", "no former plan")
+	wantRefusal(t, newWorkspace(t).refused(ann, plan.Restore{}), plan.NotFound, "/plan_id", "does not exist")
 	w.do(ann, plan.Clear{})
 	w.do(ann, plan.Restore{PlanID: current})
 	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")

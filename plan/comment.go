@@ -90,11 +90,11 @@ func (s State) comment(id, field string) (Comment, error) {
 			ids = append(ids, c.ID)
 		}
 	}
-	fix := "there is none to name"
+	fix := "no comment is open"
 	if n := len(ids); n > 0 {
 		fix = "name one, such as " + ids[n-1]
 	}
-	return Comment{}, Refuse(NotFound, field, "there is no comment "+Quote(id), fix)
+	return Comment{}, Refuse(NotFound, field, "comment "+Quote(id)+" does not exist", fix)
 }
 
 // withComment returns s with a comment changed by f.
@@ -147,7 +147,7 @@ func (a AddComment) about(s State) (About, error) {
 	plans = slices.DeleteFunc(plans, func(p *Plan) bool { return a.PlanID != "" && p.ID != a.PlanID })
 	switch {
 	case len(plans) == 0 && a.PlanID != "":
-		return About{}, conflict("the plan "+Quote(a.PlanID)+" is not the current one, nor one that waits", "look at what there is now")
+		return About{}, conflict("the plan "+Quote(a.PlanID)+" is neither current nor waiting", "check the current plan")
 	case a.Step == 0 && (len(plans) == 0 || a.PlanID == "" && s.Draft == nil && (s.PhaseNow() == PhaseGathering || s.Plan.IsOver())):
 		return About{}, nil // on a plan yet to come
 	case len(plans) == 0:

@@ -14,7 +14,7 @@ func (w *workspace) commented() plan.Comment { return w.state.Comments[len(w.sta
 // TestCommentOn comments on plans and drafts, by number and by name.
 func TestCommentOn(t *testing.T) {
 	w := newWorkspace(t)
-	wantRefusal(t, w.refused(person, plan.AddComment{Text: "x", Step: 1}), plan.NotFound, "", "there is no plan yet")
+	wantRefusal(t, w.refused(person, plan.AddComment{Text: "x", Step: 1}), plan.NotFound, "", "no plan exists yet")
 	w.do(person, plan.AddComment{Text: "keep it small"})
 	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Ship it"}, Steps: []plan.NewStep{titled("Build"), titled("Test")}})
 	current := w.state.Plan.ID
@@ -38,7 +38,7 @@ func TestCommentOn(t *testing.T) {
 	want(plan.About{PlanID: current})
 	on(2, "")
 	want(step(w.state.Plan, 2))
-	wantRefusal(t, w.refused(person, plan.AddComment{Text: "x", Step: 3}), plan.NotFound, "/step_id", "there is no step S003")
+	wantRefusal(t, w.refused(person, plan.AddComment{Text: "x", Step: 3}), plan.NotFound, "/step_id", "step S003 does not exist")
 
 	w.do(ann, plan.EnterMode{Task: "more"})
 	on(0, "") // the plan yet to come
@@ -54,7 +54,8 @@ func TestCommentOn(t *testing.T) {
 	want(step(w.state.Plan, 2))
 	first := w.state.Draft.ID
 	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Most", Summary: "in one"}, Steps: []plan.NewStep{titled("Ask")}})
-	wantRefusal(t, w.refused(person, plan.AddComment{Text: "x", PlanID: first}), plan.Conflict, "", "not the current one", "look at")
+	wantRefusal(t, w.refused(person, plan.AddComment{Text: "x", PlanID: first}), plan.Conflict, "", "neither current nor waiting",
+		"check the current plan")
 	w.do(person, decided(plan.Approved, w.answer("")))
 	if c := w.state.Comments[5]; c.PlanID != first || c.Step != 1 || c.Title != "Ask" || c.Revision == 0 {
 		t.Errorf("a comment on the draft is %+v when another is approved", c)
@@ -73,7 +74,8 @@ func TestWhoComments(t *testing.T) {
 			w.refused(actor, plan.AddComment{Text: "the user agreed"})
 			w.refused(actor, plan.ResolveComment{ID: "C1", IsResolved: true})
 		}
-		wantRefusal(t, w.refused(ann, plan.ReplyToComment{Comment: "C2", Text: "x"}), plan.NotFound, "/reply_to", `no comment "C2"`, "C1")
+		wantRefusal(t, w.refused(ann, plan.ReplyToComment{Comment: "C2", Text: "x"}), plan.NotFound, "/reply_to",
+			`comment "C2" does not exist`, "C1")
 		w.do(ann, plan.ReplyToComment{Comment: " c1", Text: "they are small"})
 		w.unchanged(ann, plan.ReplyToComment{Comment: "C1", Text: "they are small"})
 		w.wantPhase(phase)

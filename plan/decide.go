@@ -117,7 +117,7 @@ func Apply(s State, events ...Event) State {
 // currentPlan returns the current plan, or a refusal that says how to get one.
 func currentPlan(s State) (*Plan, error) {
 	if s.Plan == nil {
-		return nil, Refuse(NotFound, "", "there is no plan yet", "set one up first")
+		return nil, Refuse(NotFound, "", "no plan exists yet", "set one up first")
 	}
 	return s.Plan, nil
 }
@@ -158,7 +158,7 @@ func findStep(p *Plan, id StepID, field string) (*Step, error) {
 	} else if n > 1 {
 		fix = fmt.Sprintf("the plan has %d steps, %s to %s", n, p.Steps.At(0).ID, p.Steps.At(n-1).ID)
 	}
-	return nil, Refuse(NotFound, field, "there is no step "+id.String(), fix)
+	return nil, Refuse(NotFound, field, "step "+id.String()+" does not exist", fix)
 }
 
 // decideAll decides about an action in a state and adds all consequences for loops, the plan and the

@@ -15,7 +15,7 @@ func checkDependencies(p *Plan, step *Step, to StepStatus) error {
 	if len(waiting) == 0 || step.Status == to {
 		return nil
 	}
-	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), "finish what it waits for first")
+	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), "finish the dependency first")
 }
 
 // UnmetDependencies lists the dependencies of a step that are not met: see Step.satisfies.
@@ -82,7 +82,7 @@ func checkNewDependencies(p *Plan, step *Step, deps []StepID) error {
 		return cycleError("/depends_on", cycle)
 	}
 	if len(unmet) > 0 && (step.Status == InProgress || step.Status == Done) && !slices.Equal(deps, step.DependsOn) {
-		return conflict(fmt.Sprintf("%s is %s and cannot wait for %s any more", step.ID, step.Status, IDs(unmet)),
+		return conflict(fmt.Sprintf("%s is %s and can no longer wait for %s", step.ID, step.Status, IDs(unmet)),
 			"mark it pending first")
 	}
 	return nil
@@ -90,7 +90,7 @@ func checkNewDependencies(p *Plan, step *Step, deps []StepID) error {
 
 // loopInstanceError refuses a dependency on an instance of a loop.
 func loopInstanceError(field string, instance *Step) error {
-	return Refuse(InvalidInput, field, fmt.Sprintf("%s is an instance of the loop %s, and nothing outside depends on one",
+	return Refuse(InvalidInput, field, fmt.Sprintf("%s is an instance of the loop %s; other steps cannot depend on it",
 		instance.ID, instance.Loop()), "depend on "+instance.Loop().String())
 }
 

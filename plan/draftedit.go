@@ -31,17 +31,17 @@ func (a EditDraft) clean(c *cleaner) Action {
 	case UpdateStep, MoveStep:
 		a.Change = c.action(change)
 	default:
-		c.refuse("change", "is none of a draft", "change, add, move or remove a step")
+		c.refuse("change", "is not possible in a draft", "change, add, move or remove a step")
 	}
 	if a.Change != nil && a.Remove != 0 {
-		c.refuse("remove", "stands beside another change", "make one change at a time")
+		c.refuse("remove", "cannot be combined with another change", "make one change at a time")
 	}
 	return a
 }
 
 func (a EditDraft) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() == PhaseGathering {
-		return nil, conflict("the plan was returned for changes, and the next submission takes the place of this draft",
+		return nil, conflict("changes were requested, and the next submission replaces this draft",
 			"wait for that, then change it")
 	}
 	if err := checkShownDigest(s, a.Digest, f); err != nil {
@@ -79,7 +79,7 @@ func (a EditDraft) edited(s State, f Facts) (e DraftEdited, err error) {
 		e.Moved, err = change.decideOn(p, f)
 	case nil:
 		if s.isRevision() && s.Plan.Steps.Position(a.Remove) >= 0 {
-			return e, conflict(a.Remove.String()+" is a step of the plan that is carried out, which keeps its steps",
+			return e, conflict(a.Remove.String()+" is a step of the current plan and cannot be removed",
 				"mark it skipped instead")
 		}
 		e.Removed = a.Remove
@@ -150,7 +150,7 @@ func relinkDependents(p *Plan, gone StepID, f Facts) ([]StepUpdated, error) {
 		updated = append(updated, StepUpdated{Step: id, Patch: Patch{DependsOn: &deps}, At: f.Now})
 	}
 	if users != nil {
-		return nil, conflict(fmt.Sprintf("%s cannot be removed: what comes of it is used by %s", step.ID, IDs(users)),
+		return nil, conflict(fmt.Sprintf("%s cannot be removed: its result is used by %s", step.ID, IDs(users)),
 			"change the arguments, the condition or the loop of "+IDs(users)+" first")
 	}
 	return updated, nil

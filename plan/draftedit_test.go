@@ -128,12 +128,12 @@ func TestEditDraftIsRefused(t *testing.T) {
 		"what was shown is another": {stale, "has changed since it was shown: petra changed it"},
 		"without what was shown":    {plan.EditDraft{Change: retitle}, "has changed since it was shown"},
 		"no change":                 {plan.EditDraft{Digest: "x"}, "is missing"},
-		"a change that is none":     {w.edit(plan.Clear{}), "is none of a draft"},
-		"no such step":              {w.removing(9), "there is no step S009"},
-		"behind no such step":       {w.adding(new(plan.StepID(9)), "a"), "there is no step S009"},
+		"a change that is none":     {w.edit(plan.Clear{}), "is not possible in a draft"},
+		"no such step":              {w.removing(9), "step S009 does not exist"},
+		"behind no such step":       {w.adding(new(plan.StepID(9)), "a"), "step S009 does not exist"},
 		"before what it waits for":  {w.edit(plan.MoveStep{Step: 3}), "S003 needs S002 and has to come later"},
 		"behind what waits for it":  {w.edit(plan.MoveStep{Step: 1, After: 3}), "S001 is needed by S002 and has to come earlier"},
-		"what another makes use of": {w.removing(2), "what comes of it is used by S003"},
+		"what another makes use of": {w.removing(2), "its result is used by S003"},
 		"a circle": {w.edit(plan.UpdateStep{Step: 1, Patch: plan.Patch{DependsOn: &[]plan.StepID{3}}}),
 			"S001 -> S003 -> S002 -> S001"},
 		"what does not exist is used": {w.edit(plan.UpdateStep{Step: 1, Patch: plan.Patch{Tool: text("view"),
@@ -148,7 +148,7 @@ func TestEditDraftIsRefused(t *testing.T) {
 	if d := w.state.ModeNow().Decision; d.Edits.String() != "S001 and S003 changed" {
 		t.Errorf("returned with %s", d.Edits)
 	}
-	if err := w.refused(person, w.edit(retitle)); !strings.Contains(err.Problem, "the next submission takes the place") {
+	if err := w.refused(person, w.edit(retitle)); !strings.Contains(err.Problem, "the next submission replaces") {
 		t.Error(err)
 	}
 	w.do(person, decided(plan.Rejected, w.answer("")))
@@ -363,7 +363,7 @@ func TestDecisionWithComments(t *testing.T) {
 func TestSecondDecision(t *testing.T) {
 	second := plan.NewActor(plan.ChannelPage, "quinn")
 	for outcome, want := range map[plan.Outcome]string{plan.Approved: "petra approved it 12 s ago",
-		plan.Rejected: "petra rejected it 12 s ago", plan.Returned: "petra returned it for changes 12 s ago"} {
+		plan.Rejected: "petra rejected it 12 s ago", plan.Returned: "petra requested changes 12 s ago"} {
 		for _, late := range []plan.Outcome{plan.Approved, plan.Rejected, plan.Returned} {
 			w := threeWait(t)
 			a := w.answer("words")
@@ -381,7 +381,7 @@ func TestSecondDecision(t *testing.T) {
 	a := w.answer("")
 	w.do(ann, submission("Another"))
 	w.now = w.now.Add(20 * time.Minute)
-	replaced := "ann submitted another in its place 20 min ago"
+	replaced := "ann submitted a newer plan 20 min ago"
 	if err := w.refused(second, decided(plan.Approved, a)); !strings.Contains(err.Problem, replaced) {
 		t.Error(err)
 	}

@@ -75,7 +75,7 @@ func MissingEvidence(step *Step) []string {
 		if len(currentEvidence(step)) > 0 {
 			return nil
 		}
-		return []string{"a note of what was observed"}
+		return []string{"a note with the observed result"}
 	}
 	var missing []string
 	if step.Verify != "" && !IsVerified(step) {
@@ -124,7 +124,7 @@ func checkEvidenceKept(step *Step, patch Patch, f Facts) error {
 	if (step.Verify == "" || after.Verify == step.Verify) && containsAll(after.AcceptanceCriteria, step.AcceptanceCriteria) {
 		return nil
 	}
-	return conflict(step.ID.String()+" would lose what proves it: its command or a criterion",
+	return conflict(step.ID.String()+" would lose its verification command or a criterion",
 		"add criteria instead; a person at a terminal can remove some")
 }
 

@@ -91,7 +91,7 @@ func (c *cleaner) importedIDs(steps []NewStep, name string) {
 		at := fmt.Sprintf("%s/%d/step_id", name, i)
 		switch {
 		case (step.ID == 0) != (steps[0].ID == 0):
-			c.refuse(at, "some steps have an id and some have none", "give all of them one, or none")
+			c.refuse(at, "some steps have an id, and others do not", "give all of them one, or none")
 		case step.ID < 0 || step.ID > MaxKeptID:
 			c.refuse(at, step.ID.String()+" is too high", "number the steps from S001")
 		case step.ID != 0 && seen[step.ID]:
@@ -131,13 +131,13 @@ func (c *cleaner) importedExecutions(steps []NewStep, name string) {
 		instance := func(id StepID) bool { return kept[id].Loop == step.ID && id != step.ID }
 		switch {
 		case e.Loop != 0 && (!loops[e.Loop] || !slices.Contains(kept[e.Loop].Instances, step.ID)):
-			fault = "is said to be part of a loop that does not name it"
+			fault = "refers to a loop that does not list it"
 		case len(e.Instances) > 0 && !e.IsExpanded || e.IsExpanded && step.ForEach == "":
-			fault = "is said to be a loop, and is none"
+			fault = "is marked as a loop, but is not a loop"
 		case len(e.Instances) > MaxItems || !allOf(e.Instances, instance):
-			fault = "is a loop of steps that do not name it"
+			fault = "is a loop, but its instances do not refer to it"
 		case e.ConditionFalse && step.Status != Skipped || (e.ConditionFalse || e.ConditionTrue) && step.When == "":
-			fault = "is said to have a condition that it does not have"
+			fault = "has the outcome of a condition, but not the condition"
 		}
 		if fault != "" {
 			c.refuse(fmt.Sprintf("%s/%d/execution", name, i), fault, "leave it out")

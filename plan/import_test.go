@@ -56,19 +56,19 @@ func TestWhatNoRunCanHaveMadeIsRefused(t *testing.T) {
 		change func(steps []plan.NewStep)
 		want   string
 	}{
-		"an instance of no loop": {func(s []plan.NewStep) { s[1].Execution.Loop = 9 }, "steps that do not name it"},
-		"a stranger's instance":  {func(s []plan.NewStep) { s[4].Execution.Loop = 4 }, "a loop that does not name it"},
+		"an instance of no loop": {func(s []plan.NewStep) { s[1].Execution.Loop = 9 }, "its instances do not refer to it"},
+		"a stranger's instance":  {func(s []plan.NewStep) { s[4].Execution.Loop = 4 }, "a loop that does not list it"},
 		"a loop of nothing there": {func(s []plan.NewStep) { s[0].Execution.Instances = []plan.StepID{6, 8} },
-			"steps that do not name it"},
-		"a loop without a list": {func(s []plan.NewStep) { s[0].ForEach = "" }, "is none"},
+			"its instances do not refer to it"},
+		"a loop without a list": {func(s []plan.NewStep) { s[0].ForEach = "" }, "is not a loop"},
 		"a part of itself": {func(s []plan.NewStep) { s[0].Execution.Loop, s[0].Execution.Instances = 4, []plan.StepID{4} },
-			"do not name it"},
-		"no condition":               {func(s []plan.NewStep) { s[3].When = "" }, "condition that it does not have"},
-		"a false condition and done": {func(s []plan.NewStep) { s[3].Status = plan.Done }, "condition that it does not have"},
+			"do not refer to it"},
+		"no condition":               {func(s []plan.NewStep) { s[3].When = "" }, "the outcome of a condition"},
+		"a false condition and done": {func(s []plan.NewStep) { s[3].Status = plan.Done }, "the outcome of a condition"},
 		"a hidden text":              {func(s []plan.NewStep) { s[1].Execution.Item = json.RawMessage("\"\u202e\"") }, "reordering"},
 		"an id twice":                {func(s []plan.NewStep) { s[1].ID = 4 }, "appears twice"},
 		"an id far off":              {func(s []plan.NewStep) { s[4].ID = plan.MaxKeptID + 1 }, "too high"},
-		"some without an id":         {func(s []plan.NewStep) { s[4].ID = 0 }, "some have none"},
+		"some without an id":         {func(s []plan.NewStep) { s[4].ID = 0 }, "others do not"},
 	} {
 		w := newWorkspace(t)
 		a := elsewhere()

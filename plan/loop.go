@@ -149,7 +149,7 @@ func ParseForEach(text string) (ForEach, error) {
 		if ref.Problem != "" {
 			return refuse(ref.Problem, "refer to a list such as $S001.files")
 		} else if ref.Step == 0 {
-			return refuse("means the entry of a loop that is not there yet", "refer to a list such as $S001.files")
+			return refuse("refers to a loop entry outside of a loop", "refer to a list such as $S001.files")
 		}
 		return ForEach{From: ref}, nil
 	}
@@ -163,7 +163,7 @@ func ParseForEach(text string) (ForEach, error) {
 	case text == "":
 		return refuse("is blank", `give a list such as ["a","b"], a reference such as $S001.files, or a pattern such as *.txt`)
 	case dollar:
-		return refuse("names no step", "refer to a list such as $S001.files, or begin with $$ for a file whose name begins with $")
+		return refuse("does not name a step", "refer to a list such as $S001.files, or begin a file name with $$ if it begins with $")
 	case stepWord().MatchString(name):
 		return refuse("is a step without $", "write $"+text)
 	case problem != PathOK:

@@ -71,7 +71,7 @@ func TestParseForEach(t *testing.T) {
 		{"$S001.files", "from S001"}, {"$step_2", "from S002"}, {"*.txt", "glob *.txt"}, {"src/**/*.go", "glob src/**/*.go"},
 		{"[ab]*.txt", "glob [ab]*.txt"}, {"$$HOME/*", "glob $HOME/*"}, {"{a,b}.md", "glob {a,b}.md"}, {"src", "glob src"},
 		{`["a", "b"`, "is not a valid JSON list"}, {`["a" "b"]`, "is not a valid JSON list"}, {"", "is blank"}, {"  ", "is blank"},
-		{"$item", "means the entry of a loop"}, {"$files", "names no step"}, {"$S001.", "where a field"}, {"S001.files",
+		{"$item", "refers to a loop entry"}, {"$files", "does not name a step"}, {"$S001.", "where a field"}, {"S001.files",
 			"is a step without $"},
 		{"../*.txt", "leaves the workspace"}, {"/etc/*", "is absolute"}, {"~/x", "home directory"}, {`a\b`, "backslash"},
 		{"a/../../b", "leaves the workspace"}, {"[" + strings.Repeat("1,", 1_000) + "1]", "has 1001 entries"},

@@ -174,9 +174,9 @@ func checkPhase(s State, a Action, t traits, f Facts) error {
 		return nil
 	}
 	held := &ValidationError{Kind: Conflict, Phase: s.Phase,
-		Problem: "planning mode is on, and nothing is changed until a plan is approved", Fix: "read and ask, then submit a plan"}
+		Problem: "planning mode is on, and nothing can be changed until a plan is approved", Fix: "read and ask, then submit a plan"}
 	if s.Phase == PhaseSubmitted {
-		held.Problem = "a submitted plan waits for a person's decision, and nothing is changed until then"
+		held.Problem = "a submitted plan waits for a person's decision, and nothing can be changed until then"
 		held.Fix = "wait for the decision"
 	}
 	return held
@@ -199,7 +199,7 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() != PhaseInactive {
 		return nil, nil
 	}
-	if err := checkNotRunning(s, f, "planning mode is entered"); err != nil {
+	if err := checkNotRunning(s, f, "enter planning mode"); err != nil {
 		return nil, err
 	}
 	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,

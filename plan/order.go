@@ -43,7 +43,7 @@ func (a MoveStep) decideOn(p *Plan, f Facts) ([]StepMoved, error) {
 	}
 	switch {
 	case a.After == a.Step:
-		return nil, Refuse(InvalidInput, "/after", a.Step.String()+" cannot stand behind itself",
+		return nil, Refuse(InvalidInput, "/after", a.Step.String()+" cannot be moved after itself",
 			"name another step, or 0 for the first place")
 	case to == at:
 		return nil, nil // it is there already

@@ -200,7 +200,7 @@ func TestSetUpRefuses(t *testing.T) {
 		"too many": {steps: many[:3], limits: plan.Limits{MaxSteps: 2}, kind: plan.Conflict,
 			words: []string{"3 steps", "at most 2"}},
 		"unknown dependency": {steps: []plan.NewStep{titled("a"), titled("b", 1, 3)}, kind: plan.NotFound,
-			field: "/initial_steps/1/depends_on/1", words: []string{"there is no step S003"}},
+			field: "/initial_steps/1/depends_on/1", words: []string{"step S003 does not exist"}},
 		"no dependency": {steps: []plan.NewStep{titled("a", 0)}, kind: plan.InvalidInput, field: "/initial_steps/0/depends_on/0"},
 		"on itself": {steps: []plan.NewStep{titled("a", 1)}, kind: plan.InvalidInput, field: "/initial_steps",
 			words: []string{"circle: S001 -> S001"}},

@@ -71,8 +71,8 @@ func checkReserved(step *Step, a MarkStep, f Facts) error {
 	case step.IsRunning() && step.ClaimedBy != f.Actor.Name:
 		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
 	case step.IsUnknown() && a.recoveryChoice(step) == "" && !f.Actor.IsPresent():
-		return conflict(name+" was started, and nobody knows what came of it",
-			"look at what it did, then mark it done, or pending to repeat it")
+		return conflict(name+" was started, and its outcome is unknown",
+			"check its effects, then mark it done, or pending to repeat it")
 	case a.Status != InProgress && a.Status != Done || f.Actor.IsPresent():
 	case step.NeedsApproval() && !f.Limits.NeverAsk:
 		return conflict(name+" waits for a person's approval before it is started", "ask the user to run `planloop approve "+name+"`")

@@ -149,14 +149,14 @@ func TestMarkStepRefuses(t *testing.T) {
 		field  string
 		words  []string
 	}{
-		"no plan": {newWorkspace(t), done, plan.NotFound, "", []string{"there is no plan yet"}},
+		"no plan": {newWorkspace(t), done, plan.NotFound, "", []string{"no plan exists yet"}},
 		"cleared": {cleared, done, plan.Conflict, "", []string{"the plan was cleared", "set up a new plan"}},
 		"closed": {completed.closed(), plan.MarkStep{Step: 1, Status: plan.Pending}, plan.Conflict, "",
 			[]string{"closed with its final summary"}},
 		"failed": {withPlan(t, titled("a")).inStatus(plan.StatusFailed), done, plan.Conflict, "", []string{"the plan has failed"}},
 		"draft":  {withPlan(t, titled("a")).inStatus(plan.StatusDraft), done, plan.Conflict, "", []string{"the plan is a draft"}},
 		"no such step": {withPlan(t, titled("a")), plan.MarkStep{Step: 2, Status: plan.Done}, plan.NotFound, "/step_id",
-			[]string{"there is no step S002"}},
+			[]string{"step S002 does not exist"}},
 		"no step id":  {withPlan(t, titled("a")), plan.MarkStep{Status: plan.Done}, plan.NotFound, "/step_id", nil},
 		"negative id": {withPlan(t, titled("a")), plan.MarkStep{Step: -1, Status: plan.Done}, plan.NotFound, "/step_id", nil},
 		"start too early": {withPlan(t, titled("a"), titled("b", 1)), plan.MarkStep{Step: 2, Status: plan.InProgress}, plan.Conflict,
@@ -374,8 +374,8 @@ func TestClaimStepRefuses(t *testing.T) {
 		field string
 		words []string
 	}{
-		"no plan":         {newWorkspace(t), 1, plan.NotFound, "", []string{"there is no plan yet"}},
-		"no such step":    {claimed(t), 3, plan.NotFound, "/step_id", []string{"there is no step S003"}},
+		"no plan":         {newWorkspace(t), 1, plan.NotFound, "", []string{"no plan exists yet"}},
+		"no such step":    {claimed(t), 3, plan.NotFound, "/step_id", []string{"step S003 does not exist"}},
 		"not in progress": {claimed(t), 2, plan.Conflict, "", []string{"S002 is pending and has no claim", "mark it in_progress"}},
 		"cleared":         {cleared, 1, plan.Conflict, "", []string{"the plan was cleared"}},
 		"failed":          {claimed(t).inStatus(plan.StatusFailed), 1, plan.Conflict, "", []string{"the plan has failed"}},

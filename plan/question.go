@@ -118,7 +118,7 @@ func (a AnswerQuestion) decide(s State, f Facts) ([]Event, error) {
 		}
 	}
 	if a.ID == "" {
-		return nil, conflict(fmt.Sprintf("%d questions are open", len(open)), "say which one, such as "+open[0].ID)
+		return nil, conflict(fmt.Sprintf("%d questions are open", len(open)), "name one, such as "+open[0].ID)
 	}
 	return nil, Refuse(NotFound, "/id", "no open question is "+Quote(a.ID), "answer one that is open, such as "+open[0].ID)
 }

@@ -50,7 +50,7 @@ func ParseReference(text string) (Reference, bool) {
 	if head != item {
 		var err error
 		if ref.Step, err = ParseStepID(head); err != nil {
-			ref.Problem = "names no step"
+			ref.Problem = "does not name a step"
 			return ref, true
 		}
 	}
@@ -214,22 +214,22 @@ func (p part) of(value json.RawMessage) (json.RawMessage, error) {
 	switch kind := bytes.TrimLeft(value, " \t\r\n"); {
 	case bytes.HasPrefix(kind, []byte{'['}) && json.Unmarshal(value, &list) == nil:
 		if p.index < 0 {
-			return nil, fmt.Errorf("%s is looked for in a list: name an entry of it, such as [0]", Quote(p.name))
+			return nil, fmt.Errorf("the value is a list without the field %s: name an entry, such as [0]", Quote(p.name))
 		} else if p.index >= len(list) {
-			return nil, fmt.Errorf("there is no entry [%d] in a list of %d", p.index, len(list))
+			return nil, fmt.Errorf("entry [%d] does not exist in a list of %d", p.index, len(list))
 		}
 		return list[p.index], nil
 	case bytes.HasPrefix(kind, []byte{'{'}) && json.Unmarshal(value, &object) == nil:
 		if found, ok := object[p.name]; ok && p.index < 0 {
 			return found, nil
 		} else if p.index >= 0 {
-			return nil, fmt.Errorf("entry [%d] is looked for in an object: name a field of it", p.index)
+			return nil, fmt.Errorf("the value is an object without the entry [%d]: name a field", p.index)
 		}
-		return nil, fmt.Errorf("there is no field %s", Quote(p.name))
+		return nil, fmt.Errorf("the object has no field %s", Quote(p.name))
 	case p.index >= 0:
-		return nil, fmt.Errorf("entry [%d] is looked for in what is no list", p.index)
+		return nil, fmt.Errorf("the value is not a list, so it has no entry [%d]", p.index)
 	}
-	return nil, fmt.Errorf("field %s is looked for in what is no object", Quote(p.name))
+	return nil, fmt.Errorf("the value is not an object, so it has no field %s", Quote(p.name))
 }
 
 // renameReferences returns arguments with the steps in references renamed by named.
@@ -399,7 +399,7 @@ func (s Spec) CheckReferences(field string, known func(StepID) bool) error {
 		literal := fmt.Sprintf("write %s for the text itself", Quote("$"+ref.Text))
 		switch {
 		case ref.Problem != "":
-			faults.Add(Refuse(InvalidInput, field+ref.Pointer, Quote(ref.Text)+" "+ref.Problem, "mend it, or "+literal))
+			faults.Add(Refuse(InvalidInput, field+ref.Pointer, Quote(ref.Text)+" "+ref.Problem, "fix it, or "+literal))
 		case ref.Step == 0 || known(ref.Step):
 		case ref.Text[0] == '$':
 			faults.Add(Refuse(NotFound, field+ref.Pointer, Quote(ref.Text)+" refers to a step that does not exist",

@@ -21,7 +21,7 @@ func (a Replan) clean(c *cleaner) Action {
 	c.list(&a.Discoveries, "discoveries", LinesField, MaxLongLine, MaxList)
 	c.list(&a.Constraints, "constraints", LinesField, MaxLongLine, MaxList)
 	if a.Changes == "" {
-		c.refuse("changes", "is missing", "say what is different in the new version")
+		c.refuse("changes", "is missing", "describe the changes of the new version")
 	}
 	return a
 }
@@ -32,11 +32,11 @@ func (a Replan) decide(s State, f Facts) ([]Event, error) {
 	case err != nil:
 		return nil, err
 	case p.Status != StatusActive && p.Status != StatusReplanning:
-		return nil, conflict("the plan "+p.Status.Predicate()+", so there is no next version of it", "set up a new plan")
+		return nil, conflict("the plan "+p.Status.Predicate()+", so it cannot be replanned", "set up a new plan")
 	case s.isRevision():
 		return nil, conflict("a changed version of the plan waits for a decision", "wait for it, or ask the user to decide")
 	}
-	if err := checkNotRunning(s, f, "the plan is replanned"); err != nil {
+	if err := checkNotRunning(s, f, "replan"); err != nil {
 		return nil, err
 	}
 	constraints := slices.Clone(p.Metadata.Constraints)

@@ -243,7 +243,7 @@ func endRun(s State, f Facts) []Event {
 // who is present asks. A person can pause the run first.
 func checkNotRunning(s State, f Facts, what string) error {
 	if id := s.runningStep(); id != 0 && !f.Actor.IsPresent() {
-		return conflict(id.String()+" is being run, and until it has ended "+what+" by nobody but a person",
+		return conflict(id.String()+" is being run; until it ends, only a person may "+what,
 			"wait for the run to end, or ask the user to pause it")
 	}
 	return nil

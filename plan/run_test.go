@@ -672,7 +672,7 @@ func TestArgumentsTooLargeToBeShown(t *testing.T) {
 		r.Args = json.RawMessage(`"` + strings.Repeat("x", 20_000) + `"`)
 	}
 	w.advance(1)
-	if ask := w.step(1).OpenQuestion(); ask.Args != nil || !strings.Contains(ask.Text, "20002 bytes, too large to be shown") {
+	if ask := w.step(1).OpenQuestion(); ask.Args != nil || !strings.Contains(ask.Text, "20002 bytes, too large to show") {
 		t.Errorf("asks %+v", ask)
 	}
 }

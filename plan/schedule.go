@@ -128,7 +128,7 @@ func (r Resolution) newQuestion(step *Step, kind AskKind, digest, text string, a
 	ask := Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: at, Definition: r.Definition}
 	if len(ask.Args) > maxShownArgs {
 		ask.Args = nil
-		ask.Text = joinReasons(text, fmt.Sprintf("with arguments of %d bytes, too large to be shown: look at what it refers to",
+		ask.Text = joinReasons(text, fmt.Sprintf("with arguments of %d bytes, too large to show: read the values that they refer to",
 			len(r.Args)))
 	}
 	return StepAsked{Step: step.ID, Ask: ask}
@@ -239,7 +239,7 @@ func (a Schedule) clean(c *cleaner) Action {
 		inner.count(int(done.Step), "step", int(MaxStepID))
 		inner.count(done.Attempt.Attempt, "attempt", maxSeconds)
 		if len(result.Value) > MaxInlineValue {
-			inner.refuse("result/value", "is too large to stand in the log", "keep it apart")
+			inner.refuse("result/value", "is too large for the log", "store it separately")
 		}
 		done.Result = *result
 		c.Add(inner.Err())
@@ -257,7 +257,7 @@ func (a Schedule) lost() []StepID {
 
 func (a Schedule) decide(s State, f Facts) ([]Event, error) {
 	if f.Actor.Kind != Planloop {
-		return nil, conflict("only an engine tells what came of the steps it ran", "run the plan")
+		return nil, conflict("only an engine can report the results of its steps", "run the plan")
 	}
 	c := stateFold{state: s, facts: f}
 	a.recordResults(&c)

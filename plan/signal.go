@@ -140,7 +140,7 @@ func (a ClearSignal) clean(c *cleaner) Action {
 func (a ClearSignal) decide(s State, f Facts) ([]Event, error) {
 	signal, known := s.Signal(a.ID)
 	if !known {
-		return nil, Refuse(NotFound, "/id", "there is no signal "+Quote(a.ID), openIDs(s))
+		return nil, Refuse(NotFound, "/id", "signal "+Quote(a.ID)+" does not exist", openIDs(s))
 	}
 	if !signal.Open {
 		return nil, nil

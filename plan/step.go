@@ -244,7 +244,7 @@ func (a UpdateStep) decideOn(p *Plan, f Facts) ([]StepUpdated, error) {
 		return nil, nil
 	}
 	if x := step.execution(); x.IsExpanded || x.Loop != 0 || x.IsStarted {
-		return nil, conflict(step.ID.String()+" is part of a loop, or is being run, and cannot be edited any more",
+		return nil, conflict(step.ID.String()+" is part of a loop or being run, and can no longer be edited",
 			"replan, or add another step")
 	}
 	return []StepUpdated{{Step: a.Step, Patch: a.Patch, At: f.Now}}, nil
@@ -275,8 +275,8 @@ func checkGuardsKept(p *Plan, step *Step, patch Patch, f Facts) error {
 		(!step.RequiresApproval || after.RequiresApproval) && (step.Pause == "" || after.Pause == step.Pause) {
 		return nil
 	}
-	return conflict(step.ID.String()+" would not ask a person any more as it does now",
-		"leave that as it is; a person can change it")
+	return conflict(step.ID.String()+" would no longer ask a person",
+		"keep its question and approval; only a person can remove them")
 }
 
 // StepUpdated edits a step of the current plan.

@@ -78,7 +78,7 @@ func TestAddStepsRefuses(t *testing.T) {
 		words  []string
 	}{
 		"no plan": {func() *workspace { return newWorkspace(t) }, one, plan.NotFound, "",
-			[]string{"there is no plan yet; set one up first"}},
+			[]string{"no plan exists yet; set one up first"}},
 		"draft": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusDraft) }, one, plan.Conflict, "",
 			[]string{"the plan is a draft"}},
 		"replanning": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusReplanning) }, one, plan.Conflict, "",
@@ -96,7 +96,7 @@ func TestAddStepsRefuses(t *testing.T) {
 			[]string{"the plan is abandoned", "set up a new plan"}},
 		"unknown dependency": {func() *workspace { return withPlan(t, titled("a")) },
 			plan.AddSteps{Steps: []plan.NewStep{titled("b"), titled("c",
-				4)}}, plan.NotFound, "/steps/1/depends_on/0", []string{"no step S004"}},
+				4)}}, plan.NotFound, "/steps/1/depends_on/0", []string{"step S004 does not exist"}},
 		"on itself": {func() *workspace { return withPlan(t, titled("a")) },
 			plan.AddSteps{Steps: []plan.NewStep{titled("b", 2)}}, plan.InvalidInput, "/steps", []string{"S002 -> S002"}},
 		"cycle in the batch": {func() *workspace { return withPlan(t, titled("a")) },
@@ -245,20 +245,20 @@ func TestUpdateStepRefuses(t *testing.T) {
 		"failed": {chain().inStatus(plan.StatusFailed), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.Conflict,
 			"", []string{"the plan has failed"}},
 		"no step": {chain(), plan.UpdateStep{Step: 4, Patch: plan.Patch{Title: &title}}, plan.NotFound, "/step_id",
-			[]string{"there is no step S004; the plan has 3 steps, S001 to S003"}},
+			[]string{"step S004 does not exist; the plan has 3 steps, S001 to S003"}},
 		"no step of one": {withPlan(t, titled("a")), plan.UpdateStep{Step: 2, Patch: plan.Patch{Title: &title}}, plan.NotFound, "/step_id",
 			[]string{"the plan's only step is S001"}},
 		"no step of none": {withPlan(t), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.NotFound, "/step_id",
 			[]string{"the plan has no steps yet"}},
 		"unknown dependency": {chain(), plan.UpdateStep{Step: 1, Patch: on(3, 9)}, plan.NotFound, "/depends_on/1",
-			[]string{"no step S009"}},
+			[]string{"step S009 does not exist"}},
 		"on itself": {chain(), plan.UpdateStep{Step: 1, Patch: on(1)}, plan.InvalidInput, "/depends_on", []string{"S001 -> S001"}},
 		"cycle": {chain(), plan.UpdateStep{Step: 1, Patch: on(3)}, plan.InvalidInput, "/depends_on",
 			[]string{"S001 -> S003 -> S002 -> S001"}},
 		"in progress": {started(plan.InProgress), plan.UpdateStep{Step: 1, Patch: on(2)}, plan.Conflict, "",
-			[]string{"S001 is in_progress and cannot wait for S002", "mark it pending first"}},
+			[]string{"S001 is in_progress and can no longer wait for S002", "mark it pending first"}},
 		"done": {started(plan.Done), plan.UpdateStep{Step: 1, Patch: on(2)}, plan.Conflict, "",
-			[]string{"S001 is done and cannot wait for S002"}},
+			[]string{"S001 is done and can no longer wait for S002"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

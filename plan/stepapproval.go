@@ -27,7 +27,7 @@ func ToolChanged(s State, step *Step, definition string) string {
 	if definition == "" || s.PhaseNow() != PhaseExecuting || !s.executesApprovedPlan() || s.Plan.Approval.Tools[step.Tool] == definition {
 		return ""
 	}
-	return "what the server says of " + step.Tool + " is not what it said when the plan was approved"
+	return "the server's description of " + step.Tool + " has changed since the plan was approved"
 }
 
 // isCoveredByPlan reports whether the approval of the plan being carried out showed everything the step will

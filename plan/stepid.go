@@ -104,7 +104,7 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 				return nil, loopInstanceError(fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), other)
 			}
 			if !known(dep) {
-				return nil, Refuse(NotFound, fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), "there is no step "+dep.String(),
+				return nil, Refuse(NotFound, fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), "step "+dep.String()+" does not exist",
 					"name a step of the plan, or one added here by the id it gets")
 			}
 		}

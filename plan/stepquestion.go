@@ -52,7 +52,7 @@ func (a AnswerStep) clean(c *cleaner) Action {
 	case (a.Choice == Insert) != (len(a.Steps) > 0):
 		c.refuse("steps", "goes with insert, and with nothing else", "give the steps to insert, and choose insert")
 	case a.Choice == Reply && a.Text == "":
-		c.refuse("text", "is blank", "say what you answer")
+		c.refuse("text", "is blank", "give an answer")
 	}
 	return a
 }
@@ -97,7 +97,7 @@ func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
 	unasked := ask == nil && step.NeedsApproval() // no run has reached it
 	switch {
 	case s.Plan.FinalSummary != "" || s.Plan.Status == StatusFailed || s.Plan.Status == StatusDraft:
-		return conflict("the plan "+s.Plan.Status.Predicate()+", so nothing is decided about "+name, remedy(s.Plan))
+		return conflict("the plan "+s.Plan.Status.Predicate()+", so no decision is possible about "+name, remedy(s.Plan))
 	case step.IsRunning():
 		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
 	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked,
@@ -105,9 +105,9 @@ func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
 		return a.nothingAskedError(s, step)
 	case a.Digest != "" && ask != nil && a.Digest != ask.Digest,
 		a.Digest != "" && unasked && a.Digest != StartDigest(step, step.Args, f.Definitions[step.Tool]):
-		return conflict("what "+name+" asks has changed since it was shown", "look at it again, then decide")
+		return conflict("the question of "+name+" has changed since it was shown", "look at it again, then decide")
 	case a.Choice == Approve && len(a.Args) > 0 && step.ForEach != "" && step.Loop() == 0:
-		return Refuse(InvalidInput, "/args", "are those of a loop, whose entries each have their own", "approve it as it is, or deny it")
+		return Refuse(InvalidInput, "/args", "belong to a loop, and each of its entries has its own", "approve it as it is, or deny it")
 	case a.Choice == Approve, a.Choice == Deny, a.Choice == Reply:
 		if err := a.checkAuthority(step, f); err != nil || a.Choice != Reply || step.NeedsReply() {
 			return err
@@ -119,10 +119,10 @@ func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
 		return conflict("no run is open", "clear the plan to give it up")
 	case a.Choice == Abort, a.Choice == Insert && (step.Status == Failed || kind == AskUnknown):
 	case a.Choice == Insert:
-		return conflict(name+" "+step.Status.Predicate()+", so nothing is inserted for it",
+		return conflict(name+" "+step.Status.Predicate()+", so no step can be inserted for it",
 			"add steps that depend on it, or that it depends on")
 	case step.Status == InProgress:
-		return conflict(name+" is in progress", "let whoever works on it report first")
+		return conflict(name+" is in progress", "wait for its owner's report")
 	case a.Choice == Retry && step.Status == Pending:
 		return conflict(name+" is pending already", "run the plan, or start it")
 	}
@@ -136,7 +136,7 @@ func (a AnswerStep) checkAuthority(step *Step, f Facts) error {
 		t = traits{authority: confirmedByPerson, activity: "answer"}
 	}
 	if f.Actor.Way() == WayClient && ask != nil && a.Digest != ask.Digest {
-		return conflict("the answer does not say what was shown", "ask again")
+		return conflict("the answer does not name the question that was shown", "ask again")
 	}
 	return t.permit(f)
 }
@@ -144,20 +144,20 @@ func (a AnswerStep) checkAuthority(step *Step, f Facts) error {
 func (a AnswerStep) nothingAskedError(s State, step *Step) error {
 	fix := "nothing waits for an answer"
 	for other := range s.Plan.Steps.WithQuestion() {
-		fix = "what asks is " + other.ID.String()
+		fix = "the open question is about " + other.ID.String()
 		break
 	}
 	if ask := step.OpenQuestion(); ask != nil {
 		var can []string
 		for _, choice := range ask.Kind.Choices() {
 			can = append(can, map[Choice]string{Approve: "approve it", Deny: "reject it", Reply: "answer it", Retry: "try it again",
-				Happened: "say that it happened", Skip: "skip it", Abort: "give the run up"}[choice])
+				Happened: "confirm that it happened", Skip: "skip it", Abort: "give the run up"}[choice])
 		}
 		fix = strings.Join(can, ", or ")
 	}
 	name := step.ID.String()
 	return conflict(map[Choice]string{Approve: name + " asks for no approval", Deny: name + " asks for no approval",
-		Reply: name + " has asked nothing and is not blocked", Happened: "what came of " + name + " is known"}[a.Choice], fix)
+		Reply: name + " has no question and is not blocked", Happened: "the outcome of " + name + " is known"}[a.Choice], fix)
 }
 
 func (a AnswerStep) approve(step *Step, answered StepAnswered, f Facts) []Event {
@@ -208,7 +208,7 @@ func (a AnswerStep) insert(p *Plan, step *Step, answered StepAnswered, f Facts) 
 	deps := slices.Clone(step.DependsOn)
 	for _, added := range steps {
 		if slices.Contains(added.DependsOn, step.ID) {
-			return nil, Refuse(InvalidInput, "/steps", "would wait for "+step.ID.String()+", which is to wait for them",
+			return nil, Refuse(InvalidInput, "/steps", "would wait for "+step.ID.String()+", which must wait for them",
 				"drop that dependency")
 		}
 		deps = append(deps, added.ID)

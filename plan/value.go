@@ -16,7 +16,7 @@ var ErrNoValue = errors.New("no value")
 func (p *Plan) ValueOf(id StepID, kept func(name string) (json.RawMessage, error)) (json.RawMessage, error) {
 	step, ok := p.Steps.Get(id)
 	if !ok {
-		return nil, fmt.Errorf("there is no step %s: %w", id, ErrNoValue)
+		return nil, fmt.Errorf("step %s does not exist: %w", id, ErrNoValue)
 	}
 	if step.execution().IsExpanded {
 		return p.listOf(step, kept)
@@ -37,7 +37,7 @@ func (p *Plan) ValueOf(id StepID, kept func(name string) (json.RawMessage, error
 		}
 		return value, nil
 	case step.Tool != "":
-		return none("was not done by its tool, or that gave none")
+		return none("was not done by its tool, or the tool returned no value")
 	case step.Output == "":
 		return none("is done without an output")
 	}

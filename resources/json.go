@@ -127,11 +127,11 @@ func JSON(s plan.State) ([]byte, error) { return encode(newDocument(s)) }
 // The error is a *plan.ValidationError of kind NotFound.
 func Step(s plan.State, id plan.StepID) ([]byte, error) {
 	if s.Plan == nil {
-		return nil, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
+		return nil, plan.Refuse(plan.NotFound, "", "no plan exists yet", "set one up first")
 	}
 	step, ok := s.Plan.Steps.Get(id)
 	if !ok {
-		return nil, plan.Refuse(plan.NotFound, "", "there is no step "+id.String(), "read the plan to see which steps there are")
+		return nil, plan.Refuse(plan.NotFound, "", "step "+id.String()+" does not exist", "read the plan to see which steps there are")
 	}
 	d := stepDocument(s.Plan, step)
 	d.Dependents = s.Plan.Steps.Dependents(id)

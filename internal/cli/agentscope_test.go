@@ -82,7 +82,7 @@ func TestStartedAgentsChangeNothingElse(t *testing.T) {
 						may = then
 					}
 				}
-				const no = "you were started for S001 alone, and this is not a part of it"
+				const no = "you were started for S001 only; this is not part of it"
 				refused := code == exitRefused && strings.Contains(told, no)
 				if may == noAccess && !refused || may == readAccess && refused {
 					t.Errorf("exit code %d: %s", code, told)

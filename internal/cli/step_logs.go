@@ -80,7 +80,7 @@ func (a *app) showLogs(ctx context.Context, named string, attempt int, follow bo
 // findLog finds the requested log: without a step that of the only running one, without an attempt the last one with a log.
 func (a *app) findLog(ctx context.Context, ws *openWorkspace, state plan.State, named string, attempt int) (l stepLog, err error) {
 	if state.Plan == nil {
-		return l, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
+		return l, plan.Refuse(plan.NotFound, "", "no plan exists yet", "set one up first")
 	}
 	kept := engine.KeptLogs(ws.place.StateDir, state.Plan.Root())
 	if l.step, err = stepToLog(state, kept, named); err != nil {
@@ -122,7 +122,7 @@ func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*pla
 		if step, ok := state.Plan.Steps.Get(id); ok {
 			return step, nil
 		}
-		return nil, plan.Refuse(plan.NotFound, "", "there is no step "+id.String(), listLogs(kept))
+		return nil, plan.Refuse(plan.NotFound, "", "step "+id.String()+" does not exist", listLogs(kept))
 	}
 	var running []*plan.Step
 	for step := range state.Plan.Steps.Running() {

@@ -130,7 +130,7 @@ func TestJob(t *testing.T) {
 	}
 	j.until("waiting_for_person")
 	if got := j.asks(); len(got) != 1 || got["S010"] != plan.AskPause {
-		t.Fatalf("what asks is %v", got)
+		t.Fatalf("the open question is about %v", got)
 	}
 	j.person("answer", "S010", "eu").succeeds()
 	j.until("waiting_for_person")

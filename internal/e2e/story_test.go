@@ -89,7 +89,7 @@ func tellStory(t *testing.T, client *sdk) string {
 	t.Helper()
 	s := &story{t: t, client: client}
 	s.surface()
-	s.refused("planning_read_plan", arguments{}, "there is no plan yet")
+	s.refused("planning_read_plan", arguments{}, "no plan exists yet")
 	s.accepted("planning_setup_plan", arguments{"objective": "Fix the login bug",
 		"initial_steps": []arguments{{"title": "Write a failing test"}}}, "S001")
 	s.accepted("planning_add_step", arguments{"steps": []arguments{{"title": "Fix the session check", "details": "only the >= is wrong"},

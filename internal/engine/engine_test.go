@@ -299,7 +299,8 @@ func TestValues(t *testing.T) {
 	if got, want := string(p.step(2).Result.Value), `{"n":7,"text":"not $S001","dollar":"$S001"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := p.step(3).Error; !strings.HasPrefix(got, "Invalid args for echo in S003: ") || !strings.Contains(got, "no entry [2]") {
+	if got := p.step(3).Error; !strings.HasPrefix(got, "Invalid args for echo in S003: ") ||
+		!strings.Contains(got, "entry [2] does not exist") {
 		t.Error(got)
 	}
 	if got := p.step(4).Error; !strings.HasPrefix(got, "Unknown tool: nothing in S004; use one of ") {

@@ -243,7 +243,7 @@ func TestRefusals(t *testing.T) {
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","args":{"a":` + deep + `}}]}`, "", "levels deep"},
 		{exchange.JSON, `{"objective":"o","steps":[` + steps(2001) + `]}`, "/steps", "more than 2000 steps"},
 		{exchange.JSON, `{"objective":"o","steps":[{"step_id":3,"title":"t","execution":{"of":"S003"}}]}`,
-			"/steps/0/execution", "does not name it"},
+			"/steps/0/execution", "does not list it"},
 		{exchange.JSON, `{"plan":{"objective":"o","steps":[{"step_id":20001,"title":"t"}]}}`, "/plan/steps", "too high"},
 		{exchange.JSON, `{"plan":{"objective":"o","version":-1}}`, "/plan/version", "out of range"},
 		{exchange.JSON, `{"objective":"a\u202eb"}`, "/objective", "reordering"},

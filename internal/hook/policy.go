@@ -87,7 +87,7 @@ func (p Policy) checkPaths(ctx context.Context, c Call) error {
 }
 
 func refuse(hold toolbox.Hold, problem, fix string) error {
-	return plan.Refuse(plan.Conflict, "", hold.By+" is on, and nothing is changed until a plan is approved: "+problem, fix)
+	return plan.Refuse(plan.Conflict, "", hold.By+" is on, and nothing can be changed until a plan is approved: "+problem, fix)
 }
 
 // mcpName returns an MCP tool's name in read_only_tools, whatever its name in the host.

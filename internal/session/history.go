@@ -101,7 +101,7 @@ func (s *Session) PlanBody(ctx context.Context, id string) (*plan.Plan, error) {
 	case state.Draft != nil && state.Draft.ID == id:
 		return state.Draft, nil
 	}
-	return nil, plan.Refuse(plan.NotFound, "/plan_id", "there is no plan "+plan.Quote(id), "list the plans to find its id")
+	return nil, plan.Refuse(plan.NotFound, "/plan_id", "plan "+plan.Quote(id)+" does not exist", "list the plans to find its id")
 }
 
 func (s *Session) formerPlan(ctx context.Context, head plan.PastPlan) (*plan.Plan, error) {
@@ -112,7 +112,7 @@ func (s *Session) formerPlan(ctx context.Context, head plan.PastPlan) (*plan.Pla
 	if body := head.Body(then); body != nil {
 		return body, nil
 	}
-	return nil, fmt.Errorf("%w: plan %s is not where its head says", store.ErrDamaged, head.ID)
+	return nil, fmt.Errorf("%w: plan %s is missing at its archived revision", store.ErrDamaged, head.ID)
 }
 
 // ApprovedVersion returns an approved plan as its approver saw it, read from the log, with its current
@@ -161,7 +161,7 @@ func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcom
 	}
 	return s.Do(ctx, by, plan.Restore{PlanID: id}, func(now plan.State, facts *plan.Facts) error {
 		if latest, _ := now.PastPlan(id); latest.Revision != head.Revision {
-			return plan.Refuse(plan.Conflict, "", "the plan was changed meanwhile", "try again")
+			return plan.Refuse(plan.Conflict, "", "the plan was changed at the same time", "try again")
 		}
 		facts.FormerPlan = body
 		return nil

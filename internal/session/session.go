@@ -117,7 +117,8 @@ func (s *Session) catchUp(ctx context.Context) error {
 		return nil
 	}
 	if s.isLoaded && head.Chain == s.head.Chain && head.Seq <= s.head.Seq {
-		return fmt.Errorf("%w: it ends at %d where %d was read before; run `planloop doctor`", store.ErrDamaged, head.Seq, s.head.Seq)
+		return fmt.Errorf("%w: it ends at record %d, but record %d was read before; run `planloop doctor`", store.ErrDamaged, head.Seq,
+			s.head.Seq)
 	}
 	if !s.isLoaded || head.Chain != s.head.Chain {
 		return s.load(ctx, head)

@@ -125,7 +125,7 @@ func (c *codec) encodeEvent(e plan.Event) (jsontext.Value, error) {
 func (c *codec) decodeEvent(data jsontext.Value) (plan.Event, error) {
 	name, fields, ok := bytes.Cut(bytes.TrimPrefix(data, []byte(kindMember)), []byte{'"'})
 	if !ok || !bytes.HasPrefix(data, []byte(kindMember)) {
-		return nil, errors.New("it does not begin with its kind")
+		return nil, errors.New("its kind is not the first field")
 	}
 	kind, ok := c.kinds[string(name)]
 	if !ok {

@@ -73,7 +73,7 @@ func DecodeState(data []byte) (plan.State, error) {
 // attachSteps puts the lines back into the bodies they were taken from.
 func (h *stateHead) attachSteps(lines [][]*plan.Step) error {
 	if h.PlanLines < 0 || h.DraftLines < 0 || h.PlanLines > len(lines) || h.PlanLines+h.DraftLines != len(lines) {
-		return fmt.Errorf("%d lines of steps where %d and %d belong", len(lines), h.PlanLines, h.DraftLines)
+		return fmt.Errorf("%d lines of steps instead of %d and %d", len(lines), h.PlanLines, h.DraftLines)
 	}
 	for _, b := range []struct {
 		body  *plan.Body

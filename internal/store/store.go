@@ -96,7 +96,7 @@ type Log interface {
 // Errors of a Log, to match with errors.Is. The text of the wrapping error names the file and the
 // remedy.
 var (
-	ErrConflict = errors.New("the log has moved on")
+	ErrConflict = errors.New("the log has new records")
 	ErrBusy     = errors.New("the workspace is locked by another process")
 	ErrDamaged  = errors.New("the log is damaged")
 	ErrNewer    = errors.New("the log was written by a newer planloop")

@@ -115,7 +115,7 @@ func (s *Service) compared(state plan.State, c Caller) (from, to string, err err
 	case state.Draft != nil && isOver(p):
 		return "", "", first(DraftPlan, "")
 	case p == nil:
-		return "", "", plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
+		return "", "", plan.Refuse(plan.NotFound, "", "no plan exists yet", "set one up first")
 	case state.Draft != nil:
 		return "current", "draft", nil
 	}
@@ -188,7 +188,7 @@ func (s *Service) planNamed(ctx context.Context, state plan.State, name string) 
 	case name == "draft":
 		return state.Draft, nil
 	case (name == "current" || name == "approved") && p == nil:
-		return none("there is no plan yet")
+		return none("no plan exists yet")
 	case name == "approved" && p.Approval == nil:
 		return none("the plan " + plan.Quote(p.ID) + " was not approved")
 	case name == "approved":

@@ -132,7 +132,7 @@ func TestApprovalOfAStep(t *testing.T) {
 	stale := yes
 	stale.Digest = strings.Repeat("0", 64)
 	r.answer(petra, stale, "has changed since it was shown")
-	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Approve}, "what asks is S001")
+	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Approve}, "the open question is about S001")
 	yes.Args = json.RawMessage(`{"command":"rm -r older"}`)
 	r.answer(petra, yes, "")
 	if step, _ := r.advance().Plan.Steps.Get(1); step.IsRunning() {

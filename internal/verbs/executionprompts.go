@@ -136,7 +136,7 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 		step, ok := steps.Get(id)
 		switch {
 		case !ok:
-			return nil, plan.Refuse(plan.NotFound, "", "there is no step "+id.String(), "read the plan to see which there are")
+			return nil, plan.Refuse(plan.NotFound, "", "step "+id.String()+" does not exist", "read the plan to see which there are")
 		case !needsRecovery(step):
 			return nil, plan.Refuse(plan.Conflict, "", id.String()+" "+step.Status.Predicate()+", so there is nothing to recover from",
 				"name a step that failed or is unknown")

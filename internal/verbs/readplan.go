@@ -92,16 +92,16 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	case of == CommentsOnly:
 		return reply.withComments(state, remarks, c, int(from))
 	case read == nil && state.Draft != nil:
-		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet but the draft that was submitted",
+		return reply, plan.Refuse(plan.NotFound, "", "no plan exists yet but the draft that was submitted",
 			"read that: "+c.word(Call{Kind: CallRead, ID: string(DraftPlan)}))
 	case read == nil:
-		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
+		return reply, plan.Refuse(plan.NotFound, "", "no plan exists yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
 	case from > 0 && read.Steps.PositionFrom(from) == read.Steps.Len():
 		fix := "the plan has no steps yet; add some first"
 		if n := read.Steps.Len(); n > 0 {
 			fix = "the last is " + read.Steps.At(n-1).ID.String()
 		}
-		return reply, plan.Refuse(plan.NotFound, "/from", "there is no step "+from.String()+", and none after it", fix)
+		return reply, plan.Refuse(plan.NotFound, "/from", "step "+from.String()+" does not exist"+", and none after it", fix)
 	case of == DraftPlan:
 		s.seen.readEdits(c, state)
 		return reply.withDraft(state, remarks, c, from), nil

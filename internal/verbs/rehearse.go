@@ -41,7 +41,7 @@ func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.Expect
 	}
 	p := state.Plan
 	if p == nil {
-		return RehearsalReply{}, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
+		return RehearsalReply{}, plan.Refuse(plan.NotFound, "", "no plan exists yet", "set one up first")
 	}
 	var tools []string
 	for step := range p.Steps.All() {

@@ -126,7 +126,7 @@ func TestStartedAgentsHeartbeatIsCheap(t *testing.T) {
 // are refused, change nothing, and are answered with the agent's next action.
 func TestStartedAgentDoesNothingElse(t *testing.T) {
 	const (
-		beyond = "you were started for S002 alone"
+		beyond = "you were started for S002 only"
 		other  = "you were started for S002, and S004 is not yours"
 	)
 	face := mcpserver.Tools{User: terminal.CommandLine{}}
@@ -137,14 +137,14 @@ func TestStartedAgentDoesNothingElse(t *testing.T) {
 		{"planning_update_step", `{"step_id":"S002","title":"Another"}`, beyond},
 		{"planning_mark_step", `{"step_id":"S004","status":"in_progress"}`, other},
 		{"planning_mark_step", `{"step_id":"S004","status":"done"}`, other},
-		{"planning_mark_step", `{"step_id":"S002","status":"pending"}`, "S002 is yours to report on, not to put off"},
+		{"planning_mark_step", `{"step_id":"S002","status":"pending"}`, "S002 can only be reported, not postponed"},
 		{"planning_clear_plan", `{}`, beyond},
 		{"planloop_start", `{"goal":"Another"}`, beyond},
 		{"planloop_update", `{"add_tasks":` + oneTask + `}`, beyond},
 		{"planloop_update", `{"update_tasks":[{"id":4,"note":"look"}]}`, other},
 		{"planloop_update", `{"update_tasks":[{"id":2,"status":"DONE"},{"id":4,"status":"IN_PROGRESS"}]}`, other},
 		{"planloop_update", `{"update_tasks":[{"id":2,"verify":"true"}]}`, beyond},
-		{"planloop_update", `{"update_tasks":[{"id":2,"skip":"no need"}]}`, "not to put off"},
+		{"planloop_update", `{"update_tasks":[{"id":2,"skip":"no need"}]}`, "not postponed"},
 		{"planloop_update", `{"replan":{"changes":"all"},"add_tasks":` + oneTask + `}`, beyond},
 		{"planloop_update", `{"final_summary":"done"}`, beyond},
 		{"planloop_update", `{"end_mode":true}`, beyond},

@@ -226,7 +226,7 @@ func (r StatusReply) cost() int {
 // statusOfTask returns the reply with the task asked for, in any status.
 func (s *Service) statusOfTask(state plan.State, remarks []PlacedComment, c Caller, in Status, reply StatusReply) (StatusReply, error) {
 	if state.Plan == nil {
-		return reply, plan.Refuse(plan.NotFound, "/task", "there is no plan yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
+		return reply, plan.Refuse(plan.NotFound, "/task", "no plan exists yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
 	}
 	id := plan.StepID(*in.Task)
 	step, ok := state.Plan.Steps.Get(id)

@@ -122,7 +122,7 @@ func TestWorkPromptTellsWhatPeopleSaid(t *testing.T) {
 	if reply.Status != "pending" || !strings.Contains(reply.Message, "whoever does it gets your answer") {
 		t.Errorf("%+v", reply)
 	}
-	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "has asked nothing and is not blocked")
+	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "has no question and is not blocked")
 	r.do(petra.Actor, plan.AddComment{Text: "keep the header"})
 	text := r.prompt(2, 2)
 	for _, said := range []string{"numbers only", "Which numbers?\npetra: those of May", "petra (C1): keep the header", "which columns?"} {

@@ -115,7 +115,8 @@ func (w *writer) append(ctx context.Context, before store.Head, r plan.Record, b
 }
 
 func conflict(seq, head plan.Revision) error {
-	return fmt.Errorf("record %d where the log ends with %d: %w: read what was added and decide again", seq, head, store.ErrConflict)
+	return fmt.Errorf("record %d does not follow the last record, %d: %w: read the new records and decide again", seq, head,
+		store.ErrConflict)
 }
 
 // Head implements store.Log.
@@ -297,7 +298,7 @@ func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.
 		return store.Head{}, err
 	}
 	if err := errors.Join(l.removeSnapshots(nil), os.RemoveAll(l.valuesPath()), l.removeRemains()); err != nil {
-		return head, fmt.Errorf("the history is deleted, but not all that was kept beside it: run `planloop purge` again: %w",
+		return head, fmt.Errorf("the history is deleted, but some files next to it remain: run `planloop purge` again: %w",
 			explain(l.dir, err))
 	}
 	return head, nil

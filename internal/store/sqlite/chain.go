@@ -112,8 +112,8 @@ func (v *view) checkTail(ctx context.Context) error {
 }
 
 // errUnreadable marks errors that explain turns into damage.
-var errUnreadable = errors.New("the records do not follow on from one another")
+var errUnreadable = errors.New("the records do not form a valid chain")
 
 func damagedRecord(seq plan.Revision) error {
-	return fmt.Errorf("record %d is not what its hash says: %w", seq, errUnreadable)
+	return fmt.Errorf("record %d does not match its hash: %w", seq, errUnreadable)
 }

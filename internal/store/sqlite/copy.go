@@ -42,7 +42,7 @@ func restore(conn any, from string) error {
 		NewRestore(string) (*driver.Backup, error)
 	})
 	if !ok {
-		return fmt.Errorf("a connection of type %T copies nothing", conn)
+		return fmt.Errorf("a connection of type %T cannot copy a database", conn)
 	}
 	backup, err := into.NewRestore(from)
 	if err != nil {

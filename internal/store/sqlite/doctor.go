@@ -71,7 +71,7 @@ func (l *Log) check(ctx context.Context) Report {
 	return second
 }
 
-var errDisagree = errors.New("two looks did not see the same")
+var errDisagree = errors.New("two reads gave different results")
 
 // examine looks at the log once.
 func (l *Log) examine(ctx context.Context) Report {
@@ -197,7 +197,7 @@ func (v *view) fold(ctx context.Context, path string, r *Report) {
 	})
 	if n := len(forged); n > 0 {
 		r.addError(path, fmt.Errorf(
-			"%d records have a phase beside them that is not their own, the first is %d: somebody has edited the database", n, forged[0]))
+			"%d records are stored with a phase other than their own, the first is %d: the database was edited by hand", n, forged[0]))
 	}
 	r.addError(path, walkErr)
 }
@@ -213,7 +213,7 @@ func (l *Log) checkValues(ctx context.Context, r *Report) {
 			continue
 		}
 		if _, err := l.Value(ctx, step.Result.StoredName); err != nil {
-			r.addNote(l.valuesPath(), fmt.Errorf("the value of %s is not there, and steps that refer to it will fail: %w", step.ID, err))
+			r.addNote(l.valuesPath(), fmt.Errorf("the value of %s is missing; steps that refer to it will fail: %w", step.ID, err))
 		}
 	}
 }

@@ -90,9 +90,9 @@ func explainIO(path string, code int, err error) error {
 	case lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_TRUNCATE:
 		return failing(path, "or its write-ahead log could not be written", err)
 	case lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC, lib.SQLITE_IOERR_CLOSE:
-		return failing(path, "could not be synced, so that the last change may be lost", err)
+		return failing(path, "could not be synced; the last change may be lost", err)
 	case lib.SQLITE_IOERR_SHMOPEN, lib.SQLITE_IOERR_SHMSIZE, lib.SQLITE_IOERR_SHMMAP:
-		return explainPlace(path, "has an index that could not be made", err)
+		return explainPlace(path, "needs an index that could not be created", err)
 	}
 	return failing(path, "could not be used", err)
 }
@@ -124,7 +124,7 @@ func failing(path, what string, err error) error {
 }
 
 // seeDoctor is the remedy that the doctor's own report leaves out.
-const seeDoctor = ": it was left as it is; run `planloop doctor` to see what can be saved"
+const seeDoctor = ": the file is unchanged; run `planloop doctor` to see how much can be recovered"
 
 // damaged describes the fault of the file and the remedy.
 func damaged(path string, problem error) error {

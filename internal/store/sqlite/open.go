@@ -116,10 +116,10 @@ func (l *Log) checkRemains(state string) error {
 	}
 	if len(pins) > 0 {
 		return damaged(l.databasePath(),
-			fmt.Errorf("the database %s, but the log had %d records, says %s", state, pins[0].Seq, pins[0].source))
+			fmt.Errorf("the database %s, but the log had %d records according to %s", state, pins[0].Seq, pins[0].source))
 	}
 	if info, err := os.Lstat(l.databasePath() + "-wal"); err == nil && info.Size() > 0 && state == "is missing" {
-		return damaged(l.databasePath(), fmt.Errorf("the database %s, but its write-ahead log is there", state))
+		return damaged(l.databasePath(), fmt.Errorf("the database %s, but its write-ahead log exists", state))
 	}
 	return nil
 }

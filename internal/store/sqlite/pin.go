@@ -107,7 +107,7 @@ func (v *view) checkPin(ctx context.Context, p pin) error {
 	if err != nil || contained || former {
 		return err
 	}
-	return fmt.Errorf("the log does not contain record %d as %s remembers it: it was shortened, replaced or altered: %w",
+	return fmt.Errorf("the log does not contain record %d as noted in %s: the log was shortened, replaced or altered: %w",
 		p.Seq, p.source, errUnreadable)
 }
 

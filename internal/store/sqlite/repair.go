@@ -187,7 +187,7 @@ func (l *Log) copyFromKept(ctx context.Context, prepared *Log, folder string) er
 	}
 	known := func(chain string) bool { return slices.Contains(ours.chains, chain) }
 	if len(theirs.chains) == 0 || len(ours.chains) > 0 && !slices.ContainsFunc(theirs.chains, known) {
-		return fmt.Errorf("%s holds the log of another workspace, or none", folder)
+		return fmt.Errorf("%s does not hold a log of this workspace", folder)
 	}
 	return nil
 }
@@ -199,11 +199,11 @@ type NotKeptError struct {
 }
 
 func (e *NotKeptError) Error() string {
-	text := e.Folder + " does not hold a log of this workspace that was put aside"
+	text := e.Folder + " is not a folder with a former log of this workspace"
 	if len(e.Kept) == 0 {
-		return text + ": there is none"
+		return text + "; there are no such folders"
 	}
-	return text + ": there is " + strings.Join(e.Kept, ", ")
+	return text + "; use one of " + strings.Join(e.Kept, ", ")
 }
 
 // restorationRecord returns the record that brings back the part of a snapshot that the good records
@@ -274,7 +274,7 @@ func (l *Log) rebuild(ctx context.Context, prepared *Log, found Report, extra *p
 		return err
 	}
 	if made.Damaged() || made.Head.Seq != want {
-		return fmt.Errorf("the new log has %d records where %d belong: try again", made.Head.Seq, want)
+		return fmt.Errorf("the new log has %d records instead of %d: try again", made.Head.Seq, want)
 	}
 	return prepared.pinHead(made.Head)
 }

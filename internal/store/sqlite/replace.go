@@ -25,7 +25,7 @@ const (
 	replacedName = "replaced-" // plus the time: put aside by Restore
 )
 
-var errInterrupted = errors.New("a repair or restoration of it was broken off: `planloop doctor --repair` finishes it")
+var errInterrupted = errors.New("a repair or restoration was interrupted: finish it with `planloop doctor --repair`")
 
 func (l *Log) exchangePath() string { return filepath.Join(l.dir, exchangeName) }
 
@@ -97,7 +97,7 @@ func (l *Log) finishExchange() error {
 		return err
 	}
 	if !slices.Contains(prepared, from.databasePath()) {
-		return fmt.Errorf("%s holds no log and is not ours: move it away", from.dir)
+		return fmt.Errorf("%s does not hold a log of planloop: move it away", from.dir)
 	}
 	for _, path := range append(present, l.databasePath()+"-shm") {
 		if sameFile(path, filepath.Join(from.dir, filepath.Base(path))) {

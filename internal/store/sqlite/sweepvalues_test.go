@@ -57,7 +57,7 @@ func TestSweepValues(t *testing.T) {
 	}
 	report, err := sqlite.Check(t.Context(), dir)
 	if err != nil || report.Damaged() || len(report.Problems) != 1 ||
-		!strings.Contains(report.Problems[0].Text, "the value of S001 is not there") {
+		!strings.Contains(report.Problems[0].Text, "the value of S001 is missing") {
 		t.Errorf("%+v, %v", report, err)
 	}
 }

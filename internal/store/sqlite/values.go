@@ -52,13 +52,13 @@ func (l *Log) Value(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	if sum, err := hex.DecodeString(name); err != nil || len(sum) != len(store.Hash{}) {
-		return nil, fmt.Errorf("%w: %q names none", store.ErrNoValue, name)
+		return nil, fmt.Errorf("%w: %q is not the name of a value", store.ErrNoValue, name)
 	}
 	path := filepath.Join(l.valuesPath(), name)
 	value, err := safefile.Read(path, maxValue)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w: there is no %s", store.ErrNoValue, path)
+		return nil, fmt.Errorf("%w: %s does not exist", store.ErrNoValue, path)
 	case err != nil:
 		return nil, explain(path, err)
 	case store.ValueName(value) != name:
