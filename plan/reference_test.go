@@ -103,14 +103,14 @@ func TestResolveArgsTellsOfEachReferenceThatFails(t *testing.T) {
 	}
 	want := []string{
 		`/args/a: "$S003": it was skipped`,
-		`/args/b/0: "$S001.path.to": "to" is looked for in a list: name an entry of it, such as [0]`,
-		`/args/c: "$S001.path[1]": there is no entry [1] in a list of 1`,
-		`/args/d: "$S001.nope": there is no field "nope"`,
-		`/args/e: "$S001[0]": entry [0] is looked for in an object: name a field of it`,
-		`/args/f: "$S002.x": field "x" is looked for in what is no object`,
+		`/args/b/0: "$S001.path.to": the value is a list without the field "to": name an entry, such as [0]`,
+		`/args/c: "$S001.path[1]": entry [1] does not exist in a list of 1`,
+		`/args/d: "$S001.nope": the object has no field "nope"`,
+		`/args/e: "$S001[0]": the value is an object without the entry [0]: name a field`,
+		`/args/f: "$S002.x": the value is not an object, so it has no field "x"`,
 		`/args/g: "$item": item exists only in a loop`,
 		`/args/h: "$S001.": it has "." where a field such as .path or an entry such as [0] is expected`,
-		`/args/i: "$S2[1]": entry [1] is looked for in what is no list`,
+		`/args/i: "$S2[1]": the value is not a list, so it has no entry [1]`,
 	}
 	if got := refused.Details(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
