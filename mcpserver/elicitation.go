@@ -165,7 +165,7 @@ func (d elicitation) wait(ctx context.Context) *mcp.CallToolResult {
 	if d.isSettled(ctx) { // already settled before the watch began
 		return d.status(ctx)
 	}
-	d.yield(ctx)
+	d.opts.Yield(ctx)
 	type answer struct {
 		result *mcp.ElicitationResult
 		err    error

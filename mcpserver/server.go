@@ -61,12 +61,6 @@ type Options struct {
 	Actor func(client, connection string) plan.Actor
 }
 
-func (s *Server) yield(ctx context.Context) {
-	if s.opts.Yield != nil {
-		s.opts.Yield(ctx)
-	}
-}
-
 // Server is an MCP server for one workspace. Serve its MCP field over any transport, then Close it.
 type Server struct {
 	MCP *server.MCPServer
@@ -89,6 +83,9 @@ type Server struct {
 // New returns a server. It opens nothing until a client needs it.
 func New(opts Options) (*Server, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	if opts.Yield == nil {
+		opts.Yield = func(context.Context) {}
+	}
 	sealer, err := NewSealer()
 	if err != nil {
 		return nil, err

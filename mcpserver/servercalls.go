@@ -54,7 +54,7 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 		return mcp.NewToolResultError(s.internalError(tool.Name, err)), nil
 	}
 	caller := s.caller(ctx, service) // marks the connection as alive
-	s.yield(ctx)
+	s.opts.Yield(ctx)
 	told := s.progress(ctx, request)
 	defer told.settle(ctx)
 	call := relayedCall{Tool: tool.Name, Arguments: Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}

@@ -133,7 +133,7 @@ func (s *Server) waitForServers(ctx context.Context) {
 
 // waitForRefresh waits at most limit for a refresh. It returns false if the call ended first.
 func (s *Server) waitForRefresh(ctx context.Context, over <-chan struct{}, limit time.Duration) bool {
-	s.yield(ctx)
+	s.opts.Yield(ctx)
 	select {
 	case <-over:
 	case <-time.After(limit):
@@ -179,25 +179,21 @@ func LabelDescription(server, description string) string {
 
 // serverTool finds a tool of another server by name.
 func (s *Server) serverTool(name string) (toolbox.RemoteTool, bool) {
-	for _, tool := range s.serverToolsNow() {
-		if tool.Name == name {
-			return tool, true
+	if s.foreign != nil {
+		for _, tool := range s.foreign.Tools() {
+			if tool.Name == name {
+				return tool, true
+			}
 		}
 	}
 	return toolbox.RemoteTool{}, false
 }
 
-func (s *Server) serverToolsNow() []toolbox.RemoteTool {
-	if s.foreign == nil {
-		return nil
-	}
-	return s.foreign.Tools()
-}
-
-func (s *Server) serverNames() []string {
-	var names []string
-	for _, tool := range s.serverToolsNow() {
-		names = append(names, tool.Name)
+func (s *Server) serverNames() (names []string) {
+	if s.foreign != nil {
+		for _, tool := range s.foreign.Tools() {
+			names = append(names, tool.Name)
+		}
 	}
 	return names
 }

@@ -77,7 +77,7 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 			return mcp.NewToolResultError(s.internalError(row.Name, err)), nil
 		}
 		caller := s.caller(ctx, service)
-		caller.Yield = func() { s.yield(ctx) }
+		caller.Yield = func() { s.opts.Yield(ctx) }
 		told := s.progress(ctx, request)
 		defer told.settle(ctx)
 		caller.Progress, caller.Background = told.report, s.background
@@ -160,7 +160,7 @@ func (s *Server) handleWorkspaceTool(row toolbox.Row) server.ToolHandlerFunc {
 				return err
 			}
 			if !row.ReadOnly && row.Name == "bash_execute" {
-				s.yield(ctx)
+				s.opts.Yield(ctx)
 			}
 			return nil
 		}, toolbox.Watch{})

@@ -122,7 +122,13 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.CallAlert:
 		return "planloop_alert", loop
 	case verbs.CallClear:
-		return t.clear(call)
+		switch {
+		case !loop:
+			return "ask the user to run " + t.byUser(verbs.Call{Kind: verbs.CallClear}), false
+		case !idFits(call.ID): // a shortened id would not match the signal
+			return `planloop_alert {"clear":true} with its id, which planloop_status shows`, true
+		}
+		return `planloop_alert {"id":` + quote(call.ID) + `,"clear":true}`, true
 	case verbs.CallSyncRules:
 		return "Write instructions_content to " + call.File + " (or have planloop sync run), then call planloop_status again", loop
 	case verbs.CallAsk:
@@ -147,17 +153,6 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return "use a listed one", true
 	}
 	return t.byUser(call), false
-}
-
-// clear returns the call that clears a signal.
-func (t Tools) clear(call verbs.Call) (text string, can bool) {
-	if !t.offers(verbs.Loop) {
-		return "ask the user to run " + t.byUser(verbs.Call{Kind: verbs.CallClear}), false
-	}
-	if !idFits(call.ID) { // a shortened id would not match the signal
-		return `planloop_alert {"clear":true} with its id, which planloop_status shows`, true
-	}
-	return "planloop_alert " + clearArguments(call.ID), true
 }
 
 // carryOut returns the call that runs the plan, replans it, or settles a failed or interrupted step. Without
@@ -200,11 +195,16 @@ func readOf(call verbs.Call) string {
 
 // templateArguments returns the arguments that apply a template, or list them.
 func templateArguments(call verbs.Call) string {
-	name, err := jsontext.AppendQuote(nil, call.ID)
-	if err != nil || call.ID == "" {
-		return "{}" // lists them; input is always UTF-8
+	if call.ID == "" {
+		return "{}" // lists them
 	}
-	return `{"template":` + string(name) + `,"parameters":` + call.JSON + "}"
+	return `{"template":` + quote(call.ID) + `,"parameters":` + call.JSON + "}"
+}
+
+// quote returns a text as a JSON string.
+func quote(text string) string {
+	quoted, _ := jsontext.AppendQuote(nil, text) // input is always UTF-8
+	return string(quoted)
 }
 
 func pageOf(call verbs.Call) string {
@@ -218,12 +218,3 @@ func pageOf(call verbs.Call) string {
 const maxIDTokens = 14
 
 func idFits(id string) bool { return tokens.Shorten(id, maxIDTokens, 60) == id }
-
-// clearArguments returns the arguments that clear a signal.
-func clearArguments(id string) string {
-	quoted, err := jsontext.AppendQuote(nil, id)
-	if err != nil {
-		return "{}" // not UTF-8, which input never contains
-	}
-	return `{"id":` + string(quoted) + `,"clear":true}`
-}

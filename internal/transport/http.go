@@ -86,11 +86,7 @@ func (s *HTTPServer) withPage(page Page, mcp http.Handler) http.Handler {
 	})
 }
 
-// Handler returns the guarded handler of all paths.
-func (s *HTTPServer) Handler() http.Handler { return s.handler }
-
-// Close ends every stream and session at once. Serve calls it itself; it is for callers that mount Handler in their own
-// server.
+// Close ends every stream and session at once. Serve calls it itself.
 func (s *HTTPServer) Close() {
 	s.closeOnce.Do(func() {
 		s.calls.stop()

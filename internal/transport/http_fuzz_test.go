@@ -70,7 +70,7 @@ func fuzzPost(t *testing.T, s *HTTPServer, path, body string, edit func(*http.Re
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		s.Handler().ServeHTTP(w, r)
+		s.handler.ServeHTTP(w, r)
 	}()
 	select {
 	case <-answered:

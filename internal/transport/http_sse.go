@@ -115,7 +115,6 @@ type sseSession struct {
 	answers chan []byte
 	running chan struct{}
 	baseSession
-	logLevel
 }
 
 var (

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -15,6 +16,7 @@ type baseSession struct {
 	info         atomic.Pointer[mcp.Implementation]
 	capabilities atomic.Pointer[mcp.ClientCapabilities]
 	version      atomic.Pointer[string]
+	level        atomic.Pointer[mcp.LoggingLevel]
 }
 
 // SessionID returns the id of the session.
@@ -49,20 +51,12 @@ func (c *baseSession) ProtocolVersion() string { return load(&c.version) }
 // SetProtocolVersion records the revision agreed in the handshake.
 func (c *baseSession) SetProtocolVersion(version string) { c.version.Store(&version) }
 
-// logLevel is the least severe log level that a client wants. Sessions embed it; it is safe for concurrent use.
-type logLevel struct {
-	level atomic.Pointer[mcp.LoggingLevel]
-}
-
-// SetLogLevel sets the level.
-func (l *logLevel) SetLogLevel(level mcp.LoggingLevel) { l.level.Store(&level) }
+// SetLogLevel sets the least severe log level that the client wants.
+func (c *baseSession) SetLogLevel(level mcp.LoggingLevel) { c.level.Store(&level) }
 
 // GetLogLevel returns the level. Its default is errors and worse, as in the library.
-func (l *logLevel) GetLogLevel() mcp.LoggingLevel {
-	if level := load(&l.level); level != "" {
-		return level
-	}
-	return mcp.LoggingLevelError
+func (c *baseSession) GetLogLevel() mcp.LoggingLevel {
+	return cmp.Or(load(&c.level), mcp.LoggingLevelError)
 }
 
 // load returns the value that a pointer points to, or the zero value for nil.

@@ -137,22 +137,10 @@ func (c *conn) deliver(s *stream, n mcp.JSONRPCNotification) {
 	c.sendMessage(c.life, n)
 }
 
+// wants reports whether a notification may go out. The library filters all but those of resources.
 func (s *stream) wants(n mcp.JSONRPCNotification) bool {
-	filter := load(&s.filter)
-	switch n.Method {
-	case mcp.MethodNotificationSubscriptionsAcknowledged:
-		return true
-	case mcp.MethodNotificationToolsListChanged:
-		return filter.ToolsListChanged
-	case mcp.MethodNotificationPromptsListChanged:
-		return filter.PromptsListChanged
-	case mcp.MethodNotificationResourcesListChanged:
-		return filter.ResourcesListChanged
-	case mcp.MethodNotificationResourceUpdated:
-		uri, _ := n.Params.AdditionalFields["uri"].(string)
-		return covers(filter.ResourceSubscriptions, uri)
-	}
-	return false
+	uri, _ := n.Params.AdditionalFields["uri"].(string)
+	return n.Method != mcp.MethodNotificationResourceUpdated || covers(load(&s.filter).ResourceSubscriptions, uri)
 }
 
 // covers reports whether uri is one of the subscribed ones or below one.

@@ -21,7 +21,6 @@ const maxNotes = 1024
 // stdioSession is the client of one connection, as the library sees it.
 type stdioSession struct {
 	baseSession
-	logLevel
 	opening atomic.Bool // an initialize is being answered
 	listens atomic.Int64
 
