@@ -122,13 +122,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.CallAlert:
 		return "planloop_alert", loop
 	case verbs.CallClear:
-		switch {
-		case !loop:
-			return "ask the user to run " + t.byUser(verbs.Call{Kind: verbs.CallClear}), false
-		case !idFits(call.ID): // a shortened id would not match the signal
-			return `planloop_alert {"clear":true} with its id, which planloop_status shows`, true
-		}
-		return `planloop_alert {"id":` + quote(call.ID) + `,"clear":true}`, true
+		return onlyLoop(clearCall(call.ID), "ask the user to run "+t.byUser(verbs.Call{Kind: verbs.CallClear}))
 	case verbs.CallSyncRules:
 		return "Write instructions_content to " + call.File + " (or have planloop sync run), then call planloop_status again", loop
 	case verbs.CallAsk:
@@ -153,6 +147,14 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return "use a listed one", true
 	}
 	return t.byUser(call), false
+}
+
+// clearCall returns the call that clears a signal. A shortened id would not match the signal.
+func clearCall(id string) string {
+	if !idFits(id) {
+		return `planloop_alert {"clear":true} with its id, which planloop_status shows`
+	}
+	return `planloop_alert {"id":` + quote(id) + `,"clear":true}`
 }
 
 // carryOut returns the call that runs the plan, replans it, or settles a failed or interrupted step. Without
