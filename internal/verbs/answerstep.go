@@ -86,7 +86,7 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	if err != nil {
 		return StepAnswerReply{}, err
 	}
-	refuseFutureIDs(state, &faults, "/steps", inserted)
+	referencesIn(state, inserted).refuseFutureIDsOf(&faults, "/steps", inserted)
 	steps, tasks := newStepsOf(state, inserted)
 	action := plan.AnswerStep{Step: in.Step, Digest: in.Digest, Choice: in.Choice, Args: in.Args, Text: in.Text, Steps: steps}
 	batch := plan.Batch{Word: plan.ActionWord(action), Parts: []plan.Part{{Action: action}}}

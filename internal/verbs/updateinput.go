@@ -225,8 +225,8 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	part := func(field string, a plan.Action) {
 		batch.Parts = append(batch.Parts, plan.Part{Field: field, Action: a})
 	}
-	resolve, refs := resolver(state, in.add), refsIn(state, in.add)
-	in.racing(state, faults)
+	known := referencesIn(state, in.add)
+	known.refuseFutureIDsOf(faults, "/add_tasks", in.add)
 	steps, tasks := newStepsOf(state, in.add)
 	if in.replan != nil {
 		part(in.replanAt, *in.replan)
@@ -238,8 +238,8 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 		if after == nil {
 			return
 		}
-		to, known := resolve(*after)
-		if !known && !isFirstPlace(*after) {
+		to, found := known.resolve(*after)
+		if !found && !isFirstPlace(*after) {
 			faults.Add(plan.Refuse(plan.NotFound, field+"/after", plan.Quote(string(*after))+" is not a task of the plan",
 				"name a task by its id, such as 2, by the ref of one added here, or 0 for the first place"))
 		}
@@ -249,11 +249,12 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 		move(fmt.Sprintf("/add_tasks/%d", i), tasks[i].ID, t.after)
 	}
 	for _, u := range in.inOrder(state) {
+		var deps []TaskRef
 		if u.deps != nil {
-			deps := resolveAll(faults, u.field+"/dependencies", *u.deps, resolve)
-			u.patch.DependsOn = &deps
+			deps, u.patch.DependsOn = *u.deps, new(known.resolveAll(faults, u.field+"/dependencies", *u.deps))
 		}
-		u.patch = plan.NewPatch(u.patch.Apply(plan.Spec{}).LinkReferences(refs.find), u.patch.Fields())
+		known.refuseFutureIDs(faults, u.field, deps, u.patch.Apply(plan.Spec{}))
+		u.patch = plan.NewPatch(u.patch.Apply(plan.Spec{}).LinkReferences(known.find), u.patch.Fields())
 		if !u.patch.IsZero() {
 			part(u.field, plan.UpdateStep{Step: u.id, Patch: u.patch, AllowCompleted: true})
 		}
@@ -282,19 +283,19 @@ func isFirstPlace(ref TaskRef) bool { return slices.Contains([]TaskRef{"0", "fir
 
 // newStepsOf returns the steps for tasks in a state, and the tasks for the gates, with their future ids.
 func newStepsOf(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
-	resolve, refs := resolver(state, in), refsIn(state, in)
+	known := referencesIn(state, in)
 	var steps []plan.NewStep
 	var tasks []gates.Task
 	for i, t := range in {
-		task := gates.Task{ID: highest(state) + 1 + plan.StepID(i), Spec: t.spec}
+		task := gates.Task{ID: known.first + plan.StepID(i), Spec: t.spec}
 		for _, ref := range t.deps {
-			if id, ok := resolve(ref); ok {
+			if id, ok := known.resolve(ref); ok {
 				task.DependsOn = append(task.DependsOn, id)
 			} else {
 				task.Unknown = append(task.Unknown, string(ref))
 			}
 		}
-		task.Spec = task.LinkReferences(refs.find)
+		task.Spec = task.LinkReferences(known.find)
 		tasks = append(tasks, task)
 		step := plan.NewStep{Spec: task.Spec, Splits: t.splits, Name: t.ref}
 		if !slices.Contains(step.Type.Values(), string(step.Type)) { // if the gates accepted it
@@ -305,96 +306,51 @@ func newStepsOf(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task)
 	return steps, tasks
 }
 
-// refs maps the refs of added tasks to their ids.
-type refs map[string]plan.StepID
+// references resolves references to tasks: the refs of added tasks, the ids of steps, and the future ids of added tasks.
+type references struct {
+	state plan.State
+	refs  map[string]plan.StepID
+	first plan.StepID // future id of the first added task
+	added int
+}
 
-func (r refs) find(name string) (plan.StepID, bool) {
-	id, ok := r[name]
+func referencesIn(state plan.State, added []taskInput) references {
+	r := references{state, map[string]plan.StepID{}, highest(state) + 1, len(added)}
+	for i, t := range added {
+		if t.ref != "" {
+			r.refs[t.ref] = r.first + plan.StepID(i)
+		}
+	}
+	return r
+}
+
+// find returns the future id of the added task with that ref.
+func (r references) find(ref string) (plan.StepID, bool) {
+	id, ok := r.refs[strings.TrimSpace(ref)]
 	return id, ok
 }
 
-func refsIn(state plan.State, added []taskInput) refs {
-	all := refs{}
-	for i, t := range added {
-		if t.ref != "" {
-			all[t.ref] = highest(state) + 1 + plan.StepID(i)
-		}
+func (r references) resolve(ref TaskRef) (plan.StepID, bool) {
+	if id, ok := r.find(string(ref)); ok {
+		return id, true
 	}
-	return all
+	id, err := plan.ParseStepID(string(ref))
+	switch {
+	case err != nil:
+		return 0, false
+	case id >= r.first:
+		return id, int(id-r.first) < r.added
+	case r.state.Plan == nil:
+		return 0, false
+	}
+	_, known := r.state.Plan.Steps.Get(id)
+	return id, known
 }
 
-// resolver returns a function that resolves a reference: the ref of an added task, the id of a step, or the future id
-// of an added task.
-func resolver(state plan.State, added []taskInput) func(TaskRef) (plan.StepID, bool) {
-	first, refs := highest(state)+1, refsIn(state, added)
-	return func(ref TaskRef) (plan.StepID, bool) {
-		if id, ok := refs.find(strings.TrimSpace(string(ref))); ok {
-			return id, true
-		}
-		id, err := plan.ParseStepID(string(ref))
-		if err != nil {
-			return 0, false
-		}
-		if id >= first {
-			return id, int(id-first) < len(added)
-		}
-		if state.Plan == nil {
-			return 0, false
-		}
-		_, known := state.Plan.Steps.Get(id)
-		return id, known
-	}
-}
-
-// racing refuses the future ids of added tasks while a run is open, since the run may give those ids to instances of a
-// loop first.
-func (in updateInput) racing(state plan.State, faults *plan.Faults) {
-	refuseFutureIDs(state, faults, "/add_tasks", in.add)
-	for _, u := range in.update {
-		if u.deps != nil {
-			foreseen(state, faults, u.field+"/dependencies", in.add, *u.deps)
-		}
-		referring(state, faults, u.field, in.add, u.patch.Apply(plan.Spec{}))
-	}
-}
-
-func refuseFutureIDs(state plan.State, faults *plan.Faults, field string, tasks []taskInput) {
-	for i, t := range tasks {
-		at := fmt.Sprintf("%s/%d", field, i)
-		foreseen(state, faults, at+"/dependencies", tasks, t.deps)
-		referring(state, faults, at, tasks, t.spec)
-	}
-}
-
-// referring is foreseen for the references in arguments, conditions and loops.
-func referring(state plan.State, faults *plan.Faults, field string, tasks []taskInput, spec plan.Spec) {
-	for _, ref := range spec.References() {
-		refuseFutureID(state, faults, field+ref.Pointer, tasks, TaskRef(ref.Name()))
-	}
-}
-
-// foreseen refuses dependencies on ids that no step has yet.
-func foreseen(state plan.State, faults *plan.Faults, field string, tasks []taskInput, refs []TaskRef) {
-	for i, ref := range refs {
-		refuseFutureID(state, faults, fmt.Sprintf("%s/%d", field, i), tasks, ref)
-	}
-}
-
-func refuseFutureID(state plan.State, faults *plan.Faults, field string, tasks []taskInput, ref TaskRef) {
-	if state.OpenRun() == nil {
-		return
-	}
-	_, isRef := refsIn(state, tasks).find(strings.TrimSpace(string(ref)))
-	if id, known := resolver(state, tasks)(ref); known && id > highest(state) && !isRef {
-		faults.Add(plan.Refuse(plan.InvalidInput, field, plan.Quote(string(ref))+
-			" is no task yet, and the run that is open may give that id to another", "give the task a ref and name that"))
-	}
-}
-
-func resolveAll(faults *plan.Faults, field string, refs []TaskRef, resolve func(TaskRef) (plan.StepID, bool)) []plan.StepID {
+func (r references) resolveAll(faults *plan.Faults, field string, refs []TaskRef) []plan.StepID {
 	ids := []plan.StepID{}
 	for i, ref := range refs {
-		id, ok := resolve(ref)
+		id, ok := r.resolve(ref)
 		if !ok {
 			faults.Add(plan.Refuse(plan.NotFound, fmt.Sprintf("%s/%d", field, i), plan.Quote(string(ref))+" is not a task of the plan",
 				"name a task by its id, such as 2, or by the ref of one added here"))
@@ -402,6 +358,33 @@ func resolveAll(faults *plan.Faults, field string, refs []TaskRef, resolve func(
 		ids = append(ids, id)
 	}
 	return ids
+}
+
+// refuseFutureIDs refuses the future ids of added tasks while a run is open, because the run may give those ids to
+// instances of a loop first. It checks dependencies, and the references in a specification.
+func (r references) refuseFutureIDs(faults *plan.Faults, field string, deps []TaskRef, spec plan.Spec) {
+	refuse := func(field string, ref TaskRef) {
+		_, isRef := r.find(string(ref))
+		if id, known := r.resolve(ref); known && id >= r.first && !isRef {
+			faults.Add(plan.Refuse(plan.InvalidInput, field, "task "+plan.Quote(string(ref))+
+				" does not exist yet, and the open run may give that id to another task", "give the task a ref and name that"))
+		}
+	}
+	if r.state.OpenRun() == nil {
+		return
+	}
+	for i, dep := range deps {
+		refuse(fmt.Sprintf("%s/dependencies/%d", field, i), dep)
+	}
+	for _, ref := range spec.References() {
+		refuse(field+ref.Pointer, TaskRef(ref.Name()))
+	}
+}
+
+func (r references) refuseFutureIDsOf(faults *plan.Faults, field string, tasks []taskInput) {
+	for i, t := range tasks {
+		r.refuseFutureIDs(faults, fmt.Sprintf("%s/%d", field, i), t.deps, t.spec)
+	}
 }
 
 // inOrder moves an update that reports a step done before the updates of steps that wait for it, so that agents need
