@@ -151,10 +151,10 @@ func TestDecidedInTheDialogue(t *testing.T) {
 			plan.Approved, "tests first", "",
 			[]string{"approved by the user of tester, confirmed through the client: tests first"}},
 		"edit": {"accept", map[string]any{"decision": "edit", "comment": "split it"}, plan.PhaseGathering, plan.Returned, "split it", "",
-			[]string{"returned by the user of tester", "split it", "planning_submit_plan"}},
+			[]string{"returned for changes by the user of tester", "split it", "planning_submit_plan"}},
 		"edit without a comment": {"accept",
 			map[string]any{"decision": "edit", "comment": "  "}, plan.PhaseGathering, plan.Returned, "", "",
-			[]string{"The person asks for changes and gave no comment: ask them.", "\nNext: ", ": planning_ask_user."}},
+			[]string{"without a comment: ask the user what to change.", "\nNext: ", ": planning_ask_user."}},
 		"reject": {"accept", map[string]any{"decision": "reject"}, plan.PhaseInactive, plan.Rejected, "", "",
 			[]string{"rejected by the user of tester"}},
 		"reject with reason": {"accept", map[string]any{"decision": "reject", "comment": "no Redis"}, plan.PhaseInactive,
@@ -221,7 +221,7 @@ func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 		{"planning_submit_plan", goodPlan(), nothing, []string{"Score 90.", "Warning: ", "`planloop approve` on a terminal"}},
 		{"planning_ask_user", map[string]any{"question": "Which region?"}, nothing, []string{"Q1", "`planloop answer`"}},
 		{"planloop_update", map[string]any{"update_tasks": []map[string]any{{"id": 1, "tools": []string{"create_file", "kubectl"}}}},
-			approved, []string{"This goes beyond the approved plan (S001: other tools", "`planloop approve` on a terminal"}},
+			approved, []string{"This exceeds the approved plan (S001: other tools", "`planloop approve` on a terminal"}},
 	} {
 		t.Run(c.tool, func(t *testing.T) {
 			replies := map[string]string{}
@@ -416,7 +416,7 @@ func TestDecidedElsewhereMeanwhile(t *testing.T) {
 	}{
 		{plan.Approved, plan.PhaseExecuting, "The plan was approved by petra"}, {plan.Rejected, plan.PhaseInactive,
 			"The plan was rejected by petra"},
-		{plan.Returned, plan.PhaseGathering, "The plan was returned by petra"},
+		{plan.Returned, plan.PhaseGathering, "The plan was returned for changes by petra"},
 	} {
 		for _, era := range bothEras() {
 			t.Run(string(c.outcome)+" "+era, func(t *testing.T) {
@@ -682,7 +682,7 @@ func TestRejectedChange(t *testing.T) {
 	for range 2 {
 		got := text(t, call(t, client, "planloop_status", map[string]any{}))
 		for _, word := range []string{
-			"The change to the approved plan was rejected by petra, and the plan goes on as it was: not to staging",
+			"The change to the approved plan was rejected by petra; the approved plan continues unchanged: not to staging",
 			"\nNext: Your change was rejected. Do S001 "} {
 			if !strings.Contains(got, word) {
 				t.Errorf("%q is missing in %s", word, got)
@@ -707,12 +707,11 @@ func TestUnchangedSubmission(t *testing.T) {
 		}))
 		call(t, client, "planning_submit_plan", goodPlan())
 		got := text(t, call(t, client, "planning_submit_plan", goodPlan()))
-		if !strings.Contains(got, "Warning: this plan is the one that was shown before: "+
-			`nothing was changed since it was returned for changes ("more docs")`) {
+		if !strings.Contains(got, `Warning: this plan is identical to the one shown before, but the user requested changes ("more docs")`) {
 			t.Errorf("%s: %s", era, got)
 		}
 		for _, want := range []string{
-			"confirmed through the client for changes: more docs\n", "\nNothing has changed since it was shown.\n"} {
+			"confirmed through the client: more docs\n", "\nNothing has changed since the last review.\n"} {
 			if !strings.Contains(shown, want) {
 				t.Errorf("%s: %q is missing in %s", era, want, shown)
 			}

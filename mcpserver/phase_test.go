@@ -227,8 +227,8 @@ func TestPromptsOfTheMode(t *testing.T) {
 		prompt("plan", map[string]string{"task": "Move the sessions"}, "Entered planning mode.")
 		prompt("plan", map[string]string{"task": "Move the sessions"}, "Already in planning mode.", `"Move the sessions"`)
 		prompt("plan", nil, "Already in planning mode.", `"Move the sessions"`)
-		prompt("plan", map[string]string{"task": "Something else"}, "Nothing was changed. conflict: planning mode is on already, for "+
-			`"Move the sessions", and takes no second task; pass it on to the agent with `+"`planloop comment TEXT`, or end planning "+
+		prompt("plan", map[string]string{"task": "Something else"}, "Nothing was changed. conflict: planning mode is already on, for "+
+			`"Move the sessions"; send the task to the agent with `+"`planloop comment TEXT`, or end planning "+
 			"mode first with `planloop plan cancel`.\nNext: ")
 		prompt("plan_status", nil, "gathering", `"Move the sessions"`)
 		call(t, client, "planning_submit_plan", goodPlan())
@@ -243,7 +243,7 @@ func TestPromptsOfTheMode(t *testing.T) {
 		w.decide(plan.Approved, "")
 		prompt("execute_plan", nil, "<approved_plan>", "1. Add the Redis client (tools: create_file)", "</approved_plan>",
 			"You are executing an approved plan. Follow these steps:", "You may adapt if you encounter unexpected issues, but communicate")
-		prompt("plan_status", nil, "is being carried out")
+		prompt("plan_status", nil, "is running")
 	}
 }
 

@@ -54,14 +54,13 @@ func TestEditedWhileTheDialogueIsOpen(t *testing.T) {
 				if len(shown) != 2 {
 					t.Fatalf("asked %d times: %s", len(shown), got)
 				}
-				for _, word := range []string{"Changed by petra since it was made: S001 changed.",
+				for _, word := range []string{"Edited by petra: S001 changed.",
 					"-1. [low risk] Add the Redis client", "+1. [low risk] Vendor the Redis client"} {
 					if !strings.Contains(shown[1], word) {
 						t.Errorf("%q is missing in\n%s", word, shown[1])
 					}
 				}
-				if !strings.Contains(got, "approved by the user of tester, confirmed through the client, after changes to what was "+
-					"submitted (S001 changed).") || strings.Contains(got, "as I saw it") {
+				if !strings.Contains(got, "approved by the user of tester, confirmed through the client, with edits (S001 changed).") || strings.Contains(got, "as I saw it") {
 					t.Errorf("told: %s", got)
 				}
 			})
@@ -117,12 +116,12 @@ func TestToldWhileItWaits(t *testing.T) {
 	told(now)
 	waits(func() { w.comments(plan.AddComment{Text: "mind the TTL", Step: 2}) }, commented)
 	told(now)
-	waits(func() { w.edits(retitled(2, "Use it for all sessions")) }, "Changed by petra since it was made: S002 changed.")
+	waits(func() { w.edits(retitled(2, "Use it for all sessions")) }, "Edited by petra: S002 changed.")
 	told(now)
-	waits(func() { w.edits(plan.EditDraft{Remove: 1}) }, "Changed by petra since it was made: S002 changed, S001 removed.")
+	waits(func() { w.edits(plan.EditDraft{Remove: 1}) }, "Edited by petra: S002 changed, S001 removed.")
 	told(now)
 	waits(func() { w.decide(plan.Approved, "go") },
-		"The plan was approved by petra, after changes to what was submitted (S002 changed, S001 removed): go",
+		"The plan was approved by petra, with edits (S002 changed, S001 removed): go",
 		"\n2. Use it for all sessions (tools: create_file) (changed by a person before the approval)", "\n3. Drop the old store")
 	told(now)
 }

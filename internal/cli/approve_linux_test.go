@@ -172,7 +172,7 @@ func TestApproveWhatWasShown(t *testing.T) {
 	says(t, agent.call("planning_submit_plan", submission("high")), "Plan submitted")
 	person.typeIn(former + "\n")
 	person.out.waitFor("The plan was changed while you looked at it. This is the new one:")
-	person.out.waitFor("What has changed since it was shown:")
+	person.out.waitFor("Changes since the last review:")
 	person.out.waitFor("+2. [HIGH RISK] Switch the login handler")
 	code := person.code()
 	if log := h.run("log", "--audit"); strings.Contains(log, "approved by") {
@@ -254,7 +254,7 @@ func TestKilledAtEveryArrow(t *testing.T) {
 	h.terminal(120, 60, "answer", "Frankfurt").ends()
 
 	agent = agent.killed()
-	says(t, agent.call("planloop_status", `{}`), "gathering", "returned by alice", "say how we go back", "Frankfurt")
+	says(t, agent.call("planloop_status", `{}`), "gathering", "returned for changes by alice", "say how we go back", "Frankfurt")
 	says(t, agent.call("planning_submit_plan", submission("high")), "Plan submitted")
 
 	agent = agent.killed()

@@ -244,11 +244,11 @@ type Question struct {
 type Comment struct {
 	ID string `json:"id,omitempty"` // "" in an old log: it cannot be met or replied to
 	Said
-	Step     int            `json:"step,omitempty"`  // its current number; 0: it is gone, or the comment is on the whole plan
-	Title    string         `json:"title,omitempty"` // of the step at that time
-	Question bool           `json:"question,omitempty"`
-	Reply    *Said          `json:"reply,omitempty"`
-	Met      verbs.Standing `json:"met"`
+	Step     int                `json:"step,omitempty"`  // its current number; 0: it is gone, or the comment is on the whole plan
+	Title    string             `json:"title,omitempty"` // of the step at that time
+	Question bool               `json:"question,omitempty"`
+	Reply    *Said              `json:"reply,omitempty"`
+	Met      verbs.CommentState `json:"met"`
 }
 
 // Said is a text with its author and time.

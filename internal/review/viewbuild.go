@@ -157,7 +157,7 @@ func (sheet *Workspace) comments(ctx context.Context, state plan.State, shown ..
 	all := []Comment{}
 	for _, c := range remarks {
 		one := Comment{ID: c.ID, Said: Said{c.Text, c.Way.Decider(c.By), c.At}, Step: int(c.Now), Title: c.Title, Question: c.IsQuestion,
-			Met: c.CommentState}
+			Met: c.State}
 		if c.Reply != nil {
 			one.Reply = &Said{c.Reply.Text, c.Reply.By, c.Reply.At}
 		}

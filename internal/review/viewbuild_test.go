@@ -165,7 +165,7 @@ func TestReplanIsShownWithTheDifference(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	state, former, err := d.Workspace.Service.Draft(t.Context())
-	if text := d.Workspace.Service.Review(state, former, nil); err != nil || !strings.Contains(text, "What has changed since version 1:") {
+	if text := d.Workspace.Service.Review(state, former, nil); err != nil || !strings.Contains(text, "Changes since version 1:") {
 		t.Errorf("%s %v", text, err)
 	}
 }

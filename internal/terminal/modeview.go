@@ -246,7 +246,7 @@ func waitingDraft(state plan.State) string {
 
 // stepLine matches the first line of a step in a review.
 var stepLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk|risk not said)\])( .*)$`)
+	return regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk)\])?( ?.*)$`)
 })
 
 // Draft adds styles to the text of a review: to titles, risks and differences. It cuts nothing. Long lines continue
@@ -257,7 +257,7 @@ func (s Screen) Draft(text string) []string {
 	for line := range strings.SplitSeq(strings.TrimSuffix(safetext.Escape(text), "\n"), "\n") {
 		sign, look := "", s.draftStep
 		switch {
-		case line == "What has changed since it was shown:":
+		case line == "Changes since the last review:":
 			diff, look = true, s.Bold
 		case diff && line == "The whole plan:":
 			diff, look = false, s.Bold
@@ -314,6 +314,8 @@ func (s Screen) draftStep(line string) string {
 		look = s.Wrong
 	case "[low risk]":
 		look = s.Good
+	case "":
+		look = s.Plain
 	}
 	return parts[1] + parts[2] + look(parts[3]) + s.Bold(parts[4])
 }

@@ -167,7 +167,7 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 	}
 	text += ".\n\n" + stepText(step, func(step *plan.Step) string { return describeTool(tools, step, definition) })
 	if len(runs) > 0 {
-		text += "   runs with: " + continued(pretty(runs)) + "\n"
+		text += "   runs with: " + continued(Pretty(runs)) + "\n"
 	}
 	switch {
 	case step.NeedsUnblocking():

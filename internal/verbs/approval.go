@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -56,33 +55,33 @@ func decisionMessage(d *plan.Decision) string {
 
 // decisionWords is decisionMessage with edits as the description of people's changes to the submission.
 func decisionWords(d *plan.Decision, edits string) string {
-	by, what, cancelled := d.Way.Decider(d.By), "The plan", "Planning mode was cancelled by "
+	by, subject, cancelled := d.Way.Decider(d.By), "The plan", "Planning mode"
 	if d.Change {
-		what, cancelled = "The change to the approved plan", "The change to the approved plan was called off by "
+		subject, cancelled = "The change to the approved plan", "The change to the approved plan"
 	}
 	text := map[plan.Outcome]string{
-		plan.Approved:  what + " was approved by " + by,
-		plan.Rejected:  what + " was rejected by " + by,
-		plan.Returned:  what + " was returned by " + by + " to be changed and submitted again",
-		plan.CalledOff: cancelled + by,
+		plan.Approved:  subject + " was approved by " + by,
+		plan.Rejected:  subject + " was rejected by " + by,
+		plan.Returned:  subject + " was returned for changes by " + by,
+		plan.CalledOff: cancelled + " was cancelled by " + by,
 		plan.Expired:   "Planning mode has expired",
 		plan.Ended:     "Planning mode was ended by " + by,
 	}[d.Outcome]
 	if d.Change && (d.Outcome == plan.Rejected || d.Outcome == plan.CalledOff) {
-		text += ", and the plan goes on as it was"
+		text += "; the approved plan continues unchanged"
 	}
 	switch {
 	case edits == "":
 	case d.Outcome == plan.Returned:
-		text += ", after changes to it that are to be kept (" + edits + ")"
+		text += ", with edits to keep (" + edits + ")"
 	default:
-		text += ", after changes to what was submitted (" + edits + ")"
+		text += ", with edits (" + edits + ")"
 	}
-	if d.Comment != "" {
+	switch {
+	case d.Comment != "":
 		return text + ": " + d.Comment
-	}
-	if d.Outcome == plan.Returned {
-		return text + ". The person asks for changes and gave no comment: ask them."
+	case d.Outcome == plan.Returned:
+		return text + ", without a comment: ask the user what to change."
 	}
 	return text + "."
 }
@@ -114,20 +113,15 @@ func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Pla
 	if err != nil || state.Draft == nil {
 		return state, nil, err
 	}
-	if state.Plan != nil && state.Plan.ID == state.Draft.ID {
-		former, err = s.session.ApprovedVersion(ctx, state.Plan)
-		return state, former, err
+	current, draft := state.Plan, state.Draft
+	reviewed, ok := state.LastReviewedDraft()
+	switch {
+	case current != nil && (current.ID == draft.ID || !ok && current.Root() == draft.Root()):
+		former, err = s.session.ApprovedVersion(ctx, current)
+	case ok:
+		former, err = s.session.PlanBody(ctx, reviewed.ID)
+	default:
+		former, err = s.session.SubmittedVersion(ctx, draft)
 	}
-	if head, ok := state.LastReviewedDraft(); ok {
-		if former, err = s.session.PlanBody(ctx, head.ID); err != nil {
-			return state, nil, fmt.Errorf("look for what was shown before: %w", err)
-		}
-		return state, former, nil
-	}
-	if state.Plan != nil && state.Plan.Root() == state.Draft.Root() {
-		former, err = s.session.ApprovedVersion(ctx, state.Plan)
-		return state, former, err
-	}
-	former, err = s.session.SubmittedVersion(ctx, state.Draft)
 	return state, former, err
 }

@@ -68,26 +68,26 @@ func (s *Service) notifyReply(state plan.State, e plan.CommentReplied) {
 // PlacedComment is a comment placed in the form of a plan that is shown.
 type PlacedComment struct {
 	plan.Comment
-	Now          plan.StepID `json:"now,omitzero"` // the step's number in that form; 0: it is gone, or the comment is on the plan
-	CommentState Standing    `json:"standing"`
-	In           WhichPlan   `json:"-"` // the plan it is shown in
+	Now   plan.StepID  `json:"now,omitzero"` // the step's number in that form; 0: it is gone, or the comment is on the plan
+	State CommentState `json:"standing"`
+	In    WhichPlan    `json:"-"` // the plan it is shown in
 
 	two bool // two plans are shown
 }
 
-// Standing is the state of a comment, or of the step it is on.
-type Standing string
+// CommentState is the state of a comment, or of the step it is on.
+type CommentState string
 
-// The values of Standing.
+// The values of CommentState.
 const (
-	CommentOpen        Standing = "open"
-	CommentMet         Standing = "met"     // a person said so
-	CommentStepChanged Standing = "changed" // the step has changed since
-	CommentStepGone    Standing = "gone"    // the step no longer exists
+	CommentOpen        CommentState = "open"
+	CommentMet         CommentState = "met"     // a person said so
+	CommentStepChanged CommentState = "changed" // the step has changed since
+	CommentStepGone    CommentState = "gone"    // the step no longer exists
 )
 
 // Values lists the standings in order.
-func (Standing) Values() []string {
+func (CommentState) Values() []string {
 	return []string{string(CommentOpen), string(CommentMet), string(CommentStepChanged), string(CommentStepGone)}
 }
 
@@ -138,17 +138,17 @@ func PlaceComments(shown *plan.Plan, comments []plan.Comment, former map[string]
 	traces := map[string]trace{}
 	remarks := make([]PlacedComment, 0, len(comments))
 	for _, c := range comments {
-		r := PlacedComment{Comment: c, CommentState: CommentOpen}
+		r := PlacedComment{Comment: c, State: CommentOpen}
 		if c.Step != 0 {
 			of, known := traces[c.PlanID]
 			if !known {
 				of = traced(shown, former[c.PlanID], c.PlanID)
 				traces[c.PlanID] = of
 			}
-			r.Now, r.CommentState = of.find(c)
+			r.Now, r.State = of.find(c)
 		}
 		if c.IsResolved {
-			r.CommentState = CommentMet
+			r.State = CommentMet
 		}
 		remarks = append(remarks, r)
 	}
@@ -169,7 +169,7 @@ func traced(shown, former *plan.Plan, id string) trace {
 }
 
 // find returns the current number of the commented step, and the comment's standing.
-func (t trace) find(c plan.Comment) (plan.StepID, Standing) {
+func (t trace) find(c plan.Comment) (plan.StepID, CommentState) {
 	step, ok := t.shown.Steps.Get(t.now[c.Step])
 	if !ok {
 		return 0, CommentStepGone
@@ -207,7 +207,7 @@ func (r PlacedComment) Lines(beside bool) []string {
 	case r.Step != 0 && !beside:
 		about = append(about, r.place())
 	}
-	switch r.CommentState {
+	switch r.State {
 	case CommentStepChanged:
 		about = append(about, "changed since")
 	case CommentMet:

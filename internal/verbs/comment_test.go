@@ -25,7 +25,7 @@ func TestRemarks(t *testing.T) {
 		id    string
 		now   []plan.Spec
 		want  plan.StepID
-		stand verbs.Standing
+		stand verbs.CommentState
 	}{
 		"as it was":            {"b", []plan.Spec{look, use}, 2, verbs.CommentOpen},
 		"hints do not bind":    {"b", []plan.Spec{look, hinted}, 2, verbs.CommentOpen},
@@ -48,8 +48,8 @@ func TestRemarks(t *testing.T) {
 				stand = verbs.CommentMet
 			}
 			got := verbs.PlaceComments(shownPlan(c.id, c.now...), []plan.Comment{comment}, bodies)[0]
-			if got.Now != c.want || got.CommentState != stand || got.Step != 2 {
-				t.Errorf("%s: %s as %s, want %s as %s", name, got.CommentState, got.Now, stand, c.want)
+			if got.Now != c.want || got.State != stand || got.Step != 2 {
+				t.Errorf("%s: %s as %s, want %s as %s", name, got.State, got.Now, stand, c.want)
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 		}
 		got := ""
 		for _, r := range remarks {
-			got += fmt.Sprintf("%s %d %s; ", r.Text, r.Now, r.CommentState)
+			got += fmt.Sprintf("%s %d %s; ", r.Text, r.Now, r.State)
 		}
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

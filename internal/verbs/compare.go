@@ -42,6 +42,7 @@ type Difference struct {
 	From any `json:"from"`
 	To   any `json:"to"`
 
+	Label   string   `json:"-"` // the field's name for people
 	Was, Is []string `json:"-"` // in the form people read
 }
 
@@ -108,7 +109,7 @@ func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (
 // compared names the two plans to compare by default.
 func (s *Service) compared(state plan.State, c Caller) (from, to string, err error) {
 	first := func(form WhichPlan, or string) error {
-		return plan.Refuse(plan.NotFound, "", "this is the first version of the plan, so there is none to compare it with",
+		return plan.Refuse(plan.NotFound, "", "this is the first version of the plan, so there is nothing to compare it with",
 			"read it with `"+c.word(Call{Kind: CallRead, ID: string(form)})+"`"+or)
 	}
 	switch p := state.Plan; {
@@ -161,7 +162,7 @@ func IsVersion(name string) bool { return versionName().MatchString(name) }
 func VersionID(state plan.State, name string) (string, error) {
 	parts := versionName().FindStringSubmatch(name)
 	if parts == nil || state.Plan == nil {
-		return "", plan.Refuse(plan.NotFound, "", "there is no version "+plan.Quote(name), "list the plans to see which there are")
+		return "", plan.Refuse(plan.NotFound, "", "there is no version "+plan.Quote(name), listPlans)
 	}
 	n, _ := strconv.Atoi(parts[1]) // the pattern allows 9 digits
 	if state.Plan.Version == n {
@@ -173,36 +174,39 @@ func VersionID(state plan.State, name string) (string, error) {
 		}
 	}
 	return "", plan.Refuse(plan.NotFound, "", fmt.Sprintf("%s has no version %d", plan.Quote(state.Plan.Root()), n),
-		"list the plans to see which there are")
+		listPlans)
 }
+
+// listPlans is the advice to a caller who names an unknown plan.
+const listPlans = "list the plans"
 
 // planNamed returns a plan by id, by version number of the current plan (2, v2), or as current, draft or approved: the
 // current plan as it was at its approval.
 func (s *Service) planNamed(ctx context.Context, state plan.State, name string) (*plan.Plan, error) {
-	none := func(problem string) (*plan.Plan, error) {
-		return nil, plan.Refuse(plan.NotFound, "", problem, "list the plans to see which there are")
-	}
+	problem := ""
 	switch p := state.Plan; {
 	case name == "draft" && state.Draft == nil:
-		return none("no draft waits for a decision")
+		problem = "no draft waits for a decision"
 	case name == "draft":
 		return state.Draft, nil
 	case (name == "current" || name == "approved") && p == nil:
-		return none("no plan exists yet")
+		problem = "no plan exists yet"
 	case name == "approved" && p.Approval == nil:
-		return none("the plan " + plan.Quote(p.ID) + " was not approved")
+		problem = "the plan " + plan.Quote(p.ID) + " was not approved"
 	case name == "approved":
 		return s.session.ApprovedVersion(ctx, p)
 	case name == "current":
 		return p, nil
-	}
-	if IsVersion(name) {
-		var err error
-		if name, err = VersionID(state, name); err != nil {
+	case IsVersion(name):
+		id, err := VersionID(state, name)
+		if err != nil {
 			return nil, err
 		}
+		return s.session.PlanBody(ctx, id)
+	default:
+		return s.session.PlanBody(ctx, name)
 	}
-	return s.session.PlanBody(ctx, name)
+	return nil, plan.Refuse(plan.NotFound, "", problem, listPlans)
 }
 
 // Compare returns the differences between two plans.
@@ -266,7 +270,7 @@ func comparedFields() []plan.Field[plan.Step] {
 }
 
 func difference[T any](f plan.Field[T], old, now *T) (Difference, bool) {
-	d := Difference{From: value(f.Pointer(old)), To: value(f.Pointer(now)), Was: f.Texts(old), Is: f.Texts(now)}
+	d := Difference{From: value(f.Pointer(old)), To: value(f.Pointer(now)), Label: f.Label, Was: f.Texts(old), Is: f.Texts(now)}
 	return d, !slices.Equal(d.Was, d.Is)
 }
 
@@ -290,12 +294,8 @@ func (c Comparison) Text() string {
 	if len(c.Plan) > 0 {
 		b.WriteString("\nThe plan:\n")
 	}
-	for _, f := range plan.PlanFields() {
-		for _, change := range c.Plan {
-			if change.Field == f.Name {
-				b.WriteString(change.text(f.Label))
-			}
-		}
+	for _, change := range c.Plan {
+		b.WriteString(change.text())
 	}
 	if slices.ContainsFunc(c.Steps, StepChange.structural) {
 		b.WriteString("\nThe steps:\n")
@@ -326,7 +326,7 @@ func (c StepChange) structural() bool {
 func (c StepChange) text() string {
 	text := map[ChangeKind]string{stepAdded: "+ ", stepRemoved: "- "}[c.Change] + c.StepID.String() + " " + c.Title
 	if c.Was != 0 {
-		text += ", which was " + c.Was.String()
+		text += ", formerly " + c.Was.String()
 	}
 	if d, moved := c.Fields[place]; moved {
 		text += fmt.Sprintf(", moved from place %d to %d", d.From, d.To)
@@ -336,17 +336,17 @@ func (c StepChange) text() string {
 		d, differs := c.Fields[f.Name]
 		whole := c.Change == stepAdded || c.Change == stepRemoved
 		if differs && f.Name != status && !(whole && f.Name == "title") {
-			text += d.text(f.Label)
+			text += d.text()
 		}
 	}
 	return text
 }
 
 // text returns a field's difference as lines; of long texts only the lines that differ.
-func (d Difference) text(label string) string {
+func (d Difference) text() string {
 	var b strings.Builder
 	if len(d.Was) == 1 && len(d.Is) == 1 && strings.Contains(d.Was[0]+d.Is[0], "\n") {
-		b.WriteString("  " + label + ":\n")
+		b.WriteString("  " + d.Label + ":\n")
 		for line := range strings.Lines(diff(d.Was[0]+"\n", d.Is[0]+"\n")) {
 			b.WriteString(ContinuationPrefix + line)
 		}
@@ -355,14 +355,14 @@ func (d Difference) text(label string) string {
 	side := func(sign string, texts, others []string) {
 		for _, text := range texts {
 			if !slices.Contains(others, text) {
-				b.WriteString("  " + sign + " " + label + ": " + continued(text) + "\n")
+				b.WriteString("  " + sign + " " + d.Label + ": " + continued(text) + "\n")
 			}
 		}
 	}
 	side("-", d.Was, d.Is)
 	side("+", d.Is, d.Was)
 	if b.Len() == 0 {
-		b.WriteString("  " + label + ": in another order\n")
+		b.WriteString("  " + d.Label + ": in another order\n")
 	}
 	return b.String()
 }
@@ -370,10 +370,8 @@ func (d Difference) text(label string) string {
 // brief returns the differences in one line, without the texts: "the plan's summary; S003 changed (details, risk)".
 func (c Comparison) brief() string {
 	var parts []string
-	for _, f := range plan.PlanFields() {
-		if slices.ContainsFunc(c.Plan, func(change PlanChange) bool { return change.Field == f.Name }) {
-			parts = append(parts, "the plan's "+strings.ToLower(f.Label))
-		}
+	for _, change := range c.Plan {
+		parts = append(parts, "the plan's "+strings.ToLower(change.Label))
 	}
 	for _, change := range c.Steps {
 		var labels []string
@@ -386,10 +384,9 @@ func (c Comparison) brief() string {
 		switch {
 		case change.Change == stepAdded || change.Change == stepRemoved:
 			parts = append(parts, fmt.Sprintf("%s %s %s", change.StepID, plan.Quote(plan.Shorten(change.Title, titleShown)), change.Change))
-		case len(labels) > 0 && moved:
-			parts = append(parts, fmt.Sprintf("%s moved and changed (%s)", change.StepID, strings.Join(labels, ", ")))
 		case len(labels) > 0:
-			parts = append(parts, fmt.Sprintf("%s changed (%s)", change.StepID, strings.Join(labels, ", ")))
+			verb := map[bool]string{true: "moved and changed", false: "changed"}[moved]
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", change.StepID, verb, strings.Join(labels, ", ")))
 		case moved:
 			parts = append(parts, change.StepID.String()+" moved")
 		}

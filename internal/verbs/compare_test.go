@@ -96,8 +96,8 @@ func TestDependenciesInAnotherOrderAreNoChange(t *testing.T) {
 			t.Errorf("%s: shown is\n%s", name, verbs.ReviewText(c.now, was))
 		}
 		remark := verbs.PlaceComments(c.now, []plan.Comment{comment}, map[string]*plan.Plan{"p": was})[0]
-		if remark.Now != 3 || (remark.CommentState == verbs.CommentOpen) != c.same {
-			t.Errorf("%s: the comment is on %s, %s", name, remark.Now, remark.CommentState)
+		if remark.Now != 3 || (remark.State == verbs.CommentOpen) != c.same {
+			t.Errorf("%s: the comment is on %s, %s", name, remark.Now, remark.State)
 		}
 	}
 }

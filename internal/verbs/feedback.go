@@ -47,8 +47,8 @@ type CommentFeedback struct {
 	Title    string `json:"title,omitempty"`
 	Question bool   `json:"question,omitempty"` // without a reply so far
 
-	Standing Standing `json:"standing,omitempty"` // empty if the step is unchanged
-	place    string
+	State CommentState `json:"standing,omitempty"` // empty if the step is unchanged
+	place string
 }
 
 // feedbackShown is the most answers and comments in a status, gatheringShown while planning mode gathers.
@@ -127,8 +127,8 @@ func (c *CommentFeedback) standing(remarks []PlacedComment) {
 		if r.two {
 			c.place += r.ofPlan()
 		}
-		if r.CommentState != CommentOpen {
-			c.Standing = r.CommentState
+		if r.State != CommentOpen {
+			c.State = r.State
 		}
 	}
 }
@@ -169,13 +169,11 @@ func (f Feedback) lines() string {
 	for _, c := range f.Comments {
 		text += "\n" + c.line()
 	}
-	switch {
-	case f.More > 0 && f.ReadAll != "":
-		text += "\nand " + plan.Pluralize(f.More, "more comment") + ". All of them, whole: " + f.ReadAll
-	case f.More > 0:
+	if f.More > 0 {
 		text += "\nand " + plan.Pluralize(f.More, "more comment")
-	case f.ReadAll != "":
-		text += "\nWhat was said, whole: " + f.ReadAll
+	}
+	if f.ReadAll != "" {
+		text += "\nFull text: " + f.ReadAll
 	}
 	if f.Reply != "" {
 		text += "\nReply: " + f.Reply
@@ -197,14 +195,13 @@ func (c CommentFeedback) about() string {
 	switch {
 	case c.ID == "":
 		return ""
-	case c.Standing == CommentStepGone:
-		return " (" + c.ID + ", on " + plan.Quote(c.Title) + ", which is gone)"
+	case c.State == CommentStepGone:
+		return " (" + c.ID + ", on " + plan.Quote(c.Title) + ", which was removed)"
 	case c.TaskID == 0:
 		return " (" + c.ID + ")"
-	case c.Standing == CommentStepChanged:
-		return fmt.Sprintf(" (%s, %s %s, changed since)", c.ID, c.place, plan.Quote(c.Title))
 	}
-	return fmt.Sprintf(" (%s, %s %s)", c.ID, c.place, plan.Quote(c.Title))
+	since := map[bool]string{true: ", changed since"}[c.State == CommentStepChanged]
+	return fmt.Sprintf(" (%s, %s %s%s)", c.ID, c.place, plan.Quote(c.Title), since)
 }
 
 // unreplied returns the id of the first question to agents without a reply, or "".

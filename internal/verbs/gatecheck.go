@@ -204,6 +204,15 @@ func warnings(report gates.Report) []string {
 	return firstWarnings(all)
 }
 
+// warningLines returns a line for each warning, to append to a reply.
+func warningLines(warnings []string) string {
+	text := ""
+	for _, warning := range warnings {
+		text += "\nWarning: " + warning
+	}
+	return text
+}
+
 func firstWarnings(all []string) []string {
 	if more := len(all) - warningsShown; more > 0 {
 		return append(all[:warningsShown:warningsShown], fmt.Sprintf("%d more of this kind.", more))

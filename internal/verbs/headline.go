@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
@@ -54,10 +55,11 @@ func DecisionText(d plan.Decision) string { return decisionMessage(&d) }
 
 // Pretty returns JSON with one line per member.
 func Pretty(value json.RawMessage) string {
-	if len(value) == 0 {
-		return ""
+	var b bytes.Buffer
+	if json.Indent(&b, value, "", "  ") != nil {
+		return string(value)
 	}
-	return pretty(value)
+	return b.String()
 }
 
 // Now returns the service's current time.

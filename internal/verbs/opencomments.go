@@ -60,12 +60,12 @@ func (s *Service) OpenComments(ctx context.Context, state plan.State) ([]PlacedC
 		if c.IsResolved || at < 0 && !comments.has(c) {
 			continue
 		}
-		r := PlacedComment{Comment: c, CommentState: CommentOpen}
+		r := PlacedComment{Comment: c, State: CommentOpen}
 		if at >= 0 {
 			r = known[at]
 			r.two = len(shown) > 1
 		} else if c.Step != 0 { // on a plan that was rejected since
-			r.CommentState = CommentStepGone
+			r.State = CommentStepGone
 		}
 		open = append(open, r)
 	}

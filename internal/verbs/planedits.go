@@ -38,7 +38,7 @@ func (s *Service) planEdits(ctx context.Context, c Caller, state plan.State) (st
 	var edits personEdits
 	for record, err := range s.session.Records(ctx, after) {
 		if err != nil {
-			return "", fmt.Errorf("look for what people changed of the plan: %w", err)
+			return "", fmt.Errorf("read people's changes of the plan: %w", err)
 		}
 		if record.Seq > state.Revision {
 			break
@@ -53,7 +53,7 @@ func (s *Service) planEdits(ctx context.Context, c Caller, state plan.State) (st
 	}
 	text := edits.text(state.Plan, c)
 	if missed {
-		text += fmt.Sprintf("\nYou were away for more than %d changes: read the plan again.", editsSince)
+		text += fmt.Sprintf("\nYou missed more than %d changes: read the plan again.", editsSince)
 	}
 	return strings.TrimPrefix(text, "\n"), nil
 }
@@ -130,26 +130,21 @@ const planEditsTokens = 120
 // you work on; added task 5 "Tell them"`.
 func (e personEdits) text(p *plan.Plan, c Caller) string {
 	var names []string
-	said := map[string][]string{}
-	own := func(edit personEdit) bool {
-		step, ok := p.Steps.Get(edit.step)
-		return ok && step.ClaimedBy == c.Actor.Name
-	}
-	rest := func(edit personEdit) bool { return !own(edit) }
-	for _, turn := range []func(personEdit) bool{own, rest} {
+	changes := map[string][]string{}
+	for _, own := range []bool{true, false} {
 		for _, edit := range e {
-			if !turn(edit) {
+			if step, ok := p.Steps.Get(edit.step); own != (ok && step.ClaimedBy == c.Actor.Name) {
 				continue
 			}
-			if said[edit.by] == nil {
+			if changes[edit.by] == nil {
 				names = append(names, edit.by)
 			}
-			said[edit.by] = append(said[edit.by], edit.text(p, own(edit)))
+			changes[edit.by] = append(changes[edit.by], edit.text(p, own))
 		}
 	}
 	lines := make([]string, len(names))
 	for i, name := range names {
-		lines[i] = tokens.Block(name+" "+strings.Join(slices.Compact(said[name]), "; ")+".", planEditsTokens/len(names))
+		lines[i] = tokens.Block(name+" "+strings.Join(slices.Compact(changes[name]), "; ")+".", planEditsTokens/len(names))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -184,7 +184,7 @@ func TestAStatusReadsABoundedPartOfTheLog(t *testing.T) {
 		want    string
 	}{
 		{10, `pat changed the title of task 1 "Look 10"; changed the title of task 2 "Build 10".`},
-		{2_000, `pat changed the title of task 2 "Build 2000".` + "\nYou were away for more than 1024 changes: read the plan again."},
+		{2_000, `pat changed the title of task 2 "Build 2000".` + "\nYou missed more than 1024 changes: read the plan again."},
 		{10, `pat changed the title of task 1 "Look 10"; changed the title of task 2 "Build 10".`},
 	} {
 		if _, err := s.Status(t.Context(), ann, verbs.Status{}); err != nil {

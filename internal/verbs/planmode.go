@@ -47,25 +47,25 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 	}
 	reply, mode := s.modeReply(outcome.After, c), outcome.After.ModeNow()
 	if len(outcome.Events) == 0 && a.Task != "" && a.Task != mode.Task {
-		already := "planning mode is on already"
+		problem := "planning mode is already on"
 		if mode.About() != "" {
-			already += ", for " + plan.Quote(mode.About())
+			problem += ", for " + plan.Quote(mode.About())
 		}
-		return ModeReply{}, plan.Refuse(plan.Conflict, "", already+", and takes no second task",
-			"pass it on to the agent with `"+c.word(Call{Kind: CallComment})+
-				"`, or end planning mode first with `"+c.word(Call{Kind: CallCancelMode})+"`")
+		return ModeReply{}, plan.Refuse(plan.Conflict, "", problem, "send the task to the agent with `"+c.word(Call{Kind: CallComment})+
+			"`, or end planning mode first with `"+c.word(Call{Kind: CallCancelMode})+"`")
 	}
 	if len(outcome.Events) == 0 {
 		reply.Message = "Already in planning mode. " + reply.Message
 		if a.Reason != "" && a.Reason != mode.Reason {
-			reply.Message += " Your reason was not recorded: give it in the summary of the plan that you submit."
+			reply.Message += " Your reason was not recorded; include it in the summary of your plan."
 		}
 		return reply, nil
 	}
-	rest := "Tools are now restricted to read-only. Gather context, then submit a plan when ready: " + c.word(Call{Kind: CallSubmit}) + "."
+	submit := "submit a plan when ready: " + c.word(Call{Kind: CallSubmit}) + "."
 	if c.brief() { // in chorus's words
-		rest = "Tools are now restricted to read-only. Gather context, then call " + c.word(Call{Kind: CallSubmit}) + "() when ready."
+		submit = "call " + c.word(Call{Kind: CallSubmit}) + "() when ready."
 	}
+	rest := "Tools are now restricted to read-only. Gather context, then " + submit + hidden(c)
 	if a.Reason != "" {
 		reply.Message = "Entered planning mode. Reason: " + strings.TrimSuffix(a.Reason, ".") + ". " + rest
 		s.notify(Notice{Event: "mode_entered", Title: "An agent plans before it acts",
@@ -74,7 +74,6 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		s.notify(Notice{Event: "mode_entered", Title: "Planning mode is on", Text: a.Task})
 		reply.Message, reply.Enforcement = "Entered planning mode. "+rest, nil // no hook can have answered yet
 	}
-	reply.Message += hidden(c)
 	return reply, nil
 }
 
@@ -84,7 +83,7 @@ func hidden(c Caller) string {
 	if c.Face == nil || len(c.Face.Hidden()) == 0 {
 		return ""
 	}
-	return " Hidden until planning mode ends, and offered again then: " + strings.Join(c.Face.Hidden(), ", ") + "."
+	return " These tools are hidden until planning mode ends: " + strings.Join(c.Face.Hidden(), ", ") + "."
 }
 
 // released adds to a refusal that only a person can lift the person's calls for it.
@@ -93,19 +92,17 @@ func (c Caller) released(err error) error {
 	if !errors.As(err, &refused) || refused.Phase == "" && refused.ClaimedStep == 0 {
 		return err
 	}
-	if refused.ClaimedStep != 0 {
-		claimed := *refused
-		claimed.Fix += "; a person can take it over with `" + c.word(Call{Kind: CallTakeOver, Step: claimed.ClaimedStep}) + "`"
-		return &claimed
+	full := *refused
+	switch {
+	case full.ClaimedStep != 0:
+		full.Fix += "; a person can take it over with `" + c.word(Call{Kind: CallTakeOver, Step: full.ClaimedStep}) + "`"
+	case full.Phase == plan.PhaseSubmitted:
+		full.Fix += "; a person decides with `" + c.word(Call{Kind: CallReview}) + "` or `" + c.word(Call{Kind: CallApprove}) +
+			"`, or ends planning mode with `" + c.word(Call{Kind: CallCancelMode}) + "`"
+	default:
+		full.Fix += "; a person can end planning mode with `" + c.word(Call{Kind: CallCancelMode}) + "`"
 	}
-	named, cancel := *refused, "`"+c.word(Call{Kind: CallCancelMode})+"`"
-	if named.Phase == plan.PhaseSubmitted {
-		named.Fix += "; a person decides with `" + c.word(Call{Kind: CallReview}) + "` or `" + c.word(Call{Kind: CallApprove}) +
-			"`, or ends planning mode with " + cancel
-	} else {
-		named.Fix += "; a person can end planning mode with " + cancel
-	}
-	return &named
+	return &full
 }
 
 // PlanModeStatus returns the state of planning mode.
@@ -132,16 +129,17 @@ func modeMessage(state plan.State) string {
 	mode := state.ModeNow()
 	switch state.PhaseNow() {
 	case plan.PhaseGathering:
-		text := "Planning mode is gathering: it was entered by " + mode.By + ", agents read and ask, and nothing is changed."
+		text := "Planning mode is gathering"
 		if about := mode.About(); about != "" {
-			text += " It is about " + plan.Quote(about) + "."
+			text += " for " + plan.Quote(about)
 		}
-		return text + decided(mode.Decision)
+		return text + ", started by " + mode.By + ". Agents can read and ask, but change nothing until a plan is approved." +
+			decided(mode.Decision)
 	case plan.PhaseSubmitted:
 		return "A plan is submitted and waits for a person's decision: " + plan.Quote(state.Draft.Objective) + " with " +
 			steps(state.Draft) + "."
 	case plan.PhaseExecuting:
-		return "An approved plan is being carried out: " + plan.Quote(state.Plan.Objective) + " (" + progress(state.Plan) + ")." +
+		return "The approved plan is running: " + plan.Quote(state.Plan.Objective) + " (" + progress(state.Plan) + ")." +
 			decided(mode.Decision)
 	}
 	return "Planning mode is off." + decided(mode.Decision)
@@ -211,7 +209,7 @@ func (s *Service) openQuestion(state plan.State, c Caller, q plan.Question) AskU
 	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c), ask: &Ask{Question: q.ID, Message: q.Text},
 		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Kind: CallReview}) + "` or `" +
 			c.word(Call{Kind: CallAnswer}) +
-			"`; the answer comes with " + c.word(Call{Kind: CallAskStatus}) + "."}
+			"`; you get the answer from " + c.word(Call{Kind: CallAskStatus}) + "."}
 }
 
 // Answer records a person's answer to a question; id may be empty if only one is open.

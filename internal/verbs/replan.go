@@ -20,15 +20,12 @@ func (Replan) Alone() string { return "changes" }
 
 // action returns the cleaned action.
 func (r Replan) action(faults *plan.Faults, field string) *plan.Replan {
-	a := plan.Replan{Changes: required(faults, plan.Text{Field: field + "/changes", Max: plan.MaxLongText, Multiline: true}, r.Changes)}
-	var err error
-	a.Reasoning, err = plan.Text{Field: field + "/reasoning", Max: plan.MaxLongText, Multiline: true}.Clean(r.Reasoning)
-	faults.Add(err)
-	a.Discoveries, err = plan.CleanLines(field+"/discoveries", r.Discoveries, plan.MaxLongLine)
-	faults.Add(err)
-	a.Constraints, err = plan.CleanLines(field+"/constraints", r.Constraints, plan.MaxLongLine)
-	faults.Add(err)
-	return &a
+	long := func(name string) plan.Text {
+		return plan.Text{Field: field + name, Max: plan.MaxLongText, Multiline: true}
+	}
+	return &plan.Replan{Changes: required(faults, long("/changes"), r.Changes), Reasoning: cleaned(faults, long("/reasoning"), r.Reasoning),
+		Discoveries: cleanedLines(faults, field+"/discoveries", r.Discoveries, plan.MaxLongLine),
+		Constraints: cleanedLines(faults, field+"/constraints", r.Constraints, plan.MaxLongLine)}
 }
 
 // NextVersion is the input of Replan: a description of the next version, and the changes for it.
@@ -50,7 +47,7 @@ func (s *Service) Replan(ctx context.Context, c Caller, in NextVersion) (UpdateR
 			return UpdateReply{}, err
 		}
 	}
-	reply, err := s.updateOrAgain(ctx, c, input, faults.Err())
+	reply, err := retryIfChanged(func() (UpdateReply, error) { return s.update(ctx, c, input, faults.Err()) })
 	reply.Message += drained
 	return reply, err
 }

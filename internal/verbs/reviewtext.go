@@ -1,10 +1,9 @@
 package verbs
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,10 +31,10 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []PlacedCo
 	}
 	text += "."
 	if request != nil && request.Base != "" {
-		text += "\nIt changes the approved plan, and goes beyond what was approved: " + continued(draft.Changes) + "."
+		text += "\nIt changes the approved plan beyond its approval: " + continued(draft.Changes) + "."
 	}
 	if d := state.ModeNow().Decision; request != nil && d != nil && d.Outcome == plan.Returned {
-		text += "\nIt was returned by " + d.Way.Decider(d.By) + " for changes"
+		text += "\nIt was returned for changes by " + d.Way.Decider(d.By)
 		if d.Comment != "" {
 			text += ": " + continued(d.Comment)
 		}
@@ -51,9 +50,9 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Pla
 	}
 	ofTool := func(step *plan.Step) string { return describeTool(tools, step, submitted[step.Tool]) }
 	text := archivedText(state) + hostListText(state.Draft)
-	for _, told := range []string{revertedText(state.ModeNow().Request), editsText(state.Draft.Edits)} {
-		if told != "" {
-			text += told + "\n\n"
+	for _, part := range []string{revertedText(state.ModeNow().Request), editsText(state.Draft.Edits)} {
+		if part != "" {
+			text += part + "\n\n"
 		}
 	}
 	return s.ForPeople(text + warningsText(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
@@ -77,7 +76,7 @@ func warningsText(found plan.GateFindings) string {
 		}
 	}
 	if len(steps) > 0 {
-		text += "There are warnings about " + plan.IDs(steps) + ", beside the steps.\n"
+		text += "See also the warnings at " + plan.IDs(steps) + ".\n"
 	}
 	if text == "" {
 		return ""
@@ -111,16 +110,16 @@ func hostListText(p *plan.Plan) string {
 	if from == nil {
 		return ""
 	}
-	text := "It follows the list that " + from.Host + " keeps in its session " + from.Session + ", as its hooks tell."
+	text := "planloop keeps this draft in step with the list of " + from.Host + " in its session " + from.Session + ", as reported by its hooks."
 	if from.IsDetached {
-		text = "It was made of the list that " + from.Host + " keeps in its session " + from.Session +
-			", and follows that no more, since a person changed it."
+		text = "This draft was made from the list of " + from.Host + " in its session " + from.Session +
+			", and no longer follows it because a person changed the draft."
 	}
 	if !from.ApprovedAt.IsZero() {
-		text += " They say that its user agreed to it there at " + localTime(from.ApprovedAt) + ": that is no approval here."
+		text += " The hooks reported that the user accepted the list there at " + localTime(from.ApprovedAt) + ". This is not an approval here."
 	}
 	if done := p.Steps.Count(plan.Done); done > 0 {
-		text += " " + plan.Pluralize(done, "step") + " " + map[bool]string{true: "is", false: "are"}[done == 1] + " marked done there."
+		text += " Steps marked done there: " + strconv.Itoa(done) + "."
 	}
 	return text + "\n\n"
 }
@@ -130,7 +129,7 @@ func editsText(e *plan.Edits) string {
 	if e.String() == "" {
 		return ""
 	}
-	return "Changed by " + strings.Join(e.By, " and ") + " since it was made: " + e.String() + "."
+	return "Edited by " + strings.Join(e.By, " and ") + ": " + e.String() + "."
 }
 
 // localTime formats a time for people, in the machine's time zone.
@@ -144,13 +143,13 @@ func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) stri
 		return text
 	}
 	if unchanged(p, former) {
-		return "Nothing has changed since it was shown.\n\n" + text
+		return "Nothing has changed since the last review.\n\n" + text
 	}
-	since := "since it was shown"
+	since := "since the last review"
 	if p.Version != former.Version {
 		since = fmt.Sprintf("since version %d", former.Version)
 	}
-	return "What has changed " + since + ":\n" + changes(p, former) + "\nThe whole plan:\n" + text
+	return "Changes " + since + ":\n" + changes(p, former) + "\nThe whole plan:\n" + text
 }
 
 // unchanged reports whether a plan reads the same as a former form of it.
@@ -173,7 +172,7 @@ func changes(p, former *plan.Plan) string {
 		if old.ID != step.ID {
 			fmt.Fprintf(&text, " Step %d is now %d: %s\n", int(old.ID), int(step.ID), step.Title)
 		} else if moved[step.ID] {
-			fmt.Fprintf(&text, " Step %d is moved from place %d to %d: %s\n", int(step.ID), former.Steps.Position(old.ID)+1,
+			fmt.Fprintf(&text, " Step %d moved from place %d to %d: %s\n", int(step.ID), former.Steps.Position(old.ID)+1,
 				p.Steps.Position(step.ID)+1, step.Title)
 		}
 		text.WriteString(diff(stepText(renumbered(old, now), nil), stepText(step, nil)))
@@ -193,22 +192,17 @@ func prefixLines(sign, text string) string {
 
 // diff returns the line differences of two texts, with one line of context.
 func diff(before, after string) string {
-	if before == after {
-		return ""
-	}
-	edits := udiff.Lines(before, after)
-	unified, err := udiff.ToUnified("shown", "now", before, edits, 1)
+	unified, err := udiff.ToUnified("shown", "now", before, udiff.Lines(before, after), 1)
 	if err != nil {
 		return "" // the whole plan is shown anyway
 	}
-	var lines []string
+	text := ""
 	for line := range strings.Lines(unified) {
-		if strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++") || strings.HasPrefix(line, "@@") {
-			continue
+		if !strings.HasPrefix(line, "---") && !strings.HasPrefix(line, "+++") && !strings.HasPrefix(line, "@@") {
+			text += line
 		}
-		lines = append(lines, line)
 	}
-	return strings.Join(lines, "")
+	return text
 }
 
 // planText returns all of a plan. former, if it is the approved plan that this one changes, marks the steps its approver
@@ -265,7 +259,7 @@ func continued(text string) string { return strings.ReplaceAll(text, "\n", "\n"+
 // stepText returns a step with all fields of its spec, the risk first; ofTool adds text about its tool and may be nil.
 func stepText(step *plan.Step, ofTool func(*plan.Step) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d. %s %s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
+	fmt.Fprintf(&b, "%d. %s%s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "   %s: %s\n", name, continued(text))
@@ -288,24 +282,15 @@ func stepText(step *plan.Step, ofTool func(*plan.Step) string) string {
 	return b.String()
 }
 
-// pretty returns JSON with one line per member.
-func pretty(value json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, value, "", "  ") != nil {
-		return string(value)
-	}
-	return b.String()
-}
-
 // riskMark returns the risk as a mark in front of a step (chorus: risk indicator).
 func riskMark(r plan.Risk) string {
 	switch r {
 	case "":
-		return "[risk not said]"
+		return ""
 	case plan.HighRisk:
-		return "[HIGH RISK]"
+		return "[HIGH RISK] "
 	}
-	return "[" + string(r) + " risk]"
+	return "[" + string(r) + " risk] "
 }
 
 func toolList(tools []string) string {

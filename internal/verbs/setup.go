@@ -77,7 +77,7 @@ func (r Replaced) text() string {
 
 // restoreAdvice returns the advice to restore a former plan.
 func restoreAdvice(c Caller, id string) string {
-	return "a person can bring it back with `" + c.word(Call{Kind: CallRestore, ID: id}) + "`"
+	return "a person can restore it with `" + c.word(Call{Kind: CallRestore, ID: id}) + "`"
 }
 
 // SetupPlan makes a new plan the current one and archives the previous one.
@@ -87,16 +87,16 @@ func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupP
 	rule.Alternative, _ = c.Can(Call{Kind: CallStart})
 	objective := required(&faults, rule, in.Objective)
 	steps := s.newSteps(c, &faults, "/initial_steps", in.InitialSteps)
-	return s.setUpJudged(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps}, faults.Err())
+	return s.setUpChecked(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps}, faults.Err())
 }
 
 // SetUp is SetupPlan for an action with all fields of a plan.
 func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, error) {
-	return s.setUpJudged(ctx, c, a, plan.CleanAction(a))
+	return s.setUpChecked(ctx, c, a, plan.CleanAction(a))
 }
 
-// setUpJudged sets up a plan unless wrong or the gates refuse it.
-func (s *Service) setUpJudged(ctx context.Context, c Caller, a plan.SetUp, wrong error) (SetupPlanReply, error) {
+// setUpChecked sets up a plan unless wrong or the gates refuse it.
+func (s *Service) setUpChecked(ctx context.Context, c Caller, a plan.SetUp, wrong error) (SetupPlanReply, error) {
 	first := c.word(Call{Kind: CallSetUp}) + objectiveAlone(cmp.Or(a.Objective, "<one line of ASCII>")) + ", then "
 	if err := s.checkSix(ctx, c, plan.State{}, a.Steps, "/initial_steps", wrong, first); err != nil {
 		return SetupPlanReply{}, err
@@ -109,20 +109,16 @@ func (s *Service) setUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 	if err != nil {
 		return SetupPlanReply{}, err
 	}
-	return s.wasSetUp(c, outcome, a.Draft), nil
+	return s.setUpReply(c, outcome, a.Draft), nil
 }
 
-// wasSetUp returns the reply for a new plan or draft.
-func (s *Service) wasSetUp(c Caller, outcome session.Outcome, draft bool) SetupPlanReply {
+// setUpReply returns the reply for a new or restored plan, or for a new draft.
+func (s *Service) setUpReply(c Caller, outcome session.Outcome, draft bool) SetupPlanReply {
+	former, p := outcome.Before.Plan, outcome.After.Plan
 	if draft {
-		return s.setUpReply(c, outcome.After, outcome.Before.Draft, outcome.After.Draft)
+		former, p = outcome.Before.Draft, outcome.After.Draft
 	}
-	return s.setUpReply(c, outcome.After, outcome.Before.Plan, outcome.After.Plan)
-}
-
-// setUpReply returns the reply for a plan that replaced former, which may be nil.
-func (s *Service) setUpReply(c Caller, after plan.State, former, p *plan.Plan) SetupPlanReply {
-	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), Doubt: s.opts.Doubt, Heartbeat: s.heartbeat(after, c)}
+	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), Doubt: s.opts.Doubt, Heartbeat: s.heartbeat(outcome.After, c)}
 	if n := p.Steps.Len(); n > 0 {
 		reply.StepIDs = idRange(p.Steps.At(0).ID, p.Steps.At(n-1).ID)
 	}
@@ -143,7 +139,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 		return SetupPlanReply{}, c.released(err)
 	}
 	s.seen.know(c, outcome.After)
-	return s.setUpReply(c, outcome.After, outcome.Before.Plan, outcome.After.Plan), nil
+	return s.setUpReply(c, outcome, false), nil
 }
 
 // Text returns the reply in a line or two.
@@ -154,7 +150,7 @@ func (r SetupPlanReply) Text() string {
 	}
 	text += r.sofar()
 	if r.Replaced.Replaced != "" && r.Status == string(plan.StatusDraft) {
-		text += "; it takes the place of the draft " + r.Replaced.Replaced
+		text += "; it replaces the draft " + r.Replaced.Replaced
 	} else {
 		text += r.Replaced.text()
 	}
@@ -188,6 +184,28 @@ func required(faults *plan.Faults, rule plan.Text, text string) string {
 	return clean
 }
 
+// cleaned cleans a text that may be empty.
+func cleaned(faults *plan.Faults, rule plan.Text, text string) string {
+	clean, err := rule.Clean(text)
+	faults.Add(err)
+	return clean
+}
+
+// cleanedLines cleans a list of texts of one line each.
+func cleanedLines(faults *plan.Faults, field string, in []string, longest int) []string {
+	lines, err := plan.CleanLines(field, in, longest)
+	faults.Add(err)
+	return lines
+}
+
+// given returns an optional text, "" if it was not given.
+func given(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
 // details cleans optional details; blank means none.
 func (s *Service) details(c Caller, faults *plan.Faults, field string, text *string) string {
 	if text == nil {
@@ -195,9 +213,7 @@ func (s *Service) details(c Caller, faults *plan.Faults, field string, text *str
 	}
 	rule := s.six(c, field, plan.MaxDetails)
 	rule.Multiline = true
-	clean, err := rule.Clean(*text)
-	faults.Add(err)
-	return clean
+	return cleaned(faults, rule, *text)
 }
 
 // idRange writes consecutive ids: "S001", "S001-S004", or "" if the range is empty.
@@ -269,11 +285,11 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 	if before.PlanID != "" { // the import itself replaces one of its earlier versions
 		reply.Replaced = before.Replaced
 	}
-	told := importFindings(report)
+	notes := importFindings(report)
 	if kept := a.Import.ID; kept != "" && err == nil && reply.PlanID != kept {
-		told = slices.Insert(told, 0, "There is a plan "+kept+" here already: this one is "+reply.PlanID+".")
+		notes = slices.Insert(notes, 0, "This workspace already has a plan "+kept+", so the imported one is "+reply.PlanID+".")
 	}
-	return reply, told, err
+	return reply, notes, err
 }
 
 // setUpFormer sets up the earlier versions of a plan in turn, and returns the reply to the first. For a draft it
@@ -303,17 +319,14 @@ func (s *Service) setUpFormer(ctx context.Context, c Caller, a plan.SetUp, forme
 
 // importFindings returns a line about the gates' findings in an imported plan.
 func importFindings(report gates.Report) []string {
-	var asked []string
-	tasks := map[plan.StepID]bool{}
+	missed, steps := map[string]bool{}, map[plan.StepID]bool{}
 	for _, f := range report.Findings {
-		tasks[f.Step] = true
-		if !slices.Contains(asked, f.Gate) {
-			asked = append(asked, f.Gate)
-		}
+		missed[f.Gate], steps[f.Step] = true, true
 	}
-	if len(asked) == 0 {
+	if len(missed) == 0 {
 		return nil
 	}
-	return []string{"The quality gates, which do not hold an import up, ask more of " + plan.Pluralize(len(tasks), "task") + ": " +
-		strings.Join(asked, ", ") + "."}
+	inOrder := slices.DeleteFunc(gates.Names(), func(gate string) bool { return !missed[gate] })
+	return []string{plan.Pluralize(len(steps), "step") + " imported with gaps, which do not refuse an import: " +
+		strings.Join(inOrder, ", ") + "."}
 }

@@ -42,8 +42,11 @@ func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, er
 	if err != nil {
 		return StartReply{}, err
 	}
-	outline, err := startOutline(goal, in)
-	if err != nil {
+	var faults plan.Faults
+	outline := plan.Outline{Objective: goal, Metadata: plan.Metadata{
+		Constraints: cleanedLines(&faults, "/constraints", in.Constraints, plan.MaxLongLine),
+		InformedBy:  cleanedLines(&faults, "/memories", in.Memories, plan.MaxLongLine)}}
+	if err := faults.Err(); err != nil {
 		return StartReply{}, err
 	}
 	if in.Decompose {
@@ -67,16 +70,6 @@ func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
 		reply.NextCommand = c.word(Call{Kind: CallAskStatus})
 	}
 	return reply
-}
-
-// startOutline returns the plan's outline.
-func startOutline(goal string, in Start) (plan.Outline, error) {
-	constraints, err := plan.CleanLines("/constraints", in.Constraints, plan.MaxLongLine)
-	if err != nil {
-		return plan.Outline{}, err
-	}
-	memories, err := plan.CleanLines("/memories", in.Memories, plan.MaxLongLine)
-	return plan.Outline{Objective: goal, Metadata: plan.Metadata{Constraints: constraints, InformedBy: memories}}, err
 }
 
 // Text returns the reply in a few lines.
@@ -107,10 +100,7 @@ func (d *Drafted) lines() string {
 	}
 	text := fmt.Sprintf(": %s drafted by %s in %s, score %d", plan.Pluralize(d.Tasks, "task"), d.Model,
 		plan.Pluralize(d.Rounds, "round"), d.Score)
-	for _, warning := range d.Warnings {
-		text += "\nWarning: " + warning
-	}
-	return text
+	return text + warningLines(d.Warnings)
 }
 
 // decompose asks the configured model for tasks, the gates and the model as judge for criticism, and the model for
@@ -132,7 +122,7 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 		return StartReply{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return StartReply{}, err // a model that was cancelled has judged nothing
+		return StartReply{}, err // a cancelled model has not judged the plan
 	}
 	outline.Reasoning = machineText(d.reasoning)
 	batch := plan.Batch{Word: "decompose_goal", Parts: []plan.Part{{Action: plan.SetUp{Outline: outline, Steps: steps, Draft: true}}}}
@@ -142,7 +132,7 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 		return StartReply{}, err
 	}
 	reply := s.started(c, outcome.After, outcome.After.Draft)
-	reply.Message = "Session created as a draft. A person has to approve it before work begins."
+	reply.Message = "Session created as a draft. A person must approve it before work begins."
 	reply.NextCommand = ""
 	reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().For(c)
 	reply.Drafted = &Drafted{Tasks: len(steps), Rounds: d.rounds, Score: d.report.Score, Model: s.opts.Model.Name(),
@@ -238,7 +228,7 @@ func (d *drafting) failed(problem error) error {
 	var refused *RefusedPlan
 	if errors.As(problem, &refused) {
 		refused.Next = d.wayOn()
-		refused.Drafted = "No draft of the model passed in " + plan.Pluralize(d.rounds, "round") + ". This was wrong with the last one."
+		refused.Drafted = "The model's drafts did not pass the quality gates in " + plan.Pluralize(d.rounds, "round") + ". Problems in the last draft:"
 		return refused
 	}
 	return plan.Refuse(plan.Conflict, "", "the model's draft cannot be read: "+problem.Error(), d.wayOn())
@@ -257,8 +247,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 		return nil, plan.Refuse(plan.InvalidInput, "/add_tasks", "is empty", "give at least one task")
 	}
 	var faults plan.Faults
-	read := readTasks(&faults, "/add_tasks", draft.AddTasks)
-	err := faults.Err()
+	read, err := readTasks(&faults, "/add_tasks", draft.AddTasks), faults.Err()
 	if err != nil {
 		return nil, err
 	}
@@ -271,9 +260,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 	if !d.report.OK() {
 		return nil, &RefusedPlan{Report: d.report}
 	}
-	if draft.Reasoning != nil {
-		d.reasoning = *draft.Reasoning
-	}
+	d.reasoning = given(draft.Reasoning)
 	return steps, nil
 }
 
@@ -334,6 +321,5 @@ func judgedTasks(c gates.Candidate) []Task {
 	for i, t := range c.New {
 		steps[i] = &plan.Step{ID: t.ID, Spec: t.Spec, Progress: plan.Progress{Status: plan.Pending}}
 	}
-	p := &plan.Plan{Steps: plan.NewSteps(steps)}
-	return tasks(p)
+	return tasks(&plan.Plan{Steps: plan.NewSteps(steps)})
 }

@@ -120,7 +120,7 @@ func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 }
 
 // errUnread refuses a submission over edits that its agent has not seen.
-var errUnread = errors.New("a person has changed the draft meanwhile")
+var errUnread = errors.New("a person changed the draft after the agent read it")
 
 // refuseUnread refuses a submission, once, if a person edited the draft since the agent last saw it, and lists the
 // edits that the submission would undo.
@@ -130,26 +130,26 @@ func (s *Service) refuseUnread(ctx context.Context, c Caller, state plan.State, 
 		return err
 	}
 	if len(undoes) > 0 {
-		text += ". Your plan takes back " + tokens.Block(strings.Join(undoes, "; "), editsTokens)
+		text += ". Your plan would undo: " + tokens.Block(strings.Join(undoes, "; "), editsTokens)
 	}
 	s.seen.readEdits(c, state)
-	return plan.Refuse(plan.Conflict, "", text, "read the draft and submit from that, so that nothing of it is lost: "+
+	return plan.Refuse(plan.Conflict, "", text, "read the draft and base your submission on it, so that no edit is lost: "+
 		c.word(Call{Kind: CallRead, ID: string(DraftPlan)}))
 }
 
-// editsText describes people's edits of the draft since its submission, with the fields: "alice changed the draft since
-// it was submitted: S003 changed (details, risk); S005 \"Tell them\" added".
+// editsText describes people's edits of the draft since its submission, with the fields: "alice changed the draft after
+// you submitted it: S003 changed (details, risk); S005 \"Tell them\" added".
 func (s *Service) editsText(ctx context.Context, state plan.State) (string, error) {
 	former, err := s.session.SubmittedVersion(ctx, state.Draft)
 	if err != nil {
-		return "", fmt.Errorf("look for what was submitted: %w", err)
+		return "", fmt.Errorf("read the submitted plan: %w", err)
 	}
 	edits := state.Draft.Edits
-	what := edits.String()
+	changes := edits.String()
 	if former != nil {
-		what = Compare(former, state.Draft).brief()
+		changes = Compare(former, state.Draft).brief()
 	}
-	return strings.Join(edits.By, " and ") + " changed the draft since it was submitted: " + tokens.Block(what, editsTokens), nil
+	return strings.Join(edits.By, " and ") + " changed the draft after you submitted it: " + tokens.Block(changes, editsTokens), nil
 }
 
 // editsTokens is the token limit of people's edits of a draft.
@@ -167,17 +167,17 @@ func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) Submi
 
 // waiting returns the reply about a plan that waits for a decision.
 func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
-	decide := ", who can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" + c.word(Call{Kind: CallApprove}) + "` on a terminal."
-	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person" + decide
+	decide := " The user can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" + c.word(Call{Kind: CallApprove}) + "` on a terminal."
+	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person's decision." + decide
 	if p := state.Plan; !isOver(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
 		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) +
 			" (" + progress(p) + ")."
 	}
 	if state.ModeNow().Request.Base != "" {
-		message = "This goes beyond the approved plan (" + state.Draft.Changes + "), so the edits were not made but put before a person" +
-			decide + " What you reported besides is kept; of new tasks report once they are approved."
+		message = "This exceeds the approved plan (" + state.Draft.Changes + "), so the edits wait for a person's approval." + decide +
+			" Your other reports were recorded. Report on the new tasks once they are approved."
 		if state.Plan != nil && state.Draft.Steps.Len() > state.Plan.Steps.Len() {
-			message += " (A task that `splits` an approved one needs no agreement while it stays within that one's tools, paths, risk, " +
+			message += " (A task that `splits` an approved task needs no approval if it keeps to that task's tools, paths, risk, " +
 				"criteria and verification.)"
 		}
 	}
@@ -185,9 +185,9 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitP
 	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
 		Message: message, Enforcement: firstAgents(s.Enforcement(state)), Heartbeat: s.heartbeat(state, c)}
 	if former != nil && unchanged(state.Draft, former) {
-		warning := "this plan is the one that was shown before: nothing was changed"
+		warning := "this plan is identical to the one shown before"
 		if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Returned {
-			warning += " since it was returned for changes"
+			warning += ", but the user requested changes"
 			if d.Comment != "" {
 				warning += " (" + plan.Quote(d.Comment) + ")"
 			}
@@ -233,24 +233,10 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	var a plan.SubmitPlan
 	var faults plan.Faults
 	a.Summary = required(&faults, plan.Text{Field: "/summary", Max: plan.MaxSummary, Multiline: true}, in.Summary)
-	for _, list := range []struct {
-		field string
-		in    []string
-		max   int
-		into  *[]string
-	}{{"/questions", in.Questions, plan.MaxLongLine, &a.Questions},
-		{"/constraints", in.Constraints, plan.MaxLongLine, &a.Metadata.Constraints},
-		{"/informed_by", in.InformedBy, plan.MaxPath, &a.Metadata.InformedBy}} {
-		lines, err := plan.CleanLines(list.field, list.in, list.max)
-		faults.Add(err)
-		*list.into = lines
-	}
-	if in.ContextNotes != nil {
-		a.ContextNotes = *in.ContextNotes
-	}
-	if in.Reasoning != nil {
-		a.Reasoning = *in.Reasoning
-	}
+	a.Questions = cleanedLines(&faults, "/questions", in.Questions, plan.MaxLongLine)
+	a.Metadata.Constraints = cleanedLines(&faults, "/constraints", in.Constraints, plan.MaxLongLine)
+	a.Metadata.InformedBy = cleanedLines(&faults, "/informed_by", in.InformedBy, plan.MaxPath)
+	a.ContextNotes, a.Reasoning = given(in.ContextNotes), given(in.Reasoning)
 	a.EstimatedDuration = in.Duration
 	if len(in.Steps) == 0 {
 		faults.Add(plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step"))
@@ -259,8 +245,8 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	for i, step := range in.Steps {
 		fields[i] = NewTask{Ref: step.Ref, TaskFields: step.TaskFields, Dependencies: step.Dependencies}
 	}
-	steps, tasks := newStepsOf(plan.State{}, readTasks(&faults, "/steps", fields))
-	a.Steps = steps
+	var tasks []gates.Task
+	a.Steps, tasks = newStepsOf(plan.State{}, readTasks(&faults, "/steps", fields))
 	return a, tasks, faults.Err()
 }
 
@@ -288,10 +274,7 @@ func (r SubmitPlanReply) Text() string {
 	if r.Score > 0 {
 		text += fmt.Sprintf(" Score %d.", r.Score)
 	}
-	for _, warning := range r.Warnings {
-		text += "\nWarning: " + warning
-	}
-	return r.under(text + "\nPlan: " + r.PlanID + line(EnforcementLine(r.Enforcement)))
+	return r.under(text + warningLines(r.Warnings) + "\nPlan: " + r.PlanID + line(EnforcementLine(r.Enforcement)))
 }
 
 // ChangeSubmitted says that a change exceeds the approved plan and was submitted for a decision instead of being made. It is
@@ -395,7 +378,7 @@ func (s *Service) EditDraft(ctx context.Context, c Caller, a plan.EditDraft) (Dr
 		return DraftEditReply{}, err
 	}
 	draft := outcome.After.Draft
-	reply := DraftEditReply{PlanID: draft.ID, Digest: plan.Digest(draft), Message: "Nothing was changed: the draft is so already.",
+	reply := DraftEditReply{PlanID: draft.ID, Digest: plan.Digest(draft), Message: "No change: the draft already has these values.",
 		Heartbeat: s.heartbeat(outcome.After, c)}
 	for _, e := range outcome.Events {
 		edited, is := e.(plan.DraftEdited)

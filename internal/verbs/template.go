@@ -213,7 +213,7 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 		return reply, nil
 	}
 	draft := batch.Parts[0].Action.(plan.SetUp).Draft
-	told := s.wasSetUp(c, outcome, draft)
+	told := s.setUpReply(c, outcome, draft)
 	reply.Status, reply.PlanID, reply.StepIDs, reply.Replaced, reply.Heartbeat = told.Status, told.PlanID, told.StepIDs, told.Replaced,
 		told.Heartbeat
 	reply.Message, _, _ = strings.Cut(told.Text(), "\n")
@@ -341,9 +341,7 @@ func (r ApplyTemplateReply) Text() string {
 		return r.listed() + "\nNext: " + r.NextAction
 	}
 	text := "Template " + r.Template + ": " + strings.TrimSuffix(r.Message, ".") + "."
-	for _, warning := range r.Warnings {
-		text += "\nWarning: " + warning
-	}
+	text += warningLines(r.Warnings)
 	if r.Status == string(AwaitingApproval) {
 		text += "\nPlan: " + r.PlanID
 	}

@@ -73,7 +73,7 @@ func TestEditsOfAPersonAreNotSubmittedOver(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			for _, want := range []string{"pat changed the draft",
-				`takes back the title of S002 "Move the sessions", changed by pat`,
+				`would undo: the title of S002 "Move the sessions", changed by pat`,
 				`S005 "Tell them", added by pat`, `S003 "Test the sessions", removed by pat`,
 				"S002 changed (title)", `S005 "Tell them" added`, `S003 "Test the sessions" removed`,
 				`planning_read_plan {"of":"draft"}`} {

@@ -104,12 +104,7 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 	if errors.As(wrong, new(*BadCall)) {
 		return UpdateReply{}, wrong
 	}
-	return s.updateOrAgain(ctx, c, input, wrong)
-}
-
-// updateOrAgain makes an update, and repeats it if steps were added concurrently.
-func (s *Service) updateOrAgain(ctx context.Context, c Caller, in updateInput, wrong error) (UpdateReply, error) {
-	return retryIfChanged(func() (UpdateReply, error) { return s.update(ctx, c, in, wrong) })
+	return retryIfChanged(func() (UpdateReply, error) { return s.update(ctx, c, input, wrong) })
 }
 
 // retryIfChanged calls do, and repeats it while it returns errMoved because the plan it was based on has changed.
@@ -126,7 +121,7 @@ func retryIfChanged[T any](do func() (T, error)) (T, error) {
 }
 
 // errPlanChanged says that the ids for new tasks are taken, or that the draft was replaced.
-var errPlanChanged = errors.New("the plan was changed meanwhile")
+var errPlanChanged = errors.New("another call changed the plan")
 
 // update makes an update; wrong holds errors found so far.
 func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong error) (UpdateReply, error) {
@@ -214,9 +209,5 @@ func (r UpdateReply) Text() string {
 	if n := len(r.TaskIDs); n > 0 {
 		fmt.Fprintf(&b, ": added %s, score %d", idRange(plan.StepID(r.TaskIDs[0]), plan.StepID(r.TaskIDs[n-1])), r.Score)
 	}
-	warnings := ""
-	for _, w := range r.Warnings {
-		warnings += "\nWarning: " + w
-	}
-	return b.String() + r.ending(warnings, r.after())
+	return b.String() + r.ending(warningLines(r.Warnings), r.after())
 }

@@ -239,7 +239,7 @@ export interface Question {
   answer?: Said;
 }
 
-export type Standing = 'open' | 'met' | 'changed' | 'gone';
+export type CommentState = 'open' | 'met' | 'changed' | 'gone';
 
 export interface Comment {
   id?: string;
@@ -250,7 +250,7 @@ export interface Comment {
   title?: string;
   question?: boolean;
   reply?: Said;
-  met: Standing;
+  met: CommentState;
 }
 
 export type SignalLevel = 'blocker' | 'warning' | 'info';
