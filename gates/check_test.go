@@ -24,7 +24,7 @@ func TestContractPayload(t *testing.T) {
 		ContextHints:      []string{"Edit the User class in `src/models/user.py`."},
 		RelevantFilePaths: []string{"src/models/user.py"},
 	}}))
-	want := []string{"verifiable: Task 'Add `password_hash` to User model' has nothing to verify it by."}
+	want := []string{"verifiable: Task 'Add `password_hash` to User model' has no way to verify it."}
 	if diff := cmp.Diff(want, messages(report.Findings)); diff != "" || !report.OK() || len(report.Details()) != 0 {
 		t.Errorf("%s\n%+v", diff, report)
 	}
@@ -64,7 +64,7 @@ func TestWorkflowPayload(t *testing.T) {
 // A step run by a tool needs no hints; the other gates apply.
 func TestToolStepsNeedNoHints(t *testing.T) {
 	step := gates.Task{ID: 2, Spec: plan.Spec{Title: "Write the new index", Tool: "write_file", Risk: plan.HighRisk}}
-	want := []string{"reversible: Task 'Write the new index' has high risk and names no way back."}
+	want := []string{"reversible: Task 'Write the new index' has high risk, and no rollback is described."}
 	if diff := cmp.Diff(want, messages(check(t, gates.Options{}, tasks(step)).Findings)); diff != "" {
 		t.Error(diff)
 	}
@@ -112,7 +112,7 @@ func TestFindings(t *testing.T) {
 		"no type": {set(func(t *gates.Task) { t.Type = "" }),
 			[]string{"type: Task 'Print the version' is missing the `type` field."}},
 		"unknown type": {set(func(t *gates.Task) { t.Type = "epic\x1b" }),
-			[]string{"type: Task 'Print the version' has a `type` that is not known: `epic\\x1b`."}},
+			[]string{"type: Task 'Print the version' has an unknown `type`: `epic\\x1b`."}},
 		"no hints": {set(hints()), []string{"context_hints: Task 'Print the version' is missing the `context_hints` field."}},
 		"blank hints": {set(hints(" ", "")),
 			[]string{"context_hints: Task 'Print the version' is missing the `context_hints` field."}},
@@ -134,12 +134,12 @@ func TestFindings(t *testing.T) {
 			[]string{"duplicate: Task 'write the `Parser`.' has the title of S001, which is open."}},
 		"closed twin": {titled("Write the printer"), nil},
 		"idle hint": {set(hints("database")),
-			[]string{"hint_actionable: Task 'Print the version' has a hint that neither says what to do nor where to look: \"database\"."}},
+			[]string{"hint_actionable: Task 'Print the version' has a hint without an action or a place: \"database\"."}},
 		"two tasks": {titled("Implement user login and create database tables"),
 			[]string{"single_responsibility: Task 'Implement user login and create database tables' asks for two things: \"create " +
-				"database tables\" is a task of its own."}},
+				"database tables\" is a separate task."}},
 		"vague": {whole(3, "Improve the API performance.", func(t *gates.Task) { t.AcceptanceCriteria, t.Type = nil, plan.Test }), []string{
-			"vague_outcome: Task 'Improve the API performance.' does not say when it is done."}},
+			"vague_outcome: Task 'Improve the API performance.' does not name a result."}},
 		"vague, with criteria": {titled("Improve the API performance."), nil},
 		"sweeping": {titled("Rewrite the entire parser"),
 			[]string{"oversize: Task 'Rewrite the entire parser' looks too large for one commit: the title says \"entire parser\"."}},
@@ -150,12 +150,12 @@ func TestFindings(t *testing.T) {
 			"d*", "m*", "*.go", "src/*", "src/**")), []string{
 			"oversize: Task 'Print the version' looks too large for one commit: it names 16 paths."}},
 		"unverifiable": {set(func(t *gates.Task) { t.AcceptanceCriteria = nil }),
-			[]string{"verifiable: Task 'Print the version' has nothing to verify it by."}},
+			[]string{"verifiable: Task 'Print the version' has no way to verify it."}},
 		"measurable": {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Details = nil, "It answers in 100ms." }), nil},
 		"a test":     {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Type = nil, plan.Test }), nil},
 		"a command":  {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Verify = nil, "go test ./..." }), nil},
 		"risky": {set(func(t *gates.Task) { t.Risk = plan.HighRisk }),
-			[]string{"reversible: Task 'Print the version' has high risk and names no way back."}},
+			[]string{"reversible: Task 'Print the version' has high risk, and no rollback is described."}},
 		"risky, with a way back": {set(func(t *gates.Task) {
 			t.Risk, t.Details = plan.HighRisk, "Take a backup first."
 		}), nil},
@@ -201,8 +201,8 @@ func TestEverythingAtOnce(t *testing.T) {
 			"name it in `creates` of this task or of one it depends on.",
 		"Task 'create  login endpoint' lists a path outside the workspace in `creates`: `../b`. To fix it, write paths relative to " +
 			"the workspace, with slashes and without `..`.",
-		"Task 'create  login endpoint' has the title of another new task, S002. To fix it, drop one of the two, or give titles that " +
-			"tell them apart.",
+		"Task 'create  login endpoint' has the title of another new task, S002. To fix it, remove one of them, or use different " +
+			"titles.",
 	}
 	if diff := cmp.Diff(want, report.Details()); diff != "" {
 		t.Error(diff)

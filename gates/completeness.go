@@ -16,21 +16,21 @@ func checkType(_ context.Context, e *examination, i int) []flaw {
 	if t == "" {
 		return missing("type", fix)
 	}
-	return flawIf(!slices.Contains(t.Values(), string(t)), "has a `type` that is not known: "+code(string(t))+".", fix)
+	return flawIf(!slices.Contains(t.Values(), string(t)), "has an unknown `type`: "+code(string(t))+".", fix)
 }
 
 func checkHintsGiven(_ context.Context, e *examination, i int) []flaw {
 	if slices.ContainsFunc(e.New[i].ContextHints, given) {
 		return nil
 	}
-	return missing("context_hints", "say what to read first, such as \"Read section 2 of `spec.md`\"")
+	return missing("context_hints", "name a place to read first, such as \"Read section 2 of `spec.md`\"")
 }
 
 func checkPathsGiven(_ context.Context, e *examination, i int) []flaw {
 	if slices.ContainsFunc(e.New[i].RelevantFilePaths, given) || slices.ContainsFunc(e.New[i].Creates, given) {
 		return nil
 	}
-	return missing("relevant_file_paths", "list the files the task will read or change, and in `creates` those it brings about")
+	return missing("relevant_file_paths", "list the files the task will read or change, and in `creates` the new ones")
 }
 
 func given(text string) bool { return strings.TrimSpace(text) != "" }
@@ -103,8 +103,8 @@ func sweeping(title string) string {
 func checkReversible(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
 	texts := slices.Concat([]string{t.Title, t.Details, t.Verify, t.Pause}, t.AcceptanceCriteria, t.ContextHints)
-	return flawIf(t.Risk == plan.HighRisk && !slices.ContainsFunc(texts, wayBack), "has high risk and names no way back.",
-		"say how it is undone or tried first: a backup, a revert, a flag, a dry run")
+	return flawIf(t.Risk == plan.HighRisk && !slices.ContainsFunc(texts, wayBack), "has high risk, and no rollback is described.",
+		"describe how to undo it or try it first: a backup, a revert, a flag, a dry run")
 }
 
 // wayBack reports whether a text mentions a way to undo or to try.

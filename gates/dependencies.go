@@ -20,8 +20,8 @@ func checkDependenciesKnown(_ context.Context, e *examination, i int) []flaw {
 	for _, reference := range unknown {
 		list = append(list, flaw{
 			message: "depends on a task that does not exist: " + code(reference) + ".",
-			fix: "name a task of the plan by its id, or one that is added with it by the id it will get (" + e.idsGiven() +
-				") or by its `ref`",
+			fix: "use the id of an existing task, or for a task added in this call its future id (" + e.idsGiven() +
+				") or its `ref`",
 		})
 	}
 	return list

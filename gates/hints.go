@@ -14,9 +14,9 @@ func checkHintsActionable(_ context.Context, e *examination, i int) []flaw {
 	var list []flaw
 	for _, hint := range distinct(e.New[i].ContextHints) {
 		if given(hint) && !actionable(hint) {
-			list = append(list, flaw{message: "has a hint that neither says what to do nor where to look: \"" +
+			list = append(list, flaw{message: "has a hint without an action or a place: \"" +
 				excerpt(strings.TrimSpace(hint), hintShown) + "\".",
-				fix: "begin it with a verb and name the place, such as \"Read `file.md`\" or \"See section 2\""})
+				fix: "start it with a verb and name a place, such as \"Read `file.md`\" or \"See section 2\""})
 		}
 	}
 	return list

@@ -42,11 +42,11 @@ func (e *examination) consult(ctx context.Context, opts Options, report *Report)
 	switch {
 	case err != nil:
 		report.JudgeErr = err
-		finding.Message = "The judge could not be asked, so the plan is not approved."
+		finding.Message = "The judge did not answer, so the plan is not approved."
 		if errors.Is(err, context.DeadlineExceeded) {
-			finding.Message = "The judge could not be asked in time, so the plan is not approved."
+			finding.Message = "The judge did not answer in time, so the plan is not approved."
 		}
-		finding.Fix = "send the plan again as it is once the judge answers; it is not to blame"
+		finding.Fix = "send the same plan again once the judge answers"
 	case verdict.Approved:
 		return nil
 	default:
@@ -70,7 +70,7 @@ func objection(feedback string) (message, fix string) {
 	feedback = excerpt(strings.Join(strings.Fields(feedback), " "), feedbackShown)
 	if feedback == "" {
 		return "The judge did not approve the plan and gave no reason.",
-			"look at the tasks again: each does one thing, in an order in which it can be done"
+			"check that each task does one thing, and that the order is feasible"
 	}
 	return "The judge did not approve the plan: " + feedback, ""
 }

@@ -41,10 +41,10 @@ func TestJudge(t *testing.T) {
 			[]string{`judge: The judge did not approve the plan: split the\x1b first task`}},
 		"says nothing": {opinion{}, []string{"judge: The judge did not approve the plan and gave no reason."}},
 		"fails": {opinion{err: errors.New("key sk-123 refused")},
-			[]string{"judge: The judge could not be asked, so the plan is not approved."}},
+			[]string{"judge: The judge did not answer, so the plan is not approved."}},
 		"fails, approving": {opinion{verdict: gates.Verdict{Approved: true}, err: errors.New("cut off")},
-			[]string{"judge: The judge could not be asked, so the plan is not approved."}},
-		"does not come back": {opinion{hangs: true}, []string{"judge: The judge could not be asked in time, so the plan is not approved."}},
+			[]string{"judge: The judge did not answer, so the plan is not approved."}},
+		"does not come back": {opinion{hangs: true}, []string{"judge: The judge did not answer in time, so the plan is not approved."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report := check(t, gates.Options{Judge: &test.judge, JudgeTimeout: time.Millisecond}, tasks(whole(1,

@@ -12,8 +12,8 @@ import (
 func checkOutcome(_ context.Context, e *examination, i int) []flaw {
 	task := e.New[i]
 	return flawIf(!verifies(task.Verify) && !slices.ContainsFunc(task.AcceptanceCriteria, given) && vague(task.Title),
-		"does not say when it is done.",
-		"name an outcome that can be seen or measured, such as \"Optimize `GET /users` to respond in under 100 ms\", "+
+		"does not name a result.",
+		"name a visible or measurable outcome, such as \"Optimize `GET /users` to respond in under 100 ms\", "+
 			"or give `acceptance_criteria` or `verify`")
 }
 
@@ -101,7 +101,7 @@ func checkVerifiable(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
 	verifiable := t.Type == plan.Test || verifies(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, given) ||
 		measurable(withoutVerb(t.Title)) || measurable(words(t.Details))
-	return flawIf(!verifiable, "has nothing to verify it by.", "give `acceptance_criteria`, or a command in `verify`")
+	return flawIf(!verifiable, "has no way to verify it.", "give `acceptance_criteria`, or a command in `verify`")
 }
 
 // withoutVerb returns the words of a title after the first, which names the work and not its outcome.

@@ -95,9 +95,9 @@ func (e *examination) listed(ctx context.Context, i int, given string) []flaw {
 		return misplaced(outside, "relevant_file_paths", given)
 	case tooWide:
 		return []flaw{{message: "lists a pattern in `relevant_file_paths` that is too broad to search: " + code(given) + ".",
-			fix: "begin it with the directory you mean"}}
+			fix: "start it with a directory"}}
 	case ambiguous:
-		return []flaw{{message: "lists a pattern in `relevant_file_paths` that cannot be read: " + code(given) + ".",
+		return []flaw{{message: "lists a pattern in `relevant_file_paths` that is too complex or invalid: " + code(given) + ".",
 			fix: "use *, ?, ** and a few alternatives such as {a,b}, or name the files"}}
 	}
 	return []flaw{{message: "lists a non-existent path in `relevant_file_paths`: " + code(given) + ".", fix: e.remedy(ctx, p)}}

@@ -11,10 +11,10 @@ import (
 func checkTitle(_ context.Context, e *examination, i int) []flaw {
 	title := strings.TrimSpace(e.New[i].Title)
 	if title == "" {
-		return missing("title", "say in one sentence what is to be achieved")
+		return missing("title", "name the goal of the task in one sentence")
 	}
 	return flawIf(!hasObject(sentence(title)), "has a title that names nothing to work on.",
-		"say what is to be done to what, such as \"Add `password_hash` to the User model\"")
+		"name the change and its object, such as \"Add `password_hash` to the User model\"")
 }
 
 // hasObject reports whether a title has words left without its verbs and filler words.
@@ -82,16 +82,16 @@ func checkDuplicate(_ context.Context, e *examination, i int) []flaw {
 		return nil
 	case other.open:
 		return []flaw{{message: "has the title of " + other.id.String() + ", which is open.",
-			fix: "update " + other.id.String() + " instead of adding it again, or give a title that tells the two apart"}}
+			fix: "update " + other.id.String() + " instead of adding it again, or use a different title"}}
 	}
 	return []flaw{{message: "has the title of another new task, " + other.id.String() + ".",
-		fix: "drop one of the two, or give titles that tell them apart"}}
+		fix: "remove one of them, or use different titles"}}
 }
 
 func checkResponsibility(_ context.Context, e *examination, i int) []flaw {
 	second := secondTask(e.New[i].Title)
-	return flawIf(second != "", "asks for two things: \""+excerpt(second, titleShown)+"\" is a task of its own.",
-		"make it two tasks, the second depending on the first if it has to")
+	return flawIf(second != "", "asks for two things: \""+excerpt(second, titleShown)+"\" is a separate task.",
+		"make it two tasks; add a dependency if the second needs the first")
 }
 
 // secondTask returns the part of a title that asks for a second thing: after a conjunction, a verb with its own object.

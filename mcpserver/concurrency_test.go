@@ -25,7 +25,7 @@ func TestEverythingWrongIsToldAtOnce(t *testing.T) {
 			{"title":"Fix it","type":"bugfix","context_hints":7,"relevant_file_paths":["main.go"]},
 			{"title":"` + long + `","type":"chore","context_hints":["Read it"],"dependencies":["nobody"]}],
 			"update_tasks":[{"id":1,"dependencies":[77,88],"after":99},{"id":2,"after":"never"},{"id":1,"risk":"none"}]}`,
-			[]string{`/add_tasks/0/titel: unknown field`, "Task 'Add the login page' has a `type` that is not known: `epic`",
+			[]string{`/add_tasks/0/titel: unknown field`, "Task 'Add the login page' has an unknown `type`: `epic`",
 				"Task 'Add the login page' is missing the `context_hints` field", "`gone.go`", "/add_tasks/0/relevant_file_paths/1: ",
 				"/add_tasks/1/title: is blank", "Task 'Fix it' has a title that names nothing",
 				"/add_tasks/2/context_hints: found a number",
@@ -83,7 +83,7 @@ func TestLenientTakesAnyType(t *testing.T) {
 	call(t, client, "planloop_start", json.RawMessage(`{"goal":"Release it"}`))
 	for _, task := range []string{`{"title":"Move the login page","type":"refactor"}`, `{"title":"Add the logout page"}`} {
 		result := call(t, client, "planloop_update", json.RawMessage(`{"add_tasks":[`+task+`]}`))
-		if got := text(t, result); result.IsError || !strings.Contains(got, "`type`") || !strings.Contains(got, "counts as a feature") {
+		if got := text(t, result); result.IsError || !strings.Contains(got, "`type`") || !strings.Contains(got, "its type is feature") {
 			t.Errorf("%s: %s", task, got)
 		}
 	}

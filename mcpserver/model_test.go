@@ -168,7 +168,7 @@ func TestModelThatDoesNotHelp(t *testing.T) {
 		"prose":        {[]string{"I would rather not."}, "draft cannot be read", "could not refine the list"},
 		"a failure":    {[]string{""}, "the model fell over", "the model fell over"},
 		"cut off":      {[]string{`{"add_tasks":[{"title":"Half`}, "draft cannot be read", "could not refine the list"},
-		"no approval":  {[]string{draftOf(t), prose, prose}, "it gave no verdict", ""},
+		"no approval":  {[]string{draftOf(t), prose, prose}, "no verdict", ""},
 		"no judge":     {[]string{draftOf(t), "", ""}, "the model fell over", ""},
 		"wrong fields": {[]string{`{"tasks":[]}`}, "tasks", "unknown field"},
 	} {
@@ -204,7 +204,7 @@ func TestWithoutAModel(t *testing.T) {
 			t.Error(got)
 		}
 		if result := call(t, client, "planloop_suggest", nil); result.IsError || !strings.Contains(text(t, result),
-			"Nothing new was found") {
+			"No new suggestions") {
 			t.Error(text(t, result))
 		}
 	})

@@ -60,7 +60,8 @@ func TestEditedWhileTheDialogueIsOpen(t *testing.T) {
 						t.Errorf("%q is missing in\n%s", word, shown[1])
 					}
 				}
-				if !strings.Contains(got, "approved by the user of tester, confirmed through the client, with edits (S001 changed).") || strings.Contains(got, "as I saw it") {
+				if !strings.Contains(got, "approved by the user of tester, confirmed through the client, "+
+					"with edits (S001 changed).") || strings.Contains(got, "as I saw it") {
 					t.Errorf("told: %s", got)
 				}
 			})

@@ -98,7 +98,7 @@ func TestModeSentences(t *testing.T) {
 			`the plan approved by the user of alice, confirmed through the client: "go"`},
 		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned for changes by alice: "split it"`},
 		{[]plan.Event{plan.NoDecisionReceived{How: "timed_out"}},
-			`no decision obtained by alice: nobody answered the dialogue in time; the plan still waits`},
+			`no decision obtained by alice: the dialogue timed out; the plan still waits`},
 		{[]plan.Event{plan.QuestionAnswered{ID: "Q2", Answer: "yes"}}, `Q2 answered by alice: "yes"`},
 	} {
 		if got := Sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: c.events}); got != c.want {

@@ -29,26 +29,26 @@ func runPhrase(e plan.Event) string {
 	case plan.AgentReported:
 		return e.Step.String() + " reported " + string(e.Status) + quotedNote(e.Note)
 	case plan.AgentUnavailable:
-		return e.Step.String() + attempted(e.Attempt) + ": the agent" + named(e.Agent) + " ended at once" +
+		return e.Step.String() + attempted(e.Attempt) + ": the agent" + named(e.Agent) + " exited at once" +
 			quotedNote(e.Error)
 	case plan.StepFinished:
 		return finishedPhrase(e)
 	case plan.StepRetried:
-		return e.Step.String() + attempted(e.Attempt) + " is tried again" + quotedNote(e.Error)
+		return e.Step.String() + attempted(e.Attempt) + " is retried" + quotedNote(e.Error)
 	case plan.StepLost:
 		if e.Unknown {
-			return "nobody knows what came of " + e.Step.String() + quotedNote(e.Error)
+			return "the outcome of " + e.Step.String() + " is unknown" + quotedNote(e.Error)
 		}
 		if e.From == e.By {
-			return e.Step.String() + " was stopped by an interrupt, and is run again when the run goes on"
+			return e.Step.String() + " was interrupted, and runs again when the run resumes"
 		}
-		return e.Step.String() + " was lost with " + e.From + " and is run again"
+		return e.Step.String() + " was lost with " + e.From + ", and runs again"
 	case plan.StrayResult:
-		return fmt.Sprintf("a result of %s came too late and was not used", e.Step) + quotedNote(e.Error)
+		return fmt.Sprintf("a late result of %s was ignored", e.Step) + quotedNote(e.Error)
 	case plan.ConditionMet:
-		return "the condition of " + e.Step.String() + " holds"
+		return "the condition of " + e.Step.String() + " is true"
 	case plan.ConditionUnmet:
-		return e.Step.String() + " skipped, as its condition does not hold"
+		return e.Step.String() + " skipped because its condition is false"
 	case plan.LoopExpanded:
 		return e.Step.String() + " runs for " + plan.Pluralize(len(e.Instances), "entry")
 	case plan.LoopSettled:
@@ -113,7 +113,7 @@ func ChangesOutside(files []string, moved, unseen bool) string {
 	text := ""
 	switch {
 	case unseen:
-		return "left the work tree so that what it changed cannot be told"
+		return "left the work tree in a state that hides its changes"
 	case moved:
 		text = "left the work tree at another commit"
 	}
@@ -123,7 +123,7 @@ func ChangesOutside(files []string, moved, unseen bool) string {
 	if moved {
 		text += " and "
 	}
-	text += "changed files that it does not name: "
+	text += "changed files outside its step: "
 	for i, file := range files[:min(len(files), shown)] {
 		if i > 0 {
 			text += ", "
@@ -155,7 +155,7 @@ func attempted(attempt int) string {
 }
 
 func answers() map[plan.Choice]string {
-	return map[plan.Choice]string{plan.Approve: "approved", plan.Deny: "denied", plan.Reply: "answered", plan.Retry: "to be tried again",
-		plan.Skip: "skipped", plan.Happened: "found to be done", plan.Insert: "to be tried again after other steps",
-		plan.Abort: "given up, and the run with it"}
+	return map[plan.Choice]string{plan.Approve: "approved", plan.Deny: "denied", plan.Reply: "answered", plan.Retry: "retried",
+		plan.Skip: "skipped", plan.Happened: "marked as done", plan.Insert: "retried after other steps",
+		plan.Abort: "given up, which ends the run"}
 }

@@ -80,7 +80,7 @@ func phraseOf(e plan.Event) string {
 		if e.After == 0 {
 			return e.Step.String() + " moved to the first place"
 		}
-		return e.Step.String() + " moved behind " + e.After.String()
+		return e.Step.String() + " moved after " + e.After.String()
 	case plan.StepMarked:
 		return e.Step.String() + " marked " + e.Status.Spaced() + quotedNote(e.Note)
 	case plan.StepClaimed:
@@ -101,9 +101,9 @@ func phraseOf(e plan.Event) string {
 	case plan.PlanReopened:
 		return "the plan is active again"
 	case plan.PlanAbandoned:
-		return "the plan is abandoned, all its steps being skipped or cancelled"
+		return "the plan is abandoned, because all its steps are skipped or cancelled"
 	case plan.PlanNeedsReplan:
-		return e.Step.String() + " is critical: the plan has to be revised"
+		return e.Step.String() + " is critical: the plan must be revised"
 	case plan.PlanFailed:
 		return e.Step.String() + " is critical: the plan has failed"
 	case plan.HistoryPurged:
@@ -138,7 +138,7 @@ func modePhrase(e plan.Event) string {
 	case plan.PlanDeviated:
 		return "a deviation from the approved plan" + noteMark + plan.Shorten(strings.Join(e.Deviations, "; "), notedLength)
 	case plan.ModeRestored:
-		return "planning mode restored to what it was (" + string(e.Phase) + ")"
+		return "planning mode restored (" + string(e.Phase) + ")"
 	}
 	return ""
 }
@@ -333,7 +333,7 @@ const undecided = "no decision obtained"
 // undecidedWords says why a client brought no decision, and the consequence.
 func undecidedWords(how string) string {
 	why := map[string]string{"declined": "the dialogue was declined", "cancelled": "the dialogue was closed",
-		"timed_out": "nobody answered the dialogue in time", "unsupported": "its client cannot show its user a dialogue",
+		"timed_out": "the dialogue timed out", "unsupported": "its client cannot show its user a dialogue",
 		"invalid": "the dialogue came back without a valid answer"}[how]
 	return cmp.Or(why, "its client failed to show its user a dialogue ("+how+")") + "; the plan still waits"
 }

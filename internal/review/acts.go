@@ -87,7 +87,7 @@ func Act(ctx context.Context, sheet *Workspace, c Caller, name string, input []b
 		sheet.show(&done)
 		return done, err
 	}
-	return Done{}, plan.Refuse(plan.NotFound, "/act", "there is no act "+plan.Quote(name), "see which there are")
+	return Done{}, plan.Refuse(plan.NotFound, "/act", "unknown act "+plan.Quote(name), "reload the page")
 }
 
 // ofPlan is an input that names its plan.
@@ -109,15 +109,15 @@ func (c Caller) may() error {
 	}
 	switch {
 	case c.Actor.Way() == "":
-		return refuse("this is for people to decide", "leave it to the user", false)
+		return refuse("only a person can decide this", "leave it to the user", false)
 	case !c.Can.Decide:
 		why := c.Can.Why
 		if why == "" {
-			why = "nothing can be decided here"
+			why = "decisions are not possible here"
 		}
 		return refuse(why, "decide on a terminal", false)
 	case c.Can.Code:
-		return refuse("this needs the code that stands on the terminal", "type it first", true)
+		return refuse("the code from the terminal is required", "enter it first", true)
 	}
 	return nil
 }

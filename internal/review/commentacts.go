@@ -84,7 +84,7 @@ type Task struct {
 
 func enterMode(ctx context.Context, sheet *Workspace, c verbs.Caller, in Task) (string, error) {
 	_, err := sheet.Service.EnterPlanModeFor(ctx, c, in.Task)
-	return "Planning mode is on: agents read and ask, and change nothing until you have approved a plan.", err
+	return "Planning mode is on. Agents can read and ask, but change nothing until you approve a plan.", err
 }
 
 func cancelMode(ctx context.Context, sheet *Workspace, c verbs.Caller, _ Nothing) (string, error) {

@@ -46,7 +46,7 @@ func reject(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (s
 	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Rejected)))
 }
 
-const anew = "Plan it anew, in another way"
+const anew = "Make a different plan"
 
 func regenerate(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
 	in.Comment = strings.TrimSuffix(anew+": "+strings.TrimSpace(in.Comment), ": ")

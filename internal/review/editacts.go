@@ -30,7 +30,7 @@ func editStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in EditStep
 		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: edit}))
 	}
 	reply, err := sheet.Service.EditStep(ctx, c, in.Step, patch)
-	return reply.StepID + " is changed.", err
+	return "Changed " + reply.StepID + ".", err
 }
 
 // AddStep is the input of add_step.
@@ -54,7 +54,7 @@ func addStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddStep) 
 		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: change, After: after}))
 	}
 	reply, err := sheet.Service.AddStepsAfter(ctx, c, change.Steps, after)
-	return reply.StepIDs + " is added.", err
+	return "Added " + reply.StepIDs + ".", err
 }
 
 // MoveStep is the input of move_step.

@@ -91,12 +91,12 @@ func (sheet *Workspace) waiting(state plan.State) []Waiting {
 				at = state.Plan.UpdatedAt
 			}
 			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, By: step.ClaimedBy, At: at,
-				Text: "It failed, and the run stands still until it is tried again or skipped."})
+				Text: "It failed. The run waits until you retry or skip it."})
 		}
 		if id := givenUp(state.Plan, step); stuck && id != 0 {
 			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, At: state.Plan.UpdatedAt,
-				Text: fmt.Sprintf("It waits for step %d, which was skipped or cancelled, and the run stands still until this "+
-					"dependency is dropped or the step is skipped, too.", id)})
+				Text: fmt.Sprintf("It waits for step %d, which was skipped or cancelled. The run waits until you remove this "+
+					"dependency or skip the step.", id)})
 		}
 		if ask := sheet.ask(step); ask != nil && !ask.Early {
 			at := ask.At
@@ -158,9 +158,9 @@ func ReadInbox(ctx context.Context, desk Workspaces) (Inbox, error) {
 		group.Go(func() error {
 			shown, waits, err := desk.InInbox(ctx, place)
 			if err != nil {
-				shown = InboxPlace{Place: place, Headline: "This workspace cannot be read now; `planloop doctor` in it says more."}
+				shown = InboxPlace{Place: place, Headline: "This workspace cannot be read. For details, run `planloop doctor` in it."}
 				if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
-					shown.Headline = "This workspace cannot be read now: " + refused.Error() + "."
+					shown.Headline = "This workspace cannot be read: " + refused.Error() + "."
 				}
 			}
 			inbox.Workspaces[i], waiting[i] = shown, waits

@@ -29,7 +29,7 @@ func answerStep(choice plan.Choice) func(context.Context, *Workspace, verbs.Call
 	return func(ctx context.Context, sheet *Workspace, c verbs.Caller, in AnswerStep) (string, error) {
 		if choice == plan.Approve {
 			if in.Digest == "" {
-				return "", plan.Refuse(plan.InvalidInput, "/digest", "is missing", "say what was shown")
+				return "", plan.Refuse(plan.InvalidInput, "/digest", "is missing", "send the digest of the question shown")
 			}
 			if err := sheet.refresh(ctx, func(state plan.State) *plan.Plan { return state.Plan }); err != nil {
 				return "", err
@@ -58,9 +58,9 @@ type Nothing struct{}
 
 func startRun(ctx context.Context, sheet *Workspace, _ verbs.Caller, in OfPlan) (string, error) {
 	if sheet.Start == nil {
-		return "", plan.Refuse(plan.Conflict, "", "nothing carries out steps here", "run the plan on a terminal, in its project")
+		return "", plan.Refuse(plan.Conflict, "", "steps cannot run here", "run the plan in a terminal, in its project")
 	}
-	return "The run goes on.", sheet.Start(ctx, in.Plan)
+	return "The run continues.", sheet.Start(ctx, in.Plan)
 }
 
 func pauseRun(ctx context.Context, sheet *Workspace, c verbs.Caller, _ Nothing) (string, error) {

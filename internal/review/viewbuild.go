@@ -226,7 +226,7 @@ func ReadFormer(ctx context.Context, sheet *Workspace, id string) (Former, error
 	heads := pastPlans(state)
 	i := slices.IndexFunc(heads, func(head PastPlan) bool { return head.ID == id })
 	if i < 0 {
-		return Former{}, plan.Refuse(plan.NotFound, "/plan", "there is no earlier plan "+plan.Quote(id), "look at the plan as it is now")
+		return Former{}, plan.Refuse(plan.NotFound, "/plan", "unknown earlier plan "+plan.Quote(id), "use the current plan")
 	}
 	then, err := sheet.Service.PlanState(ctx, id)
 	if err != nil {

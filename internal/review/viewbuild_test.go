@@ -210,7 +210,7 @@ func TestFormerPlansAreReadAsTheyStood(t *testing.T) {
 	}
 	for _, id := range []string{"", "none", v.Plan.ID} {
 		_, err := review.ReadFormer(t.Context(), d.Workspace, id)
-		if err == nil || !strings.Contains(err.Error(), "there is no earlier plan") {
+		if err == nil || !strings.Contains(err.Error(), "unknown earlier plan") {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

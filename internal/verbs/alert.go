@@ -38,7 +38,7 @@ func (s *Service) Alert(ctx context.Context, c Caller, in Alert) (AlertReply, er
 		return s.alert(ctx, c, id, plan.ClearSignal{ID: id})
 	}
 	if in.Message == "" {
-		return AlertReply{}, plan.Refuse(plan.InvalidInput, "/message", "is missing", "say what is wrong, or set clear when it is fixed")
+		return AlertReply{}, plan.Refuse(plan.InvalidInput, "/message", "is missing", "describe the problem, or set clear once it is fixed")
 	}
 	a := plan.RaiseSignal{ID: id, Level: plan.Blocker}
 	if in.Level != nil {

@@ -162,7 +162,7 @@ func IsVersion(name string) bool { return versionName().MatchString(name) }
 func VersionID(state plan.State, name string) (string, error) {
 	parts := versionName().FindStringSubmatch(name)
 	if parts == nil || state.Plan == nil {
-		return "", plan.Refuse(plan.NotFound, "", "there is no version "+plan.Quote(name), listPlans)
+		return "", plan.Refuse(plan.NotFound, "", "unknown version "+plan.Quote(name), listPlans)
 	}
 	n, _ := strconv.Atoi(parts[1]) // the pattern allows 9 digits
 	if state.Plan.Version == n {

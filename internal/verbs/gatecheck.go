@@ -88,7 +88,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	}
 	switch {
 	case report.JudgeErr != nil && !report.OK():
-		return report, judgeFailure(report.JudgeErr, "send the same call again later; if that does not help, tell the user")
+		return report, judgeFailure(report.JudgeErr, "repeat the call later; if it fails again, tell the user")
 	case !report.OK() || unrunnable != nil:
 		return report, &RefusedPlan{Report: report, Form: form}
 	case form != nil:
@@ -101,12 +101,12 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 
 // judgeFailure refuses a plan that a judge must approve and could not. The plan itself may be fine.
 func judgeFailure(why error, fix string) error {
-	reason := "it gave no verdict"
+	reason := "no verdict"
 	if !errors.As(why, new(*BadCall)) {
 		reason = plan.Shorten(safetext.Line(why.Error()), plan.MaxHint)
 	}
-	return plan.Refuse(plan.Conflict, "", "the model that judges plans could not be asked, so the plan is not approved, though "+
-		"nothing was found against it: "+reason, fix)
+	return plan.Refuse(plan.Conflict, "",
+		"the judge model did not answer ("+reason+"), so the plan is not approved; the other checks passed", fix)
 }
 
 // mergeErrors adds further errors to the errors of an input, without those for a field already reported. It returns nil
@@ -229,7 +229,7 @@ func remedied(warning, fix string) string {
 
 func remedy(f gates.Finding) string {
 	if f.Gate == "type" {
-		return f.Fix + "; until then it counts as a feature"
+		return f.Fix + "; until then its type is feature"
 	}
 	return f.Fix
 }
@@ -278,13 +278,13 @@ func (e *RefusedPlan) roomier(c Caller, first string, update func(n int) Update,
 		shown--
 	}
 	whole, can := c.Can(update(shown).call())
-	told := gates.Finding{Gate: "strict", Level: gates.Error, Message: "Every step is judged here (gates: strict), and this tool " +
-		"has no room for hints, paths and criteria: use " + c.word(Call{Kind: CallUpdate}) + "."}
+	told := gates.Finding{Gate: "strict", Level: gates.Error, Message: "This workspace checks every step (gates: strict), and this tool " +
+		"does not take hints, paths and criteria: use " + c.word(Call{Kind: CallUpdate}) + "."}
 	if !can {
-		told.Message = "Every step is judged here (gates: strict), and no tool that is offered takes hints, paths and criteria: " +
-			"ask the user to offer the toolset `loop`."
+		told.Message = "This workspace checks every step (gates: strict), and no tool offered here takes hints, paths and criteria: " +
+			"ask the user to enable the toolset `loop`."
 	} else if e.Instead = first + whole; shown < steps {
-		e.Instead += fmt.Sprintf(", and the other %d in the same form", steps-shown)
+		e.Instead += fmt.Sprintf(", then the other %d in the same form", steps-shown)
 	}
 	e.Report.Findings = append(e.Report.Findings, told)
 }
@@ -312,7 +312,7 @@ func updateWithPlaceholders(steps []plan.NewStep, report gates.Report) Update {
 }
 
 // titleAsked replaces a title that the gates refuse.
-const titleAsked = "<a title as it is asked for>"
+const titleAsked = "<a title that meets the finding>"
 
 // aboutTitles lists the gates that only another title can satisfy.
 func aboutTitles() []string {
@@ -331,7 +331,7 @@ func (t NewTask) asked(criteria bool) NewTask {
 		t.RelevantFilePaths = &[]string{"<a file it is about>"}
 	}
 	if criteria && t.AcceptanceCriteria == nil && t.Verify == nil {
-		t.AcceptanceCriteria = &[]string{"<what has to be true>"}
+		t.AcceptanceCriteria = &[]string{"<a checkable criterion>"}
 	}
 	return t
 }
@@ -366,7 +366,7 @@ func (s *Service) checkEdit(ctx context.Context, c Caller, state plan.State, id 
 		if slices.Contains(aboutTitles(), f.Gate) {
 			update.Title = new(titleAsked)
 		} else {
-			update.AcceptanceCriteria = &[]string{"<what has to be true>"}
+			update.AcceptanceCriteria = &[]string{"<a checkable criterion>"}
 		}
 	}
 	refused := &RefusedPlan{Report: report}

@@ -9,8 +9,8 @@ import (
 
 // Replan describes the next version of the plan (rawko: Replanning).
 type Replan struct {
-	Changes     string   `json:"changes" hint:"what is different"`
-	Reasoning   string   `json:"reasoning,omitempty" hint:"why that works"`
+	Changes     string   `json:"changes" hint:"the differences"`
+	Reasoning   string   `json:"reasoning,omitempty" hint:"the reasons"`
 	Discoveries []string `json:"discoveries,omitempty"`
 	Constraints []string `json:"constraints,omitempty"`
 }
@@ -53,5 +53,5 @@ func (s *Service) Replan(ctx context.Context, c Caller, in NextVersion) (UpdateR
 }
 
 func versionMessage(p *plan.Plan) string {
-	return fmt.Sprintf("The plan is version %d now, %s.", p.Version, p.ID)
+	return fmt.Sprintf("The plan is now version %d, %s.", p.Version, p.ID)
 }

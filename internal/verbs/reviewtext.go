@@ -110,13 +110,14 @@ func hostListText(p *plan.Plan) string {
 	if from == nil {
 		return ""
 	}
-	text := "planloop keeps this draft in step with the list of " + from.Host + " in its session " + from.Session + ", as reported by its hooks."
+	text := "This draft follows the list of " + from.Host + " in its session " + from.Session + ", as reported by its hooks."
 	if from.IsDetached {
 		text = "This draft was made from the list of " + from.Host + " in its session " + from.Session +
 			", and no longer follows it because a person changed the draft."
 	}
 	if !from.ApprovedAt.IsZero() {
-		text += " The hooks reported that the user accepted the list there at " + localTime(from.ApprovedAt) + ". This is not an approval here."
+		text += " The hooks reported that the user accepted the list there at " + localTime(from.ApprovedAt) +
+			". This is not an approval here."
 	}
 	if done := p.Steps.Count(plan.Done); done > 0 {
 		text += " Steps marked done there: " + strconv.Itoa(done) + "."

@@ -228,7 +228,8 @@ func (d *drafting) failed(problem error) error {
 	var refused *RefusedPlan
 	if errors.As(problem, &refused) {
 		refused.Next = d.wayOn()
-		refused.Drafted = "The model's drafts did not pass the quality gates in " + plan.Pluralize(d.rounds, "round") + ". Problems in the last draft:"
+		refused.Drafted = "The model's drafts did not pass the quality gates in " +
+			plan.Pluralize(d.rounds, "round") + ". Problems in the last draft:"
 		return refused
 	}
 	return plan.Refuse(plan.Conflict, "", "the model's draft cannot be read: "+problem.Error(), d.wayOn())

@@ -66,9 +66,9 @@ func (s *Service) MoveStep(ctx context.Context, c Caller, a plan.MoveStep) (Move
 	}
 	p := outcome.After.Plan
 	reply := MoveStepReply{StepID: a.Step.String(), Place: p.Steps.Position(a.Step) + 1, Heartbeat: s.heartbeat(outcome.After, c)}
-	reply.Message = fmt.Sprintf("%s stands at place %d of %d", a.Step, reply.Place, p.Steps.Len())
+	reply.Message = fmt.Sprintf("%s is at place %d of %d", a.Step, reply.Place, p.Steps.Len())
 	if reply.Place == outcome.Before.Plan.Steps.Position(a.Step)+1 {
-		reply.Message += " as before: nothing was moved"
+		reply.Message += ", as before"
 	}
 	return reply, nil
 }
@@ -124,7 +124,7 @@ func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep,
 		return err
 	}
 	again := *refused
-	if again.Fix = c.word(Call{Kind: CallUpdate}) + " adds them and opens the plan again"; !c.brief() {
+	if again.Fix = c.word(Call{Kind: CallUpdate}) + " adds them and reopens the plan"; !c.brief() {
 		again.Fix += ": " + whole
 	}
 	return &BadCall{ValidationError: &again, Instead: whole}
@@ -202,7 +202,7 @@ func (in MarkStep) wantsReason(c Caller) error {
 		update.Skip, update.Error = nil, &reason
 	}
 	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: plan.Quote(string(in.Status)) + " needs a reason",
-		Fix: "it is given with " + c.word(Call{Kind: CallUpdate})}
+		Fix: "use " + c.word(Call{Kind: CallUpdate})}
 	return &BadCall{ValidationError: refused, Instead: c.word(Update{UpdateTasks: []TaskUpdate{update}}.call())}
 }
 

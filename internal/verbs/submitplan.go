@@ -167,7 +167,8 @@ func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) Submi
 
 // waiting returns the reply about a plan that waits for a decision.
 func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
-	decide := " The user can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" + c.word(Call{Kind: CallApprove}) + "` on a terminal."
+	decide := " The user can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" +
+		c.word(Call{Kind: CallApprove}) + "` on a terminal."
 	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person's decision." + decide
 	if p := state.Plan; !isOver(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
 		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) +

@@ -150,7 +150,7 @@ func fromSignals(state plan.State) []Suggestion {
 			continue
 		}
 		found = append(found, Suggestion{
-			Title: fmt.Sprintf("Fix what the signal '%s' reports", plan.Shorten(signal.ID, titleShown)), Type: plan.Bugfix,
+			Title: fmt.Sprintf("Fix the problem of signal '%s'", plan.Shorten(signal.ID, titleShown)), Type: plan.Bugfix,
 			ContextHints:      []string{"Read the signal: " + plan.Shorten(oneLine(signal.Message), 200)},
 			RelevantFilePaths: []string{"."}, Reason: "an open " + string(signal.Level),
 		})
@@ -183,7 +183,7 @@ func missingFiles(state plan.State, files fs.FS) []Suggestion {
 			}
 			found = append(found, Suggestion{
 				Title: fmt.Sprintf("Correct the path `%s` in task %d", path, int(step.ID)), Type: plan.Chore,
-				ContextHints:      []string{"Read task " + step.ID.Number() + " of the plan and find the file it means."},
+				ContextHints:      []string{"Read task " + step.ID.Number() + " of the plan and find the intended file."},
 				RelevantFilePaths: []string{"."}, Reason: "the file does not exist",
 			})
 		}
@@ -239,7 +239,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func (r SuggestReply) Text() string {
 	var b strings.Builder
 	if len(r.Suggestions) == 0 {
-		b.WriteString("Nothing new was found by " + r.By)
+		b.WriteString("No new suggestions by " + r.By)
 	} else {
 		fmt.Fprintf(&b, "%s by %s", plan.Pluralize(len(r.Suggestions), "suggestion"), r.By)
 		if r.Left > 0 {

@@ -120,9 +120,9 @@ func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateRep
 	}
 	reply := ApplyTemplateReply{Templates: shown, LeftOff: len(all) - len(shown),
 		Heartbeat: Heartbeat{NextAction: s.heartbeat(state, c).NextAction}, // the plan's progress does not matter here
-		Message:   "Of the parameters, those with a ? may be left out."}
+		Message:   "Parameters with a ? are optional."}
 	if slices.ContainsFunc(shown, func(t Template) bool { return t.Foreign }) {
-		reply.Message += " What a template of the workspace makes is a draft, which a person has to approve."
+		reply.Message += " A template of the workspace makes a draft, which a person must approve."
 	}
 	return reply, nil
 }
@@ -139,14 +139,14 @@ func (t Template) shortened() Template {
 		t.Parameters[i] = TemplateParameter{Name: p.Name, Required: p.Required}
 	}
 	if tokens.CountCautiously(t.line()) > templateRoom {
-		t.Parameters, t.Description = nil, "it asks for more than there is room for here; call it without any, and be told"
+		t.Parameters, t.Description = nil, "its parameters are too long to list; call it without parameters to see them"
 	}
 	return t
 }
 
 func (s *Service) templates(ctx context.Context) ([]Template, error) {
 	if s.opts.Templates == nil {
-		return nil, plan.Refuse(plan.Conflict, "", "there are no templates here", "set up a plan")
+		return nil, plan.Refuse(plan.Conflict, "", "templates are not available here", "set up a plan")
 	}
 	return s.opts.Templates.List(ctx)
 }
@@ -195,8 +195,8 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 	}
 	report, err := s.check(ctx, c, candidate, "/steps", nil, &batch)
 	if refused := (*RefusedPlan)(nil); errors.As(err, &refused) {
-		refused.Drafted = "The plan that the template " + made.Template.Name + " makes of these parameters is refused."
-		refused.Next = "give other parameters, correct the template, or write the plan yourself"
+		refused.Drafted = "The quality gates refused the plan from the template " + made.Template.Name + " with these parameters."
+		refused.Next = "change the parameters, correct the template, or write the plan yourself"
 	}
 	if err != nil {
 		return ApplyTemplateReply{}, err
@@ -227,7 +227,7 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 func (m FromTemplate) action(state plan.State, draft bool) plan.Action {
 	outline := m.Outline
 	if m.Template.Foreign {
-		origin := "Made by the template " + m.Template.Name + ", which came with the files of the workspace."
+		origin := "Made from the template " + m.Template.Name + ", which is part of the workspace's files."
 		outline.ContextNotes = strings.TrimSpace(origin + "\n\n" + outline.ContextNotes)
 	}
 	if !state.PhaseNow().IsRestricted() {
@@ -298,7 +298,7 @@ func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTempl
 		return SavedTemplate{}, err
 	}
 	if state.Plan == nil {
-		return SavedTemplate{}, plan.Refuse(plan.NotFound, "", "there is no plan to make a template of", "set one up first")
+		return SavedTemplate{}, plan.Refuse(plan.NotFound, "", "this workspace has no plan to save as a template", "set one up first")
 	}
 	reply := SavedTemplate{Template: "user/" + in.Name}
 	used := map[plan.StepID]bool{}
@@ -330,7 +330,7 @@ func (r SavedTemplate) Text() string {
 		text += ", " + plan.Pluralize(r.LeftOut, "cancelled or repeated step") + " left out"
 	}
 	if text += ": " + r.File; r.ambiguous {
-		text += "\nOther templates have this name too, so give it with its folder: " + r.Template
+		text += "\nOther templates have the same name, so use the full name: " + r.Template
 	}
 	return text
 }

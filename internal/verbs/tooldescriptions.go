@@ -72,7 +72,7 @@ func rowsByDefault() []Row {
 	return []Row{
 		row(Spec{
 			Name: "planning_setup_plan", Title: "Set up a plan", Toolset: Planning,
-			Description: "Start a plan for work of several steps: an objective and the first steps, in order. The former plan is archived.",
+			Description: "Start a plan for work of several steps: an objective and the first steps, in order. Archives the former plan.",
 			Example: `{"objective":"Fix the login bug","initial_steps":[` +
 				`{"title":"Write a failing test","details":"in login_test.go"}]}`,
 		}, (*Service).SetupPlan),
@@ -83,7 +83,7 @@ func rowsByDefault() []Row {
 		}, (*Service).AddStep),
 		row(Spec{
 			Name: "planning_update_step", Title: "Edit a step", Toolset: Planning, Idempotent: true,
-			Description: "Change a step's title or details; what is not given stays.",
+			Description: "Change a step's title or details; fields that you omit are kept.",
 			Example:     `{"step_id":"S001","title":"Write two failing tests"}`,
 		}, (*Service).UpdateStep),
 		row(Spec{
@@ -98,7 +98,7 @@ func rowsByDefault() []Row {
 		}, (*Service).ClearPlan),
 		row(Spec{
 			Name: "planning_read_plan", Title: "Read the plan", Toolset: Planning, ReadOnly: true, Idempotent: true,
-			Description: "Show the plan, paged: filter by status, or read on from a step; a draft as it is submitted.",
+			Description: "Show the plan or the waiting draft in pages; filter by status, or continue from a step.",
 			Example:     `{"status":"pending"}`,
 		}, (*Service).ReadPlan),
 		row(Spec{
@@ -108,7 +108,7 @@ func rowsByDefault() []Row {
 		}, (*Service).Start),
 		row(Spec{
 			Name: "planloop_status", Title: "What to do now", Toolset: Loop, ReadOnly: true, Idempotent: true,
-			Description: "Ask what to do now: the task with its hints, or what blocks.",
+			Description: "Get the task to do now with its hints, or the signal that blocks.",
 			Example:     `{"wait":30}`,
 		}, (*Service).Status),
 		row(Spec{
@@ -124,7 +124,7 @@ func rowsByDefault() []Row {
 		}, (*Service).Alert),
 		row(Spec{
 			Name: "planloop_suggest", Title: "Suggest tasks", Toolset: Loop, ReadOnly: true, Idempotent: true, OpenWorld: true,
-			Description: "Find work the code asks for: TODO, FIXME, HACK and XXX marks.",
+			Description: "Find work that the code asks for: TODO, FIXME, HACK and XXX marks.",
 			Example:     `{"limit":5}`,
 		}, (*Service).Suggest),
 		row(Spec{
@@ -134,7 +134,7 @@ func rowsByDefault() []Row {
 		}, (*Service).EnterPlanMode),
 		row(Spec{
 			Name: "planning_submit_plan", Title: "Submit a plan", Toolset: Mode,
-			Description: "Put a plan before a person, who approves, edits or rejects it.",
+			Description: "Submit a plan for a person to approve, edit or reject before work begins.",
 			Example: `{"summary":"Move sessions to Redis.","steps":[{"title":"Add the Redis client",` +
 				`"type":"feature","risk":"low","tools":["create_file"],"context_hints":["Read ` + "`go.mod`" +
 				`"],"relevant_file_paths":["go.mod"]}]}`,
@@ -163,17 +163,17 @@ func executionRows() []Row {
 		}, (*Service).ExecutePlan),
 		row(Spec{
 			Name: "planning_next_step", Title: "Take the next step", Toolset: Execution,
-			Description: "Claim the step to do next, and get it whole with the plan around it, who did what, and the last error.",
+			Description: "Claim the next step, and get all its fields, the plan's outline and results, and the last error.",
 			Example:     `{"agent":"reviewer"}`,
 		}, (*Service).NextStep),
 		row(Spec{
 			Name: "planning_recover_step", Title: "Recover from a failed step", Toolset: Execution, Destructive: true,
-			Description: "Say what becomes of a step that failed, or that was started and nobody knows how it ended.",
+			Description: "Settle a step that failed, or that was started and has an unknown outcome.",
 			Example:     `{"step_id":"S003","choice":"skip","reason":"The mirror holds the same files"}`,
 		}, (*Service).RecoverStep),
 		row(Spec{
 			Name: "planning_replan", Title: "Make the next version of the plan", Toolset: Execution,
-			Description: "Replan: done steps stay, failed ones are tried anew unless you change or skip them.",
+			Description: "Replan: done steps stay, failed ones are retried unless you change or skip them.",
 			Example:     `{"changes":"what is different","reasoning":"why"}`,
 		}, (*Service).Replan),
 	}

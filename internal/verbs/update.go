@@ -14,7 +14,7 @@ import (
 type Update struct {
 	AddTasks     []NewTask    `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
 	UpdateTasks  []TaskUpdate `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
-	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"what was done"`
+	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
 	Verdict      *Opinion     `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
 	EndMode      bool         `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
 	Replan       *Replan      `json:"replan,omitempty" jsonschema:"description=next version of the plan"`

@@ -422,7 +422,7 @@ func TestCodeOfTheTerminal(t *testing.T) {
 			answer := f.raw(http.MethodPost, "/api/act", body, b.in, header("Planloop-Unlock", proof...))
 			answers = append(answers, answer)
 			if answer.status != answers[0].status || answer.status == http.StatusForbidden &&
-				(answer.refusal(t).Kind != locked || answer.refusal(t).Problem != "this needs the code that stands on the terminal") {
+				(answer.refusal(t).Kind != locked || answer.refusal(t).Problem != "the code from the terminal is required") {
 				t.Errorf("%s: %d %s", name, answer.status, answer.body)
 			}
 		}

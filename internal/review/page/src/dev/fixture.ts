@@ -190,7 +190,7 @@ export function fixtureSource(): Source {
       const v = all[id]!, p = v.draft?.plan ?? v.plan
       await new Promise(done => setTimeout(done, 150))
       if (String(input.comment).includes('conflict')) throw new Fault(409, 'conflict', 'Grace approved this plan 12 s ago, on a terminal.', 'Look at what it says now.')
-      if (v.can.code && !unlocked) throw new Fault(403, 'locked', 'this needs the code that stands on the terminal', 'type it first')
+      if (v.can.code && !unlocked) throw new Fault(403, 'locked', 'the code from the terminal is required', 'type it first')
       if (['approve', 'reject', 'return', 'regenerate'].includes(act)) decided(v, act, String(input.comment ?? ''))
       if (act === 'answer') {
         v.questions = v.questions.map(q => q.id === input.id ? { ...q, open: false, answer: { text: String(input.text), by: 'you', at: new Date().toISOString() } } : q)
