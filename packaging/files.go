@@ -2,6 +2,7 @@ package main
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -58,20 +59,14 @@ func text(name string) []byte {
 
 // jsonText returns indented JSON with the members of objects in order.
 func jsonText(value any) string {
-	data, err := json.Marshal(value, json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, o object) error {
-		if err := enc.WriteToken(jsontext.BeginObject); err != nil {
-			return err
-		}
+	ordered := json.MarshalToFunc(func(enc *jsontext.Encoder, o object) error {
+		err := enc.WriteToken(jsontext.BeginObject)
 		for _, m := range o {
-			if err := enc.WriteToken(jsontext.String(m.key)); err != nil {
-				return err
-			}
-			if err := json.MarshalEncode(enc, m.value); err != nil {
-				return err
-			}
+			err = errors.Join(err, enc.WriteToken(jsontext.String(m.key)), json.MarshalEncode(enc, m.value))
 		}
-		return enc.WriteToken(jsontext.EndObject)
-	})), jsontext.WithIndent("  "))
+		return errors.Join(err, enc.WriteToken(jsontext.EndObject))
+	})
+	data, err := json.Marshal(value, json.WithMarshalers(ordered), jsontext.WithIndent("  "))
 	if err != nil {
 		panic(fmt.Sprintf("packaging: %v", err)) // the values are constants of this program
 	}

@@ -33,23 +33,20 @@ type fault struct {
 	problem, fix string
 }
 
-// line has the offsets of a line: its text, and the beginning of the next line.
-type line struct{ start, end, next int }
+// line has the offsets of a line without its ending.
+type line struct{ start, end int }
 
-func linesOf(text string) []line {
-	var list []line
-	for at := 0; at < len(text); {
-		l := line{start: at, end: len(text), next: len(text)}
-		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
-			l.end, l.next = at+i, at+i+1
+func linesOf(text string) (lines []line) {
+	at := 0
+	for whole := range strings.Lines(text) {
+		l, ended := strings.CutSuffix(whole, "\n")
+		if ended {
+			l = strings.TrimSuffix(l, "\r")
 		}
-		if l.end < l.next && l.end > l.start && text[l.end-1] == '\r' {
-			l.end--
-		}
-		list = append(list, l)
-		at = l.next
+		lines = append(lines, line{at, at + len(l)})
+		at += len(whole)
 	}
-	return list
+	return lines
 }
 
 // parse parses a file's text, or returns the reason why it cannot.

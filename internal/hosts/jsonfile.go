@@ -23,15 +23,11 @@ type member struct {
 
 // MarshalJSONTo implements json.MarshalerTo.
 func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
-	if err := out.WriteToken(jsontext.BeginObject); err != nil {
-		return err
-	}
+	err := out.WriteToken(jsontext.BeginObject)
 	for _, m := range o {
-		if err := errors.Join(out.WriteToken(jsontext.String(m.key)), json.MarshalEncode(out, m.value)); err != nil {
-			return err
-		}
+		err = errors.Join(err, out.WriteToken(jsontext.String(m.key)), json.MarshalEncode(out, m.value))
 	}
-	return out.WriteToken(jsontext.EndObject)
+	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
 // decodedJSON returns a value in the types that document.value returns.
@@ -182,13 +178,13 @@ func (d *document) value(path ...string) any {
 
 // empty reports whether the value at a path is an empty object or list.
 func (d *document) empty(path ...string) bool {
-	at := d.root.Find(pointer(path))
-	if at == nil {
-		return false
+	switch value := d.value(path...).(type) {
+	case map[string]any:
+		return len(value) == 0
+	case []any:
+		return len(value) == 0
 	}
-	holder, isObject := at.Value.(*hujson.Object)
-	list, isList := at.Value.(*hujson.Array)
-	return isObject && len(holder.Members) == 0 || isList && len(list.Elements) == 0
+	return false
 }
 
 // set writes a value at a path, and creates missing objects on the way.
