@@ -101,10 +101,10 @@ func (s *Server) addAppTools() {
 	}
 	s.MCP.AddTool(tool(lookTool, "Look at the plan", "For the review app only: the current plan.",
 		`{"type":"object","properties":{"nonce":{"type":"string"},"log":{"type":"integer"},`+
-			`"plan":{"type":"string"}},"additionalProperties":false}`, &yes), s.look)
+			`"plan":{"type":"string"}},"additionalProperties":false}`, &yes), appTool(s, lookTool, s.look))
 	s.MCP.AddTool(tool(actTool, "Act on the plan", "For the review app only: the user's actions.",
 		`{"type":"object","properties":{"nonce":{"type":"string"},"act":{"type":"string"},"input":{"type":"object"}},`+
-			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), s.act)
+			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), appTool(s, actTool, s.act))
 }
 
 // canDecideInApp reports whether the user can decide in the client's app.
@@ -132,25 +132,25 @@ func (s *Server) withView(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 
 // view returns the current view and the actions that the app may take.
 func (s *Server) view(ctx context.Context) (review.View, error) {
-	sheet, err := s.sheet(ctx)
+	workspace, err := s.workspace(ctx)
 	if err != nil {
 		return review.View{}, err
 	}
-	view, err := review.ReadView(ctx, sheet)
+	view, err := review.ReadView(ctx, workspace)
 	if err != nil {
 		return review.View{}, err
 	}
-	state, err := sheet.Service.State(ctx)
-	view.Can = s.can(ctx, sheet.Service, state)
+	state, err := workspace.Service.State(ctx)
+	view.Can = s.can(ctx, workspace.Service, state)
 	return view, err
 }
 
-func (s *Server) sheet(ctx context.Context) (*review.Workspace, error) {
+func (s *Server) workspace(ctx context.Context) (*review.Workspace, error) {
 	service, err := s.service(ctx)
-	if err != nil || s.opts.Sheet == nil {
+	if err != nil || s.opts.Workspace == nil {
 		return &review.Workspace{Service: service}, err
 	}
-	return s.opts.Sheet(ctx)
+	return s.opts.Workspace(ctx)
 }
 
 // can returns the actions that the user may take in the app.
@@ -208,44 +208,59 @@ func (s *Server) unsealView(nonce string) (viewClaims, bool) {
 // logLines is the number of log records that the app gets at once.
 const logLines = 100
 
+// appTool decodes and handles a call of the app. It reports refusals in the page's words.
+func appTool[In any](s *Server, name string,
+	do func(context.Context, *review.Workspace, In) (string, appData, error)) server.ToolHandlerFunc {
+	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in In
+		err := verbs.Decode(request.Params.RawArguments, &in)
+		var workspace *review.Workspace
+		if err == nil {
+			workspace, err = s.workspace(ctx)
+		}
+		var text string
+		var data appData
+		if err == nil {
+			text, data, err = do(ctx, workspace, in)
+		}
+		if err != nil {
+			return s.refuseApp(name, err), nil
+		}
+		result := mcp.NewToolResultText(text)
+		if data != (appData{}) {
+			result.Meta = data.meta()
+		}
+		return result, nil
+	}
+}
+
 // look returns the current view for the app and, on request, an earlier part of the log or a former plan. A
 // caller that sends a nonce may decide about the new view.
-func (s *Server) look(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	var in struct {
-		Nonce string         `json:"nonce,omitempty" text:"any"`
-		Log   *plan.Revision `json:"log,omitempty"`  // the log before this revision; 0 for the newest
-		Plan  string         `json:"plan,omitempty"` // a former plan to read, or to read the log from
-	}
-	if err := verbs.Decode(request.Params.RawArguments, &in); err != nil {
-		return s.refuseApp(lookTool, err), nil
-	}
+func (s *Server) look(ctx context.Context, workspace *review.Workspace, in struct {
+	Nonce string         `json:"nonce,omitempty" text:"any"`
+	Log   *plan.Revision `json:"log,omitempty"`  // the log before this revision; 0 for the newest
+	Plan  string         `json:"plan,omitempty"` // a former plan to read, or to read the log from
+}) (string, appData, error) {
 	view, err := s.view(ctx)
 	if err != nil {
-		return s.refuseApp(lookTool, err), nil
+		return "", appData{}, err
 	}
 	claims, valid := s.unsealView(in.Nonce)
-	h := s.appDataFor(ctx, view, valid && claims.Workspace == view.Workspace.ID)
-	sheet, err := s.sheet(ctx)
+	data := s.appDataFor(ctx, view, valid && claims.Workspace == view.Workspace.ID)
 	switch {
-	case err != nil:
 	case in.Log != nil:
 		var log review.Log
-		log, err = review.ReadLog(ctx, sheet, in.Plan, *in.Log, logLines)
-		h.Log = &log
+		log, err = review.ReadLog(ctx, workspace, in.Plan, *in.Log, logLines)
+		data.Log = &log
 	case in.Plan != "":
-		h.Former, err = former(ctx, sheet, in.Plan)
+		data.Former, err = former(ctx, workspace, in.Plan)
 	}
-	if err != nil {
-		return s.refuseApp(lookTool, err), nil
-	}
-	result := mcp.NewToolResultText("Shown to the user.")
-	result.Meta = h.meta()
-	return result, nil
+	return "Shown to the user.", data, err
 }
 
 // former returns a former plan in full, or an error: the page cannot show that steps were left out.
-func former(ctx context.Context, sheet *review.Workspace, id string) (*review.Former, error) {
-	f, err := review.ReadFormer(ctx, sheet, id)
+func former(ctx context.Context, workspace *review.Workspace, id string) (*review.Former, error) {
+	f, err := review.ReadFormer(ctx, workspace, id)
 	if err != nil {
 		return nil, err
 	}
@@ -265,49 +280,40 @@ func sizeOf(v any) int {
 }
 
 // act carries out the user's action in the app.
-func (s *Server) act(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	var in struct {
-		Nonce string          `json:"nonce" text:"any"`
-		Act   string          `json:"act"`
-		Input json.RawMessage `json:"input"`
-	}
-	if err := verbs.Decode(request.Params.RawArguments, &in); err != nil {
-		return s.refuseApp(actTool, err), nil
-	}
-	sheet, err := s.sheet(ctx)
+func (s *Server) act(ctx context.Context, workspace *review.Workspace, in struct {
+	Nonce string          `json:"nonce" text:"any"`
+	Act   string          `json:"act"`
+	Input json.RawMessage `json:"input"`
+}) (text string, data appData, err error) {
+	can, err := s.mayAct(ctx, workspace, in.Nonce)
 	if err != nil {
-		return s.refuseApp(actTool, err), nil
+		return "", data, err
 	}
-	can, err := s.mayAct(ctx, sheet, in.Nonce)
-	if err != nil {
-		return s.refuseApp(actTool, err), nil
-	}
-	caller := s.caller(ctx, sheet.Service)
+	caller := s.caller(ctx, workspace.Service)
 	caller.Face = review.Face{}
-	done, err := review.Act(ctx, sheet, review.Caller{Caller: s.asUser(ctx, caller), Can: can}, in.Act, in.Input)
+	done, err := review.Act(ctx, workspace, review.Caller{Caller: s.asUser(ctx, caller), Can: can}, in.Act, in.Input)
 	if err != nil {
-		return s.refuseApp(actTool, err), nil
+		return "", data, err
 	}
 	s.subscriptions.begin(ctx)
-	result := mcp.NewToolResultText(done.Message)
 	if view, err := s.view(ctx); err == nil {
-		result.Meta = s.appDataFor(ctx, view, true).meta()
+		data = s.appDataFor(ctx, view, true)
 	}
-	return result, nil
+	return done.Message, data, nil
 }
 
 // mayAct returns the actions that a nonce allows. It refuses a nonce for an outdated view.
-func (s *Server) mayAct(ctx context.Context, sheet *review.Workspace, nonce string) (review.Can, error) {
+func (s *Server) mayAct(ctx context.Context, workspace *review.Workspace, nonce string) (review.Can, error) {
 	claims, valid := s.unsealView(nonce)
-	if !valid || claims.Workspace != sheet.ID {
+	if !valid || claims.Workspace != workspace.ID {
 		return review.Can{}, plan.Refuse(plan.NotFound, "/nonce", "the plan shown here is out of date, or comes from another server",
 			"ask the agent to show the plan again")
 	}
-	state, err := sheet.Service.State(ctx)
-	if err == nil && !claims.isOf(sheet.ID, state) {
+	state, err := workspace.Service.State(ctx)
+	if err == nil && !claims.isOf(workspace.ID, state) {
 		err = plan.Refuse(plan.Conflict, "", "the plan has changed since it was shown", "review the current plan")
 	}
-	return s.can(ctx, sheet.Service, state), err
+	return s.can(ctx, workspace.Service, state), err
 }
 
 // refuseApp returns the reason for a refusal to the app.

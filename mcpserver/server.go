@@ -42,8 +42,8 @@ type Options struct {
 	// cause once changes are forbidden; stop ends the watch for that. It returns a refusal if changes
 	// are not allowed now. Nil: changes are always allowed.
 	GuardChange func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
-	// Sheet returns the workspace as people see it; nil: only the data of its service.
-	Sheet func(ctx context.Context) (*review.Workspace, error)
+	// Workspace returns the workspace as people see it; nil: only the data of its service.
+	Workspace func(ctx context.Context) (*review.Workspace, error)
 	// Sealer returns the sealer for the state of a question while it travels through a client; nil: clients
 	// of the stateless revision are not asked.
 	Sealer func() (*Sealer, error)

@@ -93,7 +93,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 			}
 			return ws.verbs, nil
 		},
-		Sheet: func(ctx context.Context) (*review.Workspace, error) { return a.sheetServed(ctx) },
+		Workspace: func(ctx context.Context) (*review.Workspace, error) { return a.sheetServed(ctx) },
 	})
 	if err != nil {
 		return err

@@ -15,14 +15,14 @@ import (
 
 // Input returns the schema of a tool's input, compact and ready to embed.
 func Input(t reflect.Type) ([]byte, error) {
-	return json.Marshal(reflected(t))
+	return json.Marshal(reflected(t, mapped))
 }
 
 // Output returns the schema of a tool's output. Hosts load it into every
 // conversation, so it tells the fields of the root alone, as optional, and
 // leaves room for fields to come.
 func Output(t reflect.Type) ([]byte, error) {
-	schema := reflected(t)
+	schema := reflected(t, mapped)
 	schema.AdditionalProperties, schema.Required = nil, nil
 	for pair := schema.Properties.Oldest(); pair != nil; pair = pair.Next() {
 		pair.Value = &jsonschema.Schema{Type: pair.Value.Type}
@@ -30,26 +30,22 @@ func Output(t reflect.Type) ([]byte, error) {
 	return json.Marshal(schema)
 }
 
-func reflected(t reflect.Type) *jsonschema.Schema {
-	schema := reflector(mapped).ReflectFromType(t)
+func reflected(t reflect.Type, mapper func(reflect.Type) *jsonschema.Schema) *jsonschema.Schema {
+	reflector := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: mapper}
+	schema := reflector.ReflectFromType(t)
 	schema.Version = ""
 	return schema
-}
-
-func reflector(mapper func(reflect.Type) *jsonschema.Schema) *jsonschema.Reflector {
-	return &jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: mapper}
 }
 
 // listed returns the schema of a type without the fields that it takes and does
 // not list.
 func listed(t reflect.Type, unlisted []string) *jsonschema.Schema {
-	schema := reflector(func(inner reflect.Type) *jsonschema.Schema {
+	schema := reflected(t, func(inner reflect.Type) *jsonschema.Schema {
 		if inner == t {
 			return nil
 		}
 		return mapped(inner)
-	}).ReflectFromType(t)
-	schema.Version = ""
+	})
 	for _, name := range unlisted {
 		schema.Properties.Delete(name)
 	}

@@ -48,15 +48,15 @@ type call struct {
 // api returns the routes by path.
 func (s *Server) api() map[string]route {
 	return map[string]route{
-		"/api/enter":  {method: http.MethodPost, open: true, do: s.postEnter},
-		"/api/unlock": {method: http.MethodPost, do: s.postUnlock},
-		"/api/code":   {method: http.MethodPost, do: s.postCode},
-		"/api/act":    {method: http.MethodPost, do: s.postAct},
+		"/api/enter":  {method: http.MethodPost, open: true, do: withBody(s.postEnter)},
+		"/api/unlock": {method: http.MethodPost, do: withBody(s.postUnlock)},
+		"/api/code":   {method: http.MethodPost, do: withBody(s.postCode)},
+		"/api/act":    {method: http.MethodPost, do: withBody(s.postAct)},
 		"/api/inbox":  {method: http.MethodGet, do: s.getInbox},
-		"/api/view":   {method: http.MethodGet, params: []string{"workspace"}, do: s.getView},
-		"/api/plan":   {method: http.MethodGet, params: []string{"workspace", "plan"}, do: s.getPlan},
-		"/api/log":    {method: http.MethodGet, params: []string{"workspace", "plan", "before"}, do: s.getLog},
-		"/api/tail":   {method: http.MethodGet, params: []string{"workspace", "step"}, do: s.getTail},
+		"/api/view":   {method: http.MethodGet, params: []string{"workspace"}, do: s.withWorkspace(s.getView)},
+		"/api/plan":   {method: http.MethodGet, params: []string{"workspace", "plan"}, do: s.withWorkspace(s.getPlan)},
+		"/api/log":    {method: http.MethodGet, params: []string{"workspace", "plan", "before"}, do: s.withWorkspace(s.getLog)},
+		"/api/tail":   {method: http.MethodGet, params: []string{"workspace", "step"}, do: s.withWorkspace(s.getTail)},
 		"/api/events": {method: http.MethodGet, do: s.getEvents},
 	}
 }
@@ -124,25 +124,26 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	return body, nil
 }
 
-// decode reads a body strictly.
-func decode[In any](c call) (in In, err error) {
-	err = strict.Decode(c.body, &in, nil)
-	if bad, ok := errors.AsType[*strict.Error](err); ok {
-		return in, bad.Refusal()
+// withBody decodes the body of a request strictly.
+func withBody[In any](do func(c call, in In) (any, error)) func(call) (any, error) {
+	return func(c call) (any, error) {
+		var in In
+		if err := strict.Decode(c.body, &in, nil); err != nil {
+			if bad, ok := errors.AsType[*strict.Error](err); ok {
+				return nil, bad.Refusal()
+			}
+			return nil, err
+		}
+		return do(c, in)
 	}
-	return in, err
 }
 
 // postEnter opens a session: with a launch code, for one that may decide, or as ViewAccess allows. An Authorization header
 // opens no session.
-func (s *Server) postEnter(c call) (any, error) {
-	in, err := decode[struct {
-		Code  string `json:"code,omitempty" text:"any"`
-		Token string `json:"token,omitempty" text:"any"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) postEnter(c call, in struct {
+	Code  string `json:"code,omitempty" text:"any"`
+	Token string `json:"token,omitempty" text:"any"`
+}) (any, error) {
 	if err := s.checkUser(c.r); err != nil {
 		return nil, err
 	}
@@ -216,10 +217,10 @@ func (s *Server) checkViewAccess(code, token string) error {
 }
 
 // can returns the rights of a request's session in a workspace.
-func (s *Server) can(c call, sheet *review.Workspace) review.Can {
+func (s *Server) can(c call, workspace *review.Workspace) review.Can {
 	refused := ""
-	if sheet.Refused != nil {
-		refused = sheet.Refused()
+	if workspace.Refused != nil {
+		refused = workspace.Refused()
 	}
 	switch {
 	case refused != "":
@@ -233,18 +234,14 @@ func (s *Server) can(c call, sheet *review.Workspace) review.Can {
 }
 
 // postCode writes a new code to the terminal.
-func (s *Server) postCode(c call) (any, error) {
-	in, err := decode[struct {
-		Workspace string `json:"workspace"`
-	}](c)
+func (s *Server) postCode(c call, in struct {
+	Workspace string `json:"workspace"`
+}) (any, error) {
+	workspace, err := s.opts.Desk.Open(c.r.Context(), in.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	sheet, err := s.opts.Desk.Open(c.r.Context(), in.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	can := s.can(c, sheet)
+	can := s.can(c, workspace)
 	switch {
 	case !can.Decide:
 		return nil, &refusal{Kind: forbidden, Problem: can.Why, Fix: "decide in a terminal"}
@@ -258,17 +255,13 @@ func (s *Server) postCode(c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return struct{}{}, s.opts.ShowCode(sheet.Place, code)
+	return struct{}{}, s.opts.ShowCode(workspace.Place, code)
 }
 
 // postUnlock checks the typed code.
-func (s *Server) postUnlock(c call) (any, error) {
-	in, err := decode[struct {
-		Code string `json:"code" text:"any"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) postUnlock(c call, in struct {
+	Code string `json:"code" text:"any"`
+}) (any, error) {
 	proof, err := s.sessions.unlock(c.session, strings.TrimSpace(in.Code))
 	if err != nil {
 		return nil, err
@@ -279,42 +272,45 @@ func (s *Server) postUnlock(c call) (any, error) {
 }
 
 // postAct performs a person's act. It continues if they close the page.
-func (s *Server) postAct(c call) (any, error) {
-	in, err := decode[struct {
-		Workspace string         `json:"workspace"`
-		Act       string         `json:"act"`
-		Input     jsontext.Value `json:"input,omitzero"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) postAct(c call, in struct {
+	Workspace string         `json:"workspace"`
+	Act       string         `json:"act"`
+	Input     jsontext.Value `json:"input,omitzero"`
+}) (any, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), actLasts)
 	defer cancel()
-	sheet, err := s.opts.Desk.Open(ctx, in.Workspace)
+	workspace, err := s.opts.Desk.Open(ctx, in.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	can := s.can(c, sheet)
+	can := s.can(c, workspace)
 	who := verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, s.opts.Person), Face: review.Face{}}
-	done, err := review.Act(ctx, sheet, review.Caller{Caller: who, Can: can}, in.Act, in.Input)
+	done, err := review.Act(ctx, workspace, review.Caller{Caller: who, Can: can}, in.Act, in.Input)
 	return done, err
+}
+
+// withWorkspace opens the workspace that the query names.
+func (s *Server) withWorkspace(do func(call, *review.Workspace) (any, error)) func(call) (any, error) {
+	return func(c call) (any, error) {
+		opened, err := s.opts.Desk.Open(c.r.Context(), c.query.Get("workspace"))
+		if err != nil {
+			return nil, err
+		}
+		return do(c, opened)
+	}
 }
 
 func (s *Server) getInbox(c call) (any, error) {
 	return nil, s.answerShared(c, "inbox", nil, func(ctx context.Context) (any, error) { return review.ReadInbox(ctx, s.opts.Desk) })
 }
 
-func (s *Server) getView(c call) (any, error) {
-	sheet, err := s.sheet(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) getView(c call, workspace *review.Workspace) (any, error) {
 	own := struct {
 		Can review.Can `json:"can"`
 		Now time.Time  `json:"now"`
-	}{s.can(c, sheet), sheet.Service.Now()}
-	return nil, s.answerShared(c, "view of "+sheet.ID, own, func(ctx context.Context) (any, error) {
-		view, err := review.ReadView(ctx, sheet)
+	}{s.can(c, workspace), workspace.Service.Now()}
+	return nil, s.answerShared(c, "view of "+workspace.ID, own, func(ctx context.Context) (any, error) {
+		view, err := review.ReadView(ctx, workspace)
 		return viewOfAll{View: view}, err
 	})
 }
@@ -327,34 +323,22 @@ type viewOfAll struct {
 }
 
 // getPlan answers with a former plan.
-func (s *Server) getPlan(c call) (any, error) {
-	sheet, err := s.sheet(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) getPlan(c call, workspace *review.Workspace) (any, error) {
 	id := c.query.Get("plan")
-	return nil, s.answerShared(c, "plan of "+sheet.ID+" "+id, nil, func(ctx context.Context) (any, error) {
-		return review.ReadFormer(ctx, sheet, id)
+	return nil, s.answerShared(c, "plan of "+workspace.ID+" "+id, nil, func(ctx context.Context) (any, error) {
+		return review.ReadFormer(ctx, workspace, id)
 	})
 }
 
-func (s *Server) getLog(c call) (any, error) {
-	sheet, err := s.sheet(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) getLog(c call, workspace *review.Workspace) (any, error) {
 	before, err := number(c, "before")
 	if err != nil {
 		return nil, err
 	}
-	return review.ReadLog(c.r.Context(), sheet, c.query.Get("plan"), plan.Revision(before), logLines)
+	return review.ReadLog(c.r.Context(), workspace, c.query.Get("plan"), plan.Revision(before), logLines)
 }
 
-func (s *Server) getTail(c call) (any, error) {
-	sheet, err := s.sheet(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) getTail(c call, workspace *review.Workspace) (any, error) {
 	step, err := number(c, "step")
 	if err != nil {
 		return nil, err
@@ -362,15 +346,10 @@ func (s *Server) getTail(c call) (any, error) {
 	var tail struct {
 		Text string `json:"text"`
 	}
-	if sheet.Tail != nil {
-		tail.Text, err = sheet.Tail(plan.StepID(step))
+	if workspace.Tail != nil {
+		tail.Text, err = workspace.Tail(plan.StepID(step))
 	}
 	return tail, err
-}
-
-// sheet opens the workspace that the query names.
-func (s *Server) sheet(c call) (*review.Workspace, error) {
-	return s.opts.Desk.Open(c.r.Context(), c.query.Get("workspace"))
 }
 
 // number reads a number of the query, 0 if it is not given.
