@@ -69,7 +69,7 @@ type Server struct {
 	connections   *connections
 	subscriptions *subscriptions
 	sealer        *Sealer         // for other servers' questions and the app's views; its key ends with the process
-	plansOnly     map[string]bool // tools allowed in a read-only phase
+	readOnlyTools     map[string]bool // tools allowed in a read-only phase
 	offered       []string        // names of the offered tools
 	foreign       *otherTools     // nil: no tools of other servers are offered
 	waiting       pendingCalls
@@ -95,7 +95,7 @@ func New(opts Options) (*Server, error) {
 		opts:        opts,
 		connections: &connections{alive: map[string]joined{}},
 		sealer:      sealer,
-		plansOnly:   readOnlyTools(verbs.Table(), toolbox.Table()),
+		readOnlyTools:   readOnlyTools(),
 		close:       sync.OnceFunc(cancel),
 	}
 	var running sync.WaitGroup

@@ -183,7 +183,7 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool {
 		return tool.Name == relayName || isAppTool(tool.Name) && !s.offersApp(ctx, tool.Name)
 	})
-	passing := maps.Clone(s.plansOnly)
+	passing := maps.Clone(s.readOnlyTools)
 	passing[lookTool], passing[actTool] = true, true
 	for _, tool := range others {
 		result.Tools = append(result.Tools, describeRemote(tool))
@@ -218,18 +218,18 @@ func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error
 // __. It does not say whether the tool is allowed in a read-only phase. The server checks that and refuses with
 // advice; for example, steps may be marked while a change of an approved plan waits.
 func IsTool(name string) bool {
-	_, ours := readOnlyTools(verbs.Table(), toolbox.Table())[name]
+	_, ours := readOnlyTools()[name]
 	return ours || strings.Contains(name, "__")
 }
 
 // readOnlyTools maps each tool to whether it is allowed in a read-only phase: the tools that only read, and those
 // of planning mode itself.
-func readOnlyTools(rows []verbs.Row, files []toolbox.Row) map[string]bool {
+func readOnlyTools() map[string]bool {
 	passing := map[string]bool{}
-	for _, row := range rows {
+	for _, row := range verbs.Table() {
 		passing[row.Name] = row.ReadOnly || row.Toolset == verbs.Mode || row.Submits
 	}
-	for _, row := range files {
+	for _, row := range toolbox.Table() {
 		passing[row.Name] = row.ReadOnly || row.Name == "bash_execute" // limited to read-only commands there
 	}
 	return passing

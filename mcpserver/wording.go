@@ -32,7 +32,7 @@ func (Tools) Brief() bool { return true }
 // Hidden lists the offered tools that are not allowed in a read-only phase.
 func (t Tools) Hidden() []string {
 	var hidden []string
-	passing := readOnlyTools(verbs.Table(), toolbox.Table())
+	passing := readOnlyTools()
 	for _, row := range verbs.Table() {
 		if t.offers(row.Toolset) && !passing[row.Name] {
 			hidden = append(hidden, row.Name)
@@ -43,7 +43,14 @@ func (t Tools) Hidden() []string {
 			hidden = append(hidden, row.Name)
 		}
 	}
-	others := t.hiddenOfServers()
+	var others []string
+	if t.Servers != nil && t.offersServers() {
+		for _, tool := range t.Servers.Tools() {
+			if !tool.ReadOnlyPhase {
+				others = append(others, tool.Name)
+			}
+		}
+	}
 	if more := len(others) - maxNamedHidden; more > 0 {
 		others = append(others[:maxNamedHidden], fmt.Sprintf("%d more of other servers", more))
 	}
@@ -52,18 +59,6 @@ func (t Tools) Hidden() []string {
 
 // maxNamedHidden limits how many hidden tools of other servers are named: there may be hundreds.
 const maxNamedHidden = 3
-
-func (t Tools) hiddenOfServers() (hidden []string) {
-	if t.Servers == nil || !t.offersServers() {
-		return nil
-	}
-	for _, tool := range t.Servers.Tools() {
-		if !tool.ReadOnlyPhase {
-			hidden = append(hidden, tool.Name)
-		}
-	}
-	return hidden
-}
 
 func (t Tools) offers(toolset string) bool {
 	return t.Toolsets == nil || slices.Contains(t.Toolsets, toolset)

@@ -34,7 +34,7 @@ func (o *otherServers) get() *downstream.Servers {
 	o.once.Do(func() {
 		config, err := o.config()
 		if err == nil && len(config) > 0 {
-			o.servers, err = downstream.New(config, downstream.Options{Launcher: o.app.launch(), Dir: o.place.Path, CacheDir: o.cache(),
+			o.servers = downstream.New(config, downstream.Options{Launcher: o.app.launch(), Dir: o.place.Path, CacheDir: o.cache(),
 				Getenv: o.app.getenv, Logger: o.app.logger(), Version: version()})
 		}
 		if err != nil {
@@ -76,7 +76,7 @@ func (o *otherServers) cache() string {
 func (o *otherServers) close() {
 	o.once.Do(func() {}) // from now on get starts nothing
 	if o.servers != nil {
-		_ = o.servers.Close() // never fails
+		o.servers.Close()
 	}
 }
 

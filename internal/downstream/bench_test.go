@@ -33,10 +33,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 		}
 	})
-	s, err := downstream.New(downstream.Config{"ours": server}, downstream.Options{Dir: b.TempDir()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := downstream.New(downstream.Config{"ours": server}, downstream.Options{Dir: b.TempDir()})
 	defer s.Close()
 	if err := s.Refresh(b.Context()); err != nil {
 		b.Fatal(err)
@@ -61,13 +58,10 @@ func BenchmarkCall(b *testing.B) {
 // BenchmarkConnect starts a server, lists its tools and ends it.
 func BenchmarkConnect(b *testing.B) {
 	for b.Loop() {
-		s, err := downstream.New(downstream.Config{"ours": own(behaviour{})}, downstream.Options{Dir: b.TempDir(), Getenv: os.Getenv})
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := downstream.New(downstream.Config{"ours": own(behaviour{})}, downstream.Options{Dir: b.TempDir(), Getenv: os.Getenv})
 		if err := s.Refresh(b.Context()); err != nil || len(s.Tools()) == 0 {
 			b.Fatal(err, s.Status())
 		}
-		_ = s.Close()
+		s.Close()
 	}
 }

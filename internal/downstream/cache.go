@@ -26,15 +26,15 @@ func (s *server) cacheFile() string {
 }
 
 // readCache returns the cached list. An unreadable file counts as missing.
-func (s *server) readCache() (c cached, ok bool) {
+func (s *server) readCache() (c cached) {
 	if s.options.CacheDir == "" {
-		return c, false
+		return c
 	}
 	text, err := safefile.Read(s.cacheFile(), maxListBytes+1<<20)
 	if err != nil || strictjson.Unmarshal(text, &c) != nil || c.Format != cacheFormat || len(c.Tools) > maxTools {
-		return cached{}, false
+		return cached{}
 	}
-	return c, true
+	return c
 }
 
 // writeCache caches a list. If that fails, only the start of the next process is slower.

@@ -91,7 +91,7 @@ func (s *server) load() {
 		return
 	}
 	s.loaded = true
-	c, _ := s.readCache()
+	c := s.readCache()
 	s.cut, s.bad = c.Cut, c.Bad
 	taken := map[string]bool{}
 	for _, raw := range c.Tools {

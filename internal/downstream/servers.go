@@ -9,6 +9,7 @@
 package downstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -51,13 +52,9 @@ const nestedEnv = "PLANLOOP_NESTED"
 
 // New returns the servers of a configuration and starts none of them. A server with an invalid configuration
 // is failed; the others still work.
-func New(c Config, o Options) (*Servers, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Launcher == nil {
-		o.Launcher = &process.Launcher{}
-	}
+func New(c Config, o Options) *Servers {
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Launcher = cmp.Or(o.Launcher, &process.Launcher{})
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}
@@ -75,7 +72,7 @@ func New(c Config, o Options) (*Servers, error) {
 		}
 		all.servers = append(all.servers, s)
 	}
-	return all, nil
+	return all
 }
 
 // Tools returns the tools known now: servers by name, each with its tools in its own order. It starts nothing
@@ -122,7 +119,7 @@ func (s *Servers) Status() []Status {
 }
 
 // Close ends all servers and everything they started, and returns when they are gone.
-func (s *Servers) Close() error {
+func (s *Servers) Close() {
 	s.end()
 	s.hub.Close()
 	var all sync.WaitGroup
@@ -130,7 +127,6 @@ func (s *Servers) Close() error {
 		all.Go(one.close)
 	}
 	all.Wait()
-	return nil
 }
 
 // Greeting is the result of greeting a server.

@@ -36,14 +36,9 @@ func started(t *testing.T, c downstream.Config, change ...func(*downstream.Optio
 	for _, set := range change {
 		set(&o)
 	}
-	s, err := downstream.New(c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := downstream.New(c, o)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		s.Close()
 	})
 	return s
 }

@@ -111,9 +111,9 @@ func (s *session) compare(other *session) int {
 func (d *sessionStore) find(r *http.Request) (*session, error) {
 	key, ok := singleHeader(r, "Planloop-Key")
 	cookies := r.CookiesNamed(cookieName(r.Host))
+	d.dropIdle()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.endIdle()
 	for _, cookie := range cookies {
 		if found := d.sessions[digestOf(cookie.Value)]; ok && found != nil && found.key.is(digestOf(key)) {
 			found.seen = d.now()
@@ -124,20 +124,15 @@ func (d *sessionStore) find(r *http.Request) (*session, error) {
 		Fix: "press Enter in the terminal that runs `planloop review` for a new link", Field: "/code"}
 }
 
-// endIdle ends the sessions that were not used for long, even with a page still open. The store is locked.
-func (d *sessionStore) endIdle() {
+// dropIdle ends the sessions that were not used for long, even with a page still open.
+func (d *sessionStore) dropIdle() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for cookie, s := range d.sessions {
 		if d.now().Sub(s.seen) >= sessionLasts {
 			d.end(cookie)
 		}
 	}
-}
-
-// dropIdle is endIdle without the store locked.
-func (d *sessionStore) dropIdle() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.endIdle()
 }
 
 // watch counts a session's stream until stop is called.
