@@ -69,7 +69,7 @@ type Server struct {
 	connections   *connections
 	subscriptions *subscriptions
 	sealer        *Sealer         // for other servers' questions and the app's views; its key ends with the process
-	readOnlyTools     map[string]bool // tools allowed in a read-only phase
+	readOnlyTools map[string]bool // tools allowed in a read-only phase
 	offered       []string        // names of the offered tools
 	foreign       *otherTools     // nil: no tools of other servers are offered
 	waiting       pendingCalls
@@ -92,11 +92,11 @@ func New(opts Options) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		opts:        opts,
-		connections: &connections{alive: map[string]joined{}},
-		sealer:      sealer,
-		readOnlyTools:   readOnlyTools(),
-		close:       sync.OnceFunc(cancel),
+		opts:          opts,
+		connections:   &connections{alive: map[string]joined{}},
+		sealer:        sealer,
+		readOnlyTools: readOnlyTools(),
+		close:         sync.OnceFunc(cancel),
 	}
 	var running sync.WaitGroup
 	s.background, s.ended = func(do func(context.Context)) { running.Go(func() { do(ctx) }) }, running.Wait

@@ -117,10 +117,7 @@ func TestNamesAreForModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.Remove(path)
-		s, err := downstream.New(c, o)
-		if err != nil {
-			r.Fatal(err)
-		}
+		s := downstream.New(c, o)
 		defer s.Close()
 		seen := map[string]bool{}
 		for _, tool := range s.Tools() {

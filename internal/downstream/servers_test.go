@@ -37,9 +37,7 @@ func started(t *testing.T, c downstream.Config, change ...func(*downstream.Optio
 		set(&o)
 	}
 	s := downstream.New(c, o)
-	t.Cleanup(func() {
-		s.Close()
-	})
+	t.Cleanup(s.Close)
 	return s
 }
 
