@@ -90,10 +90,27 @@ func change(root *os.Root, s source, result Result, opts Options) error {
 	if err := mayWrite(root, s); err != nil || opts.DryRun {
 		return err
 	}
-	if result.Content == nil {
-		return remove(root, s)
-	}
 	return replace(root, s, result.Content)
+}
+
+// replace replaces a file's text, keeping mode and owner, or deletes the file if text is nil. It refuses if the file has changed since it
+// was read, as that would lose another program's change.
+func replace(root *os.Root, s source, text []byte) error {
+	if text == nil {
+		if err := unchanged(root, s); err != nil {
+			return err
+		}
+		return notWritten(s, root.Remove(s.path()))
+	}
+	if err := root.MkdirAll(filepath.Dir(s.path()), 0o777); err != nil {
+		return notWritten(s, err)
+	}
+	err := safefile.Write(root, s.path(), text, safefile.Options{Like: s.info, New: !s.exists(),
+		Confirm: func() error { return unchanged(root, s) }})
+	if !s.exists() && errors.Is(err, fs.ErrExist) {
+		return changed(s.file)
+	}
+	return notWritten(s, err)
 }
 
 // mayWrite refuses a file that is read-only or not writable for us, because a rename over it would bypass that.
@@ -109,28 +126,6 @@ func mayWrite(root *os.Root, s source) error {
 		return readOnly(s.file, "it cannot be written: "+cause(err), err)
 	}
 	return f.Close()
-}
-
-// replace replaces a file's text, keeping mode and owner, unless the file has changed since it was read, as that would
-// lose another program's change.
-func replace(root *os.Root, was source, text []byte) error {
-	if err := root.MkdirAll(filepath.Dir(was.path()), 0o777); err != nil {
-		return notWritten(was, err)
-	}
-	err := safefile.Write(root, was.path(), text, safefile.Options{Like: was.info, New: !was.exists(),
-		Confirm: func() error { return unchanged(root, was) }})
-	if !was.exists() && errors.Is(err, fs.ErrExist) {
-		return changed(was.file)
-	}
-	return notWritten(was, err)
-}
-
-// remove deletes a file, unless it has changed since it was read.
-func remove(root *os.Root, was source) error {
-	if err := unchanged(root, was); err != nil {
-		return err
-	}
-	return notWritten(was, root.Remove(was.path()))
 }
 
 // unchanged reads a file again and refuses if it has changed.

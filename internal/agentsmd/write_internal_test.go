@@ -41,7 +41,7 @@ func TestSomebodyElseIsFaster(t *testing.T) {
 			}
 			requireChanged(t, replace(root, was, []byte("ours\n")))
 			if was.exists() {
-				requireChanged(t, remove(root, was))
+				requireChanged(t, replace(root, was, nil))
 			}
 			requireLeft(t, dir, c.after)
 		})

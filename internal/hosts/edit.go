@@ -34,7 +34,7 @@ type Edit struct {
 	Exists, WillExist bool // whether the file exists before and after
 	Before, After     []byte
 
-	file      file
+	info      fs.FileInfo // nil if it does not exist
 	record    record
 	scope     Scope
 	isRemoval bool
@@ -112,10 +112,9 @@ func orUnreadable(belongs bool, state State) State {
 
 // prepare reads a file and computes its text after the change.
 func (m Machine) prepare(e *Edit, h host, t target, remove bool) (err error) {
-	if e.file, err = m.read(t.path, e.scope, remove); err != nil {
+	if err := m.read(e, remove); err != nil {
 		return err
 	}
-	e.Target, e.Exists, e.Before = e.file.target, e.file.info != nil, e.file.text
 	e.After, e.WillExist = e.Before, e.Exists
 	if e.record, err = m.readRecord(e.Target); err != nil {
 		return err
@@ -139,7 +138,7 @@ func (m Machine) prepare(e *Edit, h host, t target, remove bool) (err error) {
 	if !e.Exists {
 		e.record.Created = true
 	}
-	if !bytes.Equal(e.Before, e.After) && e.Exists && linkCount(e.file.info) > 1 {
+	if !bytes.Equal(e.Before, e.After) && e.Exists && linkCount(e.info) > 1 {
 		e.Notes = append(e.Notes, "the file has a second name (a hard link), which keeps the former text")
 	}
 	return err
@@ -302,7 +301,7 @@ func (m Machine) Write(e Edit) error {
 		}
 		return err
 	}
-	options := safefile.Options{Like: e.file.info, Confirm: unchanged}
+	options := safefile.Options{Like: e.info, Confirm: unchanged}
 	if !e.Exists {
 		options = safefile.Options{New: true}
 		folderMode := os.FileMode(0o777)
