@@ -304,7 +304,7 @@ func TestActsAreOfThePlanThatIsShown(t *testing.T) {
 		"move_step": {"step": 1, "after": 0}, "retry_step": {"step": 1}} {
 		input["plan"] = was
 		if _, err := act(t.Context(), d.Workspace, page(), name, input); err == nil || !strings.Contains(err.Error(), "plan") ||
-			name != "ask_replan" && !strings.Contains(err.Error(), `was replaced meanwhile: it is "Release it" now`) {
+			name != "ask_replan" && !strings.Contains(err.Error(), `was replaced by "Release it"`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -6,43 +6,55 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// lastSeen remembers which plan each caller saw last. Step ids restart with every plan, so after a plan was replaced,
-// S002 is a different step.
+// lastSeen remembers what each caller saw last. Step ids restart with every plan, so after a plan was replaced, S002 is
+// a different step.
 type lastSeen struct {
-	mu    sync.Mutex
-	plans map[string]sighting // by the caller's name
+	mu      sync.Mutex
+	callers map[string]sighting // by name
 }
 
 type sighting struct {
-	plan     string        // id of the plan's first version
-	revision plan.Revision // of the state
-	told     plan.Revision // up to which it got people's input; at first the revision at which it came here
-	greeted  bool          // it got people's input at least once
-	edits    plan.Revision // of the last draft edit by a person that it was shown
-
-	planEdits plan.Revision // up to which it was shown people's edits of the current plan; 0: never
+	known      bool          // it saw a state
+	plan       string        // id of the plan's first version
+	revision   plan.Revision // of the state
+	input      plan.Revision // up to which it got people's input; at first the revision at which it came here
+	hasInput   bool          // it got people's input at least once
+	draftEdits plan.Revision // of the last draft edit by a person that it was shown
+	planEdits  plan.Revision // up to which it was shown people's edits of the current plan; 0: never
 }
 
-// maxSeen is the most callers remembered; beyond it all are forgotten.
+// maxSeen limits the callers remembered; beyond it all are forgotten.
 const maxSeen = 10_000
+
+func (t *lastSeen) get(c Caller) sighting {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.callers[c.Actor.Name]
+}
+
+func (t *lastSeen) set(c Caller, change func(*sighting)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.callers == nil || len(t.callers) >= maxSeen {
+		t.callers = map[string]sighting{}
+	}
+	last := t.callers[c.Actor.Name]
+	change(&last)
+	t.callers[c.Actor.Name] = last
+}
 
 // know notes that a caller has seen the plan of s.
 func (t *lastSeen) know(c Caller, s plan.State) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.plans == nil || len(t.plans) >= maxSeen {
-		t.plans = map[string]sighting{}
-	}
-	now, known := t.plans[c.Actor.Name]
-	if !known {
-		now.told = s.Revision
-	}
-	now.revision, now.plan, now.told = s.Revision, "", min(now.told, s.Revision) // the log may have been purged
-	now.planEdits = min(now.planEdits, s.Revision)
-	if s.Plan != nil {
-		now.plan = s.Plan.Root()
-	}
-	t.plans[c.Actor.Name] = now
+	t.set(c, func(last *sighting) {
+		if !last.known {
+			last.known, last.input = true, s.Revision
+		}
+		last.revision, last.plan = s.Revision, ""
+		last.input, last.planEdits = min(last.input, s.Revision), min(last.planEdits, s.Revision) // the log may have been purged
+		if s.Plan != nil {
+			last.plan = s.Plan.Root()
+		}
+	})
 }
 
 // check refuses a caller, once, if its last plan was replaced, since its step ids mean other steps. read names the call
@@ -51,51 +63,24 @@ func (t *lastSeen) check(c Caller, s plan.State, read string) error {
 	if s.Plan == nil {
 		return nil
 	}
-	t.mu.Lock()
-	last := t.plans[c.Actor.Name].plan
-	t.mu.Unlock()
+	last := t.get(c).plan
 	if c.Of == s.Plan.ID || c.Of == "" && (last == "" || last == s.Plan.Root()) {
 		return nil
 	}
 	t.know(c, s)
-	return plan.Refuse(plan.Conflict, "",
-		"the plan was replaced meanwhile: it is "+plan.Quote(s.Plan.Objective)+" now, with steps of its own",
-		"read it before going on: "+read)
+	return plan.Refuse(plan.Conflict, "", "the plan was replaced by "+plan.Quote(s.Plan.Objective)+", which has other steps",
+		"read it before you continue: "+read)
 }
 
-// feedback returns the revision up to which a caller got people's input, and whether it never got any.
-func (t *lastSeen) feedback(c Caller) (told plan.Revision, never bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	last := t.plans[c.Actor.Name]
-	return last.told, !last.greeted
-}
-
-// tell notes that a caller got people's input up to the state's revision.
-func (t *lastSeen) tell(c Caller, s plan.State) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	last := t.plans[c.Actor.Name]
-	last.told, last.greeted = s.Revision, true
-	t.plans[c.Actor.Name] = last
-}
-
-// since returns the revision a caller saw last; false for a new caller.
-func (t *lastSeen) since(c Caller) (plan.Revision, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	last, ok := t.plans[c.Actor.Name]
-	return last.revision, ok
+// shownInput notes that a caller got people's input up to the state's revision, their edits of the plan included.
+func (t *lastSeen) shownInput(c Caller, s plan.State) {
+	t.set(c, func(last *sighting) { last.input, last.hasInput, last.planEdits = s.Revision, true, s.Revision })
 }
 
 // unread returns people's edits of the waiting draft, nil if the caller was shown them already.
 func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
-	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().IsRestricted() {
-		return nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.plans[c.Actor.Name].edits == s.Draft.Edits.Revision {
+	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().IsRestricted() ||
+		t.get(c).draftEdits == s.Draft.Edits.Revision {
 		return nil
 	}
 	return s.Draft.Edits
@@ -103,30 +88,12 @@ func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
 
 // readEdits notes that a caller was shown people's edits of the draft.
 func (t *lastSeen) readEdits(c Caller, s plan.State) {
-	if t.unread(c, s) == nil {
-		return
+	if edits := t.unread(c, s); edits != nil {
+		t.set(c, func(last *sighting) { last.draftEdits = edits.Revision })
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	last := t.plans[c.Actor.Name]
-	last.edits = s.Draft.Edits.Revision
-	t.plans[c.Actor.Name] = last
 }
 
-// planEditsTold returns the revision up to which a caller was shown people's edits of the current plan; false if it
-// never was.
-func (t *lastSeen) planEditsTold(c Caller) (plan.Revision, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	told := t.plans[c.Actor.Name].planEdits
-	return told, told > 0
-}
-
-// tellPlanEdits notes that a caller was shown people's edits of the current plan.
-func (t *lastSeen) tellPlanEdits(c Caller, s plan.State) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	last := t.plans[c.Actor.Name]
-	last.planEdits = s.Revision
-	t.plans[c.Actor.Name] = last
+// readPlanEdits notes that a caller was shown people's edits of the current plan.
+func (t *lastSeen) readPlanEdits(c Caller, s plan.State) {
+	t.set(c, func(last *sighting) { last.planEdits = s.Revision })
 }

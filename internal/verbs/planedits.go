@@ -23,7 +23,8 @@ const (
 // planEdits describes people's changes of the current plan, up to state, since the caller was last shown them; if this
 // process does not know when, since the caller's own last change. It may be "".
 func (s *Service) planEdits(ctx context.Context, c Caller, state plan.State) (string, error) {
-	after, known := s.seen.planEditsTold(c)
+	after := s.seen.get(c).planEdits
+	known := after > 0
 	looking := !known
 	if looking {
 		after = max(0, state.Revision-editsBefore)
@@ -65,7 +66,7 @@ func (s *Service) editsUnder(ctx context.Context, c Caller, outcome session.Outc
 	if err != nil {
 		return ""
 	}
-	s.seen.tellPlanEdits(c, outcome.After)
+	s.seen.readPlanEdits(c, outcome.After)
 	return text
 }
 

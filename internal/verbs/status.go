@@ -93,12 +93,12 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	}
 	s.touch(c)
 	s.seen.know(c, state)
-	told, never := s.seen.feedback(c)
+	last := s.seen.get(c)
 	remarks, err := s.OpenComments(ctx, state)
 	if err != nil {
 		return StatusReply{}, err
 	}
-	said := feedback(state, remarks, told, never)
+	said := feedback(state, remarks, last.input, !last.hasInput)
 	edits, err := s.planEdits(ctx, c, state)
 	if err != nil {
 		return StatusReply{}, err
@@ -110,8 +110,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 		return StatusReply{}, err
 	}
 	if reply.ask = s.askOnceMore(state, c); reply.ask == nil { // else a different reply may replace this one
-		s.seen.tell(c, state)
-		s.seen.tellPlanEdits(c, state)
+		s.seen.shownInput(c, state)
 		if ofDraft || reply.Decision != nil { // both replies include them
 			s.seen.readEdits(c, state)
 		}
@@ -394,8 +393,7 @@ func stepWord(t Task) string { return cmp.Or(string(t.State), string(t.Status)) 
 // changed returns the state once it differs from the caller's last one, the rule book on disk has changed, or the time
 // is up.
 func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait time.Duration) (plan.State, error) {
-	since, known := s.seen.since(c)
-	if known && since != state.Revision {
+	if last := s.seen.get(c); last.known && last.revision != state.Revision {
 		return state, nil // it changed before the wait began
 	}
 	since, phase := state.Revision, state.PhaseNow()
