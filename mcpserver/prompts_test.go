@@ -48,9 +48,9 @@ func makeCall(t *testing.T, client *mcp.ClientSession, written string) {
 	t.Helper()
 	tool, arguments, _ := strings.Cut(written, " ")
 	filled := strings.NewReplacer("<name>", "path", "<another value>", "b.txt", "<why>", "Not needed",
-		"<what is different>", "The dates are mended first",
-		"<what mends the cause>", "Mend the parser of dates", "<what to read first>", "Read `dates.go` first",
-		"<a file it is about>", "dates.go", "<its name>", "tester").Replace(arguments)
+		"<the difference>", "The dates are mended first",
+		"<the fix>", "Mend the parser of dates", "<file to read first>", "Read `dates.go` first",
+		"<file to change>", "dates.go", "<its name>", "tester").Replace(arguments)
 	if strings.ContainsAny(filled, "<>") {
 		t.Fatalf("%s asks for what nobody knows", written)
 	}
@@ -141,7 +141,7 @@ func TestRecoveryWorksAsWritten(t *testing.T) {
 func TestNothingToRecoverFrom(t *testing.T) {
 	w := newWorld(t)
 	client := w.connect(t, handshake, nil)
-	if got := prompt(t, client, "recover_step", nil); !strings.Contains(got, "there is no plan") {
+	if got := prompt(t, client, "recover_step", nil); !strings.Contains(got, "no plan exists") {
 		t.Errorf("without a plan: %s", got)
 	}
 	setUp(t, w)
@@ -211,7 +211,7 @@ func TestSelectAgentWithoutPlan(t *testing.T) {
 	if before, _, _ := strings.Cut(told, "\n---\n"); before != "## Current Task\n\nShip it\n" {
 		t.Errorf("%q", before)
 	}
-	if told := prompt(t, client, "select_agent", nil); !strings.Contains(told, "neither a plan nor a task") {
+	if told := prompt(t, client, "select_agent", nil); !strings.Contains(told, "needs a plan or a task") {
 		t.Errorf("without a task: %s", told)
 	}
 }

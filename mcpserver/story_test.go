@@ -388,7 +388,7 @@ func TestPrompts(t *testing.T) {
 		{"plan_act_reflect", map[string]string{"goal": "Ship it"}, "Ship it"},
 		{"goal_decompose_route_synthesise", map[string]string{"goal": "Ship it"}, "Ship it"},
 		{"decompose_goal", map[string]string{"goal": "Ship it"}, "Ship it"},
-		{"judge_plan", nil, "there is no plan to judge; set one up first."},
+		{"judge_plan", nil, "no plan exists to judge; set one up first."},
 		{"suggest_tasks", map[string]string{"focus": "the map"}, "the map"},
 		{"resume", nil, "planning_setup_plan"},
 	} {

@@ -64,7 +64,7 @@ func List() []Prompt {
 	return []Prompt{
 		strategyPrompt(React,
 			"Plan: reason, act, observe",
-			"Work in short turns: think briefly, act, note what was observed."),
+			"Work in short turns: think briefly, act, note the result."),
 		strategyPrompt(PlanActReflect,
 			"Plan: outline, act, reflect",
 			"Outline the whole plan first, carry it out, reflect after each step."),

@@ -131,7 +131,7 @@ func Step(s plan.State, id plan.StepID) ([]byte, error) {
 	}
 	step, ok := s.Plan.Steps.Get(id)
 	if !ok {
-		return nil, plan.Refuse(plan.NotFound, "", "step "+id.String()+" does not exist", "read the plan to see which steps there are")
+		return nil, plan.Refuse(plan.NotFound, "", "step "+id.String()+" does not exist", "read the plan for its steps")
 	}
 	d := stepDocument(s.Plan, step)
 	d.Dependents = s.Plan.Steps.Dependents(id)

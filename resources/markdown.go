@@ -15,7 +15,7 @@ import (
 // progress, [x] done, [-] skipped and [!] failed; a blocked step ([ ]) and a cancelled one ([-]) name their status.
 func Markdown(s plan.State) []byte {
 	if s.Plan == nil {
-		return []byte("There is no plan yet.\n")
+		return []byte("No plan yet.\n")
 	}
 	w := markdownWriter{p: s.Plan}
 	w.printf("# %s\n\n%s\n", EscapeInline(s.Plan.Objective), statusLine(s.Plan))

@@ -22,7 +22,7 @@ func Mermaid(s plan.State) []byte {
 	g := &graph{}
 	g.line("flowchart TD")
 	if s.Plan == nil || s.Plan.Steps.Len() == 0 {
-		g.line(`  none["There are no steps yet"]`)
+		g.line(`  none["No steps yet"]`)
 		return []byte(g.out.String())
 	}
 	g.draw(s.Plan.Steps)

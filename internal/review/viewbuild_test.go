@@ -31,7 +31,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		want string
 		says string // the headline
 	}{
-		"nothing": {func(d *desk) *desk { return d }, "", "There is no plan."},
+		"nothing": {func(d *desk) *desk { return d }, "", "The workspace has no plan."},
 		"a plan": {func(d *desk) *desk { return d.waiting() }, "plan R1",
 			`A plan is submitted and waits for a person's decision: "Move the`},
 		"work to do":   {func(d *desk) *desk { return d.active(plan.Spec{Title: "One"}) }, "", `Next is step 1 "One".`},

@@ -29,8 +29,8 @@ func (s *Service) checkAgents(state plan.State) (warnings []string, err error) {
 			return nil, err
 		}
 		if unset := s.opts.Agents.Unset(name); len(unset) > 0 {
-			warnings = append(warnings, "the agent "+plan.Quote(name)+" is to be given "+strings.Join(unset, ", ")+
-				", which the environment does not set")
+			warnings = append(warnings, "the agent "+plan.Quote(name)+" needs "+strings.Join(unset, ", ")+
+				", not set in the environment")
 		}
 	}
 	return warnings, nil

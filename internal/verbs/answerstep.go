@@ -67,15 +67,15 @@ func (s *Service) AnswerStep(ctx context.Context, c Caller, in StepAnswer) (Step
 	tasks := readTasks(&faults, "/steps", in.Steps)
 	for i, t := range in.Steps {
 		if t.After != nil {
-			faults.Add(plan.Refuse(plan.InvalidInput, fmt.Sprintf("/steps/%d/after", i), "does not go with insert",
-				"leave it out: the step waits for all that is inserted"))
+			faults.Add(plan.Refuse(plan.InvalidInput, fmt.Sprintf("/steps/%d/after", i), "cannot be combined with insert",
+				"omit it: the step waits for all inserted steps"))
 		}
 	}
 	var err error
 	in.Text, err = plan.Text{Field: "/reason", Max: plan.MaxLongText, Multiline: true}.Clean(in.Text)
 	faults.Add(err)
 	if in.Choice == plan.Skip && in.Text == "" {
-		faults.Add(plan.Refuse(plan.InvalidInput, "/reason", "is missing, and a skip wants a reason", "say why the step is not needed"))
+		faults.Add(plan.Refuse(plan.InvalidInput, "/reason", "is missing; a skip needs a reason", "say why the step is not needed"))
 	}
 	return retryIfChanged(func() (StepAnswerReply, error) { return s.answerStep(ctx, c, in, tasks, faults) })
 }
@@ -118,21 +118,21 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 }
 
 func answerText(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step) string {
-	approved, waits := "it may run once with the arguments that were shown", ""
+	approved, waits := "it may run once with the arguments shown", ""
 	if len(in.Args) > 0 {
-		approved = "it may run once with the arguments as they were changed"
+		approved = "it may run once with the changed arguments"
 	}
 	reply := "its question was answered"
 	if before.NeedsUnblocking() {
-		reply = "it is to be tried again, and whoever does it gets your answer"
+		reply = "it will be tried again with your answer"
 	}
 	if ids := firstFew(p.Steps.Dependents(step.ID)); len(ids) > 0 {
-		waits = ", and what depends on it waits: " + plan.IDs(ids)
+		waits = "; dependent steps wait: " + plan.IDs(ids)
 	}
-	resumeSection := map[plan.Choice]string{plan.Approve: approved, plan.Deny: "it was denied" + waits, plan.Reply: reply,
-		plan.Retry: "it is to be tried again", plan.Skip: "it is not needed" + waits, plan.Happened: "it did its work, and has no value",
-		plan.Insert: "it is tried again after what was inserted", plan.Abort: "the run was given up"}[in.Choice]
-	return step.ID.String() + " " + step.Status.Predicate() + ": " + resumeSection
+	outcome := map[plan.Choice]string{plan.Approve: approved, plan.Deny: "it was denied" + waits, plan.Reply: reply,
+		plan.Retry: "it will be tried again", plan.Skip: "it is not needed" + waits, plan.Happened: "its work is done, without a value",
+		plan.Insert: "it will be tried again after the inserted steps", plan.Abort: "the run was aborted"}[in.Choice]
+	return step.ID.String() + " " + step.Status.Predicate() + ": " + outcome
 }
 
 // Text returns the reply in a line or two.
@@ -160,7 +160,7 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 		}
 	} else if !step.NeedsUnblocking() {
 		text = joinReason(text, plan.ToolChanged(state, step, definition)) +
-			"; what it refers to is filled in then, and it asks again if that changes what it runs"
+			"; its references are filled in then, and it asks again if that changes the call"
 	}
 	if len(args) > 0 {
 		runs = args
@@ -187,7 +187,7 @@ func questionText(step *plan.Step) string {
 	case ask.Kind == plan.AskPause:
 		return " asks you"
 	case ask.Kind == plan.AskUnknown:
-		return " was started, and nobody knows what came of it"
+		return " was started, and its outcome is unknown"
 	case ask.Attempt > 1:
 		return fmt.Sprintf(" asks again, before attempt %d", ask.Attempt)
 	}

@@ -16,7 +16,7 @@ import (
 // ExecutePlan is the input of ExecutePlan.
 type ExecutePlan struct {
 	Parallel int  `json:"parallel,omitempty" jsonschema:"description=steps at a time"`
-	Wait     *int `json:"wait,omitempty" jsonschema:"description=seconds to wait for what comes of it; 45 at most"`
+	Wait     *int `json:"wait,omitempty" jsonschema:"description=seconds to wait for the result; 45 at most"`
 }
 
 // Limits of a caller's request.
@@ -57,7 +57,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 		return ExecutePlanReply{}, err
 	}
 	if s.opts.Engine == nil || c.Background == nil {
-		return ExecutePlanReply{}, plan.Refuse(plan.Conflict, "", "nothing carries out steps here",
+		return ExecutePlanReply{}, plan.Refuse(plan.Conflict, "", "this server has no engine to run steps",
 			"ask the user to run the plan in its project")
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -142,7 +142,7 @@ type participation struct {
 // the reason why it has not.
 func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error {
 	if s.opts.Engine == nil || c.Background == nil {
-		return plan.Refuse(plan.Conflict, "", "nothing carries out steps here", "run the plan in a project's own workspace")
+		return plan.Refuse(plan.Conflict, "", "this server has no engine to run steps", "run the plan in a project's own workspace")
 	}
 	taking, err := s.joinRun(ctx, c, o)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error
 	if taking.err != nil || isClosed(taking.begun) { // the run may be over already
 		return taking.err
 	}
-	return plan.Refuse(plan.Conflict, "", "the plan is complete, so there is nothing to run", "look at what came of it")
+	return plan.Refuse(plan.Conflict, "", "the plan is complete, so there is nothing to run", "read its results")
 }
 
 // joinRun returns this process's engine, starting one if necessary. The goroutine belongs to the background and
@@ -271,11 +271,11 @@ func readyForAgents(p *plan.Plan) []*plan.Step {
 func (s *Service) executionReply(state plan.State, c Caller, taking *participation) ExecutePlanReply {
 	p := state.Plan
 	reply := ExecutePlanReply{Heartbeat: s.heartbeat(state, c), Reason: plan.FindStopReason(state)}
-	reply.Message = map[plan.StopReason]string{"": "The run goes on", plan.StopCompleted: "The plan is complete",
+	reply.Message = map[plan.StopReason]string{"": "The run continues", plan.StopCompleted: "The plan is complete",
 		plan.StopCancelled: "The run is over", plan.StopPaused: "The run is paused",
 		plan.StopFailed:           "The plan needs a replan, or has failed",
 		plan.StopWaitingForPerson: "The run waits for a person", plan.StopWaitingForAgent: "The run waits for an agent",
-		plan.StopDeadlocked: "Nothing more can be started"}[reply.Reason]
+		plan.StopDeadlocked: "No more steps can start"}[reply.Reason]
 	if p == nil {
 		return reply
 	}
@@ -327,7 +327,7 @@ func questionOf(step *plan.Step) string {
 	case plan.AskPause:
 		return " asks: " + tokens.ShortenCautiously(oneLine(ask.Text), replanText, plan.MaxNote)
 	}
-	return " was started, and nobody knows what came of it"
+	return " was started, and its outcome is unknown"
 }
 
 // fewShown is the most steps per list in the reply of a run.

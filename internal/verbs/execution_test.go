@@ -153,7 +153,7 @@ func TestDenialSkipsAndSaysWhatWaits(t *testing.T) {
 	r.advance()
 	reply := r.answer(petra, verbs.StepAnswer{Step: 1, Choice: plan.Deny, Text: "it is needed"}, "")
 	step, _ := r.state().Plan.Steps.Get(1)
-	if step.Status != plan.Skipped || step.Error != plan.UserDenied || !strings.Contains(reply.Text(), "what depends on it waits: S002") {
+	if step.Status != plan.Skipped || step.Error != plan.UserDenied || !strings.Contains(reply.Text(), "dependent steps wait: S002") {
 		t.Errorf("%+v, told %q", step, reply.Text())
 	}
 }
@@ -336,7 +336,7 @@ func TestNextStep(t *testing.T) {
 		t.Errorf("told %+v", none)
 	}
 	r.advance()
-	if none := next(ann, ""); none.StepID != "" || !strings.Contains(none.Message, "S001 is being run") {
+	if none := next(ann, ""); none.StepID != "" || !strings.Contains(none.Message, "S001 is running") {
 		t.Errorf("told %+v", none)
 	}
 	r.ended(1, true, false)
@@ -353,7 +353,7 @@ func TestPauseSaysWhatStillRuns(t *testing.T) {
 	r := runningPlan(t, tool("Copy it"), tool("Move it"))
 	r.advance()
 	reply, err := r.PauseRun(t.Context(), petra, "lunch")
-	if err != nil || !strings.Contains(reply.Text(), "S001 and S002 go on to the end") || r.state().HasActiveRun() ||
+	if err != nil || !strings.Contains(reply.Text(), "S001 and S002 will run to the end") || r.state().HasActiveRun() ||
 		r.state().Run.Note != "lunch" {
 		t.Errorf("%v: %q", err, reply.Text())
 	}

@@ -125,7 +125,7 @@ func firstFew(ids []plan.StepID) []plan.StepID { return ids[:min(len(ids), 8)] }
 // last.
 func failedStep(state plan.State, named string) (*plan.Step, error) {
 	if state.Plan == nil {
-		return nil, plan.Refuse(plan.NotFound, "", "there is no plan", "set one up first")
+		return nil, plan.Refuse(plan.NotFound, "", "no plan exists", "set one up first")
 	}
 	steps := state.Plan.Steps
 	if named != "" {
@@ -136,9 +136,9 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 		step, ok := steps.Get(id)
 		switch {
 		case !ok:
-			return nil, plan.Refuse(plan.NotFound, "", "step "+id.String()+" does not exist", "read the plan to see which there are")
+			return nil, plan.Refuse(plan.NotFound, "", "step "+id.String()+" does not exist", "read the plan for its steps")
 		case !needsRecovery(step):
-			return nil, plan.Refuse(plan.Conflict, "", id.String()+" "+step.Status.Predicate()+", so there is nothing to recover from",
+			return nil, plan.Refuse(plan.Conflict, "", id.String()+" "+step.Status.Predicate()+", so it needs no recovery",
 				"name a step that failed or is unknown")
 		}
 		return step, nil
@@ -149,7 +149,7 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 	if step := lastFailed(steps, func(*plan.Step) bool { return true }); step != nil {
 		return step, nil
 	}
-	return nil, plan.Refuse(plan.NotFound, "", "no step has failed", "go on with the plan")
+	return nil, plan.Refuse(plan.NotFound, "", "no step has failed", "continue with the plan")
 }
 
 // needsRecovery reports whether a step failed or is in unknown state.
@@ -175,8 +175,8 @@ func addRecoveryCalls(state plan.State, step *plan.Step, c Caller, data *prompts
 	if step.Tool != "" {
 		args = `{"<name>":"<another value>"}`
 	}
-	ref, title, bug := "fix", "<what mends the cause>", plan.Bugfix
-	hints, files := []string{"<what to read first>"}, []string{"<a file it is about>"}
+	ref, title, bug := "fix", "<the fix>", plan.Bugfix
+	hints, files := []string{"<file to read first>"}, []string{"<file to change>"}
 	mends := NewTask{TaskFields: TaskFields{Title: &title, Type: &bug, ContextHints: &hints, RelevantFilePaths: &files}}
 	if step.IsUnknown() {
 		data.Happened = recover(plan.Happened, "")
@@ -204,7 +204,7 @@ func addRecoveryCalls(state plan.State, step *plan.Step, c Caller, data *prompts
 	mends.Ref = &ref
 	inserted := Update{AddTasks: []NewTask{mends}, UpdateTasks: []TaskUpdate{{ID: id, Dependencies: &needs}}}
 	if state.Plan.Status == plan.StatusReplanning { // replanning takes new steps only with the next version
-		inserted.Replan = &Replan{Changes: "<what is different>"}
+		inserted.Replan = &Replan{Changes: "<the difference>"}
 	} else {
 		inserted.UpdateTasks = append([]TaskUpdate{{ID: id, Status: &pending}}, inserted.UpdateTasks...)
 	}
@@ -226,7 +226,7 @@ const (
 func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]string) (string, error) {
 	p := state.Plan
 	if p == nil || p.Steps.Len() == 0 {
-		return "", plan.Refuse(plan.NotFound, "", "there is no plan to revise", "set one up first")
+		return "", plan.Refuse(plan.NotFound, "", "no plan exists to revise", "set one up first")
 	}
 	steps := tokens.Part{Name: "step"}
 	for step := range p.Steps.All() {
@@ -249,7 +249,7 @@ func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]strin
 
 // replanCall returns the call that submits the next version.
 func replanCall(c Caller) string {
-	const head = `"changes":"<what changes>","reasoning":"<why that works>","discoveries":["<what was learnt>"]`
+	const head = `"changes":"<the changes>","reasoning":"<why that works>","discoveries":["<lesson>"]`
 	const edits = `,"update_tasks":[...],"add_tasks":[...]}`
 	if canRecover(c) {
 		return c.word(Call{Kind: CallReplan, JSON: "{" + head + edits})
@@ -288,7 +288,7 @@ func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (st
 	}
 	p := state.Plan
 	if data.Task == "" {
-		return "", plan.Refuse(plan.NotFound, "", "there is neither a plan nor a task to choose an agent for",
+		return "", plan.Refuse(plan.NotFound, "", "choosing an agent needs a plan or a task",
 			"give a task, or set up a plan")
 	}
 	if data.Plan == nil {

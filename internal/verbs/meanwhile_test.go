@@ -79,7 +79,7 @@ func TestModeBeginsAsAPlanIsSubmitted(t *testing.T) {
 func TestAStepIsBlockedAsItIsAnswered(t *testing.T) {
 	s := crossing(t, plan.MarkStep{Step: 1, Status: plan.Blocked, Note: "no token"})
 	reply := must[verbs.StepAnswerReply](t)(s.AnswerStep(t.Context(), petra, verbs.StepAnswer{Step: 1, Choice: plan.Reply, Text: "42"}))
-	if !strings.Contains(reply.Message, "it is to be tried again") {
+	if !strings.Contains(reply.Message, "it will be tried again") {
 		t.Errorf("told %q", reply.Message)
 	}
 }

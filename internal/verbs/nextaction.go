@@ -226,7 +226,7 @@ func (v view) planAction() NextAction {
 	p, setUp := v.state.Plan, Call{Kind: CallSetUp}
 	switch {
 	case p == nil:
-		return newAction(NoPlan, "There is no plan.", "Set up a plan: ", setUp, ".")
+		return newAction(NoPlan, "The workspace has no plan.", "Set up a plan: ", setUp, ".")
 	case p.Status == plan.StatusAbandoned: // possibly after it was closed
 		return newAction(NoPlan, "The plan was abandoned.", "The plan was abandoned: set up a new one with ", setUp, ".")
 	case p.FinalSummary != "":

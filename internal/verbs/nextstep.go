@@ -111,7 +111,7 @@ const (
 func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id plan.StepID) (NextStepReply, error) {
 	p := state.Plan
 	step, _ := p.Steps.Get(id)
-	reply := NextStepReply{StepID: id.String(), Message: id.String() + " is yours: do it, verify it, then report what came of it.",
+	reply := NextStepReply{StepID: id.String(), Message: id.String() + " is yours: do it, verify it, then report the result.",
 		Arbiter: tokens.Block(arbiter(state, step).Arbiter(), arbiterRoom), LastError: lastError(p),
 		Heartbeat: s.heartbeat(state, c)}
 	shown, _ := tokens.Fit([]tokens.Part{{Name: "entry", Texts: lastFirst(doneBy(p))}}, historyRoom)
@@ -139,10 +139,10 @@ func (s *Service) waitedFor(state plan.State, c Caller) string {
 	if c.scoped() {
 		return s.view(state, c, Rules{}).nextAction().message
 	}
-	const nothing = "Nothing is for agents to do now"
+	const nothing = "No step is ready for agents"
 	if running := runningSteps(state); len(running) > 0 {
 		return nothing + ": " + plan.IDs(firstFew(running)) + " " + plural(running, "is", "are") +
-			" being run, and what follows is handed out then."
+			" running; wait for the end."
 	}
 	p := state.Plan
 	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().IsRestricted() {
@@ -159,7 +159,7 @@ func (s *Service) waitedFor(state plan.State, c Caller) string {
 	}
 	switch {
 	case len(engine) > 0 && !state.HasActiveRun():
-		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "is", "are") + " planloop's to run: " +
+		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "is", "are") + " for planloop to run: " +
 			c.word(Call{Kind: CallRun}) + "."
 	case len(engine) > 0:
 		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "is", "are") + " run next."

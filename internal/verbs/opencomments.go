@@ -83,7 +83,7 @@ const (
 
 // parts splits a comment and its reply into texts of limited size, each with the comment's id.
 func (r PlacedComment) parts(beside bool, room int) []string {
-	return inParts(strings.Join(r.Lines(beside), "\n"), cmp.Or(r.ID, "The comment of "+r.Way.Decider(r.By))+" goes on: ", room)
+	return inParts(strings.Join(r.Lines(beside), "\n"), cmp.Or(r.ID, "The comment of "+r.Way.Decider(r.By))+" (continued): ", room)
 }
 
 // inParts splits a text at line ends into texts of limited size; all but the first begin with further.
@@ -150,7 +150,7 @@ func (c Caller) moreComments(open, whole int) string {
 	if whole >= open {
 		return ""
 	}
-	return fmt.Sprintf("%s, %d of them whole above. All of them whole: %s", plan.Pluralize(open, "open comment"), whole, c.allComments())
+	return fmt.Sprintf("%s, %d shown in full above. All in full: %s", plan.Pluralize(open, "open comment"), whole, c.allComments())
 }
 
 // withComments adds people's input to a reply, starting at entry from.
@@ -158,10 +158,10 @@ func (r ReadPlanReply) withComments(state plan.State, remarks []PlacedComment, c
 	var texts []string
 	told := collectFeedback(state, state.Revision, true)
 	if told.Decision != nil {
-		texts = append(texts, inParts(told.Decision.text(), "The decision goes on: ", listedRoom)...)
+		texts = append(texts, inParts(told.Decision.text(), "The decision (continued): ", listedRoom)...)
 	}
 	for _, a := range told.Answers {
-		texts = append(texts, inParts(a.line(), "The answer goes on: ", listedRoom)...)
+		texts = append(texts, inParts(a.line(), "The answer (continued): ", listedRoom)...)
 	}
 	for _, remark := range remarks {
 		texts = append(texts, remark.parts(false, listedRoom)...)
@@ -176,7 +176,7 @@ func (r ReadPlanReply) withComments(state plan.State, remarks []PlacedComment, c
 			"leave out from to begin with the first")
 	}
 	if first == 1 {
-		r.Message = "What people said of the work, whole, with " + plan.Pluralize(len(remarks), "open comment") + "."
+		r.Message = "All input from people, in full, with " + plan.Pluralize(len(remarks), "open comment") + "."
 		if id := unreplied(state); id != "" {
 			r.Message += " Reply to " + id + ": " + c.word(Call{Kind: CallReply, ID: id}) + "."
 		}

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -22,13 +21,10 @@ func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseR
 	if err != nil {
 		return PauseReply{}, err
 	}
-	reply := PauseReply{Status: "paused", Message: "The run is paused: nothing more is started.",
-		Heartbeat: s.heartbeat(outcome.After, c)}
-	if ids := runningSteps(outcome.After); len(ids) > 0 {
-		reply.Message = fmt.Sprintf("The run is paused: nothing more is started, and %s to the end.", goesOn(ids))
-		for _, id := range ids {
-			reply.Running = append(reply.Running, id.String())
-		}
+	ids := runningSteps(outcome.After)
+	reply := PauseReply{Status: "paused", Message: stopMessage("paused", ids), Heartbeat: s.heartbeat(outcome.After, c)}
+	for _, id := range ids {
+		reply.Running = append(reply.Running, id.String())
 	}
 	return reply, nil
 }
@@ -39,21 +35,20 @@ func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
 	if err != nil {
 		return PauseReply{}, err
 	}
-	reply := PauseReply{Status: "ended", Message: "The run is over: nothing more is started.", Heartbeat: s.heartbeat(outcome.After, c)}
-	if ids := runningSteps(outcome.After); len(ids) > 0 {
-		reply.Message = fmt.Sprintf("The run is over: nothing more is started, and %s to the end.", goesOn(ids))
-	}
-	return reply, nil
+	message := stopMessage("over", runningSteps(outcome.After))
+	return PauseReply{Status: "ended", Message: message, Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
 // Text returns the reply in a line or two.
 func (r PauseReply) Text() string { return r.under(r.Message) }
 
-func goesOn(ids []plan.StepID) string {
-	if len(ids) == 1 {
-		return plan.IDs(ids) + " goes on"
+// stopMessage says that the run is paused or over, and which steps still run.
+func stopMessage(state string, running []plan.StepID) string {
+	message := "The run is " + state + ": no more steps start"
+	if len(running) > 0 {
+		message += ", and " + plan.IDs(running) + " will run to the end"
 	}
-	return plan.IDs(ids) + " go on"
+	return message + "."
 }
 
 func runningSteps(state plan.State) []plan.StepID {

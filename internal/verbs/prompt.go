@@ -36,7 +36,7 @@ func (s *Service) Prompt(ctx context.Context, c Caller, name string, args map[st
 		}
 		return s.render(ctx, c, name, state, accepted)
 	}
-	return "", plan.Refuse(plan.NotFound, "", "there is no prompt "+plan.Quote(name), c.word(Call{Kind: CallUsePrompt}))
+	return "", plan.Refuse(plan.NotFound, "", plan.Quote(name)+" is not a prompt", c.word(Call{Kind: CallUsePrompt}))
 }
 
 // render renders a prompt; a slash command of planning mode is carried out first.
@@ -116,7 +116,7 @@ func (s *Service) decomposePrompt(ctx context.Context, state plan.State, goal st
 func (s *Service) judgePrompt(ctx context.Context, state plan.State) (string, error) {
 	p := cmp.Or(state.Draft, state.Plan)
 	if p == nil {
-		return "", plan.Refuse(plan.NotFound, "", "there is no plan to judge", "set one up first")
+		return "", plan.Refuse(plan.NotFound, "", "no plan exists to judge", "set one up first")
 	}
 	list, err := json.MarshalIndent(tasks(p), "", " ")
 	if err != nil {

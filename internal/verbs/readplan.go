@@ -84,15 +84,15 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	}
 	switch {
 	case of == DraftPlan && state.Draft == nil:
-		return reply, plan.Refuse(plan.NotFound, "/of", "no draft waits", "read the current plan, or submit one")
+		return reply, plan.Refuse(plan.NotFound, "/of", "no draft is waiting", "read the current plan, or submit one")
 	case of == ApprovedPlanOnly && (state.Plan == nil || state.Plan.Approval == nil):
 		return reply, plan.Refuse(plan.NotFound, "/of", "no approved plan is current", "read the current plan, or submit one")
 	case of != CurrentPlan && in.Status != nil:
-		return reply, plan.Refuse(plan.InvalidInput, "/status", "filters the current plan alone", "leave out of, or status")
+		return reply, plan.Refuse(plan.InvalidInput, "/status", "works only for the current plan", "omit of, or status")
 	case of == CommentsOnly:
 		return reply.withComments(state, remarks, c, int(from))
 	case read == nil && state.Draft != nil:
-		return reply, plan.Refuse(plan.NotFound, "", "no plan exists yet but the draft that was submitted",
+		return reply, plan.Refuse(plan.NotFound, "", "the workspace has only a submitted draft, not a plan",
 			"read that: "+c.word(Call{Kind: CallRead, ID: string(DraftPlan)}))
 	case read == nil:
 		return reply, plan.Refuse(plan.NotFound, "", "no plan exists yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
@@ -101,7 +101,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 		if n := read.Steps.Len(); n > 0 {
 			fix = "the last is " + read.Steps.At(n-1).ID.String()
 		}
-		return reply, plan.Refuse(plan.NotFound, "/from", "step "+from.String()+" does not exist"+", and none after it", fix)
+		return reply, plan.Refuse(plan.NotFound, "/from", "step "+from.String()+" does not exist, nor any after it", fix)
 	case of == DraftPlan:
 		s.seen.readEdits(c, state)
 		return reply.withDraft(state, remarks, c, from), nil
@@ -202,7 +202,7 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []PlacedComment, c
 		r.Message = "The plan was approved by the user of " + p.Approval.By + ", through the client."
 	}
 	if changed := p.Approval.Deviations; len(changed) > 0 {
-		r.Message += " What has changed since without asking again: " + tokens.Block(strings.Join(changed, "; "), feedbackRoom)
+		r.Message += " Smaller changes since then: " + tokens.Block(strings.Join(changed, "; "), feedbackRoom)
 	}
 	first, room := p.Steps.PositionFrom(from), agreedRoom
 	r.Approved = &ApprovedView{Objective: p.Objective, Summary: p.Summary}

@@ -113,10 +113,10 @@ func (r RehearsalReply) Text() string {
 		b.WriteString("warning: " + warning + "\n")
 	}
 	if r.agents() > 1 {
-		b.WriteString("Agents work one after the other, and not beside tools that change files.\n")
+		b.WriteString("Agents run one at a time, and never together with tools that change files.\n")
 	}
 	if len(r.Waves) == 0 {
-		b.WriteString("Nothing is left to be run.\n")
+		b.WriteString("No steps are left to run.\n")
 	}
 	return r.under(strings.TrimSuffix(b.String(), "\n"))
 }
@@ -156,7 +156,7 @@ func (w WaveStep) how() string {
 
 // ReviewForeseen returns the text a person reads about the questions a run will ask.
 func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.ExpectedQuestion) string {
-	text, tools := "Running "+plan.Quote(state.Plan.Objective)+" is going to ask you:\n", s.otherTools()
+	text, tools := "Running "+plan.Quote(state.Plan.Objective)+" will ask you:\n", s.otherTools()
 	for _, f := range foreseen {
 		text += "\n" + stepText(f.Step, func(step *plan.Step) string { return describeTool(tools, step, f.Definition) })
 		if f.Reason != "" {
@@ -164,9 +164,9 @@ func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.ExpectedQuest
 		}
 		switch {
 		case f.Kind == plan.AskPause:
-			text += "   you answer it when the run comes to it\n"
+			text += "   you answer it when the run reaches it\n"
 		case !f.IsKnown:
-			text += "   you are asked when it is known what it refers to\n"
+			text += "   you are asked once its references are known\n"
 		}
 	}
 	return text + s.startsUnasked(state, foreseen)
@@ -193,5 +193,5 @@ func (s *Service) startsUnasked(state plan.State, foreseen []plan.ExpectedQuesti
 	for i, name := range names {
 		names[i] = name + " for " + plan.IDs(steps[name])
 	}
-	return "\nAgents are started without asking: " + strings.Join(names, ", ") + ". What they may do is up to their own flags.\n"
+	return "\nAgents are started without asking: " + strings.Join(names, ", ") + ". Their own flags set their permissions.\n"
 }

@@ -26,7 +26,7 @@ func (s *Service) revertedEdits(ctx context.Context, state plan.State, a plan.Su
 	for _, head := range before[:min(len(before), draftsBefore)] {
 		former, err := s.session.PlanBody(ctx, head.ID)
 		if err != nil {
-			return nil, fmt.Errorf("look for what people changed before: %w", err)
+			return nil, fmt.Errorf("look for people's earlier changes: %w", err)
 		}
 		drafts = append(drafts, former)
 	}
@@ -39,7 +39,7 @@ func (s *Service) revertedEdits(ctx context.Context, state plan.State, a plan.Su
 	for _, edited := range drafts {
 		submitted, err := s.session.SubmittedVersion(ctx, edited)
 		if err != nil {
-			return nil, fmt.Errorf("look for what was submitted before: %w", err)
+			return nil, fmt.Errorf("look for the earlier submission: %w", err)
 		}
 		if submitted == nil {
 			continue
@@ -105,5 +105,5 @@ func revertedText(request *plan.Request) string {
 	if request == nil || len(request.Undoes) == 0 {
 		return ""
 	}
-	return "It takes back what people changed of the plan before: " + strings.Join(request.Undoes, "; ") + "."
+	return "It reverts people's earlier changes to the plan: " + strings.Join(request.Undoes, "; ") + "."
 }

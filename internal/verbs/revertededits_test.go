@@ -72,9 +72,9 @@ func TestWhoDecidesIsToldWhatASubmissionTakesBack(t *testing.T) {
 			if diff := cmp.Diff(c.want, state.ModeNow().Request.Undoes); diff != "" {
 				t.Error(diff)
 			}
-			line := "It takes back what people changed of the plan before: " + strings.Join(c.want, "; ") + "."
+			line := "It reverts people's earlier changes to the plan: " + strings.Join(c.want, "; ") + "."
 			for _, text := range []string{s.Review(state, former, nil), s.Headline(state, person)} {
-				if strings.Contains(text, line) != (c.want != nil) || strings.Contains(text, "takes back") != (c.want != nil) {
+				if strings.Contains(text, line) != (c.want != nil) || strings.Contains(text, "It reverts") != (c.want != nil) {
 					t.Errorf("a person is shown\n%s", text)
 				}
 			}

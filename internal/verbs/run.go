@@ -62,7 +62,7 @@ const (
 // Run begins a run of the current plan, or joins the open one, and takes part until it is over.
 func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply, error) {
 	if s.opts.Engine == nil {
-		return RunReply{}, plan.Refuse(plan.Conflict, "", "nothing carries out steps here",
+		return RunReply{}, plan.Refuse(plan.Conflict, "", "this server has no engine to run steps",
 			"run the plan in a project's own workspace")
 	}
 	begun := s.opts.Now()
@@ -155,7 +155,7 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 			continue
 		}
 		r.Blocked = append(r.Blocked, RunFailure{step.ID.String(), WhyBlocked(step)})
-		r.ways = append(r.ways, fmt.Sprintf("To say what to do about it: %s; when it is resolved: %s; if %s is not needed: %s",
+		r.ways = append(r.ways, fmt.Sprintf("To give instructions: %s; once resolved: %s; if %s is not needed: %s",
 			c.word(Call{Kind: CallAnswerStep, Step: step.ID}), c.word(Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry}), step.ID,
 			c.word(Call{Kind: CallRecover, Step: step.ID, Choice: plan.Skip})))
 	}
@@ -167,8 +167,8 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 			c.word(Call{Kind: CallAnswer}))
 	}
 	if r.Reason == plan.StopAgentUnavailable {
-		r.ways = append(r.ways, "Agents ended at once, "+strconv.Itoa(plan.MaxUnavailable)+
-			" times in a row, and did nothing: log in, or wait until there is quota, then go on: "+c.word(Call{Kind: CallResume}))
+		r.ways = append(r.ways, "Agents ended immediately "+strconv.Itoa(plan.MaxUnavailable)+
+			" times in a row without doing anything: log in, or wait for quota, then continue: "+c.word(Call{Kind: CallResume}))
 	}
 }
 
@@ -177,7 +177,7 @@ func WhyBlocked(step *plan.Step) string { return cmp.Or(blockedBy(step), "no rea
 
 // BlockedText is WhyBlocked for a place that does not call the step blocked.
 func BlockedText(step *plan.Step) string {
-	return cmp.Or(blockedBy(step), "It is blocked, and no reason was given.")
+	return cmp.Or(blockedBy(step), "It is blocked; no reason was given.")
 }
 
 func blockedBy(step *plan.Step) string { return cmp.Or(step.Error, lastOf(step.Notes)) }
@@ -227,7 +227,7 @@ func (r RunReply) Text() string {
 func (r RunReply) headline() string {
 	switch r.Reason {
 	case "":
-		return "The run goes on"
+		return "The run continues"
 	case plan.StopCompleted:
 		return "The plan is complete"
 	}

@@ -120,9 +120,9 @@ func (r RunView) Text() string {
 	case why != "":
 		text += " is over (" + why + ")"
 	case r.broken:
-		text += " was interrupted, and goes on when the plan is run again"
+		text += " was interrupted, and continues once the plan is run again"
 	default:
-		text += " goes on"
+		text += " continues"
 	}
 	if r.Note != "" {
 		text += ": " + r.Note
@@ -147,7 +147,7 @@ func (c RunCounts) text() string {
 
 func (a AskView) text() string {
 	what := map[plan.AskKind]string{plan.AskApproval: "asks for a person's approval", plan.AskPause: "asks a person",
-		plan.AskUnknown: "was started, and nobody knows what came of it"}[a.Kind]
+		plan.AskUnknown: "was started, and its outcome is unknown"}[a.Kind]
 	text := fmt.Sprintf("Task %d %s %s", a.ID, plan.QuoteWhole(a.Title), what)
 	if a.Text != "" {
 		text += ": " + indented(a.Text)

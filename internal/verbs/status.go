@@ -225,13 +225,14 @@ func (r StatusReply) cost() int {
 // statusOfTask returns the reply with the task asked for, in any status.
 func (s *Service) statusOfTask(state plan.State, remarks []PlacedComment, c Caller, in Status, reply StatusReply) (StatusReply, error) {
 	if state.Plan == nil {
-		return reply, plan.Refuse(plan.NotFound, "/task", "no plan exists yet", "set one up first: "+c.word(Call{Kind: CallSetUp}))
+		return reply, plan.Refuse(plan.NotFound, "/task", "no plan exists yet",
+			"set one up first: "+c.word(Call{Kind: CallSetUp}))
 	}
 	id := plan.StepID(*in.Task)
 	step, ok := state.Plan.Steps.Get(id)
 	if !ok {
-		return reply, plan.Refuse(plan.NotFound, "/task", "there is no task "+id.Number(),
-			"see which there are: "+c.word(Call{Kind: CallRead}))
+		return reply, plan.Refuse(plan.NotFound, "/task", "task "+id.Number()+" does not exist",
+			"list the tasks: "+c.word(Call{Kind: CallRead}))
 	}
 	task, page := recordedTask(state.Plan, step), max(1, in.Page)
 	task.Comments = stepComments(remarks, id, listedRoom)

@@ -119,7 +119,7 @@ func TestWorkPromptTellsWhatPeopleSaid(t *testing.T) {
 		IsBlocked: true}}})
 	r.answer(ann, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "no person confirmed")
 	reply := r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "")
-	if reply.Status != "pending" || !strings.Contains(reply.Message, "whoever does it gets your answer") {
+	if reply.Status != "pending" || !strings.Contains(reply.Message, "tried again with your answer") {
 		t.Errorf("%+v", reply)
 	}
 	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "has no question and is not blocked")

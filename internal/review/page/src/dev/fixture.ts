@@ -142,7 +142,7 @@ function large(): View {
 function empty(): View {
   return {
     workspace: { id: 'ws-empty', name: 'notes', path: '/home/ada/notes' }, revision: 0, now: new Date().toISOString(), phase: 'inactive',
-    headline: 'There is no plan.', can: { decide: true }, waiting: [], questions: [], comments: [], signals: [], agents: [], plans: [],
+    headline: 'The workspace has no plan.', can: { decide: true }, waiting: [], questions: [], comments: [], signals: [], agents: [], plans: [],
   }
 }
 
