@@ -159,7 +159,7 @@ func (s *Service) waitedFor(state plan.State, c Caller) string {
 	}
 	switch {
 	case len(engine) > 0 && !state.HasActiveRun():
-		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "is", "are") + " for planloop to run: " +
+		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "needs", "need") + " a run: " +
 			c.word(Call{Kind: CallRun}) + "."
 	case len(engine) > 0:
 		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "is", "are") + " run next."
