@@ -33,7 +33,7 @@ func BenchmarkMark(b *testing.B) {
 	}
 }
 
-func benchmarkMark(b *testing.B, log store.Log, seen *presence.Book, steps int) {
+func benchmarkMark(b *testing.B, log store.Log, seen *presence.Registry, steps int) {
 	s := session.New(log, session.Options{Limits: plan.Limits{MaxSteps: manySteps}, Presence: seen})
 	b.Cleanup(func() { s.Close() })
 	if err := fill(b.Context(), s, steps, 1); err != nil {
@@ -65,7 +65,9 @@ func connectInProcess(b *testing.B, service *verbs.Service) *client {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- transport.Serve(context.Background(), server.MCP, inR, outW, transport.Options{}) }()
+	go func() {
+		served <- transport.ServeStdio(context.Background(), server.MCP, inR, outW, transport.StdioOptions{})
+	}()
 	b.Cleanup(func() {
 		inW.Close()
 		if err := <-served; err != nil {

@@ -46,7 +46,7 @@ type Options struct {
 
 const defaultParallel = 4
 
-// Presence tracks which actors are alive: see presence.Book.
+// Presence tracks which actors are alive: see presence.Registry.
 type Presence interface {
 	Join(name string) (leave func())
 	Seen(name string) plan.Sighting

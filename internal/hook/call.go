@@ -1,6 +1,6 @@
-// Package hook reads the input that agents' hosts pass to their hooks, formats the answers as each host expects them, judges whether a tool
-// may run in planning mode, and decodes the plans that agents keep in their hosts. Only this package knows the hosts' payloads, tool names
-// and answer formats.
+// Package hook reads the input that agents' hosts pass to their hooks, formats the answers as each host expects them, decides whether a
+// tool may run in planning mode, and decodes the plans that agents keep in their hosts. Only this package knows the hosts' payloads, tool
+// names and answer formats.
 //
 // It must not know logs or files: the caller says where a path leads and which commands are read-only.
 package hook

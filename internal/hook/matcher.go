@@ -29,7 +29,7 @@ func requiredTools(host Host, native string) []string {
 }
 
 // UncoveredTools returns the changing tools that no hook of an event is called for, according to the hooks' matchers. unread is a matcher
-// that cannot be judged, "" if all can.
+// that planloop cannot read, "" if it can read all.
 func UncoveredTools(host Host, native string, matchers []string) (missed []string, unread string) {
 	for _, tool := range requiredTools(host, native) {
 		matched := slices.ContainsFunc(matchers, func(matcher string) bool {

@@ -12,10 +12,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Policy judges the tools of an agent's host in planning mode.
+// Policy decides on the tools of an agent's host in planning mode.
 type Policy struct {
 	Guard      toolbox.Guard          // says where planning mode allows only reading; never nil
-	HasTool    func(tool string) bool // reports whether planloop's own server has a tool, which it judges itself
+	HasTool    func(tool string) bool // reports whether planloop's own server has a tool, which it checks itself
 	IsHostNote func(path string) bool // reports whether a file is the host's own note, such as the plan of its own plan mode
 	// Windows says that a host's shell may be other than bash.
 	Windows bool
@@ -47,7 +47,7 @@ func (p Policy) Check(ctx context.Context, c Call) error {
 	return nil
 }
 
-// checkHold judges a tool under a hold on its working directory.
+// checkHold checks a tool under a hold on its working directory.
 func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 	unknown := "planloop does not know whether " + plan.Quote(c.Tool) + " only reads"
 	switch {

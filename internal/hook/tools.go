@@ -22,7 +22,7 @@ type toolGroup struct {
 const patchEffect Effect = "patches"
 
 // toolGroups returns the known tools of a host, as of the version in each comment. All others are unknown, and so are tools that type into
-// or end a running program, and PowerShell's, since the judge of commands cannot read PowerShell.
+// or end a running program, and PowerShell's, since planloop cannot parse PowerShell.
 func toolGroups(host Host) []toolGroup {
 	switch host {
 	case Claude: // VS Code also calls the hooks written for Claude Code, with its own tools

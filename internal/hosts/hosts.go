@@ -17,7 +17,7 @@ type Request struct {
 type Host struct {
 	Name, Title   string
 	Found         string // how it was found; "" if it was not
-	Edits         []Edit // its files, with the changes that Want asks for
+	Edits         []Edit // its files, with the requested changes
 	Server        State
 	Hooks         State    // None: it has no hooks, so planning mode is not enforced for its own tools
 	Obstacles     []string // reasons why its hooks do not run although they are written

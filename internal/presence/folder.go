@@ -158,7 +158,7 @@ func removeUnlocked(path string) error {
 	return removeLocked(path, lock)
 }
 
-// IsFirst reports whether a session has not been told something yet, and records that it is told now. If that cannot be
+// IsFirst reports whether a session has not got a notice yet, and records that it gets it now. If that cannot be
 // recorded, it reports false, so that nothing is repeated forever.
 func (b *Registry) IsFirst(session, what string) bool {
 	if b.notices == "" {

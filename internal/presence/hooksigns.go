@@ -24,7 +24,7 @@ type Hook struct {
 	Subagent   string `json:"subagent,omitzero"` // "" for the session's own agent
 	Version    string `json:"version,omitzero"`  // of the host
 	Event      string `json:"event,omitzero"`
-	ChecksTool bool   `json:"-"` // it judges a tool call that is about to be made
+	ChecksTool bool   `json:"-"` // it checks a tool call that is about to be made
 	// Tool is planloop's own tool that is about to be called, under its server's name for it. It is "" for other tools
 	// and events, and if the hook itself refuses the call.
 	Tool string `json:"-"`
@@ -34,7 +34,7 @@ type Hook struct {
 type Sign struct {
 	Hook
 	At          time.Time `json:"at"`
-	ToolChecked time.Time `json:"judged,omitzero"` // when it last judged a tool call: other hooks enforce nothing
+	ToolChecked time.Time `json:"judged,omitzero"` // when it last checked a tool call: other hooks enforce nothing
 }
 
 // Unseen is a call that a server got without a hook's report, after hooks had answered.

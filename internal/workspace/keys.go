@@ -208,7 +208,7 @@ func (v value) entries() ([]value, bool) {
 		return nil, false
 	}
 	for pair := range slices.Chunk(v.node.Content, 2) {
-		v.entry, _ = scalarText(pair[0]) // census has refused others
+		v.entry, _ = scalarText(pair[0]) // yamlChecker has refused others
 		v.line, v.node = pair[0].Line, pair[1]
 		all = append(all, v)
 	}

@@ -100,7 +100,7 @@ func realPath(path string, links int) string {
 	return realPath(filepath.Join(parent, to), links-1)
 }
 
-// States returns the state folders of all workspaces, as far as they are known; see Overlapping.
+// States returns the state folders of all workspaces, as far as they are known; see FindOverlaps.
 func (in Lookup) States() []string {
 	in = in.withDefaults()
 	var states []string
@@ -125,7 +125,7 @@ func FromState(state string) Workspace {
 	return Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state}
 }
 
-// LookUpState is OfState for a folder in a state home, and false if the folder is not a state.
+// LookUpState is FromState for a folder in a state home, and false if the folder is not a state.
 func LookUpState(folder string) (Workspace, bool) {
 	found := FromState(folder)
 	return found, !found.Default || filepath.Base(folder) == defaultName

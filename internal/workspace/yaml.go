@@ -143,7 +143,7 @@ func asConfigError(source string, data []byte, err error) *ConfigError {
 	return refusal
 }
 
-// notPlainYAML names a construct that census would have refused, had the parser not failed first.
+// notPlainYAML names a construct that yamlChecker would have refused, had the parser not failed first.
 func notPlainYAML(data []byte, err error) string {
 	detail, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {

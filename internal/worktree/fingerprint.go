@@ -16,7 +16,7 @@ type fingerprint struct {
 	read bool
 }
 
-// same reports whether a file is unchanged according to its marks; hashes count more than times.
+// same reports whether a file is unchanged according to its fingerprints; hashes count more than times.
 func (m fingerprint) same(now fingerprint) bool {
 	if m.kind != now.kind || m.size != now.size {
 		return false
@@ -29,7 +29,7 @@ func (m fingerprint) same(now fingerprint) bool {
 
 const executable = 0o111
 
-// fingerprint returns the mark of a file, with its hash if read is set and the file is not too large.
+// fingerprint returns the fingerprint of a file, with its hash if read is set and the file is not too large.
 func (l *reader) fingerprint(name string, read bool) fingerprint {
 	info, err := l.root.Lstat(name)
 	if err != nil {

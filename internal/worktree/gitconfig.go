@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// SafeEnvironment prevents git from asking a person or the network. Silenced handles the programs that a repository could
+// SafeEnvironment prevents git from asking a person or the network. DisablePrograms handles the programs that a repository could
 // make it run.
 func SafeEnvironment() []string {
 	return []string{

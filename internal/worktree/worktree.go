@@ -85,7 +85,7 @@ func newReader(dir string) (*reader, error) {
 	return &reader{tree: tree.In(root), root: root, room: maxTotalHashed, repos: map[string]repository{}}, nil
 }
 
-// walk returns the marks of all files; nil if there are too many.
+// walk returns the fingerprints of all files; nil if there are too many.
 func (l *reader) walk(ctx context.Context) map[string]fingerprint {
 	files := map[string]fingerprint{}
 	walk := l.tree.Walk(tree.Options{Entries: maxFiles})
