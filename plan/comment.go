@@ -52,24 +52,19 @@ const (
 func (s State) CommentsOn(p *Plan) []Comment {
 	forms := s.PlanForms(p)
 	begun, before := p.CreatedAt, time.Time{} // creation of its first form, and of the plan before that
-	see := func(id string, at time.Time) {
-		if slices.Contains(forms, id) && at.Before(begun) {
-			begun = at
+	heads := slices.Clip(s.Past)
+	if s.Plan != nil {
+		heads = append(heads, PastPlan{ID: s.Plan.ID, CreatedAt: s.Plan.CreatedAt})
+	}
+	for _, head := range heads {
+		if slices.Contains(forms, head.ID) && head.CreatedAt.Before(begun) {
+			begun = head.CreatedAt
 		}
 	}
-	for _, head := range s.Past {
-		see(head.ID, head.CreatedAt)
-	}
-	other := func(id string, at time.Time) {
-		if !slices.Contains(forms, id) && at.Before(begun) && at.After(before) {
+	for _, head := range heads {
+		if at := head.CreatedAt; !slices.Contains(forms, head.ID) && at.Before(begun) && at.After(before) {
 			before = at
 		}
-	}
-	for _, head := range s.Past {
-		other(head.ID, head.CreatedAt)
-	}
-	if s.Plan != nil {
-		other(s.Plan.ID, s.Plan.CreatedAt)
 	}
 	return slices.DeleteFunc(slices.Clone(s.Comments), func(c Comment) bool {
 		if c.PlanID == "" {

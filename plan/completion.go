@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -128,30 +129,19 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 	case p.FinalSummary != "":
 		return nil, conflict("the plan is already closed with its final summary", "set up a new plan for further work")
 	case p.Status != StatusCompleted:
-		return nil, conflict("the plan "+p.Status.Predicate()+", not completed: "+unfinished(p),
+		var unfinished []StepID
+		for step := range p.Steps.All() {
+			if !step.Status.IsFinished() {
+				unfinished = append(unfinished, step.ID)
+			}
+		}
+		return nil, conflict("the plan "+p.Status.Predicate()+", not completed; unfinished: "+cmp.Or(IDs(unfinished), "none"),
 			"finish the plan first, then give the summary")
 	}
 	if blockers := s.OpenSignals(Blocker); len(blockers) > 0 {
 		return nil, s.blockedError(blockers, "no final summary is accepted")
 	}
 	return []Event{PlanClosed{Summary: a.Summary, By: f.Actor.Name, At: f.Now}}, nil
-}
-
-// unfinished names the unfinished steps for a message.
-func unfinished(p *Plan) string {
-	var left []StepID
-	for step := range p.Steps.All() {
-		if !step.Status.IsFinished() {
-			left = append(left, step.ID)
-		}
-	}
-	switch len(left) {
-	case 0:
-		return "nothing was done"
-	case 1:
-		return IDs(left) + " is left"
-	}
-	return IDs(left) + " are left"
 }
 
 // PlanClosed records the final summary. No step can be marked after it.

@@ -125,11 +125,6 @@ func Cycle(start []StepID, deps func(StepID) []StepID) []StepID {
 	return nil
 }
 
-// sameIDs reports whether two lists name the same steps in any order.
-func sameIDs(a, b []StepID) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
-}
-
 func words(ids []StepID) []string {
 	list := make([]string, len(ids))
 	for i, id := range ids {

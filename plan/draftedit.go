@@ -48,7 +48,7 @@ func (a EditDraft) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	e, err := a.edited(s, f)
-	if err != nil || e.changesNothing() {
+	if isEmpty := len(e.Updated) == 0 && e.Added == nil && len(e.Moved) == 0 && e.Removed == 0; err != nil || isEmpty {
 		return nil, err
 	}
 	e.Plan, e.By, e.Way, e.At = s.Draft.ID, f.Actor.Name, f.Actor.Way(), f.Now
@@ -169,10 +169,6 @@ type DraftEdited struct {
 	By      string            `json:"by"`
 	Way     Way               `json:"way"`
 	At      time.Time         `json:"at"`
-}
-
-func (e DraftEdited) changesNothing() bool {
-	return len(e.Updated) == 0 && e.Added == nil && len(e.Moved) == 0 && e.Removed == 0
 }
 
 func (e DraftEdited) apply(s State) State {

@@ -268,7 +268,12 @@ func (f Field[T]) Texts(of *T) []string {
 			text = "yes"
 		}
 	case *int:
-		text = f.number(*v)
+		if *v != 0 {
+			text = strconv.Itoa(*v)
+		}
+		if *v != 0 && f.Kind == SecondsField {
+			text += " s"
+		}
 	case *[]Evidence:
 		return evidenceTexts(*v)
 	case **Result:
@@ -294,16 +299,6 @@ func (f Field[T]) orderedTexts(of *T) []string {
 		return []string{ListIDs(*ids)}
 	}
 	return f.Texts(of)
-}
-
-func (f Field[T]) number(n int) string {
-	switch {
-	case n == 0:
-		return ""
-	case f.Kind == SecondsField:
-		return strconv.Itoa(n) + " s"
-	}
-	return strconv.Itoa(n)
 }
 
 // Set sets the field from text in the form that Texts returns; a list gets one more entry. It

@@ -1,10 +1,7 @@
 package plan
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -129,8 +126,12 @@ func (a AdoptHostPlan) decide(s State, f Facts) ([]Event, error) {
 		agreed = time.Time{}
 	}
 	draft.HostList = &HostList{Host: a.Host, Session: a.Session, ApprovedAt: agreed, Tasks: tasks}
-	if own != nil && equalExceptTime(own, draft) {
-		return nil, nil
+	if own != nil {
+		before, after := own.Body(), draft.Body()
+		before.UpdatedAt = after.UpdatedAt
+		if digest := digestOf(before); digest != "" && digest == digestOf(after) {
+			return nil, nil
+		}
 	}
 	return []Event{HostPlanAdopted{Plan: draft.Body()}}, nil
 }
@@ -182,20 +183,15 @@ func (a AdoptHostPlan) listedSteps(own *Plan) (news []NewStep, tasks map[string]
 			Spec: Spec{Title: step.Title, Details: step.Details, DependsOn: step.DependsOn, ContextHints: step.ContextHints,
 				AcceptanceCriteria: step.AcceptanceCriteria, SuggestedAgent: step.SuggestedAgent}}) // no field that runs anything
 	}
-	for i := range news {
-		news[i].DependsOn = mapIDs(news[i].DependsOn, ids)
-	}
-	return news, nil, highest
-}
-
-func mapIDs(list []StepID, ids map[StepID]StepID) []StepID {
-	var all []StepID
-	for _, id := range list {
-		if to := ids[id]; to != 0 {
-			all = append(all, to)
+	for i, step := range news {
+		news[i].DependsOn = nil
+		for _, id := range step.DependsOn {
+			if to := ids[id]; to != 0 {
+				news[i].DependsOn = append(news[i].DependsOn, to)
+			}
 		}
 	}
-	return all
+	return news, nil, highest
 }
 
 // applyTo applies the change to the steps of a draft.
@@ -245,20 +241,6 @@ func addDependency(list []StepID, dep, of StepID) []StepID {
 		return list
 	}
 	return append(slices.Clip(list), dep)
-}
-
-// equalExceptTime reports whether two drafts differ only in UpdatedAt.
-func equalExceptTime(a, b *Plan) bool {
-	written := func(p *Plan) []byte {
-		body := p.Body()
-		body.UpdatedAt = time.Time{}
-		text, err := json.Marshal(body)
-		if err != nil {
-			return fmt.Append(nil, p) // prints addresses: equal to nothing else
-		}
-		return text
-	}
-	return bytes.Equal(written(a), written(b))
 }
 
 // HostPlanAdopted makes a draft from a host's own plan, or updates it.

@@ -128,13 +128,13 @@ func (c *cleaner) importedExecutions(steps []NewStep, name string) {
 			continue
 		}
 		e, fault := step.Execution, ""
-		instance := func(id StepID) bool { return kept[id].Loop == step.ID && id != step.ID }
+		isForeign := func(id StepID) bool { return kept[id].Loop != step.ID || id == step.ID }
 		switch {
 		case e.Loop != 0 && (!loops[e.Loop] || !slices.Contains(kept[e.Loop].Instances, step.ID)):
 			fault = "refers to a loop that does not list it"
 		case len(e.Instances) > 0 && !e.IsExpanded || e.IsExpanded && step.ForEach == "":
 			fault = "is marked as a loop, but is not a loop"
-		case len(e.Instances) > MaxItems || !allOf(e.Instances, instance):
+		case len(e.Instances) > MaxItems || slices.ContainsFunc(e.Instances, isForeign):
 			fault = "is a loop, but its instances do not refer to it"
 		case e.ConditionFalse && step.Status != Skipped || (e.ConditionFalse || e.ConditionTrue) && step.When == "":
 			fault = "has the outcome of a condition, but not the condition"
@@ -143,8 +143,4 @@ func (c *cleaner) importedExecutions(steps []NewStep, name string) {
 			c.refuse(fmt.Sprintf("%s/%d/execution", name, i), fault, "leave it out")
 		}
 	}
-}
-
-func allOf(ids []StepID, is func(StepID) bool) bool {
-	return !slices.ContainsFunc(ids, func(id StepID) bool { return !is(id) })
 }

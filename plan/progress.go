@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -29,25 +30,14 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if f.Actor.Scope.Step == a.Step {
 		return a.reportAgentStep(s, step, f)
 	}
-	if err := checkClaim(step, a.Force, f); err != nil {
-		return nil, err
-	}
-	if err := checkReserved(step, a, f); err != nil {
+	if err := cmp.Or(checkClaim(step, a.Force, f), checkReserved(step, a, f)); err != nil {
 		return nil, err
 	}
 	if choice := a.recoveryChoice(step); choice != "" {
 		return AnswerStep{Step: a.Step, Choice: choice, Text: a.Note}.decide(s, f)
 	}
-	if err := checkDependencies(p, step, a.Status); err != nil {
-		return nil, err
-	}
-	if err := checkBlockers(s, step, a, f); err != nil {
-		return nil, err
-	}
-	if err := checkEvidence(s, step, a, f); err != nil {
-		return nil, err
-	}
-	if err := roomForNote(step, a.Note); err != nil {
+	err = cmp.Or(checkDependencies(p, step, a.Status), checkBlockers(s, step, a, f), checkEvidence(s, step, a, f), roomForNote(step, a.Note))
+	if err != nil {
 		return nil, err
 	}
 	takesOver := a.Status == InProgress && step.ClaimedBy != f.Actor.Name

@@ -49,21 +49,14 @@ func (a Replan) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict(fmt.Sprintf("the plan would have %d constraints; at most %d are kept", len(constraints), MaxList),
 			"give fewer")
 	}
-	version := s.lastVersion(p) + 1
+	version := p.Version + 1 // above all others: p may be an earlier version that was restored
+	for head := range s.Versions(p.Root()) {
+		version = max(version, head.Version+1)
+	}
 	return append(archive(s, replanned, f.Now), PlanReplanned{
 		ID: fmt.Sprintf("%s-v%d", p.Root(), version), Version: version, Previous: p.ID,
 		Changes: a.Changes, Reasoning: a.Reasoning, Discoveries: a.Discoveries, Constraints: constraints,
 		Failure: p.Status == StatusReplanning, By: f.Actor.Name, At: f.Now}), nil
-}
-
-// lastVersion returns the highest version of a plan so far: the current one may be an earlier
-// version that was restored.
-func (s State) lastVersion(p *Plan) int {
-	last := p.Version
-	for head := range s.Versions(p.Root()) {
-		last = max(last, head.Version)
-	}
-	return last
 }
 
 // PlanReplanned makes the plan its next version: active, with its failed steps renewed.

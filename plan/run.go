@@ -228,13 +228,9 @@ func endRun(s State, f Facts) []Event {
 	if s.OpenRun() == nil || s.Plan.IsCleared() {
 		return []Event{RunEnded{Reason: StopCancelled, At: f.Now}}
 	}
-	switch s.Plan.Status {
-	case StatusCompleted:
-		return []Event{RunEnded{Reason: StopCompleted, At: f.Now}}
-	case StatusFailed:
-		return []Event{RunEnded{Reason: StopFailed, At: f.Now}}
-	case StatusAbandoned:
-		return []Event{RunEnded{Reason: StopCancelled, At: f.Now}}
+	reasons := map[PlanStatus]StopReason{StatusCompleted: StopCompleted, StatusFailed: StopFailed, StatusAbandoned: StopCancelled}
+	if reason, hasEnded := reasons[s.Plan.Status]; hasEnded {
+		return []Event{RunEnded{Reason: reason, At: f.Now}}
 	}
 	return nil
 }

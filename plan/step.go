@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -215,13 +217,8 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	step, _ := p.Steps.Get(a.Step)
-	if err := checkGuardsKept(p, step, updated[0].Patch, f); err != nil {
-		return nil, err
-	}
-	if err := checkEvidenceKept(step, updated[0].Patch, f); err != nil {
-		return nil, err
-	}
-	return []Event{updated[0]}, nil
+	err = cmp.Or(checkGuardsKept(p, step, updated[0].Patch, f), checkEvidenceKept(step, updated[0].Patch, f))
+	return []Event{updated[0]}, err
 }
 
 // decideOn returns the edit of a step of a plan, nil if it changes nothing.
@@ -233,7 +230,7 @@ func (a UpdateStep) decideOn(p *Plan, f Facts) ([]StepUpdated, error) {
 	if a.Patch, err = a.Patch.linkReferences(p, step); err != nil {
 		return nil, err
 	}
-	if deps := a.Patch.DependsOn; deps != nil && sameIDs(*deps, step.DependsOn) {
+	if deps := a.Patch.DependsOn; deps != nil && ListIDs(slices.Sorted(slices.Values(*deps))) == ListIDs(slices.Sorted(slices.Values(step.DependsOn))) {
 		a.Patch.DependsOn = nil // the order of dependencies means nothing
 	} else if deps != nil {
 		if err := checkNewDependencies(p, step, *a.Patch.DependsOn); err != nil {

@@ -15,7 +15,6 @@ type Steps struct {
 	highest StepID
 	counts  [stepStatuses]int
 	met     int // steps that their dependents need not wait for
-	asking  int // steps with an open question
 	ready   int
 	index   []int32 // id → position; nil while every id is at position id-1
 }
@@ -253,7 +252,6 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 	}
 	if slot.step.OpenQuestion() != nil {
 		c.asking += by
-		e.s.asking += by
 	}
 	if slot.isReady() {
 		c.ready += by
@@ -342,15 +340,11 @@ func (e *stepsEdit) replace(step *Step) {
 	if !slices.Equal(old.DependsOn, step.DependsOn) {
 		e.relink(old, step)
 	}
-	if met := step.isMet(); met != old.isMet() {
-		e.meet(i, met)
+	if step.isMet() == old.isMet() {
+		return
 	}
-}
-
-// meet updates the dependents of the step at i when it becomes met or unmet.
-func (e *stepsEdit) meet(i int, met bool) {
 	by := int32(1)
-	if met {
+	if step.isMet() {
 		by = -1
 	}
 	for _, id := range e.s.slot(i).dependents {

@@ -73,15 +73,10 @@ func (t Text) Required(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if isBlank(clean) {
+	if strings.IndexFunc(clean, func(r rune) bool { return !unicode.IsSpace(r) && !IsInvisible(r) }) < 0 {
 		return "", t.refuse("is blank", fmt.Sprintf("give 1 to %d characters", t.Max))
 	}
 	return clean, nil
-}
-
-// isBlank reports whether nothing in text is visible.
-func isBlank(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !IsInvisible(r) }) < 0
 }
 
 func (t Text) checkRune(r rune, v Visibility) (problem, fix string) {
