@@ -260,9 +260,14 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 // decide returns the record for a in the present state, without events if it changes nothing.
 func (s *Session) decide(by plan.Actor, a plan.Action, prepare Prepare) (plan.Record, error) {
 	now := s.state.NextTime(s.opts.Now())
-	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Sightings: s.seen(s.state, a)}
-	if s.opts.Presence != nil && s.state.PhaseNow() == plan.PhaseGathering {
-		facts.LastActivity = s.opts.Presence.LastActivity()
+	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Sightings: map[string]plan.Sighting{}}
+	if s.opts.Presence != nil {
+		for _, name := range plan.ClaimOwners(s.state, a) {
+			facts.Sightings[name] = s.opts.Presence.Seen(name)
+		}
+		if s.state.PhaseNow() == plan.PhaseGathering {
+			facts.LastActivity = s.opts.Presence.LastActivity()
+		}
 	}
 	if prepare != nil {
 		if err := prepare(s.state, &facts); err != nil {
@@ -271,17 +276,6 @@ func (s *Session) decide(by plan.Actor, a plan.Action, prepare Prepare) (plan.Re
 	}
 	events, err := plan.Decide(s.state, a, facts)
 	return plan.Record{Seq: s.state.Revision + 1, Action: plan.ActionWord(a), Actor: by, Time: now, Events: events}, err
-}
-
-func (s *Session) seen(state plan.State, a plan.Action) map[string]plan.Sighting {
-	if s.opts.Presence == nil {
-		return nil
-	}
-	seen := map[string]plan.Sighting{}
-	for _, name := range plan.ClaimOwners(state, a) {
-		seen[name] = s.opts.Presence.Seen(name)
-	}
-	return seen
 }
 
 const (

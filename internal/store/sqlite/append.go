@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -93,7 +92,11 @@ func (w *writer) append(ctx context.Context, before store.Head, r plan.Record, b
 	if before.Seq > 0 {
 		previous = before.Hash[:]
 	}
-	result, err := w.insert.ExecContext(ctx, r.Seq, string(r.Phase), head.Hash[:], body, previous)
+	insert, err := w.view.prepared(ctx, insertQuery)
+	if err != nil {
+		return store.Head{}, err
+	}
+	result, err := insert.ExecContext(ctx, r.Seq, string(r.Phase), head.Hash[:], body, previous)
 	if err != nil {
 		return store.Head{}, err
 	}
@@ -144,7 +147,6 @@ func (l *Log) CachedHead(ctx context.Context) (store.Head, error) {
 // writer is the process's only connection that writes.
 type writer struct {
 	view   *view
-	insert *sql.Stmt
 	growth *os.File
 }
 
@@ -270,14 +272,11 @@ func (l *Log) newWriter(ctx context.Context) (*writer, error) {
 	if w.growth, err = openGrowthFile(l.headPath()); err != nil {
 		return nil, errors.Join(err, v.close())
 	}
-	if w.insert, err = v.conn.PrepareContext(ctx, insertQuery); err != nil {
-		return nil, errors.Join(err, w.growth.Close(), v.close())
-	}
 	return w, nil
 }
 
 func (w *writer) close() error {
-	return errors.Join(w.growth.Close(), w.insert.Close(), w.view.close())
+	return errors.Join(w.growth.Close(), w.view.close())
 }
 
 // Purge implements store.Log.

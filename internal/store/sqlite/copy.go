@@ -21,7 +21,7 @@ func openCopy(ctx context.Context, path string) (v *view, alone, err error) {
 		return nil, nil, err
 	}
 	pool.SetMaxOpenConns(1)
-	v = &view{pool: pool}
+	v = &view{pool: pool, statements: map[string]*sql.Stmt{}}
 	if v.conn, err = pool.Conn(ctx); err == nil {
 		// The settings of other connections would make queries read the file.
 		const settings = "_pragma=busy_timeout(5000)&_pragma=mmap_size(0)&_pragma=query_only(1)&mode="

@@ -29,9 +29,8 @@ func explain(path string, err error) error {
 	if errors.Is(err, errUnreadable) || errors.Is(err, errForeign) {
 		return damaged(path, err)
 	}
-	var sqliteErr *driver.Error
-	if errors.As(err, &sqliteErr) {
-		return explainCode(path, sqliteErr.Code(), err)
+	if code := codeOf(err); code != 0 {
+		return explainCode(path, code, err)
 	}
 	switch {
 	case isFull(err):
@@ -42,6 +41,14 @@ func explain(path string, err error) error {
 		return failing(path, "could not be used", err)
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// codeOf returns the code of an SQLite error, 0 for any other.
+func codeOf(err error) int {
+	if failed, ok := errors.AsType[*driver.Error](err); ok {
+		return failed.Code()
+	}
+	return 0
 }
 
 func explainCode(path string, code int, err error) error {
@@ -140,26 +147,6 @@ func isFault(err error) bool {
 			return true
 		}
 	}
-	var sqliteErr *driver.Error
-	if errors.As(err, &sqliteErr) {
-		return slices.Contains([]int{lib.SQLITE_NOMEM, lib.SQLITE_INTERRUPT, lib.SQLITE_PROTOCOL, lib.SQLITE_NOLFS, lib.SQLITE_ABORT,
-			lib.SQLITE_INTERNAL, lib.SQLITE_MISUSE}, sqliteErr.Code()&0xff)
-	}
-	return errors.As(err, new(syscall.Errno))
-}
-
-// lacksIndex reports whether the shared index of the write-ahead log could not be made.
-func lacksIndex(err error) bool {
-	var sqliteErr *driver.Error
-	return errors.As(err, &sqliteErr) && slices.Contains([]int{lib.SQLITE_IOERR_SHMOPEN, lib.SQLITE_IOERR_SHMSIZE,
-		lib.SQLITE_IOERR_SHMMAP, lib.SQLITE_FULL}, sqliteErr.Code())
-}
-
-func isCannotOpen(err error) bool {
-	var sqliteErr *driver.Error
-	if !errors.As(err, &sqliteErr) {
-		return false
-	}
-	code := sqliteErr.Code() & 0xff
-	return code == lib.SQLITE_CANTOPEN || code == lib.SQLITE_READONLY
+	return errors.As(err, new(syscall.Errno)) || slices.Contains([]int{lib.SQLITE_NOMEM, lib.SQLITE_INTERRUPT, lib.SQLITE_PROTOCOL,
+		lib.SQLITE_NOLFS, lib.SQLITE_ABORT, lib.SQLITE_INTERNAL, lib.SQLITE_MISUSE}, codeOf(err)&0xff)
 }

@@ -25,12 +25,6 @@ type workspaceLock struct {
 	file *os.File      // used by the goroutine with the turn; nil before the first
 }
 
-func newWorkspaceLock(path string) *workspaceLock {
-	l := &workspaceLock{path: path, turn: make(chan struct{}, 1)}
-	l.turn <- struct{}{}
-	return l
-}
-
 // acquire takes the lock and returns the function that releases it.
 func (l *workspaceLock) acquire(ctx context.Context) (release func(), err error) {
 	select {

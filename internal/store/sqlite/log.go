@@ -69,7 +69,9 @@ var _ store.Log = (*Log)(nil)
 // New returns the log in dir. Nothing is opened or created yet.
 func New(dir string, opts Options) *Log {
 	opts.LockWait = cmp.Or(opts.LockWait, defaultLockWait)
-	return &Log{dir: dir, opts: opts, lock: newWorkspaceLock(filepath.Join(dir, lockName))}
+	lock := &workspaceLock{path: filepath.Join(dir, lockName), turn: make(chan struct{}, 1)}
+	lock.turn <- struct{}{}
+	return &Log{dir: dir, opts: opts, lock: lock}
 }
 
 // Names of the files in the folder.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	lib "modernc.org/sqlite/lib"
@@ -185,13 +187,14 @@ func openWithFallback(path, query string, open func(query string) error) (alone,
 		alone = fmt.Errorf("%w: %s can be read, but nothing can be written: free some space", store.ErrFull, path)
 	}
 	how := query + "rw"
-	if isCannotOpen(err) {
+	if code := codeOf(err) & 0xff; code == lib.SQLITE_CANTOPEN || code == lib.SQLITE_READONLY {
 		how, alone = query+"ro&vfs="+lockless, explain(path, findRoom(filepath.Dir(path)))
 		if !exists(path + "-wal") {
 			how = query + "ro&immutable=1" // else SQLite wants to create one
 		}
 	}
-	if lacksIndex(err) || errors.Is(alone, store.ErrReadOnly) {
+	noIndex := []int{lib.SQLITE_IOERR_SHMOPEN, lib.SQLITE_IOERR_SHMSIZE, lib.SQLITE_IOERR_SHMMAP, lib.SQLITE_FULL}
+	if slices.Contains(noIndex, codeOf(err)) || errors.Is(alone, store.ErrReadOnly) {
 		if open(how) == nil {
 			return alone, nil
 		}
@@ -212,7 +215,11 @@ func (l *Log) verify(ctx context.Context, v *view) (created bool, err error) {
 	if err := v.checkTail(ctx); err != nil {
 		return false, err
 	}
-	return true, l.checkPins(ctx, v)
+	pins, err := l.pins()
+	for _, p := range pins {
+		err = cmp.Or(err, v.checkPin(ctx, p))
+	}
+	return true, err
 }
 
 func (d *database) close() error {

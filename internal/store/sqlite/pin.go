@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -34,14 +33,20 @@ func writePin(growth *os.File, h store.Head) error {
 // encodePin returns a head in a form of constant length that reveals an incomplete write.
 func encodePin(h store.Head) []byte {
 	text := fmt.Sprintf("%-32s %20d %s %-16s", h.Chain, h.Seq, h.Hash, cmp.Or(h.Phase, noPhase))
-	return fmt.Appendf(nil, "%s %08x\n", text, checksum([]byte(text)))
+	return fmt.Appendf(nil, "%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
 }
 
 // noPhase is written for a record without a phase.
 const noPhase plan.Phase = "-"
 
-// decodePin reads what encodePin wrote.
-func decodePin(data []byte) (h store.Head, ok bool) {
+const maxPin = 1 << 10 // more than encodePin writes
+
+// readPin returns the head that the file pins, if it is valid.
+func readPin(path string) (h store.Head, ok bool) {
+	data, err := safefile.Read(path, maxPin)
+	if err != nil {
+		return store.Head{}, false
+	}
 	var hash string
 	if _, err := fmt.Sscan(string(data), &h.Chain, &h.Seq, &hash, &h.Phase); err != nil || h.Hash.UnmarshalText([]byte(hash)) != nil {
 		return store.Head{}, false
@@ -50,22 +55,6 @@ func decodePin(data []byte) (h store.Head, ok bool) {
 		h.Phase = ""
 	}
 	return h, bytes.Equal(data, encodePin(h))
-}
-
-const maxPin = 1 << 10 // more than encodePin writes
-
-// readPin returns the head that the file pins, if it is valid.
-func readPin(path string) (store.Head, bool) {
-	data, err := safefile.Read(path, maxPin)
-	if err != nil {
-		return store.Head{}, false
-	}
-	return decodePin(data)
-}
-
-// checksum detects a text that was torn or has changed by chance.
-func checksum(data []byte) uint32 {
-	return crc32.ChecksumIEEE(data)
 }
 
 // pin is a head that a file other than the database remembers.
@@ -86,20 +75,6 @@ func (l *Log) pins() (pins []pin, err error) {
 	return pins, err
 }
 
-// checkPins returns an error if the log does not contain a head that it had.
-func (l *Log) checkPins(ctx context.Context, v *view) error {
-	pins, err := l.pins()
-	if err != nil {
-		return err
-	}
-	for _, p := range pins {
-		if err := v.checkPin(ctx, p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // checkPin returns an error if the log should contain a head and does not. Heads of purged chains
 // no longer matter.
 func (v *view) checkPin(ctx context.Context, p pin) error {
@@ -114,7 +89,7 @@ func (v *view) checkPin(ctx context.Context, p pin) error {
 // contains reports whether the log contains a head, and otherwise whether the head belongs to a
 // purged chain.
 func (v *view) contains(ctx context.Context, pin store.Head) (contained, former bool, err error) {
-	pinned, err := v.prepared(ctx, &v.pinned, pinQuery)
+	pinned, err := v.prepared(ctx, pinQuery)
 	if err != nil {
 		return false, false, err
 	}
@@ -124,16 +99,4 @@ func (v *view) contains(ctx context.Context, pin store.Head) (contained, former 
 		return false, false, err
 	}
 	return chain.String == pin.Chain && string(hash) == string(pin.Hash[:]), former, nil
-}
-
-// pinHead writes the end of an otherwise unused log to its growth file.
-func (l *Log) pinHead(head store.Head) error {
-	if head.Seq == 0 {
-		return nil
-	}
-	growth, err := openGrowthFile(l.headPath())
-	if err != nil {
-		return err
-	}
-	return errors.Join(writePin(growth, head), growth.Close())
 }

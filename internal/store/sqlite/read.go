@@ -97,7 +97,7 @@ func (v *view) since(ctx context.Context, known store.Head) (head store.Head, re
 
 // checkFormat returns an error if the log now has another format, with the cheapest query that tells.
 func (v *view) checkFormat(ctx context.Context) error {
-	marked, err := v.prepared(ctx, &v.marked, `PRAGMA user_version`)
+	marked, err := v.prepared(ctx, `PRAGMA user_version`)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (v *view) checkFormat(ctx context.Context) error {
 // queryRecent returns at most maxRecent records after a known head, and the last one's head; the
 // zero Head if the log does not contain the known one.
 func (v *view) queryRecent(ctx context.Context, known store.Head) (head store.Head, records []plan.Record, err error) {
-	recent, err := v.prepared(ctx, &v.recent, recentQuery)
+	recent, err := v.prepared(ctx, recentQuery)
 	if err != nil {
 		return head, nil, err
 	}
@@ -134,13 +134,10 @@ func (v *view) queryRecent(ctx context.Context, known store.Head) (head store.He
 
 // view is one connection that reads. It remembers the last head it has seen.
 type view struct {
-	pool   *sql.DB
-	conn   *sql.Conn // of the pool
-	last   *sql.Stmt
-	recent *sql.Stmt // for records appended since
-	marked *sql.Stmt // for the format
-	pinned *sql.Stmt // for pins
-	head   store.Head
+	pool       *sql.DB
+	conn       *sql.Conn            // of the pool
+	statements map[string]*sql.Stmt // prepared, by their text
+	head       store.Head
 }
 
 const (
@@ -156,7 +153,7 @@ func openView(ctx context.Context, path, query string) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view{pool: pool}
+	v := &view{pool: pool, statements: map[string]*sql.Stmt{}}
 	if v.conn, err = pool.Conn(ctx); err != nil {
 		_ = v.close()
 		return nil, err
@@ -168,10 +165,8 @@ func openView(ctx context.Context, path, query string) (*view, error) {
 // open, SQLite would leave its write-ahead log on disk.
 func (v *view) close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{v.last, v.recent, v.marked, v.pinned} {
-		if stmt != nil {
-			errs = append(errs, stmt.Close())
-		}
+	for _, stmt := range v.statements {
+		errs = append(errs, stmt.Close())
 	}
 	if v.conn != nil {
 		errs = append(errs, v.conn.Close())
@@ -180,16 +175,20 @@ func (v *view) close() error {
 }
 
 // prepared returns the statement for a query, preparing it on first use.
-func (v *view) prepared(ctx context.Context, kept **sql.Stmt, query string) (_ *sql.Stmt, err error) {
-	if *kept == nil {
-		*kept, err = v.conn.PrepareContext(ctx, query)
+func (v *view) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if stmt := v.statements[query]; stmt != nil {
+		return stmt, nil
 	}
-	return *kept, err
+	stmt, err := v.conn.PrepareContext(ctx, query)
+	if err == nil {
+		v.statements[query] = stmt
+	}
+	return stmt, err
 }
 
 // queryHead returns the head as it is now.
 func (v *view) queryHead(ctx context.Context) (store.Head, error) {
-	last, err := v.prepared(ctx, &v.last, headQuery)
+	last, err := v.prepared(ctx, headQuery)
 	if err != nil {
 		return store.Head{}, err
 	}

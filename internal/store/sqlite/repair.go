@@ -276,7 +276,14 @@ func (l *Log) rebuild(ctx context.Context, prepared *Log, found Report, extra *p
 	if made.Damaged() || made.Head.Seq != want {
 		return fmt.Errorf("the new log has %d records instead of %d: try again", made.Head.Seq, want)
 	}
-	return prepared.pinHead(made.Head)
+	if want == 0 {
+		return nil
+	}
+	growth, err := openGrowthFile(prepared.headPath())
+	if err != nil {
+		return err
+	}
+	return errors.Join(writePin(growth, made.Head), growth.Close())
 }
 
 func (l *Log) fillRepaired(ctx context.Context, path string, found Report, extra *plan.Record) error {
@@ -300,7 +307,12 @@ func (l *Log) fillRepaired(ctx context.Context, path string, found Report, extra
 		return err
 	}
 	if extra != nil {
-		if err := addRecord(ctx, tx, found.Head, *extra); err != nil {
+		body, err := store.EncodeRecord(*extra)
+		if err != nil {
+			return err
+		}
+		hash := found.Head.Hash.Next(body)
+		if _, err := tx.ExecContext(ctx, copyQuery, extra.Seq, string(extra.Phase), hash[:], body); err != nil {
 			return err
 		}
 	}
@@ -344,14 +356,4 @@ func (l *Log) copyRecords(ctx context.Context, to *sql.Tx, last plan.Revision) e
 		}
 	}
 	return rows.Err()
-}
-
-func addRecord(ctx context.Context, tx *sql.Tx, before store.Head, r plan.Record) error {
-	body, err := store.EncodeRecord(r)
-	if err != nil {
-		return err
-	}
-	hash := before.Hash.Next(body)
-	_, err = tx.ExecContext(ctx, copyQuery, r.Seq, string(r.Phase), hash[:], body)
-	return err
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -88,7 +89,12 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 		// The log was purged in the meantime: its content must not survive.
 		return errors.Join(err, os.Remove(l.snapshotPath(s.Head.Seq)))
 	}
-	return l.dropSnapshots()
+	headers, err := l.snapshotHeaders()
+	if err != nil {
+		return err
+	}
+	safefile.Sweep(l.dir)
+	return l.removeSnapshots(headers[:min(keptSnapshots, len(headers))])
 }
 
 // checkContains returns an error unless the log contains h.
@@ -157,7 +163,7 @@ func readHeader(path string) (snapshotHeader, error) {
 // parseHeader reads a header line, including its newline.
 func parseHeader(path string, line []byte) (snapshotHeader, error) {
 	sum, text, ok := bytes.Cut(bytes.TrimSuffix(line, []byte{'\n'}), []byte{' '})
-	if !ok || string(sum) != fmt.Sprintf("%08x", checksum(text)) {
+	if !ok || string(sum) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(text)) {
 		return snapshotHeader{}, fmt.Errorf("%s: its first line has changed", path)
 	}
 	h := snapshotHeader{path: path}
@@ -174,7 +180,7 @@ func (h snapshotHeader) readState() (plan.State, error) {
 		return plan.State{}, err
 	}
 	_, state, _ := bytes.Cut(data, []byte{'\n'})
-	if len(state) != h.Bytes || checksum(state) != h.Sum {
+	if len(state) != h.Bytes || crc32.ChecksumIEEE(state) != h.Sum {
 		return plan.State{}, fmt.Errorf("%s: the state has changed", h.path)
 	}
 	return store.DecodeState(state)
@@ -182,25 +188,16 @@ func (h snapshotHeader) readState() (plan.State, error) {
 
 // writeSnapshot writes or replaces a file as a whole, or leaves it alone.
 func writeSnapshot(path string, head store.Head, state []byte) error {
-	header, err := json.Marshal(snapshotHeader{Fold: plan.FoldVersion, Head: head, Bytes: len(state), Sum: checksum(state)})
+	header, err := json.Marshal(snapshotHeader{Fold: plan.FoldVersion, Head: head, Bytes: len(state), Sum: crc32.ChecksumIEEE(state)})
 	if err != nil {
 		return err
 	}
-	text := fmt.Appendf(make([]byte, 0, len(header)+len(state)+16), "%08x %s\n", checksum(header), header)
+	text := fmt.Appendf(make([]byte, 0, len(header)+len(state)+16), "%08x %s\n", crc32.ChecksumIEEE(header), header)
 	return safefile.WriteFile(path, append(text, state...), safefile.Options{Mode: safefile.FileMode})
 }
 
-// dropSnapshots removes all but the newest. An unreadable one is removed as well: it is a copy of
-// data in the log.
-func (l *Log) dropSnapshots() error {
-	headers, err := l.snapshotHeaders()
-	if err != nil {
-		return err
-	}
-	safefile.Sweep(l.dir)
-	return l.removeSnapshots(headers[:min(keptSnapshots, len(headers))])
-}
-
+// removeSnapshots removes all but the given snapshots, also unreadable ones: they are copies of data
+// in the log.
 func (l *Log) removeSnapshots(kept []snapshotHeader) error {
 	paths, err := l.snapshotPaths()
 	if err != nil {
