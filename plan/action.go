@@ -3,8 +3,10 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Action is a change that a verb asks for.
@@ -45,86 +47,75 @@ type authority int
 const (
 	anyActor          authority = iota
 	confirmedByPerson           // a person, possibly through an agent's client
-	personOrClient              // like confirmed, but with Limits.PersonOnly a person must be present
+	personOrClient              // like confirmedByPerson, but with Limits.PersonOnly a person must be present
 	presentPerson               // a person must be present
 )
 
-// traitsOf is the table of actions.
+// actionTable is the table of actions.
+var actionTable = sync.OnceValue(func() map[reflect.Type]traits {
+	return map[reflect.Type]traits{
+		reflect.TypeFor[SetUp]():            {word: "set_up_plan", anyPlan: true},
+		reflect.TypeFor[AdoptHostPlan]():    {word: "adopt_host_plan", anyPlan: true},
+		reflect.TypeFor[AddSteps]():         {word: "add_steps"},
+		reflect.TypeFor[UpdateStep]():       {word: "update_step"},
+		reflect.TypeFor[MoveStep]():         {word: "move_step"},
+		reflect.TypeFor[MarkStep]():         {word: "mark_step"},
+		reflect.TypeFor[ClaimStep]():        {word: "claim_step"},
+		reflect.TypeFor[ReportStep]():       {word: "report_step"},
+		reflect.TypeFor[Close]():            {word: "close_plan"},
+		reflect.TypeFor[Clear]():            {word: "clear_plan"},
+		reflect.TypeFor[Restore]():          {word: "restore_plan"},
+		reflect.TypeFor[Judge]():            {word: "judge_plan", joinsPlanning: true},
+		reflect.TypeFor[RaiseSignal]():      {word: "raise_signal", isSignal: true, anyPlan: true},
+		reflect.TypeFor[ClearSignal]():      {word: "clear_signal", isSignal: true, anyPlan: true},
+		reflect.TypeFor[EnterMode]():        {word: "enter_plan_mode", isPlanning: true, anyPlan: true},
+		reflect.TypeFor[SubmitPlan]():       {word: "submit_plan", isPlanning: true, anyPlan: true},
+		reflect.TypeFor[RecordNoDecision](): {word: "leave_undecided", isPlanning: true, anyPlan: true},
+		reflect.TypeFor[AskUser]():          {word: "ask_user", isPlanning: true, anyPlan: true},
+		reflect.TypeFor[ExpireMode]():       {word: "expire_plan_mode", isPlanning: true, anyPlan: true},
+		reflect.TypeFor[EndMode]():          {word: "end_plan_mode", isPlanning: true},
+		reflect.TypeFor[DecideDraft]():      decision(""),
+		reflect.TypeFor[EditDraft](): {word: "edit_draft", isPlanning: true, anyPlan: true, authority: personOrClient,
+			activity: "change of the draft"},
+		reflect.TypeFor[CancelMode](): decision("cancel_plan_mode"),
+		reflect.TypeFor[AnswerQuestion](): {word: "answer_question", isPlanning: true, anyPlan: true, authority: confirmedByPerson,
+			activity: "answer"},
+		reflect.TypeFor[AddComment](): {word: "comment", isPlanning: true, anyPlan: true, authority: confirmedByPerson,
+			activity: "comment"},
+		reflect.TypeFor[ResolveComment](): {word: "meet_comment", isPlanning: true, anyPlan: true, authority: confirmedByPerson,
+			activity: "resolution of a comment"},
+		reflect.TypeFor[ReplyToComment](): {word: "reply_to_comment", isPlanning: true, anyPlan: true},
+		reflect.TypeFor[Purge]():          {word: "purge", anyPlan: true, authority: presentPerson, activity: "purge the history"},
+		reflect.TypeFor[BeginRun]():       {word: "begin_run"},
+		reflect.TypeFor[PauseRun]():       {word: "pause_run", isPlanning: true, anyPlan: true},
+		reflect.TypeFor[EndRun](): {word: "end_run", isPlanning: true, anyPlan: true, authority: confirmedByPerson,
+			activity: "end of the run"},
+		reflect.TypeFor[Schedule]():   {word: "advance", isPlanning: true, anyPlan: true},
+		reflect.TypeFor[AnswerStep](): {word: "answer_step", joinsPlanning: true},
+		reflect.TypeFor[Replan]():     {word: "replan"},
+	}
+})
+
+// traitsOf returns the traits of an action, with those that depend on its content.
 func traitsOf(a Action) traits {
+	t := actionTable()[reflect.TypeOf(a)]
 	switch a := a.(type) {
-	case SetUp:
-		return traits{word: "set_up_plan", anyPlan: true}
-	case AdoptHostPlan:
-		return traits{word: "adopt_host_plan", anyPlan: true}
-	case AddSteps:
-		return traits{word: "add_steps"}
-	case UpdateStep:
-		return traits{word: "update_step"}
-	case MoveStep:
-		return traits{word: "move_step"}
-	case MarkStep:
-		return traits{word: "mark_step", claims: []StepID{a.Step}}
-	case ClaimStep:
-		return traits{word: "claim_step", claims: []StepID{a.Step}}
-	case ReportStep:
-		return traits{word: "report_step", claims: []StepID{a.Step}}
-	case Close:
-		return traits{word: "close_plan"}
-	case Clear:
-		return traits{word: "clear_plan"}
-	case Restore:
-		return traits{word: "restore_plan"}
-	case Judge:
-		return traits{word: "judge_plan", joinsPlanning: true}
-	case RaiseSignal:
-		return traits{word: "raise_signal", isSignal: true, anyPlan: true}
-	case ClearSignal:
-		return traits{word: "clear_signal", isSignal: true, anyPlan: true}
-	case EnterMode:
-		return traits{word: "enter_plan_mode", isPlanning: true, anyPlan: true}
-	case SubmitPlan:
-		return traits{word: "submit_plan", isPlanning: true, anyPlan: true}
-	case RecordNoDecision:
-		return traits{word: "leave_undecided", isPlanning: true, anyPlan: true}
-	case AskUser:
-		return traits{word: "ask_user", isPlanning: true, anyPlan: true}
-	case ExpireMode:
-		return traits{word: "expire_plan_mode", isPlanning: true, anyPlan: true}
-	case EndMode:
-		return traits{word: "end_plan_mode", isPlanning: true}
-	case DecideDraft:
-		return decision(map[Outcome]string{Approved: "approve_plan", Rejected: "reject_plan", Returned: "return_plan"}[a.Outcome])
-	case EditDraft:
-		return traits{word: "edit_draft", isPlanning: true, anyPlan: true, authority: personOrClient, activity: "change of the draft"}
-	case CancelMode:
-		return decision("cancel_plan_mode")
-	case AnswerQuestion:
-		return traits{word: "answer_question", isPlanning: true, anyPlan: true, authority: confirmedByPerson, activity: "answer"}
-	case AddComment:
-		return traits{word: "comment", isPlanning: true, anyPlan: true, authority: confirmedByPerson, activity: "comment"}
-	case ResolveComment:
-		return traits{word: "meet_comment", isPlanning: true, anyPlan: true, authority: confirmedByPerson,
-			activity: "resolution of a comment"}
-	case ReplyToComment:
-		return traits{word: "reply_to_comment", isPlanning: true, anyPlan: true}
-	case Purge:
-		return traits{word: "purge", anyPlan: true, authority: presentPerson, activity: "purge the history"}
-	case BeginRun:
-		return traits{word: "begin_run"}
-	case PauseRun:
-		return traits{word: "pause_run", isPlanning: true, anyPlan: true}
-	case EndRun:
-		return traits{word: "end_run", isPlanning: true, anyPlan: true, authority: confirmedByPerson, activity: "end of the run"}
-	case Schedule:
-		return traits{word: "advance", isPlanning: true, anyPlan: true, claims: a.lost()}
-	case AnswerStep:
-		return traits{word: "answer_step", joinsPlanning: true}
-	case Replan:
-		return traits{word: "replan"}
 	case Batch:
 		return a.traits()
+	case MarkStep:
+		t.claims = []StepID{a.Step}
+	case ClaimStep:
+		t.claims = []StepID{a.Step}
+	case ReportStep:
+		t.claims = []StepID{a.Step}
+	case Schedule:
+		for _, lost := range a.Lost {
+			t.claims = append(t.claims, lost.Step)
+		}
+	case DecideDraft:
+		t.word = map[Outcome]string{Approved: "approve_plan", Rejected: "reject_plan", Returned: "return_plan"}[a.Outcome]
 	}
-	return traits{}
+	return t
 }
 
 // decision returns the traits of an action that decides about planning mode.

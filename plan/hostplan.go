@@ -95,16 +95,13 @@ func (a AdoptHostPlan) decide(s State, f Facts) ([]Event, error) {
 	if len(news) == 0 { // some hosts empty their list when all is done
 		return nil, nil
 	}
-	if err := withinLimit(len(news), f.Limits); err != nil {
-		return nil, err
-	}
 	for i := range news {
 		if news[i].Status == Done && f.Limits.Evidence {
 			news[i].Progress = Progress{Status: Pending,
 				Notes: []string{"The list of " + a.Host + " says that it is done, without evidence."}}
 		}
 	}
-	steps, err := mint(Steps{}, news, "/steps")
+	steps, err := mint(Steps{}, news, "/steps", f.Limits)
 	if err != nil {
 		return nil, err
 	}

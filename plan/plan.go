@@ -190,10 +190,7 @@ func (a SetUp) clean(c *cleaner) Action {
 }
 
 func (a SetUp) decide(s State, f Facts) ([]Event, error) {
-	if err := withinLimit(len(a.Steps), f.Limits); err != nil {
-		return nil, err
-	}
-	steps, err := mint(Steps{}, a.Steps, "/initial_steps")
+	steps, err := mint(Steps{}, a.Steps, "/initial_steps", f.Limits)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,8 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if choice := a.recoveryChoice(step); choice != "" {
 		return AnswerStep{Step: a.Step, Choice: choice, Text: a.Note}.decide(s, f)
 	}
-	err = cmp.Or(checkDependencies(p, step, a.Status), checkBlockers(s, step, a, f), checkEvidence(s, step, a, f), roomForNote(step, a.Note))
+	err = cmp.Or(checkDependencies(p, step, a.Status), checkBlockers(s, step, a, f), checkEvidence(s, step, a, f),
+		roomForNote(step, a.Note))
 	if err != nil {
 		return nil, err
 	}

@@ -247,14 +247,6 @@ func (a Schedule) clean(c *cleaner) Action {
 	return a
 }
 
-func (a Schedule) lost() []StepID {
-	ids := make([]StepID, len(a.Lost))
-	for i, lost := range a.Lost {
-		ids[i] = lost.Step
-	}
-	return ids
-}
-
 func (a Schedule) decide(s State, f Facts) ([]Event, error) {
 	if f.Actor.Kind != Planloop {
 		return nil, conflict("only an engine can report the results of its steps", "run the plan")

@@ -109,10 +109,7 @@ func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
 
 // decideOn returns the event that adds the steps to a plan, nil for none.
 func (a AddSteps) decideOn(p *Plan, f Facts) (*StepsAdded, error) {
-	if err := withinLimit(p.Steps.Len()+len(a.Steps), f.Limits); err != nil {
-		return nil, err
-	}
-	steps, err := mint(p.Steps, inheritFields(p, a.Steps), "/steps")
+	steps, err := mint(p.Steps, inheritFields(p, a.Steps), "/steps", f.Limits)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
@@ -230,7 +227,8 @@ func (a UpdateStep) decideOn(p *Plan, f Facts) ([]StepUpdated, error) {
 	if a.Patch, err = a.Patch.linkReferences(p, step); err != nil {
 		return nil, err
 	}
-	if deps := a.Patch.DependsOn; deps != nil && ListIDs(slices.Sorted(slices.Values(*deps))) == ListIDs(slices.Sorted(slices.Values(step.DependsOn))) {
+	if deps := a.Patch.DependsOn; deps != nil && slices.Equal(slices.Sorted(slices.Values(*deps)),
+		slices.Sorted(slices.Values(step.DependsOn))) {
 		a.Patch.DependsOn = nil // the order of dependencies means nothing
 	} else if deps != nil {
 		if err := checkNewDependencies(p, step, *a.Patch.DependsOn); err != nil {

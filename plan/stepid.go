@@ -69,8 +69,11 @@ func ParseStepID(text string) (StepID, error) {
 func (id StepID) Number() string { return strconv.Itoa(int(id)) }
 
 // mint returns news as steps with ids after the highest of have, or with the ids that steps of a
-// new plan keep, after checking their dependencies.
-func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
+// new plan keep, after checking their number and dependencies.
+func mint(have Steps, news []NewStep, field string, l Limits) ([]*Step, error) {
+	if err := withinLimit(have.Len()+len(news), l); err != nil {
+		return nil, err
+	}
 	next := have.Highest() + 1
 	steps, ids := make([]*Step, len(news)), make([]StepID, len(news))
 	added := make(map[StepID]*Step, len(news))

@@ -198,10 +198,7 @@ func (a AnswerStep) retry(p *Plan, step *Step, answered StepAnswered, f Facts) (
 
 // insert adds steps that the failed one depends on from then on.
 func (a AnswerStep) insert(p *Plan, step *Step, answered StepAnswered, f Facts) ([]Event, error) {
-	if err := withinLimit(p.Steps.Len()+len(a.Steps), f.Limits); err != nil {
-		return nil, err
-	}
-	steps, err := mint(p.Steps, a.Steps, "/steps")
+	steps, err := mint(p.Steps, a.Steps, "/steps", f.Limits)
 	if err != nil {
 		return nil, err
 	}

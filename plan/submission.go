@@ -24,10 +24,7 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 	if len(a.Steps) == 0 {
 		return nil, Refuse(InvalidInput, "/steps", "is empty", "give at least one step")
 	}
-	if err := withinLimit(len(a.Steps), f.Limits); err != nil {
-		return nil, err
-	}
-	steps, err := mint(Steps{}, a.Steps, "/steps")
+	steps, err := mint(Steps{}, a.Steps, "/steps", f.Limits)
 	if err != nil {
 		return nil, err
 	}
