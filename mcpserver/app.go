@@ -178,11 +178,11 @@ func (s *Server) howToDecide() string {
 // appDataFor returns the view for the app, with a nonce if the app may decide about it. The nonce is sent only in
 // _meta, which models do not see, so a model cannot send it back.
 func (s *Server) appDataFor(ctx context.Context, view review.View, decides bool) appData {
-	most := maxHiddenView
+	limit := maxHiddenView
 	if rendersApps(ctx) {
-		most = maxView
+		limit = maxView
 	}
-	h := appData{View: shrink(view, most)}
+	h := appData{View: shrink(view, limit)}
 	if h.View != nil && h.View.Draft != nil && h.View.Draft.Plan.LeftOut > 0 && view.Can.Decide { // approve only a plan shown in full
 		decides, h.View.Can = false, review.Can{Why: "the plan is too long to show here in full; " + s.howToDecide()}
 	}
@@ -327,10 +327,10 @@ func (s *Server) refuseApp(tool string, err error) *mcp.CallToolResult {
 	return result
 }
 
-// shrink returns the view, cut to at most most bytes as JSON. It drops former plans first, then the current
+// shrink returns the view, cut to at most limit bytes as JSON. It drops former plans first, then the current
 // plan next to a draft, older comments and questions, and last whole steps from the end, which it counts. It
 // returns nil if even that does not fit.
-func shrink(view review.View, most int) *review.View {
+func shrink(view review.View, limit int) *review.View {
 	less := []func(){
 		func() { view.Plans = []review.PastPlan{} },
 		func() {
@@ -342,12 +342,12 @@ func shrink(view review.View, most int) *review.View {
 		func() { view.Questions = lastTen(view.Questions) },
 	}
 	for _, drop := range less {
-		if sizeOf(view) <= most {
+		if sizeOf(view) <= limit {
 			return &view
 		}
 		drop()
 	}
-	over := sizeOf(view) - most
+	over := sizeOf(view) - limit
 	if over <= 0 {
 		return &view
 	}
@@ -369,7 +369,7 @@ func shrink(view review.View, most int) *review.View {
 	} else {
 		view.Plan = cut
 	}
-	if sizeOf(view) > most {
+	if sizeOf(view) > limit {
 		return nil
 	}
 	return &view

@@ -34,8 +34,8 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 
 // connections maps live connections to their actors, so that claims lapse as soon as a connection ends.
 type connections struct {
-	mu    sync.Mutex
-	alive map[string]joined
+	mu     sync.Mutex
+	actors map[string]joined
 }
 
 // joined is the actor of a connection, and the function to call when it ends.
@@ -49,10 +49,10 @@ type joined struct {
 func (c *connections) register(connection string, actor plan.Actor, join func(string) func()) plan.Actor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, ok := c.alive[connection]
+	known, ok := c.actors[connection]
 	if !ok {
 		known = joined{actor, join(actor.Name)}
-		c.alive[connection] = known
+		c.actors[connection] = known
 	}
 	return known.actor
 }
@@ -60,8 +60,8 @@ func (c *connections) register(connection string, actor plan.Actor, join func(st
 func (c *connections) registerHooks(hooks *server.Hooks) {
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
 		c.mu.Lock()
-		gone, ok := c.alive[session.SessionID()]
-		delete(c.alive, session.SessionID())
+		gone, ok := c.actors[session.SessionID()]
+		delete(c.actors, session.SessionID())
 		c.mu.Unlock()
 		if ok {
 			gone.leave()
@@ -72,8 +72,8 @@ func (c *connections) registerHooks(hooks *server.Hooks) {
 func (c *connections) closeAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for connection, gone := range c.alive {
+	for connection, gone := range c.actors {
 		gone.leave()
-		delete(c.alive, connection)
+		delete(c.actors, connection)
 	}
 }

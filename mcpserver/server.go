@@ -71,13 +71,13 @@ type Server struct {
 	sealer        *Sealer         // for other servers' questions and the app's views; its key ends with the process
 	readOnlyTools map[string]bool // tools allowed in a read-only phase
 	offered       []string        // names of the offered tools
-	foreign       *otherTools     // nil: no tools of other servers are offered
-	waiting       pendingCalls
+	otherTools    *otherTools     // nil: no tools of other servers are offered
+	pending       pendingCalls
 	rootsAsked    atomic.Int32
 	close         func()
 
-	background func(func(context.Context)) // runs a function until Close
-	ended      func()                      // waits for those functions
+	background        func(func(context.Context)) // runs a function until Close
+	waitForBackground func()                      // waits for those functions
 }
 
 // New returns a server. It opens nothing until a client needs it.
@@ -93,13 +93,13 @@ func New(opts Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		opts:          opts,
-		connections:   &connections{alive: map[string]joined{}},
+		connections:   &connections{actors: map[string]joined{}},
 		sealer:        sealer,
 		readOnlyTools: readOnlyTools(),
 		close:         sync.OnceFunc(cancel),
 	}
 	var running sync.WaitGroup
-	s.background, s.ended = func(do func(context.Context)) { running.Go(func() { do(ctx) }) }, running.Wait
+	s.background, s.waitForBackground = func(do func(context.Context)) { running.Go(func() { do(ctx) }) }, running.Wait
 	s.subscriptions = newSubscriptions(ctx, s.service, opts.Logger)
 	hooks := &server.Hooks{}
 	s.subscriptions.registerHooks(hooks)
@@ -141,7 +141,7 @@ func (s *Server) service(ctx context.Context) (*verbs.Service, error) {
 // Close ends all background work and releases the connections' claims. The transport disconnects the clients.
 func (s *Server) Close() {
 	s.close()
-	s.ended()
+	s.waitForBackground()
 	s.subscriptions.running.Wait()
 	s.connections.closeAll()
 }

@@ -28,11 +28,11 @@ func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest
 	if s.isOwn(name) || s.offersApp(ctx, name) {
 		return
 	}
-	if s.foreign != nil {
+	if s.otherTools != nil {
 		_, _ = s.service(ctx) // the servers belong to its workspace; the call itself reports an error
 	}
 	tool, known := s.serverTool(name)
-	if !known && s.foreign != nil && s.foreign.Missing(name) != "" {
+	if !known && s.otherTools != nil && s.otherTools.Missing(name) != "" {
 		s.waitForRefresh(ctx, s.refresh(), callWait) // the server may not have listed its tools yet
 		tool, known = s.serverTool(name)
 	}
@@ -62,15 +62,15 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 		row := verbs.Row{Spec: verbs.Spec{Name: tool.Name}}
 		r := &serverCall{toolCall: toolCall{s, row, request, service, caller}, tool: tool, call: call,
 			asks: make(chan *serverAsk), ended: make(chan struct{})}
-		r.told.Store(told)
+		r.progress.Store(told)
 		r.begin(ctx)
 		return r.wait(ctx), nil
 	}
-	r, err := s.waiting.take(s, call, request.Params)
+	r, err := s.pending.take(s, call, request.Params)
 	if err != nil {
 		return mcp.NewToolResultError("Nothing was done: " + err.Error() + ". Call " + tool.Name + " again without the answer."), nil
 	}
-	r.told.Store(told)
+	r.progress.Store(told)
 	return r.wait(ctx), nil
 }
 
@@ -79,13 +79,13 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 // the question, and the call to the server stays open until the client calls again with the answer.
 type serverCall struct {
 	toolCall
-	tool    toolbox.RemoteTool
-	call    relayedCall
-	asks    chan *serverAsk
-	told    atomic.Pointer[progress] // of the client's current call
-	cancel  context.CancelFunc
-	ended   chan struct{} // closed when outcome is set
-	outcome *mcp.CallToolResult
+	tool     toolbox.RemoteTool
+	call     relayedCall
+	asks     chan *serverAsk
+	progress atomic.Pointer[progress] // of the client's current call
+	cancel   context.CancelFunc
+	ended    chan struct{} // closed when outcome is set
+	outcome  *mcp.CallToolResult
 }
 
 // serverAsk is another server's question to the user.
@@ -127,7 +127,7 @@ func (r *serverCall) run(ctx context.Context) *mcp.CallToolResult {
 		defer stop()
 		free = held
 	}
-	report := func(done, total float64, message string) { r.told.Load().tellAs(done, total, message) }
+	report := func(done, total float64, message string) { r.progress.Load().tellAs(done, total, message) }
 	result, err := r.tool.Invoke(free, r.request.Params.RawArguments, toolbox.RemoteClient{Elicit: r.elicit, Progress: report})
 	switch {
 	case errors.Is(context.Cause(free), ErrPlanningMode):
@@ -248,10 +248,10 @@ func (r *serverCall) inputRequired(ask *serverAsk) *mcp.CallToolResult {
 	now := r.call
 	now.Question, now.Expires = rand.Text(), time.Now().Add(maxAskTime)
 	state, err := r.sealer.SealAs(serverAskPurpose, now)
-	if err != nil || !r.waiting.put(now.Question, r, ask) {
+	if err != nil || !r.pending.put(now.Question, r, ask) {
 		return nil
 	}
-	r.told.Store(&progress{}) // no progress is sent until the client calls again
+	r.progress.Store(&progress{}) // no progress is sent until the client calls again
 	return server.NewInputRequestBuilder(state).Elicit(serverAskKey, r.form(ask)).ToolResult()
 }
 

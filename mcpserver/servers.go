@@ -56,7 +56,7 @@ type otherTools struct {
 // here, and one unlisted tool receives the calls.
 func (s *Server) addServerTools() {
 	if s.opts.Servers != nil && (Tools{Toolsets: s.opts.Toolsets}).offersServers() {
-		s.foreign = &otherTools{Servers: s.opts.Servers}
+		s.otherTools = &otherTools{Servers: s.opts.Servers}
 		s.MCP.AddTool(mcp.NewTool(relayName), s.relay)
 	}
 }
@@ -65,14 +65,14 @@ func (t Tools) offersServers() bool { return t.offers(serversToolset) || t.offer
 
 // serverTools lists the tools of other servers for a client. The first call waits for them.
 func (s *Server) serverTools(ctx context.Context) []toolbox.RemoteTool {
-	if s.foreign == nil {
+	if s.otherTools == nil {
 		return nil
 	}
 	if _, err := s.service(ctx); err != nil { // the servers belong to its workspace
 		return nil
 	}
 	s.waitForServers(ctx)
-	return s.foreign.list()
+	return s.otherTools.list()
 }
 
 func (f *otherTools) list() []toolbox.RemoteTool {
@@ -93,7 +93,7 @@ func definitions(tools []toolbox.RemoteTool) []string {
 
 // refresh asks the servers for their tools; over is closed when that has ended.
 func (s *Server) refresh() (over <-chan struct{}) {
-	f := s.foreign
+	f := s.otherTools
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.followed {
@@ -119,7 +119,7 @@ func (s *Server) refresh() (over <-chan struct{}) {
 
 // waitForServers waits for servers that never listed their tools, if no call did so before.
 func (s *Server) waitForServers(ctx context.Context) {
-	f, over := s.foreign, s.refresh()
+	f, over := s.otherTools, s.refresh()
 	f.mu.Lock()
 	waited := f.waited
 	f.mu.Unlock()
@@ -146,7 +146,7 @@ func (s *Server) waitForRefresh(ctx context.Context, over <-chan struct{}, limit
 // followServers notifies clients when the tools differ from the last list.
 func (s *Server) followServers(changes <-chan struct{}) {
 	for range changes {
-		if s.foreign.differs() {
+		if s.otherTools.differs() {
 			s.subscriptions.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
 		}
 	}
@@ -179,8 +179,8 @@ func LabelDescription(server, description string) string {
 
 // serverTool finds a tool of another server by name.
 func (s *Server) serverTool(name string) (toolbox.RemoteTool, bool) {
-	if s.foreign != nil {
-		for _, tool := range s.foreign.Tools() {
+	if s.otherTools != nil {
+		for _, tool := range s.otherTools.Tools() {
 			if tool.Name == name {
 				return tool, true
 			}
@@ -190,8 +190,8 @@ func (s *Server) serverTool(name string) (toolbox.RemoteTool, bool) {
 }
 
 func (s *Server) serverNames() (names []string) {
-	if s.foreign != nil {
-		for _, tool := range s.foreign.Tools() {
+	if s.otherTools != nil {
+		for _, tool := range s.otherTools.Tools() {
 			names = append(names, tool.Name)
 		}
 	}

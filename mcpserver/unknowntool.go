@@ -44,13 +44,13 @@ func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolR
 			text += " belongs to the toolset " + row.Toolset + ", which is off"
 		}
 	}
-	if s.foreign != nil {
-		if why := s.foreign.Missing(name); why != "" && s.nearestServerTool(name) == "" {
+	if s.otherTools != nil {
+		if why := s.otherTools.Missing(name); why != "" && s.nearestServerTool(name) == "" {
 			request.Params.Name = quoted + "' is unavailable: " + why + ": '" + quoted
 			return
 		}
 	}
-	if s.foreign == nil && s.opts.Servers != nil && strings.Contains(name, "__") {
+	if s.otherTools == nil && s.opts.Servers != nil && strings.Contains(name, "__") {
 		text += " is not offered: turn on the toolset " + serversToolset + " for tools of other servers"
 	}
 	text += ":"
@@ -65,7 +65,7 @@ func (s *Server) isOwn(name string) bool { return slices.Contains(s.offered, nam
 
 // nearestTool returns the offered tool that shares the most words with a name, or "" if none is near.
 func (s *Server) nearestTool(name string) string {
-	best, most := "", 0
+	best, bestScore := "", 0
 	if at := strings.LastIndex(name, "__"); at >= 0 { // drop a host's prefix
 		name = name[at+2:]
 	}
@@ -84,8 +84,8 @@ func (s *Server) nearestTool(name string) string {
 		if strings.HasSuffix(name, "_"+own) {
 			score += 2
 		}
-		if score > most {
-			best, most = tool, score
+		if score > bestScore {
+			best, bestScore = tool, score
 		}
 	}
 	if best == "" {

@@ -64,7 +64,7 @@ func (s *server) call(ctx context.Context, own, definition string, args json.Raw
 
 func (s *server) callTool(ctx context.Context, c *conn, own string, args json.RawMessage,
 	h toolbox.RemoteClient) (result called, err error) {
-	one := &call{RemoteClient: h, method: "tools/call", tool: own, idle: s.settings.idle(), most: maxCallTime}
+	one := &call{RemoteClient: h, method: "tools/call", tool: own, maxIdle: s.settings.idle(), maxTime: maxCallTime}
 	text, err := c.request(ctx, one, func(ctx context.Context) error {
 		params := &mcp.CallToolParams{Name: own, Arguments: args}
 		params.SetProgressToken(one.token)

@@ -130,8 +130,8 @@ func (c *conn) excerpt(text string) string { return outbound.Excerpt(text, c.sec
 // call is a request under way.
 type call struct {
 	toolbox.RemoteClient
-	method, tool string
-	idle, most   time.Duration // without a sign of life; in all
+	method, tool     string
+	maxIdle, maxTime time.Duration // without a sign of life; in all
 
 	ctx   context.Context
 	end   context.CancelCauseFunc
@@ -164,8 +164,8 @@ func (c *conn) request(ctx context.Context, one *call, send func(context.Context
 			one.end(failed)
 		})
 	}
-	one.most = max(one.idle, one.most)
-	one.patience, one.limit = late(one.idle, "did not answer %s within %s"), late(one.most, "was still busy with %s after %s")
+	one.maxTime = max(one.maxIdle, one.maxTime)
+	one.patience, one.limit = late(one.maxIdle, "did not answer %s within %s"), late(one.maxTime, "was still busy with %s after %s")
 	defer one.patience.Stop()
 	defer one.limit.Stop()
 	c.addCall(one)
@@ -321,7 +321,7 @@ func (one *call) restartClock() {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	if one.open == 0 {
-		one.patience.Reset(one.idle)
+		one.patience.Reset(one.maxIdle)
 	}
 }
 
@@ -336,8 +336,8 @@ func (one *call) pauseClocks() (resume func()) {
 		one.mu.Lock()
 		defer one.mu.Unlock()
 		if one.open--; one.open == 0 {
-			one.patience.Reset(one.idle)
-			one.limit.Reset(one.most)
+			one.patience.Reset(one.maxIdle)
+			one.limit.Reset(one.maxTime)
 		}
 	}
 }
@@ -353,7 +353,7 @@ const (
 func (c *conn) list(ctx context.Context, idle time.Duration) (tools []json.RawMessage, cut string, err error) {
 	seen, size, params := map[string]bool{}, 0, &mcp.ListToolsParams{}
 	for range maxPages {
-		result, err := c.request(ctx, &call{method: "tools/list", idle: idle}, func(ctx context.Context) error {
+		result, err := c.request(ctx, &call{method: "tools/list", maxIdle: idle}, func(ctx context.Context) error {
 			_, err := c.session.ListTools(ctx, params)
 			return err
 		})

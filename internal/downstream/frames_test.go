@@ -87,7 +87,7 @@ func TestAServerThatDoesNotReadIsEnded(t *testing.T) {
 		_, in := io.Pipe()
 		p.in = in
 		context.AfterFunc(p.life, func() { _ = in.Close() })
-		one := &call{method: "tools/call", tool: "x", idle: time.Hour}
+		one := &call{method: "tools/call", tool: "x", maxIdle: time.Hour}
 		_, err := p.request(t.Context(), one, func(ctx context.Context) error {
 			return p.Write(ctx, &jsonrpc.Request{Method: "tools/call"})
 		})
@@ -115,7 +115,7 @@ func TestWhatIsReportedAsNotSentIsNotSent(t *testing.T) {
 			p.turn <- struct{}{} // another message is being written
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		one := &call{method: "tools/call", tool: "x", idle: time.Hour}
+		one := &call{method: "tools/call", tool: "x", maxIdle: time.Hour}
 		_, err = p.request(ctx, one, func(ctx context.Context) error {
 			time.AfterFunc(time.Millisecond, cancel)
 			err := p.Write(ctx, &jsonrpc.Request{ID: id, Method: "tools/call"})

@@ -32,7 +32,7 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		for _, http := range []bool{false, true} {
 			p := reading(t, bytes.NewReader(append(frame, '\n')))
-			one := &call{method: "tools/call", tool: "x", idle: time.Hour}
+			one := &call{method: "tools/call", tool: "x", maxIdle: time.Hour}
 			result, err := p.request(t.Context(), one, func(ctx context.Context) error {
 				p.expect(&jsonrpc.Request{ID: id, Method: "tools/call"}, one)
 				if http {

@@ -179,7 +179,7 @@ type events struct {
 	conn       *conn
 	of         *call
 	line, data []byte // so far
-	bad        *Error
+	failure    *Error
 }
 
 // Read looks at each event before the SDK does, and stops at a bad one, for which the SDK would end the connection.
@@ -193,17 +193,17 @@ func (e *events) Read(p []byte) (int, error) {
 		}
 	}
 	if len(e.line)+len(e.data) > maxFrame {
-		e.bad = e.conn.tooLong()
+		e.failure = e.conn.tooLong()
 	}
 	switch {
-	case e.bad == nil:
+	case e.failure == nil:
 		return n, err
 	case e.of != nil:
-		e.of.end(e.bad)
+		e.of.end(e.failure)
 	default:
-		e.conn.end(e.bad)
+		e.conn.end(e.failure)
 	}
-	return 0, e.bad
+	return 0, e.failure
 }
 
 // take adds a line to the event; an empty line ends it.
@@ -217,7 +217,7 @@ func (e *events) take(line []byte) {
 	if len(bytes.TrimSpace(e.data)) > 0 {
 		m, err := jsonrpc.DecodeMessage(e.data)
 		if err != nil {
-			e.bad = e.conn.notJSON()
+			e.failure = e.conn.notJSON()
 		} else {
 			e.conn.inspect(m, len(e.data))
 		}

@@ -59,23 +59,23 @@ type server struct {
 	life       context.Context // ends with Close
 	links      sync.WaitGroup  // one per connection
 
-	mu       sync.Mutex
-	target   *target // nil: the configuration cannot be used
-	conn     *conn
-	flight   chan struct{} // closed after the current start or listing; nil: none
-	stale    bool          // the list must be read again
-	lists    *rate.Limiter // of reading it
-	late     *time.Timer   // until it is read; nil: not waiting
-	failure  error
-	useful   bool // has answered a call
-	failures int  // in a row
-	retryAt  time.Time
+	mu          sync.Mutex
+	target      *target // nil: the configuration cannot be used
+	conn        *conn
+	starting    chan struct{} // closed after the current start or listing; nil: none
+	stale       bool          // the list must be read again
+	lists       *rate.Limiter // of reading it
+	relistTimer *time.Timer   // until it is read; nil: not waiting
+	failure     error
+	hasAnswered bool // has answered a call
+	failures    int  // in a row
+	retryAt     time.Time
 
-	loaded bool
-	heard  bool
-	cut    string
-	tools  []toolbox.RemoteTool
-	bad    []Unusable
+	loaded      bool
+	isListed    bool
+	listProblem string
+	tools       []toolbox.RemoteTool
+	unusable    []Unusable
 }
 
 // list returns the known tools, from the disk if necessary.
@@ -92,7 +92,7 @@ func (s *server) load() {
 	}
 	s.loaded = true
 	c := s.readCache()
-	s.cut, s.bad = c.Cut, c.Bad
+	s.listProblem, s.unusable = c.Cut, c.Bad
 	taken := map[string]bool{}
 	for _, raw := range c.Tools {
 		if tool, err := s.tool(raw, taken); err == nil {
@@ -120,17 +120,17 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 	case s.target == nil || s.life.Err() != nil:
 		defer s.mu.Unlock()
 		return nil, s.failed()
-	case s.conn != nil && (s.flight == nil && !s.stale || s.late != nil): // a list that changes all the time is used as it is
+	case s.conn != nil && (s.starting == nil && !s.stale || s.relistTimer != nil): // a list that changes all the time is used as it is
 		defer s.mu.Unlock()
 		return s.conn, nil
-	case s.flight == nil && time.Now().Before(s.retryAt):
+	case s.starting == nil && time.Now().Before(s.retryAt):
 		defer s.mu.Unlock()
 		return nil, s.failed()
-	case s.flight == nil:
-		s.flight = make(chan struct{})
-		go s.startOrList(s.flight)
+	case s.starting == nil:
+		s.starting = make(chan struct{})
+		go s.startOrList(s.starting)
 	}
-	flight := s.flight
+	flight := s.starting
 	s.mu.Unlock()
 	select {
 	case <-flight:
@@ -185,7 +185,7 @@ func (s *server) startOrList(flight chan struct{}) {
 		c.end(err)
 		c = nil
 	}
-	s.conn, s.flight = c, nil
+	s.conn, s.starting = c, nil
 	close(flight)
 	if s.stale && c != nil {
 		s.refreshStale(c)
@@ -195,8 +195,8 @@ func (s *server) startOrList(flight chan struct{}) {
 // recordFailure notes that a start failed or a server ended. A server that answered a call may start again at once.
 func (s *server) recordFailure(err error) {
 	s.failure, s.retryAt = err, time.Time{}
-	if s.useful {
-		s.useful, s.failures = false, 0
+	if s.hasAnswered {
+		s.hasAnswered, s.failures = false, 0
 		return
 	}
 	s.retryAt = time.Now().Add(min(firstWait<<min(s.failures, 10), longestWait))
@@ -207,7 +207,7 @@ func (s *server) recordFailure(err error) {
 func (s *server) recordSuccess() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.useful = true
+	s.hasAnswered = true
 }
 
 // start starts the server and greets it, twice if the first try fails. A server that answered may have been
@@ -277,22 +277,22 @@ func (s *server) markStale(c *conn) {
 
 // refreshStale reads a stale list: later, if it changes all the time.
 func (s *server) refreshStale(c *conn) {
-	if !s.stale || s.flight != nil || s.conn != c || s.life.Err() != nil {
+	if !s.stale || s.starting != nil || s.conn != c || s.life.Err() != nil {
 		return
 	}
 	if !s.lists.Allow() {
-		if s.late == nil {
-			s.late = time.AfterFunc(listPause, func() {
+		if s.relistTimer == nil {
+			s.relistTimer = time.AfterFunc(listPause, func() {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				s.late = nil
+				s.relistTimer = nil
 				s.refreshStale(c)
 			})
 		}
 		return
 	}
-	s.flight = make(chan struct{})
-	go s.startOrList(s.flight)
+	s.starting = make(chan struct{})
+	go s.startOrList(s.starting)
 }
 
 // Limits of reading a list that changes all the time.
@@ -312,9 +312,9 @@ func (s *server) readList(c *conn) error {
 	usable, tools, bad := s.checkTools(raw)
 	s.mu.Lock()
 	s.load()
-	same := s.cut == cut && slices.Equal(s.bad, bad) &&
+	same := s.listProblem == cut && slices.Equal(s.unusable, bad) &&
 		slices.EqualFunc(s.tools, tools, func(a, b toolbox.RemoteTool) bool { return a.Definition() == b.Definition() })
-	s.heard, s.tools, s.bad, s.cut = true, tools, bad, cut
+	s.isListed, s.tools, s.unusable, s.listProblem = true, tools, bad, cut
 	s.mu.Unlock()
 	if !same {
 		s.writeCache(cached{Tools: usable, Bad: bad, Cut: cut})
@@ -327,13 +327,13 @@ func (s *server) readList(c *conn) error {
 func (s *server) hasList() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.heard || s.settings.Disabled || s.target == nil
+	return s.isListed || s.settings.Disabled || s.target == nil
 }
 
 // close returns when the server is gone. Its life must have ended.
 func (s *server) close() {
 	s.mu.Lock()
-	flight := s.flight
+	flight := s.starting
 	s.mu.Unlock()
 	if flight != nil {
 		<-flight
@@ -345,17 +345,17 @@ func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load()
-	st := Status{Name: s.name, State: Idle, Tools: s.tools, Unusable: s.bad, Listed: s.heard, Transport: "stdio", RetryAt: s.retryAt}
+	st := Status{Name: s.name, State: Idle, Tools: s.tools, Unusable: s.unusable, Listed: s.isListed, Transport: "stdio", RetryAt: s.retryAt}
 	if s.settings.URL != "" {
 		st.Transport = "http"
 	}
 	switch {
 	case s.settings.Disabled:
 		st.State = Disabled
-	case s.flight != nil:
+	case s.starting != nil:
 		st.State = Starting
 	case s.conn != nil:
-		st.State, st.Version, st.Error = Ready, s.conn.version(), s.cut
+		st.State, st.Version, st.Error = Ready, s.conn.version(), s.listProblem
 	case s.failure != nil:
 		st.State, st.Error = Failed, s.failure.Error()
 	}

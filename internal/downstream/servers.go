@@ -138,10 +138,10 @@ type Greeting struct {
 
 // Greet starts a server that is a command, lists its tools as a stateless client or as one with a handshake
 // does, and ends it. It takes at most limit, plus a moment to end the server.
-func Greet(ctx context.Context, name string, s Server, o Options, isStateless bool, limit time.Duration) (told Greeting, err error) {
+func Greet(ctx context.Context, name string, s Server, o Options, isStateless bool, limit time.Duration) (greeting Greeting, err error) {
 	t, err := s.target(name, o.Dir, o.Getenv)
 	if err != nil {
-		return told, err
+		return greeting, err
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -157,23 +157,23 @@ func Greet(ctx context.Context, name string, s Server, o Options, isStateless bo
 		err = c.connect(limited, transport, version, limit)
 	}
 	if err == nil {
-		told, err = c.greeted(limited, isStateless)
+		greeting, err = c.greeted(limited, isStateless)
 	}
-	if told.Took = time.Since(begun); limited.Err() == context.DeadlineExceeded {
+	if greeting.Took = time.Since(begun); limited.Err() == context.DeadlineExceeded {
 		err = c.fail("did not answer within %s", limit)
 	}
-	return told, err
+	return greeting, err
 }
 
 // greeted lists the tools of a connected server, and ends it.
 func (c *conn) greeted(ctx context.Context, isStateless bool) (Greeting, error) {
-	told := Greeting{Version: c.version()}
+	greeting := Greeting{Version: c.version()}
 	defer c.waitForEnd()
 	defer c.end(c.fail("was ended"))
-	if isStateless != (told.Version >= stateless) {
-		return told, c.fail("does not speak revision %s", stateless)
+	if isStateless != (greeting.Version >= stateless) {
+		return greeting, c.fail("does not speak revision %s", stateless)
 	}
 	tools, _, err := c.list(ctx, noTimeout)
-	told.Tools = len(tools)
-	return told, err
+	greeting.Tools = len(tools)
+	return greeting, err
 }

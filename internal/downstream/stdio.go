@@ -99,14 +99,14 @@ func (c *conn) ended(result process.Result, err error, complaints *safetext.Tail
 }
 
 // lastLines returns the last lines that a server printed, safe to show.
-func lastLines(complaints *safetext.TailWriter, most int, secrets []string) []string {
+func lastLines(complaints *safetext.TailWriter, limit int, secrets []string) []string {
 	var lines []string
 	for line := range strings.Lines(complaints.End().Text) {
 		if line = safetext.Line(line); line != "" {
 			lines = append(lines, outbound.Excerpt(line, secrets...))
 		}
 	}
-	return lines[max(0, len(lines)-most):]
+	return lines[max(0, len(lines)-limit):]
 }
 
 // Connect returns the pipes, which are a connection of the SDK's as well.

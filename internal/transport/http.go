@@ -1,9 +1,3 @@
-// Package httpserve serves an mcp-go server over HTTP: the streamable transport of both protocol eras on /mcp, and the
-// older HTTP with SSE on /sse and /message for the handshake revisions. A guard before every path checks Host, Origin,
-// token, content type and size before a byte reaches the protocol.
-//
-// The package knows transports only. It must not know tools, resources, prompts, plans or workspaces: those come with
-// the server it is given.
 package transport
 
 import (
@@ -24,7 +18,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// HTTPServer serves one MCP server over HTTP. It is made by New and ended by Serve or Close.
+// HTTPServer serves one MCP server over HTTP: the streamable transport of both protocol eras on /mcp, and the older HTTP with
+// SSE on /sse and /message for the handshake revisions. A guard before every path checks Host, Origin, token, content type and
+// size before a byte reaches the protocol. It is made by NewHTTPServer and ended by Serve or Close.
 type HTTPServer struct {
 	opts       HTTPOptions
 	log        *slog.Logger

@@ -22,7 +22,7 @@ type response struct {
 	mu     sync.Mutex
 	w      http.ResponseWriter // nil once the handler has returned
 	header http.Header
-	held   *bytes.Buffer // not nil while the answer is held back
+	buffer *bytes.Buffer // not nil while the answer is held back
 	status int
 
 	call *call // nothing more is sent once it is cancelled; may be nil
@@ -47,7 +47,7 @@ func (r *response) writeHeader(status int) {
 		return
 	}
 	r.status = status
-	if r.held == nil {
+	if r.buffer == nil {
 		r.w.WriteHeader(status)
 	}
 }
@@ -67,8 +67,8 @@ func (r *response) Write(p []byte) (int, error) {
 	if strings.HasPrefix(r.header.Get("Content-Type"), "text/plain") { // the library's refusals
 		clean = []byte(CleanText(string(p)))
 	}
-	if r.held != nil {
-		_, _ = r.held.Write(clean) // cannot fail
+	if r.buffer != nil {
+		_, _ = r.buffer.Write(clean) // cannot fail
 		return len(p), nil
 	}
 	origin.LimitWrite(r.w)
@@ -87,7 +87,7 @@ func (r *response) Flush() { _ = r.FlushError() }
 func (r *response) FlushError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.w == nil || r.held != nil {
+	if r.w == nil || r.buffer != nil {
 		return nil
 	}
 	origin.LimitWrite(r.w)
@@ -143,12 +143,12 @@ func (r *response) finish() {
 		r.header.Set("Content-Type", "text/event-stream")
 		r.w.WriteHeader(http.StatusOK)
 	}
-	if r.held != nil {
+	if r.buffer != nil {
 		if r.status != 0 {
 			r.w.WriteHeader(r.status)
 		}
 		// A client that has gone needs no answer.
-		_, _ = r.w.Write(r.held.Bytes())
+		_, _ = r.w.Write(r.buffer.Bytes())
 	}
 	r.w = nil
 }

@@ -52,7 +52,7 @@ func (s *HTTPServer) call(w http.ResponseWriter, r *http.Request, msg Message) {
 	resp.call = k
 	if msg.Method == string(mcp.MethodInitialize) {
 		// The library answers before it registers the session. A client must not be able to use it in between.
-		resp.held = &bytes.Buffer{}
+		resp.buffer = &bytes.Buffer{}
 	}
 	defer resp.finish()
 	s.run(resp, r)
@@ -183,9 +183,9 @@ func (s *HTTPServer) run(resp *response, r *http.Request) {
 // abort answers a request with a failed handler, if nothing was sent yet.
 func (r *response) abort() {
 	r.mu.Lock()
-	begun := r.w == nil || r.status != 0 && r.held == nil
+	begun := r.w == nil || r.status != 0 && r.buffer == nil
 	if !begun {
-		r.status, r.held = 0, nil
+		r.status, r.buffer = 0, nil
 	}
 	r.mu.Unlock()
 	if !begun {

@@ -1,5 +1,7 @@
-// Package transport is shared by the two transports of MCP: it reads JSON-RPC messages within a size limit, builds
-// refusals, and holds a session's data about its client. It knows neither streams of bytes nor HTTP.
+// Package transport serves an mcp-go server to MCP clients: over a pair of byte streams (stdio*.go), and over HTTP (http*.go).
+// Both read a message only if every JSON reader reads it alike, keep the open calls, and hold a session's data about its client.
+//
+// The package knows the protocol and nothing of tools, prompts, plans or workspaces: those come with the server it is given.
 package transport
 
 import (

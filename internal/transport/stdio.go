@@ -1,22 +1,3 @@
-// Package stdio serves one MCP client over a pair of byte streams, one JSON-RPC message a line, in both protocol eras:
-// the initialize handshake and the stateless 2026-07-28.
-//
-// It replaces the library's own stdio loop, which runs pipelined calls out of order, lets a few waiting calls stop all
-// others, loses notifications sent just before a handler returns, drops unprocessed input at its end and ignores the
-// filter of subscriptions/listen. Its rules:
-//
-//   - Requests take effect in the order sent: they run one at a time, in a queue.
-//     A handler that is about to wait calls [Yield], and the queue continues. Only
-//     ping, tasks/result and subscriptions/listen run outside the queue.
-//   - Cancellations and the client's answers to our own requests are handled as
-//     they are read, at any time. Reading pauses only when 1024 messages wait in
-//     the queue.
-//   - One goroutine writes. A handler's messages are written before its answer,
-//     but possibly before the answer to an earlier call.
-//   - Every request is answered except a cancelled one, which gets no further
-//     messages, as the protocol asks; the library would answer it.
-//
-// The package knows the protocol and nothing of plans, workspaces or tools.
 package transport
 
 import (
@@ -33,6 +14,22 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 )
+
+// Over stdio one client sends one JSON-RPC message a line, in either protocol era: the initialize handshake or the stateless
+// 2026-07-28. This replaces the library's own stdio loop, which runs pipelined calls out of order, lets a few waiting calls stop all
+// others, loses notifications sent just before a handler returns, drops unprocessed input at its end and ignores the
+// filter of subscriptions/listen. Its rules:
+//
+//   - Requests take effect in the order sent: they run one at a time, in a queue.
+//     A handler that is about to wait calls [Yield], and the queue continues. Only
+//     ping, tasks/result and subscriptions/listen run outside the queue.
+//   - Cancellations and the client's answers to our own requests are handled as
+//     they are read, at any time. Reading pauses only when 1024 messages wait in
+//     the queue.
+//   - One goroutine writes. A handler's messages are written before its answer,
+//     but possibly before the answer to an earlier call.
+//   - Every request is answered except a cancelled one, which gets no further
+//     messages, as the protocol asks; the library would answer it.
 
 // grace is how long cancelled calls have to end and be answered before Serve abandons them.
 const grace = time.Second

@@ -36,13 +36,13 @@ func readFrames(ctx context.Context, in io.Reader, maxFrame int) <-chan frame {
 	return frames
 }
 
-// nextFrame reads one line of any length, keeping at most most bytes of it.
-func nextFrame(in *bufio.Reader, most int) frame {
+// nextFrame reads one line of any length, keeping at most limit bytes of it.
+func nextFrame(in *bufio.Reader, limit int) frame {
 	var line []byte
 	tooLong := false
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(line)+len(part) > most+len("\r\n") {
+		if len(line)+len(part) > limit+len("\r\n") {
 			tooLong, line = true, nil
 		}
 		if !tooLong {
@@ -56,7 +56,7 @@ func nextFrame(in *bufio.Reader, most int) frame {
 			return frame{err: err}
 		}
 		line = bytes.Trim(line, " \t\r\n")
-		if tooLong || len(line) > most {
+		if tooLong || len(line) > limit {
 			return frame{tooLong: true}
 		}
 		return frame{data: line}

@@ -35,7 +35,7 @@ type streams struct {
 
 // changes holds the follower's last change of each workspace, so that a slow stream gets several as one.
 type changes struct {
-	told broadcast.Hub // closed when the follower is gone
+	hub broadcast.Hub // closed when the follower is gone
 
 	mu     sync.Mutex
 	latest map[string]numberedChange // by workspace
@@ -89,7 +89,7 @@ func (s *streams) follow(n *changes, changes <-chan review.Change) {
 	s.mu.Lock()
 	s.news = nil
 	s.mu.Unlock()
-	n.told.Close()
+	n.hub.Close()
 }
 
 // close ends all streams and waits for them.
@@ -106,7 +106,7 @@ func (n *changes) tell(change review.Change) {
 	n.count++
 	n.latest[change.Workspace] = numberedChange{change, n.count}
 	n.mu.Unlock()
-	n.told.Notify()
+	n.hub.Notify()
 }
 
 // since lists the changes after a number, oldest first, and returns the number of the last.
@@ -137,7 +137,7 @@ func (s *Server) getEvents(c call) (any, error) {
 	out := &eventWriter{w: c.w, limits: http.NewResponseController(c.w), ctx: ctx}
 	defer context.AfterFunc(ctx, out.cut)()
 
-	told := news.told.Listen(ctx)
+	told := news.hub.Listen(ctx)
 	_, sent := news.since(0)
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	if out.send(": watching\n\n") != nil { // the page may look now: later changes are sent
@@ -147,7 +147,7 @@ func (s *Server) getEvents(c call) (any, error) {
 	defer heartbeat.Stop()
 	for {
 		select {
-		case <-c.session.ended:
+		case <-c.session.done:
 			return nil, nil
 		case <-heartbeat.C:
 			s.sessions.dropIdle()

@@ -159,7 +159,7 @@ func TestDeskThatFallsSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := news.told.Listen(t.Context())
+	heard := news.hub.Listen(t.Context())
 	close(silent)
 	if _, more := <-heard; more {
 		t.Error("there is news")
@@ -172,7 +172,7 @@ func TestDeskThatFallsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer leave()
-	heard = again.told.Listen(t.Context())
+	heard = again.hub.Listen(t.Context())
 	eventually(t, "news", func() bool {
 		list, _ := again.since(0)
 		return len(list) == 1

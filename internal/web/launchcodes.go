@@ -40,9 +40,9 @@ func (d *sessionStore) useLaunchCode(code string) (ok, twice bool) {
 	return ok && d.now().Before(until), twice
 }
 
-// dropOldest removes the oldest times until at most most remain.
-func dropOldest(times map[digest]time.Time, most int) {
-	for len(times) > most {
+// dropOldest removes the oldest times until at most limit remain.
+func dropOldest(times map[digest]time.Time, limit int) {
+	for len(times) > limit {
 		delete(times, slices.MinFunc(slices.Collect(maps.Keys(times)), func(a, b digest) int { return times[a].Compare(times[b]) }))
 	}
 }

@@ -25,11 +25,11 @@ const (
 type renderCache struct {
 	places chan struct{} // one per rendering in progress
 
-	mu   sync.Mutex
-	next map[string]*rendering // renderings to join, by key: they have not begun to look
-	last map[string]*rendering // the last one begun, while it runs
-	held map[string]*body      // the last of each, while it is read
-	size int                   // bytes of all bodies being read
+	mu     sync.Mutex
+	next   map[string]*rendering // renderings to join, by key: they have not begun to look
+	last   map[string]*rendering // the last one begun, while it runs
+	bodies map[string]*body      // the last of each, while it is read
+	size   int                   // bytes of all bodies being read
 }
 
 // rendering is one rendering for all requests that wait for it.
@@ -49,7 +49,7 @@ type body struct {
 
 func newShared() *renderCache {
 	return &renderCache{places: make(chan struct{}, maxRenderings), next: map[string]*rendering{}, last: map[string]*rendering{},
-		held: map[string]*body{}}
+		bodies: map[string]*body{}}
 }
 
 // get returns an answer rendered after the call began, to be read until release. The first request for a key renders
@@ -109,7 +109,7 @@ func (s *renderCache) render(ctx context.Context, key string, r, before *renderi
 
 // hold adds readers of a text. It is called with mu held.
 func (s *renderCache) hold(key string, text []byte, readers int) (*body, error) {
-	if b := s.held[key]; b != nil && bytes.Equal(b.text, text) {
+	if b := s.bodies[key]; b != nil && bytes.Equal(b.text, text) {
 		b.readers += readers
 		return b, nil
 	}
@@ -118,7 +118,7 @@ func (s *renderCache) hold(key string, text []byte, readers int) (*body, error) 
 			after: readPause}
 	}
 	b := &body{key, text, readers}
-	s.held[key] = b
+	s.bodies[key] = b
 	s.size += len(text)
 	return b, nil
 }
@@ -131,8 +131,8 @@ func (s *renderCache) release(b *body) {
 		return
 	}
 	s.size -= len(b.text)
-	if s.held[b.key] == b {
-		delete(s.held, b.key)
+	if s.bodies[b.key] == b {
+		delete(s.bodies, b.key)
 	}
 }
 

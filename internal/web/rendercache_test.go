@@ -103,7 +103,7 @@ func TestRenderedOnceForAllWhoWait(t *testing.T) {
 			t.Errorf("%d got %v", who, text)
 		}
 	}
-	if count != 2 || s.size != 0 || len(s.held)+len(s.next)+len(s.last) != 0 {
+	if count != 2 || s.size != 0 || len(s.bodies)+len(s.next)+len(s.last) != 0 {
 		t.Errorf("rendered %d times; left: %+v", count, s)
 	}
 }

@@ -51,7 +51,7 @@ type session struct {
 	launch  digest // the code of that link
 	seen    time.Time
 	streams int
-	ended   chan struct{}
+	done    chan struct{}
 
 	code     digest               // the last one written to the terminal
 	codeEnds time.Time            // zero if no code is open
@@ -64,7 +64,7 @@ func newSessionStore(now func() time.Time) *sessionStore {
 
 // end ends a session. The store is locked.
 func (d *sessionStore) end(cookie digest) {
-	close(d.sessions[cookie].ended)
+	close(d.sessions[cookie].done)
 	delete(d.sessions, cookie)
 }
 
@@ -85,7 +85,7 @@ func (d *sessionStore) open(decides bool, launch string) (cookie, key string, er
 		d.end(least)
 	}
 	d.sessions[digestOf(cookie)] = &session{key: digestOf(key), decides: decides, launch: digestOf(launch), seen: d.now(),
-		ended: make(chan struct{}), proofs: map[digest]time.Time{}}
+		done: make(chan struct{}), proofs: map[digest]time.Time{}}
 	return cookie, key, nil
 }
 
@@ -152,7 +152,7 @@ func (d *sessionStore) close() {
 	defer d.mu.Unlock()
 	clear(d.launches)
 	for _, s := range d.sessions {
-		close(s.ended)
+		close(s.done)
 	}
 	clear(d.sessions)
 }
