@@ -345,7 +345,8 @@ func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load()
-	st := Status{Name: s.name, State: Idle, Tools: s.tools, Unusable: s.unusable, Listed: s.isListed, Transport: "stdio", RetryAt: s.retryAt}
+	st := Status{Name: s.name, State: Idle, Tools: s.tools, Unusable: s.unusable,
+		Listed: s.isListed, Transport: "stdio", RetryAt: s.retryAt}
 	if s.settings.URL != "" {
 		st.Transport = "http"
 	}
