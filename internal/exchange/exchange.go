@@ -52,24 +52,18 @@ func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
 	}
 	source, err := c.decode(text)
 	if err != nil {
-		return Imported{}, o.offerFormats(format, err)
+		if refusal, ok := errors.AsType[*plan.ValidationError](err); ok && o.Guessed && format != Markdown {
+			offer := *refusal
+			offer.Fix += ", or name the file's format: --format md, rawko-yaml or execution"
+			err = &offer
+		}
+		return Imported{}, err
 	}
 	source.outline.Objective = cmp.Or(o.Objective, source.outline.Objective)
 	if format == Execution { // the format has no field for it
 		source.outline.Objective = cmp.Or(source.outline.Objective, strings.TrimSuffix(o.Name, path.Ext(o.Name)))
 	}
 	return source.action()
-}
-
-// offerFormats adds the formats that have no file extension to a parse error.
-func (o ImportOptions) offerFormats(read Format, err error) error {
-	var refusal *plan.ValidationError
-	if !o.Guessed || read == Markdown || !errors.As(err, &refusal) {
-		return err
-	}
-	offer := *refusal
-	offer.Fix += ", or name the file's format: --format md, rawko-yaml or execution"
-	return &offer
 }
 
 // readable returns data without a byte order mark and with lines that end in \n. It refuses
@@ -140,6 +134,14 @@ func Inlined(s plan.State, kept func(name string) (json.RawMessage, error)) (pla
 
 func refuse(field, problem, fix string) error {
 	return &plan.ValidationError{Kind: plan.InvalidInput, Field: field, Problem: problem, Fix: fix}
+}
+
+// countLoss adds a sentence about a number of steps, unless it is 0.
+func countLoss(notes []string, n int, noun, loss string) []string {
+	if n == 0 {
+		return notes
+	}
+	return append(notes, plan.Pluralize(n, noun)+" "+loss+".")
 }
 
 // losses returns a sentence with the fields that p uses and a format does not keep, and with the number of

@@ -142,18 +142,9 @@ func executionLosses(p *plan.Plan) []string {
 			byAgents++
 		}
 	}
-	for _, loss := range []struct {
-		steps       int
-		noun, there string
-	}{
-		{byAgents, "step", "without a tool: that format has no agents"},
-		{entries, "entry", "of loops, which are written as the loop alone"},
-		{p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there"},
-	} {
-		if loss.steps > 0 {
-			notes = append(notes, plan.Pluralize(loss.steps, loss.noun)+" "+loss.there+".")
-		}
-	}
+	notes = countLoss(notes, byAgents, "step", "without a tool: that format has no agents")
+	notes = countLoss(notes, entries, "entry", "of loops, which are written as the loop alone")
+	notes = countLoss(notes, p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there")
 	return append(notes, losses("The format execution has no place for", p,
 		func(f plan.Field[plan.Plan]) bool {
 			return slices.Contains([]string{"estimated_duration", "summary", "reasoning", "metadata/constraints"}, f.Name)

@@ -3,7 +3,6 @@ package exchange
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"reflect"
 
 	"github.com/go-json-experiment/json"
@@ -87,12 +86,6 @@ func nativeSource(root string, p *resources.PlanDocument) (*source, error) {
 	s.keepOrigin(plan.Import{ID: p.ID, Version: p.Version, PreviousPlanID: p.PreviousPlanID, Changes: p.Changes,
 		Discoveries: p.Discoveries, Replans: p.Replans, Status: p.Status,
 		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, Highest: p.Highest})
-	s.nativeNotes(&p.Plan)
-	return s, nil
-}
-
-// nativeNotes notes the parts of a plan that are not imported.
-func (s *source) nativeNotes(p *plan.Plan) {
 	if p.Approval != nil {
 		s.note("Its approval is not carried over: a person has to approve it here.")
 	}
@@ -102,6 +95,7 @@ func (s *source) nativeNotes(p *plan.Plan) {
 	if p.Status == plan.StatusAbandoned {
 		s.note("It was abandoned; here its status follows from its steps.")
 	}
+	return s, nil
 }
 
 // decodeError explains in our words which field has the wrong form.
@@ -119,7 +113,7 @@ func decodeError(root string, err error) error {
 	case errors.As(err, &inner):
 		return refuse(field, inner.Problem, inner.Fix)
 	case semantic.GoType != nil && semantic.Err == nil:
-		return refuse(field, fmt.Sprintf("is %s", kindName(semantic.JSONKind)), "give "+wanted(semantic.GoType.Kind()))
+		return refuse(field, "is "+kindName(semantic.JSONKind), "give "+wanted(semantic.GoType.Kind()))
 	case semantic.Err != nil:
 		return refuse(field, "has the wrong form: "+plan.Shorten(semantic.Err.Error(), 120), "compare it with an exported plan")
 	}

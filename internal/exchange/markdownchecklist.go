@@ -290,24 +290,20 @@ func (r *checkListReader) withoutStatus(text string) string {
 
 // stepField returns the field of a step for a label in a check list. Title and details have no labels.
 func stepField(label string) (plan.Field[plan.Step], bool) {
-	fields := plan.StepFields()
-	for i := range fields {
-		if f := &fields[i]; f.Label == label && f.Name != "title" && f.Name != "details" {
-			return *f, true
+	for _, f := range plan.StepFields() {
+		if f.Label == label && f.Name != "title" && f.Name != "details" {
+			return f, true
 		}
 	}
 	return plan.Field[plan.Step]{}, false
 }
-
-// derived reports whether a label is one that an export adds and that is not a field.
-func derived(label string) bool { return label == "waiting on" || label == "earlier notes" }
 
 // labelled splits "label: value" if the label is one that we write.
 func labelled(text string) (label, value string, ok bool) {
 	label, value, ok = strings.Cut(text, ":")
 	label = strings.ToLower(strings.Trim(label, "* \t"))
 	value = strings.TrimSpace(strings.TrimPrefix(value, "**"))
-	if !ok || derived(label) {
+	if !ok || label == "waiting on" || label == "earlier notes" { // an export adds these labels, which are not fields
 		return label, value, ok
 	}
 	_, ok = stepField(label)

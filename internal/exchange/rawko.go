@@ -69,8 +69,10 @@ type rawkoStepState string
 // Values lists rawko's step statuses.
 func (rawkoStepState) Values() []string { return plan.RawkoWords.Words() }
 
-func rawkoYAML(s plan.State) ([]byte, error) {
-	data, err := json.Marshal(toRawko(s.Plan))
+func rawkoYAML(s plan.State) ([]byte, error) { return asYAML(toRawko(s.Plan)) }
+
+func asYAML(value any) ([]byte, error) {
+	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
@@ -86,11 +88,7 @@ type rawkoTask struct {
 
 // RawkoTask returns rawko's file that names the current plan.
 func RawkoTask(p *plan.Plan) ([]byte, error) {
-	data, err := json.Marshal(rawkoTask{p.Objective, p.ID, rawkoPlanState(p.Status.Rawko())})
-	if err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
-	}
-	return resources.YAMLOf(data)
+	return asYAML(rawkoTask{p.Objective, p.ID, rawkoPlanState(p.Status.Rawko())})
 }
 
 // RawkoCurrent returns the id of the plan that rawko's task file names.
@@ -156,18 +154,9 @@ func rawkoLosses(p *plan.Plan) []string {
 			uncritical++
 		}
 	}
-	for _, loss := range []struct {
-		steps       int
-		noun, there string
-	}{
-		{p.Steps.Count(plan.Blocked), "blocked step", "becomes pending there"},
-		{p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there"},
-		{uncritical, "step", "need not succeed here; in rawko every failure calls for a new plan"},
-	} {
-		if loss.steps > 0 {
-			notes = append(notes, plan.Pluralize(loss.steps, loss.noun)+" "+loss.there+".")
-		}
-	}
+	notes = countLoss(notes, p.Steps.Count(plan.Blocked), "blocked step", "becomes pending there")
+	notes = countLoss(notes, p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there")
+	notes = countLoss(notes, uncritical, "step", "need not succeed here; in rawko every failure calls for a new plan")
 	return append(notes, losses("The format rawko has no place for", p,
 		func(f plan.Field[plan.Plan]) bool { return f.Rawko != "" },
 		func(f plan.Field[plan.Step], _ *plan.Step) bool { return f.Rawko != "" || f.Name == "critical" })...) // counted above

@@ -60,8 +60,13 @@ func (s *source) action() (Imported, error) {
 		return Imported{}, refuse(s.root+"/steps", fmt.Sprintf("there are more than %d steps", maxSteps), "group them into fewer")
 	}
 	var faults plan.Faults
-	outline, err := s.cleanOutline()
-	faults.Add(err)
+	if s.foldLines {
+		p := plan.Plan{Outline: s.outline}
+		foldLines(&p, plan.PlanFields())
+		s.outline = p.Outline
+	}
+	outline, err := plan.CleanOutline(s.root, s.outline)
+	faults.Add(s.rename(err))
 	origin, err := plan.CleanImport(s.root, s.origin)
 	faults.Add(s.rename(err))
 	steps, err := s.cleanSteps()
@@ -76,16 +81,6 @@ func (s *source) action() (Imported, error) {
 		return Imported{}, refusal
 	}
 	return Imported{Action: a, Notes: s.notes}, nil
-}
-
-func (s *source) cleanOutline() (plan.Outline, error) {
-	if s.foldLines {
-		p := plan.Plan{Outline: s.outline}
-		foldLines(&p, plan.PlanFields())
-		s.outline = p.Outline
-	}
-	outline, err := plan.CleanOutline(s.root, s.outline)
-	return outline, s.rename(err)
 }
 
 func (s *source) cleanSteps() ([]plan.NewStep, error) {

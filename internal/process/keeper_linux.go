@@ -167,8 +167,9 @@ func endChildren(spared map[int]bool) {
 	session, err := unix.Getsid(0)
 	for own := syscall.Getpgrp(); ; {
 		ended := 0
-		for _, pid := range children() {
-			if theirs, unknown := unix.Getsid(pid); spared[pid] || errors.Join(err, unknown) == nil && theirs == session {
+		for pid, s := range processes() { // ended ones too
+			theirs, unknown := unix.Getsid(pid)
+			if s.parent != os.Getpid() || spared[pid] || errors.Join(err, unknown) == nil && theirs == session {
 				continue
 			}
 			if group, err := syscall.Getpgid(pid); err == nil && group != own {
@@ -184,17 +185,6 @@ func endChildren(spared map[int]bool) {
 			return
 		}
 	}
-}
-
-// children lists the children of this process, including ended ones.
-func children() []int {
-	var found []int
-	for pid, s := range processes() {
-		if s.parent == os.Getpid() {
-			found = append(found, pid)
-		}
-	}
-	return found
 }
 
 // Hide keeps this process's memory, environment and open files from other processes of the same user, and prevents core

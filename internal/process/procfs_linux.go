@@ -35,7 +35,8 @@ func (id Identity) members() map[int]string {
 	lives = lives && root.start == id.Start
 	found := map[int]string{}
 	for pid, p := range all {
-		if lives && (pid == id.Pid || p.session == id.Pid) || marked(pid, id.Mark) {
+		_, mark := variablesOf(pid).First(markName)
+		if lives && (pid == id.Pid || p.session == id.Pid) || mark == id.Mark && mark != "" {
 			found[pid] = p.start
 		}
 	}
@@ -53,12 +54,6 @@ func (id Identity) members() map[int]string {
 	return found
 }
 
-// marked reports whether a process has the mark in its environment. Another user's environment cannot be read.
-func marked(pid int, mark string) bool {
-	_, value := variablesOf(pid).First(markName)
-	return mark != "" && value == mark
-}
-
 // status is a process's entry in /proc.
 type status struct {
 	parent, session int
@@ -68,17 +63,11 @@ type status struct {
 }
 
 func processes() map[int]status {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
+	entries, _ := os.ReadDir("/proc")
 	all := map[int]status{}
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		if s, ok := statusOf(pid); ok {
+		if s, ok := statusOf(pid); ok && err == nil {
 			all[pid] = s
 		}
 	}

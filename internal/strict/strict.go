@@ -109,24 +109,17 @@ func read(data []byte, into any, synonyms []Synonym, partly bool) (w walk, fresh
 func (e *Error) Refusal() *plan.ValidationError {
 	var all plan.Faults
 	for _, one := range append([]*Error{e}, e.Others...) {
-		all.Add(one.refusal())
+		refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: ShownPointer(one.Pointer), Problem: one.Problem}
+		if own, ok := errors.AsType[*plan.ValidationError](one); ok {
+			refused.Problem, refused.Fix = own.Problem, own.Fix
+		} else if one.Nearest != "" {
+			refused.Fix = "did you mean " + strconv.Quote(one.Nearest) + "?"
+		} else if one.Want != "" {
+			refused.Fix = "give " + one.Want
+		}
+		all.Add(refused)
 	}
-	var refused *plan.ValidationError
-	errors.As(all.Err(), &refused)
-	return refused
-}
-
-func (e *Error) refusal() *plan.ValidationError {
-	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: ShownPointer(e.Pointer), Problem: e.Problem}
-	var own *plan.ValidationError
-	switch {
-	case errors.As(e, &own):
-		refused.Problem, refused.Fix = own.Problem, own.Fix
-	case e.Nearest != "":
-		refused.Fix = "did you mean " + strconv.Quote(e.Nearest) + "?"
-	case e.Want != "":
-		refused.Fix = "give " + e.Want
-	}
+	refused, _ := errors.AsType[*plan.ValidationError](all.Err())
 	return refused
 }
 
