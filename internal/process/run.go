@@ -16,9 +16,8 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"time"
-
 	"syscall"
+	"time"
 
 	"github.com/planloop/planloop/internal/safetext"
 )

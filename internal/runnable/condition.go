@@ -7,19 +7,17 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
+	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
-
-	"regexp"
-	"regexp/syntax"
-	"strconv"
-
-	"github.com/expr-lang/expr/ast"
 
 	"github.com/planloop/planloop/plan"
 )

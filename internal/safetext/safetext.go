@@ -4,18 +4,16 @@ package safetext
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"encoding/json"
-	"reflect"
-	"slices"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/plan"

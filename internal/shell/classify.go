@@ -72,7 +72,10 @@ func classify(command string, submits bool) *refusal {
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(command), "")
 	if err != nil {
-		return unparsed(err)
+		if parse, ok := errors.AsType[syntax.ParseError](err); ok {
+			return refuse("the command cannot be read as bash: %s at %s", parse.Text, parse.Pos)
+		}
+		return refuse("the command cannot be read as bash: %v", err)
 	}
 	j := &classifier{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, submits: submits}
 	if r := j.comments(file); r != nil {
@@ -137,18 +140,6 @@ func (j *classifier) comments(file *syntax.File) *refusal {
 		return found == nil
 	})
 	return found
-}
-
-func unparsed(err error) *refusal {
-	var parse syntax.ParseError
-	if errors.As(err, &parse) {
-		return refuse("the command cannot be read as bash: %s at %s", parse.Text, parse.Pos)
-	}
-	var other syntax.LangError
-	if errors.As(err, &other) {
-		return refuse("the command cannot be read as bash: %v", other)
-	}
-	return refuse("the command cannot be read as bash: %v", err)
 }
 
 // refusal is the reason a command is refused, and possible replacements.

@@ -320,19 +320,18 @@ func harmless(name string) bool {
 	if name != upper {
 		return !strings.HasPrefix(name, "npm_config_") && !strings.HasPrefix(upper, "BASH_FUNC")
 	}
-	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
-	return !slices.ContainsFunc(names()["special beginnings"], begins) && !slices.ContainsFunc(names()["special ends"], ends)
+	return !hasAffix(name, "special")
+}
+
+// hasAffix reports whether a name begins or ends like those of a kind in names.txt.
+func hasAffix(name, kind string) bool {
+	return slices.ContainsFunc(names()[kind+" beginnings"], func(prefix string) bool { return strings.HasPrefix(name, prefix) }) ||
+		slices.ContainsFunc(names()[kind+" ends"], func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
 // FreeName reports whether a command may be given a variable of this name: neither a shell nor any program that the
 // command starts gives it a special meaning.
-func FreeName(name string) bool {
-	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
-	return harmless(name) && !slices.ContainsFunc(names()["exported beginnings"], begins) &&
-		!slices.ContainsFunc(names()["exported ends"], ends)
-}
+func FreeName(name string) bool { return harmless(name) && !hasAffix(name, "exported") }
 
 // knownLocale matches locales in which the shell reads every byte below 0x80 as itself. In others a character may end
 // in a byte that looks like a quote or a bracket.

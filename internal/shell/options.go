@@ -397,7 +397,7 @@ var commands = sync.OnceValue(func() map[string]rule {
 			table[name] = r
 		}
 	}
-	for _, group := range []map[string]rule{builtins(), guarded(), wrappers(), archives(), projects()} {
+	for _, group := range []map[string]rule{builtins(), guarded(), wrappers(), projects()} {
 		maps.Copy(table, group)
 	}
 	return table

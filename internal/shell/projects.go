@@ -17,10 +17,11 @@ func projects() map[string]rule {
 var goCommands = sync.OnceValue(func() map[string]rule {
 	return map[string]rule{
 		"version": closed(options(`-m -v -json`).words(), nil), "help": {anything},
-		"env":  closed(options(`-json -changed`).words(), goEnv),
-		"doc":  closed(options(`-all -c -cmd -short -src -u`).words(), nil),
-		"list": closed(options(`-f: -json? -m -deps -e -find -test -tags: -mod=readonly|vendor -C:`).words(), goList),
-		"mod":  closed(options(`-m -vendor`).words(), goMod),
+		"env": closed(options(`-json -changed`).words(), without("=", "go env sets with =", "go env GOPATH")),
+		"doc": closed(options(`-all -c -cmd -short -src -u`).words(), nil),
+		"list": closed(options(`-f: -json? -m -deps -e -find -test -tags: -mod=readonly|vendor -C:`).words(),
+			without("@", "go list of a version needs the network", "go list -m all")),
+		"mod": closed(options(`-m -vendor`).words(), goMod),
 	}
 })
 
@@ -42,22 +43,14 @@ func goMod(_ call, a arguments) *refusal {
 	return refuse("go mod writes, but for graph and why").or("go mod graph")
 }
 
-func goEnv(c call, a arguments) *refusal {
-	for _, w := range a.operands {
-		if strings.Contains(w.text, "=") {
-			return refuse("go env sets with =").or("go env GOPATH")
+// without refuses operands that contain a part.
+func without(part, reason, instead string) func(call, arguments) *refusal {
+	return func(_ call, a arguments) *refusal {
+		if slices.ContainsFunc(a.operands, func(w word) bool { return strings.Contains(w.text, part) }) {
+			return refuse("%s", reason).or(instead)
 		}
+		return nil
 	}
-	return nil
-}
-
-func goList(c call, a arguments) *refusal {
-	for _, w := range a.operands {
-		if strings.Contains(w.text, "@") {
-			return refuse("go list of a version needs the network").or("go list -m all")
-		}
-	}
-	return nil
 }
 
 // planloop allows the commands that only show, with their options. Approving, answering and marking belong to people,

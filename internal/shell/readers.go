@@ -48,11 +48,12 @@ func guarded() map[string]rule {
 		"arch":     closed(options(``), noOperands),
 		"jq":       {jq(listed("jq"))},
 		"unzip":    closed(listed("unzip"), unzip),
-		"zgrep":    closed(listed("zgrep"), known("zgrep PATTERN FILE.gz")),
-		"gofmt":    closed(options(`-l -d -e -s -r:`).words(), nil),
-		"dmesg":    closed(listed("dmesg"), noOperands),
-		"man":      {manual},
-		"bc":       closed(options(`-l -q -s -w --mathlib --quiet --standard --warn`), noOperands),
+		"tar":      tar(listed("tar")), "bsdtar": tar(listed("tar")),
+		"zgrep": closed(listed("zgrep"), known("zgrep PATTERN FILE.gz")),
+		"gofmt": closed(options(`-l -d -e -s -r:`).words(), nil),
+		"dmesg": closed(listed("dmesg"), noOperands),
+		"man":   {manual},
+		"bc":    closed(options(`-l -q -s -w --mathlib --quiet --standard --warn`), noOperands),
 	}
 }
 
@@ -185,11 +186,6 @@ func manual(_ *classifier, c call) *refusal {
 	return nil
 }
 
-// archives are the rules for unpackers that need code of their own.
-func archives() map[string]rule {
-	return map[string]rule{"tar": tar(listed("tar")), "bsdtar": tar(listed("tar"))}
-}
-
 // tar is allowed if it lists. Its first word may be options without a dash, and a program fetches an archive with a
 // colon in its name.
 func tar(lists *grammar) rule {
@@ -210,11 +206,12 @@ func tarLists(_ *classifier, _ call, a arguments) *refusal {
 		return refuse("tar without -t writes").or("tar -tf FILE")
 	}
 	for _, f := range a.flags {
-		if (f.name == "-f" || f.name == "--file") && device(f.value.text) {
-			return refuse("tar of the device %s may act on it", f.value.text)
-		}
-		if (f.name == "-f" || f.name == "--file") && (!f.value.whole || strings.Contains(f.value.text, ":")) &&
-			!strings.HasPrefix(f.value.text, "/") && !strings.HasPrefix(f.value.text, "./") {
+		archive, isLocal := f.value.text, strings.HasPrefix(f.value.text, "/") || strings.HasPrefix(f.value.text, "./")
+		switch {
+		case f.name != "-f" && f.name != "--file":
+		case device(archive):
+			return refuse("tar of the device %s may act on it", archive)
+		case !isLocal && (!f.value.whole || strings.Contains(archive, ":")):
 			return refuse("the archive may be one of another machine, which a program would fetch; begin it with ./").or("tar -tf ./FILE")
 		}
 	}

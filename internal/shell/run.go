@@ -8,10 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
-
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/worktree"

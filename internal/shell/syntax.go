@@ -409,18 +409,13 @@ func (c call) spares() *refusal {
 }
 
 func unknown(name string, words []word) *refusal {
-	if len(words) == 2 && versioned(name, words[1]) {
-		return nil
+	if len(words) == 2 && words[1].whole && strings.HasPrefix(words[1].text, "-") && slices.Contains(names()[words[1].text], name) {
+		return nil // it prints its version
 	}
 	if why, ok := refused()[name]; ok {
 		return refuse("%s %s", name, why.reason).or(why.instead)
 	}
 	return refuse("%s is not known to only read", shown(name))
-}
-
-// versioned reports whether a command only asks a known program for its version.
-func versioned(name string, option word) bool {
-	return option.whole && strings.HasPrefix(option.text, "-") && slices.Contains(names()[option.text], name)
 }
 
 // shown shortens a name for a message.

@@ -59,14 +59,11 @@ func (j *classifier) compared(x syntax.TestExpr) *refusal {
 	return j.operand(w).or(`[ "$x" -gt 1 ]`)
 }
 
-// unaryTests are the operators of test with one operand. -v and -R are left out because they evaluate it.
-func unaryTests() []string {
-	return strings.Fields("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n -o")
-}
-
-func binaryTests() []string {
-	return []string{"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<", ">"}
-}
+// The operators of test with one operand and with two. -v and -R are left out because they evaluate theirs.
+const (
+	unaryTests  = "-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n -o"
+	binaryTests = "= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >"
+)
 
 // testBuiltin classifies test and [. A word unknown until it runs must not be able to become an operator.
 func testBuiltin(_ *classifier, c call) *refusal {
@@ -105,12 +102,8 @@ func testClause(words []word) *refusal {
 	for len(words) > 1 && words[0].is("!") {
 		words = words[1:]
 	}
-	switch {
-	case len(words) <= 1:
-		return nil
-	case len(words) == 2 && words[0].whole && slices.Contains(unaryTests(), words[0].text):
-		return nil
-	case len(words) == 3 && words[1].whole && slices.Contains(binaryTests(), words[1].text):
+	if len(words) <= 1 || len(words) == 2 && slices.ContainsFunc(strings.Fields(unaryTests), words[0].is) ||
+		len(words) == 3 && slices.ContainsFunc(strings.Fields(binaryTests), words[1].is) {
 		return nil
 	}
 	return refuse("this form of [ is not known to only test; use one operator at a time, and not -v").or(`[ -n "$x" ]`)

@@ -27,7 +27,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-
 	"strconv"
 
 	"github.com/go-json-experiment/json"

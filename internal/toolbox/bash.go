@@ -1,24 +1,22 @@
 package toolbox
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
-
-	"bytes"
-	"encoding/json"
-	"maps"
-
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -66,7 +64,8 @@ func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecute
 	if in.Timeout > 0 {
 		c.Timeout = time.Duration(in.Timeout) * time.Second
 	}
-	c.Stdout, c.Stderr = w.streams()
+	c.Stdout = w.log()
+	c.Stderr = c.Stdout
 	if w.step {
 		reply.whole = &whole{max: maxValue}
 		c.Stdout = io.MultiWriter(c.Stdout, reply.whole)
@@ -246,7 +245,7 @@ func (h Hold) command(verdict shell.Verdict) error {
 // gets no input, no terminal, and only a short list of our environment variables. Processes that it leaves running are
 // killed.
 type Shell struct {
-	Getenv   func(string) string // bytes kept from the end of each stream; 0: 64 KB
+	Getenv   func(string) string // nil: os.Getenv
 	Output   int                 // bytes of each stream that are kept, its end; 0: 64 KB
 	Launcher *process.Launcher   // nil: one without a program
 }
@@ -355,13 +354,12 @@ func (e Env) list() []string {
 	return list
 }
 
-// streams returns writers for both streams of a command; they write to the log in turns.
-func (w Watch) streams() (stdout, stderr io.Writer) {
+// log returns a writer for both streams of a command, which write to the log in turns.
+func (w Watch) log() io.Writer {
 	if w.Log == nil {
-		return io.Discard, io.Discard
+		return io.Discard
 	}
-	log := &turns{to: w.Log}
-	return log, log
+	return &turns{to: w.Log}
 }
 
 // turns is a writer for several goroutines. It ignores errors of the underlying writer.

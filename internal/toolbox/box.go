@@ -126,12 +126,3 @@ func (l Limits) orDefault() Limits {
 	l.MaxTimeout = cmp.Or(l.MaxTimeout, 10*time.Minute)
 	return l
 }
-
-// mayWrite refuses to change a file while only reading is allowed.
-func (b *Box) mayWrite(ctx context.Context, rel string) error {
-	hold, err := b.wall(rel).held(ctx)
-	if err != nil || hold.By == "" {
-		return err
-	}
-	return conflict("", hold.By+" is on, and no file is changed until a plan is approved", hold.Fix)
-}

@@ -38,14 +38,8 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 	}
 	b.writing.Lock()
 	defer b.writing.Unlock()
-	if err := ctx.Err(); err != nil {
-		return CreateFileReply{}, err
-	}
-	at, err := b.target(rel)
+	at, err := b.target(ctx, rel)
 	if err != nil {
-		return CreateFileReply{}, err
-	}
-	if err := b.mayWrite(ctx, at); err != nil {
 		return CreateFileReply{}, err
 	}
 	former, err := b.former(at, in.Overwrite)
@@ -105,9 +99,25 @@ func (r CreateFileReply) Text() string {
 	return fmt.Sprintf("%s %s: %s, %s.", verb, r.Path, plan.Pluralize(r.Lines, "line"), plan.Pluralize(r.Bytes, "byte"))
 }
 
-// target follows the links of a path to be written and returns the final path, which may not exist yet. It refuses
-// git's own folder under any spelling or link, because git later runs files in it.
-func (b *Box) target(rel string) (string, error) {
+// target returns the final path of a file to be written, and refuses it while only reading is allowed.
+func (b *Box) target(ctx context.Context, rel string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	at, err := b.resolve(rel)
+	if err != nil {
+		return "", err
+	}
+	hold, err := b.wall(at).held(ctx)
+	if err == nil && hold.By != "" {
+		err = conflict("", hold.By+" is on, and no file is changed until a plan is approved", hold.Fix)
+	}
+	return at, err
+}
+
+// resolve follows the links of a path and returns the final one, which may not exist yet. It refuses git's own folder
+// under any spelling or link, because git later runs files in it.
+func (b *Box) resolve(rel string) (string, error) {
 	var done []string
 	links := 0
 	for todo := strings.Split(rel, "/"); len(todo) > 0; {

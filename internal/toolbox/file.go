@@ -9,12 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"unicode/utf8"
-
 	"path"
 	"path/filepath"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"

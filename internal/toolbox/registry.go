@@ -20,33 +20,33 @@ import (
 // others.
 type Registry struct {
 	tools  []Tool
-	byName map[string]int
 	others func() []Tool // the current ones; nil: none
 }
 
 // Lookup returns the tool of that name.
 func (r *Registry) Lookup(name string) (Tool, bool) {
-	if i, ok := r.byName[name]; ok {
-		return r.tools[i], true
+	isNamed := func(t Tool) bool { return t.Name == name }
+	tools := r.tools
+	if !slices.ContainsFunc(tools, isNamed) {
+		tools = r.all()
 	}
-	others := r.beside()
-	if i := slices.IndexFunc(others, func(t Tool) bool { return t.Name == name }); i >= 0 {
-		return others[i], true
+	if i := slices.IndexFunc(tools, isNamed); i >= 0 {
+		return tools[i], true
 	}
 	return Tool{}, false
 }
 
-func (r *Registry) beside() []Tool {
+func (r *Registry) all() []Tool {
 	if r.others == nil {
-		return nil
+		return r.tools
 	}
-	return r.others()
+	return slices.Concat(r.tools, r.others())
 }
 
 // Names lists the names of the tools.
 func (r *Registry) Names() []string {
 	var names []string
-	for _, tool := range slices.Concat(r.tools, r.beside()) {
+	for _, tool := range r.all() {
 		names = append(names, tool.Name)
 	}
 	return names
@@ -54,13 +54,11 @@ func (r *Registry) Names() []string {
 
 // With returns a registry with these tools added. A duplicate name is an error.
 func (r *Registry) With(more ...Tool) (*Registry, error) {
-	all := &Registry{tools: make([]Tool, 0, len(r.tools)+len(more)), byName: map[string]int{}, others: r.others}
-	for _, tool := range append(r.tools[:len(r.tools):len(r.tools)], more...) {
-		if _, taken := all.byName[tool.Name]; taken || tool.Name == "" {
+	all := &Registry{tools: slices.Concat(r.tools, more), others: r.others}
+	for i, tool := range all.tools {
+		if tool.Name == "" || slices.ContainsFunc(all.tools[:i], func(other Tool) bool { return other.Name == tool.Name }) {
 			return nil, fmt.Errorf("two tools are called %q, or one has no name", tool.Name)
 		}
-		all.byName[tool.Name] = len(all.tools)
-		all.tools = append(all.tools, tool)
 	}
 	return all, nil
 }

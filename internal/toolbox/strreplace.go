@@ -36,14 +36,8 @@ func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, e
 	}
 	b.writing.Lock()
 	defer b.writing.Unlock()
-	if err := ctx.Err(); err != nil {
-		return StrReplaceReply{}, err
-	}
-	at, err := b.target(rel)
+	at, err := b.target(ctx, rel)
 	if err != nil {
-		return StrReplaceReply{}, err
-	}
-	if err := b.mayWrite(ctx, at); err != nil {
 		return StrReplaceReply{}, err
 	}
 	data, info, err := b.readWhole(at)

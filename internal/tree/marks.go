@@ -2,16 +2,15 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
+	"fmt"
 	"iter"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
-
-	"cmp"
-	"fmt"
-	"slices"
 
 	"github.com/planloop/planloop/internal/safetext"
 )
