@@ -116,7 +116,7 @@ func exitShown(shown string) (text string, code int, ok bool) {
 
 func TestWelcomeInATerminal(t *testing.T) {
 	shown, code := newHome(t).terminal(100, 30).ends()
-	for _, want := range []string{"planloop init HOST", "claude-desktop, codex", "planloop review",
+	for _, want := range []string{" init HOST", "claude-desktop, codex", "planloop review",
 		"planloop --help"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is missing in:\n%s", want, shown)

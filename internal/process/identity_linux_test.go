@@ -265,7 +265,7 @@ func TestDescentIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := self + " " + descends + " $W.identity"
+	ask := `"` + self + `" ` + descends + " $W.identity"
 	left := "setsid sh -c '" + ask + " >&9 &'; echo up >&9; sleep 1000" // its parent has ended by then
 	for name, test := range map[string]struct {
 		how, command string

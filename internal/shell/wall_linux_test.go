@@ -225,7 +225,7 @@ func TestWall(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	attacker := os.Args[0] + " -test.run='^TestAttacker$' -attack=" + dir
+	attacker := `"` + os.Args[0] + `"` + " -test.run='^TestAttacker$' -attack=" + dir
 	got := run(t, dir, attacker+" -within", limited(t, func(o *shell.RunOptions) { o.Timeout = 20 * time.Second }))
 	if !got.Confined {
 		t.Skip("this system has nothing to confine a command with")

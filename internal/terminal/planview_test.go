@@ -16,7 +16,7 @@ import (
 
 var updateGoldens = flag.Bool("update", false, "write the golden files anew")
 
-var morning = time.Date(2026, 1, 23, 10, 0, 0, 0, time.Local)
+var morning = time.Date(2026, 1, 23, 10, 0, 0, 0, time.UTC)
 
 // story folds actions into a state.
 type story struct {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/adrg/xdg"
 )
@@ -16,7 +17,7 @@ type Tests interface{ Run() int }
 // Fixed runs tests without the settings of the user, the terminal, the CI system or the git hook that started them.
 type Fixed struct{ Tests }
 
-// Run removes the settings from this process, and so from its children, and runs the tests.
+// Run removes the settings from this process, and so from its children, and runs the tests in UTC and with a home folder.
 func (f Fixed) Run() int {
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
@@ -28,6 +29,13 @@ func (f Fixed) Run() int {
 			return 1
 		}
 	}
+	if home, err := os.UserHomeDir(); home == "" || err != nil { // as in some containers
+		if err := os.Setenv("HOME", os.TempDir()); err != nil {
+			fmt.Fprintln(os.Stderr, "give the tests a home folder:", err)
+			return 1
+		}
+	}
+	time.Local = time.UTC
 	xdg.Reload() // it has read the variables already
 	return f.Tests.Run()
 }
