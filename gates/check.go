@@ -99,7 +99,7 @@ func (c Candidate) isMeta(t Task) bool {
 func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 	report := Report{Findings: []Finding{}, Digest: c.Digest()}
 	e := examine(c, opts)
-	asked := e.asked(opts)
+	active := activeGates(opts)
 	for i, t := range c.New {
 		if err := ctx.Err(); err != nil {
 			return Report{}, err
@@ -107,7 +107,7 @@ func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 		if c.isMeta(t) {
 			continue // it asks for the plan that the gates check
 		}
-		for _, g := range asked {
+		for _, g := range active {
 			if g.byHand && t.Tool != "" {
 				continue
 			}
@@ -141,18 +141,12 @@ func examine(c Candidate, opts Options) *examination {
 	return e
 }
 
-// leveled is an active gate with its level.
-type leveled struct {
-	gate
-	level Level
-}
-
-// asked lists the active gates that check single tasks.
-func (e *examination) asked(opts Options) []leveled {
-	var list []leveled
+// activeGates lists the gates that check single tasks, with their configured levels.
+func activeGates(opts Options) []gate {
+	var list []gate
 	for _, g := range all() {
-		if level := opts.level(g.name); level != Off && g.check != nil {
-			list = append(list, leveled{g, level})
+		if g.level = opts.level(g.name); g.level != Off && g.check != nil {
+			list = append(list, g)
 		}
 	}
 	return list
@@ -167,7 +161,7 @@ func (o Options) level(gate string) Level {
 	return ByProfile(Default, gate)
 }
 
-func (e *examination) findings(ctx context.Context, g leveled, i int) []Finding {
+func (e *examination) findings(ctx context.Context, g gate, i int) []Finding {
 	var list []Finding
 	for _, f := range g.check(ctx, e, i) {
 		list = append(list, Finding{

@@ -3,6 +3,7 @@ package gates
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -110,10 +111,6 @@ func checkReversible(_ context.Context, e *examination, i int) []flaw {
 // wayBack reports whether a text mentions a way to undo or to try.
 func wayBack(text string) bool {
 	text = strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(text))
-	for way := range vocabularies()[waysBack] {
-		if strings.Contains(text, way) {
-			return true
-		}
-	}
-	return false
+	ways := slices.Collect(maps.Keys(vocabularies()[waysBack]))
+	return slices.ContainsFunc(ways, func(way string) bool { return strings.Contains(text, way) })
 }

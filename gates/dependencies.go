@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -52,29 +53,22 @@ type graph struct {
 func newGraph(c Candidate) graph {
 	n := len(c.New)
 	g := graph{tasks: n, node: make(map[plan.StepID]int, n+c.Have.Len()), deps: make([][]int, n+c.Have.Len())}
+	before := make([][]plan.StepID, len(g.deps))
 	for i := range c.Have.Len() {
-		g.node[c.Have.At(i).ID] = n + i
+		step := c.Have.At(i)
+		g.node[step.ID], before[n+i] = n+i, step.DependsOn
 	}
 	for i, t := range c.New {
-		g.node[t.ID] = i
+		g.node[t.ID], before[i] = i, t.DependsOn
 	}
-	for i, t := range c.New {
-		g.deps[i] = g.nodes(t.DependsOn)
-	}
-	for i := range c.Have.Len() {
-		g.deps[n+i] = g.nodes(c.Have.At(i).DependsOn)
-	}
-	return g
-}
-
-func (g graph) nodes(ids []plan.StepID) []int {
-	var list []int
-	for _, id := range ids {
-		if at, ok := g.node[id]; ok {
-			list = append(list, at)
+	for i, ids := range before {
+		for _, id := range ids {
+			if node, ok := g.node[id]; ok {
+				g.deps[i] = append(g.deps[i], node)
+			}
 		}
 	}
-	return list
+	return g
 }
 
 // cycles returns the circular dependencies among the new tasks, each listed under its first task. The first task of a
@@ -108,19 +102,14 @@ const maxCycles = 50
 
 // write returns the first task of a cycle and the way around from there.
 func (g graph) write(cycle []plan.StepID) (int, string) {
-	start := 0
-	for i, id := range cycle {
-		if g.node[id] < g.node[cycle[start]] {
-			start = i
-		}
-	}
-	around := slices.Concat(cycle[start:], cycle[:start+1])
+	first := slices.MinFunc(cycle, func(a, b plan.StepID) int { return cmp.Compare(g.node[a], g.node[b]) })
+	start := slices.Index(cycle, first)
 	var names []string
-	for _, id := range around {
+	for _, id := range slices.Concat(cycle[start:], cycle[:start+1]) {
 		names = append(names, id.String())
 	}
 	if len(names) > 12 {
 		names = slices.Concat(names[:8], []string{"…"}, names[len(names)-3:])
 	}
-	return g.node[cycle[start]], strings.Join(names, " -> ")
+	return g.node[first], strings.Join(names, " -> ")
 }

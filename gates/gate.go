@@ -2,7 +2,6 @@ package gates
 
 import (
 	"context"
-	"slices"
 )
 
 // gate is one check. It looks at one task at a time; results about the whole plan are computed before and kept in the
@@ -71,17 +70,17 @@ func Names() []string {
 
 // Purpose describes briefly what a gate requires, "" for an unknown gate.
 func Purpose(name string) string {
-	g, _ := find(name)
-	return g.purpose
+	return find(name).purpose
 }
 
-func find(name string) (gate, bool) {
-	gates := all()
-	i := slices.IndexFunc(gates, func(g gate) bool { return g.name == name })
-	if i < 0 {
-		return gate{}, false
+// find returns the gate with a name, the zero value for an unknown one.
+func find(name string) gate {
+	for _, g := range all() {
+		if g.name == name {
+			return g
+		}
 	}
-	return gates[i], true
+	return gate{}
 }
 
 // Level is the effect of a gate's finding on a plan.
@@ -112,9 +111,9 @@ func (Profile) Values() []string { return []string{"lenient", "default", "strict
 
 // ByProfile returns the level a profile gives a gate. An unknown profile counts as Default; an unknown gate is Off.
 func ByProfile(p Profile, name string) Level {
-	g, ok := find(name)
+	g := find(name)
 	switch {
-	case !ok:
+	case g.name == "":
 		return Off
 	case p == Strict:
 		return Error

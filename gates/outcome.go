@@ -112,12 +112,9 @@ func withoutVerb(title string) []word {
 
 // measurable reports whether a text names a visible result: a bound, or a word for an outcome.
 func measurable(text []word) bool {
-	for _, w := range text {
-		if !w.code && (outcomes.has(w.text) || strings.ContainsFunc(w.text, unicode.IsDigit) && quantity(w.text)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(text, func(w word) bool {
+		return !w.code && (outcomes.has(w.text) || strings.ContainsFunc(w.text, unicode.IsDigit) && quantity(w.text))
+	})
 }
 
 // quantity reports whether a text is a number, maybe with a unit or a sign: 404, 100ms, 80%, >=3.

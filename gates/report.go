@@ -1,6 +1,8 @@
 package gates
 
 import (
+	"slices"
+
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -55,13 +57,7 @@ func (r Report) Details() []string {
 }
 
 func (r Report) of(level Level) []Finding {
-	var list []Finding
-	for _, f := range r.Findings {
-		if f.Level == level {
-			list = append(list, f)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Level != level })
 }
 
 // Points that a finding takes from its task.

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -33,13 +34,13 @@ func row[In any](name string, do func(context.Context, *Workspace, verbs.Caller,
 // acts returns all acts.
 func acts() []act {
 	return []act{
-		row("approve", approve),
-		row("return", giveBack),
-		row("reject", reject),
+		row("approve", decide(plan.Approved)),
+		row("return", decide(plan.Returned)),
+		row("reject", decide(plan.Rejected)),
 		row("regenerate", regenerate),
 		row("answer", answer),
-		row("comment", comment),
-		row("ask", ask),
+		row("comment", addComment(false)),
+		row("ask", addComment(true)),
 		row("meet", meet),
 		row("edit_step", editStep),
 		row("add_step", addStep),
@@ -72,7 +73,10 @@ func Act(ctx context.Context, sheet *Workspace, c Caller, name string, input []b
 			return Done{}, err
 		}
 		into := a.input()
-		if err := decode(input, into); err != nil {
+		if err := strict.Decode(input, into, nil); err != nil {
+			if bad, is := errors.AsType[*strict.Error](err); is {
+				err = bad.Refusal()
+			}
 			return Done{}, err
 		}
 		if about, is := into.(ofPlan); is {
@@ -93,15 +97,6 @@ func Act(ctx context.Context, sheet *Workspace, c Caller, name string, input []b
 // ofPlan is an input that names its plan.
 type ofPlan interface{ of() string }
 
-func decode(data []byte, into any) error {
-	err := strict.Decode(data, into, nil)
-	var bad *strict.Error
-	if errors.As(err, &bad) {
-		return bad.Refusal()
-	}
-	return err
-}
-
 // may refuses a caller without permission.
 func (c Caller) may() error {
 	refuse := func(problem, fix string, code bool) error {
@@ -111,11 +106,7 @@ func (c Caller) may() error {
 	case c.Actor.Way() == "":
 		return refuse("only a person can decide this", "leave it to the user", false)
 	case !c.Can.Decide:
-		why := c.Can.Why
-		if why == "" {
-			why = "decisions are not possible here"
-		}
-		return refuse(why, "decide on a terminal", false)
+		return refuse(cmp.Or(c.Can.Why, "decisions are not possible here"), "decide on a terminal", false)
 	case c.Can.Code:
 		return refuse("the code from the terminal is required", "enter it first", true)
 	}

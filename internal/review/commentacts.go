@@ -31,15 +31,12 @@ type AddComment struct {
 	Text string      `json:"text" text:"any"`
 }
 
-func comment(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddComment) (string, error) {
-	reply, err := sheet.Service.Comment(ctx, c, plan.AddComment{PlanID: in.Plan, Step: in.Step, Text: in.Text})
-	return reply.Message, err
-}
-
-// ask asks agents a question; nothing is changed.
-func ask(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddComment) (string, error) {
-	reply, err := sheet.Service.Comment(ctx, c, plan.AddComment{PlanID: in.Plan, Step: in.Step, Text: in.Text, IsQuestion: true})
-	return reply.Message, err
+// addComment returns an act that sends agents a comment, or a question.
+func addComment(question bool) func(context.Context, *Workspace, verbs.Caller, AddComment) (string, error) {
+	return func(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddComment) (string, error) {
+		reply, err := sheet.Service.Comment(ctx, c, plan.AddComment{PlanID: in.Plan, Step: in.Step, Text: in.Text, IsQuestion: question})
+		return reply.Message, err
+	}
 }
 
 // ResolveComment is the input of meet.
@@ -55,16 +52,16 @@ func meet(ctx context.Context, sheet *Workspace, c verbs.Caller, in ResolveComme
 
 // askReplan sends agents the requested changes, and pauses the run until a person resumes it.
 func askReplan(ctx context.Context, sheet *Workspace, c verbs.Caller, in ReplanRequest) (string, error) {
-	told, err := comment(ctx, sheet, c, AddComment{Plan: in.Plan, Text: in.Text})
+	message, err := addComment(false)(ctx, sheet, c, AddComment{Plan: in.Plan, Text: in.Text})
 	if err != nil {
 		return "", err
 	}
 	state, err := sheet.Service.State(ctx)
 	if err != nil || !state.HasActiveRun() {
-		return told, err
+		return message, err
 	}
 	paused, err := sheet.Service.PauseRun(ctx, c, "")
-	return told + " " + paused.Message, err
+	return message + " " + paused.Message, err
 }
 
 // ID is the input of clear_signal.

@@ -23,37 +23,28 @@ type StepComment struct {
 	Text string      `json:"text" text:"any"`
 }
 
-func (in Decide) answer(outcome plan.Outcome) plan.DecideDraft {
-	a := plan.DecideDraft{Outcome: outcome, Request: in.Request, Digest: in.Digest, Comment: in.Comment}
-	for _, one := range in.Comments {
-		a.Comments = append(a.Comments, plan.AddComment{Text: one.Text, Step: one.Step})
+// decide returns an act that decides about the draft.
+func decide(outcome plan.Outcome) func(context.Context, *Workspace, verbs.Caller, Decide) (string, error) {
+	return func(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
+		if outcome == plan.Approved {
+			if err := sheet.refresh(ctx, func(state plan.State) *plan.Plan { return state.Draft }); err != nil {
+				return "", err
+			}
+		}
+		a := plan.DecideDraft{Outcome: outcome, Request: in.Request, Digest: in.Digest, Comment: in.Comment}
+		for _, one := range in.Comments {
+			a.Comments = append(a.Comments, plan.AddComment{Text: one.Text, Step: one.Step})
+		}
+		reply, err := sheet.Service.Decide(ctx, c, a)
+		return reply.Message, err
 	}
-	return a
 }
 
-func approve(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
-	if err := sheet.refresh(ctx, func(state plan.State) *plan.Plan { return state.Draft }); err != nil {
-		return "", err
-	}
-	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Approved)))
-}
-
-func giveBack(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
-	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Returned)))
-}
-
-func reject(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
-	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Rejected)))
-}
-
-const anew = "Make a different plan"
-
+// regenerate returns the draft with the request for a different plan.
 func regenerate(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
-	in.Comment = strings.TrimSuffix(anew+": "+strings.TrimSpace(in.Comment), ": ")
-	return giveBack(ctx, sheet, c, in)
+	in.Comment = strings.TrimSuffix("Make a different plan: "+strings.TrimSpace(in.Comment), ": ")
+	return decide(plan.Returned)(ctx, sheet, c, in)
 }
-
-func decided(reply verbs.DecisionReply, err error) (string, error) { return reply.Message, err }
 
 // refresh reloads the definitions of the tools in a plan from their servers, so that an approval covers the current ones.
 func (sheet *Workspace) refresh(ctx context.Context, of func(plan.State) *plan.Plan) error {

@@ -69,12 +69,9 @@ func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action)
 
 // Text returns the reply in a line or two.
 func (r AlertReply) Text() string {
-	state := "Cleared: "
-	switch {
-	case r.Open:
-		state = "Open: "
-	case r.Before != nil:
-		state = "Was already cleared at " + localTime(r.Before.ClearedAt) + " by " + r.Before.ClearedBy + ": "
+	state := map[bool]string{true: "Open: ", false: "Cleared: "}[r.Open]
+	if r.Before != nil {
+		state = "Already cleared at " + localTime(r.Before.ClearedAt) + " by " + r.Before.ClearedBy + ": "
 	}
 	return state + r.Signal.text() + r.ending()
 }
@@ -131,10 +128,7 @@ func machineText(text string) string {
 	rule := plan.Text{Max: plan.MaxLongText, Multiline: true}
 	clean, err := rule.Clean(text)
 	if err != nil {
-		clean, err = rule.Clean(plan.Shorten(safetext.Escape(text), plan.MaxLongText))
-	}
-	if err != nil {
-		return "" // cannot happen: escaped text is clean
+		clean, _ = rule.Clean(plan.Shorten(safetext.Escape(text), plan.MaxLongText)) // escaped text is clean
 	}
 	return clean
 }

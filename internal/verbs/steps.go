@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,16 +191,9 @@ func (UpdateStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(a
 
 // wantsReason refuses a status that needs a reason, and names the call that takes one.
 func (in MarkStep) wantsReason(c Caller) error {
-	reason := "<why it is not needed>"
+	update := TaskUpdate{ID: TaskID(in.StepID), Skip: new(cmp.Or(given(in.Note), "<why it is not needed>"))}
 	if in.Status == MarkStatus(plan.Failed) {
-		reason = "<what failed>"
-	}
-	if in.Note != nil {
-		reason = *in.Note
-	}
-	update := TaskUpdate{ID: TaskID(in.StepID), Skip: &reason}
-	if in.Status == MarkStatus(plan.Failed) {
-		update.Skip, update.Error = nil, &reason
+		update.Skip, update.Error = nil, new(cmp.Or(given(in.Note), "<what failed>"))
 	}
 	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: plan.Quote(string(in.Status)) + " needs a reason",
 		Fix: "use " + c.word(Call{Kind: CallUpdate})}
@@ -264,15 +258,13 @@ func (s *Service) UpdateStep(ctx context.Context, c Caller, in UpdateStep) (Upda
 	var patch plan.Patch
 	var faults plan.Faults
 	if in.Title != nil {
-		title := required(&faults, s.six(c, "/title", plan.MaxTitle), *in.Title)
-		patch.Title = &title
+		patch.Title = new(required(&faults, s.six(c, "/title", plan.MaxTitle), *in.Title))
 	}
-	details := s.details(c, &faults, "/details", in.Details)
+	if details := s.details(c, &faults, "/details", in.Details); details != "" {
+		patch.Details = &details
+	}
 	if err := faults.Err(); err != nil {
 		return UpdateStepReply{}, err
-	}
-	if details != "" {
-		patch.Details = &details
 	}
 	return s.EditStep(ctx, c, in.StepID, patch)
 }

@@ -294,17 +294,11 @@ func (s *Service) cleanSuggestion(in Suggestion) (Suggestion, bool) {
 	if in.Type != "" {
 		fields.Type = &in.Type
 	}
-	patch, err := fields.patch("")
-	if err != nil {
-		return Suggestion{}, false
-	}
-	reason, err := plan.Text{Max: plan.MaxLongLine, Multiline: true}.Clean(in.Reason)
-	if err != nil {
-		return Suggestion{}, false
-	}
+	patch, wrongField := fields.patch("")
+	reason, wrongReason := plan.Text{Max: plan.MaxLongLine, Multiline: true}.Clean(in.Reason)
 	spec := patch.Apply(plan.Spec{})
 	missing := func(path string) bool { return !s.there(path) }
-	if s.opts.Tree != nil && slices.ContainsFunc(spec.RelevantFilePaths, missing) {
+	if wrongField != nil || wrongReason != nil || s.opts.Tree != nil && slices.ContainsFunc(spec.RelevantFilePaths, missing) {
 		return Suggestion{}, false
 	}
 	return Suggestion{Title: spec.Title, Type: spec.Type, ContextHints: spec.ContextHints, RelevantFilePaths: spec.RelevantFilePaths,

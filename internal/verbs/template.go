@@ -98,15 +98,8 @@ func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateRep
 	if err != nil {
 		return ApplyTemplateReply{}, err
 	}
-	slices.SortStableFunc(all, func(a, b Template) int {
-		switch {
-		case a.Foreign == b.Foreign:
-			return 0
-		case b.Foreign:
-			return -1
-		}
-		return 1
-	})
+	workspaceLast := map[bool]int{true: 1}
+	slices.SortStableFunc(all, func(a, b Template) int { return workspaceLast[a.Foreign] - workspaceLast[b.Foreign] })
 	var shown []Template
 	for room := templatesRoom; len(shown) < len(all); {
 		t := all[len(shown)]

@@ -157,15 +157,8 @@ func (c taskChange) reports() bool {
 func (u TaskUpdate) report(faults *plan.Faults, field string) plan.ReportStep {
 	r := plan.ReportStep{Step: plan.StepID(u.ID)}
 	faults.Add(notBlank(field+"/note", u.Note))
-	if u.Note != nil {
-		r.Note = *u.Note
-	}
-	if u.Output != nil {
-		r.Output = strings.TrimSpace(*u.Output)
-	}
-	var err error
-	r.AffectedFiles, err = plan.CleanLines(field+"/affected_files", paths(u.AffectedFiles), plan.MaxPath)
-	faults.Add(err)
+	r.Note, r.Output = given(u.Note), strings.TrimSpace(given(u.Output))
+	r.AffectedFiles = cleanedLines(faults, field+"/affected_files", paths(u.AffectedFiles), plan.MaxPath)
 	if len(u.Evidence) > plan.MaxEvidence {
 		faults.Add(plan.Refuse(plan.InvalidInput, field+"/evidence", fmt.Sprintf("has %d entries", len(u.Evidence)),
 			fmt.Sprintf("give at most %d", plan.MaxEvidence)))
