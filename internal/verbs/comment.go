@@ -135,17 +135,19 @@ func (s *Service) remarksOn(ctx context.Context, state plan.State, shown *plan.P
 // PlaceComments places comments in the form of a plan that is shown; former holds the other forms the comments were made
 // on, by id.
 func PlaceComments(shown *plan.Plan, comments []plan.Comment, former map[string]*plan.Plan) []PlacedComment {
-	traces := map[string]trace{}
+	newIDs := map[string]map[plan.StepID]plan.StepID{} // by the id of the other form
 	remarks := make([]PlacedComment, 0, len(comments))
 	for _, c := range comments {
 		r := PlacedComment{Comment: c, State: CommentOpen}
+		other := former[c.PlanID]
+		if other == nil || c.PlanID == shown.ID {
+			other = shown // the other form is unknown: assume the same numbers
+		}
 		if c.Step != 0 {
-			of, known := traces[c.PlanID]
-			if !known {
-				of = traced(shown, former[c.PlanID], c.PlanID)
-				traces[c.PlanID] = of
+			if newIDs[c.PlanID] == nil {
+				newIDs[c.PlanID] = formerIDs(matchSteps(shown, other))
 			}
-			r.Now, r.State = of.find(c)
+			r.Now, r.State = placeComment(c, shown, other, newIDs[c.PlanID])
 		}
 		if c.IsResolved {
 			r.State = CommentMet
@@ -155,27 +157,14 @@ func PlaceComments(shown *plan.Plan, comments []plan.Comment, former map[string]
 	return remarks
 }
 
-// trace maps the steps of one form of a plan to another.
-type trace struct {
-	shown, former *plan.Plan
-	now           map[plan.StepID]plan.StepID
-}
-
-func traced(shown, former *plan.Plan, id string) trace {
-	if former == nil || id == shown.ID {
-		former = shown // the other form is unknown: assume the same numbers
-	}
-	return trace{shown, former, formerIDs(matchSteps(shown, former))}
-}
-
-// find returns the current number of the commented step, and the comment's standing.
-func (t trace) find(c plan.Comment) (plan.StepID, CommentState) {
-	step, ok := t.shown.Steps.Get(t.now[c.Step])
+// placeComment returns the current number of the commented step, and the comment's state.
+func placeComment(c plan.Comment, shown, other *plan.Plan, newIDs map[plan.StepID]plan.StepID) (plan.StepID, CommentState) {
+	step, ok := shown.Steps.Get(newIDs[c.Step])
 	if !ok {
 		return 0, CommentStepGone
 	}
-	old, ok := t.former.Steps.Get(c.Step)
-	if !ok || !old.HasDigest(c.StepDigest) || plan.StepDigest(renumbered(old, t.now)) != plan.StepDigest(step) {
+	old, ok := other.Steps.Get(c.Step)
+	if !ok || !old.HasDigest(c.StepDigest) || plan.StepDigest(renumbered(old, newIDs)) != plan.StepDigest(step) {
 		return step.ID, CommentStepChanged
 	}
 	return step.ID, CommentOpen
@@ -203,7 +192,7 @@ func (r PlacedComment) Lines(beside bool) []string {
 	}
 	switch {
 	case r.Now == 0 && r.Step != 0:
-		about = append(about, "on "+plan.Quote(r.Title)+", which is gone")
+		about = append(about, "on "+plan.Quote(r.Title)+", which was removed")
 	case r.Step != 0 && !beside:
 		about = append(about, r.place())
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
@@ -160,7 +159,7 @@ func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) Submi
 	if !s.PersonOnly(after) { // a decision through a client would not count
 		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former, nil)}
 	}
-	s.asked.first(request.ID)
+	s.asked.Store(&request.ID)
 	s.notify(s.waits(after))
 	return reply
 }
@@ -302,26 +301,6 @@ func (s *Service) resubmitted(ctx context.Context, outcome session.Outcome, c Ca
 	return s.submitted(shown, outcome.After, c), nil
 }
 
-// asked remembers the requests this process has put to a person.
-type asked struct {
-	mu       sync.Mutex
-	requests map[string]bool
-}
-
-// first notes a request, and reports whether it is new to this process.
-func (a *asked) first(request string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.requests[request] {
-		return false
-	}
-	if a.requests == nil || len(a.requests) >= maxSeen {
-		a.requests = map[string]bool{}
-	}
-	a.requests[request] = true
-	return true
-}
-
 // PersonOnly reports whether only a person's own decision counts, not one that a client relays.
 func (s *Service) PersonOnly(state plan.State) bool {
 	return state.LimitsInForce(s.opts.Limits).PersonOnly
@@ -331,8 +310,10 @@ func (s *Service) PersonOnly(state plan.State) bool {
 // or host was restarted since (chorus: Bot restart during planning). It repeats the notice, too.
 func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	request := state.ModeNow().Request
-	if !c.brief() || c.scoped() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) ||
-		!s.asked.first(request.ID) {
+	if !c.brief() || c.scoped() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) {
+		return nil
+	}
+	if last := s.asked.Swap(&request.ID); last != nil && *last == request.ID {
 		return nil
 	}
 	s.notify(s.waits(state))

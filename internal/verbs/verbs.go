@@ -8,6 +8,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/planloop/planloop/gates"
@@ -22,7 +23,7 @@ type Service struct {
 	session *session.Session
 	opts    Options
 	seen    lastSeen
-	asked   asked
+	asked   atomic.Pointer[string] // id of the last request that this process put to a person
 
 	executing backgroundEngine
 }
