@@ -138,7 +138,7 @@ func (s modeStory) revise() {
 	s.t.Helper()
 	s.p.person("edit", "split it in two").succeeds()
 	s.call("planloop_status", arguments{"wait": 60}, "gathering",
-		"The plan was returned by tester to be changed and submitted again: split it in two")
+		"The plan was returned for changes by tester: split it in two")
 	s.call("planning_submit_plan", submission("Add the Redis client", "Move the sessions over"), "2 steps")
 	s.call("planloop_status", arguments{}, "awaiting_approval")
 }
@@ -166,7 +166,7 @@ func (s modeStory) approve() {
 	}
 	shown := s.p.approve("--comment", "tests first")
 	for _, word := range []string{"1. [low risk] Add the Redis client (tools: create_file)", "2. [low risk] Move the sessions over",
-		"Findings: sessions live in Postgres", "What has changed since it was shown"} {
+		"Findings: sessions live in Postgres", "Changes since the last review"} {
 		if !strings.Contains(shown, word) {
 			s.t.Errorf("%q is missing in\n%s", word, shown)
 		}

@@ -86,8 +86,7 @@ func difference(from, to, inForce *plan.Plan) *Difference {
 	c := verbs.Compare(from, to)
 	d := &Difference{From: Compared{from.ID, from.Version, from.CreatedAt}, Plan: []FieldChange{}, Steps: []StepChange{}}
 	for _, change := range c.Plan {
-		i := slices.IndexFunc(plan.PlanFields(), func(f plan.Field[plan.Plan]) bool { return f.Name == change.Field })
-		d.Plan = append(d.Plan, FieldChange{change.Field, plan.PlanFields()[i].Label, orEmpty(change.Was), orEmpty(change.Is)})
+		d.Plan = append(d.Plan, fieldChange(change.Field, change.Difference))
 	}
 	for _, change := range c.Steps {
 		step := StepChange{ID: change.StepID, Was: change.Was, Title: change.Title, Change: change.Change}
@@ -98,12 +97,16 @@ func difference(from, to, inForce *plan.Plan) *Difference {
 		}
 		for _, f := range plan.StepFields() {
 			if texts, differs := change.Fields[f.Name]; differs {
-				step.Fields = append(step.Fields, FieldChange{f.Name, f.Label, orEmpty(texts.Was), orEmpty(texts.Is)})
+				step.Fields = append(step.Fields, fieldChange(f.Name, texts))
 			}
 		}
 		d.Steps = append(d.Steps, step)
 	}
 	return d
+}
+
+func fieldChange(name string, d verbs.Difference) FieldChange {
+	return FieldChange{name, d.Label, orEmpty(d.Was), orEmpty(d.Is)}
 }
 
 // asInForce reports whether a step of a changed plan has the same status as in the plan in force.

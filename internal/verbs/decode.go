@@ -20,8 +20,8 @@ import (
 // could be read.
 func Decode(arguments []byte, into any) error {
 	err := strict.Decode(arguments, into, synonyms())
-	var bad *strict.Error
-	if !errors.As(err, &bad) {
+	bad, ok := errors.AsType[*strict.Error](err)
+	if !ok {
 		return err
 	}
 	if wrapped, ok := into.(interface{ Wraps() []string }); ok && len(bytes.TrimSpace(arguments)) > 0 {
@@ -44,8 +44,8 @@ func Decode(arguments []byte, into any) error {
 // learns all at once. Nothing is changed.
 func Try[In, Out any](ctx context.Context, s *Service, c Caller, err error, in In,
 	verb func(*Service, context.Context, Caller, In) (Out, error)) error {
-	var bad *BadCall
-	if !errors.As(err, &bad) || !bad.partly || bad.Instead != "" {
+	bad, ok := errors.AsType[*BadCall](err)
+	if !ok || !bad.partly || bad.Instead != "" {
 		return err
 	}
 	c.wrong = bad.ValidationError
@@ -86,8 +86,8 @@ func (e *BadCall) Unwrap() error { return e.ValidationError }
 
 // elsewhere adds to the refusal of a call another call that does the same with the given values.
 func (s *Service) elsewhere(err error, input any, arguments []byte, c Caller) error {
-	var bad *BadCall
-	if !errors.As(err, &bad) {
+	bad, ok := errors.AsType[*BadCall](err)
+	if !ok {
 		return err
 	}
 	first, update, reads := "", Update{}, false
@@ -168,8 +168,8 @@ func object(arguments any) string {
 
 // mended adds the corrected input to the refusal of an input that was decoded, and returns any other error as it is.
 func mended(err error, input any) error {
-	var refused *plan.ValidationError
-	if !errors.As(err, &refused) || refused.Kind != plan.InvalidInput || errors.As(err, new(*BadCall)) {
+	refused, ok := errors.AsType[*plan.ValidationError](err)
+	if !ok || refused.Kind != plan.InvalidInput || errors.As(err, new(*BadCall)) {
 		return err
 	}
 	if update, ok := input.(*Update); ok {

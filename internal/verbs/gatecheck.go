@@ -112,8 +112,8 @@ func judgeFailure(why error, fix string) error {
 // mergeErrors adds further errors to the errors of an input, without those for a field already reported. It returns nil
 // if neither has errors.
 func mergeErrors(wrong *plan.ValidationError, more error) *plan.ValidationError {
-	var refused *plan.ValidationError
-	if !errors.As(more, &refused) || wrong == refused {
+	refused, ok := errors.AsType[*plan.ValidationError](more)
+	if !ok || wrong == refused {
 		return wrong
 	}
 	if wrong == nil {
@@ -260,8 +260,7 @@ func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, st
 		from.New = append(from.New, gates.Task{ID: id + plan.StepID(i), Spec: step.Spec})
 	}
 	_, err := s.check(ctx, c, from, list, wrong, &plan.Batch{})
-	var refused *RefusedPlan
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*RefusedPlan](err); ok {
 		refused.roomier(c, first, func(n int) Update { return updateWithPlaceholders(steps[:n], refused.Report) }, len(steps))
 	}
 	return err

@@ -88,8 +88,8 @@ func hidden(c Caller) string {
 
 // released adds to a refusal that only a person can lift the person's calls for it.
 func (c Caller) released(err error) error {
-	var refused *plan.ValidationError
-	if !errors.As(err, &refused) || refused.Phase == "" && refused.ClaimedStep == 0 {
+	refused, ok := errors.AsType[*plan.ValidationError](err)
+	if !ok || refused.Phase == "" && refused.ClaimedStep == 0 {
 		return err
 	}
 	full := *refused

@@ -225,8 +225,7 @@ func (d *drafting) wayOn() string { return "try again, or " + d.caller.word(Call
 
 // failed returns the error for the last draft, as the model's and not the caller's.
 func (d *drafting) failed(problem error) error {
-	var refused *RefusedPlan
-	if errors.As(problem, &refused) {
+	if refused, ok := errors.AsType[*RefusedPlan](problem); ok {
 		refused.Next = d.wayOn()
 		refused.Drafted = "The model's drafts did not pass the quality gates in " +
 			plan.Pluralize(d.rounds, "round") + ". Problems in the last draft:"
@@ -266,8 +265,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 }
 
 func (d *drafting) complaints(problem error) []string {
-	var refused *RefusedPlan
-	if errors.As(problem, &refused) {
+	if refused, ok := errors.AsType[*RefusedPlan](problem); ok {
 		return append(refused.Details(), warnings(refused.Report)...)
 	}
 	return []string{problem.Error()}

@@ -187,7 +187,7 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 		candidate.New = append(candidate.New, gates.Task{ID: plan.StepID(i + 1), Spec: step.Spec})
 	}
 	report, err := s.check(ctx, c, candidate, "/steps", nil, &batch)
-	if refused := (*RefusedPlan)(nil); errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*RefusedPlan](err); ok {
 		refused.Drafted = "The quality gates refused the plan from the template " + made.Template.Name + " with these parameters."
 		refused.Next = "change the parameters, correct the template, or write the plan yourself"
 	}
@@ -233,8 +233,8 @@ func (m FromTemplate) action(state plan.State, draft bool) plan.Action {
 
 // mended adds a corrected call to an error about the parameters.
 func (t Template) mended(c Caller, in ApplyTemplate, err error) error {
-	var refused *plan.ValidationError
-	if !errors.As(err, &refused) || refused.Kind != plan.InvalidInput || t.Problem != "" {
+	refused, ok := errors.AsType[*plan.ValidationError](err)
+	if !ok || refused.Kind != plan.InvalidInput || t.Problem != "" {
 		return err
 	}
 	wrong := map[string]bool{}
