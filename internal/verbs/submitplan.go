@@ -372,7 +372,7 @@ func (s *Service) EditDraft(ctx context.Context, c Caller, a plan.EditDraft) (Dr
 				reply.Added = append(reply.Added, step.ID)
 			}
 		}
-		reply.Message = "The draft is changed (" + plan.NewEdits(edited).String() + "), and waits for a decision as it is now."
+		reply.Message = "The draft was changed (" + plan.NewEdits(edited).String() + "). The changed draft waits for a decision."
 	}
 	return reply, nil
 }
