@@ -33,18 +33,16 @@ const (
 )
 
 // join makes a path as the machine's system writes it.
-func (m Machine) join(parts ...string) string {
+func (m Machine) join(first string, more ...string) string {
+	path := strings.Join(append([]string{first}, more...), "/")
 	if m.GOOS == "windows" {
-		return strings.ReplaceAll(strings.Join(parts, `\`), "/", `\`)
+		return strings.ReplaceAll(path, "/", `\`)
 	}
-	return strings.Join(parts, "/")
+	return path
 }
 
-func (m Machine) home(parts ...string) string { return m.join(append([]string{m.Home}, parts...)...) }
-
-func (m Machine) project(parts ...string) string {
-	return m.join(append([]string{m.Project}, parts...)...)
-}
+func (m Machine) home(parts ...string) string    { return m.join(m.Home, parts...) }
+func (m Machine) project(parts ...string) string { return m.join(m.Project, parts...) }
 
 // isAbs reports whether a path is absolute on the machine's system.
 func (m Machine) isAbs(path string) bool {
@@ -66,16 +64,16 @@ func (m Machine) variable(name, otherwise string) string {
 // config returns a folder below the user's configuration, for programs that follow the XDG
 // convention on every system.
 func (m Machine) config(parts ...string) string {
-	return m.join(append([]string{m.variable("XDG_CONFIG_HOME", m.home(".config"))}, parts...)...)
+	return m.join(m.variable("XDG_CONFIG_HOME", m.home(".config")), parts...)
 }
 
 // appData returns a folder below the one where desktop programs keep their settings.
 func (m Machine) appData(parts ...string) string {
 	switch m.GOOS {
 	case "darwin":
-		return m.home(append([]string{"Library", "Application Support"}, parts...)...)
+		return m.join(m.home("Library", "Application Support"), parts...)
 	case "windows":
-		return m.join(append([]string{m.roaming()}, parts...)...)
+		return m.join(m.roaming(), parts...)
 	}
 	return m.config(parts...)
 }

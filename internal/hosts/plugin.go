@@ -80,17 +80,15 @@ func (h *Host) readPluginFile(path string) map[string]any {
 // others; installed_plugins.json has its folder.
 func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 	scopes := map[string]Scope{}
-	for _, file := range []struct {
-		path  string
-		scope Scope
-	}{{m.join(dir, "settings.json"), User}, {m.project(".claude", "settings.json"), Project},
-		{m.project(".claude", "settings.local.json"), Project}} {
-		enabled, _ := jsonSetting(file.path, "enabledPlugins").(map[string]any)
+	files := []string{m.join(dir, "settings.json"), m.project(".claude", "settings.json"), m.project(".claude", "settings.local.json")}
+	for i, file := range files {
+		scope := []Scope{User, Project, Project}[i]
+		enabled, _ := jsonSetting(file, "enabledPlugins").(map[string]any)
 		for name, on := range enabled {
 			if on == false {
 				delete(scopes, name)
 			} else if scopes[name] == "" {
-				scopes[name] = file.scope
+				scopes[name] = scope
 			}
 		}
 	}

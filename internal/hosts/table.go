@@ -215,14 +215,14 @@ func vscode(m Machine, s Scope) host {
 	if portable := m.variable("VSCODE_PORTABLE", ""); portable != "" {
 		user = m.join(portable, "user-data", "User")
 	}
-	entry := append(object{{"type", "stdio"}}, command(m)...)
+	var workspace []string
 	if s == Project {
-		entry = append(object{{"type", "stdio"}}, command(m, "--workspace", "${workspaceFolder}")...)
+		workspace = []string{"--workspace", "${workspaceFolder}"}
 	}
 	return host{
 		name: "vscode", title: "VS Code", programs: []string{"code"}, traces: []string{user},
 		server: &server{file: s.pick(m.join(user, "mcp.json"), m.project(".vscode", "mcp.json")), path: []string{"servers", hook.OwnServer},
-			program: "command", entry: entry},
+			program: "command", entry: append(object{{"type", "stdio"}}, command(m, workspace...)...)},
 		hooks: &hooks{file: m.join(s.pick(m.variable("COPILOT_HOME", m.home(".copilot")), m.project(".github")), "hooks", "planloop.json"),
 			root: []string{"hooks"}, fixedMembers: object{{"version", 1}}, handler: timed},
 		note: "hooks are a preview feature, and an organization can turn them off: chat.hookFilesLocations lists the files",
