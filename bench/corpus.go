@@ -44,7 +44,7 @@ func fill(ctx context.Context, s *session.Session, steps, actions int) error {
 	for n := range steps {
 		setUp.Steps = append(setUp.Steps, plan.NewStep{Spec: plan.Spec{
 			Title:   fmt.Sprintf("Step %d of the plan that is measured", n+1),
-			Details: "As long as details often are: what is to be done and where, and how one sees that it is done.",
+			Details: "As long as details often are: the change, its place, and the way to verify it.",
 		}})
 	}
 	if _, err := s.Do(ctx, actor(), setUp, nil); err != nil {

@@ -71,7 +71,7 @@ func gated(dir string) (gates.Candidate, error) {
 				return c, err
 			}
 			task.RelevantFilePaths = append(task.RelevantFilePaths, path)
-			task.ContextHints = append(task.ContextHints, "Read `"+path+"` for what the handler returns.")
+			task.ContextHints = append(task.ContextHints, "Read `"+path+"` to see the result of the handler.")
 		}
 		c.New = append(c.New, task)
 	}

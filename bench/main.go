@@ -47,7 +47,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.StringVar(&o.only, "only", "", "measure only what has this in its name")
+	flags.StringVar(&o.only, "only", "", "measure only figures with this text in their names")
 	flags.StringVar(&o.program, "program", "", "measure this planloop instead of building one")
 	flags.BoolVar(&o.quick, "quick", false, "fewer repetitions and a log of 10,000 actions")
 	flags.BoolVar(&o.reportOnly, "report-only", false, "exit with 0 even when a limit does not hold")

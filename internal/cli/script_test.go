@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.Contains(filepath.Base(os.Args[0]), ".test") && !strings.HasPrefix(os.Args[1], "-") {
 		Main() // a test in this process runs a command that starts its own program, as doctor does
 	}
-	testscript.Main(lineagetest.Apart{Tests: testenv.Fixed{Tests: m}, Without: hostVariables()}, map[string]func(){
+	testscript.Main(lineagetest.Detached{Tests: testenv.Fixed{Tests: m}, Without: hostVariables()}, map[string]func(){
 		"planloop": Main, "tiny-1": scriptedModel, "zoo": zoo})
 }
 

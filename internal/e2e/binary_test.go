@@ -25,7 +25,7 @@ const binaryVariable = "PLANLOOP_E2E_BINARY"
 // TestMain builds the program once, in a place where every user of the machine can run it, unless the variable gives a path.
 func TestMain(m *testing.M) {
 	agents := append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
-	os.Exit(buildAndRun(lineagetest.Apart{Tests: testenv.Fixed{Tests: m}, Without: agents}))
+	os.Exit(buildAndRun(lineagetest.Detached{Tests: testenv.Fixed{Tests: m}, Without: agents}))
 }
 
 // noticeSources reads every source, so that `go test` does not use a cached result after the program has changed.

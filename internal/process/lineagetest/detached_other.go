@@ -3,4 +3,4 @@
 package lineagetest
 
 // Run runs the tests. On this system a process cannot read other environments.
-func (a Apart) Run() int { return a.Tests.Run() }
+func (a Detached) Run() int { return a.Tests.Run() }

@@ -16,34 +16,35 @@ import (
 const stage = "PLANLOOP_TEST_STAGE"
 
 // Run runs the tests, if necessary in a process without a parent.
-func (a Apart) Run() int {
+func (a Detached) Run() int {
 	code, err := 0, error(nil)
 	switch result, life := os.NewFile(3, "result"), os.NewFile(4, "life"); os.Getenv(stage) {
 	case "between":
-		err = a.again("out", result, life).Start()
+		err = a.command("out", result, life).Start()
 	case "out":
-		code, err = a.out(result, life)
+		code, err = a.runAndReport(result, life)
 	default:
-		if !a.beneath() {
+		if !a.hasVariables() {
 			return a.Tests.Run()
 		}
-		code, err = a.leave()
+		code, err = a.runDetached()
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "run the tests apart from the processes above:", err)
+		fmt.Fprintln(os.Stderr, "run the tests detached from the processes above:", err)
 		return 1
 	}
 	return code
 }
 
-func (a Apart) beneath() bool {
+// hasVariables reports whether this process or one above it has one of the variables.
+func (a Detached) hasVariables() bool {
 	own := func(name string) bool { return os.Getenv(name) != "" }
 	above := func(e process.Variables) bool { name, _ := e.First(a.Without...); return name != "" }
 	return slices.ContainsFunc(a.Without, own) || slices.ContainsFunc(process.VariablesOf(process.Ancestors()), above)
 }
 
-// leave runs the tests in another process and returns their exit code. They end with this process.
-func (a Apart) leave() (code int, err error) {
+// runDetached runs the tests in another process and returns their exit code. They end with this process.
+func (a Detached) runDetached() (code int, err error) {
 	result, writes, err := os.Pipe()
 	if err != nil {
 		return 0, err
@@ -52,7 +53,7 @@ func (a Apart) leave() (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := a.again("between", writes, reads).Run(); err != nil {
+	if err := a.command("between", writes, reads).Run(); err != nil {
 		return 0, err
 	}
 	writes.Close()
@@ -65,8 +66,8 @@ func (a Apart) leave() (code int, err error) {
 	return code, nil
 }
 
-// out runs the tests once the process between has ended.
-func (a Apart) out(result, life *os.File) (code int, err error) {
+// runAndReport runs the tests once the process between has ended.
+func (a Detached) runAndReport(result, life *os.File) (code int, err error) {
 	syscall.CloseOnExec(int(result.Fd()))
 	syscall.CloseOnExec(int(life.Fd()))
 	if err := os.Unsetenv(stage); err != nil {
@@ -84,8 +85,8 @@ func (a Apart) out(result, life *os.File) (code int, err error) {
 	return code, err
 }
 
-// again returns this program's command again, without the variables.
-func (a Apart) again(at string, files ...*os.File) *exec.Cmd {
+// command returns this program's command again, without the variables.
+func (a Detached) command(at string, files ...*os.File) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(entry string) bool {
