@@ -158,26 +158,6 @@ func removeUnlocked(path string) error {
 	return removeLocked(path, lock)
 }
 
-// IsFirst reports whether a session has not got a notice yet, and records that it gets it now. If that cannot be
-// recorded, it reports false, so that nothing is repeated forever.
-func (b *Registry) IsFirst(session, what string) bool {
-	if b.notices == "" {
-		return false
-	}
-	err := b.notices.make()
-	if err == nil {
-		var file *os.File
-		file, err = safefile.Open(b.notices.seen(session+"\x00"+what), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
-		if err == nil {
-			return file.Close() == nil
-		}
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		b.report("record a notice", session, err)
-	}
-	return false
-}
-
 // has reports whether the folder has a file of this name.
 func (f folder) has(name string) bool {
 	_, err := os.Lstat(filepath.Join(string(f), name))

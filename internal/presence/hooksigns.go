@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -273,4 +274,24 @@ func HookSigns(stateHome string) []HookSign {
 	}
 	slices.SortFunc(all, func(a, b HookSign) int { return b.At.Compare(a.At) })
 	return all
+}
+
+// IsFirst reports whether a session has not got a notice yet, and records that it gets it now. If that cannot be
+// recorded, it reports false, so that nothing is repeated forever.
+func (b *Registry) IsFirst(session, what string) bool {
+	if b.notices == "" {
+		return false
+	}
+	err := b.notices.make()
+	if err == nil {
+		var file *os.File
+		file, err = safefile.Open(b.notices.seen(session+"\x00"+what), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+		if err == nil {
+			return file.Close() == nil
+		}
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		b.report("record a notice", session, err)
+	}
+	return false
 }
