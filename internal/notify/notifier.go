@@ -13,29 +13,24 @@
 package notify
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/process"
 )
 
 const (
-	queued      = 32               // notices that wait for one target
-	commandTime = 10 * time.Second // for one run of the program
-	drainTime   = 5 * time.Second  // for Close to finish deliveries
-	endTime     = 2 * time.Second  // for deliveries that Close cut off to end
+	queued    = 32              // notices that wait for one target
+	drainTime = 5 * time.Second // for Close to finish deliveries
+	endTime   = 2 * time.Second // for deliveries that Close cut off to end
 )
 
 // ErrUndelivered is wrapped by the error of Close if notices were left.
@@ -72,10 +67,8 @@ func New(config Config, opts Options) (*Notifier, error) {
 		n.add(ctx, filepath.Base(config.Command[0]), command.deliver, opts.Logger)
 	}
 	if address != nil {
-		limits := outbound.Limits{Timeout: 10 * time.Second, Total: 30 * time.Second, Tries: 3, FirstWait: time.Second,
-			LongestAsked: 15 * time.Second}
-		client := outbound.New(address, limits, opts.HTTPClient, opts.Logger)
-		n.add(ctx, client.Origin(), webhook{client, address.RequestURI()}.deliver, opts.Logger)
+		hook := newWebhook(address, opts)
+		n.add(ctx, hook.client.Origin(), hook.deliver, opts.Logger)
 	}
 	return n, nil
 }
@@ -185,49 +178,4 @@ func (t *target) close() {
 		t.closed = true
 		close(t.waiting)
 	}
-}
-
-// command is a program that reads notices from standard input, one a run.
-type command struct {
-	argv     []string
-	launcher *process.Launcher
-}
-
-func (c command) deliver(ctx context.Context, body []byte) error {
-	home, err := os.UserHomeDir() // not the workspace: interpreters may load its files
-	if err != nil {
-		return fmt.Errorf("find the folder to run it in: %w", err)
-	}
-	cmd := exec.Command(c.argv[0], c.argv[1:]...)
-	cmd.Dir, cmd.Stdin = home, bytes.NewReader(body)
-	cmd.Env = process.Environment(os.Environ(), "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
-	result, err := c.launcher.Run(ctx, cmd, process.Options{Timeout: commandTime})
-	switch {
-	case err != nil:
-		return err
-	case result.TimedOut:
-		return fmt.Errorf("it did not end within %s", commandTime)
-	case result.ExitCode != 0:
-		return fmt.Errorf("it exited with %d", result.ExitCode)
-	}
-	return nil
-}
-
-// webhook is an endpoint that gets notices by POST.
-type webhook struct {
-	client *outbound.Client
-	secret string // path and query of the address
-}
-
-// deliver reports a failure in outbound's words, because the endpoint's might repeat the address.
-func (w webhook) deliver(ctx context.Context, body []byte) error {
-	err := w.client.Post(ctx, outbound.Message{Body: body, Secrets: []string{w.secret}})
-	var failed *outbound.Error
-	switch {
-	case errors.Is(err, errClosed):
-		return errClosed
-	case errors.As(err, &failed):
-		return fmt.Errorf("it %s, on attempt %d; check notify.webhook", failed.Problem, failed.Tries)
-	}
-	return err
 }

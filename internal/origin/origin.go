@@ -23,10 +23,14 @@ func IsLoopback(addr string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// Hosts returns the valid values of the Host header for a connection that reached the server at local, an IP address
-// with port. A name rebound to that address (DNS rebinding) is not among them. own, if not empty, is a further name for
-// a server on a loopback address.
-func Hosts(local, own string) []string {
+// RequestHosts returns the valid values of a request's Host header: the names of the IP address and port that the connection
+// reached, so they hold for any listener; fallback is used if that address is unknown. A name rebound to that address (DNS
+// rebinding) is not among them. own, if not empty, is a further name for a server on a loopback address.
+func RequestHosts(r *http.Request, fallback, own string) []string {
+	local := fallback
+	if reached, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && reached != nil {
+		local = reached.String()
+	}
 	bound, err := netip.ParseAddrPort(local)
 	if err != nil {
 		return nil
@@ -51,15 +55,6 @@ func Hosts(local, own string) []string {
 		}
 	}
 	return hosts
-}
-
-// RequestHosts returns the valid values of a request's Host header. They come from the address that the connection
-// reached, so they hold for any listener; fallback is used if that address is unknown. For own see Hosts.
-func RequestHosts(r *http.Request, fallback, own string) []string {
-	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local != nil {
-		fallback = local.String()
-	}
-	return Hosts(fallback, own)
 }
 
 // Allowed reports whether a request comes from a program, a page of this server or a page of an allowed web origin.
