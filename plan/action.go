@@ -147,12 +147,9 @@ func DependsOnPlan(a Action) bool { return !traitsOf(a).anyPlan }
 
 // ClaimOwners lists the actors with a claim that a concerns. Facts.Seen must have their last sign of life.
 func ClaimOwners(s State, a Action) []string {
-	if s.Plan == nil {
-		return nil
-	}
 	var owners []string
 	for _, id := range traitsOf(a).claims {
-		if step, ok := s.Plan.Steps.Get(id); ok && step.ClaimedBy != "" {
+		if step, ok := s.step(id); ok && step.ClaimedBy != "" {
 			owners = append(owners, step.ClaimedBy)
 		}
 	}
@@ -261,8 +258,8 @@ func (b Batch) traits() traits {
 }
 
 func (b Batch) decide(s State, f Facts) ([]Event, error) {
-	if most := partsPerStep * f.Limits.MaxSteps; len(b.Parts) > most {
-		return nil, conflict(fmt.Sprintf("%d changes are asked for at once; at most %d are accepted", len(b.Parts), most),
+	if limit := partsPerStep * f.Limits.MaxSteps; len(b.Parts) > limit {
+		return nil, conflict(fmt.Sprintf("%d changes are asked for at once; at most %d are accepted", len(b.Parts), limit),
 			"send them in several calls")
 	}
 	var all []Event

@@ -30,11 +30,11 @@ func (step *Step) IsForAgents() bool {
 	return step.Tool == "" && (step.ForEach == "" || step.Loop() != 0)
 }
 
-// MayStartAgent reports whether the open run may start the agent again if a run may start it at most most
+// MayStartAgent reports whether the open run may start the agent again if a run may start it at most limit
 // times; 0 means unlimited.
-func (s State) MayStartAgent(agent string, most int) bool {
+func (s State) MayStartAgent(agent string, limit int) bool {
 	run := s.OpenRun()
-	return most == 0 || run == nil || run.Starts[agent] < most
+	return limit == 0 || run == nil || run.Starts[agent] < limit
 }
 
 // checkAgentScope limits an agent that planloop started for a step: it may report on that step, ask, reply

@@ -39,22 +39,22 @@ func (a DecideDraft) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, on, err := a.decideComments(s, draft, f)
+	comments, onSteps, err := a.decideComments(s, draft, f)
 	if err != nil {
 		return nil, err
 	}
-	if a.Comment == "" && a.Outcome == Returned && len(said) > 0 {
-		a.Comment = "See the comments" + on + "."
+	if a.Comment == "" && a.Outcome == Returned && len(comments) > 0 {
+		a.Comment = "See the comments" + onSteps + "."
 	}
 	decided, err := a.decideOutcome(s, draft, f)
 	if err != nil {
 		return nil, err
 	}
-	return append(decided, said...), nil
+	return append(decided, comments...), nil
 }
 
 // decideComments returns the events of the comments sent along, and names the steps they are on for a message.
-func (a DecideDraft) decideComments(s State, draft *Plan, f Facts) (said []Event, on string, err error) {
+func (a DecideDraft) decideComments(s State, draft *Plan, f Facts) (comments []Event, onSteps string, err error) {
 	var steps []StepID
 	for i, comment := range a.Comments {
 		comment.PlanID = cmp.Or(comment.PlanID, draft.ID)
@@ -63,15 +63,15 @@ func (a DecideDraft) decideComments(s State, draft *Plan, f Facts) (said []Event
 			return nil, "", atComment(i, err)
 		}
 		s = Apply(s, events...)
-		said = append(said, events...)
+		comments = append(comments, events...)
 		if comment.Step != 0 {
 			steps = insertID(steps, comment.Step)
 		}
 	}
 	if len(steps) > 0 {
-		on = " on " + IDs(steps)
+		onSteps = " on " + IDs(steps)
 	}
-	return said, on, nil
+	return comments, onSteps, nil
 }
 
 func atComment(i int, err error) error {
@@ -207,13 +207,13 @@ func (e PlanApproved) apply(s State) State {
 
 // withProgressOf returns s with the progress of the same steps in now: a person may have worked on
 // them while the revision waited. In a new version, failed steps are renewed.
-func (s Steps) withProgressOf(now Steps, anew bool) Steps {
+func (s Steps) withProgressOf(now Steps, isNewVersion bool) Steps {
 	list := s.List()
 	for i, step := range list {
 		merged := *step
 		if current, ok := now.Get(step.ID); !ok {
 			merged.Progress, merged.Execution = Progress{Status: Pending}, nil
-		} else if merged.Progress, merged.Execution = current.Progress, current.Execution; anew && current.Status == Failed {
+		} else if merged.Progress, merged.Execution = current.Progress, current.Execution; isNewVersion && current.Status == Failed {
 			merged.retryFailed()
 		}
 		list[i] = &merged

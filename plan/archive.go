@@ -115,27 +115,27 @@ func (s State) highestOf(root string) StepID {
 // attemptsOf returns the most attempts at a step in any other version of a plan. New attempts are
 // numbered above it, so that a late result cannot be taken for theirs.
 func (s State) attemptsOf(p *Plan) int {
-	most := 0
+	maxAttempts := 0
 	if s.Plan != nil && s.Plan.Root() == p.Root() && s.Plan.ID != p.ID {
-		most = attempts(s.Plan.Steps)
+		maxAttempts = attempts(s.Plan.Steps)
 	}
 	for head := range s.Versions(p.Root()) {
 		if head.ID != p.ID {
-			most = max(most, head.Attempts)
+			maxAttempts = max(maxAttempts, head.Attempts)
 		}
 	}
-	return most
+	return maxAttempts
 }
 
 // attempts returns the most attempts at any step that a run has touched.
 func attempts(steps Steps) int {
-	most := 0
+	maxAttempts := 0
 	for step := range steps.All() {
 		if step.Execution != nil {
-			most = max(most, step.Attempts)
+			maxAttempts = max(maxAttempts, step.Attempts)
 		}
 	}
-	return most
+	return maxAttempts
 }
 
 func (step *Step) withAttempts(times int) *Step {

@@ -74,8 +74,8 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 		case *string:
 			c.text(v, f.Name, Text{Max: f.Max, Multiline: f.Kind == BlockField}, f.Required)
 		case *[]string:
-			said := f.Empty && *v != nil && len(*v) == 0
-			if c.list(v, f.Name, f.Kind, f.Max, f.MaxEntries); said {
+			isEmptyList := f.Empty && *v != nil && len(*v) == 0
+			if c.list(v, f.Name, f.Kind, f.Max, f.MaxEntries); isEmptyList {
 				*v = []string{}
 			}
 		case *[]StepID:
@@ -176,9 +176,9 @@ func (c *cleaner) block(text *string, name string) {
 	c.text(text, name, Text{Max: MaxLongText, Multiline: true}, false)
 }
 
-// list cleans a copy of list, which may have at most most entries; 0 means MaxList.
-func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, most int) {
-	if !c.fits(len(*list), name, cmp.Or(most, MaxList)) {
+// list cleans a copy of list, which may have at most limit entries; 0 means MaxList.
+func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, limit int) {
+	if !c.fits(len(*list), name, cmp.Or(limit, MaxList)) {
 		return
 	}
 	*list = append([]string(nil), *list...)
@@ -245,10 +245,10 @@ func (c *cleaner) raw(value *json.RawMessage, name string) {
 	*value = compact.Bytes()
 }
 
-func (c *cleaner) count(n int, name string, most int) {
-	if n < 0 || n > most {
+func (c *cleaner) count(n int, name string, limit int) {
+	if n < 0 || n > limit {
 		word := name[strings.LastIndexByte(name, '/')+1:]
-		c.refuse(name, fmt.Sprintf("%s %d is out of range (1 to %d)", word, n, most), fmt.Sprintf("give 1 to %d, or leave it out", most))
+		c.refuse(name, fmt.Sprintf("%s %d is out of range (1 to %d)", word, n, limit), fmt.Sprintf("give 1 to %d, or leave it out", limit))
 	}
 }
 
@@ -260,11 +260,11 @@ func (c *cleaner) time(t *time.Time, name string) {
 	}
 }
 
-func (c *cleaner) fits(n int, name string, most int) bool {
-	if n > most {
-		c.refuse(name, fmt.Sprintf("has %d entries", n), fmt.Sprintf("give at most %d", most))
+func (c *cleaner) fits(n int, name string, limit int) bool {
+	if n > limit {
+		c.refuse(name, fmt.Sprintf("has %d entries", n), fmt.Sprintf("give at most %d", limit))
 	}
-	return n <= most
+	return n <= limit
 }
 
 // PathFault says why a text is not a path within a workspace, as a predicate that follows the name

@@ -174,11 +174,11 @@ type CommentAdded struct {
 func (e CommentAdded) apply(s State) State {
 	s.Comments = append(slices.Clone(s.Comments), Comment{ID: e.ID, Text: e.Text, By: e.By, Way: e.Way, At: e.At,
 		Revision: s.Revision + 1, About: e.About, IsQuestion: e.IsQuestion})
-	most := maxFirstComments
+	limit := maxFirstComments
 	if e.ID != "" {
-		s.CommentCount, most = s.CommentCount+1, maxComments
+		s.CommentCount, limit = s.CommentCount+1, maxComments
 	}
-	if len(s.Comments) > most { // open questions are dropped last
+	if len(s.Comments) > limit { // open questions are dropped last
 		i := slices.IndexFunc(s.Comments, func(c Comment) bool { return !c.IsOpenQuestion() })
 		s.Comments = slices.Delete(s.Comments, max(0, i), max(0, i)+1)
 	}

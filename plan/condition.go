@@ -27,9 +27,9 @@ func eachConditionName(text string, visit func(from, to int)) {
 	for i := 0; i < len(text); {
 		end := tokenEnd(text, i)
 		if text[i:end] == "steps" && !followsDot(text[:i]) {
-			if from, to, behind := conditionName(text, end); from < to {
+			if from, to, nextIndex := conditionName(text, end); from < to {
 				visit(from, to)
-				end = behind
+				end = nextIndex
 			}
 		}
 		i = end
@@ -38,7 +38,7 @@ func eachConditionName(text string, visit func(from, to int)) {
 
 // tokenEnd returns the end of the word, quoted text, comment or character at i.
 func tokenEnd(text string, i int) int {
-	behind := func(from int, end string) int {
+	indexAfter := func(from int, end string) int {
 		if at := strings.Index(text[from:], end); at >= 0 {
 			return from + at + len(end)
 		}
@@ -48,11 +48,11 @@ func tokenEnd(text string, i int) int {
 	case rest[0] == '"' || rest[0] == '\'':
 		return literalEnd(text, i)
 	case rest[0] == '`':
-		return behind(i+1, "`")
+		return indexAfter(i+1, "`")
 	case strings.HasPrefix(rest, "//"):
-		return behind(i, "\n")
+		return indexAfter(i, "\n")
 	case strings.HasPrefix(rest, "/*"):
-		return behind(i+2, "*/")
+		return indexAfter(i+2, "*/")
 	}
 	if end := wordEnd(text, i); end > i {
 		return end
@@ -74,7 +74,7 @@ func followsDot(before string) bool {
 
 // conditionName returns the range of the name selected from the value that ends at i, and the index
 // after the whole selector.
-func conditionName(text string, i int) (from, to, behind int) {
+func conditionName(text string, i int) (from, to, nextIndex int) {
 	skip := func(what string) {
 		if rest, found := strings.CutPrefix(text[i:], what); found {
 			i = len(text) - len(rest)

@@ -32,8 +32,8 @@ func handleDeviation(before State, a Action, events []Event, f Facts) []Event {
 			draft.Changes = Shorten(strings.Join(append(large, small...), "; "), MaxLongLine)
 		}
 		draft.Approval = nil
-		told := decideReports(before, a, f)
-		return append(told, newSubmission(Apply(before, told...), draft, f))
+		reported := decideReports(before, a, f)
+		return append(reported, newSubmission(Apply(before, reported...), draft, f))
 	case len(small) > 0:
 		return append(events, PlanDeviated{Deviations: small, UnseenSteps: addedSteps(p, after.Plan), By: f.Actor.Name, At: f.Now})
 	}
@@ -75,14 +75,14 @@ func addedSteps(before, after *Plan) []StepID {
 // splitSteps returns the approved step that each new step claims to split, by the id that the new step
 // gets.
 func splitSteps(p *Plan, a Action) map[StepID]StepID {
-	said := map[StepID]StepID{}
+	wholes := map[StepID]StepID{}
 	next := p.Steps.Highest() + 1
 	var look func(Action)
 	look = func(a Action) {
 		switch a := a.(type) {
 		case AddSteps:
 			for _, step := range a.Steps {
-				said[next] = step.Splits
+				wholes[next] = step.Splits
 				next++
 			}
 		case Batch:
@@ -92,7 +92,7 @@ func splitSteps(p *Plan, a Action) map[StepID]StepID {
 		}
 	}
 	look(a)
-	return said
+	return wholes
 }
 
 func edits(events []Event) bool {
@@ -173,9 +173,9 @@ func describeExcess(whole, part *Step) string {
 }
 
 // inheritFields returns the new steps; those that split an approved step get the fields that a part must keep.
-func inheritFields(p *Plan, news []NewStep) []NewStep {
-	news = slices.Clone(news)
-	for i, n := range news {
+func inheritFields(p *Plan, newSteps []NewStep) []NewStep {
+	newSteps = slices.Clone(newSteps)
+	for i, n := range newSteps {
 		whole, split := p.Steps.Get(n.Splits)
 		if !split || p.Approval == nil {
 			continue
@@ -188,9 +188,9 @@ func inheritFields(p *Plan, news []NewStep) []NewStep {
 		}
 		missing := slices.DeleteFunc(slices.Clone(whole.DependsOn), func(id StepID) bool { return slices.Contains(part.DependsOn, id) })
 		part.DependsOn = slices.Concat(part.DependsOn, missing)
-		news[i].Spec = part.Spec
+		newSteps[i].Spec = part.Spec
 	}
-	return news
+	return newSteps
 }
 
 // describeBreach names the changes of an approved step that its approval does not cover, the risk first; ""

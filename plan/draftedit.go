@@ -128,8 +128,8 @@ func moveAdded(p *Plan, after StepID, added []*Step, f Facts) ([]StepMoved, erro
 }
 
 // relinkDependents returns the updates of the steps that depend on a removed one.
-func relinkDependents(p *Plan, gone StepID, f Facts) ([]StepUpdated, error) {
-	step, err := findStep(p, gone, "/step_id")
+func relinkDependents(p *Plan, removed StepID, f Facts) ([]StepUpdated, error) {
+	step, err := findStep(p, removed, "/step_id")
 	if err != nil {
 		return nil, err
 	}
@@ -267,8 +267,8 @@ func (e *Edits) with(more DraftEdited, at Revision) *Edits {
 		}
 		all.Added = removeIDs(all.Added, []StepID{id})
 	}
-	gone := slices.Concat(all.Added, all.Removed, []StepID{more.Removed})
-	all.Changed, all.Moved = removeIDs(all.Changed, gone), removeIDs(all.Moved, gone)
+	removed := slices.Concat(all.Added, all.Removed, []StepID{more.Removed})
+	all.Changed, all.Moved = removeIDs(all.Changed, removed), removeIDs(all.Moved, removed)
 	by := more.Way.Decider(more.By)
 	all.By = append(slices.DeleteFunc(slices.Clone(all.By), func(name string) bool { return name == by }), by)
 	all.By, all.At = all.By[max(0, len(all.By)-maxEditors):], more.At
@@ -289,8 +289,8 @@ func insertID(ids []StepID, id StepID) []StepID {
 	return slices.Insert(slices.Clone(ids), at, id)
 }
 
-func removeIDs(ids, gone []StepID) []StepID {
-	return slices.DeleteFunc(slices.Clone(ids), func(id StepID) bool { return slices.Contains(gone, id) })
+func removeIDs(ids, removed []StepID) []StepID {
+	return slices.DeleteFunc(slices.Clone(ids), func(id StepID) bool { return slices.Contains(removed, id) })
 }
 
 // StepNote describes a step's edit, "" if it has none.

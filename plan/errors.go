@@ -136,10 +136,10 @@ func Pluralize(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	behind := ""
+	rest := ""
 	for _, joint := range []string{" of ", " to ", " it "} {
 		if i := strings.Index(noun, joint); i >= 0 {
-			noun, behind = noun[:i], noun[i:]+behind
+			noun, rest = noun[:i], noun[i:]+rest
 		}
 	}
 	ending := "s"
@@ -150,7 +150,7 @@ func Pluralize(n int, noun string) string {
 	} else if strings.HasSuffix(noun, "ch") {
 		ending = "es"
 	}
-	return fmt.Sprintf("%d %s%s%s", n, noun, ending, behind)
+	return fmt.Sprintf("%d %s%s%s", n, noun, ending, rest)
 }
 
 // Shorten returns text with at most n characters, an ellipsis in place of the part that was cut.

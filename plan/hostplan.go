@@ -63,11 +63,11 @@ func (a AdoptHostPlan) clean(c *cleaner) Action {
 	step, err := CleanStep("", NewStep{Spec: t.applyToSpec(Spec{Title: "?"}), Progress: Progress{Status: t.Status}})
 	c.Add(err)
 	for _, text := range []struct {
-		told  **string
+		value **string
 		clean string
 	}{{&t.Title, step.Title}, {&t.Details, step.Details}, {&t.Agent, step.SuggestedAgent}} {
-		if *text.told != nil {
-			*text.told = &text.clean
+		if *text.value != nil {
+			*text.value = &text.clean
 		}
 	}
 	a.Task = &t
@@ -91,17 +91,17 @@ func (a AdoptHostPlan) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	news, tasks, highest := a.listedSteps(own)
-	if len(news) == 0 { // some hosts empty their list when all is done
+	newSteps, tasks, highest := a.listedSteps(own)
+	if len(newSteps) == 0 { // some hosts empty their list when all is done
 		return nil, nil
 	}
-	for i := range news {
-		if news[i].Status == Done && f.Limits.Evidence {
-			news[i].Progress = Progress{Status: Pending,
+	for i := range newSteps {
+		if newSteps[i].Status == Done && f.Limits.Evidence {
+			newSteps[i].Progress = Progress{Status: Pending,
 				Notes: []string{"The list of " + a.Host + " says that it is done, without evidence."}}
 		}
 	}
-	steps, err := mint(Steps{}, news, "/steps", f.Limits)
+	steps, err := mint(Steps{}, newSteps, "/steps", f.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -151,16 +151,16 @@ func (a AdoptHostPlan) formerDraft(s State) (*Plan, error) {
 
 // listedSteps returns the draft's steps. A step keeps the id of the former step with the same name at
 // the host, else with the same title. highest is the highest id so far.
-func (a AdoptHostPlan) listedSteps(own *Plan) (news []NewStep, tasks map[string]StepID, highest StepID) {
+func (a AdoptHostPlan) listedSteps(own *Plan) (newSteps []NewStep, tasks map[string]StepID, highest StepID) {
 	former := []*Step(nil)
 	if own != nil {
 		former, highest, tasks = own.Steps.List(), own.Steps.Highest(), maps.Clone(own.HostList.Tasks)
 	}
 	if a.Task != nil {
 		for _, step := range former {
-			news = append(news, NewStep{ID: step.ID, Spec: step.Spec, Progress: step.Progress})
+			newSteps = append(newSteps, NewStep{ID: step.ID, Spec: step.Spec, Progress: step.Progress})
 		}
-		return a.Task.applyTo(news, tasks, highest)
+		return a.Task.applyTo(newSteps, tasks, highest)
 	}
 	ids, used := map[StepID]StepID{}, map[StepID]bool{}
 	for i, step := range a.Steps {
@@ -176,45 +176,45 @@ func (a AdoptHostPlan) listedSteps(own *Plan) (news []NewStep, tasks map[string]
 			ids[listed] = highest
 		}
 		used[ids[listed]] = true
-		news = append(news, NewStep{ID: ids[listed], Progress: Progress{Status: cmp.Or(step.Status, Pending)},
+		newSteps = append(newSteps, NewStep{ID: ids[listed], Progress: Progress{Status: cmp.Or(step.Status, Pending)},
 			Spec: Spec{Title: step.Title, Details: step.Details, DependsOn: step.DependsOn, ContextHints: step.ContextHints,
 				AcceptanceCriteria: step.AcceptanceCriteria, SuggestedAgent: step.SuggestedAgent}}) // no field that runs anything
 	}
-	for i, step := range news {
-		news[i].DependsOn = nil
+	for i, step := range newSteps {
+		newSteps[i].DependsOn = nil
 		for _, id := range step.DependsOn {
 			if to := ids[id]; to != 0 {
-				news[i].DependsOn = append(news[i].DependsOn, to)
+				newSteps[i].DependsOn = append(newSteps[i].DependsOn, to)
 			}
 		}
 	}
-	return news, nil, highest
+	return newSteps, nil, highest
 }
 
 // applyTo applies the change to the steps of a draft.
-func (t *TaskChange) applyTo(news []NewStep, tasks map[string]StepID, highest StepID) ([]NewStep, map[string]StepID, StepID) {
+func (t *TaskChange) applyTo(newSteps []NewStep, tasks map[string]StepID, highest StepID) ([]NewStep, map[string]StepID, StepID) {
 	if tasks == nil {
 		tasks = map[string]StepID{}
 	}
 	id := tasks[t.Name]
-	at := slices.IndexFunc(news, func(step NewStep) bool { return step.ID == id })
+	at := slices.IndexFunc(newSteps, func(step NewStep) bool { return step.ID == id })
 	switch {
 	case t.IsRemoved && at >= 0:
-		news = slices.Delete(news, at, at+1)
+		newSteps = slices.Delete(newSteps, at, at+1)
 		delete(tasks, t.Name)
-		for i := range news {
-			news[i].DependsOn = slices.DeleteFunc(slices.Clone(news[i].DependsOn), func(dep StepID) bool { return dep == id })
+		for i := range newSteps {
+			newSteps[i].DependsOn = slices.DeleteFunc(slices.Clone(newSteps[i].DependsOn), func(dep StepID) bool { return dep == id })
 		}
-		return news, tasks, highest
+		return newSteps, tasks, highest
 	case t.IsRemoved || at < 0 && t.Title == nil:
-		return news, tasks, highest
+		return newSteps, tasks, highest
 	case at < 0:
 		highest++
-		id, at = highest, len(news)
+		id, at = highest, len(newSteps)
 		tasks[t.Name] = id
-		news = append(news, NewStep{ID: id, Progress: Progress{Status: Pending}})
+		newSteps = append(newSteps, NewStep{ID: id, Progress: Progress{Status: Pending}})
 	}
-	step := &news[at]
+	step := &newSteps[at]
 	step.Spec = t.applyToSpec(step.Spec)
 	if t.Status != "" {
 		step.Progress = Progress{Status: t.Status}
@@ -223,13 +223,13 @@ func (t *TaskChange) applyTo(news []NewStep, tasks map[string]StepID, highest St
 		step.DependsOn = addDependency(step.DependsOn, tasks[name], id)
 	}
 	for _, name := range t.Dependents {
-		for i := range news {
-			if other := tasks[name]; other != 0 && news[i].ID == other {
-				news[i].DependsOn = addDependency(news[i].DependsOn, id, other)
+		for i := range newSteps {
+			if other := tasks[name]; other != 0 && newSteps[i].ID == other {
+				newSteps[i].DependsOn = addDependency(newSteps[i].DependsOn, id, other)
 			}
 		}
 	}
-	return news, tasks, highest
+	return newSteps, tasks, highest
 }
 
 // addDependency adds dep to the list of dependencies of a step.

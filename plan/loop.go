@@ -45,10 +45,7 @@ type LoopExpanded struct {
 func (e LoopExpanded) marks() StepID { return e.Step }
 
 func (e LoopExpanded) apply(s State) State {
-	if s.Plan == nil {
-		return s
-	}
-	if _, ok := s.Plan.Steps.Get(e.Step); !ok {
+	if _, ok := s.step(e.Step); !ok {
 		return s
 	}
 	ids := make([]StepID, len(e.Instances))
@@ -66,10 +63,7 @@ func (e LoopExpanded) apply(s State) State {
 // settleLoop returns the event that settles a loop after a change of an instance or of the loop
 // itself; nil if its status stays the same.
 func settleLoop(s State, id StepID) *LoopSettled {
-	if s.Plan == nil {
-		return nil
-	}
-	step, ok := s.Plan.Steps.Get(id)
+	step, ok := s.step(id)
 	if ok && step.Loop() != 0 {
 		step, ok = s.Plan.Steps.Get(step.Loop())
 	}

@@ -173,13 +173,13 @@ func checkPhase(s State, a Action, t traits, f Facts) error {
 	if !s.PhaseNow().IsRestricted() || t.isPlanning || f.Actor.IsPresent() || f.Actor.Kind == CI && t.isSignal || s.reportsOwnWork(a, f) {
 		return nil
 	}
-	held := &ValidationError{Kind: Conflict, Phase: s.Phase,
+	refusal := &ValidationError{Kind: Conflict, Phase: s.Phase,
 		Problem: "planning mode is on, and nothing can be changed until a plan is approved", Fix: "read and ask, then submit a plan"}
 	if s.Phase == PhaseSubmitted {
-		held.Problem = "a submitted plan waits for a person's decision, and nothing can be changed until then"
-		held.Fix = "wait for the decision"
+		refusal.Problem = "a submitted plan waits for a person's decision, and nothing can be changed until then"
+		refusal.Fix = "wait for the decision"
 	}
-	return held
+	return refusal
 }
 
 // EnterMode asks for planning mode: nothing changes until a plan is approved (chorus: Entering

@@ -97,10 +97,7 @@ func (s State) reportsOwnWork(a Action, f Facts) bool {
 }
 
 func (s State) isWorkingOn(id StepID, by Actor) bool {
-	if s.Plan == nil {
-		return false
-	}
-	step, ok := s.Plan.Steps.Get(id)
+	step, ok := s.step(id)
 	return ok && step.Status == InProgress && (step.ClaimedBy == by.Name || by.Scope.runningStep(s) == step)
 }
 

@@ -80,9 +80,9 @@ func (e PlanReplanned) apply(s State) State {
 	var failed []*Step
 	for step := range s.Plan.Steps.All() {
 		if step.Status == Failed {
-			again := *step
-			again.retryFailed()
-			failed = append(failed, &again)
+			renewed := *step
+			renewed.retryFailed()
+			failed = append(failed, &renewed)
 		}
 	}
 	s = s.withSteps(e.At, func(edit *stepsEdit) {

@@ -40,11 +40,8 @@ type AttemptResult struct {
 
 // runningStep returns the step if an engine is carrying out this attempt at it, else nil.
 func (a Attempt) runningStep(s State) *Step {
-	if s.Plan == nil || s.Plan.Root() != a.Plan {
-		return nil
-	}
-	step, ok := s.Plan.Steps.Get(a.Step)
-	if !ok || !step.IsRunning() || step.Attempts != a.Attempt {
+	step, ok := s.step(a.Step)
+	if !ok || s.Plan.Root() != a.Plan || !step.IsRunning() || step.Attempts != a.Attempt {
 		return nil
 	}
 	return step
@@ -67,13 +64,13 @@ func (d AttemptResult) events(s State, f Facts) []Event {
 // event returns the event for the result of a running attempt.
 func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
-	again := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive
+	mayRetry := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive
 	switch {
 	case d.Result.OK, d.IsBlocked:
 	case d.IsInterrupted && (!x.IsRepeatable || x.Agent != ""): // the next agent checks the work of this one
 		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.IsRepeatable, AttemptEnd: d.end(step, f)}
 	case d.IsAgentUnavailable: // other agents responded, so the step is at fault
-	case (d.IsTransient || d.IsInterrupted) && again:
+	case (d.IsTransient || d.IsInterrupted) && mayRetry:
 		return StepRetried{Step: d.Step, Attempt: step.Attempts, AttemptEnd: d.end(step, f)}
 	}
 	proof, missing := d.collectEvidence(step, f)
@@ -140,10 +137,8 @@ func (e StepFinished) apply(s State) State {
 
 // resetUnavailable resets the count of unavailable agents once an agent started for a step has responded, or had the time to.
 func (s State) resetUnavailable(id StepID) State {
-	if s.Plan == nil || s.Run == nil || s.Run.Unavailable == 0 {
-		return s
-	}
-	if step, ok := s.Plan.Steps.Get(id); !ok || step.ActiveAgent() == "" {
+	step, ok := s.step(id)
+	if !ok || s.Run == nil || s.Run.Unavailable == 0 || step.ActiveAgent() == "" {
 		return s
 	}
 	return s.withRun(func(r *Run) { r.Unavailable = 0 })

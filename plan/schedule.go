@@ -63,16 +63,16 @@ func (a Schedule) startSteps(c *stateFold) {
 	if !c.state.HasActiveRun() {
 		return
 	}
-	room, held := a.MaxStarts, false // an agent waits until nothing writes
+	room, agentWaits := a.MaxStarts, false // an agent waits until nothing writes
 	hasAgent := func(step *Step) bool { return c.facts.Resolutions[step.ID].Agent != "" }
 	for _, step := range StartableStepsWithAgents(c.state, room, hasAgent) {
 		r, resolved := c.facts.Resolutions[step.ID]
 		if !resolved {
 			continue
 		}
-		beside := c.state.mayRunAlongside(r)
-		held = held || r.Agent != "" && !beside
-		for _, e := range startEvents(c.state, step, r, c.facts, room > 0 && beside && !(held && r.WritesFiles)) {
+		canStart := c.state.mayRunAlongside(r)
+		agentWaits = agentWaits || r.Agent != "" && !canStart
+		for _, e := range startEvents(c.state, step, r, c.facts, room > 0 && canStart && !(agentWaits && r.WritesFiles)) {
 			if _, begun := e.(StepStarted); begun {
 				room--
 			}

@@ -147,12 +147,17 @@ func (s State) withSteps(at time.Time, f func(*stepsEdit)) State {
 	})
 }
 
+// step returns a step of the current plan, if there is a plan.
+func (s State) step(id StepID) (*Step, bool) {
+	if s.Plan == nil {
+		return nil, false
+	}
+	return s.Plan.Steps.Get(id)
+}
+
 // withStep returns s with one step of its plan changed by f, which gets a copy.
 func (s State) withStep(id StepID, at time.Time, f func(*Step)) State {
-	if s.Plan == nil {
-		return s
-	}
-	old, ok := s.Plan.Steps.Get(id)
+	old, ok := s.step(id)
 	if !ok {
 		return s
 	}

@@ -70,14 +70,14 @@ func (id StepID) Number() string { return strconv.Itoa(int(id)) }
 
 // mint returns news as steps with ids after the highest of have, or with the ids that steps of a
 // new plan keep, after checking their number and dependencies.
-func mint(have Steps, news []NewStep, field string, l Limits) ([]*Step, error) {
-	if err := withinLimit(have.Len()+len(news), l); err != nil {
+func mint(have Steps, newSteps []NewStep, field string, l Limits) ([]*Step, error) {
+	if err := withinLimit(have.Len()+len(newSteps), l); err != nil {
 		return nil, err
 	}
 	next := have.Highest() + 1
-	steps, ids := make([]*Step, len(news)), make([]StepID, len(news))
-	added := make(map[StepID]*Step, len(news))
-	for i, n := range news {
+	steps, ids := make([]*Step, len(newSteps)), make([]StepID, len(newSteps))
+	added := make(map[StepID]*Step, len(newSteps))
+	for i, n := range newSteps {
 		step := &Step{ID: next + StepID(i), Spec: n.Spec.LinkReferences(nil), Progress: n.Progress}
 		if next == 1 && n.ID != 0 {
 			step.ID, step.Execution = n.ID, n.Execution.importable()
@@ -99,7 +99,7 @@ func mint(have Steps, news []NewStep, field string, l Limits) ([]*Step, error) {
 	}
 	known := func(id StepID) bool { return added[id] != nil || have.Position(id) >= 0 }
 	for i, step := range steps {
-		if err := news[i].CheckReferences(fmt.Sprintf("%s/%d", field, i), known); err != nil {
+		if err := newSteps[i].CheckReferences(fmt.Sprintf("%s/%d", field, i), known); err != nil {
 			return nil, err
 		}
 		for k, dep := range step.DependsOn {

@@ -187,9 +187,9 @@ func (a AnswerStep) retry(p *Plan, step *Step, answered StepAnswered, f Facts) (
 	if step.execution().IsExpanded {
 		for _, id := range step.execution().Instances {
 			if instance, ok := p.Steps.Get(id); ok && instance.Status == Failed {
-				again := answered
-				again.Step, again.Attempt = id, instance.Attempts
-				events = append(events, again)
+				retried := answered
+				retried.Step, retried.Attempt = id, instance.Attempts
+				events = append(events, retried)
 			}
 		}
 	}

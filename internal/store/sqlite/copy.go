@@ -15,7 +15,7 @@ import (
 // openCopy reads a whole database, with its write-ahead log, into memory and opens the copy.
 // Queries report a page that the disk fails to return as damaged; copying pages reports the
 // difference. A fault in the copy is a fault in the database, whatever the disk does later.
-func openCopy(ctx context.Context, path string) (v *view, alone, err error) {
+func openCopy(ctx context.Context, path string) (v *view, indexProblem, err error) {
 	pool, err := sql.Open("sqlite", "file::memory:?_pragma=trusted_schema(0)&_pragma=cell_size_check(1)")
 	if err != nil {
 		return nil, nil, err
@@ -25,7 +25,7 @@ func openCopy(ctx context.Context, path string) (v *view, alone, err error) {
 	if v.conn, err = pool.Conn(ctx); err == nil {
 		// The settings of other connections would make queries read the file.
 		const settings = "_pragma=busy_timeout(5000)&_pragma=mmap_size(0)&_pragma=query_only(1)&mode="
-		alone, err = openWithFallback(path, settings, func(query string) error {
+		indexProblem, err = openWithFallback(path, settings, func(query string) error {
 			return v.conn.Raw(func(conn any) error { return restore(conn, address(path, query)) })
 		})
 	}
@@ -33,7 +33,7 @@ func openCopy(ctx context.Context, path string) (v *view, alone, err error) {
 		_ = v.close()
 		return nil, nil, err
 	}
-	return v, alone, nil
+	return v, indexProblem, nil
 }
 
 // restore copies the database at an address into that of a connection.
@@ -59,12 +59,12 @@ func (l *Log) confirmDamage(ctx context.Context, err error) error {
 	if !errors.Is(err, store.ErrDamaged) {
 		return err
 	}
-	again := l.examine(context.WithoutCancel(ctx))
-	if again.Fault == nil && (again.Damaged() || again.Newer != nil) {
+	second := l.examine(context.WithoutCancel(ctx))
+	if second.Fault == nil && (second.Damaged() || second.Newer != nil) {
 		return err
 	}
-	if again.Fault != nil {
-		return again.Fault
+	if second.Fault != nil {
+		return second.Fault
 	}
 	return failing(l.databasePath(), "could not be read", errDisagree)
 }

@@ -136,14 +136,14 @@ func (l *Log) checkModes(r *Report) {
 
 func (l *Log) checkDatabase(ctx context.Context, r *Report) {
 	path := l.databasePath()
-	v, alone, err := openCopy(ctx, path)
+	v, indexProblem, err := openCopy(ctx, path)
 	r.addError(path, err)
 	if err != nil {
 		return
 	}
 	defer v.close()
-	if alone != nil {
-		r.addNote(path, alone)
+	if indexProblem != nil {
+		r.addNote(path, indexProblem)
 	}
 	version, err := v.format(ctx)
 	if err == nil && version == 0 {

@@ -19,10 +19,10 @@ import (
 // goroutines before a file lock, so that at most one of them waits for the file. The file stays
 // open from one turn to the next.
 type workspaceLock struct {
-	path string
-	turn chan struct{} // holds a token while no goroutine has the turn
-	held atomic.Bool   // by a goroutine of this process
-	file *os.File      // used by the goroutine with the turn; nil before the first
+	path   string
+	turn   chan struct{} // holds a token while no goroutine has the turn
+	isHeld atomic.Bool   // by a goroutine of this process
+	file   *os.File      // used by the goroutine with the turn; nil before the first
 }
 
 // acquire takes the lock and returns the function that releases it.
@@ -36,9 +36,9 @@ func (l *workspaceLock) acquire(ctx context.Context) (release func(), err error)
 		l.turn <- struct{}{}
 		return nil, err
 	}
-	l.held.Store(true)
+	l.isHeld.Store(true)
 	return sync.OnceFunc(func() {
-		l.held.Store(false)
+		l.isHeld.Store(false)
 		_ = unlockFile(l.file)
 		l.turn <- struct{}{}
 	}), nil
@@ -160,7 +160,7 @@ func (l *Log) acquire(ctx context.Context) (release func(), err error) {
 // underLock calls f with the workspace's lock, which it takes unless this process has it. It is
 // called with mu held and releases it while it waits.
 func (l *Log) underLock(ctx context.Context, f func() error) error {
-	if l.lock.held.Load() {
+	if l.lock.isHeld.Load() {
 		return f()
 	}
 	l.mu.Unlock()

@@ -84,8 +84,8 @@ func (l *Log) find() (found bool, err error) {
 		if found, err = l.findOnce(info, missing); !errors.Is(err, store.ErrDamaged) {
 			return found, err
 		}
-		again, stillMissing := os.Lstat(l.databasePath())
-		if (missing == nil) == (stillMissing == nil) && (missing != nil || info.Size() == again.Size()) {
+		later, stillMissing := os.Lstat(l.databasePath())
+		if (missing == nil) == (stillMissing == nil) && (missing != nil || info.Size() == later.Size()) {
 			return found, err
 		}
 	}
@@ -164,39 +164,39 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 const ownIndex = "_pragma=locking_mode(exclusive)&"
 
 // openReader opens the connection that reads, without the shared index if necessary.
-func openReader(ctx context.Context, path string) (v *view, alone, err error) {
-	alone, err = openWithFallback(path, "_pragma=query_only(1)&mode=", func(query string) (err error) {
+func openReader(ctx context.Context, path string) (v *view, indexProblem, err error) {
+	indexProblem, err = openWithFallback(path, "_pragma=query_only(1)&mode=", func(query string) (err error) {
 		v, err = openView(ctx, path, query)
 		return err
 	})
-	if err == nil && alone != nil {
+	if err == nil && indexProblem != nil {
 		v.pool.SetMaxOpenConns(1)
 	}
-	return v, alone, err
+	return v, indexProblem, err
 }
 
 // openWithFallback opens a database for reading, with an index in memory if the shared one cannot be
 // made. If the disk is full, that locks the database while it is open; if nothing may be written,
 // it cannot and need not lock.
-func openWithFallback(path, query string, open func(query string) error) (alone, err error) {
+func openWithFallback(path, query string, open func(query string) error) (indexProblem, err error) {
 	if err = open(query + "ro"); err == nil {
 		return nil, nil
 	}
-	alone, query = explain(path, err), ownIndex+query
-	if errors.Is(alone, store.ErrFull) {
-		alone = fmt.Errorf("%w: %s can be read, but nothing can be written: free some space", store.ErrFull, path)
+	indexProblem, query = explain(path, err), ownIndex+query
+	if errors.Is(indexProblem, store.ErrFull) {
+		indexProblem = fmt.Errorf("%w: %s can be read, but nothing can be written: free some space", store.ErrFull, path)
 	}
 	how := query + "rw"
 	if code := codeOf(err) & 0xff; code == lib.SQLITE_CANTOPEN || code == lib.SQLITE_READONLY {
-		how, alone = query+"ro&vfs="+lockless, explain(path, findRoom(filepath.Dir(path)))
+		how, indexProblem = query+"ro&vfs="+lockless, explain(path, findRoom(filepath.Dir(path)))
 		if !exists(path + "-wal") {
 			how = query + "ro&immutable=1" // else SQLite wants to create one
 		}
 	}
 	noIndex := []int{lib.SQLITE_IOERR_SHMOPEN, lib.SQLITE_IOERR_SHMSIZE, lib.SQLITE_IOERR_SHMMAP, lib.SQLITE_FULL}
-	if slices.Contains(noIndex, codeOf(err)) || errors.Is(alone, store.ErrReadOnly) {
+	if slices.Contains(noIndex, codeOf(err)) || errors.Is(indexProblem, store.ErrReadOnly) {
 		if open(how) == nil {
-			return alone, nil
+			return indexProblem, nil
 		}
 	}
 	return nil, err

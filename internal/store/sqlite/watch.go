@@ -36,9 +36,9 @@ func (l *Log) startWatching() error {
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", l.dir, err)
 		}
-		told, _ := readPin(l.headPath())
+		lastHead, _ := readPin(l.headPath())
 		l.watcher = heads
-		l.watching.Go(func() { l.watchGrowth(heads, told) })
+		l.watching.Go(func() { l.watchGrowth(heads, lastHead) })
 	}
 	// Again, even if done before: the folder may have been replaced.
 	if err := l.watcher.Add(filepath.Dir(l.headPath())); err != nil {
@@ -64,7 +64,7 @@ func CachedHead(dir string) store.Head {
 func DatabasePath(dir string) string { return New(dir, Options{}).databasePath() }
 
 // watchGrowth notifies of growth by any process, this one included.
-func (l *Log) watchGrowth(heads *fsnotify.Watcher, told store.Head) {
+func (l *Log) watchGrowth(heads *fsnotify.Watcher, lastHead store.Head) {
 	for {
 		pause := lookPause
 		select {
@@ -73,13 +73,13 @@ func (l *Log) watchGrowth(heads *fsnotify.Watcher, told store.Head) {
 				return
 			}
 			head, ok := readPin(l.headPath())
-			if ok && head == told {
+			if ok && head == lastHead {
 				break
 			}
-			if head.Seq > told.Seq+1 {
+			if head.Seq > lastHead.Seq+1 {
 				pause = busyPause
 			}
-			told = head
+			lastHead = head
 			l.grown.Notify() // also if the file is unreadable: reading the log then reports the fault
 		case _, ok := <-heads.Errors:
 			if !ok {
