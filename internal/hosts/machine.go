@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Machine is the computer whose hosts are examined. GOOS decides the locations of files, and a
+// Machine is the computer with the hosts. GOOS decides the locations of files, and a
 // test may choose it; everything else is read from this machine.
 type Machine struct {
 	GOOS     string

@@ -39,7 +39,7 @@ func (m Machine) hasRecord(target string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// readRecord returns what is remembered of a file.
+// readRecord returns the record of a file.
 func (m Machine) readRecord(target string) (record, error) {
 	known := newRecord(target)
 	data, err := safefile.Read(m.recordPath(target, ".json"), maxFile)

@@ -36,7 +36,7 @@ type readerTOML struct {
 	lists map[string]int // the tables so far in each list of tables
 }
 
-// readTOML reads a TOML file as far as planloop has to know it, and refuses what it is not sure of.
+// readTOML reads the parts of a TOML file that planloop needs, and refuses anything ambiguous.
 func readTOML(text []byte) (settingsTOML, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("it is not UTF-8")

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// tableMark begins the table that init writes into a TOML file. There is no mark at the end, because Codex adds tables directly
+// tableMark begins the table that init writes into a TOML file. The end has no mark, because Codex adds tables directly
 // after the last one, which would be before the mark.
 const tableMark = "# planloop init wrote this table; planloop init --remove takes it out\n"
 
@@ -26,7 +26,7 @@ func (s *server) tomlTable() string {
 // tablePart is the name under which the ledger has the table in a TOML file.
 const tablePart = "the table"
 
-// findTable returns where the lines of a table marked as init's are in a text, nil if there is none, and whether they are as init wrote
+// findTable returns where the lines of a table marked as init's are in a text, nil if it has none, and whether they are as init wrote
 // them: as recorded, or as it would write them for a program of any path. A comment or another key in the table makes it the user's.
 func (s *server) findTable(text []byte, recorded string) (at []int, isOurs bool) {
 	head := regexp.QuoteMeta(tableMark + "[" + strings.Join(s.path, ".") + "]\n")
