@@ -26,18 +26,19 @@ type renderCache struct {
 	places chan struct{} // one per rendering in progress
 
 	mu     sync.Mutex
-	next   map[string]*rendering // renderings to join, by key: they have not begun to look
-	last   map[string]*rendering // the last one begun, while it runs
-	bodies map[string]*body      // the last of each, while it is read
+	latest map[string]*rendering // of each key, until it ends
+	bodies map[string]*body      // the last of each key, while it is read
 	size   int                   // bytes of all bodies being read
 }
 
 // rendering is one rendering for all requests that wait for it.
 type rendering struct {
-	done    chan struct{}
-	waiting int
-	body    *body
-	err     error
+	previous *rendering // of the same key; nil: it has ended
+	begun    bool       // too late to join
+	done     chan struct{}
+	waiting  int
+	body     *body
+	err      error
 }
 
 // body is an answer and the number of its readers.
@@ -47,51 +48,49 @@ type body struct {
 	readers int
 }
 
-func newShared() *renderCache {
-	return &renderCache{places: make(chan struct{}, maxRenderings), next: map[string]*rendering{}, last: map[string]*rendering{},
-		bodies: map[string]*body{}}
+func newRenderCache() *renderCache {
+	return &renderCache{places: make(chan struct{}, maxRenderings), latest: map[string]*rendering{}, bodies: map[string]*body{}}
 }
 
 // get returns an answer rendered after the call began, to be read until release. The first request for a key renders
 // it for all that arrive before the rendering begins; the rendering continues without them.
 func (s *renderCache) get(ctx context.Context, key string, render func(context.Context) (any, error)) (*body, error) {
 	s.mu.Lock()
-	r := s.next[key]
-	first := r == nil
+	r := s.latest[key]
+	first := r == nil || r.begun
 	if first {
-		r = &rendering{done: make(chan struct{})}
-		s.next[key] = r
+		r = &rendering{previous: r, done: make(chan struct{})}
+		s.latest[key] = r
 	}
 	r.waiting++
-	before := s.last[key]
 	s.mu.Unlock()
 	if first {
-		s.render(context.WithoutCancel(ctx), key, r, before, render)
+		s.render(context.WithoutCancel(ctx), key, r, render)
 	}
 	<-r.done
 	return r.body, r.err
 }
 
 // render renders for all requests that wait for r, after the previous rendering has ended.
-func (s *renderCache) render(ctx context.Context, key string, r, before *rendering, render func(context.Context) (any, error)) {
+func (s *renderCache) render(ctx context.Context, key string, r *rendering, render func(context.Context) (any, error)) {
 	r.err = errors.New("rendering was interrupted")
-	defer close(r.done)
-	if before != nil {
-		<-before.done
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.latest[key] == r {
+			delete(s.latest, key)
+		}
+		close(r.done)
+	}()
+	if r.previous != nil {
+		<-r.previous.done
+		r.previous = nil // or all earlier ones would be kept
 	}
 	s.places <- struct{}{}
 	defer func() { <-s.places }()
 	s.mu.Lock()
-	delete(s.next, key)
-	s.last[key] = r
+	r.begun = true
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.last[key] == r {
-			delete(s.last, key)
-		}
-	}()
 	value, err := render(ctx)
 	if err != nil {
 		r.err = err

@@ -61,7 +61,7 @@ func TestSlowReadersHoldOneAnswer(t *testing.T) {
 
 // TestRenderedOnceForAllWhoWait: each request gets a rendering begun after it, with as few renderings as that takes.
 func TestRenderedOnceForAllWhoWait(t *testing.T) {
-	s := newShared()
+	s := newRenderCache()
 	begun, goOn := make(chan int), make(chan struct{})
 	count := 0 // one at a time
 	render := func(context.Context) (any, error) {
@@ -92,7 +92,7 @@ func TestRenderedOnceForAllWhoWait(t *testing.T) {
 	eventually(t, "all 50 wait", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.next["it"] != nil && s.next["it"].waiting == 50
+		return s.latest["it"] != nil && s.latest["it"].waiting == 50
 	})
 	goOn <- struct{}{}
 	next(t, begun)
@@ -103,14 +103,14 @@ func TestRenderedOnceForAllWhoWait(t *testing.T) {
 			t.Errorf("%d got %v", who, text)
 		}
 	}
-	if count != 2 || s.size != 0 || len(s.bodies)+len(s.next)+len(s.last) != 0 {
+	if count != 2 || s.size != 0 || len(s.bodies)+len(s.latest) != 0 {
 		t.Errorf("rendered %d times; left: %+v", count, s)
 	}
 }
 
 // TestAnswersThatAreReadAreBounded: an answer beyond the bound is refused until another was read, unless it is alone.
 func TestAnswersThatAreReadAreBounded(t *testing.T) {
-	s := newShared()
+	s := newRenderCache()
 	give := func(key string, size int) (*body, error) {
 		return s.get(t.Context(), key, func(context.Context) (any, error) { return strings.Repeat(key, size), nil })
 	}
@@ -137,7 +137,7 @@ func TestAnswersThatAreReadAreBounded(t *testing.T) {
 		defer func() { _ = recover() }()
 		_, _ = s.get(t.Context(), "d", func(context.Context) (any, error) { panic("at the desk") })
 	}()
-	if len(s.last)+len(s.next)+len(s.places) != 0 {
+	if len(s.latest)+len(s.places) != 0 {
 		t.Errorf("left: %+v", s)
 	}
 }

@@ -89,7 +89,7 @@ func New(opts Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{opts: opts, log: opts.Logger, sessions: newSessionStore(opts.Now), files: files,
-		streams: newStreams(opts.Desk), shared: newShared(),
+		streams: newStreams(opts.Desk), shared: newRenderCache(),
 		owner: origin.ConnectionOwner,
 		enter: rate.NewLimiter(5, 20), codes: rate.NewLimiter(rate.Every(2*time.Second), 3)}
 	s.routes = s.api()
