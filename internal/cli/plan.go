@@ -54,7 +54,7 @@ func (a *app) enterMode(cmd *cobra.Command, args []string) error {
 	}
 	if before.PhaseNow() != plan.PhaseInactive {
 		if !a.flags.json {
-			a.note("planning mode is on already")
+			a.note("planning mode is already on")
 		}
 		return a.printMode(ws, reply, before)
 	}

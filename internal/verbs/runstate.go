@@ -223,7 +223,7 @@ func RunResults(step *plan.Step) []LabelledText {
 	if x.ConditionFalse {
 		add("skipped", "its condition does not hold")
 	}
-	add("changed files that it does not name", strings.Join(x.OutOfScopeFiles, ", "))
+	add("changed files outside its step", strings.Join(x.OutOfScopeFiles, ", "))
 	if x.CommitMoved || x.ChangesUnknown {
 		add("warning", "its agent "+history.ChangesOutside(nil, x.CommitMoved, x.ChangesUnknown))
 	}
