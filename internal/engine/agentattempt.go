@@ -58,20 +58,13 @@ func (r *run) agentFor(s plan.State, step *plan.Step) string {
 	}
 	switch {
 	case !s.MayStartAgent(name, r.opts.Agents.Starts(name)):
-		r.exhausted = fmt.Sprintf("%s was started %s, the limit set by `starts`", name, times(s.Run.Starts[name]))
+		r.exhausted = name + " was started " + plan.Pluralize(s.Run.Starts[name], "time") + ", the limit set by `starts`"
 	case r.Starts > 0 && r.agentStarts >= r.Starts:
-		r.exhausted = "agents were started " + times(r.agentStarts) + ", the limit set by --starts"
+		r.exhausted = "agents were started " + plan.Pluralize(r.agentStarts, "time") + ", the limit set by --starts"
 	default:
 		return name
 	}
 	return ""
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 // runningAgent is an agent at work.

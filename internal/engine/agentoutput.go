@@ -28,8 +28,7 @@ type agentOutput struct {
 	streams  []*stream
 	tail     safetext.TailWriter
 	report   *AgentReport
-	lastLine []byte // the last line that is not blank, shortened
-	isNew    bool   // lastLine was not shown yet
+	lastLine []byte // the last line that is not blank, shortened; nil once it was shown
 	closed   bool   // later output, from processes that could not be ended, is dropped
 }
 
@@ -102,7 +101,7 @@ func (s *stream) endLine() {
 		s.output.keepReport(s.reports.readLine(s.line))
 	}
 	if len(bytes.TrimSpace(s.line)) > 0 {
-		s.output.lastLine, s.output.isNew = append(s.output.lastLine[:0], s.line[:min(len(s.line), maxLastLine)]...), true
+		s.output.lastLine = append(s.output.lastLine[:0], s.line[:min(len(s.line), maxLastLine)]...)
 	}
 	s.line, s.long = s.line[:0], false
 }
@@ -150,10 +149,8 @@ func (o *agentOutput) endAfterReport(ctx context.Context, grace time.Duration, r
 	case <-ctx.Done():
 		return
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(grace):
 		end(errReported)
 	case <-ctx.Done():
 	}
@@ -161,24 +158,21 @@ func (o *agentOutput) endAfterReport(ctx context.Context, grace time.Duration, r
 
 // showLines shows people the last line periodically, until ctx ends.
 func (o *agentOutput) showLines(ctx context.Context) {
-	ticker := time.NewTicker(lineEvery)
-	defer ticker.Stop()
-	for {
+	for ctx.Err() == nil {
 		select {
-		case <-ticker.C:
+		case <-time.After(lineEvery):
 			o.showLine()
 		case <-ctx.Done():
-			return
 		}
 	}
 }
 
 func (o *agentOutput) showLine() {
 	o.mu.Lock()
-	line, isNew := slices.Clone(o.lastLine), o.isNew
-	o.isNew = false
+	line := o.lastLine
+	o.lastLine = nil
 	o.mu.Unlock()
-	if text := o.secrets.removeFrom(readableLine(line)); isNew && text != "" && o.line != nil {
+	if text := o.secrets.removeFrom(readableLine(line)); text != "" && o.line != nil {
 		o.line(plan.Shorten(text, maxShown))
 	}
 }

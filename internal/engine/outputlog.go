@@ -174,17 +174,11 @@ func RemoveLogs(stateDir string) error { return os.RemoveAll(filepath.Join(state
 func CheckLogs(stateDir string) map[string]error {
 	wrong := map[string]error{}
 	folder := filepath.Join(stateDir, logsFolder)
-	info, err := os.Lstat(folder)
-	if errors.Is(err, os.ErrNotExist) {
-		return wrong
-	}
-	if err == nil {
-		err = safefile.CheckFolder(folder)
-	}
-	if err == nil && !safefile.UserOnly(info.Mode().Perm()) {
+	err := safefile.CheckFolder(folder)
+	if info, missing := os.Lstat(folder); missing == nil && err == nil && !safefile.UserOnly(info.Mode().Perm()) {
 		err = fmt.Errorf("%s can be seen by others (mode %04o): run chmod 700 on it", logsFolder, info.Mode().Perm())
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		wrong[folder] = err
 	}
 	entries, _ := os.ReadDir(folder) // an unreadable folder was reported above

@@ -92,8 +92,6 @@ func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 	if !r.isDraining(ctx) {
 		drained, killed = r.Drain, ctx.Done()
 	}
-	timer := time.NewTimer(r.longestWait())
-	defer timer.Stop()
 	select {
 	case result := <-r.results:
 		r.addResult(result)
@@ -104,7 +102,7 @@ func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 	case <-changes:
 	case <-drained:
 	case <-killed:
-	case <-timer.C:
+	case <-time.After(r.longestWait()):
 		r.idle = 0
 	}
 	for len(r.results) > 0 { // record results that arrived together in one record
