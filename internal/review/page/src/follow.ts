@@ -2,7 +2,7 @@
 
 import { effect } from '@preact/signals'
 import { counterpart } from './difference'
-import { commentOn, editOf } from './kept'
+import { commentOn, editOf } from './unsent'
 import { busy, editing, former, selected, shown, skipping, workspace } from './store'
 import type { Plan } from './types'
 

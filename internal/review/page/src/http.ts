@@ -1,7 +1,7 @@
 // The source of the page: JSON over fetch, and one stream of changes for all tabs of a browser.
 
 import { type Connection, Fault, type Input, type Source } from './source'
-import { type Said, stream } from './stream'
+import { type StreamMessage, stream } from './stream'
 import type { Change, Done, Former, Inbox, Log, View } from './types'
 
 const keyName = 'planloop-key'
@@ -107,11 +107,11 @@ function follow(listener: (c: Change) => void, state: (s: Connection) => void): 
   const ended = new AbortController()
   const others = new BroadcastChannel('planloop-changes')
   let reads: ReturnType<typeof stream> | undefined
-  const hear = (said: Said) => {
+  const hear = (said: StreamMessage) => {
     if (said.change) listener(said.change)
     if (said.state) state(said.state)
   }
-  const tell = (said: Said) => {
+  const tell = (said: StreamMessage) => {
     others.postMessage(said)
     hear(said)
   }
@@ -120,7 +120,7 @@ function follow(listener: (c: Change) => void, state: (s: Connection) => void): 
     else others.postMessage({ look: true })
   }
   others.onmessage = e => {
-    const said = e.data as Said & { look?: true }
+    const said = e.data as StreamMessage & { look?: true }
     if (said.look) reads?.look()
     hear(said)
   }

@@ -1,6 +1,6 @@
 // The interface of the page and of the MCP App to the drawing: reading, acting, and notice of changes.
 
-import { sentence } from './ui/say'
+import { sentence } from './ui/format'
 import type { Change, Done, Former, Inbox, Log, View } from './types'
 
 export type Input = Record<string, unknown>

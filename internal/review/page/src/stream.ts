@@ -9,12 +9,12 @@ const overdue = 21_000 // ms: the last sign of life is late, unless the network 
 const unanswered = 2000 // ms until the user learns that planloop does not answer
 const longestWait = 5000
 
-export type Said = { change?: Change; state?: Connection }
+export type StreamMessage = { change?: Change; state?: Connection }
 
 interface Ways {
   ask(signal: AbortSignal): Promise<Response>
   enter(signal: AbortSignal): Promise<Connection> // after a refusal: 'live' if another try makes sense
-  tell(said: Said): void
+  tell(said: StreamMessage): void
 }
 
 // stream reports changes and the state of the connection until the signal. look checks at once whether the stream is alive, for a user who

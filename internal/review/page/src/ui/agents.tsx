@@ -2,7 +2,7 @@
 
 import { act, busy, clock, mayDecide, selected, view } from '../store'
 import { Prose } from './prose'
-import { ago } from './say'
+import { ago } from './format'
 
 const enforcement: Record<string, { word: string; means: string }> = {
   enforced: { word: 'enforced', means: 'its host’s hooks respond: its shell and editor can only read' },

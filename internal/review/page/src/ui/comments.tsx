@@ -1,19 +1,19 @@
 // Comments: pending ones that go with the decision, sent ones, and the field for a new one.
 
 import type { Comment } from '../types'
-import { commentOn, dropComments, keepComment, type Pending, pending, request } from '../kept'
+import { commentOn, dropComments, keepComment, type Pending, pending, request } from '../unsent'
 import { act, aim, busy, clock, comments, mayDecide, shown, showsDraft, view } from '../store'
 import { Prose } from './prose'
-import { ago } from './say'
+import { ago } from './format'
 import { focus } from './focus'
 
 const stepOf = (number: number) => shown.value?.steps.find(s => s.number === number)
 
 const metWords = { open: 'open', met: 'met', changed: 'step has changed', gone: 'step is gone' }
 
-// Said lists the comments on a step, or for 0 those on the whole plan and on removed steps: of these, the ones with a given title, or with
+// CommentList lists the comments on a step, or for 0 those on the whole plan and on removed steps: of these, the ones with a given title, or with
 // none of some titles.
-export function Said({ step, gone, but }: { step: number; gone?: string; but?: string[] }) {
+export function CommentList({ step, gone, but }: { step: number; gone?: string; but?: string[] }) {
   const fits = (c: Comment) => gone === undefined ? !c.title || !but?.includes(c.title) : c.title === gone
   const sent = comments.value.filter(c => (c.step ?? 0) === step && (step > 0 || fits(c)))
   const kept = gone === undefined ? pending.value.filter(p => p.step === step) : []

@@ -2,11 +2,11 @@
 
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
-import { dropComments, pending, typed } from '../kept'
+import { dropComments, pending, typed } from '../unsent'
 import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, names, pane, seen, selected, settling, source, swapped, view } from '../store'
 import { PendingButtons } from './comments'
 import { Prose } from './prose'
-import { ago, count, sentence } from './say'
+import { ago, count, sentence } from './format'
 import { Links } from './step'
 import type { Draft } from '../types'
 import { differing } from '../difference'
@@ -36,12 +36,12 @@ export function DecisionBar() {
         {mayDecide.value ? <Buttons /> : <p class="cannot"><Prose of={sentence(v.can.why ?? 'you cannot decide here')} /></p>}
       </div>
       {mayDecide.value && <Lock />}
-      {mayDecide.value && swapped.value && <Swapped was={swapped.value} now={draft} />}
+      {mayDecide.value && swapped.value && <ChangedNotice was={swapped.value} now={draft} />}
       {draft.outdated && <p class="aside-line">{sentence(draft.outdated)}</p>}
       <Warned draft={draft} />
       {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
       {mayDecide.value && asked.value && <WithWords how={asked.value} />}
-      {mayDecide.value && <Going />}
+      {mayDecide.value && <PendingComments />}
     </section>
   )
 }
@@ -73,8 +73,8 @@ function Lock() {
   return <p class="aside-line soft small">{open ? 'Code accepted. This browser can approve in every workspace until it is idle for an hour.' : 'Your first decision needs the code from your terminal: an agent’s shell could also press these buttons.'}</p>
 }
 
-// Swapped warns before the buttons if the plan changed after it was seen: they wait until the new one was seen.
-function Swapped({ was, now }: { was: Draft; now: Draft }) {
+// ChangedNotice warns before the buttons if the plan changed after it was seen: they wait until the new one was seen.
+function ChangedNotice({ was, now }: { was: Draft; now: Draft }) {
   const { at } = now.request === was.request && now.edited ? now.edited : now, n = differing(was.plan, now.plan)
   return (
     <div class="notice is-waiting swapped" role="alert">
@@ -132,8 +132,8 @@ function WithWords({ how }: { how: Exclude<Asked, ''> }) {
   )
 }
 
-// Going lists the comments that go with the decision.
-function Going() {
+// PendingComments lists the comments that go with the decision.
+function PendingComments() {
   const all = pending.value
   if (!all.length) return null
   return (

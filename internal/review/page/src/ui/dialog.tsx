@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { asFault, type Fault } from '../source'
 import { unlocking, source, workspace } from '../store'
-import { sentence } from './say'
+import { sentence } from './format'
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
   const at = useRef<HTMLDialogElement>(null), id = useId()

@@ -4,10 +4,10 @@ import { useSignal } from '@preact/signals'
 import { numberOf, rows, summary } from '../difference'
 import { comments, pane, selected, shown } from '../store'
 import type { Difference as Differing, Step, StepChange } from '../types'
-import { changes, entries, type Part } from '../words'
-import { Returned, Said } from './comments'
+import { changes, entries, type Part } from '../textdiff'
+import { Returned, CommentList } from './comments'
 import { Prose } from './prose'
-import { moment } from './say'
+import { moment } from './format'
 import { listed } from '../status'
 
 type FieldChange = Differing['plan'][number]
@@ -31,7 +31,7 @@ export function Difference() {
         </section>
       )}
       <Returned />
-      <Said step={0} but={d.steps.filter(s => s.change === 'removed').map(s => s.title)} />
+      <CommentList step={0} but={d.steps.filter(s => s.change === 'removed').map(s => s.title)} />
       {rows(d, shown.value?.steps ?? [], all.value, new Set(comments.value.map(c => c.step ?? 0))).map(row => row.change
         ? <Changed key={'c' + row.change.id + row.change.change} change={row.change} step={row.step} />
         : <Unchanged key={'s' + row.step!.id} step={row.step!} />)}
@@ -41,7 +41,7 @@ export function Difference() {
 }
 
 function Unchanged({ step: s }: { step: Step }) {
-  return <div class="unchanged"><p><StepNumber of={s.number} /> <Prose of={s.title} /></p><Said step={s.number} /></div>
+  return <div class="unchanged"><p><StepNumber of={s.number} /> <Prose of={s.title} /></p><CommentList step={s.number} /></div>
 }
 
 function StepNumber({ of }: { of: number }) {
@@ -70,7 +70,7 @@ function Changed({ change: c, step }: { change: StepChange; step: Step | undefin
       {c.change === 'added' || c.change === 'removed'
         ? <Whole of={fields} gone={c.change === 'removed'} />
         : <Fields of={fields} />}
-      {step ? <Said step={step.number} /> : <Said step={0} gone={c.title} />}
+      {step ? <CommentList step={step.number} /> : <CommentList step={0} gone={c.title} />}
     </article>
   )
 }

@@ -1,7 +1,7 @@
 // Editing a step: a field for each thing that its author wrote, with changes marked.
 
 import { useId } from 'preact/hooks'
-import { editOf, typed } from '../kept'
+import { editOf, typed } from '../unsent'
 import type { Input } from '../source'
 import { act, aim, busy, editing, fault, selected, shown, showsDraft, swapped } from '../store'
 import type { Step } from '../types'

@@ -4,7 +4,7 @@ import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
 import { clock, former, formerPlan, openFormer, source, view } from '../store'
 import { Prose } from './prose'
-import { ago, count, moment, sentence } from './say'
+import { ago, count, moment, sentence } from './format'
 
 export function Past() {
   const all = view.value?.plans ?? []

@@ -6,7 +6,7 @@ import { bind } from '../keys'
 import { clock, connection, current, heard, inbox, open, openFormer, pane, selected, workspace } from '../store'
 import type { Waiting } from '../types'
 import { Prose } from './prose'
-import { ago, count } from './say'
+import { ago, count } from './format'
 
 const kinds: Record<Waiting['kind'], string> = { plan: 'Plan', question: 'Question', step: 'Step', blocker: 'Blocker', reply: 'Reply' }
 

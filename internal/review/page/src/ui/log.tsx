@@ -6,7 +6,7 @@ import { asFault } from '../source'
 import { former, names, source, view, workspace } from '../store'
 import type { LogLine } from '../types'
 import { Prose } from './prose'
-import { moment, sentence } from './say'
+import { moment, sentence } from './format'
 
 export function Log() {
   return <Lines key={workspace.value + ' ' + former.value} />

@@ -1,11 +1,11 @@
 // Planning mode: agents read and ask, and change nothing until a person has approved a plan.
 
 import { useSignal } from '@preact/signals'
-import { typed } from '../kept'
+import { typed } from '../unsent'
 import { act, busy, mayDecide, names, view } from '../store'
 import { Warned } from './decide'
 import { Prose } from './prose'
-import { sentence } from './say'
+import { sentence } from './format'
 
 // Gathering says that an agent is working on a plan, and lets a person cancel it.
 export function Gathering() {

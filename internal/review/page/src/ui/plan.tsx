@@ -8,14 +8,14 @@ import { allOpen, clock, current, editing, former, formerPlan, mayDecide, pane, 
 import { standing } from '../status'
 import type { Plan } from '../types'
 import { Agents } from './agents'
-import { NewComment, Returned, Said } from './comments'
+import { NewComment, Returned, CommentList } from './comments'
 import { edit, EditStep } from './edit'
 import { AskForPlan } from './mode'
 import { Past } from './former'
 import { Prose } from './prose'
 import { focus } from './focus'
 import { comment, Rows, skip } from './rows'
-import { ago, beyond, count, moment, sentence } from './say'
+import { ago, beyond, count, moment, sentence } from './format'
 import { close, mayChange } from './step'
 
 export function PlanView() {
@@ -29,7 +29,7 @@ export function PlanView() {
       <Rows />
       <AddStep plan={p} />
       <section class="talk whole" aria-label="Comments on the whole plan">
-        <Said step={0} />
+        <CommentList step={0} />
         <NewComment step={0} title={p.objective} />
       </section>
       {['completed', 'failed', 'abandoned'].includes(p.status) && <AskForPlan />}

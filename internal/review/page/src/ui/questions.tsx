@@ -1,10 +1,10 @@
 // Questions that an agent asks a person.
 
-import { typed } from '../kept'
+import { typed } from '../unsent'
 import { act, busy, clock, mayDecide, view } from '../store'
 import type { Question } from '../types'
 import { Prose } from './prose'
-import { ago } from './say'
+import { ago } from './format'
 
 export function Questions() {
   const open = view.value?.questions.filter(q => q.open) ?? []

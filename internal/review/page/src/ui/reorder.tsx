@@ -8,7 +8,7 @@ import { type Gap, gaps, next } from '../order'
 import { act, aim, busy, current, mayDecide, pane, selected, shown, showsDraft, swapped, told, view } from '../store'
 import type { Step } from '../types'
 import { focus } from './focus'
-import { Sign } from './marks'
+import { Sign } from './icons'
 
 // mayMove: a draft can be reordered while it waits, a plan while it is active.
 export function mayMove(): boolean {

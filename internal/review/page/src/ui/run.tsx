@@ -3,15 +3,15 @@
 import { batch, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { typed } from '../kept'
+import { typed } from '../unsent'
 import { asFault } from '../source'
 import { act, busy, clock, current, look, mayDecide, pane, perform, selected, source, view, workspace } from '../store'
 import type { Choice, Run, Step } from '../types'
 import { listed, standing } from '../status'
 import { edit } from './edit'
-import { StatusMark } from './marks'
+import { StatusMark } from './icons'
 import { Prose } from './prose'
-import { ago, count, sentence, span } from './say'
+import { ago, count, sentence, span } from './format'
 import { focus } from './focus'
 
 export function RunPanel() {
@@ -30,11 +30,11 @@ export function RunPanel() {
       {asking.length > 0 && <h2>{count(asking.length, 'step is', 'steps are')} waiting for you</h2>}
       {asking.map(s => <Asking key={s.id} step={s}><StepAsk step={s} /></Asking>)}
       {failed.length > 0 && <h2>{count(failed.length, 'step')} failed</h2>}
-      {failed.map(s => <Asking key={s.id} step={s}>{s.error && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}<WaysOn step={s} choices={['retry', 'skip']} first /></Asking>)}
+      {failed.map(s => <Asking key={s.id} step={s}>{s.error && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}<StepChoices step={s} choices={['retry', 'skip']} first /></Asking>)}
       {waits.length > 0 && <h2>{count(waits.length, 'step waits', 'steps wait')} for skipped or cancelled steps</h2>}
-      {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to remove this dependency, or skip it.</p><WaysOn step={s} choices={['skip']}><button disabled={!!busy.value} onClick={() => { showStep(s.number); edit(s.number) }}>Edit the step</button></WaysOn></Asking>)}
+      {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to remove this dependency, or skip it.</p><StepChoices step={s} choices={['skip']}><button disabled={!!busy.value} onClick={() => { showStep(s.number); edit(s.number) }}>Edit the step</button></StepChoices></Asking>)}
       {atWork.length > 0 && <h2>{count(atWork.length, 'step')} {run.state === 'interrupted' ? 'interrupted' : 'running'}</h2>}
-      {atWork.map(r => <AtWork key={r.step} running={r} step={by.get(r.step)} broken={run.state === 'interrupted'} />)}
+      {atWork.map(r => <RunningStep key={r.step} running={r} step={by.get(r.step)} broken={run.state === 'interrupted'} />)}
       {ended.length > 0 && <h2>Finished</h2>}
       <ol class="ended" role="list">{ended.slice(0, 50).map(s => <Ended key={s.id} step={s} />)}</ol>
     </section>
@@ -93,13 +93,13 @@ function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
         </div>
       )}
       {may && !run.can_here && !on && run.state !== 'over' && <p class="soft small">It cannot run from here. In a terminal, use <code>planloop run</code>.</p>}
-      {replanning.value && <Worded name="replan" label="Changes you want in the plan" button="Pause and ask for replanning" act="ask_replan" input={{}} done={() => { replanning.value = false }} />}
+      {replanning.value && <TextAction name="replan" label="Changes you want in the plan" button="Pause and ask for replanning" act="ask_replan" input={{}} done={() => { replanning.value = false }} />}
     </header>
   )
 }
 
-// Worded is an act that needs a text.
-function Worded({ name, label, button, act: what, input, field = 'text', may, done }: {
+// TextAction is an act that needs a text.
+function TextAction({ name, label, button, act: what, input, field = 'text', may, done }: {
   name: string; label: string; button: string; act: string; input: Record<string, unknown>; field?: string; may?: boolean; done?: () => void
 }) {
   const text = typed(name), at = useRef<HTMLTextAreaElement>(null)
@@ -135,7 +135,7 @@ function StepTitle({ step: s }: { step: Step }) {
   )
 }
 
-function AtWork({ running: r, step: s, broken }: { running: Run['steps'][number]; step: Step | undefined; broken: boolean }) {
+function RunningStep({ running: r, step: s, broken }: { running: Run['steps'][number]; step: Step | undefined; broken: boolean }) {
   const title = s ?? { number: r.step, title: '' } as Step
   return (
     <article class="at-work" aria-label={`Step ${r.step}`}>
@@ -217,8 +217,8 @@ export function StepAsk({ step: s }: { step: Step }) {
       {ask.kind === 'unknown' && <Tail step={s.number} />}
       {!mayDecide.value && ask.args && <pre tabIndex={0} aria-label="Arguments">{ask.args}</pre>}
       {mayDecide.value && <>
-        {has('reply') && <Worded name={`reply-${s.number}`} label={`Answer to step ${s.number}`} button="Answer" act="answer_step" input={{ step: s.number, ...digestOf(s) }} />}
-        {has('approve') ? <Approving step={s} rest={rest} /> : <WaysOn step={s} choices={rest} />}
+        {has('reply') && <TextAction name={`reply-${s.number}`} label={`Answer to step ${s.number}`} button="Answer" act="answer_step" input={{ step: s.number, ...digestOf(s) }} />}
+        {has('approve') ? <Approving step={s} rest={rest} /> : <StepChoices step={s} choices={rest} />}
       </>}
     </section>
   )
@@ -252,13 +252,13 @@ function Approving({ step: s, rest }: { step: Step; rest: Choice[] }) {
             <p id={`wrong-${s.number}`} class="wrong small" aria-live="polite">{wrong}</p>
           </>
         : args && <pre tabIndex={0} aria-label="Arguments">{args}</pre>}
-      <WaysOn step={s} choices={rest}>
+      <StepChoices step={s} choices={rest}>
         <button class="primary" disabled={!!wrong || !!busy.value} onClick={approve}>{edited ? 'Approve with these arguments' : 'Approve the step'}</button>
         <button disabled={!!busy.value} onClick={() => act('deny_step', { step: s.number, ...digestOf(s) })}>Deny</button>
         {args && (editing.value
           ? <button class="quiet" onClick={() => { text.value = ''; editing.value = false }}>Keep the original arguments</button>
           : <button class="quiet" onClick={() => { editing.value = true }}>Edit the arguments</button>)}
-      </WaysOn>
+      </StepChoices>
     </div>
   )
 }
@@ -305,8 +305,8 @@ function RetryWith({ step: s, done }: { step: Step; done: () => void }) {
 
 const ways = { retry: 'Try again', args: 'Try again with other arguments…', happened: 'It happened', skip: 'Skip…', abort: 'End the run' }
 
-// WaysOn are the answers for a failed step, or for one with an unknown outcome.
-function WaysOn({ step: s, choices, first, children }: { step: Step; choices: Choice[]; first?: boolean; children?: ComponentChildren }) {
+// StepChoices are the answers for a failed step, or for one with an unknown outcome.
+function StepChoices({ step: s, choices, first, children }: { step: Step; choices: Choice[]; first?: boolean; children?: ComponentChildren }) {
   const wanted = useSignal<'' | 'skip' | 'happened' | 'args'>('')
   if (!mayDecide.value || (!choices.length && !children)) return null
   const take = (choice: keyof typeof ways) => {
@@ -322,8 +322,8 @@ function WaysOn({ step: s, choices, first, children }: { step: Step; choices: Ch
         ))}
       </div>
       {wanted.value === 'args' && <RetryWith step={s} done={() => { wanted.value = '' }} />}
-      {wanted.value === 'skip' && <Worded name={`skip-${s.number}`} label="Reason for skipping" button="Skip the step" act="skip_step" input={{ step: s.number }} field="reason" done={() => { wanted.value = '' }} />}
-      {wanted.value === 'happened' && <Worded name={`happened-${s.number}`} label="Its result, if it returned one" button="It happened" act="happened_step" may input={{ step: s.number, ...digestOf(s) }} done={() => { wanted.value = '' }} />}
+      {wanted.value === 'skip' && <TextAction name={`skip-${s.number}`} label="Reason for skipping" button="Skip the step" act="skip_step" input={{ step: s.number }} field="reason" done={() => { wanted.value = '' }} />}
+      {wanted.value === 'happened' && <TextAction name={`happened-${s.number}`} label="Its result, if it returned one" button="It happened" act="happened_step" may input={{ step: s.number, ...digestOf(s) }} done={() => { wanted.value = '' }} />}
     </>
   )
 }

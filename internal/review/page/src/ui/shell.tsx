@@ -21,7 +21,7 @@ import { Prose } from './prose'
 import { Questions } from './questions'
 import { Reordering } from './reorder'
 import { RunPanel } from './run'
-import { count, sentence } from './say'
+import { count, sentence } from './format'
 import { StepPanel } from './step'
 
 const panes: { name: Pane; label: string; there: () => boolean; draw: () => preact.JSX.Element }[] = [

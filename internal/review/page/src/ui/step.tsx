@@ -2,17 +2,17 @@
 
 import type { ComponentChildren, Ref } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { typed } from '../kept'
+import { typed } from '../unsent'
 import { act, aim, busy, clock, current, editing, mayDecide, selected, shown, showsDraft, skipping, swapped, view } from '../store'
 import { listed, wordOf } from '../status'
 import type { Evidence, Step } from '../types'
-import { NewComment, Said } from './comments'
+import { NewComment, CommentList } from './comments'
 import { EditStep } from './edit'
-import { Sign, StatusMark } from './marks'
+import { Sign, StatusMark } from './icons'
 import { Prose } from './prose'
 import { MoveButtons } from './reorder'
 import { StepAsk } from './run'
-import { ago, count, moment, sentence, span } from './say'
+import { ago, count, moment, sentence, span } from './format'
 import { focus } from './focus'
 
 // Whole is a step in the list with all its fields.
@@ -23,7 +23,7 @@ export function Whole({ step: s }: { step: Step }) {
       <Warnings of={s.warnings} />
       {(s.type || s.critical) && <p class="soft small">{[s.type, s.critical && 'critical: the plan must be revised if it fails'].filter(Boolean).join(', ')}</p>}
       <Facts step={s} />
-      <Said step={s.number} />
+      <CommentList step={s.number} />
     </div>
   )
 }
@@ -49,7 +49,7 @@ export function StepPanel({ step: s }: { step: Step }) {
       <Warnings of={s.warnings} />
       {editing.value && mayDecide.value ? <EditStep step={s} /> : <><Changing step={s} /><Facts step={s} /></>}
       <section class="talk" aria-label={`Comments on step ${s.number}`}>
-        <Said step={s.number} />
+        <CommentList step={s.number} />
         <NewComment step={s.number} title={title} />
       </section>
     </article>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ago, beyond, moment, sentence } from '../src/ui/say'
+import { ago, beyond, moment, sentence } from '../src/ui/format'
 
 test('a sentence begins with a capital, a name stays as it is', () => {
   const names = new Set(['claude-code', 'ann'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placeIn, written } from '../src/place'
+import { placeIn, written } from '../src/location'
 
 test('a place is read as it was written', () => {
   for (const place of [{ workspace: 'w1', plan: '', pane: 'plan', step: 0 }, { workspace: 'a b&c=#', plan: 'p-1&2', pane: 'difference', step: 12 }] as const)

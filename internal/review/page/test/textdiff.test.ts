@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changes, entries, type Part } from '../src/words'
+import { changes, entries, type Part } from '../src/textdiff'
 import { random } from './plans'
 
 const shown = (parts: Part[]) => parts.map(p => p.kind === 'was' ? `[-${p.text}-]` : p.kind === 'now' ? `[+${p.text}+]` : p.text).join('')
