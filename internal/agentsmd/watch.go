@@ -60,17 +60,11 @@ func (w *watcher) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case event, ok := <-w.files.Events:
-			if !ok {
-				return
-			}
+		case event := <-w.files.Events: // never closed before this goroutine closes files
 			if w.concerns(event.Name) {
 				w.follow(event.Name)
 			}
-		case _, ok := <-w.files.Errors:
-			if !ok {
-				return
-			}
+		case <-w.files.Errors:
 			w.follow(w.dir) // events were lost: any folder may have been replaced
 		}
 	}

@@ -71,10 +71,7 @@ const MarkerFile = "workspace.json"
 // the state home. It is written atomically, readable only by the user, and left alone if unchanged.
 func (w Workspace) WriteMarker(dir string) error {
 	// A path is bytes; invalid UTF-8 in it is replaced.
-	text, err := json.Marshal(map[string]string{"path": w.Path}, jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return fmt.Errorf("describe the workspace: %w", err)
-	}
+	text, _ := json.Marshal(map[string]string{"path": w.Path}, jsontext.AllowInvalidUTF8(true)) // cannot fail
 	text = append(text, '\n')
 	path := filepath.Join(dir, MarkerFile)
 	if there, err := safefile.Read(path, int64(len(text)+1)); err == nil && bytes.Equal(there, text) {
