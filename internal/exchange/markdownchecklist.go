@@ -67,29 +67,25 @@ func (r *checkListReader) upTo(in *region, end int) {
 	}
 }
 
-// blocks reads the document from top to bottom.
+// blocks reads the document from top to bottom. The first heading is the objective, and each later one begins a section.
 func (r *checkListReader) blocks() {
 	in := region{text: r.sectionText(), top: true}
 	for block := r.root.FirstChild(); block != nil; block = block.NextSibling() {
 		switch block := block.(type) {
 		case *ast.Heading:
 			r.upTo(&in, r.start(block))
-			r.headed(foldLine(strings.TrimSpace(unescape(string(block.Lines().Value(r.source))))))
+			title := foldLine(strings.TrimSpace(unescape(string(block.Lines().Value(r.source)))))
+			if r.src.outline.Objective == "" && len(r.src.steps) == 0 {
+				r.src.outline.Objective = title
+			} else {
+				r.section, r.heading = strings.ToLower(title), title
+			}
 			in.text, in.next = r.sectionText(), r.opened[block]+1
 		case *ast.List:
 			r.lists(block, &in)
 		}
 	}
 	r.upTo(&in, len(r.lines))
-}
-
-// headed uses the first heading as the objective, and any other as a section.
-func (r *checkListReader) headed(title string) {
-	if r.src.outline.Objective == "" && len(r.src.steps) == 0 {
-		r.src.outline.Objective = title
-		return
-	}
-	r.section, r.heading = strings.ToLower(title), title
 }
 
 func (r *checkListReader) sectionText() *textBlock {

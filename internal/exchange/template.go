@@ -123,7 +123,11 @@ func (t *Template) parse() error {
 	if err != nil {
 		return located(document, err)
 	}
-	t.take(imported.Action)
+	steps := make([]plan.Step, len(imported.Action.Steps)) // without their progress
+	for i, s := range imported.Action.Steps {
+		steps[i] = plan.Step{ID: s.ID, Spec: s.Spec}
+	}
+	t.outline, t.steps = imported.Action.Outline, numbered(steps)
 	var faults plan.Faults
 	faults.Add(t.checkParameters())
 	faults.Add(t.checkPlaces())
@@ -142,8 +146,8 @@ func malformed(at string, err error) error {
 
 // located adds the lines of a document to errors about its fields.
 func located(document strict.YAML, err error) error {
-	var refused *plan.ValidationError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*plan.ValidationError](err)
+	if !ok {
 		return err
 	}
 	var faults plan.Faults
@@ -155,16 +159,6 @@ func located(document strict.YAML, err error) error {
 		faults.Add(plan.Refuse(plan.InvalidInput, one.Field, problem, one.Fix))
 	}
 	return faults.Err()
-}
-
-// take keeps the description of a plan, without its progress.
-func (t *Template) take(p plan.SetUp) {
-	t.outline = p.Outline
-	steps := make([]plan.Step, len(p.Steps))
-	for i, s := range p.Steps {
-		steps[i] = plan.Step{ID: s.ID, Spec: s.Spec}
-	}
-	t.steps = numbered(steps)
 }
 
 // numbered renumbers steps from S001 on, with their references and dependencies. Dependencies on steps

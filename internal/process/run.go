@@ -37,13 +37,6 @@ type Launcher struct {
 // Without it, commands cannot be started, nor get their git.
 var ErrGone = errors.New("the program that runs was taken away, perhaps by an update: start planloop again")
 
-func (l *Launcher) present() error {
-	if _, err := os.Stat(l.Program); l.Program != "" && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", l.Program, ErrGone)
-	}
-	return nil
-}
-
 // Options are the settings of a command.
 type Options struct {
 	Timeout time.Duration
@@ -70,7 +63,11 @@ const drain = time.Second
 func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	if err := errors.Join(limited.Err(), l.present()); err != nil {
+	err := limited.Err()
+	if _, missing := os.Stat(l.Program); l.Program != "" && errors.Is(missing, fs.ErrNotExist) {
+		err = errors.Join(err, fmt.Errorf("%s: %w", l.Program, ErrGone))
+	}
+	if err != nil {
 		return Result{}, fmt.Errorf("start the command: %w", err)
 	}
 	stdout, stderr := &safetext.TailWriter{Max: o.Output}, &safetext.TailWriter{Max: o.Output}

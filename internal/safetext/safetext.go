@@ -147,16 +147,14 @@ func Keepable(text string, max int) string {
 	rule := plan.Text{Max: max, Multiline: true}
 	clean, err := rule.Clean(text)
 	if err != nil {
-		clean, _ = rule.Clean(strings.Map(plainRune, text)) // "" if nothing remains
+		clean, _ = rule.Clean(strings.Map(func(r rune) rune {
+			if r == '\n' || r == '\t' || r >= ' ' && r < 0x7f {
+				return r
+			}
+			return '?'
+		}, text)) // "" if nothing remains
 	}
 	return clean
-}
-
-func plainRune(r rune) rune {
-	if r == '\n' || r == '\t' || r >= ' ' && r < 0x7f {
-		return r
-	}
-	return '?'
 }
 
 // LastLine returns the last line of a program's output that is not blank, fit for display.

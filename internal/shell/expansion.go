@@ -128,7 +128,8 @@ func (j *classifier) parameter(p *syntax.ParamExp) *refusal {
 		p.Split != 0 || p.GlobSubst != 0 || p.RcExpand != 0 {
 		return refuse("${!…} takes a value for a name; name the variable itself")
 	}
-	if p.Index != nil && !constantIndex(p.Index) {
+	if index, ok := p.Index.(*syntax.Word); p.Index != nil && !(ok && (index.Lit() == "@" || index.Lit() == "*" ||
+		integer().MatchString(index.Lit()))) {
 		return refuse("bash computes an index and may run a command in it; use a number, @ or *")
 	}
 	if p.Slice != nil {
@@ -175,11 +176,6 @@ func (j *classifier) pattern(w *syntax.Word) *refusal {
 		}
 	}
 	return nil
-}
-
-func constantIndex(x syntax.ArithmExpr) bool {
-	w, ok := x.(*syntax.Word)
-	return ok && (w.Lit() == "@" || w.Lit() == "*" || integer().MatchString(w.Lit()))
 }
 
 // arithmetic classifies an expression. The shell evaluates a name's value as another expression, which may contain a

@@ -162,10 +162,8 @@ func gitConfig(_ *classifier, _ call, a arguments) *refusal {
 	if a.has("-l", "--list") && len(a.operands) == 0 || a.has("--get", "--get-all", "--get-regexp", "--get-urlmatch") {
 		return nil
 	}
-	switch {
-	case len(a.operands) == 1 && a.operands[0].whole && (strings.Contains(a.operands[0].text, ".") || a.operands[0].is("list")):
-		return nil
-	case len(a.operands) == 2 && a.operands[0].is("get"):
+	if len(a.operands) == 1 && a.operands[0].whole && (strings.Contains(a.operands[0].text, ".") || a.operands[0].is("list")) ||
+		len(a.operands) == 2 && a.operands[0].is("get") {
 		return nil
 	}
 	return refuse("git config sets, unless it is asked to get or list").or("git config --list")

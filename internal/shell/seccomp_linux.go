@@ -44,11 +44,6 @@ func refusedCalls() []uint32 {
 	}
 }
 
-// absentCalls are calls that programs can do without if the kernel lacks them.
-func absentCalls() []uint32 {
-	return []uint32{unix.SYS_CLONE3, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET}
-}
-
 // condition refuses a call depending on one of its arguments, of which only the lower 32 bits are checked.
 type condition struct {
 	call, argument uint32
@@ -103,7 +98,7 @@ func program() []unix.SockFilter {
 	for _, call := range slices.Concat(refusedCalls(), ownRefused()) {
 		list = append(list, unix.SockFilter{Code: equal, Jf: 1, K: call}, refuse)
 	}
-	for _, call := range absentCalls() {
+	for _, call := range []uint32{unix.SYS_CLONE3, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET} { // programs can do without these
 		list = append(list, unix.SockFilter{Code: equal, Jf: 1, K: call}, none)
 	}
 	for _, c := range conditions() {

@@ -113,7 +113,9 @@ func (s *sedReader) command() sedOutcome {
 		s.line()
 		return sedReads
 	case strings.IndexByte("btT:", c) >= 0:
-		return s.label()
+		s.skip(" \t")
+		s.skip(wordLetters) // in some versions a label extends to the end of the line, so it must end the same way in both
+		return s.ended()
 	case strings.IndexByte("aic", c) >= 0:
 		return s.insert()
 	case c == 's':
@@ -144,13 +146,6 @@ func (s *sedReader) line() {
 		return
 	}
 	s.at = len(s.text)
-}
-
-// label reads a name. In some versions it extends to the end of the line, so it must end the same way in both.
-func (s *sedReader) label() sedOutcome {
-	s.skip(" \t")
-	s.skip(wordLetters)
-	return s.ended()
 }
 
 // insert reads the text of a, i and c: the rest of the line, or the line after a lone backslash. Versions differ in how

@@ -24,7 +24,6 @@ const (
 )
 
 func naturals() []string { return []string{"0", "71"} }
-func integers() []string { return []string{"-3", "0", "71"} }
 
 // value is the knowledge of a name over every value that a script gives it, in any order.
 type value struct {
@@ -281,7 +280,7 @@ func (j *classifier) samples(x syntax.ArithmExpr) []string {
 	if j.natural(x) {
 		return naturals()
 	}
-	return integers()
+	return append([]string{"-3"}, naturals()...)
 }
 
 // natural reports whether an expression is never negative: sums and products of natural numbers are not. The name being

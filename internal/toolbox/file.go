@@ -127,7 +127,11 @@ func (l *lines) next() error {
 		l.left += len(part) - n
 		switch {
 		case err == nil:
-			l.trim(last)
+			if l.crlf = last == '\r'; l.crlf && l.left > 0 {
+				l.left--
+			} else if l.crlf {
+				l.text = l.text[:len(l.text)-1]
+			}
 			return nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(l.text) > 0:
@@ -137,19 +141,6 @@ func (l *lines) next() error {
 			return err
 		}
 	}
-}
-
-// trim removes the CR of a line that ended with CR LF.
-func (l *lines) trim(last byte) {
-	if last != '\r' {
-		return
-	}
-	l.crlf = true
-	if l.left > 0 {
-		l.left--
-		return
-	}
-	l.text = l.text[:len(l.text)-1]
 }
 
 // ReadFile is the input of Box.ReadFile (execution: read_file).

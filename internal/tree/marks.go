@@ -157,7 +157,8 @@ func markIn(text string) (word, rest string, ok bool) {
 		}
 		after := text[at[1]:]
 		called := strings.HasPrefix(after, ":") || strings.HasPrefix(after, "(")
-		if at[0] == start || called || endsSentence(text[:at[0]]) {
+		before := strings.TrimRight(text[:at[0]], " \t")
+		if at[0] == start || called || before != "" && strings.IndexByte(".;!?", before[len(before)-1]) >= 0 {
 			return text[at[0]:at[1]], after, true
 		}
 	}
@@ -178,11 +179,6 @@ func wholeWord(text string, from, to int) bool {
 		return text[to] != '.' || to+1 == len(text) || strings.IndexByte(" \t\r\n.", text[to+1]) >= 0 // TODO.md is a file
 	}
 	return text[to] == '-' && to+1 < len(text) && !wordByte(text[to+1])
-}
-
-func endsSentence(before string) bool {
-	before = strings.TrimRight(before, " \t")
-	return before != "" && strings.IndexByte(".;!?", before[len(before)-1]) >= 0
 }
 
 // markText returns the text after a mark, without the name of an assignee.
@@ -306,6 +302,9 @@ func quoted(name string) string {
 // rank sorts findings by urgency, then by number of places, then by position. It gives each its own title:
 // marks may differ only in case, or after the part that a title shows.
 func rank(findings []Finding) {
+	urgency := func(word string) int { // broken code comes before future plans
+		return slices.Index([]string{"FIXME", "XXX", "HACK", "TODO"}, word)
+	}
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(urgency(a.mark.word), urgency(b.mark.word)), -cmp.Compare(a.Count, b.Count),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.mark.text, b.mark.text))
@@ -319,9 +318,6 @@ func rank(findings []Finding) {
 		titles[strings.ToLower(f.Title)] = true
 	}
 }
-
-// urgency ranks a mark's word: broken code comes before future plans.
-func urgency(word string) int { return slices.Index([]string{"FIXME", "XXX", "HACK", "TODO"}, word) }
 
 const dots = "..."
 
