@@ -408,7 +408,7 @@ func withAddress(words []string, address string) []string {
 func runFirst(commands [][]string) bool {
 	for _, argv := range commands {
 		cmd := exec.Command(argv[0], argv[1:]...)
-		process.Apart(cmd)
+		process.Detach(cmd)
 		if cmd.Run() == nil {
 			return true
 		}

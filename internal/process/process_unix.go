@@ -16,5 +16,5 @@ func ShellCommand(command string) *exec.Cmd {
 	return exec.Command(bash, "--noprofile", "--norc", "-c", command)
 }
 
-// Apart makes cmd, before it starts, survive this process and ignore its terminal's signals.
-func Apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+// Detach makes cmd, before it starts, survive this process and ignore its terminal's signals.
+func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

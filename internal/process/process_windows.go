@@ -21,8 +21,8 @@ func ShellCommand(command string) *exec.Cmd {
 	return cmd
 }
 
-// Apart makes cmd, before it starts, survive this process and ignore its terminal's signals.
-func Apart(cmd *exec.Cmd) {
+// Detach makes cmd, before it starts, survive this process and ignore its terminal's signals.
+func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 

@@ -109,10 +109,10 @@ func (e *examination) fault(step *Step, field, sentence, detail, fix string) {
 	if detail != "" {
 		detail = ": " + detail
 	}
-	e.tell(step, field, sentence+" in "+e.name(step.ID)+detail, fix)
+	e.add(step, field, sentence+" in "+e.name(step.ID)+detail, fix)
 }
 
-func (e *examination) tell(step *Step, field, problem, fix string) {
+func (e *examination) add(step *Step, field, problem, fix string) {
 	if len(e.faults) < maxFaults {
 		e.faults = append(e.faults, &plan.ValidationError{Kind: plan.InvalidInput, Field: step.Field + field,
 			Problem: problem, Fix: fix, IsProblemFirst: true})
@@ -178,7 +178,7 @@ func (e *examination) circles() {
 		if step == nil {
 			step = &Step{ID: first}
 		}
-		e.tell(step, e.dependenciesField(), "Plan contains circular dependencies: "+strings.Join(around, " -> "),
+		e.add(step, e.dependenciesField(), "Plan contains circular dependencies: "+strings.Join(around, " -> "),
 			"remove one of these dependencies, or the reference that makes it one")
 	}
 }

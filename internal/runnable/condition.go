@@ -60,7 +60,7 @@ func Compile(text string) (c *Condition, err error) {
 	case b.refused != nil:
 		return nil, b.refused
 	case err != nil:
-		return nil, plan.Refuse(plan.InvalidInput, "", "the condition cannot be read: "+told(err), example)
+		return nil, plan.Refuse(plan.InvalidInput, "", "the condition cannot be read: "+messageOf(err), example)
 	}
 	if result := b.program.Node().Type(); b.alone > 0 {
 		return nil, plan.Refuse(plan.InvalidInput, "", "the condition cannot be used: it is about all steps at once", example)
@@ -76,8 +76,8 @@ func Compile(text string) (c *Condition, err error) {
 	return &b.Condition, nil
 }
 
-// told returns expr's message with its position.
-func told(err error) string {
+// messageOf returns expr's message with its position.
+func messageOf(err error) string {
 	var at *file.Error
 	if !errors.As(err, &at) {
 		return plan.Shorten(err.Error(), 200)
@@ -126,7 +126,7 @@ func (c *Condition) Holds(ctx context.Context, sources map[plan.StepID]Condition
 	machine := vm.VM{MemoryBudget: maxEntries}
 	result, err := machine.Run(c.program, w.env())
 	if err != nil {
-		return false, fmt.Errorf("the condition %s cannot be evaluated: %s", plan.Quote(c.text), told(err))
+		return false, fmt.Errorf("the condition %s cannot be evaluated: %s", plan.Quote(c.text), messageOf(err))
 	}
 	holds, is := result.(bool)
 	if !is {

@@ -118,14 +118,14 @@ func Open(path string, flag int) (*os.File, error) {
 	return file, nil
 }
 
-// Read returns the first bytes of a file of the user, at most most.
-func Read(path string, most int64) ([]byte, error) {
+// Read returns the first bytes of a file of the user, at most limit.
+func Read(path string, limit int64) ([]byte, error) {
 	file, err := Open(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, most))
+	return io.ReadAll(io.LimitReader(file, limit))
 }
 
 // ensureMode sets the permissions that the umask removed.

@@ -27,19 +27,19 @@ var (
 
 // walk is the state of one call of Decode: its position in the input, and the output so far.
 type walk struct {
-	synonyms []Synonym
-	in       *jsontext.Decoder
-	out      []byte // the input rewritten for the library, with placeholders for faulty parts
-	faults   []*Error
-	shapes   map[reflect.Type]*shape
-	items    int               // elements and entries so far
-	of       field             // field of the value being read
-	open     map[string]string // pointers to values to replace, with their texts; "" for a placeholder
-	opened   int               // number of values replaced
-	blanks   []string          // pointers to texts that are blank and must not be
-	torn     bool              // out is not a complete document
-	unpacked bool              // the whole input was inside one unknown field
-	partly   bool              // faulty parts are left out, without placeholders
+	synonyms   []Synonym
+	in         *jsontext.Decoder
+	out        []byte // the input rewritten for the library, with placeholders for faulty parts
+	faults     []*Error
+	shapes     map[reflect.Type]*shape
+	items      int               // elements and entries so far
+	of         field             // field of the value being read
+	open       map[string]string // pointers to values to replace, with their texts; "" for a placeholder
+	opened     int               // number of values replaced
+	blanks     []string          // pointers to texts that are blank and must not be
+	incomplete bool              // out is not a complete document
+	unpacked   bool              // the whole input was inside one unknown field
+	partly     bool              // faulty parts are left out, without placeholders
 
 	// A document within a string has its own reader.
 	quoted bool
@@ -82,14 +82,14 @@ func (w *walk) nested(text []byte, at string, inString bool, t reflect.Type) err
 	}
 	if w.depth+nesting(text) > maxDepth {
 		w.fault("nested too deep", fmt.Sprintf("at most %d levels", maxDepth))
-		w.hole(t)
+		w.writePlaceholder(t)
 		return nil
 	}
 	w.in, w.outer = jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)), at
 	before := len(w.out)
 	if err := w.value(t); errors.Is(err, errBroken) {
-		w.out, w.torn = w.out[:before], w.torn || in == nil
-		w.hole(t)
+		w.out, w.incomplete = w.out[:before], w.incomplete || in == nil
+		w.writePlaceholder(t)
 		return nil
 	} else if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (w *walk) value(t reflect.Type) error {
 	if len(w.open) > 0 {
 		if text, open := w.open[w.upcoming()]; open {
 			w.opened++
-			w.fill(t, text)
+			w.writeText(t, text)
 			_, err := w.raw()
 			return err
 		}
@@ -178,7 +178,7 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 			return nil
 		}
 		w.fault(quoted(text)+" is a placeholder", "the text itself: "+w.of.label).Given = text
-		w.hole(s.Type)
+		w.writePlaceholder(s.Type)
 		return nil
 	}
 	trimmed := strings.Trim(text, jsonSpace)
@@ -187,7 +187,7 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 		if word, ok := w.word(s, text); ok {
 			w.emit(quote(word))
 		} else {
-			w.hole(s.Type)
+			w.writePlaceholder(s.Type)
 		}
 		return nil
 	case s.Kind() == reflect.Bool && (trimmed == "true" || trimmed == "false"):
@@ -239,7 +239,7 @@ func (w *walk) number(s *shape, given string) {
 		w.emit([]byte(text))
 		return
 	}
-	w.hole(s.Type)
+	w.writePlaceholder(s.Type)
 }
 
 func (s *shape) float() bool { return s.Kind() == reflect.Float32 || s.Kind() == reflect.Float64 }
@@ -286,7 +286,7 @@ func (w *walk) decided(s *shape, raw jsontext.Value) {
 	if kind := raw.Kind(); kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
 		if _, err := jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue(); err != nil { // a duplicate key
 			w.syntax(err, w.pointer(), "invalid JSON")
-			w.hole(s.Type)
+			w.writePlaceholder(s.Type)
 			return
 		}
 	}
@@ -300,7 +300,7 @@ func (w *walk) decided(s *shape, raw jsontext.Value) {
 		text, ok := textOf(raw)
 		if !ok {
 			w.fault("found "+kindName(raw.Kind()), wanted(s.Type))
-			w.hole(s.Type)
+			w.writePlaceholder(s.Type)
 			return
 		}
 		if err = u.UnmarshalText(text); raw.Kind() == jsontext.KindNumber {
@@ -311,7 +311,7 @@ func (w *walk) decided(s *shape, raw jsontext.Value) {
 	}
 	if err != nil {
 		w.own(err)
-		w.hole(s.Type)
+		w.writePlaceholder(s.Type)
 		return
 	}
 	w.emit(raw)

@@ -9,51 +9,51 @@ import (
 	"strings"
 )
 
-// Mended returns the JSON of an input, which is a pointer to a struct, with the values at some JSON pointers replaced,
+// Corrected returns the JSON of an input, which is a pointer to a struct, with the values at some JSON pointers replaced,
 // or added if missing: by the text given for the pointer, or by a placeholder such as <title> if the text is empty. It
 // returns nil if no pointer names a value.
-func Mended(input any, texts map[string]string) []byte {
+func Corrected(input any, texts map[string]string) []byte {
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(input) != nil {
 		return nil
 	}
-	return Reopened(data.Bytes(), input, texts)
+	return CorrectedAgain(data.Bytes(), input, texts)
 }
 
-// Reopened is Mended for the JSON of an input of this type, which may already contain placeholders.
-func Reopened(data []byte, of any, texts map[string]string) []byte {
+// CorrectedAgain is Corrected for the JSON of an input of this type, which may already contain placeholders.
+func CorrectedAgain(data []byte, of any, texts map[string]string) []byte {
 	w := walk{shapes: map[reflect.Type]*shape{}, open: maps.Clone(texts)}
 	delete(w.open, "")
 	if err := w.document(data, reflect.TypeOf(of).Elem()); err != nil || w.opened == 0 {
 		return nil
 	}
-	return w.mended()
+	return w.corrected()
 }
 
-// mended returns the output with its placeholders, nil if it is incomplete.
-func (w *walk) mended() []byte {
-	if w.torn || !json.Valid(w.out) {
+// corrected returns the output with its placeholders, nil if it is incomplete.
+func (w *walk) corrected() []byte {
+	if w.incomplete || !json.Valid(w.out) {
 		return nil
 	}
 	return w.out
 }
 
-// tellOfBlanks adds the blank texts to the faults, so that one answer reports both.
-func (w *walk) tellOfBlanks(t reflect.Type) {
+// addBlankFaults adds the blank texts to the faults, so that one answer reports both.
+func (w *walk) addBlankFaults(t reflect.Type) {
 	again := walk{shapes: w.shapes, open: map[string]string{}}
 	for _, at := range w.blanks {
 		w.faults = append(w.faults, &Error{Pointer: at, Problem: "is blank", Want: "some text"})
 		again.open[at] = ""
 	}
-	if len(w.blanks) > 0 && w.mended() != nil && again.document(w.out, t) == nil {
+	if len(w.blanks) > 0 && w.corrected() != nil && again.document(w.out, t) == nil {
 		w.out = again.out
 	}
 }
 
-// hole writes a placeholder for the value being read.
-func (w *walk) hole(t reflect.Type) {
+// writePlaceholder writes a placeholder for the value being read.
+func (w *walk) writePlaceholder(t reflect.Type) {
 	if w.partly && w.shape(t).Kind() == reflect.Struct {
 		w.emit([]byte("{}"))
 		return
@@ -61,10 +61,10 @@ func (w *walk) hole(t reflect.Type) {
 	w.emit(w.blank(t, w.of.label))
 }
 
-// fill writes a text for the value being read, or a placeholder if the text is empty.
-func (w *walk) fill(t reflect.Type, text string) {
+// writeText writes a text for the value being read, or a placeholder if the text is empty.
+func (w *walk) writeText(t reflect.Type, text string) {
 	if text == "" {
-		w.hole(t)
+		w.writePlaceholder(t)
 		return
 	}
 	w.emit(quote(text))

@@ -21,14 +21,14 @@ const (
 
 // Error is a fault in the input, in words a model can act on.
 type Error struct {
-	Pointer string   // JSON pointer to the offending value or key, "" for the root
-	Problem string   // the fault
-	Want    string   // the accepted input, "" if only the type itself knows
-	Given   string   // the text that does not fit, if the fault is in a text and not in a key; else ""
-	Nearest string   // the accepted name or word that was probably meant, or ""
-	Others  []*Error // the other faults, up to a bound
-	Mended  []byte   // the corrected input, with placeholders for unknown parts; nil if the input cannot be read
-	cause   error
+	Pointer   string   // JSON pointer to the offending value or key, "" for the root
+	Problem   string   // the fault
+	Want      string   // the accepted input, "" if only the type itself knows
+	Given     string   // the text that does not fit, if the fault is in a text and not in a key; else ""
+	Nearest   string   // the accepted name or word that was probably meant, or ""
+	Others    []*Error // the other faults, up to a bound
+	Corrected []byte   // the corrected input, with placeholders for unknown parts; nil if the input cannot be read
+	cause     error
 }
 
 // Error returns this fault, without the others, as one sentence. Parts of the input in it are shortened and free of
@@ -68,16 +68,16 @@ func (w *walk) mismatch(kind jsontext.Kind, t reflect.Type) error {
 	w.fault("found "+kindName(kind), wanted(t))
 	var texts []string
 	if s := w.shape(t); s.Kind() == reflect.String && s.values == nil && json.Unmarshal(raw, &texts) == nil {
-		w.fill(t, strings.Join(texts, "; "))
+		w.writeText(t, strings.Join(texts, "; "))
 		return nil
 	}
-	w.hole(t)
+	w.writePlaceholder(t)
 	return nil
 }
 
 func (w *walk) mismatchText(text string, t reflect.Type) {
 	w.fault("found the string "+quoted(text), wanted(t)).Given = text
-	w.hole(t)
+	w.writePlaceholder(t)
 }
 
 // syntax records an error of the JSON reader in the value at a pointer.

@@ -173,7 +173,7 @@ func (w *walk) place(m *members, s stray) error {
 	free := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return m.given[i].key != "" })
 	switch {
 	case len(all) == 0:
-		w.mend(m, s)
+		w.useNearest(m, s)
 		return nil
 	case len(free) == 0:
 		w.twice(m, s, all[len(all)-1])
@@ -244,8 +244,8 @@ func (w *walk) unknown(m *members, key string) (near string) {
 	return e.Nearest
 }
 
-// mend uses the value of an unknown key for the field with a similar name, for the corrected input.
-func (w *walk) mend(m *members, s stray) {
+// useNearest uses the value of an unknown key for the field with a similar name, for the corrected input.
+func (w *walk) useNearest(m *members, s stray) {
 	i := indexOf(m.fields, s.near)
 	if i < 0 || m.given[i].key != "" {
 		return

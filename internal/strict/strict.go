@@ -58,9 +58,9 @@ func Decode(data []byte, into any, synonyms []Synonym) error {
 		return err
 	}
 	if len(w.faults) > 0 {
-		w.tellOfBlanks(fresh.Type().Elem())
+		w.addBlankFaults(fresh.Type().Elem())
 		first := w.faults[0]
-		first.Others, first.Mended = w.faults[1:], w.mended()
+		first.Others, first.Corrected = w.faults[1:], w.corrected()
 		return first
 	}
 	reflect.ValueOf(into).Elem().Set(fresh.Elem())
@@ -71,7 +71,7 @@ func Decode(data []byte, into any, synonyms []Synonym) error {
 // so that the rest can be checked too. If nothing is readable, it returns false and leaves the struct unchanged.
 func Partly(data []byte, into any, synonyms []Synonym) bool {
 	w, fresh, err := read(data, into, synonyms, true)
-	if err != nil || w.torn || json.Unmarshal(w.out, fresh.Interface(), json.RejectUnknownMembers(true)) != nil {
+	if err != nil || w.incomplete || json.Unmarshal(w.out, fresh.Interface(), json.RejectUnknownMembers(true)) != nil {
 		return false
 	}
 	reflect.ValueOf(into).Elem().Set(fresh.Elem())
@@ -93,7 +93,7 @@ func read(data []byte, into any, synonyms []Synonym, partly bool) (w walk, fresh
 	w = walk{synonyms: synonyms, out: make([]byte, 0, len(data)), shapes: map[reflect.Type]*shape{}, partly: partly}
 	fresh = reflect.New(target.Type().Elem())
 	if err := w.document(data, target.Type().Elem()); errors.Is(err, errEnough) {
-		w.torn = true
+		w.incomplete = true
 	} else if err != nil {
 		return w, fresh, err
 	}

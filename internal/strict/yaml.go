@@ -23,13 +23,13 @@ type YAML struct {
 	root *yaml.Node
 }
 
-// ReadYAML converts the only document in text, to at most most bytes of JSON with aliases resolved. It accepts
+// ReadYAML converts the only document in text, to at most limit bytes of JSON with aliases resolved. It accepts
 // YAML's core schema without its oddities: a bare word is null, true, false, a JSON number, or a string; tags
 // and merge keys are refused. Its error is a *plan.ValidationError with the line.
 //
 // The parser is go.yaml.in/yaml, because the input may come from anyone and goccy/go-yaml 1.19 needs
 // quadratic time for some texts: 45 seconds for 64 KB of blank lines in a block.
-func ReadYAML(text []byte, most int64) (d YAML, err error) {
+func ReadYAML(text []byte, limit int64) (d YAML, err error) {
 	defer func() {
 		if r := recover(); r != nil { // a bug in the parser; reject the text instead of crashing
 			d, err = YAML{}, refuse("", "the YAML cannot be read", "write it more simply, or use JSON")
@@ -40,7 +40,7 @@ func ReadYAML(text []byte, most int64) (d YAML, err error) {
 		return YAML{}, err
 	}
 	var out bytes.Buffer
-	c := converter{out: jsontext.NewEncoder(&out), most: most}
+	c := converter{out: jsontext.NewEncoder(&out), limit: limit}
 	if err := c.value(body, 0); err != nil {
 		return YAML{}, err
 	}
@@ -112,15 +112,15 @@ func yamlSyntax(err error) error {
 
 // converter writes the nodes of a document as JSON.
 type converter struct {
-	out  *jsontext.Encoder
-	most int64 // limit on the bytes of JSON
+	out   *jsontext.Encoder
+	limit int64 // limit on the bytes of JSON
 }
 
 func (c *converter) value(n *yaml.Node, depth int) error {
 	switch {
 	case depth > MaxNesting:
 		return c.refuse(n, fmt.Sprintf("is nested more than %d levels deep", MaxNesting), "use fewer levels")
-	case c.out.OutputOffset() > c.most:
+	case c.out.OutputOffset() > c.limit:
 		return c.refuse(n, "expands to too much", "write repeated parts out in full instead of using aliases")
 	case n.Style&yaml.TaggedStyle != 0, n.Tag == "!":
 		return c.refuse(n, "has a tag", "write the value without it")

@@ -88,7 +88,7 @@ func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecute
 }
 
 func (in BashExecute) check(b *Box) (rel string, err error) {
-	most := int(b.limits.MaxTimeout / time.Second)
+	limit := int(b.limits.MaxTimeout / time.Second)
 	switch {
 	case strings.TrimSpace(in.Command) == "":
 		return "", invalid("/command", "is empty", "give a shell command")
@@ -97,8 +97,8 @@ func (in BashExecute) check(b *Box) (rel string, err error) {
 			maxCommand))
 	case strings.ContainsRune(in.Command, 0) || !utf8.ValidString(in.Command):
 		return "", invalid("/command", "has a NUL or is not valid UTF-8", "send plain text")
-	case in.Timeout < 0 || in.Timeout > most:
-		return "", invalid("/timeout", "is out of range", fmt.Sprintf("give 1 to %d seconds", most))
+	case in.Timeout < 0 || in.Timeout > limit:
+		return "", invalid("/timeout", "is out of range", fmt.Sprintf("give 1 to %d seconds", limit))
 	}
 	return "", in.Env.check(runtime.GOOS)
 }

@@ -171,12 +171,12 @@ func refused(rel string, err error) error {
 	return fmt.Errorf("%s: %w", rel, err)
 }
 
-// head returns at most most bytes of the beginning of text, in whole characters.
-func head(text string, most int) string {
-	if len(text) <= most {
+// head returns at most limit bytes of the beginning of text, in whole characters.
+func head(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return string(tree.WholeCharacters([]byte(text[:most])))
+	return string(tree.WholeCharacters([]byte(text[:limit])))
 }
 
 // size formats a number of bytes for people.

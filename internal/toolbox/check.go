@@ -34,11 +34,11 @@ func (t Tool) CheckWith(args json.RawMessage, isReference func(text string) bool
 	if text := bytes.TrimSpace(args); len(text) == 0 || string(text) == "null" {
 		args = json.RawMessage("{}")
 	}
-	faults, in, read := t.misread(&args, isReference)
+	faults, in, read := t.decodeArgs(&args, isReference)
 	if !read {
 		return faults
 	}
-	for _, one := range append(t.misfits(args, isReference), t.inputFaults(args, in, isReference)...) {
+	for _, one := range append(t.schemaFaults(args, isReference), t.inputFaults(args, in, isReference)...) {
 		if !slices.ContainsFunc(faults, func(told *plan.ValidationError) bool { return told.Field == one.Field }) {
 			faults = append(faults, one)
 		}
@@ -76,9 +76,9 @@ func (t Tool) inputFaults(args json.RawMessage, input any, isReference func(stri
 	return faults
 }
 
-// misread decodes the arguments into the tool's input, and replaces them with their JSON as understood, without the
+// decodeArgs decodes the arguments into the tool's input, and replaces them with their JSON as understood, without the
 // faulty parts. It returns false if nothing could be decoded.
-func (t Tool) misread(args *json.RawMessage, isReference func(string) bool) (faults []*plan.ValidationError, in any, read bool) {
+func (t Tool) decodeArgs(args *json.RawMessage, isReference func(string) bool) (faults []*plan.ValidationError, in any, read bool) {
 	if t.in == nil {
 		return nil, nil, true
 	}
@@ -108,8 +108,8 @@ func (t Tool) misread(args *json.RawMessage, isReference func(string) bool) (fau
 	return faults, in, true
 }
 
-// misfits returns the schema's objections to the arguments.
-func (t Tool) misfits(args json.RawMessage, isReference func(string) bool) []*plan.ValidationError {
+// schemaFaults returns the schema's objections to the arguments.
+func (t Tool) schemaFaults(args json.RawMessage, isReference func(string) bool) []*plan.ValidationError {
 	unusable := func(err error) []*plan.ValidationError {
 		return []*plan.ValidationError{{Kind: plan.InvalidInput, Problem: safetext.EscapeLine(plan.Shorten(err.Error(), 300))}}
 	}
@@ -135,7 +135,7 @@ func (t Tool) misfits(args json.RawMessage, isReference func(string) bool) []*pl
 	case !errors.As(err, &bad):
 		return unusable(err)
 	}
-	m := misfit{value: value, isReference: isReference, words: message.NewPrinter(language.English)}
+	m := schemaCheck{value: value, isReference: isReference, words: message.NewPrinter(language.English)}
 	m.look(bad)
 	return m.faults
 }
@@ -185,8 +185,8 @@ func (nowhere) Load(url string) (any, error) {
 	return nil, fmt.Errorf("it refers to %s, which is not read", plan.Quote(url))
 }
 
-// misfit collects a schema's objections to a value.
-type misfit struct {
+// schemaCheck collects a schema's objections to a value.
+type schemaCheck struct {
 	value       any
 	isReference func(string) bool
 	words       *message.Printer
@@ -194,7 +194,7 @@ type misfit struct {
 }
 
 // look unpacks a finding. If all alternatives fail, one that fails only because of references is enough to pass.
-func (m *misfit) look(e *jsonschema.ValidationError) {
+func (m *schemaCheck) look(e *jsonschema.ValidationError) {
 	text, isText := at(m.value, e.InstanceLocation).(string)
 	switch found := e.ErrorKind.(type) {
 	case *finding.Required:
@@ -210,7 +210,7 @@ func (m *misfit) look(e *jsonschema.ValidationError) {
 	case *finding.AnyOf, *finding.OneOf:
 		var why []string
 		for _, alternative := range e.Causes {
-			inner := misfit{value: m.value, isReference: m.isReference, words: m.words}
+			inner := schemaCheck{value: m.value, isReference: m.isReference, words: m.words}
 			inner.look(alternative)
 			if len(inner.faults) == 0 {
 				return
@@ -234,7 +234,7 @@ func (m *misfit) look(e *jsonschema.ValidationError) {
 	}
 }
 
-func (m *misfit) fault(e *jsonschema.ValidationError, name, problem string) {
+func (m *schemaCheck) fault(e *jsonschema.ValidationError, name, problem string) {
 	pointer := jsontext.Pointer("")
 	for _, token := range e.InstanceLocation {
 		pointer = pointer.AppendToken(token)

@@ -108,7 +108,7 @@ func (b *Box) target(ctx context.Context, rel string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hold, err := b.wall(at).held(ctx)
+	hold, err := b.wall(at).hold(ctx)
 	if err == nil && hold.By != "" {
 		err = conflict("", hold.By+" is on, and no file is changed until a plan is approved", hold.Fix)
 	}

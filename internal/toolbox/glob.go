@@ -85,9 +85,9 @@ func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply
 	return reply
 }
 
-// Files returns all files that match a pattern, sorted. It is an error if there are more than most, or if the search
+// Files returns all files that match a pattern, sorted. It is an error if there are more than limit, or if the search
 // was cut short.
-func (b *Box) Files(ctx context.Context, pattern string, most int) ([]string, error) {
+func (b *Box) Files(ctx context.Context, pattern string, limit int) ([]string, error) {
 	dir, err := Glob{Pattern: pattern}.check(b)
 	if err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func (b *Box) Files(ctx context.Context, pattern string, most int) ([]string, er
 		if ok, err := doublestar.Match(relative(pattern), strings.TrimPrefix(rel, dir+"/")); err != nil || !ok || e.IsDir() {
 			continue
 		}
-		if len(list) == most {
-			return nil, fmt.Errorf("%s matches more than %d files", plan.Quote(pattern), most)
+		if len(list) == limit {
+			return nil, fmt.Errorf("%s matches more than %d files", plan.Quote(pattern), limit)
 		}
 		list = append(list, rel)
 	}

@@ -281,12 +281,12 @@ func (s *search) line(rel string, number int, l *lines) {
 	s.matches = append(s.matches, m)
 }
 
-// around returns at most most bytes of a line around a match, escaped for display.
-func around(text []byte, at []int, most int) string {
+// around returns at most limit bytes of a line around a match, escaped for display.
+func around(text []byte, at []int, limit int) string {
 	from, to := 0, len(text)
-	if len(text) > most {
-		from = max(min(at[0]-most/4, len(text)-most), 0)
-		to = from + most
+	if len(text) > limit {
+		from = max(min(at[0]-limit/4, len(text)-limit), 0)
+		to = from + limit
 	}
 	for from > 0 && from < at[0] && !utf8.RuneStart(text[from]) {
 		from++
@@ -295,6 +295,6 @@ func around(text []byte, at []int, most int) string {
 		to--
 	}
 	all := safetext.Escape(string(text[from:to]))
-	shown := head(all, most)
+	shown := head(all, limit)
 	return when(from > 0, "… ") + shown + when(to < len(text) || len(shown) < len(all), " …")
 }

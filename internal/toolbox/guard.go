@@ -33,7 +33,7 @@ func (b *Box) wall(rel string) Wall {
 	return Wall{filepath.Join(b.path, filepath.FromSlash(rel)), b.options.Guard, b.options.Changed}
 }
 
-func (w Wall) held(ctx context.Context) (Hold, error) {
+func (w Wall) hold(ctx context.Context) (Hold, error) {
 	if w.Guard == nil {
 		return Hold{}, nil
 	}
@@ -57,13 +57,13 @@ func (w Wall) Free(ctx context.Context, cause error) (free context.Context, hold
 		}
 		go func() {
 			for range changes {
-				if hold, err := w.held(free); hold.By != "" || err != nil {
+				if hold, err := w.hold(free); hold.By != "" || err != nil {
 					cancel(cause)
 				}
 			}
 		}()
 	}
-	if hold, err = w.held(ctx); err != nil { // after subscribing, so that no change is missed
+	if hold, err = w.hold(ctx); err != nil { // after subscribing, so that no change is missed
 		stop()
 		return nil, Hold{}, nil, err
 	}

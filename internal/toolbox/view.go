@@ -101,7 +101,7 @@ func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewRepl
 	if err := p.fill(max(in.From, 1), in.To); err != nil {
 		return ViewReply{}, refused(rel, err)
 	}
-	if err := p.tell(&reply); err != nil {
+	if err := p.fillReply(&reply); err != nil {
 		return ViewReply{}, err
 	}
 	return reply, nil
@@ -277,9 +277,9 @@ func (p *page) shown(raw []byte) string {
 		text += `\x0d`
 	}
 	left := p.lines.left
-	if most := min(p.limits.LineBytes, p.limits.PageBytes-40); len(text) > most {
-		left += len(text) - most
-		text = head(text, most)
+	if limit := min(p.limits.LineBytes, p.limits.PageBytes-40); len(text) > limit {
+		left += len(text) - limit
+		text = head(text, limit)
 	}
 	if left > 0 {
 		p.cut++
@@ -288,8 +288,8 @@ func (p *page) shown(raw []byte) string {
 	return text
 }
 
-// tell fills in the reply.
-func (p *page) tell(reply *ViewReply) error {
+// fillReply adds the page to the reply.
+func (p *page) fillReply(reply *ViewReply) error {
 	reply.Content, reply.From, reply.To = p.text.String(), p.from, p.to
 	if p.to == 0 && p.passed > 0 {
 		return invalid("/from", plan.Quote(reply.Path)+" has "+plan.Pluralize(p.passed, "line"),

@@ -321,24 +321,24 @@ func rank(findings []Finding) {
 
 const dots = "..."
 
-// shorten cuts text to at most most characters, at a space if one is near.
-func shorten(text string, most int) string {
+// shorten cuts text to at most limit characters, at a space if one is near.
+func shorten(text string, limit int) string {
 	runes := []rune(text)
-	if len(runes) <= most {
+	if len(runes) <= limit {
 		return text
 	}
-	head := string(runes[:max(most-len(dots), 0)])
+	head := string(runes[:max(limit-len(dots), 0)])
 	if space := strings.LastIndexByte(head, ' '); space > len(head)*2/3 {
 		head = head[:space]
 	}
 	return strings.TrimRight(head, " ,;:") + dots
 }
 
-// shortenPath cuts a path to at most most characters, keeping its end.
-func shortenPath(name string, most int) string {
+// shortenPath cuts a path to at most limit characters, keeping its end.
+func shortenPath(name string, limit int) string {
 	runes := []rune(name)
-	if len(runes) <= most {
+	if len(runes) <= limit {
 		return name
 	}
-	return dots + string(runes[len(runes)-most+len(dots):])
+	return dots + string(runes[len(runes)-limit+len(dots):])
 }

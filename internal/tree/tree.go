@@ -106,10 +106,10 @@ func LeadsOut(err error) bool { // os.Root does not export the error
 	return err != nil && strings.HasSuffix(err.Error(), ": path escapes from parent")
 }
 
-// Read returns the content of a text file of at most most bytes. A walk must have found it to be a regular
+// Read returns the content of a text file of at most limit bytes. A walk must have found it to be a regular
 // file. It reads into buffer, and returns a part of buffer or of a larger one, even with an error.
-func (t *Tree) Read(name string, most int, buffer []byte) ([]byte, error) {
-	content, whole, err := beginning(t.openSeen, name, most, buffer)
+func (t *Tree) Read(name string, limit int, buffer []byte) ([]byte, error) {
+	content, whole, err := beginning(t.openSeen, name, limit, buffer)
 	if err == nil && !whole {
 		err = &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
 	}
@@ -119,14 +119,14 @@ func (t *Tree) Read(name string, most int, buffer []byte) ([]byte, error) {
 	return content, nil
 }
 
-// ReadText returns up to most bytes from the start of a text file, in whole characters, without control and
+// ReadText returns up to limit bytes from the start of a text file, in whole characters, without control and
 // invisible characters. It returns false if the name is outside the tree, missing, in git's own folder, not a
 // regular file or not UTF-8 text.
-func (t *Tree) ReadText(name string, most int) (string, bool) {
-	if most <= 0 || !filepath.IsLocal(name) || filepath.ToSlash(name) != name || !Nameable(name) || InRepository(name) {
+func (t *Tree) ReadText(name string, limit int) (string, bool) {
+	if limit <= 0 || !filepath.IsLocal(name) || filepath.ToSlash(name) != name || !Nameable(name) || InRepository(name) {
 		return "", false
 	}
-	content, whole, err := beginning(t.Open, name, most, nil)
+	content, whole, err := beginning(t.Open, name, limit, nil)
 	if err != nil {
 		return "", false
 	}
@@ -139,8 +139,8 @@ func (t *Tree) ReadText(name string, most int) (string, bool) {
 	return safetext.Drop(string(content)), true
 }
 
-// beginning returns up to most bytes of a text file, and whether that is the whole file.
-func beginning(open func(name string) (*os.File, fs.FileInfo, error), name string, most int, buffer []byte) (content []byte, whole bool,
+// beginning returns up to limit bytes of a text file, and whether that is the whole file.
+func beginning(open func(name string) (*os.File, fs.FileInfo, error), name string, limit int, buffer []byte) (content []byte, whole bool,
 	err error) {
 	file, info, err := open(name)
 	if err != nil {
@@ -152,12 +152,12 @@ func beginning(open func(name string) (*os.File, fs.FileInfo, error), name strin
 	}
 	// The size in the file info is not reliable: the file may grow, and some files report none.
 	read := bytes.NewBuffer(buffer[:0])
-	_, err = read.ReadFrom(io.LimitReader(file, int64(most)+1))
+	_, err = read.ReadFrom(io.LimitReader(file, int64(limit)+1))
 	content = read.Bytes()
 	if err == nil && Binary(content) {
 		err = &fs.PathError{Op: "read", Path: name, Err: errNotText}
 	}
-	return content[:min(len(content), most)], len(content) <= most, err
+	return content[:min(len(content), limit)], len(content) <= limit, err
 }
 
 // Binary reports whether the start of a file has a NUL byte, as UTF-16 has too.

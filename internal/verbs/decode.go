@@ -36,7 +36,7 @@ func Decode(arguments []byte, into any) error {
 			one.Want += " of seconds"
 		}
 	}
-	return &BadCall{ValidationError: bad.Refusal(), Mended: brief(bad.Mended), mended: bad.Mended,
+	return &BadCall{ValidationError: bad.Refusal(), Mended: brief(bad.Corrected), mended: bad.Corrected,
 		partly: strict.Partly(arguments, into, synonyms())}
 }
 
@@ -62,7 +62,7 @@ func Try[In, Out any](ctx context.Context, s *Service, c Caller, err error, in I
 	for _, one := range all.Others[len(bad.Others):] {
 		texts[one.Field] = one.Suggestion
 	}
-	if again := strict.Reopened(bad.mended, &in, texts); again != nil {
+	if again := strict.CorrectedAgain(bad.mended, &in, texts); again != nil {
 		bad.Mended = brief(again)
 	} else if own := new(BadCall); string(bad.mended) == "{}" && errors.As(more, &own) {
 		bad.Mended = own.Mended // no argument remains, and an empty call is accepted
@@ -179,7 +179,7 @@ func mended(err error, input any) error {
 	for _, other := range refused.Others {
 		texts[other.Field] = other.Suggestion
 	}
-	return &BadCall{ValidationError: refused, Mended: brief(strict.Mended(input, texts))}
+	return &BadCall{ValidationError: refused, Mended: brief(strict.Corrected(input, texts))}
 }
 
 // shownArguments is the most of a call's arguments that a reply repeats.

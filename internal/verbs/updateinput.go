@@ -47,7 +47,7 @@ func (in Update) read() (updateInput, error) {
 	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && !in.EndMode && in.Replan == nil {
 		nothing := &plan.ValidationError{Kind: plan.InvalidInput, Problem: "there is nothing to update",
 			Fix: "give add_tasks, update_tasks, final_summary, verdict, replan or end_mode"}
-		report := strict.Mended(&Update{UpdateTasks: []TaskUpdate{{}}},
+		report := strict.Corrected(&Update{UpdateTasks: []TaskUpdate{{}}},
 			map[string]string{"/update_tasks/0/id": "", "/update_tasks/0/status": "", "/update_tasks/0/note": ""})
 		return out, &BadCall{ValidationError: nothing, Mended: string(report)}
 	}

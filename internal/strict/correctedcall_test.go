@@ -90,18 +90,19 @@ func TestMends(t *testing.T) {
 		var problem *strict.Error
 		if !errors.As(strict.Decode([]byte(in), new(tasks), synonyms()), &problem) {
 			t.Errorf("%s is accepted", in)
-		} else if got := string(problem.Mended); got != want {
+		} else if got := string(problem.Corrected); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", in, got, want)
 		}
 	}
 	title := "too long"
 	given := tasks{Goal: "a > b", Add: []task{{Title: &title, Paths: []string{"a", "b"}}, {}}}
-	got := string(strict.Mended(&given, map[string]string{"/add/0/title": "short", "/add/0/paths/1": "", "/add/1/text": "", "/add/9": ""}))
+	got := string(strict.Corrected(&given, map[string]string{"/add/0/title": "short", "/add/0/paths/1": "", "/add/1/text": "",
+		"/add/9": ""}))
 	want := `{"goal":"a > b","add":[{"title":"short","paths":["a","<paths>"]},{"text":"<where and how>"}]}`
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if got := strict.Mended(&given, map[string]string{"": "", "/nothing": ""}); got != nil {
-		t.Errorf("nothing is wrong, and it is mended: %s", got)
+	if got := strict.Corrected(&given, map[string]string{"": "", "/nothing": ""}); got != nil {
+		t.Errorf("nothing is wrong, and it is corrected: %s", got)
 	}
 }
