@@ -2,7 +2,6 @@ package tokens
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -44,26 +43,6 @@ func Fit(parts []Part, room int) (shown, left []Part) {
 		f.round(round, func(room int) int { return room })
 	}
 	return f.split()
-}
-
-// Page returns one of several pages of parts, from 1, and the rest after it. Each page shows the rest of the previous
-// one, at least one text.
-func Page(parts []Part, room, page int) (shown, left []Part) {
-	left = parts
-	says := func(p Part) bool { return len(p.Texts) > 0 }
-	for range page {
-		if !slices.ContainsFunc(left, says) { // for any page number beyond the last
-			return left, left
-		}
-		shown, left = Fit(left, room)
-		nothing := !slices.ContainsFunc(shown, says)
-		for i := range left {
-			if texts := left[i].Texts; nothing && len(texts) > 0 {
-				shown[i].Texts, left[i].Texts, nothing = texts[:1], texts[1:], false
-			}
-		}
-	}
-	return shown, left
 }
 
 // The overhead of a text and of a part's first text, in tokens.

@@ -35,7 +35,7 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.DecideDraft) (Dec
 		if err != nil {
 			return DecisionReply{}, err
 		}
-		reply.Approved = toldApproved(outcome.After.Plan, c, remarks)
+		reply.Approved = approvalAnswer(outcome.After.Plan, c, remarks)
 	}
 	return reply, nil
 }

@@ -62,7 +62,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	grown, err := s.session.Watch(ctx)
+	changes, err := s.session.Watch(ctx)
 	if err != nil {
 		return ExecutePlanReply{}, err
 	}
@@ -72,7 +72,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	}
 	defer s.touch(c)
 	c.yield()
-	told, up, tick := taking.hub.Listen(ctx), time.After(wait), time.NewTicker(progressEvery)
+	progress, up, tick := taking.hub.Listen(ctx), time.After(wait), time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for {
 		left := taking.over()
@@ -90,8 +90,8 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 			c.progress(state.Plan.Steps.FinishedCount(), state.Plan.Steps.Len(), what)
 		}
 		select {
-		case <-grown:
-		case <-told:
+		case <-changes:
+		case <-progress:
 		case <-taking.left:
 		case <-tick.C:
 		case <-up:

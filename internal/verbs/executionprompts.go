@@ -260,9 +260,9 @@ func replanCall(c Caller) string {
 // taskWithResults returns a task as a list entry, with its results on further lines.
 func taskWithResults(t Task) string {
 	text := t.entry()
-	for _, told := range []struct{ label, text string }{{"error", t.Error}, {"output", t.Output}, {"note", lastOf(t.Notes)}} {
-		if told.text != "" {
-			text += "\n   " + told.label + ": " + tokens.ShortenCautiously(oneLine(told.text), replanText, plan.MaxNote)
+	for _, result := range []struct{ label, text string }{{"error", t.Error}, {"output", t.Output}, {"note", lastOf(t.Notes)}} {
+		if result.text != "" {
+			text += "\n   " + result.label + ": " + tokens.ShortenCautiously(oneLine(result.text), replanText, plan.MaxNote)
 		}
 	}
 	return text

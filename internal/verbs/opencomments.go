@@ -156,11 +156,11 @@ func (c Caller) moreComments(open, whole int) string {
 // withComments adds people's input to a reply, starting at entry from.
 func (r ReadPlanReply) withComments(state plan.State, remarks []PlacedComment, c Caller, from int) (ReadPlanReply, error) {
 	var texts []string
-	told := collectFeedback(state, state.Revision, true)
-	if told.Decision != nil {
-		texts = append(texts, inParts(told.Decision.text(), "The decision (continued): ", listedRoom)...)
+	feedback := collectFeedback(state, state.Revision, true)
+	if feedback.Decision != nil {
+		texts = append(texts, inParts(feedback.Decision.text(), "The decision (continued): ", listedRoom)...)
 	}
-	for _, a := range told.Answers {
+	for _, a := range feedback.Answers {
 		texts = append(texts, inParts(a.line(), "The answer (continued): ", listedRoom)...)
 	}
 	for _, remark := range remarks {

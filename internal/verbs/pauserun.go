@@ -66,14 +66,14 @@ func runningSteps(state plan.State) []plan.StepID {
 
 // pauseAndWait pauses a run with running steps and waits for their end, so that a person can change the plan. It returns a
 // sentence about that, to append to another.
-func (s *Service) pauseAndWait(ctx context.Context, c Caller) (told string, err error) {
+func (s *Service) pauseAndWait(ctx context.Context, c Caller) (message string, err error) {
 	state, err := s.State(ctx)
 	if err != nil || len(runningSteps(state)) == 0 {
 		return "", err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	grown, err := s.session.Watch(ctx) // before the pause, so that no change is missed
+	changes, err := s.session.Watch(ctx) // before the pause, so that no change is missed
 	if err != nil {
 		return "", err
 	}
@@ -93,7 +93,7 @@ func (s *Service) pauseAndWait(ctx context.Context, c Caller) (told string, err 
 			return " The run was paused until " + plan.IDs(waited) + " ended; to go on: " + c.word(Call{Kind: CallRun}) + ".", nil
 		}
 		c.progress(len(waited)-len(left), len(waited), "waiting for "+plan.IDs(left)+" to end")
-		if _, open := <-grown; !open {
+		if _, open := <-changes; !open {
 			return "", context.Cause(ctx)
 		}
 	}

@@ -52,8 +52,8 @@ func (u *PlanningContext) fit(room int) {
 	if u.Mode != nil {
 		u.Mode.Task, u.Mode.Reason = tokens.Block(u.Mode.Task, modeRoom), tokens.Block(u.Mode.Reason, modeRoom)
 	}
-	if most := room / questionTokens; len(u.Questions) > most {
-		u.Questions, u.More = u.Questions[:most], len(u.Questions)-most
+	if shown := room / questionTokens; len(u.Questions) > shown {
+		u.Questions, u.More = u.Questions[:shown], len(u.Questions)-shown
 	}
 	for i := range u.Questions {
 		u.Questions[i].Question = tokens.Block(u.Questions[i].Question, room/len(u.Questions))

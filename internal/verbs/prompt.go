@@ -159,25 +159,25 @@ func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []PlacedComment) str
 	return prompts.ApprovedPlan(data)
 }
 
-// toldRoom is the token limit of the plan in the answer to an approval: up to furtherRoom of it for comments on the
+// approvalRoom is the token limit of the plan in the answer to an approval: up to furtherRoom of it for comments on the
 // whole plan, and as much for titles of steps that do not fit whole.
 const (
-	toldRoom    = 6_000
-	furtherRoom = toldRoom / 6
+	approvalRoom = 6_000
+	furtherRoom  = approvalRoom / 6
 )
 
-// toldApproved returns the approved plan for the answer to an approval. Of a very long plan it returns as many whole
+// approvalAnswer returns the approved plan for the answer to an approval. Of a very long plan it returns as many whole
 // steps as fit, then titles, and the call that reads on.
-func toldApproved(p *plan.Plan, c Caller, remarks []PlacedComment) string {
-	said := planComments(remarks)
-	data, titles, all := prompts.ApprovedPlanData{Said: slices.Clip(firstFitting(said, furtherRoom))}, false, 0
-	if len(data.Said) < len(said) {
+func approvalAnswer(p *plan.Plan, c Caller, remarks []PlacedComment) string {
+	comments := planComments(remarks)
+	data, titles, all := prompts.ApprovedPlanData{Said: slices.Clip(firstFitting(comments, furtherRoom))}, false, 0
+	if len(data.Said) < len(comments) {
 		data.Said = append(data.Said, "(all comments, whole: "+c.allComments()+")")
 	}
 	for step := range p.Steps.All() {
 		all += costOf(approvedStep(p, step, true, remarks))
 	}
-	room, further := toldRoom-costOf(data.Said), 0
+	room, further := approvalRoom-costOf(data.Said), 0
 	if all > room {
 		room, further = room-furtherRoom, furtherRoom
 	}

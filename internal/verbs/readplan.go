@@ -146,8 +146,8 @@ func (r ReadPlanReply) withDraft(state plan.State, remarks []PlacedComment, c Ca
 	}
 	steps := draft.Steps[first:]
 	draft.Steps = nil
-	shown := r.withBesides(state.Draft, DraftPlan, remarks, first, c)
-	draft.Steps = steps[:shown(agreedRoom-costOf(draft), func(i int) any { return steps[i] })]
+	shown := r.addComments(state.Draft, DraftPlan, remarks, first, agreedRoom-costOf(draft), c, func(i int) any { return steps[i] })
+	draft.Steps = steps[:shown]
 	for i := range draft.Steps {
 		id := state.Draft.Steps.At(first + i).ID
 		if slices.ContainsFunc(remarks, func(m PlacedComment) bool { return m.In == DraftPlan && m.Now == id }) {
@@ -208,14 +208,13 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []PlacedComment, c
 	r.Approved = &ApprovedView{Objective: p.Objective, Summary: p.Summary}
 	if first == 0 {
 		r.Approved.ContextNotes = tokens.Block(p.ContextNotes, feedbackAlone)
-		said := collectFeedback(state, state.Revision, true)
-		said.fit(feedbackAlone)
-		r.Approved.Answers = said.Answers
+		feedback := collectFeedback(state, state.Revision, true)
+		feedback.fit(feedbackAlone)
+		r.Approved.Answers = feedback.Answers
 		room -= costOf(r.Approved)
 	}
 	steps := tasks(p)[first:]
-	shown := r.withBesides(p, CurrentPlan, remarks, first, c)
-	r.Approved.Tasks = steps[:shown(room, func(i int) any { return steps[i] })]
+	r.Approved.Tasks = steps[:r.addComments(p, CurrentPlan, remarks, first, room, c, func(i int) any { return steps[i] })]
 	for i := range r.Approved.Tasks {
 		task := &r.Approved.Tasks[i]
 		task.fit(statusRoom, c.word(Call{Kind: CallShowTask, Step: plan.StepID(task.ID)}))
@@ -224,36 +223,31 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []PlacedComment, c
 	return r
 }
 
-// withBesides returns a function that counts how many steps from first fit into a room with their comments, at least
-// one. It adds these comments to the reply, and on the first page the comments on the whole plan.
-func (r *ReadPlanReply) withBesides(p *plan.Plan, in WhichPlan, remarks []PlacedComment, first int,
-	c Caller) func(room int, step func(int) any) int {
-	return func(room int, step func(int) any) int {
-		whole, n := 0, 0
-		if first == 0 {
-			r.Comments, whole = commentsBeside(remarks, in, 0, false)
-			room -= costOf(r.Comments)
-		}
-		for ; first+n < p.Steps.Len(); n++ {
-			texts, of := commentsBeside(remarks, in, p.Steps.At(first+n).ID, false)
-			if room -= costOf(step(n)) + costOf(texts); n > 0 && room < 0 {
-				break
-			}
-			r.Comments, whole = append(r.Comments, texts...), whole+of
-		}
-		r.MoreSaid = c.moreComments(len(remarks), whole)
-		return n
+// addComments returns how many steps from first fit into a room with their comments, at least one. It adds these comments
+// to the reply, and on the first page the comments on the whole plan.
+func (r *ReadPlanReply) addComments(p *plan.Plan, in WhichPlan, remarks []PlacedComment, first, room int, c Caller,
+	step func(int) any) int {
+	whole := 0
+	if first == 0 {
+		r.Comments, whole = commentsBeside(remarks, in, 0, false)
+		room -= costOf(r.Comments)
 	}
+	comments := func(i int) ([]string, int) { return commentsBeside(remarks, in, p.Steps.At(first+i).ID, false) }
+	shown := tokens.First(p.Steps.Len()-first, room, func(i int) int {
+		texts, _ := comments(i)
+		return costOf(step(i)) + costOf(texts)
+	})
+	for i := range shown {
+		texts, n := comments(i)
+		r.Comments, whole = append(r.Comments, texts...), whole+n
+	}
+	r.MoreSaid = c.moreComments(len(remarks), whole)
+	return shown
 }
 
 // firstFitting returns the first entries that fit into a room, at least one.
 func firstFitting[T any](list []T, room int) []T {
-	for i, entry := range list {
-		if room -= costOf(entry); i > 0 && room < 0 {
-			return list[:i]
-		}
-	}
-	return list
+	return list[:tokens.First(len(list), room, func(i int) int { return costOf(list[i]) })]
 }
 
 // costOf returns the cost of a part of a reply in tokens.

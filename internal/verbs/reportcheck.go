@@ -41,12 +41,9 @@ func checkReports(state plan.State, c Caller, ids []plan.StepID) ReportCheck {
 			r.NotShown = append(r.NotShown, missingEvidence(step, c, closed)...)
 		}
 	}
-	room := notShownTokens
-	for i, line := range r.NotShown {
-		if room -= tokens.CountCautiously(line); i > 0 && room < 0 {
-			r.NotShown = append(r.NotShown[:i], plan.Pluralize(len(r.NotShown)-i, "more step"))
-			break
-		}
+	shown := tokens.First(len(r.NotShown), notShownTokens, func(i int) int { return tokens.CountCautiously(r.NotShown[i]) })
+	if more := len(r.NotShown) - shown; more > 0 {
+		r.NotShown = append(r.NotShown[:shown], plan.Pluralize(more, "more step"))
 	}
 	return r
 }

@@ -24,16 +24,16 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 	view := s.view(state, c, s.rules(state, c))
 	next := view.nextAction()
 	step := view.taskAtHand(next)
-	told := resumeSections(state, step, c)
-	parts := make([]tokens.Part, len(told))
-	for i := range told {
-		parts[i] = told[i].Part
+	sections := resumeSections(state, step, c)
+	parts := make([]tokens.Part, len(sections))
+	for i := range sections {
+		parts[i] = sections[i].Part
 	}
 	where := s.workspaceInfo(c)
 	shown, left := tokens.Fit(parts, resumeRoom-leastRoom-resumeFrame-tokens.CountCautiously(where.lines()))
 	data := prompts.ResumeData{Where: where.sections(), NextAction: next.For(c)}
 	for i := range shown {
-		data.Sections = append(data.Sections, prompts.ResumeSection{Name: told[i].heading, Texts: shown[i].Texts})
+		data.Sections = append(data.Sections, prompts.ResumeSection{Name: sections[i].heading, Texts: shown[i].Texts})
 	}
 	if rest := tokens.Left(left); rest != "" {
 		rest += ": " + c.word(Call{Kind: CallRead})

@@ -22,8 +22,8 @@ type Status struct {
 
 // Token limits of a status: in total, the current task's minimum, a task asked for by id, and a page of a list.
 const (
-	statusMost = 1_500 // by a cautious estimate
-	statusRoom = statusMost - 20
+	maxStatus  = 1_500 // by a cautious estimate
+	statusRoom = maxStatus - 20
 	leastRoom  = 700
 	taskRoom   = 3_600
 	listRoom   = 3_000
@@ -98,20 +98,20 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	if err != nil {
 		return StatusReply{}, err
 	}
-	said := feedback(state, remarks, last.input, !last.hasInput)
+	input := feedback(state, remarks, last.input, !last.hasInput)
 	edits, err := s.planEdits(ctx, c, state)
 	if err != nil {
 		return StatusReply{}, err
 	}
-	ofDraft := said.Edited != ""
-	said.Edited = strings.TrimPrefix(line(said.Edited)+line(edits), "\n")
-	reply, err := s.status(state, c, in, said, remarks)
+	editsDraft := input.Edited != ""
+	input.Edited = strings.TrimPrefix(line(input.Edited)+line(edits), "\n")
+	reply, err := s.status(state, c, in, input, remarks)
 	if err != nil {
 		return StatusReply{}, err
 	}
 	if reply.ask = s.askOnceMore(state, c); reply.ask == nil { // else a different reply may replace this one
 		s.seen.shownInput(c, state)
-		if ofDraft || reply.Decision != nil { // both replies include them
+		if editsDraft || reply.Decision != nil { // both replies include them
 			s.seen.readEdits(c, state)
 		}
 	}
@@ -125,7 +125,7 @@ func (s *Service) StatusIn(state plan.State, c Caller) StatusReply {
 	return reply
 }
 
-func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, remarks []PlacedComment) (StatusReply, error) {
+func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedback, remarks []PlacedComment) (StatusReply, error) {
 	rules := s.rules(state, c)
 	next := s.view(state, c, rules).nextAction()
 	reply := StatusReply{
@@ -135,7 +135,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 		WorkspaceInfo:   s.workspaceInfo(c),
 		RunState:        s.runState(state),
 		PlanningContext: planningContext(state),
-		Feedback:        said,
+		Feedback:        feedback,
 		Enforcement:     s.Enforcement(state),
 		Heartbeat:       next.heartbeat(state, c),
 	}
@@ -189,7 +189,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 		reply.Now.CurrentTask = &task
 	}
 	if reply.Phase == plan.PhaseExecuting && reply.Decision.tells(c) && !c.scoped() {
-		reply.Approved = toldApproved(state.Plan, c, remarks)
+		reply.Approved = approvalAnswer(state.Plan, c, remarks)
 	}
 	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(next.Reason)) {
 		reply.Plan = listTasks(state.Plan, c, in.Page)
@@ -205,7 +205,7 @@ func (r StatusReply) fitted(whole Task, next string) Task {
 		task := whole
 		task.fit(room, next)
 		r.Now.CurrentTask = &task
-		over := r.cost() - statusMost
+		over := r.cost() - maxStatus
 		if over <= 0 || room <= over {
 			return task
 		}
@@ -253,22 +253,22 @@ func listTasks(p *plan.Plan, c Caller, page int) *TaskList {
 	if !c.brief() {
 		return &TaskList{Tasks: tasks(p)}
 	}
-	page = max(1, page)
-	list, spent, left := &TaskList{Tasks: []Task{}}, 0, 0
+	var list []Task
 	for step := range p.Steps.All() {
-		t := titledTask(p, step)
-		spent += titledCost + tokens.CountCautiously(t.Title)
-		switch on := 1 + (spent-1)/listRoom; {
-		case on > page:
-			left++
-		case on == page:
-			list.Tasks = append(list.Tasks, t)
-		}
+		list = append(list, titledTask(p, step))
 	}
-	if left > 0 {
-		list.More = plan.Pluralize(left, "more task") + ": " + c.word(Call{Kind: CallListTasks, Page: page + 1})
+	fit := func() int {
+		return tokens.First(len(list), listRoom, func(i int) int { return titledCost + tokens.CountCautiously(list[i].Title) })
 	}
-	return list
+	for range min(max(1, page)-1, len(list)) {
+		list = list[fit():]
+	}
+	shown := fit()
+	reply := &TaskList{Tasks: append([]Task{}, list[:shown]...)}
+	if left := len(list) - shown; left > 0 {
+		reply.More = plan.Pluralize(left, "more task") + ": " + c.word(Call{Kind: CallListTasks, Page: max(1, page) + 1})
+	}
+	return reply
 }
 
 // titledCost is the cost of a task in a list without its title, in tokens.
@@ -400,7 +400,7 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 	since, phase := state.Revision, state.PhaseNow()
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	grown, err := s.session.Watch(ctx)
+	changes, err := s.session.Watch(ctx)
 	if err != nil {
 		return plan.State{}, err
 	}
@@ -419,7 +419,7 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 		select {
 		case <-over.C:
 			continue
-		case _, open := <-grown:
+		case _, open := <-changes:
 			if open {
 				continue
 			}

@@ -93,8 +93,8 @@ func task(p *plan.Plan, step *plan.Step) Task {
 		Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
 		Output: ShownOutput(step), AffectedFiles: step.AffectedFiles, Error: step.Error,
 	}
-	for _, told := range RunResults(step) {
-		t.Other = append(t.Other, told.Label+": "+told.Text)
+	for _, result := range RunResults(step) {
+		t.Other = append(t.Other, result.Label+": "+result.Text)
 	}
 	if unseen := p.Approval.UnseenNote(step.ID); unseen != "" {
 		t.Other = append([]string{unseen}, t.Other...)

@@ -24,11 +24,11 @@ type WorkOrder struct {
 // Limits of a started agent's prompt, in tokens: of the step, of other steps' outcomes, and of people's input; and the
 // most outcomes and later steps.
 const (
-	workRoom    = 12_000
-	outcomeMost = 4_000
-	saidMost    = 1_000
-	pastShown   = 60
-	laterShown  = 20
+	workRoom     = 12_000
+	outcomesRoom = 4_000
+	inputRoom    = 1_000
+	pastShown    = 60
+	laterShown   = 20
 )
 
 // WorkPrompt returns everything an agent needs to do one step in a context of its own. step is as it was before the
@@ -40,9 +40,9 @@ func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.S
 	if seen := data.Plan; seen != nil {
 		at := p.Steps.Position(step.ID) + 1
 		seen.Remaining = slices.DeleteFunc(seen.Remaining, func(other prompts.ArbiterStep) bool { return other.Number == at })
-		most := min(len(seen.Remaining), laterShown)
-		seen.Left += len(seen.Remaining) - most
-		seen.Remaining = seen.Remaining[:most]
+		shown := min(len(seen.Remaining), laterShown)
+		seen.Left += len(seen.Remaining) - shown
+		seen.Remaining = seen.Remaining[:shown]
 	}
 	if o.Attempt > 1 {
 		data.Error, data.Output, data.Changed = step.Error, cmp.Or(step.Output, o.Former), step.AffectedFiles
@@ -81,8 +81,8 @@ func remainingFields(p *plan.Plan, step *plan.Step, failed string) string {
 
 // peoplesInput returns people's answers and comments since the plan began, the newest last; if there are too many, the newest.
 func peoplesInput(state plan.State) []string {
-	said := []tokens.Part{{Long: true, Newest: true}}
-	add := func(text string) { said[0].Texts = append(said[0].Texts, text) }
+	input := []tokens.Part{{Long: true, Newest: true}}
+	add := func(text string) { input[0].Texts = append(input[0].Texts, text) }
 	for _, q := range state.Questions {
 		if q.Plan == state.Plan.Root() && q.Answer != "" {
 			add(q.Text + "\n" + q.AnsweredBy + ": " + q.Answer)
@@ -94,7 +94,7 @@ func peoplesInput(state plan.State) []string {
 			add(c.By + commentFeedback(c).about() + ": " + c.Text)
 		}
 	}
-	shown, _ := tokens.Fit(said, saidMost)
+	shown, _ := tokens.Fit(input, inputRoom)
 	return shown[0].Texts
 }
 
@@ -119,7 +119,7 @@ func (s *Service) outcomesFor(ctx context.Context, state plan.State, step *plan.
 	for _, other := range past[left:] {
 		parts[1].Texts = append(parts[1].Texts, s.outcome(ctx, p, other))
 	}
-	shown, _ := tokens.Fit(parts, outcomeMost)
+	shown, _ := tokens.Fit(parts, outcomesRoom)
 	needed, others = shown[0].Texts, shown[1].Texts
 	if missing := len(parts[0].Texts) - len(needed); missing > 0 {
 		needed = append(slices.Clip(needed), fmt.Sprintf("(%d more had no room)", missing))
@@ -139,7 +139,7 @@ func (s *Service) outcome(ctx context.Context, p *plan.Plan, step *plan.Step) st
 			b.WriteString("\n  " + label + ": " + strings.ReplaceAll(text, "\n", "\n    "))
 		}
 	}
-	add("output", tokens.Block(s.OutputOf(ctx, p, step), outcomeMost))
+	add("output", tokens.Block(s.OutputOf(ctx, p, step), outcomesRoom))
 	add("error", step.Error)
 	add("note", lastOf(step.Notes))
 	add("files", strings.Join(step.AffectedFiles, ", "))
