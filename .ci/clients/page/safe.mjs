@@ -289,13 +289,13 @@ async function twoAtOnce() {
     for (let n = 0; n < 2; n++) pages.push(await (await browser.person()).open(await review.link()));
     for (const page of pages) {
       await page.getByRole('button', { name: 'Reject…' }).click();
-      await page.getByLabel('Why').fill('No.');
+      await page.getByLabel('Reason').fill('No.');
     }
     for (const page of pages) {
       await page.getByRole('button', { name: 'Reject the plan' }).click();
       await page.getByLabel('Six-digit code').fill(await review.code());
     }
-    await Promise.all(pages.map((page) => page.evaluate(() => [...document.querySelectorAll('button')].find((b) => b.textContent === 'Go on').click())));
+    await Promise.all(pages.map((page) => page.evaluate(() => [...document.querySelectorAll('button')].find((b) => b.textContent === 'Continue').click())));
     const told = await Promise.any(pages.map((page) => page.getByText(/(rejected it|was rejected|already)/).first().innerText()));
     assert.ok(told, 'the second hears who was faster');
   } finally {
