@@ -227,11 +227,10 @@ func (e *executionPlan) unblock(s *source) {
 	for _, step := range s.steps {
 		status[step.ID] = step.Status
 	}
-	for i := range s.steps {
-		step := &s.steps[i]
-		waits := func(id plan.StepID) bool { return status[id] != plan.Done }
-		if step.Status == plan.Blocked && slices.ContainsFunc(step.DependsOn, waits) {
-			step.Status = plan.Pending
+	isUnfinished := func(id plan.StepID) bool { return status[id] != plan.Done }
+	for i, step := range s.steps {
+		if step.Status == plan.Blocked && slices.ContainsFunc(step.DependsOn, isUnfinished) {
+			s.steps[i].Status = plan.Pending
 		}
 	}
 }
@@ -264,9 +263,7 @@ func (e *executionPlan) unknown(s *source) error {
 			look(at+"/result", "steps[].result.", step.Result.Rest, "value", "error", "duration", "timestamp")
 		}
 	}
-	if len(left) > 0 {
-		s.note("Unknown fields were left out: %s.", someOf(left))
-	}
+	s.noteUnknown(left)
 	return faults.Err()
 }
 
@@ -276,12 +273,11 @@ type stepNames struct {
 	texts   map[plan.StepID]string
 	numbers map[plan.StepID]plan.StepID // by the number in the name
 	places  []plan.StepID               // by position
-	foreign bool                        // some names are not valid step ids, so all steps are numbered by position
 }
 
 func (e *executionPlan) stepNames() (stepNames, error) {
 	n := stepNames{ids: map[string]plan.StepID{}, texts: map[plan.StepID]string{}, numbers: map[plan.StepID]plan.StepID{}}
-	n.foreign = slices.ContainsFunc(e.Steps, func(step executionStep) bool {
+	isForeign := slices.ContainsFunc(e.Steps, func(step executionStep) bool { // so all steps are numbered by position
 		id, err := plan.ParseStepID(step.ID)
 		return err != nil || id > plan.MaxKeptID
 	})
@@ -289,7 +285,7 @@ func (e *executionPlan) stepNames() (stepNames, error) {
 	for i, step := range e.Steps {
 		number, _ := plan.ParseStepID(step.ID)
 		id := number
-		if n.foreign {
+		if isForeign {
 			id = plan.StepID(i + 1)
 		}
 		name := cmp.Or(step.ID, fmt.Sprintf("step_%d", i+1))

@@ -100,17 +100,17 @@ func nativeSource(root string, p *resources.PlanDocument) (*source, error) {
 
 // decodeError explains in our words which field has the wrong form.
 func decodeError(root string, err error) error {
-	var semantic *json.SemanticError
-	if !errors.As(err, &semantic) {
+	semantic, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
 		return refuse(root, plan.Shorten(err.Error(), 160), "compare it with an exported plan")
 	}
 	field := shortPointer(root + string(semantic.JSONPointer))
-	var inner *plan.ValidationError
+	inner, isOurs := errors.AsType[*plan.ValidationError](err)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
 		name := plan.Quote(semantic.JSONPointer.LastToken())
 		return refuse(field, "the field "+name+" is not known", "remove it")
-	case errors.As(err, &inner):
+	case isOurs:
 		return refuse(field, inner.Problem, inner.Fix)
 	case semantic.GoType != nil && semantic.Err == nil:
 		return refuse(field, "is "+kindName(semantic.JSONKind), "give "+wanted(semantic.GoType.Kind()))

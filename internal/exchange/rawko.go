@@ -275,9 +275,7 @@ func (r *rawkoPlan) notes(s *source) {
 	for i := range r.Steps {
 		memberNames(unknown, "steps[].", r.Steps[i].Rest)
 	}
-	if len(unknown) > 0 {
-		s.note("Unknown fields were left out: %s.", someOf(unknown))
-	}
+	s.noteUnknown(unknown)
 }
 
 // memberNames adds the names of an object's members to names.
@@ -287,12 +285,14 @@ func memberNames(names map[string]bool, prefix string, object jsontext.Value) {
 	}
 }
 
-func someOf(names map[string]bool) string {
+// noteUnknown notes the first of the unknown fields, if there are any.
+func (s *source) noteUnknown(names map[string]bool) {
 	const shown = 10
-	sorted := slices.Sorted(maps.Keys(names))
-	text := strings.Join(sorted[:min(len(sorted), shown)], ", ")
+	sorted, more := slices.Sorted(maps.Keys(names)), ""
 	if n := len(sorted) - shown; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
+		sorted, more = sorted[:shown], fmt.Sprintf(" and %d more", n)
 	}
-	return text
+	if len(names) > 0 {
+		s.note("Unknown fields were left out: %s%s.", strings.Join(sorted, ", "), more)
+	}
 }

@@ -75,8 +75,7 @@ func (s *source) action() (Imported, error) {
 	if err := faults.Err(); err != nil {
 		return Imported{}, err
 	}
-	var refusal *plan.ValidationError // problem of the plan as a whole
-	if err := plan.CleanAction(a); errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*plan.ValidationError](plan.CleanAction(a)); ok { // a problem of the plan as a whole
 		refusal.Field = strings.Replace(refusal.Field, "/initial_steps", s.root+"/steps", 1)
 		return Imported{}, refusal
 	}

@@ -58,8 +58,8 @@ func (t Tool) inputFaults(args json.RawMessage, input any, isReference func(stri
 		return nil
 	}
 	_, err := in.check(t.box)
-	var refused *plan.ValidationError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*plan.ValidationError](err)
+	if !ok {
 		return nil
 	}
 	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {

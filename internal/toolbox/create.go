@@ -164,9 +164,8 @@ func (b *Box) resolve(rel string) (string, error) {
 // replace writes a file as a whole or not at all: it replaces the file like, or, if like is nil, creates a new one.
 func (b *Box) replace(rel string, data []byte, like fs.FileInfo, confirm func() error) error {
 	err := safefile.Write(b.root, rel, data, safefile.Options{Like: like, New: like == nil, Confirm: confirm})
-	var refusal *plan.ValidationError
 	switch {
-	case err == nil, errors.As(err, &refusal):
+	case err == nil, errors.As(err, new(*plan.ValidationError)):
 		return err
 	case errors.Is(err, fs.ErrExist):
 		return exists(rel)

@@ -108,8 +108,7 @@ func (b *Box) registry() (*Registry, error) {
 // decode reads arguments as a call over MCP does.
 func decode(args []byte, into any) error {
 	err := strict.Decode(args, into, nil)
-	var bad *strict.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*strict.Error](err); ok {
 		return bad.Refusal()
 	}
 	return err
