@@ -1,4 +1,4 @@
-// Package process starts commands so that they can be ended together with all processes they start. It does not judge
+// Package process starts commands so that they can be ended together with all processes they start. It does not check
 // commands, nor know why they run.
 //
 // The reach depends on the system. On Linux a keeper adopts a command's orphans, whatever session, parent or

@@ -36,7 +36,7 @@ type Tool interface {
 	CheckWith(args json.RawMessage, isReference func(text string) bool) []*plan.ValidationError
 }
 
-// Step is a step to judge.
+// Step is a step to check.
 type Step struct {
 	ID plan.StepID // that it has, or will get
 	plan.Spec
@@ -49,12 +49,12 @@ type Step struct {
 // Candidate is the subject of a check: steps, and those they join.
 type Candidate struct {
 	Steps        []Step
-	Also         []Step     // added together with them, and judged elsewhere
+	Also         []Step     // added together with them, and checked elsewhere
 	Have         plan.Steps // existing steps; Steps replace those with the same id
 	Dependencies string     // the input's name for that field; "" for depends_on
 }
 
-// Of returns a whole plan as a candidate; only its unfinished steps are judged.
+// Of returns a whole plan as a candidate; only its unfinished steps are checked.
 func Of(steps plan.Steps) Candidate {
 	c := Candidate{Have: steps}
 	for step := range steps.All() {
@@ -97,7 +97,7 @@ func Check(c Candidate, tools Tools) *plan.ValidationError {
 type examination struct {
 	Candidate
 	tools  Tools
-	steps  map[plan.StepID]*Step // that are judged, or added together with them
+	steps  map[plan.StepID]*Step // that are checked, or added together with them
 	faults []*plan.ValidationError
 }
 
@@ -150,7 +150,7 @@ const maxCircles = 10
 func (e *examination) circles() {
 	ids, place, free := make([]plan.StepID, len(e.Steps)), map[plan.StepID]int{}, map[plan.StepID]bool{}
 	for i, step := range e.Steps {
-		ids[i], place[step.ID] = step.ID, i-len(e.Steps) // before those that are not judged
+		ids[i], place[step.ID] = step.ID, i-len(e.Steps) // before those that are not checked
 	}
 	deps := func(id plan.StepID) []plan.StepID {
 		if spec := e.spec(id); spec != nil && !free[id] {

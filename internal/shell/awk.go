@@ -29,7 +29,7 @@ func awk(_ *classifier, c call, a arguments) *refusal {
 				source(w)).before(w, "./").or("cat FILE | awk '{print $1}'")
 		}
 	}
-	return devices(c, arguments{operands: a.rest[1:]})
+	return refuseDevices(c, arguments{operands: a.rest[1:]})
 }
 
 // awkReader reads a program token by token. It gives up if a slash could be a division or the start of a pattern.

@@ -35,12 +35,12 @@ func (j *classifier) inside(part syntax.WordPart) *refusal {
 		if part.TempFile || part.ReplyVar {
 			return refuse("this kind of substitution is not of bash")
 		}
-		return j.within(part.Stmts)
+		return j.substitution(part.Stmts)
 	case *syntax.ProcSubst:
 		if part.Op != syntax.CmdIn {
 			return refuse("a process substitution that is written to runs aside; use a pipe")
 		}
-		return j.within(part.Stmts)
+		return j.substitution(part.Stmts)
 	case *syntax.ArithmExp:
 		return j.arithmetic(part.X)
 	case *syntax.ExtGlob:
@@ -383,8 +383,8 @@ func revision(c *syntax.CmdSubst) (commits, one bool) {
 	return names, words[1] == "merge-base" || words[1] == "rev-parse" && revisions == 1
 }
 
-// place reports whether a substitution prints an absolute path, or nothing.
-func place(c *syntax.CmdSubst) bool {
+// printsPath reports whether a substitution prints an absolute path, or nothing.
+func printsPath(c *syntax.CmdSubst) bool {
 	text := strings.Join(command(c), " ")
 	return text == "pwd" || text == "pwd -P" || text == "git rev-parse --show-toplevel"
 }

@@ -100,7 +100,7 @@ func (a arguments) has(names ...string) bool {
 // split separates options and operands. In an open command, words unknown until it runs are accepted because none of
 // its options does harm.
 func (g *grammar) split(c call, open bool) (arguments, *refusal) {
-	a, r := g.read().tellApart(c, open)
+	a, r := g.read().parse(c, open)
 	if r != nil {
 		return a, r
 	}
@@ -110,10 +110,10 @@ func (g *grammar) split(c call, open bool) (arguments, *refusal) {
 			return a, refuse("%s of %s is allowed with %s only", f.name, c.name, strings.ReplaceAll(strings.Trim(values, "|"), "|", ", "))
 		}
 	}
-	return a, g.needs.met(c, a)
+	return a, g.needs.check(c, a)
 }
 
-func (g *grammar) tellApart(c call, open bool) (arguments, *refusal) {
+func (g *grammar) parse(c call, open bool) (arguments, *refusal) {
 	var a arguments
 	for i := 0; i < len(c.words); i++ {
 		w := c.words[i]
@@ -130,7 +130,7 @@ func (g *grammar) tellApart(c call, open bool) (arguments, *refusal) {
 			a.operands = append(a.operands, w)
 		case !w.whole && w.text == "" || w.splits && (w.text == "" || w.text[0] != '-'):
 			if !open {
-				return a, hidden(c, w)
+				return a, refuseHidden(c, w)
 			}
 			a.operands = append(a.operands, w)
 		default:
@@ -144,8 +144,8 @@ func (g *grammar) tellApart(c call, open bool) (arguments, *refusal) {
 	return a, nil
 }
 
-// hidden refuses a word that may become an option.
-func hidden(c call, w word) *refusal {
+// refuseHidden refuses a word that may become an option.
+func refuseHidden(c call, w word) *refusal {
 	r := refuse("%s has options that write or run, and %s may become one; put -- before it, or begin it with ./, "+
 		"and quote a variable", c.name, source(w))
 	r.general = c.name + " -- ./FILE"
@@ -162,7 +162,7 @@ func source(w word) string {
 // option reads one word that begins with a dash and returns how many of the next words are its value.
 func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (int, *refusal) {
 	if w.splits && !open {
-		return 0, hidden(c, w)
+		return 0, refuseHidden(c, w)
 	}
 	if strings.HasPrefix(w.text, "--") || g.long {
 		return g.longOption(c, w, next, open, a)
@@ -198,7 +198,7 @@ func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (
 		return g.separate(c, name, next, open || kind == verbatim && len(next) > 0 && next[0].one(), a)
 	}
 	if !w.whole && !open {
-		return 0, hidden(c, w)
+		return 0, refuseHidden(c, w)
 	}
 	return 0, nil
 }
@@ -232,7 +232,7 @@ func (g *grammar) longOption(c call, w word, next []word, open bool, a *argument
 		if open {
 			return 0, nil
 		}
-		return 0, hidden(c, w)
+		return 0, refuseHidden(c, w)
 	}
 	kind, known := g.arities[name]
 	if !known {
@@ -281,7 +281,7 @@ func open(g *grammar) rule {
 		if r != nil {
 			return r
 		}
-		return devices(c, a)
+		return refuseDevices(c, a)
 	}}
 }
 
@@ -296,8 +296,8 @@ func parsed(g *grammar, instead string, check func(j *classifier, c call, a argu
 	}}
 }
 
-// devices refuses to read from a device, which may act on it.
-func devices(c call, a arguments) *refusal {
+// refuseDevices refuses to read from a device, which may act on it.
+func refuseDevices(c call, a arguments) *refusal {
 	switch c.name {
 	case "ls", "stat", "df", "du", "basename", "dirname", "realpath", "readlink":
 		return nil
@@ -368,9 +368,9 @@ func needed(text string) needs {
 	return n
 }
 
-// met refuses arguments that satisfy none of the ways. Options that describe the command (--version, --help) count only
+// check refuses arguments that satisfy none of the ways. Options that describe the command (--version, --help) count only
 // without other words: some programs continue after them.
-func (n needs) met(c call, a arguments) *refusal {
+func (n needs) check(c call, a arguments) *refusal {
 	if n.ways == nil || len(c.words) == 1 && slices.ContainsFunc([]string{"--version", "--help", "-V", "-h"}, c.words[0].is) {
 		return nil
 	}

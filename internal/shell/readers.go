@@ -42,7 +42,7 @@ func guarded() map[string]rule {
 		"yq":       closed(listed("yq"), yq),
 		"hostname": closed(listed("hostname"), noOperands),
 		"netstat":  closed(options(`-t -l -n -p -u -a -s -r -i -e -v -4 -6`), withoutNames("netstat -tlnp")),
-		"tree":     closed(listed("tree"), apart),
+		"tree":     closed(listed("tree"), attachedValues),
 		"ss":       closed(listed("ss"), noOperands), // operands make it ask the network for addresses
 		"lsof":     closed(listed("lsof"), withoutNames("lsof -nP -i :8080")),
 		"arch":     closed(options(``), noOperands),
@@ -67,9 +67,9 @@ func dateFormat(c call, a arguments) *refusal {
 	return nil
 }
 
-// apart refuses a value attached to its option's letter: tree reads it as more letters, and takes the next word as the
+// attachedValues refuses a value attached to its option's letter: tree reads it as more letters, and takes the next word as the
 // value.
-func apart(c call, a arguments) *refusal {
+func attachedValues(c call, a arguments) *refusal {
 	for _, f := range a.flags {
 		with := func(w word) bool { return w.option() && w.node == f.value.node }
 		if len(f.name) == 2 && f.given && slices.ContainsFunc(c.words, with) {
@@ -141,7 +141,7 @@ func pager(c call, a arguments) *refusal {
 			return refuse("%s runs the command after +", c.name).or("cat FILE").without(w.syntax())
 		}
 	}
-	return devices(c, a)
+	return refuseDevices(c, a)
 }
 
 func bat(c call, a arguments) *refusal {

@@ -11,19 +11,19 @@ import (
 
 // classifier walks one parsed command. Every kind of node has a rule; kinds without one are refused.
 type classifier struct {
-	source    string
-	variables variables
-	commands  map[string]rule
-	depth     int
-	bound     map[any]string  // the text that each slot has in the current combination
-	set       map[string]bool // names that surely have a value by now
-	trail     []string        // the same names, in order
-	late      bool            // the classifierd code may run at any time
-	seeking   string          // the name now being evaluated
-	work      int             // effort spent on classifying
-	expanded  int             // bytes that braces expand to
-	rounds    int             // lower bound on the iterations of the enclosing loops
-	submits   bool            // planloop submit is allowed
+	source     string
+	variables  variables
+	commands   map[string]rule
+	depth      int
+	bound      map[any]string  // the text that each slot has in the current combination
+	set        map[string]bool // names that surely have a value by now
+	trail      []string        // the same names, in order
+	isDeferred bool            // the code may run at any time
+	seeking    string          // the name now being evaluated
+	work       int             // effort spent on classifying
+	expanded   int             // bytes that braces expand to
+	rounds     int             // lower bound on the iterations of the enclosing loops
+	submits    bool            // planloop submit is allowed
 }
 
 func (j *classifier) stmts(list []*syntax.Stmt) *refusal {
@@ -79,15 +79,15 @@ func (j *classifier) command(c syntax.Command) *refusal {
 	case *syntax.BinaryCmd:
 		return j.binary(c)
 	case *syntax.Subshell:
-		return j.aside(func() *refusal { return j.stmts(c.Stmts) })
+		return j.isolate(func() *refusal { return j.stmts(c.Stmts) })
 	case *syntax.Block:
 		return j.stmts(c.Stmts)
 	case *syntax.IfClause:
 		return j.branch(c)
 	case *syntax.WhileClause:
-		return j.aside(func() *refusal { return j.inOrder(c.Cond, c.Do) })
+		return j.isolate(func() *refusal { return j.inOrder(c.Cond, c.Do) })
 	case *syntax.ForClause:
-		return j.aside(func() *refusal { return j.loop(c) })
+		return j.isolate(func() *refusal { return j.loop(c) })
 	case *syntax.CaseClause:
 		return j.choice(c)
 	case *syntax.TestClause:
@@ -131,17 +131,15 @@ func (j *classifier) binary(c *syntax.BinaryCmd) *refusal {
 		}
 		chain, c = append(chain, left), left
 	}
-	beginning := func() *refusal { return j.stmts([]*syntax.Stmt{c.X}) }
-	piped := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
-	if r := first(nil, func() *refusal {
-		if piped {
-			return j.aside(beginning)
-		}
-		return beginning()
-	}); r != nil {
+	mark := len(j.trail)
+	r := j.stmts([]*syntax.Stmt{c.X})
+	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll { // it runs in a shell of its own
+		j.undo(mark)
+	}
+	if r != nil {
 		return r
 	}
-	mark := len(j.trail)
+	mark = len(j.trail)
 	defer func() { j.undo(mark) }()
 	for _, link := range slices.Backward(chain) {
 		if link.Op != syntax.AndStmt {
@@ -160,7 +158,7 @@ func (j *classifier) binary(c *syntax.BinaryCmd) *refusal {
 
 func (j *classifier) branch(c *syntax.IfClause) *refusal {
 	for ; c != nil; c = c.Else {
-		if r := j.aside(func() *refusal { return j.inOrder(c.Cond, c.Then) }); r != nil {
+		if r := j.isolate(func() *refusal { return j.inOrder(c.Cond, c.Then) }); r != nil {
 			return r
 		}
 	}
@@ -210,7 +208,7 @@ func (j *classifier) choice(c *syntax.CaseClause) *refusal {
 	return first(j.parts(c.Word.Parts), func() *refusal {
 		return each(c.Items, func(item *syntax.CaseItem) *refusal {
 			return first(each(item.Patterns, j.pattern), func() *refusal {
-				return j.aside(func() *refusal { return j.stmts(item.Stmts) })
+				return j.isolate(func() *refusal { return j.stmts(item.Stmts) })
 			})
 		})
 	})
@@ -387,14 +385,14 @@ func (j *classifier) program(words []word) *refusal {
 		return unknown(name, words)
 	}
 	c := call{name: name, words: words[1:]}
-	return first(c.spares(), func() *refusal { return known.check(j, c) })
+	return first(c.checkWords(), func() *refusal { return known.check(j, c) })
 }
 
 // width matches a format field padded beyond the memory.
 var width = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+ #0']*[0-9]*\.?[0-9]{6}`) })
 
-// spares refuses words that are harmful in every command: widths that fill the memory, and files of options.
-func (c call) spares() *refusal {
+// checkWords refuses words that are harmful in every command: widths that fill the memory, and files of options.
+func (c call) checkWords() *refusal {
 	options := slices.Contains(names()["@"], c.name)
 	return each(c.words, func(w word) *refusal {
 		switch {

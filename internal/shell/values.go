@@ -158,10 +158,10 @@ func (j *classifier) valueOf(name string) value {
 		return *x.found
 	}
 	x.found = &value{}
-	defer func(bound map[any]string, late bool, seeking string) {
-		j.bound, j.late, j.seeking = bound, late, seeking
-	}(j.bound, j.late, j.seeking)
-	j.bound, j.late, j.seeking = map[any]string{}, true, name
+	defer func(bound map[any]string, isDeferred bool, seeking string) {
+		j.bound, j.isDeferred, j.seeking = bound, isDeferred, seeking
+	}(j.bound, j.isDeferred, j.seeking)
+	j.bound, j.isDeferred, j.seeking = map[any]string{}, true, name
 
 	if x.unknown {
 		return value{}
@@ -183,12 +183,12 @@ func (j *classifier) valueOf(name string) value {
 			return nil
 		})
 	}
-	*x.found = together(words)
+	*x.found = valueOfWords(words)
 	return *x.found
 }
 
-// together returns the value of a name that may be any of the words.
-func together(words []word) value {
+// valueOfWords returns the value of a name that may be any of the words.
+func valueOfWords(words []word) value {
 	var v value
 	for _, w := range words {
 		if !w.whole || len(w.text) > maxText {
@@ -263,7 +263,7 @@ func (j *classifier) texts(slot any) []string {
 			return naturals()
 		}
 		texts := j.valueOf(slot).texts
-		if texts != nil && (j.late || !j.set[slot]) && !slices.Contains(texts, "") {
+		if texts != nil && (j.isDeferred || !j.set[slot]) && !slices.Contains(texts, "") {
 			return append(slices.Clone(texts), "")
 		}
 		return texts
@@ -359,8 +359,8 @@ func (j *classifier) sets(name string) {
 	}
 }
 
-// aside classifies code that may not run, or runs in a shell of its own: names that it sets are not set afterwards.
-func (j *classifier) aside(run func() *refusal) *refusal {
+// isolate classifies code that may not run, or runs in a shell of its own: names that it sets are not set afterwards.
+func (j *classifier) isolate(run func() *refusal) *refusal {
 	mark := len(j.trail)
 	r := run()
 	j.undo(mark)
@@ -374,11 +374,11 @@ func (j *classifier) undo(mark int) {
 	j.trail = j.trail[:mark]
 }
 
-// within classifies commands inside a word: the word's bound texts do not apply to them.
-func (j *classifier) within(stmts []*syntax.Stmt) *refusal {
+// substitution classifies commands inside a word: the word's bound texts do not apply to them.
+func (j *classifier) substitution(stmts []*syntax.Stmt) *refusal {
 	defer func(bound map[any]string) { j.bound = bound }(j.bound)
 	j.bound = map[any]string{}
-	return j.aside(func() *refusal { return j.stmts(stmts) })
+	return j.isolate(func() *refusal { return j.stmts(stmts) })
 }
 
 // length bounds a value's length, counted in pieces of unknown length, and returns how often the value contains itself:

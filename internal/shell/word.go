@@ -300,7 +300,7 @@ func (j *classifier) inQuotes(part syntax.WordPart) word {
 		return j.parameterValue(part)
 	case *syntax.CmdSubst:
 		commits, one := revision(part)
-		return word{tame: commits || place(part), plain: commits && one}
+		return word{tame: commits || printsPath(part), plain: commits && one}
 	case *syntax.ArithmExp:
 		return word{plain: true} // a number, maybe negative
 	case *syntax.ProcSubst:
@@ -328,7 +328,7 @@ func (j *classifier) parameterValue(p *syntax.ParamExp) word {
 		if v.texts != nil {
 			rest = common(literals(v.texts))
 		}
-		if j.late || !j.set[name] { // it may be unset
+		if j.isDeferred || !j.set[name] { // it may be unset
 			return word{tame: rest.tame}
 		}
 		return rest
