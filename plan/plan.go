@@ -82,16 +82,13 @@ type Approval struct {
 	Tools map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
 }
 
-// unseen describes a step with text that the approver has not seen.
-const unseen = "split off since: the approver has not seen this"
-
 // UnseenNote says that the approver has not seen a step, because it was split off later; "" for every
 // other step.
 func (a *Approval) UnseenNote(id StepID) string {
 	if a == nil || !slices.Contains(a.UnseenSteps, id) {
 		return ""
 	}
-	return unseen
+	return "split off since: the approver has not seen this"
 }
 
 // Remark says what an agent working on a step may not expect: the approver has not seen it, or

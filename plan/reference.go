@@ -138,7 +138,8 @@ func ResolveArgs(args json.RawMessage, value func(StepID) (json.RawMessage, erro
 		if ref, ok := ParseReference(text); ok {
 			put, err = r.of(ref)
 		} else if strings.HasPrefix(text, "$$") {
-			put = slices.Concat([]byte{'"'}, afterDollar(args[from:to]))
+			literal := bytes.TrimPrefix(bytes.TrimPrefix(args[from:to], []byte(escapedDollar)), []byte(`"$`))
+			put = slices.Concat([]byte{'"'}, literal)
 		} else {
 			return
 		}
@@ -285,14 +286,6 @@ func unquoted(literal []byte) string {
 }
 
 const escapedDollar = `"\u0024`
-
-// afterDollar returns a JSON string without its opening quote and the dollar after it.
-func afterDollar(literal []byte) []byte {
-	if rest, escaped := bytes.CutPrefix(literal, []byte(escapedDollar)); escaped {
-		return rest
-	}
-	return literal[len(`"$`):]
-}
 
 // eachDollar visits the strings in a JSON value that begin with a dollar, except field names. at
 // returns the JSON pointer of the visited string.

@@ -216,21 +216,14 @@ func (s Steps) edit() *stepsEdit {
 	return &stepsEdit{s: s, own: map[*stepChunk]bool{}}
 }
 
-// chunk returns the chunk of position i, safe to change.
-func (e *stepsEdit) chunk(i int) *stepChunk {
-	c := e.s.chunks[i/chunkSize]
-	if e.own[c] {
-		return c
-	}
-	copied := *c
-	e.s.chunks[i/chunkSize] = &copied
-	e.own[&copied] = true
-	return &copied
-}
-
 // change lets f change the slot at position i and keeps the counts true.
 func (e *stepsEdit) change(i int, f func(*stepSlot)) {
-	c := e.chunk(i)
+	c := e.s.chunks[i/chunkSize]
+	if !e.own[c] {
+		copied := *c
+		c = &copied
+		e.s.chunks[i/chunkSize], e.own[c] = c, true
+	}
 	slot := &c.slots[i%chunkSize]
 	e.tally(c, *slot, -1)
 	f(slot)
@@ -321,14 +314,6 @@ func (e *stepsEdit) link(dep StepID, dependents []StepID) {
 	}
 }
 
-func (e *stepsEdit) unlink(dep, dependent StepID) {
-	if i := e.s.Position(dep); i >= 0 {
-		e.change(i, func(slot *stepSlot) {
-			slot.dependents = slices.DeleteFunc(slices.Clone(slot.dependents), func(id StepID) bool { return id == dependent })
-		})
-	}
-}
-
 // replace replaces the step with the same id, and updates its dependents.
 func (e *stepsEdit) replace(step *Step) {
 	i := e.s.Position(step.ID)
@@ -357,7 +342,11 @@ func (e *stepsEdit) replace(step *Step) {
 func (e *stepsEdit) relink(old, step *Step) {
 	for _, dep := range old.DependsOn {
 		if !slices.Contains(step.DependsOn, dep) {
-			e.unlink(dep, step.ID)
+			if i := e.s.Position(dep); i >= 0 {
+				e.change(i, func(slot *stepSlot) {
+					slot.dependents = removeIDs(slot.dependents, []StepID{step.ID})
+				})
+			}
 		}
 	}
 	for _, dep := range step.DependsOn {

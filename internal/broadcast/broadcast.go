@@ -27,7 +27,14 @@ func (h *Hub) Listen(ctx context.Context) <-chan struct{} {
 		h.listeners = map[chan struct{}]struct{}{}
 	}
 	h.listeners[ch] = struct{}{}
-	context.AfterFunc(ctx, func() { h.drop(ch) })
+	context.AfterFunc(ctx, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if _, ok := h.listeners[ch]; ok {
+			delete(h.listeners, ch)
+			close(ch)
+		}
+	})
 	return ch
 }
 
@@ -52,13 +59,4 @@ func (h *Hub) Close() {
 		close(ch)
 	}
 	h.listeners = nil
-}
-
-func (h *Hub) drop(ch chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if _, ok := h.listeners[ch]; ok {
-		delete(h.listeners, ch)
-		close(ch)
-	}
 }

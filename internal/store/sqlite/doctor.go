@@ -153,24 +153,19 @@ func (l *Log) checkDatabase(ctx context.Context, r *Report) {
 	if version == 0 {
 		return
 	}
-	r.addError(path, v.integrity(ctx))
+	var problems string
+	err = v.conn.QueryRowContext(ctx, `SELECT group_concat(integrity_check, char(10))
+		FROM (SELECT integrity_check FROM pragma_integrity_check LIMIT 5)`).Scan(&problems)
+	if err == nil && problems != "ok" {
+		err = fmt.Errorf("%w: %s", errUnreadable, problems)
+	}
+	r.addError(path, err)
 	v.fold(ctx, path, r)
 	pins, err := l.pins()
 	r.addError(path, err)
 	for _, p := range pins {
 		r.addError(path, v.checkPin(ctx, p))
 	}
-}
-
-// integrity runs SQLite's check of the database's structure.
-func (v *view) integrity(ctx context.Context) error {
-	var problems string
-	err := v.conn.QueryRowContext(ctx, `SELECT group_concat(integrity_check, char(10))
-		FROM (SELECT integrity_check FROM pragma_integrity_check LIMIT 5)`).Scan(&problems)
-	if err != nil || problems == "ok" {
-		return err
-	}
-	return fmt.Errorf("%w: %s", errUnreadable, problems)
 }
 
 // fold reads and folds all records before the first bad one.

@@ -157,11 +157,6 @@ func readHeader(path string) (snapshotHeader, error) {
 	if err != nil {
 		return snapshotHeader{}, err
 	}
-	return parseHeader(path, line)
-}
-
-// parseHeader reads a header line, including its newline.
-func parseHeader(path string, line []byte) (snapshotHeader, error) {
 	sum, text, ok := bytes.Cut(bytes.TrimSuffix(line, []byte{'\n'}), []byte{' '})
 	if !ok || string(sum) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(text)) {
 		return snapshotHeader{}, fmt.Errorf("%s: its first line has changed", path)
