@@ -77,6 +77,6 @@ func (a *app) refuseInsideModel(cmd *cobra.Command) error {
 	if !cmd.HasParent() || commandName(cmd) == "hook" || accessOf(cmd) == readAccess || !a.isModelProcess() {
 		return nil
 	}
-	return plan.Refuse(plan.Conflict, "", "this process was started by the model that planloop asks, which only answers a prompt",
-		"print the answer and end; the session that asked works on the plan")
+	return plan.Refuse(plan.Conflict, "", "this process was started by planloop's model, which only answers a prompt",
+		"print the answer and end; the asking session works on the plan")
 }

@@ -57,7 +57,7 @@ func (a *app) requirePerson(what string) error {
 	if why == "" {
 		return nil
 	}
-	return plan.Refuse(plan.Conflict, "", what+" is for a person to do, and "+why, "run it in a terminal of your own")
+	return plan.Refuse(plan.Conflict, "", what+" needs a person, and "+why, "run it in your own terminal")
 }
 
 // agentSign returns why this shell belongs to an agent, "" without a sign of one.
@@ -68,13 +68,13 @@ func (a *app) agentSign() string {
 		}
 	}
 	if variable := a.agentVariable(); variable != "" {
-		return "this shell was started by that of an agent (" + variable + " is set there)"
+		return "this shell was started by an agent's shell (" + variable + " is set there)"
 	}
 	if _, works := a.stepAgent(); works {
 		return "this shell belongs to an agent that planloop started"
 	}
 	if ws := a.ws.Load(); ws != nil && engine.AgentRunsElsewhere(ws.place.StateDir) {
-		return "an agent works here, and whether this shell is its own cannot be told from another name space of processes"
+		return "an agent works here, and this shell may be its own, since its processes are not visible here"
 	}
 	return ""
 }
@@ -85,7 +85,7 @@ func (a *app) whyNoPerson() string {
 	case why != "":
 		return why
 	case a.flags.agent != "":
-		return "--agent says that this is an agent"
+		return "--agent marks this caller as an agent"
 	case workspace.InCI(a.getenv):
 		return "this is a CI job (CI is set)"
 	case !a.inIsTerminal:

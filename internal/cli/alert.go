@@ -32,9 +32,9 @@ func newAlertCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&id, "id", "", "the `ID` of the signal, such as tests")
 	addLevel(cmd, &level)
-	flags.StringVarP(&message, "message", "m", "", "`TEXT` that says what is wrong")
+	flags.StringVarP(&message, "message", "m", "", "`TEXT` that describes the problem")
 	flags.StringVar(&task, "task", "", "the `TASK` it is about, such as 2")
-	flags.BoolVar(&clear, "clear", false, "what it reports is fixed")
+	flags.BoolVar(&clear, "clear", false, "clear the signal: its cause is fixed")
 	return cmd
 }
 

@@ -18,7 +18,7 @@ func newAnswerCommand(a *app) *cobra.Command {
 		return s.Answer(ctx, c, id, text)
 	}
 	answered := func(reply verbs.AskUserReply) string {
-		return "Question " + reply.QuestionID + " is answered; the agent gets it with its next status."
+		return "Question " + reply.QuestionID + " is answered; the agent sees it on its next status check."
 	}
 	cmd := newCommand("answer", "[STEP] [TEXT...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
 		_, state, err := a.state(cmd.Context())
@@ -66,7 +66,7 @@ func pauses(state plan.State) []stepQuestion {
 // Text has a line for each question.
 func (r questionsReply) Text() string {
 	if len(r.Questions)+len(r.Steps) == 0 {
-		return "No question is open."
+		return "There are no open questions."
 	}
 	var lines, ways []string
 	for _, q := range r.Questions {

@@ -76,7 +76,7 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 	if err != nil {
 		return "", "", err
 	}
-	enter := cmp.Or(on.enter, "Enter alone leaves it as it is.")
+	enter := cmp.Or(on.enter, "Enter alone: decide later.")
 	lines := append(rest, strings.Repeat("-", 40), fmt.Sprintf("This is %s %s. To approve it, type %s and Enter.", on.name,
 		history.ShortDigest(on.digest), s.Bold(code)), on.how, enter)
 	question := strings.Join(lines, "\n") + "\n> "
@@ -108,7 +108,7 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 		case word != "":
 			return word, words, nil
 		default:
-			question = fmt.Sprintf("That is not the code. Type %s to approve %s, %s to decide otherwise; %s\n> ",
+			question = fmt.Sprintf("Wrong code. Type %s to approve %s, or %s. %s\n> ",
 				s.Bold(code), on.title(), on.otherChoices(), enter)
 		}
 	}
@@ -126,7 +126,7 @@ func (on approvalPrompt) otherChoices() string {
 	if on.edit == "" {
 		return "reject"
 	}
-	return "edit or reject and your words"
+	return "edit or reject with a comment"
 }
 
 // commonRows is the assumed height of a terminal that does not report one.
@@ -139,12 +139,12 @@ func pages(ctx context.Context, tty io.ReadWriter, on approvalPrompt, rows int) 
 	if all <= max(rows, commonRows) {
 		return lines, nil
 	}
-	text := fmt.Sprintf("%s is long: %s on %d lines. How to decide stands at its end.\n\n",
+	text := fmt.Sprintf("%s is long: %s on %d lines. The decision follows at the end.\n\n",
 		strings.Replace(on.name, "plan", "This plan", 1), on.amount, all)
 	for rows > 0 && len(lines) > page {
 		text += strings.Join(lines[:page], "\n") + "\n"
 		lines = lines[page:]
-		text += fmt.Sprintf("-- %d of %d lines. Enter shows more, all shows the rest, quit leaves %s as it is.\n> ",
+		text += fmt.Sprintf("-- %d of %d lines. Enter: more. all: the rest. quit: leave %s undecided.\n> ",
 			all-len(lines), all, on.title())
 		if _, err := io.WriteString(tty, text); err != nil {
 			return nil, fmt.Errorf("write to the terminal: %w", err)

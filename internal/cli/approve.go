@@ -32,7 +32,7 @@ func newApproveCommand(a *app) *cobra.Command {
 	})
 	cmd.ValidArgsFunction = firstArgument(a.completeAsking)
 	cmd.Flags().StringVarP(&comment, "comment", "m", "", "`TEXT` for the agent")
-	cmd.Flags().StringVar(&args, "args", "", "run the step with the arguments `JSON` in the place of its own")
+	cmd.Flags().StringVar(&args, "args", "", "run the step with the arguments `JSON`")
 	return cmd
 }
 
@@ -54,7 +54,7 @@ func newRejectCommand(a *app) *cobra.Command {
 }
 
 func newEditCommand(a *app) *cobra.Command {
-	return newCommand("edit", "COMMENT...", atLeastOne("a comment: what is to be changed"), a.decideNow(plan.Returned))
+	return newCommand("edit", "COMMENT...", atLeastOne("a comment with the requested changes"), a.decideNow(plan.Returned))
 }
 
 // approve shows the draft on the terminal and takes the decision there, even if standard input and output are redirected. A draft that
@@ -77,7 +77,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	ws.servers.refreshFor(ctx, state.Draft) // the approval covers the tools as they are now
 	tty, err := terminal.OpenTTY()
 	if err != nil {
-		return plan.Refuse(plan.Conflict, "", "approving a plan needs a terminal", "run it in a terminal of your own")
+		return plan.Refuse(plan.Conflict, "", "approving a plan needs a terminal", "run it in your own terminal")
 	}
 	defer tty.Close()
 	for {
@@ -104,26 +104,26 @@ func (a *app) approve(ctx context.Context, comment string) error {
 			return refused
 		}
 		former = before
-		if _, err := io.WriteString(tty, "\nThe plan was changed while you looked at it. This is the new one:\n\n"); err != nil {
+		if _, err := io.WriteString(tty, "\nThe plan has changed. This is the new version:\n\n"); err != nil {
 			return fmt.Errorf("write to the terminal: %w", err)
 		}
 	}
 }
 
-// decidable refuses if no plan waits for a decision.
+// decidable refuses if no plan is waiting for a decision.
 func decidable(state plan.State) error {
 	switch {
 	case state.Draft == nil:
 		return noWaitingPlan()
 	case state.PhaseNow() == plan.PhaseGathering:
-		return plan.Refuse(plan.Conflict, "", "the plan was returned for changes and has not been submitted again",
-			"wait for it, look at what was returned with planloop show --draft, or drop it with planloop reject")
+		return plan.Refuse(plan.Conflict, "", "changes were requested, and the plan was not submitted again yet",
+			"wait for it, read the draft with planloop show --draft, or reject it with planloop reject")
 	}
 	return nil
 }
 
 func noWaitingPlan() error {
-	return plan.Refuse(plan.Conflict, "", "no plan waits for a decision", "see `planloop plan status`")
+	return plan.Refuse(plan.Conflict, "", "no plan is waiting for a decision", "see `planloop plan status`")
 }
 
 func requestOf(state plan.State) string {
@@ -136,15 +136,15 @@ func requestOf(state plan.State) string {
 // askToDecide shows a plan and takes the user's decision on it.
 func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown []string, digest string, steps int) (plan.DecideDraft, error) {
 	word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: "plan", lines: shown, amount: plan.Pluralize(steps, "step"),
-		digest: digest, how: "To have it revised, type edit and what is to be changed; to drop it, type reject and why.",
-		edit: "Say what is to be changed, on the same line: edit COMMENT.", undecided: stillWaiting()})
+		digest: digest, how: "To request changes, type edit and the changes; to reject it, type reject and the reason.",
+		edit: "Type the changes on the same line: edit COMMENT.", undecided: stillWaiting()})
 	return plan.DecideDraft{Comment: words,
 		Outcome: map[string]plan.Outcome{"approve": plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[word]}, err
 }
 
 func stillWaiting() error {
-	return plan.Refuse(plan.InvalidInput, "", "nothing was decided, and the plan still waits",
-		"approve it with planloop approve, have it revised with planloop edit COMMENT, or drop it with planloop reject")
+	return plan.Refuse(plan.InvalidInput, "", "nothing was decided; the plan is still waiting",
+		"approve it with planloop approve, request changes with planloop edit COMMENT, or reject it with planloop reject")
 }
 
 // decideNow takes a decision that does not require showing the plan.
@@ -168,20 +168,20 @@ func (a *app) decideNow(outcome plan.Outcome) runner {
 func decidedText(reply verbs.DecisionReply, comment string) string {
 	switch {
 	case reply.Runs && comment != "":
-		return "Approved; your comment is told to agents. Start it: planloop run"
+		return "Approved. Agents get your comment. Start it: planloop run"
 	case reply.Runs:
 		return "Approved. Start it: planloop run"
 	case reply.Outcome == plan.Approved && comment != "":
-		return "Approved. Agents get your comment with it and go on by themselves; you need do nothing.\nWatch them: planloop show --watch"
+		return "Approved. The agent continues with your comment.\nWatch them: planloop show --watch"
 	case reply.Outcome == plan.Approved:
-		return "Approved. Agents hear of it and go on by themselves; you need do nothing.\nWatch them: planloop show --watch"
+		return "Approved. The agent continues.\nWatch them: planloop show --watch"
 	case reply.Outcome == plan.Returned:
-		return "Returned. An agent revises the plan as you asked and submits it again; you will be shown what changed.\nWait for it: " +
+		return "Changes requested. You will see what changed when the agent submits again.\nWait for it: " +
 			"planloop status --wait 10m"
 	case reply.Phase == plan.PhaseExecuting:
-		return "Rejected. The plan goes on as it was approved; agents hear of it with their next status."
+		return "Rejected. The approved plan continues; agents see that on their next status check."
 	}
-	return "Rejected. Planning mode is off, and agents hear of it with their next status."
+	return "Rejected. The agent will be told, and will ask what to do instead."
 }
 
 // stepMeant returns the step that approve applies to, 0 for the waiting plan: the named step, or without a waiting plan the only one that
@@ -222,7 +222,7 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 	}
 	tty, err := terminal.OpenTTY()
 	if err != nil {
-		return plan.Refuse(plan.Conflict, "", "approving a step needs a terminal", "run it in a terminal of your own")
+		return plan.Refuse(plan.Conflict, "", "approving a step needs a terminal", "run it in your own terminal")
 	}
 	defer tty.Close()
 	ws.servers.refreshFor(ctx, state.Plan)
@@ -248,7 +248,7 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 		if step := toApprove(state, id); step == nil || step.OpenQuestion() == nil || step.OpenQuestion().Digest == digest {
 			return refused
 		}
-		if _, err := fmt.Fprintf(tty, "\n%s asks something else now:\n\n", id); err != nil {
+		if _, err := fmt.Fprintf(tty, "\n%s has a new question:\n\n", id); err != nil {
 			return fmt.Errorf("write to the terminal: %w", err)
 		}
 	}
@@ -257,11 +257,11 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 // askAboutStep takes the user's decision on a step that asks.
 func (a *app) askAboutStep(ctx context.Context, tty io.ReadWriter, shown string, answer verbs.StepAnswer) (verbs.StepAnswer, error) {
 	id := answer.Step.String()
-	left := plan.Refuse(plan.InvalidInput, "", "nothing was decided, and "+id+" still waits", "approve it with planloop approve "+id+
-		", or have it skipped with planloop reject "+id)
+	left := plan.Refuse(plan.InvalidInput, "", "nothing was decided; "+id+" is still waiting", "approve it with planloop approve "+id+
+		", or skip it with planloop reject "+id)
 	word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: id, lines: a.ttyScreen().Draft(shown), amount: "it",
 		digest: answer.Digest,
-		how:    "To run it with other arguments, type edit and them as JSON; to have it skipped, type reject and why.",
+		how:    "To change its arguments, type edit and JSON; to skip it, type reject and the reason.",
 		edit:   `Give the arguments on the same line: edit {"name":"value"}.`, undecided: left})
 	switch {
 	case err != nil:

@@ -171,7 +171,7 @@ func TestApproveWhatWasShown(t *testing.T) {
 	former := person.code()
 	says(t, agent.call("planning_submit_plan", submission("high")), "Plan submitted")
 	person.typeIn(former + "\n")
-	person.out.waitFor("The plan was changed while you looked at it. This is the new one:")
+	person.out.waitFor("The plan has changed. This is the new version:")
 	person.out.waitFor("Changes since the last review:")
 	person.out.waitFor("+2. [HIGH RISK] Switch the login handler")
 	code := person.code()
@@ -179,7 +179,7 @@ func TestApproveWhatWasShown(t *testing.T) {
 		t.Errorf("the former code approved:\n%s", log)
 	}
 	person.typeIn(code + "\n")
-	if shown, exit := person.ends(); exit != 0 || !strings.Contains(shown, "Approved. Agents hear of it") {
+	if shown, exit := person.ends(); exit != 0 || !strings.Contains(shown, "Approved. The agent continues") {
 		t.Errorf("exit code %d:\n%s", exit, shown)
 	}
 	says(t, h.run("show"), "Approved by alice at ")

@@ -58,7 +58,7 @@ func (a *app) checkAgentName() error {
 	}
 	name, err := rule.Clean(a.agentName())
 	if err == nil && strings.Contains(name, "#") {
-		err = plan.Refuse(plan.InvalidInput, rule.Field, "holds a #, which stands for a connection", "use another sign")
+		err = plan.Refuse(plan.InvalidInput, rule.Field, "contains #, which is reserved for connections", "use another character")
 	}
 	return err
 }

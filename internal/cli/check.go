@@ -97,7 +97,7 @@ func (r *checkRun) setTask(ctx context.Context, ws *openWorkspace, c verbs.Calle
 		return nil
 	}
 	if step.Verify == "" {
-		return plan.Refuse(plan.Conflict, "", id.String()+" has no command to verify it by",
+		return plan.Refuse(plan.Conflict, "", id.String()+" has no verify command",
 			"give one after --, or set it: planloop step edit "+id.String()+` --verify "COMMAND"`)
 	}
 	r.Command, r.cmd = step.Verify, shellCommand(step.Verify)
@@ -150,7 +150,7 @@ const interrupted = 128 + int(syscall.SIGINT)
 
 // reportInterrupted reports that an interrupt ended the command; its outcome says nothing about the work.
 func (a *app) reportInterrupted(run checkRun, code int) error {
-	told := fmt.Sprintf("%s was interrupted (exit %d): no verdict; signal %s is as it was, and nothing was recorded",
+	told := fmt.Sprintf("%s was interrupted (exit %d); signal %s is unchanged, and nothing was recorded",
 		plan.Shorten(run.Command, plan.MaxMessage), code, plan.Quote(run.Signal))
 	if a.flags.json {
 		if err := a.printJSON(errorJSON{Status: "error", ErrorType: interruptedType, Message: told, Details: []string{}}); err != nil {
@@ -171,7 +171,7 @@ func checkLine(run verbs.CheckRun, reply verbs.AlertReply) string {
 		line += ", signal " + plan.Quote(run.Signal) + " cleared"
 	}
 	if run.Task != 0 {
-		line += ", kept as evidence for " + run.Task.String()
+		line += ", recorded as evidence for " + run.Task.String()
 	}
 	return line + "\nNext: " + reply.NextAction
 }
@@ -192,8 +192,8 @@ func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, e
 	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, the command does not inherit this
 	defer signal.Stop(ignored)
 	if err := cmd.Start(); err != nil {
-		return 0, usageError{fmt.Errorf("the command could not be started, and the signal is unchanged: %w; name a program that is "+
-			"installed, or a shell command: -- sh -c 'COMMAND'", err)}
+		return 0, usageError{fmt.Errorf("the command could not be started: %w; name an installed program, "+
+			"or a shell command: -- sh -c 'COMMAND'", err)}
 	}
 	// Pass on the user's interrupt; the command may take as long as it likes to end.
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })

@@ -133,7 +133,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	if likely != "" {
 		instead = "did you mean `" + cmd.CommandPath() + " " + likely + "`?"
 	}
-	return usageError{fmt.Errorf("there is no command %s; %s", plan.Quote(cmd.CommandPath()+" "+word), instead)}
+	return usageError{fmt.Errorf("%s is not a command; %s", plan.Quote(cmd.CommandPath()+" "+word), instead)}
 }
 
 // commandGroup turns cmd into a mere group of commands.

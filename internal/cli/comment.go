@@ -24,12 +24,12 @@ func newCommentCommand(a *app) *cobra.Command {
 	cmd := newCommand("comment", "[TEXT...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
 		switch id := cmp.Or(o.met, o.reopen); {
 		case id != "" && len(args) > 0:
-			return usageError{fmt.Errorf("--met and --reopen take no text; comment once more to say something")}
+			return usageError{fmt.Errorf("--met and --reopen take no text; leave it out, or write another comment")}
 		case id != "":
 			meet := func(s *verbs.Service, ctx context.Context, c verbs.Caller, id string) (verbs.CommentReply, error) {
 				return s.ResolveComment(ctx, c, id, o.met != "")
 			}
-			return runAsPerson(a, "saying what is met", meet, constant(id), told)(cmd, args)
+			return runAsPerson(a, "resolving a comment", meet, constant(id), told)(cmd, args)
 		case len(args) == 0 && (o.step != "" || o.question):
 			return missing(cmd, "the comment")
 		case len(args) == 0:
@@ -38,10 +38,10 @@ func newCommentCommand(a *app) *cobra.Command {
 		return runAsPerson(a, "commenting", (*verbs.Service).Comment, o.comment, told)(cmd, args)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&o.step, "step", "", "it is about the step `ID`, of what waits for a decision, else of the plan")
-	flags.BoolVar(&o.question, "question", false, "it asks the agent something, and changes nothing")
-	flags.StringVar(&o.met, "met", "", "the comment `ID` is met")
-	flags.StringVar(&o.reopen, "reopen", "", "the comment `ID` is not met after all")
+	flags.StringVar(&o.step, "step", "", "comment on the step `ID` of the waiting plan, or else of the current plan")
+	flags.BoolVar(&o.question, "question", false, "ask the agent a question")
+	flags.StringVar(&o.met, "met", "", "mark the comment `ID` as resolved")
+	flags.StringVar(&o.reopen, "reopen", "", "reopen the comment `ID`")
 	cmd.MarkFlagsMutuallyExclusive("met", "reopen")
 	complete(cmd, "step", a.completeSteps)
 	return cmd
@@ -100,11 +100,11 @@ type commentsReply struct {
 // Text has a line for each comment and each reply.
 func (r commentsReply) Text() string {
 	if len(r.Comments) == 0 {
-		return "No comment is open."
+		return "There are no open comments."
 	}
 	var lines []string
 	for _, c := range r.Comments {
 		lines = append(lines, c.Lines(false)...)
 	}
-	return strings.Join(append(lines, "When one is met: planloop comment --met ID"), "\n")
+	return strings.Join(append(lines, "Resolve one: planloop comment --met ID"), "\n")
 }

@@ -30,16 +30,16 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var restore string
 	cmd := newCommand("doctor", "", noArguments, func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("restore") && restore == "" {
-			return usageError{errors.New("--restore needs the folder that a repair has kept; there was none given")}
+			return usageError{errors.New("--restore needs the folder of a repair's kept files; give its name")}
 		}
 		if repair && restore != "" {
-			return usageError{errors.New("--repair and --restore undo each other: give one of them")}
+			return usageError{errors.New("--repair and --restore undo each other; give one of them")}
 		}
 		return a.doctor(cmd.Context(), repair, restore)
 	})
 
-	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log from what is intact in a damaged one")
-	cmd.Flags().StringVar(&restore, "restore", "", "put back the files that a repair has kept in `FOLDER`")
+	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log from the intact part of a damaged one")
+	cmd.Flags().StringVar(&restore, "restore", "", "put back the files that a repair kept in `FOLDER`")
 	return cmd
 }
 
@@ -81,7 +81,7 @@ func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
 		return err
 	}
 	if a.flags.ephemeral {
-		return usageError{errors.New("there is nothing to examine with --ephemeral, which keeps nothing; leave it out")}
+		return usageError{errors.New("--ephemeral keeps no log to check; leave it out")}
 	}
 	d := diagnosis{
 		Version: version(), Go: runtime.Version(), SQLite: moduleVersion("modernc.org/sqlite"),
@@ -225,11 +225,11 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore st
 		d.Status = "sound"
 		if d.Removed, err = sqlite.SweepValues(ctx, dir, time.Now()); err != nil {
 			d.Problems = append(d.Problems, sqlite.Problem{File: dir,
-				Text: "values that nothing refers to could not be removed: " + err.Error()})
+				Text: "unused values could not be removed: " + err.Error()})
 		}
 	}
 	if d.Advice = d.advice(found.Fault); found.IsInterrupted {
-		d.Advice = "Run `planloop doctor --repair`: it finishes what was broken off."
+		d.Advice = "Run `planloop doctor --repair` to finish the interrupted repair."
 	}
 	return nil
 }
@@ -244,26 +244,26 @@ func (d *diagnosis) advice(fault error) string {
 	case d.Status == "newer":
 		return "Update planloop; until then leave the log as it is."
 	case errors.Is(fault, store.ErrFull):
-		return "Nothing was changed, and what cannot be read is not judged. Free some space, then run `planloop doctor` again."
+		return "Nothing was changed, and the log was not checked. Free some disk space, then run `planloop doctor` again."
 	case errors.Is(fault, store.ErrReadOnly):
-		return "Nothing was changed, and what cannot be read is not judged. Make the state folder and its files yours to read and write, " +
+		return "Nothing was changed, and the log was not checked. Make the state folder and its files yours to read and write, " +
 			"then run `planloop doctor` again."
 	case errors.Is(fault, store.ErrBusy):
-		return "Nothing was changed, and what cannot be read is not judged. End the other program, then run `planloop doctor` again."
+		return "Nothing was changed, and the log was not checked. End the other program, then run `planloop doctor` again."
 	case d.Status == "unexamined":
-		return "Nothing was changed, and what cannot be read is not judged. See to the problem above, then run `planloop doctor` " +
+		return "Nothing was changed, and the log was not checked. Fix the problem above, then run `planloop doctor` " +
 			"again; if the disk fails again, copy the state folder to another disk."
 	case d.Status == "damaged" && undo == "":
 		return "Run `planloop doctor --repair`: it makes a new log from the " + plan.Pluralize(int(d.Revision), "intact change") +
-			" and restores the plan from the last snapshot, if one is left; what came after is lost. It keeps the damaged files."
+			" and restores the plan from the last snapshot, if any; later changes are lost. It keeps the damaged files."
 	case d.Status == "damaged":
-		return "What stands there now is damaged: run `planloop doctor --repair`, or keep a copy of the state folder and report this" +
+		return "The restored log is damaged: run `planloop doctor --repair`, or copy the state folder and report this" +
 			undo + "."
 	case undo != "":
-		return "See where the plan stands now with `planloop show`; delete what was put aside once you see that nothing is missing" +
+		return "Check the plan with `planloop show`; if nothing is missing, delete the kept files" +
 			undo + "."
 	case len(d.Problems) > 0:
-		return "The log itself is sound; see to the problems above."
+		return "The log itself is sound; fix the problems above."
 	}
 	return ""
 }
@@ -301,7 +301,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		row("problem", p.Text, s.Wrong)
 	}
 	if d.Removed > 0 {
-		row("removed", plan.Pluralize(d.Removed, "value")+" of steps that nothing refers to any more", s.Plain)
+		row("removed", plan.Pluralize(d.Removed, "value")+" of steps, which were unused", s.Plain)
 	}
 	if d.Repair != nil {
 		row(map[bool]string{true: "restore", false: "repair"}[d.Repair.back], d.Repair.text(), s.Good)
@@ -309,7 +309,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	row("log", d.verdict(), map[string]terminal.Style{"damaged": s.Wrong, "newer": s.Wrong, "unexamined": s.Wrong, "empty": s.Plain,
 		"sound": s.Good, "repaired": s.Good, "restored": s.Good}[d.Status])
 	if d.Advice != "" {
-		row("what to do", d.Advice, s.Bold)
+		row("fix", d.Advice, s.Bold)
 	}
 	return a.printLines(lines)
 }
@@ -317,13 +317,13 @@ func (a *app) printDiagnosis(d diagnosis) error {
 func (d *diagnosis) verdict() string {
 	switch d.Status {
 	case "empty":
-		return "there is none yet"
+		return "no log yet"
 	case "newer":
 		return "written by a newer planloop"
 	case "unexamined":
-		return "could not be examined whole"
+		return "could not be checked completely"
 	case "damaged":
-		return "damaged; " + plan.Pluralize(int(d.Revision), "change") + " from the beginning can be read"
+		return "damaged; " + plan.Pluralize(int(d.Revision), "change") + " from the beginning are readable"
 	}
 	return d.Status + ", " + plan.Pluralize(int(d.Revision), "change")
 }
@@ -333,9 +333,9 @@ func (r repairDone) text() string {
 	case r.Kept == "" && !r.Resumed:
 		return "nothing needs repair, and nothing was changed"
 	case r.Resumed:
-		return "what had been broken off was finished; the former files are in " + r.Kept
+		return "the interrupted repair is finished; the former files are in " + r.Kept
 	case r.back:
-		return "the files that had been put aside are back; those that stood in their place are in " + r.Kept
+		return "the kept files are back; the files they replaced are in " + r.Kept
 	}
 	text := "a new log was made from " + plan.Pluralize(int(r.Records), "intact change")
 	if r.Restored > 0 {

@@ -89,7 +89,7 @@ func runChecks(ctx context.Context, checks []check) []finding {
 		case list := <-found[i]: // it answered while examine waited for another
 			all = append(all, list...)
 		default:
-			all = append(all, finding{About: p.about, State: unknown, Text: "did not answer within " + p.limit.String(),
+			all = append(all, finding{About: p.about, State: unknown, Text: "did not respond within " + p.limit.String(),
 				Next: "run `planloop doctor` again"})
 		}
 	}
@@ -127,15 +127,15 @@ func (a *app) checkPath(ctx context.Context) []finding {
 		seen = append(seen, path)
 		if its, same := a.versionOf(ctx, path); !same {
 			all = append(all, finding{About: "program", State: wrong,
-				Text: path + " is on the PATH as well, " + its + "; this is " + version(),
-				Next: "keep the one that is meant, or put its folder first in PATH", Person: true})
+				Text: path + " is also on the PATH, " + its + "; this is " + version(),
+				Next: "remove the other one, or put the right folder first in PATH", Person: true})
 		}
 	}
 	switch {
 	case first == "":
 		found.Text += ", which is not on the PATH; hosts start it by its whole path"
 	case !sameFile(first, own):
-		found.Text += "; `planloop` in a shell is " + first
+		found.Text += "; `planloop` in a shell starts " + first
 	}
 	return append([]finding{found}, all...)
 }
@@ -149,9 +149,9 @@ func (a *app) versionOf(ctx context.Context, path string) (text string, same boo
 	var told build.Info
 	switch {
 	case result.TimedOut:
-		return "which does not tell its version within " + shortTimeout.String(), false
+		return "which did not report its version within " + shortTimeout.String(), false
 	case err != nil || json.Unmarshal([]byte(result.Stdout), &told) != nil || told.Version == "":
-		return "which does not tell its version", false
+		return "which did not report its version", false
 	}
 	return "version " + told.Version, told.Version == version()
 }
@@ -180,14 +180,14 @@ func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []findi
 		f := finding{About: "host", State: fine, Text: "not connected: " + strings.Join(idle, ", "),
 			Next: "`planloop init " + strings.Join(idle, " ") + "` would", Person: true}
 		if !connected {
-			f.State, f.Text = wrong, "no host knows planloop; found here: "+strings.Join(idle, ", ")
+			f.State, f.Text = wrong, "no host is connected; found here: "+strings.Join(idle, ", ")
 			f.Next = "run `planloop init`"
 		}
 		all = append(all, f)
 	}
 	if len(all) == 0 {
-		all = []finding{{About: "host", State: fine, Text: "no agent's host was found on this machine",
-			Next: "`planloop init HOST` connects one all the same", Person: true}}
+		all = []finding{{About: "host", State: fine, Text: "no host was found on this machine",
+			Next: "`planloop init HOST` connects one anyway", Person: true}}
 	}
 	return all
 }
@@ -208,11 +208,11 @@ func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 		all = append(all, finding{About: "host", State: wrong, Text: k.Title + " " + text, Next: next, Person: true})
 	}
 	for _, fault := range k.Faults {
-		about("cannot be judged: "+fault, "")
+		about("cannot be checked: "+fault, "")
 	}
-	again := "run `planloop init " + k.Host + "`, then begin a new session of it"
+	again := "run `planloop init " + k.Host + "`, then start a new session"
 	if k.Project != nil && !k.Server.IsInstalled() {
-		again = "run `planloop init " + k.Host + " --scope project`, then begin a new session of it"
+		again = "run `planloop init " + k.Host + " --scope project`, then start a new session"
 	}
 	if k.Twice != "" {
 		all = append(all, finding{About: "host", State: wrong, Text: k.Title + ": " + k.Twice, Person: true})
@@ -235,19 +235,19 @@ func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 		}
 	}
 	for _, obstacle := range k.Obstacles {
-		about("does not hear its hooks: "+obstacle, "")
+		about("does not call its hooks: "+obstacle, "")
 	}
 	if len(all) > 0 {
 		return all
 	}
-	text := k.Title + " starts this planloop"
+	text := k.Title + ": connected"
 	switch {
 	case k.Hooks == hosts.None && (k.Project == nil || k.Project.Hooks == hosts.None):
-		text += " and has no hooks: planning mode is not enforced for its own tools"
+		text += ", without hooks: planning mode is not enforced for its own tools"
 	case k.Heard == nil:
-		text += "; its hooks stand, and were not heard in the last day"
+		text += "; its hooks are installed, without a call in 24 h"
 	default:
-		text += "; its hooks stand, and were heard " + k.Heard.lastHeard()
+		text += "; its hooks are installed, last call " + k.Heard.lastHeard()
 	}
 	return []finding{{About: "host", State: fine, Text: text}}
 }
@@ -263,11 +263,11 @@ func (a *app) startProblem(ctx context.Context, k hostState, program string) str
 	case !filepath.IsAbs(program) && k.Plugin != "":
 		return "which is not on the PATH"
 	case !filepath.IsAbs(program):
-		return "which is no whole path, and may not be found"
+		return "which is not an absolute path, and may not be found"
 	case errors.Is(err, fs.ErrNotExist):
-		return "which is not there"
+		return "which does not exist"
 	case err != nil:
-		return "which cannot be looked at"
+		return "which cannot be read"
 	case info.IsDir():
 		return "which is a folder"
 	}
@@ -303,7 +303,7 @@ func checkState(place workspace.Workspace) finding {
 	}
 	if err != nil {
 		return finding{About: "state", State: wrong, Text: "cannot be written: " + err.Error(),
-			Next: "make " + folder + " yours to write, or set XDG_STATE_HOME to a folder of your own", Person: true}
+			Next: "make " + folder + " writable, or set XDG_STATE_HOME to a folder of your own", Person: true}
 	}
 	return finding{About: "state", State: fine, Text: "can be written"}
 }
@@ -325,7 +325,7 @@ func (a *app) checkHandshake(ctx context.Context, place workspace.Workspace) []f
 			}
 			if err != nil {
 				return []finding{{About: "handshake", State: wrong, Text: "a client of " + era + " gets no tools: " + err.Error(),
-					Next: "run `planloop serve` in a terminal to see what it says"}}
+					Next: "run `planloop serve` in a terminal to see its messages"}}
 			}
 			return []finding{{About: "handshake", State: fine, Text: fmt.Sprintf("a client of %s gets %s, in %d ms", told.Version,
 				plan.Pluralize(told.Tools, "tool"), told.Took.Milliseconds())}}
@@ -343,7 +343,7 @@ func checkServers(place workspace.Workspace) []finding {
 			Text: fmt.Sprintf("%s is served by process %d", cmp.Or(s.Client, "a client"), s.Process.PID)}
 		if s.Version != version() {
 			f.State, f.Text = wrong, f.Text+", which is planloop "+cmp.Or(s.Version, "of an older version")+"; this is "+version()
-			f.Next, f.Person = "begin a new session of that host when it suits you", true
+			f.Next, f.Person = "start a new session of that host when convenient", true
 		}
 		all = append(all, f)
 	}

@@ -34,8 +34,8 @@ func checksAreBounded(t *testing.T) {
 	for _, f := range got {
 		lines = append(lines, f.About+" "+string(f.State)+" "+f.line())
 	}
-	want := "hung unknown did not answer within 1ms; run `planloop doctor` again\nquick fine it is\n" +
-		"stuck unknown did not answer within 1ms; run `planloop doctor` again"
+	want := "hung unknown did not respond within 1ms; run `planloop doctor` again\nquick fine it is\n" +
+		"stuck unknown did not respond within 1ms; run `planloop doctor` again"
 	if strings.Join(lines, "\n") != want {
 		t.Errorf("got\n%s", strings.Join(lines, "\n"))
 	}

@@ -30,9 +30,9 @@ func newExportCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: "+strings.Join(exchange.JSON.Values(), ", ")+
 		" (default: by the file's extension, else json)")
-	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of it")
+	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of its id")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
-	flags.StringVar(&o.dir, "dir", "", "write rawko's files, with all versions, to the folder `DIR` of the workspace")
+	flags.StringVar(&o.dir, "dir", "", "write rawko's files with all versions to the workspace folder `DIR`")
 	complete(cmd, "format", words(exchange.JSON))
 	complete(cmd, "plan", a.completePlans)
 	return cmd
@@ -57,14 +57,14 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 		format = exchange.RawkoYAML
 	}
 	if o.dir != "" && (o.file != "" || format != exchange.RawkoYAML) {
-		return usageError{fmt.Errorf("--dir writes several files: give it alone, or with --format %s", exchange.RawkoYAML)}
+		return usageError{fmt.Errorf("--dir writes several files; use it alone, or with --format %s", exchange.RawkoYAML)}
 	}
 	ws, state, err := a.state(ctx)
 	if err != nil {
 		return err
 	}
 	if o.dir != "" || o.file != "" && o.file != "-" {
-		if err := a.refuseWhilePlanning(ctx, ws, "no file is written", cmp.Or(o.dir, o.file)); err != nil {
+		if err := a.refuseWhilePlanning(ctx, ws, "no file may be written", cmp.Or(o.dir, o.file)); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
 		return a.writeAnswer(answer)
 	case <-ctx.Done():
 		call, _ := hook.Read(host, event, nil)
-		late := errors.New("that took too long")
+		late := errors.New("the hook took too long")
 		err := a.writeAnswer(hookAnswer{call, a.failureAnswer(call, late, false)})
 		noted := make(chan struct{})
 		go func() { a.errorLog.record(message(late)); close(noted) }()
@@ -237,8 +237,8 @@ func (a *app) failureAnswer(call hook.Call, cause error, readable bool) hook.Ans
 	if call.Moment != hook.BeforeTool || !a.mayBeRestricted(call, readable) {
 		return hook.Answer{}
 	}
-	return hook.Answer{Refuse: "planning mode may be on, and whether this only reads could not be told. " +
-		mcpserver.Advice(cause, "Call the tool once more; if that fails too, ask the user to run `planloop doctor`.")}
+	return hook.Answer{Refuse: "planning mode may be on, and planloop could not check whether this call only reads. " +
+		mcpserver.Advice(cause, "Call the tool again; if that also fails, ask the user to run `planloop doctor`.")}
 }
 
 // mayBeRestricted reports whether planning mode may restrict the call, by the phases recorded next to the logs. It checks all workspaces if

@@ -150,7 +150,7 @@ func (k *hostState) addPlugin(m hosts.Machine, own, its hosts.Host) {
 		}
 		k.Starts, k.userPrograms = append(k.Starts, program), append(k.userPrograms, program)
 	}
-	k.remedy = "put planloop on the PATH of the host, or run `" + p.RemoveCommand() + "` and then `planloop init " + k.Host + "`"
+	k.remedy = "put planloop on the host's PATH, or run `" + p.RemoveCommand() + "` and then `planloop init " + k.Host + "`"
 }
 
 // faults returns why a host's files cannot be read, with fixes.
@@ -213,7 +213,7 @@ func hostTable(s terminal.Screen, known []hostState) []string {
 			k.state(k.Server, func(p projectState) hosts.State { return p.Server }),
 			k.state(k.Hooks, func(p projectState) hosts.State { return p.Hooks }), k.Heard.lastHeard(), k.Mode})
 		for _, text := range append(slices.Clone(k.Faults), k.Obstacles...) {
-			notes = append(notes, k.Host+": in the way: "+text)
+			notes = append(notes, k.Host+": problem: "+text)
 		}
 		if k.Twice != "" {
 			notes = append(notes, k.Host+": "+k.Twice)
@@ -233,9 +233,9 @@ func hostTable(s terminal.Screen, known []hostState) []string {
 		if lines != nil {
 			lines = append(lines, "")
 		}
-		lines = append(lines, s.Told("Not found here: "+strings.Join(absent, ", ")+".")...)
+		lines = append(lines, s.Told("Not found: "+strings.Join(absent, ", ")+".")...)
 	}
-	return append(lines, s.Told("`planloop init HOST` connects one; `planloop help hosts` names the files.")...)
+	return append(lines, s.Told("`planloop init HOST` connects a host; `planloop help hosts` lists the files.")...)
 }
 
 // table aligns rows below a heading.

@@ -32,8 +32,8 @@ func newImportCommand(a *app) *cobra.Command {
 	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: "+strings.Join(exchange.Readable("").Values(), ", ")+
 		" (default: by the file's extension, else json)")
 	flags.StringVar(&o.objective, "objective", "", "use `TEXT` as the objective instead of the file's")
-	flags.BoolVar(&o.draft, "draft", false, "put it beside the current plan, as a draft")
-	flags.BoolVar(&o.active, "active", false, "make it the current plan and active, whatever status the file gives")
+	flags.BoolVar(&o.draft, "draft", false, "make it a draft next to the current plan")
+	flags.BoolVar(&o.active, "active", false, "make it the current plan and active, despite the file's status")
 	complete(cmd, "format", words(exchange.Readable("")))
 	return cmd
 }
@@ -79,10 +79,10 @@ func (a *app) readPlan(ctx context.Context, file string, o importOptions) (excha
 		task := filepath.Join(file, rawkoTaskFile)
 		switch {
 		case o.format != "" && o.format != string(exchange.RawkoYAML):
-			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder, which is not read as %s; leave out --format, or name a file",
+			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder, not %s; leave out --format, or name a file",
 				plan.Quote(file), plan.Quote(o.format))}
 		case missingFile(task):
-			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder without %s, as rawko writes it; name a file",
+			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder without rawko's %s; name a file",
 				plan.Quote(file), rawkoTaskFile)}
 		}
 		file = task
@@ -103,7 +103,7 @@ func (a *app) readPlan(ctx context.Context, file string, o importOptions) (excha
 		return "", importedRawko{}, err
 	}
 	if format == exchange.Execution && file == "-" && o.objective == "" {
-		return "", importedRawko{}, usageError{errors.New("a plan of the format execution says no objective: give it with --objective")}
+		return "", importedRawko{}, usageError{errors.New("the format execution has no objective; give one with --objective")}
 	}
 	imported, err := exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: filepath.Base(file),
 		Guessed: o.format == ""})

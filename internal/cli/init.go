@@ -34,11 +34,11 @@ func newInitCommand(a *app) *cobra.Command {
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return described(hosts.Titles(), func(t hosts.Title) (string, string) { return t.Name, t.Title })
 	}
-	cmd.Flags().BoolVarP(&o.dry, "dry-run", "n", false, "show the difference it would make, without making it")
-	cmd.Flags().BoolVar(&o.check, "check", false, "say what is missing or out of date, and exit with 2 if anything is")
-	cmd.Flags().BoolVar(&o.Remove, "remove", false, "take what init has written out of the files")
-	cmd.Flags().BoolVar(&o.NoHooks, "no-hooks", false, "leave the hooks alone, and see to the server only")
-	cmd.Flags().StringVar(&o.scope, "scope", string(hosts.User), "whose files: those of the `user`, or of the project")
+	cmd.Flags().BoolVarP(&o.dry, "dry-run", "n", false, "show the changes without making them")
+	cmd.Flags().BoolVar(&o.check, "check", false, "list missing and outdated entries, and exit with 2 if there are any")
+	cmd.Flags().BoolVar(&o.Remove, "remove", false, "remove the entries that init has written")
+	cmd.Flags().BoolVar(&o.NoHooks, "no-hooks", false, "write only the server, not the hooks")
+	cmd.Flags().StringVar(&o.scope, "scope", string(hosts.User), "write the files of the `user`, or of the project")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	scopes := []string{string(hosts.User), string(hosts.Project)}
 	complete(cmd, "scope", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -53,10 +53,10 @@ func (a *app) connect(ctx context.Context, o initOptions, names []string) error 
 		return usageError{fmt.Errorf("--scope is %s; write user or project", plan.Quote(o.scope))}
 	}
 	if o.check && (o.Remove || o.dry) {
-		return usageError{errors.New("--check goes with neither --remove nor --dry-run; give one of them")}
+		return usageError{errors.New("--check cannot be used with --remove or --dry-run; give one of them")}
 	}
 	if o.Remove && o.NoHooks {
-		return usageError{errors.New("--remove takes out server and hooks; leave out --no-hooks")}
+		return usageError{errors.New("--remove removes server and hooks; leave out --no-hooks")}
 	}
 	machine, err := a.machine(ctx, o.Scope)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *app) connect(ctx context.Context, o initOptions, names []string) error 
 		return err
 	}
 	if own := filepath.ToSlash(machine.Program); !o.Remove && (strings.Contains(own, "/_npx/") || strings.Contains(own, "/go-build")) {
-		a.note("this program lies in a cache that is emptied at times: install planloop, and run init again with what is installed")
+		a.note("this program is in a cache that may be emptied; install planloop, and run init with the installed program")
 	}
 	if agreed, err := a.confirmInit(ctx, machine, o, chosen); err != nil || !agreed {
 		return err
@@ -89,7 +89,7 @@ func (a *app) connect(ctx context.Context, o initOptions, names []string) error 
 func (a *app) homeMachine() (hosts.Machine, error) {
 	home, err := a.home()
 	if err != nil {
-		return hosts.Machine{}, plan.Refuse(plan.Conflict, "", "there is no home directory to look for hosts in", "set HOME")
+		return hosts.Machine{}, plan.Refuse(plan.Conflict, "", "the home directory is unknown", "set HOME")
 	}
 	state, err := workspace.StateHome(a.getenv, "")
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *app) machine(ctx context.Context, scope hosts.Scope) (hosts.Machine, er
 	case err != nil:
 		return m, err
 	case ws.place.Default:
-		return m, plan.Refuse(plan.Conflict, "", "this is not a project", "run it in one, or leave out --scope project")
+		return m, plan.Refuse(plan.Conflict, "", "this folder is not a project", "run it in a project, or leave out --scope project")
 	}
 	m.Project = ws.place.Path
 	return m, nil
@@ -127,7 +127,7 @@ func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, 
 			return len(h.Edits) == 0 || o.Remove && !h.IsConfigured() || !o.Remove && h.Found == ""
 		})
 		if len(chosen) == 0 && !o.Remove {
-			return nil, plan.Refuse(plan.NotFound, "", "no agent's host was found on this machine",
+			return nil, plan.Refuse(plan.NotFound, "", "no host was found on this machine",
 				"name the one you use: planloop init HOST, where HOST is one of "+strings.Join(hosts.Names(), ", "))
 		}
 		return chosen, nil
@@ -142,9 +142,9 @@ func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, 
 			if near := safetext.Nearest(name, hosts.Names()); near != "" {
 				fix = "did you mean " + near + "?"
 			}
-			return nil, plan.Refuse(plan.NotFound, "", "there is no host "+plan.Quote(name), fix)
+			return nil, plan.Refuse(plan.NotFound, "", plan.Quote(name)+" is not a known host", fix)
 		case len(host.Edits) == 0:
-			return nil, plan.Refuse(plan.Conflict, "", host.Title+" has no files of a project for servers or hooks",
+			return nil, plan.Refuse(plan.Conflict, "", host.Title+" has no project files for servers or hooks",
 				"leave out --scope project")
 		default:
 			chosen = append(chosen, host)
@@ -166,7 +166,7 @@ func (a *app) refuseInit(ctx context.Context, o initOptions, chosen []hosts.Host
 	}
 	why := a.agentSign()
 	if a.flags.agent != "" {
-		why = "--agent says that this is an agent"
+		why = "--agent marks this caller as an agent"
 	}
 	if why == "" && o.Scope == hosts.User && !o.Remove {
 		return nil
@@ -176,11 +176,11 @@ func (a *app) refuseInit(ctx context.Context, o initOptions, chosen []hosts.Host
 		return err
 	}
 	if why == "" && a.caller().Actor.Kind == plan.Agent {
-		why = "this runs beneath the host of an agent"
+		why = "this command runs under an agent's host"
 	}
 	if o.Remove && why != "" {
-		return unrelatedToPlan{plan.Refuse(plan.Conflict, "", "taking planloop out of a host is for a person to do, and "+why,
-			"run it in a terminal of your own")}
+		return unrelatedToPlan{plan.Refuse(plan.Conflict, "", "only a person may disconnect a host, and "+why,
+			"run it in your own terminal")}
 	}
 	switch {
 	case why != "":
@@ -188,7 +188,7 @@ func (a *app) refuseInit(ctx context.Context, o initOptions, chosen []hosts.Host
 	case o.Scope == hosts.User:
 		return nil
 	}
-	return a.refuseWhilePlanning(ctx, ws, "no file is written", files...)
+	return a.refuseWhilePlanning(ctx, ws, "no file may be written", files...)
 }
 
 // confirmInit asks a person at a terminal for consent. Elsewhere it assumes consent.
@@ -201,7 +201,7 @@ func (a *app) confirmInit(ctx context.Context, m hosts.Machine, o initOptions, c
 	if err := a.printInit(m, o, chosen); err != nil && !errors.As(err, new(exitStatus)) {
 		return false, err
 	}
-	if err := a.print([]byte("\nWrite this? Type y and Enter, or Enter alone to leave everything as it is.\n> ")); err != nil {
+	if err := a.print([]byte("\nWrite these changes? [y/N] ")); err != nil {
 		return false, err
 	}
 	answer, err := readLine(ctx, a.in)

@@ -78,7 +78,7 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 			}
 		}
 		for _, obstacle := range host.Obstacles {
-			lines = append(lines, "  in the way: "+obstacle)
+			lines = append(lines, "  problem: "+obstacle)
 		}
 		if (host.HasChanges() || host.NeedsPaste()) && !o.Remove && !o.check && host.Note != "" {
 			told.Note = host.Note
@@ -87,10 +87,10 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 		reply.Hosts = append(reply.Hosts, told)
 	}
 	if len(chosen) == 0 {
-		lines = []string{"no host's files have planloop"}
+		lines = []string{"planloop is not in any host's files"}
 	}
 	if !o.check && !o.dry && !o.Remove && slices.ContainsFunc(chosen, hosts.Host.HasChanges) {
-		lines = append(lines, "", "Start a new session there, ask the agent to plan something, and look at it with `planloop review`.")
+		lines = append(lines, "", "Start a new session there, ask the agent for a plan, and open it with `planloop review`.")
 	}
 	if len(differences) > 0 {
 		lines = slices.Concat(differences, []string{""}, lines)
@@ -138,18 +138,18 @@ func pluginLine(host hosts.Host, remove bool) string {
 	p := host.Plugin
 	switch {
 	case remove:
-		return "the plugin " + p.Name + " stays; to take it out: " + p.RemoveCommand()
+		return "the plugin " + p.Name + " stays; to remove it: " + p.RemoveCommand()
 	case host.IsDuplicated():
 		return twice(host)
 	case p.Scope == hosts.Project:
 		return "the plugin " + p.Name + " has " + p.Parts() + " in this project"
 	}
-	return "the plugin " + p.Name + " has " + p.Parts() + "; nothing of that is written a second time"
+	return "the plugin " + p.Name + " has " + p.Parts() + "; these entries are not written again"
 }
 
 // twice reports that a host has planloop twice, with the remedy.
 func twice(host hosts.Host) string {
-	return "planloop stands there twice, by the plugin " + host.Plugin.Name + " and in its files; keep one: `planloop init --remove " +
+	return "planloop is connected twice, by the plugin " + host.Plugin.Name + " and in its files; keep one: `planloop init --remove " +
 		host.Name + "` or `" + host.Plugin.RemoveCommand() + "`"
 }
 
@@ -178,7 +178,7 @@ func (f initFile) line(m hosts.Machine, o initOptions) string {
 		name += " (a link to " + m.Short(f.Target) + ")"
 	}
 	if f.Fault != "" {
-		line := name + ": left as it is: " + f.Fault
+		line := name + ": unchanged: " + f.Fault
 		if f.Fix != "" {
 			line += "; " + f.Fix
 		}
@@ -201,7 +201,7 @@ func (f initFile) describeChange(state hosts.State, o initOptions) string {
 	does := ""
 	switch {
 	case state == hosts.Kept:
-		return "kept, because init did not write it"
+		return "kept: not written by init"
 	case o.check && state == hosts.Old:
 		return "out of date"
 	case state == hosts.ByPlugin:
@@ -209,7 +209,7 @@ func (f initFile) describeChange(state hosts.State, o initOptions) string {
 	case o.Remove && state == hosts.Missing:
 		return "not there"
 	case o.Remove && state == hosts.Foreign:
-		return "not planloop's, and left alone"
+		return "not planloop's, unchanged"
 	case o.Remove:
 		does = "removed"
 	case o.check || state == hosts.Current || f.Paste != "" && state == hosts.Missing:
@@ -217,7 +217,7 @@ func (f initFile) describeChange(state hosts.State, o initOptions) string {
 	case f.Paste != "":
 		return "out of date"
 	case state == hosts.Edited:
-		return "changed by hand, and kept"
+		return "edited by hand, kept"
 	case state == hosts.Missing:
 		does = "added"
 	default:

@@ -160,7 +160,7 @@ func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
 	case got := <-read:
 		return got.data, got.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s was not read to its end: %w", plan.Quote(file), context.Cause(ctx))
+		return nil, fmt.Errorf("%s was not read completely: %w", plan.Quote(file), context.Cause(ctx))
 	}
 }
 
@@ -181,7 +181,7 @@ func (a *app) inputOf(file string) ([]byte, error) {
 	case err != nil:
 		return nil, unreadableFile(file, err)
 	case len(data) == maxInput:
-		return nil, usageError{fmt.Errorf("%s is longer than %d MB, the most that is read", plan.Quote(file), maxInput>>20)}
+		return nil, usageError{fmt.Errorf("%s is longer than the limit of %d MB", plan.Quote(file), maxInput>>20)}
 	}
 	return data, nil
 }

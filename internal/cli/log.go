@@ -41,7 +41,7 @@ func newLogCommand(a *app) *cobra.Command {
 	})
 	cmd.Flags().IntVarP(&o.last, "last", "n", defaultLastChanges, "show the last `N` changes, 0 for all")
 	cmd.Flags().Int64Var(&o.since, "since", 0, "show all changes after revision `REV`")
-	cmd.Flags().BoolVar(&o.audit, "audit", false, "show only decisions, and who made them")
+	cmd.Flags().BoolVar(&o.audit, "audit", false, "show only decisions and their authors")
 	cmd.Flags().BoolVar(&o.events, "events", false, "print events as JSON lines, oldest first")
 	cmd.Flags().BoolVar(&o.follow, "follow", false, "with --events: keep printing new events")
 	return cmd
@@ -51,9 +51,9 @@ func newLogCommand(a *app) *cobra.Command {
 func (o logOptions) check() error {
 	switch {
 	case o.last < 0 || o.since < 0:
-		return usageError{errors.New("--last and --since take a number, 0 or more")}
+		return usageError{errors.New("--last and --since must be 0 or more")}
 	case o.events && (o.audit || o.limited):
-		return usageError{errors.New("--events prints all events; leave out --audit and --last, or choose where to begin with --since REV")}
+		return usageError{errors.New("--events prints all events; leave out --audit and --last, or start from --since REV")}
 	case o.follow && !o.events:
 		return usageError{errors.New("--follow works only with --events; to watch the plan: planloop show --watch")}
 	}
@@ -83,9 +83,9 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 		return a.printRecords(state.Revision, records)
 	}
 	if len(records) == 0 {
-		text := "Nothing has been changed here yet.\n"
+		text := "There are no changes yet.\n"
 		if state.Revision > 0 {
-			text = fmt.Sprintf("Nothing has been changed after revision %d.\n", o.since)
+			text = fmt.Sprintf("There are no changes after revision %d.\n", o.since)
 		}
 		return a.print([]byte(text))
 	}
@@ -143,7 +143,7 @@ func (a *app) printAudit(head plan.Revision, entries []history.Decision) error {
 		}{head, entries})
 	}
 	if len(entries) == 0 {
-		return a.print([]byte("Nothing has been decided here yet.\n"))
+		return a.print([]byte("There are no decisions yet.\n"))
 	}
 	s := a.screen()
 	var lines []string

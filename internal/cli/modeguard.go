@@ -107,7 +107,7 @@ func (a *app) changes(ctx context.Context, ws *openWorkspace) (<-chan struct{}, 
 		log := sqlite.New(other.StateDir, sqlite.Options{})
 		theirs, err := log.Watch(ctx)
 		if err != nil {
-			a.logger().Warn("planning mode is not heard of before the next command", "workspace", other.Path, "error", err)
+			a.logger().Warn("planning mode may be noticed late", "workspace", other.Path, "error", err)
 			_ = log.Close()
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 func (a *app) configuredModel(section workspace.Section) verbs.Model {
 	asked, err := a.modelIn(section)
 	if err != nil {
-		a.warn("no model is used: " + err.Error())
+		a.warn("the model is not used: " + err.Error())
 	}
 	if asked == nil {
 		return nil

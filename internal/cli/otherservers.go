@@ -38,11 +38,11 @@ func (o *otherServers) get() *downstream.Servers {
 				Getenv: o.app.getenv, Logger: o.app.logger(), Version: version()})
 		}
 		if err != nil {
-			o.app.warn("no other servers are used: " + err.Error())
+			o.app.warn("other servers are not used: " + err.Error())
 			return
 		}
 		for _, fault := range config.Faults() {
-			o.app.warn("a server is not used, the others are: " + fault.Error())
+			o.app.warn("one server is not used: " + fault.Error())
 		}
 	})
 	return o.servers
@@ -186,9 +186,9 @@ func (o *otherServers) missing(name string) string {
 	server, _, foreign := strings.Cut(name, "__")
 	switch {
 	case known:
-		return "its server has no such tool"
+		return "its server does not have this tool"
 	case foreign && server != "mcp" && server != "planloop": // hosts prefix tool names with these two
-		return "no server " + plan.Quote(plan.Shorten(server, 40)) + " is configured (there is " + strings.Join(there, ", ") + ")"
+		return "no server " + plan.Quote(plan.Shorten(server, 40)) + " is configured (known: " + strings.Join(there, ", ") + ")"
 	}
 	return ""
 }

@@ -28,10 +28,10 @@ func newPlanCommand(a *app) *cobra.Command {
 	}
 	cancelled := func(reply verbs.ModeReply) string {
 		if reply.Phase == plan.PhaseExecuting {
-			return "The approved plan goes on, what waited is dropped, and nothing is held back any more. Agents hear of it with their " +
+			return "Planning mode is off. The approved plan continues, and the waiting plan is dropped. Agents see that on their " +
 				"next status."
 		}
-		return "Planning mode is off, and nothing is held back any more. Agents hear of it with their next status."
+		return "Planning mode is off. Agents see that on their next status check."
 	}
 	cmd.AddCommand(
 		newCommand("plan start", "[TASK...]", cobra.ArbitraryArgs, a.enterMode),
@@ -61,7 +61,8 @@ func (a *app) enterMode(cmd *cobra.Command, args []string) error {
 	if a.whyNoPerson() != "" {
 		return a.reply(reply)
 	}
-	return a.printReply(reply, "Planning mode is on: agents read, ask and submit a plan; nothing is changed until you approve one.\n"+
+	return a.printReply(reply, "Planning mode is on. Agents can read, ask and submit a plan; "+
+		"nothing can be changed until you approve one.\n"+
 		"Wait for the plan: planloop status --wait 10m. Leave the mode: planloop plan cancel")
 }
 
@@ -72,7 +73,7 @@ func refuseMisspelled(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
-		return usageError{fmt.Errorf("%s is not a task to plan for; did you mean `%s %s`? To plan for it all the same: %s start %s",
+		return usageError{fmt.Errorf("%s is not a task to plan for; did you mean `%s %s`? To plan for it anyway: %s start %s",
 			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), safetext.QuoteWord(args[0]))}
 	}
 	return nil

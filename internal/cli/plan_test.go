@@ -31,8 +31,8 @@ func TestPlanIDs(t *testing.T) {
 		{ids[1], ids[1], ""},
 		{"fix-o", "fix-one-", ""},
 		{"fix", "", `plan_id: "fix" matches the ids of several plans; give more of the id: fix-`},
-		{"nope", "", `plan_id: there is no plan "nope"`},
-		{"", "", `plan_id: there is no plan ""`},
+		{"nope", "", `plan_id: plan "nope" does not exist`},
+		{"", "", `plan_id: plan "" does not exist`},
 	} {
 		got, err := planID(state, c.named)
 		if c.problem == "" && (err != nil || !strings.HasPrefix(got, c.want)) {

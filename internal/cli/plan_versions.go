@@ -25,7 +25,7 @@ func newPlanListCommand(a *app) *cobra.Command {
 		}
 		rows := terminal.PlanRows(state)
 		if len(rows) == 0 {
-			return a.print([]byte("There are no plans yet. Set one up: planloop start GOAL --step TITLE\n"))
+			return a.print([]byte("There are no plans yet. Start one: planloop start GOAL --step TITLE\n"))
 		}
 		return a.print(terminal.Joined(a.screen().PlanTable(rows)))
 	})
@@ -48,8 +48,8 @@ func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
 	case len(args) > 0:
 		return formerID(state, args[0])
 	case len(former) == 0:
-		return "", plan.Refuse(plan.NotFound, "", "there is no former plan to restore",
-			"plans are kept here when they are replaced or cleared")
+		return "", plan.Refuse(plan.NotFound, "", "no former plan can be restored",
+			"replaced and cleared plans can be restored")
 	}
 	return "", usageError{fmt.Errorf("planloop plan restore needs the id of a plan; the latest former one is %s: planloop plan restore %s",
 		plan.Quote(former[0].Objective), former[0].ID)}
@@ -93,7 +93,7 @@ func oneOf(s plan.State, ids []string, named, fix string) (string, error) {
 		if verbs.IsVersion(named) {
 			return "", noVersion
 		}
-		return "", plan.Refuse(plan.NotFound, "/plan_id", "there is no plan "+plan.Quote(named), fix)
+		return "", plan.Refuse(plan.NotFound, "/plan_id", "plan "+plan.Quote(named)+" does not exist", fix)
 	}
 	const shown = 5
 	list := strings.Join(found[:min(len(found), shown)], ", ")

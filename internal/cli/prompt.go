@@ -18,7 +18,7 @@ func newSuggestCommand(a *app) *cobra.Command {
 	var in verbs.Suggest
 	suggest := func(s *verbs.Service, ctx context.Context, c verbs.Caller, in verbs.Suggest) (verbs.SuggestReply, error) {
 		if a.errIsTerminal {
-			fmt.Fprintln(a.err, "planloop: looking through the workspace")
+			fmt.Fprintln(a.err, "planloop: searching the workspace")
 		}
 		return s.Suggest(ctx, c, in)
 	}
@@ -26,7 +26,7 @@ func newSuggestCommand(a *app) *cobra.Command {
 		return in, nil
 	}))
 	cmd.Flags().IntVar(&in.Limit, "limit", 20, "how `MANY` to list, at most 50")
-	cmd.Flags().StringVar(&in.Focus, "focus", "", "`TEXT` that says what to look for")
+	cmd.Flags().StringVar(&in.Focus, "focus", "", "`TEXT` that narrows the search")
 	return cmd
 }
 

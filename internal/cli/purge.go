@@ -38,9 +38,9 @@ func (a *app) purge(ctx context.Context) error {
 		return err
 	}
 	if state.Revision == 0 {
-		return a.print([]byte("There is nothing to delete.\n"))
+		return a.print([]byte("This workspace has no history.\n"))
 	}
-	question := fmt.Sprintf("This deletes for good everything planloop knows about %s:\n%s, %s of history.\nType %s to confirm: ",
+	question := fmt.Sprintf("This permanently deletes all planloop data about %s:\n%s, %s of history.\nType %s to confirm: ",
 		safetext.EscapeLine(ws.place.Path), plan.Pluralize(len(terminal.PlanRows(state)), "plan"),
 		plan.Pluralize(int(state.Revision), "change"), purgeWord)
 	if err := a.print([]byte(question)); err != nil {
@@ -57,10 +57,10 @@ func (a *app) purge(ctx context.Context) error {
 		return err
 	}
 	if err := engine.RemoveLogs(ws.place.StateDir); err != nil {
-		return fmt.Errorf("the history is deleted, but not what agents printed: %w", err)
+		return fmt.Errorf("the history is deleted, but not the agents' output: %w", err)
 	}
 	if err := removeErrors(ws.place.StateDir); err != nil {
-		return fmt.Errorf("the history is deleted, but not what went wrong: %w", err)
+		return fmt.Errorf("the history is deleted, but not the recorded errors: %w", err)
 	}
 	return a.print([]byte("All plans of this workspace are deleted.\n"))
 }

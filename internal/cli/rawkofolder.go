@@ -151,7 +151,7 @@ func plainFile(root *os.Root, name string) (fs.FileInfo, error) {
 		case info.Mode().IsRegular() && last:
 			return info, nil
 		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, plan.Refuse(plan.Conflict, "", plan.Quote(filepath.ToSlash(at))+" is a link, and links are not followed",
+			return nil, plan.Refuse(plan.Conflict, "", plan.Quote(filepath.ToSlash(at))+" is a link, which is not followed",
 				"remove it, or name another folder with --dir")
 		}
 		return nil, plan.Refuse(plan.Conflict, "", plan.Quote(filepath.ToSlash(at))+" is in the way", "name another folder with --dir")

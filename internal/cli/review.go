@@ -36,11 +36,11 @@ func newReviewCommand(a *app) *cobra.Command {
 		case o.port < 0 || o.port > 65535:
 			return usageError{fmt.Errorf("--port is %d; give a number from 1 to 65535, or leave it out for a free one", o.port)}
 		case a.flags.ephemeral:
-			return usageError{errors.New("with --ephemeral there is nothing to look at; leave it out")}
+			return usageError{errors.New("--ephemeral keeps no plan to review; leave it out")}
 		}
 		return a.review(cmd.Context(), o)
 	})
-	cmd.Flags().BoolVar(&o.noOpen, "no-open", false, "print a link, and open no browser")
+	cmd.Flags().BoolVar(&o.noOpen, "no-open", false, "print a link instead of opening a browser")
 	cmd.Flags().IntVar(&o.port, "port", 0, "serve the page on port `N` (default: a free one)")
 	return cmd
 }
@@ -92,7 +92,7 @@ func (a *app) review(ctx context.Context, o reviewOptions) error {
 // hideProcess protects browsers' keys and the environment from the user's other programs.
 func (a *app) hideProcess() {
 	if err := process.Hide(); err != nil {
-		a.logger().Warn("commands of this user can read the memory and the environment of this process", "error", err)
+		a.logger().Warn("other programs of this user can read this process's memory and environment", "error", err)
 	}
 }
 
@@ -133,7 +133,7 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 	if p.why == "" {
 		tty, err := terminal.OpenTTY()
 		if err != nil {
-			p.why = "there is no terminal to write a code to"
+			p.why = "no terminal can show a code"
 		} else {
 			p.tty, p.close = tty, func() { _ = tty.Close() }
 		}
@@ -154,11 +154,11 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 func (p *reviewPage) announce(ctx context.Context, listening net.Addr) {
 	switch p.address = localAddress(listening); {
 	case p.address == "":
-		fmt.Fprintln(p.err, "planloop: the review page is served at loopback addresses alone, so not here")
+		fmt.Fprintln(p.err, "planloop: the review page needs a loopback address, so it is not served here")
 	case p.why != "":
-		fmt.Fprintf(p.err, "planloop: the review page is at %s; it shows and does not decide: %s\n", p.address, p.why)
+		fmt.Fprintf(p.err, "planloop: the review page is at %s, view only: %s\n", p.address, p.why)
 	default:
-		_ = p.printLink("The review page: ", p.link(), "The link works once, and for 30 seconds. Enter prints a new one.")
+		_ = p.printLink("The review page: ", p.link(), "One-time link, valid for 30 s. Enter: new link.")
 		p.listen(ctx)
 	}
 }
@@ -189,23 +189,23 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 		}
 		return p.printJSON(told)
 	}
-	enter := "Enter prints a new one, typing " + signOutWord + " ends all sessions, and Ctrl-C ends the page."
+	enter := `Enter: new link. "` + signOutWord + `": sign out all browsers. Ctrl-C: stop.`
 	if p.tty == nil {
-		enter = "Ctrl-C ends the page."
+		enter = "Ctrl-C: stop."
 	}
 	var text []string
 	if p.why != "" {
-		text = append(text, "The page shows and does not decide here: "+p.why+".",
-			"To decide, run planloop review in a terminal of your own.")
+		text = append(text, "View only: "+p.why+".",
+			"To decide, run planloop review in your own terminal.")
 	}
 	if forward != "" {
-		text = append(text, "The page is on this machine. To reach it from yours, run there:", "  "+forward)
+		text = append(text, "To reach the page from your own machine, run there:", "  "+forward)
 	}
 	link := p.link()
 	if commands := browsers(runtime.GOOS, p.getenv, link); !noOpen && forward == "" && p.tty != nil && len(commands) > 0 {
 		go p.openBrowser(commands) // ends with the browser, or with the process
-		text = append(text, "The page opens in your browser, at "+p.address+".",
-			"Enter prints a link for another one, typing "+signOutWord+" ends all sessions, and Ctrl-C ends the page.")
+		text = append(text, "The page opens in your browser: "+p.address,
+			enter)
 		return p.printLines(text...)
 	}
 	if len(text) > 0 {
@@ -213,13 +213,13 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 			return err
 		}
 	}
-	return p.printLink("Open the page: ", link, "The link works once, and for 30 seconds. "+enter)
+	return p.printLink("Open the page: ", link, "One-time link, valid for 30 s. "+enter)
 }
 
 // openBrowser opens the page in a browser, or else prints a link.
 func (p *reviewPage) openBrowser(commands [][]string) {
 	if !runFirst(commands) {
-		_ = p.printLink("The browser could not be opened. Open the page: ", p.link(), "The link works once, and for 30 seconds.")
+		_ = p.printLink("No browser could be opened. Open the page: ", p.link(), "One-time link, valid for 30 s.")
 	}
 }
 
@@ -251,15 +251,15 @@ func (p *reviewPage) showCode(place review.Place, code string) error {
 	}
 	p.printing.Lock()
 	defer p.printing.Unlock()
-	_, err := fmt.Fprintf(p.tty, "%s  The code for the page that shows %s is %s. With it that page decides, in every workspace, "+
-		"until it has not for an hour. If you did not ask for it, do nothing.\n", time.Now().Format(clock), safetext.EscapeLine(about),
-		code)
+	_, err := fmt.Fprintf(p.tty, "%s  The code for the page that shows %s is %s. The page can then approve in every workspace "+
+		"until it is idle for an hour. If you did not ask for the code, do nothing.\n", time.Now().Format(clock),
+		safetext.EscapeLine(about), code)
 	return err
 }
 
 // linkReused reports on the terminal that a link was used twice and its session ended.
 func (p *reviewPage) linkReused() {
-	_ = p.printForPerson("A link was used twice: whoever came by it is out. Press Enter for a new one.")
+	_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
 }
 
 // printForPerson prints a line for the deciding person.
@@ -293,7 +293,7 @@ func (p *reviewPage) listen(ctx context.Context) {
 				}
 				if strings.TrimSpace(line) == signOutWord {
 					p.server.EndSessions()
-					_ = p.printForPerson("All sessions have ended. Press Enter for a new link.")
+					_ = p.printForPerson("All browsers are signed out. Press Enter for a new link.")
 					continue
 				}
 			}
@@ -301,7 +301,7 @@ func (p *reviewPage) listen(ctx context.Context) {
 				_ = p.printWelcome(true)
 				continue
 			}
-			_ = p.printLink("Open the page: ", p.link(), "The link works once, and for 30 seconds.")
+			_ = p.printLink("Open the page: ", p.link(), "One-time link, valid for 30 s.")
 		}
 	}()
 }
@@ -334,7 +334,7 @@ func (p *reviewPage) printWaiting(ctx context.Context, desk review.Workspaces, c
 			}
 		}
 		if told = now; first && len(lines) == 0 {
-			lines = []string{"Nothing waits for you now."}
+			lines = []string{"Nothing is waiting for you."}
 		}
 		if len(lines) > 0 && p.printLines(lines...) != nil {
 			return
@@ -357,10 +357,10 @@ func waitingLine(w review.Waiting) string { return w.Name + ": " + waitingText(w
 func waitingText(w review.Waiting) string {
 	by := cmp.Or(w.By, "an agent")
 	return map[review.WaitingKind]string{
-		review.PlanWaits:     "a plan waits for your decision: " + w.Title,
+		review.PlanWaits:     "a plan is waiting for your decision: " + w.Title,
 		review.QuestionWaits: by + " asks: " + w.Title,
-		review.StepWaits:     w.ID + " waits for your word: " + cmp.Or(w.Text, w.Title),
-		review.BlockerWaits:  "everything waits for " + w.ID + ": " + w.Title,
+		review.StepWaits:     w.ID + " is waiting for your answer: " + cmp.Or(w.Text, w.Title),
+		review.BlockerWaits:  "blocked by " + w.ID + ": " + w.Title,
 		review.ReplyWaits:    by + " has replied: " + cmp.Or(w.Text, w.Title),
 	}[w.Kind]
 }

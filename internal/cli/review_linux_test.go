@@ -136,7 +136,7 @@ func (t *terminalSession) unlocks(b *browser, workspace string) {
 		t.t.Fatalf("a code: %d %v", status, answer)
 	}
 	t.out.waitFor("The code for the page that shows ")
-	code := regexp.MustCompile(` is (\d{6})\. With it that page decides`).FindStringSubmatch(t.line())
+	code := regexp.MustCompile(` is (\d{6})\. The page can then approve`).FindStringSubmatch(t.line())
 	if code == nil {
 		t.t.Fatal("no code on the terminal")
 	}
@@ -165,11 +165,11 @@ func TestReviewDecides(t *testing.T) {
 	page.out.waitFor("Open the page: ")
 	link := page.line()
 	b := opens(t, link)
-	page.out.waitFor("app: a plan waits for your decision: Sessions move to Redis")
+	page.out.waitFor("app: a plan is waiting for your decision: Sessions move to Redis")
 	if status, _ := (&browser{t: t, address: b.address}).enter(launchLink.FindStringSubmatch(link)[2]); status != http.StatusUnauthorized {
 		t.Errorf("the link works twice: %d", status)
 	}
-	page.out.waitFor("A link was used twice: whoever came by it is out. Press Enter for a new one.")
+	page.out.waitFor("A link was used twice, so its session was ended. Press Enter for a new link.")
 	if status, _ := b.request(http.MethodGet, "/api/inbox", nil); status != http.StatusUnauthorized {
 		t.Errorf("who came by a link that was used twice is in: %d", status)
 	}
@@ -196,7 +196,7 @@ func TestReviewDecides(t *testing.T) {
 	says(t, h.run("log", "--audit"), "approved by alice (person)")
 
 	page.typeIn("out\n")
-	page.out.waitFor("All sessions have ended. Press Enter for a new link.")
+	page.out.waitFor("All browsers are signed out. Press Enter for a new link.")
 	if status, _ := b.request(http.MethodGet, "/api/inbox", nil); status != http.StatusUnauthorized {
 		t.Errorf("a session is left: %d", status)
 	}
@@ -228,14 +228,14 @@ func TestReviewOfAllWorkspaces(t *testing.T) {
 	page := h.terminal(160, 60, "review", "--no-open")
 	page.out.waitFor("Open the page: ")
 	b := opens(t, page.line())
-	page.out.waitFor("Nothing waits for you now.")
+	page.out.waitFor("Nothing is waiting for you.")
 
 	says(t, h.serve().call("planning_submit_plan", submission("medium")), "Plan submitted")
-	page.out.waitFor("app: a plan waits for your decision: Sessions move to Redis")
+	page.out.waitFor("app: a plan is waiting for your decision: Sessions move to Redis")
 	says(t, shop.serve().call("planning_ask_user", `{"question":"Which region?"}`), "Q1")
 	page.out.waitFor("shop: codex asks: Which region?")
 	shop.run("alert", "--id", "ci", "--level", "blocker", "--message", "the tests fail")
-	page.out.waitFor("shop: everything waits for ci: the tests fail")
+	page.out.waitFor("shop: blocked by ci: the tests fail")
 
 	inbox := b.get("/api/inbox")
 	var listed []string
@@ -296,7 +296,7 @@ func TestReviewOpensTheBrowser(t *testing.T) {
 	}
 	h.env = append(h.env, "BROWSER=/nowhere/browser:"+script)
 	page := h.terminal(160, 60, "review")
-	page.out.waitFor("The page opens in your browser, at http://")
+	page.out.waitFor("The page opens in your browser: http://")
 	link, err := os.ReadFile(pipe)
 	if err != nil {
 		t.Fatal(err)
@@ -309,7 +309,7 @@ func TestReviewOpensTheBrowser(t *testing.T) {
 
 	h.env = append(h.env, "BROWSER=false")
 	page = h.terminal(160, 60, "review")
-	page.out.waitFor("The browser could not be opened. Open the page: ")
+	page.out.waitFor("No browser could be opened. Open the page: ")
 	opens(t, page.line())
 	page.isEnded()
 }
@@ -319,8 +319,8 @@ func TestReviewOverSSH(t *testing.T) {
 	h := newHome(t)
 	h.env = append(h.env, "BROWSER=false", "SSH_CONNECTION=192.0.2.7 50122 192.0.2.5 2222")
 	page := h.terminal(160, 60, "review")
-	page.out.waitFor("To reach it from yours, run there:")
-	page.out.readOn("Enter prints a new one")
+	page.out.waitFor("from your own machine, run there:")
+	page.out.readOn("Enter: new link")
 	shown := page.out.seen.String()
 	port := regexp.MustCompile(`localhost:(\d+)/#`).FindStringSubmatch(shown)
 	if port == nil {
@@ -357,7 +357,7 @@ func TestReviewThatOnlyShows(t *testing.T) {
 		}
 	}
 	cmd, out := h.start("review")
-	out.waitFor("The page shows and does not decide here: standard input is not a terminal.")
+	out.waitFor("View only: standard input is not a terminal.")
 	out.waitFor("Open the page: ")
 	out.readOn("\n")
 	refused(opens(t, out.seen.String()), "standard input is not a terminal")
@@ -429,7 +429,7 @@ func TestReviewRuns(t *testing.T) {
 	}
 	page.unlocks(b, id)
 	act("start_run", map[string]any{})
-	page.out.waitFor("app: S001 waits for your word: ")
+	page.out.waitFor("app: S001 is waiting for your answer: ")
 	view := b.get("/api/view?workspace=" + id)
 	act("approve_step", map[string]any{"step": 1, "digest": text(at(view, "plan", "steps"), "ask", "digest")})
 	reader, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until the step reads
@@ -442,7 +442,7 @@ func TestReviewRuns(t *testing.T) {
 		}
 	}
 	page.typeIn("\x03")
-	page.out.waitFor("nothing new is started, and what runs is waited for; interrupt again to end it")
+	page.out.waitFor("starting nothing new and waiting for running steps; interrupt again to end them")
 	if err := reader.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func (d *reviewWorkspaces) sheet(id string) (*reviewWorkspace, error) {
 		return s, nil
 	}
 	if at := slices.IndexFunc(d.list(), func(s *reviewWorkspace) bool { return s.ID == id }); at < 0 {
-		return nil, plan.Refuse(plan.NotFound, "/workspace", "there is no workspace "+plan.Quote(id), "choose one of those that are listed")
+		return nil, plan.Refuse(plan.NotFound, "/workspace", "workspace "+plan.Quote(id)+" does not exist", "choose a listed workspace")
 	}
 	return d.sheet(id)
 }
@@ -236,7 +236,7 @@ func (d *reviewWorkspaces) follow(ctx context.Context) {
 	}
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		d.logger().Warn("changes are seen late: they cannot be watched for", "error", err)
+		d.logger().Warn("changes are noticed late: files cannot be watched", "error", err)
 		watcher = &fsnotify.Watcher{} // it never reports an event
 	} else {
 		defer watcher.Close()
@@ -271,7 +271,7 @@ func (d *reviewWorkspaces) follow(ctx context.Context) {
 // saveInboxCache saves the list of quiet workspaces, unless it was saved less than again ago.
 func (d *reviewWorkspaces) saveInboxCache(again time.Duration) {
 	if err := d.cache.save(again); err != nil {
-		d.logger().Debug("what was found is not kept for the next start", "error", err)
+		d.logger().Debug("the inbox cache was not saved", "error", err)
 	}
 }
 
@@ -366,7 +366,7 @@ type inboxState struct {
 func (s *reviewWorkspace) currentPlace() review.Place {
 	place := s.Place
 	if info, err := os.Stat(s.folder); place.Doubt == "" && s.folder != "" && (err != nil || !info.IsDir()) {
-		place.Doubt = "its directory is gone"
+		place.Doubt = "its directory does not exist"
 	}
 	return place
 }

@@ -32,11 +32,11 @@ func newRootCommand(a *app) *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.flags.workspace, "workspace", "C", "", "work on the plan of the directory `DIR` (default: the enclosing git work "+
+	flags.StringVarP(&a.flags.workspace, "workspace", "C", "", "use the plan of the directory `DIR` (default: the enclosing git work "+
 		"tree)")
 	flags.StringVar(&a.flags.agent, "agent", "", "act as the agent `NAME`")
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
-	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, for as long as this process runs")
+	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, while this process runs")
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	complete(root, "workspace", onlyFolders)
 	addGroup(root, "The plan:", newShowCommand(a), newStepCommand(a), newTemplateCommand(a), newClearCommand(a), newLogCommand(a),
@@ -90,7 +90,7 @@ func withoutShell(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return missing(cmd, "the name of a shell: "+shells)
 	}
-	return usageError{fmt.Errorf("there is no completion for %s; name a shell: %s", plan.Quote(args[0]), shells)}
+	return usageError{fmt.Errorf("completion does not support %s; name a shell: %s", plan.Quote(args[0]), shells)}
 }
 
 func onlyFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -27,16 +27,16 @@ func newRunCommand(a *app) *cobra.Command {
 			return a.dryRun(cmd.Context())
 		}
 		if given := cmd.Flags().Changed; given("starts") && o.Starts < 1 || given("for") && o.For <= 0 {
-			return usageError{errors.New("--starts and --for are bounds above 0; leave them out for none")}
+			return usageError{errors.New("--starts and --for must be above 0; leave them out for no limit")}
 		}
 		return a.runPlan(cmd.Context(), o)
 	})
 	flags := cmd.Flags()
 	flags.IntVar(&o.Parallel, "parallel", 0, "run `N` steps at a time (default: as configured, 4)")
 	flags.IntVar(&o.Starts, "starts", 0, "start agents at most `N` times")
-	flags.DurationVar(&o.For, "for", 0, "start nothing more after this `time`, such as 2h")
-	flags.BoolVar(&o.Wait, "wait", false, "wait for people and agents to do their part, as a terminal does")
-	flags.BoolVar(&dry, "dry-run", false, "say what would be run in which order, and run nothing")
+	flags.DurationVar(&o.For, "for", 0, "start no more steps after this `time`, such as 2h")
+	flags.BoolVar(&o.Wait, "wait", false, "wait for people and agents, like a run at a terminal")
+	flags.BoolVar(&dry, "dry-run", false, "print the order of the steps, and run nothing")
 	return cmd
 }
 
@@ -79,7 +79,7 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	_, works := a.stepAgent()
 	if state, err := ws.verbs.State(ctx); err == nil && !works { // otherwise the run reports the error
 		if look, is := ws.verbs.RunProgress(state); is && look.Ongoing() {
-			a.note("run " + look.ID + " goes on already: this joins it and shares its steps; planloop pause stops both")
+			a.note("run " + look.ID + " is already running; joining it (planloop pause stops both)")
 		}
 	}
 	reply, err := a.runToEnd(ctx, ws, o)
@@ -121,7 +121,7 @@ func (a *app) interrupts(ctx context.Context) (working context.Context, drained 
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	over = context.AfterFunc(ctx, func() {
 		close(drain)
-		a.note("nothing new is started, and what runs is waited for; interrupt again to end it")
+		a.note("starting nothing new and waiting for running steps; interrupt again to end them")
 		for begun := time.Now(); ; {
 			if <-signals; time.Since(begun) > interruptWindow {
 				kill(errInterrupted)
@@ -162,6 +162,6 @@ func newPauseCommand(a *app) *cobra.Command {
 	var reason string
 	cmd := newCommand("pause", "", noArguments, runVerb(a, (*verbs.Service).PauseRun,
 		func(*cobra.Command, []string) (string, error) { return reason, nil }))
-	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that says why")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, as `TEXT`")
 	return cmd
 }

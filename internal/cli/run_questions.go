@@ -108,22 +108,22 @@ const (
 
 // answerKeys returns the keys that a question accepts, and explains them.
 func answerKeys(step *plan.Step) (keys map[string]plan.Choice, how string) {
-	end := "q pauses the run; Enter alone leaves it open."
+	end := "q: pause the run. Enter alone: decide later."
 	switch {
 	case step.NeedsUnblocking():
-		return nil, "Type what to do about it and Enter: it is tried again with your answer. Enter alone leaves it open; " +
-			"Ctrl-C pauses the run."
+		return nil, "Type an answer and Enter to try it again. Enter alone: decide later. " +
+			"Ctrl-C: pause the run."
 	case step.OpenQuestion().Kind == plan.AskPause:
-		return nil, "Type your answer and Enter. Enter alone leaves it open; Ctrl-C pauses the run."
+		return nil, "Type your answer and Enter. Enter alone: decide later. Ctrl-C: pause the run."
 	case step.IsUnknown():
 		return map[string]plan.Choice{"r": plan.Retry, "h": plan.Happened, "s": plan.Skip, "a": plan.Abort, "q": pause},
-			"Type r to try it again, h if it has done its work, s and why to skip it, a to give the run up; " + end
+			"r: try it again. h: it has done its work. s REASON: skip it. a: abort the run. " + end
 	case step.ForEach != "" || step.Tool == "":
 		return map[string]plan.Choice{"y": plan.Approve, "n": plan.Deny, "q": pause},
-			"Type y to let it run, n (and why) to have it skipped; " + end
+			"y: run it. n REASON: skip it. " + end
 	}
 	return map[string]plan.Choice{"y": plan.Approve, "n": plan.Deny, "e": edit, "q": pause},
-		"Type y to let it run, n (and why) to have it skipped, e to edit its arguments; " + end
+		"y: run it. n REASON: skip it. e: edit its arguments. " + end
 }
 
 // askStep shows a step's question and returns the answer.
@@ -153,7 +153,7 @@ func (w *terminalRun) askStep(ctx context.Context, grown <-chan struct{}, state 
 		case !known:
 			told = how + "\n"
 		case choice == plan.Skip && words == "":
-			told = "Say why, on the same line: s REASON.\n"
+			told = "Type the reason on the same line: s REASON.\n"
 		case choice == edit:
 			args, problem := w.edited(ctx, step, cmp.Or(string(answer.Args), string(step.OpenQuestion().Args)), words)
 			if problem != "" {
@@ -196,7 +196,7 @@ func (w *terminalRun) readTyped(ctx context.Context, grown <-chan struct{}, step
 			return "", false
 		}
 		if now, ok := state.Plan.Steps.Get(step.ID); !ok || questionOf(now) != asked {
-			_ = w.write("\nIt is not asked any more.\n")
+			_ = w.write("\nThis question is closed.\n")
 			return "", false
 		}
 	}
@@ -217,7 +217,7 @@ func (w *terminalRun) edited(ctx context.Context, step *plan.Step, args, given s
 	}
 	edited, err := argumentsOf(given)
 	if err != nil {
-		return nil, "Not taken: " + err.Error() + "."
+		return nil, "Invalid: " + err.Error() + "."
 	}
 	box, err := w.box()
 	if err != nil {
@@ -233,7 +233,7 @@ func (w *terminalRun) edited(ctx context.Context, step *plan.Step, args, given s
 		faults.Add(fault)
 	}
 	if err := faults.Err(); err != nil {
-		return nil, "Not taken: " + err.Error() + "."
+		return nil, "Invalid: " + err.Error() + "."
 	}
 	return edited, ""
 }

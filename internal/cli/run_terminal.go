@@ -34,7 +34,7 @@ type terminalRun struct {
 func (a *app) runOnTerminal(ctx context.Context, ws *openWorkspace, o verbs.EngineOptions) (verbs.RunReply, error) {
 	tty, err := terminal.OpenTTY()
 	if err != nil {
-		return verbs.RunReply{}, plan.Refuse(plan.Conflict, "", "a run that asks needs a terminal", "run it in a terminal of your own")
+		return verbs.RunReply{}, plan.Refuse(plan.Conflict, "", "a run with questions needs a terminal", "run it in your own terminal")
 	}
 	defer tty.Close()
 	w := &terminalRun{app: a, ws: ws, tty: tty, done: make(chan struct{}), skipped: map[question]bool{}}
@@ -102,8 +102,8 @@ func (w *terminalRun) preapprove(ctx context.Context, tty io.ReadWriter) (map[pr
 	stepwise := errors.New("asked step by step")
 	word, _, err := w.askDecision(ctx, tty, approvalPrompt{name: "list", lines: w.ttyScreen().Draft(text),
 		amount: plan.Pluralize(len(foreseen), "question"), digest: hex.EncodeToString(sum[:]),
-		how:   "Then each of these steps may run once, just as it is shown. To run nothing, type reject.",
-		enter: "Enter alone has you asked step by step.", onEnter: stepwise, undecided: nothingRun()})
+		how:   "Approval lets each of these steps run once, exactly as shown. To run nothing, type reject.",
+		enter: "Enter alone: ask step by step.", onEnter: stepwise, undecided: nothingRun()})
 	switch {
 	case errors.Is(err, stepwise):
 		return nil, nil
@@ -132,7 +132,7 @@ func (a *app) expectedQuestions(ctx context.Context, ws *openWorkspace, state pl
 }
 
 func nothingRun() error {
-	return plan.Refuse(plan.InvalidInput, "", "nothing was allowed, and nothing was run", "give planloop run again to be asked")
+	return plan.Refuse(plan.InvalidInput, "", "nothing was approved, so nothing was run", "use planloop run to be asked again")
 }
 
 // follow draws and asks until the run is over.
@@ -187,9 +187,9 @@ func (w *terminalRun) show(ctx context.Context, grown <-chan struct{}, hangUp fu
 		}
 		return page, state.Revision, err
 	}
-	ctrlC := "pauses the run"
+	ctrlC := "to pause the run"
 	if ctx.Err() != nil {
-		ctrlC = "ends what still runs"
+		ctrlC = "to end running steps"
 	}
 	live := terminal.Live{Out: w.out, Screen: w.screen, Page: page, CtrlC: ctrlC, Gone: true}
 	err := live.Run(shown, w.changes(ctx, shown, grown, hangUp))

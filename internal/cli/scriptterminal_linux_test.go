@@ -94,6 +94,7 @@ func typeAtPrompt(control *os.File, keys string, show func(text string)) (string
 		seen.Write(b[:n])
 		text := plainScreen(seen.String())
 		show(text)
+		text = strings.ReplaceAll(text, "[y/N] ", "[y/N]\n> ") // both are prompts
 		code := shownCode.FindStringSubmatch(text)
 		early := asked < len(answers) && answers[asked] == "code" && code == nil
 		if keys != "-" && !early && strings.HasSuffix(text, "\n> ") && strings.Count(text, "\n> ") > asked {

@@ -45,8 +45,8 @@ func newServeCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.http, "http", "", "serve over HTTP on `ADDRESS`, such as 127.0.0.1:8137")
 	flags.StringVar(&o.tokenFile, "token-file", "", "the `FILE` with the bearer token HTTP clients must send (or PLANLOOP_TOKEN)")
-	flags.StringSliceVar(&o.origins, "allow-origin", nil, "a web `ORIGIN` whose pages may call, such as https://example.com")
-	flags.IntVar(&o.rate, "rate", 100, "the `NUMBER` of HTTP requests a second that one client may make; 0 is no bound")
+	flags.StringSliceVar(&o.origins, "allow-origin", nil, "allow web pages from `ORIGIN`, such as https://example.com")
+	flags.IntVar(&o.rate, "rate", 100, "the `NUMBER` of HTTP requests a second for each client; 0 means unlimited")
 	flags.StringVar(&o.strategy, "strategy", "", "the `STRATEGY`: react, plan_act_reflect or goal_decompose_route_synthesise")
 	flags.StringVar(&o.toolsets, "toolsets", "", "the `TOOLSETS` to offer, comma-separated")
 	return cmd
@@ -54,7 +54,7 @@ func newServeCommand(a *app) *cobra.Command {
 
 func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err := process.Hide(); err != nil { // the environment may hold keys, and the server runs an agent's commands
-		a.logger().Warn("commands of this user can read the server's environment", "error", err)
+		a.logger().Warn("other programs of this user can read the server's environment", "error", err)
 	}
 	a.settings, a.serving = o.settings(), true
 	var beginning sync.WaitGroup // system calls, in parallel with the computation
@@ -105,8 +105,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return a.serveHTTP(ctx, server, o)
 	}
 	if a.inIsTerminal {
-		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object per line; an agent's host starts it "+
-			"like this. Ctrl-C ends it; `planloop help hosts` shows how to connect a host.")
+		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input. A host usually starts this command. "+
+			"Ctrl-C ends it. To connect a host: planloop init")
 	}
 	signal.Ignore(syscall.SIGPIPE) // a host that closes the pipe is not an error
 	a.flags.json = false           // from here on standard output carries only messages

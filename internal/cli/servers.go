@@ -103,13 +103,13 @@ func serverOf(status downstream.Status, config downstream.Server) serverReply {
 	}
 	switch {
 	case status.State == downstream.Starting:
-		r.Advice = fmt.Sprintf("it has not told its tools in %s; one that has to be fetched takes longer the first time: try again",
+		r.Advice = fmt.Sprintf("no tools listed within %s; the first start may need a download: try again",
 			listTimeout)
 	case status.State != downstream.Failed || status.RetryAt.IsZero(): // configuration errors contain their own fix
 	case config.URL != "":
 		r.Advice = "check the address, the network, and the token among the headers"
 	default:
-		r.Advice = "run the command in a terminal to see what is wrong with it"
+		r.Advice = "run the command in a terminal to see the problem"
 		for _, line := range status.Lines {
 			if !strings.Contains(r.Problem, line) {
 				r.Printed = append(r.Printed, line)
@@ -147,13 +147,13 @@ func (r serverReply) write(b *strings.Builder, isOn bool) {
 	}
 	fmt.Fprintf(b, "%s: %s (%s%s)\n  %s\n", r.Name, r.State, r.Transport, protocol, r.Address)
 	if r.Problem != "" {
-		fmt.Fprintf(b, "  what is wrong: %s\n", r.Problem)
+		fmt.Fprintf(b, "  problem: %s\n", r.Problem)
 	}
 	for _, line := range r.Printed {
 		fmt.Fprintf(b, "  it printed: %s\n", line)
 	}
 	if r.Advice != "" {
-		fmt.Fprintf(b, "  what to do: %s\n", r.Advice)
+		fmt.Fprintf(b, "  fix: %s\n", r.Advice)
 	}
 	passing, width := 0, 0
 	for _, tool := range r.Tools {
@@ -180,7 +180,7 @@ func (r serverReply) write(b *strings.Builder, isOn bool) {
 		fmt.Fprintf(b, "    %s is not offered: %s\n", tool.Name, tool.Why)
 	}
 	for _, pattern := range r.FitNone {
-		fmt.Fprintf(b, "  read_only_tools names %s, which fits none of its tools\n", plan.Quote(pattern))
+		fmt.Fprintf(b, "  read_only_tools names %s, which matches no tool\n", plan.Quote(pattern))
 	}
 	b.WriteByte('\n')
 }

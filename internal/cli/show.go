@@ -53,11 +53,11 @@ func newShowCommand(a *app) *cobra.Command {
 	})
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	flags := cmd.Flags()
-	flags.BoolVarP(&o.watch, "watch", "w", false, "stay, and show every change")
-	flags.BoolVarP(&o.all, "all", "a", false, "fold and cut nothing")
+	flags.BoolVarP(&o.watch, "watch", "w", false, "keep showing changes until Ctrl-C")
+	flags.BoolVarP(&o.all, "all", "a", false, "show everything, without folding")
 	flags.StringVarP(&o.format, "format", "f", "", "print as `FORMAT`: text, md, yaml, mermaid, json, or a draft for submit (default text)")
-	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of it")
-	flags.BoolVar(&o.draft, "draft", false, "show the plan that waits for a decision, in full")
+	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of its id")
+	flags.BoolVar(&o.draft, "draft", false, "show the waiting plan in full")
 	flags.BoolVar(&o.approved, "approved", false, "show the approved plan, as agents get it")
 	complete(cmd, "format", words(showFormat("")))
 	complete(cmd, "plan", a.completePlans)
@@ -80,18 +80,18 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 	}
 	switch {
 	case o.exclusive():
-		return usageError{fmt.Errorf("--draft and --approved each stand alone: give one of them, without --plan, --watch or a step, and " +
-			"--approved without --format")}
+		return usageError{fmt.Errorf("--draft and --approved cannot be combined with --plan, --watch, a step or each other, " +
+			"nor --approved with --format")}
 	case o.draft:
 		return a.showDraft(ctx, ws, format)
 	case o.approved:
 		return a.showApproved(ctx, ws)
 	case format == submitFormat:
-		return usageError{fmt.Errorf("--format submit shows a draft as planloop submit takes it: give --draft, too")}
+		return usageError{fmt.Errorf("--format submit prints a draft as input for planloop submit; add --draft")}
 	case o.watch && o.step != "":
-		return usageError{fmt.Errorf("--watch shows the whole plan: give --watch or a step, not both")}
+		return usageError{fmt.Errorf("--watch shows the whole plan; give --watch or a step, not both")}
 	case o.watch && o.plan != "":
-		return usageError{fmt.Errorf("a former plan does not change: give --watch or --plan, not both")}
+		return usageError{fmt.Errorf("a former plan does not change; give --watch or --plan, not both")}
 	case o.watch:
 		return a.watch(ctx, ws, format, o.all)
 	}
@@ -266,9 +266,9 @@ func draftLines(s terminal.Screen, text string, remarks []verbs.PlacedComment) [
 
 func decideHint(state plan.State) string {
 	if state.PhaseNow() == plan.PhaseGathering {
-		return "It was returned for changes: wait until it is submitted again, or reject it with planloop reject."
+		return "Changes were requested: wait for the new version, or reject it with planloop reject."
 	}
-	return "Decide: planloop approve; planloop edit COMMENT has it revised, planloop reject drops it."
+	return "Decide: planloop approve, planloop edit COMMENT (request changes), or planloop reject."
 }
 
 // showApproved prints the approved plan as guidance for the agent that carries it out.

@@ -81,7 +81,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	var lines []string
 	tell := func(margin, text string) { lines = append(lines, s.Told(margin+safetext.EscapeLine(text))...) }
 	if len(waiting) > 0 {
-		lines = append(lines, s.Bold("Waits for you:"))
+		lines = append(lines, s.Bold("Waiting for you:"))
 	}
 	for _, w := range waiting {
 		tell("  ", waitingText(w))
@@ -119,7 +119,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 		}
 	}
 	if reply.Now.Reason == verbs.SyncInstructions {
-		tell("", reply.Now.Message+" Bring it up to date: planloop sync")
+		tell("", reply.Now.Message+" Update it: planloop sync")
 	}
 	if len(waiting) == 0 {
 		lines = append(lines, s.Next(ws.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
@@ -131,13 +131,13 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 func commandFor(state plan.State, w review.Waiting) string {
 	switch w.Kind {
 	case review.PlanWaits:
-		return "planloop approve, or planloop review in a browser; planloop edit COMMENT has it revised, planloop reject drops it"
+		return "planloop approve, or planloop review in a browser; planloop edit COMMENT (request changes); planloop reject"
 	case review.QuestionWaits:
 		return "planloop answer --id " + w.ID + " TEXT"
 	case review.ReplyWaits:
-		return "planloop comment shows it whole; when it is met: planloop comment --met " + w.ID
+		return "planloop comment shows it in full; to resolve it: planloop comment --met " + w.ID
 	case review.BlockerWaits:
-		return "when its cause is gone: " + commandText(verbs.Call{Kind: verbs.CallClear, ID: w.ID})
+		return "once fixed: " + commandText(verbs.Call{Kind: verbs.CallClear, ID: w.ID})
 	}
 	var step *plan.Step
 	if state.Plan != nil {
@@ -152,7 +152,7 @@ func commandFor(state plan.State, w review.Waiting) string {
 	skip := call(verbs.CallRecover, plan.Skip)
 	switch ask := step.OpenQuestion(); {
 	case step.IsUnknown():
-		return "if it happened: " + call(verbs.CallRecover, plan.Happened) + "; to do it again: " + call(verbs.CallRecover, plan.Retry)
+		return "if it has happened: " + call(verbs.CallRecover, plan.Happened) + "; to do it again: " + call(verbs.CallRecover, plan.Retry)
 	case ask != nil && ask.Kind == plan.AskApproval:
 		return call(verbs.CallApproveStep, "") + ", or " + call(verbs.CallRejectStep, "")
 	case ask != nil, step.NeedsUnblocking():

@@ -104,7 +104,7 @@ func newStepMoveCommand(a *app) *cobra.Command {
 			return err
 		}
 		if after == nil {
-			return missing(cmd, "its new place: --after STEP or --first")
+			return missing(cmd, "a new place: --after STEP or --first")
 		}
 		ofDraft := func(move plan.MoveStep) plan.EditDraft { return plan.EditDraft{Change: move} }
 		return changeSteps(a, of, constant(plan.MoveStep{Step: id, After: *after}), (*verbs.Service).MoveStep, ofDraft)(cmd, args)
@@ -161,7 +161,7 @@ func (a *app) editDraft(in input[plan.EditDraft]) runner {
 		e.Digest = plan.Digest(state.Draft)
 		return s.EditDraft(ctx, c, e)
 	}
-	told := func(reply verbs.DraftEditReply) string { return reply.Message + "\nLook at it: planloop show --draft" }
+	told := func(reply verbs.DraftEditReply) string { return reply.Message + "\nRead it: planloop show --draft" }
 	return runAsPerson(a, "changing a draft", edit, in, told)
 }
 
@@ -185,7 +185,7 @@ func newStepMarkCommand(a *app) *cobra.Command {
 	}
 	cmd := newCommand("step mark", "STEP STATUS", exactly(2, "a step and a status"), runVerb(a, (*verbs.Service).Mark, action))
 	cmd.ValidArgsFunction = a.completeMark
-	cmd.Flags().StringVar(&note, "note", "", "`TEXT` about what was observed")
+	cmd.Flags().StringVar(&note, "note", "", "an observation, as `TEXT`")
 	cmd.Flags().BoolVar(&force, "force", false, "take over another actor's claim (people only)")
 	return cmd
 }
@@ -198,7 +198,7 @@ func newStepClaimCommand(a *app) *cobra.Command {
 	}
 	cmd := newCommand("step claim", "STEP", exactly(1, "a step"), runVerb(a, (*verbs.Service).ClaimStep, action))
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
-	cmd.Flags().BoolVar(&force, "force", false, "take it even from an owner who is still at work (people only)")
+	cmd.Flags().BoolVar(&force, "force", false, "take it even from an owner at work (people only)")
 	return cmd
 }
 
@@ -216,8 +216,8 @@ type placeFlags struct {
 }
 
 func (p *placeFlags) register(a *app, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.behind, "after", "", "the `STEP` to put it behind")
-	cmd.Flags().BoolVar(&p.first, "first", false, "put it before all others")
+	cmd.Flags().StringVar(&p.behind, "after", "", "put it after this `STEP`")
+	cmd.Flags().BoolVar(&p.first, "first", false, "put it at the front")
 	cmd.MarkFlagsMutuallyExclusive("after", "first")
 	complete(cmd, "after", a.completeSteps)
 }
@@ -238,7 +238,7 @@ func (p *placeFlags) after() (*plan.StepID, error) {
 type draftFlag struct{ set bool }
 
 func (f *draftFlag) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.set, "draft", false, "of the plan that waits for a decision (people only)")
+	cmd.Flags().BoolVar(&f.set, "draft", false, "change the waiting plan (people only)")
 }
 
 // stepFlags are the flags for a step's fields other than its title: one for each field of the table that has a flag.

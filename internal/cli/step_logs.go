@@ -26,13 +26,13 @@ func newStepLogsCommand(a *app) *cobra.Command {
 	cmd := newCommand("step logs", "STEP", atMostOne("a step"), func(cmd *cobra.Command, args []string) error {
 		switch {
 		case attempt < 0:
-			return usageError{fmt.Errorf("--attempt takes a number, 1 or more")}
+			return usageError{fmt.Errorf("--attempt must be 1 or more")}
 		case follow && a.flags.json:
-			return usageError{fmt.Errorf("--json prints one object, and --follow prints as it goes; give one of them")}
+			return usageError{fmt.Errorf("--json and --follow exclude each other; give one of them")}
 		}
 		return a.showLogs(cmd.Context(), strings.Join(args, ""), attempt, follow)
 	})
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "stay, and print what is added until the attempt ends")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new output until the attempt ends")
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "print the log of the `N`th attempt (default: the last)")
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	return cmd
@@ -80,7 +80,7 @@ func (a *app) showLogs(ctx context.Context, named string, attempt int, follow bo
 // findLog finds the requested log: without a step that of the only running one, without an attempt the last one with a log.
 func (a *app) findLog(ctx context.Context, ws *openWorkspace, state plan.State, named string, attempt int) (l stepLog, err error) {
 	if state.Plan == nil {
-		return l, plan.Refuse(plan.NotFound, "", "no plan exists yet", "set one up first")
+		return l, plan.Refuse(plan.NotFound, "", "no plan exists yet", "start one first")
 	}
 	kept := engine.KeptLogs(ws.place.StateDir, state.Plan.Root())
 	if l.step, err = stepToLog(state, kept, named); err != nil {
@@ -103,9 +103,9 @@ func (a *app) findLog(ctx context.Context, ws *openWorkspace, state plan.State, 
 		l.output = ws.verbs.OutputOf(ctx, state.Plan, l.step)
 	}
 	if l.output == "" && !l.log.Exists() && !l.runs(state) {
-		what := fmt.Sprintf("nothing is kept that attempt %d at %s printed", attempt, l.step.ID)
+		what := fmt.Sprintf("no output of attempt %d at %s is kept", attempt, l.step.ID)
 		if attempt == 0 {
-			what = l.step.ID.String() + " has not been tried yet, so that it has no log"
+			what = l.step.ID.String() + " has no log, because it was not tried yet"
 		}
 		return l, plan.Refuse(plan.NotFound, "", what, listLogs(kept))
 	}
@@ -134,9 +134,9 @@ func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*pla
 	case 1:
 		return running[0], nil
 	case 0:
-		return nil, plan.Refuse(plan.InvalidInput, "", "no step is carried out now, so one has to be named", listLogs(kept))
+		return nil, plan.Refuse(plan.InvalidInput, "", "no step is running; name a step", listLogs(kept))
 	}
-	return nil, plan.Refuse(plan.InvalidInput, "", plan.Pluralize(len(running), "step")+" are carried out now, so one has to be named",
+	return nil, plan.Refuse(plan.InvalidInput, "", plan.Pluralize(len(running), "step")+" are running; name one",
 		"such as planloop step logs "+running[0].ID.String())
 }
 
@@ -147,7 +147,7 @@ func listLogs(kept map[plan.StepID][]int) string {
 		ids = append(ids, id)
 	}
 	if len(ids) == 0 {
-		return "logs are kept of steps that agents work on, started by planloop run; there are none yet"
+		return "planloop run keeps logs of its agents' steps; none exist yet"
 	}
 	slices.Sort(ids)
 	words := make([]string, len(ids))
@@ -157,7 +157,7 @@ func listLogs(kept map[plan.StepID][]int) string {
 			words[i] += fmt.Sprintf(" (attempts %s)", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(attempts)), ", "), "[]"))
 		}
 	}
-	return "there are logs of " + strings.Join(words, ", ")
+	return "logs exist for " + strings.Join(words, ", ")
 }
 
 // runs reports whether the attempt is running in a state.

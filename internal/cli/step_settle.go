@@ -18,7 +18,7 @@ func newStepSkipCommand(a *app) *cobra.Command {
 			return answerTo(args[0], plan.Skip, "", reason)
 		}))
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
-	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that says why it is not needed")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, as `TEXT`")
 	return cmd
 }
 
@@ -30,7 +30,7 @@ func newStepRetryCommand(a *app) *cobra.Command {
 		}))
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	cmd.Flags().StringVar(&args, "args", "", "other arguments, as `JSON`")
-	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that says what is different now")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, as `TEXT`")
 	return cmd
 }
 
@@ -51,10 +51,10 @@ func newStepSettleCommand(a *app) *cobra.Command {
 		}))
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	flags := cmd.Flags()
-	flags.StringVar(&choice, "choice", "", "what becomes of it: `CHOICE`")
+	flags.StringVar(&choice, "choice", "", "the outcome, as `CHOICE`")
 	complete(cmd, "choice", words(verbs.Recovery("")))
 	flags.StringVar(&args, "args", "", "with retry: other arguments, as `JSON`")
-	flags.StringVar(&reason, "reason", "", "`TEXT` that says why")
+	flags.StringVar(&reason, "reason", "", "the reason, as `TEXT`")
 	flags.StringVarP(&file, "file", "f", "", "with insert: read the steps from `FILE`, or from standard input with -")
 	return cmd
 }
@@ -87,8 +87,8 @@ func argumentsOf(text string) (json.RawMessage, error) {
 		Args json.RawMessage `json:"args"`
 	}
 	if err := verbs.Decode([]byte(`{"args":`+text+`}`), &object); err != nil || !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return nil, plan.Refuse(plan.InvalidInput, "/args", plan.Quote(plan.Shorten(text, 60))+" is no JSON object",
-			`give the arguments as one, such as '{"path":"notes.md"}'`)
+		return nil, plan.Refuse(plan.InvalidInput, "/args", plan.Quote(plan.Shorten(text, 60))+" is not a JSON object",
+			`give an object such as '{"path":"notes.md"}'`)
 	}
 	return object.Args, nil
 }

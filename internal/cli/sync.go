@@ -23,20 +23,20 @@ func newSyncCommand(a *app) *cobra.Command {
 			return err
 		}
 		if ws.place.Default {
-			return plan.Refuse(plan.Conflict, "", "this is not a project, so there is no file for agents",
+			return plan.Refuse(plan.Conflict, "", "this folder is not a project, so it has no file for agents",
 				"run it in a project, or name one with --workspace DIR")
 		}
 		if !dry {
 			file := filepath.Join(ws.place.Path, ws.config.AgentsFile)
-			if err := a.refuseWhilePlanning(cmd.Context(), ws, "no file is written", file); err != nil {
+			if err := a.refuseWhilePlanning(cmd.Context(), ws, "no file may be written", file); err != nil {
 				return err
 			}
 		}
 		return a.sync(ruleBook{ws.place.Path, ws.config.AgentsFile}, agentsmd.Options{DryRun: dry}, remove)
 	})
 
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done, without doing it")
-	cmd.Flags().BoolVar(&remove, "remove", false, "take planloop's block out of the file")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "show the change without making it")
+	cmd.Flags().BoolVar(&remove, "remove", false, "remove planloop's block from the file")
 	return cmd
 }
 
@@ -60,7 +60,7 @@ func (r syncReply) Text() string {
 	}
 	text += ": " + string(r.Action)
 	if r.Lost != "" {
-		text += "\nIts block had been changed by hand; this is what it held:\n" + r.Lost
+		text += "\nThe block had been edited by hand. Its former text:\n" + r.Lost
 	}
 	return text
 }

@@ -59,7 +59,7 @@ func newTemplateApplyCommand(a *app) *cobra.Command {
 			return verbs.ApplyTemplate{Template: args[0], Parameters: parameters, Draft: draft}, err
 		}))
 	cmd.Flags().Var((*texts)(&set), "set", "set a parameter, as `NAME=VALUE`; may be repeated")
-	cmd.Flags().BoolVar(&draft, "draft", false, "put it beside the current plan, as a draft")
+	cmd.Flags().BoolVar(&draft, "draft", false, "make it a draft next to the current plan")
 	cmd.ValidArgsFunction = firstArgument(a.completeTemplates)
 	complete(cmd, "set", a.completeParameters)
 	return cmd
@@ -107,7 +107,7 @@ func newTemplateSaveCommand(a *app) *cobra.Command {
 		}
 		return a.reply(reply)
 	})
-	cmd.Flags().StringVar(&in.PlanID, "plan", "", "save another plan, by its `ID` or the beginning of it")
+	cmd.Flags().StringVar(&in.PlanID, "plan", "", "save another plan, by its `ID` or the beginning of its id")
 	cmd.Flags().BoolVar(&in.Replace, "force", false, "replace a template of yours that has the name")
 	complete(cmd, "plan", a.completePlans)
 	return cmd

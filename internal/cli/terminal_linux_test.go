@@ -143,7 +143,7 @@ func TestShowInATerminal(t *testing.T) {
 
 func TestPurgeInATerminal(t *testing.T) {
 	h := newHome(t)
-	if shown, code := h.terminal(80, 24, "purge").ends(); code != 0 || !strings.Contains(shown, "There is nothing to delete.") {
+	if shown, code := h.terminal(80, 24, "purge").ends(); code != 0 || !strings.Contains(shown, "This workspace has no history.") {
 		t.Errorf("an empty workspace, exit code %d: %s", code, shown)
 	}
 	h.run("start", "Keep this")
@@ -164,7 +164,7 @@ func TestPurgeInATerminal(t *testing.T) {
 	}
 
 	byAgent := h.terminal(80, 24, "purge", "--agent", "codex")
-	if shown, code := byAgent.ends(); code != 2 || !strings.Contains(shown, "deleting the history is for a person to do") {
+	if shown, code := byAgent.ends(); code != 2 || !strings.Contains(shown, "deleting the history needs a person") {
 		t.Errorf("an agent, exit code %d: %s", code, shown)
 	}
 	if shown := h.run("show"); !strings.Contains(shown, "Keep this") {
@@ -234,7 +234,7 @@ func TestRunInATerminal(t *testing.T) {
 	live.out.waitFor("| half way")
 	live.typeIn("\x03")
 	for range 4 { // quick successive ones count as one
-		live.out.waitFor("Ctrl-C ends what still runs")
+		live.out.waitFor("Ctrl-C to end running steps")
 	}
 	live.typeIn("\x03")
 	shown, code := live.ends()

@@ -69,8 +69,8 @@ func (a *app) box() (*toolbox.Box, error) {
 		return nil, err
 	}
 	if ws.place.Default {
-		return nil, plan.Refuse(plan.Conflict, "", "this is not a project, so there are no files to work on",
-			"start planloop in a project, or with --workspace DIR")
+		return nil, plan.Refuse(plan.Conflict, "", "this folder is not a project, so tools have no files",
+			"start planloop in a project, or use --workspace DIR")
 	}
 	wall := a.planningGuard(ws)
 	return toolbox.Open(ws.place.Path, toolbox.Options{Launcher: a.launch(), Changed: wall.Changed, Guard: wall.Guard,
@@ -81,7 +81,7 @@ func (a *app) box() (*toolbox.Box, error) {
 func (a *app) launcher() *process.Launcher {
 	program, err := os.Executable()
 	if err != nil {
-		a.logger().Warn("commands run without a keeper that ends everything they start", "error", err)
+		a.logger().Warn("commands run without a process that ends their descendants", "error", err)
 	}
 	return &process.Launcher{Program: program}
 }

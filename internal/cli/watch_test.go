@@ -265,7 +265,7 @@ func TestClaimOfAClientThatLeft(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if shown := h.run("show"); !strings.Contains(shown, ", gone: anyone may take over)") {
+	if shown := h.run("show"); !strings.Contains(shown, ", gone: may be taken over)") {
 		t.Errorf("the claim still holds:\n%s", shown)
 	}
 	h.run("step", "mark", "S001", "done")

@@ -48,22 +48,23 @@ func welcomeText(s terminal.Screen, path string, m hosts.Machine, all bool) []st
 	}
 	lines := []string{s.Bold("planloop") + " keeps the plan your agent works by. Connect the agents' hosts on this machine:", ""}
 	if len(found) == 0 {
-		lines = append(lines, "  "+word+" init HOST", "", "None was found; HOST is one of "+strings.Join(hosts.Names(), ", ")+".")
+		lines = append(lines, "  "+word+" init HOST", "", "No host was found. HOST is one of "+strings.Join(hosts.Names(), ", ")+".")
 	} else {
-		lines = append(lines, "  "+word+" init", "", "It shows what it would write, and asks. Found here: "+strings.Join(found, ", ")+".")
+		lines = append(lines, "  "+word+" init", "",
+			"It shows the changes and asks before writing. Found here: "+strings.Join(found, ", ")+".")
 	}
 	if all {
-		lines = append(lines, "", "The hosts it knows, and their files:", "")
+		lines = append(lines, "", "Known hosts and their files:", "")
 		for _, place := range places {
 			lines = append(lines, "  "+s.Bold(terminal.Pad(place.Name, 16))+"server  "+safetext.EscapeLine(m.Short(place.Server)))
 			if place.Hooks != "" {
 				lines = append(lines, strings.Repeat(" ", 18)+"hooks   "+safetext.EscapeLine(m.Short(place.Hooks)))
 			}
 		}
-		lines = append(lines, "", "By hand, where a host's settings name MCP servers:", "",
+		lines = append(lines, "", "By hand, in a host's settings for MCP servers:", "",
 			"  "+safetext.EscapeLine(`{"mcpServers":{"planloop":`+serverJSON(path)+`}}`))
 	}
-	return append(lines, "", "Then ask the agent to plan something, and look at it in your browser:", "", "  planloop review", "",
+	return append(lines, "", "Then ask the agent for a plan, and open it in your browser:", "", "  planloop review", "",
 		s.Faint("All commands: planloop --help"))
 }
 

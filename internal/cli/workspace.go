@@ -172,7 +172,7 @@ func (a *app) writeMarker(place workspace.Workspace) {
 		return
 	}
 	if err := place.WriteMarker(place.StateDir); err != nil {
-		a.logger().Debug("the state folder was not labelled", "error", err)
+		a.logger().Debug("the state folder has no marker", "error", err)
 	}
 }
 
@@ -246,6 +246,6 @@ func (a *app) expectHooks() {
 		err = presence.PrepareHooks(home, process.Starter(a.ancestors()))
 	}
 	if err != nil {
-		a.logger().Debug("hooks are not heard", "error", err)
+		a.logger().Debug("hook calls are not recorded", "error", err)
 	}
 }

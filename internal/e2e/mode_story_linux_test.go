@@ -159,7 +159,7 @@ func (s modeStory) approve() {
 	wrong := s.p.person("approve")
 	code := wrong.waitFor(codePattern)[1]
 	wrong.typeIn("1" + code + "\n")
-	wrong.waitFor("That is not the code")
+	wrong.waitFor("Wrong code")
 	wrong.typeIn("\n") // leaves the plan as it is
 	if text, _ := wrong.ends(); len(found[plan.PlanApproved](s.p.records(0))) != 0 {
 		s.t.Fatalf("another code approves:\n%s", text)

@@ -64,9 +64,9 @@ func (v ModeView) gathering() []string {
 	if d := mode.Decision; d != nil && d.Outcome == plan.Returned {
 		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "Returned by "+d.Way.Decider(d.By)+" for changes"+colon(d.Comment))...)
 	}
-	rule := "Agents read and ask; nothing is changed until a plan is approved."
+	rule := "Agents read and ask; nothing can be changed until a plan is approved."
 	if limit := v.State.LimitsInForce(v.Limits).GatheringTimeout; limit > 0 {
-		rule += " It ends by itself after " + span(limit) + " of silence."
+		rule += " It ends after " + span(limit) + " without activity."
 	}
 	return append(lines, v.Screen.coloured(v.Screen.Faint, rule)...)
 }
@@ -84,7 +84,7 @@ func (v ModeView) submitted() []string {
 	text := fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective), plan.Pluralize(draft.Steps.Len(), "step"),
 		history.ShortDigest(request.Digest))
 	if draft.Changes != "" {
-		text += "\nIt changes what was approved: " + draft.Changes
+		text += "\nIt changes the approved plan: " + draft.Changes
 	}
 	return append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
 }
@@ -188,7 +188,7 @@ func (v PlanView) mode() []string {
 	if text := waitingDraft(v.State); text != "" {
 		say(text)
 	} else if v.State.PhaseNow() == plan.PhaseGathering {
-		say("Planning mode is gathering" + quoted(v.State.ModeNow().About()) + ": nothing is changed until a plan is approved.")
+		say("Planning mode is gathering" + quoted(v.State.ModeNow().About()) + ": nothing can be changed until a plan is approved.")
 	}
 	if v.Hooks != "" {
 		say(v.Hooks)
@@ -219,7 +219,7 @@ func sentenceEnd(text string) string {
 	return text + "."
 }
 
-const lookAndDecide = ". Review the plan and decide: planloop approve, or planloop review in a browser"
+const lookAndDecide = ". Review it: planloop approve, or planloop review in a browser"
 
 // waitingDraft describes the draft that waits for a decision, and how to decide, in one line; "" without a draft.
 func waitingDraft(state plan.State) string {
@@ -233,15 +233,15 @@ func waitingDraft(state plan.State) string {
 	}
 	switch {
 	case state.PhaseNow() == plan.PhaseGathering:
-		return "A plan was returned for changes: " + what + ". Look at it: planloop show --draft"
+		return "Changes were requested for a plan: " + what + ". Read it: planloop show --draft"
 	case state.PhaseNow() != plan.PhaseSubmitted && state.Plan == nil:
-		return "A draft waits: " + what + lookAndDecide
+		return "A draft is waiting: " + what + lookAndDecide
 	case state.PhaseNow() != plan.PhaseSubmitted:
-		return "A draft waits beside the current plan: " + what + lookAndDecide
+		return "A draft is waiting: " + what + lookAndDecide
 	case state.Plan != nil && state.Plan.ID == draft.ID:
-		return "A change of it waits for your decision: " + draft.Changes + lookAndDecide
+		return "A change to this plan is waiting for your decision: " + draft.Changes + lookAndDecide
 	}
-	return "A plan waits for your decision: " + what + lookAndDecide
+	return "A plan is waiting for your decision: " + what + lookAndDecide
 }
 
 // stepLine matches the first line of a step in a review.

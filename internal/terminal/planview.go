@@ -63,7 +63,7 @@ func (v PlanView) Page() Page {
 }
 
 func (v PlanView) withoutPlan() Page {
-	first := "There is no plan yet " + safetext.EscapeLine(v.Where) + "."
+	first := "No plan yet " + safetext.EscapeLine(v.Where) + "."
 	if v.State.Draft != nil || v.State.PhaseNow() != plan.PhaseInactive {
 		return Page{body: append([]string{first}, v.mode()...), foot: append([]string{""}, v.Screen.Next(v.Next)...)}
 	}
@@ -73,7 +73,7 @@ func (v PlanView) withoutPlan() Page {
 		"",
 		bold("Set one up: ") + `planloop start "Fix the login bug" --step "Write a failing test"`,
 		bold("Import one: ") + "planloop import FILE",
-		bold("Have an agent set one up: ") + "run planloop without a command to see how to connect it",
+		bold("Let an agent set one up: ") + "run planloop without a command to see how to connect it",
 	}}
 }
 
@@ -210,7 +210,7 @@ func (v PlanView) foot() []string {
 		lines = append(append(lines, v.block("Final summary: "+final, 0, detailLines)...), "")
 	}
 	if p := v.State.Plan; p.Status == plan.StatusAbandoned && p.Steps.Len() == 0 {
-		text := "Bring its steps back: planloop plan restore " + p.ID
+		text := "Restore its steps: planloop plan restore " + p.ID
 		lines = append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}
 	for _, r := range v.Remarks {
@@ -219,7 +219,7 @@ func (v PlanView) foot() []string {
 		}
 	}
 	if v.Former != nil {
-		text := fmt.Sprintf("A former plan, %s on %s. Bring it back: planloop plan restore %s",
+		text := fmt.Sprintf("A former plan, %s on %s. Restore it: planloop plan restore %s",
 			verbs.PastReason(v.State, *v.Former), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
 		return append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}

@@ -123,7 +123,7 @@ func folded(rows []runRow, hidden int) int {
 
 func askWords(kind plan.AskKind) string {
 	return map[plan.AskKind]string{plan.AskApproval: "may it run?", plan.AskPause: "asks you",
-		plan.AskUnknown: "started, and nobody knows what came of it"}[kind]
+		plan.AskUnknown: "outcome unknown"}[kind]
 }
 
 // rows returns the steps, with the instances of a loop below it.

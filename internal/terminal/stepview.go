@@ -86,7 +86,7 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 		text += ", since " + v.clock(step.StartedAt)
 	}
 	if v.Lapsed != nil && v.Lapsed(step) {
-		return "(" + text + ", gone: anyone may take over)", v.Screen.Waiting
+		return "(" + text + ", gone: may be taken over)", v.Screen.Waiting
 	}
 	return "(" + text + ")", v.Screen.Busy
 }
