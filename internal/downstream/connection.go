@@ -168,8 +168,16 @@ func (c *conn) request(ctx context.Context, one *call, send func(context.Context
 	one.patience, one.limit = late(one.maxIdle, "did not answer %s within %s"), late(one.maxTime, "was still busy with %s after %s")
 	defer one.patience.Stop()
 	defer one.limit.Stop()
-	c.addCall(one)
-	defer c.removeCall(one)
+	c.mu.Lock()
+	c.last++
+	one.token = c.last
+	c.calls[one.token] = one
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.calls, one.token)
+	}()
 	err := send(one.ctx)
 	one.mu.Lock()
 	defer one.mu.Unlock()
@@ -210,20 +218,6 @@ func (c *conn) explain(ctx context.Context, err error) *Error {
 		return c.fail("ended its answer without a result; check the server's log")
 	}
 	return c.fail("failed: %s", c.excerpt(err.Error()))
-}
-
-func (c *conn) addCall(one *call) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last++
-	one.token = c.last
-	c.calls[one.token] = one
-}
-
-func (c *conn) removeCall(one *call) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.calls, one.token)
 }
 
 // expect notes which call a request belongs to.

@@ -128,7 +128,7 @@ func ask[T any](ctx context.Context, s *stdioSession, method mcp.MCPMethod, para
 func (s *stdioSession) cancelRequest(id int64) {
 	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
 	n.Method = string(mcp.MethodNotificationCancelled)
-	n.Params.AdditionalFields = map[string]any{"requestId": id, "reason": "the answer is no longer needed"}
+	n.Params.AdditionalFields = map[string]any{"requestId": id, "reason": "the answer is not needed anymore"}
 	select {
 	case s.Notes <- n:
 	default:
