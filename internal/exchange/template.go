@@ -136,8 +136,7 @@ func (t *Template) parse() error {
 
 // malformed describes the value at a JSON pointer that has the wrong form.
 func malformed(at string, err error) error {
-	var semantic *jsonv2.SemanticError
-	if errors.As(err, &semantic) {
+	if semantic, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
 		at = plan.Shorten(at+string(semantic.JSONPointer), 200)
 	}
 	return plan.Refuse(plan.InvalidInput, at, "has the wrong form",

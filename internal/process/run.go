@@ -91,11 +91,10 @@ func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Result, e
 	out, errs := stdout.End(), stderr.End()
 	result := Result{ExitCode: ExitCode(cmd.ProcessState), Stdout: out.Text, Stderr: errs.Text, Truncated: out.Left > 0 || errs.Left > 0,
 		TimedOut: stopped && ctx.Err() == nil, Duration: time.Since(begun)}
-	var exit *exec.ExitError
 	switch {
 	case stopped && ctx.Err() != nil:
 		return result, fmt.Errorf("the command was stopped: %w", context.Cause(ctx))
-	case err == nil, stopped, errors.As(err, &exit), errors.Is(err, exec.ErrWaitDelay):
+	case err == nil, stopped, errors.As(err, new(*exec.ExitError)), errors.Is(err, exec.ErrWaitDelay):
 		return result, nil
 	}
 	return result, fmt.Errorf("wait for the command: %w", err)

@@ -78,8 +78,8 @@ func Compile(text string) (c *Condition, err error) {
 
 // messageOf returns expr's message with its position.
 func messageOf(err error) string {
-	var at *file.Error
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*file.Error](err)
+	if !ok {
 		return plan.Shorten(err.Error(), 200)
 	}
 	return fmt.Sprintf("%s, at character %d", plan.Shorten(at.Message, 200), at.Column+1)

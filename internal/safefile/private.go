@@ -44,7 +44,7 @@ func real(path string) (fs.FileInfo, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, fmt.Errorf("%s is a link, and planloop does not keep its data behind links: move the link away, %s", path, elsewhere)
+		return nil, fmt.Errorf("%s is a link, and planloop does not follow links to its data: move it away, %s", path, elsewhere)
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s is not a folder: move it away, %s", path, elsewhere)
 	}

@@ -106,7 +106,7 @@ func gitCommandAt(args []string) (int, error) {
 		case !strings.HasPrefix(args[i], "-"):
 			return i, nil
 		case !ok && args[i] != "--exec-path":
-			return 0, fmt.Errorf("the option %s is not among those that are allowed while only reading is", args[i])
+			return 0, fmt.Errorf("the option %s is not allowed while commands may only read", args[i])
 		case kind == valued:
 			i++
 		}

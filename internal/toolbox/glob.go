@@ -80,7 +80,7 @@ func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply
 		}
 		reply.Paths = append(reply.Paths, rel)
 	}
-	reply.Truncated = stopped != "" || w.Cut != tree.Whole || w.Crowded != ""
+	reply.Truncated = stopped != "" || w.Bound() != tree.Whole
 	reply.Note = join(stopped, b.passedOver(w))
 	return reply
 }
@@ -104,7 +104,7 @@ func (b *Box) Files(ctx context.Context, pattern string, limit int) ([]string, e
 		}
 		list = append(list, rel)
 	}
-	if w.Cut != tree.Whole || w.Crowded != "" {
+	if w.Bound() != tree.Whole {
 		return nil, fmt.Errorf("the files that %s matches were not all found: %s", plan.Quote(pattern), b.passedOver(w))
 	}
 	slices.Sort(list)

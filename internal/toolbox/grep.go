@@ -198,7 +198,7 @@ func (s *search) directory(ctx context.Context, dir string, all bool) {
 			break
 		}
 	}
-	s.cut = s.cut || w.Cut != tree.Whole || w.Crowded != ""
+	s.cut = s.cut || w.Bound() != tree.Whole
 	s.note = join(s.note, s.box.passedOver(w))
 }
 

@@ -94,7 +94,7 @@ func Scan(ctx context.Context, t *Tree, o ScanOptions) (ScanResult, error) {
 		r.Findings = append(r.Findings, found.finding(m))
 	}
 	rank(r.Findings)
-	r.Cut, r.Duration = cut(w), time.Since(begin)
+	r.Cut, r.Duration = w.Bound(), time.Since(begin)
 	if limited.Err() != nil {
 		r.Cut = ByContext
 	}
@@ -102,14 +102,6 @@ func Scan(ctx context.Context, t *Tree, o ScanOptions) (ScanResult, error) {
 		return r, fmt.Errorf("scan the workspace: %w", context.Cause(ctx))
 	}
 	return r, nil
-}
-
-// cut returns the limit that cut a walk short.
-func cut(w *Walk) Bound {
-	if w.Cut == Whole && w.Crowded != "" {
-		return ByEntries
-	}
-	return w.Cut
 }
 
 // readSource reads a source file into a buffer that it may replace by a larger one. It returns false for a

@@ -43,7 +43,7 @@ func Summary(ctx context.Context, t *Tree, o SummaryOptions) string {
 	for name, e := range w.Below(ctx, ".") {
 		s.add(name, e)
 	}
-	return s.render(o, cut(w) != Whole)
+	return s.render(o, w.Bound() != Whole)
 }
 
 // branch is a folder in a summary.

@@ -60,6 +60,14 @@ func (t *Tree) Walk(o Options) *Walk {
 	return &Walk{tree: t, options: o, room: maxAllRules}
 }
 
+// Bound returns the limit that kept the walk from visiting everything, also one on the entries of a single directory.
+func (w *Walk) Bound() Bound {
+	if w.Cut == Whole && w.Crowded != "" {
+		return ByEntries
+	}
+	return w.Cut
+}
+
 // folder is a directory to visit.
 type folder struct {
 	name  string

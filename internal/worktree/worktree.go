@@ -94,7 +94,7 @@ func (l *reader) walk(ctx context.Context) map[string]fingerprint {
 			files[name] = l.fingerprint(name, false)
 		}
 	}
-	if walk.Cut != tree.Whole || walk.Crowded != "" {
+	if walk.Bound() != tree.Whole {
 		return nil
 	}
 	return files
