@@ -184,7 +184,7 @@ func (s *Service) joinRun(ctx context.Context, c Caller, o EngineOptions) (*part
 	return p, nil
 }
 
-// continuesRun ends a part whose engine found nothing more to do, unless a caller joined since and there is work again: a
+// continuesRun ends a participation with an idle engine, unless a caller joined since and there is work again: a
 // caller that joins while the engine leaves must not end up with a run that no engine carries out.
 func (s *Service) continuesRun(ctx context.Context, p *participation) bool {
 	s.executing.mu.Lock()

@@ -46,7 +46,7 @@ func (s *Service) nextStep(ctx context.Context, c Caller, agent string) (NextSte
 	step := s.handOut(state, c, agent)
 	if step == nil {
 		s.seen.know(c, state)
-		return NextStepReply{Message: s.waitedFor(state, c), Heartbeat: s.heartbeat(state, c)}, nil
+		return NextStepReply{Message: s.noStepReason(state, c), Heartbeat: s.heartbeat(state, c)}, nil
 	}
 	outcome, err := s.doIf(ctx, c, plan.MarkStep{Step: step.ID, Status: plan.InProgress}, func(now plan.State) error {
 		if first := s.handOut(now, c, agent); first == nil || first.ID != step.ID {
@@ -135,18 +135,25 @@ func lastFirst(texts []string) []string {
 	return turned
 }
 
-func (s *Service) waitedFor(state plan.State, c Caller) string {
+// noStepReason says why no step can be handed out.
+func (s *Service) noStepReason(state plan.State, c Caller) string {
 	if c.scoped() {
 		return s.view(state, c, Rules{}).nextAction().message
 	}
-	const nothing = "No step is ready for agents"
-	if running := runningSteps(state); len(running) > 0 {
-		return nothing + ": " + plan.IDs(firstFew(running)) + " " + plural(running, "is", "are") +
-			" running; wait for the end."
+	noStep := func(ids []plan.StepID, one, many string) string {
+		text := "No step is ready for agents"
+		switch len(ids) {
+		case 0:
+			return text + "."
+		case 1:
+			many = one
+		}
+		return text + ": " + plan.IDs(firstFew(ids)) + " " + many + "."
 	}
 	p := state.Plan
-	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().IsRestricted() {
-		return nothing + "."
+	running := runningSteps(state)
+	if len(running) > 0 || p == nil || p.Status != plan.StatusActive || state.PhaseNow().IsRestricted() {
+		return noStep(running, "is running; wait for the end", "are running; wait for the end")
 	}
 	var asking, engine []plan.StepID
 	for step := range p.Steps.WithQuestion() {
@@ -157,23 +164,13 @@ func (s *Service) waitedFor(state plan.State, c Caller) string {
 			engine = append(engine, step.ID)
 		}
 	}
-	switch {
+	switch run := c.word(Call{Kind: CallRun}); {
 	case len(engine) > 0 && !state.HasActiveRun():
-		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "needs", "need") + " a run: " +
-			c.word(Call{Kind: CallRun}) + "."
+		return noStep(engine, "needs a run: "+run, "need a run: "+run)
 	case len(engine) > 0:
-		return nothing + ": " + plan.IDs(firstFew(engine)) + " " + plural(engine, "is", "are") + " run next."
-	case len(asking) > 0:
-		return nothing + ": " + plan.IDs(firstFew(asking)) + " " + plural(asking, "waits", "wait") + " for an answer."
+		return noStep(engine, "is run next", "are run next")
 	}
-	return nothing + "."
-}
-
-func plural(ids []plan.StepID, one, many string) string {
-	if len(ids) == 1 {
-		return one
-	}
-	return many
+	return noStep(asking, "waits for an answer", "wait for an answer")
 }
 
 // Text returns the reply with the whole step.

@@ -99,6 +99,7 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over plan.StopReason, took time.Duration) (RunReply, error) {
 	p := state.Plan
 	reply := RunReply{Reason: over, Duration: took.Milliseconds(), Failures: []RunFailure{}, Outputs: map[string]json.RawMessage{},
+		Outside:   map[string][]string{},
 		Heartbeat: s.heartbeat(state, c)}
 	if p == nil {
 		return reply, nil
@@ -139,16 +140,14 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 // tellBlocked adds the blocked steps, the changes that steps do not name, and the next actions.
 func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 	for step := range state.Plan.Steps.All() {
-		if x := step.Execution; x != nil && len(x.OutOfScopeFiles) > 0 {
-			if r.Outside == nil {
-				r.Outside = map[string][]string{}
-			}
+		x := cmp.Or(step.Execution, &plan.Execution{})
+		if len(x.OutOfScopeFiles) > 0 {
 			r.Outside[step.ID.String()] = x.OutOfScopeFiles
 		}
-		if step.Execution != nil && step.Execution.CommitMoved {
+		if x.CommitMoved {
 			r.Moved = append(r.Moved, step.ID.String())
 		}
-		if step.Execution != nil && step.Execution.ChangesUnknown {
+		if x.ChangesUnknown {
 			r.Unseen = append(r.Unseen, step.ID.String())
 		}
 		if step.Status != plan.Blocked || step.IsUnknown() {
