@@ -419,8 +419,8 @@ func (v view) gathering() NextAction {
 	case len(v.state.CurrentQuestions()) > 0:
 		n.Phrases = say("Planning mode: only read and ask, then ", submit, "; wait for the answer: ", Call{Kind: CallWait}, ".")
 	case d != nil && d.Outcome == plan.Returned && v.state.Draft != nil:
-		n.Phrases = say("Changes were requested: read the draft with ", Call{Kind: CallRead, ID: string(DraftPlan)}, ", revise it, then ",
-			submit, ".")
+		n.Phrases = say("Changes were requested: revise the draft, then ", submit, "; read it with ",
+			Call{Kind: CallRead, ID: string(DraftPlan)}, ".")
 	}
 	return n
 }
