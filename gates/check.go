@@ -114,7 +114,7 @@ func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 			report.Findings = append(report.Findings, e.findings(ctx, g, i)...)
 		}
 	}
-	if err := e.consult(ctx, opts, &report); err != nil {
+	if err := e.askJudge(ctx, opts, &report); err != nil {
 		return Report{}, err
 	}
 	report.Score = score(c.New, report.Findings)

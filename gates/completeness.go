@@ -21,20 +21,20 @@ func checkType(_ context.Context, e *examination, i int) []flaw {
 }
 
 func checkHintsGiven(_ context.Context, e *examination, i int) []flaw {
-	if slices.ContainsFunc(e.New[i].ContextHints, given) {
+	if slices.ContainsFunc(e.New[i].ContextHints, isGiven) {
 		return nil
 	}
 	return missing("context_hints", "name a place to read first, such as \"Read section 2 of `spec.md`\"")
 }
 
 func checkPathsGiven(_ context.Context, e *examination, i int) []flaw {
-	if slices.ContainsFunc(e.New[i].RelevantFilePaths, given) || slices.ContainsFunc(e.New[i].Creates, given) {
+	if slices.ContainsFunc(e.New[i].RelevantFilePaths, isGiven) || slices.ContainsFunc(e.New[i].Creates, isGiven) {
 		return nil
 	}
 	return missing("relevant_file_paths", "list the files the task will read or change, and in `creates` the new ones")
 }
 
-func given(text string) bool { return strings.TrimSpace(text) != "" }
+func isGiven(text string) bool { return strings.TrimSpace(text) != "" }
 
 // missing returns the specification's sentence (planloop: Plan Validation Error Response).
 func missing(field, fix string) []flaw {

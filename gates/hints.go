@@ -13,7 +13,7 @@ import (
 func checkHintsActionable(_ context.Context, e *examination, i int) []flaw {
 	var list []flaw
 	for _, hint := range distinct(e.New[i].ContextHints) {
-		if given(hint) && !actionable(hint) {
+		if isGiven(hint) && !actionable(hint) {
 			list = append(list, flaw{message: "has a hint without an action or a place: \"" +
 				excerpt(strings.TrimSpace(hint), hintShown) + "\".",
 				fix: "start it with a verb and name a place, such as \"Read `file.md`\" or \"See section 2\""})
@@ -48,7 +48,7 @@ func checkHintPaths(ctx context.Context, e *examination, i int) []flaw {
 		case fault != "":
 			list = append(list, flaw{message: "has a hint pointing to " + fault + ": " + code(token) + ".",
 				fix: "write paths relative to the workspace"})
-		case e.alluded(ctx, i, p, token):
+		case e.isHintValid(ctx, i, p, token):
 		default:
 			list = append(list, flaw{message: "has a hint pointing to a non-existent file: " + code(token) + ".",
 				fix: "correct the path, or name it in `creates` of this task or of one it depends on", verbatim: true})
@@ -57,9 +57,9 @@ func checkHintPaths(ctx context.Context, e *examination, i int) []flaw {
 	return list
 }
 
-// alluded reports whether a hint's token exists, is the last name of one of the task's own paths, or is not a path
+// isHintValid reports whether a hint's token exists, is the last name of one of the task's own paths, or is not a path
 // after all. A pattern too wide to search passes: a hint is read, not opened.
-func (e *examination) alluded(ctx context.Context, i int, p, token string) bool {
+func (e *examination) isHintValid(ctx context.Context, i int, p, token string) bool {
 	switch e.find(ctx, i, p) {
 	case present, tooWide, ambiguous:
 		return true

@@ -27,9 +27,9 @@ const (
 	feedbackShown       = 2_000
 )
 
-// consult asks the judge, if no other gate refuses the candidate: an opinion on a plan that must change anyway would be
+// askJudge asks the judge, if no other gate refuses the candidate: an opinion on a plan that must change anyway would be
 // about another plan. The candidate must have more tasks than the one that asks for a plan.
-func (e *examination) consult(ctx context.Context, opts Options, report *Report) error {
+func (e *examination) askJudge(ctx context.Context, opts Options, report *Report) error {
 	level := opts.level(judgeGate)
 	if opts.Judge == nil || level == Off || !report.OK() || !slices.ContainsFunc(e.New, func(t Task) bool { return !e.isMeta(t) }) {
 		return nil

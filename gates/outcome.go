@@ -11,7 +11,7 @@ import (
 
 func checkOutcome(_ context.Context, e *examination, i int) []flaw {
 	task := e.New[i]
-	return flawIf(!verifies(task.Verify) && !slices.ContainsFunc(task.AcceptanceCriteria, given) && vague(task.Title),
+	return flawIf(!verifies(task.Verify) && !slices.ContainsFunc(task.AcceptanceCriteria, isGiven) && vague(task.Title),
 		"does not name a result.",
 		"name a visible or measurable outcome, such as \"Optimize `GET /users` to respond in under 100 ms\", "+
 			"or give `acceptance_criteria` or `verify`")
@@ -99,7 +99,7 @@ func head(object []word) string {
 
 func checkVerifiable(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
-	verifiable := t.Type == plan.Test || verifies(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, given) ||
+	verifiable := t.Type == plan.Test || verifies(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, isGiven) ||
 		measurable(withoutVerb(t.Title)) || measurable(words(t.Details))
 	return flawIf(!verifiable, "has no way to verify it.", "give `acceptance_criteria`, or a command in `verify`")
 }

@@ -74,16 +74,16 @@ func checkPathsExist(ctx context.Context, e *examination, i int) []flaw {
 	}
 	var list []flaw
 	for _, given := range distinct(e.New[i].RelevantFilePaths) {
-		list = append(list, e.listed(ctx, i, given)...)
+		list = append(list, e.checkListed(ctx, i, given)...)
 	}
 	for _, given := range distinct(e.New[i].Creates) {
-		list = append(list, e.created(ctx, given)...)
+		list = append(list, e.checkCreated(ctx, given)...)
 	}
 	return list
 }
 
-// listed checks an entry of relevant_file_paths.
-func (e *examination) listed(ctx context.Context, i int, given string) []flaw {
+// checkListed checks an entry of relevant_file_paths.
+func (e *examination) checkListed(ctx context.Context, i int, given string) []flaw {
 	p, fault := locate(given)
 	if fault != "" {
 		return misplaced(fault, "relevant_file_paths", given)
@@ -103,8 +103,8 @@ func (e *examination) listed(ctx context.Context, i int, given string) []flaw {
 	return []flaw{{message: "lists a non-existent path in `relevant_file_paths`: " + code(given) + ".", fix: e.remedy(ctx, p)}}
 }
 
-// created checks an entry of creates: it need not exist, but must be in the workspace.
-func (e *examination) created(ctx context.Context, given string) []flaw {
+// checkCreated checks an entry of creates: it need not exist, but must be in the workspace.
+func (e *examination) checkCreated(ctx context.Context, given string) []flaw {
 	p, fault := locate(given)
 	if fault != "" {
 		return misplaced(fault, "creates", given)

@@ -12,7 +12,7 @@ import (
 // command that cannot be parsed gets the benefit of the doubt.
 func verifies(command string) bool {
 	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
-	return given(command) && (err != nil || !always(true, file.Stmts))
+	return isGiven(command) && (err != nil || !always(true, file.Stmts))
 }
 
 // always reports whether a list of commands surely succeeds (well) or surely fails. Its last command decides, unless an

@@ -43,7 +43,7 @@ func Audit(records iter.Seq2[plan.Record, error]) ([]Decision, error) {
 			}
 			entry.Revision, entry.Time = record.Seq, record.Time
 			entry.By, entry.Kind = record.Actor.Name, record.Actor.Kind
-			if ended, is := e.(plan.ModeEnded); byItself(e) || is && ended.By == string(plan.Planloop) {
+			if ended, is := e.(plan.ModeEnded); hasNoActor(e) || is && ended.By == string(plan.Planloop) {
 				entry.By, entry.Kind = string(plan.Planloop), plan.Planloop
 			}
 			entries = append(entries, entry)
@@ -109,7 +109,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return Decision{Event: "step_asked", what: e.Step.String() + " asked", Step: e.Step, Digest: ShortDigest(e.Ask.Digest),
 			Text: cmp.Or(e.Ask.Text, string(e.Ask.Args))}, true
 	case plan.StepAnswered:
-		return Decision{Event: "step_answered", what: e.Step.String() + ": " + answers()[e.Choice], Step: e.Step,
+		return Decision{Event: "step_answered", what: e.Step.String() + ": " + answerWords()[e.Choice], Step: e.Step,
 			Digest: ShortDigest(e.Digest), Way: e.Way, Text: cmp.Or(e.Text, string(e.Args))}, true
 	case plan.PlanRestored:
 		return Decision{Event: "restored", what: "restored", PlanID: e.Plan.ID}, true

@@ -23,18 +23,18 @@ func runPhrase(e plan.Event) string {
 		return "the run ended: " + plan.StepStatus(e.Reason).Spaced()
 	case plan.StepStarted:
 		if e.Agent != "" {
-			return e.Step.String() + attempted(e.Attempt) + ": the agent " + plan.Quote(e.Agent) + " started"
+			return e.Step.String() + attemptSuffix(e.Attempt) + ": the agent " + plan.Quote(e.Agent) + " started"
 		}
-		return e.Step.String() + attempted(e.Attempt) + " started"
+		return e.Step.String() + attemptSuffix(e.Attempt) + " started"
 	case plan.AgentReported:
 		return e.Step.String() + " reported " + string(e.Status) + quotedNote(e.Note)
 	case plan.AgentUnavailable:
-		return e.Step.String() + attempted(e.Attempt) + ": the agent" + named(e.Agent) + " exited at once" +
+		return e.Step.String() + attemptSuffix(e.Attempt) + ": the agent" + quotedAgent(e.Agent) + " exited at once" +
 			quotedNote(e.Error)
 	case plan.StepFinished:
 		return finishedPhrase(e)
 	case plan.StepRetried:
-		return e.Step.String() + attempted(e.Attempt) + " is retried" + quotedNote(e.Error)
+		return e.Step.String() + attemptSuffix(e.Attempt) + " is retried" + quotedNote(e.Error)
 	case plan.StepLost:
 		if e.Unknown {
 			return "the outcome of " + e.Step.String() + " is unknown" + quotedNote(e.Error)
@@ -59,7 +59,7 @@ func runPhrase(e plan.Event) string {
 		}
 		return e.Step.String() + " asks a person" + quotedNote(e.Ask.Text)
 	case plan.StepAnswered:
-		return e.Step.String() + ": " + answers()[e.Choice] + quotedNote(e.Text)
+		return e.Step.String() + ": " + answerWords()[e.Choice] + quotedNote(e.Text)
 	case plan.PlanReplanned:
 		return fmt.Sprintf("replanned as version %d", e.Version) + quotedNote(e.Changes)
 	}
@@ -73,10 +73,10 @@ func finishedPhrase(e plan.StepFinished) string {
 	case e.Blocked:
 		status = " reported blocked"
 	case !e.Result.OK:
-		status, joint, note = attempted(e.Attempt)+" failed", " with", e.Result.Error
+		status, joint, note = attemptSuffix(e.Attempt)+" failed", " with", e.Result.Error
 	}
 	if e.Agent != "" {
-		status += joint + " the agent" + named(e.Agent)
+		status += joint + " the agent" + quotedAgent(e.Agent)
 	}
 	if took := FormatDuration(time.Duration(e.Result.Duration) * time.Millisecond); e.Agent != "" && took != "" {
 		status += " after " + took
@@ -88,15 +88,15 @@ func finishedPhrase(e plan.StepFinished) string {
 	return text
 }
 
-func named(agent string) string {
+func quotedAgent(agent string) string {
 	if agent == "" {
 		return ""
 	}
 	return " " + plan.Quote(agent)
 }
 
-// ofAgent reports whether the phrase of an event names the agent that caused it.
-func ofAgent(e plan.Event) bool {
+// namesAgent reports whether the phrase of an event names the agent that caused it.
+func namesAgent(e plan.Event) bool {
 	switch e := e.(type) {
 	case plan.StepFinished:
 		return e.Agent != ""
@@ -147,14 +147,14 @@ func FormatDuration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-func attempted(attempt int) string {
+func attemptSuffix(attempt int) string {
 	if attempt < 2 {
 		return ""
 	}
 	return fmt.Sprintf(" (attempt %d)", attempt)
 }
 
-func answers() map[plan.Choice]string {
+func answerWords() map[plan.Choice]string {
 	return map[plan.Choice]string{plan.Approve: "approved", plan.Deny: "denied", plan.Reply: "answered", plan.Retry: "retried",
 		plan.Skip: "skipped", plan.Happened: "marked as done", plan.Insert: "retried after other steps",
 		plan.Abort: "given up, which ends the run"}

@@ -23,9 +23,9 @@ func Sentence(r plan.Record) string {
 		phrase := phraseOf(e)
 		switch {
 		case phrase == "":
-		case byItself(e):
+		case hasNoActor(e):
 			lead = phrase + "; "
-		case len(phrases) == 0 && ofAgent(e):
+		case len(phrases) == 0 && namesAgent(e):
 			phrases, by = append(phrases, phrase), ""
 		default:
 			phrases = append(phrases, phrase)
@@ -75,7 +75,7 @@ func phraseOf(e plan.Event) string {
 	case plan.StepsAdded:
 		return stepsPhrase(e.Steps)
 	case plan.StepUpdated:
-		return e.Step.String() + " edited" + noteMark + strings.Join(changed(e.Patch), ", ")
+		return e.Step.String() + " edited" + noteMark + strings.Join(fieldNames(e.Patch), ", ")
 	case plan.StepMoved:
 		if e.After == 0 {
 			return e.Step.String() + " moved to the first place"
@@ -109,7 +109,7 @@ func phraseOf(e plan.Event) string {
 	case plan.HistoryPurged:
 		return fmt.Sprintf("the history of %s deleted", plan.Pluralize(int(e.Records), "change"))
 	}
-	return cmp.Or(modePhrase(e), saidPhrase(e), runPhrase(e)) // "" for the head of an archived plan, and for ids
+	return cmp.Or(modePhrase(e), conversationPhrase(e), runPhrase(e)) // "" for the head of an archived plan, and for ids
 }
 
 // modePhrase describes an event of planning mode.
@@ -143,8 +143,8 @@ func modePhrase(e plan.Event) string {
 	return ""
 }
 
-// saidPhrase describes an event about questions or comments.
-func saidPhrase(e plan.Event) string {
+// conversationPhrase describes an event about questions or comments.
+func conversationPhrase(e plan.Event) string {
 	switch e := e.(type) {
 	case plan.QuestionAsked:
 		return e.ID + " asked" + quotedNote(e.Text)
@@ -279,8 +279,8 @@ func noteQuote(text string) string {
 	return strconv.QuoteToGraphic(plan.Shorten(strings.Join(strings.Fields(text), " "), notedLength))
 }
 
-// changed names the fields that a patch changes.
-func changed(p plan.Patch) []string {
+// fieldNames names the fields that a patch changes.
+func fieldNames(p plan.Patch) []string {
 	var names []string
 	for _, f := range p.Fields() {
 		names = append(names, f.Words)
@@ -288,8 +288,8 @@ func changed(p plan.Patch) []string {
 	return names
 }
 
-// byItself reports whether an event has no actor: it was recorded with the next action.
-func byItself(e plan.Event) bool {
+// hasNoActor reports whether an event has no actor: it was recorded with the next action.
+func hasNoActor(e plan.Event) bool {
 	_, expired := e.(plan.ModeExpired)
 	return expired
 }

@@ -24,7 +24,7 @@ func TestEveryEventHasWords(t *testing.T) {
 			t.Errorf("%s has no words", plan.EventKind(e))
 		}
 		got := Sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: []plan.Event{e}})
-		if strings.Contains(got, " by alice") == byItself(e) || strings.Contains(got, noteMark) {
+		if strings.Contains(got, " by alice") == hasNoActor(e) || strings.Contains(got, noteMark) {
 			t.Errorf("%s: %q", plan.EventKind(e), got)
 		}
 	}
@@ -95,7 +95,7 @@ func TestChangedNamesEveryField(t *testing.T) {
 	for i := range fields.NumField() {
 		fields.Field(i).Set(reflect.New(fields.Field(i).Type().Elem()))
 	}
-	if got := changed(p); len(got) != fields.NumField() {
+	if got := fieldNames(p); len(got) != fields.NumField() {
 		t.Errorf("%d of %d fields are named: %q", len(got), fields.NumField(), got)
 	}
 }

@@ -69,7 +69,7 @@ func Act(ctx context.Context, sheet *Workspace, c Caller, name string, input []b
 		if a.name != name {
 			continue
 		}
-		if err := c.may(); err != nil {
+		if err := c.checkPermission(); err != nil {
 			return Done{}, err
 		}
 		into := a.input()
@@ -97,8 +97,8 @@ func Act(ctx context.Context, sheet *Workspace, c Caller, name string, input []b
 // ofPlan is an input that names its plan.
 type ofPlan interface{ of() string }
 
-// may refuses a caller without permission.
-func (c Caller) may() error {
+// checkPermission refuses a caller without permission.
+func (c Caller) checkPermission() error {
 	refuse := func(problem, fix string, code bool) error {
 		return &ForbiddenError{&plan.ValidationError{Kind: plan.Conflict, Problem: problem, Fix: fix}, code}
 	}

@@ -186,5 +186,5 @@ func InInbox(ctx context.Context, sheet *Workspace) (InboxPlace, []Waiting, erro
 	waiting := sheet.waiting(state)
 	sheet.show(&waiting)
 	return InboxPlace{Place: sheet.Place, Waiting: len(waiting), Phase: state.PhaseNow(), UpdatedAt: state.UpdatedAt,
-		Headline: sheet.Service.Headline(state, onlooker())}, waiting, nil
+		Headline: sheet.Service.Headline(state, viewer())}, waiting, nil
 }

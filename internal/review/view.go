@@ -350,7 +350,7 @@ func (Face) Word(call verbs.Call) (string, bool) {
 	return button, is
 }
 
-// onlooker returns a person without the right to act.
-func onlooker() verbs.Caller {
+// viewer returns a person without the right to act.
+func viewer() verbs.Caller {
 	return verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, "you"), Face: Face{}}
 }

@@ -33,7 +33,7 @@ func ReadView(ctx context.Context, sheet *Workspace) (View, error) {
 func (sheet *Workspace) view(state plan.State, former *plan.Plan) View {
 	s := sheet.Service
 	v := View{Workspace: sheet.Place, Revision: state.Revision, UpdatedAt: state.UpdatedAt, Now: s.Now(), Phase: state.PhaseNow(),
-		Headline: s.Headline(state, onlooker()), Waiting: sheet.waiting(state), Decision: decision(state.ModeNow().Decision),
+		Headline: s.Headline(state, viewer()), Waiting: sheet.waiting(state), Decision: decision(state.ModeNow().Decision),
 		Questions: questions(state), Signals: signals(state), Agents: orEmpty(s.Enforcement(state)),
 		Run: sheet.run(state), Plans: pastPlans(state)}
 	if state.Plan != nil && !state.Plan.IsCleared() {

@@ -25,22 +25,22 @@ func (s *Service) Comment(ctx context.Context, c Caller, a plan.AddComment) (Com
 	if a.IsQuestion {
 		message = "Agents are asked with their next status, until one replies."
 	}
-	return s.onComment(ctx, c, a, "", message)
+	return s.recordOnComment(ctx, c, a, "", message)
 }
 
 // ReplyToComment records an agent's reply to a comment.
 func (s *Service) ReplyToComment(ctx context.Context, c Caller, a plan.ReplyToComment) (CommentReply, error) {
-	return s.onComment(ctx, c, a, a.Comment, "Your reply is kept; the user sees it beside the comment.")
+	return s.recordOnComment(ctx, c, a, a.Comment, "Your reply is kept; the user sees it beside the comment.")
 }
 
 // ResolveComment records that a person marked a comment as met, or reopened it.
 func (s *Service) ResolveComment(ctx context.Context, c Caller, id string, met bool) (CommentReply, error) {
 	message := map[bool]string{true: "The comment is met.", false: "The comment is open again."}[met]
-	return s.onComment(ctx, c, plan.ResolveComment{ID: id, IsResolved: met}, id, message)
+	return s.recordOnComment(ctx, c, plan.ResolveComment{ID: id, IsResolved: met}, id, message)
 }
 
-// onComment carries out an action on the comment id, or on a new one if id is "".
-func (s *Service) onComment(ctx context.Context, c Caller, a plan.Action, id, message string) (CommentReply, error) {
+// recordOnComment carries out an action on the comment id, or on a new one if id is "".
+func (s *Service) recordOnComment(ctx context.Context, c Caller, a plan.Action, id, message string) (CommentReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	if err != nil {
 		return CommentReply{}, err

@@ -91,7 +91,7 @@ func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (
 	case in.From == "" && former != nil && isOver(state.Plan):
 		return Compare(former, state.Draft), nil
 	case in.From == "":
-		if in.From, in.To, err = s.compared(state, c); err != nil {
+		if in.From, in.To, err = s.defaultPlans(state, c); err != nil {
 			return Comparison{}, err
 		}
 	}
@@ -106,8 +106,8 @@ func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (
 	return Compare(from, to), nil
 }
 
-// compared names the two plans to compare by default.
-func (s *Service) compared(state plan.State, c Caller) (from, to string, err error) {
+// defaultPlans names the two plans to compare by default.
+func (s *Service) defaultPlans(state plan.State, c Caller) (from, to string, err error) {
 	first := func(form WhichPlan, or string) error {
 		return plan.Refuse(plan.NotFound, "", "this is the first version of the plan, so there is nothing to compare it with",
 			"read it with `"+c.word(Call{Kind: CallRead, ID: string(form)})+"`"+or)

@@ -81,7 +81,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 		case err != nil:
 			return ExecutePlanReply{}, err
 		case left && taking.err != nil:
-			return ExecutePlanReply{}, c.released(taking.err)
+			return ExecutePlanReply{}, c.addPersonCalls(taking.err)
 		case left, needsCaller(state), up == nil:
 			s.seen.know(c, state)
 			return s.executionReply(state, c, taking), nil

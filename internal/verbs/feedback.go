@@ -219,8 +219,8 @@ func (d *DecisionFeedback) text() string {
 	return decisionWords(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change}, d.Edits)
 }
 
-// tells reports whether c gets an approval here: the client that relayed it already got the plan in the reply.
-func (d *DecisionFeedback) tells(c Caller) bool {
+// isShownTo reports whether c gets an approval here: the client that relayed it already got the plan in the reply.
+func (d *DecisionFeedback) isShownTo(c Caller) bool {
 	return d != nil && d.Outcome == plan.Approved && (d.Way != plan.WayClient || d.By != c.Actor.Name)
 }
 

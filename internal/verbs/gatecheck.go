@@ -246,10 +246,10 @@ func findingsOf(report gates.Report) plan.GateFindings {
 	return plan.GateFindings{Score: report.Score, Warnings: all}
 }
 
-// checkSix has the gates judge steps of the planning_* tools as part of a plan, if configured: by default these
+// checkIfStrict has the gates judge steps of the planning_* tools as part of a plan, if configured: by default these
 // tools check only ids and cycles. list is the JSON pointer of the steps in the input, wrong the errors in its
 // form, and first the call to make before the one that RefusedPlan suggests.
-func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, steps []plan.NewStep, list string, wrong error,
+func (s *Service) checkIfStrict(ctx context.Context, c Caller, joining plan.State, steps []plan.NewStep, list string, wrong error,
 	first string) error {
 	if !s.opts.GateAll || len(steps) == 0 {
 		return wrong
@@ -382,7 +382,7 @@ func plannedCandidate(p *plan.Plan) gates.Candidate {
 	return c
 }
 
-func (s *Service) there(path string) bool {
+func (s *Service) fileExists(path string) bool {
 	files, err := s.files()
 	if err != nil || files == nil {
 		return false

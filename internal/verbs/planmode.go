@@ -65,7 +65,7 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 	if c.brief() { // in chorus's words
 		submit = "call " + c.word(Call{Kind: CallSubmit}) + "() when ready."
 	}
-	rest := "Tools are now restricted to read-only. Gather context, then " + submit + hidden(c)
+	rest := "Tools are now restricted to read-only. Gather context, then " + submit + hiddenTools(c)
 	if a.Reason != "" {
 		reply.Message = "Entered planning mode. Reason: " + strings.TrimSuffix(a.Reason, ".") + ". " + rest
 		s.notify(Notice{Event: "mode_entered", Title: "An agent plans before it acts",
@@ -77,17 +77,17 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 	return reply, nil
 }
 
-// hidden names the calls that are not offered for now, and says that they return, because hosts reject calls to hidden
+// hiddenTools names the calls that are not offered for now, and says that they return, because hosts reject calls to hiddenTools
 // tools without asking the server.
-func hidden(c Caller) string {
+func hiddenTools(c Caller) string {
 	if c.Face == nil || len(c.Face.Hidden()) == 0 {
 		return ""
 	}
 	return " These tools are hidden until planning mode ends: " + strings.Join(c.Face.Hidden(), ", ") + "."
 }
 
-// released adds to a refusal that only a person can lift the person's calls for it.
-func (c Caller) released(err error) error {
+// addPersonCalls adds to a refusal that only a person can lift the person's calls for it.
+func (c Caller) addPersonCalls(err error) error {
 	refused, ok := errors.AsType[*plan.ValidationError](err)
 	if !ok || refused.Phase == "" && refused.ClaimedStep == 0 {
 		return err

@@ -49,7 +49,7 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 	case "judge_plan":
 		return s.judgePrompt(ctx, state)
 	case "suggest_tasks":
-		found, _, err := s.finds(ctx, c, state)
+		found, _, err := s.collectSuggestions(ctx, c, state)
 		if err != nil {
 			return "", err
 		}

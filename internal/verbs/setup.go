@@ -98,7 +98,7 @@ func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 // setUpChecked sets up a plan unless wrong or the gates refuse it.
 func (s *Service) setUpChecked(ctx context.Context, c Caller, a plan.SetUp, wrong error) (SetupPlanReply, error) {
 	first := c.word(Call{Kind: CallSetUp}) + objectiveAlone(cmp.Or(a.Objective, "<one line of ASCII>")) + ", then "
-	if err := s.checkSix(ctx, c, plan.State{}, a.Steps, "/initial_steps", wrong, first); err != nil {
+	if err := s.checkIfStrict(ctx, c, plan.State{}, a.Steps, "/initial_steps", wrong, first); err != nil {
 		return SetupPlanReply{}, err
 	}
 	return s.setUp(ctx, c, a)
@@ -136,7 +136,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 	outcome, err := s.session.Restore(ctx, c.Actor, planID)
 	s.touch(c)
 	if err != nil {
-		return SetupPlanReply{}, c.released(err)
+		return SetupPlanReply{}, c.addPersonCalls(err)
 	}
 	s.seen.know(c, outcome.After)
 	return s.setUpReply(c, outcome, false), nil

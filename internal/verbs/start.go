@@ -203,39 +203,41 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 			return nil, err
 		}
 		if err != nil { // not our fault: advise the caller
-			return nil, plan.Refuse(plan.Conflict, "", err.Error(), d.wayOn())
+			return nil, plan.Refuse(plan.Conflict, "", err.Error(), d.retryAdvice())
 		}
-		steps, problem := d.judged(ctx, answer)
+		steps, problem := d.checkAnswer(ctx, answer)
 		if problem == nil {
 			d.caller.progress(maxRounds, maxRounds, "the draft passes")
 			return steps, nil
 		}
 		if d.report.JudgeErr != nil && !d.report.OK() {
-			return nil, judgeFailure(d.report.JudgeErr, d.wayOn())
+			return nil, judgeFailure(d.report.JudgeErr, d.retryAdvice())
 		}
 		if d.rounds == maxRounds || ctx.Err() != nil {
 			return nil, d.failed(problem)
 		}
-		d.material.Former, d.material.Findings = string(answer), d.complaints(problem)
+		d.material.Former, d.material.Findings = string(answer), d.objections(problem)
 	}
 }
 
-// wayOn advises the caller after the model has failed.
-func (d *drafting) wayOn() string { return "try again, or " + d.caller.word(Call{Kind: CallDraft}) }
+// retryAdvice advises the caller after the model has failed.
+func (d *drafting) retryAdvice() string {
+	return "try again, or " + d.caller.word(Call{Kind: CallDraft})
+}
 
 // failed returns the error for the last draft, as the model's and not the caller's.
 func (d *drafting) failed(problem error) error {
 	if refused, ok := errors.AsType[*RefusedPlan](problem); ok {
-		refused.Next = d.wayOn()
+		refused.Next = d.retryAdvice()
 		refused.Drafted = "The model's drafts did not pass the quality gates in " +
 			plan.Pluralize(d.rounds, "round") + ". Problems in the last draft:"
 		return refused
 	}
-	return plan.Refuse(plan.Conflict, "", "the model's draft cannot be read: "+problem.Error(), d.wayOn())
+	return plan.Refuse(plan.Conflict, "", "the model's draft cannot be read: "+problem.Error(), d.retryAdvice())
 }
 
-// judged returns the steps of a draft that passes, or the reason for a refusal.
-func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, error) {
+// checkAnswer returns the steps of a draft that passes, or the reason for a refusal.
+func (d *drafting) checkAnswer(ctx context.Context, answer []byte) ([]plan.NewStep, error) {
 	var draft struct { // in the form that the prompt requests (planloop: P-1)
 		AddTasks  []NewTask `json:"add_tasks"`
 		Reasoning *string   `json:"reasoning,omitempty"`
@@ -264,7 +266,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 	return steps, nil
 }
 
-func (d *drafting) complaints(problem error) []string {
+func (d *drafting) objections(problem error) []string {
 	if refused, ok := errors.AsType[*RefusedPlan](problem); ok {
 		return append(refused.Details(), warnings(refused.Report)...)
 	}

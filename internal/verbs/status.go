@@ -188,7 +188,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedbac
 		}
 		reply.Now.CurrentTask = &task
 	}
-	if reply.Phase == plan.PhaseExecuting && reply.Decision.tells(c) && !c.scoped() {
+	if reply.Phase == plan.PhaseExecuting && reply.Decision.isShownTo(c) && !c.scoped() {
 		reply.Approved = approvalAnswer(state.Plan, c, remarks)
 	}
 	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(next.Reason)) {

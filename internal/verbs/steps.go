@@ -85,12 +85,12 @@ func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, 
 	if err != nil {
 		return AddStepReply{}, err
 	}
-	if err := s.checkSix(ctx, c, state, steps, "/steps", wrong, ""); err != nil {
+	if err := s.checkIfStrict(ctx, c, state, steps, "/steps", wrong, ""); err != nil {
 		return AddStepReply{}, err
 	}
-	outcome, err := s.placed(ctx, c, state, plan.AddSteps{Steps: steps}, after)
+	outcome, err := s.addStepsAt(ctx, c, state, plan.AddSteps{Steps: steps}, after)
 	if err != nil {
-		return AddStepReply{}, s.reopening(ctx, c, steps, err)
+		return AddStepReply{}, s.suggestReopening(ctx, c, steps, err)
 	}
 	return AddStepReply{
 		StepIDs:   idRange(highest(outcome.Before)+1, highest(outcome.After)),
@@ -98,8 +98,9 @@ func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, 
 	}, nil
 }
 
-// placed adds steps after a step, first with 0, last with nil.
-func (s *Service) placed(ctx context.Context, c Caller, looked plan.State, a plan.AddSteps, after *plan.StepID) (session.Outcome, error) {
+// addStepsAt adds steps after a step, first with 0, last with nil.
+func (s *Service) addStepsAt(ctx context.Context, c Caller, looked plan.State, a plan.AddSteps,
+	after *plan.StepID) (session.Outcome, error) {
 	if after == nil {
 		return s.do(ctx, c, a)
 	}
@@ -112,8 +113,8 @@ func (s *Service) placed(ctx context.Context, c Caller, looked plan.State, a pla
 	return s.doIf(ctx, c, all, func(now plan.State) error { return requireSameIDs(looked, now, len(a.Steps)) })
 }
 
-// reopening adds to the refusal of steps for a plan that completed by itself the call that adds them and reopens it.
-func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep, err error) error {
+// suggestReopening adds to the refusal of steps for a plan that completed by itself the call that adds them and reopens it.
+func (s *Service) suggestReopening(ctx context.Context, c Caller, steps []plan.NewStep, err error) error {
 	var refused *plan.ValidationError
 	state, unread := s.State(ctx)
 	if !errors.As(err, &refused) || refused.Kind != plan.Conflict || unread != nil || state.Plan == nil ||

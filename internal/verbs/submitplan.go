@@ -155,17 +155,17 @@ func (s *Service) editsText(ctx context.Context, state plan.State) (string, erro
 const editsTokens = 160
 
 func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) SubmitPlanReply {
-	reply, request := s.waiting(after, former, c), after.ModeNow().Request
+	reply, request := s.awaitingReply(after, former, c), after.ModeNow().Request
 	if !s.PersonOnly(after) { // a decision through a client would not count
 		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former, nil)}
 	}
 	s.asked.Store(&request.ID)
-	s.notify(s.waits(after))
+	s.notify(s.planNotice(after))
 	return reply
 }
 
-// waiting returns the reply about a plan that waits for a decision.
-func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
+// awaitingReply returns the reply about a plan that waits for a decision.
+func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
 	decide := " The user can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" +
 		c.word(Call{Kind: CallApprove}) + "` on a terminal."
 	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person's decision." + decide
@@ -221,7 +221,7 @@ func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong stri
 	if state.Draft == nil || request == nil || request.ID != ask.Request {
 		return s.Status(ctx, c, Status{})
 	}
-	reply := s.waiting(state, former, c)
+	reply := s.awaitingReply(state, former, c)
 	if wrong != "" {
 		reply.Message = wrong + " " + reply.Message
 	}
@@ -310,26 +310,26 @@ func (s *Service) PersonOnly(state plan.State) bool {
 // or host was restarted since (chorus: Bot restart during planning). It repeats the notice, too.
 func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	request := state.ModeNow().Request
-	if !c.brief() || c.scoped() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) {
+	if !c.brief() || c.scoped() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.isAbandoned(request.By, c) {
 		return nil
 	}
 	if last := s.asked.Swap(&request.ID); last != nil && *last == request.ID {
 		return nil
 	}
-	s.notify(s.waits(state))
+	s.notify(s.planNotice(state))
 	if s.PersonOnly(state) {
 		return nil
 	}
 	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil, nil)}
 }
 
-// abandoned reports whether an actor is gone or the caller itself, so that no other session waits for the answer.
-func (s *Service) abandoned(who string, c Caller) bool {
+// isAbandoned reports whether an actor is gone or the caller itself, so that no other session waits for the answer.
+func (s *Service) isAbandoned(who string, c Caller) bool {
 	return who == c.Actor.Name || s.opts.Presence != nil && s.opts.Presence.Seen(who).IsGone
 }
 
-// waits returns the notice of a waiting plan.
-func (s *Service) waits(state plan.State) Notice {
+// planNotice returns the notice of a waiting plan.
+func (s *Service) planNotice(state plan.State) Notice {
 	draft := state.Draft
 	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Steps: noticeSteps(draft), Questions: draft.Questions,
 		Text: strings.Trim(EnforcementLine(s.Enforcement(state))+"\n"+draft.ContextNotes, "\n")}

@@ -67,12 +67,12 @@ func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestRep
 	if err != nil {
 		return SuggestReply{}, err
 	}
-	found, notes, err := s.finds(ctx, c, state)
+	found, notes, err := s.collectSuggestions(ctx, c, state)
 	if err != nil {
 		return SuggestReply{}, err
 	}
 	reply := SuggestReply{By: "planloop", Notes: notes, Suggestions: []Suggestion{}}
-	all := withoutKnown(state, focused(found, focus))
+	all := withoutKnown(state, matchingFocus(found, focus))
 	if model := s.opts.Model; model != nil {
 		refined, err := s.refine(ctx, model, state, focus, all)
 		if err == nil {
@@ -122,8 +122,8 @@ func (r *SuggestReply) fit(room int) {
 // suggestionFrame is the cost of a suggestion in tokens, without its texts.
 const suggestionFrame = 40
 
-// finds collects suggestions from the signals, the plan and the tree, in this order.
-func (s *Service) finds(ctx context.Context, c Caller, state plan.State) ([]Suggestion, []string, error) {
+// collectSuggestions collects suggestions from the signals, the plan and the tree, in this order.
+func (s *Service) collectSuggestions(ctx context.Context, c Caller, state plan.State) ([]Suggestion, []string, error) {
 	found := fromSignals(state)
 	files, err := s.files()
 	if err != nil {
@@ -191,8 +191,8 @@ func missingFiles(state plan.State, files fs.FS) []Suggestion {
 	return found
 }
 
-// focused keeps the suggestions that contain a word of the focus, or all if none do.
-func focused(all []Suggestion, focus string) []Suggestion {
+// matchingFocus keeps the suggestions that contain a word of the focus, or all if none do.
+func matchingFocus(all []Suggestion, focus string) []Suggestion {
 	words := strings.Fields(strings.ToLower(focus))
 	if len(words) == 0 {
 		return all
@@ -297,7 +297,7 @@ func (s *Service) cleanSuggestion(in Suggestion) (Suggestion, bool) {
 	patch, wrongField := fields.patch("")
 	reason, wrongReason := plan.Text{Max: plan.MaxLongLine, Multiline: true}.Clean(in.Reason)
 	spec := patch.Apply(plan.Spec{})
-	missing := func(path string) bool { return !s.there(path) }
+	missing := func(path string) bool { return !s.fileExists(path) }
 	if wrongField != nil || wrongReason != nil || s.opts.Tree != nil && slices.ContainsFunc(spec.RelevantFilePaths, missing) {
 		return Suggestion{}, false
 	}

@@ -133,13 +133,13 @@ func (u TaskUpdate) read(faults *plan.Faults, field string) taskChange {
 	}
 	if change.mark != nil && change.mark.Note == "" { // one record of the note, with the mark
 		change.mark.Note, change.report.Note = change.report.Note, ""
-		faults.Add(wantsReason(field, change.mark))
+		faults.Add(requireReason(field, change.mark))
 	}
 	return change
 }
 
-// wantsReason refuses a failure or a skip without a reason. The contract's CANCELLED needs none.
-func wantsReason(field string, mark *plan.MarkStep) error {
+// requireReason refuses a failure or a skip without a reason. The contract's CANCELLED needs none.
+func requireReason(field string, mark *plan.MarkStep) error {
 	name := map[plan.StepStatus]string{plan.Failed: "error", plan.Skipped: "skip"}[mark.Status]
 	if name == "" || strings.TrimSpace(mark.Note) != "" {
 		return nil

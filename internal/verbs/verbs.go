@@ -228,7 +228,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	})
 	s.touch(c)
 	if err != nil {
-		return outcome, c.released(err)
+		return outcome, c.addPersonCalls(err)
 	}
 	s.seen.know(c, outcome.After)
 	s.notifyExpiry(outcome)
