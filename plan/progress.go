@@ -278,7 +278,7 @@ func roomForNote(step *Step, note string) error {
 		return nil
 	}
 	return conflict(fmt.Sprintf("%s has %d notes already, which is the limit", step.ID, len(step.Notes)),
-		"report without a note, or add a step for what follows")
+		"report without a note, or add a step for the rest")
 }
 
 // StepReported records the results of work on a step.

@@ -201,7 +201,7 @@ type NotKeptError struct {
 func (e *NotKeptError) Error() string {
 	text := e.Folder + " is not a folder with a former log of this workspace"
 	if len(e.Kept) == 0 {
-		return text + "; there are no such folders"
+		return text + "; no such folders exist"
 	}
 	return text + "; use one of " + strings.Join(e.Kept, ", ")
 }
