@@ -142,7 +142,7 @@ func TestRestore(t *testing.T) {
 	}
 	p.private(t)
 	if got := p.run("doctor", "--restore", foreign); got.code != 1 ||
-		!containsAll(got.err, []string{"another workspace", "nothing was changed"}) {
+		!containsAll(got.err, []string{"of this workspace", "nothing was changed"}) {
 		t.Errorf("restore another workspace's: exit code %d\n%s%s", got.code, got.out, got.err)
 	}
 	h := p.open()

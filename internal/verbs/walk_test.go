@@ -344,6 +344,14 @@ func (w *walker) walk() {
 
 func (w *walker) follow(reply verbs.StatusReply) error {
 	next := strings.TrimPrefix(reply.NextAction, "Rejected: ask the user. ") // which is no call of ours
+	if read, then, ok := strings.Cut(next, ", revise it, then "); ok {
+		next = then
+		if w.me.Face.Brief() {
+			if err := w.tool(read, reply); err != nil {
+				return err
+			}
+		}
+	}
 	switch {
 	case strings.Contains(next, ", then planloop run"):
 		return w.command(next)
