@@ -151,7 +151,7 @@ func TestBadBodies(t *testing.T) {
 		strings.Repeat("[", 100_000): 400,
 		`{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":2,"method":"ping"}`: 400, `{"jsonrpc":"2.0","id":1}`: 400,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`: 400, // no session
-		strings.Repeat("x", 4<<20+1):                     413, // one too many: unread bytes could reset the connection before the answer arrives
+		strings.Repeat("x", 4<<20+1):                     413, // little too much: more could reset the connection
 	} {
 		got := s.post(body)
 		if _, err := parseFrame([]byte(got.body)); got.status != status || err != nil {

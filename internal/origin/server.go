@@ -34,13 +34,11 @@ func LimitWrite(w http.ResponseWriter) {
 var ErrNotJSON = errors.New("the body is not JSON in UTF-8")
 
 // ReadJSON reads a JSON body of at most limit bytes in the given time, which covers only the body: the answer may be a long
-// stream. Its errors include ErrNotJSON, *http.MaxBytesError and os.ErrDeadlineExceeded.
+// stream. It reads a body that announces to be longer up to the limit, because a client that gets its answer while it still sends
+// may see only a reset connection. Its errors include ErrNotJSON, *http.MaxBytesError and os.ErrDeadlineExceeded.
 func ReadJSON(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, error) {
 	if !isJSON(r) {
 		return nil, ErrNotJSON
-	}
-	if r.ContentLength > limit {
-		return nil, &http.MaxBytesError{Limit: limit}
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(timeout)) // writers in tests have no deadlines

@@ -109,13 +109,17 @@ func readQuery(query string, params []string) (url.Values, error) {
 
 // readBody reads a body of JSON, within bounds of size and time.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	long := &refusal{Kind: tooLarge, Problem: "the body is longer than 1 MB", Fix: "send less"}
+	if r.ContentLength > maxBody { // do not wait for it
+		return nil, long
+	}
 	body, err := origin.ReadJSON(w, r, maxBody, s.opts.BodyTimeout)
 	switch {
 	case errors.Is(err, origin.ErrNotJSON):
 		return nil, &refusal{Kind: wrongType, Problem: "the body must have the type application/json",
 			Fix: "send JSON, with that Content-Type"}
 	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, &refusal{Kind: tooLarge, Problem: "the body is longer than 1 MB", Fix: "send less"}
+		return nil, long
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &refusal{Kind: tooSlow, Problem: "the body did not arrive in time", Fix: "send it again"}
 	case err != nil:
