@@ -44,7 +44,7 @@ func TestDoctorAdvises(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(p.stateDir(), "exchange"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-		}, 1, "damaged", []string{"broken off", "Run `planloop doctor --repair`: it finishes"}},
+		}, 1, "damaged", []string{"repair or restoration was interrupted", "Run `planloop doctor --repair` to finish"}},
 		"full disk": {func(t *testing.T) *place { p := smallDisk(t); setUp(p, 2); return p }, func(t *testing.T, p *place) {
 			fill(t, filepath.Join(p.home, "filler"))
 		}, 0, "sound", []string{"disk is full", "free some space"}},

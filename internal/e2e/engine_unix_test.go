@@ -331,7 +331,7 @@ func TestInterruptedRun(t *testing.T) {
 			}
 			interrupt()
 			note := make([]byte, 200)
-			if n, err := told.Read(note); err != nil || !strings.Contains(string(note[:n]), "interrupt again to end it") {
+			if n, err := told.Read(note); err != nil || !strings.Contains(string(note[:n]), "interrupt again to end them") {
 				t.Fatalf("%q, %v", note[:n], err)
 			}
 			ended := make(chan struct{})
