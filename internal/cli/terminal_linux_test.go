@@ -186,7 +186,7 @@ func TestPurgeInATerminal(t *testing.T) {
 	if shown, code := agreed.ends(); code != 0 || !strings.Contains(shown, "All plans of this workspace are deleted.") {
 		t.Errorf("exit code %d: %s", code, shown)
 	}
-	if shown := h.run("show"); !strings.Contains(shown, "There is no plan yet") {
+	if shown := h.run("show"); !strings.Contains(shown, "No plan yet") {
 		t.Errorf("the plan is still there: %s", shown)
 	}
 	if _, err := os.Stat(logs); !errors.Is(err, os.ErrNotExist) {
@@ -227,9 +227,9 @@ func TestRunInATerminal(t *testing.T) {
 	}
 	h.run("start", "--file", file)
 	live := h.terminal(80, 24, "run")
-	live.out.waitFor("type ")
+	live.out.waitFor("Type ")
 	live.typeIn("\n")
-	live.out.waitFor("y to let it run")
+	live.out.waitFor("y: run it")
 	live.typeIn("y\n")
 	live.out.waitFor("| half way")
 	live.typeIn("\x03")
@@ -238,7 +238,7 @@ func TestRunInATerminal(t *testing.T) {
 	}
 	live.typeIn("\x03")
 	shown, code := live.ends()
-	if code != 3 || !strings.Contains(shown, "The run is over") || !strings.Contains(shown, "nobody knows what came of it") {
+	if code != 3 || !strings.Contains(shown, "The run is over") || !strings.Contains(shown, "outcome unknown") {
 		t.Errorf("exit code %d: %q", code, shown)
 	}
 }

@@ -154,7 +154,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd, out *output) string {
 func TestWatchInAPipe(t *testing.T) {
 	h := newHome(t)
 	cmd, out := h.start("show", "--watch")
-	out.waitFor("There is no plan yet")
+	out.waitFor("No plan yet")
 	h.run("start", "Fix the login bug", "--step", "Write a failing test")
 	out.waitFor("○ S001  Write a failing test\n")
 	h.run("step", "mark", "S001", "in_progress", "--agent", "codex")
