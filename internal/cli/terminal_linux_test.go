@@ -227,7 +227,7 @@ func TestRunInATerminal(t *testing.T) {
 	}
 	h.run("start", "--file", file)
 	live := h.terminal(80, 24, "run")
-	live.out.waitFor("Type ")
+	live.out.waitFor("type ")
 	live.typeIn("\n")
 	live.out.waitFor("y: run it")
 	live.typeIn("y\n")
