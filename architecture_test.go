@@ -517,3 +517,34 @@ func allSources(t *testing.T) map[string]*ast.File {
 	}
 	return files
 }
+
+// TestConceptsAreWhereTheDocumentSays fails on a file or package in the table of ARCHITECTURE.md that does not exist.
+func TestConceptsAreWhereTheDocumentSays(t *testing.T) {
+	_, table, found := strings.Cut(readDoc(t, "ARCHITECTURE.md"), "| concept | where |")
+	if !found {
+		t.Fatal("ARCHITECTURE.md has no table of concepts")
+	}
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		folder := ""
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[2], -1) {
+			path := name[1]
+			switch at := strings.LastIndex(path, "/"); {
+			case at >= 0:
+				folder = path[:at]
+			case strings.Contains(path, "."):
+				path = folder + "/" + path
+			default:
+				folder = path
+			}
+			inside, _ := filepath.Glob("internal/" + path)
+			outside, _ := filepath.Glob(path)
+			if len(inside)+len(outside) == 0 {
+				t.Errorf("%s: %s does not exist", strings.TrimSpace(cells[1]), path)
+			}
+		}
+	}
+}
