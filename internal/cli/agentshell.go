@@ -17,10 +17,6 @@ func hostVariables() []string {
 	return append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
 }
 
-// shellVariables returns the host variables that no known host also sets for its servers. Claude Code sets CLAUDECODE for both since
-// 2.1.154.
-func shellVariables() []string { return []string{"CODEX_SANDBOX", "CURSOR_AGENT", "COPILOT_AGENT"} }
-
 // agentVariable returns the host variable that an ancestor was started with, "" if none: a script can remove the variable from its own
 // environment, not from an ancestor's.
 func agentVariable(above []process.Variables) string {
@@ -35,7 +31,7 @@ func agentVariable(above []process.Variables) string {
 // isAgentStarted reports whether a server descends from an agent's shell: then the agent may have made up the user that the client speaks
 // for.
 func (a *app) isAgentStarted(ctx context.Context) bool {
-	for _, variable := range shellVariables() {
+	for _, variable := range hosts.ShellOnlyVariables() {
 		if a.getenv(variable) != "" {
 			return true
 		}

@@ -113,7 +113,11 @@ func (m Machine) Short(path string) string {
 	return path
 }
 
-// ShellVariables lists variables that agents' hosts set in the shells they run. A person's own shell has none of them.
+// ShellVariables lists the variables that agents' hosts set in the shells they run. A person's own shell has none of them.
 func ShellVariables() []string {
-	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT"}
+	return append(ShellOnlyVariables(), "CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE")
 }
+
+// ShellOnlyVariables lists the ShellVariables that no known host also sets for its servers. Claude Code sets CLAUDECODE for both
+// since 2.1.154.
+func ShellOnlyVariables() []string { return []string{"CODEX_SANDBOX", "CURSOR_AGENT", "COPILOT_AGENT"} }
