@@ -114,6 +114,16 @@ func tool(title string) plan.Spec {
 	return plan.Spec{Title: title, Tool: "bash_execute", Args: json.RawMessage(`{"command":"rm -r old"}`)}
 }
 
+// TestTheFirstStepToStartIsNamed: an engine is about to start several steps, and the caller is told of the first.
+func TestTheFirstStepToStartIsNamed(t *testing.T) {
+	r := runningPlan(t, plan.Spec{Title: "First", When: "true"}, plan.Spec{Title: "Second", When: "true"})
+	r.Service = verbs.New(r.session, verbs.Options{Engines: &engines{living: engine.Name}})
+	action, err := r.NextAction(t.Context(), petra)
+	if text := action.For(petra); err != nil || !strings.HasPrefix(text, `Wait while S001 "First" is run`) {
+		t.Errorf("%v, %q", err, text)
+	}
+}
+
 func TestApprovalOfAStep(t *testing.T) {
 	r := runningPlan(t, tool("Delete the folder"), plan.Spec{Title: "Check it", DependsOn: []plan.StepID{1}})
 	state := r.advance()

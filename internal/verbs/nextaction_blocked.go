@@ -125,8 +125,8 @@ func (v view) running(p *plan.Plan) (NextAction, bool) {
 		}
 	}
 	if runs == nil && v.engine {
-		for _, step := range plan.StartableStepsWithAgents(v.state, 1, v.startsAgent) {
-			runs = step
+		if steps := plan.StartableStepsWithAgents(v.state, 1, v.startsAgent); len(steps) > 0 {
+			runs = steps[0]
 		}
 	}
 	if runs == nil {
