@@ -154,7 +154,7 @@ func clientName(caller verbs.Caller) string {
 }
 
 // wait asks a client of the handshake revisions. It waits until the user answers, the question is settled
-// another way, or askLongest has passed.
+// another way, or maxAskTime has passed.
 func (d elicitation) wait(ctx context.Context) *mcp.CallToolResult {
 	ctx, cancel := context.WithTimeout(ctx, maxAskTime)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 
 // Import is the history of a plan from elsewhere. A zero field has the value of a new plan.
 type Import struct {
-	ID             string     // kept unless a plan here has it; see keepsID
+	ID             string     // kept unless a plan here has it; see mayKeepID
 	Version        int        // if the id ends in "-v" and the version, the rest is the root: see Plan.Root
 	PreviousPlanID string     // of the previous version
 	Changes        string     // made by the replan that led to this version

@@ -40,7 +40,7 @@ func TestUnmatched(t *testing.T) {
 			t.Errorf("%s %s %q: %q, %q", test.host, test.native, test.matchers, missed, unread)
 		}
 	}
-	for _, host := range Hosts() { // mustSee lists only tools known to change something
+	for _, host := range Hosts() { // requiredTools lists only tools known to change something
 		for _, e := range Events(host) {
 			for _, tool := range requiredTools(host, e.Native) {
 				row, known := toolGroupOf(host, tool)

@@ -62,7 +62,7 @@ func acts() []act {
 	}
 }
 
-// Act carries out an act by name, with its input as JSON. A refusal is a *plan.ValidationError, or a *MayNotError if
+// Act carries out an act by name, with its input as JSON. A refusal is a *plan.ValidationError, or a *ForbiddenError if
 // the caller lacks permission; nothing is changed then.
 func Act(ctx context.Context, sheet *Workspace, c Caller, name string, input []byte) (Done, error) {
 	for _, a := range acts() {

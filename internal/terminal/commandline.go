@@ -30,7 +30,7 @@ func read(call verbs.Call) string {
 	return strings.TrimSuffix("planloop show --"+call.ID, " --")
 }
 
-// Word writes a call as a shell command. Every call is possible except ActAsk. The dots in the command for a
+// Word writes a call as a shell command. Every call is possible except CallAsk. The dots in the command for a
 // summary are part of the contract.
 func (CommandLine) Word(call verbs.Call) (string, bool) {
 	clear, template := "planloop alert --clear", "planloop template list"

@@ -34,7 +34,7 @@ const (
 	Response
 )
 
-// Message is a JSON-RPC message. It has only one reading (see readForm), so the library sees the same one.
+// Message is a JSON-RPC message. It has only one reading (see checkSyntax), so the library sees the same one.
 type Message struct {
 	Kind   Kind
 	Raw    json.RawMessage

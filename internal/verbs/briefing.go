@@ -50,7 +50,7 @@ func (s *Service) UnfinishedWork(state plan.State, c Caller) string {
 		v.nextAction().For(c))
 }
 
-// assignmentLeft is LeftBehind for an agent that was started for one step.
+// assignmentLeft is UnfinishedWork for an agent that was started for one step.
 func (v view) assignmentLeft() string {
 	next := v.nextAction()
 	if next.Reason == Ended {

@@ -140,7 +140,7 @@ func isResubmitted(state plan.State, d *plan.Decision) bool {
 
 // feedbackStart returns the times from which input is about the current work. Answers and comments may precede the plan or its
 // planning, so they count since the plan before, not counting former drafts and versions of this one; a decision counts
-// for its own plan only. Comments that name their plan are matched by that: see commentsAtHand.
+// for its own plan only. Comments that name their plan are matched by that: see currentComments.
 func feedbackStart(state plan.State) (about, decided time.Time) {
 	for _, head := range slices.Backward(state.Past) {
 		if !head.WasSuperseded() {

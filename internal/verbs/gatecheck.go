@@ -335,7 +335,7 @@ func (t NewTask) asked(criteria bool) NewTask {
 	return t
 }
 
-// checkEdit is checkSix for an edit. It refuses only findings that the edit causes.
+// checkEdit is checkIfStrict for an edit. It refuses only findings that the edit causes.
 func (s *Service) checkEdit(ctx context.Context, c Caller, state plan.State, id plan.StepID, patch plan.Patch) error {
 	if !s.opts.GateAll || state.Plan == nil {
 		return nil

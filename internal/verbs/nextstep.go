@@ -36,7 +36,7 @@ func (s *Service) NextStep(ctx context.Context, c Caller, in NextStep) (NextStep
 	return retryIfChanged(func() (NextStepReply, error) { return s.nextStep(ctx, c, agent) })
 }
 
-// nextStep returns errMoved if a different step has become the one to hand out by the time of the claim, so that no step is
+// nextStep returns errPlanChanged if a different step has become the one to hand out by the time of the claim, so that no step is
 // done twice.
 func (s *Service) nextStep(ctx context.Context, c Caller, agent string) (NextStepReply, error) {
 	state, err := s.State(ctx)

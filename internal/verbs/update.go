@@ -107,7 +107,7 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 	return retryIfChanged(func() (UpdateReply, error) { return s.update(ctx, c, input, wrong) })
 }
 
-// retryIfChanged calls do, and repeats it while it returns errMoved because the plan it was based on has changed.
+// retryIfChanged calls do, and repeats it while it returns errPlanChanged because the plan it was based on has changed.
 func retryIfChanged[T any](do func() (T, error)) (T, error) {
 	for attempt := 0; ; attempt++ {
 		reply, err := do()
@@ -168,7 +168,7 @@ func canAddSteps(p *plan.Plan, replan bool) bool {
 	return p != nil && (p.Status == plan.StatusActive || p.IsCompletedWithoutSummary() || replan && p.Status == plan.StatusReplanning)
 }
 
-// requireSameIDs returns errMoved if added tasks would now get other ids.
+// requireSameIDs returns errPlanChanged if added tasks would now get other ids.
 func requireSameIDs(looked, now plan.State, tasks int) error {
 	if tasks > 0 && (highest(now) != highest(looked) || root(now) != root(looked)) {
 		return errPlanChanged

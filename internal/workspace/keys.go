@@ -273,7 +273,7 @@ func setToolsets(c *Config, v value) faults {
 	return wrong
 }
 
-// maxPatterns and longestPattern bound read_only_tools.
+// maxPatterns and maxPattern bound read_only_tools.
 const (
 	maxPatterns = 200
 	maxPattern  = 200
