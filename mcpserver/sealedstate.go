@@ -90,7 +90,7 @@ func makeKey(dir, path string) error {
 // Seal returns a token with the claims.
 func (s *Sealer) Seal(c SealClaims) (string, error) { return s.SealAs("request", c) }
 
-// Unseal returns the claims of a token. The error is ErrInvalid, or ErrExpired at now together with the claims, so that
+// Unseal returns the claims of a token. The error is ErrSealInvalid, or ErrSealExpired at now together with the claims, so that
 // the request can be repeated.
 func (s *Sealer) Unseal(token string, now time.Time) (SealClaims, error) {
 	var c SealClaims
@@ -113,7 +113,7 @@ func (s *Sealer) SealAs(purpose string, v any) (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(s.mac(purpose, text)), nil
 }
 
-// UnsealAs decodes a token of at most max bytes into into. The error is ErrInvalid; the caller checks the expiry.
+// UnsealAs decodes a token of at most max bytes into into. The error is ErrSealInvalid; the caller checks the expiry.
 func (s *Sealer) UnsealAs(purpose, token string, max int, into any) error {
 	text, seal, ok := strings.Cut(token, ".")
 	if !ok || len(token) > max {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// renameCondition is renamed for a condition.
+// renameCondition is renameReference for a condition.
 func renameCondition(text string, named func(string) (string, bool)) string {
 	var b strings.Builder
 	done := 0

@@ -257,7 +257,7 @@ func renameReferences(args json.RawMessage, named func(string) (string, bool)) j
 	return out.Bytes()
 }
 
-// renameReference is renamed for one text, which may be a literal.
+// renameReference is renameReferences for one text, which may be a literal.
 func renameReference(text string, named func(string) (string, bool)) string {
 	name, rest, ok := splitReference(text)
 	if !ok || name == item {

@@ -101,7 +101,7 @@ func (a *app) stepAgent() (engine.Worker, bool) {
 	return a.stepAgentIn(stateDir)
 }
 
-// stepAgentIn is worker for a workspace that is not open.
+// stepAgentIn is stepAgent for a workspace that is not open.
 func (a *app) stepAgentIn(stateDir string) (engine.Worker, bool) {
 	return engine.FindWorker(stateDir, cmp.Or(a.getenv(engine.EnvRun), a.inherited(engine.EnvRun)), a.ancestors)
 }
