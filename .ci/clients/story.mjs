@@ -33,7 +33,7 @@ async function story(inspector, where) {
   await checkTools(inspector);
   const watch = planloop(where, 'show', '--watch');
   try {
-    await watch.until('no plan yet');
+    await watch.until('No plan yet');
     await setUp(inspector, watch);
     await work(inspector, watch);
     await checkResources(inspector);
