@@ -167,7 +167,7 @@ func (b *Box) unchanged(rel string, read fs.FileInfo) error {
 		return refused(rel, err)
 	}
 	if now.Size() != read.Size() || !now.ModTime().Equal(read.ModTime()) {
-		return conflict("/path", plan.Quote(rel)+" was changed since you viewed it", "view it and try again")
+		return conflict("/path", plan.Quote(rel)+" was changed at the same time", "view it and try again")
 	}
 	return nil
 }
