@@ -293,14 +293,12 @@ func mapFields(err error, at func(field string) string) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	inner := *refused
-	inner.Field, inner.Others = at(inner.Field), slices.Clone(inner.Others)
-	for i, other := range inner.Others {
-		moved := *other
-		moved.Field = at(moved.Field)
-		inner.Others[i] = &moved
+	all := refused.All()
+	for _, one := range all {
+		one.Field = at(one.Field)
 	}
-	return &inner
+	all[0].Others = all[1:]
+	return all[0]
 }
 
 // inputPointer returns the pointer to an action's field in the input, which has other names for some

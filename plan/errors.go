@@ -37,6 +37,17 @@ type ValidationError struct {
 	Others []*ValidationError // more problems of the same input
 }
 
+// All returns each problem as a refusal of its own, this one first.
+func (e *ValidationError) All() []*ValidationError {
+	var all []*ValidationError
+	for _, one := range append([]*ValidationError{e}, e.Others...) {
+		alone := *one
+		alone.Others = nil
+		all = append(all, &alone)
+	}
+	return all
+}
+
 // Error returns the first problems, each with field and fix, in one line.
 func (e *ValidationError) Error() string {
 	const shown = 7
@@ -51,7 +62,7 @@ func (e *ValidationError) Error() string {
 // Details returns each problem with its field and fix.
 func (e *ValidationError) Details() []string {
 	var details []string
-	for _, one := range append([]*ValidationError{e}, e.Others...) {
+	for _, one := range e.All() {
 		text := one.Problem
 		switch {
 		case one.Field != "" && one.IsProblemFirst:
@@ -91,10 +102,9 @@ func (f *Faults) Add(err error) {
 	}
 	joined := *all
 	joined.Others = slices.Clip(joined.Others)
-	for _, one := range append([]*ValidationError{more}, more.Others...) {
-		if single := *one; len(joined.Others) < maxFaults {
-			single.Others = nil
-			joined.Others = append(joined.Others, &single)
+	for _, one := range more.All() {
+		if len(joined.Others) < maxFaults {
+			joined.Others = append(joined.Others, one)
 		}
 	}
 	f.first = &joined

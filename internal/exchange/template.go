@@ -150,7 +150,7 @@ func located(document strict.YAML, err error) error {
 		return err
 	}
 	var faults plan.Faults
-	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {
+	for _, one := range refused.All() {
 		problem := one.Problem
 		if one.Field != "" {
 			problem = fmt.Sprintf("line %d: %s", document.Line(one.Field), problem)

@@ -52,7 +52,7 @@ func judge(t *testing.T, steps ...runnable.Step) []string {
 	if err == nil {
 		return nil
 	}
-	for _, one := range append([]*plan.ValidationError{err}, err.Others...) {
+	for _, one := range err.All() {
 		if one.Fix == "" || one.Problem == "" || one.Kind == "" || !strings.HasPrefix(one.Field, "/steps/") {
 			t.Errorf("%#v", one)
 		}

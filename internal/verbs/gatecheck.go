@@ -121,14 +121,13 @@ func mergeErrors(wrong *plan.ValidationError, more error) *plan.ValidationError 
 	}
 	var all plan.Faults
 	all.Add(wrong)
-	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {
-		single, about := *one, one.Field
+	for _, one := range refused.All() {
+		about := one.Field
 		if strings.HasPrefix(one.Problem, "is missing") || one.Problem == nothingToUpdate { // the reported error may have caused it
 			about = path.Dir(about)
 		}
 		if !isCovered(wrong, strings.TrimSuffix(about, "/"), true) {
-			single.Others = nil
-			all.Add(&single)
+			all.Add(one)
 		}
 	}
 	errors.As(all.Err(), &wrong)
@@ -138,7 +137,7 @@ func mergeErrors(wrong *plan.ValidationError, more error) *plan.ValidationError 
 // isCovered reports whether a refusal covers a field of the input: that field, one around it or, with inside, one in
 // it.
 func isCovered(wrong *plan.ValidationError, field string, inside bool) bool {
-	return slices.ContainsFunc(append([]*plan.ValidationError{wrong}, wrong.Others...), func(one *plan.ValidationError) bool {
+	return slices.ContainsFunc(wrong.All(), func(one *plan.ValidationError) bool {
 		return inside && strings.HasPrefix(one.Field+"/", field+"/") || one.Field != "" && strings.HasPrefix(field+"/", one.Field+"/")
 	})
 }

@@ -238,7 +238,7 @@ func (t Template) mended(c Caller, in ApplyTemplate, err error) error {
 		return err
 	}
 	wrong := map[string]bool{}
-	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {
+	for _, one := range refused.All() {
 		if name, is := strings.CutPrefix(one.Field, "/parameters/"); is {
 			wrong[name] = true
 		}
