@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -235,5 +238,163 @@ func TestIterationCanStop(t *testing.T) {
 			t.Fatalf("%s comes first", step.ID)
 		}
 		break
+	}
+}
+
+// TestMoveStep moves steps. Their content and dependencies stay.
+func TestMoveStep(t *testing.T) {
+	for name, c := range map[string]struct {
+		step, after plan.StepID
+		want        string
+	}{
+		"to the first place":     {3, 0, "S003 S001 S002 S004"},
+		"to the last":            {1, 4, "S002 S003 S004 S001"},
+		"forward":                {2, 3, "S001 S003 S002 S004"},
+		"back":                   {4, 1, "S001 S004 S002 S003"},
+		"to where it is":         {3, 2, ""},
+		"to the front, is there": {1, 0, ""},
+	} {
+		w := withPlan(t, titled("a"), titled("b", 1), titled("c"), titled("d"))
+		events, err := w.try(ann, plan.MoveStep{Step: c.step, After: c.after})
+		if err != nil || (len(events) > 0) != (c.want != "") {
+			t.Errorf("%s: %v, %v", name, kinds(events), err)
+		}
+		if c.want == "" {
+			continue
+		}
+		var order []string
+		for step := range w.state.Plan.Steps.All() {
+			order = append(order, step.ID.String())
+		}
+		if got := strings.Join(order, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if waiting := w.state.Plan.Steps.UnmetDependencies(2); len(waiting) != 1 || waiting[0] != 1 ||
+			w.state.Plan.Steps.ReadyCount() != 3 {
+			t.Errorf("%s: S002 waits for %v", name, waiting)
+		}
+		w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("e")}})
+		if w.state.Plan.Steps.At(4).ID != 5 {
+			t.Errorf("%s: the next id is %v", name, w.state.Plan.Steps.At(4).ID)
+		}
+	}
+	w := withPlan(t, titled("a"), titled("b"))
+	for _, a := range []plan.MoveStep{{Step: 1, After: 1}, {Step: 9}, {Step: 1, After: 9}} {
+		w.refused(ann, a)
+	}
+}
+
+// TestEndedPlanIsOpenedAgain: an action that may add to a plan completed by itself makes it active
+// again; a final summary closes it.
+func TestEndedPlanIsOpenedAgain(t *testing.T) {
+	w := withPlan(t, titled("a"))
+	w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done})
+	title := "edited"
+	w.refused(ann, plan.AddSteps{Steps: []plan.NewStep{titled("b")}})
+	w.refused(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}})
+	w.do(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}, AllowCompleted: true})
+	if got := w.state.Plan.Status; got != plan.StatusCompleted {
+		t.Errorf("an edit made the plan %s", got)
+	}
+	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("b")}, AllowCompleted: true})
+	if got := w.state.Plan.Status; got != plan.StatusActive {
+		t.Errorf("with a new step the plan is %s", got)
+	}
+	w.do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
+	w.do(ann, plan.Close{Summary: "all there"})
+	w.refused(ann, plan.AddSteps{Steps: []plan.NewStep{titled("c")}, AllowCompleted: true})
+}
+
+func TestCycleNamesThePath(t *testing.T) {
+	graph := map[plan.StepID][]plan.StepID{1: {2, 3}, 2: {4}, 3: {4}, 4: {}, 5: {6}, 6: {7}, 7: {6}, 8: {8}}
+	follow := func(id plan.StepID) []plan.StepID { return graph[id] }
+	for _, test := range []struct{ start, want []plan.StepID }{
+		{nil, nil}, {[]plan.StepID{1, 2, 3, 4}, nil}, {[]plan.StepID{5}, []plan.StepID{6, 7, 6}},
+		{[]plan.StepID{1, 8}, []plan.StepID{8, 8}}, {[]plan.StepID{9}, nil},
+	} {
+		if got := plan.Cycle(test.start, follow); !slices.Equal(got, test.want) {
+			t.Errorf("from %v: %v, want %v", test.start, got, test.want)
+		}
+	}
+}
+
+func TestCycleOfALongChainNeedsNoDeepStack(t *testing.T) {
+	const n = 100_000
+	follow := func(id plan.StepID) []plan.StepID {
+		if id == n {
+			return []plan.StepID{1}
+		}
+		return []plan.StepID{id + 1}
+	}
+	if got := plan.Cycle([]plan.StepID{1}, follow); len(got) != n+1 {
+		t.Errorf("the cycle has %d ids", len(got))
+	}
+}
+
+// A cycle is found exactly if the graph cannot be emptied by removing steps without dependencies,
+// and the result is a cycle.
+func TestCycleLaw(t *testing.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 9).Draw(t, "n")
+		graph := map[plan.StepID][]plan.StepID{}
+		var ids []plan.StepID
+		for id := plan.StepID(1); int(id) <= n; id++ {
+			ids = append(ids, id)
+			for _, dep := range rapid.SliceOfN(rapid.IntRange(1, n), 0, 2).Draw(t, "deps") {
+				graph[id] = append(graph[id], plan.StepID(dep))
+			}
+		}
+		cycle := plan.Cycle(ids, func(id plan.StepID) []plan.StepID { return graph[id] })
+		if got, want := cycle != nil, !empties(graph, ids); got != want {
+			t.Fatalf("%v: cycle %v, want one: %v", graph, cycle, want)
+		}
+		if cycle == nil {
+			return
+		}
+		if len(cycle) < 2 || cycle[0] != cycle[len(cycle)-1] {
+			t.Fatalf("%v does not come back", cycle)
+		}
+		for i := range len(cycle) - 1 {
+			if !slices.Contains(graph[cycle[i]], cycle[i+1]) {
+				t.Fatalf("%v: no arrow from %s to %s", cycle, cycle[i], cycle[i+1])
+			}
+		}
+	})
+}
+
+func empties(graph map[plan.StepID][]plan.StepID, ids []plan.StepID) bool {
+	left := slices.Clone(ids)
+	for range ids {
+		left = slices.DeleteFunc(slices.Clone(left), func(id plan.StepID) bool {
+			return !slices.ContainsFunc(graph[id], func(dep plan.StepID) bool { return slices.Contains(left, dep) })
+		})
+	}
+	return len(left) == 0
+}
+
+// TestDependenciesAreASet: another order changes nothing, neither for readers nor for comments; but
+// an approval keeps its digest, which was made with the given order.
+func TestDependenciesAreASet(t *testing.T) {
+	w := withPlan(t, titled("a"), titled("b"), titled("c", 2, 1))
+	w.unchanged(ann, plan.UpdateStep{Step: 3, Patch: plan.Patch{DependsOn: &[]plan.StepID{1, 2}}})
+	given, turned := *w.step(3), *w.step(3)
+	turned.DependsOn = []plan.StepID{1, 2}
+	if plan.StepDigest(&given) != plan.StepDigest(&turned) || !given.HasDigest(plan.StepDigest(&turned)) {
+		t.Error("another order is another step")
+	}
+	body := w.state.Plan.Body()
+	body.Steps[2] = &turned
+	if plan.Digest(body.Build()) == plan.Digest(w.state.Plan) {
+		t.Error("the digest of a plan does not tell orders apart any more: those in the logs did")
+	}
+	for _, f := range plan.SpecFields() {
+		if got, want := f.Texts(&given), f.Texts(&turned); !slices.Equal(got, want) {
+			t.Errorf("%s reads %q and %q", f.Name, got, want)
+		}
+	}
+	other := given
+	other.DependsOn = []plan.StepID{1}
+	if plan.StepDigest(&given) == plan.StepDigest(&other) || given.HasDigest(plan.StepDigest(&other)) {
+		t.Error("other dependencies are the same step")
 	}
 }

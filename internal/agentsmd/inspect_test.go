@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 const mark = "\ufeff"
@@ -181,3 +182,5 @@ func requireRefusal(t *testing.T, err error, state agentsmd.State) {
 		t.Errorf("%+v, want %s", refusal, state)
 	}
 }
+
+func TestMain(m *testing.M) { os.Exit(testenv.Fixed{Tests: m}.Run()) }

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/planloop/planloop/internal/strict"
 )
 
@@ -319,3 +319,39 @@ var (
 		return p.Last().Type() != reflect.TypeFor[jsontext.Value]()
 	}, cmpopts.EquateEmpty())
 )
+
+// TestAFieldHidesAnEmbeddedOne: as in Go, the outer of two fields of one name counts.
+func TestAFieldHidesAnEmbeddedOne(t *testing.T) {
+	type inner struct {
+		Title string `json:"title"`
+		Deps  []int  `json:"deps,omitempty"`
+	}
+	var outer struct {
+		inner
+		Deps []string `json:"deps,omitempty"`
+	}
+	if err := strict.Decode([]byte(`{"title":"t","deps":["a"]}`), &outer, nil); err != nil || outer.Deps[0] != "a" || outer.Title != "t" {
+		t.Errorf("got %+v, %v", outer, err)
+	}
+}
+
+// TestListsAsText: a list is accepted where the tag allows it as a text, and nowhere else.
+func TestListsAsText(t *testing.T) {
+	type loop struct {
+		Over string   `json:"over" text:"list"`
+		Name string   `json:"name,omitempty"`
+		Tags []string `json:"tags,omitempty"`
+	}
+	for in, want := range map[string]string{`{"over":["a.txt", {"b":1}]}`: `["a.txt", {"b":1}]`, `{"over":"*.txt"}`: "*.txt",
+		`{"over":[]}`: "[]", `{"over":"[\"a\"]"}`: `["a"]`} {
+		var got loop
+		if err := strict.Decode([]byte(in), &got, nil); err != nil || got.Over != want {
+			t.Errorf("%s: %q, %v", in, got.Over, err)
+		}
+	}
+	for _, in := range []string{`{"over":{"a":1}}`, `{"over":"a","name":["b"]}`, `{"over":["a","b"`} {
+		if err := strict.Decode([]byte(in), new(loop), nil); err == nil {
+			t.Errorf("%s is taken", in)
+		}
+	}
+}

@@ -62,16 +62,14 @@ func (t Tool) inputFaults(args json.RawMessage, input any, isReference func(stri
 	if !ok {
 		return nil
 	}
-	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {
+	for _, one := range refused.All() {
 		var text string
 		var all map[string]json.RawMessage
 		_ = json.Unmarshal(args, &all) // we wrote it
 		if json.Unmarshal(all[strings.TrimPrefix(one.Field, "/")], &text) == nil && isReference(text) {
 			continue
 		}
-		alone := *one
-		alone.Others = nil
-		faults = append(faults, &alone)
+		faults = append(faults, one)
 	}
 	return faults
 }

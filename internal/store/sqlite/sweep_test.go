@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,5 +46,53 @@ func TestUnfinishedSnapshotsAreSwept(t *testing.T) {
 	}
 	if _, err := os.Stat(fresh); err != nil {
 		t.Errorf("a file being written was removed: %v", err)
+	}
+}
+
+// TestSweepValues removes exactly the values that no record names and that were not put for a day;
+// a missing value is reported, and is not damage.
+func TestSweepValues(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "state")
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	put := func(text string, age time.Duration) string {
+		value, _ := json.Marshal(text)
+		name, err := log.PutValue(t.Context(), value)
+		then := time.Now().Add(-age)
+		if err := errors.Join(err, os.Chtimes(filepath.Join(dir, "values", name), then, then)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	const old = 25 * time.Hour
+	named, again, orphan, fresh := put("named", old), put("put again", old), put("orphan", old), put("fresh", time.Hour)
+	if _, err := log.PutValue(t.Context(), []byte(`"put again"`)); err != nil {
+		t.Fatal(err)
+	}
+	record := setUp(1)
+	done := plan.StepFinished{Step: 1, Attempt: 1, Result: plan.Result{OK: true, StoredName: named}}
+	record.Events = append(record.Events, done)
+	if _, err := log.Append(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := sqlite.SweepValues(t.Context(), dir, time.Now()); n != 1 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	for _, name := range []string{named, again, fresh} {
+		if _, err := log.Value(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := log.Value(t.Context(), orphan); !errors.Is(err, store.ErrNoValue) {
+		t.Errorf("the orphan is still there: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "values", named)); err != nil {
+		t.Fatal(err)
+	}
+	report, err := sqlite.Check(t.Context(), dir)
+	if err != nil || report.Damaged() || len(report.Problems) != 1 ||
+		!strings.Contains(report.Problems[0].Text, "the value of S001 is missing") {
+		t.Errorf("%+v, %v", report, err)
 	}
 }
