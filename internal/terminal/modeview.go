@@ -23,125 +23,118 @@ type ModeView struct {
 	Now    time.Time
 }
 
+// styledText is a text with its style.
+type styledText struct {
+	look Style
+	text string
+}
+
 // Lines returns the state of the mode, the open questions, and the next action.
 func (v ModeView) Lines() []string {
-	var lines []string
+	s, phase, look := v.Screen, string(v.State.PhaseNow()), v.Screen.Plain
+	var about string
+	var rows []styledText
 	switch v.State.PhaseNow() {
 	case plan.PhaseGathering:
-		lines = v.gathering()
+		look = s.Busy
+		about, rows = v.gathering()
 	case plan.PhaseSubmitted:
-		lines = v.submitted()
+		look = s.Waiting
+		about, rows = v.submitted()
 	case plan.PhaseExecuting:
-		lines = v.executing()
+		look, rows = s.Good, v.executing()
 	default:
-		lines = v.inactive()
+		phase, rows = "off", v.inactive()
 	}
-	if v.Hooks != "" {
-		lines = append(lines, v.Screen.coloured(v.Screen.Plain, v.Hooks)...)
-	}
+	rows = append(rows, styledText{s.Plain, v.Hooks})
 	for _, q := range v.State.OpenQuestions() {
-		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, fmt.Sprintf("Question %s of %s: %s", q.ID, q.By, q.Text))...)
-		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "  Answer it: planloop answer --id "+q.ID+" TEXT")...)
+		rows = append(rows, styledText{s.Waiting, fmt.Sprintf("Question %s of %s: %s", q.ID, q.By, q.Text)},
+			styledText{s.Plain, "  Answer it: planloop answer --id " + q.ID + " TEXT"})
 	}
-	return append(append(lines, ""), v.Screen.Next(v.Next)...)
+	lines := s.wrap(s.Bold("Planning mode: ")+look(phase)+prefixed(", ", safetext.EscapeLine(about)), 0)
+	for _, row := range rows {
+		if row.text != "" {
+			lines = append(lines, s.coloured(row.look, row.text)...)
+		}
+	}
+	return append(append(lines, ""), s.Next(v.Next)...)
 }
 
-// head returns the first line: the phase and its details.
-func (v ModeView) head(look Style, phase, about string) []string {
-	line := v.Screen.Bold("Planning mode: ") + look(phase)
-	if about != "" {
-		line += ", " + safetext.EscapeLine(about)
-	}
-	return v.Screen.wrap(line, 0)
-}
-
-func (v ModeView) gathering() []string {
-	mode := v.State.ModeNow()
-	lines := v.head(v.Screen.Busy, "gathering", "entered by "+mode.By+", since "+clock(mode.Since, v.Now))
-	if about := mode.About(); about != "" {
-		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "About: "+about)...)
-	}
+// gathering returns the details of the phase for the first line, and the rows below it.
+func (v ModeView) gathering() (about string, rows []styledText) {
+	s, mode := v.Screen, v.State.ModeNow()
+	returned, rule := "", "Agents read and ask; nothing can be changed until a plan is approved."
 	if d := mode.Decision; d != nil && d.Outcome == plan.Returned {
-		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "Returned by "+d.Way.Decider(d.By)+" for changes"+colon(d.Comment))...)
+		returned = "Returned by " + d.Way.Decider(d.By) + " for changes" + prefixed(": ", d.Comment)
 	}
-	rule := "Agents read and ask; nothing can be changed until a plan is approved."
 	if limit := v.State.LimitsInForce(v.Limits).GatheringTimeout; limit > 0 {
 		rule += " It ends after " + span(limit) + " without activity."
 	}
-	return append(lines, v.Screen.coloured(v.Screen.Faint, rule)...)
+	return "entered by " + mode.By + ", since " + clock(mode.Since, v.Now),
+		[]styledText{{s.Plain, prefixed("About: ", mode.About())}, {s.Plain, returned}, {s.Faint, rule}}
 }
 
-func (v ModeView) submitted() []string {
+func (v ModeView) submitted() (about string, rows []styledText) {
 	request, draft := v.State.ModeNow().Request, v.State.Draft
 	if request == nil || draft == nil {
-		return v.head(v.Screen.Waiting, "submitted", "")
+		return "", nil
 	}
-	about := "by " + request.By + " at " + clock(request.At, v.Now)
+	about = "by " + request.By + " at " + clock(request.At, v.Now)
 	if at, limit := plan.ExpiresAt(v.State, v.Limits, v.Now); limit > 0 {
 		about += ", expires at " + clock(at, v.Now)
 	}
-	lines := v.head(v.Screen.Waiting, "submitted", about)
-	text := fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective), plan.Pluralize(draft.Steps.Len(), "step"),
-		history.ShortDigest(request.Digest))
-	if draft.Changes != "" {
-		text += "\nIt changes the approved plan: " + draft.Changes
-	}
-	return append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
+	return about, []styledText{{v.Screen.Plain, fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective),
+		plan.Pluralize(draft.Steps.Len(), "step"), history.ShortDigest(request.Digest)) +
+		prefixed("\nIt changes the approved plan: ", draft.Changes)}}
 }
 
-func (v ModeView) executing() []string {
-	p := v.State.Plan
-	lines := v.head(v.Screen.Good, "executing", "")
+func (v ModeView) executing() []styledText {
+	s, p := v.Screen, v.State.Plan
 	text := plan.Quote(p.Objective)
 	if n := p.Steps.Len(); n > 0 {
 		text += fmt.Sprintf(", %d of %d done", p.Steps.Count(plan.Done), n)
 	}
-	lines = append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
-	if v.State.Draft != nil {
-		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, waitingDraft(v.State))...)
-	}
+	rows := []styledText{{s.Plain, text}, {s.Waiting, waitingDraft(v.State)}}
 	if p.Approval == nil {
-		return lines
+		return rows
 	}
-	lines = append(lines, v.Screen.coloured(v.Screen.Plain, approvalText(*p.Approval, v.Now))...)
+	rows = append(rows, styledText{s.Plain, approvalText(*p.Approval, v.Now)})
 	if n := len(p.Approval.Deviations); n > 0 {
-		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, plan.Pluralize(n, "small change")+" since then: planloop show")...)
+		rows = append(rows, styledText{s.Waiting, plan.Pluralize(n, "small change") + " since then: planloop show"})
 	}
-	return lines
+	return rows
 }
 
-// inactive returns the lines for a mode that is off, with its last end.
-func (v ModeView) inactive() []string {
-	lines := v.head(v.Screen.Plain, "off", "")
-	d := v.State.ModeNow().Decision
-	if v.State.Draft != nil {
-		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, waitingDraft(v.State))...)
-	} else if d == nil {
-		lines = append(lines, v.Screen.coloured(v.Screen.Faint, "Enter it: planloop plan start TASK")...)
-	}
-	if d == nil {
-		return lines
+// inactive returns the rows for a mode that is off, with its last end.
+func (v ModeView) inactive() []styledText {
+	s, d := v.Screen, v.State.ModeNow().Decision
+	rows := []styledText{{s.Waiting, waitingDraft(v.State)}}
+	switch {
+	case d == nil && v.State.Draft == nil:
+		return []styledText{{s.Faint, "Enter it: planloop plan start TASK"}}
+	case d == nil:
+		return rows
 	}
 	text := string(d.Outcome)
 	switch d.Outcome {
 	case plan.CalledOff, plan.Rejected, plan.Approved:
 		text += " by " + d.Way.Decider(d.By)
 	}
-	text = "Last time: " + text + " at " + clock(d.At, v.Now) + colon(d.Comment)
-	return append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
+	return append(rows, styledText{s.Plain, "Last time: " + text + " at " + clock(d.At, v.Now) + prefixed(": ", d.Comment)})
 }
 
 // approvalText returns the approver of a plan, the way and time of the approval, and the comment.
 func approvalText(a plan.Approval, now time.Time) string {
 	return "Approved by " + plan.Way(a.Way).Decider(a.By) + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" +
-		colon(a.Edits.String()) + colon(a.Comment)
+		prefixed(": ", a.Edits.String()) + prefixed(": ", a.Comment)
 }
 
-func colon(text string) string {
+// prefixed returns a text after a prefix; "" for no text.
+func prefixed(prefix, text string) string {
 	if text == "" {
 		return ""
 	}
-	return ": " + text
+	return prefix + text
 }
 
 // span formats a duration without zero parts: 30m, 1h.
@@ -165,7 +158,7 @@ func (v PlanView) approval() []string {
 	if a == nil {
 		return nil
 	}
-	lines := v.block(approvalText(*a, v.Now), 0, noteLines)
+	lines := v.block(0, noteLines, approvalText(*a, v.Now))
 	shown := a.Deviations
 	if left := len(shown) - deviationLines; left > 0 && !v.All {
 		shown = shown[left:]
@@ -173,7 +166,7 @@ func (v PlanView) approval() []string {
 			plan.Pluralize(left, "earlier change")), 0)))
 	}
 	for _, what := range shown {
-		lines = append(lines, v.block("changed since: "+what, 0, noteLines)...)
+		lines = append(lines, v.block(0, noteLines, "changed since: "+what)...)
 	}
 	return lines
 }
@@ -188,7 +181,11 @@ func (v PlanView) mode() []string {
 	if text := waitingDraft(v.State); text != "" {
 		say(text)
 	} else if v.State.PhaseNow() == plan.PhaseGathering {
-		say("Planning mode is gathering" + quoted(v.State.ModeNow().About()) + ": nothing can be changed until a plan is approved.")
+		about := ""
+		if topic := v.State.ModeNow().About(); topic != "" {
+			about = " (" + plan.Quote(topic) + ")"
+		}
+		say("Planning mode is gathering" + about + ": nothing can be changed until a plan is approved.")
 	}
 	if v.Hooks != "" {
 		say(v.Hooks)
@@ -201,14 +198,6 @@ func (v PlanView) mode() []string {
 		say(fmt.Sprintf("%d questions are open: planloop answer lists them", len(open)))
 	}
 	return lines
-}
-
-// quoted returns the subject of a phase, to follow its name.
-func quoted(about string) string {
-	if about == "" {
-		return ""
-	}
-	return " (" + plan.Quote(about) + ")"
 }
 
 // sentenceEnd adds a full stop unless the text ends a sentence.
@@ -234,8 +223,6 @@ func waitingDraft(state plan.State) string {
 	switch {
 	case state.PhaseNow() == plan.PhaseGathering:
 		return "Changes were requested for a plan: " + what + ". Read it: planloop show --draft"
-	case state.PhaseNow() != plan.PhaseSubmitted && state.Plan == nil:
-		return "A draft is waiting: " + what + lookAndDecide
 	case state.PhaseNow() != plan.PhaseSubmitted:
 		return "A draft is waiting: " + what + lookAndDecide
 	case state.Plan != nil && state.Plan.ID == draft.ID:
@@ -249,53 +236,54 @@ var stepLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk)\])?( ?.*)$`)
 })
 
-// Draft adds styles to the text of a review: to titles, risks and differences. It cuts nothing. Long lines continue
-// after a bar, with which none of our own lines begins, so that text of a plan cannot imitate them.
+// Draft adds styles to the text of a review: to titles, risks and differences. It cuts nothing.
 func (s Screen) Draft(text string) []string {
-	var laid []string
 	diff := false
-	for line := range strings.SplitSeq(strings.TrimSuffix(safetext.Escape(text), "\n"), "\n") {
-		sign, look := "", s.draftStep
+	return s.continued(strings.TrimSuffix(text, "\n"), func(line string) (sign string, look Style) {
 		switch {
 		case line == "Changes since the last review:":
-			diff, look = true, s.Bold
+			diff = true
+			return "", s.Bold
 		case diff && line == "The whole plan:":
-			diff, look = false, s.Bold
+			diff = false
+			return "", s.Bold
 		case diff && strings.HasPrefix(line, "+"):
-			sign, look = "+", s.Good
+			return "+", s.Good
 		case diff && strings.HasPrefix(line, "-"):
-			sign, look = "-", s.Wrong
+			return "-", s.Wrong
 		case diff:
-			sign, look = " ", s.Faint
+			return " ", s.Faint
 		case strings.HasPrefix(line, "Plan: "):
-			look = s.Bold
+			return "", s.Bold
 		}
-		for i, row := range s.wrap(line, len(sign+verbs.ContinuationPrefix)) {
-			if i > 0 {
-				row = sign + verbs.ContinuationPrefix + row
-			}
-			laid = append(laid, look(row))
-		}
-	}
-	return laid
+		return "", s.draftStep
+	})
 }
 
 // Comparison lays out the differences between two plans, with old and new text in their colours.
 func (s Screen) Comparison(text string) []string {
+	return s.continued(text, func(line string) (sign string, look Style) {
+		switch text := strings.TrimLeft(strings.TrimPrefix(line, verbs.ContinuationPrefix), " "); {
+		case strings.HasPrefix(text, "+"):
+			return "", s.Good
+		case strings.HasPrefix(text, "-"):
+			return "", s.Wrong
+		case strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " "):
+			return "", s.Bold
+		}
+		return "", s.Plain
+	})
+}
+
+// continued lays out each line of a text in its style. Long lines continue after their sign and a bar, with which none of
+// our own lines begins, so that text of a plan cannot imitate them.
+func (s Screen) continued(text string, styleOf func(line string) (sign string, look Style)) []string {
 	var laid []string
 	for line := range strings.SplitSeq(safetext.Escape(text), "\n") {
-		look := s.Plain
-		switch sign := strings.TrimLeft(strings.TrimPrefix(line, verbs.ContinuationPrefix), " "); {
-		case strings.HasPrefix(sign, "+"):
-			look = s.Good
-		case strings.HasPrefix(sign, "-"):
-			look = s.Wrong
-		case strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " "):
-			look = s.Bold
-		}
-		for i, row := range s.wrap(line, len(verbs.ContinuationPrefix)) {
+		sign, look := styleOf(line)
+		for i, row := range s.wrap(line, len(sign+verbs.ContinuationPrefix)) {
 			if i > 0 {
-				row = verbs.ContinuationPrefix + row
+				row = sign + verbs.ContinuationPrefix + row
 			}
 			laid = append(laid, look(row))
 		}

@@ -78,19 +78,19 @@ func (v PlanView) withoutPlan() Page {
 }
 
 func (v PlanView) head() []string {
-	lines := append(v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), v.status()...)
-	if summary := v.State.Plan.Summary; summary != "" {
-		lines = append(lines, v.block("Summary: "+summary, 0, detailLines)...)
-	}
-	lines = append(lines, v.verdict()...)
-	lines = append(lines, v.approval()...)
-	return append(lines, "")
+	summary := v.block(0, detailLines, prefixed("Summary: ", v.State.Plan.Summary))
+	return slices.Concat(v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), v.status(), summary, v.verdict(), v.approval(),
+		[]string{""})
 }
 
 // status returns the plan's status, progress bar and numbers.
 func (v PlanView) status() []string {
 	p, s := v.State.Plan, v.Screen
-	line := s.planStyle(p.Status)(statusWord(p))
+	word := string(p.Status)
+	if p.IsCleared() {
+		word = "cleared"
+	}
+	line := s.planStyle(p.Status)(word)
 	if p.Version > 1 {
 		line += fmt.Sprintf(", version %d", p.Version)
 	}
@@ -107,14 +107,6 @@ func (v PlanView) status() []string {
 		return []string{line + ", " + counts}
 	}
 	return []string{line, s.Fit(counts, 0)}
-}
-
-// statusWord returns a plan's status, or "cleared".
-func statusWord(p *plan.Plan) string {
-	if p.IsCleared() {
-		return "cleared"
-	}
-	return string(p.Status)
 }
 
 // counts returns the number of steps in each notable status.
@@ -188,15 +180,25 @@ func (v PlanView) fold(i, n int) string {
 	return "  " + v.Screen.Good(v.Screen.marks.done) + " " + v.Screen.Faint(v.Screen.Fit(text, 4))
 }
 
-// block lays out faint text with a margin, in at most most lines.
-func (v PlanView) block(text string, margin, most int) []string {
+// block lays out faint texts with a margin, each in at most most lines, and skips empty ones.
+func (v PlanView) block(margin, most int, texts ...string) []string {
 	blank := strings.Repeat(" ", margin)
-	lines := v.Screen.barred(blank, blank, safetext.Escape(text))
+	var all []string
+	for _, text := range texts {
+		if text != "" {
+			all = append(all, v.shortened(most, v.Screen.Faint, v.Screen.barred(blank, blank, safetext.Escape(text)))...)
+		}
+	}
+	return all
+}
+
+// shortened returns the first lines, all with All, in a style.
+func (v PlanView) shortened(most int, look Style, lines []string) []string {
 	if !v.All {
 		lines = v.Screen.atMost(most, lines, 0)
 	}
 	for i, line := range lines {
-		lines[i] = v.Screen.Faint(line)
+		lines[i] = look(line)
 	}
 	return lines
 }
@@ -207,7 +209,7 @@ func (v PlanView) foot() []string {
 		lines = append(lines, "")
 	}
 	if final := v.State.Plan.FinalSummary; final != "" {
-		lines = append(append(lines, v.block("Final summary: "+final, 0, detailLines)...), "")
+		lines = append(append(lines, v.block(0, detailLines, "Final summary: "+final)...), "")
 	}
 	if p := v.State.Plan; p.Status == plan.StatusAbandoned && p.Steps.Len() == 0 {
 		text := "Restore its steps: planloop plan restore " + p.ID
@@ -215,7 +217,7 @@ func (v PlanView) foot() []string {
 	}
 	for _, r := range v.Remarks {
 		if r.Now == 0 && !r.IsResolved {
-			lines = append(lines, v.said(r, 0)...)
+			lines = append(lines, v.block(0, noteLines, r.Lines(true)...)...)
 		}
 	}
 	if v.Former != nil {
@@ -260,17 +262,11 @@ func (v PlanView) signal(signal plan.Signal) []string {
 		label += " on " + id.String()
 	}
 	label += ": "
-	texts := v.Screen.barred("", "  ", safetext.Escape(label+signal.Message))
-	if !v.All {
-		texts = v.Screen.atMost(messageLines, texts, 0)
+	lines := v.shortened(messageLines, look, v.Screen.barred("", "  ", safetext.Escape(label+signal.Message)))
+	if v.All {
+		lines = append(lines, v.block(2, 0, signal.Output)...)
 	}
-	for i, text := range texts {
-		texts[i] = look(text)
-	}
-	if signal.Output != "" && v.All {
-		texts = append(texts, v.block(signal.Output, 2, 0)...)
-	}
-	return texts
+	return lines
 }
 
 // verdict returns a judge's opinion of the plan.
@@ -288,5 +284,5 @@ func (v PlanView) verdict() []string {
 	} else {
 		text += " by the model " + verdict.Way
 	}
-	return v.block(text+colon(verdict.Feedback), 0, messageLines)
+	return v.block(0, messageLines, text+prefixed(": ", verdict.Feedback))
 }

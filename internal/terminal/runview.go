@@ -220,29 +220,29 @@ func (v RunView) sign(step *plan.Step) (string, Style) {
 	s := v.Screen
 	switch {
 	case step.OpenQuestion() != nil:
-		return "?", func(text string) string { return s.Bold(s.Waiting(text)) }
+		return "?", s.asking
 	case step.IsRunning():
 		return s.marks.turning[v.Turn%len(s.marks.turning)], s.Busy
 	}
 	return s.mark(step, v.State.Plan.Steps.IsReady(step.ID))
 }
 
+// asking is the style of a step that asks the person.
+func (s Screen) asking(text string) string { return s.Bold(s.Waiting(text)) }
+
 // remarks returns the text after the title of a step.
 func (v RunView) remarks(step *plan.Step) (string, Style) {
 	s := v.Screen
-	if ask := step.OpenQuestion(); ask != nil {
-		text := askWords(ask.Kind)
-		return text, func(text string) string { return s.Bold(s.Waiting(text)) }
-	}
-	switch {
+	switch ask := step.OpenQuestion(); {
+	case ask != nil:
+		return askWords(ask.Kind), s.asking
 	case step.IsRunning():
 		return v.pace(step), s.Busy
 	case step.Execution != nil && step.IsExpanded() && len(step.Execution.Instances) > 0:
 		return v.entries(step.Execution.Instances), s.Faint
+	case step.Status == plan.Done && step.Result != nil && step.Result.Duration > 0:
+		return history.FormatDuration(time.Duration(step.Result.Duration) * time.Millisecond), s.Faint
 	case step.Status == plan.Done:
-		if step.Result != nil && step.Result.Duration > 0 {
-			return history.FormatDuration(time.Duration(step.Result.Duration) * time.Millisecond), s.Faint
-		}
 		return "", s.Faint
 	case step.Status == plan.Failed && step.Attempts > 1:
 		return fmt.Sprintf("(failed, attempt %d)", step.Attempts), s.Wrong
@@ -290,8 +290,7 @@ func (v RunView) below(step *plan.Step) string {
 	case ask != nil && ask.Kind == plan.AskPause:
 		return safetext.EscapeLine(ask.Text)
 	case ask != nil:
-		return strings.TrimSpace(safetext.EscapeLine(step.Tool) + " " + safetext.EscapeLine(plan.Shorten(string(step.OpenQuestion().Args),
-			1000)))
+		return strings.TrimSpace(safetext.EscapeLine(step.Tool) + " " + safetext.EscapeLine(plan.Shorten(string(ask.Args), 1000)))
 	case step.ActiveAgent() != "":
 		return cmp.Or(safetext.LastLine(now.What), safetext.LastLine(now.Log))
 	case step.IsRunning():

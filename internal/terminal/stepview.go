@@ -81,10 +81,7 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 	if step.ClaimedBy == "" {
 		return "(in progress)", v.Screen.Busy
 	}
-	text := safetext.EscapeLine(cmp.Or(step.ActiveAgent(), step.ClaimedBy))
-	if !step.StartedAt.IsZero() {
-		text += ", since " + v.clock(step.StartedAt)
-	}
+	text := safetext.EscapeLine(cmp.Or(step.ActiveAgent(), step.ClaimedBy)) + prefixed(", since ", v.clock(step.StartedAt))
 	if v.Lapsed != nil && v.Lapsed(step) {
 		return "(" + text + ", gone: may be taken over)", v.Screen.Waiting
 	}
@@ -94,33 +91,30 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 // below returns the lines under a step's title: details while it is open, the last note and the last evidence.
 func (v PlanView) below(step *plan.Step, margin int) []string {
 	lines := v.unseen(step, margin)
-	if step.Details != "" && (v.All || !step.Status.IsFinished()) {
-		lines = append(lines, v.block(step.Details, margin, detailLines)...)
+	if v.All || !step.Status.IsFinished() {
+		lines = append(lines, v.block(margin, detailLines, step.Details)...)
 	}
-	notes := step.Notes
-	if len(notes) > 0 && !v.All {
-		notes = notes[len(notes)-1:]
-	}
+	notes := latest(v, step.Notes)
 	for _, note := range notes {
-		lines = append(lines, v.block("note: "+note, margin, noteLines)...)
+		lines = append(lines, v.block(margin, noteLines, "note: "+note)...)
 	}
-	if step.Error != "" && !slices.Contains(notes, step.Error) {
-		lines = append(lines, v.block("error: "+step.Error, margin, noteLines)...)
+	if !slices.Contains(notes, step.Error) {
+		lines = append(lines, v.block(margin, noteLines, prefixed("error: ", step.Error))...)
 	}
 	for _, r := range v.Remarks {
 		if r.Now == step.ID && (v.All || !r.IsResolved) {
-			lines = append(lines, v.said(r, margin)...)
+			lines = append(lines, v.block(margin, noteLines, r.Lines(true)...)...)
 		}
 	}
 	return append(lines, v.evidence(step, margin)...)
 }
 
-func (v PlanView) said(r verbs.PlacedComment, margin int) []string {
-	var lines []string
-	for _, text := range r.Lines(true) {
-		lines = append(lines, v.block(text, margin, noteLines)...)
+// latest returns the last entry of a list; with All the whole list.
+func latest[T any](v PlanView, list []T) []T {
+	if v.All {
+		return list
 	}
-	return lines
+	return list[max(0, len(list)-1):]
 }
 
 // Remarks lays out the comments on a draft.
@@ -148,15 +142,11 @@ func (v PlanView) unseen(step *plan.Step, margin int) []string {
 
 // evidence returns the last piece of a step's evidence; with All every piece with its command's output.
 func (v PlanView) evidence(step *plan.Step, margin int) []string {
-	pieces := step.Evidence
-	if len(pieces) > 0 && !v.All {
-		pieces = pieces[len(pieces)-1:]
-	}
 	var lines []string
-	for _, e := range pieces {
-		lines = append(lines, v.block("evidence: "+v.proof(e), margin, 1)...)
-		if e.Output != "" && v.All {
-			lines = append(lines, v.block(e.Output, margin+2, 0)...)
+	for _, e := range latest(v, step.Evidence) {
+		lines = append(lines, v.block(margin, 1, "evidence: "+v.proof(e))...)
+		if v.All {
+			lines = append(lines, v.block(margin+2, 0, e.Output)...)
 		}
 	}
 	return lines
@@ -195,7 +185,10 @@ func (v PlanView) Step(step *plan.Step) []string {
 			label = ""
 		}
 	}
-	v.asked(step, row)
+	for _, f := range plan.SpecFields()[1:] { // below its title
+		row(f.Label, f.Texts(step)...)
+	}
+	row("needed by", plan.IDs(v.State.Plan.Steps.Dependents(step.ID)))
 	v.become(step, row)
 	for _, r := range v.Remarks {
 		if r.Now == step.ID {
@@ -208,14 +201,6 @@ func (v PlanView) Step(step *plan.Step) []string {
 // rowMargin is the width of the labels.
 const rowMargin = 12
 
-// asked writes the specification of a step.
-func (v PlanView) asked(step *plan.Step, row func(string, ...string)) {
-	for _, f := range plan.SpecFields()[1:] { // below its title
-		row(f.Label, f.Texts(step)...)
-	}
-	row("needed by", plan.IDs(v.State.Plan.Steps.Dependents(step.ID)))
-}
-
 // become writes the results of a step.
 func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	status := step.Status.Spaced()
@@ -226,15 +211,9 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	if step.Attempts > 1 {
 		row("attempts", strconv.Itoa(step.Attempts))
 	}
-	if !step.StartedAt.IsZero() {
-		row("started", v.clock(step.StartedAt))
-	}
+	row("started", v.clock(step.StartedAt))
 	if !step.CompletedAt.IsZero() {
-		text := v.clock(step.CompletedAt)
-		if step.ExecutedBy != "" {
-			text += " by " + step.ExecutedBy
-		}
-		row("completed", text)
+		row("completed", v.clock(step.CompletedAt)+prefixed(" by ", step.ExecutedBy))
 	}
 	if now := v.Underway[step.ID]; step.IsRunning() {
 		row("agent", step.ActiveAgent())
@@ -265,4 +244,10 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	}
 }
 
-func (v PlanView) clock(t time.Time) string { return clock(t, v.Now) }
+// clock formats a time for people, "" for none.
+func (v PlanView) clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return clock(t, v.Now)
+}
