@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,30 +61,37 @@ func newStepAddCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func newStepEditCommand(a *app) *cobra.Command {
-	var fields stepFlags
-	var of draftFlag
-	cmd := newCommand("step edit", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
+// onStep returns a command about the step that its argument names. run returns what it does with the step.
+func onStep(a *app, names, arguments string, run func(plan.StepID) runner) *cobra.Command {
+	cmd := newCommand(names, arguments, exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
 		id, err := plan.ParseStepID(args[0])
 		if err != nil {
 			return err
 		}
-		change, err := fields.patch(cmd)
-		if err != nil {
-			return err
-		}
-		if change.IsZero() {
-			return missing(cmd, "something to change, such as --title or --details")
+		return run(id)(cmd, args)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
+	return cmd
+}
+
+func newStepEditCommand(a *app) *cobra.Command {
+	var fields stepFlags
+	var of draftFlag
+	cmd := onStep(a, "step edit", "STEP", func(id plan.StepID) runner {
+		patch := func(cmd *cobra.Command, _ []string) (plan.Patch, error) {
+			change, err := fields.patch(cmd)
+			if err == nil && change.IsZero() {
+				err = missing(cmd, "something to change, such as --title or --details")
+			}
+			return change, err
 		}
 		edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, change plan.Patch) (verbs.UpdateStepReply, error) {
 			return s.EditStep(ctx, c, id, change)
 		}
-		ofDraft := func(change plan.Patch) plan.EditDraft {
+		return changeSteps(a, of, patch, edit, func(change plan.Patch) plan.EditDraft {
 			return plan.EditDraft{Change: plan.UpdateStep{Step: id, Patch: change}}
-		}
-		return changeSteps(a, of, constant(change), edit, ofDraft)(cmd, args)
+		})
 	})
-	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&fields.step.Title, "title", "", "the new `TITLE`")
 	fields.register(a, cmd)
@@ -94,37 +102,29 @@ func newStepEditCommand(a *app) *cobra.Command {
 func newStepMoveCommand(a *app) *cobra.Command {
 	var where placeFlags
 	var of draftFlag
-	cmd := newCommand("step move", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
-		id, err := plan.ParseStepID(args[0])
-		if err != nil {
-			return err
-		}
-		after, err := where.after()
-		if err != nil {
-			return err
-		}
-		if after == nil {
-			return missing(cmd, "a new place: --after STEP or --first")
+	cmd := onStep(a, "step move", "STEP", func(id plan.StepID) runner {
+		move := func(cmd *cobra.Command, _ []string) (plan.MoveStep, error) {
+			after, err := where.after()
+			switch {
+			case err != nil:
+				return plan.MoveStep{}, err
+			case after == nil:
+				return plan.MoveStep{}, missing(cmd, "a new place: --after STEP or --first")
+			}
+			return plan.MoveStep{Step: id, After: *after}, nil
 		}
 		ofDraft := func(move plan.MoveStep) plan.EditDraft { return plan.EditDraft{Change: move} }
-		return changeSteps(a, of, constant(plan.MoveStep{Step: id, After: *after}), (*verbs.Service).MoveStep, ofDraft)(cmd, args)
+		return changeSteps(a, of, move, (*verbs.Service).MoveStep, ofDraft)
 	})
-	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	where.register(a, cmd)
 	of.register(cmd)
 	return cmd
 }
 
 func newStepRemoveCommand(a *app) *cobra.Command {
-	cmd := newCommand("step remove", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
-		id, err := plan.ParseStepID(args[0])
-		if err != nil {
-			return err
-		}
-		return a.editDraft(constant(plan.EditDraft{Remove: id}))(cmd, args)
+	return onStep(a, "step remove", "STEP", func(id plan.StepID) runner {
+		return a.editDraft(constant(plan.EditDraft{Remove: id}))
 	})
-	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
-	return cmd
 }
 
 // changeSteps returns a runner that changes steps of the current plan, or of the draft: if the flag is set, or if a person asks and only a
@@ -192,12 +192,9 @@ func newStepMarkCommand(a *app) *cobra.Command {
 
 func newStepClaimCommand(a *app) *cobra.Command {
 	var force bool
-	action := func(_ *cobra.Command, args []string) (plan.ClaimStep, error) {
-		id, err := plan.ParseStepID(args[0])
-		return plan.ClaimStep{Step: id, Force: force}, err
-	}
-	cmd := newCommand("step claim", "STEP", exactly(1, "a step"), runVerb(a, (*verbs.Service).ClaimStep, action))
-	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
+	cmd := onStep(a, "step claim", "STEP", func(id plan.StepID) runner {
+		return runVerb(a, (*verbs.Service).ClaimStep, constant(plan.ClaimStep{Step: id, Force: force}))
+	})
 	cmd.Flags().BoolVar(&force, "force", false, "take it even from an owner at work (people only)")
 	return cmd
 }
@@ -207,6 +204,77 @@ func newStepNextCommand(a *app) *cobra.Command {
 		func(*cobra.Command, []string) (verbs.NextStep, error) {
 			return verbs.NextStep{Agent: a.flags.agent}, nil
 		}))
+}
+
+func newStepSkipCommand(a *app) *cobra.Command {
+	var reason string
+	cmd := onStep(a, "step skip", "STEP --reason TEXT", func(id plan.StepID) runner {
+		return runVerb(a, (*verbs.Service).AnswerStep, constant(verbs.StepAnswer{Step: id, Choice: plan.Skip, Text: reason}))
+	})
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, as `TEXT`")
+	return cmd
+}
+
+func newStepRetryCommand(a *app) *cobra.Command {
+	var args, reason string
+	cmd := onStep(a, "step retry", "STEP", func(id plan.StepID) runner {
+		return runVerb(a, (*verbs.Service).AnswerStep, func(*cobra.Command, []string) (verbs.StepAnswer, error) {
+			given, err := argumentsOf(args)
+			return verbs.StepAnswer{Step: id, Choice: plan.Retry, Text: reason, Args: given}, err
+		})
+	})
+	cmd.Flags().StringVar(&args, "args", "", "other arguments, as `JSON`")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, as `TEXT`")
+	return cmd
+}
+
+func newStepSettleCommand(a *app) *cobra.Command {
+	var choice, args, reason, file string
+	cmd := onStep(a, "step settle", "STEP --choice CHOICE", func(id plan.StepID) runner {
+		return runVerb(a, (*verbs.Service).AnswerStep, func(cmd *cobra.Command, _ []string) (verbs.StepAnswer, error) {
+			answer := verbs.StepAnswer{Step: id, Choice: plan.Choice(choice), Text: reason}
+			if !slices.Contains(verbs.Recovery("").Values(), choice) {
+				return answer, missing(cmd, "--choice with one of "+strings.Join(verbs.Recovery("").Values(), ", "))
+			}
+			var err error
+			if answer.Args, err = argumentsOf(args); err != nil || file == "" {
+				return answer, err
+			}
+			inserted, err := readObject[insertedSteps](cmd.Context(), a, file)
+			answer.Steps = inserted.Steps
+			return answer, err
+		})
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&choice, "choice", "", "the outcome, as `CHOICE`")
+	complete(cmd, "choice", words(verbs.Recovery("")))
+	flags.StringVar(&args, "args", "", "with retry: other arguments, as `JSON`")
+	flags.StringVar(&reason, "reason", "", "the reason, as `TEXT`")
+	flags.StringVarP(&file, "file", "f", "", "with insert: read the steps from `FILE`, or from standard input with -")
+	return cmd
+}
+
+// insertedSteps is the content of the file for step settle.
+type insertedSteps struct {
+	Steps []verbs.NewTask `json:"steps"`
+}
+
+// Wraps names the list that may be given without its object.
+func (insertedSteps) Wraps() []string { return []string{"steps"} }
+
+// argumentsOf parses arguments given as text; nil if empty.
+func argumentsOf(text string) (json.RawMessage, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var object struct {
+		Args json.RawMessage `json:"args"`
+	}
+	if err := verbs.Decode([]byte(`{"args":`+text+`}`), &object); err != nil || !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return nil, plan.Refuse(plan.InvalidInput, "/args", plan.Quote(plan.Shorten(text, 60))+" is not a JSON object",
+			`give an object such as '{"path":"notes.md"}'`)
+	}
+	return object.Args, nil
 }
 
 // placeFlags are the flags for a step's position.
