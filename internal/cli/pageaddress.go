@@ -31,6 +31,8 @@ const portTries = 20
 // listenLocally listens on a port, 0 for a free one, at both addresses of a name below localhost: browsers would try another program at
 // [::1] first. If this machine has no such address, no other program can use it.
 func listenLocally(ctx context.Context, port int) ([]net.Listener, error) {
+	// Windows never returns the errors of package syscall, which Go invented there, but its own two.
+	noAddress := []error{syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT, syscall.Errno(10049), syscall.Errno(10047)}
 	for tries := 1; ; tries++ {
 		first, err := transport.Listen(ctx, fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
@@ -41,7 +43,7 @@ func listenLocally(ctx context.Context, port int) ([]net.Listener, error) {
 		switch {
 		case err == nil:
 			return []net.Listener{first, second}, nil
-		case isMissingAddress(err):
+		case slices.ContainsFunc(noAddress, func(missing error) bool { return errors.Is(err, missing) }):
 			return []net.Listener{first}, nil
 		}
 		_ = first.Close()
@@ -89,16 +91,4 @@ func (a *app) forwardCommand(port string) string {
 		host = name + "@" + host
 	}
 	return fmt.Sprintf("ssh -L %s:127.0.0.1:%s %s%s", port, port, at, safetext.QuoteWord(host))
-}
-
-// Windows' own values of EADDRNOTAVAIL and EAFNOSUPPORT: it never returns those of package syscall, which Go invented there.
-const (
-	windowsAddressNotAvailable = syscall.Errno(10049)
-	windowsFamilyNotSupported  = syscall.Errno(10047)
-)
-
-// isMissingAddress reports whether err says that this machine lacks the address to listen at.
-func isMissingAddress(err error) bool {
-	return slices.ContainsFunc([]error{syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT, windowsAddressNotAvailable, windowsFamilyNotSupported},
-		func(missing error) bool { return errors.Is(err, missing) })
 }

@@ -47,7 +47,9 @@ func newReviewCommand(a *app) *cobra.Command {
 
 // review serves the review page until interrupted, then waits for the runs started here.
 func (a *app) review(ctx context.Context, o reviewOptions) error {
-	a.hideProcess()
+	if err := process.Hide(); err != nil { // browsers' keys and the environment
+		a.logger().Warn("other programs of this user can read this process's memory and environment", "error", err)
+	}
 	place, err := a.find(ctx, nil)
 	if err != nil {
 		return err
@@ -87,13 +89,6 @@ func (a *app) review(ctx context.Context, o reviewOptions) error {
 	telling.Wait()
 	a.drain(ctx, runs, kill)
 	return errors.Join(err, d.close())
-}
-
-// hideProcess protects browsers' keys and the environment from the user's other programs.
-func (a *app) hideProcess() {
-	if err := process.Hide(); err != nil {
-		a.logger().Warn("other programs of this user can read this process's memory and environment", "error", err)
-	}
 }
 
 // drain waits for the runs started here after the first interrupt; the second one ends them.
@@ -141,7 +136,9 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 	options := web.Options{Desk: d, Person: a.pageCaller().Actor.Name, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
 	if p.tty != nil {
-		options.ShowCode, options.OnReusedLink = p.showCode, p.linkReused
+		options.ShowCode, options.OnReusedLink = p.showCode, func() {
+			_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
+		}
 	}
 	var err error
 	if p.server, err = web.New(options); err != nil {
@@ -195,18 +192,19 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 	}
 	var text []string
 	if p.why != "" {
-		text = append(text, "View only: "+p.why+".",
-			"To decide, run planloop review in your own terminal.")
+		text = append(text, "View only: "+p.why+".", "To decide, run planloop review in your own terminal.")
 	}
 	if forward != "" {
 		text = append(text, "To reach the page from your own machine, run there:", "  "+forward)
 	}
 	link := p.link()
 	if commands := browsers(runtime.GOOS, p.getenv, link); !noOpen && forward == "" && p.tty != nil && len(commands) > 0 {
-		go p.openBrowser(commands) // ends with the browser, or with the process
-		text = append(text, "The page opens in your browser: "+p.address,
-			enter)
-		return p.printLines(text...)
+		go func() { // ends with the browser, or with the process
+			if !runFirst(commands) {
+				_ = p.printLink("No browser could be opened. Open the page: ", p.link(), "One-time link, valid for 30 s.")
+			}
+		}()
+		return p.printLines(append(text, "The page opens in your browser: "+p.address, enter)...)
 	}
 	if len(text) > 0 {
 		if err := p.printLines(text...); err != nil {
@@ -214,13 +212,6 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 		}
 	}
 	return p.printLink("Open the page: ", link, "One-time link, valid for 30 s. "+enter)
-}
-
-// openBrowser opens the page in a browser, or else prints a link.
-func (p *reviewPage) openBrowser(commands [][]string) {
-	if !runFirst(commands) {
-		_ = p.printLink("No browser could be opened. Open the page: ", p.link(), "One-time link, valid for 30 s.")
-	}
 }
 
 // printLink prints a link where only the deciding person can see it.
@@ -255,11 +246,6 @@ func (p *reviewPage) showCode(place review.Place, code string) error {
 		"until it is idle for an hour. If you did not ask for the code, do nothing.\n", time.Now().Format(clock),
 		safetext.EscapeLine(about), code)
 	return err
-}
-
-// linkReused reports on the terminal that a link was used twice and its session ended.
-func (p *reviewPage) linkReused() {
-	_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
 }
 
 // printForPerson prints a line for the deciding person.
@@ -324,7 +310,7 @@ func (p *reviewPage) printWaiting(ctx context.Context, desk review.Workspaces, c
 			w := inbox.Waiting[len(inbox.Waiting)-1-i] // newest last
 			key := strings.Join([]string{w.Workspace, string(w.Kind), w.ID, w.Title}, "\n")
 			if _, known := told[key]; !known {
-				lines = append(lines, p.line(waitingLine(w)))
+				lines = append(lines, p.line(w.Name+": "+waitingText(w)))
 			}
 			now[key] = w
 		}
@@ -349,9 +335,6 @@ func (p *reviewPage) printWaiting(ctx context.Context, desk review.Workspaces, c
 func (p *reviewPage) line(text string) string {
 	return p.screen().Fit(time.Now().Format(clock)+"  "+safetext.EscapeLine(text), 0)
 }
-
-// waitingLine describes an item of the inbox and its workspace.
-func waitingLine(w review.Waiting) string { return w.Name + ": " + waitingText(w) }
 
 // waitingText describes an item of the inbox.
 func waitingText(w review.Waiting) string {

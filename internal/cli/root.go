@@ -38,7 +38,9 @@ func newRootCommand(a *app) *cobra.Command {
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
 	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, while this process runs")
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
-	complete(root, "workspace", onlyFolders)
+	complete(root, "workspace", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	})
 	addGroup(root, "The plan:", newShowCommand(a), newStepCommand(a), newTemplateCommand(a), newClearCommand(a), newLogCommand(a),
 		newObjectCommand(a, "replan", (*verbs.Service).Replan))
 	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newObjectCommand(a, "update", (*verbs.Service).Update),
@@ -91,8 +93,4 @@ func withoutShell(cmd *cobra.Command, args []string) error {
 		return missing(cmd, "the name of a shell: "+shells)
 	}
 	return usageError{fmt.Errorf("completion does not support %s; name a shell: %s", plan.Quote(args[0]), shells)}
-}
-
-func onlyFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
 }

@@ -56,7 +56,12 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err := process.Hide(); err != nil { // the environment may hold keys, and the server runs an agent's commands
 		a.logger().Warn("other programs of this user can read the server's environment", "error", err)
 	}
-	a.settings, a.serving = o.settings(), true
+	a.settings, a.serving = map[string]string{}, true
+	for key, value := range map[string]string{"strategy": o.strategy, "toolsets": o.toolsets} {
+		if value != "" {
+			a.settings[key] = value
+		}
+	}
 	var beginning sync.WaitGroup // system calls, in parallel with the computation
 	beginning.Go(func() {
 		a.agentVariable() // now: the parent process may end, and could not be found later
@@ -93,7 +98,13 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 			}
 			return ws.verbs, nil
 		},
-		Workspace: func(ctx context.Context) (*review.Workspace, error) { return a.sheetServed(ctx) },
+		Workspace: func(ctx context.Context) (*review.Workspace, error) { // it cannot start a run, which would end with the host
+			ws, err := a.open(ctx, nil)
+			if err != nil {
+				return nil, err
+			}
+			return &review.Workspace{Place: placeOf(ws.place), Service: ws.verbs, Fresh: ws.servers.refreshFor}, nil
+		},
 	})
 	if err != nil {
 		return err
@@ -111,27 +122,6 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	signal.Ignore(syscall.SIGPIPE) // a host that closes the pipe is not an error
 	a.flags.json = false           // from here on standard output carries only messages
 	return transport.ServeStdio(ctx, server.MCP, a.in, a.out, transport.StdioOptions{Logger: a.logger()})
-}
-
-// sheetServed returns the workspace for the app in a host, once it is open. The app cannot start a run, which would end with the host.
-func (a *app) sheetServed(ctx context.Context) (*review.Workspace, error) {
-	ws, err := a.open(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &review.Workspace{Place: placeOf(ws.place), Service: ws.verbs, Fresh: ws.servers.refreshFor}, nil
-}
-
-// settings returns the flags that set configuration keys.
-func (o serveOptions) settings() map[string]string {
-	settings := map[string]string{}
-	if o.strategy != "" {
-		settings["strategy"] = o.strategy
-	}
-	if o.toolsets != "" {
-		settings["toolsets"] = o.toolsets
-	}
-	return settings
 }
 
 // serverConfig reads the settings behind the server's texts and tools. The client needs them before it reports its roots, so this uses the

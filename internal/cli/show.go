@@ -64,11 +64,6 @@ func newShowCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// exclusive reports whether a draft or the approved plan was requested along with a conflicting option.
-func (o showOptions) exclusive() bool {
-	return o.draft && o.approved || (o.draft || o.approved) && (o.watch || o.plan != "" || o.step != "") || o.approved && o.format != ""
-}
-
 func (a *app) showPlan(ctx context.Context, o showOptions) error {
 	format, err := a.showFormat(o.format)
 	if err != nil {
@@ -79,7 +74,7 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		return err
 	}
 	switch {
-	case o.exclusive():
+	case o.draft && o.approved, (o.draft || o.approved) && (o.watch || o.plan != "" || o.step != ""), o.approved && o.format != "":
 		return usageError{fmt.Errorf("--draft and --approved cannot be combined with --plan, --watch, a step or each other, " +
 			"nor --approved with --format")}
 	case o.draft:

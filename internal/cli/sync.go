@@ -75,20 +75,16 @@ func (a *app) sync(book ruleBook, o agentsmd.Options, remove bool) error {
 	}
 	var refused *agentsmd.Error
 	if errors.As(err, &refused) {
-		return plan.Refuse(plan.Conflict, "", problemPlace(refused), refused.Fix)
+		at := refused.File
+		if refused.Line > 0 {
+			at += fmt.Sprintf(":%d", refused.Line)
+		}
+		return plan.Refuse(plan.Conflict, "", at+": "+refused.Problem, refused.Fix)
 	}
 	if err != nil {
 		return err
 	}
 	return a.reply(syncReply{File: book.file, Target: result.Target, Action: result.Action, DryRun: o.DryRun, Lost: result.Edits})
-}
-
-// problemPlace returns a problem with its file and line.
-func problemPlace(e *agentsmd.Error) string {
-	if e.Line == 0 {
-		return e.File + ": " + e.Problem
-	}
-	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
 }
 
 // ruleBook is the rule book in the workspace's file for agents.

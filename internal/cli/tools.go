@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"sync"
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/runnable"
@@ -91,10 +90,6 @@ type files struct {
 	open func() (*tree.Tree, error)
 }
 
-func newFiles(workspace string) files {
-	return files{open: sync.OnceValues(func() (*tree.Tree, error) { return tree.Open(workspace) })}
-}
-
 // Files returns a file system rooted in the workspace.
 func (t files) Files() (fs.FS, error) {
 	ws, err := t.open()
@@ -136,16 +131,12 @@ func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.
 		return nil, "", err
 	}
 	for _, f := range result.Findings[:min(len(result.Findings), maxFindings)] {
+		reason := fmt.Sprintf("mark at %s:%d", f.Path, f.Line)
+		if f.Count > 1 {
+			reason += fmt.Sprintf(" and %d more places", f.Count-1)
+		}
 		found = append(found, verbs.Suggestion{Title: f.Title, Type: plan.StepType(f.Type), ContextHints: f.Hints,
-			RelevantFilePaths: f.Paths, Reason: reason(f), Line: f.Line})
+			RelevantFilePaths: f.Paths, Reason: reason, Line: f.Line})
 	}
 	return found, result.Note(), nil
-}
-
-func reason(f tree.Finding) string {
-	text := fmt.Sprintf("mark at %s:%d", f.Path, f.Line)
-	if f.Count > 1 {
-		text += fmt.Sprintf(" and %d more places", f.Count-1)
-	}
-	return text
 }

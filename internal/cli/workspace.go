@@ -18,6 +18,7 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
@@ -118,7 +119,8 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		options.ServerTools = others.known
 	}
 	if !place.Default {
-		options.Tree, options.Tools = newFiles(place.Path), func() []verbs.ToolInfo { return toolInfos(others) }
+		options.Tree = files{sync.OnceValues(func() (*tree.Tree, error) { return tree.Open(place.Path) })}
+		options.Tools = func() []verbs.ToolInfo { return toolInfos(others) }
 		options.StepTools = stepTools{sync.OnceValues(a.box), others}
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
