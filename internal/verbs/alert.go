@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -40,13 +41,7 @@ func (s *Service) Alert(ctx context.Context, c Caller, in Alert) (AlertReply, er
 	if in.Message == "" {
 		return AlertReply{}, plan.Refuse(plan.InvalidInput, "/message", "is missing", "describe the problem, or set clear once it is fixed")
 	}
-	a := plan.RaiseSignal{ID: id, Level: plan.Blocker}
-	if in.Level != nil {
-		a.Level = *in.Level
-	}
-	if in.TaskID != nil {
-		a.Step = plan.StepID(*in.TaskID)
-	}
+	a := plan.RaiseSignal{ID: id, Level: cmp.Or(given(in.Level), plan.Blocker), Step: plan.StepID(given(in.TaskID))}
 	if a.Message, err = (plan.Text{Field: "/message", Max: plan.MaxMessage, Multiline: true}).Required(in.Message); err != nil {
 		return AlertReply{}, err
 	}
@@ -196,9 +191,5 @@ func (v SignalView) text() string {
 	if v.TaskID != 0 {
 		text += fmt.Sprintf(", task %d", v.TaskID)
 	}
-	text += "): " + v.Message
-	if v.Output != "" {
-		text += "\n" + v.Output
-	}
-	return text
+	return text + "): " + v.Message + line(v.Output)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
@@ -50,14 +49,8 @@ func (Recovery) Values() []string {
 
 // RecoverStep settles a failed or unknown step.
 func (s *Service) RecoverStep(ctx context.Context, c Caller, in RecoverStep) (StepAnswerReply, error) {
-	answer := StepAnswer{Step: in.StepID, Choice: plan.Choice(in.Choice), Steps: in.Steps}
-	if in.Args != nil {
-		answer.Args = *in.Args
-	}
-	if in.Reason != nil {
-		answer.Text = *in.Reason
-	}
-	return s.AnswerStep(ctx, c, answer)
+	return s.AnswerStep(ctx, c, StepAnswer{Step: in.StepID, Choice: plan.Choice(in.Choice), Steps: in.Steps, Args: given(in.Args),
+		Text: given(in.Reason)})
 }
 
 // AnswerStep records an answer to a step's question, or settles a failed or unknown step. The face sets the way a
@@ -137,12 +130,7 @@ func answerText(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step)
 
 // Text returns the reply in a line or two.
 func (r StepAnswerReply) Text() string {
-	text := r.Message
-	warnings := ""
-	for _, w := range r.Warnings {
-		warnings += "\nWarning: " + w
-	}
-	return text + r.ending(warnings)
+	return r.Message + r.ending(warningLines(r.Warnings))
 }
 
 // ReviewStep returns the text a person reads before deciding whether a step runs, with args instead of its own if
@@ -156,10 +144,10 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 		digest, runs = ask.Digest, ask.Args
 		if ask.Kind == plan.AskApproval {
 			definition = ask.Definition
-			text = joinReason(text, ask.Text)
+			text += prefixed(": ", ask.Text)
 		}
 	} else if !step.NeedsUnblocking() {
-		text = joinReason(text, plan.ToolChanged(state, step, definition)) +
+		text += prefixed(": ", plan.ToolChanged(state, step, definition)) +
 			"; its references are filled in then, and it asks again if that changes the call"
 	}
 	if len(args) > 0 {
@@ -192,10 +180,6 @@ func questionText(step *plan.Step) string {
 		return fmt.Sprintf(" asks again, before attempt %d", ask.Attempt)
 	}
 	return " asks before it runs"
-}
-
-func joinReason(sentence, reason string) string {
-	return strings.TrimSuffix(sentence+": "+reason, ": ")
 }
 
 // StartDigest returns the digest of the call that a step with a pending approval would make, as AnswerStep takes it.

@@ -96,14 +96,7 @@ func decided(d *plan.Decision) string {
 
 // Text returns the reply in a line or two.
 func (r DecisionReply) Text() string {
-	text := r.Message
-	if r.PlanID != "" {
-		text += "\nPlan: " + r.PlanID
-	}
-	if r.Approved != "" {
-		text += "\n" + r.Approved
-	}
-	return r.under(text)
+	return r.under(r.Message + prefixed("\nPlan: ", r.PlanID) + line(r.Approved))
 }
 
 // Draft returns the waiting draft and the plan to compare it with: the approved plan it changes, the draft shown

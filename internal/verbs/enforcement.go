@@ -135,7 +135,20 @@ func firstAgents(all []AgentEnforcement) []AgentEnforcement {
 }
 
 // line puts text on a line of its own below another, and returns "" for "".
-func line(text string) string { return strings.TrimSuffix("\n"+text, "\n") }
+func line(text string) string { return prefixed("\n", text) }
+
+// prefixed returns a text after a prefix, and "" for "".
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// nonEmpty returns the texts that are not empty.
+func nonEmpty(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+}
 
 // EnforcementLine returns the enforcement of planning mode for the agents at work in one line, "" without agents.
 func EnforcementLine(all []AgentEnforcement) string {

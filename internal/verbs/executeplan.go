@@ -39,12 +39,8 @@ type ExecutePlanReply struct {
 	Asking   []string        `json:"asking,omitempty"` // steps that need a decision or an answer
 	Failures []string        `json:"failures,omitempty"`
 	Heartbeat
-
-	ask *Ask
+	asking
 }
-
-// Ask returns the question to put to a person through the host, or nil.
-func (r ExecutePlanReply) Ask() *Ask { return r.ask }
 
 // ExecutePlan runs the plan's tool steps in the background. It answers when a step needs its caller or a person, when
 // the run is over, or after the wait; the run continues in any case.
@@ -314,7 +310,7 @@ func (s *Service) executionReply(state plan.State, c Caller, taking *participati
 		}
 	}
 	for _, list := range []*[]string{&reply.Running, &reply.Ready, &reply.Asking, &reply.Failures} {
-		*list = fewOf(*list)
+		*list = firstOf(*list, fewShown, "and %d more")
 	}
 	return reply
 }
@@ -332,13 +328,6 @@ func questionOf(step *plan.Step) string {
 
 // fewShown is the most steps per list in the reply of a run.
 const fewShown = 5
-
-func fewOf(lines []string) []string {
-	if more := len(lines) - fewShown; more > 0 {
-		return append(lines[:fewShown], fmt.Sprintf("and %d more", more))
-	}
-	return lines
-}
 
 // askAboutStep returns the question about a step to put to a person through the host, nil if an answer given there would not count.
 func (s *Service) askAboutStep(state plan.State, step *plan.Step, c Caller) *Ask {
@@ -396,16 +385,12 @@ func (r ExecutePlanReply) Text() string {
 	if r.PlanID != "" {
 		text += fmt.Sprintf(" (%s)\nPlan: %s, %s", strings.Join(counts, ", "), r.PlanID, r.Status)
 	}
-	if r.Reason != "" {
-		text += "\nReason: " + string(r.Reason)
-	}
+	text += prefixed("\nReason: ", string(r.Reason))
 	for _, list := range []struct {
 		name  string
 		lines []string
 	}{{"Running", r.Running}, {"Ready", r.Ready}, {"Asking", r.Asking}, {"Failed", r.Failures}} {
-		if len(list.lines) > 0 {
-			text += "\n" + list.name + ": " + strings.Join(list.lines, "; ")
-		}
+		text += prefixed("\n"+list.name+": ", strings.Join(list.lines, "; "))
 	}
 	return r.under(text)
 }

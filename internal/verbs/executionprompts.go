@@ -143,10 +143,8 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 		}
 		return step, nil
 	}
-	if step := lastFailed(steps, func(step *plan.Step) bool { return step.Critical }); step != nil {
-		return step, nil
-	}
-	if step := lastFailed(steps, func(*plan.Step) bool { return true }); step != nil {
+	critical := func(step *plan.Step) bool { return step.Critical }
+	if step := cmp.Or(lastFailed(steps, critical), lastFailed(steps, func(*plan.Step) bool { return true })); step != nil {
 		return step, nil
 	}
 	return nil, plan.Refuse(plan.NotFound, "", "no step has failed", "continue with the plan")
@@ -282,11 +280,8 @@ const (
 )
 
 func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (string, error) {
-	data := prompts.SelectAgentData{ArbiterData: arbiter(state, nil)}
-	if task != "" {
-		data.Task = task
-	}
-	p := state.Plan
+	data, p := prompts.SelectAgentData{ArbiterData: arbiter(state, nil)}, state.Plan
+	data.Task = cmp.Or(task, data.Task)
 	if data.Task == "" {
 		return "", plan.Refuse(plan.NotFound, "", "choosing an agent needs a plan or a task",
 			"give a task, or set up a plan")
@@ -353,6 +348,7 @@ func doneBy(p *plan.Plan) []string {
 			begun = append(begun, step)
 		}
 	}
+	lastTouched := func(step *plan.Step) time.Time { return cmp.Or(step.CompletedAt, step.StartedAt) }
 	slices.SortStableFunc(begun, func(a, b *plan.Step) int { return lastTouched(a).Compare(lastTouched(b)) })
 	var lines []string
 	if earlier := len(begun) - historyShown; earlier > 0 {
@@ -369,14 +365,6 @@ func doneBy(p *plan.Plan) []string {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// lastTouched returns when a step was finished, or else begun.
-func lastTouched(step *plan.Step) time.Time {
-	if step.CompletedAt.IsZero() {
-		return step.StartedAt
-	}
-	return step.CompletedAt
 }
 
 // agentsNamed lists the agents that steps suggest or were executed by, in order.

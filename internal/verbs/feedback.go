@@ -172,13 +172,7 @@ func (f Feedback) lines() string {
 	if f.More > 0 {
 		text += "\nand " + plan.Pluralize(f.More, "more comment")
 	}
-	if f.ReadAll != "" {
-		text += "\nFull text: " + f.ReadAll
-	}
-	if f.Reply != "" {
-		text += "\nReply: " + f.Reply
-	}
-	return text
+	return text + prefixed("\nFull text: ", f.ReadAll) + prefixed("\nReply: ", f.Reply)
 }
 
 func (a AnswerFeedback) line() string {

@@ -184,9 +184,9 @@ func (s *Service) files() (fs.FS, error) {
 
 // candidate adds tasks to the current plan for the gates.
 func candidate(state plan.State, tasks []gates.Task) gates.Candidate {
-	c := gates.Candidate{New: tasks}
+	c := gates.Candidate{New: tasks, Have: currentSteps(state)}
 	if state.Plan != nil {
-		c.Objective, c.Have = state.Plan.Objective, state.Plan.Steps
+		c.Objective = state.Plan.Objective
 	}
 	return c
 }
@@ -213,8 +213,13 @@ func warningLines(warnings []string) string {
 }
 
 func firstWarnings(all []string) []string {
-	if more := len(all) - warningsShown; more > 0 {
-		return append(all[:warningsShown:warningsShown], fmt.Sprintf("%d more of this kind.", more))
+	return firstOf(all, warningsShown, "%d more of this kind.")
+}
+
+// firstOf returns the first n texts, and how many more there are in the words of the format rest.
+func firstOf(all []string, n int, rest string) []string {
+	if more := len(all) - n; more > 0 {
+		return append(all[:n:n], fmt.Sprintf(rest, more))
 	}
 	return all
 }

@@ -49,10 +49,7 @@ func (h Heartbeat) ending(lines ...string) string {
 
 // under appends the heartbeat to a message.
 func (h Heartbeat) under(message string) string {
-	if h.Progress != "" {
-		message += "\nProgress: " + h.Progress
-	}
-	return message + "\nNext: " + h.NextAction
+	return message + prefixed("\nProgress: ", h.Progress) + "\nNext: " + h.NextAction
 }
 
 // sofar returns the progress in brackets, to follow the name of its subject.

@@ -114,8 +114,8 @@ func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id 
 	reply := NextStepReply{StepID: id.String(), Message: id.String() + " is yours: do it, verify it, then report the result.",
 		Arbiter: tokens.Block(arbiter(state, step).Arbiter(), arbiterRoom), LastError: lastError(p),
 		Heartbeat: s.heartbeat(state, c)}
-	shown, _ := tokens.Fit([]tokens.Part{{Name: "entry", Texts: lastFirst(doneBy(p))}}, historyRoom)
-	reply.History = lastFirst(shown[0].Texts)
+	shown, _ := tokens.Fit([]tokens.Part{{Name: "entry", Texts: doneBy(p), Newest: true}}, historyRoom)
+	reply.History = shown[0].Texts
 	task := c.taskOf(p, step)
 	remarks, err := s.OpenComments(ctx, state)
 	if err != nil {
@@ -127,12 +127,6 @@ func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id 
 	}
 	reply.Task = &task
 	return reply, nil
-}
-
-func lastFirst(texts []string) []string {
-	turned := slices.Clone(texts)
-	slices.Reverse(turned)
-	return turned
 }
 
 // noStepReason says why no step can be handed out.

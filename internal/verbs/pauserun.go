@@ -53,10 +53,7 @@ func stopMessage(state string, running []plan.StepID) string {
 
 func runningSteps(state plan.State) []plan.StepID {
 	var ids []plan.StepID
-	if state.Plan == nil {
-		return nil
-	}
-	for step := range state.Plan.Steps.Running() {
+	for step := range currentSteps(state).Running() {
 		if step.IsRunning() {
 			ids = append(ids, step.ID)
 		}

@@ -170,12 +170,8 @@ type AskUserReply struct {
 	Answer     string `json:"answer,omitempty"`
 	Message    string `json:"message"`
 	Heartbeat
-
-	ask *Ask
+	asking
 }
-
-// Ask returns the question to put to a person through the host, or nil.
-func (r AskUserReply) Ask() *Ask { return r.ask }
 
 // AskUser asks a person a question. The answer comes through the host's dialog or with a later status. With ReplyToComment, it
 // records a reply to a person's comment instead.
@@ -206,7 +202,7 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 
 // openQuestion returns the reply about a question without an answer so far.
 func (s *Service) openQuestion(state plan.State, c Caller, q plan.Question) AskUserReply {
-	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c), ask: &Ask{Question: q.ID, Message: q.Text},
+	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c), asking: asking{&Ask{Question: q.ID, Message: q.Text}},
 		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Kind: CallReview}) + "` or `" +
 			c.word(Call{Kind: CallAnswer}) +
 			"`; you get the answer from " + c.word(Call{Kind: CallAskStatus}) + "."}

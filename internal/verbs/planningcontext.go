@@ -1,8 +1,6 @@
 package verbs
 
 import (
-	"fmt"
-
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -63,19 +61,13 @@ func (u *PlanningContext) fit(room int) {
 func (u PlanningContext) lines() string {
 	text := ""
 	if m := u.Mode; m != nil {
-		text += "\nPlanning mode was entered by " + m.By
-		if m.Reason != "" {
-			text += ". Reason: " + m.Reason
-		}
-		if m.Task != "" {
-			text += ". Task: " + m.Task
-		}
+		text += "\nPlanning mode was entered by " + m.By + prefixed(". Reason: ", m.Reason) + prefixed(". Task: ", m.Task)
 	}
 	for _, q := range u.Questions {
 		text += "\nOpen question " + q.ID + ": " + q.Question
 	}
 	if u.More > 0 {
-		text += fmt.Sprintf("\nand %s", plan.Pluralize(u.More, "more open question"))
+		text += "\nand " + plan.Pluralize(u.More, "more open question")
 	}
 	return text
 }

@@ -103,11 +103,9 @@ func (s *Service) decomposePrompt(ctx context.Context, state plan.State, goal st
 	}
 	data := s.material(ctx, outline, Start{})
 	data.ForAgent = true
-	if state.Plan != nil {
-		for step := range state.Plan.Steps.All() {
-			if plan.IsMeta(step.Title) && !step.Status.IsFinished() {
-				data.Task = int(step.ID)
-			}
+	for step := range currentSteps(state).All() {
+		if plan.IsMeta(step.Title) && !step.Status.IsFinished() {
+			data.Task = int(step.ID)
 		}
 	}
 	return prompts.Decompose(data)

@@ -66,13 +66,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 		return ReadPlanReply{}, err
 	}
 	s.seen.know(c, state)
-	of, from := CurrentPlan, plan.StepID(0)
-	if in.Of != nil {
-		of = *in.Of
-	}
-	if in.From != nil {
-		from = *in.From
-	}
+	of, from := cmp.Or(given(in.Of), CurrentPlan), given(in.From)
 	reply := ReadPlanReply{Doubt: s.opts.Doubt, NextAction: s.NextActionIn(state, c).For(c)}
 	remarks, err := s.OpenComments(ctx, state)
 	if err != nil {
@@ -108,11 +102,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	case of == ApprovedPlanOnly:
 		return reply.withApproved(state, remarks, c, from), nil
 	}
-	var filter resources.Filter
-	if in.Status != nil {
-		filter = *in.Status
-	}
-	whole := 0
+	filter, whole := given(in.Status), 0
 	if filter == "" && from == 0 {
 		reply.Comments, whole = commentsBeside(remarks, CurrentPlan, 0, false)
 	}
@@ -300,11 +290,8 @@ func (r ReadPlanReply) Text() string {
 		b.WriteString(map[bool]string{true: "", false: "comment: "}[r.PageView == nil && r.Draft == nil && r.Approved == nil] +
 			indented(text) + "\n")
 	}
-	if r.MoreSaid != "" {
-		b.WriteString(r.MoreSaid + "\n")
-	}
-	if r.Rest != "" {
-		b.WriteString(r.Rest + "\n")
+	for _, more := range nonEmpty(r.MoreSaid, r.Rest) {
+		b.WriteString(more + "\n")
 	}
 	return b.String() + WorkspaceInfo{Doubt: r.Doubt}.doubt() + "\nNext: " + r.NextAction
 }

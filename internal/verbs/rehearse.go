@@ -142,12 +142,7 @@ func (w WaveStep) how() string {
 	if w.Wants != "" {
 		how += "; no agent " + plan.Quote(w.Wants) + " is configured"
 	}
-	if w.ForEach != "" {
-		how += ", for each of " + plan.Shorten(w.ForEach, 60)
-	}
-	if w.When != "" {
-		how += ", when " + plan.Shorten(w.When, 60)
-	}
+	how += prefixed(", for each of ", plan.Shorten(w.ForEach, 60)) + prefixed(", when ", plan.Shorten(w.When, 60))
 	if w.Asks {
 		how += ", asks first"
 	}

@@ -69,8 +69,7 @@ type resumeSection struct {
 func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSection {
 	var all []resumeSection
 	add := func(heading, name string, long bool, texts ...string) {
-		texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
-		all = append(all, resumeSection{heading, tokens.Part{Name: name, Long: long, Texts: texts}})
+		all = append(all, resumeSection{heading, tokens.Part{Name: name, Long: long, Texts: nonEmpty(texts...)}})
 	}
 	newest := func() { all[len(all)-1].Newest = true }
 	p := state.Plan
@@ -119,27 +118,16 @@ func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSect
 		add("Final summary", "the final summary", true, p.FinalSummary)
 	}
 	if c.scoped() {
-		all = slices.DeleteFunc(all, func(t resumeSection) bool { return slices.Contains(hiddenFromScoped(), t.heading) })
+		othersWork := []string{"Run", "Planning mode", "Decided", "Draft that waits", "Then"}
+		all = slices.DeleteFunc(all, func(t resumeSection) bool { return slices.Contains(othersWork, t.heading) })
 	}
 	return all
-}
-
-// hiddenFromScoped lists the sections about other agents' work.
-func hiddenFromScoped() []string {
-	return []string{"Run", "Planning mode", "Decided", "Draft that waits", "Then"}
 }
 
 // phaseText returns the phase of planning mode and its reason or task.
 func phaseText(state plan.State) string {
 	mode := state.ModeNow()
-	text := string(state.PhaseNow()) + ", entered by " + mode.By
-	if mode.Task != "" {
-		text += " for: " + mode.Task
-	}
-	if mode.Reason != "" {
-		text += " because: " + mode.Reason
-	}
-	return text
+	return string(state.PhaseNow()) + ", entered by " + mode.By + prefixed(" for: ", mode.Task) + prefixed(" because: ", mode.Reason)
 }
 
 func openSignals(state plan.State) []string {

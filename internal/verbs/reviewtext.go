@@ -21,10 +21,7 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []PlacedCo
 	if request != nil {
 		by, since, what = request.By, request.At, "Submitted"
 	}
-	text := what + " by " + by + " at " + localTime(since)
-	if s.opts.Workspace != "" {
-		text += " in " + s.opts.Workspace
-	}
+	text := what + " by " + by + " at " + localTime(since) + prefixed(" in ", s.opts.Workspace)
 	text += fmt.Sprintf(".\nRevision %d, plan %s", state.Revision, history.ShortDigest(plan.Digest(draft)))
 	if at, limit := plan.ExpiresAt(state, s.opts.Limits, s.lastActivity(state)); limit > 0 {
 		text += "; it expires at " + localTime(at)
@@ -34,10 +31,7 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []PlacedCo
 		text += "\nIt changes the approved plan beyond its approval: " + continued(draft.Changes) + "."
 	}
 	if d := state.ModeNow().Decision; request != nil && d != nil && d.Outcome == plan.Returned {
-		text += "\nIt was returned for changes by " + d.Way.Decider(d.By)
-		if d.Comment != "" {
-			text += ": " + continued(d.Comment)
-		}
+		text += "\nIt was returned for changes by " + d.Way.Decider(d.By) + prefixed(": ", continued(d.Comment))
 	}
 	return s.ForPeople(text+line(EnforcementLine(s.Enforcement(state)))) + "\n\n" + s.ReviewDraft(state, former, remarks)
 }
@@ -50,10 +44,8 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Pla
 	}
 	ofTool := func(step *plan.Step) string { return describeTool(tools, step, submitted[step.Tool]) }
 	text := archivedText(state) + hostListText(state.Draft)
-	for _, part := range []string{revertedText(state.ModeNow().Request), editsText(state.Draft.Edits)} {
-		if part != "" {
-			text += part + "\n\n"
-		}
+	for _, part := range nonEmpty(revertedText(state.ModeNow().Request), editsText(state.Draft.Edits)) {
+		text += part + "\n\n"
 	}
 	return s.ForPeople(text + warningsText(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
 		below := ""

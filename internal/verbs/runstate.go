@@ -124,10 +124,7 @@ func (r RunView) Text() string {
 	default:
 		text += " continues"
 	}
-	if r.Note != "" {
-		text += ": " + r.Note
-	}
-	return text + "; " + r.Counts.text()
+	return text + prefixed(": ", r.Note) + "; " + r.Counts.text()
 }
 
 // text lists the nonzero counts.
@@ -148,10 +145,7 @@ func (c RunCounts) text() string {
 func (a AskView) text() string {
 	what := map[plan.AskKind]string{plan.AskApproval: "asks for a person's approval", plan.AskPause: "asks a person",
 		plan.AskUnknown: "was started, and its outcome is unknown"}[a.Kind]
-	text := fmt.Sprintf("Task %d %s %s", a.ID, plan.QuoteWhole(a.Title), what)
-	if a.Text != "" {
-		text += ": " + indented(a.Text)
-	}
+	text := fmt.Sprintf("Task %d %s %s", a.ID, plan.QuoteWhole(a.Title), what) + prefixed(": ", indented(a.Text))
 	if a.Tool != "" {
 		text += "\n  " + a.Tool + " " + a.Args
 	}

@@ -144,11 +144,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 
 // Text returns the reply in a line or two.
 func (r SetupPlanReply) Text() string {
-	text := "Plan " + r.PlanID + " " + plan.PlanStatus(r.Status).Predicate()
-	if r.StepIDs != "" {
-		text += " with " + r.StepIDs
-	}
-	text += r.sofar()
+	text := "Plan " + r.PlanID + " " + plan.PlanStatus(r.Status).Predicate() + prefixed(" with ", r.StepIDs) + r.sofar()
 	if r.Replaced.Replaced != "" && r.Status == string(plan.StatusDraft) {
 		text += "; it replaces the draft " + r.Replaced.Replaced
 	} else {
@@ -198,22 +194,19 @@ func cleanedLines(faults *plan.Faults, field string, in []string, longest int) [
 	return lines
 }
 
-// given returns an optional text, "" if it was not given.
-func given(text *string) string {
-	if text == nil {
-		return ""
+// given returns an optional value, the zero value if it was not given.
+func given[T any](value *T) T {
+	if value == nil {
+		return *new(T)
 	}
-	return *text
+	return *value
 }
 
 // details cleans optional details; blank means none.
 func (s *Service) details(c Caller, faults *plan.Faults, field string, text *string) string {
-	if text == nil {
-		return ""
-	}
 	rule := s.six(c, field, plan.MaxDetails)
 	rule.Multiline = true
-	return cleaned(faults, rule, *text)
+	return cleaned(faults, rule, given(text))
 }
 
 // idRange writes consecutive ids: "S001", "S001-S004", or "" if the range is empty.

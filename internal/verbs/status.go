@@ -49,8 +49,7 @@ type StatusReply struct {
 	PlanningContext
 	Feedback
 	Heartbeat
-
-	ask *Ask
+	asking
 }
 
 // StatusNow is the reason for the next action.
@@ -332,9 +331,6 @@ func (s *Service) rules(state plan.State, c Caller) Rules {
 	return rules
 }
 
-// Ask returns the question to put to a person through the host, or nil.
-func (r StatusReply) Ask() *Ask { return r.ask }
-
 // Text returns the reply in a few lines.
 func (r StatusReply) Text() string {
 	var b strings.Builder
@@ -344,36 +340,23 @@ func (r StatusReply) Text() string {
 	}
 	b.WriteString(r.sofar())
 	if r.Session != nil {
-		b.WriteString("\nSession: " + r.Session.ID)
-		if r.Session.Status != "" {
-			b.WriteString(", " + string(r.Session.Status))
-		}
+		b.WriteString("\nSession: " + r.Session.ID + prefixed(", ", string(r.Session.Status)))
 	}
-	b.WriteString(r.WorkspaceInfo.lines())
-	if r.Now.AgentInstructions != "" {
-		b.WriteString("\n" + r.Now.AgentInstructions)
-	}
+	b.WriteString(r.WorkspaceInfo.lines() + line(r.Now.AgentInstructions))
 	for _, t := range []*Task{r.Task, r.Now.CurrentTask} {
 		if t != nil {
 			b.WriteString("\n" + t.name() + ": " + t.Title + t.lines())
 		}
 	}
-	if r.Now.Message != "" {
-		b.WriteString("\n" + r.Now.Message)
-	}
-	if r.Summary != "" {
-		b.WriteString("\nFinal summary: " + r.Summary)
-	}
+	b.WriteString(line(r.Now.Message) + prefixed("\nFinal summary: ", r.Summary))
 	if r.Signal != nil {
 		b.WriteString("\n" + r.Signal.text())
 	}
 	for _, signal := range r.Signals {
 		b.WriteString("\n" + signal.text())
 	}
-	b.WriteString(line(EnforcementLine(r.Enforcement)) + r.RunState.lines() + r.PlanningContext.lines() + r.Feedback.lines())
-	if r.Approved != "" {
-		b.WriteString("\n" + r.Approved)
-	}
+	b.WriteString(line(EnforcementLine(r.Enforcement)) + r.RunState.lines() + r.PlanningContext.lines() + r.Feedback.lines() +
+		line(r.Approved))
 	if r.Now.InstructionsContent != "" {
 		b.WriteString("\n--- instructions_content ---\n" + r.Now.InstructionsContent + "--- end ---")
 	}
@@ -381,9 +364,7 @@ func (r StatusReply) Text() string {
 		for _, t := range r.Plan.Tasks {
 			b.WriteString("\n" + t.entry())
 		}
-		if r.Plan.More != "" {
-			b.WriteString("\n" + r.Plan.More)
-		}
+		b.WriteString(line(r.Plan.More))
 	}
 	return b.String() + "\nNext: " + r.NextAction
 }

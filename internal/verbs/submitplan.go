@@ -42,9 +42,6 @@ func (SubmittedStep) Needed() []string { return []string{"title"} }
 // Unlisted is empty: the schema lists all fields that it does not exclude anyway.
 func (SubmittedStep) Unlisted() []string { return nil }
 
-// TakesMore is true: the fields of tool steps are accepted without being listed.
-func (SubmittedStep) TakesMore() bool { return true }
-
 // SubmitPlanReply reports a submitted plan that waits for a decision.
 type SubmitPlanReply struct {
 	Status      string             `json:"status"` // awaiting_approval
@@ -55,12 +52,14 @@ type SubmitPlanReply struct {
 	Warnings    []string           `json:"warnings,omitempty"`
 	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`
 	Heartbeat
-
-	ask *Ask
+	asking
 }
 
-// Ask returns the question to put to a person through the host, or nil.
-func (r SubmitPlanReply) Ask() *Ask { return r.ask }
+// asking is the part of a reply with the question to put to a person through the host, if there is one.
+type asking struct{ ask *Ask }
+
+// Ask returns the question, or nil.
+func (a asking) Ask() *Ask { return a.ask }
 
 // Ask is a question that a host may put to its user.
 type Ask struct {

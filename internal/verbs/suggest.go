@@ -160,17 +160,14 @@ func fromSignals(state plan.State) []Suggestion {
 
 // missingFiles suggests correcting open steps that name missing files.
 func missingFiles(state plan.State, files fs.FS) []Suggestion {
-	if state.Plan == nil {
-		return nil
-	}
-	created := map[string]bool{}
-	for step := range state.Plan.Steps.All() {
+	steps, created := currentSteps(state), map[string]bool{}
+	for step := range steps.All() {
 		for _, path := range step.Creates {
 			created[path] = true
 		}
 	}
 	var found []Suggestion
-	for step := range state.Plan.Steps.All() {
+	for step := range steps.All() {
 		if step.Status.IsFinished() {
 			continue
 		}
@@ -210,11 +207,9 @@ func matchingFocus(all []Suggestion, focus string) []Suggestion {
 // withoutKnown drops suggestions that are already in the plan or repeated.
 func withoutKnown(state plan.State, all []Suggestion) []Suggestion {
 	seen := map[string]bool{}
-	if state.Plan != nil {
-		for step := range state.Plan.Steps.All() {
-			if !step.Status.IsFinished() {
-				seen[normalTitle(step.Title)] = true
-			}
+	for step := range currentSteps(state).All() {
+		if !step.Status.IsFinished() {
+			seen[normalTitle(step.Title)] = true
 		}
 	}
 	kept := []Suggestion{}
@@ -251,9 +246,7 @@ func (r SuggestReply) Text() string {
 		if len(s.RelevantFilePaths) > 0 {
 			b.WriteString(" (" + strings.Join(s.RelevantFilePaths, ", ") + ")")
 		}
-		if s.Reason != "" {
-			b.WriteString(": " + s.Reason)
-		}
+		b.WriteString(prefixed(": ", s.Reason))
 		for _, hint := range s.ContextHints {
 			b.WriteString("\n   - " + hint)
 		}

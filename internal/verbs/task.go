@@ -324,18 +324,10 @@ func (t Task) lines() string {
 
 // entry returns a task as a line of a list.
 func (t Task) entry() string {
-	var more []string
-	if t.Type != "" {
-		more = append(more, string(t.Type))
-	}
-	if len(t.Dependencies) > 0 {
-		more = append(more, "depends on "+strings.Join(numberTexts(t.Dependencies), ", "))
-	}
-	if len(t.WaitingOn) > 0 {
-		more = append(more, "waits for "+strings.Join(numberTexts(t.WaitingOn), ", "))
-	}
 	line := fmt.Sprintf("%d. [%s] %s", t.ID, stepWord(t), t.Title)
-	if more != nil {
+	more := nonEmpty(string(t.Type), prefixed("depends on ", strings.Join(numberTexts(t.Dependencies), ", ")),
+		prefixed("waits for ", strings.Join(numberTexts(t.WaitingOn), ", ")))
+	if len(more) > 0 {
 		line += " (" + strings.Join(more, "; ") + ")"
 	}
 	return line
@@ -400,6 +392,9 @@ type TaskFields struct {
 	When               *string          `json:"when,omitempty" jsonschema:"-"`
 	ForEach            *string          `json:"for_each,omitempty" jsonschema:"-" text:"list"`
 }
+
+// TakesMore is true: the fields that a schema does not list are accepted, too.
+func (TaskFields) TakesMore() bool { return true }
 
 // patch returns the given fields, cleaned, without the dependencies. field is the task's JSON pointer.
 func (t TaskFields) patch(field string) (plan.Patch, error) {

@@ -74,12 +74,8 @@ type ApplyTemplateReply struct {
 	LeftOff   int        `json:"left_off,omitempty"` // templates
 	Replaced
 	Heartbeat
-
-	ask *Ask
+	asking
 }
-
-// Ask returns the question for the user, or nil.
-func (r ApplyTemplateReply) Ask() *Ask { return r.ask }
 
 // Limits in tokens on a list of templates and on one template in it, because templates in a cloned repository may
 // have very long texts.
@@ -359,9 +355,7 @@ func (t Template) line() string {
 	if t.Problem != "" {
 		return text + ": " + t.Problem
 	}
-	if t.Description != "" {
-		text += ": " + t.Description
-	}
+	text += prefixed(": ", t.Description)
 	for _, p := range t.Parameters {
 		text += "\n  " + p.line()
 	}
@@ -376,8 +370,5 @@ func (p TemplateParameter) line() string {
 	if len(p.Default) > 0 && string(p.Default) != `""` {
 		text += " (default " + string(p.Default) + ")"
 	}
-	if p.Description != "" {
-		text += ": " + p.Description
-	}
-	return text
+	return text + prefixed(": ", p.Description)
 }

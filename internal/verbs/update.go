@@ -41,9 +41,6 @@ func (NewTask) Needed() []string { return []string{"title"} }
 // Unlisted names the accepted fields that the tool's schema does not list.
 func (NewTask) Unlisted() []string { return []string{"tools"} }
 
-// TakesMore is true: the fields of tool steps are accepted without being listed.
-func (NewTask) TakesMore() bool { return true }
-
 // TaskUpdate is a report on a task, or an edit of it.
 type TaskUpdate struct {
 	ID            TaskID      `json:"id"`
@@ -58,9 +55,6 @@ type TaskUpdate struct {
 	TaskFields
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
-
-// TakesMore is true: unlisted fields are accepted, too.
-func (TaskUpdate) TakesMore() bool { return true }
 
 // Unlisted names the accepted fields that the tool's schema does not list: edits are rare, and a schema costs tokens in
 // every conversation.
@@ -178,22 +172,21 @@ func requireSameIDs(looked, now plan.State, tasks int) error {
 
 // stepsOf returns the steps that an action refers to: those of the draft, or of the current plan.
 func stepsOf(state plan.State, a plan.Action) plan.Steps {
-	p := state.Plan
 	if _, ofDraft := a.(plan.EditDraft); ofDraft {
-		p = state.DraftWithProgress()
+		state.Plan = state.DraftWithProgress()
 	}
-	if p == nil {
-		return plan.Steps{}
-	}
-	return p.Steps
+	return currentSteps(state)
 }
 
-func highest(state plan.State) plan.StepID {
+// currentSteps returns the steps of the current plan, none without a plan.
+func currentSteps(state plan.State) plan.Steps {
 	if state.Plan == nil {
-		return 0
+		return plan.Steps{}
 	}
-	return state.Plan.Steps.Highest()
+	return state.Plan.Steps
 }
+
+func highest(state plan.State) plan.StepID { return currentSteps(state).Highest() }
 
 func root(state plan.State) string {
 	if state.Plan == nil {

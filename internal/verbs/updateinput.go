@@ -95,16 +95,8 @@ func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) t
 	t.Type = nil // for the gates to judge
 	patch, err := t.patch(field)
 	faults.Add(err)
-	task := taskInput{spec: patch.Apply(plan.Spec{}), after: t.After}
-	if kind != nil {
-		task.spec.Type = *kind
-	}
-	if t.Splits != nil {
-		task.splits = plan.StepID(*t.Splits)
-	}
-	if t.Dependencies != nil {
-		task.deps = *t.Dependencies
-	}
+	task := taskInput{spec: patch.Apply(plan.Spec{}), after: t.After, splits: plan.StepID(given(t.Splits)), deps: given(t.Dependencies)}
+	task.spec.Type = given(kind)
 	if t.Ref == nil {
 		return task
 	}
@@ -173,10 +165,7 @@ func (u TaskUpdate) report(faults *plan.Faults, field string) plan.ReportStep {
 // mark returns the requested change of status, or nil. An error and a skip are changes of status with a
 // reason; next to a status, a blank one is ignored.
 func (u TaskUpdate) mark(faults *plan.Faults, field string) *plan.MarkStep {
-	mark := &plan.MarkStep{Step: plan.StepID(u.ID)}
-	if u.Status != nil {
-		mark.Status = plan.ReadStatus(string(*u.Status))
-	}
+	mark := &plan.MarkStep{Step: plan.StepID(u.ID), Status: plan.ReadStatus(string(given(u.Status)))}
 	for _, reason := range []struct {
 		status plan.StepStatus
 		text   *string
@@ -333,10 +322,8 @@ func (r references) resolve(ref TaskRef) (plan.StepID, bool) {
 		return 0, false
 	case id >= r.first:
 		return id, int(id-r.first) < r.added
-	case r.state.Plan == nil:
-		return 0, false
 	}
-	_, known := r.state.Plan.Steps.Get(id)
+	_, known := currentSteps(r.state).Get(id)
 	return id, known
 }
 
@@ -383,9 +370,6 @@ func (r references) refuseFutureIDsOf(faults *plan.Faults, field string, tasks [
 // inOrder moves an update that reports a step done before the updates of steps that wait for it, so that agents need
 // not order them.
 func (in updateInput) inOrder(state plan.State) []taskChange {
-	if state.Plan == nil {
-		return in.update
-	}
 	upToDone := map[plan.StepID][]int{} // the updates of a step until it is done, the last first
 	for i, u := range slices.Backward(in.update) {
 		if upToDone[u.id] != nil || u.mark != nil && u.mark.Status == plan.Done {
@@ -400,7 +384,7 @@ func (in updateInput) inOrder(state plan.State) []taskChange {
 		}
 		taken[i] = true
 		if u := in.update[i]; u.mark != nil && (u.mark.Status == plan.Done || u.mark.Status == plan.InProgress) {
-			for _, id := range state.Plan.Steps.UnmetDependencies(u.id) {
+			for _, id := range currentSteps(state).UnmetDependencies(u.id) {
 				before := upToDone[id]
 				delete(upToDone, id)
 				for _, i := range slices.Backward(before) {

@@ -47,10 +47,7 @@ func (w WorkspaceInfo) doubt() string {
 }
 
 func (w WorkspaceInfo) lines() string {
-	if w.Workspace == "" {
-		return w.doubt()
-	}
-	return "\nWorkspace: " + w.Workspace + w.doubt()
+	return prefixed("\nWorkspace: ", w.Workspace) + w.doubt()
 }
 
 func (w WorkspaceInfo) sections() []prompts.ResumeSection {
