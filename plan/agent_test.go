@@ -251,7 +251,7 @@ func TestEvidenceOfAnAgentsStep(t *testing.T) {
 	}
 	w := start()
 	w.advance(0, w.finished(1, ok(`"v"`)))
-	if got := w.step(1); got.Status != plan.Failed || !strings.Contains(got.Error, `missing: a note for the criterion "It builds"`) {
+	if got := w.step(1); got.Status != plan.Failed || !strings.Contains(got.Error, `not verified: no note for the criterion "It builds"`) {
 		t.Errorf("without a word it %s: %s", got.Status.Predicate(), got.Error)
 	}
 	w = start()

@@ -19,7 +19,7 @@ func checkEvidence(s State, step *Step, a MarkStep, f Facts) error {
 	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 && a.Note != "" {
 		return nil
 	}
-	return Refuse(Conflict, "/status", step.ID.String()+" cannot be marked done; missing: "+strings.Join(missing, ", and "),
+	return Refuse(Conflict, "/status", step.ID.String()+" is not verified: "+strings.Join(missing, ", and "),
 		evidenceFix(step))
 }
 
@@ -75,14 +75,14 @@ func MissingEvidence(step *Step) []string {
 		if len(currentEvidence(step)) > 0 {
 			return nil
 		}
-		return []string{"a note with the observed result"}
+		return []string{"no note with the observed result"}
 	}
 	var missing []string
 	if step.Verify != "" && !IsVerified(step) {
-		missing = append(missing, "a recorded success of its command "+QuoteWhole(step.Verify))
+		missing = append(missing, "its command "+QuoteWhole(step.Verify)+" has not passed")
 	}
 	open := slices.DeleteFunc(slices.Clone(step.AcceptanceCriteria), func(text string) bool { return hasNote(step, text) })
-	return append(missing, quoteCriteria("a note for the criterion ", open)...)
+	return append(missing, quoteCriteria("no note for the criterion ", open)...)
 }
 
 // IsVerified reports whether the last recorded run of the step's command succeeded.

@@ -192,8 +192,8 @@ func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, e
 	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, the command does not inherit this
 	defer signal.Stop(ignored)
 	if err := cmd.Start(); err != nil {
-		return 0, usageError{fmt.Errorf("the command could not be started: %w; name an installed program, "+
-			"or a shell command: -- sh -c 'COMMAND'", err)}
+		return 0, usageError{fmt.Errorf("the command could not be started, and the signal is unchanged: %w; "+
+			"name an installed program, or a shell command: -- sh -c 'COMMAND'", err)}
 	}
 	// Pass on the user's interrupt; the command may take as long as it likes to end.
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })

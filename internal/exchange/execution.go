@@ -145,7 +145,7 @@ func executionLosses(p *plan.Plan) []string {
 	notes = countLoss(notes, byAgents, "step", "without a tool: that format has no agents")
 	notes = countLoss(notes, entries, "entry", "of loops, which are written as the loop alone")
 	notes = countLoss(notes, p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there")
-	return append(notes, losses("The format execution has no place for", p,
+	return append(notes, losses("The format execution cannot hold", p,
 		func(f plan.Field[plan.Plan]) bool {
 			return slices.Contains([]string{"estimated_duration", "summary", "reasoning", "metadata/constraints"}, f.Name)
 		}, keptInExecution)...)

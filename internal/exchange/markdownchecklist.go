@@ -338,7 +338,7 @@ func (r *checkListReader) about(text string) {
 
 // markdownLosses returns sentences about the parts of p that an import of the check list would lose.
 func markdownLosses(p *plan.Plan) []string {
-	return losses("A check list cannot give back on import all of", p,
+	return losses("Reading this file back would lose", p,
 		func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly },
 		func(f plan.Field[plan.Step], _ *plan.Step) bool { return !f.ShownOnly })
 }

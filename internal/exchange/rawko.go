@@ -157,7 +157,7 @@ func rawkoLosses(p *plan.Plan) []string {
 	notes = countLoss(notes, p.Steps.Count(plan.Blocked), "blocked step", "becomes pending there")
 	notes = countLoss(notes, p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there")
 	notes = countLoss(notes, uncritical, "step", "need not succeed here; in rawko every failure calls for a new plan")
-	return append(notes, losses("The format rawko has no place for", p,
+	return append(notes, losses("The format rawko cannot hold", p,
 		func(f plan.Field[plan.Plan]) bool { return f.Rawko != "" },
 		func(f plan.Field[plan.Step], _ *plan.Step) bool { return f.Rawko != "" || f.Name == "critical" })...) // counted above
 }

@@ -1,10 +1,13 @@
 package verbs
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/planloop/planloop/plan"
 )
 
 // connectionName matches an agent's name that was derived from its connection, such as claude-code#a9dcbf. Colour codes
@@ -18,14 +21,15 @@ func (s *Service) ForPeople(text string) string { return s.NamesForPeople()(text
 
 // NamesForPeople returns a function that leaves out, in a text, the suffix of agents' names, as in claude-code#a9dcbf,
 // unless two active agents share the rest of the name. A word of that form counts as an agent's name if it is in known
-// or if planloop has seen an agent of that name here.
+// or if planloop has seen an agent of that name here, but not if the plan contains it: an approver must read exactly what
+// agents get, and agents choose part of their name.
 func (s *Service) NamesForPeople(known ...string) func(text string) string {
 	short, shared := map[string]string{}, sync.OnceValue(s.sharedNames)
 	shorten := func(name string) string {
 		if _, done := short[name]; !done {
 			short[name] = name
 			stem, _, ok := strings.Cut(name, "#")
-			if ok && (slices.Contains(known, name) || s.hasSeen(name)) && !shared()[stem] {
+			if ok && (slices.Contains(known, name) || s.hasSeen(name)) && !shared()[stem] && !s.isInPlan(name) {
 				short[name] = stem
 			}
 		}
@@ -37,6 +41,32 @@ func (s *Service) NamesForPeople(known ...string) func(text string) string {
 		}
 		return connectionName().ReplaceAllStringFunc(text, shorten)
 	}
+}
+
+// isInPlan reports whether a text is part of the current plan or of its draft.
+func (s *Service) isInPlan(text string) bool {
+	state, err := s.session.State(context.Background())
+	has := func(texts []string) bool {
+		return slices.ContainsFunc(texts, func(one string) bool { return strings.Contains(one, text) })
+	}
+	for _, p := range []*plan.Plan{state.Plan, state.Draft} {
+		if p == nil {
+			continue
+		}
+		for _, f := range plan.PlanFields() {
+			if f.Name != "created_by" && has(f.Texts(p)) {
+				return true
+			}
+		}
+		for step := range p.Steps.All() {
+			for _, f := range plan.SpecFields() {
+				if has(f.Texts(step)) {
+					return true
+				}
+			}
+		}
+	}
+	return err != nil
 }
 
 func (s *Service) hasSeen(name string) bool {

@@ -43,3 +43,17 @@ func TestNamesForPeople(t *testing.T) {
 		}
 	}
 }
+
+// TestApproversReadThePlanUnchanged: an agent's name that is part of a step is not shortened anywhere.
+func TestApproversReadThePlanUnchanged(t *testing.T) {
+	opened := session.New(store.NewMemory(), session.Options{})
+	s := verbs.New(opened, verbs.Options{Presence: seenNames{"database#1a2b3c": true, "codex#9d51f6": true}})
+	steps := []plan.NewStep{{Spec: plan.Spec{Title: "Drop it", Args: []byte(`{"command":"drop database#1a2b3c"}`), Tool: "bash_execute"}}}
+	a := plan.SetUp{Outline: plan.Outline{Objective: "Clean up"}, Steps: steps}
+	if _, err := opened.Do(t.Context(), plan.NewActor(plan.ChannelTerminal, "ann"), a, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.ForPeople("codex#9d51f6: drop database#1a2b3c"); got != "codex: drop database#1a2b3c" {
+		t.Error(got)
+	}
+}

@@ -181,7 +181,7 @@ func TestWhatIsNotShownHasItsRoom(t *testing.T) {
 		if text, structured := count(t, reply); max(text, structured) > most*2/3 { // leaves room for a blocker
 			t.Errorf("%d tokens of text and %d of structured content:\n%s", text, structured, reply.Text())
 		}
-		if !strings.Contains(reply.Text(), "Not shown for S001: ") || !strings.Contains(reply.Text(), "report evidence: ") {
+		if !strings.Contains(reply.Text(), "S001 is not verified: ") || !strings.Contains(reply.Text(), "report evidence: ") {
 			t.Errorf("what is missing, or the call, is not told:\n%s", reply.Text())
 		}
 	}

@@ -227,7 +227,7 @@ func (v view) waitForOwner(step *plan.Step) NextAction {
 	}
 	message := fmt.Sprintf("%s is working on step %s, and no other step is ready.", plan.Quote(step.ClaimedBy), step.ID)
 	return newAction(WaitingOnAgent, message,
-		"Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Kind: CallWait}, takeOver,
+		name(step.ClaimedBy), " is working on ", step.ID, ". Wait: ", Call{Kind: CallWait}, takeOver,
 		Call{Kind: CallTakeOver, Step: step.ID}, ".").withStep(step)
 }
 

@@ -56,7 +56,7 @@ func missingEvidence(step *plan.Step, c Caller, closed bool) []string {
 		return nil
 	}
 	lacks := strings.Join(missing, ", and ")
-	text := step.ID.String() + ": " + tokens.ShortenCautiously(lacks, missingTokens, len(lacks))
+	text := step.ID.String() + " is not verified: " + tokens.ShortenCautiously(lacks, missingTokens, len(lacks))
 	if closed {
 		return []string{text}
 	}
@@ -82,7 +82,7 @@ func (r ReportCheck) before() string {
 func (r ReportCheck) after() string {
 	text := ""
 	for _, missing := range r.NotShown {
-		text += "\nNot shown for " + missing
+		text += "\n" + missing
 	}
 	return text
 }
