@@ -75,8 +75,8 @@ func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	}
 	proof, missing := d.collectEvidence(step, f)
 	if len(missing) > 0 {
-		proof, d.Result = nil, Result{Error: "reported done, but not verified: " + strings.Join(missing, ", and "), Duration: d.Result.Duration,
-			Timestamp: d.Result.Timestamp}
+		proof, d.Result = nil, Result{Error: "reported done, but not verified: " + strings.Join(missing, ", and "),
+			Duration: d.Result.Duration, Timestamp: d.Result.Timestamp}
 	}
 	if len(step.Notes) >= MaxNotes {
 		d.Note = ""
