@@ -57,12 +57,8 @@ func (s State) checkAgentScope(a Action, f Facts) error {
 			}
 		}
 		return nil
-	case MarkStep:
-		about = a.Step
-	case ReportStep:
-		about = a.Step
-	case ClaimStep:
-		about = a.Step
+	case MarkStep, ReportStep, ClaimStep:
+		about = traitsOf(a).claims[0]
 	case AskUser, ReplyToComment, RaiseSignal, ClearSignal:
 		return nil
 	}

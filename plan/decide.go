@@ -137,9 +137,7 @@ func openPlan(s State, verb string, ended bool) (*Plan, error) {
 // remedy returns the remedy for a plan that is not active.
 func remedy(p *Plan) string {
 	switch {
-	case p.IsCompletedWithoutSummary():
-		return "mark a step pending to re-open it, or set up a new plan"
-	case p.Status == StatusAbandoned && p.Steps.Len() > 0:
+	case p.IsCompletedWithoutSummary(), p.Status == StatusAbandoned && p.Steps.Len() > 0:
 		return "mark a step pending to re-open it, or set up a new plan"
 	case p.Status == StatusReplanning:
 		return "replan, or mark the failed critical step in_progress to try it again"

@@ -24,13 +24,7 @@ func (s Steps) UnmetDependencies(id StepID) []StepID {
 	if i < 0 || s.slot(i).unmet == 0 {
 		return nil
 	}
-	var waiting []StepID
-	for _, dep := range s.slot(i).step.DependsOn {
-		if !s.isMet(dep) {
-			waiting = append(waiting, dep)
-		}
-	}
-	return waiting
+	return slices.DeleteFunc(slices.Clone(s.slot(i).step.DependsOn), s.isMet)
 }
 
 // Dependents lists the steps that depend on a step.

@@ -457,11 +457,7 @@ func (f Field[T]) entries(of *T) []string {
 	if !ok {
 		return f.Texts(of)
 	}
-	var texts []string
-	for _, id := range *ids {
-		texts = append(texts, id.String())
-	}
-	return texts
+	return words(*ids)
 }
 
 // Fields lists the fields that the patch changes.

@@ -23,7 +23,7 @@ func (a MarkStep) clean(c *cleaner) Action {
 }
 
 func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
-	p, step, err := findMarkableStep(s, a.Step, f.Actor)
+	step, err := FindReportableStep(s, a.Step, f.Actor)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if choice := a.recoveryChoice(step); choice != "" {
 		return AnswerStep{Step: a.Step, Choice: choice, Text: a.Note}.decide(s, f)
 	}
-	err = cmp.Or(checkDependencies(p, step, a.Status), checkBlockers(s, step, a, f), checkEvidence(s, step, a, f),
+	err = cmp.Or(checkDependencies(s.Plan, step, a.Status), checkBlockers(s, step, a, f), checkEvidence(s, step, a, f),
 		roomForNote(step, a.Note))
 	if err != nil {
 		return nil, err
@@ -101,26 +101,21 @@ func (s State) isWorkingOn(id StepID, by Actor) bool {
 	return ok && step.Status == InProgress && (step.ClaimedBy == by.Name || by.Scope.runningStep(s) == step)
 }
 
-// findMarkableStep returns the current plan and its step, or refuses if the actor may not mark it. Results
-// of a step in flight are accepted even after the plan has failed.
-func findMarkableStep(s State, id StepID, by Actor) (*Plan, *Step, error) {
+// FindReportableStep returns a step of the current plan, or refuses if the actor may not mark it or report on it.
+// Results of a step in flight are accepted even after the plan has failed.
+func FindReportableStep(s State, id StepID, by Actor) (*Step, error) {
 	p, err := currentPlan(s)
-	if err != nil {
-		return nil, nil, err
-	}
 	switch {
+	case err != nil:
+		return nil, err
 	case p.IsCleared():
-		err = conflict("the plan was cleared and has no steps", "set up a new plan")
+		return nil, conflict("the plan was cleared and has no steps", "set up a new plan")
 	case p.FinalSummary != "":
-		err = conflict("the plan is closed with its final summary", "set up a new plan")
+		return nil, conflict("the plan is closed with its final summary", "set up a new plan")
 	case p.Status == StatusFailed && !s.isWorkingOn(id, by), p.Status == StatusDraft:
-		err = conflict(fmt.Sprintf("the plan %s, so no step can be marked", p.Status.Predicate()), remedy(p))
+		return nil, conflict(fmt.Sprintf("the plan %s, so no step can be marked", p.Status.Predicate()), remedy(p))
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	step, err := findStep(p, id, "/step_id")
-	return p, step, err
+	return findStep(p, id, "/step_id")
 }
 
 // StepMarked sets the status of a step, and adds a note if there is one.
@@ -237,7 +232,7 @@ func (a ReportStep) clean(c *cleaner) Action {
 }
 
 func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
-	_, step, err := findMarkableStep(s, a.Step, f.Actor)
+	step, err := FindReportableStep(s, a.Step, f.Actor)
 	if err != nil {
 		return nil, err
 	}
@@ -304,12 +299,6 @@ func (e StepReported) apply(s State) State {
 	})
 }
 
-// FindReportableStep returns a step of the current plan if the actor may report on it.
-func FindReportableStep(s State, id StepID, by Actor) (*Step, error) {
-	_, step, err := findMarkableStep(s, id, by)
-	return step, err
-}
-
 // ClaimStep asks to take over a step in progress, or to renew the actor's own claim on it.
 type ClaimStep struct {
 	Step  StepID
@@ -317,7 +306,7 @@ type ClaimStep struct {
 }
 
 func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
-	_, step, err := findMarkableStep(s, a.Step, f.Actor)
+	step, err := FindReportableStep(s, a.Step, f.Actor)
 	if err != nil {
 		return nil, err
 	}

@@ -15,15 +15,11 @@ const maxCandidates = 64
 // StartableSteps lists the steps that an engine may start or otherwise handle now, in order: the ready
 // ones with a tool, a condition, a loop or a question, unless one is open. room is the number of
 // steps that can be started.
-func StartableSteps(s State, room int) []*Step { return startableSteps(s, room, nil) }
+func StartableSteps(s State, room int) []*Step { return StartableStepsWithAgents(s, room, nil) }
 
 // StartableStepsWithAgents also lists the first step for agents that may accepts, for an engine that
 // starts agents.
 func StartableStepsWithAgents(s State, room int, may func(*Step) bool) []*Step {
-	return startableSteps(s, room, may)
-}
-
-func startableSteps(s State, room int, may func(*Step) bool) []*Step {
 	if s.Plan == nil || s.Plan.Status != StatusActive || s.PhaseNow().IsRestricted() || len(s.OpenSignals(Blocker)) > 0 {
 		return nil
 	}

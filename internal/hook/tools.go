@@ -242,23 +242,16 @@ func (r *reader) readWorkDirs(c *Call) bool {
 // mcpForms returns the forms of MCP tool names in a host: the prefix before the server, and the separator between the server and its tool,
 // "" if the name omits the server.
 func mcpForms(host Host) [][2]string {
-	switch host {
-	case Claude:
-		return [][2]string{{"mcp__", "__"}, {"mcp_", "_"}}
-	case Codex:
-		return [][2]string{{"mcp__", "__"}}
-	case Gemini, Antigravity:
-		return [][2]string{{"mcp_", "_"}}
-	case Cursor:
-		return [][2]string{{"MCP:", ":"}, {"MCP:", ""}}
-	case VSCode:
-		return [][2]string{{"mcp_", "_"}, {"", "-"}}
-	case Opencode:
-		return [][2]string{{"", "_"}}
-	case Goose:
-		return [][2]string{{"", "__"}}
-	}
-	return nil
+	return map[Host][][2]string{
+		Claude:      {{"mcp__", "__"}, {"mcp_", "_"}},
+		Codex:       {{"mcp__", "__"}},
+		Gemini:      {{"mcp_", "_"}},
+		Antigravity: {{"mcp_", "_"}},
+		Cursor:      {{"MCP:", ":"}, {"MCP:", ""}},
+		VSCode:      {{"mcp_", "_"}, {"", "-"}},
+		Opencode:    {{"", "_"}},
+		Goose:       {{"", "__"}},
+	}[host]
 }
 
 // Members in which some hosts report a tool's MCP server, and the tool's own name.

@@ -70,9 +70,7 @@ func (b *Registry) Servers() []Server {
 }
 
 // Served reports whether a server runs, for any client.
-func (b *Registry) Served() bool {
-	return len(b.Servers()) > 0
-}
+func (b *Registry) Served() bool { return len(b.Servers()) > 0 }
 
 // soleClient returns the client of the matching servers, "" if they have several, and whether any server matches.
 func soleClient(servers []Server, fits func(Server) bool) (client string, some bool) {
@@ -102,9 +100,8 @@ func (b *Registry) listServers() (running []Server, left []string) {
 	for _, entry := range entries {
 		var s Server
 		path := filepath.Join(string(b.servers), entry.Name())
-		data, err := safefile.Read(path, maxServer)
 		switch {
-		case err != nil || json.Unmarshal(data, &s) != nil: // it is being removed or written
+		case !b.servers.get(entry.Name(), &s): // it is being removed or written
 		case s.Process.Runs():
 			running = append(running, s)
 		default:

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"io"
@@ -144,21 +145,10 @@ func excerpt(s string, limit int) string {
 func quoted(s string) string { return `"` + excerpt(s, shownText) + `"` }
 
 func kindName(k jsontext.Kind) string {
-	switch k {
-	case jsontext.KindNull:
-		return "null"
-	case jsontext.KindTrue, jsontext.KindFalse:
-		return "a boolean"
-	case jsontext.KindString:
-		return "a string"
-	case jsontext.KindNumber:
-		return "a number"
-	case jsontext.KindBeginObject:
-		return "an object"
-	case jsontext.KindBeginArray:
-		return "an array"
-	}
-	return "a value"
+	names := map[jsontext.Kind]string{jsontext.KindNull: "null", jsontext.KindTrue: "a boolean", jsontext.KindFalse: "a boolean",
+		jsontext.KindString: "a string", jsontext.KindNumber: "a number", jsontext.KindBeginObject: "an object",
+		jsontext.KindBeginArray: "an array"}
+	return cmp.Or(names[k], "a value")
 }
 
 // wanted describes the values that a type accepts, "" if only the type itself knows.
