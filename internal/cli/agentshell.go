@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/hosts"
@@ -17,24 +18,29 @@ func hostVariables() []string {
 	return append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
 }
 
-// agentVariable returns the host variable that an ancestor was started with, "" if none: a script can remove the variable from its own
-// environment, not from an ancestor's.
-func agentVariable(above []process.Variables) string {
+// inheritedVariable returns one of the variables with its value in the environment of the nearest ancestor that has one, "" if none: a
+// script can remove a variable from its own environment, not from an ancestor's.
+func inheritedVariable(above []process.Variables, variables ...string) (variable, value string) {
 	for _, environment := range above {
-		if variable, _ := environment.First(hostVariables()...); variable != "" {
-			return variable
+		if variable, value = environment.First(variables...); variable != "" {
+			break
 		}
 	}
-	return ""
+	return variable, value
+}
+
+// agentVariable returns the variable of an agent's host in an ancestor's environment, "" if none.
+func (a *app) agentVariable() string {
+	variable, _ := a.inherited(hostVariables()...)
+	return variable
 }
 
 // isAgentStarted reports whether a server descends from an agent's shell: then the agent may have made up the user that the client speaks
 // for.
 func (a *app) isAgentStarted(ctx context.Context) bool {
-	for _, variable := range hosts.ShellOnlyVariables() {
-		if a.getenv(variable) != "" {
-			return true
-		}
+	isSet := func(variable string) bool { return a.getenv(variable) != "" }
+	if slices.ContainsFunc(hosts.ShellOnlyVariables(), isSet) {
+		return true
 	}
 	if above := a.agentVariable(); above != "" && above != workspace.EnvAgent { // users name their hosts by it
 		return true
@@ -103,18 +109,8 @@ func (a *app) stepAgent() (engine.Worker, bool) {
 
 // stepAgentIn is stepAgent for a workspace that is not open.
 func (a *app) stepAgentIn(stateDir string) (engine.Worker, bool) {
-	return engine.FindWorker(stateDir, cmp.Or(a.getenv(engine.EnvRun), a.inherited(engine.EnvRun)), a.ancestors)
-}
-
-// inheritedValue returns a variable's value in the environment of the nearest ancestor that has it. An agent can remove a variable from its
-// own environment, but not from its keeper's.
-func inheritedValue(above []process.Variables, variable string) string {
-	for _, environment := range above {
-		if _, value := environment.First(variable); value != "" {
-			return value
-		}
-	}
-	return ""
+	_, inherited := a.inherited(engine.EnvRun)
+	return engine.FindWorker(stateDir, cmp.Or(a.getenv(engine.EnvRun), inherited), a.ancestors)
 }
 
 // stepAgentActor returns the agent that planloop run started for a step, as an actor via the given channel, if this process belongs to one.
@@ -128,5 +124,6 @@ func (a *app) stepAgentActor(via plan.Channel) (plan.Actor, bool) {
 // isModelProcess reports whether planloop's model runs this process: the mark is in its environment or, on Linux, in an ancestor's, where
 // the model's program cannot remove it.
 func (a *app) isModelProcess() bool {
-	return a.getenv(model.EnvInside) != "" || a.inherited(model.EnvInside) != ""
+	_, inherited := a.inherited(model.EnvInside)
+	return a.getenv(model.EnvInside) != "" || inherited != ""
 }

@@ -18,27 +18,13 @@ import (
 // maxAnswer limits the length of an answer, in bytes.
 const maxAnswer = 1 << 10
 
-// readLine reads a line, unless ctx ends first: then the reading goroutine is abandoned until the process ends, since reading a terminal
-// cannot be interrupted.
+// readLine reads a line, "" if ctx ends first. Reading a terminal cannot be interrupted.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
-	type answer struct {
-		text string
-		err  error
+	line, err := await(ctx, func() (string, error) { return bufio.NewReader(io.LimitReader(in, maxAnswer)).ReadString('\n') })
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errAbandoned) {
+		return "", fmt.Errorf("read the answer: %w", err)
 	}
-	answers := make(chan answer, 1)
-	go func() {
-		text, err := bufio.NewReader(io.LimitReader(in, maxAnswer)).ReadString('\n')
-		answers <- answer{text, err}
-	}()
-	select {
-	case got := <-answers:
-		if got.err != nil && !errors.Is(got.err, io.EOF) {
-			return "", fmt.Errorf("read the answer: %w", got.err)
-		}
-		return got.text, nil
-	case <-ctx.Done():
-		return "", nil
-	}
+	return line, nil
 }
 
 // codeTries is how often a code may be typed, which allows for a typo.
@@ -76,7 +62,10 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 	if err != nil {
 		return "", "", err
 	}
-	enter := cmp.Or(on.enter, "Enter alone: decide later.")
+	enter, choices := cmp.Or(on.enter, "Enter alone: decide later."), "edit or reject with a comment"
+	if on.edit == "" {
+		choices = "reject"
+	}
 	lines := append(rest, strings.Repeat("-", 40), fmt.Sprintf("This is %s %s. To approve it, type %s and Enter.", on.name,
 		history.ShortDigest(on.digest), s.Bold(code)), on.how, enter)
 	question := strings.Join(lines, "\n") + "\n> "
@@ -109,7 +98,7 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 			return word, words, nil
 		default:
 			question = fmt.Sprintf("Wrong code. Type %s to approve %s, or %s. %s\n> ",
-				s.Bold(code), on.title(), on.otherChoices(), enter)
+				s.Bold(code), on.title(), choices, enter)
 		}
 	}
 	return "", "", on.undecided
@@ -120,13 +109,6 @@ func (on approvalPrompt) title() string {
 		return "the " + on.name
 	}
 	return on.name
-}
-
-func (on approvalPrompt) otherChoices() string {
-	if on.edit == "" {
-		return "reject"
-	}
-	return "edit or reject with a comment"
 }
 
 // commonRows is the assumed height of a terminal that does not report one.

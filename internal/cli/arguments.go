@@ -43,11 +43,19 @@ func refusePlaceholders(named string, run runner) runner {
 }
 
 func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+	return atMost(0, "no arguments")(cmd, args)
+}
+
+func atMostOne(what string) cobra.PositionalArgs { return atMost(1, what+" and nothing more") }
+
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return usageError{fmt.Errorf("%s takes %s, got %s; see `%s --help`", commandName(cmd), what, plan.Quote(args[n]),
+			cmd.CommandPath())}
 	}
-	return usageError{fmt.Errorf("%s takes no arguments, got %s; see `%s --help`", commandName(cmd), plan.Quote(args[0]),
-		cmd.CommandPath())}
 }
 
 func atLeastOne(what string) cobra.PositionalArgs {
@@ -72,26 +80,8 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-func atMostOne(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) <= 1 {
-			return nil
-		}
-		return usageError{fmt.Errorf("%s takes %s and nothing more, got %s; see `%s --help`", commandName(cmd), what, plan.Quote(args[1]),
-			cmd.CommandPath())}
-	}
-}
-
 func missing(cmd *cobra.Command, what string) error {
 	return usageError{fmt.Errorf("%s needs %s; see `%s --help`", commandName(cmd), what, cmd.CommandPath())}
-}
-
-func atMostTwo(cmd *cobra.Command, args []string) error {
-	if len(args) <= 2 {
-		return nil
-	}
-	return usageError{fmt.Errorf("%s takes two plans at most, got %s; see `%s --help`", commandName(cmd), plan.Quote(args[2]),
-		cmd.CommandPath())}
 }
 
 // texts is a repeatable flag. The library's own one formats its empty default as CSV, which allocates a buffer for each of the twenty flags

@@ -84,14 +84,13 @@ type environment struct {
 	in            io.Reader
 	out, err      io.Writer
 	getenv        func(string) string
-	home          func() (string, error)    // of the user
-	inIsTerminal  bool                      // standard input is a terminal
-	outIsTerminal bool                      // standard output is a terminal
-	errIsTerminal bool                      // standard error is a terminal
-	size          func() (width, rows int)  // of standard output's terminal; zeros if unknown
-	ancestors     func() []process.Ancestor // this process and its ancestors
-	agentVariable func() string             // the variable of an agent's host in an ancestor's environment; "" if none
-	inherited     func(string) string       // the value of a variable in an ancestor's environment; "" if none
+	home          func() (string, error)                             // of the user
+	inIsTerminal  bool                                               // standard input is a terminal
+	outIsTerminal bool                                               // standard output is a terminal
+	errIsTerminal bool                                               // standard error is a terminal
+	size          func() (width, rows int)                           // of standard output's terminal; zeros if unknown
+	ancestors     func() []process.Ancestor                          // this process and its ancestors
+	inherited     func(variables ...string) (variable, value string) // one of the variables in the nearest ancestor that has one; "" if none
 }
 
 func processEnvironment() environment {
@@ -101,8 +100,8 @@ func processEnvironment() environment {
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, home: os.UserHomeDir,
 		inIsTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		size:          terminalSize, ancestors: ancestors, agentVariable: sync.OnceValue(func() string { return agentVariable(above()) }),
-		inherited: func(variable string) string { return inheritedValue(above(), variable) },
+		size:          terminalSize, ancestors: ancestors,
+		inherited: func(variables ...string) (variable, value string) { return inheritedVariable(above(), variables...) },
 	}
 }
 

@@ -106,26 +106,21 @@ func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
 
 // examine checks everything and repairs nothing. A log that cannot be read in time is not judged.
 func (d *diagnosis) examine(ctx context.Context, a *app, place workspace.Workspace) {
-	type logged struct {
-		diagnosis
-		err error
-	}
-	seen := make(chan logged, 1)
-	go func() {
-		l := logged{diagnosis: *d}
-		l.err = l.log(ctx, place.StateDir, false, "")
-		seen <- l
-	}()
-	begun := time.Now()
-	found := runChecks(ctx, a.checks(place))
-	var fault error
-	select {
-	case l := <-seen:
-		*d, fault = l.diagnosis, l.err
-	case <-time.After(time.Until(begun.Add(logTimeout))):
+	found := make(chan []finding, 1)
+	go func() { found <- runChecks(ctx, a.checks(place)) }()
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), logTimeout)
+	defer cancel()
+	own := *d
+	examined, fault := await(limited, func() (diagnosis, error) {
+		err := own.log(ctx, place.StateDir, false, "")
+		return own, err
+	})
+	if errors.Is(fault, errAbandoned) {
 		fault = errors.New("the log could not be read within " + logTimeout.String())
+	} else {
+		*d = examined
 	}
-	if d.Findings = found; fault != nil {
+	if d.Findings = <-found; fault != nil {
 		d.Status, d.Problems = "unexamined", []sqlite.Problem{{File: place.StateDir, Text: fault.Error()}}
 		d.Advice = d.advice(fault)
 	}
@@ -189,8 +184,7 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore st
 	case repair:
 		done, err = sqlite.Repair(ctx, dir)
 	}
-	var none *sqlite.NotKeptError
-	if errors.As(err, &none) {
+	if none, ok := errors.AsType[*sqlite.NotKeptError](err); ok {
 		return usageError{fmt.Errorf("%w; nothing was changed", none)}
 	}
 	if err != nil {
@@ -349,13 +343,11 @@ func (r repairDone) text() string {
 
 // moduleVersion returns the version of a module that is built in.
 func moduleVersion(path string) string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, module := range info.Deps {
-		if module.Path == path {
-			return module.Version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == path {
+				return module.Version
+			}
 		}
 	}
 	return ""

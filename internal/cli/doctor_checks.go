@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/planloop/planloop/internal/build"
@@ -71,29 +72,21 @@ type check struct {
 // runChecks runs all checks at once and returns their findings in the order of the checks. A check that hangs is abandoned; this process
 // ends soon.
 func runChecks(ctx context.Context, checks []check) []finding {
-	found := make([]chan []finding, len(checks))
+	found := make([][]finding, len(checks))
+	var looking sync.WaitGroup
 	for i, p := range checks {
-		found[i] = make(chan []finding, 1)
-		go func() { found[i] <- p.look(ctx) }()
+		looking.Go(func() {
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.limit)
+			defer cancel()
+			var err error
+			if found[i], err = await(limited, func() ([]finding, error) { return p.look(ctx), nil }); err != nil {
+				found[i] = []finding{{About: p.about, State: unknown, Text: "did not respond within " + p.limit.String(),
+					Next: "run `planloop doctor` again"}}
+			}
+		})
 	}
-	begun := time.Now()
-	var all []finding
-	for i, p := range checks {
-		select {
-		case list := <-found[i]:
-			all = append(all, list...)
-			continue
-		case <-time.After(time.Until(begun.Add(p.limit))):
-		}
-		select {
-		case list := <-found[i]: // it answered while examine waited for another
-			all = append(all, list...)
-		default:
-			all = append(all, finding{About: p.about, State: unknown, Text: "did not respond within " + p.limit.String(),
-				Next: "run `planloop doctor` again"})
-		}
-	}
-	return all
+	looking.Wait()
+	return slices.Concat(found...)
 }
 
 // checks returns the checks other than the log's, in the order in which a user meets problems.
@@ -167,7 +160,7 @@ func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []findi
 	connected := false
 	for _, k := range known {
 		switch {
-		case k.isConnected():
+		case slices.ContainsFunc([]hosts.State{k.Server, k.Hooks, k.project().Server, k.project().Hooks}, hosts.State.IsInstalled):
 			connected = true
 			all = append(all, a.hostFindings(ctx, k)...)
 		case k.Found != "" && len(k.Faults) > 0:
@@ -192,18 +185,10 @@ func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []findi
 	return all
 }
 
-// isConnected reports whether the host's files contain an entry of planloop's.
-func (k hostState) isConnected() bool {
-	states := []hosts.State{k.Server, k.Hooks}
-	if k.Project != nil {
-		states = append(states, k.Project.Server, k.Project.Hooks)
-	}
-	return slices.ContainsFunc(states, hosts.State.IsInstalled)
-}
-
 // hostFindings returns the findings for a host that is connected, or should be.
 func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 	var all []finding
+	project := k.project()
 	about := func(text, next string) {
 		all = append(all, finding{About: "host", State: wrong, Text: k.Title + " " + text, Next: next, Person: true})
 	}
@@ -225,12 +210,11 @@ func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 	}
 	if len(all) == 0 {
 		switch {
-		case !k.Server.IsInstalled() && (k.Project == nil || !k.Project.Server.IsInstalled()):
+		case !k.Server.IsInstalled() && !project.Server.IsInstalled():
 			about("does not start the server", again)
-		case k.Server == hosts.Old || k.Hooks == hosts.Old, k.Project != nil && slices.Contains([]hosts.State{k.Project.Server,
-			k.Project.Hooks}, hosts.Old):
+		case slices.Contains([]hosts.State{k.Server, k.Hooks, project.Server, project.Hooks}, hosts.Old):
 			about("is out of date: its files differ from what this version writes", again)
-		case k.Hooks == hosts.Missing && (k.Project == nil || !k.Project.Hooks.IsInstalled()):
+		case k.Hooks == hosts.Missing && !project.Hooks.IsInstalled():
 			about("does not ask planloop's hooks, so that planning mode is not enforced for its own tools", again)
 		}
 	}
@@ -242,7 +226,7 @@ func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 	}
 	text := k.Title + ": connected"
 	switch {
-	case k.Hooks == hosts.None && (k.Project == nil || k.Project.Hooks == hosts.None):
+	case k.Hooks == hosts.None && project.Hooks == hosts.None:
 		text += ", without hooks: planning mode is not enforced for its own tools"
 	case k.Heard == nil:
 		text += "; its hooks are installed, without a call in 24 h"

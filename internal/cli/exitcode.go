@@ -47,17 +47,11 @@ func usageFrom(err error) error {
 
 // exitCode is the only table from errors to exit codes.
 func exitCode(err error) int {
-	var (
-		refused *plan.ValidationError
-		invalid *verbs.RefusedPlan
-		usage   usageError
-		config  *workspace.ConfigError
-	)
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &refused), errors.As(err, &invalid), errors.As(err, &usage), errors.As(err, &config),
-		errors.Is(err, outbound.ErrConfig):
+	case errors.As(err, new(*plan.ValidationError)), errors.As(err, new(*verbs.RefusedPlan)), errors.As(err, new(usageError)),
+		errors.As(err, new(*workspace.ConfigError)), errors.Is(err, outbound.ErrConfig):
 		return exitRefused
 	}
 	return exitFault
@@ -65,15 +59,13 @@ func exitCode(err error) int {
 
 // report prints an error, if any, and returns the exit code: as JSON on standard output with --json, otherwise as a line on standard error.
 func (a *app) report(ctx context.Context, err error) int {
-	var again *verbs.ChangeSubmitted
-	if errors.As(err, &again) {
+	if again, ok := errors.AsType[*verbs.ChangeSubmitted](err); ok {
 		if code := a.report(ctx, a.reply(again.Reply)); code != exitOK {
 			return code
 		}
 		return exitRefused // not done yet: a person is asked
 	}
-	var own exitStatus
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[exitStatus](err); ok {
 		return int(own)
 	}
 	code := exitCode(err)
@@ -95,8 +87,7 @@ func (a *app) report(ctx context.Context, err error) int {
 
 // message returns the error's text, with a field written as on the command line: without the slash of a JSON pointer.
 func message(err error) string {
-	var refused *plan.ValidationError
-	if errors.As(err, &refused) && refused.Field != "" {
+	if refused, ok := errors.AsType[*plan.ValidationError](err); ok && refused.Field != "" {
 		return strings.TrimPrefix(err.Error(), "/")
 	}
 	return err.Error()

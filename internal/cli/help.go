@@ -100,12 +100,7 @@ var textsByPath = sync.OnceValue(func() map[string]string {
 	return texts
 })
 
-// newTopic returns help on a topic that is not a command. Its text is built only when asked for, at no cost to other commands.
-func newTopic(name string, text func(long string) string) *cobra.Command {
-	return completed(newCommand(name, "", nil, nil), text)
-}
-
-// completed has text complete the help of a command when the help is asked for.
+// completed has text complete the help of a command or topic when the help is asked for, at no cost to other commands.
 func completed(cmd *cobra.Command, text func(long string) string) *cobra.Command {
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		cmd.Long = text(cmd.Long)

@@ -14,8 +14,8 @@ import (
 func emptyWorld() (environment, *bytes.Buffer, *bytes.Buffer) {
 	var out, err bytes.Buffer
 	return environment{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" },
-		home:          func() (string, error) { return "", errors.New("there is none") },
-		agentVariable: func() string { return "" }, inherited: func(string) string { return "" }}, &out, &err
+		home:      func() (string, error) { return "", errors.New("there is none") },
+		inherited: func(...string) (variable, value string) { return "", "" }}, &out, &err
 }
 
 // walk calls f for every command of the tree.

@@ -49,24 +49,21 @@ func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
-	answered := make(chan hookAnswer, 1)
-	go func() { answered <- a.answerHook(ctx, host, event) }()
-	select {
-	case answer := <-answered:
+	answer, err := await(ctx, func() (hookAnswer, error) { return a.answerHook(ctx, host, event), nil })
+	if err == nil {
 		return a.writeAnswer(answer)
-	case <-ctx.Done():
-		call, _ := hook.Read(host, event, nil)
-		late := errors.New("the hook took too long")
-		err := a.writeAnswer(hookAnswer{call, a.failureAnswer(call, late, false)})
-		noted := make(chan struct{})
-		go func() { a.errorLog.record(message(late)); close(noted) }()
-		select {
-		case <-noted:
-		case <-time.After(phaseTimeout):
-		}
-		os.Exit(a.report(ctx, err)) // the hung goroutine cannot be waited for
-		return nil
 	}
+	call, _ := hook.Read(host, event, nil)
+	late := errors.New("the hook took too long")
+	err = a.writeAnswer(hookAnswer{call, a.failureAnswer(call, late, false)})
+	noted := make(chan struct{})
+	go func() { a.errorLog.record(message(late)); close(noted) }()
+	select {
+	case <-noted:
+	case <-time.After(phaseTimeout):
+	}
+	os.Exit(a.report(ctx, err)) // the hung goroutine cannot be waited for
+	return nil
 }
 
 // hookAnswer is an answer with the call that it belongs to.
@@ -146,8 +143,7 @@ func (a *app) answerCall(ctx context.Context, ws *openWorkspace, call hook.Call)
 	switch {
 	case call.Moment == hook.BeforeTool:
 		err := a.hookPolicy(ws, call.Host).Check(ctx, call)
-		var refused *plan.ValidationError
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
 			told := *refused
 			told.Field = "" // only planloop's own tools have fields
 			return hook.Answer{Refuse: told.Error()}, nil
@@ -276,19 +272,10 @@ func (a *app) anyRestricted(ctx context.Context, states []string) bool {
 }
 
 // stillRestricted reports whether a mode that was last recorded as on is still on; true if that takes too long. The mode may have expired
-// unrecorded. A hung goroutine is abandoned; this process ends soon.
+// unrecorded.
 func (a *app) stillRestricted(ctx context.Context, place workspace.Workspace) bool {
-	told := make(chan bool, 1)
-	go func() {
-		still, err := a.restricted(ctx, place)
-		told <- err != nil || still
-	}()
-	select {
-	case still := <-told:
-		return still
-	case <-ctx.Done():
-		return true
-	}
+	still, err := await(ctx, func() (bool, error) { return a.restricted(ctx, place) })
+	return err != nil || still
 }
 
 // adopt drafts the plan that an agent keeps in its host, if no plan is open. It reports nothing: the agent did not ask for the draft, and

@@ -157,8 +157,7 @@ func (k *hostState) addPlugin(m hosts.Machine, own, its hosts.Host) {
 func faults(host hosts.Host) []string {
 	all := []string{}
 	for _, edit := range host.Edits {
-		var refused *hosts.Refusal
-		if errors.As(edit.Fault, &refused) {
+		if refused, ok := errors.AsType[*hosts.Refusal](edit.Fault); ok {
 			all = append(all, refused.Error()+"; "+refused.Fix)
 		} else if edit.Fault != nil {
 			all = append(all, edit.Fault.Error())
@@ -176,14 +175,22 @@ func lastHookCall(h presence.HookSign, place workspace.Workspace) *hookCall {
 	return told
 }
 
-// state returns the state of the user's files, then the project's.
-func (k hostState) state(own hosts.State, of func(projectState) hosts.State) string {
+// project returns the configuration in the project's files, zero without any.
+func (k hostState) project() projectState {
+	if k.Project == nil {
+		return projectState{}
+	}
+	return *k.Project
+}
+
+// statesText returns the state of the user's files, then the project's.
+func statesText(own, project hosts.State) string {
 	text := cmp.Or(string(own), "none")
 	if own == hosts.Old {
 		text = "out of date"
 	}
-	if k.Project != nil && of(*k.Project) != hosts.None {
-		text += ", project " + strings.ReplaceAll(string(of(*k.Project)), string(hosts.Old), "out of date")
+	if project != hosts.None {
+		text += ", project " + strings.ReplaceAll(string(project), string(hosts.Old), "out of date")
 	}
 	return text
 }
@@ -209,9 +216,8 @@ func hostTable(s terminal.Screen, known []hostState) []string {
 			absent = append(absent, k.Host)
 			continue
 		}
-		rows = append(rows, []string{k.Host, cmp.Or(k.Found, "not found"),
-			k.state(k.Server, func(p projectState) hosts.State { return p.Server }),
-			k.state(k.Hooks, func(p projectState) hosts.State { return p.Hooks }), k.Heard.lastHeard(), k.Mode})
+		rows = append(rows, []string{k.Host, cmp.Or(k.Found, "not found"), statesText(k.Server, k.project().Server),
+			statesText(k.Hooks, k.project().Hooks), k.Heard.lastHeard(), k.Mode})
 		for _, text := range append(slices.Clone(k.Faults), k.Obstacles...) {
 			notes = append(notes, k.Host+": problem: "+text)
 		}

@@ -40,10 +40,8 @@ func newInitCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&o.NoHooks, "no-hooks", false, "write only the server, not the hooks")
 	cmd.Flags().StringVar(&o.scope, "scope", string(hosts.User), "write the files of the `user`, or of the project")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	scopes := []string{string(hosts.User), string(hosts.Project)}
-	complete(cmd, "scope", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return scopes, cobra.ShellCompDirectiveNoFileComp
-	})
+	complete(cmd, "scope", cobra.FixedCompletions([]string{string(hosts.User), string(hosts.Project)},
+		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -66,8 +64,7 @@ func (a *app) connect(ctx context.Context, o initOptions, names []string) error 
 	if err != nil {
 		return unrelatedToPlan{err}
 	}
-	switch {
-	case o.check, o.dry:
+	if o.check || o.dry {
 		return a.printInit(machine, o, chosen)
 	}
 	if err := a.refuseInit(ctx, o, chosen); err != nil {
@@ -182,10 +179,9 @@ func (a *app) refuseInit(ctx context.Context, o initOptions, chosen []hosts.Host
 		return unrelatedToPlan{plan.Refuse(plan.Conflict, "", "only a person may disconnect a host, and "+why,
 			"run it in your own terminal")}
 	}
-	switch {
-	case why != "":
+	if why != "" {
 		files = append(files, string(filepath.Separator)) // the user's files count in every workspace
-	case o.Scope == hosts.User:
+	} else if o.Scope == hosts.User {
 		return nil
 	}
 	return a.refuseWhilePlanning(ctx, ws, "no file may be written", files...)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 	code := exitOK
 	for _, host := range chosen {
 		told := initHost{host.Name, host.Title, host.Found, host.Server, host.Hooks, "", []initFile{}, host.Obstacles, ""}
-		lines = append(lines, hostLine(host))
+		lines = append(lines, host.Title+" ("+cmp.Or(host.Found, "not found on this machine")+")")
 		if p := host.Plugin; p != nil {
 			told.Plugin = p.Name
 			lines = append(lines, "  "+pluginLine(host, o.Remove))
@@ -95,11 +96,10 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 	if len(differences) > 0 {
 		lines = slices.Concat(differences, []string{""}, lines)
 	}
-	for i, line := range lines {
-		lines[i] = safetext.EscapeLine(line)
-	}
-	for i, line := range pastes {
-		pastes[i] = safetext.EscapeLine(line)
+	for _, texts := range [][]string{lines, pastes} {
+		for i, line := range texts {
+			texts[i] = safetext.EscapeLine(line)
+		}
 	}
 	told := append(a.screen().Told(strings.Join(lines, "\n")), pastes...) // text to paste keeps its line breaks
 	var err error
@@ -116,21 +116,13 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 
 // exitFor returns the exit code for a file.
 func exitFor(edit hosts.Edit, o initOptions) int {
-	var refused *hosts.Refusal
 	switch {
-	case errors.As(edit.Fault, &refused), o.check && (edit.HasChanges() || edit.Paste != ""):
+	case errors.As(edit.Fault, new(*hosts.Refusal)), o.check && (edit.HasChanges() || edit.Paste != ""):
 		return exitRefused
 	case edit.Fault != nil:
 		return exitFault
 	}
 	return exitOK
-}
-
-func hostLine(host hosts.Host) string {
-	if host.Found == "" {
-		return host.Title + " (not found on this machine)"
-	}
-	return host.Title + " (" + host.Found + ")"
 }
 
 // pluginLine names the parts that a plugin of the host has, which init does not write again.
@@ -159,8 +151,7 @@ func newInitFile(m hosts.Machine, o initOptions, edit hosts.Edit) initFile {
 	if edit.Target != edit.Path {
 		file.Target = edit.Target
 	}
-	var refused *hosts.Refusal
-	if errors.As(edit.Fault, &refused) {
+	if refused, ok := errors.AsType[*hosts.Refusal](edit.Fault); ok {
 		file.Fault, file.Fix = refused.Problem, refused.Fix
 	} else if edit.Fault != nil {
 		file.Fault = edit.Fault.Error()

@@ -144,23 +144,34 @@ func readObject[T any](ctx context.Context, a *app, file string) (object T, err 
 // maxInput is larger than the limit of every verb, so that excess input is refused rather than cut.
 const maxInput = 4<<20 + 1
 
-// readInput reads a file, or standard input for "-", until ctx ends. Reading a pipe without a writer cannot be interrupted: then the
-// goroutine is abandoned until the process ends.
+// readInput reads a file, or standard input for "-", until ctx ends. Reading a pipe without a writer cannot be interrupted.
 func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
-	type input struct {
-		data []byte
-		err  error
+	data, err := await(ctx, func() ([]byte, error) { return a.inputOf(file) })
+	if errors.Is(err, errAbandoned) {
+		return nil, fmt.Errorf("%s was not read completely: %w", plan.Quote(file), context.Cause(ctx))
 	}
-	read := make(chan input, 1)
+	return data, err
+}
+
+// errAbandoned is the error of await after its context has ended.
+var errAbandoned = errors.New("not finished in time")
+
+// await returns do's results, or errAbandoned if ctx ends first: then the goroutine of do is abandoned until the process ends.
+func await[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type results struct {
+		value T
+		err   error
+	}
+	done := make(chan results, 1)
 	go func() {
-		data, err := a.inputOf(file)
-		read <- input{data, err}
+		value, err := do()
+		done <- results{value, err}
 	}()
 	select {
-	case got := <-read:
-		return got.data, got.err
+	case got := <-done:
+		return got.value, got.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s was not read completely: %w", plan.Quote(file), context.Cause(ctx))
+		return results{}.value, errAbandoned
 	}
 }
 
@@ -188,7 +199,7 @@ func (a *app) inputOf(file string) ([]byte, error) {
 
 func unreadableFile(file string, err error) error {
 	problem := err.Error()
-	if detail := (*fs.PathError)(nil); errors.As(err, &detail) {
+	if detail, ok := errors.AsType[*fs.PathError](err); ok {
 		problem = detail.Err.Error()
 	}
 	return usageError{fmt.Errorf("%s cannot be read: %s; name a file, or - for standard input", plan.Quote(file), problem)}

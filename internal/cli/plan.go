@@ -235,7 +235,7 @@ func newPlanDiffCommand(a *app) *cobra.Command {
 		}
 		return in, nil
 	}
-	cmd := newCommand("plan diff", "[V1] [V2]", atMostTwo, func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("plan diff", "[V1] [V2]", atMost(2, "two plans at most"), func(cmd *cobra.Command, args []string) error {
 		c, err := callVerb(cmd, args, a, (*verbs.Service).ComparePlans, in)
 		if err != nil {
 			return err

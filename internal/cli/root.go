@@ -21,8 +21,7 @@ func newRootCommand(a *app) *cobra.Command {
 		return cmp.Or(a.checkAgentName(), a.refuseInsideModel(cmd), a.refuseOutsideStep(cmd))
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var invalid *pflag.InvalidValueError
-		if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration" {
+		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok && invalid.GetFlag().Value.Type() == "duration" {
 			err = fmt.Errorf("--%s is %s; write a time with its unit, such as 30s or 2h", invalid.GetFlag().Name,
 				plan.Quote(invalid.GetValue()))
 		}
@@ -38,9 +37,7 @@ func newRootCommand(a *app) *cobra.Command {
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
 	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, while this process runs")
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
-	complete(root, "workspace", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return nil, cobra.ShellCompDirectiveFilterDirs
-	})
+	complete(root, "workspace", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	addGroup(root, "The plan:", newShowCommand(a), newStepCommand(a), newTemplateCommand(a), newClearCommand(a), newLogCommand(a),
 		newObjectCommand(a, "replan", (*verbs.Service).Replan))
 	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newObjectCommand(a, "update", (*verbs.Service).Update),
@@ -51,7 +48,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newReplyCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newServersCommand(a), newHookCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newInitCommand(a), newHostsCommand(a), newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))
-	root.AddCommand(newTopic("configuration", withGates))
+	root.AddCommand(completed(newCommand("configuration", "", nil, nil), withGates)) // a topic
 	a.addStandardCommands(root)
 	return root
 }
