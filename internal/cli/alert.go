@@ -10,18 +10,18 @@ import (
 )
 
 func newAlertCommand(a *app) *cobra.Command {
-	var id, level, message, task string
+	var id, message, task string
+	var level plan.SignalLevel
 	var clear bool
 	in := func(cmd *cobra.Command, _ []string) (verbs.Alert, error) {
-		signal := plan.SignalLevel(level)
-		in := verbs.Alert{ID: id, Level: &signal, Message: message, Clear: clear}
+		in := verbs.Alert{ID: id, Level: &level, Message: message, Clear: clear}
 		switch {
 		case !cmd.Flags().Changed("id"):
 			return in, missing(cmd, "--id ID")
 		case clear && cmd.Flags().Changed("message"):
 			return in, usageError{errors.New("--clear and --message exclude each other; give one of them")}
 		}
-		if err := plan.OneOf("/level", signal); err != nil || task == "" {
+		if err := plan.OneOf("/level", level); err != nil || task == "" {
 			return in, err
 		}
 		step, err := plan.ParseStepID(task)
@@ -38,7 +38,7 @@ func newAlertCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func addLevel(cmd *cobra.Command, level *string) {
-	cmd.Flags().StringVar(level, "level", string(plan.Blocker), "its `LEVEL`: blocker, warning or info")
+func addLevel(cmd *cobra.Command, level *plan.SignalLevel) {
+	cmd.Flags().StringVar((*string)(level), "level", string(plan.Blocker), "its `LEVEL`: blocker, warning or info")
 	complete(cmd, "level", words(plan.SignalLevel("")))
 }

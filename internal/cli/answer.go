@@ -86,27 +86,25 @@ func (r questionsReply) Text() string {
 
 // answerable lists the steps that a text can answer: those with a question of their own, and blocked ones.
 func answerable(state plan.State) []*plan.Step {
-	steps := asking(state, plan.AskPause)
-	if state.Plan == nil {
-		return nil
-	}
-	for step := range state.Plan.Steps.All() {
-		if step.NeedsUnblocking() {
-			steps = append(steps, step)
-		}
-	}
-	return steps
+	return append(asking(state, plan.AskPause), stepsWhere(state, (*plan.Step).NeedsUnblocking)...)
 }
 
 // asking lists the steps with a question of one kind.
 func asking(state plan.State, kind plan.AskKind) []*plan.Step {
+	return stepsWhere(state, func(step *plan.Step) bool {
+		question := step.OpenQuestion()
+		return question != nil && question.Kind == kind
+	})
+}
+
+// stepsWhere lists the steps of the current plan that match.
+func stepsWhere(state plan.State, matches func(*plan.Step) bool) []*plan.Step {
 	var steps []*plan.Step
-	if state.Plan == nil {
-		return nil
-	}
-	for step := range state.Plan.Steps.WithQuestion() {
-		if step.OpenQuestion().Kind == kind {
-			steps = append(steps, step)
+	if state.Plan != nil {
+		for step := range state.Plan.Steps.All() {
+			if matches(step) {
+				steps = append(steps, step)
+			}
 		}
 	}
 	return steps

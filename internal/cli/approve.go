@@ -86,15 +86,20 @@ func (a *app) approve(ctx context.Context, comment string) error {
 			return err
 		}
 		digest, shown := plan.Digest(state.Draft), draftLines(a.ttyScreen(), ws.verbs.Review(state, former, remarks), remarks)
-		answer, err := a.askToDecide(ctx, tty, shown, digest, state.Draft.Steps.Len())
+		word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: "plan", lines: shown, digest: digest,
+			amount: plan.Pluralize(state.Draft.Steps.Len(), "step"),
+			how:    "To request changes, type edit and the changes; to reject it, type reject and the reason.",
+			edit:   "Type the changes on the same line: edit COMMENT.",
+			undecided: plan.Refuse(plan.InvalidInput, "", "nothing was decided; the plan is still waiting",
+				"approve it with planloop approve, request changes with planloop edit COMMENT, or reject it with planloop reject")})
 		if err != nil {
 			return err
 		}
-		answer.Request, answer.Digest = requestOf(state), digest
-		answer.Comment = cmp.Or(answer.Comment, comment)
-		reply, refused := ws.verbs.Decide(ctx, a.caller(), answer)
+		decision := plan.DecideDraft{Request: requestOf(state), Digest: digest, Comment: cmp.Or(words, comment),
+			Outcome: map[string]plan.Outcome{"approve": plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[word]}
+		reply, refused := ws.verbs.Decide(ctx, a.caller(), decision)
 		if refused == nil {
-			return a.printReply(reply, decidedText(reply, answer.Comment))
+			return a.printReply(reply, decidedText(reply, decision.Comment))
 		}
 		before := state.Draft
 		if state, err = ws.verbs.State(ctx); err != nil {
@@ -131,20 +136,6 @@ func requestOf(state plan.State) string {
 		return request.ID
 	}
 	return ""
-}
-
-// askToDecide shows a plan and takes the user's decision on it.
-func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown []string, digest string, steps int) (plan.DecideDraft, error) {
-	word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: "plan", lines: shown, amount: plan.Pluralize(steps, "step"),
-		digest: digest, how: "To request changes, type edit and the changes; to reject it, type reject and the reason.",
-		edit: "Type the changes on the same line: edit COMMENT.", undecided: stillWaiting()})
-	return plan.DecideDraft{Comment: words,
-		Outcome: map[string]plan.Outcome{"approve": plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[word]}, err
-}
-
-func stillWaiting() error {
-	return plan.Refuse(plan.InvalidInput, "", "nothing was decided; the plan is still waiting",
-		"approve it with planloop approve, request changes with planloop edit COMMENT, or reject it with planloop reject")
 }
 
 // decideNow takes a decision that does not require showing the plan.
@@ -276,11 +267,10 @@ func (a *app) askAboutStep(ctx context.Context, tty io.ReadWriter, shown string,
 
 // toApprove returns the step if it waits for approval, else nil.
 func toApprove(state plan.State, id plan.StepID) *plan.Step {
-	if state.Plan == nil {
-		return nil
-	}
-	if step, ok := state.Plan.Steps.Get(id); ok && step.NeedsApproval() {
-		return step
+	if state.Plan != nil {
+		if step, ok := state.Plan.Steps.Get(id); ok && step.NeedsApproval() {
+			return step
+		}
 	}
 	return nil
 }

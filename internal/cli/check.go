@@ -22,18 +22,16 @@ import (
 )
 
 func newCheckCommand(a *app) *cobra.Command {
-	var o checkOptions
+	var run checkRun
+	var task string
 	cmd := newCommand("check", "[--id ID] [--task TASK] [-- COMMAND...]", nil, func(cmd *cobra.Command, args []string) error {
-		return a.check(cmd, args, o)
+		run.args = args
+		return a.check(cmd, run, task)
 	})
-	cmd.Flags().StringVar(&o.id, "id", "", "the `ID` of the signal (default: task-N with --task N)")
-	addLevel(cmd, &o.level)
-	cmd.Flags().StringVar(&o.task, "task", "", "the `TASK` it is evidence for, such as 2")
+	cmd.Flags().StringVar(&run.Signal, "id", "", "the `ID` of the signal (default: task-N with --task N)")
+	addLevel(cmd, &run.Level)
+	cmd.Flags().StringVar(&task, "task", "", "the `TASK` it is evidence for, such as 2")
 	return cmd
-}
-
-type checkOptions struct {
-	id, level, task string
 }
 
 // checkRun is a command to run, with the signal or task that its outcome is recorded for.
@@ -44,20 +42,19 @@ type checkRun struct {
 }
 
 // check first makes sure that the outcome can be recorded, then runs the command.
-func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
-	run := checkRun{CheckRun: verbs.CheckRun{Signal: o.id, Level: plan.SignalLevel(o.level)}, args: args}
+func (a *app) check(cmd *cobra.Command, run checkRun, task string) error {
 	if err := plan.OneOf("/level", run.Level); err != nil {
 		return err
 	}
-	if o.id == "" && o.task == "" {
+	if run.Signal == "" && task == "" {
 		return missing(cmd, "--id ID or --task TASK")
 	}
 	ws, err := a.open(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
-	if o.task != "" {
-		if err := run.setTask(cmd.Context(), ws, a.caller(), o.task); err != nil {
+	if task != "" {
+		if err := run.setTask(cmd.Context(), ws, a.caller(), task); err != nil {
 			return err
 		}
 	}
@@ -68,7 +65,11 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 		if len(run.args) == 0 {
 			return missing(cmd, "a command after --")
 		}
-		run.Command, run.cmd = commandLine(run.args), exec.Command(run.args[0], run.args[1:]...)
+		words := make([]string, len(run.args))
+		for i, arg := range run.args {
+			words[i] = safetext.QuoteWord(arg)
+		}
+		run.Command, run.cmd = strings.Join(words, " "), exec.Command(run.args[0], run.args[1:]...)
 	}
 	// A CI job runs its own commands and reports them; but while agents are served, any of them may have set CI.
 	if a.caller().Actor.Kind != plan.CI || ws.isServed() {
@@ -100,20 +101,14 @@ func (r *checkRun) setTask(ctx context.Context, ws *openWorkspace, c verbs.Calle
 		return plan.Refuse(plan.Conflict, "", id.String()+" has no verify command",
 			"give one after --, or set it: planloop step edit "+id.String()+` --verify "COMMAND"`)
 	}
-	r.Command, r.cmd = step.Verify, shellCommand(step.Verify)
+	r.Command, r.cmd = step.Verify, exec.Command("sh", "-c", step.Verify)
+	if runtime.GOOS == "windows" {
+		r.cmd = process.ShellCommand(step.Verify) // cmd has its own quoting rules
+	}
 	if !ws.place.Default {
 		r.cmd.Dir = ws.place.Path
 	}
 	return nil
-}
-
-// commandLine joins arguments into a line that a shell accepts.
-func commandLine(args []string) string {
-	words := make([]string, len(args))
-	for i, arg := range args {
-		words[i] = safetext.QuoteWord(arg)
-	}
-	return strings.Join(words, " ")
 }
 
 func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun) error {
@@ -153,10 +148,8 @@ func (a *app) reportInterrupted(run checkRun, code int) error {
 	told := fmt.Sprintf("%s was interrupted (exit %d); signal %s is unchanged, and nothing was recorded",
 		plan.Shorten(run.Command, plan.MaxMessage), code, plan.Quote(run.Signal))
 	if a.flags.json {
-		if err := a.printJSON(errorJSON{Status: "error", ErrorType: interruptedType, Message: told, Details: []string{}}); err != nil {
-			return err
-		}
-		return exitStatus(code)
+		err := a.printJSON(errorJSON{Status: "error", ErrorType: interruptedType, Message: told, Details: []string{}})
+		return cmp.Or[error](err, exitStatus(code))
 	}
 	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(told)+".")
 	return exitStatus(code)
@@ -210,12 +203,4 @@ type errorIgnorer struct{ io.Writer }
 func (h errorIgnorer) Write(data []byte) (int, error) {
 	_, _ = h.Writer.Write(data)
 	return len(data), nil
-}
-
-// shellCommand returns a command that has the system's shell run a line.
-func shellCommand(line string) *exec.Cmd {
-	if runtime.GOOS == "windows" {
-		return process.ShellCommand(line) // cmd has its own quoting rules
-	}
-	return exec.Command("sh", "-c", line)
 }

@@ -4,11 +4,14 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -41,7 +44,10 @@ func run(ctx context.Context, w environment, args []string) int {
 	err := root.ExecuteContext(ctx)
 	if err != nil && !app.isParsed {
 		// The command line is invalid, perhaps before --json was parsed.
-		err = usageFrom(err)
+		if !errors.As(err, new(usageError)) {
+			text, _, _ := strings.Cut(err.Error(), "\n") // suggestions follow in a different form
+			err = usageError{fmt.Errorf("%s; see `planloop --help`", text)}
+		}
 		app.flags.json = app.flags.json || asksForJSON(args)
 	}
 	code := app.report(ctx, err)
@@ -90,7 +96,7 @@ type environment struct {
 	errIsTerminal bool                                               // standard error is a terminal
 	size          func() (width, rows int)                           // of standard output's terminal; zeros if unknown
 	ancestors     func() []process.Ancestor                          // this process and its ancestors
-	inherited     func(variables ...string) (variable, value string) // one of the variables in the nearest ancestor that has one; "" if none
+	inherited     func(variables ...string) (variable, value string) // one of them in the nearest ancestor that has one; "" if none
 }
 
 func processEnvironment() environment {

@@ -89,7 +89,11 @@ func runAsPerson[In, Out any](a *app, doing string, do verb[In, Out], in input[I
 // newObjectCommand returns a command that passes one JSON object of the contract to a verb and prints the reply as JSON.
 func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, Out]) *cobra.Command {
 	var inline, file string
-	cmd := newCommand(name, "", a.inJSON, runVerb(a, do, func(cmd *cobra.Command, _ []string) (in In, err error) {
+	check := func(cmd *cobra.Command, args []string) error {
+		a.flags.json = true // even a refusal
+		return noArguments(cmd, args)
+	}
+	cmd := newCommand(name, "", check, runVerb(a, do, func(cmd *cobra.Command, _ []string) (in In, err error) {
 		inlined, fromFile := cmd.Flags().Changed("json"), cmd.Flags().Changed("file")
 		switch {
 		case inlined && fromFile:
@@ -108,22 +112,17 @@ func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, 
 	return cmd
 }
 
-// suggestedCommand returns the command for a word that newcomers try, "" if unknown.
-func suggestedCommand(word string) string {
-	return map[string]string{
-		"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
-		"undo": "plan restore", "restore": "plan restore", "plans": "plan list", "diff": "plan diff", "events": "log --events",
-		"setup": "start", "next": "step next", "logs": "step logs", "skip": "step skip", "retry": "step retry", "recover": "step settle",
-		"inbox": "review", "ui": "review", "web": "review",
-		"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
-	}[strings.ToLower(word)]
-}
-
 // unknownCommand returns an error for an unknown command.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	likely := ""
 	if !cmd.HasParent() {
-		likely = suggestedCommand(word)
+		likely = map[string]string{ // words that newcomers try
+			"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
+			"undo": "plan restore", "restore": "plan restore", "plans": "plan list", "diff": "plan diff", "events": "log --events",
+			"setup": "start", "next": "step next", "logs": "step logs", "skip": "step skip", "retry": "step retry", "recover": "step settle",
+			"inbox": "review", "ui": "review", "web": "review",
+			"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
+		}[strings.ToLower(word)]
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(word); likely == "" && len(near) > 0 {
@@ -152,10 +151,4 @@ func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command
 // commandName returns a command's path without "planloop", as messages begin: the line already starts with that name.
 func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
-}
-
-// inJSON makes a command of the JSON contract report refused arguments as JSON.
-func (a *app) inJSON(cmd *cobra.Command, args []string) error {
-	a.flags.json = true
-	return noArguments(cmd, args)
 }

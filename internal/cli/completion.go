@@ -61,18 +61,10 @@ func described[T any](list []T, word func(T) (id, text string)) ([]string, cobra
 
 // completeSteps offers the steps of the current plan, open ones first.
 func (a *app) completeSteps(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var steps []*plan.Step
-	if p := a.peek(cmd.Context()).Plan; p != nil {
-		var finished []*plan.Step
-		for step := range p.Steps.All() {
-			if step.Status.IsFinished() {
-				finished = append(finished, step)
-			} else {
-				steps = append(steps, step)
-			}
-		}
-		steps = append(steps, finished...)
-	}
+	state := a.peek(cmd.Context())
+	finished := func(step *plan.Step) bool { return step.Status.IsFinished() }
+	open := func(step *plan.Step) bool { return !step.Status.IsFinished() }
+	steps := append(stepsWhere(state, open), stepsWhere(state, finished)...)
 	return described(steps, func(s *plan.Step) (string, string) { return s.ID.String(), s.Title })
 }
 
@@ -94,9 +86,6 @@ func (a *app) completeFormer(cmd *cobra.Command, _ []string, _ string) ([]string
 
 // peek returns the state, or an empty one if it cannot be read. It prints nothing.
 func (a *app) peek(ctx context.Context) plan.State {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	a.noWarnings = true
 	_, state, err := a.state(ctx)
 	if err != nil {

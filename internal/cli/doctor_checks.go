@@ -159,11 +159,11 @@ func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []findi
 	var idle []string
 	connected := false
 	for _, k := range known {
+		states := []hosts.State{k.Server, k.Hooks, k.project().Server, k.project().Hooks}
+		installed := slices.ContainsFunc(states, hosts.State.IsInstalled)
+		connected = connected || installed
 		switch {
-		case slices.ContainsFunc([]hosts.State{k.Server, k.Hooks, k.project().Server, k.project().Hooks}, hosts.State.IsInstalled):
-			connected = true
-			all = append(all, a.hostFindings(ctx, k)...)
-		case k.Found != "" && len(k.Faults) > 0:
+		case installed, k.Found != "" && len(k.Faults) > 0:
 			all = append(all, a.hostFindings(ctx, k)...)
 		case k.Found != "":
 			idle = append(idle, k.Host)
@@ -299,24 +299,18 @@ func (a *app) checkHandshake(ctx context.Context, place workspace.Workspace) []f
 		server.Args = append(server.Args, "--workspace", place.Path)
 	}
 	options := downstream.Options{Launcher: a.launch(), Dir: place.Path, Getenv: a.getenv, Version: version()}
-	eras := []string{"2025-11-25", "2026-07-28"}
-	greet := func(stateless bool) func(context.Context) []finding {
-		return func(ctx context.Context) []finding {
+	greet := func(era string, stateless bool) check {
+		return check{"handshake", handshakeTimeout + shortTimeout, func(ctx context.Context) []finding {
 			told, err := downstream.Greet(ctx, "planloop", server, options, stateless, handshakeTimeout)
-			era := eras[0]
-			if stateless {
-				era = eras[1]
-			}
 			if err != nil {
 				return []finding{{About: "handshake", State: wrong, Text: "a client of " + era + " gets no tools: " + err.Error(),
 					Next: "run `planloop serve` in a terminal to see its messages"}}
 			}
 			return []finding{{About: "handshake", State: fine, Text: fmt.Sprintf("a client of %s gets %s, in %d ms", told.Version,
 				plan.Pluralize(told.Tools, "tool"), told.Took.Milliseconds())}}
-		}
+		}}
 	}
-	limit := handshakeTimeout + shortTimeout
-	return runChecks(ctx, []check{{"handshake", limit, greet(false)}, {"handshake", limit, greet(true)}})
+	return runChecks(ctx, []check{greet("2025-11-25", false), greet("2026-07-28", true)})
 }
 
 // checkServers lists the servers that run in the workspace.

@@ -36,15 +36,6 @@ type unrelatedToPlan struct{ error }
 
 func (e unrelatedToPlan) Unwrap() error { return e.error }
 
-// usageFrom adds a hint at the help to a parser error.
-func usageFrom(err error) error {
-	if errors.As(err, new(usageError)) {
-		return err
-	}
-	text, _, _ := strings.Cut(err.Error(), "\n") // suggestions follow in a different form
-	return usageError{fmt.Errorf("%s; see `planloop --help`", text)}
-}
-
 // exitCode is the only table from errors to exit codes.
 func exitCode(err error) int {
 	switch {

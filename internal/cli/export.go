@@ -49,8 +49,8 @@ type exportReply struct {
 }
 
 func (a *app) export(ctx context.Context, o exportOptions) error {
-	format, err := o.formatOr(o.file)
-	if err != nil {
+	format := formatOf(o.format, o.file)
+	if err := plan.OneOf("--format", format); err != nil {
 		return err
 	}
 	if o.dir != "" && o.format == "" {
@@ -75,7 +75,10 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 		return a.exportFolder(ctx, ws, state, o.dir)
 	}
 	state, left := exchange.Inlined(state, ws.verbs.KeptValue(ctx))
-	text, notes, err := exported(state, format)
+	text, notes, err := exchange.Export(format, state)
+	if err == nil && format.IsJSON() {
+		text, err = indented(text)
+	}
 	if err != nil {
 		return err
 	}
@@ -110,35 +113,25 @@ func (a *app) exportToOutput(reply exportReply, text []byte) error {
 	return a.print(text)
 }
 
-// formatOr returns the given format, or else the one for the file's extension.
-func (o exportOptions) formatOr(file string) (exchange.Format, error) {
-	if o.format == "" {
-		return exchange.ForFile(file), nil
+// formatOf returns the named format, without a name the one for the file's extension.
+func formatOf(name, file string) exchange.Format {
+	if name != "" {
+		return exchange.Named(name)
 	}
-	format := exchange.Named(o.format)
-	return format, plan.OneOf("--format", format)
-}
-
-// exported returns the plan in a format, and notes on the parts that the format cannot hold.
-func exported(state plan.State, format exchange.Format) (text []byte, notes []string, err error) {
-	text, notes, err = exchange.Export(format, state)
-	if err == nil && format.IsJSON() {
-		text, err = indented(text)
-	}
-	return text, notes, err
+	return exchange.ForFile(file)
 }
 
 // writeFile writes a file atomically. A special file, such as a device, is written directly.
 func writeFile(path string, text []byte) error {
 	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
+	switch {
+	case err != nil: // a new file
+	case info.IsDir():
 		return usageError{fmt.Errorf("%s is a directory; name a file in it", plan.Quote(path))}
-	}
-	if err == nil && !info.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		return os.WriteFile(path, text, 0o644)
-	}
-	if err == nil {
-		if real, resolving := filepath.EvalSymlinks(path); resolving == nil {
+	default:
+		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
 	}

@@ -221,11 +221,10 @@ func hostTable(s terminal.Screen, known []hostState) []string {
 		for _, text := range append(slices.Clone(k.Faults), k.Obstacles...) {
 			notes = append(notes, k.Host+": problem: "+text)
 		}
-		if k.Twice != "" {
-			notes = append(notes, k.Host+": "+k.Twice)
-		}
-		if k.Note != "" {
-			notes = append(notes, k.Host+": "+k.Note)
+		for _, text := range []string{k.Twice, k.Note} {
+			if text != "" {
+				notes = append(notes, k.Host+": "+text)
+			}
 		}
 	}
 	var lines []string

@@ -74,38 +74,35 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 }
 
 // readPlan reads the plan in a file, or in a folder in rawko's layout.
-func (a *app) readPlan(ctx context.Context, file string, o importOptions) (exchange.Format, importedRawko, error) {
+func (a *app) readPlan(ctx context.Context, file string, o importOptions) (format exchange.Format, imported importedRawko, err error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		task := filepath.Join(file, rawkoTaskFile)
 		switch {
 		case o.format != "" && o.format != string(exchange.RawkoYAML):
-			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder, not %s; leave out --format, or name a file",
+			return format, imported, usageError{fmt.Errorf("%s is a folder, not %s; leave out --format, or name a file",
 				plan.Quote(file), plan.Quote(o.format))}
 		case missingFile(task):
-			return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder without rawko's %s; name a file",
-				plan.Quote(file), rawkoTaskFile)}
+			return format, imported, usageError{fmt.Errorf("%s is a folder without rawko's %s; name a file", plan.Quote(file),
+				rawkoTaskFile)}
 		}
 		file = task
 	}
 	if filepath.Base(file) == rawkoTaskFile {
-		imported, err := a.importRawko(ctx, file, exchange.ImportOptions{Objective: o.objective})
+		imported, err = a.importRawko(ctx, file, exchange.ImportOptions{Objective: o.objective})
 		return exchange.RawkoYAML, imported, err
 	}
-	format := exchange.ForFile(file)
-	if o.format != "" {
-		format = exchange.Named(o.format)
-	}
-	if err := plan.OneOf("--format", exchange.Readable(format)); err != nil {
-		return "", importedRawko{}, err
+	format = formatOf(o.format, file)
+	if err = plan.OneOf("--format", exchange.Readable(format)); err != nil {
+		return format, imported, err
 	}
 	data, err := a.readInput(ctx, file)
 	if err != nil {
-		return "", importedRawko{}, err
+		return format, imported, err
 	}
 	if format == exchange.Execution && file == "-" && o.objective == "" {
-		return "", importedRawko{}, usageError{errors.New("the format execution has no objective; give one with --objective")}
+		return format, imported, usageError{errors.New("the format execution has no objective; give one with --objective")}
 	}
-	imported, err := exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: filepath.Base(file),
+	imported.Imported, err = exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: filepath.Base(file),
 		Guessed: o.format == ""})
-	return format, importedRawko{Imported: imported}, err
+	return format, imported, err
 }
