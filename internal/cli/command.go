@@ -122,8 +122,8 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 		likely = map[string]string{ // words that newcomers try
 			"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
 			"undo": "plan restore", "restore": "plan restore", "plans": "plan list", "diff": "plan diff", "events": "log --events",
-			"setup": "start", "next": "step next", "logs": "step logs", "skip": "step skip", "retry": "step retry", "recover": "step settle",
-			"inbox": "review", "ui": "review", "web": "review",
+			"setup": "start", "next": "step next", "logs": "step logs", "skip": "step skip", "retry": "step retry",
+			"recover": "step settle", "inbox": "review", "ui": "review", "web": "review",
 			"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
 		}[strings.ToLower(word)]
 	}
