@@ -88,15 +88,6 @@ func (o *otherServers) listed() []toolbox.RemoteTool {
 	return nil
 }
 
-// forSteps returns the tools for steps of plans.
-func (o *otherServers) forSteps() []toolbox.Tool {
-	var tools []toolbox.Tool
-	for _, tool := range o.listed() {
-		tools = append(tools, o.guarded(tool))
-	}
-	return tools
-}
-
 // guarded returns a tool that is refused while planning mode is read-only, and ended when planning mode begins, unless it passes.
 func (o *otherServers) guarded(tool toolbox.RemoteTool) toolbox.Tool {
 	run := tool.Run

@@ -74,11 +74,11 @@ func localAddress(listening net.Addr) string {
 	return ""
 }
 
-// isOverSSH reports whether the person is logged in from another machine.
-func (a *app) isOverSSH() bool { return cmp.Or(a.getenv("SSH_CONNECTION"), a.getenv("SSH_TTY")) != "" }
-
-// forwardCommand returns the command that makes the page reachable from the person's own machine.
+// forwardCommand returns the command that makes the page reachable from the own machine of a person who is logged in from another, else "".
 func (a *app) forwardCommand(port string) string {
+	if cmp.Or(a.getenv("SSH_CONNECTION"), a.getenv("SSH_TTY")) == "" {
+		return ""
+	}
 	host, at := "", ""
 	if words := strings.Fields(a.getenv("SSH_CONNECTION")); len(words) == 4 {
 		if host = words[2]; words[3] != "22" {

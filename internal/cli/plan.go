@@ -106,7 +106,12 @@ func (a *app) printMode(ws *openWorkspace, reply verbs.ModeReply, state plan.Sta
 func (a *app) allows(_ *cobra.Command, args []string) error {
 	verdict := shell.ClassifyForHost(args[0])
 	if a.flags.json {
-		if err := a.printJSON(allowsReply{verdict.Allowed, verdict.Reason, verdict.Instead}); err != nil || verdict.Allowed {
+		reply := struct {
+			Allowed bool   `json:"allowed"`
+			Reason  string `json:"reason,omitempty"`
+			Instead string `json:"instead,omitempty"`
+		}{verdict.Allowed, verdict.Reason, verdict.Instead}
+		if err := a.printJSON(reply); err != nil || verdict.Allowed {
 			return err
 		}
 		return exitStatus(exitRefused)
@@ -119,13 +124,6 @@ func (a *app) allows(_ *cobra.Command, args []string) error {
 		text += "; instead: " + verdict.Instead
 	}
 	return usageError{fmt.Errorf("not allowed in planning mode: %s", text)}
-}
-
-// allowsReply is a verdict in JSON.
-type allowsReply struct {
-	Allowed bool   `json:"allowed"`
-	Reason  string `json:"reason,omitempty"`
-	Instead string `json:"instead,omitempty"`
 }
 
 func newPlanListCommand(a *app) *cobra.Command {

@@ -175,10 +175,7 @@ type reviewJSON struct {
 // printWelcome prints the page's address and opens it.
 func (p *reviewPage) printWelcome(noOpen bool) error {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
-	forward := ""
-	if p.isOverSSH() {
-		forward = p.forwardCommand(port)
-	}
+	forward := p.forwardCommand(port)
 	if p.flags.json {
 		told := reviewJSON{Address: p.address, Decides: p.why == "", WhyNot: p.why, Forward: forward}
 		if p.why != "" || p.outIsTerminal { // otherwise only the terminal may get it

@@ -144,7 +144,10 @@ func (d *reviewWorkspaces) Places(context.Context) ([]review.Place, error) {
 	workspaces := d.list()
 	places := make([]review.Place, len(workspaces))
 	for i, s := range workspaces {
-		places[i] = s.currentPlace()
+		places[i] = s.Place
+		if info, err := os.Stat(s.folder); s.Doubt == "" && s.folder != "" && (err != nil || !info.IsDir()) {
+			places[i].Doubt = "its directory does not exist"
+		}
 	}
 	return places, nil
 }
@@ -360,15 +363,6 @@ type inboxState struct {
 	waiting  []review.Waiting
 	until    time.Time // when it changes by time alone; zero: never
 	isActive bool      // an agent is at work, and its silence changes the headline
-}
-
-// currentPlace returns the workspace as it is listed now.
-func (s *reviewWorkspace) currentPlace() review.Place {
-	place := s.Place
-	if info, err := os.Stat(s.folder); place.Doubt == "" && s.folder != "" && (err != nil || !info.IsDir()) {
-		place.Doubt = "its directory does not exist"
-	}
-	return place
 }
 
 // open opens the workspace, unless it is open.

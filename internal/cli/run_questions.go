@@ -137,10 +137,7 @@ func (w *terminalRun) askStep(ctx context.Context, grown <-chan struct{}, state 
 			return answer, err
 		}
 		typed, ok := w.readTyped(ctx, grown, step)
-		if answer.Choice, answer.Text = leave, ""; typed == "" {
-			return answer, nil
-		}
-		if !ok {
+		if answer.Choice, answer.Text = leave, ""; typed == "" || !ok {
 			return answer, nil
 		}
 		if keys == nil {

@@ -91,7 +91,7 @@ func scripts(t *testing.T, dir string) testscript.Params {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       update,
-		Condition:           condition,
+		Condition:           func(name string) (bool, error) { return name == "root" && os.Geteuid() == 0, nil },
 		Setup: func(env *testscript.Env) error {
 			for _, dir := range []string{"home", "app"} {
 				if err := os.MkdirAll(filepath.Join(env.WorkDir, dir), 0o755); err != nil {
@@ -125,13 +125,6 @@ func scripts(t *testing.T, dir string) testscript.Params {
 			"terminal":  atTerminal,
 		},
 	}
-}
-
-func condition(name string) (bool, error) {
-	if name == "root" {
-		return os.Geteuid() == 0, nil
-	}
-	return false, nil
 }
 
 // exits runs a command and checks its exit code: exit 2 planloop …

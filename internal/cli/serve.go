@@ -73,7 +73,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if o.http == "" {
 		a.server = a.describeServer
 	}
-	config, err := a.serverConfig()
+	place, err := workspace.Find(a.lookup()) // without the client's roots: it needs texts and tools before it reports them
+	if err != nil {
+		return err
+	}
+	config, err := a.configure(place) // its warnings are not repeated when the workspace is opened
 	if err != nil {
 		return err
 	}
@@ -122,16 +126,6 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	signal.Ignore(syscall.SIGPIPE) // a host that closes the pipe is not an error
 	a.flags.json = false           // from here on standard output carries only messages
 	return transport.ServeStdio(ctx, server.MCP, a.in, a.out, transport.StdioOptions{Logger: a.logger()})
-}
-
-// serverConfig reads the settings behind the server's texts and tools. The client needs them before it reports its roots, so this uses the
-// workspace that is known without them.
-func (a *app) serverConfig() (workspace.Config, error) {
-	place, err := workspace.Find(a.lookup())
-	if err != nil {
-		return workspace.Config{}, err
-	}
-	return a.configure(place) // its warnings are not repeated when the workspace is opened
 }
 
 func toolsets(config workspace.Config) []string {

@@ -114,8 +114,8 @@ func (f *startFlags) fromTemplate(cmd *cobra.Command, _ []string) (verbs.ApplyTe
 }
 
 func (f *startFlags) fromTitles(*cobra.Command, []string) (plan.SetUp, error) {
-	outline := plan.Outline{Objective: f.Goal, Metadata: plan.Metadata{Constraints: f.Constraints, InformedBy: f.Memories}}
-	action := plan.SetUp{Outline: outline}
+	action := plan.SetUp{Outline: plan.Outline{Objective: f.Goal,
+		Metadata: plan.Metadata{Constraints: f.Constraints, InformedBy: f.Memories}}}
 	for _, title := range f.steps {
 		action.Steps = append(action.Steps, plan.NewStep{Spec: plan.Spec{Title: title}})
 	}

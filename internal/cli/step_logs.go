@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -46,14 +47,6 @@ type stepLog struct {
 	output  string // as stored in the plan, if there is no log
 }
 
-// shownLog is a stepLog in JSON.
-type shownLog struct {
-	StepID  string `json:"step_id"`
-	Attempt int    `json:"attempt"`
-	Running bool   `json:"running"`
-	Text    string `json:"text"`
-}
-
 func (a *app) showLogs(ctx context.Context, named string, attempt int, follow bool) error {
 	ws, state, err := a.state(ctx)
 	if err != nil {
@@ -68,7 +61,12 @@ func (a *app) showLogs(ctx context.Context, named string, attempt int, follow bo
 		if err := copyOutput(l.reader(), &outputPrinter{out: &text}); err != nil {
 			return err
 		}
-		return a.printJSON(shownLog{l.step.ID.String(), l.attempt.Attempt, l.runs(state), text.String()})
+		return a.printJSON(struct {
+			StepID  string `json:"step_id"`
+			Attempt int    `json:"attempt"`
+			Running bool   `json:"running"`
+			Text    string `json:"text"`
+		}{l.step.ID.String(), l.attempt.Attempt, l.runs(state), text.String()})
 	}
 	out := &outputPrinter{out: a.out}
 	if follow && l.runs(state) {
@@ -142,19 +140,14 @@ func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*pla
 
 // listLogs lists the existing logs.
 func listLogs(kept map[plan.StepID][]int) string {
-	ids := make([]plan.StepID, 0, len(kept))
-	for id := range kept {
-		ids = append(ids, id)
-	}
-	if len(ids) == 0 {
+	if len(kept) == 0 {
 		return "planloop run keeps logs of its agents' steps; none exist yet"
 	}
-	slices.Sort(ids)
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = id.String()
+	var words []string
+	for _, id := range slices.Sorted(maps.Keys(kept)) {
+		words = append(words, id.String())
 		if attempts := kept[id]; len(attempts) > 1 {
-			words[i] += fmt.Sprintf(" (attempts %s)", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(attempts)), ", "), "[]"))
+			words[len(words)-1] += fmt.Sprintf(" (attempts %s)", strings.Trim(strings.ReplaceAll(fmt.Sprint(attempts), " ", ", "), "[]"))
 		}
 	}
 	return "logs exist for " + strings.Join(words, ", ")

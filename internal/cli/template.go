@@ -18,21 +18,18 @@ import (
 )
 
 func newTemplateCommand(a *app) *cobra.Command {
-	list := func(s *verbs.Service, ctx context.Context, c verbs.Caller, _ struct{}) (verbs.ApplyTemplateReply, error) {
-		return s.ListTemplates(ctx, c)
-	}
 	return commandGroup(newCommand("template", "", nil, nil),
-		newCommand("template list", "", noArguments, runVerb(a, list, constant(struct{}{}))),
+		newCommand("template list", "", noArguments, runVerb(a, listTemplates, constant(struct{}{}))),
 		newTemplateShowCommand(a), newTemplateApplyCommand(a), newTemplateSaveCommand(a))
+}
+
+func listTemplates(s *verbs.Service, ctx context.Context, c verbs.Caller, _ struct{}) (verbs.ApplyTemplateReply, error) {
+	return s.ListTemplates(ctx, c)
 }
 
 func newTemplateShowCommand(a *app) *cobra.Command {
 	cmd := newCommand("template show", "NAME", exactly(1, "the name of a template"), func(cmd *cobra.Command, args []string) error {
-		ws, err := a.open(cmd.Context(), nil)
-		if err != nil {
-			return err
-		}
-		found, err := ws.verbs.ShowTemplate(cmd.Context(), a.caller(), args[0])
+		found, err := callVerb(cmd, args, a, (*verbs.Service).ShowTemplate, constant(args[0]))
 		switch {
 		case err != nil:
 			return err
@@ -116,11 +113,7 @@ func newTemplateSaveCommand(a *app) *cobra.Command {
 // completeTemplates offers the templates.
 func (a *app) completeTemplates(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.noWarnings = true
-	ws, err := a.open(cmd.Context(), nil)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	reply, err := ws.verbs.ListTemplates(cmd.Context(), a.caller())
+	reply, err := callVerb(cmd, nil, a, listTemplates, constant(struct{}{}))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -130,11 +123,10 @@ func (a *app) completeTemplates(cmd *cobra.Command, _ []string, _ string) ([]str
 // completeParameters offers the parameters of the named template.
 func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.noWarnings = true
-	ws, err := a.open(cmd.Context(), nil)
-	if err != nil || len(args) == 0 {
+	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	found, err := ws.verbs.ShowTemplate(cmd.Context(), a.caller(), args[0])
+	found, err := callVerb(cmd, args, a, (*verbs.Service).ShowTemplate, constant(args[0]))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

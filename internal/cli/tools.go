@@ -72,8 +72,14 @@ func (a *app) box() (*toolbox.Box, error) {
 			"start planloop in a project, or use --workspace DIR")
 	}
 	wall := a.planningGuard(ws)
-	return toolbox.Open(ws.place.Path, toolbox.Options{Launcher: a.launch(), Changed: wall.Changed, Guard: wall.Guard,
-		Others: ws.servers.forSteps})
+	others := func() []toolbox.Tool {
+		var tools []toolbox.Tool
+		for _, tool := range ws.servers.listed() {
+			tools = append(tools, ws.servers.guarded(tool))
+		}
+		return tools
+	}
+	return toolbox.Open(ws.place.Path, toolbox.Options{Launcher: a.launch(), Changed: wall.Changed, Guard: wall.Guard, Others: others})
 }
 
 // launcher returns a launcher that starts commands and ends all their descendants.

@@ -76,9 +76,6 @@ func ownPath() string {
 
 func sameFile(a, b string) bool {
 	first, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	second, err := os.Stat(b)
-	return err == nil && os.SameFile(first, second)
+	second, wrong := os.Stat(b)
+	return err == nil && wrong == nil && os.SameFile(first, second)
 }

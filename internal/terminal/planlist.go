@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -29,7 +30,8 @@ func PlanRows(s plan.State) []PlanRow {
 	}
 	if s.Draft != nil {
 		row := rowOf(s.Draft, false)
-		row.status = draftWord(s.PhaseNow())
+		row.status = cmp.Or(map[plan.Phase]string{plan.PhaseGathering: string(plan.Returned),
+			plan.PhaseSubmitted: string(plan.PhaseSubmitted)}[s.PhaseNow()], string(plan.StatusDraft))
 		rows = append(rows, row)
 	}
 	for _, head := range s.FormerPlans() {
@@ -37,17 +39,6 @@ func PlanRows(s plan.State) []PlanRow {
 			past: true, done: head.Done, steps: head.Steps, when: head.ArchivedAt})
 	}
 	return rows
-}
-
-// draftWord returns the status of a draft without an approval.
-func draftWord(phase plan.Phase) string {
-	switch phase {
-	case plan.PhaseGathering:
-		return string(plan.Returned)
-	case plan.PhaseSubmitted:
-		return string(phase)
-	}
-	return string(plan.StatusDraft)
 }
 
 func rowOf(p *plan.Plan, current bool) PlanRow {
