@@ -37,18 +37,8 @@ func (h home) serving(flags ...string) *host {
 	s := &host{home: h, flags: flags}
 	s.cmd = h.command(append([]string{"serve"}, flags...)...)
 	s.cmd.Stderr = os.Stderr
-	var err error
-	if s.in, err = s.cmd.StdinPipe(); err != nil {
-		h.t.Fatal(err)
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	s.out = bufio.NewReader(out)
-	if err := s.cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
+	in, out := begin(h.t, s.cmd)
+	s.in, s.out = in, bufio.NewReader(out)
 	return s
 }
 
@@ -318,17 +308,7 @@ func TestCIRunsNothingWhereAgentsAreServed(t *testing.T) {
 			h := newHome(t)
 			for i, server := range servers {
 				cmd := h.program(server[0], server[1:]...)
-				in, err := cmd.StdinPipe()
-				if err != nil {
-					t.Fatal(err)
-				}
-				stdout, err := cmd.StdoutPipe()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				in, stdout := begin(t, cmd)
 				defer func() { _, _ = in.Close(), cmd.Wait() }() // before the test's context ends and kills only the shell
 				for _, line := range []string{
 					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +

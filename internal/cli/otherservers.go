@@ -123,8 +123,8 @@ func (o *otherServers) known() map[string]verbs.ServerTool {
 // listTimeout limits the wait for servers to list their tools.
 const listTimeout = 10 * time.Second
 
-// refresh waits until each server has listed its tools or failed, at most listTimeout.
-func (o *otherServers) refresh(ctx context.Context) {
+// Await waits until each server has listed its tools or failed, at most listTimeout.
+func (o *otherServers) Await(ctx context.Context) {
 	servers := o.get()
 	if servers == nil {
 		return
@@ -136,7 +136,7 @@ func (o *otherServers) refresh(ctx context.Context) {
 	}
 }
 
-// refreshFor calls refresh if an unfinished step names a tool of another server.
+// refreshFor calls Await if an unfinished step names a tool of another server.
 func (o *otherServers) refreshFor(ctx context.Context, p *plan.Plan) {
 	if p == nil || !o.section.Given() {
 		return
@@ -147,14 +147,14 @@ func (o *otherServers) refreshFor(ctx context.Context, p *plan.Plan) {
 	}
 	for step := range p.Steps.All() {
 		if !own[step.Tool] && !step.Status.IsFinished() {
-			o.refresh(ctx)
+			o.Await(ctx)
 			return
 		}
 	}
 }
 
-// missing explains why a named tool is unknown, if its server is the reason.
-func (o *otherServers) missing(name string) string {
+// Missing explains why a named tool is unknown, if its server is the reason.
+func (o *otherServers) Missing(name string) string {
 	servers := o.get()
 	if servers == nil {
 		return ""
@@ -228,7 +228,7 @@ func (s offeredServers) Known() bool {
 }
 
 // Missing explains why a tool is missing.
-func (s offeredServers) Missing(name string) string { return s.others().missing(name) }
+func (s offeredServers) Missing(name string) string { return s.others().Missing(name) }
 
 // Refresh asks the servers for their tools.
 func (s offeredServers) Refresh(ctx context.Context) error {

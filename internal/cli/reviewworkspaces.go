@@ -244,8 +244,7 @@ func (d *reviewWorkspaces) follow(ctx context.Context) {
 	} else {
 		defer watcher.Close()
 	}
-	f := changeWatcher{reviewWorkspaces: d, watcher: watcher, noWatcher: err != nil, folders: map[string]*reviewWorkspace{},
-		growth: map[*reviewWorkspace]string{}}
+	f := changeWatcher{d, watcher, err != nil, map[string]*reviewWorkspace{}, map[*reviewWorkspace]string{}}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for f.watchNew(); ; {

@@ -58,7 +58,7 @@ func plainScreen(shown string) string {
 
 // onScreen runs a command in a pseudo-terminal, and returns its screen with colours. It passes the growing text to show.
 func onScreen(columns uint16, keys string, args, env []string, dir string, show func(text string)) (shown string, code int, err error) {
-	control, side, err := openTerminals(columns)
+	control, side, err := openTerminals(columns, 50)
 	if err != nil {
 		return "", 0, err
 	}
@@ -119,7 +119,7 @@ func typeAtPrompt(control *os.File, keys string, show func(text string)) (string
 }
 
 // openTerminals returns both ends of a pseudo-terminal.
-func openTerminals(columns uint16) (control, side *os.File, err error) {
+func openTerminals(columns, rows uint16) (control, side *os.File, err error) {
 	if control, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		return nil, nil, err
 	}
@@ -134,7 +134,7 @@ func openTerminals(columns uint16) (control, side *os.File, err error) {
 			number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
 		}
 		if failed == nil {
-			failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: columns})
+			failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
 		}
 	})
 	if err = errors.Join(err, failed); err != nil {

@@ -71,7 +71,7 @@ func (a *app) servers(ctx context.Context) error {
 	if reply.Mode, err = ws.verbs.Restricted(ctx); err != nil {
 		return err
 	}
-	ws.servers.refresh(ctx)
+	ws.servers.Await(ctx)
 	if servers := ws.servers.get(); servers != nil {
 		for _, status := range servers.Status() {
 			reply.Servers = append(reply.Servers, serverOf(status, config[status.Name]))

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"errors"
-	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // terminalSession is a pseudo-terminal with planloop in it.
@@ -25,12 +23,14 @@ type terminalSession struct {
 
 func (h home) terminal(width, rows uint16, args ...string) *terminalSession {
 	h.t.Helper()
-	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
+	control, side, err := openTerminals(width, rows)
+	if missing := (*fs.PathError)(nil); errors.As(err, &missing) && missing.Path == "/dev/ptmx" {
 		h.t.Skipf("no pseudo-terminals here: %v", err)
 	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
 	h.t.Cleanup(func() { control.Close() })
-	side := h.otherSide(control, width, rows)
 	defer side.Close()
 	cmd := h.program("sh", leader(append([]string{"planloop"}, args...))...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
@@ -39,36 +39,6 @@ func (h home) terminal(width, rows uint16, args ...string) *terminalSession {
 		h.t.Fatal(err)
 	}
 	return &terminalSession{h.t, control, cmd, follow(h.t, control)}
-}
-
-// otherSide opens the programs' end of a pseudo-terminal.
-func (h home) otherSide(control *os.File, width, rows uint16) *os.File {
-	h.t.Helper()
-	conn, err := control.SyscallConn()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	var name string
-	var failed error
-	err = conn.Control(func(fd uintptr) {
-		if failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); failed != nil {
-			return
-		}
-		var number int
-		if number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN); failed != nil {
-			return
-		}
-		name = fmt.Sprintf("/dev/pts/%d", number)
-		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: width})
-	})
-	if err != nil || failed != nil {
-		h.t.Fatal(err, failed)
-	}
-	side, err := os.OpenFile(name, os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return side
 }
 
 func (t *terminalSession) typeIn(text string) {

@@ -34,15 +34,9 @@ func toolInfos(others *otherServers) []verbs.ToolInfo {
 
 // stepTools are the tools that steps of plans may name, opened on first use.
 type stepTools struct {
-	box    func() (*toolbox.Box, error)
-	others *otherServers
+	box func() (*toolbox.Box, error)
+	*otherServers
 }
-
-// Await waits for servers that have not listed their tools yet.
-func (t stepTools) Await(ctx context.Context) { t.others.refresh(ctx) }
-
-// Missing explains why a tool is missing.
-func (t stepTools) Missing(name string) string { return t.others.missing(name) }
 
 func (t stepTools) Tool(name string) (runnable.Tool, bool) {
 	box, err := t.box()

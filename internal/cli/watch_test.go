@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -134,6 +135,17 @@ func (h home) start(args ...string) (*exec.Cmd, *output) {
 	return cmd, follow(h.t, out)
 }
 
+// begin starts a command with pipes on its input and its output.
+func begin(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.Reader) {
+	t.Helper()
+	in, noInput := cmd.StdinPipe()
+	out, noOutput := cmd.StdoutPipe()
+	if err := errors.Join(noInput, noOutput, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	return in, out
+}
+
 // interrupt sends Ctrl-C; the process must end by itself, with success.
 func interrupt(t *testing.T, cmd *exec.Cmd, out *output) string {
 	t.Helper()
@@ -222,18 +234,8 @@ func TestServeEndsWell(t *testing.T) {
 		`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"
 	for _, bySignal := range []bool{true, false} {
 		cmd := newHome(t).command("serve")
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		outPipe, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		out := follow(t, outPipe)
+		in, stdout := begin(t, cmd)
+		out := follow(t, stdout)
 		if _, err := io.WriteString(in, hello); err != nil {
 			t.Fatal(err)
 		}

@@ -160,10 +160,8 @@ func TestFolding(t *testing.T) {
 func TestFrameFitsTheTerminal(t *testing.T) {
 	state := sample(t)
 	for rows := 4; rows < 40; rows++ {
-		screen := NewScreen(Options{Getenv: func(string) string { return "" }, IsTerminal: true, Size: func() (int, int) {
-			return 60,
-				rows
-		}})
+		screen := NewScreen(Options{Getenv: func(string) string { return "" }, IsTerminal: true,
+			Size: func() (int, int) { return 60, rows }})
 		v := PlanView{Screen: screen, State: state, Next: "Do S002.", Now: morning}
 		frame := string(screen.frame(v.Page(), 7, "to end"))
 		text := strings.TrimSuffix(strings.TrimPrefix(frame, fromTop), clearBelow)

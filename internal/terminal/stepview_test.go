@@ -1,14 +1,11 @@
 package terminal
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -70,20 +67,7 @@ func TestPlanViewOfAClosedPlan(t *testing.T) {
 func TestStepView(t *testing.T) {
 	v := PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), State: looped(t).state, All: true, Now: morning.Add(time.Hour)}
 	step, _ := v.State.Plan.Steps.Get(1)
-	got := string(Joined(v.Step(step)))
-	path := filepath.Join("testdata", "step.txt")
-	if *updateGoldens {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	golden(t, "step.txt", Page{body: v.Step(step)})
 }
 
 // The loop's lines fit any width, too.
