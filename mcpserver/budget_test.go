@@ -101,7 +101,7 @@ func TestCostOfStatus(t *testing.T) {
 				if i%2 == 0 {
 					spec.Pause, spec.RequiresApproval = "", true
 				}
-				_, err := b.service.AddSteps(b.t.Context(), tester, []plan.NewStep{{Spec: spec}})
+				_, err := b.service.AddStepsAfter(b.t.Context(), tester, []plan.NewStep{{Spec: spec}}, nil)
 				b.must(err)
 			}
 			b.does(tester.Actor, plan.BeginRun{})

@@ -104,10 +104,7 @@ func stepEvents(before, after *plan.Plan) []Event {
 			if old.Status == plan.Blocked && step.Attempts == 0 {
 				continue // not tried yet
 			}
-			e.Type, e.Error, e.Logs = StepRetried, old.Error, lines(step.Output)
-			if step.Error != "" {
-				e.Error = step.Error
-			}
+			e.Type, e.Error, e.Logs = StepRetried, cmp.Or(step.Error, old.Error), lines(step.Output)
 		default: // blocked: it neither ended nor continues
 			continue
 		}

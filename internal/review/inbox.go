@@ -1,12 +1,12 @@
 package review
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	"errors"
 
 	"golang.org/x/sync/errgroup"
 
@@ -73,8 +73,10 @@ func (sheet *Workspace) waiting(state plan.State) []Waiting {
 	for _, q := range state.CurrentQuestions() {
 		add(QuestionWaits, Waiting{ID: q.ID, Title: q.Text, By: q.By, At: q.AskedAt})
 	}
-	for _, c := range replied(state) {
-		add(ReplyWaits, Waiting{ID: c.ID, Step: int(c.Step), Title: c.Text, Text: c.Reply.Text, By: c.Reply.By, At: c.Reply.At})
+	for _, c := range state.Comments {
+		if c.IsQuestion && c.Reply != nil && !c.IsResolved {
+			add(ReplyWaits, Waiting{ID: c.ID, Step: int(c.Step), Title: c.Text, Text: c.Reply.Text, By: c.Reply.By, At: c.Reply.At})
+		}
 	}
 	for _, s := range state.OpenSignals(plan.Blocker) {
 		add(BlockerWaits, Waiting{ID: s.ID, Step: int(state.SignalStep(s)), Title: s.Message, Text: s.Output, By: s.RaisedBy,
@@ -83,15 +85,12 @@ func (sheet *Workspace) waiting(state plan.State) []Waiting {
 	if state.Plan == nil || state.Plan.FinalSummary != "" {
 		return newest(all)
 	}
-	stuck := standsStill(state)
+	run := state.OpenRun() // stuck: a failed step needs a decision, or a dependency will never be done
+	stuck := run != nil && run.IsPaused && (run.Reason == plan.StopFailed || run.Reason == plan.StopDeadlocked)
 	for step := range state.Plan.Steps.All() {
 		if stuck && step.Status == plan.Failed && step.OpenQuestion() == nil {
-			at := step.CompletedAt
-			if at.IsZero() {
-				at = state.Plan.UpdatedAt
-			}
-			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, By: step.ClaimedBy, At: at,
-				Text: "It failed. The run waits until you retry or skip it."})
+			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, By: step.ClaimedBy,
+				At: cmp.Or(step.CompletedAt, state.Plan.UpdatedAt), Text: "It failed. The run waits until you retry or skip it."})
 		}
 		if id := givenUp(state.Plan, step); stuck && id != 0 {
 			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, At: state.Plan.UpdatedAt,
@@ -99,21 +98,12 @@ func (sheet *Workspace) waiting(state plan.State) []Waiting {
 					"dependency or skip the step.", id)})
 		}
 		if ask := sheet.ask(step); ask != nil && !ask.Early {
-			at := ask.At
-			if at.IsZero() { // it is not recorded since when it is blocked
-				at = state.Plan.UpdatedAt
-			}
+			at := cmp.Or(ask.At, state.Plan.UpdatedAt) // it is not recorded since when a step is blocked
 			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, Text: ask.Text, At: at,
 				By: verbs.Carrier(step)})
 		}
 	}
 	return newest(all)
-}
-
-// standsStill reports whether the run is paused because a failed step needs a decision, or a dependency will never be done.
-func standsStill(state plan.State) bool {
-	run := state.OpenRun()
-	return run != nil && run.IsPaused && (run.Reason == plan.StopFailed || run.Reason == plan.StopDeadlocked)
 }
 
 // givenUp returns the skipped or cancelled step that a pending step waits for; 0 if none.
@@ -127,14 +117,6 @@ func givenUp(p *plan.Plan, step *plan.Step) plan.StepID {
 		}
 	}
 	return 0
-}
-
-// replied lists the questions to agents that have a reply and are not marked as met.
-func replied(state plan.State) []plan.Comment {
-	return slices.DeleteFunc(slices.Clone(state.Comments), func(c plan.Comment) bool {
-		return !c.IsQuestion || c.Reply == nil ||
-			c.IsResolved
-	})
 }
 
 func newest(all []Waiting) []Waiting {
@@ -152,7 +134,7 @@ func ReadInbox(ctx context.Context, desk Workspaces) (Inbox, error) {
 	}
 	inbox.Workspaces = make([]InboxPlace, len(places))
 	waiting := make([][]Waiting, len(places))
-	group := errgroup.Group{}
+	var group errgroup.Group
 	group.SetLimit(atATime)
 	for i, place := range places {
 		group.Go(func() error {
@@ -168,8 +150,7 @@ func ReadInbox(ctx context.Context, desk Workspaces) (Inbox, error) {
 		})
 	}
 	_ = group.Wait() // never fails: each place shows its own error
-	inbox.Waiting = append(inbox.Waiting, slices.Concat(waiting...)...)
-	inbox.Waiting = newest(inbox.Waiting)
+	inbox.Waiting = newest(append(inbox.Waiting, slices.Concat(waiting...)...))
 	safetext.EscapeTexts(&inbox)
 	return inbox, ctx.Err()
 }

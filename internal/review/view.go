@@ -4,9 +4,8 @@
 package review
 
 import (
-	"time"
-
 	"strings"
+	"time"
 
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"

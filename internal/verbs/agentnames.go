@@ -29,7 +29,7 @@ func (s *Service) NamesForPeople(known ...string) func(text string) string {
 		if _, done := short[name]; !done {
 			short[name] = name
 			stem, _, ok := strings.Cut(name, "#")
-			if ok && (slices.Contains(known, name) || s.hasSeen(name)) && !shared()[stem] && !s.isInPlan(name) {
+			if ok && (slices.Contains(known, name) || !s.seenLast(name).At.IsZero()) && !shared()[stem] && !s.isInPlan(name) {
 				short[name] = stem
 			}
 		}
@@ -67,10 +67,6 @@ func (s *Service) isInPlan(text string) bool {
 		}
 	}
 	return err != nil
-}
-
-func (s *Service) hasSeen(name string) bool {
-	return s.opts.Presence != nil && !s.opts.Presence.Seen(name).At.IsZero()
 }
 
 // sharedNames returns the names without suffix that two or more active agents share.

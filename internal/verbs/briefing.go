@@ -27,7 +27,11 @@ func (s *Service) UnfinishedWork(state plan.State, c Caller) string {
 	}
 	v := s.view(state, c, Rules{})
 	if v.scoped() {
-		return v.assignmentLeft()
+		next := v.nextAction()
+		if next.Reason == Ended {
+			return ""
+		}
+		return fmt.Sprintf("Your step %s is not reported. Next action: %s", next.step.ID, next.For(c))
 	}
 	var left []string
 	worked := false
@@ -48,13 +52,4 @@ func (s *Service) UnfinishedWork(state plan.State, c Caller) string {
 	}
 	return fmt.Sprintf("The plan %s is not finished. %s Next action: %s", plan.Quote(p.Objective), strings.Join(left, " "),
 		v.nextAction().For(c))
-}
-
-// assignmentLeft is UnfinishedWork for an agent that was started for one step.
-func (v view) assignmentLeft() string {
-	next := v.nextAction()
-	if next.Reason == Ended {
-		return ""
-	}
-	return fmt.Sprintf("Your step %s is not reported. Next action: %s", next.step.ID, next.For(v.Caller))
 }

@@ -15,16 +15,20 @@ func (s *Service) Lapsed(step *plan.Step) bool {
 	if step.ClaimedBy == "" {
 		return false
 	}
-	var seen plan.Sighting
-	if s.opts.Presence != nil {
-		seen = s.opts.Presence.Seen(step.ClaimedBy)
+	return plan.IsLeaseExpired(step, s.seenLast(step.ClaimedBy), s.opts.Now(), s.opts.Lease)
+}
+
+// seenLast returns the last sign of life of an actor, the zero value if there is no record of any.
+func (s *Service) seenLast(name string) plan.Sighting {
+	if s.opts.Presence == nil {
+		return plan.Sighting{}
 	}
-	return plan.IsLeaseExpired(step, seen, s.opts.Now(), s.opts.Lease)
+	return s.opts.Presence.Seen(name)
 }
 
 // engineGone reports whether the engine that claimed a step has ended.
 func (s *Service) engineGone(step *plan.Step) bool {
-	return s.opts.Presence != nil && s.opts.Presence.Seen(step.ClaimedBy).IsGone
+	return s.seenLast(step.ClaimedBy).IsGone
 }
 
 // hasEngine reports whether an engine takes part in the run of the plan.

@@ -72,11 +72,6 @@ func (t *lastSeen) check(c Caller, s plan.State, read string) error {
 		"read it before you continue: "+read)
 }
 
-// shownInput notes that a caller got people's input up to the state's revision, their edits of the plan included.
-func (t *lastSeen) shownInput(c Caller, s plan.State) {
-	t.set(c, func(last *sighting) { last.input, last.hasInput, last.planEdits = s.Revision, true, s.Revision })
-}
-
 // unread returns people's edits of the waiting draft, nil if the caller was shown them already.
 func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
 	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().IsRestricted() ||
@@ -91,9 +86,4 @@ func (t *lastSeen) readEdits(c Caller, s plan.State) {
 	if edits := t.unread(c, s); edits != nil {
 		t.set(c, func(last *sighting) { last.draftEdits = edits.Revision })
 	}
-}
-
-// readPlanEdits notes that a caller was shown people's edits of the current plan.
-func (t *lastSeen) readPlanEdits(c Caller, s plan.State) {
-	t.set(c, func(last *sighting) { last.planEdits = s.Revision })
 }

@@ -326,11 +326,12 @@ func begunStep(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
 func (v view) begin(step *plan.Step) (NextAction, bool) {
 	agents := v.startsAgent(step)
 	engines := agents || step.NeedsEngine()
+	onlyApproval := step.Tool == "" && step.When == "" && step.Pause == "" && step.ForEach == "" // makes it concern an engine
 	_, runs := v.Can(Call{Kind: CallRun})
 	switch {
 	case step.OpenQuestion() != nil, engines && (v.engine || v.isPausedByPerson()):
 		return NextAction{}, false
-	case engines && runs && (agents || !needsOnlyApproval(step)):
+	case engines && runs && (agents || !onlyApproval):
 		return newAction(ReadyToRun, fmt.Sprintf("Planloop runs step %s.", step.ID),
 			"Run the plan; ", step.ID, " ", name(step.Title), " comes next: ", Call{Kind: CallRun}, ".").withStep(step), true
 	case v.needsApproval(step), v.needsAnswer(step):
@@ -341,11 +342,6 @@ func (v view) begin(step *plan.Step) (NextAction, bool) {
 		return v.workOn(step, step.ID, ": ask the user to run ", Call{Kind: CallResume}, ", or by hand: ", start, "."), true
 	}
 	return v.workOn(step, "Start ", step.ID, " ", name(step.Title), ": ", start, "."), true
-}
-
-// needsOnlyApproval reports whether a required approval is all that makes the step concern an engine.
-func needsOnlyApproval(step *plan.Step) bool {
-	return step.Tool == "" && step.When == "" && step.Pause == "" && step.ForEach == ""
 }
 
 // needsApproval reports whether the step needs a person's approval before the caller may start it.

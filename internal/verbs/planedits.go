@@ -66,7 +66,7 @@ func (s *Service) editsUnder(ctx context.Context, c Caller, outcome session.Outc
 	if err != nil {
 		return ""
 	}
-	s.seen.readPlanEdits(c, outcome.After)
+	s.seen.set(c, func(last *sighting) { last.planEdits = outcome.After.Revision })
 	return text
 }
 

@@ -243,7 +243,7 @@ func TestWhatPeopleChangedFitsAStatus(t *testing.T) {
 	}
 	mustStatusOf(ann)
 	for range 40 {
-		if _, err := s.AddSteps(t.Context(), person, []plan.NewStep{{Spec: plan.Spec{Title: strings.Repeat("word ", 30)}}}); err != nil {
+		if _, err := s.AddStepsAfter(t.Context(), person, []plan.NewStep{{Spec: plan.Spec{Title: strings.Repeat("word ", 30)}}}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

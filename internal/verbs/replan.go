@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -50,8 +49,4 @@ func (s *Service) Replan(ctx context.Context, c Caller, in NextVersion) (UpdateR
 	reply, err := retryIfChanged(func() (UpdateReply, error) { return s.update(ctx, c, input, faults.Err()) })
 	reply.Message += drained
 	return reply, err
-}
-
-func versionMessage(p *plan.Plan) string {
-	return fmt.Sprintf("The plan is now version %d, %s.", p.Version, p.ID)
 }

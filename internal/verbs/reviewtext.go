@@ -292,11 +292,3 @@ func toolList(tools []string) string {
 	}
 	return " (tools: " + strings.Join(tools, ", ") + ")"
 }
-
-func noticeSteps(p *plan.Plan) []NoticeStep {
-	var steps []NoticeStep
-	for step := range p.Steps.All() {
-		steps = append(steps, NoticeStep{ID: step.ID.String(), Title: step.Title + toolList(step.Tools), Risk: step.Risk})
-	}
-	return steps
-}

@@ -200,10 +200,7 @@ func countRun(p *plan.Plan) RunCounts {
 
 // Text returns the reply in a few lines.
 func (r RunReply) Text() string {
-	lines := []string{fmt.Sprintf("%s: %d of %d steps are done", r.headline(), r.Counts.Done, r.Counts.total())}
-	if r.Note != "" {
-		lines = append(lines, r.Note)
-	}
+	lines := nonEmpty(fmt.Sprintf("%s: %d of %d steps are done", r.headline(), r.Counts.Done, r.Counts.total()), r.Note)
 	for _, failure := range r.Failures {
 		lines = append(lines, failure.StepID+" failed: "+failure.Error)
 	}

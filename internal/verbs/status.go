@@ -109,7 +109,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 		return StatusReply{}, err
 	}
 	if reply.ask = s.askOnceMore(state, c); reply.ask == nil { // else a different reply may replace this one
-		s.seen.shownInput(c, state)
+		s.seen.set(c, func(last *sighting) { last.input, last.hasInput, last.planEdits = state.Revision, true, state.Revision })
 		if editsDraft || reply.Decision != nil { // both replies include them
 			s.seen.readEdits(c, state)
 		}
@@ -233,7 +233,9 @@ func (s *Service) statusOfTask(state plan.State, remarks []PlacedComment, c Call
 		return reply, plan.Refuse(plan.NotFound, "/task", "task "+id.Number()+" does not exist",
 			"list the tasks: "+c.word(Call{Kind: CallRead}))
 	}
-	task, page := recordedTask(state.Plan, step), max(1, in.Page)
+	task, page := currentTask(state.Plan, step), max(1, in.Page)
+	task.Notes, task.EarlierNotes = step.Notes, 0
+	task.Other = append(task.Other, labelled(step, plan.ProgressFields())...)
 	task.Comments = stepComments(remarks, id, listedRoom)
 	s.addProgress(c, &task, step)
 	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) {

@@ -39,12 +39,7 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 	return s.addSteps(ctx, c, steps, nil, faults.Err())
 }
 
-// AddSteps is AddStep for steps with any field.
-func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) (AddStepReply, error) {
-	return s.AddStepsAfter(ctx, c, steps, nil)
-}
-
-// AddStepsAfter is AddSteps with a position: after a step, first with 0, last with nil.
+// AddStepsAfter is AddStep for steps with any field, with a position: after a step, first with 0, last with nil.
 func (s *Service) AddStepsAfter(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID) (AddStepReply, error) {
 	return retryIfChanged(func() (AddStepReply, error) {
 		return s.addSteps(ctx, c, steps, after, plan.CleanAction(plan.AddSteps{Steps: steps}))

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/gates"
-	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -261,12 +260,6 @@ func objective(state plan.State, summary string) string {
 
 func steps(p *plan.Plan) string { return plan.Pluralize(p.Steps.Len(), "step") }
 
-// firstLine returns the first line of the plan's summary or objective, as a title.
-func firstLine(p *plan.Plan) string {
-	line, _, _ := strings.Cut(cmp.Or(p.Summary, p.Objective), "\n")
-	return plan.Shorten(line, 200)
-}
-
 // Text returns the reply in a line or two.
 func (r SubmitPlanReply) Text() string {
 	text := r.Message
@@ -292,14 +285,6 @@ func isChangeSubmitted(events []plan.Event) bool {
 	})
 }
 
-func (s *Service) resubmitted(ctx context.Context, outcome session.Outcome, c Caller) (SubmitPlanReply, error) {
-	shown, err := s.session.ApprovedVersion(ctx, outcome.Before.Plan)
-	if err != nil {
-		return SubmitPlanReply{}, err
-	}
-	return s.submitted(shown, outcome.After, c), nil
-}
-
 // PersonOnly reports whether only a person's own decision counts, not one that a client relays.
 func (s *Service) PersonOnly(state plan.State) bool {
 	return state.LimitsInForce(s.opts.Limits).PersonOnly
@@ -309,7 +294,10 @@ func (s *Service) PersonOnly(state plan.State) bool {
 // or host was restarted since (chorus: Bot restart during planning). It repeats the notice, too.
 func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	request := state.ModeNow().Request
-	if !c.brief() || c.scoped() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.isAbandoned(request.By, c) {
+	if !c.brief() || c.scoped() || state.PhaseNow() != plan.PhaseSubmitted || request == nil {
+		return nil
+	}
+	if request.By != c.Actor.Name && !s.seenLast(request.By).IsGone { // another session waits for the answer
 		return nil
 	}
 	if last := s.asked.Swap(&request.ID); last != nil && *last == request.ID {
@@ -322,16 +310,16 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil, nil)}
 }
 
-// isAbandoned reports whether an actor is gone or the caller itself, so that no other session waits for the answer.
-func (s *Service) isAbandoned(who string, c Caller) bool {
-	return who == c.Actor.Name || s.opts.Presence != nil && s.opts.Presence.Seen(who).IsGone
-}
-
 // planNotice returns the notice of a waiting plan.
 func (s *Service) planNotice(state plan.State) Notice {
 	draft := state.Draft
-	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Steps: noticeSteps(draft), Questions: draft.Questions,
+	title, _, _ := strings.Cut(cmp.Or(draft.Summary, draft.Objective), "\n")
+	n := Notice{Event: "plan_waits", PlanID: draft.ID, Title: plan.Shorten(title, 200), Questions: draft.Questions,
 		Text: strings.Trim(EnforcementLine(s.Enforcement(state))+"\n"+draft.ContextNotes, "\n")}
+	for step := range draft.Steps.All() {
+		n.Steps = append(n.Steps, NoticeStep{ID: step.ID.String(), Title: step.Title + toolList(step.Tools), Risk: step.Risk})
+	}
+	return n
 }
 
 // AdoptHostPlan makes a draft of the list that an agent keeps with its host's own tools, or updates that draft; see

@@ -138,14 +138,6 @@ func currentTask(p *plan.Plan, step *plan.Step) Task {
 	return t
 }
 
-// recordedTask returns a task with everything known about it.
-func recordedTask(p *plan.Plan, step *plan.Step) Task {
-	t := currentTask(p, step)
-	t.Notes, t.EarlierNotes = step.Notes, 0
-	t.Other = append(t.Other, labelled(step, plan.ProgressFields())...)
-	return t
-}
-
 // labelled lists the fields that a Task has no field for.
 func labelled(step *plan.Step, fields []plan.Field[plan.Step]) []string {
 	const own = "title details type depends_on risk context_hints relevant_file_paths creates acceptance_criteria verify suggested_agent " +

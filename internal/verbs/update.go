@@ -145,7 +145,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 		ReportCheck: checkReports(outcome.After, c, in.marked()), Heartbeat: s.heartbeat(outcome.After, c)}
 	if in.replan != nil {
 		p := outcome.After.Plan
-		reply.Message, reply.PlanID, reply.Version = versionMessage(p), p.ID, p.Version
+		reply.Message, reply.PlanID, reply.Version = fmt.Sprintf("The plan is now version %d, %s.", p.Version, p.ID), p.ID, p.Version
 	}
 	for _, t := range tasks {
 		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))

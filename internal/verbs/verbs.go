@@ -233,11 +233,11 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	s.seen.know(c, outcome.After)
 	s.notifyExpiry(outcome)
 	if isChangeSubmitted(outcome.Events) {
-		reply, err := s.resubmitted(ctx, outcome, c)
+		shown, err := s.session.ApprovedVersion(ctx, outcome.Before.Plan)
 		if err != nil {
 			return outcome, err
 		}
-		return outcome, &ChangeSubmitted{Reply: reply}
+		return outcome, &ChangeSubmitted{Reply: s.submitted(shown, outcome.After, c)}
 	}
 	return outcome, nil
 }
