@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/internal/verbs"
@@ -120,4 +121,133 @@ func ActNames() []string {
 		names = append(names, a.name)
 	}
 	return names
+}
+
+// Decide is the input of approve, return, reject and regenerate: a decision about the plan shown.
+type Decide struct {
+	Request string `json:"request,omitempty"` // "" for a draft that was not submitted
+	Digest  string `json:"digest"`            // of the plan shown
+	Comment string `json:"comment,omitempty" text:"any"`
+
+	Comments []StepComment `json:"comments,omitempty"` // on single steps or the whole plan, sent with the decision
+}
+
+// StepComment is a comment sent with a decision.
+type StepComment struct {
+	Step plan.StepID `json:"step,omitzero"` // 0: the whole plan
+	Text string      `json:"text" text:"any"`
+}
+
+// decide returns an act that decides about the draft.
+func decide(outcome plan.Outcome) func(context.Context, *Workspace, verbs.Caller, Decide) (string, error) {
+	return func(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
+		if outcome == plan.Approved {
+			if err := sheet.refresh(ctx, func(state plan.State) *plan.Plan { return state.Draft }); err != nil {
+				return "", err
+			}
+		}
+		a := plan.DecideDraft{Outcome: outcome, Request: in.Request, Digest: in.Digest, Comment: in.Comment}
+		for _, one := range in.Comments {
+			a.Comments = append(a.Comments, plan.AddComment{Text: one.Text, Step: one.Step})
+		}
+		reply, err := sheet.Service.Decide(ctx, c, a)
+		return reply.Message, err
+	}
+}
+
+// regenerate returns the draft with the request for a different plan.
+func regenerate(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
+	in.Comment = strings.TrimSuffix("Make a different plan: "+strings.TrimSpace(in.Comment), ": ")
+	return decide(plan.Returned)(ctx, sheet, c, in)
+}
+
+// refresh reloads the definitions of the tools in a plan from their servers, so that an approval covers the current ones.
+func (sheet *Workspace) refresh(ctx context.Context, of func(plan.State) *plan.Plan) error {
+	state, err := sheet.Service.State(ctx)
+	if p := of(state); err == nil && p != nil && sheet.Fresh != nil {
+		sheet.Fresh(ctx, p)
+	}
+	return err
+}
+
+// Answer is the input of answer.
+type Answer struct {
+	ID   string `json:"id"`
+	Text string `json:"text" text:"any"`
+}
+
+func answer(ctx context.Context, sheet *Workspace, c verbs.Caller, in Answer) (string, error) {
+	reply, err := sheet.Service.Answer(ctx, c, in.ID, in.Text)
+	return reply.Message, err
+}
+
+// ReplanRequest is the input of ask_replan.
+type ReplanRequest struct {
+	OfPlan
+	Text string `json:"text" text:"any"`
+}
+
+// AddComment is the input of comment and of ask.
+type AddComment struct {
+	Plan string      `json:"plan,omitempty"` // id of the plan or draft shown; "": the waiting draft, else the current plan
+	Step plan.StepID `json:"step,omitzero"`  // 0: the whole plan
+	Text string      `json:"text" text:"any"`
+}
+
+// addComment returns an act that sends agents a comment, or a question.
+func addComment(question bool) func(context.Context, *Workspace, verbs.Caller, AddComment) (string, error) {
+	return func(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddComment) (string, error) {
+		reply, err := sheet.Service.Comment(ctx, c, plan.AddComment{PlanID: in.Plan, Step: in.Step, Text: in.Text, IsQuestion: question})
+		return reply.Message, err
+	}
+}
+
+// ResolveComment is the input of meet.
+type ResolveComment struct {
+	ID  string `json:"id"`
+	Met bool   `json:"met"`
+}
+
+func meet(ctx context.Context, sheet *Workspace, c verbs.Caller, in ResolveComment) (string, error) {
+	reply, err := sheet.Service.ResolveComment(ctx, c, in.ID, in.Met)
+	return reply.Message, err
+}
+
+// askReplan sends agents the requested changes, and pauses the run until a person resumes it.
+func askReplan(ctx context.Context, sheet *Workspace, c verbs.Caller, in ReplanRequest) (string, error) {
+	message, err := addComment(false)(ctx, sheet, c, AddComment{Plan: in.Plan, Text: in.Text})
+	if err != nil {
+		return "", err
+	}
+	state, err := sheet.Service.State(ctx)
+	if err != nil || !state.HasActiveRun() {
+		return message, err
+	}
+	paused, err := sheet.Service.PauseRun(ctx, c, "")
+	return message + " " + paused.Message, err
+}
+
+// ID is the input of clear_signal.
+type ID struct {
+	ID string `json:"id"`
+}
+
+func clearSignal(ctx context.Context, sheet *Workspace, c verbs.Caller, in ID) (string, error) {
+	_, err := sheet.Service.Alert(ctx, c, verbs.Alert{ID: in.ID, Clear: true})
+	return "The signal is cleared.", err
+}
+
+// Task is the input of enter_mode.
+type Task struct {
+	Task string `json:"task,omitempty" text:"any"`
+}
+
+func enterMode(ctx context.Context, sheet *Workspace, c verbs.Caller, in Task) (string, error) {
+	_, err := sheet.Service.EnterPlanModeFor(ctx, c, in.Task)
+	return "Planning mode is on. Agents can read and ask, but change nothing until you approve a plan.", err
+}
+
+func cancelMode(ctx context.Context, sheet *Workspace, c verbs.Caller, _ Nothing) (string, error) {
+	reply, err := sheet.Service.CancelPlanMode(ctx, c)
+	return reply.Message, err
 }

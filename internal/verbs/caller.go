@@ -3,6 +3,8 @@ package verbs
 import (
 	"context"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -71,4 +73,177 @@ func (c Caller) taskOf(p *plan.Plan, step *plan.Step) Task {
 		t.ClaimedBy = ""
 	}
 	return t
+}
+
+// Face tells a verb how its caller makes calls and whether a model reads the replies. nil means a model that cannot
+// make calls.
+type Face interface {
+	// Word writes a call in the caller's form: a tool with its arguments, a command, a button. If the caller cannot
+	// make it, can is false, and the text names the way for a caller who can, or is empty.
+	Word(Call) (text string, can bool)
+	// Brief reports whether a model reads the replies. Long texts are then shortened to save its context.
+	Brief() bool
+	// Hidden names the calls that are not offered while planning mode only reads; empty if they are offered and
+	// refused.
+	Hidden() []string
+}
+
+// CallKind is the kind of a call.
+type CallKind string
+
+// The calls. From CallApprove on they are a person's. The comments give the object and the fields of Call in use.
+const (
+	CallSetUp       CallKind = "set_up"       // a plan
+	CallStart       CallKind = "start"        // a plan for a goal, in free text
+	CallAddSteps    CallKind = "add_steps"    // to the plan
+	CallUpdate      CallKind = "update"       // add, edit and report with the arguments JSON, "" for any
+	CallMark        CallKind = "mark"         // Step, with Status
+	CallRead        CallKind = "read"         // the plan, or the one that ID names (see WhichPlan), from Step or Page on
+	CallShowTask    CallKind = "show_task"    // Step, whole; Page of it
+	CallListTasks   CallKind = "list_tasks"   // Page of them
+	CallAskStatus   CallKind = "ask_status"   // the state of the plan
+	CallWait        CallKind = "wait"         // for a change, For at most
+	CallProve       CallKind = "prove"        // a criterion of Step
+	CallSummarise   CallKind = "summarise"    // closes the plan
+	CallAlert       CallKind = "alert"        // raise or clear a signal
+	CallClear       CallKind = "clear"        // the signal ID
+	CallSyncRules   CallKind = "sync_rules"   // into File
+	CallAsk         CallKind = "ask"          // a person
+	CallReply       CallKind = "reply"        // to the comment ID
+	CallRun         CallKind = "run"          // the plan's tool steps
+	CallRecover     CallKind = "recover"      // Step, failed or unknown, by Choice; JSON: arguments to retry with, or steps to insert
+	CallReplan      CallKind = "replan"       // creates the next version of the plan, with the arguments JSON
+	CallSubmit      CallKind = "submit"       // a plan to a person
+	CallDraft       CallKind = "draft"        // tasks, without planloop's model
+	CallUsePrompt   CallKind = "use_prompt"   // by its name; lists them
+	CallApprove     CallKind = "approve"      // the draft
+	CallReview      CallKind = "review"       // all waiting decisions, on a page
+	CallReturn      CallKind = "return"       // the draft, to be edited
+	CallReject      CallKind = "reject"       // the draft
+	CallAnswer      CallKind = "answer"       // a question
+	CallComment     CallKind = "comment"      // for the agents on the plan
+	CallRestore     CallKind = "restore"      // the plan ID
+	CallCancelMode  CallKind = "cancel_mode"  // planning mode
+	CallPurge       CallKind = "purge"        // the history
+	CallTakeOver    CallKind = "take_over"    // Step, from its owner
+	CallCheck       CallKind = "check"        // Step by its command, in a shell
+	CallPause       CallKind = "pause"        // the run
+	CallResume      CallKind = "resume"       // the run that a person paused
+	CallApproveStep CallKind = "approve_step" // Step, before it runs
+	CallRejectStep  CallKind = "reject_step"  // Step, which is then skipped
+	CallAnswerStep  CallKind = "answer_step"  // Step, its own question
+	CallAbandon     CallKind = "abandon"      // the plan
+
+	CallApplyTemplate CallKind = "apply_template" // ID, with the parameters JSON; "": list them
+	CallInstall       CallKind = "install"        // planloop's server and hooks in the agent's host
+	CallEnterMode     CallKind = "enter_mode"     // planning mode, as a person
+)
+
+// CallKinds lists all of them in order.
+func CallKinds() []CallKind {
+	return []CallKind{CallSetUp, CallStart, CallAddSteps, CallUpdate, CallMark, CallRead, CallShowTask, CallListTasks, CallAskStatus,
+		CallWait, CallProve, CallSummarise, CallAlert, CallClear, CallSyncRules, CallAsk, CallReply, CallRun,
+		CallRecover, CallReplan, CallSubmit, CallDraft, CallUsePrompt, CallApprove, CallReview, CallReturn, CallReject,
+		CallAnswer, CallComment, CallRestore,
+		CallCancelMode, CallPurge, CallTakeOver, CallCheck,
+		CallPause, CallResume, CallApproveStep, CallRejectStep, CallAnswerStep, CallAbandon,
+		CallApplyTemplate, CallInstall, CallEnterMode}
+}
+
+// Call is a call to make, with the arguments that are known; the caller adds the rest.
+type Call struct {
+	Kind   CallKind
+	Step   plan.StepID
+	Status plan.StepStatus
+	Choice plan.Choice
+	ID     string
+	File   string
+	JSON   string
+	For    time.Duration
+	Page   int // 0: the first
+}
+
+// TaskStatus returns Status in the words of planloop's JSON contract.
+func (c Call) TaskStatus() TaskStatus { return taskStatus(c.Status) }
+
+// lastSeen remembers what each caller saw last. Step ids restart with every plan, so after a plan was replaced, S002 is
+// a different step.
+type lastSeen struct {
+	mu      sync.Mutex
+	callers map[string]sighting // by name
+}
+
+type sighting struct {
+	known      bool          // it saw a state
+	plan       string        // id of the plan's first version
+	revision   plan.Revision // of the state
+	input      plan.Revision // up to which it got people's input; at first the revision at which it came here
+	hasInput   bool          // it got people's input at least once
+	draftEdits plan.Revision // of the last draft edit by a person that it was shown
+	planEdits  plan.Revision // up to which it was shown people's edits of the current plan; 0: never
+}
+
+// maxSeen limits the callers remembered; beyond it all are forgotten.
+const maxSeen = 10_000
+
+func (t *lastSeen) get(c Caller) sighting {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.callers[c.Actor.Name]
+}
+
+func (t *lastSeen) set(c Caller, change func(*sighting)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.callers == nil || len(t.callers) >= maxSeen {
+		t.callers = map[string]sighting{}
+	}
+	last := t.callers[c.Actor.Name]
+	change(&last)
+	t.callers[c.Actor.Name] = last
+}
+
+// know notes that a caller has seen the plan of s.
+func (t *lastSeen) know(c Caller, s plan.State) {
+	t.set(c, func(last *sighting) {
+		if !last.known {
+			last.known, last.input = true, s.Revision
+		}
+		last.revision, last.plan = s.Revision, ""
+		last.input, last.planEdits = min(last.input, s.Revision), min(last.planEdits, s.Revision) // the log may have been purged
+		if s.Plan != nil {
+			last.plan = s.Plan.Root()
+		}
+	})
+}
+
+// check refuses a caller, once, if its last plan was replaced, since its step ids mean other steps. read names the call
+// that reads the plan.
+func (t *lastSeen) check(c Caller, s plan.State, read string) error {
+	if s.Plan == nil {
+		return nil
+	}
+	last := t.get(c).plan
+	if c.Of == s.Plan.ID || c.Of == "" && (last == "" || last == s.Plan.Root()) {
+		return nil
+	}
+	t.know(c, s)
+	return plan.Refuse(plan.Conflict, "", "the plan was replaced by "+plan.Quote(s.Plan.Objective)+", which has other steps",
+		"read it before you continue: "+read)
+}
+
+// unread returns people's edits of the waiting draft, nil if the caller was shown them already.
+func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
+	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().IsRestricted() ||
+		t.get(c).draftEdits == s.Draft.Edits.Revision {
+		return nil
+	}
+	return s.Draft.Edits
+}
+
+// readEdits notes that a caller was shown people's edits of the draft.
+func (t *lastSeen) readEdits(c Caller, s plan.State) {
+	if edits := t.unread(c, s); edits != nil {
+		t.set(c, func(last *sighting) { last.draftEdits = edits.Revision })
+	}
 }
