@@ -243,7 +243,8 @@ func TestWhatPeopleChangedFitsAStatus(t *testing.T) {
 	}
 	mustStatusOf(ann)
 	for range 40 {
-		if _, err := s.AddStepsAfter(t.Context(), person, []plan.NewStep{{Spec: plan.Spec{Title: strings.Repeat("word ", 30)}}}, nil); err != nil {
+		long := []plan.NewStep{{Spec: plan.Spec{Title: strings.Repeat("word ", 30)}}}
+		if _, err := s.AddStepsAfter(t.Context(), person, long, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
