@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -169,9 +170,7 @@ func TestRestoreDropsClaims(t *testing.T) {
 	}
 	past := w.past(id)
 	w.do(bob, plan.Clear{})
-	if _, err := plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Actor: bob, FormerPlan: past}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Actor: bob, FormerPlan: past}))(t)
 	if got := past.Steps.At(0).ClaimedBy; got != "ann" {
 		t.Errorf("restoring changed the claim of the former body to %q", got)
 	}

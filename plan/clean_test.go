@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -112,10 +113,7 @@ func TestCleanStepNormalises(t *testing.T) {
 			Args:              json.RawMessage("{\n \"a\": 1 }")},
 		Progress: plan.Progress{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))},
 	}
-	got, err := plan.CleanStep("", in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(plan.CleanStep("", in))(t)
 	want := plan.NewStep{
 		Spec: plan.Spec{Title: "é", Details: "a\nb", DependsOn: []plan.StepID{2, 1}, RelevantFilePaths: []string{"src/"},
 			Args: json.RawMessage(`{"a":1}`)},

@@ -11,25 +11,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
 // declaring returns the types of the package's own files that have a method with that name.
 func declaring(t *testing.T, method string) []string {
 	t.Helper()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := testenv.Must(filepath.Glob("*.go"))(t)
 	var types []string
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testenv.Must(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
 		for _, decl := range file.Decls {
 			f, ok := decl.(*ast.FuncDecl)
 			if ok && f.Recv != nil && f.Name.Name == method {

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -203,19 +204,13 @@ func TestEveryActionIsTried(t *testing.T) {
 // packageSource returns the declarations of package plan without its tests.
 func packageSource(t *testing.T) *ast.File {
 	t.Helper()
-	paths, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := testenv.Must(filepath.Glob("*.go"))(t)
 	all := &ast.File{Name: ast.NewIdent("plan")}
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testenv.Must(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
 		all.Decls = append(all.Decls, file.Decls...)
 	}
 	return all
@@ -318,9 +313,7 @@ func TestArchivedBodiesAreChecked(t *testing.T) {
 	body.Verdict = &plan.Verdict{Feedback: "f", By: "ann", Way: plan.WayAgent}
 	facts := w.facts(ann, plan.Clear{})
 	facts.FormerPlan = body.Build()
-	if _, err := plan.Decide(w.state, plan.Restore{PlanID: id}, facts); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(plan.Decide(w.state, plan.Restore{PlanID: id}, facts))(t)
 	for path, hostile := range hostiles(reflect.ValueOf(body)) {
 		if strings.HasSuffix(path, ".Steps[].ID") {
 			continue // a log with another id is not decoded

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -147,9 +148,7 @@ func TestAdoptionProperty(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(t, "lists") {
 			titles := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "+a", "+c", "d"}), 1, 6).Draw(t, "list")
 			list := todos("s", titles...)
-			if _, err := w.try(ann, list); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(w.try(ann, list))(t)
 			w.unchanged(ann, list)
 			var told []string
 			for _, step := range list.Steps {

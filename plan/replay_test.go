@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -164,17 +165,10 @@ func TestRecordedHistories(t *testing.T) {
 	for seed := range 3 {
 		path := filepath.Join("testdata", "histories", fmt.Sprintf("%d.jsonl", seed))
 		if *update {
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, record(t, seed), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			testenv.Check(t, os.WriteFile(path, record(t, seed), 0o644))
 		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Must(os.ReadFile(path))(t)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { replay(t, data) })
 	}
 }
@@ -188,12 +182,8 @@ func replay(t *testing.T, data []byte) {
 	for i, line := range lines {
 		var d decision
 		var named namedAction
-		if err := json.Unmarshal(line, &d); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(d.Action, &named); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, json.Unmarshal(line, &d))
+		testenv.Check(t, json.Unmarshal(d.Action, &named))
 		d.Actor.Channel, d.Actor.Scope = d.Via, d.Scope
 		a := named.action(t)
 		if r, ok := a.(plan.Restore); ok {

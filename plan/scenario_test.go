@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -25,10 +26,7 @@ func TestScenarios(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testenv.Must(os.ReadFile(file))(t)
 			got := play(t, string(data))
 			if got == string(data) {
 				return
@@ -36,9 +34,7 @@ func TestScenarios(t *testing.T) {
 			if !*update {
 				t.Fatalf("the story goes another way (rewrite it with -update):\n%s", got)
 			}
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, os.WriteFile(file, []byte(got), 0o644))
 		})
 	}
 }

@@ -103,9 +103,7 @@ func TestTheLargestFile(t *testing.T) {
 
 func TestFoldersAreNotFiles(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "docs", "agents.md"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(filepath.Join(dir, "docs", "agents.md"), 0o755))
 	_, err := agentsmd.Write(dir, agents, canonical, agentsmd.Options{})
 	requireRefusal(t, err, agentsmd.Unreadable)
 	put(t, dir, "file", "a")

@@ -12,17 +12,14 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 func link(t *testing.T, dir, to, name string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(to, path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Check(t, os.Symlink(to, path))
 }
 
 func requireLink(t *testing.T, dir, name, to string) {
@@ -120,12 +117,8 @@ func TestLinksThatAreNotFollowed(t *testing.T) {
 func TestPipesAreNotOpened(t *testing.T) {
 	dir := workspace(t, "")
 	path := filepath.Join(dir, "docs", "agents.md")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(path))
+	testenv.Check(t, syscall.Mkfifo(path, 0o644))
 	if found := inspect(t, dir); found.State != agentsmd.Unreadable {
 		t.Errorf("%+v", found)
 	}
@@ -135,9 +128,7 @@ func TestPipesAreNotOpened(t *testing.T) {
 func TestFilesAreReplacedAtOnce(t *testing.T) {
 	dir := workspace(t, "a\n")
 	path := filepath.Join(dir, "docs", "agents.md")
-	if err := os.Link(path, filepath.Join(dir, "second.md")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Link(path, filepath.Join(dir, "second.md")))
 	write(t, dir, canonical)
 	requireFile(t, dir, "second.md", "a\n")
 }
@@ -170,9 +161,7 @@ func TestPermissions(t *testing.T) {
 
 func chmod(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(path, mode))
 }
 
 // TestPermissionsAsNobody runs TestPermissions as an unprivileged user if the tests run as root.
@@ -180,10 +169,7 @@ func TestPermissionsAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs a privileged user")
 	}
-	dir, err := os.MkdirTemp("", "planloop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testenv.Must(os.MkdirTemp("", "planloop"))(t)
 	defer os.RemoveAll(dir)
 	chmod(t, dir, 0o777)
 	program := filepath.Join(dir, "agentsmd.test")
@@ -199,17 +185,9 @@ func TestPermissionsAsNobody(t *testing.T) {
 
 func copyProgram(t *testing.T, to string) {
 	t.Helper()
-	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := os.ReadFile(own)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, code, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	own := testenv.Must(os.Executable())(t)
+	code := testenv.Must(os.ReadFile(own))(t)
+	testenv.Check(t, os.WriteFile(to, code, 0o755))
 }
 
 // A privileged user must not change a file's owner.
@@ -219,14 +197,9 @@ func TestOwnersAreKept(t *testing.T) {
 	}
 	dir := workspace(t, "a\n")
 	path := filepath.Join(dir, "docs", "agents.md")
-	if err := os.Chown(path, 65534, 65533); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chown(path, 65534, 65533))
 	write(t, dir, canonical)
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testenv.Must(os.Stat(path))(t)
 	if stat := info.Sys().(*syscall.Stat_t); stat.Uid != 65534 || stat.Gid != 65533 {
 		t.Errorf("%d, %d", stat.Uid, stat.Gid)
 	}

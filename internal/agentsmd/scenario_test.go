@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scenarios found")
@@ -30,16 +31,11 @@ func TestScenarios(t *testing.T) {
 	}
 	for _, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			scenario, err := txtar.ParseFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			scenario := testenv.Must(txtar.ParseFile(name))(t)
 			dir := workspace(t, string(scenario.Files[0].Data))
 			got := &txtar.Archive{Comment: scenario.Comment, Files: append(scenario.Files[:1:1], looked(t, dir)...)}
 			if *update {
-				if err := os.WriteFile(name, txtar.Format(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, os.WriteFile(name, txtar.Format(got), 0o644))
 				return
 			}
 			if diff := cmp.Diff(string(txtar.Format(scenario)), string(txtar.Format(got))); diff != "" {
@@ -93,29 +89,19 @@ func workspace(t *testing.T, text string) string {
 func put(t *testing.T, dir, file, text string) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(file))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Check(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func inspect(t *testing.T, dir string) agentsmd.Result {
 	t.Helper()
-	found, err := agentsmd.Inspect(dir, agents, canonical)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := testenv.Must(agentsmd.Inspect(dir, agents, canonical))(t)
 	return found
 }
 
 func requireFile(t *testing.T, dir, file, want string) {
 	t.Helper()
-	got, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(os.ReadFile(filepath.Join(dir, filepath.FromSlash(file))))(t)
 	if string(got) != want {
 		t.Errorf("%s holds %q, want %q", file, got, want)
 	}

@@ -9,25 +9,22 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // unattended returns a watcher with events that the test reads itself, so that several changes can happen between two
 // of them.
 func unattended(t *testing.T, dir, file string) *watcher {
 	t.Helper()
-	files, err := fsnotify.NewWatcher()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testenv.Must(fsnotify.NewWatcher())(t)
 	t.Cleanup(func() {
 		if err := files.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	w := &watcher{dir: dir, file: file, files: files, events: make(chan struct{}, 1), folders: map[string]bool{}}
-	if err := w.arm(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, w.arm())
 	return w
 }
 
@@ -47,9 +44,7 @@ func TestAFolderThatIsAnotherOne(t *testing.T) {
 		if len(w.events) != 1 {
 			t.Error("not told")
 		}
-		if err := os.WriteFile(path, []byte("a"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(path, []byte("a"), 0o644))
 		w.await(t, path)
 	}
 }
@@ -71,9 +66,7 @@ func (w *watcher) await(t *testing.T, path string) {
 
 func makeFolder(t *testing.T, path string) {
 	t.Helper()
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(path, 0o755))
 }
 
 func TestWhatConcernsAFile(t *testing.T) {

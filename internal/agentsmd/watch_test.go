@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // enough is how long a test waits for an event.
@@ -24,10 +25,7 @@ type watching struct {
 
 func watch(t *testing.T, dir string) watching {
 	t.Helper()
-	told, err := agentsmd.Watch(t.Context(), dir, agents, time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	told := testenv.Must(agentsmd.Watch(t.Context(), dir, agents, time.Millisecond))(t)
 	return watching{t, dir, told}
 }
 
@@ -99,9 +97,7 @@ func TestWatchALink(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "AGENTS.md", "a\n")
 	put(t, dir, "other/AGENTS.md", block(t))
-	if err := os.Mkdir(filepath.Join(dir, "docs"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Mkdir(filepath.Join(dir, "docs"), 0o755))
 	if err := os.Symlink("../AGENTS.md", filepath.Join(dir, "docs", "agents.md")); err != nil {
 		t.Skip("no links here:", err)
 	}
@@ -119,10 +115,7 @@ func TestWatchALink(t *testing.T) {
 
 func TestWatchingEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	told, err := agentsmd.Watch(ctx, workspace(t, "a\n"), agents, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	told := testenv.Must(agentsmd.Watch(ctx, workspace(t, "a\n"), agents, time.Hour))(t)
 	cancel()
 	select {
 	case _, ok := <-told:

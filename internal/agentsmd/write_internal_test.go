@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // A change by another program between reading and writing must not be lost.
@@ -28,17 +30,13 @@ func TestSomebodyElseIsFaster(t *testing.T) {
 			dir, root := openTemp(t)
 			path := filepath.Join(dir, "a.md")
 			if c.before != "" {
-				if err := os.WriteFile(path, []byte(c.before), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, os.WriteFile(path, []byte(c.before), 0o644))
 			}
-			was, err := read(root, "a.md")
-			if err != nil {
-				t.Fatal(err)
+			was, refused := read(root, "a.md")
+			if refused != nil {
+				t.Fatal(refused)
 			}
-			if err := c.meddle(path); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, c.meddle(path))
 			requireChanged(t, replace(root, was, []byte("ours\n")))
 			if was.exists() {
 				requireChanged(t, replace(root, was, nil))
@@ -51,10 +49,7 @@ func TestSomebodyElseIsFaster(t *testing.T) {
 func openTemp(t *testing.T) (string, *os.Root) {
 	t.Helper()
 	dir := t.TempDir()
-	root, err := openWorkspace(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testenv.Must(openWorkspace(dir))(t)
 	t.Cleanup(func() {
 		if err := root.Close(); err != nil {
 			t.Error(err)
@@ -81,10 +76,7 @@ func requireChanged(t *testing.T, err error) {
 // requireLeft checks that the folder has only a.md with a text, or is empty for "".
 func requireLeft(t *testing.T, dir, want string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testenv.Must(os.ReadDir(dir))(t)
 	if want == "" && len(entries) == 0 {
 		return
 	}

@@ -13,23 +13,18 @@ import (
 
 	"github.com/planloop/planloop/internal/agentsmd"
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 func write(t *testing.T, dir, text string) agentsmd.Result {
 	t.Helper()
-	result, err := agentsmd.Write(dir, agents, text, agentsmd.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := testenv.Must(agentsmd.Write(dir, agents, text, agentsmd.Options{}))(t)
 	return result
 }
 
 func remove(t *testing.T, dir string) agentsmd.Result {
 	t.Helper()
-	result, err := agentsmd.Remove(dir, agents, agentsmd.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := testenv.Must(agentsmd.Remove(dir, agents, agentsmd.Options{}))(t)
 	return result
 }
 
@@ -157,13 +152,8 @@ func TestModesAreKept(t *testing.T) {
 	for _, mode := range []os.FileMode{0o600, 0o640, 0o755, 0o666} {
 		dir := workspace(t, "a\n")
 		path := filepath.Join(dir, "docs", "agents.md")
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-		want, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Chmod(path, mode))
+		want := testenv.Must(os.Stat(path))(t)
 		write(t, dir, canonical)
 		if got, err := os.Stat(path); err != nil || got.Mode() != want.Mode() {
 			t.Errorf("%v became %v, %v", want.Mode(), got.Mode(), err)
@@ -175,9 +165,7 @@ func TestModesAreKept(t *testing.T) {
 func TestReadOnlyFilesAreLeftAlone(t *testing.T) {
 	dir := workspace(t, "a\n")
 	path := filepath.Join(dir, "docs", "agents.md")
-	if err := os.Chmod(path, 0o444); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(path, 0o444))
 	if found := inspect(t, dir); found.State != agentsmd.NoBlock {
 		t.Errorf("%+v", found)
 	}
@@ -190,13 +178,9 @@ func TestReadOnlyFilesAreLeftAlone(t *testing.T) {
 	if result := remove(t, dir); result.Action != agentsmd.Unchanged {
 		t.Errorf("%+v", result)
 	}
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(path, 0o644))
 	write(t, dir, canonical)
-	if err := os.Chmod(path, 0o444); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(path, 0o444))
 	if result := write(t, dir, canonical); result.Action != agentsmd.Unchanged {
 		t.Errorf("%+v", result)
 	}

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -106,9 +107,7 @@ func TestSecretsOfReports(t *testing.T) {
 
 func TestWhichValuesAreSecret(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key.pem")
-	if err := os.WriteFile(key, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(key, nil, 0o600))
 	s := secretsOf([]string{
 		"OPENAI_API_KEY=sk-aaaaaaaaaa", "github_token=ghp_bbbbbbbb", "DB_PASSWORD=hunter2-hunter2", "MYSQL_PASSWD=passwd-cccc",
 		"HTTP_AUTHORIZATION=Bearer dddddd", "AWS_CREDENTIALS=eeeeeeee", "CLIENT_SECRET=ffffffff", "NAMED=gggggggg",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -17,10 +18,7 @@ const good = `{"planloop":"K7QM4TZN","status":"done","output":"x","affected_file
 // quoted returns a text as a JSON string.
 func quoted(t testing.TB, text string) string {
 	t.Helper()
-	data, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(json.Marshal(text))(t)
 	return string(data)
 }
 

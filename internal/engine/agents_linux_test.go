@@ -21,22 +21,14 @@ import (
 func shellAgent(t *testing.T, text string) (r *rig, gone func()) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "witness")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	witness, err := os.OpenFile(path, os.O_RDWR, 0) // so that neither end blocks
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = witness.Close() }) // until then it is open
+	testenv.Check(t, syscall.Mkfifo(path, 0o600))
+	witness := testenv.Must(os.OpenFile(path, os.O_RDWR, 0))(t) // so that neither end blocks
+	t.Cleanup(func() { _ = witness.Close() })                   // until then it is open
 	r = newRig(t, "")
 	r.config.Command = []string{"/bin/sh", "-c", "exec 9>" + path + "\n" + text}
 	return r, func() {
 		t.Helper()
-		reader, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		reader := testenv.Must(os.Open(path))(t)
 		_ = witness.Close()
 		_, _ = io.Copy(io.Discard, reader) // ends once no process holds it
 		_ = reader.Close()

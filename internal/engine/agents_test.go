@@ -24,14 +24,8 @@ import (
 func TestFor(t *testing.T) {
 	program := []string{"true"}
 	config := engine.AgentConfig{"default": {Command: program}, "reviewer": {Command: program, Starts: new(3)}}
-	both, err := engine.NewAgents(config, engine.AgentOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := engine.NewAgents(engine.AgentConfig{"reviewer": {Command: program}}, engine.AgentOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	both := testenv.Must(engine.NewAgents(config, engine.AgentOptions{}))(t)
+	one := testenv.Must(engine.NewAgents(engine.AgentConfig{"reviewer": {Command: program}}, engine.AgentOptions{}))(t)
 	for _, c := range []struct {
 		a               *engine.Agents
 		suggested, want string
@@ -72,10 +66,7 @@ func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 
 // A missing program or folder, and variables without a value, are reported before anything is started.
 func TestWhatKeepsAnAgentFromBeingStarted(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Must(os.Executable())(t)
 	a, err := engine.NewAgents(engine.AgentConfig{"fine": {Command: []string{self}, Dir: "below", Env: []string{"KEY"}},
 		"gone": {Command: []string{"no-such-program"}}, "lost": {Command: []string{self}, Dir: "nowhere"},
 		"poor": {Command: []string{self}, Env: []string{"KEY", "EMPTY", "NONE"}}},
@@ -106,9 +97,7 @@ func BenchmarkWork(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := a.Work(b.Context(), engine.AgentAssignment{Agent: "default", Nonce: nonce, Log: io.Discard}); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(a.Work(b.Context(), engine.AgentAssignment{Agent: "default", Nonce: nonce, Log: io.Discard}))(b)
 	}
 }
 
@@ -186,19 +175,13 @@ func newRig(t *testing.T, name string, args ...string) *rig {
 
 func (r *rig) agents(t *testing.T) *engine.Agents {
 	t.Helper()
-	a, err := engine.NewAgents(engine.AgentConfig{engine.DefaultAgent: r.config}, r.options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testenv.Must(engine.NewAgents(engine.AgentConfig{engine.DefaultAgent: r.config}, r.options))(t)
 	return a
 }
 
 func (r *rig) do(t *testing.T) engine.AgentOutcome {
 	t.Helper()
-	out, err := r.agents(t).Work(t.Context(), r.work)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testenv.Must(r.agents(t).Work(t.Context(), r.work))(t)
 	return out
 }
 

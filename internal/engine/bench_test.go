@@ -10,6 +10,7 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -35,9 +36,7 @@ func BenchmarkSteps(b *testing.B) {
 					session.Options{Presence: seen, Limits: plan.Limits{MaxSteps: c.steps}})
 				tools, _ := (&toolbox.Registry{}).With(echo())
 				for _, a := range []plan.Action{plan.SetUp{Outline: plan.Outline{Objective: "Nothing"}, Steps: specs}, plan.BeginRun{}} {
-					if _, err := s.Do(b.Context(), person(), a, nil); err != nil {
-						b.Fatal(err)
-					}
+					testenv.Must(s.Do(b.Context(), person(), a, nil))(b)
 				}
 				begun := time.Now()
 				over, err := engine.New(s, tools, seen, engine.Options{}).Run(context.Background(), engine.RunOptions{})

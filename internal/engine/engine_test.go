@@ -18,6 +18,7 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -358,9 +359,7 @@ func TestWhatIsSaidAsTheEngineLeaves(t *testing.T) {
 	p.seen.looked = sync.OnceFunc(func() { // the last look before it leaves
 		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Approve})
 	})
-	if err := errors.Join(os.MkdirAll(filepath.Dir(other), 0o700), os.WriteFile(other, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, errors.Join(os.MkdirAll(filepath.Dir(other), 0o700), os.WriteFile(other, nil, 0o600)))
 	p.seen.leave("engine#other")
 	state := p.run(plan.StopCompleted)
 	if state.Run.Reason != plan.StopCompleted || p.step(1).Attempts != 1 {

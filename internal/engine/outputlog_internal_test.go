@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -18,10 +19,7 @@ import (
 // before.
 func TestLogIsReadWhileItIsWritten(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "log")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := testenv.Must(os.MkdirTemp("", "log"))(t)
 		defer os.RemoveAll(dir)
 		const half = 100
 		log := Log{filepath.Join(dir, "x")}
@@ -40,17 +38,11 @@ func TestLogIsReadWhileItIsWritten(t *testing.T) {
 				lost = true
 			}
 			if rapid.Bool().Draw(t, "read") {
-				some, err := io.ReadAll(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				some := testenv.Must(io.ReadAll(r))(t)
 				read, unread = append(read, some...), 0
 			}
 		}
-		rest, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rest := testenv.Must(io.ReadAll(r))(t)
 		read = append(read, rest...)
 		if !lost && !bytes.Equal(read, written) {
 			t.Fatalf("read\n%s\nof\n%s", read, written)

@@ -17,6 +17,7 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -61,9 +62,7 @@ func TestVerifyAndTimeout(t *testing.T) {
 // While a step runs, its files report on it and stay small; then they are removed.
 func TestRunning(t *testing.T) {
 	state := t.TempDir()
-	if err := os.Chmod(state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(state, 0o700))
 	var during []engine.RunningStep
 	var size int64
 	loud := tool("loud", func(_ context.Context, _ json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {

@@ -9,23 +9,17 @@ import (
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
 // running writes the file of a running step.
 func running(t *testing.T, state, name string, one engine.RunningStep) {
 	t.Helper()
-	data, err := json.Marshal(one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(json.Marshal(one))(t)
 	folder := filepath.Join(state, "running")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, name+".json"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(folder, 0o700))
+	testenv.Check(t, os.WriteFile(filepath.Join(folder, name+".json"), data, 0o600))
 }
 
 // started returns the identity of this process, as for a started one.
@@ -34,9 +28,7 @@ func started(t *testing.T) process.Identity {
 	var id process.Identity
 	launcher := &process.Launcher{}
 	options := process.Options{Timeout: 1e10, Started: func(of process.Identity) { id = of }}
-	if _, err := launcher.Run(t.Context(), process.ShellCommand("true"), options); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(launcher.Run(t.Context(), process.ShellCommand("true"), options))(t)
 	own := process.Ancestors()
 	if len(own) == 0 {
 		t.Skip("this system does not tell of processes")

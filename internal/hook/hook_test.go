@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -20,14 +22,9 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Must(os.ReadFile(path))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (run with -update after reading this):\n%s", name, diff)
 	}
@@ -44,15 +41,9 @@ type payload struct {
 func payloads(t testing.TB) (all []payload) {
 	t.Helper()
 	for _, host := range Hosts() {
-		paths, err := filepath.Glob(filepath.Join("testdata", string(host), "*.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		paths := testenv.Must(filepath.Glob(filepath.Join("testdata", string(host), "*.json")))(t)
 		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testenv.Must(os.ReadFile(path))(t)
 			stem := strings.TrimSuffix(filepath.Base(path), ".json")
 			all = append(all, payload{string(host) + "/" + stem, host, eventIn(host, stem), text})
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -174,8 +175,6 @@ func FuzzHostPlan(f *testing.F) {
 			return
 		}
 		facts := plan.Facts{Now: time.Unix(1, 0), Actor: plan.Actor{Kind: plan.Agent, Name: "a"}}
-		if _, err := plan.Decide(plan.State{}, *a, facts); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(plan.Decide(plan.State{}, *a, facts))(t)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // A project's files come from anywhere: a pipe in the place of one, which nobody writes to, holds nobody up.
@@ -20,12 +21,8 @@ func TestPipesAreNotRead(t *testing.T) {
 	} {
 		m := machine(t)
 		path := filepath.Join(m.Project, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Mkfifo(path, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.Check(t, syscall.Mkfifo(path, 0o644))
 		if got := look(t, m, host, hosts.Request{Scope: hosts.User}); len(got.Obstacles) > 0 {
 			t.Errorf("%s: %q", host, got.Obstacles)
 		}
@@ -41,15 +38,11 @@ func TestLeftBehind(t *testing.T) {
 	for _, name := range []string{".planloop-OLD.tmp", ".other-OLD.tmp", ".planloop-NEW.tmp"} {
 		put(t, at(name), "half")
 		if strings.Contains(name, "OLD") {
-			if err := os.Chtimes(at(name), old, old); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, os.Chtimes(at(name), old, old))
 		}
 	}
 	put(t, at("settings.json"), "{}")
-	if err := os.Link(at("settings.json"), at("second.json")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Link(at("settings.json"), at("second.json")))
 	h := write(t, m, "gemini", want)
 	if told := strings.Join(h.Edits[0].Notes, "\n"); !strings.Contains(told, "second name") {
 		t.Errorf("told is %q", told)
@@ -71,9 +64,7 @@ func TestOwnersStay(t *testing.T) {
 	m := machine(t)
 	path := filepath.Join(m.Home, ".claude.json")
 	put(t, path, "{}")
-	if err := os.Chown(path, 65534, 65534); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chown(path, 65534, 65534))
 	write(t, m, "claude", hosts.Request{Scope: hosts.User})
 	info, err := os.Stat(path)
 	if err != nil || info.Sys().(*syscall.Stat_t).Uid != 65534 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // A hook whose matcher leaves out tools that write holds nobody: it is told, in a file of the host's and in a plugin.
@@ -69,9 +70,7 @@ func TestLargeFiles(t *testing.T) {
 	large := func(path string, size int64) {
 		t.Helper()
 		put(t, path, "{}")
-		if err := os.Truncate(path, size); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Truncate(path, size))
 	}
 	manifest := filepath.Join(filepath.Dir(m.Home), c.lies, ".mcp.json")
 	large(manifest, 5<<20)

@@ -28,34 +28,24 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 // machine is one without hosts, whose folders are the test's own.
 func machine(t *testing.T) hosts.Machine {
 	t.Helper()
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testenv.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	m := hosts.Machine{GOOS: "linux", Home: filepath.Join(top, "home"), Project: filepath.Join(top, "project"),
 		Ledger: filepath.Join(top, "state", "planloop", "installed"), Program: "/opt/plan loop/planloop",
 		Getenv: func(string) string { return "" }, LookPath: func(string) (string, error) { return "", errors.New("no") }}
 	for _, dir := range []string{m.Home, m.Project} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.MkdirAll(dir, 0o755))
 	}
 	return m
 }
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Must(os.ReadFile(path))(t)
 	return string(text)
 }
 
@@ -355,9 +345,7 @@ func TestFilesThatAreLeftAlone(t *testing.T) {
 				put(t, path, c.text)
 			}
 			if c.spoil != nil {
-				if err := c.spoil(m, path); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, c.spoil(m, path))
 			}
 			before := tree(t, filepath.Dir(m.Home))
 			host := look(t, m, "claude", hosts.Request{Scope: hosts.Project})
@@ -390,9 +378,7 @@ func TestLinkedFolders(t *testing.T) {
 		}
 	}
 	m := machine(t)
-	if err := os.Symlink("nothing", filepath.Join(m.Home, ".claude.json")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Symlink("nothing", filepath.Join(m.Home, ".claude.json")))
 	fault := look(t, m, "claude", hosts.Request{Scope: hosts.User}).Edits[0].Fault
 	if fault == nil || !strings.Contains(fault.Error(), "is a broken link") {
 		t.Error(fault)
@@ -404,9 +390,7 @@ func TestRemoveWithLinksToNothing(t *testing.T) {
 	m := machine(t)
 	for _, name := range []string{filepath.Join(m.Home, ".claude.json"), filepath.Join(m.Home, ".claude"), filepath.Join(m.Home, ".codex"),
 		filepath.Join(m.Project, ".mcp.json"), filepath.Join(m.Project, ".claude"), filepath.Join(m.Project, ".codex")} {
-		if err := os.Symlink("nothing", name); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Symlink("nothing", name))
 	}
 	before := tree(t, filepath.Dir(m.Home))
 	for _, scope := range []hosts.Scope{hosts.User, hosts.Project} {
@@ -424,13 +408,9 @@ func TestRemoveWithLinksToNothing(t *testing.T) {
 	m = machine(t)
 	real, link := filepath.Join(m.Home, "dotfiles", "claude.json"), filepath.Join(m.Home, ".claude.json")
 	put(t, real, "{}")
-	if err := os.Symlink(real, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Symlink(real, link))
 	write(t, m, "claude", hosts.Request{Scope: hosts.User, NoHooks: true})
-	if err := os.Remove(real); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(real))
 	fault := look(t, m, "claude", hosts.Request{Scope: hosts.User, NoHooks: true, Remove: true}).Edits[0].Fault
 	if fault == nil || !strings.Contains(fault.Error(), "is a broken link") {
 		t.Error(fault)
@@ -442,9 +422,7 @@ func TestLinksAreFollowed(t *testing.T) {
 	m := machine(t)
 	real := filepath.Join(m.Home, "dotfiles", "claude.json")
 	put(t, real, "{\n}\n")
-	if err := errors.Join(os.Chmod(real, 0o640), os.Symlink(real, filepath.Join(m.Home, ".claude.json"))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, errors.Join(os.Chmod(real, 0o640), os.Symlink(real, filepath.Join(m.Home, ".claude.json"))))
 	host := write(t, m, "claude", hosts.Request{Scope: hosts.User, NoHooks: true})
 	info, err := os.Lstat(host.Edits[0].Path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 || host.Edits[0].Target != real || !strings.Contains(read(t, real), "serve") {
@@ -597,9 +575,7 @@ func TestFoldersThatMayNotBeWritten(t *testing.T) {
 		t.Skip("root may write anywhere")
 	}
 	m := machine(t)
-	if err := os.Chmod(m.Home, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(m.Home, 0o500))
 	edit := look(t, m, "claude", hosts.Request{Scope: hosts.User}).Edits[0]
 	if err := m.Write(edit); !errors.Is(err, fs.ErrPermission) {
 		t.Error(err)
@@ -669,9 +645,7 @@ func TestChangesOfOthersAreKept(t *testing.T) {
 		t.Errorf("a file that has come is replaced, or not looked at again: %v", err)
 	}
 	edit = look(t, m, "claude", hosts.Request{Scope: hosts.User}).Edits[0]
-	if err := os.Remove(edit.Path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(edit.Path))
 	if err := m.Write(edit); !errors.Is(err, hosts.ErrChanged) {
 		t.Errorf("a file that has gone is not looked at again: %v", err)
 	}
@@ -791,9 +765,7 @@ func TestLostLedger(t *testing.T) {
 	for _, name := range []string{"claude", "gemini", "opencode"} {
 		m := machine(t)
 		write(t, m, name, hosts.Request{Scope: hosts.User})
-		if err := os.RemoveAll(m.Ledger); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.RemoveAll(m.Ledger))
 		host := look(t, m, name, hosts.Request{Scope: hosts.User, Remove: true})
 		if host.HasChanges() || host.Server != hosts.Kept || host.Hooks != hosts.Kept {
 			t.Errorf("%s: server %s, hooks %s, changes: %t", name, host.Server, host.Hooks, host.HasChanges())

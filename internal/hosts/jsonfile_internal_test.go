@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // FuzzJSON: whatever a file has, planloop goes in and out without changing what else it says. A file that is strict JSON stays so.
@@ -82,18 +84,12 @@ func TestRemoveKeepsWhatIsAround(t *testing.T) {
 		"{\"x\": 2 /* of x */, /* of a */ \"a\": 1}":            "{ /* of x */\n /* of a */ \"a\": 1}",
 		`{"a": 1, "x": 2 /* end */}`:                            `{"a": 1 /* end */}`,
 	} {
-		d, err := parseJSON([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testenv.Must(parseJSON([]byte(text)))(t)
 		if d.remove("x"); string(d.bytes()) != want {
 			t.Errorf("%q became %q, want %q", text, d.bytes(), want)
 		}
 	}
-	d, err := parseJSON([]byte(`{"a~/b": [1 , 2 , {"c": 3}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testenv.Must(parseJSON([]byte(`{"a~/b": [1 , 2 , {"c": 3}]}`)))(t)
 	d.remove("a~/b", "2")
 	d.remove("a~/b", "7")
 	d.remove("none")
@@ -108,10 +104,7 @@ func TestUpdateKeepsTheRestOfAnEntry(t *testing.T) {
 	const before = `{"mcp_servers": {"planloop": {"command": "/old/planloop", // why
   "timeout": 12345678901234567890, "args": ["serve", /* mine */ "--toolsets", "planning"], "env": {"B": "1", "A": "2"}}}}
 `
-	d, err := parseJSON([]byte(before))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testenv.Must(parseJSON([]byte(before)))(t)
 	state, err := s.install(m, &draft{document: d, written: map[string]string{}})
 	if want := strings.Replace(before, "/old/", "/opt/", 1); err != nil || state != Old || string(d.bytes()) != want {
 		t.Errorf("%s, %v:\n%s\nwant\n%s", state, err, d.bytes(), want)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // pluginCase is how a host records a plugin, as it was seen of Claude Code 2.1.330, Codex 0.169.0 and Gemini CLI 0.61.0.
@@ -67,9 +68,7 @@ func (c pluginCase) install(t *testing.T, m hosts.Machine) {
 	}
 	switch {
 	case c.from != "":
-		if err := os.CopyFS(filepath.Join(top, c.lies), os.DirFS("../../packaging/"+c.from)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.CopyFS(filepath.Join(top, c.lies), os.DirFS("../../packaging/"+c.from)))
 	case c.host == "gemini":
 		put(t, filepath.Join(top, c.lies, "gemini-extension.json"), `{"mcpServers":{"planloop":{"command":"planloop","args":["serve"]}}}`)
 		put(t, filepath.Join(top, c.lies, "hooks/hooks.json"),
@@ -112,18 +111,14 @@ func TestFirstPluginIsNamed(t *testing.T) {
 		enabled = append(enabled, `"planloop@`+market+`":true`)
 		settings = append(settings, "[plugins.\"planloop@"+market+"\"]\nenabled = true\n")
 		lies := filepath.Join(m.Home, ".codex/plugins/cache", market, "planloop/0.1.0")
-		if err := os.CopyFS(lies, os.DirFS("../../packaging/codex")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.CopyFS(lies, os.DirFS("../../packaging/codex")))
 	}
 	place := `:[{"installPath":"` + filepath.Join(m.Home, "installed") + `"}]`
 	put(t, filepath.Join(m.Home, ".claude/settings.json"), `{"enabledPlugins":{`+strings.Join(enabled, ",")+`}}`)
 	put(t, filepath.Join(m.Home, ".claude/plugins/installed_plugins.json"),
 		`{"plugins":{`+strings.ReplaceAll(strings.Join(enabled, ","), ":true", place)+`}}`)
 	put(t, filepath.Join(m.Home, ".codex/config.toml"), strings.Join(settings, ""))
-	if err := os.CopyFS(filepath.Join(m.Home, "installed"), os.DirFS("../../packaging/claude")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.CopyFS(filepath.Join(m.Home, "installed"), os.DirFS("../../packaging/claude")))
 	for _, host := range []string{"claude", "codex"} {
 		for range 20 {
 			if h := look(t, m, host, hosts.Request{Scope: hosts.User}); h.Plugin == nil || h.Plugin.Name != "planloop@a" {

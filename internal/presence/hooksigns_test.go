@@ -10,6 +10,7 @@ import (
 
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // attested is a state with this process as its server, and its agent's host above.
@@ -26,12 +27,8 @@ func attest(t *testing.T) attested {
 	t.Helper()
 	a := attested{T: t, clock: newClock(), home: t.TempDir(), host: self(t)} // a process that runs
 	a.state = filepath.Join(a.home, "shop-1")
-	if err := os.Mkdir(a.state, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := presence.PrepareHooks(a.home, a.host); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Mkdir(a.state, 0o700))
+	testenv.Check(t, presence.PrepareHooks(a.home, a.host))
 	a.server = presence.Open(a.state, presence.Options{Now: a.clock.Now, Server: func() presence.Server {
 		return presence.Server{Process: self(t), Host: a.host, Starter: a.host}
 	}})
@@ -220,9 +217,7 @@ func TestNoServer(t *testing.T) {
 func TestHookBeforeItsPlace(t *testing.T) {
 	home := t.TempDir()
 	state, server := filepath.Join(home, "shop-1"), self(t)
-	if err := os.Mkdir(state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Mkdir(state, 0o700))
 	book := presence.Open(state, presence.Options{Server: func() presence.Server {
 		return presence.Server{Process: server, Host: server, Starter: server}
 	}})
@@ -246,9 +241,7 @@ func TestServedBeside(t *testing.T) {
 		t.Fatalf("%q, %v", note, err)
 	}
 	for text, want := range map[string]bool{"": true, `{"pid": 1`: true, `{"pid": 1, "started": 1}`: false} {
-		if err := os.WriteFile(note[0], []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(note[0], []byte(text), 0o600))
 		if got := beside.OtherStates(chain); (len(got) == 1 && got[0] == a.state) != want {
 			t.Errorf("%q: %q", text, got)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -135,9 +136,7 @@ func TestNothingIsMadeBeforeTheState(t *testing.T) {
 		t.Fatal("the state folder was made")
 	}
 	check(t, b, name, c.Now(), false)
-	if err := os.Mkdir(state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Mkdir(state, 0o700))
 	// The state was just made by the claiming call: other processes do not know the connection yet and must not
 	// consider it gone.
 	check(t, judge, name, time.Time{}, false)
@@ -155,9 +154,7 @@ func TestStateThatIsRemovedUnderneath(t *testing.T) {
 	b, judge := c.at(state), c.at(state)
 	const name = "client#1"
 	leave := b.Join(name)
-	if err := os.RemoveAll(filepath.Join(state, "seen")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.RemoveAll(filepath.Join(state, "seen")))
 	c.pass(2 * time.Second)
 	b.Touch(name)
 	check(t, judge, name, c.Now(), false)
@@ -167,10 +164,7 @@ func TestStateThatIsRemovedUnderneath(t *testing.T) {
 
 func files(t *testing.T, state, pattern string) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(state, "seen", pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := testenv.Must(filepath.Glob(filepath.Join(state, "seen", pattern)))(t)
 	return found
 }
 
@@ -184,15 +178,10 @@ func TestAtMostOneWriteASecond(t *testing.T) {
 		pass  time.Duration
 		write bool
 	}{{0, false}, {999 * time.Millisecond, false}, {time.Millisecond, true}, {time.Hour, true}, {-2 * time.Hour, true}} {
-		if err := os.Chtimes(path, mark, mark); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Chtimes(path, mark, mark))
 		now := c.pass(step.pass)
 		b.Touch("ann")
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := testenv.Must(os.Stat(path))(t)
 		if written := !info.ModTime().Equal(mark); written != step.write {
 			t.Errorf("after %v: written %v", step.pass, written)
 		}
@@ -234,9 +223,7 @@ func TestSweep(t *testing.T) {
 		} else if err := file.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Chtimes(path, at, at))
 	}
 	day := 24 * time.Hour
 	set(dead, c.Now().Add(-day-time.Minute))
@@ -297,9 +284,7 @@ func TestManyNames(t *testing.T) {
 func TestFileSystemThatRefuses(t *testing.T) {
 	state := t.TempDir()
 	// A file is in the folder's place.
-	if err := os.WriteFile(filepath.Join(state, "seen"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(filepath.Join(state, "seen"), nil, 0o600))
 	var log bytes.Buffer
 	c := newClock()
 	b := presence.Open(state, presence.Options{Now: c.Now, Logger: slog.New(slog.NewTextHandler(&log,

@@ -42,17 +42,9 @@ func start(t *testing.T, state, name string) joined {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), envState+"="+state, envName+"="+name)
-	stop, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	says, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stop := testenv.Must(cmd.StdinPipe())(t)
+	says := testenv.Must(cmd.StdoutPipe())(t)
+	testenv.Check(t, cmd.Start())
 	if line, err := bufio.NewReader(says).ReadString('\n'); err != nil || line != "joined\n" {
 		t.Fatalf("the process says %q, %v", line, err)
 	}
@@ -72,9 +64,7 @@ func TestKilledProcessIsGoneAtOnce(t *testing.T) {
 			t.Errorf("%s: gone %v, fresh %v", name, gone, fresh)
 		}
 	}
-	if err := victim.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, victim.cmd.Process.Kill())
 	_ = victim.cmd.Wait()
 	if gone, fresh := seen(state, "victim#1"); !gone || !fresh {
 		t.Errorf("victim: gone %v, fresh %v", gone, fresh)
@@ -88,9 +78,7 @@ func TestKilledProcessIsGoneAtOnce(t *testing.T) {
 		t.Error("the second life is not seen")
 	}
 	for _, p := range []joined{again, other} {
-		if err := p.stop.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, p.stop.Close())
 		if err := p.cmd.Wait(); err != nil {
 			t.Error(err)
 		}
@@ -114,9 +102,7 @@ func TestChildrenDoNotKeepAConnectionAlive(t *testing.T) {
 	if gone, _ := seen(state, "parent#1"); !gone {
 		t.Error("a child keeps the connection of its parent alive")
 	}
-	if err := child.stop.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, child.stop.Close())
 	if err := child.cmd.Wait(); err != nil {
 		t.Error(err)
 	}

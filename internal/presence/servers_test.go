@@ -7,6 +7,7 @@ import (
 
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // client makes a server join for a client until the test ends, if not before. The server is this process unless s names
@@ -101,25 +102,18 @@ func TestServersComeAndGo(t *testing.T) {
 	if _, err := os.Stat(state); err == nil || whose() != "" {
 		t.Error("the state folder was created")
 	}
-	if err := os.Mkdir(state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Mkdir(state, 0o700))
 	book.Touch("builder")
 	if got := whose(); got != "builder" {
 		t.Errorf("the client is %q", got)
 	}
-	data, err := os.ReadFile(only(t, state))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(os.ReadFile(only(t, state)))(t)
 	leave()
 	if got := whose(); got != "" {
 		t.Errorf("the client has left, and is %q", got)
 	}
 	for name, text := range map[string]string{"4.json": `{"process":{"pid":4,"started":1}}`, "half.json": string(data[:len(data)/2])} {
-		if err := os.WriteFile(filepath.Join(state, "servers", name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(filepath.Join(state, "servers", name), []byte(text), 0o600))
 	}
 	t.Cleanup(presence.Open(state, presence.Options{}).Join("codex#1"))
 	if got := filepath.Base(only(t, state)); got != "half.json" { // it may be incomplete yet

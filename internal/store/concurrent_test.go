@@ -11,6 +11,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -148,10 +149,7 @@ func testLockExcludes(t *testing.T, open opener) {
 
 func testLockIsBounded(t *testing.T, open opener) {
 	holder, waiter := open(), open()
-	unlock, err := holder.Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := testenv.Must(holder.Lock(t.Context()))(t)
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := waiter.Lock(short); !errors.Is(err, store.ErrBusy) {
@@ -172,15 +170,10 @@ func testLockIsBounded(t *testing.T, open opener) {
 
 func testAppendUnderLock(t *testing.T, open opener) {
 	log := open()
-	unlock, err := log.Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := testenv.Must(log.Lock(t.Context()))(t)
 	defer unlock()
 	head := fill(t, log, 2)
-	if err := log.SaveSnapshot(t.Context(), store.Snapshot{Head: head}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head}))
 	if n := len(mustRead(t, log, 0)); n != 2 {
 		t.Errorf("%d records under the lock", n)
 	}
@@ -228,18 +221,13 @@ func testWatchEnds(t *testing.T, open opener) {
 	one, other := mustWatch(t, ctx, log), mustWatch(t, t.Context(), log)
 	cancel()
 	awaitEnd(t, one)
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, log.Close())
 	awaitEnd(t, other)
 }
 
 func mustWatch(t *testing.T, ctx context.Context, log store.Log) <-chan struct{} {
 	t.Helper()
-	grown, err := log.Watch(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grown := testenv.Must(log.Watch(ctx))(t)
 	return grown
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -93,9 +94,7 @@ func testValues(t *testing.T, open opener) {
 			t.Errorf("a value called %q: %v", none, err)
 		}
 	}
-	if _, err := log.Purge(t.Context(), setUp(1)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(log.Purge(t.Context(), setUp(1)))(t)
 	if _, err := other.Value(t.Context(), name); !errors.Is(err, store.ErrNoValue) {
 		t.Errorf("after a purge: %v", err)
 	}
@@ -238,9 +237,7 @@ func testSince(t *testing.T, open opener) {
 		check(other, more)
 		known = mustHead(t, other)
 	}
-	if _, err := log.Purge(t.Context(), setUp(1)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(log.Purge(t.Context(), setUp(1)))(t)
 	for seq := plan.Revision(2); seq <= known.Seq+2; seq++ {
 		mustAppend(t, log, mark(seq, 2))
 	}
@@ -252,9 +249,7 @@ func testSince(t *testing.T, open opener) {
 func testClose(t *testing.T, open opener) {
 	log := open()
 	fill(t, log, 2)
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, log.Close())
 	check := func(what string, err error) {
 		t.Helper()
 		if !errors.Is(err, store.ErrClosed) {
@@ -307,19 +302,13 @@ func mustAppend(t *testing.T, log store.Log, r plan.Record) store.Head {
 
 func mustHead(t *testing.T, log store.Log) store.Head {
 	t.Helper()
-	head, err := log.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := testenv.Must(log.Head(t.Context()))(t)
 	return head
 }
 
 func mustGlance(t *testing.T, log store.Log) store.Head {
 	t.Helper()
-	head, err := log.CachedHead(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := testenv.Must(log.CachedHead(t.Context()))(t)
 	return head
 }
 
@@ -355,9 +344,7 @@ func testSnapshots(t *testing.T, open opener) {
 		state = plan.Fold(state, r)
 		if seq%3 == 0 {
 			s := store.Snapshot{Head: head, State: state}
-			if err := log.SaveSnapshot(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, log.SaveSnapshot(t.Context(), s))
 			saved = append(saved, s)
 		}
 	}
@@ -374,9 +361,7 @@ func testSnapshots(t *testing.T, open opener) {
 func testSnapshotOfAnotherChain(t *testing.T, open opener) {
 	log := open()
 	old := fill(t, log, 1)
-	if _, err := log.Purge(t.Context(), setUp(2)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(log.Purge(t.Context(), setUp(2)))(t)
 	if err := log.SaveSnapshot(t.Context(), store.Snapshot{Head: old}); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("saving it: %v, want ErrConflict", err)
 	}
@@ -385,10 +370,7 @@ func testSnapshotOfAnotherChain(t *testing.T, open opener) {
 
 func expectSnapshot(t *testing.T, log store.Log, seq plan.Revision, want *store.Snapshot) {
 	t.Helper()
-	got, err := log.Snapshot(t.Context(), seq)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(log.Snapshot(t.Context(), seq))(t)
 	if want == nil || got == nil {
 		if want != nil || got != nil {
 			t.Errorf("snapshot at %d: got %v, want %v", seq, got, want)
@@ -406,19 +388,14 @@ func expectSnapshot(t *testing.T, log store.Log, seq plan.Revision, want *store.
 func testPurge(t *testing.T, open opener) {
 	log, other := open(), open()
 	old := fill(t, log, 20)
-	if err := log.SaveSnapshot(t.Context(), store.Snapshot{Head: old}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: old}))
 	mustHead(t, other) // it remembers the old chain
 	first := mark(1, 1)
 	first.Events = []plan.Event{plan.HistoryPurged{Records: 20, At: first.Time}}
 	if _, err := log.Purge(t.Context(), mark(2, 1)); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("a chain that begins with record 2: %v, want ErrConflict", err)
 	}
-	head, err := log.Purge(t.Context(), first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := testenv.Must(log.Purge(t.Context(), first))(t)
 	if head.Seq != 1 || head.Chain == old.Chain || head.Chain == "" {
 		t.Errorf("head %+v after the purge of %+v", head, old)
 	}
@@ -439,8 +416,6 @@ func testPurgeIsNoticed(t *testing.T, open opener) {
 	watcher, log := open(), open()
 	fill(t, log, 1)
 	grown := mustWatch(t, t.Context(), watcher)
-	if _, err := log.Purge(t.Context(), setUp(1)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(log.Purge(t.Context(), setUp(1)))(t)
 	await(t, grown)
 }

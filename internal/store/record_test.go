@@ -14,6 +14,7 @@ import (
 
 	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -40,10 +41,7 @@ func TestRecordSurvivesEncoding(t *testing.T) {
 func TestStateSurvivesEncoding(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		want := states().Draw(t, "state")
-		data, err := store.EncodeState(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Must(store.EncodeState(want))(t)
 		got, err := store.DecodeState(data)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, data)
@@ -59,10 +57,7 @@ func TestErasingSurvivesEncoding(t *testing.T) {
 	r := mark(1, 1)
 	empty, none := "", []plan.StepID{}
 	r.Events = []plan.Event{plan.StepUpdated{Step: 1, Patch: plan.Patch{Details: &empty, DependsOn: &none}}}
-	got, err := store.DecodeRecord(mustEncode(t, r))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(store.DecodeRecord(mustEncode(t, r)))(t)
 	patch := got.Events[0].(plan.StepUpdated).Patch
 	if patch.Details == nil || patch.DependsOn == nil || patch.Title != nil {
 		t.Errorf("got %+v", patch)
@@ -199,10 +194,7 @@ func mustEncode(t interface {
 	Fatal(...any)
 }, r plan.Record) []byte {
 	t.Helper()
-	data, err := store.EncodeRecord(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(store.EncodeRecord(r))(t)
 	return data
 }
 
@@ -216,9 +208,7 @@ func BenchmarkEncodeRecord(b *testing.B) {
 func BenchmarkDecodeRecord(b *testing.B) {
 	data := mustEncode(b, mark(2, 1))
 	for b.Loop() {
-		if _, err := store.DecodeRecord(data); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(store.DecodeRecord(data))(b)
 	}
 }
 
@@ -226,23 +216,15 @@ func BenchmarkDecodeRecord(b *testing.B) {
 func BenchmarkEncodeState(b *testing.B) {
 	s := plan.Fold(plan.State{}, setUp(10_000))
 	for b.Loop() {
-		data, err := store.EncodeState(s)
-		if err != nil {
-			b.Fatal(err)
-		}
+		data := testenv.Must(store.EncodeState(s))(b)
 		b.SetBytes(int64(len(data)))
 	}
 }
 
 func BenchmarkDecodeState(b *testing.B) {
-	data, err := store.EncodeState(plan.Fold(plan.State{}, setUp(10_000)))
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := testenv.Must(store.EncodeState(plan.Fold(plan.State{}, setUp(10_000))))(b)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := store.DecodeState(data); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(store.DecodeState(data))(b)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 func TestErrorParts(t *testing.T) {
@@ -116,9 +117,7 @@ func TestLimits(t *testing.T) {
 func TestReplacesTheTarget(t *testing.T) {
 	shared := &step{Title: "before"}
 	got := input{Objective: "before", First: shared}
-	if err := strict.Decode([]byte(`{"first":{"title":"after"}}`), &got, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, strict.Decode([]byte(`{"first":{"title":"after"}}`), &got, nil))
 	want := input{First: &step{Title: "after"}}
 	if diff := cmp.Diff(want, got, exact); diff != "" {
 		t.Error(diff)
@@ -178,10 +177,7 @@ func TestFlattensAsTheLibraryDoes(t *testing.T) {
 		C     string
 	}
 	want := plain{Base{A: 1, B: 2}, hiddenIn{E: 3}, Named{4}, "c"}
-	encoded, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := testenv.Must(json.Marshal(want))(t)
 	var got plain
 	if err := strict.Decode(encoded, &got, nil); err != nil || got != want {
 		t.Errorf("%s: got %+v, %v", encoded, got, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // task can be called in more than one way.
@@ -61,10 +62,7 @@ func TestUnderstands(t *testing.T) {
 			t.Errorf("%s: %v", in, err)
 			continue
 		}
-		encoded, err := json.Marshal(got, json.OmitZeroStructFields(true))
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := testenv.Must(json.Marshal(got, json.OmitZeroStructFields(true)))(t)
 		if diff := cmp.Diff(canonical(t, want), canonical(t, string(encoded))); diff != "" {
 			t.Errorf("%s: %s", in, diff)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 type listed struct {
@@ -43,10 +44,7 @@ func TestPartly(t *testing.T) {
 		var got listed
 		text := ""
 		if strict.Partly([]byte(in), &got, nil) {
-			data, err := json.Marshal(got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testenv.Must(json.Marshal(got))(t)
 			text = string(data)
 		}
 		if text != want {

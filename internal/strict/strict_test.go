@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 var aliases = []strict.Synonym{{Key: "id", Field: "step_id"}, {Key: "description", Field: "title"}, {Key: "goal", Field: "objective"},
@@ -75,13 +76,8 @@ func TestAccepts(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got input
-			if err := strict.Decode([]byte(test.in), &got, aliases); err != nil {
-				t.Fatal(err)
-			}
-			encoded, err := json.Marshal(got, json.Deterministic(true))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, strict.Decode([]byte(test.in), &got, aliases))
+			encoded := testenv.Must(json.Marshal(got, json.Deterministic(true)))(t)
 			if diff := cmp.Diff(canonical(t, test.want), canonical(t, string(encoded))); diff != "" {
 				t.Error(diff)
 			}
@@ -97,9 +93,7 @@ func nested(start string, levels int) string {
 func canonical(t *testing.T, text string) string {
 	t.Helper()
 	v := jsontext.Value(text)
-	if err := v.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, v.Canonicalize(jsontext.CanonicalizeRawInts(false)))
 	return string(v)
 }
 

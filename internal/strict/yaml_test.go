@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 const text = `# a comment
@@ -19,10 +20,7 @@ a/b:
 `
 
 func TestRead(t *testing.T) {
-	d, err := strict.ReadYAML([]byte(text), 1_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testenv.Must(strict.ReadYAML([]byte(text), 1_000))(t)
 	want := `{"name":"x","list":["one",{"k":[1,"2"]},{"k":[1,"2"]}],"a/b":{"long":"text\n"}}`
 	if strings.TrimSpace(string(d.JSON)) != want {
 		t.Errorf("got %s, want %s", d.JSON, want)

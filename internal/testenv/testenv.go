@@ -73,3 +73,26 @@ func isSetting(name string) bool {
 	}
 	return false
 }
+
+// Ender is a test that can end, such as *testing.T.
+type Ender interface {
+	Helper()
+	Fatal(...any)
+}
+
+// Must returns a function that returns value, after ending its test if err is not nil.
+func Must[T any](value T, err error) func(Ender) T {
+	return func(t Ender) T {
+		t.Helper()
+		Check(t, err)
+		return value
+	}
+}
+
+// Check ends a test if err is not nil.
+func Check(t Ender, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

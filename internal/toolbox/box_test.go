@@ -34,36 +34,24 @@ var launcher = sync.OnceValue(func() *process.Launcher {
 func open(t testing.TB, files map[string]string, opts toolbox.Options) *toolbox.Box {
 	t.Helper()
 	top := filepath.Join(t.TempDir(), "workspace")
-	if err := os.Mkdir(top, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Mkdir(top, 0o755))
 	for name, text := range files {
 		write(t, filepath.Join(top, name), text)
 	}
-	box, err := toolbox.Open(top, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := testenv.Must(toolbox.Open(top, opts))(t)
 	t.Cleanup(func() { _ = box.Close() })
 	return box
 }
 
 func write(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Check(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func read(t testing.TB, box *toolbox.Box, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(box.Path(), name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(os.ReadFile(filepath.Join(box.Path(), name)))(t)
 	return string(data)
 }
 
@@ -175,10 +163,7 @@ func TestAbsolutePathsThroughALinkToTheWorkspace(t *testing.T) {
 	if err := os.Symlink("real", link); err != nil {
 		t.Skip(err)
 	}
-	box, err := toolbox.Open(link, toolbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := testenv.Must(toolbox.Open(link, toolbox.Options{}))(t)
 	defer func() { _ = box.Close() }()
 	for _, path := range []string{link + "/a.txt", box.Path() + "/a.txt"} {
 		if reply, err := box.View(t.Context(), toolbox.View{Path: path}); err != nil || reply.Path != "a.txt" {

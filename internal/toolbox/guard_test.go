@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -19,9 +20,7 @@ import (
 // while it does not.
 func TestOnlyReadingIsAllowed(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644))
 	restricted := true
 	box, err := toolbox.Open(dir, toolbox.Options{Launcher: launcher(), Guard: func(context.Context, string) (toolbox.Hold, error) {
 		if restricted {
@@ -121,10 +120,7 @@ func TestWhatIsHeldIsAskedOfThePathItself(t *testing.T) {
 
 // TestCommandsAreNoPerson: a planloop started by a command acts as an agent.
 func TestCommandsAreNoPerson(t *testing.T) {
-	box, err := toolbox.Open(t.TempDir(), toolbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := testenv.Must(toolbox.Open(t.TempDir(), toolbox.Options{}))(t)
 	defer box.Close()
 	command := "echo $PLANLOOP_AGENT"
 	if runtime.GOOS == "windows" {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -18,9 +19,7 @@ func TestPipesAndSocketsAreNotOpened(t *testing.T) {
 	box := open(t, map[string]string{"d/f": "needle\n"}, toolbox.Options{})
 	t.Chdir(box.Path()) // the name of a socket must be short
 	for _, name := range []string{"pipe", ".gitignore", "d/.gitignore"} {
-		if err := syscall.Mkfifo(name, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, syscall.Mkfifo(name, 0o644))
 	}
 	listener, err := net.Listen("unix", "socket")
 	if err != nil {
@@ -78,9 +77,7 @@ func TestNamesThatDeceive(t *testing.T) {
 func TestModesOfWhatIsNew(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o027))
 	box := open(t, nil, toolbox.Options{})
-	if _, err := box.CreateFile(t.Context(), toolbox.CreateFile{Path: "d/f"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(box.CreateFile(t.Context(), toolbox.CreateFile{Path: "d/f"}))(t)
 	for name, want := range map[string]os.FileMode{"d": 0o750, "d/f": 0o640} {
 		if info, err := os.Stat(filepath.Join(box.Path(), name)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
@@ -83,9 +84,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				file := filepath.Join(box.Path(), "pid")
 				daemon := filepath.Join(box.Path(), "daemon")
 				text := fmt.Sprintf("#!/bin/sh\necho $$ >%[1]s.new; mv %[1]s.new %[1]s; exec sleep 1000\n", file)
-				if err := os.WriteFile(daemon, []byte(text), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, os.WriteFile(daemon, []byte(text), 0o700))
 				run(t, box, "D="+daemon+" P="+file+"\n"+command)
 				gone(t, file)
 			})
@@ -108,14 +107,8 @@ func timedOut(t *testing.T, box *toolbox.Box, command string) (reply toolbox.Bas
 // gone fails if the process named in a file is alive.
 func gone(t *testing.T, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Must(os.ReadFile(file))(t)
+	pid := testenv.Must(strconv.Atoi(strings.TrimSpace(string(text))))(t)
 	if err := syscall.Kill(pid, 0); err == nil {
 		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		t.Errorf("it lives on: %s", state)
@@ -197,9 +190,7 @@ func TestCommandEndsWhenOnlyReadingIsAllowed(t *testing.T) {
 // this process's other children.
 func TestOtherChildrenAreLeftAlone(t *testing.T) {
 	other := exec.Command("sleep", "1000")
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, other.Start())
 	reply, err := kept(t, toolbox.Options{}).BashExecute(t.Context(), toolbox.BashExecute{Command: "kill -KILL $PPID; sleep 1000"})
 	if err != nil || reply.ExitCode != 128+9 {
 		t.Errorf("%+v, %v", reply, err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/toolschema"
 	"github.com/planloop/planloop/plan"
@@ -66,13 +67,8 @@ func TestStepsMayUseEveryTool(t *testing.T) {
 func TestForeignToolsHaveADefinition(t *testing.T) {
 	tool := toolbox.Tool{Spec: toolbox.Spec{Name: "a__b"}, Given: "1", Schema: json.RawMessage(`{"type":"object","required":["x"]}`)}
 	foreign := toolbox.Foreign(tool)
-	if err := foreign.Usable(); err != nil {
-		t.Fatal(err)
-	}
-	registry, err := open(t, nil, toolbox.Options{}).Tools().With(foreign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, foreign.Usable())
+	registry := testenv.Must(open(t, nil, toolbox.Options{}).Tools().With(foreign))(t)
 	if found, ok := registry.Lookup("a__b"); !ok || len(found.Check(json.RawMessage(`{}`))) != 1 || found.Definition() == "" {
 		t.Errorf("%v, %q", ok, found.Definition())
 	}
@@ -155,10 +151,7 @@ func TestToolsOfOthersAreJudgedByTheirSchema(t *testing.T) {
 	other := toolbox.Tool{Spec: toolbox.Spec{Name: "mail__send"}, Schema: json.RawMessage(`{"type":"object","required":["to"],
 		"properties":{"to":{"anyOf":[{"type":"array","items":{"type":"string","pattern":"@"}},{"type":"integer"}]},
 		"body":{"type":"object","properties":{"kind":{"enum":["a","b"]}},"additionalProperties":false}}}`)}
-	registry, err := box.Tools().With(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry := testenv.Must(box.Tools().With(other))(t)
 	other, ok := registry.Lookup("mail__send")
 	if !ok || !slices.Equal(registry.Names(), append(box.Tools().Names(), "mail__send")) {
 		t.Errorf("got %v", registry.Names())
@@ -278,14 +271,9 @@ func TestSchemas(t *testing.T) {
 
 func current(t *testing.T, file string, got []byte, of reflect.Type, generate func(reflect.Type) ([]byte, error)) {
 	t.Helper()
-	want, err := generate(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Must(generate(of))(t)
 	if *update {
-		if err := os.WriteFile(file, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(file, want, 0o644))
 	} else if !bytes.Equal(got, want) {
 		t.Errorf("%s is stale, run go generate ./internal/toolbox\n got %s\nwant %s", file, got, want)
 	}
@@ -344,17 +332,9 @@ func TestStepsOfPlansAsPrinted(t *testing.T) {
 		rows[row.Name] = row
 	}
 	box := open(t, map[string]string{"data.json": "{\"a\": 1}\r\n", "processed.json": "old"}, toolbox.Options{})
-	first, err := rows["read_file"].Call(t.Context(), box, decodeFrom(`{"path":"data.json"}`), toolbox.Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := json.Marshal(map[string]any{"path": "processed.json", "content": first.(toolbox.Valuer).Value()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := rows["write_file"].Call(t.Context(), box, decodeFrom(string(content)), toolbox.Watch{}); err != nil {
-		t.Fatal(err)
-	}
+	first := testenv.Must(rows["read_file"].Call(t.Context(), box, decodeFrom(`{"path":"data.json"}`), toolbox.Watch{}))(t)
+	content := testenv.Must(json.Marshal(map[string]any{"path": "processed.json", "content": first.(toolbox.Valuer).Value()}))(t)
+	testenv.Must(rows["write_file"].Call(t.Context(), box, decodeFrom(string(content)), toolbox.Watch{}))(t)
 	if got := read(t, box, "processed.json"); got != "{\"a\": 1}\r\n" {
 		t.Errorf("got %q", got)
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
@@ -74,9 +75,7 @@ func TestSecretsAreNotHandedOn(t *testing.T) {
 		ours[name] = fmt.Sprintf("planted-%d", i)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "env"), []byte("#!/bin/sh\necho planted-env\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(filepath.Join(dir, "env"), []byte("#!/bin/sh\necho planted-env\n"), 0o755))
 	shell := toolbox.Shell{Getenv: func(name string) string { return ours[name] }}
 	result, err := shell.Run(t.Context(), toolbox.Command{Dir: dir, Timeout: time.Minute,
 		Text: "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'; echo $HOME"})
@@ -95,22 +94,12 @@ type witness struct {
 func newWitness(t *testing.T, dir string) *witness {
 	t.Helper()
 	path := filepath.Join(dir, "witness")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, syscall.Mkfifo(path, 0o600))
 	// Opening does not wait for a writer this way; reading waits for the first line.
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	holder, err := os.OpenFile(path, os.O_WRONLY, 0) // avoids an end of file before the first writer
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Must(os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
+	holder := testenv.Must(os.OpenFile(path, os.O_WRONLY, 0))(t) // avoids an end of file before the first writer
 	t.Cleanup(func() { _, _ = file.Close(), holder.Close() })
-	if err := file.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, file.SetReadDeadline(time.Now().Add(2*time.Minute)))
 	return &witness{in: bufio.NewReader(file), release: holder.Close}
 }
 
@@ -122,9 +111,7 @@ func (w *witness) up(t *testing.T, n int) {
 			t.Fatalf("a process did not come up: %v", err)
 		}
 	}
-	if err := w.release(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, w.release())
 }
 
 // gone waits until no process holds the pipe.
@@ -169,9 +156,7 @@ func TestTimeOutKillsTheWholeTree(t *testing.T) {
 		box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: timeout}})
 		w := newWitness(t, box.Path())
 		reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo first; " + family()})
-		if err := w.release(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, w.release())
 		lines, alive := io.ReadAll(w.in) // until no process holds the pipe
 		if strings.Count(string(lines), "up\n") < 4 && timeout < 20*time.Second {
 			continue
@@ -231,18 +216,13 @@ func TestNothingIsLeftOpen(t *testing.T) {
 	}
 	box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: 50 * time.Millisecond}})
 	count := func() int {
-		list, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testenv.Must(os.ReadDir("/proc/self/fd"))(t)
 		return len(list)
 	}
 	before := count()
 	for i := range 20 {
 		command := []string{"true", "sleep 10", "exit " + strconv.Itoa(i)}[i%3]
-		if _, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: command}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(box.BashExecute(t.Context(), toolbox.BashExecute{Command: command}))(t)
 	}
 	if after := count(); after > before+2 { // the poller's own
 		t.Errorf("%d files are open, before it were %d", after, before)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
@@ -178,10 +179,7 @@ func TestFloodIsBounded(t *testing.T) {
 		`head -c 4194304 /dev/zero | tr '\0' x`:                                  4 << 20,
 		`head -c 4194304 /dev/zero`:                                              4 << 20,
 	} {
-		args, err := json.Marshal(map[string]any{"command": command, "timeout": 600})
-		if err != nil {
-			t.Fatal(err)
-		}
+		args := testenv.Must(json.Marshal(map[string]any{"command": command, "timeout": 600}))(t)
 		var log counting
 		var before, after runtime.MemStats
 		runtime.GC()

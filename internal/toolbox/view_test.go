@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -60,10 +61,7 @@ func TestView(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			box := open(t, map[string]string{"f": test.text}, toolbox.Options{Limits: toolbox.Limits{PageLines: 5, LineBytes: 30}})
 			test.in.Path = "f"
-			reply, err := box.View(t.Context(), test.in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			reply := testenv.Must(box.View(t.Context(), test.in))(t)
 			if got := reply.Text(); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
@@ -80,10 +78,7 @@ func TestPagesFollowEachOther(t *testing.T) {
 	box := open(t, map[string]string{"f": text}, toolbox.Options{Limits: toolbox.Limits{PageLines: 70, PageBytes: 700}})
 	var got []string
 	for from := 1; from > 0; {
-		reply, err := box.View(t.Context(), toolbox.View{Path: "f", From: from})
-		if err != nil {
-			t.Fatal(err)
-		}
+		reply := testenv.Must(box.View(t.Context(), toolbox.View{Path: "f", From: from}))(t)
 		if len(reply.Content) > 700 || reply.From != from {
 			t.Fatalf("a page of %d bytes from %d, not %d", len(reply.Content), reply.From, from)
 		}
@@ -198,9 +193,7 @@ func FuzzView(f *testing.F) {
 	}
 	f.Cleanup(func() { _ = box.Close() })
 	f.Fuzz(func(t *testing.T, text []byte, from int) {
-		if err := os.WriteFile(filepath.Join(top, "f"), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(filepath.Join(top, "f"), text, 0o600))
 		reply, err := box.View(t.Context(), toolbox.View{Path: "f", From: from})
 		var bad *plan.ValidationError
 		if errors.As(err, &bad) {

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -188,15 +189,9 @@ func TestModesStay(t *testing.T) {
 	box := open(t, map[string]string{"f": "one"}, toolbox.Options{})
 	for _, mode := range []fs.FileMode{0o755, 0o600, 0o666} {
 		path := filepath.Join(box.Path(), "f")
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := box.StrReplace(t.Context(), toolbox.StrReplace{Path: "f", Old: "one", New: "one one"}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := box.CreateFile(t.Context(), toolbox.CreateFile{Path: "f", Content: "one", Overwrite: true}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Chmod(path, mode))
+		testenv.Must(box.StrReplace(t.Context(), toolbox.StrReplace{Path: "f", Old: "one", New: "one one"}))(t)
+		testenv.Must(box.CreateFile(t.Context(), toolbox.CreateFile{Path: "f", Content: "one", Overwrite: true}))(t)
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("%v became %v, %v", mode, info.Mode(), err)
 		}

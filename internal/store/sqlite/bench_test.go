@@ -9,6 +9,7 @@ import (
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -18,17 +19,10 @@ func BenchmarkAppend(b *testing.B) {
 	defer log.Close()
 	seq := plan.Revision(0)
 	for b.Loop() {
-		unlock, err := log.Lock(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := log.Head(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		unlock := testenv.Must(log.Lock(b.Context()))(b)
+		testenv.Must(log.Head(b.Context()))(b)
 		seq++
-		if _, err := log.Append(b.Context(), mark(seq, 1)); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(log.Append(b.Context(), mark(seq, 1)))(b)
 		unlock()
 	}
 }
@@ -42,44 +36,25 @@ func BenchmarkAppendFloor(b *testing.B) {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec(`CREATE TABLE record (seq INTEGER PRIMARY KEY, phase TEXT, hash BLOB, body BLOB)`); err != nil {
-		b.Fatal(err)
-	}
-	insert, err := db.Prepare(`INSERT INTO record VALUES (?, ?, ?, ?)`)
-	if err != nil {
-		b.Fatal(err)
-	}
-	body, err := store.EncodeRecord(mark(1000, 1))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(db.Exec(`CREATE TABLE record (seq INTEGER PRIMARY KEY, phase TEXT, hash BLOB, body BLOB)`))(b)
+	insert := testenv.Must(db.Prepare(`INSERT INTO record VALUES (?, ?, ?, ?)`))(b)
+	body := testenv.Must(store.EncodeRecord(mark(1000, 1)))(b)
 	hash := sha256.Sum256(body)
 	seq := 0
 	for b.Loop() {
 		seq++
-		tx, err := db.Begin()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := tx.Stmt(insert).Exec(seq, "", hash[:], body); err != nil {
-			b.Fatal(err)
-		}
-		if err := tx.Commit(); err != nil {
-			b.Fatal(err)
-		}
+		tx := testenv.Must(db.Begin())(b)
+		testenv.Must(tx.Stmt(insert).Exec(seq, "", hash[:], body))(b)
+		testenv.Check(b, tx.Commit())
 	}
 }
 
 func BenchmarkHead(b *testing.B) {
 	log := sqlite.New(filepath.Join(b.TempDir(), "log"), sqlite.Options{})
 	defer log.Close()
-	if _, err := log.Append(b.Context(), setUp(3)); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(log.Append(b.Context(), setUp(3)))(b)
 	for b.Loop() {
-		if _, err := log.Head(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(log.Head(b.Context()))(b)
 	}
 }
 
@@ -95,9 +70,7 @@ func BenchmarkOpen(b *testing.B) {
 		n++
 		began := time.Now()
 		log := sqlite.New(dir, sqlite.Options{})
-		if _, err := log.Head(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(log.Head(b.Context()))(b)
 		opened := time.Now()
 		s, err := log.Snapshot(b.Context(), 0)
 		if err != nil || s == nil {
@@ -117,9 +90,7 @@ func BenchmarkOpen(b *testing.B) {
 		opening += opened.Sub(began)
 		snapshot += decoded.Sub(opened)
 		reading += time.Since(decoded)
-		if err := log.Close(); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Check(b, log.Close())
 	}
 	for name, d := range map[string]time.Duration{"open-ms": opening, "snapshot-ms": snapshot, "tail-ms": reading} {
 		b.ReportMetric(float64(d.Microseconds())/1000/float64(n), name)
@@ -131,31 +102,17 @@ func fillLong(b *testing.B, dir string, records, snapshot plan.Revision) {
 	b.Helper()
 	log := sqlite.New(dir, sqlite.Options{})
 	first := setUp(10_000)
-	head, err := log.Append(b.Context(), first)
-	if err != nil {
-		b.Fatal(err)
-	}
+	head := testenv.Must(log.Append(b.Context(), first))(b)
 	state := plan.Fold(plan.State{}, first)
-	db, err := sql.Open("sqlite", filepath.Join(dir, "plan.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	db := testenv.Must(sql.Open("sqlite", filepath.Join(dir, "plan.db")))(b)
 	defer db.Close()
-	tx, err := db.Begin()
-	if err != nil {
-		b.Fatal(err)
-	}
+	tx := testenv.Must(db.Begin())(b)
 	pinned := store.Snapshot{}
 	for head.Seq < records {
 		r := mark(head.Seq+1, plan.StepID(head.Seq%10_000+1))
-		body, err := store.EncodeRecord(r)
-		if err != nil {
-			b.Fatal(err)
-		}
+		body := testenv.Must(store.EncodeRecord(r))(b)
 		head.Seq, head.Hash = r.Seq, head.Hash.Next(body)
-		if _, err := tx.Exec(`INSERT INTO record VALUES (?, ?, ?, ?)`, head.Seq, string(r.Phase), head.Hash[:], body); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(tx.Exec(`INSERT INTO record VALUES (?, ?, ?, ?)`, head.Seq, string(r.Phase), head.Hash[:], body))(b)
 		if head.Seq <= snapshot && head.Seq > snapshot-1000 {
 			state = plan.Fold(state, r)
 		}
@@ -163,13 +120,7 @@ func fillLong(b *testing.B, dir string, records, snapshot plan.Revision) {
 			pinned = store.Snapshot{Head: head, State: state}
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		b.Fatal(err)
-	}
-	if err := log.SaveSnapshot(b.Context(), pinned); err != nil {
-		b.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Check(b, tx.Commit())
+	testenv.Check(b, log.SaveSnapshot(b.Context(), pinned))
+	testenv.Check(b, log.Close())
 }

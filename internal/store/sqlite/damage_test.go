@@ -54,9 +54,7 @@ func TestTruncations(t *testing.T) {
 			to = 0
 		}
 		survive(t, original, fmt.Sprintf("cut to %d bytes", to), func(dir string) {
-			if err := os.Truncate(filepath.Join(dir, "plan.db"), to); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, os.Truncate(filepath.Join(dir, "plan.db"), to))
 		})
 	}
 }
@@ -71,9 +69,7 @@ func TestForeignFile(t *testing.T) {
 func TestMissingDatabase(t *testing.T) {
 	t.Parallel()
 	survive(t, victim(t), "missing database", func(dir string) {
-		if err := os.Remove(filepath.Join(dir, "plan.db")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Remove(filepath.Join(dir, "plan.db")))
 	})
 }
 
@@ -85,9 +81,7 @@ func TestMissingWriteAheadLog(t *testing.T) {
 	defer log.Close()
 	grow(t, log, recordsOfVictim)
 	survive(t, original, "missing write-ahead log", func(dir string) {
-		if err := os.Remove(filepath.Join(dir, "plan.db-wal")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Remove(filepath.Join(dir, "plan.db-wal")))
 	})
 }
 
@@ -228,9 +222,7 @@ func victim(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "log")
 	log := sqlite.New(dir, sqlite.Options{})
 	grow(t, log, recordsOfVictim)
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, log.Close())
 	return dir
 }
 
@@ -246,15 +238,10 @@ func grow(t *testing.T, log *sqlite.Log, n plan.Revision) {
 	var state plan.State
 	for seq := plan.Revision(1); seq <= n; seq++ {
 		r := victimRecord(seq)
-		head, err := log.Append(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		head := testenv.Must(log.Append(t.Context(), r))(t)
 		state = plan.Fold(state, r)
 		if seq == 200 || seq == 300 {
-			if err := log.SaveSnapshot(t.Context(), store.Snapshot{Head: head, State: state}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head, State: state}))
 		}
 	}
 }

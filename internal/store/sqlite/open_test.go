@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 func TestReadingCreatesNothing(t *testing.T) {
@@ -99,9 +100,7 @@ func TestOpenRefuses(t *testing.T) {
 				t.Skip("no such thing here")
 			}
 			dir := victim(t)
-			if err := test.spoil(t, dir); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, test.spoil(t, dir))
 			_, err := readAll(dir)
 			if err == nil || !strings.Contains(err.Error(), test.says) || test.reason != nil && !errors.Is(err, test.reason) {
 				t.Errorf("got %v", err)
@@ -125,18 +124,13 @@ func TestFormatGrowsUnderAnOpenLog(t *testing.T) {
 	defer log.Close()
 	defer newer.Close()
 	grow(t, log, 2)
-	known, err := log.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := testenv.Must(log.Head(t.Context()))(t)
 	execute(t, dir, `PRAGMA user_version = 2`)
 	if _, err := log.Append(t.Context(), mark(3, 1)); !errors.Is(err, store.ErrNewer) {
 		t.Errorf("append: %v, want that a newer planloop wrote it", err)
 	}
 	execute(t, dir, `PRAGMA user_version = 1`)
-	if _, err := newer.Append(t.Context(), mark(3, 1)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(newer.Append(t.Context(), mark(3, 1)))(t)
 	execute(t, dir, `PRAGMA user_version = 2`)
 	if _, records, err := log.Since(t.Context(), known); !errors.Is(err, store.ErrNewer) {
 		t.Errorf("since: %d records, %v, want that a newer planloop wrote them", len(records), err)
@@ -156,10 +150,7 @@ func TestNewerRecord(t *testing.T) {
 	grow(t, log, 1)
 	body := `{"seq":2,"action":"a","actor":{"kind":"ci","name":"n"},"time":"2026-05-04T10:00:00Z","phase":"",` +
 		`"events":[{"kind":"moon_landed"}]}`
-	head, err := log.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := testenv.Must(log.Head(t.Context()))(t)
 	execute(t, dir, fmt.Sprintf(`INSERT INTO record VALUES (2, '', x'%s', CAST('%s' AS BLOB))`, head.Hash.Next([]byte(body)), body))
 	if records, err := readAll(dir); !errors.Is(err, store.ErrNewer) || len(records) != 1 {
 		t.Errorf("%d records, %v", len(records), err)
@@ -177,10 +168,7 @@ func TestRemainsOfAPurge(t *testing.T) {
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
 	first := setUp(1)
-	head, err := log.Purge(t.Context(), first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := testenv.Must(log.Purge(t.Context(), first))(t)
 	for _, name := range []string{"snapshot-300.json", filepath.Join("growth", "head")} {
 		write(t, filepath.Join(dir, name), content(t, filepath.Join(old, name)))
 	}
@@ -203,14 +191,8 @@ func TestOpenLogFollowsARepair(t *testing.T) {
 	dir := victim(t)
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
-	before, err := log.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	grown, err := log.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.Must(log.Head(t.Context()))(t)
+	grown := testenv.Must(log.Watch(t.Context()))(t)
 	execute(t, dir, `UPDATE record SET phase = 'x', body = x'00' WHERE seq = 250`)
 	if repaired, err := sqlite.Repair(t.Context(), dir); err != nil || !repaired.Repaired || repaired.Records != 249 ||
 		repaired.Restored != 300 || repaired.Lost != 300 {
@@ -241,9 +223,7 @@ func TestReadOnlyFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(dir, 0o500))
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	if records, err := readAll(dir); err != nil || len(records) != recordsOfVictim {
 		t.Errorf("%d records, %v", len(records), err)
@@ -283,15 +263,10 @@ func TestRest(t *testing.T) {
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
 	grow(t, log, 3)
-	grown, err := log.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	grown := testenv.Must(log.Watch(t.Context()))(t)
 	rest := func() {
 		t.Helper()
-		if err := log.CloseFiles(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, log.CloseFiles())
 	}
 	rest()
 	if open := openFiles(t, dir); len(open) > 0 {
@@ -300,10 +275,7 @@ func TestRest(t *testing.T) {
 	if head, err := log.CachedHead(t.Context()); err != nil || head.Seq != 3 || len(openFiles(t, dir)) > 0 {
 		t.Errorf("%+v, %v, open: %v", head, err, openFiles(t, dir))
 	}
-	unlock, err := log.Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := testenv.Must(log.Lock(t.Context()))(t)
 	rest()
 	if _, err := log.Append(t.Context(), mark(4, 1)); err != nil {
 		t.Error(err)

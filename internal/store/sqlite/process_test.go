@@ -104,13 +104,8 @@ func TestKill(t *testing.T) {
 	acknowledged := plan.Revision(0)
 	for round := range testenv.Count(*kills/5, *kills, *kills) {
 		cmd := helper(t.Context(), "append", dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := testenv.Must(cmd.StdoutPipe())(t)
+		testenv.Check(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		for range 1 + round*7%40 {
 			if !lines.Scan() {
@@ -118,9 +113,7 @@ func TestKill(t *testing.T) {
 			}
 			acknowledged = number(t, lines.Text())
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, cmd.Process.Kill())
 		for lines.Scan() { // its output before it died
 			if last := lines.Text(); last != "" {
 				acknowledged = max(acknowledged, number(t, last))
@@ -139,10 +132,7 @@ func expectAcknowledged(t *testing.T, dir string, acknowledged plan.Revision) {
 	began := time.Now()
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
-	head, err := log.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := testenv.Must(log.Head(t.Context()))(t)
 	if took := time.Since(began); took > 9*time.Second {
 		t.Errorf("opening took %v", took)
 	}
@@ -171,9 +161,7 @@ func TestManyFirstOpens(t *testing.T) {
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, group.Wait())
 	if records, err := readAll(dir); err != nil || len(records) != most {
 		t.Errorf("%d records, %v", len(records), err)
 	}
@@ -196,9 +184,7 @@ func TestContention(t *testing.T) {
 			return errors.Join(err, parseErr)
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, group.Wait())
 	took := time.Since(began)
 	t.Logf("%d appends in %v, longest waits %v", processes*contendAppends, took, worst)
 	if records, err := readAll(dir); err != nil || len(records) != processes*contendAppends {
@@ -211,10 +197,7 @@ func TestWatchAnotherProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
-	grown, err := log.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	grown := testenv.Must(log.Watch(t.Context()))(t)
 	for seq := plan.Revision(1); seq <= 5; seq++ {
 		if out, err := helper(t.Context(), "once", dir).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -236,27 +219,18 @@ func TestAbandonedWaitGivesTheLockBack(t *testing.T) {
 	holder, waiter := sqlite.New(dir, sqlite.Options{}), sqlite.New(dir, sqlite.Options{LockWait: 30 * time.Millisecond})
 	defer holder.Close()
 	defer waiter.Close()
-	unlock, err := holder.Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := testenv.Must(holder.Lock(t.Context()))(t)
 	for range 3 { // the second and third use the first one's remains
 		if _, err := waiter.Lock(t.Context()); !errors.Is(err, store.ErrBusy) {
 			t.Errorf("got %v, want ErrBusy", err)
 		}
 	}
 	unlock()
-	if unlock, err = holder.Lock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	unlock()
+	testenv.Must(holder.Lock(t.Context()))(t)()
 }
 
 func number(t *testing.T, line string) plan.Revision {
 	t.Helper()
-	n, err := strconv.ParseInt(line, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testenv.Must(strconv.ParseInt(line, 10, 64))(t)
 	return plan.Revision(n)
 }

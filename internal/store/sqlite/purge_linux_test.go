@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -17,9 +18,7 @@ func TestPurgeThatLeavesSomething(t *testing.T) {
 	t.Parallel()
 	dir := copyLog(t, victim(t))
 	stuck := filepath.Join(dir, "damaged-20260101T000000Z-1")
-	if err := os.Mkdir(stuck, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Mkdir(stuck, 0o700))
 	if err := syscall.Mount("tmpfs", stuck, "tmpfs", 0, "size=64k"); err != nil {
 		t.Skipf("nothing can be mounted here: %v", err)
 	}
@@ -33,9 +32,7 @@ func TestPurgeThatLeavesSomething(t *testing.T) {
 	if head, err := log.Head(t.Context()); err != nil || head.Seq != 1 {
 		t.Errorf("the log ends at %d, %v", head.Seq, err)
 	}
-	if err := syscall.Unmount(stuck, 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, syscall.Unmount(stuck, 0))
 	if _, err := log.Purge(t.Context(), plan.Record{Seq: 1, Action: "purge"}); err != nil {
 		t.Error(err)
 	}

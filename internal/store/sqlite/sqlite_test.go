@@ -14,6 +14,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -54,9 +55,7 @@ var noContext = context.Background()
 func copyLog(t *testing.T, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.CopyFS(to, os.DirFS(from)))
 	err := filepath.WalkDir(to, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return errors.Join(err, os.Chmod(path, 0o700))
@@ -71,10 +70,7 @@ func copyLog(t *testing.T, from string) string {
 
 func fileSize(t *testing.T, path string) int64 {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testenv.Must(os.Stat(path))(t)
 	return info.Size()
 }
 
@@ -90,9 +86,7 @@ func content(t *testing.T, path string) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func flip(t *testing.T, path string, offset int64, bit int) {
@@ -105,12 +99,7 @@ func flip(t *testing.T, path string, offset int64, bit int) {
 // execute changes a database without planloop's knowledge.
 func execute(t *testing.T, dir, statement string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "plan.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testenv.Must(sql.Open("sqlite", filepath.Join(dir, "plan.db")))(t)
 	defer db.Close()
-	if _, err := db.Exec(statement); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(db.Exec(statement))(t)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -23,24 +24,15 @@ func TestUnfinishedSnapshotsAreSwept(t *testing.T) {
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
 	record := setUp(1)
-	head, err := log.Append(t.Context(), record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := testenv.Must(log.Append(t.Context(), record))(t)
 	left, fresh := filepath.Join(dir, strings.Replace(safefile.Leftovers, "*", "1", 1)),
 		filepath.Join(dir, strings.Replace(safefile.Leftovers, "*", "2", 1))
 	for _, path := range []string{left, fresh} {
-		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(path, []byte("half"), 0o600))
 	}
 	old := time.Now().Add(-2 * time.Hour)
-	if err := os.Chtimes(left, old, old); err != nil {
-		t.Fatal(err)
-	}
-	if err := log.SaveSnapshot(t.Context(), store.Snapshot{Head: head, State: plan.Fold(plan.State{}, record)}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chtimes(left, old, old))
+	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head, State: plan.Fold(plan.State{}, record)}))
 	if _, err := os.Stat(left); !os.IsNotExist(err) {
 		t.Errorf("what a crash left is still there: %v", err)
 	}
@@ -60,22 +52,16 @@ func TestSweepValues(t *testing.T) {
 		value, _ := json.Marshal(text)
 		name, err := log.PutValue(t.Context(), value)
 		then := time.Now().Add(-age)
-		if err := errors.Join(err, os.Chtimes(filepath.Join(dir, "values", name), then, then)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, errors.Join(err, os.Chtimes(filepath.Join(dir, "values", name), then, then)))
 		return name
 	}
 	const old = 25 * time.Hour
 	named, again, orphan, fresh := put("named", old), put("put again", old), put("orphan", old), put("fresh", time.Hour)
-	if _, err := log.PutValue(t.Context(), []byte(`"put again"`)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(log.PutValue(t.Context(), []byte(`"put again"`)))(t)
 	record := setUp(1)
 	done := plan.StepFinished{Step: 1, Attempt: 1, Result: plan.Result{OK: true, StoredName: named}}
 	record.Events = append(record.Events, done)
-	if _, err := log.Append(t.Context(), record); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(log.Append(t.Context(), record))(t)
 	if n, err := sqlite.SweepValues(t.Context(), dir, time.Now()); n != 1 || err != nil {
 		t.Errorf("removed %d, %v", n, err)
 	}
@@ -87,9 +73,7 @@ func TestSweepValues(t *testing.T) {
 	if _, err := log.Value(t.Context(), orphan); !errors.Is(err, store.ErrNoValue) {
 		t.Errorf("the orphan is still there: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, "values", named)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(filepath.Join(dir, "values", named)))
 	report, err := sqlite.Check(t.Context(), dir)
 	if err != nil || report.Damaged() || len(report.Problems) != 1 ||
 		!strings.Contains(report.Problems[0].Text, "the value of S001 is missing") {
