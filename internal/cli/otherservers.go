@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -216,15 +217,9 @@ func (s offeredServers) Tools() []toolbox.RemoteTool { return s.others().listed(
 // Known reports whether every server has listed its tools at least once.
 func (s offeredServers) Known() bool {
 	servers := s.others().get()
-	if servers == nil {
-		return true
-	}
-	for _, status := range servers.Status() {
-		if status.State != downstream.Disabled && !status.Listed && len(status.Tools) == 0 {
-			return false
-		}
-	}
-	return true
+	return servers == nil || !slices.ContainsFunc(servers.Status(), func(status downstream.Status) bool {
+		return status.State != downstream.Disabled && !status.Listed && len(status.Tools) == 0
+	})
 }
 
 // Missing explains why a tool is missing.

@@ -193,12 +193,7 @@ func oneOf(s plan.State, ids []string, named, fix string) (string, error) {
 	if noVersion == nil {
 		return id, nil
 	}
-	var found []string
-	for _, id := range ids {
-		if named != "" && strings.HasPrefix(id, named) {
-			found = append(found, id)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return named == "" || !strings.HasPrefix(id, named) })
 	switch len(found) {
 	case 1:
 		return found[0], nil

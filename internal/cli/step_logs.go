@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,13 +85,10 @@ func (a *app) findLog(ctx context.Context, ws *openWorkspace, state plan.State, 
 	if l.step, err = stepToLog(state, kept, named); err != nil {
 		return l, err
 	}
-	last := l.step.Attempts
 	if attempts := kept[l.step.ID]; attempt == 0 && !l.step.IsRunning() && len(attempts) > 0 {
-		last = attempts[len(attempts)-1]
+		attempt = attempts[len(attempts)-1]
 	}
-	if attempt == 0 {
-		attempt = last
-	}
+	attempt = cmp.Or(attempt, l.step.Attempts)
 	l.attempt = plan.Attempt{Plan: state.Plan.Root(), Step: l.step.ID, Attempt: attempt}
 	l.log = engine.AgentLog(ws.place.StateDir, l.attempt)
 	latest := attempt == l.step.Attempts

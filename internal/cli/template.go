@@ -73,11 +73,7 @@ func settings(set []string) (map[string]json.RawMessage, error) {
 		if parameters[name] != nil {
 			return nil, usageError{fmt.Errorf("--set gives %s twice; give each parameter once", plan.Quote(name))}
 		}
-		data, err := json.Marshal(text)
-		if err != nil {
-			return nil, err
-		}
-		parameters[name] = data
+		parameters[name], _ = json.Marshal(text) // a string can always be written
 	}
 	return parameters, nil
 }

@@ -108,12 +108,12 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
 		},
 		GateAll: config.Gates.Profile == gates.Strict, Unconfigured: !config.Gates.Asked,
+		Doubt: place.Doubt, Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
+		Hooks: hookReports{seen}, HooksRequired: config.HooksRequired, Engines: engines{stateDir, seen},
 	}
 	if options.Workspace = safetext.EscapeLine(place.Path); place.Default {
 		options.Workspace = "the workspace named default"
 	}
-	options.Doubt = place.Doubt
-	options.Model = a.configuredModel(config.Model)
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {
 		options.ServerTools = others.known
@@ -124,13 +124,9 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		options.StepTools = stepTools{sync.OnceValues(a.box), others}
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
-	options.Templates = a.templates(place)
-	options.Engine = stepEngine{a}
 	if staff, err := a.configuredAgents(place, config.Agents); err == nil && staff != nil { // the run reports the fault
 		options.Agents = staff
 	}
-	options.Hooks, options.HooksRequired = hookReports{seen}, config.HooksRequired
-	options.Engines = engines{stateDir, seen}
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell
 	client := sync.OnceValue(func() string {

@@ -38,6 +38,10 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		clear += " --id " + safetext.QuoteWord(call.ID)
 		template = "planloop template apply " + safetext.QuoteWord(call.ID) + settings(call.JSON)
 	}
+	replan := "planloop replan --file FILE"
+	if call.JSON != "" {
+		replan = "planloop replan --json " + safetext.QuoteWord(call.JSON)
+	}
 	if call.Kind == verbs.CallAsk {
 		return "ask the user", false // in the conversation: no command waits for a person
 	}
@@ -85,7 +89,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.CallApproveStep:   "planloop approve " + call.Step.String(),
 		verbs.CallRejectStep:    "planloop reject " + call.Step.String(),
 		verbs.CallAnswerStep:    "planloop answer " + call.Step.String() + " TEXT",
-		verbs.CallReplan:        replanning(call),
+		verbs.CallReplan:        replan,
 		verbs.CallRecover:       recovery(call),
 	}[call.Kind]
 	return text, known
@@ -124,12 +128,4 @@ func recovery(call verbs.Call) string {
 	default:
 		return strings.TrimSuffix("planloop step settle "+step+" --choice "+string(call.Choice), " --choice ")
 	}
-}
-
-// replanning returns the command that makes the next version of the plan.
-func replanning(call verbs.Call) string {
-	if call.JSON == "" {
-		return "planloop replan --file FILE"
-	}
-	return "planloop replan --json " + safetext.QuoteWord(call.JSON)
 }

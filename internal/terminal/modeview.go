@@ -296,14 +296,6 @@ func (s Screen) draftStep(line string) string {
 	if parts == nil {
 		return line
 	}
-	look := s.Waiting
-	switch parts[3] {
-	case "[HIGH RISK]":
-		look = s.Wrong
-	case "[low risk]":
-		look = s.Good
-	case "":
-		look = s.Plain
-	}
+	look := map[string]Style{"[HIGH RISK]": s.Wrong, "[medium risk]": s.Waiting, "[low risk]": s.Good, "": s.Plain}[parts[3]]
 	return parts[1] + parts[2] + look(parts[3]) + s.Bold(parts[4])
 }
