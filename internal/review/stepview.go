@@ -65,8 +65,12 @@ func proof(step *plan.Step) (criteria []Criterion, other []Evidence) {
 func (sheet *Workspace) ask(step *plan.Step) *Ask {
 	switch ask := step.OpenQuestion(); {
 	case ask != nil:
+		args := ask.Args
+		if len(args) == 0 {
+			args = step.Args
+		}
 		return &Ask{Kind: AskKind(ask.Kind), Text: ask.Text, Digest: ask.Digest, Short: history.ShortDigest(ask.Digest),
-			Args: verbs.Pretty(slices.Concat(ask.Args, given(ask, step))), Attempt: ask.Attempt, Choices: ask.Kind.Choices(), At: ask.At}
+			Args: verbs.Pretty(args), Attempt: ask.Attempt, Choices: ask.Kind.Choices(), At: ask.At}
 	case step.NeedsUnblocking():
 		return &Ask{Kind: AskBlocked, Text: verbs.BlockedText(step), Choices: []plan.Choice{plan.Reply, plan.Skip}}
 	case step.NeedsReply():
@@ -77,14 +81,6 @@ func (sheet *Workspace) ask(step *plan.Step) *Ask {
 			Attempt: cmp.Or(step.Attempts, 1), Choices: plan.AskApproval.Choices(), Early: true}
 	}
 	return nil
-}
-
-// given returns the step's own arguments if its question has none.
-func given(ask *plan.Ask, step *plan.Step) []byte {
-	if len(ask.Args) > 0 {
-		return nil
-	}
-	return step.Args
 }
 
 func numbers(ids []plan.StepID) []int {

@@ -34,7 +34,7 @@ func (sheet *Workspace) view(state plan.State, former *plan.Plan) View {
 	s := sheet.Service
 	v := View{Workspace: sheet.Place, Revision: state.Revision, UpdatedAt: state.UpdatedAt, Now: s.Now(), Phase: state.PhaseNow(),
 		Headline: s.Headline(state, viewer()), Waiting: sheet.waiting(state), Decision: decision(state.ModeNow().Decision),
-		Questions: questions(state), Signals: signals(state), Agents: orEmpty(s.Enforcement(state)),
+		Questions: questions(state), Signals: signals(state), Agents: append([]verbs.AgentEnforcement{}, s.Enforcement(state)...),
 		Run: sheet.run(state), Plans: pastPlans(state)}
 	if state.Plan != nil && !state.Plan.IsCleared() {
 		shown := sheet.plan(state, state.Plan, state.Plan.Approval)
@@ -106,7 +106,7 @@ func difference(from, to, inForce *plan.Plan) *Difference {
 }
 
 func fieldChange(name string, d verbs.Difference) FieldChange {
-	return FieldChange{name, d.Label, orEmpty(d.Was), orEmpty(d.Is)}
+	return FieldChange{name, d.Label, append([]string{}, d.Was...), append([]string{}, d.Is...)}
 }
 
 // asInForce reports whether a step of a changed plan has the same status as in the plan in force.
@@ -123,7 +123,7 @@ func decision(d *plan.Decision) *Decision {
 	if d == nil {
 		return nil
 	}
-	return &Decision{Outcome: d.Outcome, Text: verbs.DecisionText(*d), By: d.Way.Decider(d.By), Way: d.Way, Comment: d.Comment,
+	return &Decision{Outcome: d.Outcome, Text: verbs.DecisionText(d), By: d.Way.Decider(d.By), Way: d.Way, Comment: d.Comment,
 		Change: d.Change, At: d.At}
 }
 
@@ -272,11 +272,4 @@ func (sheet *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.Appr
 		shown.Steps = append(shown.Steps, sheet.step(state, p, step, approval))
 	}
 	return shown
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

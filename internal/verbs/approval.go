@@ -29,7 +29,7 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.DecideDraft) (Dec
 		reply.PlanID = outcome.Before.Draft.ID
 	}
 	reply.Runs = a.Outcome == plan.Approved && s.view(outcome.After, c, Rules{}).hasRunnableSteps()
-	reply.Message = decisionMessage(outcome.After.ModeNow().Decision)
+	reply.Message = DecisionText(outcome.After.ModeNow().Decision)
 	if a.Outcome == plan.Approved && c.brief() {
 		remarks, err := s.OpenComments(ctx, outcome.After)
 		if err != nil {
@@ -46,14 +46,15 @@ func (s *Service) RecordNoDecision(ctx context.Context, c Caller, request, how s
 	return err
 }
 
-func decisionMessage(d *plan.Decision) string {
+// DecisionText returns a decision as a sentence with its comment, "" for nil.
+func DecisionText(d *plan.Decision) string {
 	if d == nil {
 		return ""
 	}
 	return decisionWords(d, d.Edits.String())
 }
 
-// decisionWords is decisionMessage with edits as the description of people's changes to the submission.
+// decisionWords is DecisionText with edits as the description of people's changes to the submission.
 func decisionWords(d *plan.Decision, edits string) string {
 	by, subject, cancelled := d.Way.Decider(d.By), "The plan", "Planning mode"
 	if d.Change {
@@ -87,12 +88,7 @@ func decisionWords(d *plan.Decision, edits string) string {
 }
 
 // decided returns the last decision as a sentence to append to another.
-func decided(d *plan.Decision) string {
-	if d == nil {
-		return ""
-	}
-	return " " + decisionMessage(d)
-}
+func decided(d *plan.Decision) string { return prefixed(" ", DecisionText(d)) }
 
 // Text returns the reply in a line or two.
 func (r DecisionReply) Text() string {

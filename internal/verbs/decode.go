@@ -91,9 +91,9 @@ func (s *Service) elsewhere(err error, input any, arguments []byte, c Caller) er
 		return err
 	}
 	first, update, reads := "", Update{}, false
-	switch input := input.(type) {
-	case interface{ elsewhere([]byte) (Update, bool) }:
-		update, reads = input.elsewhere(arguments)
+	switch input.(type) {
+	case *AddStep, *MarkStep, *UpdateStep:
+		update, reads = updateOf(arguments)
 	case *SetupPlan:
 		first, update, reads = richPlan(arguments)
 		first = c.word(Call{Kind: CallSetUp}) + first + ", then "

@@ -145,6 +145,11 @@ func prefixed(prefix, text string) string {
 	return prefix + text
 }
 
+// prefixedAll returns each text after the prefix.
+func prefixedAll(prefix string, texts []string) string {
+	return prefixed(prefix, strings.Join(texts, prefix))
+}
+
 // nonEmpty returns the texts that are not empty.
 func nonEmpty(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })

@@ -30,10 +30,7 @@ const RefusedPlanType = "plan_validation_failed"
 
 // Message returns the contract's sentence, or Drafted.
 func (e *RefusedPlan) Message() string {
-	if e.Drafted != "" {
-		return e.Drafted
-	}
-	return "The submitted plan is invalid and was rejected. You must fix the plan and resubmit."
+	return cmp.Or(e.Drafted, "The submitted plan is invalid and was rejected. You must fix the plan and resubmit.")
 }
 
 // Details lists all problems.
@@ -204,13 +201,7 @@ func warnings(report gates.Report) []string {
 }
 
 // warningLines returns a line for each warning, to append to a reply.
-func warningLines(warnings []string) string {
-	text := ""
-	for _, warning := range warnings {
-		text += "\nWarning: " + warning
-	}
-	return text
-}
+func warningLines(warnings []string) string { return prefixedAll("\nWarning: ", warnings) }
 
 func firstWarnings(all []string) []string {
 	return firstOf(all, warningsShown, "%d more of this kind.")

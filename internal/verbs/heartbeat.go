@@ -112,9 +112,6 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 	return n.message
 }
 
-// DecisionText returns a decision as a sentence with its comment.
-func DecisionText(d plan.Decision) string { return decisionMessage(&d) }
-
 // Pretty returns JSON with one line per member.
 func Pretty(value json.RawMessage) string {
 	var b bytes.Buffer

@@ -91,7 +91,7 @@ func (s *Service) executePrompt(ctx context.Context, state plan.State, c Caller)
 	}
 	text := ApprovedPlan(state.Plan, nil, remarks)
 	if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Approved && d.Comment != "" {
-		text += "\n\n" + decisionMessage(d)
+		text += "\n\n" + DecisionText(d)
 	}
 	return text + "\n\nNext: " + s.NextActionIn(state, c).For(c), nil
 }

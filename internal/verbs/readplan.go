@@ -127,7 +127,7 @@ const agreedRoom = 3_000
 func (r ReadPlanReply) withDraft(state plan.State, remarks []PlacedComment, c Caller, from plan.StepID) ReadPlanReply {
 	r.Message = "The draft, as it is submitted."
 	if d := state.ModeNow().Decision; d != nil && state.PhaseNow() == plan.PhaseGathering {
-		r.Message += " " + tokens.Block(decisionMessage(d), feedbackRoom)
+		r.Message += " " + tokens.Block(DecisionText(d), feedbackRoom)
 	}
 	draft := DraftSubmission(state.Draft)
 	first := state.Draft.Steps.PositionFrom(from)

@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"maps"
 	"strings"
 
 	"github.com/planloop/planloop/plan"
@@ -30,7 +29,7 @@ func (s *Service) otherTools() map[string]ServerTool {
 // definitions returns the definition digests of other servers' tools.
 func (s *Service) definitions() map[string]string {
 	all := map[string]string{}
-	for name, tool := range maps.All(s.otherTools()) {
+	for name, tool := range s.otherTools() {
 		all[name] = tool.Definition
 	}
 	return all

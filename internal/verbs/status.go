@@ -145,17 +145,15 @@ func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedbac
 	if c.scoped() { // concerns other callers
 		reply.RunState.Asks, reply.Decision = nil, nil
 	}
+	cut, forQuestions, forInput := false, questionRoom, feedbackRoom
+	if next.step == nil && in.Task == nil {
+		forQuestions, forInput = questionAlone, feedbackAlone
+	}
 	if c.brief() {
 		reply.RunState.fit()
 		reply.Enforcement = firstAgents(reply.Enforcement)
-	}
-	cut := false
-	if c.brief() && next.step == nil && in.Task == nil {
-		reply.PlanningContext.fit(questionAlone)
-		cut = reply.Feedback.fit(feedbackAlone)
-	} else if c.brief() {
-		reply.PlanningContext.fit(questionRoom)
-		cut = reply.Feedback.fit(feedbackRoom)
+		reply.PlanningContext.fit(forQuestions)
+		cut = reply.Feedback.fit(forInput)
 	}
 	if cut || reply.Feedback.More > 0 {
 		reply.ReadAll = c.allComments()

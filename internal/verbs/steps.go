@@ -17,9 +17,6 @@ type AddStep struct {
 	Steps []NewStep `json:"steps" jsonschema:"minItems=1"`
 }
 
-// elsewhere reads arguments that have more than titles and details as an update.
-func (AddStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(arguments) }
-
 // Wraps names the list that a single step may be given for.
 func (AddStep) Wraps() []string { return []string{"steps"} }
 
@@ -178,12 +175,6 @@ func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStep
 	}
 	return s.Mark(ctx, c, a)
 }
-
-// elsewhere reads arguments for several steps, or with more than a status, as an update.
-func (MarkStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(arguments) }
-
-// elsewhere reads arguments with more than a title or details as an update.
-func (UpdateStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(arguments) }
 
 // wantsReason refuses a status that needs a reason, and names the call that takes one.
 func (in MarkStep) wantsReason(c Caller) error {

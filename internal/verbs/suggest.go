@@ -246,18 +246,12 @@ func (r SuggestReply) Text() string {
 		if len(s.RelevantFilePaths) > 0 {
 			b.WriteString(" (" + strings.Join(s.RelevantFilePaths, ", ") + ")")
 		}
-		b.WriteString(prefixed(": ", s.Reason))
-		for _, hint := range s.ContextHints {
-			b.WriteString("\n   - " + hint)
-		}
+		b.WriteString(prefixed(": ", s.Reason) + prefixedAll("\n   - ", s.ContextHints))
 		if s.More != "" {
 			b.WriteString("\n   (" + s.More + " more)")
 		}
 	}
-	for _, note := range r.Notes {
-		b.WriteString("\nNote: " + note)
-	}
-	return r.under(b.String())
+	return r.under(b.String() + prefixedAll("\nNote: ", r.Notes))
 }
 
 // refine asks a model to improve the suggestions, with a view of the tree. Its answer is cleaned like any input;

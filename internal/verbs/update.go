@@ -323,10 +323,4 @@ func (r ReportCheck) before() string {
 	return "A blocker is open and comes first. " + r.Blocker.text() + "\n"
 }
 
-func (r ReportCheck) after() string {
-	text := ""
-	for _, missing := range r.NotShown {
-		text += "\n" + missing
-	}
-	return text
-}
+func (r ReportCheck) after() string { return prefixedAll("\n", r.NotShown) }
