@@ -145,8 +145,7 @@ func (s *Service) noStepReason(state plan.State, c Caller) string {
 		return text + ": " + plan.IDs(firstFew(ids)) + " " + many + "."
 	}
 	p := state.Plan
-	running := runningSteps(state)
-	if len(running) > 0 || p == nil || p.Status != plan.StatusActive || state.PhaseNow().IsRestricted() {
+	if running := runningSteps(state); len(running) > 0 || p == nil || p.Status != plan.StatusActive || state.PhaseNow().IsRestricted() {
 		return noStep(running, "is running; wait for the end", "are running; wait for the end")
 	}
 	var asking, engine []plan.StepID
