@@ -90,9 +90,7 @@ func (s *host) call(tool, arguments string) string { return s.ask(toolCall(tool,
 // killed kills the server and starts another.
 func (s *host) killed() *host {
 	s.t.Helper()
-	if err := s.cmd.Process.Kill(); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, s.cmd.Process.Kill())
 	if err := s.cmd.Wait(); err == nil {
 		s.t.Fatal("it was not killed")
 	}
@@ -114,9 +112,7 @@ func says(t *testing.T, text string, words ...string) {
 
 func planningHome(t *testing.T) home {
 	h := newHome(t)
-	if err := os.WriteFile(filepath.Join(h.dir, "login.go"), []byte("package login\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(h.dir, "login.go"), []byte("package login\n"), 0o644))
 	h.run("sync")
 	return h
 }

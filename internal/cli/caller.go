@@ -113,11 +113,10 @@ func (a *app) isAgentStarted(ctx context.Context) bool {
 // requirePerson refuses an act reserved for people unless a person sits at the terminal. It keeps a model from answering for its user by
 // mistake or through a script. It cannot detect a program that takes over the user's own terminal.
 func (a *app) requirePerson(what string) error {
-	why := a.whyNoPerson()
-	if why == "" {
-		return nil
+	if why := a.whyNoPerson(); why != "" {
+		return plan.Refuse(plan.Conflict, "", what+" needs a person, and "+why, "run it in your own terminal")
 	}
-	return plan.Refuse(plan.Conflict, "", what+" needs a person, and "+why, "run it in your own terminal")
+	return nil
 }
 
 // agentSign returns why this shell belongs to an agent, "" without a sign of one.

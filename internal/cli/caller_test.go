@@ -113,12 +113,8 @@ func newStartedPlace(t *testing.T) startedPlace {
 	for name, text := range map[string]string{"app/plan.json": `{"objective":"Theirs","initial_steps":[{"title":"Theirs"}]}`,
 		"app/login.go": "package login\n", "home/.claude/settings.json": "{}\n"} {
 		path := filepath.Join(p.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	if code, told := p.run("", "start", "A plan", "--step", "Do it"); code != exitOK {
 		t.Fatal(told)

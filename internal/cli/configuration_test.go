@@ -73,9 +73,7 @@ func TestConfigurationHelpCanBePasted(t *testing.T) {
 	}
 	config := written(t, file.String())
 	var asked model.Config
-	if err := config.Model.Decode(&asked); err != nil {
-		t.Fatal(err)
-	}
+	must(t, config.Model.Decode(&asked))
 	if err := asked.Validate(); err != nil {
 		t.Error(err)
 	}
@@ -145,9 +143,7 @@ func written(t *testing.T, text string) workspace.Config {
 	t.Helper()
 	home := t.TempDir()
 	place := filepath.Join(home, "planloop", "config.yaml")
-	if err := errors.Join(os.Mkdir(filepath.Dir(place), 0o700), os.WriteFile(place, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(filepath.Dir(place), 0o700), os.WriteFile(place, []byte(text), 0o600)))
 	getenv := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": home}[name] }
 	config, warnings, err := workspace.Load(workspace.Sources{Getenv: getenv, Gates: gates.Names(), Account: t.TempDir()})
 	if err != nil || len(warnings) > 0 {
@@ -159,20 +155,14 @@ func written(t *testing.T, text string) workspace.Config {
 // The documentation's examples of agents can be pasted.
 func TestAgentsOfTheDocumentationCanBePasted(t *testing.T) {
 	text, err := os.ReadFile("../../docs/running.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, example, _ := strings.Cut(string(text), "```yaml\nagents:")
 	example, _, _ = strings.Cut(example, "```")
 	config := written(t, "agents:"+example)
 	var shown engine.AgentConfig
-	if err := config.Agents.Decode(&shown); err != nil {
-		t.Fatal(err)
-	}
+	must(t, config.Agents.Decode(&shown))
 	started, err := engine.NewAgents(shown, engine.AgentOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range []string{"default", "codex", "opencode", "gemini"} {
 		if got, ok := started.For(name); got != name || !ok || len(shown[name].Command) < 2 {
 			t.Errorf("%s: %q, %q", name, got, shown[name].Command)

@@ -117,13 +117,9 @@ func TestContractComparison(t *testing.T) {
 		`[]`: 1,
 	} {
 		want, err := decoded(withoutComments(example))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := decoded([]byte(output))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if all := missingFrom("", want, got); len(all) != differences {
 			t.Errorf("%s: %q, want %d differences", output, all, differences)
 		}

@@ -159,7 +159,7 @@ func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []findi
 	var idle []string
 	connected := false
 	for _, k := range known {
-		states := []hosts.State{k.Server, k.Hooks, k.project().Server, k.project().Hooks}
+		states := []hosts.State{k.Server, k.Hooks, k.Project.Server, k.Project.Hooks}
 		installed := slices.ContainsFunc(states, hosts.State.IsInstalled)
 		connected = connected || installed
 		switch {
@@ -188,7 +188,6 @@ func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []findi
 // hostFindings returns the findings for a host that is connected, or should be.
 func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 	var all []finding
-	project := k.project()
 	about := func(text, next string) {
 		all = append(all, finding{About: "host", State: wrong, Text: k.Title + " " + text, Next: next, Person: true})
 	}
@@ -196,7 +195,7 @@ func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 		about("cannot be checked: "+fault, "")
 	}
 	again := "run `planloop init " + k.Host + "`, then start a new session"
-	if k.Project != nil && !k.Server.IsInstalled() {
+	if k.Project.isConfigured() && !k.Server.IsInstalled() {
 		again = "run `planloop init " + k.Host + " --scope project`, then start a new session"
 	}
 	if k.Twice != "" {
@@ -210,11 +209,11 @@ func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 	}
 	if len(all) == 0 {
 		switch {
-		case !k.Server.IsInstalled() && !project.Server.IsInstalled():
+		case !k.Server.IsInstalled() && !k.Project.Server.IsInstalled():
 			about("does not start the server", again)
-		case slices.Contains([]hosts.State{k.Server, k.Hooks, project.Server, project.Hooks}, hosts.Old):
+		case slices.Contains([]hosts.State{k.Server, k.Hooks, k.Project.Server, k.Project.Hooks}, hosts.Old):
 			about("is out of date: its files differ from what this version writes", again)
-		case k.Hooks == hosts.Missing && !project.Hooks.IsInstalled():
+		case k.Hooks == hosts.Missing && !k.Project.Hooks.IsInstalled():
 			about("does not ask planloop's hooks, so that planning mode is not enforced for its own tools", again)
 		}
 	}
@@ -226,7 +225,7 @@ func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 	}
 	text := k.Title + ": connected"
 	switch {
-	case k.Hooks == hosts.None && project.Hooks == hosts.None:
+	case k.Hooks == hosts.None && k.Project.Hooks == hosts.None:
 		text += ", without hooks: planning mode is not enforced for its own tools"
 	case k.Heard == nil:
 		text += "; its hooks are installed, without a call in 24 h"

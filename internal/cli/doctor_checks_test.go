@@ -51,9 +51,7 @@ func TestAnotherVersionRuns(t *testing.T) {
 		"0.0.1": "wrong , which is planloop 0.0.1; this is ",
 		"":      "wrong , which is planloop of an older version; this is "} {
 		dir := filepath.Join(t.TempDir(), "planloop", "state")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(dir, 0o700))
 		server := func() presence.Server { return presence.Server{Process: chain[0], Version: its} }
 		book := presence.Open(dir, presence.Options{Server: server})
 		leave := book.Join("codex")
@@ -73,13 +71,9 @@ func TestAnotherVersionRuns(t *testing.T) {
 func TestStateIsReallyTried(t *testing.T) {
 	home := t.TempDir()
 	there := filepath.Join(home, "planloop", "there")
-	if err := os.MkdirAll(there, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(there, 0o700))
 	file := filepath.Join(home, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	for dir, want := range map[string]status{
 		there: fine, filepath.Join(home, "planloop", "new"): fine, filepath.Join(home, "none", "planloop", "new"): fine,
 		file: wrong, filepath.Join(file, "planloop", "new"): wrong,

@@ -52,8 +52,14 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		options.StateDir = ws.place.StateDir
 	}
 	if o.Agents {
-		if err := e.addAgents(ws, &options); err != nil {
+		agents, err := e.configuredAgents(ws.place, ws.config.Agents)
+		if err != nil {
 			return "", err
+		}
+		options.Agents, options.Workspace = agents, ws.place.Path
+		options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.WorkOrder) string {
+			step, _ := state.Plan.Steps.Get(id)
+			return ws.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder(o))
 		}
 	}
 	return engine.New(ws.session, box.Tools(), ws.presence, options).Run(ctx, engine.RunOptions{
@@ -70,18 +76,4 @@ func (a *app) configuredAgents(place workspace.Workspace, section workspace.Sect
 		return nil, err
 	}
 	return engine.NewAgents(config, engine.AgentOptions{Workspace: place.Path, Launcher: a.launch(), Logger: a.logger()})
-}
-
-// addAgents lets the engine start the agents of the user's configuration.
-func (e stepEngine) addAgents(ws *openWorkspace, options *engine.Options) error {
-	staff, err := e.configuredAgents(ws.place, ws.config.Agents)
-	if err != nil || staff == nil {
-		return err
-	}
-	options.Agents, options.Workspace = staff, ws.place.Path
-	options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.WorkOrder) string {
-		step, _ := state.Plan.Steps.Get(id)
-		return ws.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder(o))
-	}
-	return nil
 }

@@ -42,12 +42,12 @@ type errorLog struct {
 	folders []string
 }
 
-// newErrorLog returns the book of a process.
+// newErrorLog returns the log of a process.
 func newErrorLog(who, version string, environ []string) *errorLog {
 	return &errorLog{who: who, version: version, environ: environ}
 }
 
-// In sets the folders for later entries; the first one that exists is used.
+// setFolders sets the folders for later entries; the first one that exists is used.
 func (b *errorLog) setFolders(folders ...string) {
 	if b != nil {
 		b.mu.Lock()
@@ -56,7 +56,7 @@ func (b *errorLog) setFolders(folders ...string) {
 	}
 }
 
-// Note records a text.
+// record records a text.
 func (b *errorLog) record(text string) {
 	if b == nil {
 		return
@@ -127,7 +127,7 @@ func lastErrors(n int, folders ...string) []errorEntry {
 // removeErrors removes the entries in a folder.
 func removeErrors(folder string) error { return os.RemoveAll(filepath.Join(folder, errorLogFile)) }
 
-// Handler records warnings and errors, and passes records on to next.
+// handler records warnings and errors, and passes records on to next.
 func (b *errorLog) handler(next slog.Handler) slog.Handler {
 	if b == nil {
 		return next

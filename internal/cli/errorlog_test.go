@@ -71,9 +71,7 @@ func TestTheFileIsBounded(t *testing.T) {
 // Damaged or inserted lines are skipped.
 func TestNonsenseIsPassedOver(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "trouble.jsonl"), []byte("{\"text\":\n\n[]\n\xff{}\n{\"at\":1}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(folder, "trouble.jsonl"), []byte("{\"text\":\n\n[]\n\xff{}\n{\"at\":1}\n"), 0o600))
 	b := newErrorLog("serve", "1.0", nil)
 	b.setFolders(folder)
 	b.record("after it")

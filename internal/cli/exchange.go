@@ -89,7 +89,15 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	}
 	reply := exportReply{PlanID: state.Plan.ID, Format: string(format), Notes: orEmpty(notes)}
 	if o.file == "" || o.file == "-" {
-		return a.exportToOutput(reply, text)
+		if a.flags.json && format != exchange.JSON {
+			reply.Content = string(text)
+			return a.printJSON(reply)
+		}
+		a.note(notes...)
+		if a.outIsTerminal { // a pipe gets the plan byte for byte
+			text = []byte(safetext.Escape(string(text)))
+		}
+		return a.print(text)
 	}
 	if err := writeFile(o.file, text); err != nil {
 		return err
@@ -101,18 +109,6 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	a.note(notes...)
 	_, err = fmt.Fprintf(a.err, "Wrote %s.\n", safetext.EscapeLine(o.file))
 	return err
-}
-
-func (a *app) exportToOutput(reply exportReply, text []byte) error {
-	if a.flags.json && reply.Format != "json" {
-		reply.Content = string(text)
-		return a.printJSON(reply)
-	}
-	a.note(reply.Notes...)
-	if a.outIsTerminal { // a pipe gets the plan byte for byte
-		text = []byte(safetext.Escape(string(text)))
-	}
-	return a.print(text)
 }
 
 // formatOf returns the named format, without a name the one for the file's extension.

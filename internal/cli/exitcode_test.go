@@ -56,9 +56,7 @@ func TestExitCodes(t *testing.T) {
 // TestErrorTypesAreDocumented compares the list in the documentation with the code.
 func TestErrorTypesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/loop.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, list, _ := strings.Cut(string(text), "`error_type` is ")
 	list, _, _ = strings.Cut(list, "\n\n")
 	var documented []string

@@ -18,6 +18,14 @@ func emptyWorld() (environment, *bytes.Buffer, *bytes.Buffer) {
 		inherited: func(...string) (variable, value string) { return "", "" }}, &out, &err
 }
 
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // walk calls f for every command of the tree.
 func walk(cmd *cobra.Command, f func(*cobra.Command)) {
 	f(cmd)

@@ -40,9 +40,7 @@ func writeHostileLog(t *testing.T, dir, bad string) {
 	place, err := workspace.Find(workspace.Lookup{Flag: dir, Getenv: func(name string) string {
 		return map[string]string{"XDG_STATE_HOME": filepath.Join(dir, "state")}[name]
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	log := sqlite.New(place.StateDir, sqlite.Options{})
 	defer log.Close()
 	step := func(id plan.StepID, status plan.StepStatus) *plan.Step {

@@ -25,20 +25,20 @@ func newHostsCommand(a *app) *cobra.Command {
 
 // hostState is a host with its configuration on this machine.
 type hostState struct {
-	Host      string        `json:"host"`
-	Title     string        `json:"title"`
-	Found     string        `json:"found,omitempty"` // the evidence for it
-	Server    hosts.State   `json:"server,omitempty"`
-	Hooks     hosts.State   `json:"hooks,omitempty"` // none: the host has no hooks
-	Project   *projectState `json:"project,omitempty"`
-	Plugin    string        `json:"plugin,omitempty"` // the host's plugin that contains planloop
-	Twice     string        `json:"twice,omitempty"`  // advice if both the plugin and a file connect planloop
-	Starts    []string      `json:"starts"`           // the programs named in its files
-	Heard     *hookCall     `json:"heard,omitempty"`
-	Mode      string        `json:"planning_mode"` // for the host's own tools
-	Obstacles []string      `json:"obstacles"`
-	Faults    []string      `json:"faults"` // in its files
-	Note      string        `json:"note,omitempty"`
+	Host      string       `json:"host"`
+	Title     string       `json:"title"`
+	Found     string       `json:"found,omitempty"` // the evidence for it
+	Server    hosts.State  `json:"server,omitempty"`
+	Hooks     hosts.State  `json:"hooks,omitempty"` // none: the host has no hooks
+	Project   projectState `json:"project,omitzero"`
+	Plugin    string       `json:"plugin,omitempty"` // the host's plugin that contains planloop
+	Twice     string       `json:"twice,omitempty"`  // advice if both the plugin and a file connect planloop
+	Starts    []string     `json:"starts"`           // the programs named in its files
+	Heard     *hookCall    `json:"heard,omitempty"`
+	Mode      string       `json:"planning_mode"` // for the host's own tools
+	Obstacles []string     `json:"obstacles"`
+	Faults    []string     `json:"faults"` // in its files
+	Note      string       `json:"note,omitempty"`
 
 	userPrograms []string // the programs named in the user's own files and plugins
 	remedy       string   // fix for a program that its plugin cannot start; "" without a plugin
@@ -97,9 +97,8 @@ func (a *app) hostStates(place workspace.Workspace) ([]hostState, error) {
 			Starts: orEmpty(own.Programs()), Mode: notEnforced, Obstacles: orEmpty(own.Obstacles),
 			Faults: append(faults(own), own.UnreadFiles...), userPrograms: own.Programs()}
 		k.addPlugin(m, own, theirs[i])
-		hooked := []hosts.State{k.Hooks}
 		if its := theirs[i]; !place.Default && its.IsConfigured() {
-			k.Project, hooked = &projectState{its.Server, its.Hooks}, append(hooked, its.Hooks)
+			k.Project = projectState{its.Server, its.Hooks}
 			k.Starts = slices.Compact(slices.Sorted(slices.Values(append(k.Starts, its.Programs()...))))
 			k.Faults = append(k.Faults, faults(its)...)
 			for _, obstacle := range its.Obstacles {
@@ -113,10 +112,10 @@ func (a *app) hostStates(place workspace.Workspace) ([]hostState, error) {
 				k.Obstacles = append(k.Obstacles, m.Short(edit.Path)+": "+text)
 			}
 		}
-		if slices.ContainsFunc(hooked, hosts.State.IsInstalled) && len(k.Obstacles) == 0 && !own.RefusalVaries {
+		if (k.Hooks.IsInstalled() || k.Project.Hooks.IsInstalled()) && len(k.Obstacles) == 0 && !own.RefusalVaries {
 			k.Mode = whenAnswering
 		}
-		if own.IsConfigured() || k.Project != nil || k.Plugin != "" {
+		if own.IsConfigured() || k.Project.isConfigured() || k.Plugin != "" {
 			k.Note = own.Note
 		}
 		if i := slices.IndexFunc(heard, func(h presence.HookSign) bool { return h.Host == own.Name }); i >= 0 {
@@ -175,13 +174,7 @@ func lastHookCall(h presence.HookSign, place workspace.Workspace) *hookCall {
 	return told
 }
 
-// project returns the configuration in the project's files, zero without any.
-func (k hostState) project() projectState {
-	if k.Project == nil {
-		return projectState{}
-	}
-	return *k.Project
-}
+func (p projectState) isConfigured() bool { return p != projectState{} }
 
 // statesText returns the state of the user's files, then the project's.
 func statesText(own, project hosts.State) string {
@@ -212,12 +205,12 @@ func hostTable(s terminal.Screen, known []hostState) []string {
 	for _, k := range known {
 		connected := slices.ContainsFunc([]hosts.State{k.Server, k.Hooks},
 			func(s hosts.State) bool { return s != hosts.None && s != hosts.Missing })
-		if k.Found == "" && k.Project == nil && !connected {
+		if k.Found == "" && !k.Project.isConfigured() && !connected {
 			absent = append(absent, k.Host)
 			continue
 		}
-		rows = append(rows, []string{k.Host, cmp.Or(k.Found, "not found"), statesText(k.Server, k.project().Server),
-			statesText(k.Hooks, k.project().Hooks), k.Heard.lastHeard(), k.Mode})
+		rows = append(rows, []string{k.Host, cmp.Or(k.Found, "not found"), statesText(k.Server, k.Project.Server),
+			statesText(k.Hooks, k.Project.Hooks), k.Heard.lastHeard(), k.Mode})
 		for _, text := range append(slices.Clone(k.Faults), k.Obstacles...) {
 			notes = append(notes, k.Host+": problem: "+text)
 		}

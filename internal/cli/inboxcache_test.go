@@ -62,15 +62,11 @@ func TestNextDeskOpensWhatHasChanged(t *testing.T) {
 	if waiting, unreadable := look(); waiting != 2 || unreadable != 1 {
 		t.Errorf("what has changed was not opened: %d, %d", waiting, unreadable)
 	}
-	if err := os.RemoveAll(states["p08"]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(states["p08"]))
 	u.plans("p08")
 	asks(t, u.ws("p08"), "A new log, of the same length?")
 	for _, text := range []string{"", "{", "null", `{"version":"another","places":{"p08":{}}}`} {
-		if err := os.WriteFile(kept, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(kept, []byte(text), 0o600))
 		if waiting, unreadable := look(); waiting != 3 || unreadable != 2 {
 			t.Errorf("beside %q: %d, %d", text, waiting, unreadable)
 		}
@@ -87,9 +83,7 @@ func TestNextDeskFindsWhatNoHeadTells(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	ws := u.plans("p00") // stays open: appended records are in the write-ahead log
 	growth, err := sqlite.MakeGrowthFolder(ws.place.StateDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	look := func() (waiting int) {
 		t.Helper()
 		d := u.desk("p00")
@@ -107,13 +101,9 @@ func TestNextDeskFindsWhatNoHeadTells(t *testing.T) {
 	}
 	head := filepath.Join(growth, "head")
 	before, err := os.ReadFile(head)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	asks(t, ws, "Which one?")
-	if err := os.WriteFile(head, before, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(head, before, 0o600))
 	if waiting := look(); waiting != 1 {
 		t.Errorf("%d questions wait, want 1", waiting)
 	}
@@ -165,16 +155,10 @@ func damage(t *testing.T, state string, hidden bool) {
 	t.Helper()
 	path := sqlite.DatabasePath(state)
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, make([]byte, info.Size()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(path, make([]byte, info.Size()), 0o600))
 	if hidden {
 		err = os.Chtimes(path, info.ModTime(), info.ModTime())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
