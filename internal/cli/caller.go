@@ -51,12 +51,7 @@ func (a *app) client(name, connection string) plan.Actor {
 	return workspace.Caller{Agent: a.agentName(), Client: cmp.Or(name, "client"), Connection: connection}.Actor()
 }
 
-func (a *app) agentName() string {
-	if a.flags.agent != "" {
-		return a.flags.agent
-	}
-	return a.getenv(workspace.EnvAgent)
-}
+func (a *app) agentName() string { return cmp.Or(a.flags.agent, a.getenv(workspace.EnvAgent)) }
 
 // checkAgentName refuses a name that could not be stored unchanged.
 func (a *app) checkAgentName() error {

@@ -240,25 +240,20 @@ func (t *texts) Set(text string) error { *t = append(*t, text); return nil }
 
 func (t *texts) Type() string { return "stringArray" }
 
-// completer offers words for the current input. It never fails: a shell cannot show an error.
-type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
-
-// complete offers words for the value of a flag.
-func complete(cmd *cobra.Command, flag string, offer completer) {
+// complete offers words for the value of a flag. offer never fails: a shell cannot show an error.
+func complete(cmd *cobra.Command, flag string, offer cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, offer); err != nil {
 		panic("planloop: no flag --" + flag + " to complete") // a programming error that every test would hit
 	}
 }
 
 // words offers all words of a vocabulary.
-func words[T interface{ Values() []string }](vocabulary T) completer {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return vocabulary.Values(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	}
+func words[T interface{ Values() []string }](vocabulary T) cobra.CompletionFunc {
+	return cobra.FixedCompletions(vocabulary.Values(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 }
 
 // firstArgument offers words for the first argument only.
-func firstArgument(offer completer) completer {
+func firstArgument(offer cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

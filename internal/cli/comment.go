@@ -73,10 +73,7 @@ func (o *openWorkspace) remarksOn(ctx context.Context, state plan.State, shown *
 	if shown == nil {
 		return nil
 	}
-	remarks, err := o.verbs.PlacedComments(ctx, state, shown)
-	if err != nil {
-		return nil
-	}
+	remarks, _ := o.verbs.PlacedComments(ctx, state, shown)
 	return remarks
 }
 

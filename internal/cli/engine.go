@@ -56,10 +56,12 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		if err != nil {
 			return "", err
 		}
-		options.Agents, options.Workspace = agents, ws.place.Path
-		options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.WorkOrder) string {
-			step, _ := state.Plan.Steps.Get(id)
-			return ws.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder(o))
+		if agents != nil {
+			options.Agents, options.Workspace = agents, ws.place.Path
+			options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.WorkOrder) string {
+				step, _ := state.Plan.Steps.Get(id)
+				return ws.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder(o))
+			}
 		}
 	}
 	return engine.New(ws.session, box.Tools(), ws.presence, options).Run(ctx, engine.RunOptions{

@@ -29,20 +29,7 @@ func TestNextDeskOpensWhatHasChanged(t *testing.T) {
 	}
 	look := func() (waiting, unreadable int) {
 		t.Helper()
-		d := u.desk("p00")
-		inbox, err := review.ReadInbox(t.Context(), d)
-		if err != nil || len(inbox.Workspaces) != 12 {
-			t.Fatalf("%v: %+v", err, inbox)
-		}
-		if err := d.cache.save(0); err != nil {
-			t.Error(err)
-		}
-		for _, place := range inbox.Workspaces {
-			if place.UpdatedAt.IsZero() {
-				unreadable++
-			}
-		}
-		return len(inbox.Waiting), unreadable
+		return lookAgain(u, 12)
 	}
 	if waiting, unreadable := look(); waiting != 1 || unreadable != 0 {
 		t.Fatal(waiting, unreadable)
@@ -84,19 +71,7 @@ func TestNextDeskFindsWhatNoHeadTells(t *testing.T) {
 	ws := u.plans("p00") // stays open: appended records are in the write-ahead log
 	growth, err := sqlite.MakeGrowthFolder(ws.place.StateDir)
 	must(t, err)
-	look := func() (waiting int) {
-		t.Helper()
-		d := u.desk("p00")
-		inbox, err := review.ReadInbox(t.Context(), d)
-		if err != nil || len(inbox.Workspaces) != 1 {
-			t.Fatalf("%v: %+v", err, inbox)
-		}
-		if err := d.cache.save(0); err != nil {
-			t.Error(err)
-		}
-		return len(inbox.Waiting)
-	}
-	if waiting := look(); waiting != 0 {
+	if waiting, _ := lookAgain(u, 1); waiting != 0 {
 		t.Fatal(waiting)
 	}
 	head := filepath.Join(growth, "head")
@@ -104,7 +79,7 @@ func TestNextDeskFindsWhatNoHeadTells(t *testing.T) {
 	must(t, err)
 	asks(t, ws, "Which one?")
 	must(t, os.WriteFile(head, before, 0o600))
-	if waiting := look(); waiting != 1 {
+	if waiting, _ := lookAgain(u, 1); waiting != 1 {
 		t.Errorf("%d questions wait, want 1", waiting)
 	}
 }
@@ -141,6 +116,26 @@ func TestNothingIsKeptOfWhoIsAtWork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lookAgain reads the inbox of a new desk, which must list that many workspaces, and returns the numbers of waiting items and of unreadable
+// workspaces.
+func lookAgain(u userAt, workspaces int) (waiting, unreadable int) {
+	u.t.Helper()
+	d := u.desk("p00")
+	inbox, err := review.ReadInbox(u.t.Context(), d)
+	if err != nil || len(inbox.Workspaces) != workspaces {
+		u.t.Fatalf("%v: %+v", err, inbox)
+	}
+	if err := d.cache.save(0); err != nil {
+		u.t.Error(err)
+	}
+	for _, place := range inbox.Workspaces {
+		if place.UpdatedAt.IsZero() {
+			unreadable++
+		}
+	}
+	return len(inbox.Waiting), unreadable
 }
 
 func asks(t *testing.T, ws *openWorkspace, question string) {

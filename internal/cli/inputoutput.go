@@ -103,15 +103,9 @@ func (a *app) warn(text string) {
 		a.parent.warn(text)
 		return
 	}
-	a.warning.Lock()
-	defer a.warning.Unlock()
-	if a.warned[text] {
+	if _, known := a.warned.LoadOrStore(text, true); known {
 		return
 	}
-	if a.warned == nil {
-		a.warned = map[string]bool{}
-	}
-	a.warned[text] = true
 	if a.serving || a.noWarnings {
 		a.logger().Warn(text)
 		return

@@ -52,8 +52,7 @@ type app struct {
 
 	opening sync.Mutex
 	ws      atomic.Pointer[openWorkspace] // written under opening, read without a lock
-	warning sync.Mutex                    // guards warned
-	warned  map[string]bool
+	warned  sync.Map                      // the texts of the warnings
 }
 
 // openWorkspace is a workspace in use.
