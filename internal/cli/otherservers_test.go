@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // withZoo starts planloop with the zoo as its other server, and returns a client of an era.
@@ -15,18 +17,12 @@ func withZoo(t *testing.T, era string, options *mcp.ClientOptions) *mcp.ClientSe
 	t.Helper()
 	h := newHome(t)
 	config := filepath.Join(filepath.Dir(h.dir), "config", "planloop", "config.yaml")
-	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(config, []byte("toolsets: [mode, servers]\nservers: {zoo: {command: zoo}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(filepath.Dir(config), 0o700))
+	testenv.Check(t, os.WriteFile(config, []byte("toolsets: [mode, servers]\nservers: {zoo: {command: zoo}}\n"), 0o600))
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, options)
 	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: h.command("serve")},
 		&mcp.ClientSessionOptions{ProtocolVersion: era})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	t.Cleanup(func() { session.Close() })
 	return session
 }
@@ -44,9 +40,7 @@ func TestAnotherServersConversation(t *testing.T) {
 				},
 				ProgressNotificationHandler: func(_ context.Context, n *mcp.ProgressNotificationClientRequest) { far <- n.Params }})
 			result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "zoo__ask", Arguments: map[string]any{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			if text := result.Content[0].(*mcp.TextContent).Text; text != "acceptmap[animal:emu]" {
 				t.Fatal(text)
 			}

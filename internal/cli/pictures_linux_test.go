@@ -15,6 +15,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // pictureColumns is the width of the terminal in a picture.
@@ -30,9 +32,7 @@ type scene [][]string
 func TestPictures(t *testing.T) {
 	params := scripts(t, "../../testdata/pictures")
 	folder, err := filepath.Abs("../../docs/images")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	setup := params.Setup
 	params.Setup = func(env *testscript.Env) error {
 		env.Values["scenes"], env.Values["agent"] = &[]scene{{}}, &agent{}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -14,9 +15,7 @@ func TestPlanIDs(t *testing.T) {
 		t.Helper()
 		now := time.Date(2026, 1, 23, 10, 0, 0, 0, time.UTC)
 		events, err := plan.Decide(state, a, plan.Facts{Now: now, Actor: plan.Actor{Kind: plan.Person, Name: "alice"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		state = plan.Fold(state, plan.Record{Seq: state.Revision + 1, Time: now, Events: events})
 	}
 	for _, objective := range []string{"Fix one", "Fix two", "Release"} {

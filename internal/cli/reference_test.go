@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestCommandReference proves that docs/commands.md matches the commands' help. UPDATE_SCRIPTS=1 go test ./internal/cli -run
@@ -32,9 +34,7 @@ func TestCommandReference(t *testing.T) {
 		fmt.Fprintf(&b, "\n%s\n```\n", strings.Join(c.Examples, "\n"))
 	}
 	if update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(file, []byte(b.String()), 0o644))
 		return
 	}
 	if got, err := os.ReadFile(file); err != nil || string(got) != b.String() {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // browser opens the review page.
@@ -52,9 +54,7 @@ func (b *browser) enter(code string) (int, map[string]any) {
 func (b *browser) post(path string, body any) (int, map[string]any) {
 	b.t.Helper()
 	data, err := json.Marshal(body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Check(b.t, err)
 	return b.request(http.MethodPost, path, data)
 }
 
@@ -70,9 +70,7 @@ func (b *browser) get(path string) map[string]any {
 func (b *browser) request(method, path string, body []byte) (int, map[string]any) {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), method, b.address+path, bytes.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Check(b.t, err)
 	req.Host, req.URL.Host = req.URL.Host, net.JoinHostPort("127.0.0.1", req.URL.Port()) // browsers resolve the name like this
 	if method == http.MethodPost {
 		req.Header.Set("Origin", b.address)
@@ -86,17 +84,13 @@ func (b *browser) request(method, path string, body []byte) (int, map[string]any
 		req.Header.Set("Planloop-Unlock", b.unlock)
 	}
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Check(b.t, err)
 	defer res.Body.Close()
 	for _, cookie := range res.Cookies() {
 		b.cookie = cookie
 	}
 	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Check(b.t, err)
 	var answer map[string]any
 	if err := json.Unmarshal(data, &answer); err != nil {
 		b.t.Fatalf("%s %s: %v\n%s", method, path, err, data)
@@ -214,9 +208,7 @@ func TestReviewOfAllWorkspaces(t *testing.T) {
 	elsewhere := func(name string) home {
 		other := h
 		other.dir = filepath.Join(filepath.Dir(h.dir), name)
-		if err := os.Mkdir(other.dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Mkdir(other.dir, 0o755))
 		return other
 	}
 	broken, shop := elsewhere("broken"), elsewhere("shop")
@@ -298,9 +290,7 @@ func TestReviewOpensTheBrowser(t *testing.T) {
 	page := h.terminal(160, 60, "review")
 	page.out.waitFor("The page opens in your browser: http://")
 	link, err := os.ReadFile(pipe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if view := opens(t, string(link)).get("/api/inbox"); text(view, "workspaces", "name") != "app" {
 		t.Errorf("%v", view)
 	}
@@ -407,15 +397,11 @@ func TestReviewBesideMCP(t *testing.T) {
 func TestReviewRuns(t *testing.T) {
 	h := newHome(t)
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, syscall.Mkfifo(pipe, 0o600))
 	file := filepath.Join(t.TempDir(), "plan.json")
 	plan := fmt.Appendf(nil, `{"objective":"Wait","initial_steps":[{"title":"Sleep","tool":"bash_execute",
 		"args":{"command":"echo half way; cat %s"}},{"title":"Rest","tool":"bash_execute","args":{"command":"true"}}]}`, pipe)
-	if err := os.WriteFile(file, plan, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(file, plan, 0o600))
 	h.run("start", "--file", file)
 	page := h.terminal(160, 60, "review", "--no-open")
 	page.out.waitFor("Open the page: ")
@@ -433,9 +419,7 @@ func TestReviewRuns(t *testing.T) {
 	view := b.get("/api/view?workspace=" + id)
 	act("approve_step", map[string]any{"step": 1, "digest": text(at(view, "plan", "steps"), "ask", "digest")})
 	reader, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until the step reads
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	for begun, tail := time.Now(), ""; tail != "half way\n"; { // the output may still be on its way
 		if tail = text(b.get("/api/tail?workspace="+id+"&step=1"), "text"); time.Since(begun) > patience {
 			t.Fatalf("the step has printed %q", tail)
@@ -443,9 +427,7 @@ func TestReviewRuns(t *testing.T) {
 	}
 	page.typeIn("\x03")
 	page.out.waitFor("starting nothing new and waiting for running steps; interrupt again to end them")
-	if err := reader.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, reader.Close())
 	if shown, exit := page.ends(); exit != 0 {
 		t.Errorf("exit code %d:\n%s", exit, shown)
 	}

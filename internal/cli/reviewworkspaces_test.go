@@ -13,6 +13,7 @@ import (
 
 	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -28,9 +29,7 @@ type userAt struct {
 func (u userAt) in(name string) *app {
 	u.t.Helper()
 	dir := filepath.Join(u.dir, name)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		u.t.Fatal(err)
-	}
+	testenv.Check(u.t, os.MkdirAll(dir, 0o755))
 	w, _, _ := emptyWorld()
 	w.getenv = func(name string) string {
 		return map[string]string{"USER": "alice", "XDG_STATE_HOME": filepath.Join(u.dir, "state"),
@@ -45,9 +44,7 @@ func (u userAt) in(name string) *app {
 func (u userAt) ws(name string) *openWorkspace {
 	u.t.Helper()
 	ws, err := u.in(name).open(u.t.Context(), nil)
-	if err != nil {
-		u.t.Fatal(err)
-	}
+	testenv.Check(u.t, err)
 	return ws
 }
 
@@ -67,9 +64,7 @@ func (u userAt) desk(name string) *reviewWorkspaces {
 	u.t.Helper()
 	a := u.in(name)
 	place, err := workspace.Find(a.lookup())
-	if err != nil {
-		u.t.Fatal(err)
-	}
+	testenv.Check(u.t, err)
 	d := a.newReviewWorkspaces(place, false, pageRuns{})
 	u.t.Cleanup(func() {
 		if err := d.close(); err != nil {
@@ -93,9 +88,7 @@ func TestDeskAtRest(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	for i := range 50 {
 		ws := u.plans(fmt.Sprintf("p%02d", i))
-		if err := ws.session.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, ws.session.Close())
 	}
 	d := u.desk("p07")
 	inbox, err := review.ReadInbox(t.Context(), d)
@@ -144,12 +137,8 @@ func TestDeskWatches(t *testing.T) {
 	comes("first", 2)
 	second := u.plans("second")
 	comes("second", 1)
-	if err := second.session.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(second.place.StateDir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, second.session.Close())
+	testenv.Check(t, os.RemoveAll(second.place.StateDir))
 	u.plans("second")
 	comes("second", 1)
 }
@@ -159,12 +148,8 @@ func TestDeskSeesWhatExpires(t *testing.T) {
 	t.Parallel()
 	u := userAt{t, t.TempDir()}
 	folder := filepath.Join(u.dir, "config", "planloop")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "config.yaml"), []byte("gathering_timeout: 1s\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(folder, 0o755))
+	testenv.Check(t, os.WriteFile(filepath.Join(folder, "config.yaml"), []byte("gathering_timeout: 1s\n"), 0o600))
 	ws, begun := u.ws("app"), time.Now()
 	if _, err := ws.verbs.EnterPlanMode(t.Context(), codex, verbs.EnterPlanMode{Reason: "look first"}); err != nil {
 		t.Fatal(err)

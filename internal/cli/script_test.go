@@ -72,9 +72,7 @@ func TestScripts(t *testing.T) {
 func scripts(t *testing.T, dir string) testscript.Params {
 	t.Helper()
 	examples, err := filepath.Abs("../../testdata/contract")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts in %s: %v", dir, err)

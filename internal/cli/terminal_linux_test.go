@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // terminalSession is a pseudo-terminal with planloop in it.
@@ -27,17 +29,13 @@ func (h home) terminal(width, rows uint16, args ...string) *terminalSession {
 	if missing := (*fs.PathError)(nil); errors.As(err, &missing) && missing.Path == "/dev/ptmx" {
 		h.t.Skipf("no pseudo-terminals here: %v", err)
 	}
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Check(h.t, err)
 	h.t.Cleanup(func() { control.Close() })
 	defer side.Close()
 	cmd := h.program("sh", leader(append([]string{"planloop"}, args...))...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Check(h.t, cmd.Start())
 	return &terminalSession{h.t, control, cmd, follow(h.t, control)}
 }
 
@@ -147,9 +145,7 @@ func TestPurgeInATerminal(t *testing.T) {
 	}
 	logs := filepath.Join(state[0], "logs")
 	err = errors.Join(os.Mkdir(logs, 0o700), os.WriteFile(filepath.Join(logs, "p-S001-1.log"), []byte("what an agent printed"), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	agreed := h.terminal(80, 24, "purge")
 	agreed.out.waitFor("Type purge to confirm: ")
 	agreed.typeIn("purge\n")

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // patience limits every wait of these tests; no test waits for it to pass.
@@ -29,9 +31,7 @@ func newHome(t *testing.T) home {
 	t.Helper()
 	dir := t.TempDir()
 	app := filepath.Join(dir, "app")
-	if err := os.Mkdir(app, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Mkdir(app, 0o755))
 	return home{t, app, []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "USER=alice", "TERM=xterm",
 		"XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"),
@@ -126,12 +126,8 @@ func (h home) start(args ...string) (*exec.Cmd, *output) {
 	cmd := h.command(args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Check(h.t, err)
+	testenv.Check(h.t, cmd.Start())
 	return cmd, follow(h.t, out)
 }
 
@@ -140,9 +136,7 @@ func begin(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.Reader) {
 	t.Helper()
 	in, noInput := cmd.StdinPipe()
 	out, noOutput := cmd.StdoutPipe()
-	if err := errors.Join(noInput, noOutput, cmd.Start()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, errors.Join(noInput, noOutput, cmd.Start()))
 	return in, out
 }
 
@@ -152,9 +146,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd, out *output) string {
 	if runtime.GOOS == "windows" {
 		t.Skip("no process can be sent Ctrl-C alone")
 	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, cmd.Process.Signal(syscall.SIGINT))
 	rest := out.rest()
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("Ctrl-C: %v", err)
@@ -216,12 +208,8 @@ func TestServeOverHTTP(t *testing.T) {
 	h := newHome(t)
 	cmd := h.command("serve", "--http", "127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
+	testenv.Check(t, cmd.Start())
 	out := follow(t, stderr)
 	out.waitFor("serving MCP at ")
 	out.waitFor("/mcp\n")
@@ -244,9 +232,7 @@ func TestServeEndsWell(t *testing.T) {
 			interrupt(t, cmd, out)
 			continue
 		}
-		if err := in.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, in.Close())
 		out.rest()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("end of input: %v", err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestRootsAreAskedForLast(t *testing.T) {
 	root, dir, tree, home := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	for _, dir := range []string{tree, home} {
-		if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Mkdir(filepath.Join(dir, ".git"), 0o755))
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
@@ -45,13 +44,9 @@ func TestRootsAreAskedForLast(t *testing.T) {
 				asked = true
 				return []string{(&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()}, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			want, err := filepath.EvalSymlinks(c.want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			if asked != c.asked || place.Path != want {
 				t.Errorf("asked %t, found %s; want %t, %s", asked, place.Path, c.asked, want)
 			}

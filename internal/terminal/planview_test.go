@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -29,9 +30,7 @@ func (s *story) do(a plan.Action) {
 	s.t.Helper()
 	facts := plan.Facts{Now: morning, Actor: plan.Actor{Kind: plan.Agent, Name: s.by}}
 	events, err := plan.Decide(s.state, a, facts)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Check(s.t, err)
 	s.state = plan.Fold(s.state, plan.Record{Seq: s.state.Revision + 1, Time: morning, Events: events})
 }
 
@@ -79,14 +78,10 @@ func golden(t *testing.T, name string, page Page) {
 	got := strings.ReplaceAll(string(Joined(page.Lines())), "\x1b", "␛")
 	path := filepath.Join("testdata", name)
 	if *updateGoldens {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(path, []byte(got), 0o600))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -17,9 +18,7 @@ func (s *story) advance(results []plan.AttemptResult, resolved map[plan.StepID]p
 	s.t.Helper()
 	facts := plan.Facts{Now: morning, Actor: plan.NewActor(plan.ChannelEngine, "engine#a"), Resolutions: resolved}
 	events, err := plan.Decide(s.state, plan.Schedule{Results: results, MaxStarts: len(resolved)}, facts)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Check(s.t, err)
 	s.state = plan.Fold(s.state, plan.Record{Seq: s.state.Revision + 1, Time: morning, Events: events})
 }
 
