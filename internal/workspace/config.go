@@ -113,7 +113,17 @@ func (g Gates) tighten(asked Gates) (Gates, string) {
 		return g, ""
 	}
 	if len(asked.Levels) > 0 {
-		return g.raiseFloor(asked.Levels)
+		for _, gate := range slices.Sorted(maps.Keys(asked.Levels)) {
+			level := asked.Levels[gate]
+			if level == gates.Off {
+				return g, "turns the gate " + gate + " off"
+			}
+			if own, ok := g.Levels[gate]; ok && rank(level) < rank(own) {
+				return g, "makes a finding of the gate " + gate + " a " + string(level) + " only"
+			}
+		}
+		g.Floor = mergeHigher(g.Floor, asked.Levels)
+		return g, ""
 	}
 	switch rank(asked.Profile) - rank(g.Profile) {
 	case 0:
@@ -124,32 +134,16 @@ func (g Gates) tighten(asked Gates) (Gates, string) {
 	return g, "asks for " + string(asked.Profile) + ", which is looser than " + string(g.Profile)
 }
 
-func (g Gates) raiseFloor(floor map[string]gates.Level) (Gates, string) {
-	for _, gate := range slices.Sorted(maps.Keys(floor)) {
-		level := floor[gate]
-		if level == gates.Off {
-			return g, "turns the gate " + gate + " off"
-		}
-		if own, ok := g.Levels[gate]; ok && rank(level) < rank(own) {
-			return g, "makes a finding of the gate " + gate + " a " + string(level) + " only"
-		}
-	}
-	g.Floor = mergeHigher(g.Floor, floor)
-	return g, ""
-}
-
 // mergeHigher returns the higher of two levels for each gate.
 func mergeHigher(floor, other map[string]gates.Level) map[string]gates.Level {
-	floor = maps.Clone(floor)
+	merged := map[string]gates.Level{}
+	maps.Copy(merged, floor)
 	for gate, level := range other {
-		if floor == nil {
-			floor = map[string]gates.Level{}
-		}
 		if rank(level) > rank(floor[gate]) {
-			floor[gate] = level
+			merged[gate] = level
 		}
 	}
-	return floor
+	return merged
 }
 
 // vocabulary is a closed set of words.

@@ -19,16 +19,6 @@ import (
 
 const envWorkspace = "PLANLOOP_WORKSPACE"
 
-// projectVariables are the variables in which hosts pass the open directory, or several, to their servers and hooks.
-func projectVariables() []string {
-	return []string{
-		"CLAUDE_PROJECT_DIR",     // Claude Code's servers and hooks; an alias in the hooks of Gemini CLI and Cursor
-		"GEMINI_PROJECT_DIR",     // Gemini CLI's hooks
-		"CURSOR_PROJECT_DIR",     // Cursor's hooks
-		"WORKSPACE_FOLDER_PATHS", // Cursor's servers
-	}
-}
-
 // Sources of the choice of a workspace, other than --workspace and variables.
 const (
 	fromFlag     = "--workspace"
@@ -126,7 +116,8 @@ func (in Lookup) place() (found place, doubts []string, err error) {
 		if p.dir == "" {
 			continue
 		}
-		if path, err := in.resolve(p); err == nil || !hasVariable(p.dir) {
+		_, afterVariable, _ := strings.Cut(p.dir, "${") // of a host's configuration
+		if path, err := in.resolve(p); err == nil || !strings.Contains(afterVariable, "}") {
 			p.dir = path
 			return p, nil, err
 		}
@@ -158,21 +149,22 @@ func (in Lookup) place() (found place, doubts []string, err error) {
 	return place{dir: path, from: FromDir}, doubts, nil
 }
 
-// hasVariable reports whether a text contains a variable of a host's configuration.
-func hasVariable(dir string) bool {
-	_, after, ok := strings.Cut(dir, "${")
-	return ok && strings.Contains(after, "}")
-}
-
 // hostDirs holds open directories from one source of the host.
 type hostDirs struct {
 	from string
 	dirs []string // at least one
 }
 
+// hostDirs reads the variables in which hosts pass the open directory, or several, to their servers and hooks, and the
+// roots.
 func (in Lookup) hostDirs() []hostDirs {
 	var all []hostDirs
-	for _, name := range projectVariables() {
+	for _, name := range []string{
+		"CLAUDE_PROJECT_DIR",     // Claude Code's servers and hooks; an alias in the hooks of Gemini CLI and Cursor
+		"GEMINI_PROJECT_DIR",     // Gemini CLI's hooks
+		"CURSOR_PROJECT_DIR",     // Cursor's hooks
+		"WORKSPACE_FOLDER_PATHS", // Cursor's servers
+	} {
 		if text := in.Getenv(name); text != "" {
 			all = append(all, hostDirs{name, in.splitDirs(text)})
 		}
@@ -260,7 +252,11 @@ func (in Lookup) isSystemFolder(path string) bool {
 
 // resolve returns the cleaned, absolute, symlink-free path of a directory.
 func (in Lookup) resolve(p place) (string, error) {
-	path := in.expandHome(in.localPath(p.dir))
+	path := in.localPath(p.dir)
+	// No shell expands a leading ~ in a host's configuration file.
+	if below, ok := strings.CutPrefix(path, "~"); ok && in.Home != "" && (below == "" || os.IsPathSeparator(below[0])) {
+		path = filepath.Join(in.Home, below)
+	}
 	if !filepath.IsAbs(path) {
 		dir, err := in.Getwd()
 		if err != nil {
@@ -301,15 +297,6 @@ func (in Lookup) localPath(given string) string {
 		return given
 	}
 	return path
-}
-
-// expandHome expands a leading ~, since no shell expands a host's configuration file.
-func (in Lookup) expandHome(dir string) string {
-	rest, ok := strings.CutPrefix(dir, "~")
-	if !ok || in.Home == "" || rest != "" && !os.IsPathSeparator(rest[0]) {
-		return dir
-	}
-	return filepath.Join(in.Home, rest)
 }
 
 func (p place) refuse(problem, fix string, cause error) error {

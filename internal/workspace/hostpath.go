@@ -2,7 +2,13 @@ package workspace
 
 import (
 	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // system is the system on which a path will be used.
@@ -186,4 +192,71 @@ func windowsHome(path string) string {
 		return "/"
 	}
 	return "/" + parts[1] + "/" + parts[2]
+}
+
+// diskSpelling returns path as the file system spells it. The usual file system of macOS also opens /Users/ann/Code as
+// /users/ann/code, and so do Windows drives in WSL, and both must be one workspace. On Windows, resolving symlinks
+// already yields this spelling; elsewhere names differ if their bytes do.
+func diskSpelling(path string) string {
+	if runtime.GOOS == "windows" || runtime.GOOS != "darwin" && !ignoresCase(path) {
+		return path
+	}
+	return spellPath(path, listNames)
+}
+
+// ignoresCase reports whether the disk ignores the case of the last name in a path that has letters.
+func ignoresCase(path string) bool {
+	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
+		name := filepath.Base(at)
+		other := strings.Map(func(r rune) rune {
+			if unicode.IsUpper(r) {
+				return unicode.ToLower(r)
+			}
+			return unicode.ToUpper(r)
+		}, name)
+		if other == name {
+			continue
+		}
+		one, err := os.Stat(at)
+		if err != nil {
+			return false
+		}
+		same, err := os.Stat(filepath.Join(filepath.Dir(at), other))
+		return err == nil && os.SameFile(one, same)
+	}
+	return false
+}
+
+// spellPath replaces each element of path by the only entry of its folder that equals it except for case and Unicode
+// form. Elements of unlistable folders are kept.
+func spellPath(path string, list func(dir string) []string) string {
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	parent = spellPath(parent, list)
+	name := filepath.Base(path)
+	var alike []string
+	for _, other := range list(parent) {
+		if other == name {
+			return filepath.Join(parent, name)
+		}
+		if strings.EqualFold(norm.NFC.String(other), norm.NFC.String(name)) {
+			alike = append(alike, other)
+		}
+	}
+	if len(alike) == 1 {
+		name = alike[0]
+	}
+	return filepath.Join(parent, name)
+}
+
+func listNames(dir string) []string {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer folder.Close()
+	all, _ := folder.Readdirnames(-1)
+	return all
 }

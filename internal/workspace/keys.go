@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"go.yaml.in/yaml/v4"
 
@@ -295,7 +294,7 @@ func setReadOnlyTools(c *Config, v value) faults {
 	}
 	for _, element := range all {
 		pattern, ok := element.scalar()
-		if !ok || pattern == "" || len(pattern) > maxPattern || strings.ContainsFunc(pattern, isNotPattern) {
+		if !ok || pattern == "" || len(pattern) > maxPattern || strings.Trim(pattern, lowerCase+"ABCDEFGHIJKLMNOPQRSTUVWXYZ.:/@*") != "" {
 			wrong = append(wrong, element.refuse("has "+element.shown()+", which is not a pattern of tool names", want)...)
 			continue
 		}
@@ -305,10 +304,8 @@ func setReadOnlyTools(c *Config, v value) faults {
 	return wrong
 }
 
-// isNotPattern reports whether a character occurs neither in tool names nor as the star.
-func isNotPattern(r rune) bool {
-	return r >= 0x80 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.:/@*", r)
-}
+// lowerCase has the characters of gates' names. Tools' names have more.
+const lowerCase = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
 func admitFewer(holds Config, asked *Config) string {
 	for _, name := range asked.Toolsets {
@@ -354,7 +351,7 @@ func setGates(c *Config, v value) faults {
 // checkGate refuses a name before a value that is not a gate's.
 func (v value) checkGate() faults {
 	name := v.entry
-	if name == "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+	if name == "" || len(name) > 64 || strings.Trim(name, lowerCase) != "" {
 		return v.refuse("names "+plan.Quote(name)+", which is not the name of a gate",
 			"use lower-case letters, digits, dashes and underscores")
 	}

@@ -76,11 +76,8 @@ func (l *loader) accountFile() error {
 		return nil
 	}
 	text, err := readUsers(path)
-	if err != nil || text == nil {
-		return nil
-	}
 	floor := loader{sources: l.sources, keys: slices.DeleteFunc(keys(), func(k key) bool { return !k.restricts }), config: l.config}
-	if err := floor.file(path, text, true); err == nil {
+	if err == nil && floor.file(path, text, true) == nil {
 		l.config = floor.config
 	}
 	return nil
@@ -189,32 +186,29 @@ func (l *loader) setFromFile(k key, v value, others bool) {
 
 // admit applies a setting, unless others than the user ask for more than they may.
 func (l *loader) admit(k key, v value, asked Config, others bool) {
-	switch {
-	case !others:
-	case k.admit == nil:
-		l.ignore(v, "only your own file may set it")
-		return
-	default:
-		if why := k.admit(l.config, &asked); why != "" {
-			l.ignore(v, why+", and only your own file may loosen it")
-			return
+	why := ""
+	if others && k.admit == nil {
+		why = "only your own file may set it"
+	} else if others {
+		if why = k.admit(l.config, &asked); why != "" {
+			why += ", and only your own file may loosen it"
 		}
 	}
-	l.config = asked
+	if why == "" {
+		l.config = asked
+		return
+	}
+	fix := "if you want it, set it there"
+	if path, err := ConfigFile(l.sources.Getenv, l.sources.Home); err == nil {
+		fix += ": " + safetext.EscapeLine(path)
+	}
+	l.warn(v.refuse("ignored: "+why, fix))
 }
 
 // warn keeps the first warnings: a file of nonsense need not be listed in full.
 func (l *loader) warn(about faults) {
 	const maxWarnings = 20
 	l.warnings = append(l.warnings, about[:min(len(about), maxWarnings-len(l.warnings))]...)
-}
-
-func (l *loader) ignore(v value, why string) {
-	fix := "if you want it, set it there"
-	if path, err := ConfigFile(l.sources.Getenv, l.sources.Home); err == nil {
-		fix += ": " + safetext.EscapeLine(path)
-	}
-	l.warn(v.refuse("ignored: "+why, fix))
 }
 
 // ConfigError describes a fault in the configuration, or in the choice of the workspace, and its place. As an error it voids
