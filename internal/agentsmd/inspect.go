@@ -21,33 +21,33 @@ import (
 // Problems with the file are states; an error means that the workspace cannot be opened, or that the canonical text
 // cannot be in a block (ErrCanonical).
 func Inspect(workspace, file, canonical string) (Result, error) {
-	content, err := contentOf(canonical)
-	if err != nil {
-		return Result{}, err
-	}
-	root, err := openWorkspace(workspace)
+	root, _, found, err := inspect(workspace, file, canonical)
 	if err != nil {
 		return Result{}, err
 	}
 	defer root.Close()
-	_, found := inspect(root, file, content)
 	return found, nil
 }
 
-func inspect(root *os.Root, file, content string) (source, Result) {
-	s, err := read(root, file)
-	var d document
-	if err == nil {
-		d, err = s.document()
+// inspect also returns the open workspace, which the caller closes, and the file.
+func inspect(workspace, file, canonical string) (*os.Root, source, Result, error) {
+	content, err := contentOf(canonical)
+	if err != nil {
+		return nil, source{}, Result{}, err
 	}
-	if err == nil {
+	root, err := openWorkspace(workspace)
+	if err != nil {
+		return nil, source{}, Result{}, err
+	}
+	s, d, refused := parseFile(root, file)
+	if refused == nil {
 		found := compare(s, d, content)
 		if len(found.Content) <= MaxBytes {
-			return s, found
+			return root, s, found, nil
 		}
-		err = tooLarge(file, fmt.Sprintf("with planloop's block it would be larger than %d bytes", MaxBytes))
+		refused = tooLarge(file, fmt.Sprintf("with planloop's block it would be larger than %d bytes", MaxBytes))
 	}
-	return s, Result{File: s.file, Target: s.target, State: err.State, Refusal: err}
+	return root, s, Result{File: s.file, Target: s.target, State: refused.State, Refusal: refused}, nil
 }
 
 func compare(s source, d document, content string) Result {
@@ -141,13 +141,17 @@ func readPlain(root *os.Root, file, target string) ([]byte, fs.FileInfo, *Error)
 	return data, info, nil
 }
 
-// document parses the file.
-func (s source) document() (document, *Error) {
+// parseFile reads and parses a file.
+func parseFile(root *os.Root, file string) (source, document, *Error) {
+	s, err := read(root, file)
+	if err != nil {
+		return s, document{}, err
+	}
 	d, wrong := parse(string(s.data))
 	if wrong != nil {
-		return d, &Error{File: s.file, State: Broken, Line: wrong.line, Problem: wrong.problem, Fix: wrong.fix}
+		return s, d, &Error{File: file, State: Broken, Line: wrong.line, Problem: wrong.problem, Fix: wrong.fix}
 	}
-	return d, nil
+	return s, d, nil
 }
 
 // destination is the destination of a path in the workspace. All its paths are relative to the workspace, with forward

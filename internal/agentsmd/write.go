@@ -34,17 +34,12 @@ const (
 // with an *Error everything that Inspect refuses, a read-only file (ReadOnly), and a file that another program changes
 // at the same time (Changed). The file is replaced atomically; after a refusal it is unchanged.
 func Write(workspace, file, canonical string, opts Options) (Result, error) {
-	content, err := contentOf(canonical)
-	if err != nil {
-		return Result{}, err
-	}
-	root, err := openWorkspace(workspace)
+	root, s, found, err := inspect(workspace, file, canonical)
 	if err != nil {
 		return Result{}, err
 	}
 	defer root.Close()
 	actions := map[State]Action{Absent: Created, NoBlock: Added, Outdated: Updated, Edited: Restored}
-	s, found := inspect(root, file, content)
 	if found.Refusal != nil {
 		return Result{}, found.Refusal
 	}
@@ -63,11 +58,7 @@ func Remove(workspace, file string, opts Options) (Result, error) {
 		return Result{}, err
 	}
 	defer root.Close()
-	s, refused := read(root, file)
-	if refused != nil {
-		return Result{}, refused
-	}
-	d, refused := s.document()
+	s, d, refused := parseFile(root, file)
 	if refused != nil {
 		return Result{}, refused
 	}
