@@ -47,29 +47,31 @@ func (f folder) make() error {
 
 // touch sets the time of the name's file to now, and creates it if needed.
 func (f folder) touch(name string, now time.Time) error {
-	path := f.seen(name)
 	if err := f.make(); err != nil {
 		return err
 	}
-	file, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY)
+	if err := create(f.seen(name), 0); err != nil {
+		return err
+	}
+	return os.Chtimes(f.seen(name), now, now)
+}
+
+// create creates an empty file if needed. With os.O_EXCL the file must be new.
+func create(path string, flag int) error {
+	file, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY|flag)
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.Close(), os.Chtimes(path, now, now))
+	return file.Close()
 }
 
 // lastTouch returns when any name was last touched, zero if never.
 func (f folder) lastTouch() time.Time {
-	entries, err := os.ReadDir(string(f))
-	if err != nil {
-		return time.Time{} // nothing was seen
-	}
+	entries, _ := os.ReadDir(string(f)) // a missing folder has seen nothing
 	var last time.Time
 	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), ".seen") {
-			continue
-		}
-		if info, err := entry.Info(); err == nil && info.ModTime().After(last) {
+		info, err := entry.Info()
+		if err == nil && strings.HasSuffix(entry.Name(), ".seen") && info.ModTime().After(last) {
 			last = info.ModTime()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -80,10 +81,8 @@ func nameOf(p process.Ancestor) string {
 }
 
 func processOf(name string) process.Ancestor {
-	pid, started, _ := strings.Cut(name, "-")
 	var p process.Ancestor
-	p.PID, _ = strconv.Atoi(pid)
-	p.Started, _ = strconv.ParseInt(started, 10, 64)
+	_, _ = fmt.Sscanf(name, "%d-%d", &p.PID, &p.Started) // another name is no process
 	return p
 }
 
@@ -201,11 +200,7 @@ func (f folder) announceCall(tool, event string, now time.Time) error {
 		}
 	}
 	name := strings.Join([]string{hashText(tool), hashText(event), strconv.FormatInt(now.UnixNano(), 10), rand.Text()}, ".") + callSuffix
-	file, err := safefile.Open(filepath.Join(string(f), name), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	return file.Close()
+	return create(filepath.Join(string(f), name), os.O_EXCL)
 }
 
 // takeCall reports whether a hook reported a call of the tool that has not arrived yet, and marks it as arrived. A host
@@ -284,14 +279,10 @@ func (b *Registry) IsFirst(session, what string) bool {
 	}
 	err := b.notices.make()
 	if err == nil {
-		var file *os.File
-		file, err = safefile.Open(b.notices.seen(session+"\x00"+what), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
-		if err == nil {
-			return file.Close() == nil
-		}
+		err = create(b.notices.seen(session+"\x00"+what), os.O_EXCL)
 	}
-	if !errors.Is(err, fs.ErrExist) {
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		b.report("record a notice", session, err)
 	}
-	return false
+	return err == nil
 }

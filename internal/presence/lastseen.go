@@ -126,7 +126,14 @@ func (b *Registry) Seen(name string) plan.Sighting {
 		known = *l
 	}
 	b.mu.Unlock()
-	written := b.lastWritten(name)
+	var written time.Time
+	if b.files != "" {
+		if info, err := os.Lstat(b.files.seen(name)); err == nil {
+			written = info.ModTime()
+		} else {
+			b.report("read", name, err)
+		}
+	}
 	return plan.Sighting{
 		At: later(known.at, written, b.now()),
 		IsGone: isConnection(name) && known.joined == 0 && !(known.at.IsZero() && written.IsZero()) &&
@@ -158,19 +165,6 @@ func later(a, b, now time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// lastWritten returns when a name was last touched in any process, zero if never.
-func (b *Registry) lastWritten(name string) time.Time {
-	if b.files == "" {
-		return time.Time{}
-	}
-	info, err := os.Lstat(b.files.seen(name))
-	if err != nil {
-		b.report("read", name, err)
-		return time.Time{}
-	}
-	return info.ModTime()
 }
 
 // isAbandoned reports whether no process holds the connection of a name.

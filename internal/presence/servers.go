@@ -191,19 +191,10 @@ func (b *Registry) Agents() []Agent {
 			add(s, false)
 		}
 	}
-	return append(agents, b.httpAgents()...)
-}
-
-// httpWindow is how long a client over HTTP counts as at work after its last call: no process lives for it.
-const httpWindow = 10 * time.Minute
-
-// httpAgents returns the clients recently seen over HTTP by any server.
-func (b *Registry) httpAgents() []Agent {
 	if b.remote == "" {
-		return nil
+		return agents
 	}
 	entries, _ := os.ReadDir(string(b.remote)) // it exists once a client was seen
-	var agents []Agent
 	for _, entry := range entries {
 		data, err := safefile.Read(filepath.Join(string(b.remote), entry.Name()), maxServer)
 		if err != nil || len(data) == 0 {
@@ -215,3 +206,6 @@ func (b *Registry) httpAgents() []Agent {
 	}
 	return agents
 }
+
+// httpWindow is how long a client over HTTP counts as at work after its last call: no process lives for it.
+const httpWindow = 10 * time.Minute
