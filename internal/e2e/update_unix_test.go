@@ -29,7 +29,7 @@ func newerProgram(t *testing.T) string {
 }
 
 var builtNewer = sync.OnceValues(func() (string, error) {
-	table, err := filepath.Abs("../../plan/decide.go")
+	table, err := filepath.Abs("../../plan/event.go")
 	if err != nil {
 		return "", err
 	}
@@ -38,8 +38,8 @@ var builtNewer = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	dir := filepath.Dir(os.Getenv(binaryVariable))
-	changed, overlay, path := filepath.Join(dir, "decide.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "planloop-newer")
-	text := strings.Replace(string(source), `{"signal_raised", SignalRaised{}}`, `{"signal_raised_anew", SignalRaised{}}`, 1)
+	changed, overlay, path := filepath.Join(dir, "event.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "planloop-newer")
+	text := strings.Replace(string(source), `{"signal_raised", SignalRaised{}}`, `{"signal_raised_newer", SignalRaised{}}`, 1)
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{table: changed}})
 	if err != nil || text == string(source) {
 		return "", errors.Join(errors.New("the table of events is not where it was"), err)
