@@ -278,7 +278,8 @@ func requirements(t *testing.T) []string {
 
 // testSupport lists the packages that only tests import: they count as tests.
 func testSupport() []string {
-	return []string{"internal/e2e", "internal/rapidtest", "internal/testenv", "internal/outbound/outboundtest", "internal/process/lineagetest"}
+	return []string{"internal/e2e", "internal/rapidtest", "internal/testenv", "internal/outbound/outboundtest",
+		"internal/process/lineagetest"}
 }
 
 // measure returns the sizes of all packages, by folder.
