@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newCheckCommand(a *app) *cobra.Command {
+	var run checkRun
+	var task string
+	cmd := newCommand("check", "[--id ID] [--task TASK] [-- COMMAND...]", nil, func(cmd *cobra.Command, args []string) error {
+		run.args = args
+		return a.check(cmd, run, task)
+	})
+	cmd.Flags().StringVar(&run.Signal, "id", "", "the `ID` of the signal (default: task-N with --task N)")
+	addLevel(cmd, &run.Level)
+	cmd.Flags().StringVar(&task, "task", "", "the `TASK` it is evidence for, such as 2")
+	return cmd
+}
+
+// checkRun is a command to run, with the signal or task that its outcome is recorded for.
+type checkRun struct {
+	verbs.CheckRun
+	args []string  // empty: the task's own command
+	cmd  *exec.Cmd // runs it
+}
+
+// check first makes sure that the outcome can be recorded, then runs the command.
+func (a *app) check(cmd *cobra.Command, run checkRun, task string) error {
+	if err := plan.OneOf("/level", run.Level); err != nil {
+		return err
+	}
+	if run.Signal == "" && task == "" {
+		return missing(cmd, "--id ID or --task TASK")
+	}
+	ws, err := a.open(cmd.Context(), nil)
+	if err != nil {
+		return err
+	}
+	if task != "" {
+		if err := run.setTask(cmd.Context(), ws, a.caller(), task); err != nil {
+			return err
+		}
+	}
+	if run.Signal, err = (plan.Text{Field: "/id", Max: plan.MaxSignalID}).Required(run.Signal); err != nil {
+		return err
+	}
+	if run.cmd == nil {
+		if len(run.args) == 0 {
+			return missing(cmd, "a command after --")
+		}
+		words := make([]string, len(run.args))
+		for i, arg := range run.args {
+			words[i] = safetext.QuoteWord(arg)
+		}
+		run.Command, run.cmd = strings.Join(words, " "), exec.Command(run.args[0], run.args[1:]...)
+	}
+	// A CI job runs its own commands and reports them; but while agents are served, any of them may have set CI.
+	if a.caller().Actor.Kind != plan.CI || ws.isServed() {
+		if err := a.refuseWhilePlanning(cmd.Context(), ws, "no command is run", cmp.Or(run.cmd.Dir, ".")); err != nil {
+			return err
+		}
+	}
+	return a.runCheck(cmd.Context(), ws.verbs, run)
+}
+
+// setTask fills in the task's number and, without arguments, the task's own command, to be run in the workspace.
+func (r *checkRun) setTask(ctx context.Context, ws *openWorkspace, c verbs.Caller, task string) error {
+	id, err := plan.ParseStepID(task)
+	if err != nil {
+		return err
+	}
+	step, err := ws.verbs.StepToCheck(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	r.Task = id
+	if r.Signal == "" {
+		r.Signal = "task-" + id.Number()
+	}
+	if len(r.args) > 0 {
+		return nil
+	}
+	if step.Verify == "" {
+		return plan.Refuse(plan.Conflict, "", id.String()+" has no verify command",
+			"give one after --, or set it: planloop step edit "+id.String()+` --verify "COMMAND"`)
+	}
+	r.Command, r.cmd = step.Verify, exec.Command("sh", "-c", step.Verify)
+	if runtime.GOOS == "windows" {
+		r.cmd = process.ShellCommand(step.Verify) // cmd has its own quoting rules
+	}
+	if !ws.place.Default {
+		r.cmd.Dir = ws.place.Path
+	}
+	return nil
+}
+
+func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun) error {
+	if !a.flags.json {
+		fmt.Fprintln(a.err, "planloop: running "+safetext.EscapeLine(run.Command))
+	}
+	end := &safetext.Excerpt{Max: plan.MaxOutput}
+	code, err := a.execute(ctx, run.cmd, end)
+	if err != nil {
+		return err
+	}
+	if code == interrupted || code != 0 && ctx.Err() != nil {
+		return a.reportInterrupted(run, code)
+	}
+	run.ExitCode, run.Output = code, safetext.Keepable(end.Text(), plan.MaxOutput)
+	// Record the outcome even if the user interrupts planloop now.
+	reply, err := service.RecordCheck(context.WithoutCancel(ctx), a.caller(), run.CheckRun)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		err = a.reply(reply)
+	} else {
+		fmt.Fprintln(a.err, "planloop: "+safetext.Escape(checkLine(run.CheckRun, reply)))
+	}
+	if err == nil && code != 0 {
+		return exitStatus(code)
+	}
+	return err
+}
+
+// interrupted is the exit code of a command ended by an interrupt.
+const interrupted = 128 + int(syscall.SIGINT)
+
+// reportInterrupted reports that an interrupt ended the command; its outcome says nothing about the work.
+func (a *app) reportInterrupted(run checkRun, code int) error {
+	told := fmt.Sprintf("%s was interrupted (exit %d); signal %s is unchanged, and nothing was recorded",
+		plan.Shorten(run.Command, plan.MaxMessage), code, plan.Quote(run.Signal))
+	if a.flags.json {
+		err := a.printJSON(errorJSON{Status: "error", ErrorType: interruptedType, Message: told, Details: []string{}})
+		return cmp.Or[error](err, exitStatus(code))
+	}
+	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(told)+".")
+	return exitStatus(code)
+}
+
+func checkLine(run verbs.CheckRun, reply verbs.AlertReply) string {
+	line := fmt.Sprintf("exit %d", run.ExitCode)
+	switch {
+	case reply.Open:
+		line += ", signal " + plan.Quote(run.Signal) + " raised"
+	case reply.Signal.ID != "" && reply.Before == nil:
+		line += ", signal " + plan.Quote(run.Signal) + " cleared"
+	}
+	if run.Task != 0 {
+		line += ", recorded as evidence for " + run.Task.String()
+	}
+	return line + "\nNext: " + reply.NextAction
+}
+
+// outputGrace is how long the outputs of an ended command may stay open: a process that it left in the background does not delay planloop.
+const outputGrace = 2 * time.Second
+
+// execute runs a command and returns its exit code, as process.ExitCode does. A command that cannot be started says nothing about the work
+// and is refused.
+func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, error) {
+	out := a.out
+	if a.flags.json {
+		out = a.err // standard output is reserved for the JSON
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(end, errorIgnorer{out}), io.MultiWriter(end, errorIgnorer{a.err})
+	cmd.WaitDelay = outputGrace
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, the command does not inherit this
+	defer signal.Stop(ignored)
+	if err := cmd.Start(); err != nil {
+		return 0, usageError{fmt.Errorf("the command could not be started, and the signal is unchanged: %w; "+
+			"name an installed program, or a shell command: -- sh -c 'COMMAND'", err)}
+	}
+	// Pass on the user's interrupt; the command may take as long as it likes to end.
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
+	defer stop()
+	if err := cmd.Wait(); cmd.ProcessState == nil {
+		return 0, fmt.Errorf("run the command: %w", err)
+	}
+	return process.ExitCode(cmd.ProcessState), nil
+}
+
+// errorIgnorer is a writer that ignores write errors: a closed output does not change the outcome of a command.
+type errorIgnorer struct{ io.Writer }
+
+func (h errorIgnorer) Write(data []byte) (int, error) {
+	_, _ = h.Writer.Write(data)
+	return len(data), nil
+}
