@@ -65,7 +65,7 @@ func TestNextDeskOpensWhatHasChanged(t *testing.T) {
 	}
 }
 
-// A question whose process was killed before it updated the head is found by the next desk.
+// A question whose process was killed before it updated the head is found by the next workspaces.
 func TestNextDeskFindsWhatNoHeadTells(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	ws := u.plans("p00") // stays open: appended records are in the write-ahead log
@@ -107,7 +107,7 @@ func TestNothingIsKeptOfWhoIsAtWork(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d := u.desk("p00")
+			d := u.workspaces("p00")
 			if _, err := review.ReadInbox(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
@@ -118,11 +118,12 @@ func TestNothingIsKeptOfWhoIsAtWork(t *testing.T) {
 	}
 }
 
-// lookAgain reads the inbox of a new desk, which must list that many workspaces, and returns the numbers of waiting items and of unreadable
+// lookAgain opens all workspaces again and reads the inbox, which must list that many, and returns the numbers of waiting items and of
+// unreadable
 // workspaces.
 func lookAgain(u userAt, workspaces int) (waiting, unreadable int) {
 	u.t.Helper()
-	d := u.desk("p00")
+	d := u.workspaces("p00")
 	inbox, err := review.ReadInbox(u.t.Context(), d)
 	if err != nil || len(inbox.Workspaces) != workspaces {
 		u.t.Fatalf("%v: %+v", err, inbox)

@@ -112,19 +112,19 @@ func (a *app) drain(ctx context.Context, runs pageRuns, kill context.CancelCause
 // reviewPage is the page as served to the person at the terminal.
 type reviewPage struct {
 	*app
-	desk    *reviewWorkspaces
-	server  *web.Server
-	address string        // http://HOST:PORT
-	tty     io.ReadWriter // terminal of the person who may decide; nil: the page is view only
-	why     string        // why the page is view only
-	close   func()
+	workspaces *reviewWorkspaces
+	server     *web.Server
+	address    string        // http://HOST:PORT
+	tty        io.ReadWriter // terminal of the person who may decide; nil: the page is view only
+	why        string        // why the page is view only
+	close      func()
 
 	printing sync.Mutex
 }
 
-// newPage prepares the page of a desk for the user who started this process. name is the host name it is served under, "" if none.
+// newPage prepares the page of workspaces for the user who started this process. name is the host name it is served under, "" if none.
 func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) (*reviewPage, error) {
-	p := &reviewPage{app: a, desk: d, why: a.whyNoPerson(), close: func() {}}
+	p := &reviewPage{app: a, workspaces: d, why: a.whyNoPerson(), close: func() {}}
 	if p.why == "" {
 		tty, err := terminal.OpenTTY()
 		if err != nil {
@@ -133,7 +133,7 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 			p.tty, p.close = tty, func() { _ = tty.Close() }
 		}
 	}
-	options := web.Options{Desk: d, Person: a.pageCaller().Actor.Name, Refusal: p.why, ViewAccess: looking, Name: name,
+	options := web.Options{Workspaces: d, Person: a.pageCaller().Actor.Name, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
 	if p.tty != nil {
 		options.ShowCode, options.OnReusedLink = p.showCode, func() {
@@ -232,8 +232,8 @@ func (p *reviewPage) printLines(lines ...string) error {
 // showCode writes a code to the terminal, with the plan and the workspace that the page asks for.
 func (p *reviewPage) showCode(place review.Place, code string) error {
 	about := place.Name
-	if sheet, err := p.desk.Open(context.Background(), place.ID); err == nil {
-		if state, err := sheet.Service.State(context.Background()); err == nil && state.Draft != nil {
+	if shown, err := p.workspaces.Open(context.Background(), place.ID); err == nil {
+		if state, err := shown.Service.State(context.Background()); err == nil && state.Draft != nil {
 			about += ", where plan " + history.ShortDigest(plan.Digest(state.Draft)) + " waits"
 		}
 	}
@@ -291,13 +291,13 @@ func (p *reviewPage) listen(ctx context.Context) {
 
 // printWaiting prints a line for each new item in the person's inbox, and one when the item is settled. It reads the inbox once for all
 // changes since the last read.
-func (p *reviewPage) printWaiting(ctx context.Context, desk review.Workspaces, changed <-chan struct{}) {
+func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspaces, changed <-chan struct{}) {
 	if p.flags.json {
 		return
 	}
 	told := map[string]review.Waiting{}
 	for first := true; ; first = false {
-		inbox, err := review.ReadInbox(ctx, desk)
+		inbox, err := review.ReadInbox(ctx, workspaces)
 		if err != nil {
 			return
 		}

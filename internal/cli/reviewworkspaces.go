@@ -45,7 +45,7 @@ type reviewWorkspaces struct {
 	ending  sync.WaitGroup
 }
 
-// newReviewWorkspaces returns a desk with the workspace that the command was started in and, unless alone is set, all others of the user.
+// newReviewWorkspaces returns the workspace that the command was started in and, unless alone is set, all others of the user.
 func (a *app) newReviewWorkspaces(first workspace.Workspace, single bool, runs pageRuns) *reviewWorkspaces {
 	d := &reviewWorkspaces{app: a, first: first, single: single, runs: runs,
 		workspaces: map[string]*reviewWorkspace{}, heads: map[string]store.Head{}}
@@ -75,7 +75,7 @@ func (d *reviewWorkspaces) close() error {
 	return failed
 }
 
-// list lists the workspaces that have a state: the first one, then the others sorted by name. It adds new ones to the desk.
+// list lists the workspaces that have a state: the first one, then the others sorted by name. It adds new ones to the workspaces.
 func (d *reviewWorkspaces) list() []*reviewWorkspace {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +112,7 @@ func (d *reviewWorkspaces) add(place workspace.Workspace) *reviewWorkspace {
 	if s != nil {
 		return s
 	}
-	s = &reviewWorkspace{app: d.app, desk: d, state: place.StateDir}
+	s = &reviewWorkspace{app: d.app, workspaces: d, state: place.StateDir}
 	if !d.single {
 		s.app = d.within(place)
 	}
@@ -139,7 +139,7 @@ func (a *app) within(place workspace.Workspace) *app {
 	return inner
 }
 
-// Places implements review.Desk.
+// Places implements review.Workspaces.
 func (d *reviewWorkspaces) Places(context.Context) ([]review.Place, error) {
 	workspaces := d.list()
 	places := make([]review.Place, len(workspaces))
@@ -152,18 +152,18 @@ func (d *reviewWorkspaces) Places(context.Context) ([]review.Place, error) {
 	return places, nil
 }
 
-// Open implements review.Desk.
+// Open implements review.Workspaces.
 func (d *reviewWorkspaces) Open(ctx context.Context, id string) (*review.Workspace, error) {
-	s, err := d.sheet(id)
+	s, err := d.workspace(id)
 	if err != nil {
 		return nil, err
 	}
 	return s.open(ctx, true)
 }
 
-// InInbox implements review.Desk. It opens no log that has not grown since the last call.
+// InInbox implements review.Workspaces. It opens no log that has not grown since the last call.
 func (d *reviewWorkspaces) InInbox(ctx context.Context, place review.Place) (review.InboxPlace, []review.Waiting, error) {
-	s, err := d.sheet(place.ID)
+	s, err := d.workspace(place.ID)
 	if err != nil {
 		return review.InboxPlace{Place: place}, nil, err
 	}
@@ -172,8 +172,8 @@ func (d *reviewWorkspaces) InInbox(ctx context.Context, place review.Place) (rev
 	return found.listed, found.waiting, err
 }
 
-// sheet returns the workspace with an id.
-func (d *reviewWorkspaces) sheet(id string) (*reviewWorkspace, error) {
+// workspace returns the workspace with an id.
+func (d *reviewWorkspaces) workspace(id string) (*reviewWorkspace, error) {
 	d.mu.Lock()
 	s := d.workspaces[id]
 	d.mu.Unlock()
@@ -183,13 +183,13 @@ func (d *reviewWorkspaces) sheet(id string) (*reviewWorkspace, error) {
 	if at := slices.IndexFunc(d.list(), func(s *reviewWorkspace) bool { return s.ID == id }); at < 0 {
 		return nil, plan.Refuse(plan.NotFound, "/workspace", "workspace "+plan.Quote(id)+" does not exist", "choose a listed workspace")
 	}
-	return d.sheet(id)
+	return d.workspace(id)
 }
 
 // changeWindow is the time in which successive changes are reported as one.
 const changeWindow = 20 * time.Millisecond
 
-// Watch implements review.Desk. Its goroutine ends with ctx, or with the desk.
+// Watch implements review.Workspaces. Its goroutine ends with ctx, or when the workspaces are closed.
 func (d *reviewWorkspaces) Watch(ctx context.Context) <-chan review.Change {
 	changes, woken := make(chan review.Change), d.changed.Listen(ctx)
 	known := d.currentHeads()
@@ -341,10 +341,10 @@ func (d *reviewWorkspaces) checkHead(s *reviewWorkspace) {
 // reviewWorkspace is a workspace of the review page.
 type reviewWorkspace struct {
 	review.Workspace
-	app    *app
-	desk   *reviewWorkspaces
-	folder string // "" for the one named default
-	state  string // the folder of its state
+	app        *app
+	workspaces *reviewWorkspaces
+	folder     string // "" for the one named default
+	state      string // the folder of its state
 
 	inboxMu sync.Mutex // held while the inbox is read
 
@@ -426,34 +426,34 @@ func (f inboxState) over() bool { return !f.until.IsZero() && time.Now().After(f
 // readInbox calls find, unless the workspace is known to be quiet.
 func (s *reviewWorkspace) readInbox(ctx context.Context) (inboxState, error) {
 	end, told := logEndOf(s.state)
-	if told && s.desk.cache.path != "" {
-		if listed, known := s.desk.cache.at(s.ID, end); known {
+	if told && s.workspaces.cache.path != "" {
+		if listed, known := s.workspaces.cache.at(s.ID, end); known {
 			return inboxState{listed: listed}, nil
 		}
 	}
 	now, err := s.find(ctx)
-	if err == nil && told && s.desk.cache.path != "" {
-		s.desk.cache.note(s.ID, end, now)
+	if err == nil && told && s.workspaces.cache.path != "" {
+		s.workspaces.cache.note(s.ID, end, now)
 	}
 	return now, err
 }
 
 // find reads the inbox, then closes the log again unless it is in use.
 func (s *reviewWorkspace) find(ctx context.Context) (f inboxState, err error) {
-	sheet, err := s.open(ctx, false)
+	shown, err := s.open(ctx, false)
 	if err != nil {
 		return f, err
 	}
 	defer s.closeIdle()
-	state, err := sheet.Service.State(ctx)
+	state, err := shown.Service.State(ctx)
 	if err != nil {
 		return f, err
 	}
-	if left, will := sheet.Service.ModeEnds(state); will {
+	if left, will := shown.Service.ModeEnds(state); will {
 		f.until = time.Now().Add(left)
 	}
 	f.isActive = state.OpenRun() != nil || state.Plan != nil && state.Plan.Steps.Count(plan.InProgress) > 0
-	f.listed, f.waiting, err = review.InInbox(ctx, sheet)
+	f.listed, f.waiting, err = review.InInbox(ctx, shown)
 	return f, err
 }
 
@@ -475,7 +475,7 @@ func (s *reviewWorkspace) settle(ctx context.Context) {
 func (s *reviewWorkspace) closeIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.release == nil || s.desk.single || s.running > 0 || time.Since(s.lastOpened) < idleTimeout {
+	if s.release == nil || s.workspaces.single || s.running > 0 || time.Since(s.lastOpened) < idleTimeout {
 		return
 	}
 	if err := s.release(); err != nil {
@@ -498,7 +498,7 @@ func (a *app) pageCaller() verbs.Caller {
 
 // start joins the run of a plan, as planloop run does.
 func (s *reviewWorkspace) start(ctx context.Context, of string) error {
-	caller, runs := s.app.pageCaller(), s.desk.runs
+	caller, runs := s.app.pageCaller(), s.workspaces.runs
 	caller.Of = of
 	caller.Background = func(work func(context.Context)) {
 		s.count(1)

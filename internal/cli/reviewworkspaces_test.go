@@ -60,7 +60,7 @@ func (u userAt) plans(name string) *openWorkspace {
 	return ws
 }
 
-func (u userAt) desk(name string) *reviewWorkspaces {
+func (u userAt) workspaces(name string) *reviewWorkspaces {
 	u.t.Helper()
 	a := u.in(name)
 	place, err := workspace.Find(a.lookup())
@@ -90,7 +90,7 @@ func TestDeskAtRest(t *testing.T) {
 		ws := u.plans(fmt.Sprintf("p%02d", i))
 		testenv.Check(t, ws.session.Close())
 	}
-	d := u.desk("p07")
+	d := u.workspaces("p07")
 	inbox, err := review.ReadInbox(t.Context(), d)
 	if err != nil || len(inbox.Workspaces) != 50 || inbox.Workspaces[0].Name != "p07" || inbox.Workspaces[1].Name != "p00" {
 		t.Fatalf("%v: %+v", err, inbox.Workspaces)
@@ -109,12 +109,12 @@ func TestDeskAtRest(t *testing.T) {
 	}
 }
 
-// The desk reports changes by other processes: in an existing workspace, in a new one, and in one with a recreated folder.
+// The workspaces reports changes by other processes: in an existing workspace, in a new one, and in one with a recreated folder.
 func TestDeskWatches(t *testing.T) {
 	t.Parallel()
 	u := userAt{t, t.TempDir()}
 	first := u.plans("first")
-	d := u.desk("first")
+	d := u.workspaces("first")
 	changes := d.Watch(t.Context())
 	comes := func(name string, revision plan.Revision) {
 		t.Helper()
@@ -154,7 +154,7 @@ func TestDeskSeesWhatExpires(t *testing.T) {
 	if _, err := ws.verbs.EnterPlanMode(t.Context(), codex, verbs.EnterPlanMode{Reason: "look first"}); err != nil {
 		t.Fatal(err)
 	}
-	d := u.desk("app")
+	d := u.workspaces("app")
 	changes := d.Watch(t.Context())
 	inbox, err := review.ReadInbox(t.Context(), d)
 	early := time.Since(begun) < time.Second
@@ -186,7 +186,7 @@ func (d *countingDesk) Places(ctx context.Context) ([]review.Place, error) {
 // The terminal reads the inbox once for all changes in the meantime: at the start every workspace is new.
 func TestTerminalLooksOnceForManyChanges(t *testing.T) {
 	u := userAt{t, t.TempDir()}
-	d := &countingDesk{reviewWorkspaces: u.desk("app"), ask: make(chan struct{})}
+	d := &countingDesk{reviewWorkspaces: u.workspaces("app"), ask: make(chan struct{})}
 	var told broadcast.Hub
 	ctx, end := context.WithCancel(t.Context())
 	page, ended := &reviewPage{app: d.app}, make(chan struct{})
@@ -212,7 +212,7 @@ func TestTerminalLooksOnceForManyChanges(t *testing.T) {
 func TestLogsAreOpenedOnceForAllWhoAsk(t *testing.T) {
 	u := userAt{t, t.TempDir()}
 	u.plans("app")
-	d := u.desk("app")
+	d := u.workspaces("app")
 	s := d.list()[0]
 	s.inboxMu.Lock() // as during another request
 	answers := make(chan inboxState)

@@ -21,14 +21,14 @@ type Done struct {
 type act struct {
 	name  string
 	input func() any // returns a pointer to its input, for decoding
-	do    func(ctx context.Context, sheet *Workspace, c verbs.Caller, input any) (string, error)
+	do    func(ctx context.Context, workspace *Workspace, c verbs.Caller, input any) (string, error)
 }
 
 // row returns an act with a typed input.
 func row[In any](name string, do func(context.Context, *Workspace, verbs.Caller, In) (string, error)) act {
 	return act{name, func() any { return new(In) },
-		func(ctx context.Context, sheet *Workspace, c verbs.Caller, input any) (string, error) {
-			return do(ctx, sheet, c, *input.(*In))
+		func(ctx context.Context, workspace *Workspace, c verbs.Caller, input any) (string, error) {
+			return do(ctx, workspace, c, *input.(*In))
 		}}
 }
 
@@ -65,7 +65,7 @@ func acts() []act {
 
 // Act carries out an act by name, with its input as JSON. A refusal is a *plan.ValidationError, or a *ForbiddenError if
 // the caller lacks permission; nothing is changed then.
-func Act(ctx context.Context, sheet *Workspace, c Caller, name string, input []byte) (Done, error) {
+func Act(ctx context.Context, workspace *Workspace, c Caller, name string, input []byte) (Done, error) {
 	for _, a := range acts() {
 		if a.name != name {
 			continue
@@ -83,13 +83,13 @@ func Act(ctx context.Context, sheet *Workspace, c Caller, name string, input []b
 		if about, is := into.(ofPlan); is {
 			c.Of = about.of()
 		}
-		message, err := a.do(ctx, sheet, c.Caller, into)
+		message, err := a.do(ctx, workspace, c.Caller, into)
 		if err != nil {
 			return Done{}, err
 		}
-		state, err := sheet.Service.State(ctx)
+		state, err := workspace.Service.State(ctx)
 		done := Done{Message: message, Revision: state.Revision}
-		sheet.show(&done)
+		workspace.show(&done)
 		return done, err
 	}
 	return Done{}, plan.Refuse(plan.NotFound, "/act", "unknown act "+plan.Quote(name), "reload the page")
@@ -140,9 +140,9 @@ type StepComment struct {
 
 // decide returns an act that decides about the draft.
 func decide(outcome plan.Outcome) func(context.Context, *Workspace, verbs.Caller, Decide) (string, error) {
-	return func(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
+	return func(ctx context.Context, workspace *Workspace, c verbs.Caller, in Decide) (string, error) {
 		if outcome == plan.Approved {
-			if err := sheet.refresh(ctx, func(state plan.State) *plan.Plan { return state.Draft }); err != nil {
+			if err := workspace.refresh(ctx, func(state plan.State) *plan.Plan { return state.Draft }); err != nil {
 				return "", err
 			}
 		}
@@ -150,22 +150,22 @@ func decide(outcome plan.Outcome) func(context.Context, *Workspace, verbs.Caller
 		for _, one := range in.Comments {
 			a.Comments = append(a.Comments, plan.AddComment{Text: one.Text, Step: one.Step})
 		}
-		reply, err := sheet.Service.Decide(ctx, c, a)
+		reply, err := workspace.Service.Decide(ctx, c, a)
 		return reply.Message, err
 	}
 }
 
 // regenerate returns the draft with the request for a different plan.
-func regenerate(ctx context.Context, sheet *Workspace, c verbs.Caller, in Decide) (string, error) {
+func regenerate(ctx context.Context, workspace *Workspace, c verbs.Caller, in Decide) (string, error) {
 	in.Comment = strings.TrimSuffix("Make a different plan: "+strings.TrimSpace(in.Comment), ": ")
-	return decide(plan.Returned)(ctx, sheet, c, in)
+	return decide(plan.Returned)(ctx, workspace, c, in)
 }
 
 // refresh reloads the definitions of the tools in a plan from their servers, so that an approval covers the current ones.
-func (sheet *Workspace) refresh(ctx context.Context, of func(plan.State) *plan.Plan) error {
-	state, err := sheet.Service.State(ctx)
-	if p := of(state); err == nil && p != nil && sheet.Fresh != nil {
-		sheet.Fresh(ctx, p)
+func (workspace *Workspace) refresh(ctx context.Context, of func(plan.State) *plan.Plan) error {
+	state, err := workspace.Service.State(ctx)
+	if p := of(state); err == nil && p != nil && workspace.Fresh != nil {
+		workspace.Fresh(ctx, p)
 	}
 	return err
 }
@@ -176,8 +176,8 @@ type Answer struct {
 	Text string `json:"text" text:"any"`
 }
 
-func answer(ctx context.Context, sheet *Workspace, c verbs.Caller, in Answer) (string, error) {
-	reply, err := sheet.Service.Answer(ctx, c, in.ID, in.Text)
+func answer(ctx context.Context, workspace *Workspace, c verbs.Caller, in Answer) (string, error) {
+	reply, err := workspace.Service.Answer(ctx, c, in.ID, in.Text)
 	return reply.Message, err
 }
 
@@ -196,8 +196,9 @@ type AddComment struct {
 
 // addComment returns an act that sends agents a comment, or a question.
 func addComment(question bool) func(context.Context, *Workspace, verbs.Caller, AddComment) (string, error) {
-	return func(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddComment) (string, error) {
-		reply, err := sheet.Service.Comment(ctx, c, plan.AddComment{PlanID: in.Plan, Step: in.Step, Text: in.Text, IsQuestion: question})
+	return func(ctx context.Context, workspace *Workspace, c verbs.Caller, in AddComment) (string, error) {
+		reply, err := workspace.Service.Comment(ctx, c, plan.AddComment{
+			PlanID: in.Plan, Step: in.Step, Text: in.Text, IsQuestion: question})
 		return reply.Message, err
 	}
 }
@@ -208,22 +209,22 @@ type ResolveComment struct {
 	Met bool   `json:"met"`
 }
 
-func meet(ctx context.Context, sheet *Workspace, c verbs.Caller, in ResolveComment) (string, error) {
-	reply, err := sheet.Service.ResolveComment(ctx, c, in.ID, in.Met)
+func meet(ctx context.Context, workspace *Workspace, c verbs.Caller, in ResolveComment) (string, error) {
+	reply, err := workspace.Service.ResolveComment(ctx, c, in.ID, in.Met)
 	return reply.Message, err
 }
 
 // askReplan sends agents the requested changes, and pauses the run until a person resumes it.
-func askReplan(ctx context.Context, sheet *Workspace, c verbs.Caller, in ReplanRequest) (string, error) {
-	message, err := addComment(false)(ctx, sheet, c, AddComment{Plan: in.Plan, Text: in.Text})
+func askReplan(ctx context.Context, workspace *Workspace, c verbs.Caller, in ReplanRequest) (string, error) {
+	message, err := addComment(false)(ctx, workspace, c, AddComment{Plan: in.Plan, Text: in.Text})
 	if err != nil {
 		return "", err
 	}
-	state, err := sheet.Service.State(ctx)
+	state, err := workspace.Service.State(ctx)
 	if err != nil || !state.HasActiveRun() {
 		return message, err
 	}
-	paused, err := sheet.Service.PauseRun(ctx, c, "")
+	paused, err := workspace.Service.PauseRun(ctx, c, "")
 	return message + " " + paused.Message, err
 }
 
@@ -232,8 +233,8 @@ type ID struct {
 	ID string `json:"id"`
 }
 
-func clearSignal(ctx context.Context, sheet *Workspace, c verbs.Caller, in ID) (string, error) {
-	_, err := sheet.Service.Alert(ctx, c, verbs.Alert{ID: in.ID, Clear: true})
+func clearSignal(ctx context.Context, workspace *Workspace, c verbs.Caller, in ID) (string, error) {
+	_, err := workspace.Service.Alert(ctx, c, verbs.Alert{ID: in.ID, Clear: true})
 	return "The signal is cleared.", err
 }
 
@@ -242,12 +243,12 @@ type Task struct {
 	Task string `json:"task,omitempty" text:"any"`
 }
 
-func enterMode(ctx context.Context, sheet *Workspace, c verbs.Caller, in Task) (string, error) {
-	_, err := sheet.Service.EnterPlanModeFor(ctx, c, in.Task)
+func enterMode(ctx context.Context, workspace *Workspace, c verbs.Caller, in Task) (string, error) {
+	_, err := workspace.Service.EnterPlanModeFor(ctx, c, in.Task)
 	return "Planning mode is on. Agents can read and ask, but change nothing until you approve a plan.", err
 }
 
-func cancelMode(ctx context.Context, sheet *Workspace, c verbs.Caller, _ Nothing) (string, error) {
-	reply, err := sheet.Service.CancelPlanMode(ctx, c)
+func cancelMode(ctx context.Context, workspace *Workspace, c verbs.Caller, _ Nothing) (string, error) {
+	reply, err := workspace.Service.CancelPlanMode(ctx, c)
 	return reply.Message, err
 }

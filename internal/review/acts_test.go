@@ -18,18 +18,18 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// desk is a workspace with a history made by tests.
-type desk struct {
+// workspaces is a workspace with a history made by tests.
+type workspaces struct {
 	*review.Workspace
 	t       *testing.T
 	session *session.Session
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t *testing.T) *workspaces {
 	now := time.Now()
 	s := session.New(store.NewMemory(), session.Options{Now: func() time.Time { now = now.Add(time.Second); return now }})
 	t.Cleanup(func() { _ = s.Close() })
-	d := &desk{t: t, session: s, Workspace: &review.Workspace{Place: review.Place{ID: "w1", Name: "shop"},
+	d := &workspaces{t: t, session: s, Workspace: &review.Workspace{Place: review.Place{ID: "w1", Name: "shop"},
 		Service: verbs.New(s, verbs.Options{Gates: func(string) gates.Level { return gates.Off }, Engine: begins{}})}}
 	d.Start = func(ctx context.Context, of string) error {
 		c := page().Caller
@@ -48,7 +48,7 @@ func (begins) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopReason, 
 	return "", o.Begin(ctx)
 }
 
-func (d *desk) do(by plan.Actor, a plan.Action) {
+func (d *workspaces) do(by plan.Actor, a plan.Action) {
 	d.t.Helper()
 	_, err := d.session.Do(d.t.Context(), by, a, func(state plan.State, facts *plan.Facts) error {
 		if advance, is := a.(plan.Schedule); is {
@@ -68,7 +68,7 @@ func (d *desk) do(by plan.Actor, a plan.Action) {
 func engine() plan.Actor { return plan.NewActor(plan.ChannelEngine, "engine#1") }
 
 // active sets up a plan with some steps.
-func (d *desk) active(steps ...plan.Spec) *desk {
+func (d *workspaces) active(steps ...plan.Spec) *workspaces {
 	setUp := plan.SetUp{Outline: plan.Outline{Objective: "Release it"}}
 	for _, spec := range steps {
 		setUp.Steps = append(setUp.Steps, plan.NewStep{Spec: spec})
@@ -78,13 +78,16 @@ func (d *desk) active(steps ...plan.Spec) *desk {
 }
 
 // running begins a run of a plan, and starts its ready steps.
-func (d *desk) running(steps ...plan.Spec) *desk {
+func (d *workspaces) running(steps ...plan.Spec) *workspaces {
 	d.active(steps...).do(engine(), plan.BeginRun{})
 	d.do(engine(), plan.Schedule{MaxStarts: 4})
 	return d
 }
 
-func (d *desk) waiting() *desk { submit(d.t, d.Workspace, "Move them", "Test them"); return d }
+func (d *workspaces) waiting() *workspaces {
+	submit(d.t, d.Workspace, "Move them", "Test them")
+	return d
+}
 
 func tool(title string) plan.Spec {
 	return plan.Spec{Title: title, Tool: "bash_execute", Args: json.RawMessage(`{"command":"rm -r old"}`)}
@@ -112,7 +115,7 @@ func with(of fields, more fields) fields {
 
 // tried is an act to do once: its place, its input, and the result to see.
 type tried struct {
-	in   func(*desk) *desk
+	in   func(*workspaces) *workspaces
 	with input
 	bad  []input // inputs that are refused before, and change nothing
 	then func(review.View) bool
@@ -138,24 +141,26 @@ func asked(f fields) input {
 func step(v review.View) review.Step { return v.Plan.Steps[0] }
 
 func tries() map[string]tried {
-	waiting := func(d *desk) *desk { return d.waiting() }
-	plainly := func(d *desk) *desk { return d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two"}) }
-	asking := func(d *desk) *desk { return d.running(tool("Delete the folder"), plan.Spec{Title: "Check it"}) }
-	failing := func(d *desk) *desk {
+	waiting := func(d *workspaces) *workspaces { return d.waiting() }
+	plainly := func(d *workspaces) *workspaces { return d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two"}) }
+	asking := func(d *workspaces) *workspaces {
+		return d.running(tool("Delete the folder"), plan.Spec{Title: "Check it"})
+	}
+	failing := func(d *workspaces) *workspaces {
 		d.running(tool("Build it"))
 		state := must[plan.State](d.t)(d.Service.State(d.t.Context()))
 		d.do(engine(), plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
 			Result: plan.Result{Error: "the disk is full"}}}})
 		return d
 	}
-	lost := func(d *desk) *desk {
+	lost := func(d *workspaces) *workspaces {
 		d.running(tool("Send it"))
 		state := must[plan.State](d.t)(d.Service.State(d.t.Context()))
 		d.do(engine(), plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
 			IsInterrupted: true}}})
 		return d
 	}
-	blocked := func(d *desk) *desk {
+	blocked := func(d *workspaces) *workspaces {
 		d.active(plan.Spec{Title: "One"}).do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Blocked, Note: "no key"})
 		return d
 	}
@@ -189,7 +194,7 @@ func tries() map[string]tried {
 			func(v review.View) bool { return v.Draft.Plan.Steps[0].Number == 2 }},
 		"remove_step": {waiting, edit(fields{"step": 1}), []input{edit(fields{"step": 9}), constant(fields{"step": 1, "digest": "x"})},
 			func(v review.View) bool { return len(v.Draft.Plan.Steps) == 1 }},
-		"answer": {func(d *desk) *desk { d.do(ann().Actor, plan.AskUser{Text: "Which store?"}); return d },
+		"answer": {func(d *workspaces) *workspaces { d.do(ann().Actor, plan.AskUser{Text: "Which store?"}); return d },
 			constant(fields{"id": "Q1", "text": "Postgres"}), []input{constant(fields{"id": "Q2", "text": "x"}),
 				constant(fields{"id": "Q1", "text": " "})}, func(v review.View) bool { return v.Questions[0].Answer.Text == "Postgres" }},
 		"comment": {plainly, constant(fields{"text": "mind the shop"}), []input{constant(fields{"text": " "}),
@@ -200,7 +205,10 @@ func tries() map[string]tried {
 				c := v.Comments[0]
 				return c.Question && c.Step == 2 && c.Met == verbs.CommentOpen
 			}},
-		"meet": {func(d *desk) *desk { d.waiting().do(page().Actor, plan.AddComment{Step: 1, Text: "smaller"}); return d },
+		"meet": {func(d *workspaces) *workspaces {
+			d.waiting().do(page().Actor, plan.AddComment{Step: 1, Text: "smaller"})
+			return d
+		},
 			constant(fields{"id": "C1", "met": true}), []input{constant(fields{"id": "C7", "met": true}), constant(fields{"id": "C1"})},
 			func(v review.View) bool { return v.Comments[0].Met == verbs.CommentMet }},
 		"approve_step": {asking, asked(fields{"args": `{"command":"rm -r older"}`}), []input{
@@ -219,7 +227,7 @@ func tries() map[string]tried {
 			[]input{constant(fields{"step": 1}), constant(fields{"step": 1, "reason": " "}),
 				constant(fields{"step": 1, "reason": "x", "plan": "another"})},
 			func(v review.View) bool { return step(v).Status == plan.Skipped }},
-		"start_run": {func(d *desk) *desk { return d.active(tool("Build it")) }, constant(fields{}),
+		"start_run": {func(d *workspaces) *workspaces { return d.active(tool("Build it")) }, constant(fields{}),
 			[]input{constant(fields{"now": true}), constant(fields{"plan": "another"})},
 			func(v review.View) bool { return v.Run.State == review.RunGoesOn }},
 		"pause_run": {asking, constant(nil), []input{constant(fields{"x": 1})},
@@ -230,7 +238,7 @@ func tries() map[string]tried {
 			func(v review.View) bool {
 				return v.Run.State == review.RunPaused && v.Comments[0].Text == "another way"
 			}},
-		"clear_signal": {func(d *desk) *desk {
+		"clear_signal": {func(d *workspaces) *workspaces {
 			d.do(ann().Actor, plan.RaiseSignal{ID: "ci", Level: plan.Blocker, Message: "red"})
 			return d
 		},

@@ -55,9 +55,9 @@ func sheetFor(t testing.TB) *Workspace {
 }
 
 // seen returns the view of a draft, and apart from it the digest.
-func (sheet *Workspace) seen(t *testing.T, p *plan.Plan) (shown, digest string) {
+func (workspace *Workspace) seen(t *testing.T, p *plan.Plan) (shown, digest string) {
 	t.Helper()
-	v := sheet.view(plan.State{Draft: p, Phase: plan.PhaseSubmitted, Mode: &plan.Mode{Request: &plan.Request{ID: "R1"}}}, nil)
+	v := workspace.view(plan.State{Draft: p, Phase: plan.PhaseSubmitted, Mode: &plan.Mode{Request: &plan.Request{ID: "R1"}}}, nil)
 	digest, v.Draft.Plan.Digest, v.Draft.Plan.Short = v.Draft.Plan.Digest, "", ""
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -74,7 +74,7 @@ func drafted(objective, summary string, steps ...*plan.Step) *plan.Plan {
 
 // TestWhatAnApprovalBindsIsShown: every change of a draft's digest also changes the view of it.
 func TestWhatAnApprovalBindsIsShown(t *testing.T) {
-	sheet := sheetFor(t)
+	workspace := sheetFor(t)
 	others := map[string]*plan.Plan{
 		"the objective": drafted("o2", "s", full(1), full(2)), "the summary": drafted("o", "s2", full(1), full(2)),
 		"the order": drafted("o", "s", full(2), full(1)), "a step less": drafted("o", "s", full(1)),
@@ -91,12 +91,12 @@ func TestWhatAnApprovalBindsIsShown(t *testing.T) {
 	if bound < 15 {
 		t.Errorf("only %d fields bind: this test looks at none", bound)
 	}
-	shown, digest := sheet.seen(t, drafted("o", "s", full(1), full(2)))
+	shown, digest := workspace.seen(t, drafted("o", "s", full(1), full(2)))
 	if digest != plan.Digest(drafted("o", "s", full(1), full(2))) {
 		t.Error("the digest is not that of the draft")
 	}
 	for what, p := range others {
-		nowShown, nowDigest := sheet.seen(t, p)
+		nowShown, nowDigest := workspace.seen(t, p)
 		if nowDigest == digest && slices.ContainsFunc(plan.SpecFields(), func(f plan.Field[plan.Step]) bool {
 			return f.Name == what && f.Binding != plan.Unbound
 		}) {
@@ -152,9 +152,9 @@ func TestViewIsSmall(t *testing.T) {
 }
 
 func BenchmarkView(b *testing.B) {
-	sheet, state := sheetFor(b), plan.State{Plan: plain(500)}
+	workspace, state := sheetFor(b), plan.State{Plan: plain(500)}
 	for b.Loop() {
-		v := sheet.view(state, nil)
+		v := workspace.view(state, nil)
 		safetext.EscapeTexts(&v)
 		if _, err := json.Marshal(v); err != nil {
 			b.Fatal(err)

@@ -46,21 +46,21 @@ type Waiting struct {
 }
 
 // WaitingIn lists the items in a workspace that wait for a person, newest first.
-func WaitingIn(ctx context.Context, sheet *Workspace) ([]Waiting, error) {
-	state, err := sheet.Service.State(ctx)
+func WaitingIn(ctx context.Context, workspace *Workspace) ([]Waiting, error) {
+	state, err := workspace.Service.State(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all := sheet.waiting(state)
-	sheet.show(&all)
+	all := workspace.waiting(state)
+	workspace.show(&all)
 	return all, nil
 }
 
 // waiting lists the waiting items, newest first. A draft with requested changes waits for an agent, so it is not listed.
-func (sheet *Workspace) waiting(state plan.State) []Waiting {
+func (workspace *Workspace) waiting(state plan.State) []Waiting {
 	all := []Waiting{}
 	add := func(kind WaitingKind, w Waiting) {
-		w.Workspace, w.Name, w.Kind = sheet.ID, sheet.Name, kind
+		w.Workspace, w.Name, w.Kind = workspace.ID, workspace.Name, kind
 		all = append(all, w)
 	}
 	if p := state.Draft; p != nil && state.PhaseNow() != plan.PhaseGathering {
@@ -97,7 +97,7 @@ func (sheet *Workspace) waiting(state plan.State) []Waiting {
 				Text: fmt.Sprintf("It waits for step %d, which was skipped or cancelled. The run waits until you remove this "+
 					"dependency or skip the step.", id)})
 		}
-		if ask := sheet.ask(step); ask != nil && !ask.Early {
+		if ask := workspace.ask(step); ask != nil && !ask.Early {
 			at := cmp.Or(ask.At, state.Plan.UpdatedAt) // it is not recorded since when a step is blocked
 			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, Text: ask.Text, At: at,
 				By: verbs.Carrier(step)})
@@ -124,11 +124,11 @@ func newest(all []Waiting) []Waiting {
 	return all
 }
 
-// ReadInbox lists everything that waits for a person in all workspaces of a desk. An unreadable workspace is listed as
+// ReadInbox lists everything that waits for a person in all workspaces of workspaces. An unreadable workspace is listed as
 // unreadable and does not affect the others.
-func ReadInbox(ctx context.Context, desk Workspaces) (Inbox, error) {
+func ReadInbox(ctx context.Context, workspaces Workspaces) (Inbox, error) {
 	inbox := Inbox{Workspaces: []InboxPlace{}, Waiting: []Waiting{}}
-	places, err := desk.Places(ctx)
+	places, err := workspaces.Places(ctx)
 	if err != nil {
 		return inbox, err
 	}
@@ -138,7 +138,7 @@ func ReadInbox(ctx context.Context, desk Workspaces) (Inbox, error) {
 	group.SetLimit(atATime)
 	for i, place := range places {
 		group.Go(func() error {
-			shown, waits, err := desk.InInbox(ctx, place)
+			shown, waits, err := workspaces.InInbox(ctx, place)
 			if err != nil {
 				shown = InboxPlace{Place: place, Headline: "This workspace cannot be read. For details, run `planloop doctor` in it."}
 				if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
@@ -159,13 +159,13 @@ func ReadInbox(ctx context.Context, desk Workspaces) (Inbox, error) {
 const atATime = 4
 
 // InInbox returns a workspace's entry in an inbox, and its waiting items, newest first.
-func InInbox(ctx context.Context, sheet *Workspace) (InboxPlace, []Waiting, error) {
-	state, err := sheet.Service.State(ctx)
+func InInbox(ctx context.Context, workspace *Workspace) (InboxPlace, []Waiting, error) {
+	state, err := workspace.Service.State(ctx)
 	if err != nil {
 		return InboxPlace{}, nil, err
 	}
-	waiting := sheet.waiting(state)
-	sheet.show(&waiting)
-	return InboxPlace{Place: sheet.Place, Waiting: len(waiting), Phase: state.PhaseNow(), UpdatedAt: state.UpdatedAt,
-		Headline: sheet.Service.Headline(state, viewer())}, waiting, nil
+	waiting := workspace.waiting(state)
+	workspace.show(&waiting)
+	return InboxPlace{Place: workspace.Place, Waiting: len(waiting), Phase: state.PhaseNow(), UpdatedAt: state.UpdatedAt,
+		Headline: workspace.Service.Headline(state, viewer())}, waiting, nil
 }

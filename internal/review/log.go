@@ -26,9 +26,9 @@ type Log struct {
 
 // ReadLog returns the last n changes before a revision; 0 means the newest. With the id of a former plan it returns
 // changes from its creation until it was replaced.
-func ReadLog(ctx context.Context, sheet *Workspace, of string, before plan.Revision, n int) (Log, error) {
+func ReadLog(ctx context.Context, workspace *Workspace, of string, before plan.Revision, n int) (Log, error) {
 	page, who := Log{Lines: []LogLine{}}, []string(nil)
-	state, err := sheet.Service.State(ctx)
+	state, err := workspace.Service.State(ctx)
 	if err != nil {
 		return page, err
 	}
@@ -40,7 +40,7 @@ func ReadLog(ctx context.Context, sheet *Workspace, of string, before plan.Revis
 		before = last + 1
 	}
 	after := max(0, before-1-plan.Revision(max(1, n)))
-	for record, err := range sheet.Service.Records(ctx, after) {
+	for record, err := range workspace.Service.Records(ctx, after) {
 		if err != nil {
 			return page, err
 		}
@@ -60,6 +60,6 @@ func ReadLog(ctx context.Context, sheet *Workspace, of string, before plan.Revis
 	}
 	slices.Reverse(page.Lines)
 	page.More = after > 0
-	sheet.show(&page, who...)
+	workspace.show(&page, who...)
 	return page, nil
 }

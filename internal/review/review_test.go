@@ -43,18 +43,18 @@ func open(t *testing.T, o verbs.Options) *review.Workspace {
 }
 
 // submit submits a plan with some titles.
-func submit(t *testing.T, sheet *review.Workspace, titles ...string) {
+func submit(t *testing.T, workspace *review.Workspace, titles ...string) {
 	t.Helper()
 	in := verbs.SubmitPlan{Summary: "Move the sessions."}
 	for _, title := range titles {
 		in.Steps = append(in.Steps, verbs.SubmittedStep{TaskFields: verbs.TaskFields{Title: &title}})
 	}
-	must[verbs.SubmitPlanReply](t)(sheet.Service.SubmitPlan(t.Context(), ann(), in))
+	must[verbs.SubmitPlanReply](t)(workspace.Service.SubmitPlan(t.Context(), ann(), in))
 }
 
-func look(t *testing.T, sheet *review.Workspace) review.View {
+func look(t *testing.T, workspace *review.Workspace) review.View {
 	t.Helper()
-	view := must[review.View](t)(review.ReadView(t.Context(), sheet))
+	view := must[review.View](t)(review.ReadView(t.Context(), workspace))
 	if data := must[[]byte](t)(json.Marshal(view)); bytes.Contains(data, []byte(`"0001-01-01T`)) {
 		t.Errorf("what never was has a time: %s", data)
 	}
@@ -62,18 +62,18 @@ func look(t *testing.T, sheet *review.Workspace) review.View {
 }
 
 // act carries out an act with its input as pairs.
-func act(ctx context.Context, sheet *review.Workspace, c review.Caller, name string, input map[string]any) (review.Done, error) {
+func act(ctx context.Context, workspace *review.Workspace, c review.Caller, name string, input map[string]any) (review.Done, error) {
 	data, err := json.Marshal(input)
 	if err != nil {
 		return review.Done{}, err
 	}
-	return review.Act(ctx, sheet, c, name, data)
+	return review.Act(ctx, workspace, c, name, data)
 }
 
 func TestDraftIsDecided(t *testing.T) {
-	sheet := open(t, verbs.Options{})
-	submit(t, sheet, "Move them", "Test them")
-	v := look(t, sheet)
+	workspace := open(t, verbs.Options{})
+	submit(t, workspace, "Move them", "Test them")
+	v := look(t, workspace)
 	if len(v.Waiting) != 1 || v.Waiting[0].Kind != review.PlanWaits || v.Draft == nil || len(v.Draft.Plan.Steps) != 2 {
 		t.Fatalf("%+v", v)
 	}
@@ -84,24 +84,24 @@ func TestDraftIsDecided(t *testing.T) {
 		"without the code": {Caller: page().Caller, Can: review.Can{Decide: true, Code: true}},
 	} {
 		var mayNot *review.ForbiddenError
-		if _, err := act(t.Context(), sheet, c, "approve", input); !errors.As(err, &mayNot) {
+		if _, err := act(t.Context(), workspace, c, "approve", input); !errors.As(err, &mayNot) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := act(t.Context(), sheet, page(), "approve", map[string]any{"digest": "other", "request": v.Draft.Request}); err == nil {
+	if _, err := act(t.Context(), workspace, page(), "approve", map[string]any{"digest": "other", "request": v.Draft.Request}); err == nil {
 		t.Error("what was not shown was approved")
 	}
-	if after := look(t, sheet); after.Revision != v.Revision {
+	if after := look(t, workspace); after.Revision != v.Revision {
 		t.Errorf("a refusal changed something: %+v", after)
 	}
-	done := must[review.Done](t)(act(t.Context(), sheet, page(), "approve", input))
+	done := must[review.Done](t)(act(t.Context(), workspace, page(), "approve", input))
 	if done.Revision != v.Revision+1 || !strings.Contains(done.Message, "approved by alice") {
 		t.Errorf("%+v", done)
 	}
-	if v = look(t, sheet); v.Draft != nil || v.Plan == nil || v.Plan.Approval.Way != plan.WayPerson || len(v.Waiting) != 0 {
+	if v = look(t, workspace); v.Draft != nil || v.Plan == nil || v.Plan.Approval.Way != plan.WayPerson || len(v.Waiting) != 0 {
 		t.Errorf("%+v", v)
 	}
-	if _, err := act(t.Context(), sheet, page(), "approve", input); err == nil {
+	if _, err := act(t.Context(), workspace, page(), "approve", input); err == nil {
 		t.Error("it was approved twice")
 	}
 }

@@ -21,16 +21,16 @@ type EditStep struct {
 	Fields plan.Patch  `json:"fields"`
 }
 
-func editStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in EditStep) (string, error) {
+func editStep(ctx context.Context, workspace *Workspace, c verbs.Caller, in EditStep) (string, error) {
 	patch, err := plan.CleanPatch("/fields", written(in.Fields))
 	if err != nil {
 		return "", err
 	}
 	if in.Digest != "" {
 		edit := plan.UpdateStep{Step: in.Step, Patch: patch}
-		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: edit}))
+		return edited(workspace.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: edit}))
 	}
-	reply, err := sheet.Service.EditStep(ctx, c, in.Step, patch)
+	reply, err := workspace.Service.EditStep(ctx, c, in.Step, patch)
 	return "Changed " + reply.StepID + ".", err
 }
 
@@ -41,7 +41,7 @@ type AddStep struct {
 	Fields plan.Patch `json:"fields"`
 }
 
-func addStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddStep) (string, error) {
+func addStep(ctx context.Context, workspace *Workspace, c verbs.Caller, in AddStep) (string, error) {
 	patch, err := plan.CleanPatch("/fields", written(in.Fields))
 	if err != nil {
 		return "", err
@@ -52,9 +52,9 @@ func addStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in AddStep) 
 	}
 	change := plan.AddSteps{Steps: []plan.NewStep{{Spec: patch.Apply(plan.Spec{})}}}
 	if in.Digest != "" {
-		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: change, After: after}))
+		return edited(workspace.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: change, After: after}))
 	}
-	reply, err := sheet.Service.AddStepsAfter(ctx, c, change.Steps, after)
+	reply, err := workspace.Service.AddStepsAfter(ctx, c, change.Steps, after)
 	return "Added " + reply.StepIDs + ".", err
 }
 
@@ -65,12 +65,12 @@ type MoveStep struct {
 	After int         `json:"after"` // number of the step before it, 0: first
 }
 
-func moveStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in MoveStep) (string, error) {
+func moveStep(ctx context.Context, workspace *Workspace, c verbs.Caller, in MoveStep) (string, error) {
 	move := plan.MoveStep{Step: in.Step, After: plan.StepID(in.After)}
 	if in.Digest != "" {
-		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: move}))
+		return edited(workspace.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Change: move}))
 	}
-	reply, err := sheet.Service.MoveStep(ctx, c, move)
+	reply, err := workspace.Service.MoveStep(ctx, c, move)
 	return reply.Message + ".", err
 }
 
@@ -81,11 +81,11 @@ type RemoveStep struct {
 	Reason string      `json:"reason,omitempty" text:"any"` // for a step of the current plan, which is skipped, not removed
 }
 
-func removeStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in RemoveStep) (string, error) {
+func removeStep(ctx context.Context, workspace *Workspace, c verbs.Caller, in RemoveStep) (string, error) {
 	if in.Digest != "" {
-		return edited(sheet.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Remove: in.Step}))
+		return edited(workspace.Service.EditDraft(ctx, c, plan.EditDraft{Digest: in.Digest, Remove: in.Step}))
 	}
-	return skipStep(ctx, sheet, c, SkipStep{Step: in.Step, Reason: in.Reason})
+	return skipStep(ctx, workspace, c, SkipStep{Step: in.Step, Reason: in.Reason})
 }
 
 // written decodes arguments that may be given as the text of an object.
@@ -116,16 +116,16 @@ type AnswerStep struct {
 
 // answerStep returns an act that answers with one choice.
 func answerStep(choice plan.Choice) func(context.Context, *Workspace, verbs.Caller, AnswerStep) (string, error) {
-	return func(ctx context.Context, sheet *Workspace, c verbs.Caller, in AnswerStep) (string, error) {
+	return func(ctx context.Context, workspace *Workspace, c verbs.Caller, in AnswerStep) (string, error) {
 		if choice == plan.Approve {
 			if in.Digest == "" {
 				return "", plan.Refuse(plan.InvalidInput, "/digest", "is missing", "send the digest of the question shown")
 			}
-			if err := sheet.refresh(ctx, func(state plan.State) *plan.Plan { return state.Plan }); err != nil {
+			if err := workspace.refresh(ctx, func(state plan.State) *plan.Plan { return state.Plan }); err != nil {
 				return "", err
 			}
 		}
-		reply, err := sheet.Service.AnswerStep(ctx, c, verbs.StepAnswer{Step: in.Step, Choice: choice, Digest: in.Digest, Text: in.Text,
+		reply, err := workspace.Service.AnswerStep(ctx, c, verbs.StepAnswer{Step: in.Step, Choice: choice, Digest: in.Digest, Text: in.Text,
 			Args: verbs.Written(in.Args)})
 		return reply.Message + ".", err
 	}
@@ -138,27 +138,27 @@ type SkipStep struct {
 	Reason string      `json:"reason" text:"any"`
 }
 
-func skipStep(ctx context.Context, sheet *Workspace, c verbs.Caller, in SkipStep) (string, error) {
-	reply, err := sheet.Service.AnswerStep(ctx, c, verbs.StepAnswer{Step: in.Step, Choice: plan.Skip, Text: in.Reason})
+func skipStep(ctx context.Context, workspace *Workspace, c verbs.Caller, in SkipStep) (string, error) {
+	reply, err := workspace.Service.AnswerStep(ctx, c, verbs.StepAnswer{Step: in.Step, Choice: plan.Skip, Text: in.Reason})
 	return reply.Message + ".", err
 }
 
 // Nothing is the input of acts without fields.
 type Nothing struct{}
 
-func startRun(ctx context.Context, sheet *Workspace, _ verbs.Caller, in OfPlan) (string, error) {
-	if sheet.Start == nil {
+func startRun(ctx context.Context, workspace *Workspace, _ verbs.Caller, in OfPlan) (string, error) {
+	if workspace.Start == nil {
 		return "", plan.Refuse(plan.Conflict, "", "steps cannot run here", "run the plan in a terminal, in its project")
 	}
-	return "The run continues.", sheet.Start(ctx, in.Plan)
+	return "The run continues.", workspace.Start(ctx, in.Plan)
 }
 
-func pauseRun(ctx context.Context, sheet *Workspace, c verbs.Caller, _ Nothing) (string, error) {
-	reply, err := sheet.Service.PauseRun(ctx, c, "")
+func pauseRun(ctx context.Context, workspace *Workspace, c verbs.Caller, _ Nothing) (string, error) {
+	reply, err := workspace.Service.PauseRun(ctx, c, "")
 	return reply.Message, err
 }
 
-func endRun(ctx context.Context, sheet *Workspace, c verbs.Caller, _ Nothing) (string, error) {
-	reply, err := sheet.Service.EndRun(ctx, c)
+func endRun(ctx context.Context, workspace *Workspace, c verbs.Caller, _ Nothing) (string, error) {
+	reply, err := workspace.Service.EndRun(ctx, c)
 	return reply.Message, err
 }

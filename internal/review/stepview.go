@@ -11,11 +11,12 @@ import (
 )
 
 // step returns the view of a step; approval, which may be nil, tells whether its approver has seen it.
-func (sheet *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step, approval *plan.Approval) Step {
+func (workspace *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step, approval *plan.Approval) Step {
 	shown := Step{ID: step.ID, Number: int(step.ID), Title: step.Title, Details: step.Details, Type: step.Type, Risk: step.Risk,
 		DependsOn: numbers(step.DependsOn), Hints: step.ContextHints, Paths: step.RelevantFilePaths, Creates: step.Creates,
 		Verify: step.Verify, Verified: step.Verify != "" && plan.IsVerified(step), SuggestedAgent: step.SuggestedAgent, Tools: step.Tools,
-		Tool: step.Tool, Args: verbs.Pretty(step.Args), ToolSays: sheet.Service.ToolDescription(state, p, step), Critical: step.Critical,
+		Tool: step.Tool, Args: verbs.Pretty(step.Args),
+		ToolSays: workspace.Service.ToolDescription(state, p, step), Critical: step.Critical,
 		Idempotent: step.Idempotent, RequiresApproval: step.RequiresApproval, Timeout: step.Timeout, Pause: step.Pause,
 		When: step.When, ForEach: step.ForEach, Unseen: approval.UnseenNote(step.ID),
 		Status: step.Status, Notes: step.Notes, Output: step.Output, Error: step.Error, AffectedFiles: step.AffectedFiles,
@@ -26,7 +27,7 @@ func (sheet *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step, ap
 		shown.Edited = p.Approval.Edits.StepNote(step.ID)
 	}
 	if step.Status == plan.InProgress {
-		shown.Lapsed = sheet.Service.Lapsed(step)
+		shown.Lapsed = workspace.Service.Lapsed(step)
 	}
 	shown.Criteria, shown.Evidence = proof(step)
 	if p == state.Draft {
@@ -35,7 +36,7 @@ func (sheet *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step, ap
 	if p != state.Plan {
 		return shown
 	}
-	shown.Ask = sheet.ask(step)
+	shown.Ask = workspace.ask(step)
 	if step.Status == plan.Pending {
 		shown.WaitingOn = numbers(p.Steps.UnmetDependencies(step.ID))
 		shown.Ready = shown.WaitingOn == nil
@@ -62,7 +63,7 @@ func proof(step *plan.Step) (criteria []Criterion, other []Evidence) {
 }
 
 // ask returns a step's question to a person, or one that it will ask when a run comes to it; nil without a question.
-func (sheet *Workspace) ask(step *plan.Step) *Ask {
+func (workspace *Workspace) ask(step *plan.Step) *Ask {
 	switch ask := step.OpenQuestion(); {
 	case ask != nil:
 		args := ask.Args
@@ -76,7 +77,7 @@ func (sheet *Workspace) ask(step *plan.Step) *Ask {
 	case step.NeedsReply():
 		return &Ask{Kind: AskKind(plan.AskPause), Text: step.Pause, Choices: plan.AskPause.Choices(), Early: true}
 	case step.NeedsApproval():
-		digest := sheet.Service.StartDigest(step)
+		digest := workspace.Service.StartDigest(step)
 		return &Ask{Kind: AskKind(plan.AskApproval), Digest: digest, Short: history.ShortDigest(digest), Args: verbs.Pretty(step.Args),
 			Attempt: cmp.Or(step.Attempts, 1), Choices: plan.AskApproval.Choices(), Early: true}
 	}

@@ -12,48 +12,48 @@ import (
 )
 
 // ReadView returns the current view of a workspace.
-func ReadView(ctx context.Context, sheet *Workspace) (View, error) {
-	state, former, err := sheet.Service.Draft(ctx)
+func ReadView(ctx context.Context, workspace *Workspace) (View, error) {
+	state, former, err := workspace.Service.Draft(ctx)
 	if err != nil {
 		return View{}, err
 	}
-	v := sheet.view(state, former)
+	v := workspace.view(state, former)
 	if v.Plan != nil {
-		if v.Plan.Difference, err = sheet.since(ctx, state, state.Plan); err != nil {
+		if v.Plan.Difference, err = workspace.since(ctx, state, state.Plan); err != nil {
 			return View{}, err
 		}
 	}
-	if v.Comments, err = sheet.comments(ctx, state, commentable(state, sheet.Service.Now())...); err != nil {
+	if v.Comments, err = workspace.comments(ctx, state, commentable(state, workspace.Service.Now())...); err != nil {
 		return View{}, err
 	}
-	sheet.show(&v)
+	workspace.show(&v)
 	return v, nil
 }
 
-func (sheet *Workspace) view(state plan.State, former *plan.Plan) View {
-	s := sheet.Service
-	v := View{Workspace: sheet.Place, Revision: state.Revision, UpdatedAt: state.UpdatedAt, Now: s.Now(), Phase: state.PhaseNow(),
-		Headline: s.Headline(state, viewer()), Waiting: sheet.waiting(state), Decision: decision(state.ModeNow().Decision),
+func (workspace *Workspace) view(state plan.State, former *plan.Plan) View {
+	s := workspace.Service
+	v := View{Workspace: workspace.Place, Revision: state.Revision, UpdatedAt: state.UpdatedAt, Now: s.Now(), Phase: state.PhaseNow(),
+		Headline: s.Headline(state, viewer()), Waiting: workspace.waiting(state), Decision: decision(state.ModeNow().Decision),
 		Questions: questions(state), Signals: signals(state), Agents: append([]verbs.AgentEnforcement{}, s.Enforcement(state)...),
-		Run: sheet.run(state), Plans: pastPlans(state)}
+		Run: workspace.run(state), Plans: pastPlans(state)}
 	if state.Plan != nil && !state.Plan.IsCleared() {
-		shown := sheet.plan(state, state.Plan, state.Plan.Approval)
+		shown := workspace.plan(state, state.Plan, state.Plan.Approval)
 		v.Plan = &shown
 	}
 	if state.Draft != nil {
-		v.Draft = sheet.draft(state, former)
+		v.Draft = workspace.draft(state, former)
 	}
 	return v
 }
 
 // draft returns the waiting draft; former is the plan shown before it, or nil.
-func (sheet *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
+func (workspace *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 	p, request := state.Draft, state.ModeNow().Request
 	approval := p.Approval
 	if former != nil && former.ID == p.ID {
 		approval = former.Approval
 	}
-	d := &Draft{Plan: sheet.plan(state, p, approval), By: p.CreatedBy, At: p.CreatedAt, Adopted: p.HostList.SessionKey(),
+	d := &Draft{Plan: workspace.plan(state, p, approval), By: p.CreatedBy, At: p.CreatedAt, Adopted: p.HostList.SessionKey(),
 		Decidable: state.PhaseNow() != plan.PhaseGathering, Warnings: state.ModeNow().DraftFindings().WarningsOn(0)}
 	d.Plan.Difference = difference(former, p, state.Plan)
 	if request != nil {
@@ -65,8 +65,8 @@ func (sheet *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 	if edits := p.Edits; edits != nil && edits.String() != "" {
 		d.Edited = &Said{edits.String(), strings.Join(edits.By, ", "), edits.At}
 	}
-	if left, ends := sheet.Service.ModeEnds(state); ends {
-		d.Expires = sheet.Service.Now().Add(left).Round(time.Second) // so that every view shows the same time
+	if left, ends := workspace.Service.ModeEnds(state); ends {
+		d.Expires = workspace.Service.Now().Add(left).Round(time.Second) // so that every view shows the same time
 	}
 	if current := state.Plan; !d.Changes && current != nil && current.Status == plan.StatusActive {
 		d.Archives = current.Objective
@@ -152,8 +152,8 @@ func commentable(state plan.State, now time.Time) []*plan.Plan {
 }
 
 // comments returns the comments on some plans, placed in these plans.
-func (sheet *Workspace) comments(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Comment, error) {
-	remarks, err := sheet.Service.PlacedComments(ctx, state, shown...)
+func (workspace *Workspace) comments(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Comment, error) {
+	remarks, err := workspace.Service.PlacedComments(ctx, state, shown...)
 	if err != nil {
 		return nil, err
 	}
@@ -181,16 +181,16 @@ func signals(state plan.State) []Signal {
 }
 
 // run returns the run of the plan, or one that could begin; nil if planloop would run no step of it.
-func (sheet *Workspace) run(state plan.State) *Run {
-	look, is := sheet.Service.RunProgress(state)
+func (workspace *Workspace) run(state plan.State) *Run {
+	look, is := workspace.Service.RunProgress(state)
 	if !is {
-		if p := state.Plan; p == nil || p.Status != plan.StatusActive || !sheet.Service.HasRunnableSteps(state) {
+		if p := state.Plan; p == nil || p.Status != plan.StatusActive || !workspace.Service.HasRunnableSteps(state) {
 			return nil
 		}
-		return &Run{State: RunNotYet, Steps: []RunStep{}, CanHere: sheet.Start != nil}
+		return &Run{State: RunNotYet, Steps: []RunStep{}, CanHere: workspace.Start != nil}
 	}
 	r := &Run{ID: look.ID, State: RunGoesOn, Reason: look.Reason, Note: look.Note, By: state.Run.By,
-		Since: state.Run.Since, Ended: state.Run.EndedAt, Steps: []RunStep{}, CanHere: sheet.Start != nil}
+		Since: state.Run.Since, Ended: state.Run.EndedAt, Steps: []RunStep{}, CanHere: workspace.Start != nil}
 	switch {
 	case look.Paused:
 		r.State = RunPaused
@@ -215,14 +215,14 @@ func pastPlans(state plan.State) []PastPlan {
 }
 
 // since returns the differences between a plan and the one it replaced, nil if it replaced none.
-func (sheet *Workspace) since(ctx context.Context, state plan.State, p *plan.Plan) (*Difference, error) {
-	before, err := sheet.Service.PreviousVersion(ctx, state, p)
+func (workspace *Workspace) since(ctx context.Context, state plan.State, p *plan.Plan) (*Difference, error) {
+	before, err := workspace.Service.PreviousVersion(ctx, state, p)
 	return difference(before, p, p), err
 }
 
 // ReadFormer returns a former plan in its last form.
-func ReadFormer(ctx context.Context, sheet *Workspace, id string) (Former, error) {
-	state, err := sheet.Service.State(ctx)
+func ReadFormer(ctx context.Context, workspace *Workspace, id string) (Former, error) {
+	state, err := workspace.Service.State(ctx)
 	if err != nil {
 		return Former{}, err
 	}
@@ -231,21 +231,21 @@ func ReadFormer(ctx context.Context, sheet *Workspace, id string) (Former, error
 	if i < 0 {
 		return Former{}, plan.Refuse(plan.NotFound, "/plan", "unknown earlier plan "+plan.Quote(id), "use the current plan")
 	}
-	then, err := sheet.Service.PlanState(ctx, id)
+	then, err := workspace.Service.PlanState(ctx, id)
 	if err != nil {
 		return Former{}, err
 	}
-	f := Former{PastPlan: heads[i], Plan: sheet.plan(state, then.Plan, then.Plan.Approval)}
-	if f.Plan.Difference, err = sheet.since(ctx, state, then.Plan); err != nil {
+	f := Former{PastPlan: heads[i], Plan: workspace.plan(state, then.Plan, then.Plan.Approval)}
+	if f.Plan.Difference, err = workspace.since(ctx, state, then.Plan); err != nil {
 		return Former{}, err
 	}
-	f.Comments, err = sheet.comments(ctx, state, then.Plan)
-	sheet.show(&f)
+	f.Comments, err = workspace.comments(ctx, state, then.Plan)
+	workspace.show(&f)
 	return f, err
 }
 
 // plan returns the view of a plan; approval is the one that shows which steps its approver has seen.
-func (sheet *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.Approval) Plan {
+func (workspace *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.Approval) Plan {
 	shown := Plan{ID: p.ID, Objective: p.Objective, Summary: p.Summary, Status: p.Status, Version: p.Version, Digest: plan.Digest(p),
 		Progress:    Progress{Done: p.Steps.Count(plan.Done), Of: p.Steps.Len(), Counts: map[string]int{}},
 		Constraints: p.Metadata.Constraints, ContextNotes: p.ContextNotes, Questions: p.Questions, Reasoning: p.Reasoning,
@@ -269,7 +269,7 @@ func (sheet *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.Appr
 		}
 	}
 	for step := range p.Steps.All() {
-		shown.Steps = append(shown.Steps, sheet.step(state, p, step, approval))
+		shown.Steps = append(shown.Steps, workspace.step(state, p, step, approval))
 	}
 	return shown
 }

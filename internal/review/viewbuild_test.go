@@ -27,67 +27,68 @@ func kinds(v review.View) string {
 // TestWhatWaitsForAPerson: the agent's next action is not listed as waiting for a person.
 func TestWhatWaitsForAPerson(t *testing.T) {
 	for name, c := range map[string]struct {
-		in   func(*desk) *desk
+		in   func(*workspaces) *workspaces
 		want string
 		says string // the headline
 	}{
-		"nothing": {func(d *desk) *desk { return d }, "", "The workspace has no plan."},
-		"a plan": {func(d *desk) *desk { return d.waiting() }, "plan R1",
+		"nothing": {func(d *workspaces) *workspaces { return d }, "", "The workspace has no plan."},
+		"a plan": {func(d *workspaces) *workspaces { return d.waiting() }, "plan R1",
 			`A plan is submitted and waits for a person's decision: "Move the`},
-		"work to do":   {func(d *desk) *desk { return d.active(plan.Spec{Title: "One"}) }, "", `Next is step 1 "One".`},
-		"work is done": {func(d *desk) *desk { return begun(d) }, "", `ann works on step 1 "One".`},
-		"a returned plan": {func(d *desk) *desk {
+		"work to do":   {func(d *workspaces) *workspaces { return d.active(plan.Spec{Title: "One"}) }, "", `Next is step 1 "One".`},
+		"work is done": {func(d *workspaces) *workspaces { return begun(d) }, "", `ann works on step 1 "One".`},
+		"a returned plan": {func(d *workspaces) *workspaces {
 			d.waiting()
 			v := look(d.t, d.Workspace)
 			must[review.Done](d.t)(act(d.t.Context(), d.Workspace, page(), "return", with(draftOf(v), fields{"comment": "smaller"})))
 			return d
 		}, "", "Planning mode is gathering"},
-		"a question": {func(d *desk) *desk { begun(d).do(ann().Actor, plan.AskUser{Text: "Which?"}); return d }, "question Q1",
+		"a question": {func(d *workspaces) *workspaces { begun(d).do(ann().Actor, plan.AskUser{Text: "Which?"}); return d }, "question Q1",
 			`ann works on`},
-		"a blocker": {func(d *desk) *desk {
+		"a blocker": {func(d *workspaces) *workspaces {
 			begun(d).do(ann().Actor, plan.RaiseSignal{ID: "ci", Level: plan.Blocker, Message: "red", Step: 1})
 			return d
 		}, "blocker ci", "Waiting for signal 'ci' on task 1"},
-		"a warning": {func(d *desk) *desk {
+		"a warning": {func(d *workspaces) *workspaces {
 			begun(d).do(ann().Actor, plan.RaiseSignal{ID: "ci", Level: plan.Warning, Message: "slow"})
 			return d
 		}, "", "ann works on"},
-		"a step": {func(d *desk) *desk { return d.running(tool("Delete it"), plan.Spec{Title: "Two"}) }, "step S001",
+		"a step": {func(d *workspaces) *workspaces { return d.running(tool("Delete it"), plan.Spec{Title: "Two"}) }, "step S001",
 			`step 1 "Delete it" waits for your approval.`},
-		"a pause": {func(d *desk) *desk { return d.running(plan.Spec{Title: "Ask", Pause: "Go?"}) }, "step S001", `step 1 "Ask" asks: Go?`},
-		"a blocked step": {func(d *desk) *desk {
+		"a pause": {func(d *workspaces) *workspaces { return d.running(plan.Spec{Title: "Ask", Pause: "Go?"}) },
+			"step S001", `step 1 "Ask" asks: Go?`},
+		"a blocked step": {func(d *workspaces) *workspaces {
 			d.active(plan.Spec{Title: "One"}).do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Blocked, Note: "no key"})
 			return d
 		}, "step S001", `step 1 "One" is blocked`},
-		"a question to the agent": {func(d *desk) *desk {
+		"a question to the agent": {func(d *workspaces) *workspaces {
 			d.waiting().do(page().Actor, plan.AddComment{Text: "Why?", IsQuestion: true})
 			return d
 		}, "plan R1", "A plan is submitted"},
-		"a reply of the agent": {func(d *desk) *desk {
+		"a reply of the agent": {func(d *workspaces) *workspaces {
 			d.active(plan.Spec{Title: "One"}).do(page().Actor, plan.AddComment{Text: "Why?", IsQuestion: true})
 			d.do(ann().Actor, plan.ReplyToComment{Comment: "C1", Text: "It is faster."})
 			return d
 		}, "reply C1", "Next is"},
-		"a run that stands still": {func(d *desk) *desk {
+		"a run that stands still": {func(d *workspaces) *workspaces {
 			d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two"}).do(engine(), plan.BeginRun{})
 			d.do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Failed, Note: "exit 3"})
 			d.do(engine(), plan.PauseRun{Reason: plan.StopDeadlocked})
 			return d
 		}, "step S001", "Next is"},
-		"a step that waits for a skipped one": {func(d *desk) *desk {
+		"a step that waits for a skipped one": {func(d *workspaces) *workspaces {
 			d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two", DependsOn: []plan.StepID{1}}).do(engine(), plan.BeginRun{})
 			must[review.Done](d.t)(act(d.t.Context(), d.Workspace, page(), "skip_step", fields{"step": 1, "reason": "not now"}))
 			d.do(engine(), plan.PauseRun{Reason: plan.StopDeadlocked})
 			return d
 		}, "step S002", ""},
-		"a run that may begin": {func(d *desk) *desk { return d.active(tool("Build it")) }, "", ""},
-		"a reply that was read": {func(d *desk) *desk {
+		"a run that may begin": {func(d *workspaces) *workspaces { return d.active(tool("Build it")) }, "", ""},
+		"a reply that was read": {func(d *workspaces) *workspaces {
 			d.active(plan.Spec{Title: "One"}).do(page().Actor, plan.AddComment{Text: "Why?", IsQuestion: true})
 			d.do(ann().Actor, plan.ReplyToComment{Comment: "C1", Text: "It is faster."})
 			must[review.Done](d.t)(act(d.t.Context(), d.Workspace, page(), "meet", fields{"id": "C1", "met": true}))
 			return d
 		}, "", "Next is"},
-		"a later step": {func(d *desk) *desk {
+		"a later step": {func(d *workspaces) *workspaces {
 			return d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two", RequiresApproval: true, DependsOn: []plan.StepID{1}})
 		}, "", "Next is"},
 	} {
@@ -110,7 +111,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 	}
 }
 
-func begun(d *desk) *desk {
+func begun(d *workspaces) *workspaces {
 	d.active(plan.Spec{Title: "One"}).do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.InProgress})
 	return d
 }
@@ -300,11 +301,11 @@ func TestLogIsReadBackwards(t *testing.T) {
 // TestWarningsStayWithAReturnedPlan: the gates' warnings are kept until the next submission, on the page and in the
 // draft on a terminal; an approval removes them.
 func TestWarningsStayWithAReturnedPlan(t *testing.T) {
-	sheet := open(t, verbs.Options{})
+	workspace := open(t, verbs.Options{})
 	s := session.New(store.NewMemory(), session.Options{})
 	t.Cleanup(func() { _ = s.Close() })
-	sheet.Service = verbs.New(s, verbs.Options{Gates: func(string) gates.Level { return gates.Warning }})
-	submit(t, sheet, "Move them", "Test them")
+	workspace.Service = verbs.New(s, verbs.Options{Gates: func(string) gates.Level { return gates.Warning }})
+	submit(t, workspace, "Move them", "Test them")
 	found := func(v review.View) string {
 		all := slices.Clone(v.Draft.Warnings)
 		for _, step := range v.Draft.Plan.Steps {
@@ -313,32 +314,32 @@ func TestWarningsStayWithAReturnedPlan(t *testing.T) {
 		return strings.Join(all, "\n")
 	}
 	told := func() string {
-		state, former, err := sheet.Service.Draft(t.Context())
+		state, former, err := workspace.Service.Draft(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return sheet.Service.ReviewDraft(state, former, nil)
+		return workspace.Service.ReviewDraft(state, former, nil)
 	}
-	v, text := look(t, sheet), told()
+	v, text := look(t, workspace), told()
 	submitted := found(v)
 	if submitted == "" || !strings.Contains(text, "warning: ") {
 		t.Fatalf("the gates found nothing: %s", text)
 	}
-	must[review.Done](t)(act(t.Context(), sheet, page(), "return", with(draftOf(v), fields{"comment": "smaller"})))
-	v = look(t, sheet)
+	must[review.Done](t)(act(t.Context(), workspace, page(), "return", with(draftOf(v), fields{"comment": "smaller"})))
+	v = look(t, workspace)
 	if got := found(v); got != submitted {
 		t.Errorf("once it is returned the page warns of %q, want %q", got, submitted)
 	}
 	if got := told(); got != text {
 		t.Errorf("once it is returned the terminal shows\n%s\nwant\n%s", got, text)
 	}
-	submit(t, sheet, "Copy the sessions of each user to Redis")
-	v = look(t, sheet)
+	submit(t, workspace, "Copy the sessions of each user to Redis")
+	v = look(t, workspace)
 	if got := found(v); got == submitted {
 		t.Errorf("the next submission has the warnings of the one before: %s", got)
 	}
-	must[review.Done](t)(act(t.Context(), sheet, page(), "approve", draftOf(v)))
-	if left := look(t, sheet).Plan.Steps[0].Warnings; left != nil {
+	must[review.Done](t)(act(t.Context(), workspace, page(), "approve", draftOf(v)))
+	if left := look(t, workspace).Plan.Steps[0].Warnings; left != nil {
 		t.Errorf("what is approved is warned of: %s", left)
 	}
 }

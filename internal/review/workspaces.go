@@ -29,8 +29,8 @@ type Workspace struct {
 
 // show makes all texts in the value that pointer points to safe to show, with agents' names as people see them; those in
 // known are agents'.
-func (sheet *Workspace) show(pointer any, known ...string) {
-	names := sheet.Service.NamesForPeople(known...)
+func (workspace *Workspace) show(pointer any, known ...string) {
+	names := workspace.Service.NamesForPeople(known...)
 	safetext.MapTexts(pointer, func(text string) string { return safetext.Escape(names(text)) })
 }
 

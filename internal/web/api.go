@@ -241,7 +241,7 @@ func (s *Server) can(c call, workspace *review.Workspace) review.Can {
 func (s *Server) postCode(c call, in struct {
 	Workspace string `json:"workspace"`
 }) (any, error) {
-	workspace, err := s.opts.Desk.Open(c.r.Context(), in.Workspace)
+	workspace, err := s.opts.Workspaces.Open(c.r.Context(), in.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +283,7 @@ func (s *Server) postAct(c call, in struct {
 }) (any, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), actLasts)
 	defer cancel()
-	workspace, err := s.opts.Desk.Open(ctx, in.Workspace)
+	workspace, err := s.opts.Workspaces.Open(ctx, in.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +296,7 @@ func (s *Server) postAct(c call, in struct {
 // withWorkspace opens the workspace that the query names.
 func (s *Server) withWorkspace(do func(call, *review.Workspace) (any, error)) func(call) (any, error) {
 	return func(c call) (any, error) {
-		opened, err := s.opts.Desk.Open(c.r.Context(), c.query.Get("workspace"))
+		opened, err := s.opts.Workspaces.Open(c.r.Context(), c.query.Get("workspace"))
 		if err != nil {
 			return nil, err
 		}
@@ -305,7 +305,7 @@ func (s *Server) withWorkspace(do func(call, *review.Workspace) (any, error)) fu
 }
 
 func (s *Server) getInbox(c call) (any, error) {
-	return nil, s.answerShared(c, "inbox", nil, func(ctx context.Context) (any, error) { return review.ReadInbox(ctx, s.opts.Desk) })
+	return nil, s.answerShared(c, "inbox", nil, func(ctx context.Context) (any, error) { return review.ReadInbox(ctx, s.opts.Workspaces) })
 }
 
 func (s *Server) getView(c call, workspace *review.Workspace) (any, error) {

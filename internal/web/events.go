@@ -20,8 +20,8 @@ const (
 	eventTimeout   = 10 * time.Second
 )
 
-// streams holds the open streams of changes, and the single follower of the desk that feeds them. The follower runs
-// from the first stream on, until the desk or the server ends.
+// streams holds the open streams of changes, and the single follower of the workspaces that feeds them. The follower runs
+// from the first stream on, until the workspaces or the server ends.
 type streams struct {
 	watch func(context.Context) <-chan review.Change
 
@@ -48,8 +48,8 @@ type numberedChange struct {
 	number int
 }
 
-func newStreams(desk review.Workspaces) *streams {
-	s := &streams{watch: desk.Watch}
+func newStreams(workspaces review.Workspaces) *streams {
+	s := &streams{watch: workspaces.Watch}
 	s.ending, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -80,7 +80,7 @@ func (s *streams) join(decides bool) (n *changes, leave func(), err error) {
 	}, nil
 }
 
-// follow receives changes until the desk closes the channel.
+// follow receives changes until the workspaces close the channel.
 func (s *streams) follow(n *changes, changes <-chan review.Change) {
 	defer s.running.Done()
 	for change := range changes {

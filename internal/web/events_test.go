@@ -85,7 +85,7 @@ func TestPageThatDoesNotReadIsDropped(t *testing.T) {
 	defer func() { _ = resp.Body.Close() }()
 	long := strings.Repeat("x", 1<<20)
 	for i := range 30 { // more than the sockets hold
-		f.desk.changes <- review.Change{Workspace: fmt.Sprint(long, i), Revision: 1}
+		f.workspaces.changes <- review.Change{Workspace: fmt.Sprint(long, i), Revision: 1}
 	}
 	closed := make(chan struct{})
 	go func() {
@@ -137,7 +137,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeskThatFallsSilent ends the streams, so that pages notice, and the next stream follows the desk again.
+// TestDeskThatFallsSilent ends the streams, so that pages notice, and the next stream follows the workspaces again.
 func TestDeskThatFallsSilent(t *testing.T) {
 	f := prepare(t, nil)
 	defer f.Close()
@@ -199,7 +199,7 @@ func TestNothingLeaks(t *testing.T) {
 		}()
 	}
 	for i := range 10_000 {
-		f.desk.changes <- review.Change{Workspace: fmt.Sprint("w", 1+(i+1)%2), Revision: plan.Revision(i + 1)}
+		f.workspaces.changes <- review.Change{Workspace: fmt.Sprint("w", 1+(i+1)%2), Revision: plan.Revision(i + 1)}
 	}
 	for range 50 {
 		next(t, last)

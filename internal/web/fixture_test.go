@@ -27,15 +27,15 @@ import (
 // patience bounds every wait for an event; no test waits this long.
 const patience = 2 * time.Minute
 
-// desk has workspaces in memory. Values sent to changes are reported in addition to real changes.
-type desk struct {
+// workspaces has workspaces in memory. Values sent to changes are reported in addition to real changes.
+type workspaces struct {
 	sheets  map[string]*review.Workspace
 	changes chan review.Change
 	trouble error // of every call
 	panics  bool
 }
 
-func (d *desk) Places(context.Context) ([]review.Place, error) {
+func (d *workspaces) Places(context.Context) ([]review.Place, error) {
 	var places []review.Place
 	for _, id := range slices.Sorted(maps.Keys(d.sheets)) {
 		places = append(places, d.sheets[id].Place)
@@ -43,26 +43,26 @@ func (d *desk) Places(context.Context) ([]review.Place, error) {
 	return places, d.trouble
 }
 
-func (d *desk) Open(_ context.Context, id string) (*review.Workspace, error) {
+func (d *workspaces) Open(_ context.Context, id string) (*review.Workspace, error) {
 	if d.panics {
-		panic("at the desk")
+		panic("at the workspaces")
 	}
-	if sheet := d.sheets[id]; sheet != nil {
-		return sheet, d.trouble
+	if workspace := d.sheets[id]; workspace != nil {
+		return workspace, d.trouble
 	}
 	return nil, plan.Refuse(plan.NotFound, "/workspace", "there is no such workspace", "see the inbox")
 }
 
-func (d *desk) InInbox(ctx context.Context, place review.Place) (shown review.InboxPlace, waiting []review.Waiting, err error) {
-	sheet, err := d.Open(ctx, place.ID)
+func (d *workspaces) InInbox(ctx context.Context, place review.Place) (shown review.InboxPlace, waiting []review.Waiting, err error) {
+	workspace, err := d.Open(ctx, place.ID)
 	if err != nil {
 		return shown, nil, err
 	}
-	return review.InInbox(ctx, sheet)
+	return review.InInbox(ctx, workspace)
 }
 
 // Watch reports the changes of all workspaces, and has ended when its channel is closed.
-func (d *desk) Watch(ctx context.Context) <-chan review.Change {
+func (d *workspaces) Watch(ctx context.Context) <-chan review.Change {
 	out := make(chan review.Change)
 	var running sync.WaitGroup
 	tell := func(change review.Change) {
@@ -71,14 +71,14 @@ func (d *desk) Watch(ctx context.Context) <-chan review.Change {
 		case <-ctx.Done():
 		}
 	}
-	for id, sheet := range d.sheets {
-		changed, err := sheet.Service.Watch(ctx)
+	for id, workspace := range d.sheets {
+		changed, err := workspace.Service.Watch(ctx)
 		if err != nil {
 			panic(err)
 		}
 		running.Go(func() {
 			for range changed {
-				if state, err := sheet.Service.State(ctx); err == nil {
+				if state, err := workspace.Service.State(ctx); err == nil {
 					tell(review.Change{Workspace: id, Revision: state.Revision})
 				}
 			}
@@ -122,18 +122,18 @@ func (c *clock) pass(d time.Duration) {
 // fixture is a served page with workspaces w1 and w2.
 type fixture struct {
 	*Server
-	t      testing.TB
-	base   string // http://127.0.0.1:port
-	host   string
-	desk   *desk
-	clock  *clock
-	log    *logBuffer
-	shown  chan string // codes, by the terminal
-	stop   context.CancelFunc
-	served chan error
+	t          testing.TB
+	base       string // http://127.0.0.1:port
+	host       string
+	workspaces *workspaces
+	clock      *clock
+	log        *logBuffer
+	shown      chan string // codes, by the terminal
+	stop       context.CancelFunc
+	served     chan error
 }
 
-// secretText is in errors of the desk, and must not leave the server.
+// secretText is in errors of the workspaces, and must not leave the server.
 const secretText = "/home/alice/.secret"
 
 func files(name string) ([]byte, string, bool) {
@@ -156,9 +156,10 @@ func open(t testing.TB, id string, edit ...func(*verbs.Options)) *review.Workspa
 func prepare(t testing.TB, edit func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, shown: make(chan string, 100), clock: &clock{now: time.Now()}, log: &logBuffer{},
-		desk: &desk{changes: make(chan review.Change)}}
-	f.desk.sheets = map[string]*review.Workspace{"w1": open(t, "w1"), "w2": open(t, "w2")}
-	opts := Options{Desk: f.desk, Person: "alice", File: files, Now: f.clock.Now, Logger: slog.New(slog.NewTextHandler(f.log, nil)),
+		workspaces: &workspaces{changes: make(chan review.Change)}}
+	f.workspaces.sheets = map[string]*review.Workspace{"w1": open(t, "w1"), "w2": open(t, "w2")}
+	opts := Options{Workspaces: f.workspaces, Person: "alice", File: files, Now: f.clock.Now,
+		Logger: slog.New(slog.NewTextHandler(f.log, nil)),
 		ShowCode: func(_ review.Place, code string) error {
 			f.shown <- code
 			return nil
@@ -368,7 +369,7 @@ func (f *fixture) submit(workspace string) {
 	f.t.Helper()
 	title := "Move the sessions"
 	ann := verbs.Caller{Actor: plan.NewActor(plan.ChannelMCP, "ann")}
-	_, err := f.desk.sheets[workspace].Service.SubmitPlan(context.Background(), ann, verbs.SubmitPlan{Summary: "Move them.",
+	_, err := f.workspaces.sheets[workspace].Service.SubmitPlan(context.Background(), ann, verbs.SubmitPlan{Summary: "Move them.",
 		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: &title}}}})
 	if err != nil {
 		f.t.Fatal(err)

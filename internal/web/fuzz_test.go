@@ -61,7 +61,8 @@ func FuzzBody(f *testing.F) {
 		if w.Code >= 500 || !json.Valid(w.Body.Bytes()) {
 			t.Errorf("%s: %d %s", r.URL.Path, w.Code, w.Body)
 		}
-		if state, err := s.desk.sheets["w1"].Service.State(t.Context()); err != nil || state.Plan != nil && state.Plan.Approval != nil {
+		state, err := s.workspaces.sheets["w1"].Service.State(t.Context())
+		if err != nil || state.Plan != nil && state.Plan.Approval != nil {
 			t.Errorf("approved by %q (%v)", body, err)
 		}
 	})

@@ -366,7 +366,7 @@ func here(t *testing.T, peer, local, host, method, path, body string) *http.Requ
 func TestFaultsTellNothing(t *testing.T) {
 	f := serve(t, nil)
 	b := f.launch()
-	f.desk.trouble = fmt.Errorf("open %s: input/output error", secretText)
+	f.workspaces.trouble = fmt.Errorf("open %s: input/output error", secretText)
 	for name, answer := range map[string]reply{
 		"view": b.get("/api/view?workspace=w1"), "act": b.act("w1", "comment", nil), "inbox": b.get("/api/inbox"),
 		"log": b.get("/api/log?workspace=w1"), "code": b.post("/api/code", map[string]any{"workspace": "w1"}),
@@ -379,12 +379,12 @@ func TestFaultsTellNothing(t *testing.T) {
 	if !strings.Contains(f.log.String(), secretText) {
 		t.Error("whoever runs the server is told nothing")
 	}
-	f.desk.trouble, f.desk.panics = nil, true
+	f.workspaces.trouble, f.workspaces.panics = nil, true
 	answer := b.get("/api/view?workspace=w1")
-	if answer.status != http.StatusInternalServerError || strings.Contains(answer.body, "at the desk") {
+	if answer.status != http.StatusInternalServerError || strings.Contains(answer.body, "at the workspaces") {
 		t.Errorf("a panic: %d %s", answer.status, answer.body)
 	}
-	if log := f.log.String(); !strings.Contains(log, "at the desk") || !strings.Contains(log, "api.go") {
+	if log := f.log.String(); !strings.Contains(log, "at the workspaces") || !strings.Contains(log, "api.go") {
 		t.Errorf("a panic is logged so: %s", log)
 	}
 }
@@ -401,7 +401,8 @@ func TestNoSecretIsLogged(t *testing.T) {
 	digits := next(t, f.shown)
 	secrets := []string{b.key, b.cookie.Value, b.unlock, code, digits, token}
 	for _, broken := range []func(){
-		func() {}, func() { f.desk.trouble = fmt.Errorf("trouble") }, func() { f.desk.trouble, f.desk.panics = nil, true },
+		func() {}, func() { f.workspaces.trouble = fmt.Errorf("trouble") },
+		func() { f.workspaces.trouble, f.workspaces.panics = nil, true },
 	} {
 		broken()
 		for path, route := range f.routes {
@@ -439,16 +440,16 @@ func TestFiles(t *testing.T) {
 	if zipped.header.Get("Content-Encoding") != "gzip" || len(zipped.body) >= len(plain.body)/4 {
 		t.Errorf("zipped: %v, %d bytes", zipped.header, len(zipped.body))
 	}
-	if _, err := New(Options{Desk: f.desk, Person: "alice",
+	if _, err := New(Options{Workspaces: f.workspaces, Person: "alice",
 		File: func(string) ([]byte, string, bool) { return nil, "", false }}); err == nil {
 		t.Error("a page without files is served")
 	}
-	own, err := New(Options{Desk: f.desk, Person: "alice"}) // with the built-in page
+	own, err := New(Options{Workspaces: f.workspaces, Person: "alice"}) // with the built-in page
 	if err != nil {
 		t.Fatal(err)
 	}
 	own.Close()
-	for _, opts := range []Options{{Person: "alice"}, {Desk: f.desk}} {
+	for _, opts := range []Options{{Person: "alice"}, {Workspaces: f.workspaces}} {
 		if _, err := New(opts); err == nil {
 			t.Errorf("served: %+v", opts)
 		}

@@ -21,7 +21,8 @@ func (f *fixture) submitLarge(workspace string) {
 		title, details := fmt.Sprintf("Step %d", i), strings.Repeat("x", 1900)
 		steps = append(steps, verbs.SubmittedStep{TaskFields: verbs.TaskFields{Title: &title, Details: &details}})
 	}
-	_, err := f.desk.sheets[workspace].Service.SubmitPlan(context.Background(), verbs.Caller{Actor: plan.NewActor(plan.ChannelMCP, "ann")},
+	_, err := f.workspaces.sheets[workspace].Service.SubmitPlan(context.Background(),
+		verbs.Caller{Actor: plan.NewActor(plan.ChannelMCP, "ann")},
 		verbs.SubmitPlan{Summary: "Move them.", Steps: steps})
 	if err != nil {
 		f.t.Fatal(err)
@@ -135,7 +136,7 @@ func TestAnswersThatAreReadAreBounded(t *testing.T) {
 	}
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = s.get(t.Context(), "d", func(context.Context) (any, error) { panic("at the desk") })
+		_, _ = s.get(t.Context(), "d", func(context.Context) (any, error) { panic("at the workspaces") })
 	}()
 	if len(s.latest)+len(s.places) != 0 {
 		t.Errorf("left: %+v", s)

@@ -22,8 +22,8 @@ import (
 
 // Options configure the server.
 type Options struct {
-	// Desk supplies the shown data and performs acts.
-	Desk review.Workspaces
+	// Workspaces supplies the shown data and performs acts.
+	Workspaces review.Workspaces
 	// Person is the name under which decisions are recorded.
 	Person string
 	// File returns a file of the page by name, with its content type. The default is review.PageFile.
@@ -72,8 +72,8 @@ type Server struct {
 
 // New prepares the page to be served.
 func New(opts Options) (*Server, error) {
-	if opts.Desk == nil || opts.Person == "" {
-		return nil, errors.New("the page needs a desk and the name of its user")
+	if opts.Workspaces == nil || opts.Person == "" {
+		return nil, errors.New("the page needs workspaces and the name of its user")
 	}
 	if opts.File == nil {
 		opts.File = review.PageFile
@@ -89,7 +89,7 @@ func New(opts Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{opts: opts, log: opts.Logger, sessions: newSessionStore(opts.Now), files: files,
-		streams: newStreams(opts.Desk), shared: newRenderCache(),
+		streams: newStreams(opts.Workspaces), shared: newRenderCache(),
 		owner: origin.ConnectionOwner,
 		enter: rate.NewLimiter(5, 20), codes: rate.NewLimiter(rate.Every(2*time.Second), 3)}
 	s.routes = s.api()

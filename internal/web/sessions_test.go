@@ -455,7 +455,7 @@ func (a atWork) Agents() []verbs.ActiveAgent { return a }
 // one started before planning mode began.
 func TestCodeIsAskedForWhereAgentsAreHeld(t *testing.T) {
 	f := prepare(t, nil)
-	f.desk.sheets["w1"] = open(t, "w1", func(o *verbs.Options) {
+	f.workspaces.sheets["w1"] = open(t, "w1", func(o *verbs.Options) {
 		o.Hooks = atWork{{Agent: "ann", Host: "claude", Answered: time.Now().Add(time.Hour)}}
 	})
 	f.serve()

@@ -76,7 +76,7 @@ func TestInboxShowsAllWorkspacesNewestFirst(t *testing.T) {
 func TestLogAndTail(t *testing.T) {
 	f := serve(t, nil)
 	f.submit("w1")
-	f.desk.sheets["w1"].Tail = func(plan.StepID) (string, error) { return "printed", nil }
+	f.workspaces.sheets["w1"].Tail = func(plan.StepID) (string, error) { return "printed", nil }
 	b := f.launch()
 	var log review.Log
 	b.get("/api/log?workspace=w1").into(t, &log)
