@@ -199,7 +199,11 @@ func listHooks(list any) []listedHook {
 
 // findHooks finds planloop's hooks in the list of an event.
 func (m Machine) findHooks(on hook.Host, list any) []listedHook {
-	return slices.DeleteFunc(listHooks(list), func(h listedHook) bool { return !m.isOwnHook(on, h.handler) })
+	return slices.DeleteFunc(listHooks(list), func(h listedHook) bool {
+		return !slices.ContainsFunc(m.hookCalls(h.handler), func(one hookCall) bool { // for this host, or for an unknown one
+			return one.host == string(on) || !slices.Contains(hook.Hosts(), hook.Host(one.host))
+		})
+	})
 }
 
 // commandMembers lists the members that contain a command, in any host.
@@ -227,13 +231,6 @@ func (m Machine) hookCalls(handler map[string]any) []hookCall {
 		}
 	}
 	return all
-}
-
-// isOwnHook reports whether a handler runs planloop for this host, or for an unknown one.
-func (m Machine) isOwnHook(on hook.Host, handler map[string]any) bool {
-	return slices.ContainsFunc(m.hookCalls(handler), func(one hookCall) bool {
-		return one.host == string(on) || !slices.Contains(hook.Hosts(), hook.Host(one.host))
-	})
 }
 
 // misspelledHooks lists hooks that call planloop with a wrong host or event. Such a hook would let every tool pass.

@@ -44,18 +44,15 @@ func (m Machine) join(first string, more ...string) string {
 func (m Machine) home(parts ...string) string    { return m.join(m.Home, parts...) }
 func (m Machine) project(parts ...string) string { return m.join(m.Project, parts...) }
 
-// isAbs reports whether a path is absolute on the machine's system.
-func (m Machine) isAbs(path string) bool {
-	if m.GOOS == "windows" {
-		return len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/') || strings.HasPrefix(path, `\\`)
-	}
-	return strings.HasPrefix(path, "/")
-}
-
 // variable returns the folder or file that a variable names, else otherwise. A host resolves a
 // relative path from its own working directory, which is unknown here, so it is ignored.
 func (m Machine) variable(name, otherwise string) string {
-	if value := m.Getenv(name); m.isAbs(value) {
+	value := m.Getenv(name)
+	isAbs := strings.HasPrefix(value, "/")
+	if m.GOOS == "windows" {
+		isAbs = len(value) > 2 && value[1] == ':' && (value[2] == '\\' || value[2] == '/') || strings.HasPrefix(value, `\\`)
+	}
+	if isAbs {
 		return value
 	}
 	return otherwise
