@@ -154,56 +154,36 @@ func (c Call) format(text string) object {
 	specific := func(members ...any) object {
 		return object{"hookSpecificOutput", append(object{"hookEventName", eventOf(c.Host, c.Event).Native}, members...)}
 	}
+	forMoment := func(refusal, reason, context object) object {
+		switch c.Moment {
+		case BeforeTool:
+			return refusal
+		case Stop:
+			return reason
+		}
+		return context
+	}
+	deny, block := object{"decision", "deny", "reason", text}, object{"decision", "block", "reason", text}
+	permission := object{"permissionDecision", "deny", "permissionDecisionReason", text}
+	context := object{"additionalContext", text}
 	switch c.Host {
 	case Claude, Codex: // Codex rejects additional members
-		switch c.Moment {
-		case BeforeTool:
-			return specific("permissionDecision", "deny", "permissionDecisionReason", text)
-		case Stop:
-			return object{"decision", "block", "reason", text}
-		}
-		return specific("additionalContext", text)
+		return forMoment(specific(permission...), block, specific(context...))
 	case Gemini:
-		if c.Moment == SessionStart || c.Moment == BeforePrompt {
-			return specific("additionalContext", text)
-		}
-		return object{"decision", "deny", "reason", text}
+		return forMoment(deny, deny, specific(context...))
 	case Antigravity:
-		switch c.Moment {
-		case BeforeTool:
-			return object{"decision", "deny", "reason", text}
-		case Stop:
-			return object{"decision", "continue", "reason", text}
-		}
-		return object{"injectSteps", []object{{"ephemeralMessage", text}}}
+		return forMoment(deny, object{"decision", "continue", "reason", text},
+			object{"injectSteps", []object{{"ephemeralMessage", text}}})
 	case Cursor:
-		switch c.Moment {
-		case BeforeTool:
-			return object{"permission", "deny", "user_message", text, "agent_message", text}
-		case Stop:
-			return object{"followup_message", text}
-		}
-		return object{"additional_context", text}
+		return forMoment(object{"permission", "deny", "user_message", text, "agent_message", text},
+			object{"followup_message", text}, object{"additional_context", text})
 	case VSCode: // nested for VS Code, and at the top level for Copilot's command line
-		switch c.Moment {
-		case BeforeTool:
-			decision := object{"permissionDecision", "deny", "permissionDecisionReason", text}
-			return append(decision, specific(decision...)...)
-		case Stop:
-			return append(object{"decision", "block", "reason", text}, specific("decision", "block", "reason", text)...)
-		}
-		return append(object{"additionalContext", text}, specific("additionalContext", text)...)
+		form := forMoment(permission, block, context)
+		return append(form, specific(form...)...)
 	case Goose:
-		return object{"decision", "block", "reason", text}
+		return block
 	case Opencode: // planloop's own plugin
-		name := "context"
-		switch c.Moment {
-		case BeforeTool:
-			name = "refuse"
-		case Stop:
-			name = "go_on"
-		}
-		return object{name, text}
+		return forMoment(object{"refuse", text}, object{"go_on", text}, object{"context", text})
 	}
 	return nil
 }

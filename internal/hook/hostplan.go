@@ -16,7 +16,13 @@ import (
 // HostPlan returns the change that the call makes to the plan that the session's agent keeps in its host; nil if it makes none, or an
 // unreadable one.
 func (c Call) HostPlan() *plan.AdoptHostPlan {
-	if c.Effect != Plans || c.Subagent != "" || c.Session == "" || c.Moment != c.planMoment() {
+	// The plan is read after the tool, or before it if the host has no hook after it or is about to show the plan to its user.
+	moment := AfterTool
+	hasAfter := slices.ContainsFunc(Events(c.Host), func(e Event) bool { return e.Moment == AfterTool })
+	if !hasAfter || c.Moment == BeforeTool && c.planTool() == exitPlanMode {
+		moment = BeforeTool
+	}
+	if c.Effect != Plans || c.Subagent != "" || c.Session == "" || c.Moment != moment {
 		return nil
 	}
 	var a *plan.AdoptHostPlan
@@ -51,16 +57,6 @@ func (c Call) planTool() string {
 		return exitPlanMode
 	}
 	return name
-}
-
-// planMoment is when to read the plan: after the tool, or before it if the host has no hook after it
-// or is about to show the plan to its user.
-func (c Call) planMoment() Moment {
-	hasAfter := slices.ContainsFunc(Events(c.Host), func(e Event) bool { return e.Moment == AfterTool })
-	if !hasAfter || c.Moment == BeforeTool && c.planTool() == exitPlanMode {
-		return BeforeTool
-	}
-	return AfterTool
 }
 
 // shownPlan reads a plan written for people. The user agreed to it if the tool has answered.
