@@ -23,9 +23,9 @@ func Mermaid(s plan.State) []byte {
 	g.line("flowchart TD")
 	if s.Plan == nil || s.Plan.Steps.Len() == 0 {
 		g.line(`  none["No steps yet"]`)
-		return []byte(g.out.String())
+	} else {
+		g.draw(s.Plan.Steps)
 	}
-	g.draw(s.Plan.Steps)
 	return []byte(g.out.String())
 }
 
@@ -58,14 +58,7 @@ func (g *graph) draw(steps plan.Steps) {
 	if hidden > 0 {
 		g.line(fmt.Sprintf(`  edges["%d more dependencies are not shown"]`, hidden))
 	}
-	for _, class := range graphClasses() {
-		g.line("  classDef " + class)
-	}
-}
-
-// graphClasses defines the colours of the statuses.
-func graphClasses() []string {
-	return []string{
+	for _, class := range []string{
 		"pending fill:#f5f5f5,stroke:#777,color:#111",
 		"in_progress fill:#dbeafe,stroke:#1d4ed8,color:#111",
 		"blocked fill:#fef3c7,stroke:#b45309,color:#111",
@@ -73,6 +66,8 @@ func graphClasses() []string {
 		"failed fill:#fee2e2,stroke:#b91c1c,color:#111",
 		"skipped fill:#e5e5e5,stroke:#999,color:#555,stroke-dasharray:4",
 		"cancelled fill:#e5e5e5,stroke:#999,color:#555,stroke-dasharray:4",
+	} {
+		g.line("  classDef " + class)
 	}
 }
 

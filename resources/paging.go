@@ -273,25 +273,17 @@ func (v PageView) Text() string {
 	for _, constraint := range v.Constraints {
 		b.WriteString("constraint: " + constraint + "\n")
 	}
-	if v.Findings != "" {
-		b.WriteString("findings: " + strings.ReplaceAll(v.Findings, "\n", "\n  ") + "\n")
-	}
-	if v.LeftOut != "" {
-		b.WriteString("left out: " + v.LeftOut + "\n")
-	}
-	if v.Summary != "" {
-		b.WriteString("final summary: " + strings.ReplaceAll(v.Summary, "\n", "\n  ") + "\n")
-	}
-	if len(v.Folded) > 0 {
-		b.WriteString("folded: " + strings.Join(v.Folded, ", ") + "\n")
+	for _, field := range [][2]string{{"findings", v.Findings}, {"left out", v.LeftOut}, {"final summary", v.Summary},
+		{"folded", strings.Join(v.Folded, ", ")}} {
+		if field[1] != "" {
+			b.WriteString(field[0] + ": " + strings.ReplaceAll(field[1], "\n", "\n  ") + "\n")
+		}
 	}
 	for _, s := range v.Now {
-		b.WriteString("now: " + s.Line() + "\n")
-		s.writeBelow(&b)
+		s.write(&b, "now: ")
 	}
 	for _, s := range v.Steps {
-		b.WriteString(s.Line() + "\n")
-		s.writeBelow(&b)
+		s.write(&b, "")
 	}
 	if v.More.Left > 0 {
 		fmt.Fprintf(&b, "%d more: read from %s", v.More.Left, v.More.From)
@@ -320,10 +312,10 @@ func (s PageStep) Line() string {
 	return line + ")"
 }
 
-func (s PageStep) writeBelow(b *strings.Builder) {
-	const margin = "  "
+func (s PageStep) write(b *strings.Builder, lead string) {
+	b.WriteString(lead + s.Line() + "\n")
 	below := func(label, text string) {
-		b.WriteString(margin + label + strings.ReplaceAll(text, "\n", "\n"+margin) + "\n")
+		b.WriteString("  " + label + strings.ReplaceAll(text, "\n", "\n  ") + "\n")
 	}
 	if s.Details != "" {
 		below("", s.Details)

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/planloop/planloop/plan"
@@ -77,9 +78,9 @@ func finishedPhrase(e plan.StepFinished) string {
 	}
 	if e.Agent != "" {
 		status += joint + " the agent" + quotedAgent(e.Agent)
-	}
-	if took := FormatDuration(time.Duration(e.Result.Duration) * time.Millisecond); e.Agent != "" && took != "" {
-		status += " after " + took
+		if took := FormatDuration(time.Duration(e.Result.Duration) * time.Millisecond); took != "" {
+			status += " after " + took
+		}
 	}
 	text := e.Step.String() + status + quotedNote(note)
 	if outside := ChangesOutside(e.OutOfScopeFiles, e.CommitMoved, e.ChangesUnknown); outside != "" {
@@ -123,13 +124,11 @@ func ChangesOutside(files []string, moved, unseen bool) string {
 	if moved {
 		text += " and "
 	}
-	text += "changed files outside its step: "
-	for i, file := range files[:min(len(files), shown)] {
-		if i > 0 {
-			text += ", "
-		}
-		text += plan.Quote(file)
+	var names []string
+	for _, file := range files[:min(len(files), shown)] {
+		names = append(names, plan.Quote(file))
 	}
+	text += "changed files outside its step: " + strings.Join(names, ", ")
 	if more := len(files) - shown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

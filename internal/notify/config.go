@@ -37,7 +37,15 @@ func (c Config) check() (*url.URL, *outbound.ConfigError) {
 	if c.Webhook == "" {
 		return nil, nil
 	}
-	return parseWebhook(c.Webhook)
+	address, problem := outbound.Rules{
+		Example:     "webhook: https://example.com/hook",
+		Credentials: "take them out; a webhook's secret is part of its path or query",
+		Unencrypted: "write https://; http:// is for 127.0.0.1, [::1] and localhost",
+	}.Parse(string(c.Webhook))
+	if problem != nil {
+		return nil, invalid("webhook", problem.Problem, problem.Want)
+	}
+	return address, nil
 }
 
 func invalid(key, problem, want string) *outbound.ConfigError {

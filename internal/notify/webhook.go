@@ -10,19 +10,6 @@ import (
 	"github.com/planloop/planloop/internal/outbound"
 )
 
-// parseWebhook returns the address in the configuration.
-func parseWebhook(text outbound.Secret) (*url.URL, *outbound.ConfigError) {
-	address, problem := outbound.Rules{
-		Example:     "webhook: https://example.com/hook",
-		Credentials: "take them out; a webhook's secret is part of its path or query",
-		Unencrypted: "write https://; http:// is for 127.0.0.1, [::1] and localhost",
-	}.Parse(string(text))
-	if problem != nil {
-		return nil, invalid("webhook", problem.Problem, problem.Want)
-	}
-	return address, nil
-}
-
 // webhook is an endpoint that gets notices by POST.
 type webhook struct {
 	client *outbound.Client

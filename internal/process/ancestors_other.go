@@ -2,7 +2,13 @@
 
 package process
 
-// processes finds nothing: it is not implemented for this system.
+// processFinder finds nothing: it is not implemented for this system.
 func processFinder() look {
 	return func(int) (Ancestor, int, bool) { return Ancestor{}, 0, false }
 }
+
+// members finds nothing: listing processes is not implemented for this system. The process group is still killed.
+func members(int) []int { return nil }
+
+// began is not implemented for this system.
+func began(int) string { return "" }

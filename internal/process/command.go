@@ -13,7 +13,11 @@ import (
 // Environment returns the part of an environment, as name=value, that an untrusted program gets: home, language and the
 // named variables, nothing secret.
 func Environment(all []string, named ...string) []string {
-	given := append(usual(), named...)
+	given := append([]string{"HOME", "PATH", "TMPDIR", "LANG", "TERM", "USER", "LOGNAME", "SHELL"}, named...)
+	if runtime.GOOS == "windows" { // programs do not start there without these
+		given = append(given, "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "HOMEDRIVE",
+			"HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "USERNAME")
+	}
 	var list []string
 	for _, variable := range all {
 		name, _, _ := strings.Cut(variable, "=")
@@ -34,16 +38,6 @@ func NotFromHere() []string {
 		return nil
 	}
 	return []string{"NoDefaultCurrentDirectoryInExePath=1"}
-}
-
-// usual are the variables that programs need.
-func usual() []string {
-	names := []string{"HOME", "PATH", "TMPDIR", "LANG", "TERM", "USER", "LOGNAME", "SHELL"}
-	if runtime.GOOS == "windows" { // programs do not start there without these
-		names = append(names, "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "HOMEDRIVE",
-			"HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "USERNAME")
-	}
-	return names
 }
 
 // VariableName reports whether text is a valid name of an environment variable.

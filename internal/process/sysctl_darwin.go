@@ -1,7 +1,9 @@
 package process
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -30,11 +32,7 @@ func members(leader int) []int {
 		}
 	}
 	delete(family, leader) // killed with its group
-	found := make([]int, 0, len(family))
-	for pid := range family {
-		found = append(found, pid)
-	}
-	return found
+	return slices.Collect(maps.Keys(family))
 }
 
 // began returns when a process began, "" if it does not run.

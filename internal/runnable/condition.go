@@ -246,10 +246,7 @@ func field(of, name any) (any, error) {
 
 // maybe is field with null for a missing one.
 func maybe(of, name any) (any, error) {
-	found, err := field(of, name)
-	if err != nil {
-		return nil, nil
-	}
+	found, _ := field(of, name)
 	return found, nil
 }
 
@@ -347,11 +344,11 @@ func (b *bounds) member(node *ast.Node, n *ast.MemberNode) {
 		}
 		return
 	}
+	read := "a field"
 	if n.Optional {
-		ast.Patch(node, call("a field that may be missing", n.Node, n.Property))
-		return
+		read = "a field that may be missing"
 	}
-	ast.Patch(node, call("a field", n.Node, n.Property))
+	ast.Patch(node, call(read, n.Node, n.Property))
 }
 
 func named(node ast.Node, name string) bool {

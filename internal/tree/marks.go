@@ -302,11 +302,9 @@ func quoted(name string) string {
 // rank sorts findings by urgency, then by number of places, then by position. It gives each its own title:
 // marks may differ only in case, or after the part that a title shows.
 func rank(findings []Finding) {
-	urgency := func(word string) int { // broken code comes before future plans
-		return slices.Index([]string{"FIXME", "XXX", "HACK", "TODO"}, word)
-	}
+	urgency := []string{"FIXME", "XXX", "HACK", "TODO"} // broken code comes before future plans
 	slices.SortFunc(findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(urgency(a.mark.word), urgency(b.mark.word)), -cmp.Compare(a.Count, b.Count),
+		return cmp.Or(slices.Index(urgency, a.mark.word)-slices.Index(urgency, b.mark.word), -cmp.Compare(a.Count, b.Count),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.mark.text, b.mark.text))
 	})
 	titles := map[string]bool{}

@@ -19,15 +19,6 @@ type ScanOptions struct {
 	Progress func(files int) // called after each file with the number of files so far; may be nil
 }
 
-func (o ScanOptions) withDefaults() ScanOptions {
-	o.MaxFiles = cmp.Or(o.MaxFiles, 100_000)
-	o.Duration = cmp.Or(o.Duration, 20*time.Second)
-	if o.Progress == nil {
-		o.Progress = func(int) {}
-	}
-	return o
-}
-
 // ScanResult is the result of a scan.
 type ScanResult struct {
 	Findings []Finding // most urgent first
@@ -59,14 +50,13 @@ const (
 // Scan walks a tree once and returns the marks in it. A limit that cuts it short is not an error; Result.Cut
 // names it. When ctx ends, Scan returns its findings so far with the cause.
 func Scan(ctx context.Context, t *Tree, o ScanOptions) (ScanResult, error) {
-	o = o.withDefaults()
 	begin := time.Now()
-	limited, cancel := context.WithTimeout(ctx, o.Duration)
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(o.Duration, 20*time.Second))
 	defer cancel()
 	r := ScanResult{Folders: 1}
 	kept := map[mark]*places{}
 	var buffer []byte // reused for all files
-	w := t.Walk(Options{Breadth: true, Entries: o.MaxFiles, Skip: skipped(limited, t)})
+	w := t.Walk(Options{Breadth: true, Entries: cmp.Or(o.MaxFiles, 100_000), Skip: skipped(limited, t)})
 	for name, e := range w.Below(limited, ".") {
 		switch {
 		case e.IsDir():
@@ -88,7 +78,9 @@ func Scan(ctx context.Context, t *Tree, o ScanOptions) (ScanResult, error) {
 			}
 		}
 		r.Files++
-		o.Progress(r.Files)
+		if o.Progress != nil {
+			o.Progress(r.Files)
+		}
 	}
 	for m, found := range kept {
 		r.Findings = append(r.Findings, found.finding(m))
@@ -155,12 +147,10 @@ const maxLine = 2_000
 
 // minified reports whether a line is too long to be written by a person.
 func minified(content []byte) bool {
-	for len(content) > maxLine {
-		end := bytes.IndexByte(content, '\n')
-		if end < 0 || end > maxLine {
+	for line := range bytes.Lines(content) {
+		if len(bytes.TrimSuffix(line, []byte("\n"))) > maxLine {
 			return true
 		}
-		content = content[end+1:]
 	}
 	return false
 }

@@ -22,24 +22,15 @@ type SummaryOptions struct {
 	Duration time.Duration // time limit; the summary then covers the part read so far [5 s]
 }
 
-func (o SummaryOptions) withDefaults() SummaryOptions {
-	o.MaxLines = cmp.Or(o.MaxLines, 120)
-	o.MaxBytes = cmp.Or(o.MaxBytes, 6<<10)
-	o.MaxFiles = cmp.Or(o.MaxFiles, 100_000)
-	o.Duration = cmp.Or(o.Duration, 5*time.Second)
-	return o
-}
-
 // Summary describes the tree as an indented list for a prompt: its folders with the number of files below
 // them, the files that define the project, and as many others as fit. The upper levels come first; the
 // numbers include files that are not listed. When ctx ends early, it describes the part read so far.
 func Summary(ctx context.Context, t *Tree, o SummaryOptions) string {
-	o = o.withDefaults()
-	ctx, cancel := context.WithTimeout(ctx, o.Duration)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Duration, 5*time.Second))
 	defer cancel()
 	root := &branch{path: "."}
 	s := summary{root: root, branches: map[string]*branch{".": root}, languages: map[string]int{}}
-	w := t.Walk(Options{Breadth: true, Entries: o.MaxFiles, Skip: skipped(ctx, t)})
+	w := t.Walk(Options{Breadth: true, Entries: cmp.Or(o.MaxFiles, 100_000), Skip: skipped(ctx, t)})
 	for name, e := range w.Below(ctx, ".") {
 		s.add(name, e)
 	}
@@ -49,6 +40,7 @@ func Summary(ctx context.Context, t *Tree, o SummaryOptions) string {
 // branch is a folder in a summary.
 type branch struct {
 	path    string
+	above   *branch // nil: this is the root
 	files   []string
 	folders []*branch
 	total   int // files here and below
@@ -65,7 +57,7 @@ type summary struct {
 func (s *summary) add(name string, e fs.DirEntry) {
 	above := s.branches[path.Dir(name)]
 	if e.IsDir() {
-		b := &branch{path: name, depth: above.depth + 1}
+		b := &branch{path: name, above: above, depth: above.depth + 1}
 		s.branches[name] = b
 		above.folders = append(above.folders, b)
 		return
@@ -77,18 +69,15 @@ func (s *summary) add(name string, e fs.DirEntry) {
 	if l := languageOf(name).name; l != "" {
 		s.languages[l]++
 	}
-	for at := path.Dir(name); ; at = path.Dir(at) {
-		s.branches[at].total++
-		if at == "." {
-			break
-		}
+	for at := above; at != nil; at = at.above {
+		at.total++
 	}
 }
 
 func (s *summary) render(o SummaryOptions, more bool) string {
 	head := s.head(more)
 	entries := s.entries(s.root)
-	shown := choose(entries, o.MaxLines-2, o.MaxBytes-len(head)-64)
+	shown := choose(entries, cmp.Or(o.MaxLines, 120)-2, cmp.Or(o.MaxBytes, 6<<10)-len(head)-64)
 	var b strings.Builder
 	b.WriteString(head)
 	for _, e := range entries {
@@ -135,12 +124,11 @@ func (s *summary) entries(b *branch) []entry {
 	var list []entry
 	indent := strings.Repeat("  ", b.depth)
 	for i, name := range b.files {
-		if i >= maxListed && !notable(name) {
-			continue
-		}
 		weight := 10*b.depth + 35 // after the folders two levels deeper
 		if notable(name) {
 			weight = 10*b.depth + 11 // right after the folders of its level
+		} else if i >= maxListed {
+			continue
 		}
 		list = append(list, entry{path.Join(b.path, name), b.path, indent + shorten(name, 80) + "\n", weight})
 	}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package process
-
-// Hide does nothing: this system has no such setting.
-func Hide() error { return nil }
