@@ -228,9 +228,10 @@ func graphLosses(*plan.Plan) []string {
 
 // codecOf returns the codec of a format, or the zero codec if the format is unknown.
 func codecOf(f Format) codec {
-	all := codecs()
-	if i := slices.IndexFunc(all, func(c codec) bool { return c.format == f }); i >= 0 {
-		return all[i]
+	for _, c := range codecs() {
+		if c.format == f {
+			return c
+		}
 	}
 	return codec{}
 }

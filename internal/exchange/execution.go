@@ -178,12 +178,8 @@ func parseExecution(text []byte) (*source, error) {
 	}
 	var e executionPlan
 	if err := json.Unmarshal(text, &e, scalarsAsText()); err != nil {
-		return nil, decodeError("", err)
+		return nil, decodeError(err)
 	}
-	return e.source()
-}
-
-func (e *executionPlan) source() (*source, error) {
 	s := &source{
 		outline: plan.Outline{EstimatedDuration: e.EstimatedDuration, Summary: e.Summary, Reasoning: e.Reasoning,
 			Metadata: plan.Metadata{Constraints: e.Constraints}}, foldLines: true, circle: "Plan contains circular dependencies",

@@ -67,15 +67,12 @@ func parseNative(data []byte, options json.Options) (*source, error) {
 		root, into = "", d.Plan
 	}
 	if err := json.Unmarshal(data, into, options); err != nil {
-		return nil, decodeError("", err)
+		return nil, decodeError(err)
 	}
 	if d.Plan == nil {
 		return nil, refuse("/plan", "the text has no plan", "export a workspace that has one")
 	}
-	return nativeSource(root, d.Plan)
-}
-
-func nativeSource(root string, p *resources.PlanDocument) (*source, error) {
+	p := d.Plan
 	if err := plan.OneOf(root+"/status", p.Status); err != nil {
 		return nil, err
 	}
@@ -99,12 +96,12 @@ func nativeSource(root string, p *resources.PlanDocument) (*source, error) {
 }
 
 // decodeError explains in our words which field has the wrong form.
-func decodeError(root string, err error) error {
+func decodeError(err error) error {
 	semantic, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
-		return refuse(root, plan.Shorten(err.Error(), 160), "compare it with an exported plan")
+		return refuse("", plan.Shorten(err.Error(), 160), "compare it with an exported plan")
 	}
-	field := shortPointer(root + string(semantic.JSONPointer))
+	field := shortPointer(string(semantic.JSONPointer))
 	inner, isOurs := errors.AsType[*plan.ValidationError](err)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):

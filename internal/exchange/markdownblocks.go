@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -39,7 +40,10 @@ func parseBlocks(data []byte) (d *document, err error) {
 	if len(lines) > maxLines {
 		return nil, refuse("", fmt.Sprintf("the text has %d lines; at most %d are read", len(lines), maxLines), "split the plan")
 	}
-	blankFrontMatter(lines)
+	closes := func(line string) bool { return strings.TrimRight(line, " \t") == "---" }
+	if end := slices.IndexFunc(lines[1:], closes); lines[0] == "---" && end >= 0 { // YAML that some programs put before a text
+		clear(lines[:end+2])
+	}
 	dedent(lines)
 	defer func() {
 		if r := recover(); r != nil { // a bug in the parser; reject the text instead of crashing
@@ -186,19 +190,6 @@ func (d *document) anyBox(node ast.Node) bool {
 		}
 	}
 	return false
-}
-
-// blankFrontMatter removes the YAML that some programs put at the start of a file.
-func blankFrontMatter(lines []string) {
-	if lines[0] != "---" {
-		return
-	}
-	for i := 1; i < len(lines); i++ {
-		if strings.TrimRight(lines[i], " \t") == "---" {
-			clear(lines[:i+1])
-			return
-		}
-	}
 }
 
 var checkItem = sync.OnceValue(func() *regexp.Regexp {

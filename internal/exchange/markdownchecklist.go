@@ -119,7 +119,8 @@ func (r *checkListReader) item(item *ast.ListItem, in *region) {
 		if in.step != nil {
 			r.once("Nested boxes became steps of their own.")
 		}
-		r.step(item, statusOfBox(box[1]), box[2])
+		mark := strings.NewReplacer("X", "x", "~", "/", ">", " ").Replace(box[1]) // other programs have marks of their own
+		r.step(item, plan.BoxWords.Status(mark), box[2])
 		in.next = end
 		return
 	}
@@ -205,11 +206,6 @@ func (r *checkListReader) once(note string) {
 	if !slices.Contains(r.src.notes, note) {
 		r.src.notes = append(r.src.notes, note)
 	}
-}
-
-// statusOfBox returns the status for a box's mark, including marks of other programs.
-func statusOfBox(mark string) plan.StepStatus {
-	return plan.BoxWords.Status(strings.NewReplacer("X", "x", "~", "/", ">", " ").Replace(mark))
 }
 
 // sectionSort is a kind of section in a check list.

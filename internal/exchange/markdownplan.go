@@ -123,12 +123,9 @@ func plain(line string) string { return unescape(strings.ReplaceAll(line, "**", 
 // numbered turns the numbered sections into steps, at the first level with several of them.
 func (r *planReader) numbered() bool {
 	for level := 2; level <= 6; level++ {
-		var found []planSection
-		for _, s := range r.sections {
-			if s.level == level && numberedTitle().MatchString(s.title) {
-				found = append(found, s)
-			}
-		}
+		found := slices.DeleteFunc(slices.Clone(r.sections), func(s planSection) bool {
+			return s.level != level || !numberedTitle().MatchString(s.title)
+		})
 		if len(found) < 2 {
 			continue
 		}

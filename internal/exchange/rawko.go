@@ -69,8 +69,6 @@ type rawkoStepState string
 // Values lists rawko's step statuses.
 func (rawkoStepState) Values() []string { return plan.RawkoWords.Words() }
 
-func rawkoYAML(s plan.State) ([]byte, error) { return asYAML(toRawko(s.Plan)) }
-
 func asYAML(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -103,7 +101,7 @@ func RawkoCurrent(text []byte) (string, error) {
 	}
 	var task rawkoTask
 	if err := json.Unmarshal(read.JSON, &task, scalarsAsText()); err != nil {
-		return "", decodeError("", err)
+		return "", decodeError(err)
 	}
 	if !plan.IsPlanID(task.PlanID) {
 		return "", refuse("/planId", plan.Quote(task.PlanID)+" is not the id of a plan",
@@ -112,7 +110,9 @@ func RawkoCurrent(text []byte) (string, error) {
 	return task.PlanID, nil
 }
 
-func toRawko(p *plan.Plan) rawkoPlan {
+// rawkoYAML writes the plan of s as a plan file of rawko.
+func rawkoYAML(s plan.State) ([]byte, error) {
+	p := s.Plan
 	r := rawkoPlan{
 		ID: p.ID, Task: p.Objective, Status: rawkoPlanState(p.Status.Rawko()), Version: p.Version, CurrentStepIndex: p.Steps.CurrentIndex(),
 		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, PreviousPlanID: p.PreviousPlanID,
@@ -122,24 +122,20 @@ func toRawko(p *plan.Plan) rawkoPlan {
 		},
 	}
 	for step := range p.Steps.All() {
-		r.Steps = append(r.Steps, toRawkoStep(p.Steps, step, len(r.Steps)))
-	}
-	return r
-}
-
-func toRawkoStep(steps plan.Steps, step *plan.Step, index int) rawkoStep {
-	r := rawkoStep{
-		Index: &index, Description: step.Title, Status: rawkoStepState(step.Status.Word(plan.RawkoWords)),
-		SuggestedAgent: step.SuggestedAgent,
-		ExecutedBy:     step.ExecutedBy, StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Output: step.Output, Error: step.Error,
-		AffectedFiles: step.AffectedFiles, Instructions: step.Details, AcceptanceCriteria: step.AcceptanceCriteria,
-	}
-	for _, dep := range step.DependsOn {
-		if i := steps.Position(dep); i >= 0 {
-			r.DependsOn = append(r.DependsOn, i)
+		to := rawkoStep{
+			Index: new(len(r.Steps)), Description: step.Title, Status: rawkoStepState(step.Status.Word(plan.RawkoWords)),
+			SuggestedAgent: step.SuggestedAgent, ExecutedBy: step.ExecutedBy, StartedAt: step.StartedAt, CompletedAt: step.CompletedAt,
+			Output: step.Output, Error: step.Error, AffectedFiles: step.AffectedFiles, Instructions: step.Details,
+			AcceptanceCriteria: step.AcceptanceCriteria,
 		}
+		for _, dep := range step.DependsOn {
+			if i := p.Steps.Position(dep); i >= 0 {
+				to.DependsOn = append(to.DependsOn, i)
+			}
+		}
+		r.Steps = append(r.Steps, to)
 	}
-	return r
+	return asYAML(r)
 }
 
 // rawkoLosses returns a sentence for each part of p that rawko's format cannot express.
@@ -178,12 +174,8 @@ func parseRawko(text []byte) (*source, error) {
 	}
 	var r rawkoPlan
 	if err := json.Unmarshal(read.JSON, &r, scalarsAsText()); err != nil {
-		return nil, decodeError("", err)
+		return nil, decodeError(err)
 	}
-	return r.source()
-}
-
-func (r *rawkoPlan) source() (*source, error) {
 	if err := plan.OneOf("/status", r.Status); err != nil {
 		return nil, err
 	}
@@ -205,7 +197,21 @@ func (r *rawkoPlan) source() (*source, error) {
 		}
 		s.steps = append(s.steps, step)
 	}
-	r.notes(s)
+	if len(r.Steps) > 0 {
+		s.note("All steps are critical, as in rawko: when one fails, a new plan is needed.")
+	}
+	unknown := map[string]bool{}
+	add := func(prefix string, object jsontext.Value) {
+		for name := range membersOf(object) {
+			unknown[plan.Shorten(prefix+name, 60)] = true
+		}
+	}
+	add("", r.Rest)
+	add("metadata.", r.Metadata.Rest)
+	for _, step := range r.Steps {
+		add("steps[].", step.Rest)
+	}
+	s.noteUnknown(unknown)
 	return s, nil
 }
 
@@ -262,27 +268,6 @@ func stepOfIndex(field string, index *int) (plan.StepID, error) {
 		return 0, refuse(field, fmt.Sprintf("%d is not the index of a step", *index), "count the steps from 0")
 	}
 	return plan.StepID(*index + 1), nil
-}
-
-// notes notes the changes and losses of the import.
-func (r *rawkoPlan) notes(s *source) {
-	if len(r.Steps) > 0 {
-		s.note("All steps are critical, as in rawko: when one fails, a new plan is needed.")
-	}
-	unknown := map[string]bool{}
-	memberNames(unknown, "", r.Rest)
-	memberNames(unknown, "metadata.", r.Metadata.Rest)
-	for i := range r.Steps {
-		memberNames(unknown, "steps[].", r.Steps[i].Rest)
-	}
-	s.noteUnknown(unknown)
-}
-
-// memberNames adds the names of an object's members to names.
-func memberNames(names map[string]bool, prefix string, object jsontext.Value) {
-	for name := range membersOf(object) {
-		names[plan.Shorten(prefix+name, 60)] = true
-	}
 }
 
 // noteUnknown notes the first of the unknown fields, if there are any.

@@ -93,7 +93,7 @@ func (t *Template) refuse(err error) {
 
 func (t *Template) parse() error {
 	if len(t.Text) > maxTemplateBytes {
-		return plan.Refuse(plan.InvalidInput, "", fmt.Sprintf("it has more than %d KB", maxTemplateBytes>>10), "shorten it")
+		return refuse("", fmt.Sprintf("it has more than %d KB", maxTemplateBytes>>10), "shorten it")
 	}
 	document, err := strict.ReadYAML(t.Text, 2*maxTemplateBytes)
 	if err != nil {
@@ -139,7 +139,7 @@ func malformed(at string, err error) error {
 	if semantic, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
 		at = plan.Shorten(at+string(semantic.JSONPointer), 200)
 	}
-	return plan.Refuse(plan.InvalidInput, at, "has the wrong form",
+	return refuse(at, "has the wrong form",
 		"write a plan with description: TEXT and parameters: [{name: NAME, description: TEXT, default: TEXT}]")
 }
 
@@ -155,7 +155,7 @@ func located(document strict.YAML, err error) error {
 		if one.Field != "" {
 			problem = fmt.Sprintf("line %d: %s", document.Line(one.Field), problem)
 		}
-		faults.Add(plan.Refuse(plan.InvalidInput, one.Field, problem, one.Fix))
+		faults.Add(refuse(one.Field, problem, one.Fix))
 	}
 	return faults.Err()
 }
@@ -192,7 +192,7 @@ func checkName(name string) error {
 	if len(name) <= maxTemplateName && validName().MatchString(name) {
 		return nil
 	}
-	return plan.Refuse(plan.InvalidInput, "", plan.Quote(name)+" is not a valid name of a template",
+	return refuse("", plan.Quote(name)+" is not a valid name of a template",
 		fmt.Sprintf("use at most %d lower-case letters and digits, with single dashes between them", maxTemplateName))
 }
 
@@ -201,17 +201,16 @@ var validParameter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCo
 // checkParameters refuses invalid declarations.
 func (t *Template) checkParameters() error {
 	if len(t.Parameters) > maxTemplateParameters {
-		return plan.Refuse(plan.InvalidInput, "/parameters",
-			fmt.Sprintf("there are more than %d parameters", maxTemplateParameters), "use fewer")
+		return refuse("/parameters", fmt.Sprintf("there are more than %d parameters", maxTemplateParameters), "use fewer")
 	}
 	var faults plan.Faults
 	for i := range t.Parameters {
 		p, at := &t.Parameters[i], fmt.Sprintf("/parameters/%d", i)
-		refuse := func(field, problem, fix string) { faults.Add(plan.Refuse(plan.InvalidInput, at+field, problem, fix)) }
+		refused := func(field, problem, fix string) { faults.Add(refuse(at+field, problem, fix)) }
 		if !validParameter().MatchString(p.Name) {
-			refuse("/name", plan.Quote(p.Name)+" is not a valid name of a parameter", "use lower-case letters, digits, _ and -")
+			refused("/name", plan.Quote(p.Name)+" is not a valid name of a parameter", "use lower-case letters, digits, _ and -")
 		} else if slices.Index(t.names(), p.Name) < i {
-			refuse("/name", plan.Quote(p.Name)+" is declared twice", "remove one of them")
+			refused("/name", plan.Quote(p.Name)+" is declared twice", "remove one of them")
 		}
 		var err error
 		p.Description, err = plan.Text{Field: at + "/description", Max: plan.MaxHint}.Clean(p.Description)
@@ -221,7 +220,7 @@ func (t *Template) checkParameters() error {
 		}
 		text, isText := textOf(json.RawMessage(p.Default))
 		if !isText {
-			refuse("/default", "is not a text", "give one text")
+			refused("/default", "is not a text", "give one text")
 		}
 		text, err = plan.Text{Field: at + "/default", Max: plan.MaxLongLine}.Clean(text)
 		faults.Add(err)
@@ -260,8 +259,8 @@ func (p Parameter) Wanted() string {
 // values returns the text of each parameter. The error lists all problems.
 func (t *Template) values(given map[string]json.RawMessage) (map[string]string, error) {
 	var faults plan.Faults
-	refuse := func(name, problem, fix string) {
-		faults.Add(plan.Refuse(plan.InvalidInput, "/parameters/"+plan.Shorten(name, 60), problem, fix))
+	refused := func(name, problem, fix string) {
+		faults.Add(refuse("/parameters/"+plan.Shorten(name, 60), problem, fix))
 	}
 	values := map[string]string{}
 	for _, p := range t.Parameters {
@@ -275,17 +274,17 @@ func (t *Template) values(given map[string]json.RawMessage) (map[string]string, 
 		case err != nil:
 			faults.Add(err)
 		case len(raw) > 0 && !isText:
-			refuse(p.Name, "is not a text", "give "+p.Wanted())
+			refused(p.Name, "is not a text", "give "+p.Wanted())
 		case text == "" && p.Default == nil:
-			refuse(p.Name, "is missing", "give "+p.Wanted())
+			refused(p.Name, "is missing", "give "+p.Wanted())
 		case strict.Placeholder(text, p.Name):
-			refuse(p.Name, plan.Quote(text)+" is a placeholder", "give the text itself")
+			refused(p.Name, plan.Quote(text)+" is a placeholder", "give the text itself")
 		}
 		values[p.Name] = text
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, known := values[name]; !known {
-			refuse(name, "is not a parameter of the template", t.known(name))
+			refused(name, "is not a parameter of the template", t.known(name))
 		}
 	}
 	return values, faults.Err()
@@ -429,18 +428,18 @@ func (t *Template) checkPlaces() error {
 	var faults plan.Faults
 	names := t.names()
 	t.fill(func(at string, in place, text string) string {
-		refuse := func(problem, fix string) { faults.Add(plan.Refuse(plan.InvalidInput, at, problem, fix)) }
+		refused := func(problem, fix string) { faults.Add(refuse(at, problem, fix)) }
 		for _, mark := range marks().FindAllString(text, -1) {
 			switch {
 			case mark == "{{{{":
 			case mark == "{{":
-				refuse("has {{ without the name of a parameter and }}", "write {{{{ for two braces")
+				refused("has {{ without the name of a parameter and }}", "write {{{{ for two braces")
 			case !slices.Contains(names, nameIn(mark)):
-				refuse(mark+" is not a parameter", t.known(nameIn(mark)))
+				refused(mark+" is not a parameter", t.known(nameIn(mark)))
 			case in == fixed:
-				refuse(mark+" is in a field without parameters", "use it in prose, in paths, or as a whole value of args or verify")
+				refused(mark+" is in a field without parameters", "use it in prose, in paths, or as a whole value of args or verify")
 			case in != prose && mark != text:
-				refuse(mark+" is part of a longer text", "make it the whole value; a command takes values by env")
+				refused(mark+" is part of a longer text", "make it the whole value; a command takes values by env")
 			}
 		}
 		return text

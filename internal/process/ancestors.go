@@ -31,10 +31,8 @@ type Variables []byte
 
 // VariablesOf returns the environments of all processes in a chain except its first, the nearest first.
 func VariablesOf(chain []Ancestor) (above []Variables) {
-	for i, p := range chain {
-		if i > 0 {
-			above = append(above, variablesOf(p.PID))
-		}
+	for _, p := range chain[min(1, len(chain)):] {
+		above = append(above, variablesOf(p.PID))
 	}
 	return above
 }

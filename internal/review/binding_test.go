@@ -116,7 +116,7 @@ func TestViewChangesNoState(t *testing.T) {
 	p.Verdict = &plan.Verdict{Feedback: "\x1b]0;title\a"}
 	p.Metadata.Constraints = []string{"\u200bnone"}
 	v := sheetFor(t).view(plan.State{Plan: p}, nil)
-	safetext.EscapeTexts(&v)
+	safetext.MapTexts(&v, safetext.Escape)
 	if got := v.Plan.Steps[0]; got.Notes[0] != `\x1b[31mred` || got.Evidence[0].Note != `\u202edrowssap` ||
 		v.Plan.Verdict.Feedback != `\x1b]0;title\x07` || v.Plan.Constraints[0] != `\u200bnone` {
 		t.Errorf("%+v %+v", got, v.Plan)
@@ -155,7 +155,7 @@ func BenchmarkView(b *testing.B) {
 	workspace, state := sheetFor(b), plan.State{Plan: plain(500)}
 	for b.Loop() {
 		v := workspace.view(state, nil)
-		safetext.EscapeTexts(&v)
+		safetext.MapTexts(&v, safetext.Escape)
 		if _, err := json.Marshal(v); err != nil {
 			b.Fatal(err)
 		}

@@ -151,7 +151,7 @@ func ReadInbox(ctx context.Context, workspaces Workspaces) (Inbox, error) {
 	}
 	_ = group.Wait() // never fails: each place shows its own error
 	inbox.Waiting = newest(append(inbox.Waiting, slices.Concat(waiting...)...))
-	safetext.EscapeTexts(&inbox)
+	safetext.MapTexts(&inbox, safetext.Escape)
 	return inbox, ctx.Err()
 }
 

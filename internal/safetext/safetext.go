@@ -171,9 +171,6 @@ func LastLine(text string) string {
 
 // Escape for values with many texts: Go values of ours, and untrusted JSON documents.
 
-// EscapeTexts escapes all texts in the value that pointer points to.
-func EscapeTexts(pointer any) { MapTexts(pointer, Escape) }
-
 // MapTexts replaces all texts in the value that pointer points to. Pointers and string slices in it may be shared, so
 // they are copied before a change.
 func MapTexts(pointer any, change func(string) string) {
