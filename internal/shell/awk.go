@@ -59,14 +59,12 @@ func (a *awkReader) token() string {
 	switch {
 	case c == ' ' || c == '\t':
 		a.at++
-		return ""
 	case c == '\n':
 		a.at++
 		if a.value || a.last == "print" {
 			a.printing = false // after anything else the statement may continue
 		}
 		a.after(false)
-		return ""
 	case c == '\\':
 		if !strings.HasPrefix(a.text[a.at:], "\\\n") {
 			return "has a backslash outside of texts"
@@ -75,11 +73,9 @@ func (a *awkReader) token() string {
 			return "has a name that may go on on the next line"
 		}
 		a.at += 2
-		return ""
 	case c == '#':
 		line, _, _ := strings.Cut(a.text[a.at:], "\n")
 		a.at += len(line)
-		return ""
 	case c == '"':
 		return a.quoted()
 	case c == '/':
@@ -87,11 +83,12 @@ func (a *awkReader) token() string {
 	case c >= '0' && c <= '9' || c == '.':
 		a.skip("0123456789.")
 		a.after(true)
-		return ""
 	case c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z':
 		return a.name()
+	default:
+		return a.operator(c)
 	}
-	return a.operator(c)
+	return ""
 }
 
 // after records the last token.
@@ -182,25 +179,23 @@ func (a *awkReader) name() string {
 }
 
 func (a *awkReader) operator(c byte) string {
-	rest := a.text[a.at:]
+	rest, last := a.text[a.at:], a.last
 	a.at++
+	a.after(false)
 	switch c {
 	case '|':
 		if !strings.HasPrefix(rest, "||") {
 			return "has a pipe"
 		}
 		a.at++
-		a.after(false)
 	case '>':
 		if a.printing && len(a.brackets) <= a.within || strings.HasPrefix(rest, ">>") {
 			return "writes to a file"
 		}
-		a.after(false)
 	case '@':
 		return "loads or calls unknown code"
 	case '(':
-		a.brackets = append(a.brackets, a.last == "if" || a.last == "while" || a.last == "for" || a.last == "switch")
-		a.after(false)
+		a.brackets = append(a.brackets, slices.Contains([]string{"if", "while", "for", "switch"}, last))
 	case ')':
 		control := false
 		if n := len(a.brackets); n > 0 {
@@ -210,20 +205,14 @@ func (a *awkReader) operator(c byte) string {
 	case ']':
 		a.after(true)
 	case '+', '-':
-		double := len(rest) > 1 && rest[1] == c
-		if double {
+		if a.unsure = len(rest) > 1 && rest[1] == c; a.unsure {
 			a.at++
 		}
-		a.after(false)
-		a.unsure = double
 	case ';', '}':
 		a.printing = false
-		a.after(false)
 	case '$':
-		a.after(false)
 		a.unsure = true
 	case '{', ',', '=', '<', '!', '~', '&', '*', '%', '^', '?', ':', '[':
-		a.after(false)
 	default:
 		return "has a character that is not known"
 	}

@@ -229,14 +229,9 @@ func (j *classifier) operand(w *syntax.Word) *refusal {
 		}
 		return refuse("arithmetic may run a command in the value of %s, which may not be a number", text).or("expr 1 + 2")
 	}
-	if len(w.Parts) != 1 {
+	switch part := onlyPart(w).(type) {
+	case nil:
 		return refuse("arithmetic is allowed on numbers, and on names that hold numbers")
-	}
-	part := w.Parts[0]
-	if quoted, ok := part.(*syntax.DblQuoted); ok && len(quoted.Parts) == 1 {
-		part = quoted.Parts[0]
-	}
-	switch part := part.(type) {
 	case *syntax.ArithmExp:
 		return j.arithmetic(part.X)
 	case *syntax.CmdSubst:
@@ -294,17 +289,21 @@ func (j *classifier) counts(c *syntax.CmdSubst) bool {
 
 // variableIn returns the name in a word that is $name or "$name", "" for any other word.
 func variableIn(w *syntax.Word) string {
-	if len(w.Parts) != 1 {
-		return ""
-	}
-	part := w.Parts[0]
-	if quoted, ok := part.(*syntax.DblQuoted); ok && len(quoted.Parts) == 1 {
-		part = quoted.Parts[0]
-	}
-	if p, ok := part.(*syntax.ParamExp); ok && simple(p) {
+	if p, ok := onlyPart(w).(*syntax.ParamExp); ok && simple(p) {
 		return p.Param.Value
 	}
 	return ""
+}
+
+// onlyPart returns the single part of a word, without double quotes around it; nil if there are several or none.
+func onlyPart(w *syntax.Word) syntax.WordPart {
+	if len(w.Parts) != 1 {
+		return nil
+	}
+	if quoted, ok := w.Parts[0].(*syntax.DblQuoted); ok && len(quoted.Parts) == 1 {
+		return quoted.Parts[0]
+	}
+	return w.Parts[0]
 }
 
 // harmless reports whether a script may set the name: no shell and no program gives it a special meaning.

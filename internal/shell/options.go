@@ -44,6 +44,7 @@ func (g *grammar) read() *grammar {
 
 func (g *grammar) fill() {
 	g.arities, g.values = map[string]arity{}, map[string]string{}
+	marks := map[byte]arity{':': valued, '?': attached, '~': trailing, '+': verbatim}
 	for _, text := range g.texts {
 		for name := range strings.FieldsSeq(text) {
 			if option, values, ok := strings.Cut(name, "="); ok {
@@ -54,17 +55,7 @@ func (g *grammar) fill() {
 				g.numbers = true
 				continue
 			}
-			kind := alone
-			switch name[len(name)-1] {
-			case ':':
-				kind = valued
-			case '?':
-				kind = attached
-			case '~':
-				kind = trailing
-			case '+':
-				kind = verbatim
-			}
+			kind := marks[name[len(name)-1]]
 			if kind != alone {
 				name = name[:len(name)-1]
 			}

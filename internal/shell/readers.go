@@ -133,9 +133,6 @@ func jq(g *grammar) func(*classifier, call) *refusal {
 
 // pager refuses +, which begins a command of the pager.
 func pager(c call, a arguments) *refusal {
-	if len(a.operands) == 0 {
-		return nil
-	}
 	for _, w := range a.operands {
 		if strings.HasPrefix(w.text, "+") || !w.whole && w.text == "" && !w.tame {
 			return refuse("%s runs the command after +", c.name).or("cat FILE").without(w.syntax())
@@ -191,10 +188,10 @@ func manual(_ *classifier, c call) *refusal {
 func tar(lists *grammar) rule {
 	listing := parsed(lists, "tar -tf FILE", tarLists)
 	return rule{func(j *classifier, c call) *refusal {
-		if len(c.words) > 0 && !c.words[0].whole && (c.words[0].text == "" || c.words[0].text[0] != '-') {
-			return refuse("what tar does is not known before it runs").or("tar -tf FILE")
-		}
-		if len(c.words) > 0 && c.words[0].whole && c.words[0].text != "" && c.words[0].text[0] != '-' {
+		if len(c.words) > 0 && !strings.HasPrefix(c.words[0].text, "-") {
+			if !c.words[0].whole {
+				return refuse("what tar does is not known before it runs").or("tar -tf FILE")
+			}
 			c.words = append([]word{bundle(c.words[0])}, c.words[1:]...)
 		}
 		return listing.check(j, c)
@@ -221,6 +218,9 @@ func tarLists(_ *classifier, _ call, a arguments) *refusal {
 // bundle adds the dash to tar's first word. Values of options in the middle of a bundle come in an order that differs,
 // so f must be last.
 func bundle(w word) word {
+	if w.is("") {
+		return w
+	}
 	if i := strings.IndexAny(w.text, "fC"); i >= 0 && i < len(w.text)-1 {
 		return word{node: w.node, text: "-?", whole: true}
 	}

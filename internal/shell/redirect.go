@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -33,7 +34,7 @@ func (j *classifier) redirected(r *syntax.Redirect) *refusal {
 	case syntax.DplIn, syntax.DplOut:
 		return j.duplicate(r)
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
-		if j.value(r.Word).is("/dev/null") {
+		if j.word(r.Word).is("/dev/null") {
 			return nil
 		}
 		return refuse("%s writes to a file; output may go to /dev/null only", r.Op).without(r)
@@ -47,7 +48,7 @@ func (j *classifier) document(r *syntax.Redirect) *refusal {
 	if r.Hdoc == nil {
 		return nil
 	}
-	delimiter, quoted := j.value(r.Word), r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), "\\")
+	delimiter, quoted := j.word(r.Word), r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), "\\")
 	if !delimiter.whole || strings.Trim(delimiter.text, wordLetters) != "" || delimiter.text == "" {
 		return refuse("the delimiter of the here-document is not a plain word; use EOF").or("cat FILE")
 	}
@@ -69,7 +70,7 @@ const wordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 
 // duplicate classifies >&2 and similar. With a word instead of a number these open a file.
 func (j *classifier) duplicate(r *syntax.Redirect) *refusal {
-	target := j.value(r.Word)
+	target := j.word(r.Word)
 	number := strings.TrimSuffix(target.text, "-")
 	if target.whole && strings.Trim(number, "0123456789") == "" && target.text != "" {
 		return nil
@@ -82,12 +83,10 @@ func (j *classifier) duplicate(r *syntax.Redirect) *refusal {
 
 // input classifies <. The path must be known: bash makes a connection for /dev/tcp/…, and opening a device may act on it.
 func (j *classifier) input(r *syntax.Redirect) *refusal {
-	if len(r.Word.Parts) == 1 {
-		if _, ok := r.Word.Parts[0].(*syntax.ProcSubst); ok {
-			return nil
-		}
+	if _, ok := onlyPart(r.Word).(*syntax.ProcSubst); ok {
+		return nil
 	}
-	source := j.value(r.Word)
+	source := j.word(r.Word)
 	switch {
 	case !source.one():
 		return refuse("the input may not be one file; use cat").or("cat FILE")
@@ -102,12 +101,6 @@ func (j *classifier) input(r *syntax.Redirect) *refusal {
 // device reports whether a path names a device other than those that only give or take bytes.
 func device(name string) bool {
 	rest, ok := strings.CutPrefix(path.Clean(name), "/dev/")
-	if !ok {
-		return false
-	}
-	switch rest {
-	case "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr":
-		return false
-	}
-	return !strings.HasPrefix(rest, "fd/")
+	streams := []string{"null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr"}
+	return ok && !slices.Contains(streams, rest) && !strings.HasPrefix(rest, "fd/")
 }

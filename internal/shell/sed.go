@@ -73,10 +73,16 @@ func (s *sedReader) peek() byte {
 	return 0
 }
 
-func (s *sedReader) skip(set string) {
-	s.at = min(s.at, len(s.text))
-	s.at = len(s.text) - len(strings.TrimLeft(s.text[s.at:], set))
+// take returns the next byte, 0 at the end, and passes it.
+func (s *sedReader) take() byte {
+	c := s.peek()
+	s.at++
+	return c
 }
+
+func (s *sedReader) rest() string { return s.text[min(s.at, len(s.text)):] }
+
+func (s *sedReader) skip(set string) { s.at = len(s.text) - len(strings.TrimLeft(s.rest(), set)) }
 
 func (s *sedReader) script() sedOutcome {
 	for {
@@ -95,9 +101,7 @@ func (s *sedReader) command() sedOutcome {
 		return sedUnknown
 	}
 	s.skip(" \t!")
-	c := s.peek()
-	s.at++
-	switch {
+	switch c := s.take(); {
 	case c == 0:
 		return sedUnknown
 	case c == 'w' || c == 'W' || c == 'e':
@@ -109,7 +113,7 @@ func (s *sedReader) command() sedOutcome {
 	case strings.IndexByte("qQlL", c) >= 0:
 		s.skip(" \t0123456789")
 		return s.ended()
-	case c == '#':
+	case c == '#' || c == 'r' || c == 'R':
 		s.line()
 		return sedReads
 	case strings.IndexByte("btT:", c) >= 0:
@@ -120,11 +124,8 @@ func (s *sedReader) command() sedOutcome {
 		return s.insert()
 	case c == 's':
 		return s.substitute()
-	case c == 'y':
-		return s.transliterate()
-	case c == 'r' || c == 'R':
-		s.line()
-		return sedReads
+	case c == 'y' && s.halves(false):
+		return s.ended()
 	}
 	return sedUnknown
 }
@@ -139,25 +140,21 @@ func (s *sedReader) ended() sedOutcome {
 	return sedUnknown
 }
 
-func (s *sedReader) line() {
-	s.at = min(s.at, len(s.text))
-	if i := strings.IndexByte(s.text[s.at:], '\n'); i >= 0 {
-		s.at += i + 1
-		return
-	}
-	s.at = len(s.text)
+// line returns the rest of the line and passes it.
+func (s *sedReader) line() string {
+	line, after, _ := strings.Cut(s.rest(), "\n")
+	s.at = len(s.text) - len(after)
+	return line
 }
 
 // insert reads the text of a, i and c: the rest of the line, or the line after a lone backslash. Versions differ in how
 // further backslashes continue it.
 func (s *sedReader) insert() sedOutcome {
 	s.skip(" \t")
-	if strings.HasPrefix(s.text[min(s.at, len(s.text)):], "\\\n") {
+	if strings.HasPrefix(s.rest(), "\\\n") {
 		s.at += 2
 	}
-	from := min(s.at, len(s.text))
-	s.line()
-	if strings.HasSuffix(strings.TrimSuffix(s.text[from:s.at], "\n"), "\\") {
+	if strings.HasSuffix(s.line(), "\\") {
 		return sedUnknown
 	}
 	return sedReads
@@ -194,8 +191,7 @@ func (s *sedReader) address() (found, ok bool) {
 	case c == '/' || c == '\\':
 		s.at++
 		if c == '\\' {
-			c = s.peek()
-			s.at++
+			c = s.take()
 		}
 		if !s.delimited(c, true) {
 			return false, false
@@ -207,9 +203,7 @@ func (s *sedReader) address() (found, ok bool) {
 }
 
 func (s *sedReader) substitute() sedOutcome {
-	delimiter := s.peek()
-	s.at++
-	if !s.delimited(delimiter, true) || !s.delimited(delimiter, false) {
+	if !s.halves(true) {
 		return sedUnknown
 	}
 	for s.at < len(s.text) {
@@ -225,15 +219,10 @@ func (s *sedReader) substitute() sedOutcome {
 	return sedReads
 }
 
-func (s *sedReader) transliterate() sedOutcome {
-	delimiter := s.peek()
-	s.at++
-	for range 2 {
-		if !s.delimited(delimiter, false) {
-			return sedUnknown
-		}
-	}
-	return s.ended()
+// halves reads the two texts of s and y, of which the first may be a pattern.
+func (s *sedReader) halves(pattern bool) bool {
+	delimiter := s.take()
+	return s.delimited(delimiter, pattern) && s.delimited(delimiter, false)
 }
 
 // delimited reads up to the next delimiter.
@@ -243,9 +232,7 @@ func (s *sedReader) delimited(delimiter byte, pattern bool) bool {
 		return false
 	}
 	for s.at < len(s.text) {
-		c := s.text[s.at]
-		s.at++
-		switch {
+		switch c := s.take(); {
 		case c == '\\':
 			s.at++
 		case c == delimiter:

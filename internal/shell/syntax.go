@@ -289,18 +289,11 @@ func (j *classifier) array(a *syntax.Assign) *refusal {
 		if r := j.parts(elem.Value.Parts); r != nil {
 			return r
 		}
-		if suspect(j.value(elem.Value).text) {
+		if suspect(j.word(elem.Value).text) {
 			return refuse("the value of %s holds text that some commands would run", a.Name.Value)
 		}
 	}
 	return nil
-}
-
-func (j *classifier) value(node *syntax.Word) word {
-	if node == nil {
-		return literal("")
-	}
-	return j.word(node)
 }
 
 // suspect reports whether a text contains a substitution. It is harmless as text, but would run if something evaluated

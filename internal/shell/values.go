@@ -53,11 +53,8 @@ type variables map[string]*variable
 
 // countsOnly reports whether a parameter of bash itself is always a number.
 func countsOnly(name string) bool {
-	switch name {
-	case "#", "?", "$", "RANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "UID", "EUID", "PPID":
-		return true
-	}
-	return false
+	counts := []string{"#", "?", "$", "RANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "UID", "EUID", "PPID"}
+	return slices.Contains(counts, name)
 }
 
 var (

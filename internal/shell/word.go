@@ -154,6 +154,9 @@ func braces(node *syntax.Word) []word {
 
 // word evaluates one word after its parts were classified.
 func (j *classifier) word(node *syntax.Word) word {
+	if node == nil {
+		return literal("")
+	}
 	w := word{node: node, whole: true}
 	brace, quoted := hasBrace(node.Parts), len(node.Parts) == 0
 	for i, part := range node.Parts {

@@ -91,13 +91,9 @@ func transient(err error) bool {
 	if errors.As(err, &says) {
 		return says.Transient()
 	}
-	for _, closed := range []error{net.ErrClosed, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.ECONNREFUSED,
-		syscall.ECONNABORTED, syscall.EPIPE} {
-		if errors.Is(err, closed) {
-			return true
-		}
-	}
-	return false
+	closed := []error{net.ErrClosed, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.ECONNREFUSED,
+		syscall.ECONNABORTED, syscall.EPIPE}
+	return slices.ContainsFunc(closed, func(one error) bool { return errors.Is(err, one) })
 }
 
 // outcome calls a tool of the table.

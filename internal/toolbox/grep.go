@@ -216,12 +216,9 @@ func (s *search) wanted(rel string) bool {
 
 // file searches one file. Unreadable files are counted.
 func (s *search) file(ctx context.Context, rel string) {
-	err := s.read(ctx, rel)
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
+	if err := s.read(ctx, rel); err != nil && ctx.Err() != nil {
 		s.stop("stopped when the time was up, in " + safetext.EscapeLine(rel))
-	default:
+	} else if err != nil {
 		s.unread++
 	}
 }

@@ -108,7 +108,7 @@ func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewRepl
 }
 
 func binaryNote(beginning []byte) string {
-	if len(beginning) > 1 && (beginning[0] == 0xFF && beginning[1] == 0xFE || beginning[0] == 0xFE && beginning[1] == 0xFF) {
+	if bytes.HasPrefix(beginning, []byte("\xff\xfe")) || bytes.HasPrefix(beginning, []byte("\xfe\xff")) {
 		return "text in UTF-16; convert it with a command to read it"
 	}
 	return "binary"
