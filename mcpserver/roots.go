@@ -40,11 +40,11 @@ func (s *Server) roots(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	if server.IsModernRequest(ctx) {
-		told, ok := ctx.Value(rootsKeyInContext{}).(*mcp.ListRootsResult)
+		result, ok := ctx.Value(rootsKeyInContext{}).(*mcp.ListRootsResult)
 		if !ok && s.rootsAsked.Load() < maxRootsAsks {
 			return nil, errRootsFirst
 		}
-		return rootURIs(told), nil
+		return rootURIs(result), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, rootsTimeout)
 	defer cancel()
@@ -55,11 +55,11 @@ func (s *Server) roots(ctx context.Context) ([]string, error) {
 	return rootURIs(result), nil
 }
 
-func rootURIs(told *mcp.ListRootsResult) (uris []string) {
-	if told == nil {
+func rootURIs(result *mcp.ListRootsResult) (uris []string) {
+	if result == nil {
 		return nil
 	}
-	for _, root := range told.Roots[:min(len(told.Roots), maxRoots)] {
+	for _, root := range result.Roots[:min(len(result.Roots), maxRoots)] {
 		if len(root.URI) <= maxRoot {
 			uris = append(uris, root.URI)
 		}
@@ -75,8 +75,8 @@ func (s *Server) withRoots(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 			return next(ctx, request)
 		}
 		if _, answered := server.InputResponse(request.Params.InputResponses, rootsKey); answered {
-			if told := server.RootsResponse(request.Params.InputResponses, rootsKey); told != nil {
-				ctx = context.WithValue(ctx, rootsKeyInContext{}, told)
+			if result := server.RootsResponse(request.Params.InputResponses, rootsKey); result != nil {
+				ctx = context.WithValue(ctx, rootsKeyInContext{}, result)
 			}
 			delete(request.Params.InputResponses, rootsKey)
 		}

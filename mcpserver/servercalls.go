@@ -55,14 +55,14 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	}
 	caller := s.caller(ctx, service) // marks the connection as alive
 	s.opts.Yield(ctx)
-	told := s.progress(ctx, request)
-	defer told.settle(ctx)
+	report := s.progress(ctx, request)
+	defer report.settle(ctx)
 	call := relayedCall{Tool: tool.Name, Arguments: Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
 	if !isResumed(request) {
 		row := verbs.Row{Spec: verbs.Spec{Name: tool.Name}}
 		r := &serverCall{toolCall: toolCall{s, row, request, service, caller}, tool: tool, call: call,
 			asks: make(chan *serverAsk), ended: make(chan struct{})}
-		r.progress.Store(told)
+		r.progress.Store(report)
 		r.begin(ctx)
 		return r.wait(ctx), nil
 	}
@@ -70,7 +70,7 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	if err != nil {
 		return mcp.NewToolResultError("Nothing was done: " + err.Error() + ". Call " + tool.Name + " again without the answer."), nil
 	}
-	r.progress.Store(told)
+	r.progress.Store(report)
 	return r.wait(ctx), nil
 }
 

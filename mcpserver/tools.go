@@ -78,9 +78,9 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		}
 		caller := s.caller(ctx, service)
 		caller.Yield = func() { s.opts.Yield(ctx) }
-		told := s.progress(ctx, request)
-		defer told.settle(ctx)
-		caller.Progress, caller.Background = told.report, s.background
+		report := s.progress(ctx, request)
+		defer report.settle(ctx)
+		caller.Progress, caller.Background = report.report, s.background
 		call := toolCall{s, row, request, service, caller}
 		if isResumed(request) {
 			return call.resume(ctx), nil

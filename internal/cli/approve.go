@@ -151,8 +151,8 @@ func (a *app) decideNow(outcome plan.Outcome) runner {
 		return s.Decide(ctx, c, plan.DecideDraft{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft),
 			Comment: comment})
 	}
-	told := func(reply verbs.DecisionReply) string { return decidedText(reply, "") }
-	return runAsPerson(a, "deciding on a plan", decide, joinedText, told)
+	answer := func(reply verbs.DecisionReply) string { return decidedText(reply, "") }
+	return runAsPerson(a, "deciding on a plan", decide, joinedText, answer)
 }
 
 // decidedText returns the effect of a decision on a plan.

@@ -145,13 +145,13 @@ const interrupted = 128 + int(syscall.SIGINT)
 
 // reportInterrupted reports that an interrupt ended the command; its outcome says nothing about the work.
 func (a *app) reportInterrupted(run checkRun, code int) error {
-	told := fmt.Sprintf("%s was interrupted (exit %d); signal %s is unchanged, and nothing was recorded",
+	answer := fmt.Sprintf("%s was interrupted (exit %d); signal %s is unchanged, and nothing was recorded",
 		plan.Shorten(run.Command, plan.MaxMessage), code, plan.Quote(run.Signal))
 	if a.flags.json {
-		err := a.printJSON(errorJSON{Status: "error", ErrorType: interruptedType, Message: told, Details: []string{}})
+		err := a.printJSON(errorJSON{Status: "error", ErrorType: interruptedType, Message: answer, Details: []string{}})
 		return cmp.Or[error](err, exitStatus(code))
 	}
-	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(told)+".")
+	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(answer)+".")
 	return exitStatus(code)
 }
 

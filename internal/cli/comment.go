@@ -20,7 +20,7 @@ type commentOptions struct {
 
 func newCommentCommand(a *app) *cobra.Command {
 	var o commentOptions
-	told := func(reply verbs.CommentReply) string { return reply.ID + ": " + reply.Message }
+	answer := func(reply verbs.CommentReply) string { return reply.ID + ": " + reply.Message }
 	cmd := newCommand("comment", "[TEXT...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
 		switch id := cmp.Or(o.met, o.reopen); {
 		case id != "" && len(args) > 0:
@@ -29,13 +29,13 @@ func newCommentCommand(a *app) *cobra.Command {
 			meet := func(s *verbs.Service, ctx context.Context, c verbs.Caller, id string) (verbs.CommentReply, error) {
 				return s.ResolveComment(ctx, c, id, o.met != "")
 			}
-			return runAsPerson(a, "resolving a comment", meet, constant(id), told)(cmd, args)
+			return runAsPerson(a, "resolving a comment", meet, constant(id), answer)(cmd, args)
 		case len(args) == 0 && (o.step != "" || o.question):
 			return missing(cmd, "the comment")
 		case len(args) == 0:
 			return a.listComments(cmd.Context())
 		}
-		return runAsPerson(a, "commenting", (*verbs.Service).Comment, o.comment, told)(cmd, args)
+		return runAsPerson(a, "commenting", (*verbs.Service).Comment, o.comment, answer)(cmd, args)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&o.step, "step", "", "comment on the step `ID` of the waiting plan, or else of the current plan")

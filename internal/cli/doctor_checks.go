@@ -139,14 +139,14 @@ func (a *app) versionOf(ctx context.Context, path string) (text string, same boo
 	cmd := exec.Command(path, "version", "--json")
 	cmd.Env = process.Environment(os.Environ())
 	result, err := a.launch().Run(ctx, cmd, process.Options{Timeout: shortTimeout, Output: max})
-	var told build.Info
+	var answer build.Info
 	switch {
 	case result.TimedOut:
 		return "which did not report its version within " + shortTimeout.String(), false
-	case err != nil || json.Unmarshal([]byte(result.Stdout), &told) != nil || told.Version == "":
+	case err != nil || json.Unmarshal([]byte(result.Stdout), &answer) != nil || answer.Version == "":
 		return "which did not report its version", false
 	}
-	return "version " + told.Version, told.Version == version()
+	return "version " + answer.Version, answer.Version == version()
 }
 
 // checkHosts checks the hosts' configuration files.
@@ -300,13 +300,13 @@ func (a *app) checkHandshake(ctx context.Context, place workspace.Workspace) []f
 	options := downstream.Options{Launcher: a.launch(), Dir: place.Path, Getenv: a.getenv, Version: version()}
 	greet := func(era string, stateless bool) check {
 		return check{"handshake", handshakeTimeout + shortTimeout, func(ctx context.Context) []finding {
-			told, err := downstream.Greet(ctx, "planloop", server, options, stateless, handshakeTimeout)
+			answer, err := downstream.Greet(ctx, "planloop", server, options, stateless, handshakeTimeout)
 			if err != nil {
 				return []finding{{About: "handshake", State: wrong, Text: "a client of " + era + " gets no tools: " + err.Error(),
 					Next: "run `planloop serve` in a terminal to see its messages"}}
 			}
-			return []finding{{About: "handshake", State: fine, Text: fmt.Sprintf("a client of %s gets %s, in %d ms", told.Version,
-				plan.Pluralize(told.Tools, "tool"), told.Took.Milliseconds())}}
+			return []finding{{About: "handshake", State: fine, Text: fmt.Sprintf("a client of %s gets %s, in %d ms", answer.Version,
+				plan.Pluralize(answer.Tools, "tool"), answer.Took.Milliseconds())}}
 		}}
 	}
 	return runChecks(ctx, []check{greet("2025-11-25", false), greet("2026-07-28", true)})

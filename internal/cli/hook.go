@@ -144,9 +144,9 @@ func (a *app) answerCall(ctx context.Context, ws *openWorkspace, call hook.Call)
 	case call.Moment == hook.BeforeTool:
 		err := a.hookPolicy(ws, call.Host).Check(ctx, call)
 		if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
-			told := *refused
-			told.Field = "" // only planloop's own tools have fields
-			return hook.Answer{Refuse: told.Error()}, nil
+			answer := *refused
+			answer.Field = "" // only planloop's own tools have fields
+			return hook.Answer{Refuse: answer.Error()}, nil
 		}
 		if err == nil && !inside {
 			a.adopt(ctx, ws, call)

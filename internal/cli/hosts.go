@@ -166,12 +166,12 @@ func faults(host hosts.Host) []string {
 }
 
 func lastHookCall(h presence.HookSign, place workspace.Workspace) *hookCall {
-	told := &hookCall{At: h.At, Event: h.Event, Version: h.Version, Here: h.State == filepath.Base(place.StateDir), Runs: h.Runs}
+	answer := &hookCall{At: h.At, Event: h.Event, Version: h.Version, Here: h.State == filepath.Base(place.StateDir), Runs: h.Runs}
 	in := workspace.FromState(filepath.Join(filepath.Dir(place.StateDir), h.State))
-	if told.Workspace = cmp.Or(in.Path, in.Name); told.Here {
-		told.Workspace = place.Path
+	if answer.Workspace = cmp.Or(in.Path, in.Name); answer.Here {
+		answer.Workspace = place.Path
 	}
-	return told
+	return answer
 }
 
 func (p projectState) isConfigured() bool { return p != projectState{} }

@@ -270,10 +270,10 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 	var differences, lines, pastes []string
 	code := exitOK
 	for _, host := range chosen {
-		told := initHost{host.Name, host.Title, host.Found, host.Server, host.Hooks, "", []initFile{}, host.Obstacles, ""}
+		row := initHost{host.Name, host.Title, host.Found, host.Server, host.Hooks, "", []initFile{}, host.Obstacles, ""}
 		lines = append(lines, host.Title+" ("+cmp.Or(host.Found, "not found on this machine")+")")
 		if p := host.Plugin; p != nil {
-			told.Plugin = p.Name
+			row.Plugin = p.Name
 			lines = append(lines, "  "+pluginLine(host, o.Remove))
 		}
 		if host.IsDuplicated() && o.check && code == exitOK {
@@ -281,7 +281,7 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 		}
 		for _, edit := range host.Edits {
 			file := newInitFile(m, o, edit)
-			told.Files = append(told.Files, file)
+			row.Files = append(answer.Files, file)
 			lines = append(lines, "  "+file.line(m, o))
 			for _, note := range file.Notes {
 				lines = append(lines, "    "+note)
@@ -301,10 +301,10 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 			lines = append(lines, "  problem: "+obstacle)
 		}
 		if (host.HasChanges() || host.NeedsPaste()) && !o.Remove && !o.check && host.Note != "" {
-			told.Note = host.Note
+			row.Note = host.Note
 			lines = append(lines, "  note: "+host.Note)
 		}
-		reply.Hosts = append(reply.Hosts, told)
+		reply.Hosts = append(reply.Hosts, row)
 	}
 	if len(chosen) == 0 {
 		lines = []string{"planloop is not in any host's files"}
@@ -320,12 +320,12 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 			texts[i] = safetext.EscapeLine(line)
 		}
 	}
-	told := append(a.screen().Told(strings.Join(lines, "\n")), pastes...) // text to paste keeps its line breaks
+	shown := append(a.screen().Told(strings.Join(lines, "\n")), pastes...) // text to paste keeps its line breaks
 	var err error
 	if a.flags.json {
 		err = a.printJSON(reply)
 	} else {
-		err = a.printLines(told)
+		err = a.printLines(shown)
 	}
 	if code != exitOK {
 		return errors.Join(err, exitStatus(code))

@@ -177,11 +177,11 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
 	forward := p.forwardCommand(port)
 	if p.flags.json {
-		told := reviewJSON{Address: p.address, Decides: p.why == "", WhyNot: p.why, Forward: forward}
+		answer := reviewJSON{Address: p.address, Decides: p.why == "", WhyNot: p.why, Forward: forward}
 		if p.why != "" || p.outIsTerminal { // otherwise only the terminal may get it
-			told.Link = p.link()
+			answer.Link = p.link()
 		}
-		return p.printJSON(told)
+		return p.printJSON(answer)
 	}
 	enter := `Enter: new link. "` + signOutWord + `": sign out all browsers. Ctrl-C: stop.`
 	if p.tty == nil {
@@ -295,7 +295,7 @@ func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspa
 	if p.flags.json {
 		return
 	}
-	told := map[string]review.Waiting{}
+	printed := map[string]review.Waiting{}
 	for first := true; ; first = false {
 		inbox, err := review.ReadInbox(ctx, workspaces)
 		if err != nil {
@@ -306,17 +306,17 @@ func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspa
 		for i := range inbox.Waiting {
 			w := inbox.Waiting[len(inbox.Waiting)-1-i] // newest last
 			key := strings.Join([]string{w.Workspace, string(w.Kind), w.ID, w.Title}, "\n")
-			if _, known := told[key]; !known {
+			if _, known := printed[key]; !known {
 				lines = append(lines, p.line(w.Name+": "+waitingText(w)))
 			}
 			now[key] = w
 		}
-		for key, w := range told {
+		for key, w := range printed {
 			if _, waits := now[key]; !waits {
 				lines = append(lines, p.line(w.Name+": settled: "+w.Title))
 			}
 		}
-		if told = now; first && len(lines) == 0 {
+		if printed = now; first && len(lines) == 0 {
 			lines = []string{"Nothing is waiting for you."}
 		}
 		if len(lines) > 0 && p.printLines(lines...) != nil {
@@ -339,7 +339,7 @@ func waitingText(w review.Waiting) string {
 	return map[review.WaitingKind]string{
 		review.PlanWaits:     "a plan is waiting for your decision: " + w.Title,
 		review.QuestionWaits: by + " asks: " + w.Title,
-		review.StepWaits:     w.ID + " is waiting for your answer: " + cmp.Or(w.Text, w.Title),
+		review.StepWaits:     w.ID + " is waiting for your printed: " + cmp.Or(w.Text, w.Title),
 		review.BlockerWaits:  "blocked by " + w.ID + ": " + w.Title,
 		review.ReplyWaits:    by + " has replied: " + cmp.Or(w.Text, w.Title),
 	}[w.Kind]

@@ -425,14 +425,14 @@ func (f inboxState) over() bool { return !f.until.IsZero() && time.Now().After(f
 
 // readInbox calls find, unless the workspace is known to be quiet.
 func (s *reviewWorkspace) readInbox(ctx context.Context) (inboxState, error) {
-	end, told := logEndOf(s.state)
-	if told && s.workspaces.cache.path != "" {
+	end, isKnown := logEndOf(s.state)
+	if isKnown && s.workspaces.cache.path != "" {
 		if listed, known := s.workspaces.cache.at(s.ID, end); known {
 			return inboxState{listed: listed}, nil
 		}
 	}
 	now, err := s.find(ctx)
-	if err == nil && told && s.workspaces.cache.path != "" {
+	if err == nil && isKnown && s.workspaces.cache.path != "" {
 		s.workspaces.cache.note(s.ID, end, now)
 	}
 	return now, err

@@ -27,7 +27,7 @@ type terminalRun struct {
 	skipped     map[question]bool // questions that were left open
 	reopen      atomic.Bool       // Enter was typed: ask the skipped questions again
 	turn        int
-	course      terminal.Course
+	limits      terminal.RunLimits
 }
 
 // runOnTerminal runs the plan with a person watching and answering its steps' questions.
@@ -45,7 +45,7 @@ func (a *app) runOnTerminal(ctx context.Context, ws *openWorkspace, o verbs.Engi
 	working, drain, over := a.interrupts(ctx)
 	defer over()
 	o.Drain, o.Wait = drain, true
-	if w.course, err = w.runCourse(ctx, o); err != nil {
+	if w.limits, err = w.runLimits(ctx, o); err != nil {
 		return verbs.RunReply{}, err
 	}
 	var reply verbs.RunReply
@@ -63,9 +63,9 @@ func (a *app) runOnTerminal(ctx context.Context, ws *openWorkspace, o verbs.Engi
 	return reply, failed
 }
 
-// runCourse returns the state at the start of the run.
-func (w *terminalRun) runCourse(ctx context.Context, o verbs.EngineOptions) (terminal.Course, error) {
-	c := terminal.Course{Begun: time.Now(), Starts: o.Starts}
+// runLimits returns the state at the start of the run.
+func (w *terminalRun) runLimits(ctx context.Context, o verbs.EngineOptions) (terminal.RunLimits, error) {
+	c := terminal.RunLimits{Begun: time.Now(), Starts: o.Starts}
 	if o.For > 0 {
 		c.Until = c.Begun.Add(o.For)
 	}
@@ -245,7 +245,7 @@ func (w *terminalRun) page(ctx context.Context) (terminal.Page, plan.State, erro
 	if err != nil {
 		return terminal.Page{}, plan.State{}, err
 	}
-	view := terminal.RunView{PlanView: w.view(ctx, w.ws, state, nil, false), Turn: w.turn, Course: w.course}
+	view := terminal.RunView{PlanView: w.view(ctx, w.ws, state, nil, false), Turn: w.turn, Limits: w.limits}
 	if why := plan.FindStopReason(state); w.isOver() || why != plan.StopWaitingForPerson && why != plan.StopWaitingForAgent {
 		view.Next = "" // otherwise the run waits, and its text says for what
 	}

@@ -158,9 +158,9 @@ func (a *app) view(ctx context.Context, ws *openWorkspace, state plan.State, for
 	} else {
 		v.Remarks = ws.remarksOn(ctx, state, state.Plan)
 		v.Hooks = verbs.EnforcementLine(ws.verbs.Enforcement(state))
-		v.Lapsed, v.Underway = ws.verbs.Lapsed, map[plan.StepID]terminal.Underway{}
+		v.Lapsed, v.StepProgress = ws.verbs.Lapsed, map[plan.StepID]terminal.Progress{}
 		for _, one := range engine.ReadRunningSteps(ws.place.StateDir) {
-			v.Underway[one.Step] = terminal.Underway{Percent: one.Percent, What: one.What, Log: one.Log}
+			v.StepProgress[one.Step] = terminal.Progress{Percent: one.Percent, What: one.What, Log: one.Log}
 		}
 		if state.Plan == nil || state.Plan.Status != plan.StatusDraft {
 			v.Next = ws.verbs.NextActionIn(state, a.caller()).For(a.caller())

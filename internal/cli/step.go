@@ -161,8 +161,8 @@ func (a *app) editDraft(in input[plan.EditDraft]) runner {
 		e.Digest = plan.Digest(state.Draft)
 		return s.EditDraft(ctx, c, e)
 	}
-	told := func(reply verbs.DraftEditReply) string { return reply.Message + "\nRead it: planloop show --draft" }
-	return runAsPerson(a, "changing a draft", edit, in, told)
+	answer := func(reply verbs.DraftEditReply) string { return reply.Message + "\nRead it: planloop show --draft" }
+	return runAsPerson(a, "changing a draft", edit, in, answer)
 }
 
 func newStepMarkCommand(a *app) *cobra.Command {

@@ -126,8 +126,8 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	if staff, err := a.configuredAgents(place, config.Agents); err == nil && staff != nil { // the run reports the fault
 		options.Agents = staff
 	}
-	told := a.notices(place, config.Notify)
-	options.Notify = told.tell
+	answer := a.notices(place, config.Notify)
+	options.Notify = answer.tell
 	client := sync.OnceValue(func() string {
 		client, some := seen.Client(a.ancestors, workspace.HostSession(a.getenv))
 		if some {
@@ -136,7 +136,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		return ""
 	})
 	beneath := func() bool { return seen.IsNested(a.ancestors, workspace.HostSession(a.getenv)) }
-	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, seen.Served, beneath, told, others}
+	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, seen.Served, beneath, answer, others}
 	a.ws.Store(now)
 	return now, nil
 }

@@ -22,8 +22,8 @@ func (*Launcher) start(cmd *exec.Cmd) (*family, error) {
 	return &family{leader: cmd.Process.Pid}, nil
 }
 
-// world is always the same: this system does not distinguish any.
-func world() string { return "" }
+// numberSpace is always the same: this system does not distinguish any.
+func numberSpace() string { return "" }
 
 func (f *family) identity() Identity { return Identity{Pid: f.leader, Start: began(f.leader)} }
 

@@ -14,11 +14,11 @@ const markName = "PLANLOOP_FAMILY"
 
 func (f *family) identity() Identity {
 	pid := f.cmd.Process.Pid
-	return Identity{World: world(), Mark: f.mark, Pid: pid, Start: began(pid)}
+	return Identity{World: numberSpace(), Mark: f.mark, Pid: pid, Start: began(pid)}
 }
 
-// world identifies the boot and the PID namespace.
-func world() string {
+// numberSpace identifies the boot and the PID namespace.
+func numberSpace() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, _ := os.Readlink("/proc/self/ns/pid")
 	return strings.TrimSpace(string(boot)) + " " + space
@@ -26,7 +26,7 @@ func world() string {
 
 // members lists the family's processes, and when they began.
 func (id Identity) members() map[int]string {
-	if id.World != world() || id.Start == "" {
+	if id.World != numberSpace() || id.Start == "" {
 		return nil
 	}
 	all := processes()

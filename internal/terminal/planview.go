@@ -34,8 +34,8 @@ type PlanView struct {
 	Now    time.Time
 	Lapsed func(*plan.Step) bool // whether a claim has lapsed; nil: none have
 
-	Remarks  []verbs.PlacedComment    // the comments on the plan
-	Underway map[plan.StepID]Underway // progress of the steps that engines carry out
+	Remarks      []verbs.PlacedComment    // the comments on the plan
+	StepProgress map[plan.StepID]Progress // progress of the steps that engines carry out
 }
 
 // Page is a laid-out state in parts, so that the live view can fit it into a terminal: the head and the foot are

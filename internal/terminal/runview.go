@@ -20,19 +20,19 @@ import (
 type RunView struct {
 	PlanView
 	Turn   int // position in the animation of running steps
-	Course Course
+	Limits RunLimits
 }
 
-// Course is the duration of a run for its viewer, and its limits.
-type Course struct {
+// RunLimits is the duration of a run for its viewer, and its limits.
+type RunLimits struct {
 	Begun  time.Time // zero: unknown
 	Until  time.Time // no new steps start after this; zero: unlimited
 	Before int       // number of earlier agent starts
 	Starts int       // most agent starts after Before; 0: unlimited
 }
 
-// Underway is the progress of a step while an engine carries it out.
-type Underway struct {
+// Progress is the progress of a step while an engine carries it out.
+type Progress struct {
 	Percent int    // 0 to 100
 	What    string // current activity
 	Log     string // the end of its output
@@ -47,7 +47,7 @@ func (v RunView) Page() Page {
 		return v.withoutPlan()
 	}
 	head := append(v.Screen.atMost(2, v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), 0), "")
-	foot := append(append([]string{""}, v.status()...), v.course()...)
+	foot := append(append([]string{""}, v.status()...), v.duration()...)
 	foot = append(append(foot, v.mode()...), v.signals()...)
 	foot = append(foot, v.Screen.Next(v.Next)...)
 	room := 0
@@ -256,7 +256,7 @@ func (v RunView) pace(step *plan.Step) string {
 	if agent := step.ActiveAgent(); agent != "" {
 		text = safetext.EscapeLine(agent) + "  "
 	}
-	if percent := min(max(v.Underway[step.ID].Percent, 0), 100); percent > 0 {
+	if percent := min(max(v.StepProgress[step.ID].Percent, 0), 100); percent > 0 {
 		const width = 10
 		done := percent * width / 100
 		marks := v.Screen.marks
@@ -285,7 +285,7 @@ func (v RunView) entries(instances []plan.StepID) string {
 
 // below returns the line below a step: its question, activity or error.
 func (v RunView) below(step *plan.Step) string {
-	ask, now := step.OpenQuestion(), v.Underway[step.ID]
+	ask, now := step.OpenQuestion(), v.StepProgress[step.ID]
 	switch {
 	case ask != nil && ask.Kind == plan.AskPause:
 		return safetext.EscapeLine(ask.Text)
@@ -311,9 +311,9 @@ func firstLine(text string) string {
 	return safetext.EscapeLine(first)
 }
 
-// course returns a line with the run's duration, the agents started, and the remaining limits.
-func (v RunView) course() []string {
-	c := v.Course
+// duration returns a line with the run's duration, the agents started, and the remaining limits.
+func (v RunView) duration() []string {
+	c := v.Limits
 	if c.Begun.IsZero() || v.State.Run == nil {
 		return nil
 	}

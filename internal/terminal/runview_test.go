@@ -54,7 +54,7 @@ func runSample(t *testing.T) plan.State {
 
 func sampleRun(t *testing.T, screen Screen) RunView {
 	return RunView{PlanView: PlanView{Screen: screen, State: runSample(t), Now: morning.Add(72 * time.Second),
-		Underway: map[plan.StepID]Underway{
+		StepProgress: map[plan.StepID]Progress{
 			2: {Percent: 45, What: "translating", Log: "one\n\x1b[32mtwo of\tfive\x1b[0m pages of a very long text " +
 				"that no terminal holds\r\n\n"},
 			10: {What: "formatting"},
@@ -149,6 +149,6 @@ func TestAgentsAtWork(t *testing.T) {
 	s.advance([]plan.AttemptResult{again}, nil)
 	s.advance(nil, map[plan.StepID]plan.Resolution{2: by("claude")})
 	golden(t, "runagents.txt", RunView{PlanView: PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), State: s.state,
-		Now: morning.Add(12 * time.Second), Underway: map[plan.StepID]Underway{2: {What: "reading the changes", Log: "{...}\n"}}},
-		Course: Course{Begun: morning.Add(-3 * time.Minute), Until: morning.Add(time.Hour), Before: 1, Starts: 5}}.Page())
+		Now: morning.Add(12 * time.Second), StepProgress: map[plan.StepID]Progress{2: {What: "reading the changes", Log: "{...}\n"}}},
+		Limits: RunLimits{Begun: morning.Add(-3 * time.Minute), Until: morning.Add(time.Hour), Before: 1, Starts: 5}}.Page())
 }

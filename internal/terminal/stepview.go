@@ -215,7 +215,7 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	if !step.CompletedAt.IsZero() {
 		row("completed", v.clock(step.CompletedAt)+prefixed(" by ", step.ExecutedBy))
 	}
-	if now := v.Underway[step.ID]; step.IsRunning() {
+	if now := v.StepProgress[step.ID]; step.IsRunning() {
 		row("agent", step.ActiveAgent())
 		row("doing", cmp.Or(safetext.LastLine(now.What), safetext.LastLine(now.Log)))
 	}

@@ -82,7 +82,7 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 		return step
 	}
 	ready := readyForAgents(p)
-	suits := func(step *plan.Step) int {
+	fits := func(step *plan.Step) int {
 		switch {
 		case agent != "" && strings.EqualFold(step.SuggestedAgent, agent):
 			return 0
@@ -98,7 +98,7 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 		if agent == "" {
 			return 0
 		}
-		return suits(a) - suits(b)
+		return fits(a) - fits(b)
 	})
 }
 
