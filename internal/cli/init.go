@@ -281,7 +281,7 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 		}
 		for _, edit := range host.Edits {
 			file := newInitFile(m, o, edit)
-			row.Files = append(answer.Files, file)
+			row.Files = append(row.Files, file)
 			lines = append(lines, "  "+file.line(m, o))
 			for _, note := range file.Notes {
 				lines = append(lines, "    "+note)
