@@ -148,15 +148,11 @@ func (j *classifier) parameter(p *syntax.ParamExp) *refusal {
 		syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
 		return j.pattern(p.Exp.Word)
 	}
-	return refuse("this form of ${%s…} assigns or runs a value; use the plain form", p.Param.Value).or(`echo "$` + named(p.Param.Value) +
-		`"`)
-}
-
-func named(name string) string {
-	if syntax.ValidName(name) {
-		return name
+	name := "x"
+	if syntax.ValidName(p.Param.Value) {
+		name = p.Param.Value
 	}
-	return "x"
+	return refuse("this form of ${%s…} assigns or runs a value; use the plain form", p.Param.Value).or(`echo "$` + name + `"`)
 }
 
 // pattern classifies a word, or nil, in which every shell reads extended patterns as patterns.
@@ -164,18 +160,16 @@ func (j *classifier) pattern(w *syntax.Word) *refusal {
 	if w == nil {
 		return nil
 	}
-	for _, part := range w.Parts {
-		if glob, ok := part.(*syntax.ExtGlob); ok {
-			if strings.ContainsAny(glob.Pattern.Value, "$`<>\"'\\") {
-				return refuse("an extended pattern with quotes or substitutions is not supported; use a plain one")
-			}
-			continue
+	return each(w.Parts, func(part syntax.WordPart) *refusal {
+		glob, ok := part.(*syntax.ExtGlob)
+		switch {
+		case !ok:
+			return j.inside(part)
+		case strings.ContainsAny(glob.Pattern.Value, "$`<>\"'\\"):
+			return refuse("an extended pattern with quotes or substitutions is not supported; use a plain one")
 		}
-		if r := j.inside(part); r != nil {
-			return r
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // arithmetic classifies an expression. The shell evaluates a name's value as another expression, which may contain a
@@ -380,12 +374,6 @@ func revision(c *syntax.CmdSubst) (commits, one bool) {
 		}
 	}
 	return names, words[1] == "merge-base" || words[1] == "rev-parse" && revisions == 1
-}
-
-// printsPath reports whether a substitution prints an absolute path, or nothing.
-func printsPath(c *syntax.CmdSubst) bool {
-	text := strings.Join(command(c), " ")
-	return text == "pwd" || text == "pwd -P" || text == "git rev-parse --show-toplevel"
 }
 
 // command returns the words of a substitution that is a single plain command, nil for any other.

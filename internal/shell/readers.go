@@ -103,10 +103,8 @@ func known(instead string) func(call, arguments) *refusal {
 
 // unzip refuses --: unzip still reads options after it, and a second dash takes an option back.
 func unzip(c call, a arguments) *refusal {
-	for _, w := range c.words {
-		if w.is("--") {
-			return refuse("unzip reads options after -- too; begin the name with ./").or("unzip -l ./FILE")
-		}
+	if slices.ContainsFunc(c.words, func(w word) bool { return w.is("--") }) {
+		return refuse("unzip reads options after -- too; begin the name with ./").or("unzip -l ./FILE")
 	}
 	return nil
 }
@@ -156,10 +154,8 @@ func yq(_ call, a arguments) *refusal {
 			texts = append(texts, f.value)
 		}
 	}
-	for _, w := range texts {
-		if strings.Contains(w.text, "system") || strings.Contains(w.text, "exec") {
-			return refuse("this expression of yq may run a command").or("yq '.a' FILE")
-		}
+	if slices.ContainsFunc(texts, func(w word) bool { return strings.Contains(w.text, "system") || strings.Contains(w.text, "exec") }) {
+		return refuse("this expression of yq may run a command").or("yq '.a' FILE")
 	}
 	expression := a.operands
 	if len(expression) > 0 && slices.ContainsFunc([]string{"eval", "e", "eval-all", "ea"}, expression[0].is) {

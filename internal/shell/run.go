@@ -16,12 +16,8 @@ import (
 	"github.com/planloop/planloop/internal/worktree"
 )
 
-const (
-	defaultTimeout   = time.Minute
-	defaultMaxOutput = 64 << 10
-
-	tempFolder, programFolder = "tmp", "bin" // inside the command's own folder; it may write into the first
-)
+// tempFolder is inside the command's own folder; it is the only one that the command may write into.
+const tempFolder = "tmp"
 
 // ErrNoShell is returned if bash is not found.
 var ErrNoShell = errors.New("bash was not found, which runs commands that only read: searched in /bin, /usr/bin " +
@@ -65,28 +61,22 @@ func Command(ctx context.Context, dir, command string, o RunOptions) (Result, er
 	if err != nil {
 		return Result{}, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
-	limits := process.Options{Timeout: cmp.Or(o.Timeout, defaultTimeout), Output: cmp.Or(o.MaxOutput, defaultMaxOutput), Started: o.Started}
+	limits := process.Options{Timeout: cmp.Or(o.Timeout, time.Minute), Output: cmp.Or(o.MaxOutput, 64<<10), Started: o.Started}
 	cmd, confined := confinedCommand(o.Launcher.Program, filepath.Join(own, tempFolder), bash, "--noprofile", "--norc", "-c", command)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, environment, o.Stdout, o.Stderr
 	result, err := o.Launcher.Run(ctx, cmd, limits)
 	return Result{result, confined}, err
 }
 
-// surroundings sets up the command's own folder and returns its environment.
+// surroundings sets up the command's own folder and returns its environment, a short list: paths, home and language, no
+// secrets.
 func surroundings(dir, own, launcher string) ([]string, error) {
-	programs := filepath.Join(own, programFolder)
-	if err := errors.Join(os.Mkdir(filepath.Join(own, tempFolder), 0o700), installGit(programs, launcher)); err != nil {
+	temp, programs := filepath.Join(own, tempFolder), filepath.Join(own, "bin")
+	if err := errors.Join(os.Mkdir(temp, 0o700), installGit(programs, launcher)); err != nil {
 		return nil, err
 	}
-	return slices.Concat(baseEnvironment(dir, own), worktree.SafeEnvironment(), process.NotFromHere(),
-		[]string{"GIT_EXEC_PATH=" + programs}), nil
-}
-
-// baseEnvironment returns the short list of variables a command gets: paths, home and language, no secrets.
-func baseEnvironment(dir, own string) []string {
-	temp := filepath.Join(own, tempFolder)
 	list := []string{
-		"PATH=" + filepath.Join(own, programFolder) + string(os.PathListSeparator) + process.SearchPath, "PWD=" + dir, "TMPDIR=" + temp,
+		"PATH=" + programs + string(os.PathListSeparator) + process.SearchPath, "PWD=" + dir, "TMPDIR=" + temp,
 		"TERM=dumb", "PAGER=cat", "MANPAGER=cat", "LESSSECURE=1", "NO_COLOR=1",
 		"GOFLAGS=-mod=readonly -buildvcs=false", "GOTOOLCHAIN=local", "GOPROXY=off", "GOVCS=*:off", "GOENV=off",
 		"GOCACHE=" + filepath.Join(temp, "go-build"), "GOWORK=", "CGO_ENABLED=0",
@@ -98,7 +88,7 @@ func baseEnvironment(dir, own string) []string {
 			list = append(list, name+"="+value)
 		}
 	}
-	return list
+	return slices.Concat(list, worktree.SafeEnvironment(), process.NotFromHere(), []string{"GIT_EXEC_PATH=" + programs}), nil
 }
 
 // ownConfiguration creates a configuration folder that holds only git's configuration of the user. Its telemetry file

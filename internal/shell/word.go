@@ -2,6 +2,7 @@ package shell
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -303,7 +304,8 @@ func (j *classifier) inQuotes(part syntax.WordPart) word {
 		return j.parameterValue(part)
 	case *syntax.CmdSubst:
 		commits, one := revision(part)
-		return word{tame: commits || printsPath(part), plain: commits && one}
+		paths := []string{"pwd", "pwd -P", "git rev-parse --show-toplevel"} // print an absolute path, or nothing
+		return word{tame: commits || slices.Contains(paths, strings.Join(command(part), " ")), plain: commits && one}
 	case *syntax.ArithmExp:
 		return word{plain: true} // a number, maybe negative
 	case *syntax.ProcSubst:

@@ -210,7 +210,11 @@ func (j *classifier) findTest(words []word, found word) (int, *refusal) {
 		return j.findExec(words, found)
 	}
 	if !known {
-		return 0, findRefused(w)
+		why := "is not known to only read"
+		if slices.Contains([]string{"-delete", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"}, w.text) {
+			why = "writes, deletes or asks"
+		}
+		return 0, refuse("find %s %s", shown(w.text), why).without(w.syntax()).or("find . -name '*.go' -print")
 	}
 	if len(words) <= n {
 		return len(words), nil
@@ -235,14 +239,6 @@ func suffixed(w word) bool {
 	}
 	lit := w.node.Lit()
 	return !strings.ContainsAny(lit, "{\\") && strings.ContainsAny(lit[strings.LastIndexAny(lit, "*?]")+1:], "./")
-}
-
-func findRefused(w word) *refusal {
-	switch w.text {
-	case "-delete", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls":
-		return refuse("find %s writes, deletes or asks", w.text).without(w.syntax()).or("find . -name '*.go' -print")
-	}
-	return refuse("find %s is not known to only read", shown(w.text)).without(w.syntax()).or("find . -name '*.go' -print")
 }
 
 // findExec classifies -exec … ; and -exec … {} +.
@@ -319,8 +315,7 @@ func printf(_ *classifier, c call) *refusal {
 	case assigning().MatchString(format.text):
 		return refuse("%%n in the format of printf assigns a variable").or(`printf '%s\n' "$x"`)
 	case strings.Contains(format.text, "*") && slices.ContainsFunc(words, func(w word) bool {
-		return !w.whole || len(w.text) > 5 &&
-			integer().MatchString(w.text)
+		return !w.whole || len(w.text) > 5 && integer().MatchString(w.text)
 	}):
 		return refuse("the width that printf pads to is not known to be small").or(`printf '%20s\n' "$x"`)
 	}

@@ -274,20 +274,15 @@ func (s Shell) environment() []string {
 	list := []string{"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
 	for name := range strings.FieldsSeq(passed) {
 		value := getenv(name)
-		if name == "PATH" {
-			value = absolutePaths(value)
+		if name == "PATH" { // without relative folders, because the workspace could fill them
+			dirs := slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool { return !filepath.IsAbs(dir) })
+			value = strings.Join(dirs, string(os.PathListSeparator))
 		}
 		if value != "" {
 			list = append(list, name+"="+value)
 		}
 	}
 	return list
-}
-
-// absolutePaths removes relative folders from a search path, because the workspace could fill them.
-func absolutePaths(list string) string {
-	dirs := slices.DeleteFunc(filepath.SplitList(list), func(dir string) bool { return !filepath.IsAbs(dir) })
-	return strings.Join(dirs, string(os.PathListSeparator))
 }
 
 // Env passes values to a command as variables, so that they do not become part of its text. A string is passed as it

@@ -95,7 +95,10 @@ func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewRepl
 		return ViewReply{}, refused(rel, err)
 	}
 	if tree.Binary(beginning) {
-		reply.Kind, reply.Note = kindBinary, binaryNote(beginning)
+		reply.Kind, reply.Note = kindBinary, "binary"
+		if bytes.HasPrefix(beginning, []byte("\xff\xfe")) || bytes.HasPrefix(beginning, []byte("\xfe\xff")) {
+			reply.Note = "text in UTF-16; convert it with a command to read it"
+		}
 		return reply, nil
 	}
 	if err := p.fill(max(in.From, 1), in.To); err != nil {
@@ -105,13 +108,6 @@ func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewRepl
 		return ViewReply{}, err
 	}
 	return reply, nil
-}
-
-func binaryNote(beginning []byte) string {
-	if bytes.HasPrefix(beginning, []byte("\xff\xfe")) || bytes.HasPrefix(beginning, []byte("\xfe\xff")) {
-		return "text in UTF-16; convert it with a command to read it"
-	}
-	return "binary"
 }
 
 // Text is the answer for a model.
