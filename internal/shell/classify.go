@@ -4,7 +4,7 @@
 // Classify parses the command as bash would and allows it only if every part is known to read: every kind of syntax,
 // every command, every option. Anything unknown is refused, with the reason and, if there is one, the nearest allowed
 // form. Classify is pure: it looks at no file and no environment variable. Command runs a text with bash in a narrow
-// environment, so that things the classifierment cannot see, such as a repository's configuration, do little harm.
+// environment, so that things the classification cannot see, such as a repository's configuration, do little harm.
 //
 // The package must not know plans, phases or callers. It does not restrict which files may be read either: a command
 // that prints a file outside the workspace is still a reading one.
