@@ -8,6 +8,7 @@ import (
 
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/resources"
 )
 
@@ -89,14 +90,8 @@ func requireASCII(t *testing.T, text string) {
 // budget limits a text to a number of tokens.
 func budget(t *testing.T, name, text string, most int) {
 	t.Helper()
-	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := codec.Count(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := testenv.Must(tokenizer.Get(tokenizer.O200kBase))(t)
+	n := testenv.Must(codec.Count(text))(t)
 	t.Logf("%s: %d tokens, %d bytes", name, n, len(text))
 	if n == 0 || n > most {
 		t.Errorf("%s: %d tokens, at most %d are allowed", name, n, most)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -55,9 +56,7 @@ func example(t *testing.T) (files map[string]string, tasks []exampleTask) {
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(payload)))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&update); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, decoder.Decode(&update))
 	if len(update.UpdateTasks) != 1 || update.UpdateTasks[0].ID != 1 || update.UpdateTasks[0].Status != "DONE" {
 		t.Errorf("the task that asked for the plan is not done: %+v", update.UpdateTasks)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -20,10 +21,7 @@ func pageOf(p *plan.Plan, filter resources.Filter, from plan.StepID) resources.P
 
 func pageJSON(t *testing.T, v resources.PageView) string {
 	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(json.Marshal(v))(t)
 	return string(data)
 }
 
@@ -43,10 +41,7 @@ func TestPageGolden(t *testing.T) {
 
 // TestPageCost limits reading a plan of 1,000 steps to 2,000 tokens, as text and as structure, in any script and state.
 func TestPageCost(t *testing.T) {
-	enc, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		t.Fatal(err)
-	}
+	enc := testenv.Must(tokenizer.Get(tokenizer.O200kBase))(t)
 	worst := 0
 	words := []string{"implementation", "middleware/auth", "计划", "日本語の", "проверка", "xq9zK", "🚀", "a_b-c.d", "ผู้ใช้", "{}[]\"\\", "ሰላም",
 		"Implement The Login", "9f86d081884c7d65", "qzxwvk"}
@@ -59,10 +54,7 @@ func TestPageCost(t *testing.T) {
 				"done":     pageOf(p, resources.Filter(plan.Done), 0),
 			} {
 				for form, text := range map[string]string{"text": v.Text(), "structure": pageJSON(t, v)} {
-					n, err := enc.Count(text)
-					if err != nil {
-						t.Fatal(err)
-					}
+					n := testenv.Must(enc.Count(text))(t)
 					if n > 2_000 {
 						t.Errorf("%s, %d done, %s as %s: %d tokens", word, done, name, form, n)
 					}
@@ -86,10 +78,7 @@ func TestPageReadsOn(t *testing.T) {
 		if v.More.Left == 0 {
 			break
 		}
-		from, err := plan.ParseStepID(v.More.From)
-		if err != nil {
-			t.Fatal(err)
-		}
+		from := testenv.Must(plan.ParseStepID(v.More.From))(t)
 		v = pageOf(p, resources.Filter(v.More.Status), from)
 	}
 	slices.Sort(seen)

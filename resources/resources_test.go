@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -54,9 +55,7 @@ func TestPlans(t *testing.T) {
 				Current bool
 			}
 		}
-		if err := json.Unmarshal(must(t)(resources.Plans(h.state)), &list); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, json.Unmarshal(must(t)(resources.Plans(h.state)), &list))
 		var out []string
 		for _, p := range list.Plans {
 			mark := ""
@@ -154,10 +153,7 @@ func TestMermaidIsSafeAndBounded(t *testing.T) {
 func TestYAMLHidesNothing(t *testing.T) {
 	for _, text := range []string{"\u3164", "a\ufe0fb", "a\u200bb", "\u115fa", "two\nlines\u3164", "\U000E0041", "Grüße", "日本", "on",
 		"a: b", " a", "a\n\nb", "x\u0661"} {
-		data, err := json.Marshal(map[string]string{"text": text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Must(json.Marshal(map[string]string{"text": text}))(t)
 		written := must(t)(resources.YAMLOf(data))
 		if strings.ContainsFunc(string(written), plan.IsInvisible) {
 			t.Errorf("%+q is hidden in %q", text, written)
@@ -176,10 +172,7 @@ func TestYAMLShowsCharactersBeyondTheBasicPlane(t *testing.T) {
 		"written \\U0001F6AA \U0001F6AA":     "\"written \\\\U0001F6AA \U0001F6AA\"",
 		"a tag \U000E0041 behind \U0001F6AA": "\"a tag \\U000E0041 behind \U0001F6AA\"",
 	} {
-		data, err := json.Marshal(map[string]string{"t": text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Must(json.Marshal(map[string]string{"t": text}))(t)
 		out, err := resources.YAMLOf(data)
 		if got := strings.TrimSpace(string(out)); err != nil || got != "t: "+want {
 			t.Errorf("%q is written %s, %v; want %s", text, got, err, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -165,10 +166,7 @@ func TestDraftStaysDraft(t *testing.T) {
 		if told || format == exchange.Mermaid {
 			continue // the format has no drafts
 		}
-		got, err := exchange.Import([]byte(text), format, exchange.ImportOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testenv.Must(exchange.Import([]byte(text), format, exchange.ImportOptions{}))(t)
 		if !got.Action.Draft {
 			t.Errorf("%s: a draft became a plan", format)
 		}
@@ -335,16 +333,13 @@ func TestLimits(t *testing.T) {
 // TestWhatIsNotTakenOver: the approval, the final summary and claims are dropped with notes. The plan's history is
 // kept.
 func TestWhatIsNotTakenOver(t *testing.T) {
-	got, err := exchange.Import([]byte(`{"plan":{"id":"p-1-v2","objective":"o","status":"replanning",
+	got := testenv.Must(exchange.Import([]byte(`{"plan":{"id":"p-1-v2","objective":"o","status":"replanning",
 		"version":2,"previous_plan_id":"p-1","changes":"c",
 		"final_summary":"f","approval":{"by":"me","way":"person","digest":"d","at":"2026-01-01T00:00:00Z"},
 		"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z","created_by":"a","highest_step":"S009",
 		"steps":[{"step_id":"S001","title":"t","status":"in_progress",
 			"claimed_by":"a","lease_until":"2026-01-01T00:00:00Z","ready":false}]},
-		"counts":{"total":1,"done":0},"revision":7,"phase":"executing","next_step":"S001"}`), exchange.JSON, exchange.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+		"counts":{"total":1,"done":0},"revision":7,"phase":"executing","next_step":"S001"}`), exchange.JSON, exchange.ImportOptions{}))(t)
 	golden(t, "nottakenover.notes", strings.Join(got.Notes, "\n")+"\n")
 	s := setUp(t, got.Action)
 	if s.Plan.Approval != nil || s.Plan.FinalSummary != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -18,10 +19,7 @@ import (
 // Context).
 func TestExecutionExample(t *testing.T) {
 	example := testdata(t, "execution-example.json")
-	got, err := exchange.Import(example, exchange.Execution, exchange.ImportOptions{Name: "process-data.json"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(exchange.Import(example, exchange.Execution, exchange.ImportOptions{Name: "process-data.json"}))(t)
 	if got.Action.Objective != "process-data" || len(got.Notes) > 0 {
 		t.Errorf("objective %q, notes %q", got.Action.Objective, got.Notes)
 	}
@@ -111,16 +109,13 @@ func TestExecutionExtensions(t *testing.T) {
 
 // TestExecutionNames: steps may have any names, which messages then use.
 func TestExecutionNames(t *testing.T) {
-	got, err := exchange.Import([]byte(`{"steps":[
+	got := testenv.Must(exchange.Import([]byte(`{"steps":[
 		{"id":"fetch","tool":"bash_execute","args":{"command":"curl x"}},
 		{"id":"step_9","tool":"str_replace","args":{"path":"a.go","$fetch":"$fetch",
 		 "deep":["$fetch.lines[0]","$fetching","$HOME","$$fetch",1.50]},
 		 "dependsOn":["fetch"]},
 		{"id":"c","order":3,"dependsOn":["step_9"],"description":"Look"}],"owner":"x"}`),
-		exchange.Execution, exchange.ImportOptions{Objective: "o"})
-	if err != nil {
-		t.Fatal(err)
-	}
+		exchange.Execution, exchange.ImportOptions{Objective: "o"}))(t)
 	steps := got.Action.Steps
 	if steps[0].Title != "Bash execute curl x" || steps[1].Title != "Str replace a.go" || steps[2].DependsOn[0] != 2 {
 		t.Errorf("steps %+v", steps)
@@ -136,12 +131,9 @@ func TestExecutionNames(t *testing.T) {
 
 // TestExecutionOrder: the field order decides the order of the steps.
 func TestExecutionOrder(t *testing.T) {
-	got, err := exchange.Import([]byte(`{"id":"p-v3","taskId":"p","createdAt":"2026-01-23T10:00:00Z","steps":[
+	got := testenv.Must(exchange.Import([]byte(`{"id":"p-v3","taskId":"p","createdAt":"2026-01-23T10:00:00Z","steps":[
 		{"id":"2","order":2,"description":"b"},{"id":"1","order":1,"description":"a"}]}`),
-		exchange.Execution, exchange.ImportOptions{Objective: "o"})
-	if err != nil {
-		t.Fatal(err)
-	}
+		exchange.Execution, exchange.ImportOptions{Objective: "o"}))(t)
 	p := setUp(t, got.Action).Plan
 	if p.Steps.At(0).Title != "a" || p.ID != "p-v3" || p.Version != 3 || p.Root() != "p" || !p.CreatedAt.Equal(start) {
 		t.Errorf("got %+v", p)

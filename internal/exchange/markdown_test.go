@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
 // TestForeignMarkdown imports check lists of other programs.
 func TestForeignMarkdown(t *testing.T) {
 	for _, name := range []string{"foreign", "bullets"} {
-		got, err := exchange.Import(testdata(t, name+".md"), exchange.Markdown, exchange.ImportOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testenv.Must(exchange.Import(testdata(t, name+".md"), exchange.Markdown, exchange.ImportOptions{}))(t)
 		text, _ := export(t, exchange.YAML, setUp(t, got.Action))
 		golden(t, name+".golden.yaml", text)
 		golden(t, name+".notes", strings.Join(got.Notes, "\n")+"\n")
@@ -26,10 +24,7 @@ func TestForeignMarkdown(t *testing.T) {
 // TestPlanText checks the steps found in plans written for people.
 func TestPlanText(t *testing.T) {
 	for _, name := range []string{"text-ordered", "text-phases"} {
-		got, err := exchange.ReadPlanText(testdata(t, name+".md"), "Plan")
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testenv.Must(exchange.ReadPlanText(testdata(t, name+".md"), "Plan"))(t)
 		text, _ := export(t, exchange.YAML, setUp(t, got))
 		golden(t, name+".golden.yaml", text)
 	}
@@ -103,16 +98,13 @@ func TestMarkdownItems(t *testing.T) {
 
 // TestMarkdownBelongsWhereItIsNested: text below an item belongs to it at any depth, and no text is lost.
 func TestMarkdownBelongsWhereItIsNested(t *testing.T) {
-	got, err := exchange.Import([]byte(strings.Join([]string{
+	got := testenv.Must(exchange.Import([]byte(strings.Join([]string{
 		"Release", "=======", "", "Intro.", "",
 		"- Phase one", "  - [ ] a", "    more of a", "", "    > quoted", "    - point", "      - deeper", "        - [x] b",
 		"      - deepest",
 		"    - **Note:** n1", "", "      n2", "      - [ ] c", "    - hint: h", "", "  tail", "", "***", "", "    code", "",
 		"1) [ ] d", "2) [ ] e", "", "   ~~~", "   - [ ] no \\*", "   ~~~", "<!-- gone -->", "End.",
-	}, "\n")), exchange.Markdown, exchange.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, "\n")), exchange.Markdown, exchange.ImportOptions{}))(t)
 	a := got.Action
 	if a.Objective != "Release" || a.Summary != "Intro.\n\n- Phase one\n  tail\n\n    code\n\nEnd." {
 		t.Errorf("objective %q, summary %q", a.Objective, a.Summary)

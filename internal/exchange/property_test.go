@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -170,10 +171,7 @@ func TestRoundTripProperty(t *testing.T) {
 				t.Fatalf("%s: notes %q", format, notes)
 			}
 			checkSame(t, text, format, s)
-			got, err := exchange.Import([]byte(text), format, exchange.ImportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testenv.Must(exchange.Import([]byte(text), format, exchange.ImportOptions{}))(t)
 			got.Action.Draft = false
 			if again, _ := export(t, format, setUp(t, got.Action)); again != text {
 				t.Fatalf("%s (-first +second):\n%s", format, cmp.Diff(text, again))

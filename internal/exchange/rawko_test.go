@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -16,9 +17,7 @@ import (
 func tree(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var m map[string]any
-	if err := yaml.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, yaml.Unmarshal(text, &m))
 	return m
 }
 
@@ -26,10 +25,7 @@ func tree(t *testing.T, text []byte) map[string]any {
 // R54-R57).
 func TestRawkoExample(t *testing.T) {
 	example := testdata(t, "rawko-example.yaml")
-	got, err := exchange.Import(example, exchange.RawkoYAML, exchange.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(exchange.Import(example, exchange.RawkoYAML, exchange.ImportOptions{}))(t)
 	for i, step := range got.Action.Steps {
 		if !step.Critical {
 			t.Errorf("step %d is not critical", i)
@@ -44,10 +40,7 @@ func TestRawkoExample(t *testing.T) {
 		t.Errorf("(-example +exported):\n%s", diff)
 	}
 	golden(t, "rawko-example.golden.yaml", text)
-	object, err := json.Marshal(tree(t, example)) // in the form that the specification prints (R28)
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testenv.Must(json.Marshal(tree(t, example)))(t) // in the form that the specification prints (R28)
 	if of, err := exchange.Import(object, exchange.RawkoYAML, exchange.ImportOptions{}); err != nil || !cmp.Equal(got, of) {
 		t.Errorf("the object: %v\n%s", err, cmp.Diff(got, of))
 	}
@@ -55,13 +48,10 @@ func TestRawkoExample(t *testing.T) {
 }
 
 func TestRawkoToleratesWhatItDoesNotKnow(t *testing.T) {
-	got, err := exchange.Import([]byte("task: t\nowner: me\nmetadata: {effort: 3}\nsteps:\n"+
+	got := testenv.Must(exchange.Import([]byte("task: t\nowner: me\nmetadata: {effort: 3}\nsteps:\n"+
 		"  - description: |\n      two\n      lines\n    colour: red\n"+
 		"    index: 4\n  - description: 42\n    dependsOn: [4]\n"),
-		exchange.RawkoYAML, exchange.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+		exchange.RawkoYAML, exchange.ImportOptions{}))(t)
 	notes := strings.Join(got.Notes, "\n")
 	if !strings.Contains(notes, "metadata.effort, owner, steps[].colour") {
 		t.Errorf("notes %q", notes)

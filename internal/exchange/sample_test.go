@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -21,14 +22,9 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Must(os.ReadFile(path))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
@@ -36,11 +32,7 @@ func golden(t *testing.T, name, got string) {
 
 func testdata(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testenv.Must(os.ReadFile(filepath.Join("testdata", name)))(t)
 }
 
 var start = time.Date(2026, 1, 23, 10, 0, 0, 0, time.UTC)
@@ -55,10 +47,7 @@ type fatal interface {
 // setUp returns the state after a plan was set up.
 func setUp(t fatal, a plan.SetUp) plan.State {
 	t.Helper()
-	events, err := plan.Decide(plan.State{}, a, plan.Facts{Now: start, Actor: plan.Actor{Kind: plan.Person, Name: "me"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := testenv.Must(plan.Decide(plan.State{}, a, plan.Facts{Now: start, Actor: plan.Actor{Kind: plan.Person, Name: "me"}}))(t)
 	s := plan.Fold(plan.State{}, plan.Record{Seq: 1, Action: plan.ActionWord(a), Time: start, Events: events})
 	if a.Draft {
 		s.Plan, s.Draft = s.Draft, nil

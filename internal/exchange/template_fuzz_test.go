@@ -14,6 +14,7 @@ import (
 
 	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -32,10 +33,7 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, name := range builtIn {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := testenv.Must(os.ReadFile(name))(f)
 		f.Add(string(text), `"a.go"`)
 	}
 	f.Fuzz(func(t *testing.T, text, value string) {
@@ -121,10 +119,7 @@ func TestSavedPlansComeBack(t *testing.T) {
 			steps = append(steps, plan.Step{ID: plan.StepID(10 * (i + 1)), Spec: spec})
 			want = append(want, plan.NewStep{Spec: moved})
 		}
-		written, err := exchange.TemplateOf(outline, steps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := testenv.Must(exchange.TemplateOf(outline, steps))(t)
 		again := exchange.ReadTemplate("x", exchange.UserTemplate, "", written)
 		made, err := again.Make(nil)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 const small = "objective: o\nsteps:\n  - title: t\n"
@@ -21,18 +22,14 @@ func library(t *testing.T, files map[string]string) exchange.TemplateLibrary {
 	root := t.TempDir()
 	l := exchange.TemplateLibrary{User: filepath.Join(root, "data", "templates"), Workspace: filepath.Join(root, "ws")}
 	for _, folder := range []string{l.User, filepath.Join(l.Workspace, exchange.TemplateFolder)} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.MkdirAll(folder, 0o700))
 	}
 	for name, text := range files {
 		folder := l.User
 		if file, foreign := strings.CutPrefix(name, "workspace/"); foreign {
 			folder, name = filepath.Join(l.Workspace, exchange.TemplateFolder), file
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	return l
 }
@@ -120,10 +117,7 @@ func TestHostileFolders(t *testing.T) {
 
 func TestSave(t *testing.T) {
 	l := exchange.TemplateLibrary{User: filepath.Join(t.TempDir(), "data", "templates")}
-	file, err := l.Save("own", []byte(small), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Must(l.Save("own", []byte(small), false))(t)
 	for _, path := range []string{file, filepath.Dir(file)} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
@@ -135,9 +129,7 @@ func TestSave(t *testing.T) {
 	if _, err := l.Save("own", []byte(small+"    risk: low\n"), true); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(l.User, "old.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(filepath.Join(l.User, "old.json"), []byte("{}"), 0o600))
 	if _, err := l.Save("old", []byte(small), false); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a template was replaced: %v", err)
 	}

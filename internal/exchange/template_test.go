@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -36,10 +37,7 @@ func read(t *testing.T, text string) exchange.Template {
 
 func made(t *testing.T, of exchange.Template, values map[string]string) exchange.TemplateChange {
 	t.Helper()
-	made, err := of.Make(given(values))
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testenv.Must(of.Make(given(values)))(t)
 	return made
 }
 
@@ -54,10 +52,7 @@ func details(err error) string {
 
 // TestBuiltInTemplates: each is valid and makes a plan.
 func TestBuiltInTemplates(t *testing.T) {
-	all, err := exchange.TemplateLibrary{}.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testenv.Must(exchange.TemplateLibrary{}.List(t.Context()))(t)
 	var names []string
 	for _, one := range all {
 		names = append(names, one.Name)
@@ -180,9 +175,7 @@ func TestTold(t *testing.T) {
 		{"a placeholder", `{"table":"<a text: the table>","check":"x"}`}, {"too long", `{"table":` + long + `,"check":"x"}`},
 	} {
 		var values map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(c.values), &values); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, json.Unmarshal([]byte(c.values), &values))
 		_, err := recipe.Make(values)
 		fmt.Fprintf(&b, "## values: %s\n%s\n\n", c.name, details(err))
 	}
@@ -190,16 +183,7 @@ func TestTold(t *testing.T) {
 		read := exchange.ReadTemplate("x", exchange.UserTemplate, "/home/ann/x.yaml", []byte(c.text))
 		fmt.Fprintf(&b, "## file: %s\n%s\n\n", c.name, details(read.Err))
 	}
-	const golden = "testdata/template.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if diff := cmp.Diff(string(want), b.String()); diff != "" || err != nil {
-		t.Errorf("%v; run with -update and read the difference:\n%s", err, diff)
-	}
+	golden(t, "template.txt", b.String())
 }
 
 // wrong returns invalid templates.

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -57,9 +58,7 @@ func (w *told) try(t fataler, by plan.Actor, a plan.Action) error {
 
 func (w *told) do(t fataler, by plan.Actor, a plan.Action) {
 	t.Helper()
-	if err := w.try(t, by, a); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, w.try(t, by, a))
 }
 
 // lines returns the new events, one per line, without the fields that all share.
@@ -291,14 +290,9 @@ func TestEventIsBothSpecifications(t *testing.T) {
 	wanted := [][]string{{"type", "revision", "time", "taskId", "plan"}, {"type", "revision", "time", "taskId", "stepId", "stepIndex",
 		"status", "progress"}, {"type", "revision", "time", "taskId", "stepId", "stepIndex", "status", "progress", "output"}}
 	for i, fields := range wanted {
-		data, err := json.Marshal(w.events[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Must(json.Marshal(w.events[i]))(t)
 		var object map[string]any
-		if err := json.Unmarshal(data, &object); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, json.Unmarshal(data, &object))
 		for name := range object {
 			if !slices.Contains(fields, name) {
 				t.Errorf("%s: %s is there", w.events[i].Type, name)

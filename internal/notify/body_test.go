@@ -20,6 +20,7 @@ import (
 
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -33,16 +34,11 @@ func (m *mailbox) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // sent returns the body of a notice.
-func sent(t interface{ Fatal(...any) }, notice notify.Notice) []byte {
+func sent(t testenv.Ender, notice notify.Notice) []byte {
 	var box mailbox
-	n, err := notify.New(notify.Config{Webhook: hook}, notify.Options{HTTPClient: &http.Client{Transport: &box}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testenv.Must(notify.New(notify.Config{Webhook: hook}, notify.Options{HTTPClient: &http.Client{Transport: &box}}))(t)
 	n.Notify(notice)
-	if err := n.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, n.Close(context.Background()))
 	return box.body
 }
 
@@ -54,20 +50,13 @@ func TestBodies(t *testing.T) {
 			body := regexp.MustCompile(`"id":"[A-Z2-7]{26}"`).ReplaceAll(sent(t, notice), []byte(`"id":"ID"`))
 			body = regexp.MustCompile(`"time":"20[-0-9]{8}T[0-9:]{8}Z"`).ReplaceAll(body, []byte(`"time":"TIME"`))
 			var pretty bytes.Buffer
-			if err := json.Indent(&pretty, body, "", "  "); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, json.Indent(&pretty, body, "", "  "))
 			pretty.WriteByte('\n')
 			path := filepath.Join("testdata", name+".json")
 			if *update {
-				if err := os.WriteFile(path, pretty.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, os.WriteFile(path, pretty.Bytes(), 0o644))
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testenv.Must(os.ReadFile(path))(t)
 			if diff := cmp.Diff(string(want), pretty.String()); diff != "" {
 				t.Error(diff)
 			}

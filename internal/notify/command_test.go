@@ -55,9 +55,7 @@ func program(t *testing.T) (notify.Config, net.Listener) {
 	t.Helper()
 	own, err := os.Executable()
 	listener, errListen := net.Listen("tcp", "127.0.0.1:0")
-	if err := errors.Join(err, errListen); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, errors.Join(err, errListen))
 	t.Cleanup(func() { _ = listener.Close() })
 	return notify.Config{Command: []string{own, scripted, listener.Addr().String()}}, listener
 }
@@ -65,14 +63,9 @@ func program(t *testing.T) (notify.Config, net.Listener) {
 // started returns the program's input, and the connection that it holds while it runs.
 func started(t *testing.T, listener net.Listener) (got taken, conn net.Conn) {
 	t.Helper()
-	conn, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn = testenv.Must(listener.Accept())(t)
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := json.NewDecoder(conn).Decode(&got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, json.NewDecoder(conn).Decode(&got))
 	return got, conn
 }
 
@@ -86,15 +79,10 @@ func TestCommand(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "planted")
 	config, listener := program(t)
 	w := &world{t: t}
-	n, err := notify.New(config, notify.Options{Logger: w.logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testenv.Must(notify.New(config, notify.Options{Logger: w.logger()}))(t)
 	n.Notify(aPlan())
 	got, conn := started(t, listener)
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, conn.Close())
 	closed(t, n)
 	var body struct{ Event, Text, Title string }
 	if err := json.Unmarshal(got.Input, &body); err != nil || body.Event != "plan_waits" || body.Title != aPlan().Title ||
@@ -118,10 +106,7 @@ func TestCommand(t *testing.T) {
 
 func TestCommandThatCannotStart(t *testing.T) {
 	w := &world{t: t}
-	n, err := notify.New(notify.Config{Command: []string{"no-such-program"}}, notify.Options{Logger: w.logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testenv.Must(notify.New(notify.Config{Command: []string{"no-such-program"}}, notify.Options{Logger: w.logger()}))(t)
 	n.Notify(aPlan())
 	closed(t, n)
 	if log := w.log.String(); !strings.Contains(log, "was not delivered") || !strings.Contains(log, "not found") {
@@ -132,10 +117,7 @@ func TestCommandThatCannotStart(t *testing.T) {
 // TestCommandThatHangs: Close ends the program.
 func TestCommandThatHangs(t *testing.T) {
 	config, listener := program(t)
-	n, err := notify.New(config, notify.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testenv.Must(notify.New(config, notify.Options{}))(t)
 	n.Notify(aPlan())
 	_, conn := started(t, listener)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,14 +15,13 @@ import (
 
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 func TestConfigIsReadFromYAML(t *testing.T) {
 	text := "{command: [go, version], webhook: 'https://discord.com/api/webhooks/1/x'}"
 	var got notify.Config
-	if err := yaml.Load([]byte(text), &got, yaml.WithKnownFields()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, yaml.Load([]byte(text), &got, yaml.WithKnownFields()))
 	want := notify.Config{Command: []string{"go", "version"}, Webhook: "https://discord.com/api/webhooks/1/x"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -91,20 +90,14 @@ func TestMissingProgram(t *testing.T) {
 	if err := config.Validate(); err == nil || !strings.Contains(err.Error(), "notify.command starts a program that cannot be found") {
 		t.Error(err)
 	}
-	n, err := notify.New(config, notify.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testenv.Must(notify.New(config, notify.Options{}))(t)
 	closed(t, n)
 }
 
 // TestConfigIsNotShown prints a configuration in every form.
 func TestConfigIsNotShown(t *testing.T) {
 	config := notify.Config{Webhook: hook}
-	n, err := notify.New(config, notify.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testenv.Must(notify.New(config, notify.Options{}))(t)
 	defer closed(t, n)
 	encoded, err := json.Marshal(config)
 	if err != nil || !strings.Contains(string(encoded), "[hidden]") {

@@ -13,6 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/outbound/outboundtest"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 func TestNoticeIsDelivered(t *testing.T) {
@@ -152,10 +153,7 @@ func TestOverSockets(t *testing.T) {
 	e := &outboundtest.Endpoint{Script: []http.HandlerFunc{answers(503, "Retry-After", "0.001"), answers(200)}}
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
-	n, err := notify.New(notify.Config{Webhook: outbound.Secret(server.URL)}, notify.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testenv.Must(notify.New(notify.Config{Webhook: outbound.Secret(server.URL)}, notify.Options{}))(t)
 	n.Notify(aPlan())
 	closed(t, n)
 	if len(e.Requests()) != 2 {

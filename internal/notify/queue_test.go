@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/notify"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestNotifyNeverWaits: the bubble's clock only moves while everything waits, so a wait would show.
@@ -99,10 +100,7 @@ func TestClose(t *testing.T) {
 		})
 	})
 	t.Run("with nothing configured", func(t *testing.T) {
-		n, err := notify.New(notify.Config{}, notify.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := testenv.Must(notify.New(notify.Config{}, notify.Options{}))(t)
 		n.Notify(aPlan())
 		closed(t, n)
 	})

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // processTree is a set of processes: for each pid its parent and its start.
@@ -76,13 +78,9 @@ func TestThisProcess(t *testing.T) {
 // TestEndedProcess: an ended process does not run, waited for or not.
 func TestEndedProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, cmd.Start())
 	child, _, ok := processFinder()(cmd.Process.Pid)
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, cmd.Wait())
 	if ok && child.Runs() {
 		t.Errorf("%+v still runs", child)
 	}

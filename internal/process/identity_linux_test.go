@@ -74,29 +74,17 @@ type family struct {
 func started(t *testing.T, how, command string, up int) *family {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "witness")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, syscall.Mkfifo(path, 0o600))
 	f := &family{path: path, launcher: exec.Command("/proc/self/exe", how, "W='"+path+"'; exec 9>\"$W\" || exit\n"+command)}
-	out, err := f.launcher.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.launcher.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testenv.Must(f.launcher.StdoutPipe())(t)
+	testenv.Check(t, f.launcher.Start())
 	t.Cleanup(func() {
 		_ = f.launcher.Process.Kill()
 		_ = f.launcher.Wait()
 		_ = f.Kill()
 	})
-	if err := json.NewDecoder(out).Decode(&f.Identity); err != nil {
-		t.Fatal(err)
-	}
-	pipe, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, json.NewDecoder(out).Decode(&f.Identity))
+	pipe := testenv.Must(os.Open(path))(t)
 	t.Cleanup(func() { _ = pipe.Close() })
 	f.witness = bufio.NewReader(pipe)
 	for range up {
@@ -204,9 +192,7 @@ func TestKeeperOutlivesItsLauncher(t *testing.T) {
 			t.Parallel()
 			f := started(t, withKeeper, "env -i setsid -f sh -c 'echo up >&9; exec sleep 1000'; echo up >&9; sleep 1000", 2)
 			if name != "the launcher lives" {
-				if err := f.launcher.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, f.launcher.Process.Kill())
 				_ = f.launcher.Wait()
 			}
 			end(t, f)
@@ -261,10 +247,7 @@ func TestIdentityIsKept(t *testing.T) {
 // TestDescentIsTold: every process that a command starts finds it above itself; with a keeper, also one that left its
 // session and lost its parent. No other process does.
 func TestDescentIsTold(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Must(os.Executable())(t)
 	ask := `"` + self + `" ` + descends + " $W.identity"
 	left := "setsid sh -c '" + ask + " >&9 &'; echo up >&9; sleep 1000" // its parent has ended by then
 	for name, test := range map[string]struct {
@@ -282,13 +265,8 @@ func TestDescentIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := started(t, test.how, "mkfifo $W.identity; export W; "+test.command, 1)
-			text, err := json.Marshal(f.Identity)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(f.path+".identity", text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			text := testenv.Must(json.Marshal(f.Identity))(t)
+			testenv.Check(t, os.WriteFile(f.path+".identity", text, 0o600))
 			if got, err := f.witness.ReadString('\n'); err != nil || got != fmt.Sprintln(test.want, nil) {
 				t.Errorf("%q, %v", got, err)
 			}

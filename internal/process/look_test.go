@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestLookOnWindows: programs that an administrator installed are found, in any layout of git; WSL's bash and files in
@@ -14,12 +16,8 @@ func TestLookOnWindows(t *testing.T) {
 		"Git/usr/bin/cat.exe", "msys/usr/bin/git.exe", "msys/usr/bin/bash.exe", "shims/git.exe", "repository/git.exe", "repository/cat.bat",
 		"repository/bin/git.exe", "repository/bin/bash.exe", "scripts/cat.bat", "scripts/git.cmd", "folder/git.exe/x"} {
 		path := filepath.Join(top, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Check(t, os.WriteFile(path, nil, 0o700))
 	}
 	t.Chdir(filepath.Join(top, "repository"))
 	for name, test := range map[string]struct {

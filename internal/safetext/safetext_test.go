@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 func TestEachFormOfHostileText(t *testing.T) {
@@ -61,10 +62,7 @@ func FuzzWhatIsShownIsPrintable(f *testing.F) {
 				t.Errorf("%q became %q", text, got)
 			}
 		}
-		data, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Must(json.Marshal(text))(t)
 		var back, same string
 		escaped := safetext.EscapeJSON(data)
 		if json.Unmarshal(escaped, &back) != nil || json.Unmarshal(data, &same) != nil || back != same ||

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/tree"
 )
 
@@ -20,16 +21,10 @@ func largeTree(b *testing.B, n int) *tree.Tree {
 	for i := range n {
 		folder := filepath.Join(root, fmt.Sprintf("area%d", i/10_000), fmt.Sprintf("part%d", i/1_000), fmt.Sprintf("p%d", i/100))
 		if i%100 == 0 {
-			if err := os.MkdirAll(folder, 0o755); err != nil {
-				b.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*.log\n/tmp/\n!keep.log\nbuild/**\n"), 0o644); err != nil {
-				b.Fatal(err)
-			}
+			testenv.Check(b, os.MkdirAll(folder, 0o755))
+			testenv.Check(b, os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*.log\n/tmp/\n!keep.log\nbuild/**\n"), 0o644))
 		}
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%d", i)+extension(i)), []byte(content(i, body)), 0o644); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Check(b, os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%d", i)+extension(i)), []byte(content(i, body)), 0o644))
 	}
 	return openTree(b, root)
 }

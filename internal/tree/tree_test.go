@@ -11,15 +11,13 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/tree"
 )
 
 func open(t testing.TB, root string) *tree.Tree {
 	t.Helper()
-	opened, err := tree.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := testenv.Must(tree.Open(root))(t)
 	t.Cleanup(func() {
 		if err := opened.Close(); err != nil {
 			t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/tree"
 )
 
@@ -26,9 +27,7 @@ func TestSpecialFilesAreNotOpened(t *testing.T) {
 		t.Skip(err)
 	}
 	defer listener.Close() //nolint:errcheck // nobody connected
-	if err := os.Symlink("pipe.go", filepath.Join(root, "link.md")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Symlink("pipe.go", filepath.Join(root, "link.md")))
 	got, _ := below(t, opened, ".", tree.Options{})
 	same(t, "walked", got, []string{".gitignore", "README.md", "a.go", "link.md", "pipe.go", "s.go"})
 	for _, name := range []string{"pipe.go", "s.go", "link.md"} {
@@ -50,9 +49,7 @@ func TestUnreadableIsCounted(t *testing.T) {
 	}
 	opened, root := workspace(t, files{"ok": "", "d/no": ""})
 	full := filepath.Join(root, "d")
-	if err := os.Chmod(full, 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(full, 0))
 	t.Cleanup(func() { _ = os.Chmod(full, 0o755) })
 	got, w := below(t, opened, ".", tree.Options{})
 	if same(t, "walked", got, []string{"d/", "ok"}); w.Unreadable != 1 {

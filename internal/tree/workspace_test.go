@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/tree"
 )
 
@@ -18,10 +19,7 @@ func scanned(t testing.TB, f files) (*tree.Tree, string) {
 
 func openTree(t testing.TB, root string) *tree.Tree {
 	t.Helper()
-	opened, err := tree.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := testenv.Must(tree.Open(root))(t)
 	t.Cleanup(func() {
 		if err := opened.Close(); err != nil {
 			t.Error(err)
@@ -33,10 +31,7 @@ func openTree(t testing.TB, root string) *tree.Tree {
 // run scans a tree without reaching a limit.
 func run(t testing.TB, opened *tree.Tree, o tree.ScanOptions) tree.ScanResult {
 	t.Helper()
-	r, err := tree.Scan(context.Background(), opened, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(tree.Scan(context.Background(), opened, o))(t)
 	if r.Cut != tree.Whole {
 		t.Fatalf("the scan was cut short by %q", r.Cut)
 	}
