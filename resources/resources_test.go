@@ -13,23 +13,13 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-func must(t *testing.T) func(data []byte, err error) []byte {
-	return func(data []byte, err error) []byte {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
-}
-
 func TestGolden(t *testing.T) {
 	s := sample(t)
-	golden(t, "plan.json", append(must(t)(resources.JSON(s)), '\n'))
-	golden(t, "empty.json", append(must(t)(resources.JSON(plan.State{})), '\n'))
-	golden(t, "step.json", append(must(t)(resources.Step(s, 2)), '\n'))
-	golden(t, "plans.json", append(must(t)(resources.Plans(s)), '\n'))
-	golden(t, "plan.yaml", must(t)(resources.YAML(s)))
+	golden(t, "plan.json", append(testenv.Must(resources.JSON(s))(t), '\n'))
+	golden(t, "empty.json", append(testenv.Must(resources.JSON(plan.State{}))(t), '\n'))
+	golden(t, "step.json", append(testenv.Must(resources.Step(s, 2))(t), '\n'))
+	golden(t, "plans.json", append(testenv.Must(resources.Plans(s))(t), '\n'))
+	golden(t, "plan.yaml", testenv.Must(resources.YAML(s))(t))
 	golden(t, "plan.md", resources.Markdown(s))
 	golden(t, "empty.md", resources.Markdown(plan.State{}))
 	golden(t, "plan.mmd", resources.Mermaid(s))
@@ -55,7 +45,7 @@ func TestPlans(t *testing.T) {
 				Current bool
 			}
 		}
-		testenv.Check(t, json.Unmarshal(must(t)(resources.Plans(h.state)), &list))
+		testenv.Check(t, json.Unmarshal(testenv.Must(resources.Plans(h.state))(t), &list))
 		var out []string
 		for _, p := range list.Plans {
 			mark := ""
@@ -154,7 +144,7 @@ func TestYAMLHidesNothing(t *testing.T) {
 	for _, text := range []string{"\u3164", "a\ufe0fb", "a\u200bb", "\u115fa", "two\nlines\u3164", "\U000E0041", "Grüße", "日本", "on",
 		"a: b", " a", "a\n\nb", "x\u0661"} {
 		data := testenv.Must(json.Marshal(map[string]string{"text": text}))(t)
-		written := must(t)(resources.YAMLOf(data))
+		written := testenv.Must(resources.YAMLOf(data))(t)
 		if strings.ContainsFunc(string(written), plan.IsInvisible) {
 			t.Errorf("%+q is hidden in %q", text, written)
 		}

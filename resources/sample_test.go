@@ -46,9 +46,7 @@ func (h *history) do(a plan.Action) {
 	}
 	facts.Limits.MaxSteps = 10_000
 	events, err := plan.Decide(h.state, a, facts)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Check(h.t, err)
 	h.state = plan.Fold(h.state, plan.Record{Seq: h.state.Revision + 1, Action: plan.ActionWord(a), Time: facts.Now, Events: events})
 }
 

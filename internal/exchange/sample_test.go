@@ -58,9 +58,7 @@ func setUp(t fatal, a plan.SetUp) plan.State {
 func export(t fatal, format exchange.Format, s plan.State) (text string, notes []string) {
 	t.Helper()
 	data, notes, err := exchange.Export(format, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return string(data), notes
 }
 

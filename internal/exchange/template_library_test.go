@@ -73,19 +73,13 @@ func TestHostileFolders(t *testing.T) {
 		"workspace/good.yaml": small})
 	foreign := filepath.Join(l.Workspace, exchange.TemplateFolder)
 	secret := filepath.Join(t.TempDir(), "secret.yaml")
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.WriteFile(secret, []byte(small), 0o600))
-	must(os.Symlink(secret, filepath.Join(foreign, "out.yaml")))
-	must(os.Symlink("none", filepath.Join(foreign, "lost.yaml")))
-	must(os.Mkdir(filepath.Join(foreign, "folder.yaml"), 0o700))
-	must(os.Symlink(secret, filepath.Join(l.User, "link.yaml")))
+	testenv.Check(t, os.WriteFile(secret, []byte(small), 0o600))
+	testenv.Check(t, os.Symlink(secret, filepath.Join(foreign, "out.yaml")))
+	testenv.Check(t, os.Symlink("none", filepath.Join(foreign, "lost.yaml")))
+	testenv.Check(t, os.Mkdir(filepath.Join(foreign, "folder.yaml"), 0o700))
+	testenv.Check(t, os.Symlink(secret, filepath.Join(l.User, "link.yaml")))
 	all, err := l.List(t.Context())
-	must(err)
+	testenv.Check(t, err)
 	usable := 0
 	for _, one := range all {
 		for name, why := range map[string]string{"out": "it is a link out of the workspace, which is not followed",
@@ -105,7 +99,7 @@ func TestHostileFolders(t *testing.T) {
 	if len(all) != 12 || usable != 1 {
 		t.Errorf("%d are listed and %d of them usable, want 12 and 1", len(all), usable)
 	}
-	must(os.Chmod(l.User, 0o777))
+	testenv.Check(t, os.Chmod(l.User, 0o777))
 	if _, err := l.List(t.Context()); err == nil {
 		t.Error("a folder that others can write to is the user's own")
 	}

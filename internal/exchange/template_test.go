@@ -37,8 +37,7 @@ func read(t *testing.T, text string) exchange.Template {
 
 func made(t *testing.T, of exchange.Template, values map[string]string) exchange.TemplateChange {
 	t.Helper()
-	made := testenv.Must(of.Make(given(values)))(t)
-	return made
+	return testenv.Must(of.Make(given(values)))(t)
 }
 
 // details returns the errors, one per line.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -40,9 +41,7 @@ func TestAuditNamesThePlan(t *testing.T) {
 		plan.Record{Actor: codex, Events: []plan.Event{plan.StepMarked{Step: 2}, plan.ModeEnded{By: "planloop", Why: "done"}}},
 		plan.Record{Actor: alice, Events: []plan.Event{plan.ModeExpired{Phase: plan.PhaseGathering, Limit: "1h0m0s"}, plan.PlanCleared{}}},
 	))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	want := []Decision{
 		{Revision: 1, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1"},
 		{Revision: 2, Event: "undecided", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1",

@@ -170,9 +170,7 @@ func TestUntrustedCertificate(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	n, err := notify.New(notify.Config{Webhook: outbound.Secret(server.URL + "/" + plantedPath)}, notify.Options{Logger: w.logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	n.Notify(aPlan())
 	closed(t, n)
 	if log := w.log.String(); len(e.Requests()) != 0 || !strings.Contains(log, "certificate that is not trusted") ||
@@ -189,9 +187,7 @@ func TestNobodyListens(t *testing.T) {
 	w := &world{t: t}
 	again := w.log.await("sent again")
 	n, err := notify.New(notify.Config{Webhook: outbound.Secret(server.URL + "/" + plantedPath)}, notify.Options{Logger: w.logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	n.Notify(aPlan())
 	<-again
 	enough, cancel := context.WithCancel(t.Context())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/outbound/outboundtest"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // plantedPath is the end of an address, which must not appear anywhere.
@@ -91,11 +92,7 @@ func (w *world) logger() *slog.Logger {
 // notifier returns a Notifier with one webhook.
 func (w *world) notifier() *notify.Notifier {
 	w.t.Helper()
-	n, err := notify.New(notify.Config{Webhook: hook}, notify.Options{Logger: w.logger(), HTTPClient: w.net.Client()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return n
+	return testenv.Must(notify.New(notify.Config{Webhook: hook}, notify.Options{Logger: w.logger(), HTTPClient: w.net.Client()}))(w.t)
 }
 
 // settle lets a notifier deliver its queue, without the limits of Close.

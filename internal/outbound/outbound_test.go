@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestNamesOfThisMachineLeadNowhereElse: if http:// is allowed because of a host's name, the resolved address is
@@ -27,9 +28,7 @@ func TestNamesOfThisMachineLeadNowhereElse(t *testing.T) {
 	for address, only := range map[string]bool{"http://box.localhost/x": true, "https://box.localhost/x": false,
 		"http://192.0.2.1/": false} {
 		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		_, err = New(u, Limits{}, nil, nil).http.Transport.(*http.Transport).DialContext(t.Context(), "udp", "192.0.2.1:9")
 		if held := err != nil && strings.Contains(err.Error(), "another machine"); held != only {
 			t.Errorf("%s: %v", address, err)

@@ -114,9 +114,7 @@ func (f *family) orphaned(t *testing.T, keeper bool) {
 		steps = append(steps, syscall.Kill(f.Pid, syscall.SIGKILL))
 	}
 	for _, err := range append(steps, f.launcher.Process.Kill()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 	}
 	_ = f.launcher.Wait()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/runnable"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -159,9 +160,7 @@ func TestConditionsAreBounded(t *testing.T) {
 	holds := func(ctx context.Context, text string, value string) error {
 		t.Helper()
 		c, err := runnable.Compile(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		_, err = c.Holds(ctx, map[plan.StepID]runnable.ConditionSource{1: {Value: json.RawMessage(value)}}, nil)
 		return err
 	}
