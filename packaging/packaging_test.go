@@ -137,12 +137,8 @@ func TestSkillRuns(t *testing.T) {
 		text += block[1]
 	}
 	for path, content := range map[string]string{"app/src/login.go": "package login\n", "app/README.md": "# App\n", "app/.git/HEAD": ""} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755))
+		testenv.Check(t, os.WriteFile(filepath.Join(dir, path), []byte(content), 0o644))
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
 	cmd.Dir = filepath.Join(dir, "app")
@@ -164,10 +160,7 @@ func read(t *testing.T, data []byte, into any) {
 // program is planloop itself, built once.
 func program(t *testing.T) string {
 	t.Helper()
-	path, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testenv.Must(built())(t)
 	return path
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -36,10 +37,7 @@ func newDisk(t *testing.T) disk {
 	if err != nil {
 		t.Skip(err)
 	}
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testenv.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	in := func(elements ...string) string { return filepath.Join(append([]string{top, "home"}, elements...)...) }
 	d := disk{t: t, top: top, home: in(), state: filepath.Join(top, "state"),
 		project: in("My Project"), module: in("My Project", "libs", "module"),
@@ -204,9 +202,7 @@ func TestStandings(t *testing.T) {
 			from: "--workspace"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := os.RemoveAll(d.state); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, os.RemoveAll(d.state))
 			for _, dir := range c.plans {
 				d.withPlan(dir)
 			}

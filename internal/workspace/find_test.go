@@ -13,6 +13,7 @@ import (
 
 	"github.com/adrg/xdg"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -23,19 +24,14 @@ type world struct {
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testenv.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	w := world{
 		home: filepath.Join(top, "home"), state: filepath.Join(top, "state"),
 		repo: filepath.Join(top, "home", "My Repo"), deep: filepath.Join(top, "home", "My Repo", "a", "b"),
 		linked: filepath.Join(top, "home", "linked"), bare: filepath.Join(top, "home", "bare"),
 	}
 	for _, dir := range []string{w.deep, filepath.Join(w.repo, ".git", "refs"), filepath.Join(w.linked, "sub"), w.bare} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.MkdirAll(dir, 0o755))
 	}
 	write(t, filepath.Join(w.linked, ".git"), "gitdir: elsewhere\n")
 	return w
@@ -43,12 +39,8 @@ func newWorld(t *testing.T) world {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Check(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func (w world) lookup(cwd string, env map[string]string) workspace.Lookup {
@@ -102,10 +94,7 @@ func TestOrderOfPlaces(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			in := w.lookup(test.cwd, test.env)
 			in.Flag, in.Roots = test.flag, test.roots
-			got, err := workspace.Find(in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testenv.Must(workspace.Find(in))(t)
 			if got.Path != test.want || got.Default || got.Doubt != "" {
 				t.Errorf("got %+v, want the path %s", got, test.want)
 			}
@@ -119,13 +108,9 @@ func TestOrderOfPlaces(t *testing.T) {
 func TestDefaultWorkspace(t *testing.T) {
 	w := newWorld(t)
 	// Neither a home directory under version control nor a folder in it is a project.
-	if err := os.Mkdir(filepath.Join(w.home, ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Mkdir(filepath.Join(w.home, ".git"), 0o755))
 	link := filepath.Join(filepath.Dir(w.home), "link")
-	if err := os.Symlink(w.home, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Symlink(w.home, link))
 	root := filepath.VolumeName(w.home) + string(filepath.Separator)
 	tests := []struct {
 		name, cwd, home string
@@ -146,10 +131,7 @@ func TestDefaultWorkspace(t *testing.T) {
 			if test.home != "" {
 				in.Home = test.home
 			}
-			got, err := workspace.Find(in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testenv.Must(workspace.Find(in))(t)
 			if !got.Default || got.Name != "default" || got.StateDir != filepath.Join(w.state, "planloop", "default") {
 				t.Errorf("got %+v", got)
 			}
@@ -167,17 +149,12 @@ func TestDefaultWorkspace(t *testing.T) {
 func TestOneStatePerDirectory(t *testing.T) {
 	w := newWorld(t)
 	link := filepath.Join(w.home, "link")
-	if err := os.Symlink(w.repo, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Symlink(w.repo, link))
 	find := func(flag string) workspace.Workspace {
 		t.Helper()
 		in := w.lookup(w.bare, nil)
 		in.Flag = flag
-		got, err := workspace.Find(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testenv.Must(workspace.Find(in))(t)
 		return got
 	}
 	want := find(w.repo)
@@ -272,10 +249,7 @@ func TestNamesAreSafe(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
-		got, err := workspace.Find(w.lookup(dir, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testenv.Must(workspace.Find(w.lookup(dir, nil)))(t)
 		if base := filepath.Base(got.StateDir); !regexp.MustCompile(want).MatchString(base) {
 			t.Errorf("%q: state folder %q", name, base)
 		}
@@ -292,13 +266,9 @@ func TestMarker(t *testing.T) {
 	// A link in its place is replaced, not followed.
 	victim := filepath.Join(t.TempDir(), "victim")
 	write(t, victim, "kept")
-	if err := os.Symlink(victim, path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Symlink(victim, path))
 	for range 2 {
-		if err := w.WriteMarker(dir); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, w.WriteMarker(dir))
 	}
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 {
@@ -320,13 +290,9 @@ func TestMarker(t *testing.T) {
 func TestMarkerIsLeftWhenItSaysTheSame(t *testing.T) {
 	dir := t.TempDir()
 	w := workspace.Workspace{Path: "/p"}
-	if err := w.WriteMarker(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, w.WriteMarker(dir))
 	before, _ := os.Stat(filepath.Join(dir, workspace.MarkerFile))
-	if err := w.WriteMarker(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, w.WriteMarker(dir))
 	after, _ := os.Stat(filepath.Join(dir, workspace.MarkerFile))
 	if !os.SameFile(before, after) {
 		t.Error("it was written again")
@@ -349,16 +315,9 @@ func TestOverlapping(t *testing.T) {
 	in := w.lookup(w.bare, nil)
 	for _, dir := range []string{w.home, w.repo, w.deep, w.bare} {
 		in.Flag = dir
-		place, err := workspace.Find(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(place.StateDir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := place.WriteMarker(place.StateDir); err != nil {
-			t.Fatal(err)
-		}
+		place := testenv.Must(workspace.Find(in))(t)
+		testenv.Check(t, os.MkdirAll(place.StateDir, 0o700))
+		testenv.Check(t, place.WriteMarker(place.StateDir))
 	}
 	link := filepath.Join(w.bare, "link")
 	dangling := filepath.Join(w.bare, "dangling")
@@ -397,12 +356,8 @@ func TestOverlapping(t *testing.T) {
 	if got := in.FindOverlaps(w.repo); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
-	if err := os.MkdirAll(filepath.Join(w.home, ".local"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(w.state, filepath.Join(w.home, ".local", "state")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(filepath.Join(w.home, ".local"), 0o700))
+	testenv.Check(t, os.Rename(w.state, filepath.Join(w.home, ".local", "state")))
 	if got := in.FindOverlaps(w.repo); runtime.GOOS == "linux" && len(got) != 2 {
 		t.Errorf("the user's own states are not seen from another state home: %v", got)
 	}

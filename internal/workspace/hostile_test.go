@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -43,9 +44,7 @@ func TestLinkedWorkspaceFile(t *testing.T) {
 			s := layers{}.sources(t)
 			write(t, filepath.Join(s.Workspace.Path, "sub", "own.yaml"), "parallel: 9")
 			write(t, filepath.Join(filepath.Dir(s.Workspace.Path), "outside.yaml"), "parallel: 9")
-			if err := os.Symlink(test.target, filepath.Join(s.Workspace.Path, workspace.FileName)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, os.Symlink(test.target, filepath.Join(s.Workspace.Path, workspace.FileName)))
 			if !test.taken {
 				refused(t, s)
 				return
@@ -60,9 +59,7 @@ func TestLinkedWorkspaceFile(t *testing.T) {
 func TestFilesThatAreNone(t *testing.T) {
 	s := layers{}.sources(t)
 	own := filepath.Join(s.Workspace.Path, workspace.FileName)
-	if err := os.MkdirAll(own, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(own, 0o755))
 	if err := refused(t, s); !strings.Contains(err.Error(), "not a plain file") {
 		t.Error(err)
 	}
@@ -70,28 +67,19 @@ func TestFilesThatAreNone(t *testing.T) {
 
 func TestUsersFile(t *testing.T) {
 	s := layers{user: "approval: person"}.sources(t)
-	path, err := workspace.ConfigFile(s.Getenv, s.Home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testenv.Must(workspace.ConfigFile(s.Getenv, s.Home))(t)
 	// Stored elsewhere and linked, as dotfile managers do.
 	real := filepath.Join(t.TempDir(), "dotfile.yaml")
-	if err := errors.Join(os.Rename(path, real), os.Symlink(real, path)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, errors.Join(os.Rename(path, real), os.Symlink(real, path)))
 	if c, _, err := workspace.Load(s); err != nil || !c.NeedsPerson {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if err := os.Chmod(real, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(real, 0o666))
 	if err := refused(t, s); !strings.Contains(err.Error(), "chmod") {
 		t.Error(err)
 	}
 	// A missing policy differs from one that was never written.
-	if err := os.Remove(real); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(real))
 	refused(t, s)
 }
 
@@ -136,10 +124,7 @@ func FuzzWorkspaceFile(f *testing.F) {
 	}
 	top := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
-		dir, err := os.MkdirTemp(top, "w")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := testenv.Must(os.MkdirTemp(top, "w"))(t)
 		defer os.RemoveAll(dir)
 		write(t, filepath.Join(dir, workspace.FileName), text)
 		s := workspace.Sources{

@@ -8,32 +8,20 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
 // Opening a pipe would wait for its writer for ever.
 func TestPipesAreNotOpened(t *testing.T) {
 	s := layers{}.sources(t)
-	if err := os.MkdirAll(s.Workspace.Path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(s.Workspace.Path, 0o755))
 	own := filepath.Join(s.Workspace.Path, workspace.FileName)
-	if err := syscall.Mkfifo(own, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, syscall.Mkfifo(own, 0o644))
 	refused(t, s)
-	if err := os.Remove(own); err != nil {
-		t.Fatal(err)
-	}
-	users, err := workspace.ConfigFile(s.Getenv, s.Home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(users), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(users, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(own))
+	users := testenv.Must(workspace.ConfigFile(s.Getenv, s.Home))(t)
+	testenv.Check(t, os.MkdirAll(filepath.Dir(users), 0o755))
+	testenv.Check(t, syscall.Mkfifo(users, 0o600))
 	refused(t, s)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
@@ -41,10 +42,7 @@ func (l layers) sources(t *testing.T) workspace.Sources {
 	}
 	account := filepath.Join(top, "account")
 	if l.account != "" {
-		file, err := workspace.ConfigFile(getenv(nil), account)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testenv.Must(workspace.ConfigFile(getenv(nil), account))(t)
 		write(t, file, l.account)
 	}
 	return workspace.Sources{

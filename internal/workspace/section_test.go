@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -15,10 +16,7 @@ func TestEntriesAreDecodedOneByOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := c.Servers.Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testenv.Must(c.Servers.Entries())(t)
 	for name, want := range map[string]string{"a": "",
 		"b": "config.yaml:3: servers.b.comand is unknown; did you mean command? the keys here are command",
 		"c": "config.yaml:4: servers.c is not a mapping; write key: value lines below it"} {
