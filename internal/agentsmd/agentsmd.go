@@ -23,9 +23,9 @@
 package agentsmd
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
+
+	"github.com/planloop/planloop/internal/safefile"
 )
 
 // MaxBytes is the size limit of a file that is read or written.
@@ -86,16 +86,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// cause returns a file system error without its path.
-func cause(err error) string {
-	if detail, ok := errors.AsType[*fs.PathError](err); ok {
-		return detail.Err.Error()
-	}
-	return err.Error()
-}
-
 func unreadable(file string, err error) *Error {
-	return &Error{File: file, State: Unreadable, Problem: "it cannot be read: " + cause(err),
+	return &Error{File: file, State: Unreadable, Problem: "it cannot be read: " + safefile.Cause(err).Error(),
 		Fix: "make it readable", Err: err}
 }
 

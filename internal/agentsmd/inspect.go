@@ -83,13 +83,6 @@ type source struct {
 
 func (s source) exists() bool { return s.info != nil }
 
-func (s source) same(other source) bool {
-	if s.target != other.target || s.exists() != other.exists() {
-		return false
-	}
-	return !s.exists() || s.info.Mode() == other.info.Mode() && bytes.Equal(s.data, other.data)
-}
-
 // openWorkspace opens the workspace; access through the result cannot leave it.
 func openWorkspace(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)

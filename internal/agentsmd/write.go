@@ -1,6 +1,7 @@
 package agentsmd
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func mayWrite(root *os.Root, s source) error {
 	}
 	f, err := root.OpenFile(s.path(), os.O_WRONLY, 0)
 	if err != nil {
-		return readOnly(s.file, "it cannot be written: "+cause(err), err)
+		return readOnly(s.file, "it cannot be written: "+safefile.Cause(err).Error(), err)
 	}
 	return f.Close()
 }
@@ -122,7 +123,8 @@ func mayWrite(root *os.Root, s source) error {
 // unchanged reads a file again and refuses if it has changed.
 func unchanged(root *os.Root, was source) error {
 	now, err := read(root, was.file)
-	if err != nil || !was.same(now) {
+	if err != nil || now.target != was.target || now.exists() != was.exists() ||
+		was.exists() && (now.info.Mode() != was.info.Mode() || !bytes.Equal(now.data, was.data)) {
 		return changed(was.file)
 	}
 	return nil
@@ -137,7 +139,7 @@ func notWritten(was source, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrPermission):
-		return readOnly(was.file, "its folder cannot be written: "+cause(err), err)
+		return readOnly(was.file, "its folder cannot be written: "+safefile.Cause(err).Error(), err)
 	}
 	return fmt.Errorf("write %s: %w", was.file, err)
 }

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
@@ -192,9 +192,5 @@ func (a *app) inputOf(file string) ([]byte, error) {
 }
 
 func unreadableFile(file string, err error) error {
-	problem := err.Error()
-	if detail, ok := errors.AsType[*fs.PathError](err); ok {
-		problem = detail.Err.Error()
-	}
-	return usageError{fmt.Errorf("%s cannot be read: %s; name a file, or - for standard input", plan.Quote(file), problem)}
+	return usageError{fmt.Errorf("%s cannot be read: %v; name a file, or - for standard input", plan.Quote(file), safefile.Cause(err))}
 }

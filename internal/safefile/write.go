@@ -152,11 +152,16 @@ func about(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	cause := err
+	return &fs.PathError{Op: "write", Path: name, Err: Cause(err)}
+}
+
+// Cause returns a file system error without its path.
+func Cause(err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		cause = failed.Err
-	} else if failed, ok := errors.AsType[*os.LinkError](err); ok {
-		cause = failed.Err
+		return failed.Err
 	}
-	return &fs.PathError{Op: "write", Path: name, Err: cause}
+	if failed, ok := errors.AsType[*os.LinkError](err); ok {
+		return failed.Err
+	}
+	return err
 }

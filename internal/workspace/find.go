@@ -58,7 +58,10 @@ func Find(in Lookup) (Workspace, error) {
 	if err != nil {
 		return Workspace{}, err
 	}
-	if !found.named && in.isNoProject(found.dir) || found.from == FromDir && in.isSystemFolder(found.dir) {
+	// The host only happened to be in a directory of the system or of a program. One with an older plan keeps it.
+	isSystemFolder := found.from == FromDir && in.Hosted && !in.hasState(found.dir) &&
+		slices.ContainsFunc(in.homes, func(home string) bool { return isSystemPath(runtime.GOOS, found.dir, home) })
+	if !found.named && in.isNoProject(found.dir) || isSystemFolder {
 		doubts = append(doubts, fmt.Sprintf("started in %s, which is not a project: using the workspace named %s, "+
 			"which all sessions without a project share", quoted(found.dir), defaultName))
 		return Workspace{Path: found.dir, Name: defaultName, Default: true, From: found.from, Doubt: in.doubtText(doubts),
@@ -241,13 +244,6 @@ func (in Lookup) hasState(dir string) bool {
 // project start their servers.
 func (in Lookup) isNoProject(path string) bool {
 	return filepath.Dir(path) == path || slices.Contains(in.homes, path)
-}
-
-// isSystemFolder reports whether a directory belongs to the system or to a program, and the host only happened to be there
-// when it started a server. A directory with an older plan keeps it.
-func (in Lookup) isSystemFolder(path string) bool {
-	return in.Hosted && !in.hasState(path) &&
-		slices.ContainsFunc(in.homes, func(home string) bool { return isSystemPath(runtime.GOOS, path, home) })
 }
 
 // resolve returns the cleaned, absolute, symlink-free path of a directory.

@@ -208,11 +208,7 @@ func TestPlacesThatCannotBe(t *testing.T) {
 			if !errors.As(err, &refusal) || got != (workspace.Workspace{}) {
 				t.Fatalf("got %+v, %v", got, err)
 			}
-			for _, part := range test.want {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q lacks %q", err, part)
-				}
-			}
+			requireParts(t, err.Error(), test.want)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -301,9 +302,5 @@ func readPlain(path string, info fs.FileInfo, err error, open func() (*os.File, 
 }
 
 func unreadable(path string, err error) error {
-	cause := err
-	if detail, ok := errors.AsType[*fs.PathError](err); ok {
-		cause = detail.Err
-	}
-	return &ConfigError{Source: path, Problem: "cannot be read: " + cause.Error(), Want: "make it readable", Err: err}
+	return &ConfigError{Source: path, Problem: "cannot be read: " + safefile.Cause(err).Error(), Want: "make it readable", Err: err}
 }

@@ -56,6 +56,16 @@ func (l layers) load(t *testing.T) (workspace.Config, []*workspace.ConfigError, 
 	return workspace.Load(l.sources(t))
 }
 
+// requireParts checks that a message has all parts.
+func requireParts(t *testing.T, message string, parts []string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(message, part) {
+			t.Errorf("%q lacks %q", message, part)
+		}
+	}
+}
+
 var sections = cmpopts.IgnoreUnexported(workspace.Section{})
 
 // changed is the defaults with a change.
@@ -467,11 +477,7 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 				if w.Line != test.line {
 					t.Errorf("line %d, want %d: %v", w.Line, test.line, w)
 				}
-				for _, part := range test.want {
-					if !strings.Contains(message, part) {
-						t.Errorf("%q lacks %q", message, part)
-					}
-				}
+				requireParts(t, message, test.want)
 				if strings.ContainsAny(message, "\n\x1b\x00") || len(message) > 600 {
 					t.Errorf("message %q", message)
 				}
@@ -573,11 +579,7 @@ func TestWhatIsRefused(t *testing.T) {
 			if !named || filepath.Base(refusal.Source) != "config.yaml" {
 				t.Errorf("%q does not name the file", err)
 			}
-			for _, part := range test.want {
-				if !strings.Contains(message, part) {
-					t.Errorf("%q lacks %q", message, part)
-				}
-			}
+			requireParts(t, message, test.want)
 			if strings.ContainsAny(err.Error(), "\n\x1b\x00") || len(err.Error()) > 600 {
 				t.Errorf("message %q", err)
 			}
@@ -610,11 +612,7 @@ func TestRefusalsOfTheOtherLayers(t *testing.T) {
 			if !errors.As(err, &refusal) {
 				t.Fatal(err)
 			}
-			for _, part := range test.want {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q lacks %q", err, part)
-				}
-			}
+			requireParts(t, err.Error(), test.want)
 		})
 	}
 }
