@@ -100,7 +100,7 @@ func (c Call) reachesSubagents() bool {
 	case Opencode, Codex, Gemini:
 		return true
 	case Claude:
-		return c.Version != "" && isAtLeast(c.Version, "2.1.330")
+		return c.Version != "" && slices.Compare(versionNumbers(c.Version), []int{2, 1, 330}) >= 0
 	}
 	return false
 }
@@ -111,17 +111,13 @@ func (c Call) inBash() bool {
 	return c.Host == Claude && slices.Contains([]string{"Bash", "Monitor"}, c.Tool) || c.Host == VSCode && c.Tool == "bash"
 }
 
-// isAtLeast reports whether a dotted version number is at least another.
-func isAtLeast(version, least string) bool {
-	numbers := func(text string) []int {
-		var all []int
-		for part := range strings.SplitSeq(text, ".") {
-			n, _ := strconv.Atoi(part) // other text counts as the oldest
-			all = append(all, n)
-		}
-		return all
+// versionNumbers returns the parts of a dotted version number.
+func versionNumbers(version string) (all []int) {
+	for part := range strings.SplitSeq(version, ".") {
+		n, _ := strconv.Atoi(part) // other text counts as the oldest
+		all = append(all, n)
 	}
-	return slices.Compare(numbers(version), numbers(least)) >= 0
+	return all
 }
 
 // HostVersion returns the host's version from its hooks' environment; "" if unknown.

@@ -239,21 +239,6 @@ func (r *reader) readWorkDirs(c *Call) bool {
 	return true
 }
 
-// mcpForms returns the forms of MCP tool names in a host: the prefix before the server, and the separator between the server and its tool,
-// "" if the name omits the server.
-func mcpForms(host Host) [][2]string {
-	return map[Host][][2]string{
-		Claude:      {{"mcp__", "__"}, {"mcp_", "_"}},
-		Codex:       {{"mcp__", "__"}},
-		Gemini:      {{"mcp_", "_"}},
-		Antigravity: {{"mcp_", "_"}},
-		Cursor:      {{"MCP:", ":"}, {"MCP:", ""}},
-		VSCode:      {{"mcp_", "_"}, {"", "-"}},
-		Opencode:    {{"", "_"}},
-		Goose:       {{"", "__"}},
-	}[host]
-}
-
 // Members in which some hosts report a tool's MCP server, and the tool's own name.
 const (
 	serverMembers = "mcp_server.name mcp_context.server_name"
@@ -263,7 +248,18 @@ const (
 // mcpTool splits the host's name of an MCP tool; reported is the name of its server if the host reports it separately. A server's name may
 // contain the separator; then a name counts as planloop's only if no other reading is possible.
 func mcpTool(host Host, tool, reported string) (server, name string, ok bool) {
-	for _, form := range mcpForms(host) {
+	// The prefix before the server, and the separator between the server and its tool, "" if the name omits the server.
+	forms := map[Host][][2]string{
+		Claude:      {{"mcp__", "__"}, {"mcp_", "_"}},
+		Codex:       {{"mcp__", "__"}},
+		Gemini:      {{"mcp_", "_"}},
+		Antigravity: {{"mcp_", "_"}},
+		Cursor:      {{"MCP:", ":"}, {"MCP:", ""}},
+		VSCode:      {{"mcp_", "_"}, {"", "-"}},
+		Opencode:    {{"", "_"}},
+		Goose:       {{"", "__"}},
+	}
+	for _, form := range forms[host] {
 		before, between := form[0], form[1]
 		rest, ok := strings.CutPrefix(tool, before)
 		switch {

@@ -87,9 +87,11 @@ func (m Machine) edit(h host, t target, w Request) Edit {
 	if refused, ok := errors.AsType[*Refusal](err); ok && refused.Path == "" {
 		refused.Path = t.path
 	}
-	if e.Fault = err; err != nil {
-		e.Server = orUnreadable(t.server != nil, e.Server)
-		e.Hooks = orUnreadable(t.hooks != nil && !t.keepsHooks || t.wholeText != nil, e.Hooks)
+	if e.Fault = err; err != nil && t.server != nil {
+		e.Server = cmp.Or(e.Server, Unreadable)
+	}
+	if err != nil && (t.hooks != nil && !t.keepsHooks || t.wholeText != nil) {
+		e.Hooks = cmp.Or(e.Hooks, Unreadable)
 	}
 	if err != nil || h.byHand {
 		e.After, e.WillExist = e.Before, e.Exists
@@ -101,13 +103,6 @@ func (m Machine) edit(h host, t target, w Request) Edit {
 		e.Paste = m.snippet(h, t)
 	}
 	return e
-}
-
-func orUnreadable(belongs bool, state State) State {
-	if belongs && state == None {
-		return Unreadable
-	}
-	return state
 }
 
 // prepare reads a file and computes its text after the change.
