@@ -339,7 +339,7 @@ func waitingText(w review.Waiting) string {
 	return map[review.WaitingKind]string{
 		review.PlanWaits:     "a plan is waiting for your decision: " + w.Title,
 		review.QuestionWaits: by + " asks: " + w.Title,
-		review.StepWaits:     w.ID + " is waiting for your printed: " + cmp.Or(w.Text, w.Title),
+		review.StepWaits:     w.ID + " is waiting for your answer: " + cmp.Or(w.Text, w.Title),
 		review.BlockerWaits:  "blocked by " + w.ID + ": " + w.Title,
 		review.ReplyWaits:    by + " has replied: " + cmp.Or(w.Text, w.Title),
 	}[w.Kind]
