@@ -2,6 +2,7 @@ package safetext_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -9,6 +10,8 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/testenv"
 )
+
+func TestMain(m *testing.M) { os.Exit(testenv.Fixed{Tests: m}.Run()) }
 
 func TestEachFormOfHostileText(t *testing.T) {
 	for _, test := range []struct{ name, in, escaped, replaced, line string }{

@@ -2,12 +2,15 @@ package tree_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/tree"
 )
+
+func TestMain(m *testing.M) { os.Exit(testenv.Fixed{Tests: m}.Run()) }
 
 // scanned opens a new folder that holds files.
 func scanned(t testing.TB, f files) (*tree.Tree, string) {
