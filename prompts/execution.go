@@ -1,8 +1,11 @@
 package prompts
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // ToolLine is a tool for steps of a plan.
@@ -121,3 +124,109 @@ func ApprovedPlan(d ApprovedPlanData) string {
 func inert(text string) string {
 	return strings.NewReplacer("<", "(", ">", ")").Replace(strings.Join(strings.Fields(text), " "))
 }
+
+// WorkData is the data for an agent that planloop starts for one step. The caller limits the texts, which are quoted;
+// empty fields are left out.
+type WorkData struct {
+	ArbiterData
+	Agent string // its configured name
+	Step  string // id of the step
+	Task  string // its number in the calls that report
+	Nonce string // of the attempt
+
+	Whole       string   // the fields of the step that the arbiter's text does not have
+	Constraints []string // of the plan
+	Said        []string // by the user since the plan began, the newest last
+	Needed      []string // the outcomes of the steps it depends on
+	Done        []string // the outcomes of other steps of the run, the newest last
+
+	Attempt int    // from 1; Error, Output and Changed are from the previous one
+	Error   string // why it ended
+	Output  string // its last output
+	Changed []string
+
+	Verified bool // a command of the step verifies it once it is reported as done
+}
+
+// WorkOnStep returns everything an agent needs to do one step in a context of its own. The first line is the id of the
+// step.
+func WorkOnStep(d WorkData) string {
+	nonce, _ := json.Marshal(oneLine(d.Nonce, maxItem)) // a string can always be encoded
+	return mustRender("work_on_step", struct {
+		WorkData
+		Token string
+	}{d, string(nonce)})
+}
+
+// formerReport matches the rest of a line from a report, or an example of one, also within a JSON string.
+var formerReport = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{?[ \t]*\\*"planloop\\*"[ \t]*:[ \t]*\\*"[0-9A-Z]{8,}.*`)
+})
+
+// withoutReports removes the nonces of other attempts, since a report with one of them would not count.
+func withoutReports(text string) string { return formerReport().ReplaceAllLiteralString(text, "…") }
+
+// itemLines returns the texts as list items, otherwise unchanged.
+func itemLines(items []string) string {
+	var b strings.Builder
+	for _, item := range items {
+		b.WriteString("- " + indented(item) + "\n")
+	}
+	return b.String()
+}
+
+// ArbiterData is the context for choosing an agent (rawko: ArbiterContext).
+type ArbiterData struct {
+	Task string
+	Plan *ArbiterPlan // nil: no plan
+}
+
+// ArbiterPlan is a plan as the arbiter sees it.
+type ArbiterPlan struct {
+	Status      string // in rawko's words
+	Done, Total int
+	Current     *ArbiterStep // nil if no step is left
+	Remaining   []ArbiterStep
+	Left        int // remaining steps that are not shown
+}
+
+// ArbiterStep is a step by its position in the plan, from 1.
+type ArbiterStep struct {
+	Number             int
+	Description        string
+	SuggestedAgent     string
+	AcceptanceCriteria []string
+}
+
+// Arbiter returns the task and its plan with rawko's headings and lines (rawko: buildArbiterPrompt). Each text takes
+// one line, so that it cannot imitate a heading.
+func (d ArbiterData) Arbiter() string { return mustRender("arbiter", d) }
+
+// inLine returns text on one line, otherwise unchanged.
+func inLine(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(quotable(text)), "\n", " ")
+}
+
+// plainLine is inLine for a line of its own: it escapes the beginning of a heading, a fence or HTML.
+func plainLine(text string) string {
+	line := inLine(text)
+	if line != "" && strings.Contains("#`~<", line[:1]) {
+		return `\` + line
+	}
+	return line
+}
+
+// SelectAgentData is the data of the prompt select_agent. The texts after the arbiter's are quoted as data; empty
+// fields are left out.
+type SelectAgentData struct {
+	ArbiterData
+	History   []string // the steps done, with agent and outcome, the newest last
+	LastError string
+	Agents    []string // named in the plan
+
+	Step          string // id of the current step; "" if no step is left
+	Choose, Begin string // the calls that record the choice and begin the step
+}
+
+// SelectAgent returns the prompt that asks for the agent for the current step.
+func SelectAgent(d SelectAgentData) string { return mustRender("select_agent", d) }

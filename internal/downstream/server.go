@@ -10,9 +10,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
+	"net/url"
+	"strings"
+	"unicode"
+
+	"encoding/json"
+	"path/filepath"
+
+	strictjson "github.com/go-json-experiment/json"
+
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/plan"
 )
 
 // State is the state of a server.
@@ -364,4 +375,94 @@ func (s *server) status() Status {
 		st.Lines = lastLines(s.complaints, maxLines, s.target.secrets)
 	}
 	return st
+}
+
+// Redacted returns the command or the address from the configuration, without parts that may be secret.
+func (s Server) Redacted() string {
+	words := []string{s.Command}
+	if s.URL != "" {
+		words = []string{address(s.URL)}
+	}
+	secret := false // the next argument is a secret
+	for _, arg := range s.Args {
+		name, value, valued := strings.Cut(arg, "=")
+		option, telling := strings.HasPrefix(arg, "-"), outbound.IsSecretName(name)
+		switch {
+		case !option && (secret || looksRandom(arg)):
+			arg = outbound.Hidden
+		case !option && strings.Contains(arg, "://"):
+			arg = address(arg)
+		case valued && (telling || looksRandom(value)):
+			arg = name + "=" + outbound.Hidden
+		case valued:
+			arg = name + "=" + address(value)
+		}
+		words, secret = append(words, arg), option && !valued && telling
+	}
+	return safetext.Line(plan.Shorten(strings.Join(words, " "), 300))
+}
+
+// address reduces a text that is a URL to its scheme, host and path.
+func address(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return outbound.Hidden
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// looksRandom reports whether a text looks like a key: long, with letters, digits and few other characters.
+func looksRandom(text string) bool {
+	const shortest = 20
+	return len(text) >= shortest && strings.ContainsFunc(text, unicode.IsDigit) && strings.ContainsFunc(text, unicode.IsLetter) &&
+		strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=") == ""
+}
+
+// cached is a server's list, kept for the next process. Its tools were checked and need not be checked again.
+type cached struct {
+	Format int               `json:"format"`
+	Tools  []json.RawMessage `json:"tools"`
+	Bad    []Unusable        `json:"bad,omitempty"`
+	Cut    string            `json:"cut,omitzero"`
+}
+
+const cacheFormat = 1
+
+// cacheFile returns the path of a server's cached list. Each configuration and each workspace has its own
+// file.
+func (s *server) cacheFile() string {
+	return filepath.Join(s.options.CacheDir, s.name+"-"+s.key[:16]+".json")
+}
+
+// readCache returns the cached list. An unreadable file counts as missing.
+func (s *server) readCache() (c cached) {
+	if s.options.CacheDir == "" {
+		return c
+	}
+	text, err := safefile.Read(s.cacheFile(), maxListBytes+1<<20)
+	if err != nil || strictjson.Unmarshal(text, &c) != nil || c.Format != cacheFormat || len(c.Tools) > maxTools {
+		return cached{}
+	}
+	return c
+}
+
+// writeCache caches a list. If that fails, only the start of the next process is slower.
+func (s *server) writeCache(c cached) {
+	if s.options.CacheDir == "" {
+		return
+	}
+	c.Format = cacheFormat
+	text, err := strictjson.Marshal(c)
+	if err == nil {
+		err = safefile.MakeFolder(s.options.CacheDir)
+	}
+	if err == nil {
+		err = safefile.WriteFile(s.cacheFile(), text, safefile.Options{Mode: safefile.FileMode})
+	}
+	if err != nil {
+		s.options.Logger.Warn("the list of a server's tools is not kept", "server", s.name, "error", err)
+	}
 }
