@@ -109,7 +109,11 @@ func (f *family) gone(t *testing.T) {
 // orphaned kills the launcher, and its keeper if asked, so that neither ends the command.
 func (f *family) orphaned(t *testing.T, keeper bool) {
 	t.Helper()
-	steps := []error{f.launcher.Process.Signal(syscall.SIGSTOP)}
+	testenv.Check(t, f.launcher.Process.Signal(syscall.SIGSTOP))
+	if _, err := syscall.Wait4(f.launcher.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil { // until it has stopped
+		t.Fatal(err)
+	}
+	var steps []error
 	if keeper {
 		steps = append(steps, syscall.Kill(f.Pid, syscall.SIGKILL))
 	}
