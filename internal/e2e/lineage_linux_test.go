@@ -98,11 +98,11 @@ func TestShellOfAnAgentIsTheAgent(t *testing.T) {
 	name := p.started(a, "S001")
 	shown, _, _ := strings.Cut(name, "#") // to people
 	for _, command := range []string{"resume", "status", "status --json", "check --id tests -- true"} {
-		if got := a.shell(`"$PLANLOOP" ` + command); strings.Contains(got, "Wait for") || !strings.Contains(got, "step mark S001 done") {
+		if got := a.shell(`"$PLANLOOP" ` + command); strings.Contains(got, "is working on") || !strings.Contains(got, "step mark S001 done") {
 			t.Errorf("%s in the agent's shell:\n%s", command, got)
 		}
 	}
-	if got := p.must("resume"); !strings.Contains(got, `Wait for "`+shown) {
+	if got := p.must("resume"); !strings.Contains(got, `"`+shown+`" is working on S001`) {
 		t.Errorf("resume elsewhere does not wait for the owner:\n%s", got)
 	}
 	p.must("step", "add", "Step number 2", "Step number 3")
