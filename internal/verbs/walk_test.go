@@ -381,7 +381,7 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 		return w.answers(person)
 	case strings.Contains(next, "ask the user to run planloop plan cancel"):
 		return w.cancels(person)
-	case strings.HasPrefix(next, "Wait for "):
+	case strings.HasPrefix(next, "Wait for "), strings.Contains(next, " is working on "):
 		return w.othersFinish(map[string]bool{})
 	case strings.Contains(next, "ask the user to run planloop alert --clear"):
 		return w.clearAll()
