@@ -98,7 +98,8 @@ func TestShellOfAnAgentIsTheAgent(t *testing.T) {
 	name := p.started(a, "S001")
 	shown, _, _ := strings.Cut(name, "#") // to people
 	for _, command := range []string{"resume", "status", "status --json", "check --id tests -- true"} {
-		if got := a.shell(`"$PLANLOOP" ` + command); strings.Contains(got, "is working on") || !strings.Contains(got, "step mark S001 done") {
+		got := a.shell(`"$PLANLOOP" ` + command)
+		if strings.Contains(got, "is working on") || !strings.Contains(got, "step mark S001 done") {
 			t.Errorf("%s in the agent's shell:\n%s", command, got)
 		}
 	}
