@@ -3,7 +3,6 @@ package gates
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -103,14 +102,16 @@ func sweeping(title string) string {
 
 func checkReversible(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
+	if t.Risk != plan.HighRisk {
+		return nil
+	}
 	texts := slices.Concat([]string{t.Title, t.Details, t.Verify, t.Pause}, t.AcceptanceCriteria, t.ContextHints)
-	return flawIf(t.Risk == plan.HighRisk && !slices.ContainsFunc(texts, wayBack), "has high risk, and no rollback is described.",
-		"describe how to undo it or try it first: a backup, a revert, a flag, a dry run")
-}
-
-// wayBack reports whether a text mentions a way to undo or to try.
-func wayBack(text string) bool {
-	text = strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(text))
-	ways := slices.Collect(maps.Keys(vocabularies()[waysBack]))
-	return slices.ContainsFunc(ways, func(way string) bool { return strings.Contains(text, way) })
+	text := strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(strings.Join(texts, "\n")))
+	for way := range vocabularies()[waysBack] { // to undo or to try
+		if strings.Contains(text, way) {
+			return nil
+		}
+	}
+	return []flaw{{message: "has high risk, and no rollback is described.",
+		fix: "describe how to undo it or try it first: a backup, a revert, a flag, a dry run"}}
 }

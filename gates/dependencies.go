@@ -17,24 +17,18 @@ func checkDependenciesKnown(_ context.Context, e *examination, i int) []flaw {
 			unknown = append(unknown, id.String())
 		}
 	}
+	given := e.New[0].ID.String()
+	if last := e.New[len(e.New)-1].ID; last > e.New[0].ID {
+		given += " to " + last.String()
+	}
 	var list []flaw
 	for _, reference := range unknown {
 		list = append(list, flaw{
 			message: "depends on a task that does not exist: " + code(reference) + ".",
-			fix: "use the id of an existing task, or for a task added in this call its future id (" + e.idsGiven() +
-				") or its `ref`",
+			fix:     "use the id of an existing task, or for a task added in this call its future id (" + given + ") or its `ref`",
 		})
 	}
 	return list
-}
-
-// idsGiven returns the future ids of the new tasks.
-func (e *examination) idsGiven() string {
-	first, last := e.New[0].ID, e.New[len(e.New)-1].ID
-	if len(e.New) == 1 || first >= last {
-		return plan.IDs([]plan.StepID{first})
-	}
-	return first.String() + " to " + last.String()
 }
 
 func checkDependenciesAcyclic(_ context.Context, e *examination, i int) []flaw {

@@ -67,18 +67,13 @@ func (e *examination) isHintValid(ctx context.Context, i int, p, token string) b
 		return false
 	}
 	if !strings.Contains(p, "/") {
-		return e.listsName(i, p)
+		return slices.ContainsFunc(slices.Concat(e.New[i].RelevantFilePaths, e.New[i].Creates), func(given string) bool {
+			own, fault := locate(given)
+			return fault == "" && path.Base(own) == p
+		})
 	}
 	first, _, _ := strings.Cut(p, "/")
 	return doubtful(token) && e.find(ctx, i, first) != present
-}
-
-// listsName reports whether one of a task's own paths ends in a name.
-func (e *examination) listsName(i int, name string) bool {
-	return slices.ContainsFunc(slices.Concat(e.New[i].RelevantFilePaths, e.New[i].Creates), func(given string) bool {
-		p, fault := locate(given)
-		return fault == "" && path.Base(p) == name
-	})
 }
 
 // hintPaths returns the tokens in backquotes that look like paths, without line numbers and duplicates.

@@ -100,7 +100,11 @@ func (e *examination) checkListed(ctx context.Context, i int, given string) []fl
 		return []flaw{{message: "lists a pattern in `relevant_file_paths` that is too complex or invalid: " + code(given) + ".",
 			fix: "use *, ?, ** and a few alternatives such as {a,b}, or name the files"}}
 	}
-	return []flaw{{message: "lists a non-existent path in `relevant_file_paths`: " + code(given) + ".", fix: e.remedy(ctx, p)}}
+	fix := "correct the path, or name it in `creates` of this task or of one it depends on"
+	if bare := withoutLine(p); bare != p && !isGlob(bare) && bare != "" && e.tree.look(ctx, bare) == present { // the most frequent slip
+		fix = "write " + code(bare) + " without the line"
+	}
+	return []flaw{{message: "lists a non-existent path in `relevant_file_paths`: " + code(given) + ".", fix: fix}}
 }
 
 // checkCreated checks an entry of creates: it need not exist, but must be in the workspace.
@@ -131,14 +135,6 @@ func misplaced(fault, field, given string) []flaw {
 	}
 	return []flaw{{message: message + ": " + code(given) + ".",
 		fix: "write paths relative to the workspace, with slashes and without `..`"}}
-}
-
-// remedy suggests a fix for a missing path. A line number after the name is the most frequent slip.
-func (e *examination) remedy(ctx context.Context, p string) string {
-	if bare := withoutLine(p); bare != p && !isGlob(bare) && bare != "" && e.tree.look(ctx, bare) == present {
-		return "write " + code(bare) + " without the line"
-	}
-	return "correct the path, or name it in `creates` of this task or of one it depends on"
 }
 
 func distinct(list []string) []string {
@@ -268,13 +264,10 @@ func (b *bounded) ReadDir(name string) ([]fs.DirEntry, error) {
 	if bound := b.take(len(entries)); bound != nil {
 		return nil, bound
 	}
-	var shown []fs.DirEntry
-	for _, entry := range entries {
-		if !b.hides(entry.Name()) {
-			shown = append(shown, entry)
-		}
-	}
-	return shown, err
+	return slices.DeleteFunc(entries, func(entry fs.DirEntry) bool {
+		name := entry.Name()
+		return (name == ".git" || name == "node_modules") && !strings.Contains(b.pattern, name)
+	}), err
 }
 
 func (b *bounded) take(n int) error {
@@ -290,6 +283,140 @@ func (b *bounded) take(n int) error {
 	return nil
 }
 
-func (b *bounded) hides(name string) bool {
-	return (name == ".git" || name == "node_modules") && !strings.Contains(b.pattern, name)
+// creations holds the paths that the tasks of a plan will create.
+type creations struct {
+	graph   graph
+	exact   map[string][]int // path, and every directory above it → its creators
+	inside  map[string][]int // created directory → its creators, for paths in it
+	created []creation
+	before  reach
+	left    int // comparisons still allowed
+
+	patterns []creation // the patterns among created
 }
+
+type creation struct {
+	path string
+	by   int
+	glob bool
+}
+
+// maxComparisons bounds the work on plans in which everything creates everything.
+const maxComparisons = 5_000_000
+
+func newCreations(c Candidate, g graph) *creations {
+	m := &creations{graph: g, exact: map[string][]int{}, inside: map[string][]int{}, left: maxComparisons,
+		before: reach{mark: make([]int, len(g.deps))}}
+	for i, t := range c.New {
+		m.add(i, t.Creates)
+	}
+	for i := range c.Have.Len() {
+		if step := c.Have.At(i); step.Status != plan.Skipped && step.Status != plan.Cancelled {
+			m.add(g.tasks+i, step.Creates)
+		}
+	}
+	return m
+}
+
+func (m *creations) add(by int, paths []string) {
+	for _, given := range paths {
+		p, fault := locate(given)
+		if fault != "" || p == "." {
+			continue
+		}
+		c := creation{p, by, isGlob(p) && simple(p)}
+		m.created = append(m.created, c)
+		if c.glob {
+			m.patterns = append(m.patterns, c)
+		}
+		for up := p; up != "."; up = path.Dir(up) {
+			m.exact[up] = with(m.exact[up], by)
+		}
+		if path.Ext(p) == "" || strings.HasSuffix(strings.TrimSpace(given), "/") {
+			m.inside[p] = with(m.inside[p], by)
+		}
+	}
+}
+
+func with(list []int, by int) []int {
+	if n := len(list); n > 0 && list[n-1] == by {
+		return list
+	}
+	return append(list, by)
+}
+
+// covers reports whether a path is created by the task, or by one it depends on, directly or through others.
+func (m *creations) covers(task int, p string) bool {
+	if len(m.created) == 0 {
+		return false
+	}
+	m.before.from(task, m.graph)
+	if m.among(m.exact[p]) {
+		return true
+	}
+	for up := path.Dir(p); up != "."; up = path.Dir(up) {
+		if m.among(m.inside[up]) {
+			return true
+		}
+	}
+	return m.matches(p)
+}
+
+func (m *creations) among(creators []int) bool {
+	for _, by := range creators {
+		if m.left--; m.left < 0 {
+			return false
+		}
+		if m.before.has(by) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches reports whether a path and a created path match as patterns.
+func (m *creations) matches(p string) bool {
+	wanted, list := isGlob(p) && simple(p), m.patterns
+	if wanted {
+		list = m.created
+	}
+	for _, c := range list {
+		if m.left--; m.left < 0 {
+			return false
+		}
+		if !m.before.has(c.by) {
+			continue
+		}
+		if c.glob && doublestar.MatchUnvalidated(c.path, p) || wanted && doublestar.MatchUnvalidated(p, c.path) {
+			return true
+		}
+	}
+	return false
+}
+
+// reach is the set of a task and everything before it, cached for the last task asked about, because tasks are checked
+// one after another.
+type reach struct {
+	task int // counted from 1, which is also the mark of its members
+	mark []int
+}
+
+func (r *reach) from(task int, g graph) {
+	if r.task == task+1 {
+		return
+	}
+	r.task = task + 1
+	r.mark[task] = r.task
+	for open := []int{task}; len(open) > 0; {
+		next := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, dep := range g.deps[next] {
+			if r.mark[dep] != r.task {
+				r.mark[dep] = r.task
+				open = append(open, dep)
+			}
+		}
+	}
+}
+
+func (r *reach) has(node int) bool { return r.mark[node] == r.task }

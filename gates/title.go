@@ -1,7 +1,9 @@
 package gates
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -77,15 +79,11 @@ func sameTitle(title string) string {
 
 func checkDuplicate(_ context.Context, e *examination, i int) []flaw {
 	other, ok := e.twins[i]
-	switch {
-	case !ok:
-		return nil
-	case other.open:
-		return []flaw{{message: "has the title of " + other.id.String() + ", which is open.",
-			fix: "update " + other.id.String() + " instead of adding it again, or use a different title"}}
+	if other.open {
+		return flawIf(ok, "has the title of "+other.id.String()+", which is open.",
+			"update "+other.id.String()+" instead of adding it again, or use a different title")
 	}
-	return []flaw{{message: "has the title of another new task, " + other.id.String() + ".",
-		fix: "remove one of them, or use different titles"}}
+	return flawIf(ok, "has the title of another new task, "+other.id.String()+".", "remove one of them, or use different titles")
 }
 
 func checkResponsibility(_ context.Context, e *examination, i int) []flaw {
@@ -98,8 +96,13 @@ func checkResponsibility(_ context.Context, e *examination, i int) []flaw {
 func secondTask(title string) string {
 	list := sentence(title)
 	for i := 1; i < len(list); i++ {
-		if from, ok := clauseAt(list, i); ok && independent(list, i, from) {
-			return phrase(list[from:])
+		from, ok := clauseAt(list, i)
+		if !ok {
+			continue
+		}
+		before, after := list[:i], list[from:]
+		if len(before) > 1 && verbWithObject(before[0], after) && !coordinated(before) && !subordinate(before) && !companion(after) {
+			return phrase(after)
 		}
 	}
 	return ""
@@ -128,12 +131,6 @@ func clauseAt(list []word, i int) (from int, ok bool) {
 	}
 	before := list[i-1]
 	return from, from < len(list) && (from > i || before.comma || before.stop)
-}
-
-// independent reports whether the words from a position on are a separate task from the words before end.
-func independent(list []word, end, from int) bool {
-	before, after := list[:end], list[from:]
-	return len(before) > 1 && verbWithObject(before[0], after) && !coordinated(before) && !subordinate(before) && !companion(after)
 }
 
 // verbWithObject reports whether a clause begins with a verb in the form of the title's first word, followed by its
@@ -209,4 +206,112 @@ func companion(clause []word) bool {
 		}
 	}
 	return false
+}
+
+func checkOutcome(_ context.Context, e *examination, i int) []flaw {
+	task := e.New[i]
+	return flawIf(!verifies(task.Verify) && !slices.ContainsFunc(task.AcceptanceCriteria, isGiven) && vague(task.Title),
+		"does not name a result.",
+		"name a visible or measurable outcome, such as \"Optimize `GET /users` to respond in under 100 ms\", "+
+			"or give `acceptance_criteria` or `verify`")
+}
+
+// vague reports whether a title asks for improvement instead of a result: a verb without an end (improve) and an object
+// that is not narrowed down, or an unspecific verb and a word for everything (the backend, bugs).
+func vague(title string) bool {
+	list := sentence(title)
+	if len(list) < 2 || specific(list) {
+		return false
+	}
+	verb, object := verbAndObject(list)
+	if verb == "make" || verb == "get" || verb == "keep" {
+		return slices.ContainsFunc(object, func(w word) bool { return comparatives.has(w.text) })
+	}
+	core := content(object)
+	switch {
+	case endless.has(verb):
+		return len(core) <= 2 || abstracts.has(head(object))
+	case unspecific.has(verb):
+		return !slices.ContainsFunc(core, func(w string) bool { return !abstracts.has(w) })
+	}
+	return false
+}
+
+// specific reports whether anything in a title narrows it down.
+func specific(list []word) bool {
+	for i, w := range list {
+		switch {
+		case w.named() && !abstracts.has(w.text):
+			return true
+		case i == 0 || i+1 == len(list):
+		case w.text == "by" && strings.HasSuffix(list[i+1].text, "ing"), w.text == "to" && isTaskVerb(list[i+1].text) &&
+			!unspecific.has(list[i+1].text) && !endless.has(list[i+1].text):
+			return true
+		case i > 1 && pins.has(w.text):
+			return true
+		}
+	}
+	return false
+}
+
+// verbAndObject splits a title. A form in -ing counts as its verb, and a verb may have a particle: clean up, work on.
+func verbAndObject(list []word) (verb string, object []word) {
+	verb = cmp.Or(gerundOf(list[0].text), list[0].text)
+	for len(list) > 2 && adverbs.has(verb) {
+		list = list[1:]
+		verb = list[0].text
+	}
+	if joined := verb + " " + list[1].text; endless.has(joined) || unspecific.has(joined) || particles.has(joined) {
+		return joined, list[2:]
+	}
+	return verb, list[1:]
+}
+
+// content returns the meaningful words of an object.
+func content(object []word) []string {
+	var list []string
+	for _, w := range object {
+		if w.text != "" && !determiners.has(w.text) && !prepositions.has(w.text) && !pronouns.has(w.text) && !emptyWords.has(w.text) {
+			list = append(list, w.text)
+		}
+	}
+	if len(list) == 0 {
+		return []string{"things"}
+	}
+	return list
+}
+
+// head returns the last word of an object before its first preposition: the thing itself, without its place.
+func head(object []word) string {
+	last := ""
+	for _, w := range object {
+		if prepositions.has(w.text) && w.text != "and" && w.text != "&" {
+			break
+		}
+		last = w.text
+	}
+	return last
+}
+
+func checkVerifiable(_ context.Context, e *examination, i int) []flaw {
+	t := e.New[i]
+	title := sentence(t.Title)
+	verifiable := t.Type == plan.Test || verifies(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, isGiven) ||
+		measurable(title[min(1, len(title)):]) || measurable(words(t.Details)) // a title's first word names the work, not its outcome
+	return flawIf(!verifiable, "has no way to verify it.", "give `acceptance_criteria`, or a command in `verify`")
+}
+
+// measurable reports whether a text names a visible result: a bound, or a word for an outcome.
+func measurable(text []word) bool {
+	return slices.ContainsFunc(text, func(w word) bool {
+		return !w.code && (outcomes.has(w.text) || strings.ContainsFunc(w.text, unicode.IsDigit) && quantity(w.text))
+	})
+}
+
+// quantity reports whether a text is a number, maybe with a unit or a sign: 404, 100ms, 80%, >=3.
+func quantity(text string) bool {
+	number := strings.TrimLeft(text, "<>=~≤≥")
+	unit := strings.TrimLeft(number, "0123456789.,")
+	return number != text || unit != number && (unit == "" || unit == "%" || slices.Contains([]string{"ms", "s", "sec", "kb", "mb", "gb",
+		"b", "x", "px", "rps"}, unit))
 }
