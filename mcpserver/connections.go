@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	_ "embed"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/server"

@@ -39,7 +39,9 @@ type elicitation struct {
 
 // canAsk reports whether the user can be asked through the client and the answer counts.
 func (s *Server) canAsk(ctx context.Context) bool {
-	return clientElicits(ctx) && !s.agentControlled(ctx)
+	can := capabilities[server.SessionWithElicitation](ctx).Elicitation
+	declared := can != nil && (can.Form != nil || can.URL == nil) // no mode means forms; only URLs means no forms
+	return declared && !s.agentControlled(ctx)
 }
 
 func (s *Server) agentControlled(ctx context.Context) bool {
@@ -53,13 +55,6 @@ func (s *Server) asUser(ctx context.Context, caller verbs.Caller) verbs.Caller {
 		caller.Actor = caller.Actor.WithChannel(plan.ChannelClient)
 	}
 	return caller
-}
-
-// clientElicits reports whether the client declared that it can show forms. Declaring no mode means forms;
-// declaring only URLs means that it cannot.
-func clientElicits(ctx context.Context) bool {
-	can := capabilities[server.SessionWithElicitation](ctx).Elicitation
-	return can != nil && (can.Form != nil || can.URL == nil)
 }
 
 // capabilities returns the client's capabilities. In the handshake revisions they count only if its session is an
@@ -131,12 +126,15 @@ func (d elicitation) inputRequired() *mcp.CallToolResult {
 	if d.opts.Sealer == nil {
 		return nil
 	}
-	state := ""
+	state, step := "", ""
+	if d.question.Step != 0 {
+		step = fmt.Sprintf("%d %d %s", int(d.question.Step), d.question.Attempt, d.question.Kind)
+	}
 	sealer, err := d.opts.Sealer()
 	if err == nil {
 		state, err = sealer.Seal(SealClaims{By: clientName(d.caller), Tool: d.row.Name,
 			Arguments: Fingerprint(d.request.Params.RawArguments),
-			Request:   d.question.Request, Question: d.question.Question, Step: sealedStep(d.question), Digest: d.question.Digest,
+			Request:   d.question.Request, Question: d.question.Question, Step: step, Digest: d.question.Digest,
 			Expires: time.Now().Add(maxStateAge)})
 	}
 	if err != nil {
@@ -196,10 +194,10 @@ func (d elicitation) wait(ctx context.Context) *mcp.CallToolResult {
 }
 
 func failure(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return "timed_out"
-	}
-	if errors.Is(err, context.Canceled) {
+	case errors.Is(err, context.Canceled):
 		return "cancelled"
 	}
 	return "failed"
@@ -346,7 +344,10 @@ func (c toolCall) resume(ctx context.Context) *mcp.CallToolResult {
 		return refuse(err)
 	}
 	ask := &verbs.Ask{Request: claims.Request, Digest: claims.Digest, Question: claims.Question}
-	unsealStep(ask, claims.Step)
+	var step int
+	if n, err := fmt.Sscanf(claims.Step, "%d %d %s", &step, &ask.Attempt, (*string)(&ask.Kind)); err == nil && n == 3 {
+		ask.Step = plan.StepID(step)
+	}
 	d := elicitation{toolCall: c, question: ask}
 	if d.isSettled(ctx) {
 		return d.status(ctx)
@@ -383,21 +384,6 @@ func (d elicitation) repeat(ctx context.Context) *mcp.CallToolResult {
 		}
 	}
 	return d.unanswered(ctx)
-}
-
-// sealedStep encodes a step's question for the request state; "" for any other question.
-func sealedStep(ask *verbs.Ask) string {
-	if ask.Step == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d %d %s", int(ask.Step), ask.Attempt, ask.Kind)
-}
-
-func unsealStep(ask *verbs.Ask, text string) {
-	var step int
-	if n, err := fmt.Sscanf(text, "%d %d %s", &step, &ask.Attempt, (*string)(&ask.Kind)); err == nil && n == 3 {
-		ask.Step = plan.StepID(step)
-	}
 }
 
 // answeredStep records the user's answer for a step and continues the run.

@@ -13,7 +13,12 @@ import (
 
 func (s *Server) addPrompts() {
 	for _, p := range verbs.Prompts() {
-		s.MCP.AddPrompt(describePrompt(p), func(ctx context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		described := mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
+		for _, a := range p.Arguments {
+			described.Arguments = append(described.Arguments,
+				mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
+		}
+		s.MCP.AddPrompt(described, func(ctx context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			text, err := s.prompt(ctx, p, request.Params.Arguments)
 			if err != nil {
 				return nil, err
@@ -45,12 +50,4 @@ func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]s
 		return call.errorText(ctx, err), nil
 	}
 	return "", errors.New(s.internalError("prompt "+p.Name, err))
-}
-
-func describePrompt(p prompts.Prompt) mcp.Prompt {
-	prompt := mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
-	for _, a := range p.Arguments {
-		prompt.Arguments = append(prompt.Arguments, mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
-	}
-	return prompt
 }

@@ -44,20 +44,21 @@ func (s *Server) resourceTable() []resource {
 	return []resource{
 		{"plan://current", "current", "Current plan", "The current plan with all its steps, as JSON.", mimeJSON, ofState(resources.JSON)},
 		{"plan://current.md", "current.md", "Current plan as a check list", "The current plan as Markdown.", mimeMarkdown,
-			ofState(func(state plan.State) ([]byte, error) {
-				return resources.Markdown(state), nil
-			})},
+			ofState(func(state plan.State) ([]byte, error) { return resources.Markdown(state), nil })},
 		{"plan://current.mmd", "current.mmd", "Current plan as a graph", "The dependencies of the steps as a Mermaid flowchart.",
 			mimeMermaid, ofState(func(state plan.State) ([]byte, error) { return resources.Mermaid(state), nil })},
-		{statusURI, "status", "Status", "The reply of planloop_status, as JSON.", mimeJSON, s.renderStatus},
+		// The reader of the status may be a panel of the host, so this does not count as informing the agent.
+		{statusURI, "status", "Status", "The reply of planloop_status, as JSON.", mimeJSON,
+			func(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
+				return json.Marshal(service.StatusIn(state, s.caller(ctx, service)))
+			}},
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
 			ofState(resources.Plans)},
 		{"plan://log", "log", "Log", "The latest changes with their authors and times, oldest first, as JSON.", mimeJSON, s.renderLog},
 		{"plan://events", "events", "Events", "The newest events of the running plan, oldest first, as JSON.", mimeJSON,
 			renderEvents},
 		{agentsURI, "agents.md", "Rules for agents", "The canonical rule book, as in the workspace's file for agents.",
-			mimeMarkdown,
-			func(_ context.Context, service *verbs.Service, _ plan.State) ([]byte, error) {
+			mimeMarkdown, func(_ context.Context, service *verbs.Service, _ plan.State) ([]byte, error) {
 				return []byte(service.AgentsMD()), nil
 			}},
 	}
@@ -68,7 +69,14 @@ func (s *Server) addResources() {
 	for _, r := range s.resourceTable() {
 		s.subscriptions.resources = append(s.subscriptions.resources, r.uri)
 		s.MCP.AddResource(mcp.NewResource(r.uri, r.name, mcp.WithResourceTitle(r.title),
-			mcp.WithResourceDescription(r.description), mcp.WithMIMEType(r.mime)), s.read(r))
+			mcp.WithResourceDescription(r.description), mcp.WithMIMEType(r.mime)), s.reading(r.mime,
+			func(ctx context.Context, _ string) ([]byte, error) {
+				service, state, err := s.state(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return r.render(ctx, service, state)
+			}))
 	}
 	s.MCP.AddResource(mcp.NewResource(guideURI, "planning-guide.md", mcp.WithResourceTitle("Planning guide"),
 		mcp.WithResourceDescription("Advice on good tasks, the checks of the quality gates, and an example."),
@@ -87,21 +95,15 @@ func (s *Server) reading(mime string, load func(ctx context.Context, uri string)
 	return func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		uri := request.Params.URI
 		data, err := load(ctx, uri)
-		if err != nil {
-			return nil, s.readError(uri, err)
+		var refused *plan.ValidationError
+		switch {
+		case errors.As(err, &refused):
+			return nil, refused
+		case err != nil:
+			return nil, errors.New(s.internalError(uri, err)) // without the cause: only the part that helps
 		}
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mime, Text: string(data)}}, nil
 	}
-}
-
-func (s *Server) read(r resource) server.ResourceHandlerFunc {
-	return s.reading(r.mime, func(ctx context.Context, _ string) ([]byte, error) {
-		service, state, err := s.state(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return r.render(ctx, service, state)
-	})
 }
 
 // state returns the service and the state that is on disk now.
@@ -140,12 +142,6 @@ func (s *Server) readPlan(ctx context.Context, uri string) ([]byte, error) {
 	return resources.JSON(state)
 }
 
-// renderStatus returns the reply of planloop_status. The reader may be a panel of the host, so this does not
-// count as informing the agent.
-func (s *Server) renderStatus(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
-	return json.Marshal(service.StatusIn(state, s.caller(ctx, service)))
-}
-
 // maxLogRecords is the number of latest records in plan://log.
 const maxLogRecords = 50
 
@@ -179,16 +175,6 @@ func renderEvents(ctx context.Context, service *verbs.Service, state plan.State)
 	return resources.Events(state.Revision, events, after == 0)
 }
 
-// readError returns the error for a resource that cannot be read. Of an internal fault it has only the part
-// that helps.
-func (s *Server) readError(uri string, err error) error {
-	var refused *plan.ValidationError
-	if errors.As(err, &refused) {
-		return refused
-	}
-	return errors.New(s.internalError(uri, err))
-}
-
 // maxFormerPlans is the number of former plans in the list of resources.
 const maxFormerPlans = 20
 
@@ -215,20 +201,15 @@ const maxCompletions = 100
 // completion completes the arguments of templates and prompts from the state.
 type completion struct{ s *Server }
 
-// CompleteResourceArgument completes step and plan ids.
-func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
-	_ mcp.CompleteContext) (*mcp.Completion, error) {
-	return c.complete(ctx, argument)
-}
-
 // CompletePromptArgument completes a goal, task or request with the objective of the current plan.
 func (c completion) CompletePromptArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
-	_ mcp.CompleteContext) (*mcp.Completion, error) {
-	return c.complete(ctx, argument)
+	within mcp.CompleteContext) (*mcp.Completion, error) {
+	return c.CompleteResourceArgument(ctx, "", argument, within)
 }
 
-// complete returns the values that start with the argument, ignoring case.
-func (c completion) complete(ctx context.Context, argument mcp.CompleteArgument) (*mcp.Completion, error) {
+// CompleteResourceArgument completes step and plan ids. It returns the values that start with the argument, ignoring case.
+func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
+	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	_, state, err := c.s.state(ctx)
 	if err != nil {
 		return nil, err

@@ -100,7 +100,8 @@ func New(opts Options) (*Server, error) {
 	}
 	var running sync.WaitGroup
 	s.background, s.waitForBackground = func(do func(context.Context)) { running.Go(func() { do(ctx) }) }, running.Wait
-	s.subscriptions = newSubscriptions(ctx, s.service, opts.Logger)
+	s.subscriptions = &subscriptions{ctx: ctx, service: s.service, log: opts.Logger,
+		sessions: map[string]server.ClientSession{}, subscribers: map[string]*subscriber{}}
 	hooks := &server.Hooks{}
 	s.subscriptions.registerHooks(hooks)
 	s.connections.registerHooks(hooks)

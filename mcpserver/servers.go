@@ -99,7 +99,13 @@ func (s *Server) refresh() (over <-chan struct{}) {
 	if !f.followed {
 		f.followed = true
 		changes := f.Changed(s.subscriptions.ctx) // starts before the list, which may be outdated at once
-		s.background(func(context.Context) { s.followServers(changes) })
+		s.background(func(context.Context) {
+			for range changes {
+				if f.differs() {
+					s.subscriptions.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
+				}
+			}
+		})
 	}
 	if f.refreshing == nil {
 		ended := make(chan struct{})
@@ -143,15 +149,7 @@ func (s *Server) waitForRefresh(ctx context.Context, over <-chan struct{}, limit
 	return true
 }
 
-// followServers notifies clients when the tools differ from the last list.
-func (s *Server) followServers(changes <-chan struct{}) {
-	for range changes {
-		if s.otherTools.differs() {
-			s.subscriptions.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
-		}
-	}
-}
-
+// differs reports whether the tools differ from the last list that a client got.
 func (f *otherTools) differs() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -50,11 +50,6 @@ type subscriber struct {
 	done    chan struct{}
 }
 
-func newSubscriptions(ctx context.Context, service func(context.Context) (*verbs.Service, error), log *slog.Logger) *subscriptions {
-	return &subscriptions{ctx: ctx, service: service, log: log,
-		sessions: map[string]server.ClientSession{}, subscribers: map[string]*subscriber{}}
-}
-
 func (s *subscriptions) registerHooks(hooks *server.Hooks) {
 	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) {
 		s.mu.Lock()
@@ -80,7 +75,8 @@ func (s *subscriptions) registerHooks(hooks *server.Hooks) {
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, id any, request *mcp.SubscriptionsListenRequest) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
-			key, asked := listenKey(session, id), request.Params.Notifications.ResourceSubscriptions
+			key := fmt.Sprintf("listen %s %p %v", session.SessionID(), session, id) // over HTTP the sessions of streams have no id
+			asked := request.Params.Notifications.ResourceSubscriptions
 			known := slices.DeleteFunc(slices.Clone(asked), func(uri string) bool { return !s.isKnown(uri) })
 			request.Params.Notifications.ResourceSubscriptions = known[:min(len(known), maxSubscribed)] // the acknowledgement repeats these
 			s.subscribe(ctx, key, session, id, request.Params.Notifications.ResourceSubscriptions...)
@@ -128,25 +124,16 @@ func (s *subscriptions) checkSubscription(ctx context.Context, _ any, message an
 	case strings.HasPrefix(uri, scheme) && !s.isKnown(uri):
 		return fmt.Errorf("unknown resource %s; see resources/list and resources/templates/list", uri)
 	}
-	if session := server.ClientSessionFromContext(ctx); session != nil && s.count(session.SessionID()) >= maxSubscribed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	session := server.ClientSessionFromContext(ctx)
+	if session == nil {
+		return nil
+	}
+	if sub := s.subscribers[session.SessionID()]; sub != nil && len(sub.uris) >= maxSubscribed {
 		return fmt.Errorf("more than %d subscriptions: unsubscribe from one first; plan://current covers all steps", maxSubscribed)
 	}
 	return nil
-}
-
-// count returns the number of a client's subscriptions.
-func (s *subscriptions) count(key string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if sub := s.subscribers[key]; sub != nil {
-		return len(sub.uris)
-	}
-	return 0
-}
-
-// listenKey names a stream: over HTTP the sessions of streams have no id.
-func listenKey(session server.ClientSession, id any) string {
-	return fmt.Sprintf("listen %s %p %v", session.SessionID(), session, id)
 }
 
 // subscribe records a session's subscriptions and starts watching for changes.

@@ -137,15 +137,12 @@ func (s *Server) addWorkspaceTools() error {
 		if err != nil {
 			return err
 		}
-		s.MCP.AddTool(describe(specOf(row), input, output), s.handleWorkspaceTool(row))
+		spec := verbs.Spec{Name: row.Name, Title: row.Title, Description: row.Description, Toolset: workspaceToolset, Example: row.Example,
+			ReadOnly: row.ReadOnly, Destructive: row.Destructive, Idempotent: row.Idempotent, OpenWorld: row.OpenWorld}
+		s.MCP.AddTool(describe(spec, input, output), s.handleWorkspaceTool(row))
 		s.offered = append(s.offered, row.Name)
 	}
 	return nil
-}
-
-func specOf(row toolbox.Row) verbs.Spec {
-	return verbs.Spec{Name: row.Name, Title: row.Title, Description: row.Description, Toolset: workspaceToolset, Example: row.Example,
-		ReadOnly: row.ReadOnly, Destructive: row.Destructive, Idempotent: row.Idempotent, OpenWorld: row.OpenWorld}
 }
 
 // handleWorkspaceTool decodes and calls a tool of the workspace. Calls run concurrently: a command may take minutes.
@@ -192,7 +189,12 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 		result.Tools = append(result.Tools, describeRemote(tool))
 		passing[tool.Name] = tool.ReadOnlyPhase
 	}
-	phase, revision, err := s.phaseNow(ctx)
+	var phase plan.Phase
+	var revision plan.Revision
+	service, err := s.service(ctx)
+	if err == nil {
+		phase, revision, err = service.Phase(ctx)
+	}
 	if err != nil {
 		if !errors.Is(err, errRootsFirst) {
 			s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
@@ -203,18 +205,9 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	if revision > 0 { // listing the tools creates nothing
 		s.subscriptions.beginSoon(ctx)
 	}
-	if !phase.IsRestricted() {
-		return
+	if phase.IsRestricted() {
+		result.Tools = slices.DeleteFunc(result.Tools, func(tool mcp.Tool) bool { return !passing[tool.Name] })
 	}
-	result.Tools = slices.DeleteFunc(result.Tools, func(tool mcp.Tool) bool { return !passing[tool.Name] })
-}
-
-func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error) {
-	service, err := s.service(ctx)
-	if err != nil {
-		return "", 0, err
-	}
-	return service.Phase(ctx)
 }
 
 // IsTool reports whether a name is one of planloop's tools or has the form of another server's tool: it contains

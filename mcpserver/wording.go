@@ -146,7 +146,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 
 // clearCall returns the call that clears a signal. A shortened id would not match the signal.
 func clearCall(id string) string {
-	if !idFits(id) {
+	if tokens.Shorten(id, maxIDTokens, 60) != id {
 		return `planloop_alert {"clear":true} with its id, which planloop_status shows`
 	}
 	return `planloop_alert {"id":` + quote(id) + `,"clear":true}`
@@ -213,5 +213,3 @@ func pageOf(call verbs.Call) string {
 
 // maxIDTokens limits a signal's id in a reply.
 const maxIDTokens = 14
-
-func idFits(id string) bool { return tokens.Shorten(id, maxIDTokens, 60) == id }
