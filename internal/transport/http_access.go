@@ -63,12 +63,11 @@ func (s *HTTPServer) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	h.Set("Access-Control-Allow-Origin", from)
 	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
 	h.Set("Vary", "Origin")
-	if !isPreflight(r) {
-		return
+	if isPreflight(r) {
+		h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+		h.Set("Access-Control-Allow-Headers", allowedHeaders(r))
+		h.Set("Access-Control-Max-Age", "600")
 	}
-	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	h.Set("Access-Control-Allow-Headers", allowedHeaders(r))
-	h.Set("Access-Control-Max-Age", "600")
 }
 
 func isPreflight(r *http.Request) bool {
@@ -91,10 +90,8 @@ func allowedHeaders(r *http.Request) string {
 
 // checkToken refuses a token that a client could not send in a header.
 func checkToken(token string) error {
-	for _, c := range []byte(token) {
-		if c <= ' ' || c > '~' {
-			return errors.New("the token has a character that an Authorization header cannot contain; use letters, digits and -._~+/=")
-		}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("the token has a character that an Authorization header cannot contain; use letters, digits and -._~+/=")
 	}
 	return nil
 }

@@ -25,14 +25,25 @@ func (s *HTTPServer) postMCP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	modern := isModern(r, msg)
-	if modern && isIgnored(msg) {
+	// Two limits of the library keep some messages of the stateless protocol from it:
+	//
+	//   - It keys running requests by session and request id, and on the stateless
+	//     protocol the session is empty: one client could cancel another's
+	//     request. Closing the connection still cancels, as the protocol has it.
+	//   - It answers 400 to a notification without _meta, upon which the official
+	//     Go client gives up its session.
+	//
+	// Only the body's method decides, never a header.
+	if modern && msg.Kind == Notification &&
+		(msg.Method == string(mcp.MethodNotificationCancelled) || msg.ProtocolVersion() == "") {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
 	if !modern && !s.checkSession(w, r, msg) {
 		return
 	}
-	r = withBody(r, msg.Raw)
+	r = r.WithContext(r.Context()) // a copy, for the body that was read
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(msg.Raw)), int64(len(msg.Raw))
 	switch {
 	case modern && msg.Kind == Request && msg.Method == string(mcp.MethodSubscriptionsListen):
 		s.listen(w, r, msg)
@@ -210,23 +221,6 @@ func isModern(r *http.Request, msg Message) bool {
 	return msg.isModern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 }
 
-// isIgnored reports whether a message of the stateless protocol must not reach the library. It works around two of
-// its limits:
-//
-//   - It keys running requests by session and request id, and on the stateless
-//     protocol the session is empty: one client could cancel another's
-//     request. Closing the connection still cancels, as the protocol has it.
-//   - It answers 400 to a notification without _meta, upon which the official
-//     Go client gives up its session.
-//
-// Only the body's method decides, never a header.
-func isIgnored(msg Message) bool {
-	if msg.Kind != Notification {
-		return false
-	}
-	return msg.Method == string(mcp.MethodNotificationCancelled) || msg.ProtocolVersion() == ""
-}
-
 // readMessage reads the single message of a POST, or answers with the reason it cannot.
 func (s *HTTPServer) readMessage(w http.ResponseWriter, r *http.Request) (Message, bool) {
 	body, err := origin.ReadJSON(w, r, s.opts.MaxBody, s.opts.BodyTimeout)
@@ -260,14 +254,6 @@ func (s *HTTPServer) refuseBody(w http.ResponseWriter, err error) {
 		w.Header().Set("Connection", "close")
 		writeError(w, http.StatusBadRequest, nil, mcp.PARSE_ERROR, "the body could not be read to its end; send it again")
 	}
-}
-
-// withBody returns the request with the body that was read from it.
-func withBody(r *http.Request, body []byte) *http.Request {
-	again := r.WithContext(r.Context())
-	again.Body = io.NopCloser(bytes.NewReader(body))
-	again.ContentLength = int64(len(body))
-	return again
 }
 
 // refuse answers a request that does not reach the protocol. The text names the fault and the accepted form, and never

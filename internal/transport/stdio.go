@@ -44,13 +44,6 @@ type StdioOptions struct {
 	Drain time.Duration
 }
 
-func (o StdioOptions) withDefaults() StdioOptions {
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	o.MaxFrame = cmp.Or(o.MaxFrame, MaxMessage)
-	o.Drain = cmp.Or(o.Drain, 30*time.Second)
-	return o
-}
-
 // conn is one connection. Its goroutines are the reader, the writer, one per open request and one more per listen
 // stream; cancelling ctx ends all of them.
 type conn struct {
@@ -78,7 +71,9 @@ type conn struct {
 // until in or out is closed. It may have consumed input, but no longer acts on it. A handler that ignores its cancelled
 // context for longer than a second is abandoned too.
 func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer, opts StdioOptions) error {
-	opts = opts.withDefaults()
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	opts.MaxFrame = cmp.Or(opts.MaxFrame, MaxMessage)
+	opts.Drain = cmp.Or(opts.Drain, 30*time.Second)
 	life, endLife := context.WithCancel(context.WithoutCancel(ctx))
 	defer endLife()
 	callCtx, cancel := context.WithCancelCause(ctx)

@@ -25,7 +25,9 @@ func (c *conn) receive(f frame) {
 	}
 	switch m.Kind {
 	case Response:
-		c.session.receiveResponse(m)
+		if reply, ok := c.session.pending.LoadAndDelete(m.Key); ok { // others are dropped
+			reply.(chan Message) <- m
+		}
 	case Notification:
 		c.handleNotification(m)
 	case Request:
@@ -87,7 +89,7 @@ func (c *conn) enqueue(ctx context.Context, run func(*turn)) bool {
 // runCall runs a call, unless it was cancelled while it waited.
 func (c *conn) runCall(t *turn, k *call, m Message) {
 	if k.ctx.Err() != nil {
-		c.answer(k, k.notStarted())
+		c.answer(k, Refusal(k.id, mcp.REQUEST_INTERRUPTED, "the server stopped before it started: nothing was changed, send it again"))
 		return
 	}
 	if m.Method == string(mcp.MethodInitialize) {
@@ -160,11 +162,6 @@ func asksForInput(resp mcp.JSONRPCMessage) bool {
 	return false
 }
 
-// notStarted answers a call that was cancelled before its turn came.
-func (k *call) notStarted() *mcp.JSONRPCError {
-	return Refusal(k.id, mcp.REQUEST_INTERRUPTED, "the server stopped before it started: nothing was changed, send it again")
-}
-
 // withID returns the library's response with the id as it was sent.
 func (k *call) withID(resp mcp.JSONRPCMessage) mcp.JSONRPCMessage {
 	switch r := resp.(type) {
@@ -174,7 +171,6 @@ func (k *call) withID(resp mcp.JSONRPCMessage) mcp.JSONRPCMessage {
 	case mcp.JSONRPCError:
 		r.ID = mcp.NewRequestId(k.id)
 		return r
-	default:
-		return resp
 	}
+	return resp
 }

@@ -124,7 +124,10 @@ func (c *conn) pump(s *stream) {
 
 // deliver writes a notification the stream asked for, stamped with its id.
 func (c *conn) deliver(s *stream, n mcp.JSONRPCNotification) {
-	if !s.wants(n) {
+	// The library filters all but the notifications of resources.
+	uri, _ := n.Params.AdditionalFields["uri"].(string)
+	covers := func(s string) bool { return uri == s || strings.HasPrefix(uri, strings.TrimSuffix(s, "/")+"/") }
+	if n.Method == mcp.MethodNotificationResourceUpdated && !slices.ContainsFunc(load(&s.filter).ResourceSubscriptions, covers) {
 		return
 	}
 	// A broadcast shares its map with every other session.
@@ -135,17 +138,4 @@ func (c *conn) deliver(s *stream, n mcp.JSONRPCNotification) {
 	meta[mcp.MetaKeySubscriptionID] = s.request
 	n.Params.Meta = meta
 	c.sendMessage(c.life, n)
-}
-
-// wants reports whether a notification may go out. The library filters all but those of resources.
-func (s *stream) wants(n mcp.JSONRPCNotification) bool {
-	uri, _ := n.Params.AdditionalFields["uri"].(string)
-	return n.Method != mcp.MethodNotificationResourceUpdated || covers(load(&s.filter).ResourceSubscriptions, uri)
-}
-
-// covers reports whether uri is one of the subscribed ones or below one.
-func covers(subscribed []string, uri string) bool {
-	return slices.ContainsFunc(subscribed, func(s string) bool {
-		return uri == s || strings.HasPrefix(uri, strings.TrimSuffix(s, "/")+"/")
-	})
 }

@@ -79,13 +79,6 @@ func (e *ClientError) Error() string {
 	return fmt.Sprintf("the client refused %s: %s (code %d)", e.Method, e.Message, e.Code)
 }
 
-// receiveResponse passes an answer to its request; others are dropped.
-func (s *stdioSession) receiveResponse(m Message) {
-	if reply, ok := s.pending.LoadAndDelete(m.Key); ok {
-		reply.(chan Message) <- m
-	}
-}
-
 // ask sends a request to the client and returns its result.
 func ask[T any](ctx context.Context, s *stdioSession, method mcp.MCPMethod, params any) (*T, error) {
 	select {
