@@ -73,7 +73,7 @@ func (s Server) target(name, workspace string, getenv func(string) string) (*tar
 	fill := filler{server: name, getenv: getenv}
 	invalid := fill.invalid
 	switch {
-	case !serverName(name):
+	case name == "" || len(name) > 32 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
 		return nil, &outbound.ConfigError{Section: "servers", Key: fmt.Sprintf("%q", name), Problem: "is not a name",
 			Want: "use 1 to 32 lower-case letters, digits, dashes and underscores"}
 	case s.Fault != nil:
@@ -101,10 +101,6 @@ func (s Server) target(name, workspace string, getenv func(string) string) (*tar
 
 func httpTypes() []string {
 	return []string{"", "http", "streamable-http", "streamable_http", "streamableHttp"}
-}
-
-func serverName(name string) bool {
-	return len(name) > 0 && len(name) <= 32 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
 func (s Server) fillCommand(t *target, fill *filler, workspace string) {

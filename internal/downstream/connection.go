@@ -296,7 +296,11 @@ func (c *conn) handleNotification(r *jsonrpc.Request) {
 		if one == nil {
 			return
 		}
-		one.restartClock()
+		one.mu.Lock()
+		if one.open == 0 { // unless a person is being asked, a sign of life restarts the clock
+			one.patience.Reset(one.maxIdle)
+		}
+		one.mu.Unlock()
 		if one.Progress != nil {
 			one.Progress(p.Progress, p.Total, c.excerpt(p.Message))
 		}
@@ -307,15 +311,6 @@ func (c *conn) handleNotification(r *jsonrpc.Request) {
 func (c *conn) countUnasked(length int) {
 	if !c.flood.AllowN(time.Now(), 1+length/(4<<10)) {
 		c.end(c.fail("was ended because it floods planloop with messages"))
-	}
-}
-
-// restartClock restarts the clock of a call that shows a sign of life, unless a person is being asked.
-func (one *call) restartClock() {
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	if one.open == 0 {
-		one.patience.Reset(one.maxIdle)
 	}
 }
 

@@ -242,7 +242,12 @@ func (s *server) start() (*conn, error) {
 
 func (s *server) connect(ctx context.Context, version string, patience time.Duration) (*conn, error) {
 	c := newConn(s.life, s.name, s.target, s.options.Version)
-	c.changed = func() { s.markStale(c) }
+	c.changed = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stale = true
+		s.refreshStale(c)
+	}
 	transport, err := s.transport(c)
 	if err == nil {
 		err = c.connect(ctx, transport, version, patience)
@@ -276,14 +281,6 @@ func (s *server) dropEnded(c *conn) {
 		s.conn = nil
 		s.recordFailure(c.failure())
 	}
-}
-
-// markStale reads the list again after a change.
-func (s *server) markStale(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stale = true
-	s.refreshStale(c)
 }
 
 // refreshStale reads a stale list: later, if it changes all the time.

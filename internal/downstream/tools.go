@@ -2,6 +2,7 @@ package downstream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -98,11 +99,7 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (toolbox.Remot
 			return t, errors.Join(errors.New("its output schema is not that of an object"), err)
 		}
 	}
-	title := d.Title
-	if title == "" {
-		title = d.Annotations.Title
-	}
-	t.Title = safetext.Line(plan.Shorten(title, 100))
+	t.Title = safetext.Line(plan.Shorten(cmp.Or(d.Title, d.Annotations.Title), 100))
 	t.Description = strings.TrimSpace(safetext.Drop(plan.Shorten(d.Description, maxDescription)))
 	t.Given = digestOf(d)
 	s.hint(&t, d)
@@ -136,14 +133,10 @@ func (s *server) hint(t *toolbox.RemoteTool, d description) {
 	if allowed {
 		t.ReadOnly, t.Destructive = true, false
 	}
-	t.ReadOnlyPhase = allowed || t.ReadOnly && !onlyByName(t.Own)
-}
-
-// onlyByName reports whether a tool may pass only if the configuration lists its name, regardless of its
-// annotations.
-func onlyByName(own string) bool {
-	name := strings.NewReplacer("-", "_", ".", "_", " ", "_", "/", "_").Replace(strings.ToLower(own))
-	return strings.HasPrefix(name, "git_") || strings.HasPrefix(name, "self_edit_")
+	// Some tools may pass only if the configuration lists their names, regardless of their annotations.
+	name := strings.NewReplacer("-", "_", ".", "_", " ", "_", "/", "_").Replace(strings.ToLower(t.Own))
+	onlyByName := strings.HasPrefix(name, "git_") || strings.HasPrefix(name, "self_edit_")
+	t.ReadOnlyPhase = allowed || t.ReadOnly && !onlyByName
 }
 
 // toolName returns planloop's name for a tool: server__tool, if that is valid, short and unambiguous; else a
