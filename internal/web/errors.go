@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -34,33 +35,21 @@ const (
 
 // status returns the HTTP status of a refusal.
 func (k kind) status() int {
-	switch k {
-	case kind(plan.InvalidInput):
-		return http.StatusUnprocessableEntity
-	case kind(plan.NotFound):
-		return http.StatusNotFound
-	case kind(plan.Conflict):
-		return http.StatusConflict
-	case notEntered:
-		return http.StatusUnauthorized
-	case forbidden, locked:
-		return http.StatusForbidden
-	case wrongMethod:
-		return http.StatusMethodNotAllowed
-	case wrongForm:
-		return http.StatusBadRequest
-	case wrongType:
-		return http.StatusUnsupportedMediaType
-	case tooLarge:
-		return http.StatusRequestEntityTooLarge
-	case tooSlow:
-		return http.StatusRequestTimeout
-	case tooMany:
-		return http.StatusTooManyRequests
-	case busy:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
+	return cmp.Or(map[kind]int{
+		kind(plan.InvalidInput): http.StatusUnprocessableEntity,
+		kind(plan.NotFound):     http.StatusNotFound,
+		kind(plan.Conflict):     http.StatusConflict,
+		notEntered:              http.StatusUnauthorized,
+		forbidden:               http.StatusForbidden,
+		locked:                  http.StatusForbidden,
+		wrongMethod:             http.StatusMethodNotAllowed,
+		wrongForm:               http.StatusBadRequest,
+		wrongType:               http.StatusUnsupportedMediaType,
+		tooLarge:                http.StatusRequestEntityTooLarge,
+		tooSlow:                 http.StatusRequestTimeout,
+		tooMany:                 http.StatusTooManyRequests,
+		busy:                    http.StatusServiceUnavailable,
+	}[k], http.StatusInternalServerError)
 }
 
 // refusal is the reason a request was not answered as asked.

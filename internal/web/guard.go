@@ -15,7 +15,9 @@ import (
 
 // ServeHTTP answers a request. The guard checks its origin and form before anything else.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	setPolicy(w.Header())
+	for _, header := range policy() {
+		w.Header().Set(header[0], header[1])
+	}
 	defer func() {
 		switch trouble := recover(); trouble {
 		case nil:
@@ -95,12 +97,6 @@ func policy() [][2]string {
 		{"Cross-Origin-Opener-Policy", "same-origin"},
 		{"Cross-Origin-Resource-Policy", "same-origin"},
 		{"X-Frame-Options", "DENY"}, // for browsers without frame-ancestors
-	}
-}
-
-func setPolicy(h http.Header) {
-	for _, header := range policy() {
-		h.Set(header[0], header[1])
 	}
 }
 

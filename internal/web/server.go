@@ -173,17 +173,15 @@ func readFiles(read func(name string) ([]byte, string, bool)) (map[string]*file,
 		if !ok {
 			return nil, fmt.Errorf("the page lacks its file %s", name)
 		}
-		files[path] = &file{content: content, contentType: contentType, zipped: sync.OnceValue(func() []byte { return zip(content) })}
+		files[path] = &file{content: content, contentType: contentType, zipped: sync.OnceValue(func() []byte {
+			var out bytes.Buffer
+			w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // a valid level
+			_, _ = w.Write(content)                                 // to memory: cannot fail
+			_ = w.Close()
+			return out.Bytes()
+		})}
 	}
 	return files, nil
-}
-
-func zip(content []byte) []byte {
-	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // a valid level
-	_, _ = w.Write(content)                                 // to memory: cannot fail
-	_ = w.Close()
-	return out.Bytes()
 }
 
 // serve sends a file of the page.
