@@ -119,6 +119,9 @@ func (s *Service) NamesForPeople(known ...string) func(text string) string {
 // isInPlan reports whether a text is part of the current plan or of its draft.
 func (s *Service) isInPlan(text string) bool {
 	state, err := s.session.State(context.Background())
+	if err != nil {
+		return true // when in doubt, people see the whole name
+	}
 	has := func(texts []string) bool {
 		return slices.ContainsFunc(texts, func(one string) bool { return strings.Contains(one, text) })
 	}
@@ -139,7 +142,7 @@ func (s *Service) isInPlan(text string) bool {
 			}
 		}
 	}
-	return err != nil
+	return false
 }
 
 // sharedNames returns the names without suffix that two or more active agents share.
