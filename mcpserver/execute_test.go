@@ -129,7 +129,7 @@ func TestExecutePlanRefuses(t *testing.T) {
 		"/wait: 90 s is out of range; give 0 to 45", "/parallel: 65 is out of range; give 1 to 64",
 		"A correct call: planning_execute_plan {")
 	call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
-	wants(t, text(t, callOrRefusal(t, client, "planning_execute_plan", nil)), "planning mode is on, and nothing can be changed")
+	wants(t, text(t, callOrRefusal(t, client, "planning_execute_plan", nil)), "nothing can be changed until a plan is approved")
 	if w.state().OpenRun() != nil {
 		t.Error("a run was begun in planning mode")
 	}

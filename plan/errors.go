@@ -70,7 +70,10 @@ func (e *ValidationError) Details() []string {
 		case one.Field != "":
 			text = one.Field + ": " + text
 		}
-		if one.Fix != "" {
+		switch {
+		case one.Fix == ReadOnly:
+			text += ". " + one.Fix
+		case one.Fix != "":
 			text += "; " + one.Fix
 		}
 		details = append(details, text)

@@ -165,6 +165,9 @@ func (s State) executesApprovedPlan() bool {
 	return s.Plan != nil && s.Plan.Approval != nil && s.Plan.Root() == s.ModeNow().Approved
 }
 
+// ReadOnly ends the refusal of every call that planning mode does not allow.
+const ReadOnly = "Planning mode is read-only. Put this into the plan: planning_submit_plan."
+
 // checkPhase refuses changes while the phase is read-only. Exceptions: a person who is present,
 // signals from CI, and results from the actor at work on a step, which would be lost otherwise.
 func checkPhase(s State, a Action, t traits, f Facts) error {
@@ -172,7 +175,7 @@ func checkPhase(s State, a Action, t traits, f Facts) error {
 		return nil
 	}
 	refusal := &ValidationError{Kind: Conflict, Phase: s.Phase,
-		Problem: "planning mode is on, and nothing can be changed until a plan is approved", Fix: "read and ask, then submit a plan"}
+		Problem: "nothing can be changed until a plan is approved", Fix: ReadOnly}
 	if s.Phase == PhaseSubmitted {
 		refusal.Problem = "a submitted plan waits for a person's decision, and nothing can be changed until then"
 		refusal.Fix = "wait for the decision"

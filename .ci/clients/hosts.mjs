@@ -28,7 +28,7 @@ const step = {
   relevant_file_paths: ['kept.txt'],
   creates: ['word.txt'],
 };
-const refusal = /planning mode (is on|allows only)/;
+const refusal = /Planning mode is read-only\. Put this into the plan: planning_submit_plan/;
 
 // Talk is one session of a host: the model's answers, turn by turn, and the results it gets. A turn may be a function that computes the
 // answer.

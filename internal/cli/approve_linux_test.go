@@ -323,7 +323,7 @@ func TestCIRunsNothingWhereAgentsAreServed(t *testing.T) {
 			h.env = append(h.env, "CI=true")
 			out, err := h.command("check", "--id", "tests", "--", "touch", "made").CombinedOutput()
 			if _, made := os.Stat(filepath.Join(h.dir, "made")); made == nil || err == nil ||
-				!strings.Contains(string(out), "planning mode is on") {
+				!strings.Contains(string(out), "Planning mode is read-only") {
 				t.Errorf("%v, made: %v\n%s", err, made, out)
 			}
 		})

@@ -204,7 +204,7 @@ func (a *app) holdForHook(ctx context.Context, ws *openWorkspace, path string) (
 		return hold, err
 	}
 	for _, state := range ws.presence.OtherStates(a.ancestors) {
-		if hold, err := a.holdOf(ctx, workspace.FromState(state), "read and ask, then submit a plan"); err != nil || hold.By != "" {
+		if hold, err := a.holdOf(ctx, workspace.FromState(state)); err != nil || hold.By != "" {
 			return hold, err
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
-	"github.com/planloop/planloop/plan"
 )
 
 // refuseWhilePlanning refuses an action outside the plan that may change files at or below the paths while planning mode is read-only,
@@ -29,7 +28,7 @@ func (a *app) refuseWhilePlanning(ctx context.Context, ws *openWorkspace, what s
 			return err
 		}
 		if hold.By != "" {
-			return plan.Refuse(plan.Conflict, "", hold.By+" is on, and "+what+" until a plan is approved", hold.Fix)
+			return hold.Refuse("", what+" until a plan is approved", "")
 		}
 	}
 	return nil
@@ -47,19 +46,18 @@ func (a *app) planningGuard(ws *openWorkspace) toolbox.Wall {
 func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolbox.Hold, error) {
 	restricted, err := ws.verbs.Restricted(ctx)
 	if err != nil || restricted {
-		return toolbox.Hold{By: "planning mode",
-			Fix: "read and ask, then submit a plan; a person can end planning mode with `planloop plan cancel`"}, err
+		return toolbox.Hold{By: toolbox.PlanningMode}, err
 	}
 	for _, other := range a.overlapping(ws.place, path) {
-		if hold, err := a.holdOf(ctx, other, "work elsewhere"); err != nil || hold.By != "" {
+		if hold, err := a.holdOf(ctx, other); err != nil || hold.By != "" {
 			return hold, err
 		}
 	}
 	return toolbox.Hold{}, nil
 }
 
-// holdOf returns the hold of another workspace's planning mode, with instead as the fix.
-func (a *app) holdOf(ctx context.Context, other workspace.Workspace, instead string) (toolbox.Hold, error) {
+// holdOf returns the hold of another workspace's planning mode.
+func (a *app) holdOf(ctx context.Context, other workspace.Workspace) (toolbox.Hold, error) {
 	restricted, err := a.restricted(ctx, other)
 	if err != nil {
 		return toolbox.Hold{}, fmt.Errorf("read the phase of %s: %w", safetext.EscapeLine(cmp.Or(other.Path, other.Name)), err)
@@ -69,10 +67,9 @@ func (a *app) holdOf(ctx context.Context, other workspace.Workspace, instead str
 	}
 	where := safetext.EscapeLine(other.Path)
 	if where == "" {
-		return toolbox.Hold{By: "planning mode in the workspace named " + other.Name, Fix: instead}, nil
+		where = "the workspace named " + other.Name
 	}
-	return toolbox.Hold{By: "planning mode in " + where,
-		Fix: instead + "; a person can end it with `planloop -C " + safetext.QuoteWord(where) + " plan cancel`"}, nil
+	return toolbox.Hold{By: toolbox.PlanningMode + " in " + where}, nil
 }
 
 // overlapping returns the other workspaces with a planning mode that covers a path or anything below it.

@@ -195,7 +195,7 @@ func (a *app) free(ctx context.Context, cause error) (context.Context, func(), e
 	free, hold, stop, err := a.planningGuard(ws).Free(ctx, cause)
 	if err == nil && hold.By != "" {
 		stop()
-		err = plan.Refuse(plan.Conflict, "", hold.By+" is on, and nothing is changed until a plan is approved", hold.Fix)
+		err = hold.Refuse("", "nothing is changed until a plan is approved", "")
 	}
 	return free, stop, err
 }

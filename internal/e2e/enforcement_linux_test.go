@@ -205,7 +205,7 @@ func TestHookElsewhere(t *testing.T) {
 		t.Error("without planning mode:", got)
 	}
 	h.do("planning_enter_plan_mode", arguments{"reason": "it is large"})
-	if got := write(); !strings.Contains(got, "planning mode in "+p.workspace+" is on") {
+	if got := write(); !strings.Contains(got, "(planning mode in "+p.workspace+")") {
 		t.Error("in planning mode:", got)
 	}
 	h.leave()

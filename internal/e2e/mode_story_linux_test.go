@@ -86,7 +86,7 @@ func (s modeStory) explore() {
 		!slices.Contains(names, "planning_submit_plan") {
 		s.t.Errorf("offered: %q", names)
 	}
-	s.refused("planning_setup_plan", arguments{"objective": "Just do it"}, "planning mode is on", "planning_submit_plan")
+	s.refused("planning_setup_plan", arguments{"objective": "Just do it"}, "Planning mode is read-only", "planning_submit_plan")
 	s.call("planloop_suggest", arguments{})
 	s.call("planloop_status", arguments{}, "gathering")
 	for _, args := range [][]string{{"status"}, {"show"}, {"log"}, {"plan", "list"}, {"plan", "status"}} {

@@ -49,7 +49,7 @@ func (p Policy) Check(ctx context.Context, c Call) error {
 
 // checkHold checks a tool under a hold on its working directory.
 func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
-	unknown := "planloop does not know whether " + plan.Quote(c.Tool) + " only reads"
+	unknown := plan.Quote(c.Tool) + " may do more than read"
 	switch {
 	case c.Effect == Runs && c.Command != "": // "": the command could not be read
 		return hold.HostCommand(c.Command, !p.Windows || c.inBash())
@@ -58,16 +58,15 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 	case c.Effect == Calls && toolbox.Listed(p.ReadOnlyTools, c.mcpName(), c.Tool):
 		return nil
 	case c.IsOwn():
-		return refuse(hold, "planloop has no tool "+plan.Quote(c.Name), hold.Fix)
+		return hold.Refuse("", "planloop has no tool "+plan.Quote(c.Name), "")
 	case c.Effect == Writes:
-		return refuse(hold, plan.Quote(c.Tool)+" changes files", hold.Fix)
+		return hold.Refuse("", plan.Quote(c.Tool)+" changes files", "")
 	case c.Effect == Spawns:
-		return refuse(hold, "planloop cannot check the subagent of "+plan.Quote(c.Tool), "read without a subagent")
+		return hold.Refuse("", "planloop cannot check the subagent of "+plan.Quote(c.Tool), "read without a subagent")
 	case c.Effect == Calls:
-		return refuse(hold, unknown,
-			"do without it, or ask the user to add "+plan.Quote(c.mcpName())+" to read_only_tools in planloop's configuration")
+		return hold.Refuse("", unknown+"; the user can add "+plan.Quote(c.mcpName())+" to read_only_tools in planloop's configuration", "")
 	}
-	return refuse(hold, unknown, "use a tool that only reads")
+	return hold.Refuse("", unknown, "")
 }
 
 // checkPaths refuses a writing tool, unless each path that it writes to is free or the host's own note.
@@ -79,15 +78,11 @@ func (p Policy) checkPaths(ctx context.Context, c Call) error {
 				return err
 			}
 			if hold.By != "" && !p.IsHostNote(at) {
-				return refuse(hold, plan.Quote(c.Tool)+" would change "+plan.Quote(given), hold.Fix)
+				return hold.Refuse("", plan.Quote(c.Tool)+" would change "+plan.Quote(given), "")
 			}
 		}
 	}
 	return nil
-}
-
-func refuse(hold toolbox.Hold, problem, fix string) error {
-	return plan.Refuse(plan.Conflict, "", hold.By+" is on, and nothing can be changed until a plan is approved: "+problem, fix)
 }
 
 // mcpName returns an MCP tool's name in read_only_tools, whatever its name in the host.

@@ -22,7 +22,7 @@ func TestPolicy(t *testing.T) {
 		Guard: func(_ context.Context, path string) (toolbox.Hold, error) {
 			switch {
 			case strings.HasPrefix(path, "/work/app"):
-				return toolbox.Hold{By: "planning mode", Fix: "read and ask"}, nil
+				return toolbox.Hold{By: toolbox.PlanningMode}, nil
 			case path == "/broken":
 				return toolbox.Hold{}, errors.New("the disk failed")
 			}
@@ -46,11 +46,11 @@ func TestPolicy(t *testing.T) {
 		"reading":                          {hook.Call{Effect: hook.Reads}, ""},
 		"the host's own list":              {hook.Call{Effect: hook.Plans}, ""},
 		"a command that reads":             {hook.Call{Effect: hook.Runs, Command: "ls | head"}, ""},
-		"a command that writes":            {hook.Call{Effect: hook.Runs, Command: "touch x"}, "allows only commands that read"},
+		"a command that writes":            {hook.Call{Effect: hook.Runs, Command: "touch x"}, "touch changes files"},
 		"a command that writes, elsewhere": {hook.Call{Effect: hook.Runs, Command: "touch x", Dir: "/work/other"}, ""},
 		"a command that reads, no word":    {hook.Call{Effect: hook.Runs, Command: "ls", Dir: "/broken"}, ""},
 		"a command that writes, no word":   {hook.Call{Effect: hook.Runs, Command: "touch x", Dir: "/broken"}, "the disk failed"},
-		"no command":                       {hook.Call{Effect: hook.Runs, Tool: "Bash"}, `whether "Bash" only reads`},
+		"no command":                       {hook.Call{Effect: hook.Runs, Tool: "Bash"}, `"Bash" may do more than read`},
 		"writing":                          {hook.Call{Effect: hook.Writes, Paths: []string{"main.go"}}, `would change "main.go"`},
 		"writing elsewhere":                {hook.Call{Effect: hook.Writes, Paths: []string{"/work/other/main.go"}}, ""},
 		"writing here, from elsewhere": {hook.Call{Effect: hook.Writes, Paths: []string{"../app/a"}, Dir: "/work/other"},
@@ -59,7 +59,7 @@ func TestPolicy(t *testing.T) {
 		"writing nobody knows where":        {hook.Call{Effect: hook.Writes, Tool: "Patch"}, `"Patch" changes files`},
 		"writing where it cannot be told":   {hook.Call{Effect: hook.Writes, Paths: []string{"/broken"}}, "the disk failed"},
 		"writing the host's own plan":       {hook.Call{Effect: hook.Writes, Paths: []string{"/work/app/.plans/a.md"}}, ""},
-		"an unknown tool":                   {hook.Call{Tool: "Frob"}, `whether "Frob" only reads`},
+		"an unknown tool":                   {hook.Call{Tool: "Frob"}, `"Frob" may do more than read`},
 		"an unknown tool elsewhere":         {hook.Call{Tool: "Frob", Dir: "/work/other"}, ""},
 		"a subagent without hooks":          {hook.Call{Host: hook.Cursor, Effect: hook.Spawns, Tool: "Task"}, "a subagent"},
 		"a subagent with hooks":             {hook.Call{Host: hook.Claude, Version: "2.1.330", Effect: hook.Spawns}, ""},
@@ -111,7 +111,7 @@ func TestPlaces(t *testing.T) {
 	}
 	guard := func(_ context.Context, path string) (toolbox.Hold, error) {
 		if path == "/home/ann/app" || strings.HasPrefix(path, "/home/ann/app/") {
-			return toolbox.Hold{By: "planning mode", Fix: "read and ask"}, nil
+			return toolbox.Hold{By: toolbox.PlanningMode}, nil
 		}
 		return toolbox.Hold{}, nil
 	}

@@ -205,7 +205,7 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 		return b.options.Runner.Run(free, c)
 	}
 	if len(c.Env) > 0 { // a command is classified by its text only
-		return RunResult{}, conflict("/env", hold.By+" allows no variables for a command", "leave env out")
+		return RunResult{}, hold.Refuse("/env", "a command gets no variables", "leave env out")
 	}
 	if err := hold.Command(c.Text); err != nil {
 		return RunResult{}, err
@@ -234,11 +234,7 @@ func (h Hold) command(verdict shell.Verdict) error {
 	if verdict.Allowed {
 		return nil
 	}
-	fix := "use a command that only reads"
-	if verdict.Instead != "" {
-		fix = "instead: " + verdict.Instead
-	}
-	return conflict("/command", h.By+" allows only commands that read: "+verdict.Reason, fix)
+	return h.Refuse("/command", verdict.Reason, verdict.Instead)
 }
 
 // Shell is the Runner that runs any command with the user's rights, in bash or else sh; on Windows in cmd. The command

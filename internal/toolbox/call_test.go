@@ -58,16 +58,16 @@ func TestOutcomes(t *testing.T) {
 func TestCallsHonourTheGuard(t *testing.T) {
 	r := &runner{}
 	box := open(t, map[string]string{"a.txt": "a"}, toolbox.Options{Runner: r, Guard: func(context.Context, string) (toolbox.Hold, error) {
-		return toolbox.Hold{By: "planning mode", Fix: "wait"}, nil
+		return toolbox.Hold{By: toolbox.PlanningMode}, nil
 	}})
 	for tool, args := range map[string]string{"write_file": `{"path":"a.txt","content":"b"}`, "create_file": `{"path":"b","content":"b"}`,
 		"str_replace": `{"path":"a.txt","old":"a","new":"b"}`, "bash_execute": `{"command":"rm a.txt"}`} {
-		if out := called(t, box, tool, args); out.OK || !strings.Contains(out.Error, "planning mode") {
+		if out := called(t, box, tool, args); out.OK || !strings.Contains(out.Error, plan.ReadOnly) {
 			t.Errorf("%s: %+v", tool, out)
 		}
 	}
 	out := called(t, box, "bash_execute", `{"command":"cat \"$FILE\"","env":{"FILE":"a.txt"}}`)
-	if out.OK || !strings.Contains(out.Error, "/env: planning mode allows no variables") || r.Text != "" {
+	if out.OK || !strings.Contains(out.Error, "/env: a command gets no variables") || r.Text != "" {
 		t.Errorf("%+v, %q", out, r.Text)
 	}
 	if got := read(t, box, "a.txt"); got != "a" {

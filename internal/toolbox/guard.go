@@ -7,16 +7,32 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/planloop/planloop/plan"
 )
 
 // Guard returns the reason why only reading is allowed now at path, or anywhere below it. path is absolute (chorus:
 // Context Gathering Phase). An error means that the answer is unknown, and does not permit writing.
 type Guard func(ctx context.Context, path string) (Hold, error)
 
+// PlanningMode is Hold.By for the workspace's own planning mode.
+const PlanningMode = "planning mode"
+
 // Hold is the reason why only reading is allowed. The zero value means that writing is allowed.
 type Hold struct {
-	By  string // planning mode, and its owner
-	Fix string // the advice for the caller
+	By string // planning mode, and its owner
+}
+
+// Refuse returns the refusal of something under the hold: the reason, and a replacement that serves the same need, if there is one. Every
+// refusal ends alike.
+func (h Hold) Refuse(field, reason, instead string) error {
+	if h.By != PlanningMode {
+		reason += " (" + h.By + ")"
+	}
+	if instead != "" {
+		reason += "; instead: " + instead
+	}
+	return plan.Refuse(plan.Conflict, field, reason, plan.ReadOnly)
 }
 
 // Wall enforces read-only access at a path and below it.

@@ -24,7 +24,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	restricted := true
 	box, err := toolbox.Open(dir, toolbox.Options{Launcher: launcher(), Guard: func(context.Context, string) (toolbox.Hold, error) {
 		if restricted {
-			return toolbox.Hold{By: "planning mode", Fix: "look and ask"}, nil
+			return toolbox.Hold{By: toolbox.PlanningMode}, nil
 		}
 		return toolbox.Hold{}, nil
 	}})
@@ -94,7 +94,7 @@ func TestWhatIsHeldIsAskedOfThePathItself(t *testing.T) {
 	var asked []string
 	guard := func(_ context.Context, path string) (toolbox.Hold, error) {
 		asked = append(asked, path)
-		return toolbox.Hold{By: "planning mode in d", Fix: "work elsewhere"}, nil
+		return toolbox.Hold{By: "planning mode in d"}, nil
 	}
 	box := open(t, map[string]string{"d/a.txt": "one\n"}, toolbox.Options{Guard: guard})
 	if err := os.Symlink("d", filepath.Join(box.Path(), "link")); err != nil {

@@ -112,7 +112,7 @@ func (b *Box) target(ctx context.Context, rel string) (string, error) {
 	}
 	hold, err := b.wall(at).hold(ctx)
 	if err == nil && hold.By != "" {
-		err = conflict("", hold.By+" is on, and no file is changed until a plan is approved", hold.Fix)
+		err = hold.Refuse("", plan.Quote(rel)+" would be changed", "")
 	}
 	return at, err
 }

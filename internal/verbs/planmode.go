@@ -100,7 +100,7 @@ func (c Caller) addPersonCalls(err error) error {
 		full.Fix += "; a person decides with `" + c.word(Call{Kind: CallReview}) + "` or `" + c.word(Call{Kind: CallApprove}) +
 			"`, or ends planning mode with `" + c.word(Call{Kind: CallCancelMode}) + "`"
 	default:
-		full.Fix += "; a person can end planning mode with `" + c.word(Call{Kind: CallCancelMode}) + "`"
+		full.Problem += "; a person can end planning mode with `" + c.word(Call{Kind: CallCancelMode}) + "`"
 	}
 	return &full
 }
