@@ -82,7 +82,7 @@ func TestNothingIsWrittenIntoAHeldDirectory(t *testing.T) {
 		{nested, []string{"check", "--id", "x", "--", "touch", "made"}},
 	} {
 		got := c.in.run(append(c.args, "--agent", "other")...)
-		if got.code != 2 || !strings.Contains(got.err, "planning mode") {
+		if got.code != 2 || !strings.Contains(got.err, "Planning mode is read-only") {
 			t.Errorf("%v: exit %d, %s%s", c.args, got.code, got.out, got.err)
 		}
 	}
