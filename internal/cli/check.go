@@ -71,8 +71,8 @@ func (a *app) check(cmd *cobra.Command, run checkRun, task string) error {
 		}
 		run.Command, run.cmd = strings.Join(words, " "), exec.Command(run.args[0], run.args[1:]...)
 	}
-	// A CI job runs its own commands and reports them; but while agents are served, any of them may have set CI.
-	if a.caller().Actor.Kind != plan.CI || ws.isServed() {
+	// A CI job runs its own commands and reports them; but an agent may have set CI, and then some server or variable tells.
+	if a.caller().Actor.Kind != plan.CI || ws.isServed() || a.agentSign() != "" {
 		if err := a.refuseWhilePlanning(cmd.Context(), ws, "no command is run", cmp.Or(run.cmd.Dir, ".")); err != nil {
 			return err
 		}
