@@ -16,6 +16,7 @@ import (
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/toolbox"
@@ -108,6 +109,7 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 		return answer
 	}
 	a.hostLookup = workspace.Lookup{Dir: call.Dir, Roots: call.Roots, Hosted: true}
+	call.Roots = append(call.Roots, a.lookup().HostDirs()...)
 	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return answer
@@ -164,7 +166,8 @@ func (a *app) answerCall(ctx context.Context, ws *openWorkspace, call hook.Call)
 	return hook.Answer{}, nil
 }
 
-// answerStop reminds an agent of its unfinished work, once for each reminder.
+// answerStop reminds an agent of its unfinished work, once for each reminder. Only an agent that is known by its server or its name has
+// work here, and in a headless run the reminder would cost the run its answer.
 func (a *app) answerStop(ctx context.Context, ws *openWorkspace, call hook.Call) (hook.Answer, error) {
 	if call.IsContinued || call.Subagent != "" || ws.config.RemindersOff {
 		return hook.Answer{}, nil
@@ -173,8 +176,10 @@ func (a *app) answerStop(ctx context.Context, ws *openWorkspace, call hook.Call)
 	if err != nil {
 		return hook.Answer{}, err
 	}
-	left := ws.verbs.UnfinishedWork(state, a.hookCaller(ws))
-	if left == "" || !ws.presence.IsFirst(call.Session, left) {
+	caller := a.hookCaller(ws)
+	left := ws.verbs.UnfinishedWork(state, caller)
+	if left == "" || caller.Actor.Kind != plan.Agent || hook.IsHeadless(call.Host, process.Starter(a.ancestors()).Args(), a.getenv) ||
+		!ws.presence.IsFirst(call.Session, left) {
 		return hook.Answer{}, nil
 	}
 	return hook.Answer{Continue: left}, nil
@@ -188,10 +193,11 @@ func (a *app) hookCaller(ws *openWorkspace) verbs.Caller {
 }
 
 func (a *app) hookPolicy(ws *openWorkspace, host hook.Host) hook.Policy {
+	home, _ := a.home()
 	return hook.Policy{
 		Guard:      func(ctx context.Context, path string) (toolbox.Hold, error) { return a.holdForHook(ctx, ws, path) },
 		HasTool:    mcpserver.IsTool,
-		IsHostNote: func(path string) bool { return isHostNote(path, ws.place, hook.PlanFolders(host, a.getenv)) },
+		IsHostNote: func(path string) bool { return isHostNote(path, ws.place, hook.PlanFolders(host, home, a.getenv)) },
 
 		Windows: runtime.GOOS == "windows", ReadOnlyTools: ws.config.ReadOnlyTools,
 	}

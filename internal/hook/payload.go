@@ -272,11 +272,11 @@ func (c Call) PossiblePaths() []string {
 	return places
 }
 
-// workDirs returns the possible working directories of a tool: the agent's own, and those named in its input. The agent's own always
-// counts, since a host may ignore a member that it does not know.
+// workDirs returns the possible working directories of a tool: the agent's own, those open in the host, and those named in its input. The
+// agent's own always counts, since a host may ignore a member that it does not know.
 func (c Call) workDirs() []string {
 	bases := []string{c.Dir}
-	for _, given := range c.WorkDirs {
+	for _, given := range slices.Concat(c.Roots, c.WorkDirs) {
 		bases = append(bases, c.readPath(c.Dir, given)...)
 	}
 	slices.Sort(bases)

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -125,13 +124,33 @@ func HostVersion(host Host, getenv func(string) string) string {
 	return strings.ReplaceAll(version, "-", ".")
 }
 
-// PlanFolders returns the folders for the plans of a host's own plan mode. Its agent writes them with the ordinary tools for files.
-func PlanFolders(host Host, getenv func(string) string) []string {
-	switch host {
-	case Claude:
-		return []string{filepath.Join(cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(getenv("HOME"), ".claude")), "plans")}
-	case Gemini:
-		return []string{getenv("GEMINI_PLANS_DIR")}
+// PlanFolders returns the folders for the plans of a host's own plan mode, in which its agent writes with the ordinary tools for files.
+// They are below the user's home directory, whatever the environment says: an agent may have chosen that.
+func PlanFolders(host Host, home string, getenv func(string) string) []string {
+	switch {
+	case home == "":
+	case host == Claude:
+		return []string{filepath.Join(home, ".claude", "plans")}
+	case host == Gemini: // a folder of each session
+		given := filepath.Clean(getenv("GEMINI_PLANS_DIR"))
+		inside, err := filepath.Rel(filepath.Join(home, ".gemini", "tmp"), given)
+		if err == nil && filepath.IsLocal(inside) && filepath.Base(given) == "plans" && filepath.Dir(inside) != "." {
+			return []string{given}
+		}
 	}
 	return nil
+}
+
+// IsHeadless reports whether the host runs without a person in front of it: then its last answer is its output, which a reminder would
+// replace. args are those of the host's program, nil if unknown.
+func IsHeadless(host Host, args []string, getenv func(string) string) bool {
+	if host == Claude && (getenv("CLAUDE_CODE_ENTRYPOINT") == "sdk-cli" || getenv("CLAUDE_CODE_SESSION_ATTENDED") == "0") {
+		return true
+	}
+	words := map[Host]string{Claude: "-p --print", Codex: "exec e review", Gemini: "-p --prompt", Cursor: "-p --print",
+		VSCode: "-p --prompt", Opencode: "run", Goose: "run"}[host]
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return slices.Contains(strings.Fields(words), name)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,18 +165,64 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestNotes: the folders with the plans of hosts' own plan modes.
+// TestNotes: the folders with the plans of hosts' own plan modes are below the home directory, whatever variables say.
 func TestNotes(t *testing.T) {
-	environment := map[string]string{"HOME": "/home/ann", "GEMINI_PLANS_DIR": "/home/ann/.gemini/tmp/x/plans"}
-	getenv := func(name string) string { return environment[name] }
-	if got, want := hook.PlanFolders(hook.Claude, getenv)[0], filepath.FromSlash("/home/ann/.claude/plans"); got != want {
-		t.Errorf("got %s, want %s", got, want)
+	const home = "/home/ann"
+	for variables, want := range map[[2]string]string{
+		{}:                                   "",
+		{"CLAUDE_CONFIG_DIR", "/etc/claude"}: "",
+		{"HOME", "/tmp"}:                     "",
+		{"GEMINI_PLANS_DIR", home + "/.gemini/tmp/x/plans"}:      home + "/.gemini/tmp/x/plans",
+		{"GEMINI_PLANS_DIR", home + "/.gemini/tmp/x/1/plans"}:    home + "/.gemini/tmp/x/1/plans",
+		{"GEMINI_PLANS_DIR", home + "/.gemini/tmp/plans"}:        "",
+		{"GEMINI_PLANS_DIR", home + "/.gemini/tmp/../../plans"}:  "",
+		{"GEMINI_PLANS_DIR", home + "/.gemini/tmp/x/plans/main"}: "",
+		{"GEMINI_PLANS_DIR", home + "/src/app/plans"}:            "",
+		{"GEMINI_PLANS_DIR", "plans"}:                            "",
+	} {
+		getenv := func(name string) string {
+			if name == variables[0] {
+				return variables[1]
+			}
+			return ""
+		}
+		if got := hook.PlanFolders(hook.Claude, home, getenv); !slices.Equal(got, []string{filepath.FromSlash("/home/ann/.claude/plans")}) {
+			t.Errorf("%q: %q", variables, got)
+		}
+		if got := hook.PlanFolders(hook.Gemini, home, getenv); strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", variables, got, want)
+		}
 	}
-	if got := hook.PlanFolders(hook.Gemini, getenv)[0]; got != "/home/ann/.gemini/tmp/x/plans" {
-		t.Error(got)
+	if hook.PlanFolders(hook.Claude, "", func(string) string { return "" }) != nil {
+		t.Error("without a home there is no folder")
 	}
-	environment["CLAUDE_CONFIG_DIR"] = "/etc/claude"
-	if got, want := hook.PlanFolders(hook.Claude, getenv)[0], filepath.FromSlash("/etc/claude/plans"); got != want {
-		t.Errorf("got %s, want %s", got, want)
+}
+
+// TestHeadless: a run without a person is known by the arguments of the host's program, or its variables.
+func TestHeadless(t *testing.T) {
+	for _, test := range []struct {
+		host hook.Host
+		args string
+		want bool
+	}{
+		{hook.Claude, "-p Do_it", true}, {hook.Claude, "--model x --print", true}, {hook.Claude, "Do_it", false}, {hook.Claude, "", false},
+		{hook.Codex, "exec Do_it", true}, {hook.Codex, "--profile x e", true}, {hook.Codex, "Do_it", false},
+		{hook.Gemini, "/usr/bin/gemini.js --prompt=Do_it", true}, {hook.Gemini, "gemini.js -i Do_it", false},
+		{hook.Opencode, "run Do_it", true}, {hook.Opencode, "", false}, {hook.Goose, "run -t x", true}, {hook.Windsurf, "-p", false},
+	} {
+		if got := hook.IsHeadless(test.host, strings.Fields(test.args), func(string) string { return "" }); got != test.want {
+			t.Errorf("%s %s: %t", test.host, test.args, got)
+		}
+	}
+	for variable, value := range map[string]string{"CLAUDE_CODE_ENTRYPOINT": "sdk-cli", "CLAUDE_CODE_SESSION_ATTENDED": "0"} {
+		getenv := func(name string) string {
+			if name == variable {
+				return value
+			}
+			return ""
+		}
+		if !hook.IsHeadless(hook.Claude, nil, getenv) || hook.IsHeadless(hook.Codex, nil, getenv) {
+			t.Error(variable)
+		}
 	}
 }

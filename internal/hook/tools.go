@@ -195,13 +195,46 @@ func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
 	case row.effect == Runs:
 		shell := r.members(c.Input, "shell")["shell"]
 		c.Command = commandText(r.texts(r.soleValue(c.Input, row.members)))
-		if shell != nil && !isShell(r.text(shell)) || c.Command == "" {
+		if shell != nil && !isShell(r.text(shell)) || c.Command == "" || !r.knowsMembers(c) {
 			c.Effect, c.Command = Unknown, ""
 		}
 	case row.effect == Calls:
 		found := r.members(c.Input, at...)
 		c.Server, c.Name = r.text(found[at[0]]), r.text(found[at[1]])
 	}
+}
+
+// shellMembers are the members of the input of shell tools that planloop reads, and those that do not change what a command does. Another
+// member, such as env or script, could.
+func shellMembers(host Host) []string {
+	const common = "description timeout command cmd shell workdir working_directory directory dir_path cwd "
+	return strings.Fields(common + map[Host]string{
+		Claude:      "run_in_background dangerouslyDisableSandbox timeout_ms persistent " + vscodeMembers,
+		Codex:       "timeout_ms login tty yield_time_ms max_output_tokens justification prefix_rule sandbox_permissions",
+		Gemini:      "is_background delay_ms wait_for_previous",
+		Antigravity: "CommandLine Cwd WaitMsBeforeAsync SafeToAutoRun Blocking toolAction toolSummary",
+		Cursor:      "is_background block_until_ms explanation required_permissions sandbox",
+		VSCode:      "async mode initial_wait detach sessionId shellId " + vscodeMembers,
+		Goose:       "timeout_secs",
+		Windsurf:    "command_line",
+	}[host])
+}
+
+const vscodeMembers = "explanation goal isBackground mode"
+
+// knowsMembers reports whether all members of a shell tool's input are known. An event for shell commands alone has the whole payload as
+// its input, which is the host's and not the model's.
+func (r *reader) knowsMembers(c *Call) bool {
+	if c.Tool == eventOf(c.Host, c.Event).Native {
+		return true
+	}
+	known := shellMembers(c.Host)
+	for name := range r.object(c.Input) {
+		if !slices.Contains(known, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // soleValue returns the one member present among some. It returns nil if two are present and differ, since it is unknown which of them the

@@ -3,7 +3,10 @@ package process
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,6 +26,19 @@ func (p Ancestor) Is(other Ancestor) bool {
 func (p Ancestor) Runs() bool {
 	now, _, ok := processFinder()(p.PID)
 	return ok && p.Is(now)
+}
+
+// Args returns the arguments that a process was started with, without the program; nil if they are unknown.
+func (p Ancestor) Args() []string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/cmdline")
+	if err != nil && runtime.GOOS == "darwin" {
+		text, err = exec.Command("ps", "-o", "args=", "-p", strconv.Itoa(p.PID)).Output()
+		text = bytes.ReplaceAll(text, []byte(" "), []byte{0}) // words of a prompt may count as arguments
+	}
+	if err != nil || p.Started == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(string(text), "\x00\n"), "\x00")[1:]
 }
 
 // Variables holds the variables that a process was started with, each ended by a NUL. Later changes are not visible.

@@ -178,6 +178,15 @@ func (in Lookup) hostDirs() []hostDirs {
 	return all
 }
 
+// HostDirs returns the open directories that a host passes in variables.
+func (in Lookup) HostDirs() (all []string) {
+	in.Roots = nil
+	for _, source := range in.withDefaults().hostDirs() {
+		all = append(all, source.dirs...)
+	}
+	return all
+}
+
 // splitDirs reads a variable with one directory, or with several in any of the usual forms.
 func (in Lookup) splitDirs(text string) []string {
 	var list []string
