@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // ToolLine is a tool for steps of a plan.
@@ -79,7 +81,7 @@ type ApprovedPlanData struct {
 	Done  int // finished steps not shown
 	Left  int // further steps not shown
 
-	Said []string // people's comments on the whole plan
+	Said []string // on the whole plan: constraints, reasoning, people's comments
 
 	ReadOn string // the call that shows the rest of steps shown by title only; "" if all are whole
 }
@@ -93,25 +95,25 @@ type ApprovedStep struct {
 	Lines  []string // its other fields, if the plan is shown whole
 }
 
-// ApprovedPlan returns the plan as guidance for its agents. Text of the plan cannot end the section.
+// ApprovedPlan returns the plan as guidance for its agents, with the exact texts, escaped by safetext.EscapeTags.
 func ApprovedPlan(d ApprovedPlanData) string {
 	var lines []string
 	for _, step := range d.Steps {
-		line := fmt.Sprintf("%d. %s", step.Number, inert(step.Title))
+		line := fmt.Sprintf("%d. %s", step.Number, step.Title)
 		if len(step.Tools) > 0 {
-			line += " (tools: " + inert(strings.Join(step.Tools, ", ")) + ")"
+			line += " (tools: " + strings.Join(step.Tools, ", ") + ")"
 		}
 		if step.Remark != "" {
 			line += " (" + step.Remark + ")"
 		}
-		lines = append(lines, line)
+		lines = append(lines, tagged(line))
 		for _, more := range step.Lines {
-			lines = append(lines, "   "+inert(more))
+			lines = append(lines, "   "+tagged(more))
 		}
 	}
 	said := make([]string, len(d.Said))
 	for i, text := range d.Said {
-		said[i] = inert(text)
+		said[i] = tagged(text)
 	}
 	return mustRender("approved_plan", struct {
 		Lines, Said []string
@@ -120,9 +122,9 @@ func ApprovedPlan(d ApprovedPlanData) string {
 	}{lines, said, d.Done, d.Left, d.ReadOn})
 }
 
-// inert returns text on one line without tags.
-func inert(text string) string {
-	return strings.NewReplacer("<", "(", ">", ")").Replace(strings.Join(strings.Fields(text), " "))
+// tagged returns text for a section between tags, which it cannot end; its further lines are indented.
+func tagged(text string) string {
+	return strings.ReplaceAll(safetext.EscapeTags(text), "\n", "\n      ")
 }
 
 // WorkData is the data for an agent that planloop starts for one step. The caller limits the texts, which are quoted;

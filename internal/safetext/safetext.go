@@ -73,6 +73,12 @@ func EscapeJSON(data []byte) []byte {
 	return b.Bytes()
 }
 
+// EscapeTags returns text for a section between tags such as <approved_plan>: no part of it can be taken for a tag.
+// html.UnescapeString, which models know, gives the text back.
+func EscapeTags(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(text)
+}
+
 // Replace returns text with U+FFFD for the characters that Escape would escape, and all line ends as newlines.
 func Replace(text string) string {
 	return rewrite(Newlines(text), func(rune) string { return string(utf8.RuneError) })

@@ -81,7 +81,8 @@ func (v PlanView) withoutPlan() Page {
 
 func (v PlanView) head() []string {
 	summary := v.block(0, detailLines, prefixed("Summary: ", v.State.Plan.Summary))
-	return slices.Concat(v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), v.status(), summary, v.verdict(), v.approval(),
+	terms := v.block(0, detailLines, verbs.Terms(v.State.Plan)...)
+	return slices.Concat(v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), v.status(), summary, terms, v.verdict(), v.approval(),
 		[]string{""})
 }
 

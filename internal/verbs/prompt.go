@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
@@ -138,7 +137,10 @@ const approvedRoom = 250
 // long plan the titles start at the current step, and the others are counted. Without a current step it returns whole
 // steps.
 func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []PlacedComment) string {
-	data := prompts.ApprovedPlanData{Said: planComments(remarks)}
+	data := prompts.ApprovedPlanData{}
+	if current == nil {
+		data.Said = append(Terms(p), planComments(remarks)...)
+	}
 	room, begun := approvedRoom, current == nil || titlesFit(p)
 	for step := range p.Steps.All() {
 		shown := approvedStep(p, step, current == nil, remarks)
@@ -168,8 +170,9 @@ const (
 // steps as fit, then titles, and the call that reads on.
 func approvalAnswer(p *plan.Plan, c Caller, remarks []PlacedComment) string {
 	comments := planComments(remarks)
-	data, titles, all := prompts.ApprovedPlanData{Said: slices.Clip(firstFitting(comments, furtherRoom))}, false, 0
-	if len(data.Said) < len(comments) {
+	fitting := firstFitting(comments, furtherRoom)
+	data, titles, all := prompts.ApprovedPlanData{Said: append(Terms(p), fitting...)}, false, 0
+	if len(fitting) < len(comments) {
 		data.Said = append(data.Said, "(all comments, whole: "+c.allComments()+")")
 	}
 	for step := range p.Steps.All() {

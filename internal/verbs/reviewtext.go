@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -221,14 +222,23 @@ func planText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string
 
 // textBeforeSteps returns the lines about the whole plan.
 func textBeforeSteps(p *plan.Plan) string {
-	if p.Summary == "" { // an imported draft has only an objective
-		return "Plan: " + continued(p.Objective) + "\n"
+	lines := []string{"Plan: " + cmp.Or(p.Summary, p.Objective)} // an imported draft has only an objective
+	if p.Summary != "" && p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
+		lines = append(lines, "Objective: "+p.Objective)
 	}
-	text := "Plan: " + continued(p.Summary) + "\n"
-	if p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
-		text += "Objective: " + continued(p.Objective) + "\n"
+	text := ""
+	for _, line := range append(lines, Terms(p)...) {
+		text += continued(line) + "\n"
 	}
 	return text
+}
+
+// Terms returns the lines on the constraints and the reasoning of a plan.
+func Terms(p *plan.Plan) (lines []string) {
+	for _, constraint := range p.Metadata.Constraints {
+		lines = append(lines, "Constraint: "+constraint)
+	}
+	return append(lines, nonEmpty(prefixed("Reasoning: ", p.Reasoning))...)
 }
 
 // textAfterSteps returns the lines after the steps.
