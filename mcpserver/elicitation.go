@@ -179,7 +179,7 @@ func (d elicitation) wait(ctx context.Context) *mcp.CallToolResult {
 		case a := <-answers:
 			if a.err != nil {
 				d.recordUndecided(context.WithoutCancel(ctx), failure(a.err))
-				return d.unanswered(ctx)
+				return d.undecided(ctx)
 			}
 			return d.answered(context.WithoutCancel(ctx), a.result)
 		case _, open := <-changes:
@@ -240,6 +240,18 @@ func (d elicitation) unanswered(ctx context.Context) *mcp.CallToolResult {
 	return d.stillOpen(ctx, "")
 }
 
+// undecided answers after a dialogue that ended without a valid answer. If a plan waits, the agent must stop.
+func (d elicitation) undecided(ctx context.Context) *mcp.CallToolResult {
+	switch {
+	case d.question.Request == "":
+		return d.unanswered(ctx)
+	case d.row.ReadOnly:
+		reply, err := d.service.Status(context.WithoutCancel(ctx), d.caller, verbs.Status{Waited: true})
+		return d.result(ctx, reply, err)
+	}
+	return d.stillOpen(ctx, "")
+}
+
 // stillOpen answers with the reply of the call that asked, preceded by the error in the user's answer.
 func (d elicitation) stillOpen(ctx context.Context, wrong string) *mcp.CallToolResult {
 	reply, err := d.service.Unanswered(context.WithoutCancel(ctx), d.caller, d.question, wrong)
@@ -272,7 +284,7 @@ func (d elicitation) answered(ctx context.Context, result *mcp.ElicitationResult
 		}
 	}
 	d.recordUndecided(ctx, how)
-	return d.unanswered(ctx)
+	return d.undecided(ctx)
 }
 
 // isOutdated reports whether the plan that the user saw still waits but was changed by a person since.

@@ -159,10 +159,10 @@ func TestDecidedInTheDialogue(t *testing.T) {
 			[]string{"rejected by the user of tester"}},
 		"reject with reason": {"accept", map[string]any{"decision": "reject", "comment": "no Redis"}, plan.PhaseInactive,
 			plan.Rejected, "no Redis", "", []string{"no Redis"}},
-		"decline": {"decline", nil, plan.PhaseSubmitted, "", "", "declined", []string{"planloop_status"}},
+		"decline": {"decline", nil, plan.PhaseSubmitted, "", "", "declined", []string{verbs.NoDecision}},
 		"decline, form filled": {"decline", map[string]any{"decision": "approve"}, plan.PhaseSubmitted, "", "", "declined",
-			[]string{"planloop_status"}},
-		"cancel": {"cancel", nil, plan.PhaseSubmitted, "", "", "cancelled", []string{"planloop_status"}},
+			[]string{verbs.NoDecision}},
+		"cancel": {"cancel", nil, plan.PhaseSubmitted, "", "", "cancelled", []string{verbs.NoDecision}},
 		"accept nothing": {"accept", nil, plan.PhaseSubmitted, "", "", "invalid",
 			[]string{"The user's form has no decision, so nothing was decided"}},
 	} {
@@ -203,7 +203,7 @@ func TestDecidedInTheDialogue(t *testing.T) {
 }
 
 // TestUndecidedIsAnsweredAsUnasked: a client whose user declines or closes a dialog gets the same reply as a client
-// that cannot ask: score, warnings, plan id, and how to decide.
+// that cannot ask: score, warnings, plan id, and how to decide. Only the next action differs: stop, not wait.
 func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 	approved := func(w modeWorld, client *mcp.ClientSession) { // a change of it needs a decision
 		other := w.connect(w.t, handshake, nil)
@@ -212,6 +212,7 @@ func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 		call(w.t, client, "planloop_status", map[string]any{})
 	}
 	nothing := func(modeWorld, *mcp.ClientSession) {}
+	nextAction := regexp.MustCompile(`Next: .*|"next_action":"([^"\\]|\\.)*"`)
 	for _, c := range []struct {
 		tool      string
 		arguments map[string]any
@@ -237,7 +238,11 @@ func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 						t.Fatal(err, text(t, result))
 					}
 					id := regexp.MustCompile(`\d{10}`)
-					replies[id.ReplaceAllString(text(t, result)+"\n"+string(structured), "SECONDS")] += " " + name + " " + era
+					reply := id.ReplaceAllString(text(t, result)+"\n"+string(structured), "SECONDS")
+					if c.tool != "planning_ask_user" && strings.Contains(reply, verbs.NoDecision) != (opts != nil) {
+						t.Errorf("%s: an agent whose wait has ended must stop:\n%s", name, reply)
+					}
+					replies[nextAction.ReplaceAllString(reply, "NEXT")] += " " + name + " " + era
 				}
 			}
 			for reply, whose := range replies {
@@ -301,7 +306,7 @@ func TestDialogueShowsThePlanWhole(t *testing.T) {
 		if len(shown) != 2 {
 			t.Fatalf("%s: asked %d times", era, len(shown))
 		}
-		for _, word := range []string{"Submitted by tester at 20", "\nRevision 1, plan ", "; it expires at 20",
+		for _, word := range []string{"Submitted by tester at 20", "\nRevision 1, plan ",
 			"Plan: Move the sessions to Redis.", "1. [low risk] Add the Redis client (tools: create_file)",
 			"Read the module file", "\n   warning: It has no way to verify it.\n", "Approve this plan?"} {
 			if !strings.Contains(shown[0], word) {

@@ -31,7 +31,8 @@ func TestATimeOutIsHeardWhenItHappens(t *testing.T) {
 }
 
 func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
-	s := session.New(store.NewMemory(), session.Options{})
+	limits := plan.Limits{ApprovalTimeout: 30 * time.Minute}
+	s := session.New(store.NewMemory(), session.Options{Limits: limits})
 	t.Cleanup(func() { _ = s.Close() })
 	announced := make(chan string, 10)
 	notify := func(n verbs.Notice) {
@@ -42,7 +43,7 @@ func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
 	var clients []*mcp.ClientSession
 	var w modeWorld
 	for range 2 {
-		service := verbs.New(s, verbs.Options{Notify: notify})
+		service := verbs.New(s, verbs.Options{Notify: notify, Limits: limits})
 		server, err := mcpserver.New(mcpserver.Options{Yield: transport.Yield,
 			Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
@@ -69,7 +70,11 @@ func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
 	if waited := time.Since(begun); waited < limit || waited > limit+time.Second {
 		t.Errorf("answered %v after the mode began", waited)
 	}
-	if !strings.Contains(got, "Planning mode has expired") {
+	want, stop := "Planning mode has expired: no activity for 1h", phase == plan.PhaseSubmitted
+	if stop {
+		want = "The plan counts as rejected: not decided within 30m."
+	}
+	if !strings.Contains(got, want) || strings.Contains(got, verbs.NoDecision) != stop || stop && strings.Contains(got, "planning_setup_plan") {
 		t.Error(got)
 	}
 	wantExpired(t, w, announced)

@@ -257,6 +257,7 @@ func TestFormsOfOneMillisecond(t *testing.T) {
 // happened to the revision.
 func TestAHeadStandsForThePlanAndNotForItsRevision(t *testing.T) {
 	w := newWorkspace(t)
+	w.limits = halfAnHour()
 	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it"}, Steps: []plan.NewStep{titled("a")}})
 	id := w.state.Draft.ID
 	w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})

@@ -31,7 +31,7 @@ type Limits struct {
 	Evidence   bool          // a step is done only with evidence
 	NeverAsk   bool          // no step asks a person before it runs
 
-	ApprovalTimeout  time.Duration // how long a submitted plan waits; negative: forever; default 30 minutes
+	ApprovalTimeout  time.Duration // how long a submitted plan waits; negative: forever, the default
 	GatheringTimeout time.Duration // longest gathering without a sign of life; negative: forever; default 1 hour
 	PersonOnly       bool          // a decision confirmed through a client does not count
 }
@@ -42,7 +42,7 @@ const (
 	DefaultMaxSteps   = 2_000
 	DefaultMaxReplans = 3
 
-	DefaultApprovalTimeout  = 30 * time.Minute
+	DefaultApprovalTimeout  = -1
 	DefaultGatheringTimeout = time.Hour
 )
 
@@ -88,12 +88,16 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	caused = handleDeviation(s, a, caused, f)
+	begun := s
 	s = Apply(s, caused...)
 	ended := endMode(s, f)
 	s = Apply(s, ended...)
 	all := slices.Concat(archiveDraft(before, s, f.Now), events, caused, ended)
 	if len(all) == 0 {
 		return nil, nil
+	}
+	if len(caused) > 0 {
+		all = append(all, touchMode(begun, s, f)...)
 	}
 	return append(all, reserveIDs(before, s)...), nil
 }

@@ -39,7 +39,7 @@ func set[T any](target **T, value T) { *target = &value }
 // verification, dependencies and an executable step.
 func approvedPlan(t failer) *workspace {
 	t.Helper()
-	w := gathering(t)
+	w := gatheringWithin(t, halfAnHour())
 	a := submission("Look", "Do")
 	a.Steps[0].Verify, a.Steps[0].RequiresApproval, a.Steps[0].Tools = "go test ./...", true, []string{"view", "grep"}
 	a.Steps[0].Tool, a.Steps[0].Args = "view", []byte(`{"path":"go.mod"}`)

@@ -17,7 +17,7 @@ import (
 
 // threeWait returns a workspace with a waiting plan of three steps, each depending on the one before.
 func threeWait(t failer) *workspace {
-	w := gathering(t)
+	w := gatheringWithin(t, halfAnHour())
 	a := submission("Look", "Build", "Check")
 	a.Steps[1].DependsOn, a.Steps[2].DependsOn = []plan.StepID{1}, []plan.StepID{2}
 	w.do(ann, a)

@@ -38,6 +38,7 @@ func kinds() []kind {
 		{"mode_cancelled", ModeCancelled{}},
 		{"mode_expired", ModeExpired{}},
 		{"mode_ended", ModeEnded{}},
+		{"mode_touched", ModeTouched{}},
 		{"plan_submitted", PlanSubmitted{}},
 		{"draft_edited", DraftEdited{}},
 		{"plan_approved", PlanApproved{}},

@@ -12,6 +12,10 @@ type Mode struct {
 	Request  *Request  `json:"request,omitempty"` // the open request for approval
 	Decision *Decision `json:"decision,omitempty"`
 
+	// IsAgentsOwn reports whether an agent entered by itself, nothing was submitted, and no person acted in the mode.
+	// Only then may it end without a person.
+	IsAgentsOwn bool `json:"agents_own,omitempty"`
+
 	// Limits in force when it began, which apply until it ends: see LimitsInForce.
 	IdleTimeout     Limit `json:"quiet,omitempty"`       // longest gathering without a sign of life
 	ApprovalTimeout Limit `json:"wait,omitempty"`        // how long a submitted plan may wait
@@ -80,11 +84,16 @@ type Decision struct {
 	Way      Way          `json:"way,omitempty"`
 	Comment  string       `json:"comment,omitempty"`
 	Change   bool         `json:"change,omitempty"` // about a change to the approved plan
-	Draft    bool         `json:"draft,omitempty"`  // about a draft that was never submitted
+	Draft    bool         `json:"draft,omitempty"`  // about a draft that was never submitted, or a mode without a submission
 	Edits    *Edits       `json:"edits,omitempty"`  // by people, in the submitted draft
 	Findings GateFindings `json:"found,omitzero"`   // in the returned draft
 	At       time.Time    `json:"at"`
 	Revision Revision     `json:"revision"`
+}
+
+// IsRejection reports whether a submitted plan was rejected, or not decided in time, which counts as the same. d may be nil.
+func (d *Decision) IsRejection() bool {
+	return d != nil && (d.Outcome == Rejected || d.Outcome == Expired && !d.Draft)
 }
 
 // Outcome is how a request or planning mode ended.
@@ -204,6 +213,7 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
+		IsAgentsOwn: f.Actor.Kind == Agent && f.Actor.Way() == "",
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
 		PersonOnly: f.Limits.PersonOnly}}, nil
 }
@@ -215,6 +225,8 @@ type ModeEntered struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 
+	IsAgentsOwn bool `json:"agents_own,omitempty"` // no person asked for it; absent in old logs
+
 	IdleTimeout     Limit `json:"quiet"` // longest gathering without a sign of life
 	ApprovalTimeout Limit `json:"wait,omitempty"`
 	PersonOnly      bool  `json:"person_only,omitempty"`
@@ -222,7 +234,7 @@ type ModeEntered struct {
 
 func (e ModeEntered) apply(s State) State {
 	return s.withMode(PhaseGathering, func(m *Mode) {
-		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, Approved: m.Approved,
+		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, Approved: m.Approved, IsAgentsOwn: e.IsAgentsOwn,
 			IdleTimeout: e.IdleTimeout, ApprovalTimeout: e.ApprovalTimeout, PersonOnly: e.PersonOnly}
 	})
 }

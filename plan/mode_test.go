@@ -54,8 +54,11 @@ func gatheringWithin(t failer, limits plan.Limits) *workspace {
 	return w
 }
 
-// waiting returns a workspace in which ann's plan of two steps waits for a decision.
-func waiting(t failer) *workspace { return waitingWithin(t, plan.Limits{}) }
+// halfAnHour limits how long a submitted plan waits; by default it waits for ever.
+func halfAnHour() plan.Limits { return plan.Limits{ApprovalTimeout: 30 * time.Minute} }
+
+// waiting returns a workspace in which ann's plan of two steps waits half an hour for a decision.
+func waiting(t failer) *workspace { return waitingWithin(t, halfAnHour()) }
 
 func waitingWithin(t failer, limits plan.Limits) *workspace {
 	t.Helper()
@@ -231,16 +234,15 @@ func TestEnterRemembersTaskAndReason(t *testing.T) {
 	w := newWorkspace(t)
 	now := w.now
 	w.do(person, plan.EnterMode{Task: "Move the sessions"})
-	want := plan.Mode{Task: "Move the sessions", By: "petra", Since: now, IdleTimeout: plan.Limit(time.Hour),
-		ApprovalTimeout: plan.Limit(30 * time.Minute)}
+	want := plan.Mode{Task: "Move the sessions", By: "petra", Since: now, IdleTimeout: plan.Limit(time.Hour), ApprovalTimeout: -1}
 	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
 		t.Error(diff)
 	}
 	w.do(person, plan.CancelMode{})
 	now = w.now
 	w.do(ann, plan.EnterMode{Reason: "it is large"}) // nothing of the former mode is left
-	want = plan.Mode{Reason: "it is large", By: "ann", Since: now, IdleTimeout: plan.Limit(time.Hour),
-		ApprovalTimeout: plan.Limit(30 * time.Minute)}
+	want = plan.Mode{Reason: "it is large", By: "ann", Since: now, IsAgentsOwn: true, IdleTimeout: plan.Limit(time.Hour),
+		ApprovalTimeout: -1}
 	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
 		t.Error(diff)
 	}
@@ -317,7 +319,7 @@ func TestSubmitPlanCreatesPlanObject(t *testing.T) {
 	if diff := cmp.Diff([]plan.StepID{1, 2}, stepIDs(p.Steps)); diff != "" {
 		t.Error(diff)
 	}
-	want := &plan.Request{ID: "R2", Plan: p.ID, Digest: plan.Digest(p), By: "ann", At: now, Limit: plan.Limit(30 * time.Minute)}
+	want := &plan.Request{ID: "R2", Plan: p.ID, Digest: plan.Digest(p), By: "ann", At: now, Limit: -1}
 	if diff := cmp.Diff(want, w.state.ModeNow().Request); diff != "" {
 		t.Error(diff)
 	}

@@ -1,6 +1,9 @@
 package plan
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Expiry returns the event that ends planning mode when its time is up, else nil. There is no
 // clock: expiry follows from stored times, and the first action to notice it records it (chorus:
@@ -10,7 +13,23 @@ func Expiry(s State, now time.Time, l Limits, seen time.Time) Event {
 	if limit <= 0 || latest(now, s.UpdatedAt).Before(at) { // a clock that was set back must not reopen the mode
 		return nil
 	}
-	return ModeExpired{Phase: s.Phase, Limit: limit.String(), At: at.UTC().Truncate(time.Millisecond)}
+	e := ModeExpired{Phase: s.Phase, Limit: limit.String(), At: at.UTC().Truncate(time.Millisecond)}
+	if e.Why = "not decided within " + briefly(limit); e.Phase == PhaseGathering {
+		e.Why = "no activity for " + briefly(limit)
+	}
+	return e
+}
+
+// briefly writes a duration without zero units: 30m, not 30m0s.
+func briefly(d time.Duration) string {
+	text := d.String()
+	if short, cut := strings.CutSuffix(text, "m0s"); cut {
+		text = short + "m"
+	}
+	if short, cut := strings.CutSuffix(text, "h0m"); cut {
+		text = short + "h"
+	}
+	return text
 }
 
 // LimitsInForce returns the limits that apply in s: in planning mode, the stricter of those
@@ -31,12 +50,15 @@ func (s State) LimitsInForce(configured Limits) Limits {
 }
 
 // ExpiresAt returns when planning mode will expire if nothing happens, and by which limit; a limit
-// of 0 means never.
+// of 0 means never. Gathering expires only if IsAgentsOwn: silence must not end a mode that a person wanted.
 func ExpiresAt(s State, configured Limits, seen time.Time) (time.Time, time.Duration) {
 	l, mode := s.LimitsInForce(configured), s.ModeNow()
 	limit, from := time.Duration(0), time.Time{}
 	switch s.PhaseNow() {
 	case PhaseGathering:
+		if !mode.IsAgentsOwn {
+			return time.Time{}, 0
+		}
 		limit, from = l.GatheringTimeout, latest(mode.Since, s.UpdatedAt, seen)
 	case PhaseSubmitted:
 		if mode.Request == nil {
@@ -74,18 +96,44 @@ type ExpireMode struct{}
 
 func (ExpireMode) decide(State, Facts) ([]Event, error) { return nil, nil }
 
-// ModeExpired ends planning mode: there was no decision, or no sign of life, in time.
+// ModeExpired ends planning mode: there was no decision, or no sign of life, in time. A submitted plan counts as
+// rejected; a draft beside a mode that only gathered is kept.
 type ModeExpired struct {
-	Phase Phase     `json:"phase"` // that took too long
-	Limit string    `json:"limit"` // in force, such as 30m0s
+	Phase Phase     `json:"phase"`         // that took too long
+	Limit string    `json:"limit"`         // in force, such as 30m0s
+	Why   string    `json:"why,omitempty"` // "" in old logs, in which gathering dropped the draft too
 	At    time.Time `json:"at"`
 }
 
 func (e ModeExpired) apply(s State) State {
+	kept, why, gathered, change := s.Draft, e.Why, e.Phase == PhaseGathering, e.Why != "" && s.isRevision()
 	s, phase := s.withoutDraft()
-	why := "nobody decided within " + e.Limit
-	if e.Phase == PhaseGathering {
+	switch {
+	case e.Why != "" && gathered:
+		s.Draft = kept
+	case e.Why == "" && gathered:
 		why = "nothing was heard for " + e.Limit
+	case e.Why == "":
+		why = "nobody decided within " + e.Limit
 	}
-	return s.withDecision(phase, Decision{Outcome: Expired, By: string(Planloop), Comment: why, At: e.At})
+	return s.withDecision(phase, Decision{Outcome: Expired, By: string(Planloop), Comment: why, Change: change,
+		Draft: gathered && e.Why != "", At: e.At})
+}
+
+// ModeTouched records that a person acted in a planning mode that an agent had entered by itself.
+type ModeTouched struct {
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+func (e ModeTouched) apply(s State) State {
+	return s.withMode(s.Phase, func(m *Mode) { m.IsAgentsOwn = false })
+}
+
+// touchMode returns the event for a person's first act in an agent's own planning mode.
+func touchMode(before, after State, f Facts) []Event {
+	if f.Actor.Way() == "" || !before.ModeNow().IsAgentsOwn || !after.ModeNow().IsAgentsOwn || after.PhaseNow() != PhaseGathering {
+		return nil
+	}
+	return []Event{ModeTouched{By: f.Actor.Name, At: f.Now}}
 }

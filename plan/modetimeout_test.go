@@ -23,7 +23,8 @@ func TestPlanTimeoutCancelsMode(t *testing.T) {
 		limit, waited time.Duration
 		over          bool
 	}{
-		{0, 29 * time.Minute, false}, {0, 30*time.Minute - time.Millisecond, false}, {0, 30 * time.Minute, true}, {0, 24 * time.Hour, true},
+		{0, 30 * time.Minute, false}, {0, 10 * 365 * 24 * time.Hour, false}, // by default a plan waits for ever
+		{30 * time.Minute, 30*time.Minute - time.Millisecond, false}, {30 * time.Minute, 30 * time.Minute, true},
 		{time.Minute, 59 * time.Second, false}, {time.Minute, time.Minute, true},
 		{-1, 10 * 365 * 24 * time.Hour, false},
 	} {
@@ -190,7 +191,7 @@ func TestExpiryAloneIsRecorded(t *testing.T) {
 		t.Fatalf("%v", kinds(events))
 	}
 	w.wantPhase(plan.PhaseInactive)
-	w.wantDecision(plan.Expired, "planloop", "", "nobody decided within 30m0s")
+	w.wantDecision(plan.Expired, "planloop", "", "not decided within 30m")
 }
 
 // TestTimeoutsHoldAcrossRestarts: another process that reads the log sees the mode end at the same
@@ -201,10 +202,10 @@ func TestTimeoutsHoldAcrossRestarts(t *testing.T) {
 		limit := map[string]time.Duration{"gathering": time.Hour, "submitted": 30 * time.Minute}[name]
 		last := w.state.UpdatedAt
 		for _, s := range []plan.State{w.state, foldAll(w.log), reread(t, w.state)} {
-			if plan.Expiry(s, last.Add(limit-time.Millisecond), plan.Limits{}, time.Time{}) != nil {
+			if plan.Expiry(s, last.Add(limit-time.Millisecond), halfAnHour(), time.Time{}) != nil {
 				t.Errorf("%s is over too early", name)
 			}
-			if plan.Expiry(s, last.Add(limit), plan.Limits{}, time.Time{}) == nil {
+			if plan.Expiry(s, last.Add(limit), halfAnHour(), time.Time{}) == nil {
 				t.Errorf("%s is not over", name)
 			}
 		}
@@ -252,7 +253,7 @@ func TestExpiredRevisionGoesOnAsApproved(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.mark(1, plan.InProgress)
 	w.wantPhase(plan.PhaseExecuting)
-	w.wantDecision(plan.Expired, "planloop", "", "nobody decided within 30m0s")
+	w.wantDecision(plan.Expired, "planloop", "", "not decided within 30m")
 	if w.state.Draft != nil || w.state.Plan.Steps.Len() != approved.Steps.Len() || w.state.Plan.Approval == nil {
 		t.Error("the plan is not as it was approved")
 	}

@@ -77,7 +77,7 @@ func (e PlanSubmitted) apply(s State) State {
 		if !from.IsRestricted() { // submitted without entering
 			*m = newMode(m, from, e.Request.By, e.Request.At)
 		}
-		m.Request, m.PersonOnly = &e.Request, m.PersonOnly || e.Request.PersonOnly
+		m.Request, m.PersonOnly, m.IsAgentsOwn = &e.Request, m.PersonOnly || e.Request.PersonOnly, false
 	})
 }
 

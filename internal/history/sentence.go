@@ -123,6 +123,8 @@ func modePhrase(e plan.Event) string {
 		return "planning mode expired after " + e.Limit + " of " + expiredPhase(e.Phase)
 	case plan.ModeEnded:
 		return "planning mode ended" + noteMark + e.Why
+	case plan.ModeTouched:
+		return "a person joined the planning"
 	case plan.PlanSubmitted:
 		return planPhrase(e.Plan, "submitted") + quotedNote(e.Plan.Changes)
 	case plan.DraftEdited:

@@ -67,7 +67,7 @@ func (v ModeView) gathering() (about string, rows []styledText) {
 	if d := mode.Decision; d != nil && d.Outcome == plan.Returned {
 		returned = "Returned by " + d.Way.Decider(d.By) + " for changes" + prefixed(": ", d.Comment)
 	}
-	if limit := v.State.LimitsInForce(v.Limits).GatheringTimeout; limit > 0 {
+	if _, limit := plan.ExpiresAt(v.State, v.Limits, v.Now); limit > 0 {
 		rule += " It ends after " + span(limit) + " without activity."
 	}
 	return "entered by " + mode.By + ", since " + clock(mode.Since, v.Now),

@@ -60,6 +60,9 @@ func decisionWords(d *plan.Decision, edits string) string {
 	if d.Change {
 		subject, cancelled = "The change to the approved plan", "The change to the approved plan"
 	}
+	if d.IsRejection() && d.Outcome == plan.Expired {
+		return subject + " counts as rejected: " + d.Comment + "."
+	}
 	text := map[plan.Outcome]string{
 		plan.Approved:  subject + " was approved by " + by,
 		plan.Rejected:  subject + " was rejected by " + by,

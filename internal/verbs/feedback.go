@@ -29,6 +29,8 @@ type DecisionFeedback struct {
 	Comment string       `json:"comment,omitempty"`
 	Change  bool         `json:"change,omitempty"` // it was about a change to the approved plan
 	Edits   string       `json:"edits,omitempty"`  // people's changes to the submission
+
+	draft bool // see plan.Decision
 }
 
 // AnswerFeedback is the answer to a question.
@@ -88,7 +90,7 @@ func collectFeedback(state plan.State, told plan.Revision, never bool) Feedback 
 	}
 	if d := state.ModeNow().Decision; d != nil && !isResubmitted(state, d) && (isNew(d.Revision, d.At, decided) || isRejected(state)) &&
 		(state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
-		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change,
+		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change, draft: d.Draft,
 			Edits: d.Edits.String()}
 	}
 	if d := state.Draft; d != nil && d.Edits != nil && state.PhaseNow() == plan.PhaseSubmitted && (never || d.Edits.Revision > told) {
@@ -210,7 +212,8 @@ func unreplied(state plan.State) string {
 }
 
 func (d *DecisionFeedback) text() string {
-	return decisionWords(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change}, d.Edits)
+	return decisionWords(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change,
+		Draft: d.draft}, d.Edits)
 }
 
 // isShownTo reports whether c gets an approval here: the client that relayed it already got the plan in the reply.

@@ -151,6 +151,7 @@ type view struct {
 	state  plan.State
 	rules  Rules // the rule book on disk; the zero value is in sync
 	engine bool  // an engine starts steps of the plan
+	waited bool  // the caller's wait for a decision has ended
 }
 
 // view returns the state as the caller sees it. Only a status passes rules; if they are out of sync, they come before
@@ -204,7 +205,11 @@ func (v view) afterDecisions() NextAction {
 	case v.decides() || !isRejected(v.state):
 		return n
 	case v.state.ModeNow().Decision.Change:
-		n.Phrases = append(say("Your change was rejected. "), n.Phrases...)
+		outcome := "Your change was rejected. "
+		if v.state.ModeNow().Decision.Outcome == plan.Expired {
+			outcome = "Your change was not decided; leave it out. "
+		}
+		n.Phrases = append(say(outcome), n.Phrases...)
 		return n
 	default:
 		return v.askInstead(n)
@@ -252,11 +257,11 @@ func (v view) planAction() NextAction {
 // isOver reports whether a plan has nothing left to do.
 func isOver(p *plan.Plan) bool { return p == nil || p.IsOver() }
 
-// isRejected reports whether a rejection is the last input from people, and nothing has happened since: the current
-// plan was not changed, and people said no more.
+// isRejected reports whether a rejection, or a decision that did not come in time, is the last input from people, and
+// nothing has happened since: the current plan was not changed, and people said no more.
 func isRejected(state plan.State) bool {
 	d, p := state.ModeNow().Decision, state.Plan
-	if d == nil || d.Outcome != plan.Rejected || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !isOver(p) {
+	if !d.IsRejection() || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !isOver(p) {
 		return false
 	}
 	return !hasInputSince(state, d)
@@ -275,7 +280,9 @@ func (v view) askInstead(n NextAction) NextAction {
 	if n.rejected, n.message = true, "The submitted plan was rejected."; isOver(v.state.Plan) {
 		n.Reason, alone = NoPlan, say(what, ", then ", Call{Kind: CallSetUp}, ".")
 	}
-	n.Phrases = v.askUser(what, alone)
+	if n.Phrases = v.askUser(what, alone); v.state.ModeNow().Decision.Outcome == plan.Expired {
+		n.message, n.Phrases = "The submitted plan was not decided in time, which counts as a rejection.", say(NoDecision)
+	}
 	return n
 }
 
@@ -421,6 +428,9 @@ func (v view) gathering() NextAction {
 	return n
 }
 
+// NoDecision is the next action of an agent whose wait for a decision has ended. Silence is not consent.
+const NoDecision = "No decision yet. Stop here and tell the user; do not start this work."
+
 func (v view) awaitingApproval() NextAction {
 	if v.decides() {
 		page := ""
@@ -434,6 +444,9 @@ func (v view) awaitingApproval() NextAction {
 	if request := v.state.ModeNow().Request; request != nil && request.Base != "" {
 		message = "The submitted change to the approved plan waits for a person's decision: " +
 			plan.Shorten(v.state.Draft.Changes, messageShown) + "."
+	}
+	if v.waited {
+		return newAction(AwaitingApproval, message, NoDecision)
 	}
 	return newAction(AwaitingApproval, message, "Wait for a person's decision: ", Call{Kind: CallWait}, "; the person runs ",
 		Call{Kind: CallReview}, " or ", Call{Kind: CallApprove}, ".")

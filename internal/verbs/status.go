@@ -19,6 +19,8 @@ type Status struct {
 	Full bool    `json:"full,omitempty" jsonschema:"description=list all tasks"`
 	Task *TaskID `json:"task,omitempty" jsonschema:"description=show this one whole"`
 	Page int     `json:"page,omitempty"` // of the task, or of the list; 0 is the first
+
+	Waited bool `json:"-"` // a wait for a decision has ended
 }
 
 // Token limits of a status: in total, the current task's minimum, a task asked for by id, and a page of a list.
@@ -85,7 +87,9 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	}
 	state, err := s.State(ctx)
 	if err == nil && wait > 0 {
+		begun := time.Now()
 		state, err = s.changed(ctx, c, state, wait)
+		in.Waited = time.Since(begun) >= wait
 		err = cmp.Or(err, ctx.Err()) // the caller has left
 	}
 	if err != nil {
@@ -127,7 +131,9 @@ func (s *Service) StatusIn(state plan.State, c Caller) StatusReply {
 
 func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedback, remarks []PlacedComment) (StatusReply, error) {
 	rules := s.rules(state, c)
-	next := s.view(state, c, rules).nextAction()
+	v := s.view(state, c, rules)
+	v.waited = in.Waited
+	next := v.nextAction()
 	reply := StatusReply{
 		Now:             StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
 		Signals:         s.otherSignals(state, next, c),

@@ -220,6 +220,7 @@ func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong stri
 		return s.Status(ctx, c, Status{})
 	}
 	reply := s.awaitingReply(state, former, c)
+	reply.NextAction = NoDecision
 	if wrong != "" {
 		reply.Message = wrong + " " + reply.Message
 	}

@@ -43,7 +43,6 @@ func Defaults() Config {
 		Toolsets:         []Toolset{PlanningTools, LoopTools, ModeTools},
 		Strategy:         prompts.DefaultStrategy,
 		Gates:            Gates{Profile: gates.Default},
-		ApprovalTimeout:  30 * time.Minute,
 		GatheringTimeout: time.Hour,
 		AsksForSteps:     true,
 		MaxReplans:       plan.DefaultMaxReplans,

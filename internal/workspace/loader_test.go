@@ -83,13 +83,13 @@ func TestDefaults(t *testing.T) {
 	want := workspace.Config{
 		Toolsets: []workspace.Toolset{"planning", "loop", "mode"}, Strategy: "react",
 		Gates:           workspace.Gates{Profile: "default"},
-		ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour, AsksForSteps: true,
+		GatheringTimeout: time.Hour, AsksForSteps: true,
 		MaxReplans: 3, Parallel: 4, Lease: 30 * time.Minute, AgentsFile: "docs/agents.md",
 	}
 	if diff := cmp.Diff(want, got, sections); diff != "" {
 		t.Error(diff)
 	}
-	if got.Limits() != (plan.Limits{Lease: 30 * time.Minute, MaxReplans: 3, ApprovalTimeout: 30 * time.Minute,
+	if got.Limits() != (plan.Limits{Lease: 30 * time.Minute, MaxReplans: 3, ApprovalTimeout: -1,
 		GatheringTimeout: time.Hour}) {
 		t.Errorf("limits %+v", got.Limits())
 	}
@@ -188,15 +188,15 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{} }},
 		{name: "fewer than the user's more", user: "toolsets: [planning, execution]", own: "toolsets: [execution]",
 			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{"execution"} }},
-		{name: "tighten", own: "gates: strict\ncompletion: evidence\napproval: person\napproval_timeout: 40m\ngathering_timeout: 0\n" +
+		{name: "tighten", own: "gates: strict\ncompletion: evidence\napproval: person\napproval_timeout: 0\ngathering_timeout: 0\n" +
 			"hooks: required\nreminders: off",
 			change: func(c *workspace.Config) {
 				c.HooksRequired, c.RemindersOff = true, true
 				c.Gates = workspace.Gates{Asked: true, Profile: "strict"}
-				c.NeedsEvidence, c.NeedsPerson, c.ApprovalTimeout, c.GatheringTimeout = true, true, 40*time.Minute, 0
+				c.NeedsEvidence, c.NeedsPerson, c.GatheringTimeout = true, true, 0
 			}},
 		{name: "say what holds anyway", user: "approval: person",
-			own:    "gates: default\ncompletion: trust\napproval: person\napproval_timeout: 30m",
+			own:    "gates: default\ncompletion: trust\napproval: person\napproval_timeout: 0",
 			change: func(c *workspace.Config) { c.NeedsPerson, c.Gates.Asked = true, true }},
 		{name: "set floors", user: "gates: {paths: off}", own: "gates: {paths: warning, titles: error}",
 			change: func(c *workspace.Config) {
@@ -329,6 +329,9 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 				direct := name != "another file" && name != "the workspace's file, by variable"
 				if slices.Contains([]string{"read_only_tools", "agents", "servers", "notify"}, key) && !direct {
 					continue // they have no order
+				}
+				if key == "approval_timeout" && v.users != "0" && name == "the workspace's file, by variable" {
+					continue // looser than the default
 				}
 				t.Run(key+": "+v.users+" by "+name, func(t *testing.T) {
 					if v.looser != "" {
