@@ -82,7 +82,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := workspace.Config{
 		Toolsets: []workspace.Toolset{"planning", "loop", "mode"}, Strategy: "react",
-		Gates:           workspace.Gates{Profile: "default"},
+		Gates:            workspace.Gates{Profile: "default"},
 		GatheringTimeout: time.Hour, AsksForSteps: true,
 		MaxReplans: 3, Parallel: 4, Lease: 30 * time.Minute, AgentsFile: "docs/agents.md",
 	}
