@@ -74,7 +74,8 @@ func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
 	if stop {
 		want = "The plan counts as rejected: not decided within 30m."
 	}
-	if !strings.Contains(got, want) || strings.Contains(got, verbs.NoDecision) != stop || stop && strings.Contains(got, "planning_setup_plan") {
+	stopped := strings.Contains(got, verbs.NoDecision)
+	if !strings.Contains(got, want) || stopped != stop || stop && strings.Contains(got, "planning_setup_plan") {
 		t.Error(got)
 	}
 	wantExpired(t, w, announced)
