@@ -78,11 +78,8 @@ func classify(command string, submits bool) *refusal {
 		return refuse("the command cannot be read as bash: %v", err)
 	}
 	j := &classifier{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, submits: submits}
-	if r := j.comments(file); r != nil {
-		return r
-	}
 	j.variables = variablesOf(file)
-	return j.stmts(file.Stmts)
+	return first(j.stmts(file.Stmts), func() *refusal { return certain(command, file) })
 }
 
 // legible refuses texts that shells and people read differently: invalid UTF-8, invisible characters, and control
@@ -121,25 +118,6 @@ func nesting(command string) int {
 		}
 	}
 	return deepest
-}
-
-// comments refuses a comment that ends with a backslash: some shells continue the comment on the next line, others read
-// a command there.
-func (j *classifier) comments(file *syntax.File) *refusal {
-	if !strings.Contains(j.source, "#") || !strings.Contains(j.source, "\\\n") {
-		return nil
-	}
-	var found *refusal
-	syntax.Walk(file, func(node syntax.Node) bool {
-		if comment, ok := node.(*syntax.Comment); ok {
-			line, _, _ := strings.Cut(j.source[min(comment.Pos().Offset(), uint(len(j.source))):], "\n")
-			if strings.HasSuffix(line, "\\") {
-				found = refuse("a comment ends with a backslash; leave it out")
-			}
-		}
-		return found == nil
-	})
-	return found
 }
 
 // refusal is the reason a command is refused, and possible replacements.

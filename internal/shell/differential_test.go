@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"context"
 	"flag"
 	"math/rand/v2"
 	"os"
@@ -8,11 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/internal/shell"
 )
 
-var tries = flag.Int("differential", 20000, "how many made-up commands TestBashAgrees classifies")
+var tries = flag.Int("differential", 20000, "how many made-up commands TestBashAgrees and TestNoLiteralIsCode classify")
 
 // pieces are texts that are hard to parse in bash, and a command that writes.
 func pieces() []string {
@@ -28,18 +30,90 @@ func pieces() []string {
 	}
 }
 
+// oracle runs commands in the shells of hosts, in a folder with one file, x.
+type oracle struct {
+	t      *testing.T
+	dir    string
+	shells [][]string
+}
+
+func newOracle(t *testing.T) *oracle {
+	t.Helper()
+	o := &oracle{t: t, dir: t.TempDir()}
+	for _, shell := range [][]string{{"bash", "-c"}, {"zsh", "-fc"}, {"zsh", "-fic"}, {"zsh", "-fo", "extendedglob", "-c"}} {
+		if program, err := exec.LookPath(shell[0]); err == nil {
+			o.shells = append(o.shells, append([]string{program}, shell[1:]...))
+		} else {
+			t.Log("NOT COMPARED: ", err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(o.dir, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// run fails the test if a shell removes x or makes another file.
+func (o *oracle) run(command string) {
+	o.t.Helper()
+	for _, shell := range o.shells {
+		ctx, cancel := context.WithTimeout(o.t.Context(), 10*time.Second)
+		cmd := exec.CommandContext(ctx, shell[0], append(shell[1:len(shell):len(shell)], command)...)
+		cmd.Dir, cmd.WaitDelay = o.dir, time.Second
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.dir, "TMPDIR=/nonexistent"}
+		_ = cmd.Run()
+		cancel()
+		entries, _ := os.ReadDir(o.dir)
+		if len(entries) != 1 || entries[0].Name() != "x" {
+			o.t.Fatalf("allowed, and %s wrote: %q", strings.Join(shell, " "), command)
+		}
+	}
+}
+
+// TestNoLiteralIsCode puts every way to run rm into every form of an expansion, and that into every place for a word. It
+// tries some of the 800,000 results, and runs what is allowed.
+func TestNoLiteralIsCode(t *testing.T) {
+	codes := strings.Split("<(rm x)|>(rm x)|=(rm x)|$(rm x)|`rm x`|$((a[$(rm x)]))|$[a[$(rm x)]]|*(e:rm\\ x:)|*(e:'rm x':)|x(e:'rm x':)|"+
+		"x(#qe:'rm x':)|${(e):-'$(rm x)'}|${x:-<(rm x)}|$(<x;rm x)|${ rm x; }|a\nrm x\n|a;rm x;|a&rm x&|)rm x(|}rm x{|};rm x;{|<<<rm x|"+
+		"'$(rm x)'|\"$(rm x)\"|\\$(rm x)|\\<(rm x)|$'\\x24(rm x)'|a[$(rm x)]|x[<(rm x)]|+(rm x)|@(rm x|<(rm x))|!(rm x)|~[rm x]|"+
+		"<->(e:'rm x':)|$\\\n(rm x)|<\\\n(rm x)|*(+rm)|#(rm x)|^<(rm x)|(<(rm x))|{<(rm x),b}|$+(rm x)|$=(rm x)|${:-<(rm x)}", "|")
+	var words []string
+	for _, code := range codes {
+		words = append(words, code, "a"+code, `"`+code+`"`)
+		operators := ":- - := = :? ? :+ + # ## % %% / // /# /% /a/ //a/ /#a/ : :1: ^ ^^ , ,, @ [ [1]:- :e :# :| :^ - ~"
+		for operator := range strings.FieldsSeq(operators) {
+			for _, name := range []string{"v", "1", "@", "#", "(e)v", "=v", "!v"} {
+				words = append(words, "${"+name+operator+code+"}", `"${`+name+operator+code+`}"`)
+			}
+		}
+	}
+	places := strings.Split("echo W~echo a W b~w=W~w=W ls~export w=W~w=(W)~w[W]=1~case W in a) ls;; esac~case a in W) ls;; esac~[[ W ]]~"+
+		"[[ a == W ]]~[[ W == a ]]~[[ a =~ W ]]~[[ -f W ]]~[[ 1 -eq W ]]~echo $((W))~((W))~for i in W; do ls; done~"+
+		"for ((i=W;i<1;i++)); do ls; done~cat < W~cat <<< W~ls 2> W~ls >&W~cat <<E\nW\nE\n~"+
+		"cat <<'E'\nW\nE\n~cat <<W\na\nW\n~W ls~echo $(echo W)~echo `echo W`~"+
+		"cat <(echo W)~(echo W)~{ echo W; }~if [ W ]; then ls; fi~ls # W", "~")
+	o, ran, made := newOracle(t), 0, 0
+	random := rand.New(rand.NewPCG(2, 2))
+	for _, word := range words {
+		for _, place := range places {
+			if random.IntN(len(words)*len(places)) >= *tries {
+				continue
+			}
+			made++
+			command := strings.ReplaceAll(place, "W", word)
+			if shell.Classify(command).Allowed {
+				ran++
+				o.run(command)
+			}
+		}
+	}
+	t.Logf("%d of %d commands were allowed and run", ran, made)
+}
+
 // TestBashAgrees classifies commands assembled from pieces, and runs the allowed ones that contain a writing command: bash
 // must find no more commands in them than the classifier did.
 func TestBashAgrees(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip(err)
-	}
-	dir := t.TempDir()
-	victim := filepath.Join(dir, "x")
-	if err := os.WriteFile(victim, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	o := newOracle(t)
 	random, list, ran := rand.New(rand.NewPCG(1, uint64(*tries))), pieces(), 0
 	for range *tries {
 		var b strings.Builder
@@ -52,13 +126,7 @@ func TestBashAgrees(t *testing.T) {
 			continue
 		}
 		ran++
-		cmd := exec.Command(bash, "-c", command)
-		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
-		_ = cmd.Run()
-		entries, _ := os.ReadDir(dir)
-		if _, err := os.Stat(victim); err != nil || len(entries) != 1 {
-			t.Fatalf("allowed, and bash wrote: %q", command)
-		}
+		o.run(command)
 	}
 	t.Logf("%d of %d commands were allowed and run", ran, *tries)
 }

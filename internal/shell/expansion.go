@@ -136,7 +136,7 @@ func (j *classifier) parameter(p *syntax.ParamExp) *refusal {
 		return first(j.arithmetic(p.Slice.Offset), func() *refusal { return j.arithmetic(p.Slice.Length) })
 	}
 	if p.Repl != nil {
-		return first(j.pattern(p.Repl.Orig), func() *refusal { return j.pattern(p.Repl.With) })
+		return first(j.code(p.Repl.Orig), func() *refusal { return j.code(p.Repl.With) })
 	}
 	if p.Exp == nil {
 		return nil
@@ -146,7 +146,7 @@ func (j *classifier) parameter(p *syntax.ParamExp) *refusal {
 		syntax.ErrorUnsetOrNull,
 		syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix,
 		syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
-		return j.pattern(p.Exp.Word)
+		return j.code(p.Exp.Word)
 	}
 	name := "x"
 	if syntax.ValidName(p.Param.Value) {
@@ -155,21 +155,12 @@ func (j *classifier) parameter(p *syntax.ParamExp) *refusal {
 	return refuse("this form of ${%s…} assigns or runs a value; use the plain form", p.Param.Value).or(`echo "$` + name + `"`)
 }
 
-// pattern classifies a word, or nil, in which every shell reads extended patterns as patterns.
-func (j *classifier) pattern(w *syntax.Word) *refusal {
+// code classifies code that runs inside a word, or nil.
+func (j *classifier) code(w *syntax.Word) *refusal {
 	if w == nil {
 		return nil
 	}
-	return each(w.Parts, func(part syntax.WordPart) *refusal {
-		glob, ok := part.(*syntax.ExtGlob)
-		switch {
-		case !ok:
-			return j.inside(part)
-		case strings.ContainsAny(glob.Pattern.Value, "$`<>\"'\\"):
-			return refuse("an extended pattern with quotes or substitutions is not supported; use a plain one")
-		}
-		return nil
-	})
+	return each(w.Parts, j.inside)
 }
 
 // arithmetic classifies an expression. The shell evaluates a name's value as another expression, which may contain a

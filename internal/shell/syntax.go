@@ -207,7 +207,7 @@ func (j *classifier) loop(f *syntax.ForClause) *refusal {
 func (j *classifier) choice(c *syntax.CaseClause) *refusal {
 	return first(j.parts(c.Word.Parts), func() *refusal {
 		return each(c.Items, func(item *syntax.CaseItem) *refusal {
-			return first(each(item.Patterns, j.pattern), func() *refusal {
+			return first(each(item.Patterns, j.code), func() *refusal {
 				return j.isolate(func() *refusal { return j.stmts(item.Stmts) })
 			})
 		})

@@ -11,7 +11,7 @@ import (
 func (j *classifier) test(x syntax.TestExpr) *refusal {
 	switch x := x.(type) {
 	case *syntax.Word:
-		return j.pattern(x)
+		return j.code(x)
 	case *syntax.ParenTest:
 		return j.test(x.X)
 	case *syntax.UnaryTest:
