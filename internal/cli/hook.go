@@ -197,6 +197,8 @@ func (a *app) hookPolicy(ws *openWorkspace, host hook.Host) hook.Policy {
 	return hook.Policy{
 		Guard:      func(ctx context.Context, path string) (toolbox.Hold, error) { return a.holdForHook(ctx, ws, path) },
 		HasTool:    mcpserver.IsTool,
+		IsServer:   func(call hook.Call) bool { return a.servesHost(ws.place, call) },
+		IsShadowed: func(call hook.Call) bool { return shadowed(ws.place, call) },
 		IsHostNote: func(path string) bool { return isHostNote(path, ws.place, hook.PlanFolders(host, home, a.getenv)) },
 
 		Windows: runtime.GOOS == "windows", ReadOnlyTools: ws.config.ReadOnlyTools,

@@ -97,7 +97,7 @@ func (a *app) hostStates(place workspace.Workspace) ([]hostState, error) {
 			Starts: orEmpty(own.Programs()), Mode: notEnforced, Obstacles: orEmpty(own.Obstacles),
 			Faults: append(faults(own), own.UnreadFiles...), userPrograms: own.Programs()}
 		k.addPlugin(m, own, theirs[i])
-		if its := theirs[i]; !place.Default && its.IsConfigured() {
+		if its := theirs[i]; !place.Default && (its.IsConfigured() || its.Server == hosts.Foreign) {
 			k.Project = projectState{its.Server, its.Hooks}
 			k.Starts = slices.Compact(slices.Sorted(slices.Values(append(k.Starts, its.Programs()...))))
 			k.Faults = append(k.Faults, faults(its)...)

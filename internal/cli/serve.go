@@ -65,9 +65,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	var beginning sync.WaitGroup // system calls, in parallel with the computation
 	beginning.Go(func() {
 		a.agentVariable() // now: the parent process may end, and could not be found later
-		if o.http == "" {
-			a.expectHooks()
-		}
+		a.expectHooks(o.http != "")
 	})
 	defer beginning.Wait()
 	if o.http == "" {

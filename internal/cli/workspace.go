@@ -235,12 +235,15 @@ func (a *app) describeServer() presence.Server {
 	return server
 }
 
-// expectHooks creates the folder where the hooks of the program that started this server record their calls. Without it they are not
-// noticed, and planning mode counts as not enforced.
-func (a *app) expectHooks() {
+// expectHooks announces this server to the hooks of its host, and creates the folder where those of the program that started it record
+// their calls. Without it they are not noticed, and planning mode counts as not enforced.
+func (a *app) expectHooks(http bool) {
 	home, err := workspace.StateHome(a.getenv, "")
 	if err == nil && !a.flags.ephemeral {
-		err = presence.PrepareHooks(home, process.Starter(a.ancestors()))
+		err = presence.AnnounceProgram(home, a.ancestors(), http)
+		if !http {
+			err = errors.Join(err, presence.PrepareHooks(home, process.Starter(a.ancestors())))
+		}
 	}
 	if err != nil {
 		a.logger().Debug("hook calls are not recorded", "error", err)

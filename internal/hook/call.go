@@ -76,6 +76,7 @@ type Call struct {
 	Effect   Effect         // its effect
 	Server   string         // of Calls, as the host's configuration names it
 	Name     string         // of Calls: the tool, without the server
+	Program  string         // of Calls: what starts the server, "" if the host does not report it
 	Command  string         // of Runs, as passed to the shell
 	Paths    []string       // of Writes, as reported: see Places
 	WorkDirs []string       // the working directories named in the tool's input, as reported: see Places
@@ -86,7 +87,7 @@ type Call struct {
 // OwnServer is the name of planloop's server in the configuration of hosts.
 const OwnServer = "planloop"
 
-// IsOwn reports whether the tool is one of planloop's own, with any prefix of the host's.
+// IsOwn reports whether the tool has the name of one of planloop's own, with any prefix of the host's.
 func (c Call) IsOwn() bool { return c.Effect == Calls && c.Server == OwnServer }
 
 // Answer is a hook's answer. The zero value lets the agent continue and says nothing.

@@ -36,6 +36,8 @@ func membersOf(host Host) payloadMembers {
 	switch host {
 	case Claude: // or VS Code, which runs these hooks too
 		p.session = "session_id sessionId"
+	case Gemini:
+		p.starts = "mcp_context.command"
 	case Antigravity: // docs, 2.0
 		return payloadMembers{session: "conversationId", roots: "workspacePaths", tool: "toolCall.name", input: "toolCall.args"}
 	case Cursor:
@@ -85,8 +87,11 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 			c.Tool, c.Input = named.Native, payload
 		}
 		r.classify(&c, top)
-		if start := top[at.starts]; start != nil && c.IsOwn() && (top["url"] != nil || !startsOwn(r.text(start))) {
-			c.Server = ""
+		if start := top[at.starts]; start != nil && c.IsOwn() {
+			var own bool
+			if c.Program, own = ownProgram(r.text(start)); !own || top["url"] != nil {
+				c.Server = ""
+			}
 		}
 	case SessionStart:
 		if number := string(top["invocationNum"]); number != "" && number != "0" {

@@ -15,6 +15,8 @@ import (
 type Policy struct {
 	Guard      toolbox.Guard          // says where planning mode allows only reading; never nil
 	HasTool    func(tool string) bool // reports whether planloop's own server has a tool, which it checks itself
+	IsServer   func(Call) bool        // reports whether this program serves the calls of its own tools, not another under its name
+	IsShadowed func(Call) bool        // reports whether a command would run another program under the name planloop
 	IsHostNote func(path string) bool // reports whether a file is the host's own note, such as the plan of its own plan mode
 	// Windows says that a host's shell may be other than bash.
 	Windows bool
@@ -31,7 +33,7 @@ func (p Policy) Check(ctx context.Context, c Call) error {
 	if c.Effect == Writes && len(c.Paths) > 0 {
 		return p.checkPaths(ctx, c)
 	}
-	if p.checkHold(toolbox.Hold{}, c) == nil { // allowed in any case; asking Guard takes longer
+	if !c.IsOwn() && p.checkHold(toolbox.Hold{}, c) == nil { // allowed in any case; asking Guard takes longer
 		return nil
 	}
 	for _, at := range c.workDirs() {
@@ -50,14 +52,19 @@ func (p Policy) Check(ctx context.Context, c Call) error {
 func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 	unknown := plan.Quote(c.Tool) + " may do more than read"
 	switch {
+	case c.Effect == Runs && c.Command != "" && p.IsShadowed(c):
+		return hold.Refuse("", "the planloop on the PATH comes with the workspace, and is another program", "")
 	case c.Effect == Runs && c.Command != "": // "": the command could not be read
 		return hold.HostCommand(c.Command, !p.Windows || c.inBash())
-	case c.IsOwn() && p.HasTool(c.Name), c.Effect == Spawns && c.reachesSubagents():
+	case c.IsOwn() && p.HasTool(c.Name) && p.IsServer(c), c.Effect == Spawns && c.reachesSubagents():
 		return nil
 	case c.Effect == Calls && toolbox.Listed(p.ReadOnlyTools, c.mcpName(), c.Tool):
 		return nil
-	case c.IsOwn():
+	case c.IsOwn() && !p.HasTool(c.Name):
 		return hold.Refuse("", "planloop has no tool "+plan.Quote(c.Name), "")
+	case c.IsOwn():
+		return hold.Refuse("", plan.Quote(c.Tool)+" may reach another program: no server of this planloop runs in this host "+
+			"(`planloop hosts` names the files; then start a new session)", "")
 	case c.Effect == Writes:
 		return hold.Refuse("", plan.Quote(c.Tool)+" changes files", "")
 	case c.Effect == Spawns:

@@ -30,6 +30,8 @@ func TestPolicy(t *testing.T) {
 			return toolbox.Hold{}, nil
 		},
 		HasTool:       func(tool string) bool { return tool == "planloop_status" },
+		IsServer:      func(c hook.Call) bool { return c.Program == "" },
+		IsShadowed:    func(c hook.Call) bool { return strings.HasSuffix(c.Command, "planloop status") },
 		IsHostNote:    func(path string) bool { return path == "/work/app/.plans/a.md" },
 		ReadOnlyTools: []string{"mcp__github__get_*"},
 	}
@@ -68,9 +70,12 @@ func TestPolicy(t *testing.T) {
 		"a subagent of an older version":    {hook.Call{Host: hook.Claude, Version: "2.1.99", Effect: hook.Spawns}, "a subagent"},
 		"a subagent of a version not known": {hook.Call{Host: hook.Claude, Effect: hook.Spawns}, "a subagent"},
 		"our tool that reads":               {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planloop_status"}, ""},
-		"no tool of ours":                   {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planning_none"}, "no tool"},
-		"another's tool that is listed":     {hook.Call{Effect: hook.Calls, Server: "github", Name: "get_issue"}, ""},
-		"another's tool":                    {hook.Call{Effect: hook.Calls, Server: "github", Name: "add_issue"}, `to read_only_tools`},
+		"our tool of another program": {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planloop_status", Program: "./planloop"},
+			"another program"},
+		"a shadowed planloop":           {hook.Call{Effect: hook.Runs, Command: "planloop status"}, "comes with the workspace"},
+		"no tool of ours":               {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planning_none"}, "no tool"},
+		"another's tool that is listed": {hook.Call{Effect: hook.Calls, Server: "github", Name: "get_issue"}, ""},
+		"another's tool":                {hook.Call{Effect: hook.Calls, Server: "github", Name: "add_issue"}, `to read_only_tools`},
 	} {
 		err := policy.Check(t.Context(), call(test.call))
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
@@ -116,7 +121,8 @@ func TestPlaces(t *testing.T) {
 		}
 		return toolbox.Hold{}, nil
 	}
-	policy := hook.Policy{Guard: guard, HasTool: func(string) bool { return false }, IsHostNote: func(string) bool { return false }}
+	policy := hook.Policy{Guard: guard, HasTool: func(string) bool { return false }, IsHostNote: func(string) bool { return false },
+		IsShadowed: func(hook.Call) bool { return false }}
 	for _, test := range []struct {
 		host         hook.Host
 		event, input string // what follows "tool_name":

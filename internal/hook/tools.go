@@ -327,14 +327,14 @@ func ownPrefix(tool string) bool {
 	return (strings.HasPrefix(tool, "planning_") || strings.HasPrefix(tool, OwnServer+"_")) && !strings.Contains(tool, "__")
 }
 
-// startsOwn reports whether the command that starts an MCP server runs planloop.
-func startsOwn(command string) bool {
-	program, _, _ := strings.Cut(strings.TrimSpace(command), " ")
+// ownProgram returns the program that a command starts as an MCP server, and whether it has planloop's name.
+func ownProgram(command string) (program string, isOwn bool) {
+	program, _, _ = strings.Cut(strings.TrimSpace(command), " ")
 	if quoted, ok := strings.CutPrefix(strings.TrimSpace(command), `"`); ok {
 		program, _, _ = strings.Cut(quoted, `"`)
 	}
 	name := path.Base(strings.ReplaceAll(program, `\`, "/"))
-	return strings.TrimSuffix(name, ".exe") == OwnServer
+	return program, strings.TrimSuffix(name, ".exe") == OwnServer
 }
 
 // normalServer returns OwnServer for planloop's server, including the name that Claude Code gives to a plugin's server, and any other name

@@ -892,3 +892,30 @@ func TestShapes(t *testing.T) {
 		}
 	}
 }
+
+// TestAProjectsProgramIsAnother: a file may name this planloop, or another version outside the project; a program that comes with the
+// project is another one under planloop's name, in the user's files as well.
+func TestAProjectsProgramIsAnother(t *testing.T) {
+	m := machine(t)
+	m.LookPath = func(name string) (string, error) { return filepath.Join(m.Project, "bin", name), nil }
+	for program, want := range map[string]hosts.State{
+		m.Program: hosts.Current, "/usr/bin/planloop": hosts.Old, filepath.Join(m.Home, "bin", "planloop-1.2"): hosts.Old,
+		"./planloop": hosts.Foreign, "node_modules/.bin/planloop": hosts.Foreign, filepath.Join(m.Project, "planloop"): hosts.Foreign,
+		"planloop": hosts.Foreign, "../planloop": hosts.Foreign, "npx": hosts.Foreign,
+	} {
+		for scope, file := range map[hosts.Scope]string{hosts.Project: filepath.Join(m.Project, ".gemini", "settings.json"),
+			hosts.User: filepath.Join(m.Home, ".gemini", "settings.json")} {
+			put(t, file, fmt.Sprintf(`{"mcpServers":{"planloop":{"command":%q,"args":["serve"]}}}`, program))
+			host, _ := m.Inspect("gemini", hosts.Request{Scope: scope, NoHooks: true})
+			if host.Server != want {
+				t.Errorf("%s in %s: %s, want %s", program, scope, host.Server, want)
+			}
+		}
+	}
+	m.Project = m.Home // no project
+	put(t, filepath.Join(m.Home, ".gemini", "settings.json"),
+		fmt.Sprintf(`{"mcpServers":{"planloop":{"command":%q,"args":["serve"]}}}`, filepath.Join(m.Home, "planloop")))
+	if host, _ := m.Inspect("gemini", hosts.Request{Scope: hosts.User, NoHooks: true}); host.Server != hosts.Old {
+		t.Error(host.Server)
+	}
+}

@@ -47,15 +47,26 @@ func (m Machine) project(parts ...string) string { return m.join(m.Project, part
 // variable returns the folder or file that a variable names, else otherwise. A host resolves a
 // relative path from its own working directory, which is unknown here, so it is ignored.
 func (m Machine) variable(name, otherwise string) string {
-	value := m.Getenv(name)
-	isAbs := strings.HasPrefix(value, "/")
-	if m.GOOS == "windows" {
-		isAbs = len(value) > 2 && value[1] == ':' && (value[2] == '\\' || value[2] == '/') || strings.HasPrefix(value, `\\`)
-	}
-	if isAbs {
+	if value := m.Getenv(name); m.isAbs(value) {
 		return value
 	}
 	return otherwise
+}
+
+func (m Machine) isAbs(path string) bool {
+	if m.GOOS == "windows" {
+		return len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/') || strings.HasPrefix(path, `\\`)
+	}
+	return strings.HasPrefix(path, "/")
+}
+
+// inProject reports whether a path lies in the project. The home directory, and those above it, are no projects.
+func (m Machine) inProject(path string) bool {
+	isWithin := func(path string) bool {
+		inside, err := filepath.Rel(m.Project, path)
+		return err == nil && filepath.IsLocal(inside)
+	}
+	return m.Project != "" && isWithin(path) && !isWithin(m.Home)
 }
 
 // config returns a folder below the user's configuration, for programs that follow the XDG

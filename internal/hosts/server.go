@@ -213,9 +213,18 @@ func commandWords(entry any, program string) []string {
 	return all
 }
 
-// isOwn reports whether a program is planloop, whatever its folder and version.
+// isOwn reports whether a program is planloop, whatever its folder and version. A program that comes with the project is another one.
 func (m Machine) isOwn(program string) bool {
-	name := base(program)
+	name, at := base(program), program
+	if name == program && m.LookPath != nil {
+		at, _ = m.LookPath(program)
+	}
+	switch {
+	case program == m.Program:
+		return true
+	case name != program && !m.isAbs(program), at != "" && m.inProject(at):
+		return false
+	}
 	return strings.HasPrefix(strings.ToLower(name), "planloop") || name == base(m.Program)
 }
 

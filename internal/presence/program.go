@@ -1,0 +1,69 @@
+package presence
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/safefile"
+)
+
+// ancestry is a server's chain of processes, its own first, with the names of their programs.
+type ancestry struct {
+	Chain []process.Ancestor `json:"chain"`
+	Names []string           `json:"names"`
+	HTTP  bool               `json:"http,omitzero"` // its clients need not run above it
+}
+
+// AnnounceProgram records that the first process of a chain is a server of planloop. A hook of the same host then knows that the host's
+// server named planloop is this program. It is called before the server's workspace is known, because the first call already has a hook.
+func AnnounceProgram(stateHome string, chain []process.Ancestor, http bool) error {
+	programs := subfolder(stateHome, programsName)
+	if err := safefile.MakeFolder(string(programs)); err != nil || len(chain) == 0 {
+		return err
+	}
+	a := ancestry{Chain: chain, HTTP: http}
+	for _, p := range chain {
+		a.Names = append(a.Names, p.Name)
+	}
+	return programs.put(nameOf(chain[0]), a)
+}
+
+// programsName is the folder, next to those of the workspaces, for the announcements of servers.
+const programsName = "programs"
+
+// HasServer reports whether the host that started the hook at the end of chain, or a person over HTTP, has a living server of planloop.
+func HasServer(stateHome string, chain []process.Ancestor) bool {
+	programs := subfolder(stateHome, programsName)
+	entries, _ := os.ReadDir(string(programs)) // it exists once a server was started
+	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		var a ancestry
+		if !processOf(entry.Name()).Runs() {
+			_ = os.Remove(filepath.Join(string(programs), entry.Name())) // retried by the next hook
+			return false
+		}
+		if !programs.get(entry.Name(), &a) || len(a.Chain) == 0 || len(a.Names) != len(a.Chain) {
+			return false
+		}
+		for i := range a.Chain {
+			a.Chain[i].Name = a.Names[i]
+		}
+		return a.HTTP || isSameHost(chain, a.Chain)
+	})
+}
+
+// isSameHost reports whether one program started both the hook and the server. Only shells may stand between it and the hook; a wrapper
+// such as npx may start the server. An editor starts both through processes of its own name. Without a common process, as where the host
+// is process 1, both have only shells above.
+func isSameHost(hook, server []process.Ancestor) bool {
+	direct := func(between []process.Ancestor, host string) bool {
+		return !slices.ContainsFunc(between, func(p process.Ancestor) bool { return !p.Shell() && p.Name != host })
+	}
+	for i, p := range hook[min(1, len(hook)):] {
+		if at := slices.IndexFunc(server[1:], p.Is); at >= 0 {
+			return !p.Shell() && direct(hook[1:1+i], p.Name) && (!p.Shared() || direct(server[1:1+at], p.Name))
+		}
+	}
+	return len(hook) > 0 && direct(hook[1:], "") && direct(server[1:], "")
+}
