@@ -29,6 +29,7 @@ const (
 	ChannelScript                        // a user's command without a person at the terminal
 	ChannelCI                            // a CI job
 	ChannelEngine                        // an engine
+	ChannelShared                        // a person at a terminal that other programs can read, or at the page with its code
 )
 
 // channelRights are the rights of the actors on a channel.
@@ -44,6 +45,8 @@ func (v Channel) rights() channelRights {
 		return channelRights{kind: Agent}
 	case ChannelTerminal, ChannelPage:
 		return channelRights{kind: Person, isPresent: true, way: WayPerson}
+	case ChannelShared:
+		return channelRights{kind: Person, isPresent: true, way: WayShared}
 	case ChannelClient:
 		return channelRights{kind: Agent, way: WayClient}
 	case ChannelScript:
@@ -62,17 +65,23 @@ type Way string
 // The ways. A model can make a host answer for its user, so a decision through a client is not
 // recorded as a person's.
 const (
-	WayPerson Way = "person"           // on a terminal, or on the review page
-	WayClient Way = "client-confirmed" // through a dialogue or a prompt of the host
+	WayPerson Way = "person"                   // on a terminal, or on the review page
+	WayShared Way = "person (shared terminal)" // the same, where other programs can read the terminal and its codes
+	WayClient Way = "client-confirmed"         // through a dialogue or a prompt of the host
 )
 
 // Values lists the ways.
-func (Way) Values() []string { return []string{"person", "client-confirmed"} }
+func (Way) Values() []string {
+	return []string{"person", "person (shared terminal)", "client-confirmed"}
+}
 
 // Decider returns, for display, the author of a decision that arrived this way under a name.
 func (w Way) Decider(name string) string {
-	if w == WayClient {
+	switch w {
+	case WayClient:
 		return "the user of " + name + ", confirmed through the client"
+	case WayShared:
+		return name + " on a shared terminal"
 	}
 	return name
 }

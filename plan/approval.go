@@ -100,11 +100,11 @@ func (a DecideDraft) openDraft(s State, f Facts) (*Plan, error) {
 	switch {
 	case s.Draft == nil:
 		return nil, s.noLongerWaiting("no plan waits for a decision", "check the state of planning mode", f)
-	case s.PhaseNow() == PhaseGathering && (way != WayPerson || a.Outcome != Rejected): // a person may still reject a returned draft
+	case s.PhaseNow() == PhaseGathering && (!f.Actor.IsPresent() || a.Outcome != Rejected): // a person may still reject a returned draft
 		return nil, s.noLongerWaiting("planning continues; no plan has been submitted yet",
 			"wait for the plan to be submitted", f)
 	case way == WayClient && (request == nil || a.Request != request.ID),
-		way == WayPerson && a.Request != "" && (request == nil || a.Request != request.ID):
+		f.Actor.IsPresent() && a.Request != "" && (request == nil || a.Request != request.ID):
 		return nil, s.noLongerWaiting("this request has already been decided or replaced", "check which request is open now", f)
 	}
 	return s.Draft, checkShownDigest(s, a.Digest, f)

@@ -68,7 +68,7 @@ type Plan struct {
 // Approval records a person's agreement to a plan.
 type Approval struct {
 	By      string    `json:"by"`
-	Way     string    `json:"way"`    // person or client-confirmed
+	Way     string    `json:"way"`    // as Way
 	Digest  string    `json:"digest"` // of the version shown
 	Comment string    `json:"comment,omitempty"`
 	At      time.Time `json:"at"`

@@ -3,79 +3,96 @@ package cli
 import (
 	"cmp"
 	"context"
-	"slices"
+	"os"
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/model"
+	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
 // hostVariables returns the variables that mark an agent's shell, set by its host or by planloop.
 func hostVariables() []string {
-	return append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
+	return append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent, process.EnvFamily)
 }
 
-// isAgentStarted reports whether a server descends from an agent's shell: then the agent may have made up the user that the client speaks
-// for.
-func (a *app) isAgentStarted(ctx context.Context) bool {
-	isSet := func(variable string) bool { return a.getenv(variable) != "" }
-	if slices.ContainsFunc(hosts.ShellOnlyVariables(), isSet) {
-		return true
+// evidence gathers all that shows whether a person is there.
+func (a *app) evidence() presence.Evidence {
+	_, works := a.stepAgent()
+	e := presence.Evidence{Inherited: a.agentVariable(), Started: works, Named: a.flags.agent != "", CI: workspace.InCI(a.getenv),
+		Terminal: a.inIsTerminal, Programs: hosts.AgentPrograms(), Lineage: a.lineage, Hosts: a.findHosts}
+	for _, variable := range hostVariables() {
+		if e.Variable == "" && a.getenv(variable) != "" {
+			e.Variable = variable
+		}
 	}
-	if above := a.agentVariable(); above != "" && above != workspace.EnvAgent { // users name their hosts by it
-		return true
+	if _, err := os.Stat(a.getenv("HOME") + "/Library/Application Support/iTerm2/private/socket"); err == nil {
+		e.Shared = "iTerm2's API"
+	}
+	for _, variable := range presence.SharedVariables() {
+		if _, inherited := a.inherited(variable); e.Shared == "" && cmp.Or(a.getenv(variable), inherited) != "" {
+			e.Shared = variable + " is set"
+		}
+	}
+	return e
+}
+
+// findHosts finds the agents' programs that run, in all workspaces.
+func (a *app) findHosts() (found presence.Hosts) {
+	if home, err := workspace.StateHome(a.getenv, ""); err == nil {
+		found = presence.FindHosts(home)
+	}
+	if ws := a.ws.Load(); ws != nil {
+		found.Elsewhere = found.Elsewhere || engine.AgentRunsElsewhere(ws.place.StateDir)
+	}
+	return found
+}
+
+// isAgentStarted reports whether a server may descend from an agent's shell: then the agent may have made up the user that the client
+// speaks for.
+func (a *app) isAgentStarted(ctx context.Context) bool {
+	e := a.evidence()
+	e.Variable = ""
+	for _, variable := range hosts.ShellOnlyVariables() {
+		if a.getenv(variable) != "" {
+			e.Variable = variable
+		}
+	}
+	if e.Inherited == workspace.EnvAgent { // users name their hosts by it
+		e.Inherited = ""
 	}
 	ws, err := a.open(ctx, nil)
-	if _, works := a.stepAgent(); works { // an agent started for a step works without a person
-		return true
-	}
-	return err != nil || ws.isUnderOtherHost()
+	return err != nil || ws.isUnderOtherHost() || e.Client().Answer != presence.Yes
 }
 
+// person finds out whether a person is at the terminal.
+func (a *app) person() presence.Finding { return a.evidence().Present() }
+
 // requirePerson refuses an act reserved for people unless a person sits at the terminal. It keeps a model from answering for its user by
-// mistake or through a script. It cannot detect a program that takes over the user's own terminal.
+// mistake or through a script.
 func (a *app) requirePerson(what string) error {
-	if why := a.whyNoPerson(); why != "" {
-		return plan.Refuse(plan.Conflict, "", what+" needs a person, and "+why, "run it in your own terminal")
+	if found := a.person(); found.Answer != presence.Yes {
+		return plan.Refuse(plan.Conflict, "", what+" needs a person, and "+found.Why, found.Way)
+	}
+	return nil
+}
+
+// requireOwnTerminal refuses a decision on a terminal that other programs can read, where only a person's own counts.
+func (a *app) requireOwnTerminal(ws *openWorkspace, state plan.State) error {
+	if a.person().Shared != "" && ws.verbs.PersonOnly(state) {
+		return plan.OwnTerminalError()
 	}
 	return nil
 }
 
 // agentSign returns why this shell belongs to an agent, "" without a sign of one.
-func (a *app) agentSign() string {
-	for _, variable := range hostVariables() {
-		if a.getenv(variable) != "" {
-			return "this shell belongs to an agent (" + variable + " is set)"
-		}
-	}
-	if variable := a.agentVariable(); variable != "" {
-		return "this shell was started by an agent's shell (" + variable + " is set there)"
-	}
-	if _, works := a.stepAgent(); works {
-		return "this shell belongs to an agent that planloop started"
-	}
-	if ws := a.ws.Load(); ws != nil && engine.AgentRunsElsewhere(ws.place.StateDir) {
-		return "an agent works here, and this shell may be its own, since its processes are not visible here"
-	}
-	return ""
-}
+func (a *app) agentSign() string { return a.evidence().AgentShell().Why }
 
 // whyNoPerson returns why no person seems to sit at the terminal, "" if one does.
-func (a *app) whyNoPerson() string {
-	switch why := a.agentSign(); {
-	case why != "":
-		return why
-	case a.flags.agent != "":
-		return "--agent marks this caller as an agent"
-	case workspace.InCI(a.getenv):
-		return "this is a CI job (CI is set)"
-	case !a.inIsTerminal:
-		return "standard input is not a terminal"
-	}
-	return ""
-}
+func (a *app) whyNoPerson() string { return a.person().Why }
 
 // stepAgent reports whether this process belongs to an agent that planloop run started for a step: by its environment, or by descent from
 // that agent. An HTTP server answers only for its own process: its clients count as ordinary agents unless the server itself was started

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
@@ -20,8 +21,9 @@ func (a *app) caller() verbs.Caller {
 	if agent, is := a.stepAgentActor(plan.ChannelAgentShell); is {
 		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{}}
 	}
+	found := a.person()
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inIsTerminal,
-		Present: a.whyNoPerson() == ""}
+		Present: found.Answer == presence.Yes, Shared: found.Shared != ""}
 	if ws := a.ws.Load(); ws != nil && who.Agent == "" && !who.Present {
 		who.Server = ws.client()
 	}

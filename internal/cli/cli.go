@@ -101,6 +101,7 @@ type environment struct {
 	errIsTerminal bool                                               // standard error is a terminal
 	size          func() (width, rows int)                           // of standard output's terminal; zeros if unknown
 	ancestors     func() []process.Ancestor                          // this process and its ancestors
+	lineage       func() process.Lineage                             // of this process
 	inherited     func(variables ...string) (variable, value string) // one of them in the nearest ancestor that has one; "" if none
 }
 
@@ -112,6 +113,7 @@ func processEnvironment() environment {
 		inIsTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		size:          terminalSize, ancestors: ancestors,
+		lineage:   sync.OnceValue(func() process.Lineage { return process.LineageOf(ancestors()) }),
 		inherited: func(variables ...string) (variable, value string) { return inheritedVariable(above(), variables...) },
 	}
 }

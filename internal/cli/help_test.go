@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/process"
 	"github.com/spf13/pflag"
 )
 
@@ -14,6 +16,7 @@ import (
 func emptyWorld() (environment, *bytes.Buffer, *bytes.Buffer) {
 	var out, err bytes.Buffer
 	return environment{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" },
+		lineage:   func() process.Lineage { return process.Lineage{NoTable: true} },
 		home:      func() (string, error) { return "", errors.New("there is none") },
 		inherited: func(...string) (variable, value string) { return "", "" }}, &out, &err
 }

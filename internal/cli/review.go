@@ -139,7 +139,7 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 			p.tty, p.close = tty, func() { _ = tty.Close() }
 		}
 	}
-	options := web.Options{Workspaces: d, Person: a.pageCaller().Actor.Name, Refusal: p.why, ViewAccess: looking, Name: name,
+	options := web.Options{Workspaces: d, Person: a.pageCaller().Actor, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
 	if p.tty != nil {
 		options.ShowCode, options.OnReusedLink = p.showCode, func() {

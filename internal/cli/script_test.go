@@ -28,6 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	process.Keep() // both return, unless this process was started to keep or confine a command
 	shell.Confine()
+	lineagetest.Relay()
 	if len(os.Args) > 1 && strings.Contains(filepath.Base(os.Args[0]), ".test") && !strings.HasPrefix(os.Args[1], "-") {
 		Main() // a test in this process runs a command that starts its own program, as doctor does
 	}

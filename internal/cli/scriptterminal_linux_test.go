@@ -10,12 +10,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/planloop/planloop/internal/process/lineagetest"
 )
 
 // shownCode finds the code to type below a plan.
@@ -66,7 +67,7 @@ func onScreen(columns uint16, keys string, args, env []string, dir string, show 
 	cmd := exec.Command("sh", leader(args)...)
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	lineagetest.Apart(cmd)
 	err = cmd.Start()
 	side.Close()
 	if err != nil {

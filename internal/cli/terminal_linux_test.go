@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/planloop/planloop/internal/process/lineagetest"
 	"github.com/planloop/planloop/internal/testenv"
 )
 
@@ -34,7 +34,7 @@ func (h home) terminal(width, rows uint16, args ...string) *terminalSession {
 	defer side.Close()
 	cmd := h.program("sh", leader(append([]string{"planloop"}, args...))...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	lineagetest.Apart(cmd)
 	testenv.Check(h.t, cmd.Start())
 	return &terminalSession{h.t, control, cmd, follow(h.t, control)}
 }

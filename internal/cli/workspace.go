@@ -225,7 +225,8 @@ func (a *app) recordErrors(who string) {
 // describeServer describes this process as a server on standard input and output.
 func (a *app) describeServer() presence.Server {
 	chain := a.ancestors()
-	server := presence.Server{Session: workspace.HostSession(a.getenv), Starter: process.Starter(chain), Version: version()}
+	server := presence.Server{Session: workspace.HostSession(a.getenv), Starter: process.Starter(chain), Version: version(),
+		Space: process.Space()}
 	if len(chain) > 0 {
 		server.Process = chain[0]
 	}

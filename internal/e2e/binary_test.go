@@ -14,6 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/model"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/process/lineagetest"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/workspace"
@@ -24,7 +25,8 @@ const binaryVariable = "PLANLOOP_E2E_BINARY"
 
 // TestMain builds the program once, in a place where every user of the machine can run it, unless the variable gives a path.
 func TestMain(m *testing.M) {
-	agents := append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
+	lineagetest.Relay()
+	agents := append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent, process.EnvFamily)
 	os.Exit(buildAndRun(lineagetest.Detached{Tests: testenv.Fixed{Tests: m}, Without: agents}))
 }
 

@@ -8,12 +8,12 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/planloop/planloop/internal/process/lineagetest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -41,7 +41,7 @@ func (p *place) person(args ...string) *terminal {
 	defer side.Close()
 	cmd := p.command(args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	lineagetest.Apart(cmd)
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func Open(stateDir string, opts Options) *Registry {
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	b := &Registry{
-		files: subfolder(stateDir, "seen"), servers: subfolder(stateDir, "servers"), notices: subfolder(stateDir, "said"),
+		files: subfolder(stateDir, seenName), servers: subfolder(stateDir, serversName), notices: subfolder(stateDir, "said"),
 		remote: subfolder(stateDir, "remote"), server: opts.Server, servesHTTP: opts.Remote,
 		now: opts.Now, logger: opts.Logger, names: map[string]*nameState{},
 	}
@@ -76,6 +76,12 @@ func Open(stateDir string, opts Options) *Registry {
 	}
 	return b
 }
+
+// Folders next to a log: signs of life, and announcements of servers.
+const (
+	seenName    = "seen"
+	serversName = "servers"
+)
 
 // writeInterval is how long a sign of life on disk counts as current.
 const writeInterval = time.Second

@@ -20,6 +20,7 @@ type Server struct {
 	Session string           `json:"session,omitzero"` // the host's session, if the host provides it
 	Client  string           `json:"client"`           // the name of the client, set by Join
 	Version string           `json:"version,omitzero"` // of planloop; "" from versions that did not announce it
+	Space   string           `json:"space,omitzero"`   // where these numbers are valid, as process.Space
 }
 
 // Client returns the client of the process with this chain and this host session: that of the one running server with
@@ -102,6 +103,7 @@ func (b *Registry) listServers() (running []Server, left []string) {
 		path := filepath.Join(string(b.servers), entry.Name())
 		switch {
 		case !b.servers.get(entry.Name(), &s): // it is being removed or written
+		case s.Space != "" && s.Space != process.Space() && s.runsElsewhere(b.files): // unreachable from here
 		case s.Process.Runs():
 			running = append(running, s)
 		default:

@@ -88,11 +88,15 @@ func chain(pid int, find look) []Ancestor {
 // Shared reports whether both people and agents start processes below p, so that descending from it proves nothing: a
 // session manager, a shell, a terminal, an editor.
 func (p Ancestor) Shared() bool {
-	return p.PID <= 1 || p.Name == "" || slices.Contains(strings.Fields(shared), p.Name)
+	return p.PID <= 1 || p.Name == "" || p.isOneOf(shells, managers, openers, multiplexers)
+}
+
+func (p Ancestor) isOneOf(lists ...string) bool {
+	return slices.ContainsFunc(lists, func(list string) bool { return slices.Contains(strings.Fields(list), p.Name) })
 }
 
 // Shell reports whether p only runs commands given by others.
-func (p Ancestor) Shell() bool { return slices.Contains(strings.Fields(shells), p.Name) }
+func (p Ancestor) Shell() bool { return p.isOneOf(shells) }
 
 // Starter returns the nearest process above the first of a chain that is not a shell: the program that had the first
 // one started. It returns the zero value if that is unknown.
@@ -107,18 +111,30 @@ func Starter(chain []Ancestor) Ancestor {
 
 const shells = `sh ash bash dash rbash zsh fish ksh mksh tcsh csh nu elvish xonsh osh oil pwsh powershell cmd busybox toybox`
 
-const shared = shells + `
-	init systemd launchd loginwindow upstart runit runsvdir supervisord tini dumb-init docker-init catatonit dockerd conmon
-	containerd-shim containerd-shim-runc-v sshd sshd-session sshd-auth dropbear login su sudo doas runuser cron crond atd
-	xinit xorg xwayland gdm-session-worker gnome-session-binary gnome-session gnome-shell kwin_wayland plasmashell sway hyprland
-	finder dock explorer services svchost wininit winlogon userinit sihost conhost openconsole taskeng system
+// managers start programs of all kinds, also such as have lost their parent.
+const managers = `init systemd launchd upstart runit runsvdir supervisord tini dumb-init docker-init catatonit dockerd conmon
+	containerd-shim containerd-shim-runc-v su sudo doas runuser system taskeng ` + schedulers
 
-	tmux screen zellij xterm gnome-terminal-server gnome-terminal konsole kitty alacritty wezterm wezterm-gui wezterm-mux-server foot
-	ghostty terminal iterm iterm-server windowsterminal ptyxis ptyxis-agent
+// schedulers start programs at set times, without a person.
+const schedulers = `cron crond atd anacron fcron`
+
+// openers open terminals for people: remote logins, desktops, terminals, editors.
+const openers = `sshd sshd-session sshd-auth dropbear mosh-server et etserver telnetd login agetty getty loginwindow
+	xinit xorg xwayland gdm-session-worker gnome-session-binary gnome-session gnome-shell kwin_wayland kwin_x plasmashell sway hyprland
+	i awesome bspwm dwm openbox xmonad niri river labwc cosmic-session cosmic-comp xfce4-session cinnamon mate-session lxqt-session
+	finder dock explorer services svchost wininit winlogon userinit sihost conhost openconsole
+
+	xterm uxterm urxvt urxvtd rxvt st lxterm gnome-terminal-server gnome-terminal kgx ptyxis ptyxis-agent konsole yakuake kitty alacritty
+	foot footclient ghostty rio contour cosmic-term xfce4-terminal mate-terminal lxterminal qterminal terminology tilix tilda guake
+	terminator sakura roxterm deepin-terminal cool-retro-term mlterm eterm blackbox io.elementary.terminal termux warp warp-terminal
+	stable tabby hyper wave waveterm extraterm terminal iterm iterm-server itermserver windowsterminal mintty conemuc
 
 	code code-insiders code-oss code-server code-tunnel codium vscodium cursor windsurf trae kiro antigravity zed zed-editor zeditor
 	electron sublime_text atom emacs vi vim nvim neovim helix hx idea goland pycharm webstorm clion rider phpstorm rubymine rustrover
-	studio java eclipse xcode devenv`
+	studio java eclipse xcode devenv wezterm wezterm-gui wezterm-mux-server remote-dev-server`
+
+// multiplexers let programs of the same user read their terminals and type into them.
+const multiplexers = `tmux screen zellij tmate dtach abduco ttyd`
 
 // programName normalizes a program's file name: -zsh, bash-5.2, Code.exe.
 func programName(file string) string {

@@ -12,3 +12,6 @@ func members(int) []int { return nil }
 
 // began is not implemented for this system.
 func began(int) string { return "" }
+
+// leader is not implemented for this system.
+func leader() int { return -1 }

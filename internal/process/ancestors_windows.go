@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -21,8 +22,8 @@ func processFinder() look {
 	}
 	return func(pid int) (Ancestor, int, bool) {
 		entry, ok := all[pid]
-		started := started(pid)
-		if !ok || started == 0 {
+		started, hidden := started(pid)
+		if !ok || started == 0 && !hidden {
 			return Ancestor{}, 0, false
 		}
 		name := programName(windows.UTF16ToString(entry.ExeFile[:]))
@@ -30,19 +31,22 @@ func processFinder() look {
 	}
 }
 
-// started returns when a process began, 0 if it has ended or is not accessible.
-func started(pid int) int64 {
+// leader returns -1: consoles have no leaders.
+func leader() int { return -1 }
+
+// started returns when a process began, 0 if it has ended or belongs to another user, as services do: then it is hidden.
+func started(pid int) (at int64, hidden bool) {
 	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {
-		return 0
+		return 0, errors.Is(err, windows.ERROR_ACCESS_DENIED)
 	}
 	defer windows.CloseHandle(handle)
 	if event, err := windows.WaitForSingleObject(handle, 0); err != nil || event == windows.WAIT_OBJECT_0 {
-		return 0 // it has ended, but a handle to it is still open
+		return 0, false // it has ended, but a handle to it is still open
 	}
 	var creation, exit, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(handle, &creation, &exit, &kernel, &user); err != nil {
-		return 0
+		return 0, false
 	}
-	return creation.Nanoseconds()
+	return creation.Nanoseconds(), false
 }

@@ -40,6 +40,9 @@ func NotFromHere() []string {
 	return []string{"NoDefaultCurrentDirectoryInExePath=1"}
 }
 
+// EnvFamily is the environment variable that marks the commands that planloop starts on Linux, and what they start.
+const EnvFamily = "PLANLOOP_FAMILY"
+
 // VariableName reports whether text is a valid name of an environment variable.
 func VariableName(text string) bool {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(text)

@@ -22,8 +22,8 @@ func (*Launcher) start(cmd *exec.Cmd) (*family, error) {
 	return &family{leader: cmd.Process.Pid}, nil
 }
 
-// numberSpace is always the same: this system does not distinguish any.
-func numberSpace() string { return "" }
+// Space is always the same: this system does not distinguish any.
+func Space() string { return "" }
 
 func (f *family) identity() Identity { return Identity{Pid: f.leader, Start: began(f.leader)} }
 

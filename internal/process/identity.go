@@ -20,12 +20,12 @@ type Identity struct {
 }
 
 // Here reports whether its numbers are valid for this process. If not, its descendants cannot be recognized.
-func (id Identity) Here() bool { return id.World == numberSpace() }
+func (id Identity) Here() bool { return id.World == Space() }
 
 // In reports whether a chain of processes contains the keeper or the command itself. A process that the command has
 // started is found while the processes between them run; with a keeper, always.
 func (id Identity) In(chain []Ancestor) bool {
-	return id.Start != "" && id.World == numberSpace() && slices.ContainsFunc(chain, func(p Ancestor) bool {
+	return id.Start != "" && id.World == Space() && slices.ContainsFunc(chain, func(p Ancestor) bool {
 		return p.PID == id.Pid && strconv.FormatInt(p.Started, 10) == id.Start
 	})
 }

@@ -33,7 +33,7 @@ type family struct {
 // start starts a command in its own session, without a terminal where it could ask a person or answer for one.
 func (l *Launcher) start(cmd *exec.Cmd) (*family, error) {
 	f := &family{launcher: l, cmd: cmd, mark: rand.Text()}
-	cmd.Env = append(cmd.Environ(), markName+"="+f.mark)
+	cmd.Env = append(cmd.Environ(), EnvFamily+"="+f.mark)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if l.Program == "" {
 		return f, cmd.Start()

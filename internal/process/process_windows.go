@@ -98,8 +98,8 @@ func (f *family) kill() { _ = windows.TerminateJobObject(f.job, 1) }
 // end ends the job and its remaining processes.
 func (f *family) end() { _ = windows.CloseHandle(f.job) }
 
-// numberSpace is always the same: this system does not distinguish any.
-func numberSpace() string { return "" }
+// Space is always the same: this system does not distinguish any.
+func Space() string { return "" }
 
 func (f *family) identity() Identity {
 	id := Identity{Pid: f.pid}

@@ -2,23 +2,25 @@ package process
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-)
+	"time"
 
-// markName is the environment variable that holds a process's family.
-const markName = "PLANLOOP_FAMILY"
+	"golang.org/x/sys/unix"
+)
 
 func (f *family) identity() Identity {
 	pid := f.cmd.Process.Pid
-	return Identity{World: numberSpace(), Mark: f.mark, Pid: pid, Start: began(pid)}
+	return Identity{World: Space(), Mark: f.mark, Pid: pid, Start: began(pid)}
 }
 
-// numberSpace identifies the boot and the PID namespace.
-func numberSpace() string {
+// Space identifies the boot and the PID namespace.
+func Space() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, _ := os.Readlink("/proc/self/ns/pid")
 	return strings.TrimSpace(string(boot)) + " " + space
@@ -26,7 +28,7 @@ func numberSpace() string {
 
 // members lists the family's processes, and when they began.
 func (id Identity) members() map[int]string {
-	if id.World != numberSpace() || id.Start == "" {
+	if id.World != Space() || id.Start == "" {
 		return nil
 	}
 	all := processes()
@@ -35,7 +37,7 @@ func (id Identity) members() map[int]string {
 	lives = lives && root.start == id.Start
 	found := map[int]string{}
 	for pid, p := range all {
-		_, mark := variablesOf(pid).First(markName)
+		_, mark := variablesOf(pid).First(EnvFamily)
 		if lives && (pid == id.Pid || p.session == id.Pid) || mark == id.Mark && mark != "" {
 			found[pid] = p.start
 		}
@@ -110,11 +112,76 @@ func find(pid int) (Ancestor, int, bool) {
 	if err != nil { // it is another user's
 		program = s.name
 	}
-	return Ancestor{PID: pid, Started: started, Name: programName(filepath.Base(program))}, s.parent, true
+	name := programName(filepath.Base(program))
+	if name == "node" && (strings.Contains(program, "-server/") || strings.Contains(program, "/.vscode/")) {
+		name = "code-server" // an editor's part on another machine
+	}
+	return Ancestor{PID: pid, Started: started, Name: name}, s.parent, true
 }
 
 // variablesOf returns the variables that a process was started with, each ended by a NUL.
 func variablesOf(pid int) Variables {
 	text, _ := os.ReadFile(procFile(pid, "environ")) // another user's cannot be read
 	return text
+}
+
+// rootSpace is the number of the first pid namespace of a machine.
+const rootSpace = "pid:[4026531836]"
+
+// LineageOf returns the lineage of the process at the beginning of a chain, which is this one.
+func LineageOf(chain []Ancestor) Lineage {
+	l := Lineage{Top: -1}
+	own, err := os.Readlink("/proc/self")
+	var system unix.Statfs_t
+	if errors.Join(err, unix.Statfs("/proc", &system)) != nil || own != strconv.Itoa(os.Getpid()) ||
+		system.Type != unix.PROC_SUPER_MAGIC || len(chain) == 0 {
+		return l // another file system is mounted there, or another namespace's
+	}
+	l.Chain, l.Space = chain, Space()
+	l.SeesAll = strings.HasSuffix(l.Space, rootSpace)
+	l.Leader, _ = unix.Getsid(0)
+	if s, ok := statusOf(chain[len(chain)-1].PID); ok && s.parent <= 1 {
+		l.Top = s.parent
+	}
+	users, _ := os.ReadFile("/proc/self/uid_map")
+	fields := strings.Fields(string(users))
+	l.InOwnSpace = !l.SeesAll && len(fields) == 3 && fields[2] == "1" // a user may map only itself
+	for _, p := range chain[1:] {
+		if _, err := os.ReadFile(procFile(p.PID, "environ")); errors.Is(err, fs.ErrPermission) && !p.Shared() && isOwn(p.PID) {
+			l.Hidden = p
+			break
+		}
+	}
+	return l
+}
+
+// isOwn reports whether a process has this process's user, whoever its files in /proc belong to.
+func isOwn(pid int) bool {
+	text, _ := os.ReadFile(procFile(pid, "status"))
+	_, after, _ := strings.Cut(string(text), "\nUid:")
+	users := strings.Fields(after)
+	return len(users) > 0 && users[0] == strconv.Itoa(os.Getuid())
+}
+
+// beganAt returns when a process began, zero if unknown.
+func beganAt(p Ancestor) time.Time {
+	var now unix.Timespec
+	if p.Started == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return time.Time{}
+	}
+	const tick = 10 * time.Millisecond
+	return time.Now().Add(time.Duration(p.Started)*tick - time.Duration(now.Nano()))
+}
+
+// writtenAt returns when the program of a process was written; now, if its file is gone.
+func writtenAt(p Ancestor) time.Time {
+	path, err := os.Readlink(procFile(p.PID, "exe"))
+	if err != nil {
+		return time.Time{} // another user's
+	}
+	var info unix.Stat_t
+	if unix.Stat(path, &info) != nil {
+		return time.Now()
+	}
+	return time.Unix(info.Ctim.Unix())
 }

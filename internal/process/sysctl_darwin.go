@@ -54,3 +54,12 @@ func find(pid int) (Ancestor, int, bool) {
 	p := Ancestor{PID: pid, Started: info.Proc.P_starttime.Nano(), Name: programName(unix.ByteSliceToString(info.Proc.P_comm[:]))}
 	return p, int(info.Eproc.Ppid), true
 }
+
+// leader returns the leader of this process's session.
+func leader() int {
+	pid, err := unix.Getsid(0)
+	if err != nil {
+		return -1
+	}
+	return pid
+}

@@ -288,7 +288,7 @@ func (s *Server) postAct(c call, in struct {
 		return nil, err
 	}
 	can := s.can(c, workspace)
-	who := verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, s.opts.Person), Face: review.Face{}}
+	who := verbs.Caller{Actor: s.opts.Person, Face: review.Face{}}
 	done, err := review.Act(ctx, workspace, review.Caller{Caller: who, Can: can}, in.Act, in.Input)
 	return done, err
 }

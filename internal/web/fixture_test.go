@@ -158,7 +158,7 @@ func prepare(t testing.TB, edit func(*Options)) *fixture {
 	f := &fixture{t: t, shown: make(chan string, 100), clock: &clock{now: time.Now()}, log: &logBuffer{},
 		workspaces: &workspaces{changes: make(chan review.Change)}}
 	f.workspaces.sheets = map[string]*review.Workspace{"w1": open(t, "w1"), "w2": open(t, "w2")}
-	opts := Options{Workspaces: f.workspaces, Person: "alice", File: files, Now: f.clock.Now,
+	opts := Options{Workspaces: f.workspaces, Person: plan.NewActor(plan.ChannelPage, "alice"), File: files, Now: f.clock.Now,
 		Logger: slog.New(slog.NewTextHandler(f.log, nil)),
 		ShowCode: func(_ review.Place, code string) error {
 			f.shown <- code

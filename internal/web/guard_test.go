@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/planloop/planloop/plan"
 )
 
 // header sets a header to one or several values, and removes it without any.
@@ -440,16 +442,16 @@ func TestFiles(t *testing.T) {
 	if zipped.header.Get("Content-Encoding") != "gzip" || len(zipped.body) >= len(plain.body)/4 {
 		t.Errorf("zipped: %v, %d bytes", zipped.header, len(zipped.body))
 	}
-	if _, err := New(Options{Workspaces: f.workspaces, Person: "alice",
+	if _, err := New(Options{Workspaces: f.workspaces, Person: plan.NewActor(plan.ChannelPage, "alice"),
 		File: func(string) ([]byte, string, bool) { return nil, "", false }}); err == nil {
 		t.Error("a page without files is served")
 	}
-	own, err := New(Options{Workspaces: f.workspaces, Person: "alice"}) // with the built-in page
+	own, err := New(Options{Workspaces: f.workspaces, Person: plan.NewActor(plan.ChannelPage, "alice")}) // with the built-in page
 	if err != nil {
 		t.Fatal(err)
 	}
 	own.Close()
-	for _, opts := range []Options{{Person: "alice"}, {Workspaces: f.workspaces}} {
+	for _, opts := range []Options{{Person: plan.NewActor(plan.ChannelPage, "alice")}, {Workspaces: f.workspaces}} {
 		if _, err := New(opts); err == nil {
 			t.Errorf("served: %+v", opts)
 		}

@@ -26,14 +26,15 @@ import (
 
 	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/plan"
 )
 
 // Options configure the server.
 type Options struct {
 	// Workspaces supplies the shown data and performs acts.
 	Workspaces review.Workspaces
-	// Person is the name under which decisions are recorded.
-	Person string
+	// Person is the actor by whom decisions are recorded.
+	Person plan.Actor
 	// File returns a file of the page by name, with its content type. The default is review.PageFile.
 	File func(name string) (content []byte, contentType string, ok bool)
 	// Refusal is the reason all decisions are refused, such as "planloop was started without a terminal". If "", sessions
@@ -80,7 +81,7 @@ type Server struct {
 
 // New prepares the page to be served.
 func New(opts Options) (*Server, error) {
-	if opts.Workspaces == nil || opts.Person == "" {
+	if opts.Workspaces == nil || opts.Person.Name == "" {
 		return nil, errors.New("the page needs workspaces and the name of its user")
 	}
 	if opts.File == nil {

@@ -25,6 +25,7 @@ type Caller struct {
 	CI         bool   // the environment indicates CI
 	Terminal   bool   // the command runs at a terminal
 	Present    bool   // a person is probably there
+	Shared     bool   // other programs can read the person's terminal
 }
 
 // MaxAgentName bounds an agent's name, in characters.
@@ -50,6 +51,8 @@ func (c Caller) Actor() plan.Actor {
 		return plan.NewActor(plan.ChannelAgentShell, c.Server)
 	case c.CI && !c.Terminal:
 		return plan.NewActor(plan.ChannelCI, cmp.Or(login, "ci"))
+	case c.Present && c.Shared:
+		return plan.NewActor(plan.ChannelShared, cmp.Or(login, "user"))
 	case c.Present:
 		return plan.NewActor(plan.ChannelTerminal, cmp.Or(login, "user"))
 	}

@@ -8,14 +8,12 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/planloop/planloop/internal/process"
 )
 
 // stage is the progress of tests out of the processes above: "" below them, then between, then out.
 const stage = "PLANLOOP_TEST_STAGE"
 
-// Run runs the tests, if necessary in a process without a parent.
+// Run runs the tests in a process without a parent, beside the terminal program of Apart.
 func (a Detached) Run() int {
 	code, err := 0, error(nil)
 	switch result, life := os.NewFile(3, "result"), os.NewFile(4, "life"); os.Getenv(stage) {
@@ -24,23 +22,19 @@ func (a Detached) Run() int {
 	case "out":
 		code, err = a.runAndReport(result, life)
 	default:
-		if !a.hasVariables() {
-			return a.Tests.Run()
+		var end func()
+		if end, err = a.startTerminal(); err == nil {
+			code, err = a.runDetached()
 		}
-		code, err = a.runDetached()
+		if end != nil {
+			end()
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "run the tests detached from the processes above:", err)
 		return 1
 	}
 	return code
-}
-
-// hasVariables reports whether this process or one above it has one of the variables.
-func (a Detached) hasVariables() bool {
-	own := func(name string) bool { return os.Getenv(name) != "" }
-	above := func(e process.Variables) bool { name, _ := e.First(a.Without...); return name != "" }
-	return slices.ContainsFunc(a.Without, own) || slices.ContainsFunc(process.VariablesOf(process.Ancestors()), above)
 }
 
 // runDetached runs the tests in another process and returns their exit code. They end with this process.
@@ -89,10 +83,15 @@ func (a Detached) runAndReport(result, life *os.File) (code int, err error) {
 func (a Detached) command(at string, files ...*os.File) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(entry string) bool {
+	cmd.Env = a.environment(at)
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = os.Stdout, os.Stderr, files
+	return cmd
+}
+
+// environment returns this process's environment for a stage, without the variables.
+func (a Detached) environment(at string) []string {
+	return append(slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return name == stage || slices.Contains(a.Without, name)
 	}), stage+"="+at)
-	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = os.Stdout, os.Stderr, files
-	return cmd
 }
