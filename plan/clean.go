@@ -72,8 +72,17 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 		f := &fields[i]
 		switch v := f.Pointer(of).(type) {
 		case *string:
+			if f.Masked {
+				*v = Mask(*v)
+			}
 			c.text(v, f.Name, Text{Max: f.Max, Multiline: f.Kind == BlockField}, f.Required)
 		case *[]string:
+			if f.Masked {
+				*v = slices.Clone(*v)
+				for i := range *v {
+					(*v)[i] = Mask((*v)[i])
+				}
+			}
 			isEmptyList := f.Empty && *v != nil && len(*v) == 0
 			if c.list(v, f.Name, f.Kind, f.Max, f.MaxEntries); isEmptyList {
 				*v = []string{}
@@ -113,9 +122,9 @@ func (c *cleaner) evidence(list *[]Evidence) {
 	for i := range *list {
 		e, name := &(*list)[i], fmt.Sprintf("evidence/%d/", i)
 		c.line(&e.Criterion, name+"criterion", MaxLongLine)
-		c.block(&e.Command, name+"command")
-		c.block(&e.Output, name+"output")
-		c.block(&e.Note, name+"note")
+		c.report(&e.Command, name+"command")
+		c.report(&e.Output, name+"output")
+		c.report(&e.Note, name+"note")
 		c.line(&e.By, name+"by", MaxHint)
 		c.time(&e.At, name+"at")
 	}
@@ -144,7 +153,7 @@ func (c *cleaner) result(r **Result) {
 	clean := **r
 	c.raw(&clean.Value, "result/value")
 	c.line(&clean.StoredName, "result/kept", MaxHint)
-	c.block(&clean.Error, "result/error")
+	c.report(&clean.Error, "result/error")
 	if clean.Duration < 0 {
 		c.refuse("result/duration", fmt.Sprintf("%d is negative", clean.Duration), "give milliseconds")
 	}
@@ -174,6 +183,12 @@ func (c *cleaner) line(text *string, name string, longest int) {
 
 func (c *cleaner) block(text *string, name string) {
 	c.text(text, name, Text{Max: MaxLongText, Multiline: true}, false)
+}
+
+// report is block for the text of a program, or of an agent about its work. It is recorded without secrets.
+func (c *cleaner) report(text *string, name string) {
+	*text = Mask(*text)
+	c.block(text, name)
 }
 
 // list cleans a copy of list, which may have at most limit entries; 0 means MaxList.

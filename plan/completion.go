@@ -115,6 +115,7 @@ type Close struct {
 }
 
 func (a Close) clean(c *cleaner) Action {
+	a.Summary = Mask(a.Summary)
 	c.text(&a.Summary, "summary", Text{Max: MaxLongText, Multiline: true}, true)
 	return a
 }

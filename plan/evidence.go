@@ -32,7 +32,7 @@ func (d AttemptResult) collectEvidence(step *Step, f Facts) (proof []Evidence, m
 		return nil, nil
 	}
 	if step.Verify != "" {
-		proof = append(proof, Evidence{Command: step.Verify, ExitCode: new(0), Recorded: true, By: f.Actor.Name, At: f.Now})
+		proof = append(proof, Evidence{Command: Mask(step.Verify), ExitCode: new(0), Recorded: true, By: f.Actor.Name, At: f.Now})
 	}
 	if !f.Limits.Evidence {
 		return proof, nil
@@ -89,7 +89,7 @@ func MissingEvidence(step *Step) []string {
 func IsVerified(step *Step) bool {
 	ok := false
 	for _, e := range currentEvidence(step) {
-		if e.Recorded && e.Command == step.Verify {
+		if e.Recorded && (e.Command == step.Verify || e.Command == Mask(step.Verify)) {
 			ok = e.ExitCode != nil && *e.ExitCode == 0
 		}
 	}

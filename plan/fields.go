@@ -72,6 +72,7 @@ type Field[T any] struct {
 	Required   bool // it must not be blank
 	Empty      bool // an empty list differs from a missing one
 	ShownOnly  bool // a check list shows it and does not read it back
+	Masked     bool // secrets in it are masked
 
 	Binding Binding
 	Breach  string // the name of a change that is not covered
@@ -211,10 +212,10 @@ func specRows() []Field[Step] {
 func progressRows() []Field[Step] {
 	return []Field[Step]{
 		{Name: "status", Kind: WordField, Rawko: "status"},
-		{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText, MaxEntries: MaxNotes},
+		{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText, MaxEntries: MaxNotes, Masked: true},
 		{Name: "evidence", Kind: RecordField, ShownOnly: true},
-		{Name: "output", Kind: BlockField, Max: MaxLongText, Rawko: "output"},
-		{Name: "error", Kind: BlockField, Max: MaxLongText, Rawko: "error"},
+		{Name: "output", Kind: BlockField, Max: MaxLongText, Rawko: "output", Masked: true},
+		{Name: "error", Kind: BlockField, Max: MaxLongText, Rawko: "error", Masked: true},
 		{Name: "result", Kind: RecordField, ShownOnly: true},
 		{Name: "affected_files", Label: "affected file", Kind: LinesField,
 			Max: MaxPath, MaxEntries: MaxNotes, Rawko: "affectedFiles", Empty: true}, // a report: nothing opens them

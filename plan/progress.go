@@ -18,7 +18,7 @@ type MarkStep struct {
 
 func (a MarkStep) clean(c *cleaner) Action {
 	c.oneOf("status", string(a.Status), a.Status.Values())
-	c.block(&a.Note, "note")
+	c.report(&a.Note, "note")
 	return a
 }
 
@@ -224,8 +224,8 @@ type ReportStep struct {
 }
 
 func (a ReportStep) clean(c *cleaner) Action {
-	c.block(&a.Note, "note")
-	c.block(&a.Output, "output")
+	c.report(&a.Note, "note")
+	c.report(&a.Output, "output")
 	c.list(&a.AffectedFiles, "affected_files", LinesField, MaxPath, MaxList)
 	c.evidence(&a.Evidence)
 	return a

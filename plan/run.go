@@ -164,6 +164,7 @@ type PauseRun struct {
 }
 
 func (a PauseRun) clean(c *cleaner) Action {
+	a.Note = Mask(a.Note)
 	c.line(&a.Note, "reason", MaxLongLine)
 	if a.Reason == "" {
 		a.Reason = StopPaused

@@ -227,8 +227,8 @@ func (a Schedule) clean(c *cleaner) Action {
 		inner := cleaner{field: fmt.Sprintf("/finished/%d", i)}
 		result := &done.Result
 		inner.result(&result)
-		inner.block(&done.Output, "output")
-		inner.block(&done.Note, "note")
+		inner.report(&done.Output, "output")
+		inner.report(&done.Note, "note")
 		inner.list(&done.AffectedFiles, "affected_files", LinesField, MaxPath, MaxNotes)
 		inner.list(&done.OutOfScopeFiles, "outside", LinesField, MaxPath, MaxNotes)
 		inner.line(&done.Plan, "plan", MaxHint)

@@ -74,8 +74,9 @@ type RaiseSignal struct {
 func (a RaiseSignal) clean(c *cleaner) Action {
 	c.text(&a.ID, "id", Text{Max: MaxSignalID}, true)
 	c.oneOf("level", string(a.Level), a.Level.Values())
+	a.Message = Mask(a.Message)
 	c.text(&a.Message, "message", Text{Max: MaxMessage, Multiline: true}, true)
-	c.block(&a.Output, "output")
+	c.report(&a.Output, "output")
 	return a
 }
 

@@ -113,7 +113,7 @@ func (r *checkRun) setTask(ctx context.Context, ws *openWorkspace, c verbs.Calle
 
 func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun) error {
 	if !a.flags.json {
-		fmt.Fprintln(a.err, "planloop: running "+safetext.EscapeLine(run.Command))
+		fmt.Fprintln(a.err, "planloop: running "+safetext.EscapeLine(plan.Mask(run.Command)))
 	}
 	end := &safetext.Excerpt{Max: plan.MaxOutput}
 	code, err := a.execute(ctx, run.cmd, end)
@@ -123,7 +123,7 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	if code == interrupted || code != 0 && ctx.Err() != nil {
 		return a.reportInterrupted(run, code)
 	}
-	run.ExitCode, run.Output = code, safetext.Keepable(end.Text(), plan.MaxOutput)
+	run.ExitCode, run.Output = code, safetext.Keepable(plan.Mask(end.Text()), plan.MaxOutput)
 	// Record the outcome even if the user interrupts planloop now.
 	reply, err := service.RecordCheck(context.WithoutCancel(ctx), a.caller(), run.CheckRun)
 	if err != nil {
@@ -146,7 +146,7 @@ const interrupted = 128 + int(syscall.SIGINT)
 // reportInterrupted reports that an interrupt ended the command; its outcome says nothing about the work.
 func (a *app) reportInterrupted(run checkRun, code int) error {
 	answer := fmt.Sprintf("%s was interrupted (exit %d); signal %s is unchanged, and nothing was recorded",
-		plan.Shorten(run.Command, plan.MaxMessage), code, plan.Quote(run.Signal))
+		plan.Shorten(plan.Mask(run.Command), plan.MaxMessage), code, plan.Quote(run.Signal))
 	if a.flags.json {
 		err := a.printJSON(errorJSON{Status: "error", ErrorType: interruptedType, Message: answer, Details: []string{}})
 		return cmp.Or[error](err, exitStatus(code))
@@ -179,7 +179,9 @@ func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, e
 	if a.flags.json {
 		out = a.err // standard output is reserved for the JSON
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(end, errorIgnorer{out}), io.MultiWriter(end, errorIgnorer{a.err})
+	stdout, stderr := &outputPrinter{out: out, marked: true}, &outputPrinter{out: a.err, marked: true}
+	defer func() { _, _ = stdout.flush(), stderr.flush() }()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(end, errorIgnorer{stdout}), io.MultiWriter(end, errorIgnorer{stderr})
 	cmd.WaitDelay = outputGrace
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, the command does not inherit this

@@ -69,7 +69,7 @@ func (a *app) showLogs(ctx context.Context, named string, attempt int, follow bo
 			Text    string `json:"text"`
 		}{l.step.ID.String(), l.attempt.Attempt, l.runs(state), text.String()})
 	}
-	out := &outputPrinter{out: a.out}
+	out := &outputPrinter{out: a.out, marked: true}
 	if follow && l.runs(state) {
 		return a.followLog(ctx, ws, l, out)
 	}
@@ -235,16 +235,23 @@ func (a *app) followLog(ctx context.Context, ws *openWorkspace, l stepLog, out *
 // maxHeldLine is how much of an unfinished line is held back.
 const maxHeldLine = 64 << 10
 
-// outputPrinter passes on a program's output line by line. It strips escape sequences and writes out all other characters that hide text or
-// move the cursor.
+const maxKey = 16 << 10 // bytes of a private key
+
+// outputPrinter passes on a program's output line by line, without secrets. It strips escape sequences and writes out all other characters
+// that hide text or move the cursor.
 type outputPrinter struct {
-	out  io.Writer
-	rest []byte // an unfinished line
+	out    io.Writer
+	marked bool   // the lines begin with safetext.Mark
+	rest   []byte // an unfinished line, or the beginning of a private key
 }
 
 func (p *outputPrinter) Write(data []byte) (int, error) {
 	p.rest = append(p.rest, data...)
 	end := bytes.LastIndexByte(p.rest, '\n') + 1
+	key := bytes.LastIndex(p.rest[:end], []byte("-----BEGIN "))
+	if key >= 0 && end-key < maxKey && !bytes.Contains(p.rest[key:end], []byte("-----END ")) {
+		end = bytes.LastIndexByte(p.rest[:key], '\n') + 1
+	}
 	if end == 0 && len(p.rest) > maxHeldLine {
 		end = len(p.rest)
 		for back := 1; back < utf8.UTFMax; back++ { // the last character may be incomplete
@@ -272,7 +279,10 @@ func (p *outputPrinter) pass(end int) error {
 	if end == 0 {
 		return nil
 	}
-	text := safetext.Escape(safetext.Newlines(ansi.Strip(string(p.rest[:end]))))
+	text := safetext.Escape(plan.Mask(safetext.Newlines(ansi.Strip(string(p.rest[:end])))))
+	if p.marked {
+		text = safetext.Marked(strings.TrimSuffix(text, "\n")) + "\n"
+	}
 	p.rest = append(p.rest[:0], p.rest[end:]...)
 	if _, err := io.WriteString(p.out, text); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)

@@ -153,7 +153,7 @@ func (r *run) runAgent(ctx context.Context, j job, reported <-chan struct{}) pla
 		verified.Error = r.opts.Agents.Hide(j.Agent, verified.Error)
 		verified.Text = r.opts.Agents.Hide(j.Agent, verified.Text)
 	}
-	if verified.OK && len(out.Text) > maxAgentText { // the log gets an excerpt
+	if verified.OK && (len(out.Text) > maxAgentText || plan.Mask(out.Text) != out.Text) { // the log gets a masked excerpt
 		verified.Value, _ = json.Marshal(out.Text)
 	}
 	done := r.result(ctx, j, verified, err, time.Since(begun))
@@ -221,7 +221,7 @@ func addAgentFields(done *plan.AttemptResult, seen AgentOutcome, output string, 
 	if report := seen.Report; report != nil {
 		done.IsBlocked = report.Status == plan.Blocked
 		if report.Status == plan.Done || done.IsBlocked {
-			done.Note = safetext.Keepable(report.Note, maxOutput)
+			done.Note = safetext.Keepable(plan.Mask(report.Note), maxOutput)
 		}
 		done.AffectedFiles = recordablePaths(report.AffectedFiles)
 	}

@@ -42,7 +42,7 @@ func (l Log) Exists() bool {
 	return slices.ContainsFunc(logEndings(), func(ending string) bool { _, err := os.Lstat(l.base + ending); return err == nil })
 }
 
-// End returns the last bytes of the output, at most limit.
+// End returns the last bytes of the output, at most limit, without secrets.
 func (l Log) End(limit int) string {
 	var text []byte
 	for _, ending := range logEndings() { // the newer one is usually enough
@@ -56,7 +56,7 @@ func (l Log) End(limit int) string {
 		text = append(part, text...)
 		_ = file.Close()
 	}
-	return safetext.Tail(string(text), limit)
+	return safetext.Tail(plan.Mask(string(text)), limit)
 }
 
 // logWriter writes a Log. Write errors are ignored. A nil logWriter drops its input.

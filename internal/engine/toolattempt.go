@@ -33,6 +33,7 @@ func (r *run) runTool(ctx context.Context, j job) plan.AttemptResult {
 // progressOf returns a function that reports the progress of a job to its file and to the listener.
 func (r *run) progressOf(j job, file *stepFile) func(percent int, what string) {
 	return func(percent int, what string) {
+		what = plan.Mask(what)
 		file.setProgress(percent, what)
 		select {
 		case r.progress <- progress{j.step.ID, percent, what}:
@@ -92,13 +93,13 @@ func (r *run) result(ctx context.Context, j job, out toolbox.Outcome, err error,
 
 // recordable returns an excerpt of a program's text that the log accepts.
 func recordable(text string, limit int) string {
-	return safetext.Keepable(safetext.ExcerptOf(text, limit), limit)
+	return safetext.Keepable(safetext.ExcerptOf(plan.Mask(text), limit), limit)
 }
 
-// setValue puts a value into the result, or into a file of its own if it is too large for the log. Once ctx has ended,
-// it tries only once more.
+// setValue puts a value into the result, or into a file of its own if it is too large for the log or has a secret, which
+// later steps get whole. Once ctx has ended, it tries only once more.
 func (r *run) setValue(ctx context.Context, result *plan.Result, value json.RawMessage) error {
-	if value = safetext.EscapeJSON(value); len(value) <= plan.MaxInlineValue {
+	if value = safetext.EscapeJSON(value); len(value) <= plan.MaxInlineValue && plan.Mask(string(value)) == string(value) {
 		result.Value = value
 		return nil
 	}

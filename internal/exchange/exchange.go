@@ -102,7 +102,7 @@ func Export(format Format, s plan.State) (data []byte, notes []string, err error
 }
 
 // Inlined returns s with the values of steps that are kept separately copied into the plan, as in an
-// export. kept reads such a value by its name. Values that are missing, or too large to be imported again,
+// export. kept reads such a value by its name. Values that are missing, have a secret, or are too large to be imported again,
 // are left out, and the note names their steps.
 func Inlined(s plan.State, kept func(name string) (json.RawMessage, error)) (plan.State, []string) {
 	if s.Plan == nil {
@@ -117,6 +117,9 @@ func Inlined(s plan.State, kept func(name string) (json.RawMessage, error)) (pla
 		value, err := kept(result.StoredName)
 		result.Value, result.StoredName = value, ""
 		whole.Result = &result
+		if err == nil && plan.Mask(string(value)) != string(value) {
+			err = errSecret
+		}
 		if err == nil {
 			_, err = plan.CleanStep("", plan.NewStep{Spec: plan.Spec{Title: step.Title}, Progress: plan.Progress{Result: &result}})
 		}
@@ -129,8 +132,10 @@ func Inlined(s plan.State, kept func(name string) (json.RawMessage, error)) (pla
 	if out == nil {
 		return s, nil
 	}
-	return s, []string{"Values are left out that are too large to be read back, or gone: " + plan.ListIDs(out) + "."}
+	return s, []string{"Values are left out that are too large to be read back, gone or secret: " + plan.ListIDs(out) + "."}
 }
+
+var errSecret = errors.New("it has a secret")
 
 func refuse(field, problem, fix string) error {
 	return &plan.ValidationError{Kind: plan.InvalidInput, Field: field, Problem: problem, Fix: fix}

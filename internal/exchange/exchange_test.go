@@ -141,7 +141,9 @@ func TestValuesThatAreKeptApart(t *testing.T) {
 		}
 		return json.RawMessage(values[name]), nil
 	})
-	if want := []string{"Values are left out that are too large to be read back, or gone: S002, S003, S004."}; !slices.Equal(notes, want) {
+	if want := []string{
+		"Values are left out that are too large to be read back, gone or secret: S002, S003, S004.",
+	}; !slices.Equal(notes, want) {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
 	for _, format := range []exchange.Format{exchange.JSON, exchange.YAML} {

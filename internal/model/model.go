@@ -123,7 +123,7 @@ func (m *Model) run(ctx context.Context, prompt string) (string, error) {
 		return "", fmt.Errorf("the model %s has not answered within %v (timeout under model)", m.Name(), timeout)
 	case result.ExitCode != 0:
 		return "", fmt.Errorf("the model %s failed with exit code %d%s", m.Name(), result.ExitCode, m.complaint(result))
-	case result.Truncated && len(result.Stdout) >= MaxAnswer: // not only the errors
+	case result.Truncated && len(result.Stdout) >= MaxAnswer-safetext.LongestWord: // not only the errors
 		return "", fmt.Errorf("the model %s printed more than %d KiB", m.Name(), MaxAnswer>>10)
 	}
 	return result.Stdout, nil

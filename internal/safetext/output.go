@@ -87,6 +87,9 @@ func (g *Excerpt) look() bool {
 	return true
 }
 
+// LongestWord is the length of a partial word in bytes that is dropped from the beginning of a tail.
+const LongestWord = 4096
+
 const left = "…\n"
 
 // Text returns the excerpt in at most Max bytes, with an ellipsis for omitted parts.
@@ -118,6 +121,15 @@ func (g *Excerpt) Text() string {
 	return first + left + Tail(end.Text, g.Max-len(first)-len(left))
 }
 
+// Mark begins every line of untrusted text except one that is shown after a label. No line of ours begins so.
+const Mark = "  | "
+
+// Marked returns text with the mark before each line.
+func Marked(text string) string { return Mark + strings.ReplaceAll(text, "\n", "\n"+Mark) }
+
+// Further returns text for a place after a label or in a list: the mark is before each line but the first.
+func Further(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Mark) }
+
 // ExcerptOf returns the gist of a text.
 func ExcerptOf(text string, max int) string {
 	g := &Excerpt{Max: max}
@@ -146,6 +158,9 @@ func wholeLines(text string) (rest string, whole bool) {
 	}
 	if i := strings.IndexByte(text, '\n'); i >= 0 && i < len(text)/2 {
 		return text[i+1:], true
+	}
+	if i := strings.IndexAny(text, " \t\"',;&"); i >= 0 && i < min(len(text)/2, LongestWord) { // the rest of a key would not be masked
+		text = text[i:]
 	}
 	return text, false
 }

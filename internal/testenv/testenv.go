@@ -2,6 +2,7 @@
 package testenv
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -95,4 +96,28 @@ func Check(t Ender, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Planted are the texts in testdata/secrets.json.
+type Planted struct {
+	Secrets    []Secret
+	LookAlikes []string `json:"look_alikes"` // texts without a secret
+}
+
+// Secret is a text with a secret of a real shape. It has two parts, so that scanners of repositories do not report it.
+type Secret struct {
+	Name, Before, Text string
+	Pieces             []string // no output may contain them; the whole Text by default
+}
+
+// Secrets reads texts with secrets, and texts that resemble them. root is the path of the module, with a slash.
+func Secrets(t Ender, root string) (all Planted) {
+	data := Must(os.ReadFile(root + "testdata/secrets.json"))(t)
+	Check(t, json.Unmarshal(data, &all))
+	for i := range all.Secrets {
+		if s := &all.Secrets[i]; s.Pieces == nil {
+			s.Pieces = []string{s.Text}
+		}
+	}
+	return all
 }

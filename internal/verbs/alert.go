@@ -97,7 +97,7 @@ func (s *Service) RecordCheck(ctx context.Context, c Caller, run CheckRun) (Aler
 	if err != nil {
 		return AlertReply{}, err
 	}
-	run.Command, run.Output = machineText(run.Command), machineText(safetext.ExcerptOf(run.Output, plan.MaxOutput))
+	run.Command, run.Output = machineText(plan.Mask(run.Command)), machineText(safetext.ExcerptOf(plan.Mask(run.Output), plan.MaxOutput))
 	state, err := s.State(ctx)
 	if err != nil {
 		return AlertReply{}, err

@@ -231,7 +231,7 @@ func RunResults(step *plan.Step) []LabelledText {
 	if r := step.Result; r != nil {
 		add("value", string(r.Value))
 		if r.StoredName != "" {
-			add("value", "too large to be shown")
+			add("value", "not shown: too large, or it has a secret")
 		}
 	}
 	return all
