@@ -70,9 +70,12 @@ func agentPlugin() files {
 // machine returns a machine without hosts, where a shell finds planloop on the PATH.
 func machine() hosts.Machine {
 	const nowhere = "/nonexistent"
-	return hosts.Machine{GOOS: "linux", Home: nowhere, Project: nowhere, Ledger: nowhere, Program: name,
+	return hosts.Machine{GOOS: "linux", Home: nowhere, Project: nowhere, Ledger: nowhere, Marks: marks, Program: name,
 		Getenv: func(string) string { return "" }, LookPath: func(string) (string, error) { return "", exec.ErrNotFound }}
 }
+
+// marks stands for the folder of the marks, which a shell finds by its variables.
+const marks = "MARKS"
 
 // hooks returns the hooks that init writes.
 func hooks(host hook.Host) jsontext.Value {
@@ -82,6 +85,7 @@ func hooks(host hook.Host) jsontext.Value {
 			Hooks jsontext.Value `json:"hooks"`
 		}
 		text := bytes.ReplaceAll(edit.After, []byte("'"+name+"'"), []byte(name))
+		text = bytes.ReplaceAll(text, []byte("'"+marks+"'"), []byte(`\"${XDG_STATE_HOME:-$HOME/.local/state}/planloop-planning\"`))
 		if err := json.Unmarshal(text, &has); err == nil && has.Hooks != nil {
 			return has.Hooks
 		}

@@ -140,7 +140,6 @@ async function holds(bench) {
       },
       says.write(file, 'alpha\n'),
       { text: 'The word is written.' },
-      ...(bench.host.endsAtOnce ? [] : [{ text: 'I have reported nothing yet.' }]), // the hook says so once, and the model is asked again
     ],
     [says.write(secretly, 'alpha\n'), says.shell(`echo alpha > ${secretly}`), { text: 'I have looked around.' }],
   );

@@ -21,6 +21,8 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safefile"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -287,6 +289,11 @@ func checkState(place workspace.Workspace) finding {
 	if err != nil {
 		return finding{About: "state", State: wrong, Text: "cannot be written: " + err.Error(),
 			Next: "make " + folder + " writable, or set XDG_STATE_HOME to a folder of your own", Person: true}
+	}
+	head, err := sqlite.New(place.StateDir, sqlite.Options{}).CachedHead(context.Background())
+	if _, isMarked := place.Marked(); isMarked && err == nil && head.Seq == 0 {
+		return finding{About: "state", State: wrong, Text: session.ErrDeleted.Error(),
+			Next: "put the folder back, or run `planloop purge` to end planning mode", Person: true}
 	}
 	return finding{About: "state", State: fine, Text: "can be written"}
 }

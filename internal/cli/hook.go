@@ -196,6 +196,7 @@ func (a *app) hookPolicy(ws *openWorkspace, host hook.Host) hook.Policy {
 	home, _ := a.home()
 	return hook.Policy{
 		Guard:      func(ctx context.Context, path string) (toolbox.Hold, error) { return a.holdForHook(ctx, ws, path) },
+		Named:      a.holdByName,
 		HasTool:    mcpserver.IsTool,
 		IsServer:   func(call hook.Call) bool { return a.servesHost(ws.place, call) },
 		IsShadowed: func(call hook.Call) bool { return shadowed(ws.place, call) },
@@ -213,6 +214,16 @@ func (a *app) holdForHook(ctx context.Context, ws *openWorkspace, path string) (
 	}
 	for _, state := range ws.presence.OtherStates(a.ancestors) {
 		if hold, err := a.holdOf(ctx, workspace.FromState(state)); err != nil || hold.By != "" {
+			return hold, err
+		}
+	}
+	return toolbox.Hold{}, nil
+}
+
+// holdByName returns the hold of a workspace that a command names, although the agent works elsewhere.
+func (a *app) holdByName(ctx context.Context, places []string) (toolbox.Hold, error) {
+	for _, named := range (workspace.Lookup{Getenv: a.getenv}).MarkedAt(places...) {
+		if hold, err := a.holdOf(ctx, named); err != nil || hold.By != "" {
 			return hold, err
 		}
 	}
@@ -250,7 +261,14 @@ func (a *app) failureAnswer(call hook.Call, cause error, readable bool) hook.Ans
 func (a *app) mayBeRestricted(call hook.Call, readable bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), phaseTimeout)
 	defer cancel()
-	everywhere := workspace.Lookup{Getenv: a.getenv}.States
+	everywhere := func() []string {
+		lookup := workspace.Lookup{Getenv: a.getenv}
+		states := lookup.States()
+		for _, marked := range lookup.Marks() {
+			states = append(states, marked.StateDir)
+		}
+		return states
+	}
 	if !readable { // or not read yet, while another goroutine may still search for the workspace
 		return a.anyRestricted(ctx, everywhere())
 	}
@@ -275,7 +293,8 @@ func (a *app) mayBeRestricted(call hook.Call, readable bool) bool {
 func (a *app) anyRestricted(ctx context.Context, states []string) bool {
 	return slices.ContainsFunc(states, func(state string) bool {
 		head, err := sqlite.New(state, sqlite.Options{}).CachedHead(ctx)
-		return err != nil || head.Phase.IsRestricted() && a.stillRestricted(ctx, workspace.FromState(state))
+		_, isMarked := workspace.FromState(state).Marked()
+		return err != nil || head.Seq == 0 && isMarked || head.Phase.IsRestricted() && a.stillRestricted(ctx, workspace.FromState(state))
 	})
 }
 

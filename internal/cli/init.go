@@ -94,7 +94,7 @@ func (a *app) homeMachine() (hosts.Machine, error) {
 		return hosts.Machine{}, err
 	}
 	return hosts.Machine{GOOS: runtime.GOOS, Home: home, Getenv: a.getenv, LookPath: exec.LookPath, Program: ownPath(),
-		Ledger: filepath.Join(state, "installed")}, nil
+		Ledger: filepath.Join(state, "installed"), Marks: workspace.MarkFolder(state)}, nil
 }
 
 // machine returns the machine with the project of the scope: the workspace, or the working directory for the scope user.

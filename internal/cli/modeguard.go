@@ -121,7 +121,8 @@ func (a *app) restricted(ctx context.Context, other workspace.Workspace) (bool, 
 	if err != nil {
 		return false, err
 	}
-	s := session.New(sqlite.New(other.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Logger: a.logger()})
+	s := session.New(sqlite.New(other.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Mark: other,
+		Logger: a.logger()})
 	defer func() { _ = s.Close() }()
 	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger()})
 	phase, _, err := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()}).Phase(ctx)

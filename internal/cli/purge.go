@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -34,6 +36,9 @@ func (a *app) purge(ctx context.Context) error {
 		return err
 	}
 	ws, state, err := a.state(ctx)
+	if errors.Is(err, session.ErrDeleted) {
+		return errors.Join(ws.place.Mark(false), a.print([]byte("Planning mode is off. The history was deleted before.\n")))
+	}
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		return nil, err
 	}
 	var log store.Log = store.NewMemory()
+	var mark session.Mark
 	stateDir, rest := "", func() error { return nil }
 	if !a.flags.ephemeral {
 		if err := safefile.CheckFolder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -97,10 +98,10 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		kept := sqlite.New(place.StateDir, sqlite.Options{
 			Created: func() { a.writeMarker(place) }, Warn: func(err error) { a.warn(err.Error()) },
 		})
-		log, stateDir, rest = kept, place.StateDir, kept.CloseFiles
+		log, stateDir, rest, mark = kept, place.StateDir, kept.CloseFiles, place
 	}
 	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil})
-	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
+	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Mark: mark, Logger: a.logger()})
 	options := verbs.Options{
 		Unicode: config.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {

@@ -114,10 +114,14 @@ func eventOf(host Host, name string) Event {
 var opencodePlugin string
 
 // OpencodePlugin returns the text of the plugin that makes opencode call the hooks of a planloop program: planloop.js in the folder plugins
-// of a configuration, for opencode 1 and 2. It has no dependencies.
-func OpencodePlugin(program string) string {
-	quoted, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(program, "\uFFFD"))
-	return strings.Replace(opencodePlugin, `"PLANLOOP"`, string(quoted), 1)
+// of a configuration, for opencode 1 and 2. It has no dependencies. marks is the folder of the marks of planning mode.
+func OpencodePlugin(program, marks string) string {
+	text := opencodePlugin
+	for name, value := range map[string]string{`"PLANLOOP"`: program, `"MARKS"`: marks} {
+		quoted, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(value, "\uFFFD"))
+		text = strings.Replace(text, name, string(quoted), 1)
+	}
+	return text
 }
 
 // requiredTools returns the names that a hook before a tool must match, as the host compares them with an event's matcher: tools that

@@ -55,7 +55,7 @@ func TestUnmatched(t *testing.T) {
 }
 
 func TestOpencodePluginStartsThisProgram(t *testing.T) {
-	text := OpencodePlugin(`C:\Program Files\"plan"loop.exe`)
+	text := OpencodePlugin(`C:\Program Files\"plan"loop.exe`, "/x")
 	want := `const program = "C:\\Program Files\\\"plan\"loop.exe" //`
 	if !strings.Contains(text, want) || strings.Contains(text, "PLANLOOP") {
 		t.Errorf("%s is not in\n%s", want, text)

@@ -297,6 +297,36 @@ func (c Call) possiblePaths(given string) (places []string) {
 	return slices.Compact(places)
 }
 
+// maxNamed limits the places of a command; one that names more may lead anywhere.
+const maxNamed = 500
+
+// namedPlaces returns the places to which the words of a command may lead, if they are literal, and relative to the tool's directory. A
+// directory that the command enters on the way is a word of its own.
+func (c Call) namedPlaces() (places []string) {
+	text := cmp.Or(c.Command, string(c.Input))
+	isQuote := func(r rune) bool { return r == '"' || r == '\'' }
+	plain := strings.NewReplacer("${HOME}", c.Home, "$HOME", c.Home, `"`, "", "'", "", `\`, "").Replace(text)
+	words := strings.FieldsFunc(plain, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`=:,{}$", r) })
+	for _, word := range append(words, strings.FieldsFunc(text, isQuote)...) { // a quoted path may have spaces
+		if pattern := strings.IndexAny(word, "*?["); pattern >= 0 {
+			word = word[:strings.LastIndexByte(word[:pattern], '/')+1]
+		}
+		if value := strings.IndexAny(word, "/~."); value > 0 && word[0] == '-' {
+			word = word[value:]
+		}
+		if word == "" {
+			continue
+		}
+		for _, base := range c.workDirs() {
+			places = append(places, c.readPath(base, word)...)
+		}
+		if len(places) > maxNamed {
+			return []string{string(filepath.Separator)}
+		}
+	}
+	return places
+}
+
 // readPath returns the possible meanings of a path relative to a directory. Some hosts expand ~ and URIs; others take them as names in the
 // directory, so base represents those and unreadable paths.
 func (c Call) readPath(base, given string) []string {

@@ -13,7 +13,9 @@ import (
 
 // Policy decides on the tools of an agent's host in planning mode.
 type Policy struct {
-	Guard      toolbox.Guard          // says where planning mode allows only reading; never nil
+	Guard toolbox.Guard // says where planning mode allows only reading; never nil
+	// Named says whether only reading is allowed at one of the places that a command names; nil: it is not.
+	Named      func(ctx context.Context, places []string) (toolbox.Hold, error)
 	HasTool    func(tool string) bool // reports whether planloop's own server has a tool, which it checks itself
 	IsServer   func(Call) bool        // reports whether this program serves the calls of its own tools, not another under its name
 	IsShadowed func(Call) bool        // reports whether a command would run another program under the name planloop
@@ -45,7 +47,14 @@ func (p Policy) Check(ctx context.Context, c Call) error {
 			return err
 		}
 	}
-	return nil
+	if p.Named == nil || c.Effect != Runs && c.Effect != Unknown {
+		return nil
+	}
+	hold, err := p.Named(ctx, c.namedPlaces())
+	if err == nil && hold.By != "" {
+		err = p.checkHold(hold, c)
+	}
+	return err
 }
 
 // checkHold checks a tool under a hold on its working directory.

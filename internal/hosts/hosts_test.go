@@ -23,6 +23,8 @@ import (
 	"github.com/planloop/planloop/internal/testenv"
 )
 
+func TestMain(m *testing.M) { os.Exit(testenv.Fixed{Tests: m}.Run()) }
+
 var update = flag.Bool("update", false, "rewrite the goldens")
 
 // machine is one without hosts, whose folders are the test's own.
@@ -30,8 +32,9 @@ func machine(t *testing.T) hosts.Machine {
 	t.Helper()
 	top := testenv.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	m := hosts.Machine{GOOS: "linux", Home: filepath.Join(top, "home"), Project: filepath.Join(top, "project"),
-		Ledger: filepath.Join(top, "state", "planloop", "installed"), Program: "/opt/plan loop/planloop",
-		Getenv: func(string) string { return "" }, LookPath: func(string) (string, error) { return "", errors.New("no") }}
+		Ledger: filepath.Join(top, "state", "planloop", "installed"), Marks: filepath.Join(top, "state", "planloop-planning"),
+		Program: "/opt/plan loop/planloop",
+		Getenv:  func(string) string { return "" }, LookPath: func(string) (string, error) { return "", errors.New("no") }}
 	for _, dir := range []string{m.Home, m.Project} {
 		testenv.Check(t, os.MkdirAll(dir, 0o755))
 	}
@@ -120,6 +123,7 @@ func TestWhatIsWritten(t *testing.T) {
 		} {
 			m := machine(t)
 			m.GOOS, m.Home, m.Project, m.Program = system.goos, system.home, system.project, system.program
+			m.Marks = system.home + "/planloop-planning"
 			shown := map[string]bool{}
 			for _, scope := range []hosts.Scope{hosts.User, hosts.Project} {
 				for _, edit := range look(t, m, title.Name, hosts.Request{Scope: scope}).Edits {
@@ -614,7 +618,7 @@ func TestWholeFiles(t *testing.T) {
 	}
 	m := machine(t)
 	path := filepath.Join(m.Home, ".config", "opencode", "plugins", "planloop.js")
-	put(t, path, hook.OpencodePlugin(m.Program))
+	put(t, path, hook.OpencodePlugin(m.Program, m.Marks))
 	edit := look(t, m, "opencode", hosts.Request{Scope: hosts.User, Remove: true}).Edits[1]
 	if edit.Hooks != hosts.Kept || edit.HasChanges() {
 		t.Errorf("a file that init did not write is %s, changes: %t", edit.Hooks, edit.HasChanges())

@@ -21,6 +21,7 @@ type Machine struct {
 	Program  string                       // absolute path that starts planloop
 	Project  string                       // directory of the scope Project
 	Ledger   string                       // folder for init's records and backups
+	Marks    string                       // folder with a file for each workspace that planning mode restricts
 }
 
 // Scope says for which user or project the files count.

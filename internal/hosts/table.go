@@ -254,7 +254,7 @@ func opencode(m Machine, s Scope) host {
 		server: &server{file: named, path: []string{"mcp", hook.OwnServer}, program: "command",
 			entry: object{{"type", "local"}, {"command", []any{m.Program, "serve"}}, {"enabled", true}}},
 		hooks: &hooks{whole: &wholeFile{path: m.join(s.pick(own, m.project(".opencode")), "plugins", "planloop.js"),
-			text: hook.OpencodePlugin(m.Program)}},
+			text: hook.OpencodePlugin(m.Program, m.Marks)}},
 	}
 }
 
@@ -343,18 +343,26 @@ func timed(_ hook.Event, command string) object {
 	return object{{"type", "command"}, {"command", command}, {"timeout", int(hook.TimeLimit.Seconds())}}
 }
 
-// commandLine returns the line by which a host's shell starts the hook. On Unix it runs the hook
-// again if the first one was killed before it could answer: the second finds no input left and
-// refuses in planning mode.
+// failClosed is the end of a hook's line, in the words of any POSIX shell: it refuses if planloop cannot run and a workspace is marked. $0
+// is the folder of the marks, and $1 the exit code of a planloop that refuses by 2.
+const failClosed = `[ "$1" = 2 ] && exit 2; for f in "$0"/*; do [ -e "$f" ] && { echo "planning mode is on, and planloop cannot run. ` +
+	`Ask the user to repair planloop, or to delete $0." >&2; exit 2; }; done; exit 0`
+
+// commandLine returns the line by which a host's shell starts the hook. On Unix a hook before a tool runs again if the first one was
+// killed before it could answer: the second finds no input left and refuses in planning mode. If that also fails, the line itself refuses.
 func (h *hooks) commandLine(m Machine, on hook.Host, e hook.Event) string {
 	line := " hook " + string(on) + " " + e.Name
 	switch {
 	case m.GOOS != "windows":
 		line = safetext.QuoteAlways(m.Program) + line
-		if e.Moment == hook.BeforeTool && h.shell != runOnce {
-			line += " || " + line
+		if e.Moment != hook.BeforeTool {
+			return line
 		}
-		return line
+		guard := " || sh -c " + safetext.QuoteAlways(failClosed) + " " + safetext.QuoteAlways(m.Marks)
+		if h.shell == runOnce {
+			return line + guard + " $?"
+		}
+		return line + " || " + line + guard
 	case h.shell == runDirect:
 		return m.Program
 	case h.powershell:

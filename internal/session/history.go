@@ -196,5 +196,6 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 		return err
 	}
 	s.state, s.head, s.isLoaded = plan.Fold(plan.State{}, first), head, true
+	s.setMark(first.Phase)
 	return nil
 }

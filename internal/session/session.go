@@ -22,6 +22,7 @@ import (
 type Options struct {
 	Limits   plan.Limits
 	Presence Presence         // nil: no actor is ever seen
+	Mark     Mark             // nil: planning mode leaves no mark outside the log
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: discards
 }
@@ -30,6 +31,12 @@ type Options struct {
 type Presence interface {
 	Seen(name string) plan.Sighting
 	LastActivity() time.Time
+}
+
+// Mark is a sign outside the log that planning mode restricts the workspace; see workspace.Mark.
+type Mark interface {
+	Mark(on bool) error
+	Marked() (age time.Duration, ok bool)
 }
 
 // Session is a handle on one workspace's state. It opens its log on first use. All methods may be
@@ -71,7 +78,7 @@ func (s *Session) State(ctx context.Context) (plan.State, error) {
 	if err := s.catchUp(ctx); err != nil {
 		return plan.State{}, err
 	}
-	return s.state, nil
+	return s.state, s.checkMark(s.head.Seq, s.head.Phase)
 }
 
 // Watch returns a channel that receives after any process has changed the state; several changes
@@ -81,10 +88,53 @@ func (s *Session) Watch(ctx context.Context) (<-chan struct{}, error) { return s
 
 // CachedHead returns the end of the log and the phase there, without folding or opening it; see
 // store.Log.
-func (s *Session) CachedHead(ctx context.Context) (store.Head, error) { return s.log.CachedHead(ctx) }
+func (s *Session) CachedHead(ctx context.Context) (store.Head, error) {
+	head, err := s.log.CachedHead(ctx)
+	if err == nil && head.Seq == 0 {
+		err = s.checkMark(0, head.Phase)
+	}
+	return head, err
+}
 
 // Head returns the end of the log and the phase there, read from the log itself, without folding it.
-func (s *Session) Head(ctx context.Context) (store.Head, error) { return s.log.Head(ctx) }
+func (s *Session) Head(ctx context.Context) (store.Head, error) {
+	head, err := s.log.Head(ctx)
+	if err != nil {
+		return head, err
+	}
+	return head, s.checkMark(head.Seq, head.Phase)
+}
+
+// markSettles is the age after which a mark that contradicts the log is not that of a change in progress.
+const markSettles = 2 * time.Second
+
+// ErrDeleted means that there is a mark and no log.
+var ErrDeleted = errors.New("the log was deleted while planning mode was on")
+
+// checkMark makes the mark agree with the phase that was read from the log: a process may have been killed between the two.
+func (s *Session) checkMark(seq plan.Revision, phase plan.Phase) error {
+	if s.opts.Mark == nil {
+		return nil
+	}
+	age, isMarked := s.opts.Mark.Marked()
+	switch {
+	case isMarked == phase.IsRestricted(), isMarked && age < markSettles:
+	case seq == 0:
+		return fmt.Errorf("%w: %w; put the folder back, or end planning mode with `planloop purge`", store.ErrDamaged, ErrDeleted)
+	default:
+		s.setMark(phase)
+	}
+	return nil
+}
+
+func (s *Session) setMark(phase plan.Phase) {
+	if s.opts.Mark == nil {
+		return
+	}
+	if err := s.opts.Mark.Mark(phase.IsRestricted()); err != nil {
+		s.opts.Logger.Warn("planning mode is not marked outside the log", "error", err)
+	}
+}
 
 // PutValue keeps a value that is too large for the log; see store.Log.
 func (s *Session) PutValue(ctx context.Context, value []byte) (name string, err error) {
@@ -229,6 +279,9 @@ func (s *Session) refuseEarly(ctx context.Context, by plan.Actor, a plan.Action,
 	if err := s.catchUp(ctx); err != nil || s.head.Seq > 0 {
 		return err
 	}
+	if err := s.checkMark(0, ""); err != nil {
+		return err
+	}
 	_, err := s.decide(by, a, prepare)
 	return err
 }
@@ -253,6 +306,7 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 		return Outcome{}, err
 	}
 	s.state, s.head = after, head
+	s.setMark(record.Phase) // before the change is answered; a process killed until then is mended by the next one
 	s.snapshotIfDue()
 	return Outcome{Before: before, After: after, Events: record.Events}, nil
 }

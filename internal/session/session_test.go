@@ -429,3 +429,69 @@ func TestSnapshotsGoOnAfterOneIsGivenUp(t *testing.T) {
 		}
 	})
 }
+
+// mark is a mark in memory.
+type mark struct{ at time.Time }
+
+func (m *mark) Mark(on bool) error {
+	if m.at = (time.Time{}); on {
+		m.at = time.Now()
+	}
+	return nil
+}
+
+func (m *mark) Marked() (time.Duration, bool) { return time.Since(m.at), !m.at.IsZero() }
+
+// TestMark: planning mode is marked outside the log before a change is answered, and unmarked after it. The next look mends the mark that a
+// killed process left or lacks, and a mark without a log is an error.
+func TestMark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, m := t.TempDir(), &mark{}
+		reopen := func() *session.Session {
+			s := session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Mark: m})
+			t.Cleanup(func() { _ = s.Close() })
+			return s
+		}
+		want := func(when string, want bool) {
+			t.Helper()
+			if _, got := m.Marked(); got != want {
+				t.Errorf("%s: %t", when, got)
+			}
+		}
+		s := reopen()
+		do(t, s, setUp("One"))
+		want("without the mode", false)
+		do(t, s, plan.EnterMode{Reason: "It is large"})
+		want("in the mode", true)
+		m.at = time.Time{} // killed before it was marked
+		_, err := reopen().Head(t.Context())
+		want("mended by a hook", err == nil)
+		m.at = time.Time{}
+		state(t, reopen())
+		want("mended by a command", true)
+		ann := plan.Actor{Kind: plan.Person, Name: "ann", Channel: plan.ChannelTerminal}
+		if _, err := s.Do(t.Context(), ann, plan.CancelMode{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		want("after the mode", false)
+		m.at = time.Now() // killed before it was unmarked
+		state(t, reopen())
+		want("another process may have just begun the mode", true)
+		time.Sleep(time.Minute)
+		state(t, reopen())
+		want("mended", false)
+
+		m.at, dir = time.Now().Add(-time.Minute), t.TempDir()
+		s = reopen()
+		_, stateErr := s.State(t.Context())
+		_, headErr := s.Head(t.Context())
+		_, cachedErr := s.CachedHead(t.Context())
+		_, doErr := s.Do(t.Context(), alice, setUp("One"), nil)
+		for what, err := range map[string]error{"state": stateErr, "head": headErr, "cached head": cachedErr, "change": doErr} {
+			if !errors.Is(err, session.ErrDeleted) || !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		want("the log was deleted", true)
+	})
+}

@@ -189,6 +189,11 @@ func (in Lookup) FindOverlaps(path string) []Workspace {
 			}
 		}
 	}
+	for _, marked := range in.MarkedAt(path) { // its state may have been deleted
+		if !slices.ContainsFunc(found, func(w Workspace) bool { return w.StateDir == marked.StateDir }) {
+			found = append(found, marked)
+		}
+	}
 	return found
 }
 

@@ -17,7 +17,6 @@ export function configure(where, model) {
   written(where.env.XDG_CONFIG_HOME, { model: `${model}/v1` });
 }
 
-export const endsAtOnce = true; // it ends as soon as its agent stops
 export const session = (prompt) => ['run', '--title', 'planloop', prompt];
 
 export const says = {

@@ -1,9 +1,10 @@
 // planloop's plugin for opencode, written by `planloop init opencode`. It asks planloop before each
 // tool, and tells the agent where the plan stands. `planloop init --remove opencode` takes it away.
 import { spawn } from "node:child_process"
-import { existsSync } from "node:fs"
+import { existsSync, readdirSync } from "node:fs"
 
 const program = "PLANLOOP" // the path of planloop, put in by init
+const marks = "MARKS" // the folder with a file for each workspace in planning mode, put in by init
 const patience = 10_000 // milliseconds
 
 // call runs a hook of planloop once: its answer, null where it was killed or did not answer in time,
@@ -40,11 +41,13 @@ function call(event, payload) {
 
 // before throws where a tool must not run. A hook that was killed is asked again without saying for
 // what: then it refuses in planning mode, and lets everything go on elsewhere. Where planloop is not
-// there any more, nothing is held.
+// there any more, tools are refused while some workspace is in planning mode.
 async function before(payload) {
   let answer = await call("tool-execute-before", payload)
   if (answer === null) answer = await call("tool-execute-before", { cwd: payload.cwd, empty: true })
   if (answer === null) throw new Error("planloop did not answer whether this tool may run now; try again, or tell the user")
+  if (answer === undefined && existsSync(marks) && readdirSync(marks).length > 0)
+    throw new Error(`planning mode is on, and planloop cannot run. Ask the user to repair planloop, or to delete ${marks}.`)
   if (answer?.refuse) throw new Error(answer.refuse)
 }
 
