@@ -111,8 +111,12 @@ func (d elicitation) form() mcp.ElicitationParams {
 		fields["decision"] = field("Decision", "reject: the step is skipped", wordApprove, wordReject)
 		fields["comment"] = field("Comment", "")
 	default:
-		message += "\nApprove this plan? Nothing changes until you do."
-		fields["decision"] = field("Decision", "edit: the agent revises the plan as your comment asks; reject: planning mode ends",
+		what, rejected := "plan? Nothing changes until you do.", "planning mode ends"
+		if d.question.IsProposal {
+			what, rejected = "change? Approved work continues until you do.", "the approved plan continues unchanged"
+		}
+		message += "\nApprove this " + what
+		fields["decision"] = field("Decision", "edit: the agent revises it as your comment asks; reject: "+rejected,
 			wordApprove, wordEdit, wordReject)
 		fields["comment"] = field("Comment", "required for edit")
 	}
@@ -381,6 +385,7 @@ func (d elicitation) repeat(ctx context.Context) *mcp.CallToolResult {
 	}
 	if d.question.Question == "" && state.Draft != nil { // in case it was decided just now
 		d.question.Message, d.question.Digest = d.service.Review(state, former, nil), plan.Digest(state.Draft)
+		d.question.IsProposal = state.HasProposal()
 	}
 	for _, q := range state.OpenQuestions() {
 		if q.ID == d.question.Question {

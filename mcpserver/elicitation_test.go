@@ -222,7 +222,7 @@ func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 		{"planning_submit_plan", goodPlan(), nothing, []string{"Score 90.", "Warning: ", "`planloop approve` on a terminal"}},
 		{"planning_ask_user", map[string]any{"question": "Which region?"}, nothing, []string{"Q1", "`planloop answer`"}},
 		{"planloop_update", map[string]any{"update_tasks": []map[string]any{{"id": 1, "tools": []string{"create_file", "kubectl"}}}},
-			approved, []string{"This exceeds the approved plan (S001: other tools", "`planloop approve` on a terminal"}},
+			approved, []string{"This goes beyond the approved plan (S001: other tools", "`planloop approve` on a terminal"}},
 	} {
 		t.Run(c.tool, func(t *testing.T) {
 			replies := map[string]string{}
@@ -624,9 +624,8 @@ func TestAnsweredElsewhereMeanwhile(t *testing.T) {
 }
 
 // TestRejectedBesideAPlan rejects an agent's submission while another plan is active. The agent must ask before it
-// continues with that plan, until it has been told or has continued.
+// continues with that plan, until it has been told or has continued. An approved plan continues.
 func TestRejectedBesideAPlan(t *testing.T) {
-	const ask = "\nNext: Your plan was rejected: ask the user what to do instead: planning_ask_user."
 	for name, c := range map[string]struct {
 		opts *mcp.ClientOptions
 		hear func(w modeWorld, client *mcp.ClientSession)
@@ -643,6 +642,10 @@ func TestRejectedBesideAPlan(t *testing.T) {
 	} {
 		for _, approved := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
+				ask := "\nNext: Your plan was rejected: ask the user what to do instead: planning_ask_user."
+				if approved {
+					ask = "\nNext: Your change was rejected. Start S001"
+				}
 				w := newModeWorld(t, plan.Limits{})
 				client := w.connect(t, handshake, nil)
 				call(t, client, "planning_setup_plan", map[string]any{"objective": "Old",
@@ -666,7 +669,7 @@ func TestRejectedBesideAPlan(t *testing.T) {
 				}
 				c.hear(w, client)
 				if got := text(t, call(t, client, "planloop_status", map[string]any{})); !strings.Contains(got, "S001") ||
-					strings.Contains(got, "was rejected: ask") {
+					strings.Contains(got, "was rejected: ask") || strings.Contains(got, "change was rejected") {
 					t.Errorf("%s", got)
 				}
 			})

@@ -74,6 +74,7 @@ var actionTable = sync.OnceValue(func() map[reflect.Type]traits {
 		reflect.TypeFor[AskUser]():          {word: "ask_user", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[ExpireMode]():       {word: "expire_plan_mode", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[EndMode]():          {word: "end_plan_mode", isPlanning: true},
+		reflect.TypeFor[WithdrawProposal](): {word: "withdraw_proposal", isPlanning: true},
 		reflect.TypeFor[DecideDraft]():      decision(""),
 		reflect.TypeFor[EditDraft](): {word: "edit_draft", isPlanning: true, anyPlan: true, authority: personOrClient,
 			activity: "change of the draft"},
@@ -156,7 +157,11 @@ func DependsOnPlan(a Action) bool { return !traitsOf(a).anyPlan }
 // ClaimOwners lists the actors with a claim that a concerns. Facts.Seen must have their last sign of life.
 func ClaimOwners(s State, a Action) []string {
 	var owners []string
-	for _, id := range traitsOf(a).claims {
+	t := traitsOf(a)
+	if t.isPlanning && s.HasProposal() { // its author may have to agree
+		owners = append(owners, s.proposal().By)
+	}
+	for _, id := range t.claims {
 		if step, ok := s.step(id); ok && step.ClaimedBy != "" {
 			owners = append(owners, step.ClaimedBy)
 		}

@@ -85,11 +85,12 @@ func (a DecideDraft) decideOutcome(s State, draft *Plan, f Facts) ([]Event, erro
 		return a.approve(s, f)
 	case a.Outcome == Rejected:
 		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
-			Change: s.isRevision()}}, nil
+			Change: s.isRevision() || s.HasProposal()}}, nil
 	case a.Comment == "" && f.Actor.Way() != WayClient: // a client's form cannot be shown again
 		return nil, Refuse(InvalidInput, "/comment", "is blank", "describe the changes you want")
 	}
-	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now, Change: s.isRevision(),
+	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
+		Change:      s.isRevision() || s.HasProposal(),
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
 		PersonOnly: f.Limits.PersonOnly}}, nil
 }
@@ -100,7 +101,7 @@ func (a DecideDraft) openDraft(s State, f Facts) (*Plan, error) {
 	switch {
 	case s.Draft == nil:
 		return nil, s.noLongerWaiting("no plan waits for a decision", "check the state of planning mode", f)
-	case s.PhaseNow() == PhaseGathering && (!f.Actor.IsPresent() || a.Outcome != Rejected): // a person may still reject a returned draft
+	case s.IsReturned() && (!f.Actor.IsPresent() || a.Outcome != Rejected): // a person may still reject a returned draft
 		return nil, s.noLongerWaiting("planning continues; no plan has been submitted yet",
 			"wait for the plan to be submitted", f)
 	case way == WayClient && (request == nil || a.Request != request.ID),
@@ -160,6 +161,16 @@ func (s State) CheckRevisionBase() error {
 	if request := s.ModeNow().Request; request != nil && request.Base != "" && request.Base != Digest(s.Plan) {
 		return conflict("the plan was changed while its revision waited", "reject the revision; the agent can submit it again")
 	}
+	if !s.hasRevision() {
+		return nil
+	}
+	for step := range s.Draft.Steps.All() { // approved work has continued
+		now, ok := s.Plan.Steps.Get(step.ID)
+		if ok && (now.IsRunning() || now.IsExpanded()) && changedFields(now, step) != "" {
+			return conflict(step.ID.String()+" was started as it was approved, and the revision would change it",
+				"wait for its end, or reject the revision")
+		}
+	}
 	return nil
 }
 
@@ -181,13 +192,19 @@ func (a DecideDraft) approve(s State, f Facts) ([]Event, error) {
 		events = archive(s, replanned, f.Now)
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
-		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools}})
+		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools}, Beside: s.HasProposal()})
+	if s.hasRevision() && s.Draft.ID == s.Plan.ID && s.Plan.Status == StatusReplanning {
+		if id := firstFailedCritical(Apply(s, events...).Plan); id != 0 {
+			events = append(events, PlanNeedsReplan{Step: id, At: f.Now})
+		}
+	}
 	return events, nil
 }
 
 // PlanApproved makes the draft the current plan and begins the executing phase.
 type PlanApproved struct {
 	Approval Approval `json:"approval"`
+	Beside   bool     `json:"beside,omitempty"` // approved work continued while the draft waited
 }
 
 func (e PlanApproved) apply(s State) State {
@@ -197,6 +214,9 @@ func (e PlanApproved) apply(s State) State {
 	p, change := *s.Draft, s.isRevision()
 	if change {
 		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, p.Version > s.Plan.Version)
+	}
+	if change && e.Beside {
+		p.Steps = p.Steps.withRunsOf(s.Plan.Steps)
 	}
 	p.Status, p.Approval, p.Edits, p.UpdatedAt = StatusActive, &e.Approval, nil, e.Approval.At
 	s.Plan, s.Draft = &p, nil
@@ -223,6 +243,25 @@ func (s Steps) withProgressOf(now Steps, isNewVersion bool) Steps {
 	return steps
 }
 
+// withRunsOf returns s with the work of runs in now: instances that loops got, and no question or grant
+// about another form of a step.
+func (s Steps) withRunsOf(now Steps) Steps {
+	e := s.edit()
+	var added []*Step
+	for current := range now.All() {
+		step, ok := s.Get(current.ID)
+		if !ok && current.Loop() != 0 {
+			added = append(added, current)
+		} else if ok && changedFields(current, step) != "" && current.Execution != nil && !current.IsUnknown() {
+			revised := *step
+			revised.execute(func(x *Execution) { x.Ask, x.Approval = nil, nil })
+			e.replace(&revised)
+		}
+	}
+	e.add(added)
+	return e.s
+}
+
 // PlanRejected drops the draft. A plan that it would have revised continues.
 type PlanRejected struct {
 	Plan   string    `json:"plan_id"`
@@ -234,14 +273,18 @@ type PlanRejected struct {
 }
 
 func (e PlanRejected) apply(s State) State {
-	change, submitted := s.isRevision(), s.PhaseNow().IsRestricted()
+	d := Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, Change: s.isRevision(), At: e.At,
+		Draft: !s.PhaseNow().IsRestricted()}
+	if s.HasProposal() {
+		d.Change, d.Draft = true, false
+		return s.withoutProposal(d)
+	}
 	s, phase := s.withoutDraft()
-	return s.withDecision(phase, Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, Change: change, Draft: !submitted,
-		At: e.At})
+	return s.withDecision(phase, d)
 }
 
-// PlanReturned goes back to gathering, or begins it for a draft that was never submitted. The draft
-// stays until the next submission.
+// PlanReturned goes back to gathering, or begins it for a draft that was never submitted; for a proposal the
+// phase stays. The draft stays until the next submission.
 type PlanReturned struct {
 	Plan            string    `json:"plan_id"`
 	Change          bool      `json:"change,omitempty"` // it was a change to the approved plan
@@ -255,6 +298,11 @@ type PlanReturned struct {
 }
 
 func (e PlanReturned) apply(s State) State {
+	if request := s.ModeNow().Request; s.HasProposal() {
+		d := Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: true, Edits: s.Draft.Edits,
+			Findings: s.ModeNow().DraftFindings(), At: e.At}
+		return s.withDecision(s.Phase, d).withMode(s.Phase, func(m *Mode) { m.Returned = request })
+	}
 	from := s.PhaseNow()
 	s = s.withMode(PhaseGathering, func(m *Mode) {
 		if !from.IsRestricted() && s.Draft != nil { // returned without having been submitted

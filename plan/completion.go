@@ -44,8 +44,15 @@ func newlyFailedCritical(before, after *Plan, touched []StepID) StepID {
 	return 0
 }
 
-func hasFailedCritical(p *Plan) bool {
-	return slices.ContainsFunc(p.Steps.List(), func(step *Step) bool { return step.Status == Failed && step.Critical })
+func hasFailedCritical(p *Plan) bool { return firstFailedCritical(p) != 0 }
+
+func firstFailedCritical(p *Plan) StepID {
+	for step := range p.Steps.All() {
+		if step.Status == Failed && step.Critical {
+			return step.ID
+		}
+	}
+	return 0
 }
 
 // completion decides from the steps whether a plan of that status completes, is abandoned or
@@ -125,7 +132,9 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
+	switch err := s.proposalWaits(); {
+	case err != nil:
+		return nil, err
 	case p.FinalSummary == a.Summary:
 		return nil, nil
 	case p.FinalSummary != "":
@@ -184,7 +193,7 @@ func (a Replan) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	case p.Status != StatusActive && p.Status != StatusReplanning:
 		return nil, conflict("the plan "+p.Status.Predicate()+", so it cannot be replanned", "set up a new plan")
-	case s.isRevision():
+	case s.isRevision() && !s.HasProposal():
 		return nil, conflict("a changed version of the plan waits for a decision", "wait for it, or ask the user to decide")
 	}
 	if err := checkNotRunning(s, f, "replan"); err != nil {
@@ -204,7 +213,11 @@ func (a Replan) decide(s State, f Facts) ([]Event, error) {
 	for head := range s.Versions(p.Root()) {
 		version = max(version, head.Version+1)
 	}
-	return append(archive(s, replanned, f.Now), PlanReplanned{
+	events := archive(s, replanned, f.Now)
+	if s.HasProposal() {
+		events = append(events, withdrawal(s, "", f))
+	}
+	return append(events, PlanReplanned{
 		ID: fmt.Sprintf("%s-v%d", p.Root(), version), Version: version, Previous: p.ID,
 		Changes: a.Changes, Reasoning: a.Reasoning, Discoveries: a.Discoveries, Constraints: constraints,
 		Failure: p.Status == StatusReplanning, By: f.Actor.Name, At: f.Now}), nil

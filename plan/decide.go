@@ -83,11 +83,10 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	if err := cmp.Or(t.permit(f), s.checkAgentScope(a, f), checkPhase(s, a, t, f)); err != nil {
 		return nil, err
 	}
-	caused, err := decideAll(s, a, f)
+	caused, err := decideChange(s, a, f)
 	if err != nil {
 		return nil, err
 	}
-	caused = handleDeviation(s, a, caused, f)
 	begun := s
 	s = Apply(s, caused...)
 	ended := endMode(s, f)

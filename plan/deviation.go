@@ -10,36 +10,6 @@ import (
 // maxDeviations bounds the deviations that an approval keeps.
 const maxDeviations = 100
 
-// handleDeviation handles the effect of an action's events on an approved plan, whether or not it is
-// still being carried out. If a person has to agree again, the edits become a submission and the
-// reports take effect at once; small changes are noted as deviations. A person who is present needs
-// no agreement.
-func handleDeviation(before State, a Action, events []Event, f Facts) []Event {
-	p := before.Plan
-	if p == nil || p.Approval == nil || f.Actor.IsPresent() || !edits(events) {
-		return events
-	}
-	after := Apply(before, events...)
-	if after.Plan == nil || after.Plan.Root() != p.Root() {
-		return events
-	}
-	small, large := deviations(p, after.Plan, splitSteps(p, a))
-	switch {
-	case len(large) > 0:
-		draft := after.Plan.Body()
-		draft.Status = StatusDraft
-		if draft.Version == p.Version {
-			draft.Changes = Shorten(strings.Join(append(large, small...), "; "), MaxLongLine)
-		}
-		draft.Approval = nil
-		reported := decideReports(before, a, f)
-		return append(reported, newSubmission(Apply(before, reported...), draft, f))
-	case len(small) > 0:
-		return append(events, PlanDeviated{Deviations: small, UnseenSteps: addedSteps(p, after.Plan), By: f.Actor.Name, At: f.Now})
-	}
-	return events
-}
-
 // decideReports returns the events of those parts of a batch that edit nothing and so need no agreement.
 // A part that depends on a waiting edit is left out.
 func decideReports(s State, a Action, f Facts) []Event {

@@ -33,6 +33,15 @@ func splitting(change func(*plan.Spec)) plan.Action {
 	return plan.AddSteps{Steps: []plan.NewStep{step}}
 }
 
+// wantProposal checks that a change waits beside the approved plan, in a phase that restricts nothing.
+func (w *workspace) wantProposal(phase plan.Phase) {
+	w.t.Helper()
+	w.wantPhase(phase)
+	if !w.state.HasProposal() || w.state.ModeNow().Request == nil {
+		w.t.Fatalf("no proposal waits: %+v", w.state.ModeNow())
+	}
+}
+
 func set[T any](target **T, value T) { *target = &value }
 
 // approvedPlan returns a workspace that carries out a plan of steps with tools, risks, criteria,
@@ -146,7 +155,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 				w := approvedPlan(t)
 				before := w.state.Plan
 				w.do(actor, c.action)
-				w.wantPhase(plan.PhaseSubmitted)
+				w.wantProposal(plan.PhaseExecuting)
 				now := w.state.Plan.Body()
 				now.Highest = before.Body().Highest // minted ids are not part of the agreement
 				if jsonOf(t, now) != jsonOf(t, before.Body()) {
@@ -157,10 +166,10 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 					t.Fatalf("the draft is %+v", draft)
 				}
 				wantWords(t, draft.Changes, c.why)
-				w.refused(ann, c.action) // nothing else may happen in the meantime
+				w.do(ann, plan.ReportStep{Step: 1, Note: "approved work continues"})
 				w.do(person, decided(plan.Approved, w.answer("")))
 				w.wantPhase(plan.PhaseExecuting)
-				if w.state.Plan.ID != before.ID || len(w.state.FormerPlans()) != 0 || w.state.Plan.Approval == nil {
+				if w.state.Plan.ID != before.ID || len(w.state.FormerPlans()) != 0 || w.state.Plan.Approval == nil || len(w.step(1).Notes) != 1 {
 					t.Errorf("the revision became %s, with %d former plans", w.state.Plan.ID, len(w.state.FormerPlans()))
 				}
 			})
@@ -192,7 +201,7 @@ func TestEditsWaitAlone(t *testing.T) {
 			w := approvedPlan(t)
 			w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
 			w.do(ann, batch)
-			w.wantPhase(plan.PhaseSubmitted)
+			w.wantProposal(plan.PhaseExecuting)
 			kept := func(when string) {
 				t.Helper()
 				step := w.step(1)
@@ -295,13 +304,15 @@ func TestRejectedRevisionGoesOnAsApproved(t *testing.T) {
 	}
 }
 
-// TestReturnedRevision goes back to gathering; a plan of its own may follow.
+// TestReturnedRevision waits for its author; a plan of its own may follow.
 func TestReturnedRevision(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
 	w.do(person, decided(plan.Returned, w.answer("without the shell")))
-	w.wantPhase(plan.PhaseGathering)
+	w.wantPhase(plan.PhaseExecuting)
+	w.wantDecision(plan.Returned, "petra", plan.WayPerson, "without the shell")
 	w.do(ann, submission("Look", "Do", "Check"))
+	w.wantProposal(plan.PhaseExecuting)
 	w.do(person, decided(plan.Approved, w.answer("")))
 	w.wantPhase(plan.PhaseExecuting)
 	if w.state.Plan.Steps.Len() != 3 || len(w.state.FormerPlans()) != 1 {
@@ -327,7 +338,7 @@ func TestDeviationsAreBounded(t *testing.T) {
 func TestScriptsDeviateToo(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(script, patch(func(p *plan.Patch) { set(&p.Title, "Drop the database") }))
-	w.wantPhase(plan.PhaseSubmitted)
+	w.wantProposal(plan.PhaseExecuting)
 }
 
 // TestApprovalBindsAfterTheMode: an approved plan is not edited unnoticed once the mode is over,
@@ -348,7 +359,7 @@ func TestApprovalBindsAfterTheMode(t *testing.T) {
 			end(w)
 			w.wantPhase(plan.PhaseInactive)
 			w.do(ann, plan.UpdateStep{Step: 2, Patch: plan.Patch{Title: new("Drop the database")}})
-			w.wantPhase(plan.PhaseSubmitted)
+			w.wantProposal(plan.PhaseInactive)
 			if step := w.step(2); step.Title != "Do" {
 				t.Errorf("the approved step is called %q", step.Title)
 			}
@@ -466,7 +477,7 @@ func TestEveryFieldOfAStepIsLookedAt(t *testing.T) {
 				t.Skip("it is so already")
 			}
 			events := w.do(ann, plan.UpdateStep{Step: 2, Patch: p})
-			if last := plan.EventKind(events[len(events)-1]); last != "plan_submitted" && last != "plan_deviated" {
+			if last := plan.EventKind(events[len(events)-1]); last != "change_proposed" && last != "plan_deviated" {
 				t.Errorf("%s was changed, and %s came of it", fields.Field(i).Name, last)
 			}
 		})
@@ -544,7 +555,7 @@ func TestSplitStaysWithinItsStep(t *testing.T) {
 			{Spec: spec("whole", 1, 2)}}})
 		w.do(person, decided(plan.Approved, w.answer("")))
 		w.do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: spec("part", 1, 2), Splits: 3}}})
-		if w.state.PhaseNow() != plan.PhaseExecuting {
+		if w.state.HasProposal() {
 			return
 		}
 		whole, part := w.step(3), w.step(4)

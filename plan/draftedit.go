@@ -40,7 +40,7 @@ func (a EditDraft) clean(c *cleaner) Action {
 }
 
 func (a EditDraft) decide(s State, f Facts) ([]Event, error) {
-	if s.PhaseNow() == PhaseGathering {
+	if s.IsReturned() {
 		return nil, conflict("changes were requested, and the next submission replaces this draft",
 			"wait for that, then change it")
 	}

@@ -40,6 +40,8 @@ func kinds() []kind {
 		{"mode_ended", ModeEnded{}},
 		{"mode_touched", ModeTouched{}},
 		{"plan_submitted", PlanSubmitted{}},
+		{"change_proposed", ChangeProposed{}},
+		{"proposal_withdrawn", ProposalWithdrawn{}},
 		{"draft_edited", DraftEdited{}},
 		{"plan_approved", PlanApproved{}},
 		{"plan_rejected", PlanRejected{}},

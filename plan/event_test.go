@@ -72,7 +72,8 @@ func TestActionsHaveTheirWords(t *testing.T) {
 		"begin_run": plan.BeginRun{}, "pause_run": plan.PauseRun{}, "advance": plan.Schedule{}, "answer_step": plan.AnswerStep{},
 		"edit_draft": plan.EditDraft{}, "end_run": plan.EndRun{},
 		"replan": plan.Replan{}, "comment": plan.AddComment{}, "reply_to_comment": plan.ReplyToComment{},
-		"meet_comment": plan.ResolveComment{}, "purge": plan.Purge{}, "expire_plan_mode": plan.ExpireMode{},
+		"meet_comment": plan.ResolveComment{}, "purge": plan.Purge{},
+		"withdraw_proposal": plan.WithdrawProposal{}, "expire_plan_mode": plan.ExpireMode{},
 	} {
 		listed = append(listed, reflect.TypeOf(a).Name())
 		if plan.ActionWord(a) != word {

@@ -5,11 +5,12 @@ import "time"
 // Mode is the memory of planning mode (chorus: PlanningManager, planning_state). It is kept after
 // the mode ends, so that its outcome can be read.
 type Mode struct {
-	Task     string    `json:"task,omitempty"`    // the task to plan; the draft's objective
-	Reason   string    `json:"reason,omitempty"`  // why an agent entered
-	By       string    `json:"by,omitempty"`      // the actor that entered
-	Since    time.Time `json:"since,omitzero"`    // when
-	Request  *Request  `json:"request,omitempty"` // the open request for approval
+	Task     string    `json:"task,omitempty"`     // the task to plan; the draft's objective
+	Reason   string    `json:"reason,omitempty"`   // why an agent entered
+	By       string    `json:"by,omitempty"`       // the actor that entered
+	Since    time.Time `json:"since,omitzero"`     // when
+	Request  *Request  `json:"request,omitempty"`  // the open request for approval
+	Returned *Request  `json:"returned,omitempty"` // the request for a proposal with requested changes
 	Decision *Decision `json:"decision,omitempty"`
 
 	// IsAgentsOwn reports whether an agent entered by itself, nothing was submitted, and no person acted in the mode.
@@ -107,6 +108,7 @@ const (
 	CalledOff Outcome = "cancelled"
 	Expired   Outcome = "expired"
 	Ended     Outcome = "ended"
+	Withdrawn Outcome = "withdrawn" // a proposal, by its author or a person
 )
 
 // IsRestricted reports whether a phase allows reading and planning only
@@ -148,7 +150,7 @@ func (s State) withMode(phase Phase, f func(*Mode)) State {
 func (s State) withDecision(phase Phase, d Decision) State {
 	d.Revision = s.Revision + 1
 	return s.withMode(phase, func(m *Mode) {
-		m.Request, m.Decision = nil, &d
+		m.Request, m.Returned, m.Decision = nil, nil, &d
 		m.Resume = m.Resume && phase.IsRestricted()
 	})
 }
@@ -212,10 +214,17 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if err := checkNotRunning(s, f, "enter planning mode"); err != nil {
 		return nil, err
 	}
-	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
+	var events []Event
+	if s.HasProposal() { // another plan is wanted instead
+		if !f.Actor.IsPresent() {
+			return nil, s.proposalWaits()
+		}
+		events = append(events, withdrawal(s, "", f))
+	}
+	return append(events, ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
 		IsAgentsOwn: f.Actor.Kind == Agent && f.Actor.Way() == "",
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
-		PersonOnly: f.Limits.PersonOnly}}, nil
+		PersonOnly: f.Limits.PersonOnly}), nil
 }
 
 // ModeEntered begins planning mode.
@@ -243,7 +252,10 @@ func (e ModeEntered) apply(s State) State {
 type CancelMode struct{}
 
 func (CancelMode) decide(s State, f Facts) ([]Event, error) {
-	if s.PhaseNow() == PhaseInactive {
+	switch {
+	case s.HasProposal():
+		return []Event{withdrawal(s, "", f)}, nil
+	case s.PhaseNow() == PhaseInactive:
 		return nil, conflict("planning mode is not on", "there is nothing to cancel")
 	}
 	return []Event{ModeCancelled{By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
@@ -272,6 +284,9 @@ type EndMode struct{}
 func (EndMode) decide(s State, f Facts) ([]Event, error) {
 	switch phase := s.PhaseNow(); phase {
 	case PhaseExecuting:
+		if err := s.proposalWaits(); err != nil {
+			return nil, err
+		}
 		return []Event{ModeEnded{By: f.Actor.Name, Why: "reported as done", At: f.Now}}, nil
 	case PhaseInactive:
 		return nil, nil
@@ -299,7 +314,10 @@ func endMode(s State, f Facts) []Event {
 	if s.PhaseNow() == PhaseSubmitted && (s.isRevision() && s.Plan.IsCleared() || !s.isRevision() && s.ModeNow().Request.Base != "") {
 		return []Event{ModeEnded{By: string(Planloop), Why: "the plan it would revise was replaced", At: f.Now}}
 	}
-	if s.PhaseNow() != PhaseExecuting {
+	if dropped := dropProposal(s, f); dropped != nil {
+		return append(dropped, endMode(Apply(s, dropped...), f)...)
+	}
+	if s.PhaseNow() != PhaseExecuting || s.HasProposal() {
 		return nil
 	}
 	why := ""

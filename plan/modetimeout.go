@@ -37,15 +37,15 @@ func briefly(d time.Duration) string {
 // command or server must not loosen the mode of others.
 func (s State) LimitsInForce(configured Limits) Limits {
 	l, mode := configured.withDefaults(), s.ModeNow()
-	if s.PhaseNow() == PhaseInactive {
-		return l
+	if s.PhaseNow() != PhaseInactive {
+		l.GatheringTimeout = longer(mode.IdleTimeout, l.GatheringTimeout)
+		l.ApprovalTimeout = longer(mode.ApprovalTimeout, l.ApprovalTimeout)
+		l.PersonOnly = l.PersonOnly || mode.PersonOnly
 	}
-	l.GatheringTimeout = longer(mode.IdleTimeout, l.GatheringTimeout)
-	l.ApprovalTimeout = longer(mode.ApprovalTimeout, l.ApprovalTimeout)
 	if mode.Request != nil {
 		l.ApprovalTimeout = longer(mode.Request.Limit, l.ApprovalTimeout)
+		l.PersonOnly = l.PersonOnly || mode.Request.PersonOnly
 	}
-	l.PersonOnly = l.PersonOnly || mode.PersonOnly
 	return l
 }
 
@@ -54,16 +54,13 @@ func (s State) LimitsInForce(configured Limits) Limits {
 func ExpiresAt(s State, configured Limits, seen time.Time) (time.Time, time.Duration) {
 	l, mode := s.LimitsInForce(configured), s.ModeNow()
 	limit, from := time.Duration(0), time.Time{}
-	switch s.PhaseNow() {
-	case PhaseGathering:
+	switch {
+	case s.PhaseNow() == PhaseGathering:
 		if !mode.IsAgentsOwn {
 			return time.Time{}, 0
 		}
 		limit, from = l.GatheringTimeout, latest(mode.Since, s.UpdatedAt, seen)
-	case PhaseSubmitted:
-		if mode.Request == nil {
-			return time.Time{}, 0
-		}
+	case mode.Request != nil:
 		limit, from = l.ApprovalTimeout, mode.Request.At
 	}
 	if limit <= 0 {
@@ -106,6 +103,9 @@ type ModeExpired struct {
 }
 
 func (e ModeExpired) apply(s State) State {
+	if s.HasProposal() {
+		return s.withoutProposal(Decision{Outcome: Expired, By: string(Planloop), Comment: e.Why, Change: true, At: e.At})
+	}
 	kept, why, gathered, change := s.Draft, e.Why, e.Phase == PhaseGathering, e.Why != "" && s.isRevision()
 	s, phase := s.withoutDraft()
 	switch {

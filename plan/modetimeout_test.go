@@ -249,7 +249,7 @@ func TestExpiredRevisionGoesOnAsApproved(t *testing.T) {
 	w := executing(t)
 	approved := w.state.Plan
 	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Delete all", Tools: []string{"bash_execute"}}}}})
-	w.wantPhase(plan.PhaseSubmitted)
+	w.wantProposal(plan.PhaseExecuting)
 	w.now = w.now.Add(time.Hour)
 	w.mark(1, plan.InProgress)
 	w.wantPhase(plan.PhaseExecuting)

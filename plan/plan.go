@@ -200,8 +200,8 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.Draft && s.PhaseNow() == PhaseSubmitted {
-		return nil, conflict("a submitted plan waits for a decision", "decide on it first")
+	if a.Draft && (s.PhaseNow() == PhaseSubmitted || s.HasProposal()) {
+		return nil, conflict("another plan waits for a decision", "decide on it first")
 	}
 	if a.Draft {
 		for i, step := range steps { // a draft asks for exactly what it shows
@@ -210,7 +210,7 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		p.Status = StatusDraft
 		draft := Body{Plan: p, Steps: steps, Highest: highest}
 		if s.PhaseNow() == PhaseGathering { // gathering waits for a plan
-			return []Event{newSubmission(s, draft, f)}, nil
+			return []Event{PlanSubmitted{Plan: draft, Request: newRequest(s, draft, f)}}, nil
 		}
 		return []Event{DraftMade{draft}}, nil
 	}

@@ -111,6 +111,10 @@ func checkMinting(t *rapid.T, w *workspace, minted map[string]plan.StepID, event
 			root := e.Plan.Build().Root()
 			kept := func(step *plan.Step) bool { return step.ID <= minted[root] } // of a plan with a waiting change
 			mintedNext(t, minted, root, slices.DeleteFunc(slices.Clone(e.Plan.Steps), kept))
+		case plan.ChangeProposed:
+			root := e.Plan.Build().Root()
+			kept := func(step *plan.Step) bool { return step.ID <= minted[root] }
+			mintedNext(t, minted, root, slices.DeleteFunc(slices.Clone(e.Plan.Steps), kept))
 		case plan.StepsAdded:
 			mintedNext(t, minted, w.state.Plan.Root(), e.Steps)
 		}
@@ -177,11 +181,13 @@ func checkComments(t *rapid.T, w *workspace) {
 	}
 }
 
-// checkMode: a request is open exactly while a plan is submitted, and it is for the draft.
+// checkMode: a request is open exactly while a plan is submitted or a change of an approved one is proposed, and it
+// is for the draft.
 func checkMode(t *rapid.T, s plan.State) {
-	request := s.ModeNow().Request
-	if (s.PhaseNow() == plan.PhaseSubmitted) != (request != nil) {
-		t.Fatalf("the phase is %s with the request %+v", s.PhaseNow(), request)
+	request, returned := s.ModeNow().Request, s.ModeNow().Returned
+	if (s.PhaseNow() == plan.PhaseSubmitted || s.HasProposal() && returned == nil) != (request != nil) ||
+		returned != nil && !s.HasProposal() {
+		t.Fatalf("the phase is %s with the request %+v, returned %+v", s.PhaseNow(), request, returned)
 	}
 	if request != nil && (s.Draft == nil || request.Plan != s.Draft.ID) {
 		t.Fatalf("the request %+v is about no draft", request)
@@ -406,7 +412,7 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 		answer.Request = request.ID
 	}
 	switch rapid.SampledFrom([]string{"enter", "submit", "submit", "approve", "approve", "reject", "return", "cancel", "end",
-		"undecided", "ask", "answer", "comment"}).Draw(t, "mode action") {
+		"undecided", "ask", "answer", "comment", "withdraw"}).Draw(t, "mode action") {
 	case "enter":
 		return plan.EnterMode{Task: "plan it", Reason: "it is large"}
 	case "submit":
@@ -422,6 +428,8 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 		return plan.CancelMode{}
 	case "end":
 		return plan.EndMode{}
+	case "withdraw":
+		return plan.WithdrawProposal{}
 	case "undecided":
 		return plan.RecordNoDecision{Request: answer.Request, How: "declined"}
 	case "ask":

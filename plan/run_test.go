@@ -471,7 +471,7 @@ func TestReplanningDoesNotEscapeAnApproval(t *testing.T) {
 	replan := plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.Replan{Changes: "more"}},
 		{Action: plan.AddSteps{Steps: []plan.NewStep{tool("rm")}}}}}
 	w.do(ann, replan)
-	w.wantPhase(plan.PhaseSubmitted)
+	w.wantProposal(plan.PhaseExecuting)
 	if w.state.Plan.Version != 1 || w.state.Draft.Version != 2 {
 		t.Fatalf("versions %d and %d", w.state.Plan.Version, w.state.Draft.Version)
 	}
@@ -486,7 +486,7 @@ func TestReplanningDoesNotEscapeAnApproval(t *testing.T) {
 	w.do(ann, plan.Replan{Changes: "as it is"}) // departs from nothing
 	w.wantPhase(plan.PhaseExecuting)
 	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{tool("rm -r")}})
-	w.wantPhase(plan.PhaseSubmitted)
+	w.wantProposal(plan.PhaseExecuting)
 }
 
 func TestInsertedStepsComeFirst(t *testing.T) {

@@ -29,16 +29,20 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := newSubmission(s, Body{Plan: Plan{
+	draft := Body{Plan: Plan{
 		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusDraft, Version: 1,
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
-	}, Steps: steps}, f)
-	e.Request.Undoes = a.Undoes
-	return []Event{e}, nil
+	}, Steps: steps}
+	request := newRequest(s, draft, f)
+	request.Undoes = a.Undoes
+	if s.PhaseNow() == PhaseExecuting {
+		return []Event{ChangeProposed{Plan: draft, Request: request}}, nil
+	}
+	return []Event{PlanSubmitted{Plan: draft, Request: request}}, nil
 }
 
-// newSubmission returns the event that asks for a decision about a draft.
-func newSubmission(s State, draft Body, f Facts) PlanSubmitted {
+// newRequest returns the request for a decision about a draft.
+func newRequest(s State, draft Body, f Facts) Request {
 	request := Request{
 		ID: fmt.Sprintf("R%d", s.Revision+1), Plan: draft.ID, Digest: Digest(draft.Build()), By: f.Actor.Name, At: f.Now,
 		Limit: Limit(f.Limits.ApprovalTimeout), PersonOnly: f.Limits.PersonOnly,
@@ -47,7 +51,7 @@ func newSubmission(s State, draft Body, f Facts) PlanSubmitted {
 	if s.Plan != nil && s.Plan.Root() == draft.Root() {
 		request.Base = Digest(s.Plan)
 	}
-	return PlanSubmitted{Plan: draft, Request: request}
+	return request
 }
 
 // definitionsOf returns the definitions of the steps' tools that other servers provide.
@@ -84,7 +88,7 @@ func (e PlanSubmitted) apply(s State) State {
 // SupersededDrafts lists the heads of the drafts that the waiting one superseded within the same planning,
 // latest first, back to the draft that a person last decided about, else to the first.
 func (s State) SupersededDrafts() []PastPlan {
-	if s.Draft == nil || !s.PhaseNow().IsRestricted() {
+	if s.Draft == nil || !s.PhaseNow().IsRestricted() && (!s.HasProposal() || s.isRevision()) {
 		return nil
 	}
 	var heads []PastPlan

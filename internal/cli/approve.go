@@ -120,7 +120,7 @@ func decidable(state plan.State) error {
 	switch {
 	case state.Draft == nil:
 		return noWaitingPlan()
-	case state.PhaseNow() == plan.PhaseGathering:
+	case state.IsReturned():
 		return plan.Refuse(plan.Conflict, "", "changes were requested, and the plan was not submitted again yet",
 			"wait for it, read the draft with planloop show --draft, or reject it with planloop reject")
 	}

@@ -50,11 +50,8 @@ func exitCode(err error) int {
 
 // report prints an error, if any, and returns the exit code: as JSON on standard output with --json, otherwise as a line on standard error.
 func (a *app) report(ctx context.Context, err error) int {
-	if again, ok := errors.AsType[*verbs.ChangeSubmitted](err); ok {
-		if code := a.report(ctx, a.reply(again.Reply)); code != exitOK {
-			return code
-		}
-		return exitRefused // not done yet: a person is asked
+	if again, ok := errors.AsType[*verbs.ChangeProposed](err); ok {
+		return a.report(ctx, a.reply(again.Reply))
 	}
 	if own, ok := errors.AsType[exitStatus](err); ok {
 		return int(own)

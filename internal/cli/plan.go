@@ -30,8 +30,7 @@ func newPlanCommand(a *app) *cobra.Command {
 	}
 	cancelled := func(reply verbs.ModeReply) string {
 		if reply.Phase == plan.PhaseExecuting {
-			return "Planning mode is off. The approved plan continues, and the waiting plan is dropped. Agents see that on their " +
-				"next status."
+			return "The waiting change is dropped, and the approved plan continues. Agents see that on their next status check."
 		}
 		return "Planning mode is off. Agents see that on their next status check."
 	}

@@ -260,7 +260,7 @@ func draftLines(s terminal.Screen, text string, remarks []verbs.PlacedComment) [
 }
 
 func decideHint(state plan.State) string {
-	if state.PhaseNow() == plan.PhaseGathering {
+	if state.IsReturned() {
 		return "Changes were requested: wait for the new version, or reject it with planloop reject."
 	}
 	return "Decide: planloop approve, planloop edit COMMENT (request changes), or planloop reject."

@@ -74,9 +74,11 @@ func TestAuditPicksDecisions(t *testing.T) {
 		}
 	}
 	slices.Sort(picked)
-	want := []string{"draft_edited", "draft_made", "history_purged", "left_undecided", "mode_cancelled", "mode_ended", "mode_entered",
+	want := []string{"change_proposed", "draft_edited", "draft_made", "history_purged", "left_undecided", "mode_cancelled", "mode_ended",
+		"mode_entered",
 		"mode_expired", "mode_restored",
-		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "question_answered",
+		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "proposal_withdrawn",
+		"question_answered",
 		"question_asked", "step_answered", "step_asked"}
 	if diff := cmp.Diff(want, picked); diff != "" {
 		t.Error(diff)

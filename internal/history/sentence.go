@@ -127,6 +127,14 @@ func modePhrase(e plan.Event) string {
 		return "a person joined the planning"
 	case plan.PlanSubmitted:
 		return planPhrase(e.Plan, "submitted") + quotedNote(e.Plan.Changes)
+	case plan.ChangeProposed:
+		phrase := planPhrase(e.Plan, "proposed")
+		if e.Request.Base != "" {
+			phrase = "a change of the plan proposed"
+		}
+		return phrase + quotedNote(e.Plan.Changes)
+	case plan.ProposalWithdrawn:
+		return "the proposed change withdrawn" + quotedNote(e.Why)
 	case plan.DraftEdited:
 		return "the draft changed" + noteMark + editPhrase(e)
 	case plan.PlanApproved:
@@ -300,6 +308,8 @@ func hasNoActor(e plan.Event) bool {
 func wayOf(e plan.Event) plan.Way {
 	switch e := e.(type) {
 	case plan.ModeCancelled:
+		return e.Way
+	case plan.ProposalWithdrawn:
 		return e.Way
 	case plan.DraftEdited:
 		return e.Way

@@ -63,7 +63,7 @@ func (workspace *Workspace) waiting(state plan.State) []Waiting {
 		w.Workspace, w.Name, w.Kind = workspace.ID, workspace.Name, kind
 		all = append(all, w)
 	}
-	if p := state.Draft; p != nil && state.PhaseNow() != plan.PhaseGathering {
+	if p := state.Draft; p != nil && !state.IsReturned() {
 		w := Waiting{ID: p.ID, Title: p.Objective, Text: p.Summary, By: p.CreatedBy, At: p.CreatedAt}
 		if request := state.ModeNow().Request; request != nil {
 			w.ID, w.By, w.At = request.ID, request.By, request.At

@@ -54,7 +54,7 @@ func (workspace *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 		approval = former.Approval
 	}
 	d := &Draft{Plan: workspace.plan(state, p, approval), By: p.CreatedBy, At: p.CreatedAt, Adopted: p.HostList.SessionKey(),
-		Decidable: state.PhaseNow() != plan.PhaseGathering, Warnings: state.ModeNow().DraftFindings().WarningsOn(0)}
+		Decidable: !state.IsReturned(), Warnings: state.ModeNow().DraftFindings().WarningsOn(0)}
 	d.Plan.Difference = difference(former, p, state.Plan)
 	if request != nil {
 		d.Request, d.By, d.At, d.Changes = request.ID, request.By, request.At, request.Base != ""
@@ -68,7 +68,7 @@ func (workspace *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 	if left, ends := workspace.Service.ModeEnds(state); ends {
 		d.Expires = workspace.Service.Now().Add(left).Round(time.Second) // so that every view shows the same time
 	}
-	if current := state.Plan; !d.Changes && current != nil && current.Status == plan.StatusActive {
+	if current := state.Plan; current != nil && current.Root() != p.Root() && current.Status == plan.StatusActive {
 		d.Archives = current.Objective
 	}
 	if last := state.ModeNow().Decision; last != nil && last.Outcome == plan.Returned {

@@ -94,7 +94,7 @@ func (v ModeView) executing() []styledText {
 	if n := p.Steps.Len(); n > 0 {
 		text += fmt.Sprintf(", %d of %d done", p.Steps.Count(plan.Done), n)
 	}
-	rows := []styledText{{s.Plain, text}, {s.Waiting, waitingDraft(v.State)}}
+	rows := append([]styledText{{s.Plain, text}}, v.proposal()...)
 	if p.Approval == nil {
 		return rows
 	}
@@ -105,10 +105,23 @@ func (v ModeView) executing() []styledText {
 	return rows
 }
 
+// proposal returns the rows about a draft that waits without restricting anything.
+func (v ModeView) proposal() []styledText {
+	rows := []styledText{{v.Screen.Waiting, waitingDraft(v.State)}}
+	if request := v.State.ModeNow().Request; request != nil {
+		since := "Proposed by " + request.By + ", waiting since " + clock(request.At, v.Now)
+		if at, limit := plan.ExpiresAt(v.State, v.Limits, v.Now); limit > 0 {
+			since += ", expires at " + clock(at, v.Now)
+		}
+		rows = append(rows, styledText{v.Screen.Plain, since + ". Approved work continues."})
+	}
+	return rows
+}
+
 // inactive returns the rows for a mode that is off, with its last end.
 func (v ModeView) inactive() []styledText {
 	s, d := v.Screen, v.State.ModeNow().Decision
-	rows := []styledText{{s.Waiting, waitingDraft(v.State)}}
+	rows := v.proposal()
 	switch {
 	case d == nil && v.State.Draft == nil:
 		return []styledText{{s.Faint, "Enter it: planloop plan start TASK"}}
@@ -221,11 +234,11 @@ func waitingDraft(state plan.State) string {
 		what += ", from the list of " + draft.HostList.Host
 	}
 	switch {
-	case state.PhaseNow() == plan.PhaseGathering:
+	case state.IsReturned():
 		return "Changes were requested for a plan: " + what + ". Read it: planloop show --draft"
-	case state.PhaseNow() != plan.PhaseSubmitted:
+	case state.ModeNow().Request == nil:
 		return "A draft is waiting: " + what + lookAndDecide
-	case state.Plan != nil && state.Plan.ID == draft.ID:
+	case state.Plan != nil && state.Plan.Root() == draft.Root():
 		return "A change to this plan is waiting for your decision: " + draft.Changes + lookAndDecide
 	}
 	return "A plan is waiting for your decision: " + what + lookAndDecide

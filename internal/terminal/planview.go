@@ -8,8 +8,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"cmp"
-
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -308,8 +306,14 @@ func PlanRows(s plan.State) []PlanRow {
 	}
 	if s.Draft != nil {
 		row := rowOf(s.Draft, false)
-		row.status = cmp.Or(map[plan.Phase]string{plan.PhaseGathering: string(plan.Returned),
-			plan.PhaseSubmitted: string(plan.PhaseSubmitted)}[s.PhaseNow()], string(plan.StatusDraft))
+		switch row.status = string(plan.StatusDraft); {
+		case s.IsReturned():
+			row.status = string(plan.Returned)
+		case s.HasProposal():
+			row.status = "proposed"
+		case s.PhaseNow() == plan.PhaseSubmitted:
+			row.status = string(plan.PhaseSubmitted)
+		}
 		rows = append(rows, row)
 	}
 	for _, head := range s.FormerPlans() {

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"slices"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -70,8 +71,9 @@ func decisionWords(d *plan.Decision, edits string) string {
 		plan.CalledOff: cancelled + " was cancelled by " + by,
 		plan.Expired:   "Planning mode has expired",
 		plan.Ended:     "Planning mode was ended by " + by,
+		plan.Withdrawn: subject + " was withdrawn by " + by,
 	}[d.Outcome]
-	if d.Change && (d.Outcome == plan.Rejected || d.Outcome == plan.CalledOff) {
+	if d.Change && slices.Contains([]plan.Outcome{plan.Rejected, plan.CalledOff, plan.Withdrawn}, d.Outcome) {
 		text += "; the approved plan continues unchanged"
 	}
 	switch {

@@ -234,7 +234,7 @@ func (t *lastSeen) check(c Caller, s plan.State, read string) error {
 
 // unread returns people's edits of the waiting draft, nil if the caller was shown them already.
 func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
-	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().IsRestricted() ||
+	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().IsRestricted() && !s.HasProposal() ||
 		t.get(c).draftEdits == s.Draft.Edits.Revision {
 		return nil
 	}

@@ -93,7 +93,7 @@ func collectFeedback(state plan.State, told plan.Revision, never bool) Feedback 
 		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change, draft: d.Draft,
 			Edits: d.Edits.String()}
 	}
-	if d := state.Draft; d != nil && d.Edits != nil && state.PhaseNow() == plan.PhaseSubmitted && (never || d.Edits.Revision > told) {
+	if d := state.Draft; d != nil && d.Edits != nil && state.ModeNow().Request != nil && (never || d.Edits.Revision > told) {
 		f.Edited = editsText(d.Edits)
 	}
 	for _, q := range state.Questions {
@@ -137,7 +137,7 @@ func (c *CommentFeedback) standing(remarks []PlacedComment) {
 
 // isResubmitted reports whether the plan was submitted again after changes were requested.
 func isResubmitted(state plan.State, d *plan.Decision) bool {
-	return d.Outcome == plan.Returned && state.PhaseNow() == plan.PhaseSubmitted
+	return d.Outcome == plan.Returned && state.ModeNow().Request != nil
 }
 
 // feedbackStart returns the times from which input is about the current work. Answers and comments may precede the plan or its

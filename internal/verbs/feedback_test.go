@@ -29,7 +29,7 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 					w.adds, w.plans, w.decides, w.cancels, w.reads, w.givesUpWaiting}).Draw(rt, "call")
 				err := call(who)
 				_, refused := errors.AsType[*plan.ValidationError](err)
-				_, asks := errors.AsType[*verbs.ChangeSubmitted](err)
+				_, asks := errors.AsType[*verbs.ChangeProposed](err)
 				if err != nil && !refused && !asks {
 					rt.Fatal(err)
 				}

@@ -200,8 +200,10 @@ func (v view) unscopedAction() NextAction {
 // afterDecisions returns the next action of the plan, after a pending decision about a draft or a rejection.
 func (v view) afterDecisions() NextAction {
 	switch n := v.planAction(); {
+	case v.state.HasProposal() && !v.decides():
+		return v.besideProposal(n)
 	case v.mustDecideDraft():
-		return v.awaitingApproval() // a draft without planning mode, from a model or an import
+		return v.awaitingApproval() // a proposal, or a draft without planning mode, from a model or an import
 	case v.decides() || !isRejected(v.state):
 		return n
 	case v.state.ModeNow().Decision.Change:
@@ -220,10 +222,33 @@ func (v view) afterDecisions() NextAction {
 // from a host's own list blocks no agent, since no agent submitted it.
 func (v view) mustDecideDraft() bool {
 	draft, none := v.state.Draft, isOver(v.state.Plan)
+	if v.state.IsReturned() {
+		return false
+	}
 	if draft == nil || draft.HostList == nil {
 		return draft != nil && (none || v.decides())
 	}
 	return none && v.decides()
+}
+
+// besideProposal returns the next action n of an agent while a proposal waits: approved work continues, and without any
+// left the decision comes first.
+func (v view) besideProposal(n NextAction) NextAction {
+	withdraw := Call{Kind: CallUpdate, JSON: `{"withdraw":true}`}
+	isStuck := slices.Contains([]Reason{NoPlan, PlanCompleted, Closed, Failed, Replanning, Deadlocked}, n.Reason)
+	switch open := v.state.ModeNow().Request != nil; {
+	case isStuck && open && v.waited:
+		return newAction(AwaitingApproval, "The proposed change waits for a person's decision.", NoDecision)
+	case isStuck && open:
+		return newAction(AwaitingApproval, "No approved work is left, and the proposed change waits for a person's decision.",
+			"Tell the user that your proposed change waits, and wait for the decision: ", Call{Kind: CallWait}, ".")
+	case isStuck:
+		return newAction(AwaitingApproval, "Changes were requested for the proposed change.",
+			"Revise your proposed change as requested, or withdraw it: ", withdraw, ".")
+	case !open:
+		n.Phrases = append(say("Revise or withdraw your proposed change. "), n.Phrases...)
+	}
+	return n
 }
 
 // planAction returns the next action of the plan, without regard to drafts and rejections.

@@ -182,7 +182,7 @@ const draftsBefore = 4
 
 // revertedEdits lists people's edits of the replaced drafts that a submission takes back.
 func (s *Service) revertedEdits(ctx context.Context, state plan.State, a plan.SubmitPlan) ([]string, error) {
-	if state.Draft == nil || !state.PhaseNow().IsRestricted() {
+	if state.Draft == nil || !state.PhaseNow().IsRestricted() && !state.HasProposal() {
 		return nil, nil
 	}
 	drafts := []*plan.Plan{state.Draft}

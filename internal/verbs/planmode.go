@@ -140,9 +140,22 @@ func modeMessage(state plan.State) string {
 			steps(state.Draft) + "."
 	case plan.PhaseExecuting:
 		return "The approved plan is running: " + plan.Quote(state.Plan.Objective) + " (" + progress(state.Plan) + ")." +
-			decided(mode.Decision)
+			proposalText(state) + decided(mode.Decision)
 	}
-	return "Planning mode is off." + decided(mode.Decision)
+	return "Planning mode is off." + proposalText(state) + decided(mode.Decision)
+}
+
+// proposalText describes the proposal that waits beside the approved plan as a sentence to append to another; "" without one.
+func proposalText(state plan.State) string {
+	request := state.ModeNow().Request
+	if request == nil || !state.HasProposal() {
+		return ""
+	}
+	what := "Another plan is"
+	if request.Base != "" {
+		what = "A change of it (" + state.Draft.Changes + ") is"
+	}
+	return " " + what + " proposed, and waits for a decision since " + request.At.Local().Format("15:04") + "."
 }
 
 // CancelPlanMode leaves planning mode without a plan. Only a person may.

@@ -126,7 +126,7 @@ const agreedRoom = 3_000
 // withDraft adds the draft to a reply in the form of a submission, starting at a step.
 func (r ReadPlanReply) withDraft(state plan.State, remarks []PlacedComment, c Caller, from plan.StepID) ReadPlanReply {
 	r.Message = "The draft, as it is submitted."
-	if d := state.ModeNow().Decision; d != nil && state.PhaseNow() == plan.PhaseGathering {
+	if d := state.ModeNow().Decision; d != nil && state.IsReturned() {
 		r.Message += " " + tokens.Block(DecisionText(d), feedbackRoom)
 	}
 	draft := DraftSubmission(state.Draft)

@@ -92,7 +92,7 @@ func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSect
 		add("Constraints", "constraint", false, p.Metadata.Constraints...)
 	}
 	add("Signals", "signals", true, openSignals(state)...)
-	add("Draft that waits", "step of the draft", false, draftLines(state.Draft, c)...)
+	add("Draft that waits", "step of the draft", false, draftLines(state, c)...)
 	if p != nil {
 		add("Then", "later step", false, followingSteps(p, current)...)
 	}
@@ -142,9 +142,13 @@ func openSignals(state plan.State) []string {
 	return lines
 }
 
-func draftLines(draft *plan.Plan, c Caller) []string {
-	if draft == nil {
+func draftLines(state plan.State, c Caller) []string {
+	draft := state.Draft
+	switch read := c.word(Call{Kind: CallRead, ID: string(DraftPlan)}); {
+	case draft == nil:
 		return nil
+	case state.HasProposal() && draft.Root() == root(state):
+		return []string{"A proposed change of the plan: " + tokens.Block(draft.Changes, proposalTokens) + ": " + read}
 	}
 	lines := []string{draft.Objective + " (" + steps(draft) + "): " + c.word(Call{Kind: CallRead, ID: string(DraftPlan)})}
 	for step := range draft.Steps.All() {

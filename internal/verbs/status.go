@@ -44,6 +44,7 @@ type StatusReply struct {
 	Plan        *TaskList          `json:"plan,omitempty"`
 	Session     *SessionView       `json:"session,omitempty"`
 	Phase       plan.Phase         `json:"phase,omitempty"`         // of planning mode, unless it is inactive
+	Proposal    string             `json:"proposal,omitempty"`      // the change that waits beside the approved plan
 	Summary     string             `json:"final_summary,omitempty"` // of a closed plan
 	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`   // while planning mode restricts agents to reading
 	Approved    string             `json:"approved_plan,omitempty"` // the current step and the next ones of a plan in execution
@@ -180,6 +181,9 @@ func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedbac
 	if state.PhaseNow() != plan.PhaseInactive {
 		reply.Phase = state.PhaseNow()
 	}
+	if reply.Proposal = strings.TrimSpace(proposalText(state)); c.brief() {
+		reply.Proposal = tokens.Block(reply.Proposal, proposalTokens)
+	}
 	if reply.Phase == plan.PhaseExecuting && !c.scoped() {
 		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, next.step), nil)
 	}
@@ -200,6 +204,9 @@ func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedbac
 	}
 	return reply, nil
 }
+
+// proposalTokens is the token limit of a proposal in a status.
+const proposalTokens = 60
 
 // fitted returns the current task, shortened to the room left by the rest of a status. The cost of its texts is
 // estimated first; the rest is measured, and the room reduced until the reply fits.
@@ -355,7 +362,7 @@ func (r StatusReply) Text() string {
 			b.WriteString("\n" + t.name() + ": " + t.Title + t.lines())
 		}
 	}
-	b.WriteString(line(r.Now.Message) + prefixed("\nFinal summary: ", r.Summary))
+	b.WriteString(line(r.Now.Message) + line(r.Proposal) + prefixed("\nFinal summary: ", r.Summary))
 	if r.Signal != nil {
 		b.WriteString("\n" + r.Signal.text())
 	}

@@ -57,7 +57,7 @@ func (s *Service) MoveStep(ctx context.Context, c Caller, a plan.MoveStep) (Move
 	if err != nil {
 		return MoveStepReply{}, err
 	}
-	p := outcome.After.Plan
+	p := outcome.After.ForEdits(c.Actor).Plan
 	reply := MoveStepReply{StepID: a.Step.String(), Place: p.Steps.Position(a.Step) + 1, Heartbeat: s.heartbeat(outcome.After, c)}
 	reply.Message = fmt.Sprintf("%s is at place %d of %d", a.Step, reply.Place, p.Steps.Len())
 	if reply.Place == outcome.Before.Plan.Steps.Position(a.Step)+1 {
@@ -77,7 +77,7 @@ func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, 
 	if err != nil {
 		return AddStepReply{}, err
 	}
-	if err := s.checkIfStrict(ctx, c, state, steps, "/steps", wrong, ""); err != nil {
+	if err := s.checkIfStrict(ctx, c, state.ForEdits(c.Actor), steps, "/steps", wrong, ""); err != nil {
 		return AddStepReply{}, err
 	}
 	outcome, err := s.addStepsAt(ctx, c, state, plan.AddSteps{Steps: steps}, after)
@@ -265,7 +265,7 @@ func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch 
 	}
 	state, err := s.State(ctx)
 	if err == nil {
-		err = s.checkEdit(ctx, c, state, id, patch)
+		err = s.checkEdit(ctx, c, state.ForEdits(c.Actor), id, patch)
 	}
 	if err != nil {
 		return UpdateStepReply{}, err

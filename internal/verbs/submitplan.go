@@ -43,7 +43,7 @@ func (SubmittedStep) Unlisted() []string { return nil }
 
 // SubmitPlanReply reports a submitted plan that waits for a decision.
 type SubmitPlanReply struct {
-	Status      string             `json:"status"` // awaiting_approval
+	Status      string             `json:"status"` // awaiting_approval, or proposed for a change of an approved plan
 	Phase       plan.Phase         `json:"phase"`
 	PlanID      string             `json:"plan_id"`
 	Message     string             `json:"message"`
@@ -66,6 +66,8 @@ type Ask struct {
 	Digest   string // of the content shown
 	Question string // the id of the question; "" for a request
 	Message  string // the whole text to show
+
+	IsProposal bool // a change of the approved plan, which continues
 
 	Step    plan.StepID // the step that asks; 0 if none
 	Kind    plan.AskKind
@@ -110,8 +112,8 @@ func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 		return SubmitPlanReply{}, err
 	}
 	var former *plan.Plan
-	if outcome.Before.PhaseNow().IsRestricted() {
-		former = outcome.Before.Draft
+	if before := outcome.Before; before.PhaseNow().IsRestricted() || before.HasProposal() && before.Draft.Root() != root(before) {
+		former = before.Draft
 	}
 	return s.submitted(former, outcome.After, c), nil
 }
@@ -155,7 +157,8 @@ const editsTokens = 160
 func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) SubmitPlanReply {
 	reply, request := s.awaitingReply(after, former, c), after.ModeNow().Request
 	if !s.PersonOnly(after) { // a decision through a client would not count
-		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former, nil)}
+		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former, nil),
+			IsProposal: after.HasProposal()}
 	}
 	s.asked.Store(&request.ID)
 	s.notify(s.planNotice(after))
@@ -166,21 +169,16 @@ func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) Submi
 func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
 	decide := " The user can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" +
 		c.word(Call{Kind: CallApprove}) + "` on a terminal."
-	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person's decision." + decide
-	if p := state.Plan; !isOver(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
+	message, status := "Plan submitted with "+steps(state.Draft)+". It waits for a person's decision."+decide, string(AwaitingApproval)
+	if state.HasProposal() {
+		message, status = proposedText(state)+decide, "proposed"
+	}
+	if p := state.Plan; state.ModeNow().Request.Base == "" && !isOver(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
 		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) +
 			" (" + progress(p) + ")."
 	}
-	if state.ModeNow().Request.Base != "" {
-		message = "This exceeds the approved plan (" + state.Draft.Changes + "), so the edits wait for a person's approval." + decide +
-			" Your other reports were recorded. Report on the new tasks once they are approved."
-		if state.Plan != nil && state.Draft.Steps.Len() > state.Plan.Steps.Len() {
-			message += " (A task that `splits` an approved task needs no approval if it keeps to that task's tools, paths, risk, " +
-				"criteria and verification.)"
-		}
-	}
 	found := state.ModeNow().DraftFindings()
-	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
+	reply := SubmitPlanReply{Status: status, Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
 		Message: message, Enforcement: firstAgents(s.Enforcement(state)), Heartbeat: s.heartbeat(state, c)}
 	if former != nil && unchanged(state.Draft, former) {
 		warning := "this plan is identical to the one shown before"
@@ -198,6 +196,26 @@ func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) S
 	}
 	reply.Warnings = append(reply.Warnings, firstWarnings(warnings)...)
 	return reply
+}
+
+// proposedText says what is proposed beside the approved plan, and that approved work continues.
+func proposedText(state plan.State) string {
+	var added []plan.StepID
+	for step := range state.Draft.Steps.All() {
+		if _, approved := currentSteps(state).Get(step.ID); !approved {
+			added = append(added, step.ID)
+		}
+	}
+	text := "This goes beyond the approved plan (" + state.Draft.Changes + "). It is"
+	switch revises := state.ModeNow().Request.Base != ""; {
+	case !revises:
+		text = "This is another plan than the approved one. It is"
+	case len(added) == 1:
+		text = "Step " + added[0].Number() + " is not in the approved plan (" + state.Draft.Changes + "). It is"
+	case len(added) > 1:
+		text = plan.IDs(added) + " are not in the approved plan (" + state.Draft.Changes + "). They are"
+	}
+	return text + " proposed to the user; continue with approved steps."
 }
 
 // Unanswered returns the reply for a client that got no answer from its user: the open question or request, or if it is
@@ -220,7 +238,9 @@ func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong stri
 		return s.Status(ctx, c, Status{})
 	}
 	reply := s.awaitingReply(state, former, c)
-	reply.NextAction = NoDecision
+	if !state.HasProposal() { // else approved work continues
+		reply.NextAction = NoDecision
+	}
 	if wrong != "" {
 		reply.Message = wrong + " " + reply.Message
 	}
@@ -270,19 +290,19 @@ func (r SubmitPlanReply) Text() string {
 	return r.under(text + warningLines(r.Warnings) + "\nPlan: " + r.PlanID + line(EnforcementLine(r.Enforcement)))
 }
 
-// ChangeSubmitted says that a change exceeds the approved plan and was submitted for a decision instead of being made. It is
-// not a failure; the reply explains it.
-type ChangeSubmitted struct {
+// ChangeProposed says that a change exceeds the approved plan and was proposed to the user instead of being made. It is
+// not a failure; the reply says so.
+type ChangeProposed struct {
 	Reply SubmitPlanReply
 }
 
-func (e *ChangeSubmitted) Error() string { return e.Reply.Message }
+func (e *ChangeProposed) Error() string { return e.Reply.Message }
 
-// isChangeSubmitted reports whether a change to an approved plan became a submission.
-func isChangeSubmitted(events []plan.Event) bool {
+// isChangeProposed reports whether edits of an approved plan became a proposal.
+func isChangeProposed(events []plan.Event) bool {
 	return slices.ContainsFunc(events, func(e plan.Event) bool {
-		submitted, ok := e.(plan.PlanSubmitted)
-		return ok && submitted.Request.Base != ""
+		proposed, ok := e.(plan.ChangeProposed)
+		return ok && proposed.Request.Base != ""
 	})
 }
 
@@ -295,7 +315,7 @@ func (s *Service) PersonOnly(state plan.State) bool {
 // or host was restarted since (chorus: Bot restart during planning). It repeats the notice, too.
 func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	request := state.ModeNow().Request
-	if !c.brief() || c.scoped() || state.PhaseNow() != plan.PhaseSubmitted || request == nil {
+	if !c.brief() || c.scoped() || request == nil {
 		return nil
 	}
 	if request.By != c.Actor.Name && !s.seenLast(request.By).IsGone { // another session waits for the answer
@@ -308,7 +328,7 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	if s.PersonOnly(state) {
 		return nil
 	}
-	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil, nil)}
+	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil, nil), IsProposal: state.HasProposal()}
 }
 
 // planNotice returns the notice of a waiting plan.

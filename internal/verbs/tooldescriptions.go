@@ -45,7 +45,7 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 			}
 			out, err := call(s, ctx, c, in)
 			err = mended(err, &in)
-			var again *ChangeSubmitted
+			var again *ChangeProposed
 			if errors.As(err, &again) {
 				return again.Reply, nil
 			}

@@ -18,6 +18,7 @@ type Update struct {
 	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
 	Verdict      *Opinion     `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
 	EndMode      bool         `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
+	Withdraw     bool         `json:"withdraw,omitempty" jsonschema:"description=drops your proposed change"`
 	Replan       *Replan      `json:"replan,omitempty" jsonschema:"description=next version of the plan"`
 }
 
@@ -126,6 +127,9 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	}
 	var faults plan.Faults
 	faults.Add(wrong)
+	if in.replan == nil && !in.drop {
+		state = state.ForEdits(c.Actor)
+	}
 	batch, tasks := in.batch(state, &faults)
 	var report gates.Report
 	if len(tasks) > 0 && canAddSteps(state.Plan, in.replan != nil) { // else the error below says why not
@@ -144,6 +148,9 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	}
 	reply := UpdateReply{Status: "success", Message: "State updated successfully.",
 		ReportCheck: checkReports(outcome.After, c, in.marked()), Heartbeat: s.heartbeat(outcome.After, c)}
+	if in.drop {
+		reply.Message = "The proposed change is withdrawn. The approved plan is unchanged."
+	}
 	if in.replan != nil {
 		p := outcome.After.Plan
 		reply.Message, reply.PlanID, reply.Version = fmt.Sprintf("The plan is now version %d, %s.", p.Version, p.ID), p.ID, p.Version

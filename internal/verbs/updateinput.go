@@ -18,6 +18,7 @@ type updateInput struct {
 	summary *string
 	verdict *plan.Judge
 	end     bool
+	drop    bool // the proposal
 
 	replan   *plan.Replan
 	replanAt string // its JSON pointer
@@ -43,10 +44,11 @@ type taskChange struct {
 
 // read checks the form of an update, and returns all errors.
 func (in Update) read() (updateInput, error) {
-	out := updateInput{summary: in.FinalSummary, end: in.EndMode}
-	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && !in.EndMode && in.Replan == nil {
+	out := updateInput{summary: in.FinalSummary, end: in.EndMode, drop: in.Withdraw}
+	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && in.Replan == nil &&
+		!in.EndMode && !in.Withdraw {
 		nothing := &plan.ValidationError{Kind: plan.InvalidInput, Problem: "there is nothing to update",
-			Fix: "give add_tasks, update_tasks, final_summary, verdict, replan or end_mode"}
+			Fix: "give add_tasks, update_tasks, final_summary, verdict, replan, end_mode or withdraw"}
 		report := strict.Corrected(&Update{UpdateTasks: []TaskUpdate{{}}},
 			map[string]string{"/update_tasks/0/id": "", "/update_tasks/0/status": "", "/update_tasks/0/note": ""})
 		return out, &BadCall{ValidationError: nothing, Mended: string(report)}
@@ -210,6 +212,9 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	known := referencesIn(state, in.add)
 	known.refuseFutureIDsOf(faults, "/add_tasks", in.add)
 	steps, tasks := newStepsOf(state, in.add)
+	if in.drop {
+		part("/withdraw", plan.WithdrawProposal{})
+	}
 	if in.replan != nil {
 		part(in.replanAt, *in.replan)
 	}

@@ -218,7 +218,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		if err := holds(state); err != nil {
 			return err
 		}
-		if err := preferCleanErrors(a, s.checkRunnable(stepsOf(state, a), a, nil)); err != nil {
+		if err := preferCleanErrors(a, s.checkRunnable(stepsOf(state.ForEdits(c.Actor), a), a, nil)); err != nil {
 			return err
 		}
 		if !plan.DependsOnPlan(a) {
@@ -232,12 +232,12 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	}
 	s.seen.know(c, outcome.After)
 	s.notifyExpiry(outcome)
-	if isChangeSubmitted(outcome.Events) {
+	if isChangeProposed(outcome.Events) {
 		shown, err := s.session.ApprovedVersion(ctx, outcome.Before.Plan)
 		if err != nil {
 			return outcome, err
 		}
-		return outcome, &ChangeSubmitted{Reply: s.submitted(shown, outcome.After, c)}
+		return outcome, &ChangeProposed{Reply: s.submitted(shown, outcome.After, c)}
 	}
 	return outcome, nil
 }
