@@ -122,7 +122,8 @@ func mayEdit(a Action) bool {
 			}
 			return false
 		}
-		return !slices.ContainsFunc(a.Parts, startsOver) && slices.ContainsFunc(a.Parts, func(part Part) bool { return mayEdit(part.Action) })
+		edits := func(part Part) bool { return mayEdit(part.Action) }
+		return !slices.ContainsFunc(a.Parts, startsOver) && slices.ContainsFunc(a.Parts, edits)
 	}
 	return false
 }
