@@ -169,7 +169,8 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 				w.do(ann, plan.ReportStep{Step: 1, Note: "approved work continues"})
 				w.do(person, decided(plan.Approved, w.answer("")))
 				w.wantPhase(plan.PhaseExecuting)
-				if w.state.Plan.ID != before.ID || len(w.state.FormerPlans()) != 0 || w.state.Plan.Approval == nil || len(w.step(1).Notes) != 1 {
+				if w.state.Plan.ID != before.ID || len(w.state.FormerPlans()) != 0 || w.state.Plan.Approval == nil ||
+					len(w.step(1).Notes) != 1 {
 					t.Errorf("the revision became %s, with %d former plans", w.state.Plan.ID, len(w.state.FormerPlans()))
 				}
 			})
