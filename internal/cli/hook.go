@@ -200,6 +200,7 @@ func (a *app) hookPolicy(ws *openWorkspace, host hook.Host) hook.Policy {
 		HasTool:    mcpserver.IsTool,
 		IsServer:   func(call hook.Call) bool { return a.servesHost(ws.place, call) },
 		IsShadowed: func(call hook.Call) bool { return shadowed(ws.place, call) },
+		Find:       a.findDefinition, SeesSubagents: func() bool { return ws.presence.SeesSubagents(a.ancestors()) },
 		IsHostNote: func(path string) bool { return isHostNote(path, ws.place, hook.PlanFolders(host, home, a.getenv)) },
 
 		Windows: runtime.GOOS == "windows", ReadOnlyTools: ws.config.ReadOnlyTools,

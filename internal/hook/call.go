@@ -51,7 +51,8 @@ const (
 	Reads   Effect = "reads"  // reads files, the web or the host's own memory of the session; asks, or waits
 	Runs    Effect = "runs"   // runs Call.Command in a shell
 	Writes  Effect = "writes" // writes Call.Paths
-	Spawns  Effect = "spawns" // starts a subagent
+	Spawns  Effect = "spawns" // starts a subagent, or continues one
+	Loads   Effect = "loads"  // loads a skill or a slash command, which may run commands
 	Calls   Effect = "calls"  // calls the tool Call.Name of the MCP server Call.Server
 	Plans   Effect = "plans"  // changes only the host's own plan or to-do list
 )

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/planloop/planloop/internal/toolbox"
@@ -20,6 +19,10 @@ type Policy struct {
 	IsServer   func(Call) bool        // reports whether this program serves the calls of its own tools, not another under its name
 	IsShadowed func(Call) bool        // reports whether a command would run another program under the name planloop
 	IsHostNote func(path string) bool // reports whether a file is the host's own note, such as the plan of its own plan mode
+	// Find reads the files of a definition. It returns why the definition must not start, and whether there is a file.
+	Find func(Call, Definition) (problem string, found bool)
+	// SeesSubagents reports whether a hook of the running host was called in a subagent.
+	SeesSubagents func() bool
 	// Windows says that a host's shell may be other than bash.
 	Windows bool
 	// ReadOnlyTools are patterns of read-only MCP tools, as written by the user.
@@ -35,8 +38,8 @@ func (p Policy) Check(ctx context.Context, c Call) error {
 	if c.Effect == Writes && len(c.Paths) > 0 {
 		return p.checkPaths(ctx, c)
 	}
-	if !c.IsOwn() && p.checkHold(toolbox.Hold{}, c) == nil { // allowed in any case; asking Guard takes longer
-		return nil
+	if (c.Effect == Runs || c.Effect == Calls && !c.IsOwn()) && p.checkHold(toolbox.Hold{}, c) == nil {
+		return nil // allowed anywhere; asking Guard takes longer
 	}
 	for _, at := range c.workDirs() {
 		hold, err := p.Guard(ctx, at)
@@ -65,7 +68,12 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 		return hold.Refuse("", "the planloop on the PATH comes with the workspace, and is another program", "")
 	case c.Effect == Runs && c.Command != "": // "": the command could not be read
 		return hold.HostCommand(c.Command, !p.Windows || c.inBash())
-	case c.IsOwn() && p.HasTool(c.Name) && p.IsServer(c), c.Effect == Spawns && c.reachesSubagents():
+	case c.IsOwn() && p.HasTool(c.Name) && p.IsServer(c):
+		return nil
+	case c.Effect == Spawns, c.Effect == Loads:
+		if problem := p.startProblem(c); problem != "" {
+			return hold.Refuse("", problem, "")
+		}
 		return nil
 	case c.Effect == Calls && toolbox.Listed(p.ReadOnlyTools, c.mcpName(), c.Tool):
 		return nil
@@ -76,8 +84,6 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 			"(`planloop hosts` names the files; then start a new session)", "")
 	case c.Effect == Writes:
 		return hold.Refuse("", plan.Quote(c.Tool)+" changes files", "")
-	case c.Effect == Spawns:
-		return hold.Refuse("", "planloop cannot check the subagent of "+plan.Quote(c.Tool), "read without a subagent")
 	case c.Effect == Calls:
 		return hold.Refuse("", unknown+"; the user can add "+plan.Quote(c.mcpName())+" to read_only_tools in planloop's configuration", "")
 	}
@@ -103,31 +109,40 @@ func (p Policy) checkPaths(ctx context.Context, c Call) error {
 // mcpName returns an MCP tool's name in read_only_tools, whatever its name in the host.
 func (c Call) mcpName() string { return "mcp__" + c.Server + "__" + c.Name }
 
-// reachesSubagents reports whether the host is known to call its hooks for subagents as well. Older versions of Claude Code reportedly do
-// not.
-func (c Call) reachesSubagents() bool {
-	switch c.Host {
-	case Opencode, Codex, Gemini:
-		return true
-	case Claude:
-		return c.Version != "" && slices.Compare(versionNumbers(c.Version), []int{2, 1, 330}) >= 0
+// startProblem returns why a skill, a command or a subagent must not start; "" if it may.
+func (p Policy) startProblem(c Call) string {
+	d, problem := c.definition()
+	if problem != "" {
+		return problem
 	}
-	return false
+	found := false
+	d.MayFork = c.reachesSubagents() || p.SeesSubagents()
+	if d.Name != "" {
+		problem, found = p.Find(c, d)
+	}
+	what := "the " + d.Kind + " " + plan.Quote(d.Name)
+	switch {
+	case problem != "":
+		return what + " " + problem
+	case c.Effect == Loads && !found, !found && !isBuiltIn(d.Name):
+		return "planloop finds no file of " + what + ", which may run commands of its own"
+	case c.Effect == Spawns && !d.MayFork && (found || d.Name != "Explore" && d.Name != "Plan"): // these two read
+		return strings.TrimSpace(string(c.Host)+" "+c.Version) + " was not seen to call its hooks in a subagent"
+	}
+	return ""
+}
+
+// reachesSubagents reports whether the host was seen to call its hooks in subagents: its payloads are in testdata. Reports about other
+// versions of Claude Code contradict each other.
+func (c Call) reachesSubagents() bool {
+	return slices.Contains([]Host{Opencode, Codex, Gemini}, c.Host) ||
+		c.Host == Claude && slices.Contains([]string{"2.1.197", "2.1.330"}, c.Version)
 }
 
 // inBash reports whether the tool runs bash on Windows as well: Claude Code and Copilot have separate tools for PowerShell. Other hosts
 // start the available shell, whatever the tool's name.
 func (c Call) inBash() bool {
 	return c.Host == Claude && slices.Contains([]string{"Bash", "Monitor"}, c.Tool) || c.Host == VSCode && c.Tool == "bash"
-}
-
-// versionNumbers returns the parts of a dotted version number.
-func versionNumbers(version string) (all []int) {
-	for part := range strings.SplitSeq(version, ".") {
-		n, _ := strconv.Atoi(part) // other text counts as the oldest
-		all = append(all, n)
-	}
-	return all
 }
 
 // HostVersion returns the host's version from its hooks' environment; "" if unknown.

@@ -42,9 +42,10 @@ func toolGroups(host Host) []toolGroup {
 			{Runs, "command", "run_shell_command"},
 			{Writes, "file_path", "write_file replace"},
 			{Reads, "", `read_file read_many_files list_directory glob grep_search search_file_content google_web_search web_fetch
-				get_internal_docs ask_user read_mcp_resource list_mcp_resources activate_skill update_topic complete_task`},
+				get_internal_docs ask_user read_mcp_resource list_mcp_resources update_topic complete_task`},
 			{Plans, "", `enter_plan_mode exit_plan_mode write_todos tracker_create_task tracker_update_task tracker_get_task
 				tracker_list_tasks tracker_add_dependency tracker_visualize`},
+			{Loads, "", "activate_skill"},
 			{Spawns, "", "invoke_agent codebase_investigator cli_help"},
 		}
 	case Antigravity: // 2.0
@@ -73,9 +74,10 @@ func toolGroups(host Host) []toolGroup {
 			{Runs, "command", "bash shell"},
 			{Writes, "filePath path", "edit write multiedit"},
 			{patchEffect, "patchText patch", "apply_patch patch"},
-			{Reads, "", `read grep glob list webfetch websearch codesearch lsp skill question invalid list_mcp_resources
+			{Reads, "", `read grep glob list webfetch websearch codesearch lsp question invalid list_mcp_resources
 				list_mcp_resource_templates read_mcp_resource`},
 			{Plans, "", "todowrite todoread plan_enter plan_exit"},
+			{Loads, "", "skill"},
 			{Spawns, "", "task subagent"},
 		}
 	case Goose: // 1.3x, with and without the name of the extension
@@ -108,8 +110,8 @@ func claudeTools() []toolGroup {
 			ListMcpResources ListMcpResourcesTool ReadMcpResource ReadMcpResourceTool ReadMcpResourceDir ReadMcpResourceDirTool
 			RefreshMcpTools WaitForMcpServers AskUserQuestion CronList ReportFindings SendUserMessage StructuredOutput Sleep`},
 		{Plans, "", "EnterPlanMode ExitPlanMode TodoRead TodoWrite TaskCreate TaskGet TaskList TaskUpdate"},
-		// Loading a skill may run commands, and a subagent may carry it out.
-		{Spawns, "", "Agent Task Skill SlashCommand TeamCreate SendMessage Workflow"},
+		{Loads, "", "Skill SlashCommand"},
+		{Spawns, "", "Agent Task SendMessage"},
 	}
 }
 
@@ -143,8 +145,9 @@ func copilotTools() []toolGroup {
 		{Writes, "path file_path", "create edit str_replace_editor"},
 		{patchEffect, "input patch command", "apply_patch"},
 		{Reads, "", `view glob grep rg web_fetch web_search ask_user read_bash list_bash read_powershell list_powershell lsp
-			read_agent list_agents report_intent show_file skill fetch_copilot_cli_documentation`},
+			read_agent list_agents report_intent show_file fetch_copilot_cli_documentation`},
 		{Plans, "", "update_todo exit_plan_mode"},
+		{Loads, "", "skill"},
 		{Spawns, "", "task write_agent"},
 	}
 }

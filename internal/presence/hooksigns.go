@@ -120,6 +120,9 @@ func (b *Registry) RecordHook(chain func() []process.Ancestor, h Hook) {
 			b.report("tell", h.Tool, err)
 		}
 	}
+	if h.Subagent != "" {
+		_ = create(filepath.Join(string(folder), subagentFile), 0) // the next call tries again
+	}
 	var last Sign
 	folder.get(b.workspace+signSuffix, &last)
 	sign := Sign{Hook: h, At: b.now().Round(0), ToolChecked: last.ToolChecked}
@@ -130,6 +133,14 @@ func (b *Registry) RecordHook(chain func() []process.Ancestor, h Hook) {
 		b.report("sign", h.Host, err)
 	}
 }
+
+// SeesSubagents reports whether the program that started the hook at the end of chain has called one in a subagent.
+func (b *Registry) SeesSubagents(chain []process.Ancestor) bool {
+	return b.hookFolder(process.Starter(chain)).has(subagentFile)
+}
+
+// subagentFile marks a program whose hooks were called in a subagent.
+const subagentFile = "subagent"
 
 // Called records that this server got a call of a tool. If a hook has answered for its host and workspace, a hook must
 // have reported the call.

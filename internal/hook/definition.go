@@ -1,0 +1,150 @@
+package hook
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Definition is a skill, a slash command or a subagent that a call names. The host reads it from a file, or has it built in.
+type Definition struct {
+	Kind   string // "skill", also for commands, or "subagent"
+	Name   string // without the name of its plugin
+	Plugin string // "" if the call names none
+
+	MayFork bool // a skill may run in a subagent
+}
+
+// definition returns what a call names, and why it must not start: "" if only the file can say so.
+func (c Call) definition() (d Definition, problem string) {
+	members := map[string]jsontext.Value{}
+	if c.Input != nil && json.Unmarshal(c.Input, &members) != nil {
+		return d, plan.Quote(c.Tool) + " has no readable input"
+	}
+	d.Kind = "subagent"
+	names := []string{"subagent_type", "agent_type", "agent_name", "agentName", "agent", "subagent_name"}
+	if c.Effect == Loads {
+		d.Kind, names = "skill", []string{"skill", "command", "name"}
+	}
+	r := reader{}
+	for _, member := range names {
+		if name := r.text(members[member]); name != "" && d.Name == "" {
+			d.Name, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(name), "/"), " ")
+		} else if members[member] != nil && name != d.Name {
+			return d, plan.Quote(c.Tool) + " names two things"
+		}
+	}
+	if at := strings.LastIndex(d.Name, ":"); at >= 0 {
+		d.Plugin, d.Name = d.Name[:at], d.Name[at+1:]
+	}
+	for name, value := range members {
+		key, text := strings.ToLower(name), r.text(value)
+		harmless := slices.Contains([]string{"null", "false", `""`, `"none"`, `"default"`, `"plan"`}, string(value))
+		if !harmless && (grants.MatchString(name+":") || key == "worktree" || key == "mode") {
+			return d, plan.Quote(c.Tool) + " is called with " + plan.Quote(name) + ", so planloop cannot check everything it does"
+		}
+		if c.Effect == Loads && inlineCommand.MatchString(text) { // the host inserts it into the text
+			return d, "the arguments of " + plan.Quote(c.Tool) + " hold a command that runs while it loads"
+		}
+	}
+	return d, ""
+}
+
+// inlineCommand matches what Claude Code, opencode and Gemini CLI run while they load a text: !`…`, a block ```!, !{…}.
+var inlineCommand = regexp.MustCompile("!`|(```|~~~)[ \t]*!|(^|\\s)!\\{")
+
+// Members that give a definition, or a call, more than checked tools, and heads in which a member could be hidden.
+const granted = `(hooks|mcp[-_]?servers|permission[-_]?mode|sandbox[-_]?mode|approval[-_]?policy|isolation)`
+
+var (
+	grants = regexp.MustCompile(`(?im)(?:^[ \t]*[?\["']*[ \t]*|[{,][ \t]*["']?)` + granted + `["']?[ \t]*(?:[:=.\]]|\r?$)`)
+	hidden = regexp.MustCompile(`(?m)^[ \t]*(?:\{|\*|<<|["?].*\\)`)
+)
+
+// Read reads the file of a definition, and returns the name that it gives itself, and why it must not start.
+func (d Definition) Read(text []byte) (name, problem string) {
+	body := strings.TrimSpace(strings.TrimPrefix(string(text), "\uFEFF"))
+	head, isMarkdown := strings.CutPrefix(body, "---")
+	if head, _, _ = strings.Cut(head, "\n---"); !isMarkdown {
+		head = body // all of a TOML file; in Markdown it is prose
+	}
+	member := func(name string) string {
+		found := regexp.MustCompile(`(?m)^[ \t]*["']?` + name + `["']?[ \t]*[:=][ \t]*["']?([^"'\r\n]*)`).FindStringSubmatch(head)
+		return strings.TrimSpace(strings.Join(found[min(1, len(found)):], ""))
+	}
+	name = member("name")
+	switch agent := member("agent"); {
+	case grants.MatchString(head):
+		return name, "brings " + grants.FindStringSubmatch(head)[1] + " of its own"
+	case isMarkdown && hidden.MatchString(head):
+		return name, "has a head that planloop cannot read"
+	case d.Kind != "skill":
+	case isMarkdown && !isBuiltIn(agent):
+		return name, "starts the subagent " + plan.Quote(agent)
+	case isMarkdown && !d.MayFork && member("context") != "":
+		return name, "runs in a subagent, which planloop cannot check"
+	case inlineCommand.Match(text):
+		return name, "runs commands while it loads"
+	}
+	return name, ""
+}
+
+// isBuiltIn reports whether a subagent comes with a host, unless a file replaces it.
+func isBuiltIn(name string) bool {
+	return name == "" || slices.Contains(strings.Fields(`general-purpose Explore Plan claude-code-guide default worker explorer awaiter
+		generalist codebase_investigator cli_help general explore`), name)
+}
+
+// NameOf returns the name of a definition by its file, and whether a host reads such a file.
+func (d Definition) NameOf(host Host, file string) (name string, ok bool) {
+	name, extension := path.Base(file), strings.ToLower(path.Ext(file))
+	name = strings.TrimSuffix(strings.TrimSuffix(name, path.Ext(file)), ".agent")
+	if d.Plugin != "" && !strings.Contains(file, "/"+d.Plugin+"/") {
+		return "", false
+	}
+	switch {
+	case d.Kind != "skill":
+		return name, extension == ".md" || extension == ".toml" && host == Codex
+	case strings.EqualFold(path.Base(file), "SKILL.md"):
+		return path.Base(path.Dir(file)), true
+	}
+	return name, extension == ".md" && strings.Contains(file, "commands/")
+}
+
+// Folders returns patterns of the folders in which a host reads definitions, relative to a project or the home directory.
+func (d Definition) Folders(host Host) []string {
+	skills, agents := map[Host]string{
+		Claude:   ".claude/skills .claude/commands",
+		Opencode: ".opencode/skill .opencode/skills .claude/skills .agents/skills .config/opencode/skill .config/opencode/skills",
+		Gemini:   ".gemini/skills .agents/skills .gemini/extensions/*/skills",
+		VSCode:   ".github/skills .claude/skills .agents/skills .copilot/skills",
+	}, map[Host]string{
+		Claude:   ".claude/agents",
+		Codex:    ".codex/agents",
+		Opencode: ".opencode/agent .opencode/agents .config/opencode/agent .config/opencode/agents",
+		Gemini:   ".gemini/agents .gemini/extensions/*/agents",
+		VSCode:   ".github/agents .claude/agents .copilot/agents",
+		Cursor:   ".cursor/agents .claude/agents",
+	}
+	kind := agents
+	if d.Kind == "skill" {
+		kind = skills
+	}
+	folders := strings.Fields(kind[host])
+	if host == Claude && d.Plugin != "" && !strings.ContainsAny(d.Plugin, `/*?[\`) {
+		folders = append(folders, ".claude/plugins/cache/*/"+d.Plugin)
+	}
+	return folders
+}
+
+// MovedFolders returns the variables that give another place to folders at the beginning of Folders.
+func MovedFolders() map[string]string {
+	return map[string]string{"CLAUDE_CONFIG_DIR": ".claude/", "CODEX_HOME": ".codex/", "COPILOT_HOME": ".copilot/",
+		"OPENCODE_CONFIG_DIR": ".config/opencode/", "XDG_CONFIG_HOME": ".config/", "GEMINI_CLI_HOME": ""}
+}
