@@ -54,6 +54,7 @@ func TestAllowedCommandsOnlyRead(t *testing.T) {
 		p.jobs <- job{Command: *sole, Dir: *soleIn}
 		if !special(*sole) {
 			p.jobs <- job{Command: *sole, Dir: *soleIn, Host: true}
+			p.jobs <- job{Command: *sole, Dir: *soleIn, Host: true, Zsh: true}
 		}
 	} else if *from != "" {
 		p.replay(*from)
@@ -81,7 +82,7 @@ type proof struct {
 
 // generate makes commands and passes on the allowed ones.
 func (p *proof) generate(count int, until time.Time) {
-	walk := p.generator.walk()
+	walk, zsh := p.generator.walk(), hasZsh()
 	for p.made = range count {
 		command := ""
 		if time.Now().After(until) {
@@ -97,7 +98,8 @@ func (p *proof) generate(count int, until time.Time) {
 		if strings.ContainsRune(command, 0) || !shell.Classify(command).Allowed || endless(command) {
 			continue
 		}
-		p.jobs <- job{Command: command, Dir: dir, Host: host && !special(command)}
+		host = host && !special(command)
+		p.jobs <- job{Command: command, Dir: dir, Host: host, Zsh: host && zsh && p.generator.often(50)}
 	}
 	p.made++
 }
@@ -107,15 +109,24 @@ func (p *proof) replay(file string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	zsh := hasZsh()
 	for line := range strings.Lines(string(text)) {
 		command := strings.ReplaceAll(strings.TrimRight(line, "\n"), "␤", "\n")
 		if v := shell.Classify(command); v.Allowed {
 			p.jobs <- job{Command: command, Dir: "ws"}
 			p.jobs <- job{Command: command, Dir: "plain", Host: !special(command)}
+			if zsh && !special(command) {
+				p.jobs <- job{Command: command, Dir: "plain", Host: true, Zsh: true}
+			}
 		} else if testing.Verbose() {
 			p.t.Logf("refused: %s: %s", command, v.Reason)
 		}
 	}
+}
+
+func hasZsh() bool {
+	_, err := os.Stat("/bin/zsh")
+	return err == nil
 }
 
 // endless reports whether a command may run until it is killed, which costs as much time as hundreds of others.
@@ -200,7 +211,7 @@ func shellWords() []string {
 }
 
 func harmlessPrograms() map[string]bool {
-	programs := map[string]bool{"bash": true, "gettext": true, "envsubst": true} // git's scripts run the last two
+	programs := map[string]bool{"bash": true, "zsh": true, "gettext": true, "envsubst": true} // git's scripts run the last two
 	for _, name := range strings.Fields("preconv tbl nroff groff troff grotty col zsoelim manconv lexgrog locale") {
 		programs[name] = true // man runs these
 	}

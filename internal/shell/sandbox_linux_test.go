@@ -49,6 +49,7 @@ type job struct {
 	Command string
 	Dir     string // below the world
 	Host    bool   // in a usual environment, like a host's shell, instead of bash_execute's
+	Zsh     bool   // by zsh instead of bash
 }
 
 // outcome lists a command's forbidden acts; it is empty if there were none.
@@ -461,6 +462,10 @@ func execute(j job) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime+time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", j.Command)
+	if j.Zsh {
+		cmd = exec.CommandContext(ctx, "/bin/zsh", "-fc", j.Command)
+		cmd.Env = append(os.Environ(), "TMPPREFIX="+tempDir+"/zsh")
+	}
 	cmd.Dir, cmd.WaitDelay = dir, 100*time.Millisecond
 	if !j.Host { // without the other barriers, so that acts they would refuse show up
 		own, err := os.MkdirTemp(tempDir, "own-")

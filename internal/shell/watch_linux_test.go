@@ -250,7 +250,7 @@ func (w *watch) inspect(n *notification) string {
 	case unix.SYS_SENDMSG, unix.SYS_SENDMMSG:
 		return speaks(n, word64(n.pid, n.args[1]))
 	case unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_PIDFD_SEND_SIGNAL:
-		if n.args[1] == 0 || uint32(n.args[0]) == n.pid || slices.Contains([]string{"bash", "timeout", "lsof"}, filepath.Base(own)) {
+		if n.args[1] == 0 || uint32(n.args[0]) == n.pid || slices.Contains([]string{"bash", "zsh", "timeout", "lsof"}, filepath.Base(own)) {
 			return ""
 		}
 		return fmt.Sprintf("kill %d with %d", int32(n.args[0]), n.args[1])
@@ -318,7 +318,7 @@ func (w *watch) known(name string, args []string, own string) bool {
 	folder, base := filepath.Split(name)
 	switch {
 	case own == w.self:
-		return slices.Contains([]string{"bash", "git", "exe"}, base)
+		return slices.Contains([]string{"bash", "zsh", "git", "exe"}, base)
 	case base == "sh": // programs use it for a few tasks
 		return len(args) > 2 && args[1] == "-c" && slices.ContainsFunc(knownScripts(), func(script string) bool {
 			return strings.HasPrefix(args[2], script)
