@@ -68,7 +68,7 @@ func layers() []layer {
 		{folder: "internal/terminal", imports: onBase("resources", "internal/verbs")},
 		{folder: "packaging", imports: []string{"internal/build", "internal/hook", "internal/hosts"}},
 		{folder: "internal/e2e", imports: []string{"..."}},
-		{folder: "internal/workspace", imports: onBase("gates", "prompts")}, // the configuration uses their words
+		{folder: "internal/workspace", imports: onBase("gates", "prompts", "internal/shell")}, // the configuration uses their words
 		{folder: "internal", imports: base()},
 	}
 }

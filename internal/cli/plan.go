@@ -13,6 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -103,7 +104,15 @@ func (a *app) printMode(ws *openWorkspace, reply verbs.ModeReply, state plan.Sta
 }
 
 func (a *app) allows(_ *cobra.Command, args []string) error {
-	verdict := shell.ClassifyForHost(args[0])
+	place, err := workspace.Find(a.lookup())
+	if err != nil {
+		return err
+	}
+	config, err := a.configure(place)
+	if err != nil {
+		return err
+	}
+	verdict := shell.ClassifyForHost(args[0], config.ReadOnlyCommands...)
 	if a.flags.json {
 		reply := struct {
 			Allowed bool   `json:"allowed"`

@@ -73,7 +73,8 @@ func (a *app) box() (*toolbox.Box, error) {
 		}
 		return tools
 	}
-	return toolbox.Open(ws.place.Path, toolbox.Options{Launcher: a.launch(), Changed: wall.Changed, Guard: wall.Guard, Others: others})
+	return toolbox.Open(ws.place.Path, toolbox.Options{Launcher: a.launch(), Changed: wall.Changed, Guard: wall.Guard, Others: others,
+		ReadOnlyCommands: ws.config.ReadOnlyCommands})
 }
 
 // launcher returns a launcher that starts commands and ends all their descendants.

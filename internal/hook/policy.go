@@ -27,6 +27,8 @@ type Policy struct {
 	Windows bool
 	// ReadOnlyTools are patterns of read-only MCP tools, as written by the user.
 	ReadOnlyTools []string
+	// ReadOnlyCommands are patterns of read-only commands, as written by the user; they are commands of bash.
+	ReadOnlyCommands []string
 }
 
 // Check refuses a tool that must not run now with a *plan.ValidationError, which says what to do instead. Any other error is a failure, and
@@ -67,7 +69,7 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 	case c.Effect == Runs && c.Command != "" && p.IsShadowed(c):
 		return hold.Refuse("", "the planloop on the PATH comes with the workspace, and is another program", "")
 	case c.Effect == Runs && c.Command != "": // "": the command could not be read
-		return hold.HostCommand(c.Command, !p.Windows || c.inBash())
+		return hold.HostCommand(c.Command, !p.Windows || c.inBash(), p.ReadOnlyCommands...)
 	case c.IsOwn() && p.HasTool(c.Name) && p.IsServer(c):
 		return nil
 	case c.Effect == Spawns, c.Effect == Loads:

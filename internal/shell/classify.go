@@ -37,12 +37,12 @@ type Verdict struct {
 	Instead string // the nearest allowed form; "" if none is known
 }
 
-// Classify reports whether a bash command only reads.
-func Classify(command string) Verdict { return verdictOn(command, false) }
+// Classify reports whether a bash command only reads. own are patterns of commands that do, as CheckPattern accepts them.
+func Classify(command string, own ...string) Verdict { return verdictOn(command, false, own) }
 
 // ClassifyForHost reports whether an agent that may only read may run a bash command in its host's own shell. It also
 // allows submitting a plan and replying, because an agent without planloop's tools has no other way.
-func ClassifyForHost(command string) Verdict { return verdictOn(command, true) }
+func ClassifyForHost(command string, own ...string) Verdict { return verdictOn(command, true, own) }
 
 // ClassifyForAnyShell is ClassifyForHost if the host's shell may be cmd or PowerShell. Their quotes and separators
 // differ, and they run other programs under the same names.
@@ -58,15 +58,15 @@ func ClassifyForAnyShell(command string) Verdict {
 // fail. A command that reads in one shell may write in another: sort has /o in cmd.
 const plainCommand = `^(git|go|rg|grep|cat|ls|pwd|head|tail|wc|planloop)( +(-[-\w./:=]*|[\w./:~*+]+|"[\w ./:~*+-]*"))* *$`
 
-func verdictOn(command string, submits bool) Verdict {
-	r := classify(command, submits)
+func verdictOn(command string, submits bool, own []string) Verdict {
+	r := classify(command, submits, own...)
 	if r == nil {
 		return Verdict{Allowed: true}
 	}
 	return Verdict{Reason: r.reason, Instead: r.allowed(command)}
 }
 
-func classify(command string, submits bool) *refusal {
+func classify(command string, submits bool, own ...string) *refusal {
 	if r := legible(command); r != nil {
 		return r
 	}
@@ -77,7 +77,8 @@ func classify(command string, submits bool) *refusal {
 		}
 		return refuse("the command cannot be read as bash: %v", err)
 	}
-	j := &classifier{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, submits: submits}
+	j := &classifier{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, submits: submits,
+		own: own}
 	j.variables = variablesOf(file)
 	return first(j.stmts(file.Stmts), func() *refusal { return certain(command, file) })
 }

@@ -82,3 +82,43 @@ func TestSubmitting(t *testing.T) {
 		t.Error("planloop's own shell submits")
 	}
 }
+
+// TestOwnCommands: a user's pattern allows literal words alone.
+func TestOwnCommands(t *testing.T) {
+	own := []string{"kubectl get *", "docker ps", "gh pr view *", "/opt/x show", "mytool --list*"}
+	for _, command := range []string{
+		"kubectl get", "kubectl get pods -n default -o json", "kubectl get pods | grep Running && docker ps",
+		`kubectl get -o 'jsonpath={.x}'`,
+		`kubectl get "pods" > /dev/null 2>&1`, "docker ps", "gh pr view 1 --json title | jq .title", "/opt/x show",
+		"mytool --list", "mytool --list=a",
+		"timeout 5 kubectl get pods", "for i in 1 2; do docker ps; done", "echo $(docker ps)", "cat < f | kubectl get pods",
+		"LC_ALL=C docker ps",
+	} {
+		if v := shell.Classify(command, own...); !v.Allowed {
+			t.Errorf("%s: %s", command, v.Reason)
+		}
+		if !shell.ClassifyForHost(command, own...).Allowed || shell.Classify(command).Allowed {
+			t.Errorf("%s: hosts' shells differ, or it is allowed without the pattern", command)
+		}
+	}
+	for _, command := range []string{
+		"kubectl delete pod x", "kubectl", "docker ps -a", "docker", "gh pr", "gh pr merge 1", "x show", "/opt/x", "opt/x show",
+		"./kubectl get x",
+		"/usr/bin/kubectl get x", "kubectl get $x", `kubectl get "$x"`, "kubectl get $(echo x)", "kubectl get `echo x`", "kubectl get *",
+		"kubectl get {a,b}", "kubectl get ~", "kubectl get > f", "kubectl get >> f", "kubectl get &", "kubectl get; rm x",
+		"kubectl get | tee f",
+		"kubectl get <(rm x)", "kubectl get x=(a)", "kubectl get pods && touch x", "docker ps --format={{.x}}", "docker $x",
+		"doc\\ker ps | sh",
+		"kubectl get $'a'", `kubectl get "${x:-<(rm x)}"`, "kubectl get =ls", "kubectl get !x", "xargs kubectl get < f",
+		"k=kubectl; $k get x",
+		"PATH=. kubectl get x", "kubectl() { rm x; }; kubectl get", "alias kubectl=rm; kubectl get", "find . -exec kubectl get {} +",
+		"mytool --lis", "mytool -x --list", "mytool --list a", "coproc docker ps", "exec docker ps", "eval docker ps", "kubectl get a[1]",
+	} {
+		if shell.Classify(command, own...).Allowed || shell.ClassifyForHost(command, own...).Allowed {
+			t.Errorf("allowed: %s", command)
+		}
+	}
+	if shell.ClassifyForAnyShell("docker ps").Allowed {
+		t.Error("another shell than bash is given the pattern")
+	}
+}

@@ -207,7 +207,7 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	if len(c.Env) > 0 { // a command is classified by its text only
 		return RunResult{}, hold.Refuse("/env", "a command gets no variables", "leave env out")
 	}
-	if err := hold.Command(c.Text); err != nil {
+	if err := hold.Command(c.Text, b.options.ReadOnlyCommands...); err != nil {
 		return RunResult{}, err
 	}
 	result, err := shell.Command(ctx, c.Dir, c.Text, shell.RunOptions{Timeout: c.Timeout, Launcher: b.options.Launcher,
@@ -218,16 +218,18 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	return result.Result, err
 }
 
-// Command refuses a shell command that may do more than read.
-func (h Hold) Command(text string) error { return h.command(shell.Classify(text)) }
+// Command refuses a shell command that may do more than read. own are the patterns of the user's read_only_commands.
+func (h Hold) Command(text string, own ...string) error {
+	return h.command(shell.Classify(text, own...))
+}
 
 // HostCommand refuses a command that may do more than read or submit a plan, for an agent's own shell: bash, or else
 // any shell.
-func (h Hold) HostCommand(text string, bash bool) error {
+func (h Hold) HostCommand(text string, bash bool, own ...string) error {
 	if !bash {
 		return h.command(shell.ClassifyForAnyShell(text))
 	}
-	return h.command(shell.ClassifyForHost(text))
+	return h.command(shell.ClassifyForHost(text, own...))
 }
 
 func (h Hold) command(verdict shell.Verdict) error {

@@ -30,6 +30,9 @@ type Options struct {
 	Limits Limits
 	Guard  Guard // nil: writing is allowed everywhere
 
+	// ReadOnlyCommands are the user's patterns of commands that only read.
+	ReadOnlyCommands []string
+
 	// Changed returns a channel that receives, until ctx ends, whenever Guard's answer may have changed. A running
 	// command that may not run any more is then ended. nil: commands run to their end.
 	Changed func(ctx context.Context) (<-chan struct{}, error)

@@ -25,7 +25,9 @@ type Config struct {
 
 	HooksRequired bool     // without responding hooks, an agent cannot enter planning mode
 	ReadOnlyTools []string // patterns of other servers' tools that hooks allow in planning mode; * matches anything
-	RemindersOff  bool     // an agent that is about to stop is not reminded of unfinished work
+	// ReadOnlyCommands are patterns of shell commands that planning mode allows; a star matches literal words.
+	ReadOnlyCommands []string
+	RemindersOff     bool // an agent that is about to stop is not reminded of unfinished work
 
 	MaxReplans int
 	Parallel   int

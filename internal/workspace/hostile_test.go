@@ -172,7 +172,7 @@ func checkNoLooser(t *testing.T, got workspace.Config) {
 		t.Fatalf("agents file %q", got.AgentsFile)
 	}
 	if got.Agents.Given() || got.Servers.Given() || got.Model.Given() || got.Notify.Given() || got.Store.Given() ||
-		got.ReadOnlyTools != nil {
+		got.ReadOnlyTools != nil || got.ReadOnlyCommands != nil {
 		t.Fatal("a section was taken")
 	}
 }

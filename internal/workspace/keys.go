@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
 )
@@ -43,7 +45,10 @@ func keys() []key {
 		timeout("gathering_timeout", func(c *Config) *time.Duration { return &c.GatheringTimeout }),
 		choice("step_approval", "never", "ask", func(c *Config) *bool { return &c.AsksForSteps }, true),
 		choice("hooks", "advised", "required", func(c *Config) *bool { return &c.HooksRequired }, true),
-		{"read_only_tools", setReadOnlyTools, nil, true},
+		patterns("read_only_tools", func(c *Config) *[]string { return &c.ReadOnlyTools }, checkToolPattern,
+			"a list of names such as [mcp__github__get_issue, mcp__docs__search_*]"),
+		patterns("read_only_commands", func(c *Config) *[]string { return &c.ReadOnlyCommands }, shell.CheckPattern,
+			`a list of commands such as ["kubectl get *", "docker ps"]`),
 		choice("reminders", "on", "off", func(c *Config) *bool { return &c.RemindersOff }, false),
 		number("max_replans", 100, func(c *Config) *int { return &c.MaxReplans }),
 		number("parallel", 64, func(c *Config) *int { return &c.Parallel }),
@@ -272,36 +277,49 @@ func setToolsets(c *Config, v value) faults {
 	return wrong
 }
 
-// maxPatterns and maxPattern bound read_only_tools.
+// maxPatterns and maxPattern bound read_only_tools and read_only_commands.
 const (
 	maxPatterns = 200
 	maxPattern  = 200
 )
 
-// setReadOnlyTools reads patterns of tool names, in which a star matches any characters. Only names are valid: a
-// misread pattern would allow too much.
-func setReadOnlyTools(c *Config, v value) faults {
-	const want = "give a list of names such as [mcp__github__get_issue, mcp__docs__search_*]"
-	all, ok := v.elements()
-	if !ok {
-		c.ReadOnlyTools = nil
-		return v.refuse("is not a list", want).countAs("none")
-	}
-	var wrong faults
-	var patterns []string
-	if len(all) > maxPatterns {
-		all, wrong = all[:maxPatterns], v.refuse(fmt.Sprintf("has more than %d patterns", maxPatterns), "use stars")
-	}
-	for _, element := range all {
-		pattern, ok := element.scalar()
-		if !ok || pattern == "" || len(pattern) > maxPattern || strings.Trim(pattern, lowerCase+"ABCDEFGHIJKLMNOPQRSTUVWXYZ.:/@*") != "" {
-			wrong = append(wrong, element.refuse("has "+element.shown()+", which is not a pattern of tool names", want)...)
-			continue
+// patterns is a key for a list of patterns that only the user may set. Invalid ones are left out: a misread pattern would allow
+// too much.
+func patterns(name string, of func(*Config) *[]string, check func(string) error, want string) key {
+	return key{name, func(c *Config, v value) faults {
+		all, ok := v.elements()
+		if !ok {
+			*of(c) = nil
+			return v.refuse("is not a list", "give "+want).countAs("none")
 		}
-		patterns = append(patterns, pattern)
+		var wrong faults
+		var patterns []string
+		if len(all) > maxPatterns {
+			all, wrong = all[:maxPatterns], v.refuse(fmt.Sprintf("has more than %d patterns", maxPatterns), "use stars")
+		}
+		for _, element := range all {
+			pattern, ok := element.scalar()
+			fault := errors.New("give " + want)
+			if ok && pattern != "" && len(pattern) <= maxPattern {
+				fault = check(pattern)
+			}
+			if fault != nil {
+				wrong = append(wrong, element.refuse("has "+element.shown()+", which is not a valid pattern", fault.Error())...)
+				continue
+			}
+			patterns = append(patterns, pattern)
+		}
+		*of(c) = patterns
+		return wrong
+	}, nil, true}
+}
+
+// checkToolPattern returns the fault of a pattern of tool names, in which a star matches any characters.
+func checkToolPattern(pattern string) error {
+	if strings.Trim(pattern, lowerCase+"ABCDEFGHIJKLMNOPQRSTUVWXYZ.:/@*") != "" {
+		return errors.New("give names of tools, with stars for any characters")
 	}
-	c.ReadOnlyTools = patterns
-	return wrong
+	return nil
 }
 
 // lowerCase has the characters of gates' names. Tools' names have more.

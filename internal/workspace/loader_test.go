@@ -107,6 +107,7 @@ gathering_timeout: 2h
 step_approval: never
 hooks: required
 read_only_tools: [mcp__docs__search_*, mcp__github__get_issue]
+read_only_commands: [kubectl get *, docker ps]
 reminders: off
 max_replans: 7
 parallel: 1
@@ -121,7 +122,8 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 			Gates:   workspace.Gates{Asked: true, Profile: "default", Levels: map[string]gates.Level{"paths": "off", "titles": "error"}},
 			Unicode: true, NeedsEvidence: true, NeedsPerson: true, GatheringTimeout: 2 * time.Hour,
 			HooksRequired: true, ReadOnlyTools: []string{"mcp__docs__search_*", "mcp__github__get_issue"},
-			RemindersOff: true, MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
+			ReadOnlyCommands: []string{"kubectl get *", "docker ps"},
+			RemindersOff:     true, MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
 		}
 	})
 	texts := map[string]string{
@@ -134,7 +136,8 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 		env[workspace.Variable(key)] = text
 	}
 	// Only the user's file can loosen these.
-	const off = "gates: {paths: off}\nstep_approval: never\nread_only_tools: [mcp__docs__search_*, mcp__github__get_issue]"
+	const off = "gates: {paths: off}\nstep_approval: never\nread_only_tools: [mcp__docs__search_*, mcp__github__get_issue]\n" +
+		"read_only_commands: [kubectl get *, docker ps]"
 	texts["gates"], env["PLANLOOP_GATES"] = "titles = error", " titles=error "
 	floor := map[string]gates.Level{"titles": "error"}
 	for name, l := range map[string]layers{"file": {user: everything}, "environment": {user: off, env: env},
@@ -244,6 +247,7 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 		{"notify", "", "notify: 7", "notify"},
 		{"do without hooks", "hooks: required", "hooks: advised", "hooks"},
 		{"let tools pass", "", "read_only_tools: ['*']", "read_only_tools"},
+		{"let commands pass", "", "read_only_commands: [touch *]", "read_only_commands"},
 		{"ask nobody", "", "step_approval: never", "step_approval"},
 		{"store", "", "store: memory", "store"},
 	}
@@ -280,17 +284,18 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 	restricting := map[string][]values{
 		"gates": {{"default", "lenient", "strict"}, {"strict", "default", "strict"}, {"{paths: error}", "paths=off", "titles=error"},
 			{"{paths: error}", "paths=warning", "strict"}},
-		"completion":        {{"trust", "", "evidence"}, {"evidence", "trust", "evidence"}},
-		"approval":          {{"any", "", "person"}, {"person", "any", "person"}},
-		"approval_timeout":  {{"30m", "1s", "31m"}, {"2h", "119m", "0"}, {"0", "720h", "0"}},
-		"gathering_timeout": {{"1h", "59m", "2h"}, {"0", "720h", "0"}},
-		"step_approval":     {{"ask", "never", "ask"}, {"never", "", ""}},
-		"hooks":             {{"required", "advised", "required"}, {"advised", "", "required"}},
-		"read_only_tools":   {{"", "mcp__x__*", ""}, {"[mcp__x__get]", "mcp__x__set", ""}},
-		"agents":            {{"", "{default: {command: [sh]}}", ""}},
-		"servers":           {{"{a: {url: b}}", "{c: {command: d}}", ""}, {"", "{c: {command: d}}", ""}},
-		"model":             {{"{command: [a]}", "{command: [b]}", ""}, {"", "{command: [b]}", ""}},
-		"notify":            {{"{webhook: a}", "{command: [b]}", ""}, {"", "{command: [b]}", ""}},
+		"completion":         {{"trust", "", "evidence"}, {"evidence", "trust", "evidence"}},
+		"approval":           {{"any", "", "person"}, {"person", "any", "person"}},
+		"approval_timeout":   {{"30m", "1s", "31m"}, {"2h", "119m", "0"}, {"0", "720h", "0"}},
+		"gathering_timeout":  {{"1h", "59m", "2h"}, {"0", "720h", "0"}},
+		"step_approval":      {{"ask", "never", "ask"}, {"never", "", ""}},
+		"hooks":              {{"required", "advised", "required"}, {"advised", "", "required"}},
+		"read_only_tools":    {{"", "mcp__x__*", ""}, {"[mcp__x__get]", "mcp__x__set", ""}},
+		"read_only_commands": {{"", "touch *", ""}, {"[docker ps]", "docker rm", ""}},
+		"agents":             {{"", "{default: {command: [sh]}}", ""}},
+		"servers":            {{"{a: {url: b}}", "{c: {command: d}}", ""}, {"", "{c: {command: d}}", ""}},
+		"model":              {{"{command: [a]}", "{command: [b]}", ""}, {"", "{command: [b]}", ""}},
+		"notify":             {{"{webhook: a}", "{command: [b]}", ""}, {"", "{command: [b]}", ""}},
 	}
 	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file",
 		"reminders", "store"} // features and how work is done
@@ -327,7 +332,7 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 				"another file": func(text string) layers { return layers{user: inFile(key, text), account: users} },
 			} {
 				direct := name != "another file" && name != "the workspace's file, by variable"
-				if slices.Contains([]string{"read_only_tools", "agents", "servers", "notify"}, key) && !direct {
+				if slices.Contains([]string{"read_only_tools", "read_only_commands", "agents", "servers", "notify"}, key) && !direct {
 					continue // they have no order
 				}
 				if key == "approval_timeout" && v.users != "0" && name == "the workspace's file, by variable" {
@@ -368,6 +373,7 @@ func sameRules(a, b workspace.Config) bool {
 		return false
 	}
 	return a.Limits() == b.Limits() && a.HooksRequired == b.HooksRequired && slices.Equal(a.ReadOnlyTools, b.ReadOnlyTools) &&
+		slices.Equal(a.ReadOnlyCommands, b.ReadOnlyCommands) &&
 		a.Agents.Given() == b.Agents.Given() && reflect.DeepEqual(ofA, ofB) && reflect.DeepEqual(notifyA, notifyB)
 }
 
@@ -779,15 +785,39 @@ func TestReadOnlyTools(t *testing.T) {
 		"mcp__x__get_*":                        {nil, "not a list"},
 		"{mcp__x__get: true}":                  {nil, "not a list"},
 		"[get_a, 'get b', get_c]":              {[]string{"get_a", "get_c"}, `"get b"`},
-		"['(get|set)', get]":                   {[]string{"get"}, "not a pattern"},
-		"[[get]]":                              {nil, "not a pattern"},
+		"['(get|set)', get]":                   {[]string{"get"}, "not a valid pattern"},
+		"[[get]]":                              {nil, "not a valid pattern"},
 		"[" + strings.Repeat("a,", 201) + "b]": {slices.Repeat([]string{"a"}, 200), "more than 200"},
-		"[" + strings.Repeat("a", 201) + "]":   {nil, "not a pattern"},
+		"[" + strings.Repeat("a", 201) + "]":   {nil, "not a valid pattern"},
 	} {
 		got, warnings, err := layers{user: "read_only_tools: " + text}.load(t)
 		told := len(warnings) == 1 && want.warning != "" && strings.Contains(warnings[0].Error(), want.warning)
 		if err != nil || !slices.Equal(got.ReadOnlyTools, want.patterns) || told != (want.warning != "") || !told && len(warnings) > 0 {
 			t.Errorf("%.40s: %q, %v, %v", text, got.ReadOnlyTools, warnings, err)
+		}
+	}
+}
+
+// TestReadOnlyCommands: a pattern is plain words; invalid ones are left out with a warning, and only the user may give any.
+func TestReadOnlyCommands(t *testing.T) {
+	for pattern, valid := range map[string]bool{
+		"kubectl get *": true, "docker ps": true, "gh pr view *": true, "/opt/bin/x show": true, "kubectl get pods*": true,
+		"terraform show -json": true, "git fetch --dry-run": true,
+		"*": false, "kube* get": false, "kubectl * get": false, "kubectl get | sh": false, "kubectl get > f": false, "kubectl $x": false,
+		"kubectl 'get'": false, "kubectl g*t": false, "bash *": false, "/bin/sh -c *": false, "sudo *": false, "env *": false,
+		"xargs *": false,
+		"eval *":  false, "command *": false, "planloop *": false, "/usr/bin/planloop approve": false, "x=1 ls": false,
+		"kubectl get;ls": false,
+		"find *":         false, "kubectl [g]et": false, "~/x ls": false, "! ls": false, "{ ls": false, "nohup *": false, "": false,
+	} {
+		text := "read_only_commands: ['" + strings.ReplaceAll(pattern, "'", "''") + "', ls -x]"
+		got, warnings, err := layers{user: text}.load(t)
+		if is := slices.Contains(got.ReadOnlyCommands, pattern); err != nil || is != valid || valid != (len(warnings) == 0) ||
+			!slices.Contains(got.ReadOnlyCommands, "ls -x") {
+			t.Errorf("%q: %q, %v, %v", pattern, got.ReadOnlyCommands, warnings, err)
+		}
+		if got, warnings, err := (layers{own: text}).load(t); err != nil || got.ReadOnlyCommands != nil || len(warnings) == 0 {
+			t.Errorf("a workspace gives %q: %q, %v, %v", pattern, got.ReadOnlyCommands, warnings, err)
 		}
 	}
 }
