@@ -154,7 +154,7 @@ async function holds(bench) {
 
 // approve has a person approve the plan in a terminal.
 async function approve(bench) {
-  const terminal = new Terminal(packages, [bench.program, 'approve'], { cwd: bench.workspace, env: bench.env });
+  const terminal = new Terminal([bench.program, 'approve'], { cwd: bench.workspace, env: bench.env });
   try {
     const [, code] = await terminal.until(/To approve it, type (\d+) and Enter/);
     terminal.type(`${code}\r`);

@@ -1,24 +1,32 @@
 // A program on a pseudo-terminal: tests read its screen and type keys.
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 
 import { within } from './process.mjs';
 
-// Terminal is a program that sees a person's terminal. It answers the program's queries to the terminal.
+// Terminal is a program that sees a person's terminal, opened by the program of terminals.mjs. It answers the program's queries to the terminal.
 export class Terminal {
-  #pty;
+  #terminals;
   #ended;
   #waiting = new Set();
   #seen = 0;
   #raw = '';
   output = ''; // without the codes that control a terminal: a space replaces those that move the cursor
 
-  constructor(packages, [command, ...args], options) {
+  constructor([command, ...args], options) {
     this.name = args.join(' ');
-    const { spawn } = createRequire(join(packages, 'x.js'))('@lydell/node-pty');
-    this.#pty = spawn(command, args, { name: 'xterm-256color', cols: 120, rows: 40, ...options }); // the name becomes TERM
-    this.#ended = new Promise((resolve) => this.#pty.onExit(({ exitCode }) => resolve(exitCode)));
-    this.#pty.onData((text) => this.#hear(text));
+    this.#terminals = connect(process.env.PLANLOOP_CI_TERMINALS);
+    this.#say({ command, args, options: { name: 'xterm-256color', cols: 120, rows: 40, ...options } }); // the name becomes TERM
+    this.#ended = new Promise((resolve) => {
+      createInterface({ input: this.#terminals }).on('line', (line) => {
+        const { data, exitCode } = JSON.parse(line);
+        if (data) this.#hear(data);
+        if (exitCode === undefined) return;
+        this.#terminals.end();
+        resolve(exitCode);
+      });
+    });
+    this.#terminals.on('error', () => {}); // it has ended
   }
 
   // until waits for a pattern in the output since the last match.
@@ -40,7 +48,7 @@ export class Terminal {
   }
 
   type(keys) {
-    this.#pty.write(keys);
+    this.#say({ write: keys });
   }
 
   // press types keys until the program shows that it took them, or ends if no reaction is wanted: at first it may not listen yet.
@@ -60,12 +68,16 @@ export class Terminal {
   }
 
   kill() {
-    this.#pty.kill('SIGKILL');
+    this.#say({ kill: 'SIGKILL' });
+  }
+
+  #say(message) {
+    if (this.#terminals.writable) this.#terminals.write(`${JSON.stringify(message)}\n`);
   }
 
   #hear(text) {
-    if (text.includes('\x1b[6n')) this.#pty.write('\x1b[1;1R'); // where is the cursor?
-    if (text.includes('\x1b[c')) this.#pty.write('\x1b[?62;c'); // what are you?
+    if (text.includes('\x1b[6n')) this.type('\x1b[1;1R'); // where is the cursor?
+    if (text.includes('\x1b[c')) this.type('\x1b[?62;c'); // what are you?
     this.#raw += text;
     this.output = this.#raw.replace(/\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b\[[0-9;:]*m/g, '').replace(/\x1b\[[0-9;:?<>=]*[ -/]*[@-~]/g, ' ');
     for (const look of [...this.#waiting]) if (look(false)) this.#waiting.delete(look);

@@ -26,6 +26,7 @@ const binaryVariable = "PLANLOOP_E2E_BINARY"
 // TestMain builds the program once, in a place where every user of the machine can run it, unless the variable gives a path.
 func TestMain(m *testing.M) {
 	lineagetest.Relay()
+	driveIfAsked()
 	agents := append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent, process.EnvFamily)
 	os.Exit(buildAndRun(lineagetest.Detached{Tests: testenv.Fixed{Tests: m}, Without: agents}))
 }

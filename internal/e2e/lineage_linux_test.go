@@ -27,6 +27,12 @@ wait`
 // agent starts an agent with a program name. It is a shell under another name.
 func (p *place) agent(name string, env ...string) agent {
 	p.t.Helper()
+	return p.agentBelow(func(*exec.Cmd) {}, name, env...)
+}
+
+// agentBelow starts an agent whose command is changed first, as by lineagetest.Apart.
+func (p *place) agentBelow(change func(*exec.Cmd), name string, env ...string) agent {
+	p.t.Helper()
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		p.t.Skip("there is no sh")
@@ -50,6 +56,7 @@ func (p *place) agent(name string, env ...string) agent {
 	cmd.Path, cmd.Args = copied, []string{copied, "-c", agentScript}
 	cmd.Env = append(cmd.Env, "PLANLOOP="+os.Getenv(binaryVariable), "COMMANDS="+a.commands, "OUTPUT="+a.output)
 	cmd.Env = append(cmd.Env, env...)
+	change(cmd)
 	if a.host, err = p.start(cmd); err != nil {
 		p.t.Fatal(err)
 	}

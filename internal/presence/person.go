@@ -2,9 +2,9 @@ package presence
 
 import (
 	"cmp"
+	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/planloop/planloop/internal/process"
 )
@@ -53,29 +53,26 @@ func unknown(why, way string) Finding {
 
 // Present returns whether a person sits at the terminal. It cannot detect a program that takes over the user's own terminal.
 func (e Evidence) Present() Finding {
-	found := e.sign()
-	switch {
-	case found.Why != "":
-	case e.Named:
-		found = no("--agent marks this caller as an agent")
-	case e.CI:
-		found = no("this is a CI job (CI is set)")
-	case !e.Terminal:
-		found = no("standard input is not a terminal")
-	default:
-		if found = e.origin(false); found.Answer == Yes {
-			found = e.terminal()
-		}
-	}
-	return found
+	return first(e.sign, e.caller, e.origin, e.blindness, e.terminal)
 }
 
 // AgentShell returns whether this process is outside of agents' shells, at a terminal or not.
-func (e Evidence) AgentShell() Finding {
-	if found := e.sign(); found.Answer != Yes {
-		return found
+func (e Evidence) AgentShell() Finding { return first(e.sign, e.origin) }
+
+// Client returns whether the user of this server's client may be a person: not if the server descends from an agent's shell.
+func (e Evidence) Client() Finding { return first(e.sign, e.surroundings, e.blindness) }
+
+// caller judges what the caller says.
+func (e Evidence) caller() Finding {
+	switch {
+	case e.Named:
+		return no("--agent marks this caller as an agent")
+	case e.CI:
+		return no("this is a CI job (CI is set)")
+	case !e.Terminal:
+		return no("standard input is not a terminal")
 	}
-	return e.origin(false)
+	return Finding{}
 }
 
 // sign judges what costs little.
@@ -107,44 +104,58 @@ func (e Evidence) terminal() Finding {
 	return Finding{Shared: cmp.Or(l.Multiplexer(), e.Shared)}
 }
 
-// Client returns whether the user of this server's client may be a person: not if the server descends from an agent's shell.
-func (e Evidence) Client() Finding {
-	if e.Variable != "" || e.Inherited != "" || e.Started {
-		return no("an agent's shell started this server")
+// outside is the way if the processes of this container or sandbox tell too little.
+const outside = "decide in a terminal outside the container: planloop approve"
+
+// origin looks for an agent among the ancestors, and in places that cannot be seen from here.
+func (e Evidence) origin() Finding {
+	l, hosts := e.Lineage(), e.Hosts()
+	if p, found := l.Find(func(p process.Ancestor) bool { return slices.Contains(e.Programs, p.Name) }); found {
+		return no("this shell was started by an agent's program (" + p.Name + ")")
 	}
-	return e.origin(true)
+	if p, found := l.Find(func(p process.Ancestor) bool { return slices.ContainsFunc(hosts.Here, p.Is) }); found {
+		return no("this shell was started by the program of an agent (" + p.Name + ")")
+	}
+	if l.Scheduled() {
+		return no("a scheduler started this program")
+	}
+	return e.surroundings()
 }
 
-// origin judges the ancestors. The client of a server is one of them.
-func (e Evidence) origin(isServer bool) Finding {
-	const outside = "decide in a terminal outside the container: planloop approve"
+// surroundings judges what counts for servers, too: the host of a server is one of its ancestors.
+func (e Evidence) surroundings() Finding {
 	l := e.Lineage()
-	if l.NoTable {
-		return Finding{}
+	if p, found := l.Find(process.Ancestor.IsOurs); found {
+		return no("this shell belongs to a program that planloop started (" + p.Name + ")")
 	}
-	hosts := e.Hosts()
-	ours, own := l.Find(func(p process.Ancestor) bool { return strings.HasPrefix(p.Name, "planloop") })
-	program, isAgent := l.Find(func(p process.Ancestor) bool { return slices.Contains(e.Programs, p.Name) })
-	host, isHost := l.Find(func(p process.Ancestor) bool { return slices.ContainsFunc(hosts.Here, p.Is) })
-	switch {
-	case own:
-		return no("this shell belongs to a program that planloop started (" + ours.Name + ")")
-	case isAgent && !isServer:
-		return no("this shell was started by an agent's program (" + program.Name + ")")
-	case isHost && !isServer:
-		return no("this shell was started by the program of an agent (" + host.Name + ")")
-	case l.Scheduled() && !isServer:
-		return no("a scheduler started this program")
+	if e.Hosts().Elsewhere && !l.SeesAll && !l.NoTable {
+		return unknown("an agent works outside this container, and its processes are not visible here", outside)
+	}
+	return Finding{}
+}
+
+// blindness judges whether all ancestors can be seen.
+func (e Evidence) blindness() Finding {
+	switch l := e.Lineage(); {
+	case l.NoTable:
 	case !l.IsWhole():
 		return unknown("the processes above this one cannot be read", outside)
 	case l.Hidden.PID != 0:
 		return unknown(l.Hidden.Name+", which is above this shell, hides its environment", ownTerminal)
-	case hosts.Elsewhere && !l.SeesAll:
-		return unknown("an agent works outside this container, and its processes are not visible here", outside)
 	case l.InOwnSpace:
 		return unknown("this shell is in a sandbox of its user's own", outside)
 	}
 	return Finding{}
+}
+
+// first returns the first finding that is not Yes.
+func first(all ...func() Finding) (found Finding) {
+	for _, judge := range all {
+		if found = judge(); found.Answer != Yes {
+			break
+		}
+	}
+	return found
 }
 
 // Hosts are the programs that started servers which run.
@@ -153,9 +164,16 @@ type Hosts struct {
 	Elsewhere bool // a server runs in another pid namespace
 }
 
-// FindHosts returns the hosts of all workspaces of a state home. A host that runs counts even if its server was killed.
+// FindHosts returns the hosts of all workspaces of a state home, and the programs whose hooks answered. A host that runs counts
+// even if its server was killed.
 func FindHosts(stateHome string) (found Hosts) {
 	paths, _ := filepath.Glob(filepath.Join(stateHome, "*", serversName, "*.json")) // the pattern is valid
+	programs, _ := os.ReadDir(filepath.Join(stateHome, hooksName))                  // missing without hooks
+	for _, program := range programs {
+		if p := processOf(program.Name()); p.Runs() {
+			found.Here = append(found.Here, p)
+		}
+	}
 	for _, path := range paths {
 		var s Server
 		dir := folder(filepath.Dir(path))

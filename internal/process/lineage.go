@@ -51,6 +51,9 @@ func (l Lineage) Find(is func(Ancestor) bool) (Ancestor, bool) {
 	return Ancestor{}, false
 }
 
+// IsOurs reports whether p is a planloop.
+func (p Ancestor) IsOurs() bool { return strings.HasPrefix(p.Name, "planloop") }
+
 // Scheduled reports whether a program such as cron started the process.
 func (l Lineage) Scheduled() bool {
 	for _, p := range l.Chain {

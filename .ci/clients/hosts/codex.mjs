@@ -49,7 +49,7 @@ export const session = (prompt) => ['exec', prompt];
 // trust approves planloop's hooks in its terminal interface, as a person would: Codex skips unreviewed hooks. It redraws only changes on
 // its screen, so the test cannot wait for whole lines.
 export async function trust(where, host, packages) {
-  const terminal = new Terminal(packages, [host, '--no-daemon'], { cwd: where.workspace, env: where.env });
+  const terminal = new Terminal([host, '--no-daemon'], { cwd: where.workspace, env: where.env });
   try {
     await terminal.until(/new +or +changed/);
     await terminal.until(/2\. +Trust +all/);

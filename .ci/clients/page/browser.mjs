@@ -69,7 +69,7 @@ export class Review {
   }
 
   constructor(packages, where, options) {
-    this.terminal = new Terminal(packages, [where.program, 'review', '--no-open', ...options], { cwd: where.workspace, env: where.env });
+    this.terminal = new Terminal([where.program, 'review', '--no-open', ...options], { cwd: where.workspace, env: where.env });
     this.links = 0;
   }
 

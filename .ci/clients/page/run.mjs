@@ -236,7 +236,7 @@ async function brokenOff() {
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await review.unlock(page);
     await page.getByRole('region', { name: 'What comes next' }).waitFor();
-    const engine = new Terminal(packages, [program, 'run'], { cwd: here.workspace, env: here.env });
+    const engine = new Terminal([program, 'run'], { cwd: here.workspace, env: here.env });
     await page.getByRole('button', { name: /^Step 1, in progress/ }).waitFor();
     await page.keyboard.press('4');
     await running(page).getByText(/table 2/).waitFor();

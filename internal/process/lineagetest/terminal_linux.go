@@ -12,13 +12,15 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // socket names the variable with the socket of the terminal program.
 const socket = "LINEAGETEST_SOCKET"
 
 // Apart makes a command, before it starts, run below a terminal program that is no descendant of the tests: the tests start
-// servers, and what descends from them counts as an agent's. The command leads a session at the terminal on its standard input.
+// servers, and what descends from them counts as an agent's. The command leads a session, at the terminal if its standard input is one.
 func Apart(cmd *exec.Cmd) {
 	cmd.Args = append([]string{os.Args[0], "--", cmd.Path}, cmd.Args...)
 	if cmd.Env == nil {
@@ -123,7 +125,8 @@ func runFor(conn *net.UnixConn) {
 	cmd.Args, cmd.Env, cmd.Dir = r.Args, r.Env, r.Dir
 	files := []*os.File{os.NewFile(uintptr(fds[0]), "in"), os.NewFile(uintptr(fds[1]), "out"), os.NewFile(uintptr(fds[2]), "err")}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	_, notTerminal := unix.IoctlGetTermios(fds[0], unix.TCGETS)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: notTerminal == nil}
 	err = cmd.Start()
 	for _, file := range files {
 		_ = file.Close()
