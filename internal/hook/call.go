@@ -73,16 +73,17 @@ type Call struct {
 	Source      string // of SessionStart: startup, resume, clear, compact …
 	IsContinued bool   // of Stop: the agent continues already because a hook asked for it
 
-	Tool     string         // as the host names it
-	Effect   Effect         // its effect
-	Server   string         // of Calls, as the host's configuration names it
-	Name     string         // of Calls: the tool, without the server
-	Program  string         // of Calls: what starts the server, "" if the host does not report it
-	Command  string         // of Runs, as passed to the shell
-	Paths    []string       // of Writes, as reported: see Places
-	WorkDirs []string       // the working directories named in the tool's input, as reported: see Places
-	Input    jsontext.Value // the tool's input, as reported
-	Result   jsontext.Value // of AfterTool: the tool's answer, as reported
+	Tool       string         // as the host names it
+	Effect     Effect         // its effect
+	Server     string         // of Calls, as the host's configuration names it
+	Name       string         // of Calls: the tool, without the server
+	Program    string         // of Calls: what starts the server, "" if the host does not report it
+	Command    string         // of Runs, as passed to the shell
+	OnTerminal bool           // of Runs: the command gets a terminal
+	Paths      []string       // of Writes, as reported: see Places
+	WorkDirs   []string       // the working directories named in the tool's input, as reported: see Places
+	Input      jsontext.Value // the tool's input, as reported
+	Result     jsontext.Value // of AfterTool: the tool's answer, as reported
 }
 
 // OwnServer is the name of planloop's server in the configuration of hosts.

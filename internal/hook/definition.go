@@ -56,8 +56,9 @@ func (c Call) definition() (d Definition, problem string) {
 	return d, ""
 }
 
-// inlineCommand matches what Claude Code, opencode and Gemini CLI run while they load a text: !`…`, a block ```!, !{…}.
-var inlineCommand = regexp.MustCompile("!`|(```|~~~)[ \t]*!|(^|\\s)!\\{")
+// inlineCommand matches what Claude Code, opencode and Gemini CLI run while they load a text: !`…`, a block ```!, !{…}. A word before the
+// mark makes it prose, as in `println!`.
+var inlineCommand = regexp.MustCompile("(^|\\W)!`|```[ \t]*!|(^|\\s)!\\{")
 
 // Members that give a definition, or a call, more than checked tools, and heads in which a member could be hidden.
 const granted = `(hooks|mcp[-_]?servers|permission[-_]?mode|sandbox[-_]?mode|approval[-_]?policy|isolation)`

@@ -15,6 +15,8 @@ func TestDefinitions(t *testing.T) {
 		"---\ndescription: Finds: hooks of git\n---\nx":                            "",
 		"---\nname: a\nmetadata:\n  hooks: none\n---\nx":                           "brings hooks",
 		"---\nname: a\nmode: subagent\n---\nx":                                     "",
+		"Rust's `println!` and `vec!`":                                             "",
+		"> !`touch x`":                                                             "runs commands",
 		"Now: !`touch x`":                                                          "runs commands",
 		"---\nname: a\n---\n```!\ntouch x\n```":                                    "runs commands",
 		"```bash\nls\n```\n``` !\ntouch x\n```":                                    "runs commands",

@@ -68,8 +68,11 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 	switch {
 	case c.Effect == Runs && c.Command != "" && p.IsShadowed(c):
 		return hold.Refuse("", "the planloop on the PATH comes with the workspace, and is another program", "")
+	case c.Effect == Runs && c.OnTerminal:
+		return hold.Refuse("", "a program on a terminal can be typed into later", "the command without tty")
 	case c.Effect == Runs && c.Command != "": // "": the command could not be read
-		return hold.HostCommand(c.Command, !p.Windows || c.inBash(), p.ReadOnlyCommands...)
+		// Codex does not report whether the command gets a terminal, and calls no hook for what is typed there.
+		return hold.HostCommand(c.Command, !p.Windows || c.inBash(), c.Host == Codex, p.ReadOnlyCommands...)
 	case c.IsOwn() && p.HasTool(c.Name) && p.IsServer(c):
 		return nil
 	case c.Effect == Spawns, c.Effect == Loads:

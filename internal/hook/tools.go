@@ -201,6 +201,8 @@ func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
 		if shell != nil && !isShell(r.text(shell)) || c.Command == "" || !r.knowsMembers(c) {
 			c.Effect, c.Command = Unknown, ""
 		}
+		tty := string(r.members(c.Input, "tty")["tty"])
+		c.OnTerminal = tty != "" && tty != "false"
 	case row.effect == Calls:
 		found := r.members(c.Input, at...)
 		c.Server, c.Name = r.text(found[at[0]]), r.text(found[at[1]])

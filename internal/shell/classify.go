@@ -38,11 +38,25 @@ type Verdict struct {
 }
 
 // Classify reports whether a bash command only reads. own are patterns of commands that do, as CheckPattern accepts them.
-func Classify(command string, own ...string) Verdict { return verdictOn(command, false, own) }
+func Classify(command string, own ...string) Verdict { return verdictOn(command, ours, own) }
 
 // ClassifyForHost reports whether an agent that may only read may run a bash command in its host's own shell. It also
 // allows submitting a plan and replying, because an agent without planloop's tools has no other way.
-func ClassifyForHost(command string, own ...string) Verdict { return verdictOn(command, true, own) }
+func ClassifyForHost(command string, own ...string) Verdict { return verdictOn(command, hosts, own) }
+
+// ClassifyForTerminal is ClassifyForHost if the host may run the command on a terminal, where an agent can type into it later.
+func ClassifyForTerminal(command string, own ...string) Verdict {
+	return verdictOn(command, terminal, own)
+}
+
+// The shells that run a command.
+type shellKind int
+
+const (
+	ours shellKind = iota
+	hosts
+	terminal
+)
 
 // ClassifyForAnyShell is ClassifyForHost if the host's shell may be cmd or PowerShell. Their quotes and separators
 // differ, and they run other programs under the same names.
@@ -58,15 +72,15 @@ func ClassifyForAnyShell(command string) Verdict {
 // fail. A command that reads in one shell may write in another: sort has /o in cmd.
 const plainCommand = `^(git|go|rg|grep|cat|ls|pwd|head|tail|wc|planloop)( +(-[-\w./:=]*|[\w./:~*+]+|"[\w ./:~*+-]*"))* *$`
 
-func verdictOn(command string, submits bool, own []string) Verdict {
-	r := classify(command, submits, own...)
+func verdictOn(command string, in shellKind, own []string) Verdict {
+	r := classify(command, in, own...)
 	if r == nil {
 		return Verdict{Allowed: true}
 	}
 	return Verdict{Reason: r.reason, Instead: r.allowed(command)}
 }
 
-func classify(command string, submits bool, own ...string) *refusal {
+func classify(command string, in shellKind, own ...string) *refusal {
 	if r := legible(command); r != nil {
 		return r
 	}
@@ -77,7 +91,7 @@ func classify(command string, submits bool, own ...string) *refusal {
 		}
 		return refuse("the command cannot be read as bash: %v", err)
 	}
-	j := &classifier{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, submits: submits,
+	j := &classifier{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, in: in,
 		own: own}
 	j.variables = variablesOf(file)
 	return first(j.stmts(file.Stmts), func() *refusal { return certain(command, file) })
@@ -175,7 +189,7 @@ func (r *refusal) allowed(command string) string {
 		forms = append(forms, e.made(command))
 	}
 	for _, form := range append(forms, r.instead, r.general) {
-		if form != "" && len(form) < 2000 && classify(form, false) == nil {
+		if form != "" && len(form) < 2000 && classify(form, ours) == nil {
 			return form
 		}
 	}

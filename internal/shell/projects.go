@@ -58,10 +58,10 @@ func without(part, reason, instead string) func(call, arguments) *refusal {
 func planloop(shows *grammar) func(*classifier, call) *refusal {
 	return func(j *classifier, c call) *refusal {
 		words := c.words
-		if j.submits && len(words) > 0 && words[0].is("submit") {
+		if j.in != ours && len(words) > 0 && words[0].is("submit") {
 			return submission(words[1:])
 		}
-		if j.submits && len(words) > 2 && words[0].is("reply") && !slices.ContainsFunc(words, option) {
+		if j.in != ours && len(words) > 2 && words[0].is("reply") && !slices.ContainsFunc(words, option) {
 			return nil
 		}
 		if len(words) == 1 && words[0].is("--version") {

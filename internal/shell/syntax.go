@@ -23,8 +23,8 @@ type classifier struct {
 	work       int             // effort spent on classifying
 	expanded   int             // bytes that braces expand to
 	rounds     int             // lower bound on the iterations of the enclosing loops
-	submits    bool            // planloop submit is allowed
-	own        []string        // patterns of commands that the user allows
+	in         shellKind
+	own        []string // patterns of commands that the user allows
 }
 
 func (j *classifier) stmts(list []*syntax.Stmt) *refusal {
@@ -67,7 +67,7 @@ func (j *classifier) foreground(s *syntax.Stmt) string {
 		return ""
 	}
 	text := j.source[s.Pos().Offset():min(s.Cmd.End().Offset(), uint(len(j.source)))]
-	if len(text) > 2000 || classify(text, false) != nil {
+	if len(text) > 2000 || classify(text, ours) != nil {
 		return ""
 	}
 	return text
@@ -383,6 +383,9 @@ func (j *classifier) program(words []word) *refusal {
 	known, ok := j.commands[name]
 	if !ok {
 		return unknown(name, words)
+	}
+	if j.in == terminal && slices.Contains(names()["interactive"], name) {
+		return refuse("%s takes commands on a terminal; cat and sed -n do not", name).or("cat FILE")
 	}
 	c := call{name: name, words: words[1:]}
 	return first(c.checkWords(), func() *refusal { return known.check(j, c) })
