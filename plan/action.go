@@ -74,6 +74,7 @@ var actionTable = sync.OnceValue(func() map[reflect.Type]traits {
 		reflect.TypeFor[AskUser]():          {word: "ask_user", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[ExpireMode]():       {word: "expire_plan_mode", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[EndMode]():          {word: "end_plan_mode", isPlanning: true},
+		reflect.TypeFor[LeaveMode]():        {word: "leave_plan_mode", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[WithdrawProposal](): {word: "withdraw_proposal", isPlanning: true},
 		reflect.TypeFor[DecideDraft]():      decision(""),
 		reflect.TypeFor[EditDraft](): {word: "edit_draft", isPlanning: true, anyPlan: true, authority: personOrClient,
@@ -158,8 +159,10 @@ func DependsOnPlan(a Action) bool { return !traitsOf(a).anyPlan }
 func ClaimOwners(s State, a Action) []string {
 	var owners []string
 	t := traitsOf(a)
-	if t.isPlanning && s.HasProposal() { // its author may have to agree
-		owners = append(owners, s.proposal().By)
+	if request := s.proposal(); t.isPlanning && request != nil { // only its author may act
+		owners = append(owners, request.By)
+	} else if mode := s.ModeNow(); t.isPlanning && mode.IsAgentsOwn {
+		owners = append(owners, mode.By)
 	}
 	for _, id := range t.claims {
 		if step, ok := s.step(id); ok && step.ClaimedBy != "" {

@@ -295,15 +295,35 @@ func (EndMode) decide(s State, f Facts) ([]Event, error) {
 	}
 }
 
-// ModeEnded ends planning mode: the approved plan was carried out, replaced or given up.
+// LeaveMode asks to leave a planning mode without a plan. The agent that entered it by itself may, before it submits
+// and before a person acts in it.
+type LeaveMode struct{}
+
+func (LeaveMode) decide(s State, f Facts) ([]Event, error) {
+	switch by := s.ModeNow().By; {
+	case !s.PhaseNow().IsRestricted():
+		return nil, nil
+	case s.PhaseNow() == PhaseSubmitted:
+		return nil, conflict("the plan is waiting for the user's decision", "only the user can cancel planning mode")
+	case !s.ModeNow().IsAgentsOwn:
+		return nil, conflict("a person takes part in this planning", "only the user can cancel planning mode")
+	case by != f.Actor.Name && !f.Sightings[by].IsGone:
+		return nil, conflict(Quote(by)+" entered planning mode", "only that agent or the user can end it")
+	}
+	return []Event{ModeEnded{By: f.Actor.Name, Why: "its agent left it without a plan", KeepsDraft: true, At: f.Now}}, nil
+}
+
+// ModeEnded ends planning mode: the approved plan was carried out, replaced or given up, or its agent left.
 type ModeEnded struct {
 	By  string    `json:"by"`
 	Why string    `json:"why"`
 	At  time.Time `json:"at"`
+
+	KeepsDraft bool `json:"keeps_draft,omitempty"` // a draft from elsewhere; absent in old logs
 }
 
 func (e ModeEnded) apply(s State) State {
-	if s.PhaseNow().IsRestricted() {
+	if s.PhaseNow().IsRestricted() && !e.KeepsDraft {
 		s.Draft = nil
 	}
 	return s.withDecision(PhaseInactive, Decision{Outcome: Ended, By: e.By, Comment: e.Why, At: e.At})

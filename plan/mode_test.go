@@ -208,6 +208,63 @@ func TestPlanCancelRestoresNormalMode(t *testing.T) {
 	wantRefusal(t, newWorkspace(t).refused(person, plan.CancelMode{}), plan.Conflict, "", "not on")
 }
 
+// TestAnAgentLeavesItsOwnMode: until it submits or a person takes part.
+func TestAnAgentLeavesItsOwnMode(t *testing.T) {
+	enter := plan.EnterMode{Reason: "it is large"}
+	for name, c := range map[string]struct {
+		before func(*workspace)
+		by     plan.Actor
+		why    string // "" if it may leave
+	}{
+		"at once":           {func(w *workspace) { w.do(ann, enter) }, ann, ""},
+		"asked in between":  {func(w *workspace) { w.do(ann, enter); w.do(ann, plan.AskUser{Text: "when?"}) }, ann, ""},
+		"its agent is gone": {func(w *workspace) { w.do(ann, enter); w.seen["ann"] = plan.Sighting{IsGone: true} }, bob, ""},
+		"another agent":     {func(w *workspace) { w.do(ann, enter) }, bob, "entered planning mode"},
+		"a person entered":  {func(w *workspace) { w.do(person, plan.EnterMode{Task: "it"}) }, ann, "a person takes part"},
+		"a user's prompt":   {func(w *workspace) { w.do(client, plan.EnterMode{Task: "it"}) }, ann, "a person takes part"},
+		"a person commented": {func(w *workspace) { w.do(ann, enter); w.do(person, plan.AddComment{Text: "mind it"}) }, ann,
+			"a person takes part"},
+		"a person answered": {func(w *workspace) {
+			w.do(ann, enter)
+			w.do(ann, plan.AskUser{Text: "when?"})
+			w.do(client, plan.AnswerQuestion{Answer: "now"})
+		}, ann, "a person takes part"},
+		"submitted": {func(w *workspace) { w.do(ann, enter); w.do(ann, submission("Look")) }, ann, "waiting for the user's decision"},
+		"returned": {func(w *workspace) {
+			w.do(ann, enter)
+			w.do(ann, submission("Look"))
+			w.do(person, decided(plan.Returned, w.answer("more")))
+		}, ann, "a person takes part"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			w.seen = map[string]plan.Sighting{}
+			c.before(w)
+			if c.why != "" {
+				wantRefusal(t, w.refused(c.by, plan.LeaveMode{}), plan.Conflict, "", c.why)
+				return
+			}
+			w.do(c.by, plan.LeaveMode{})
+			w.wantPhase(plan.PhaseInactive)
+			w.unchanged(c.by, plan.LeaveMode{})
+		})
+	}
+	w := approvedPlan(t)
+	w.unchanged(ann, plan.LeaveMode{})
+	w.wantPhase(plan.PhaseExecuting)
+}
+
+// TestLeavingKeepsADraftFromElsewhere.
+func TestLeavingKeepsADraftFromElsewhere(t *testing.T) {
+	w := newWorkspace(t)
+	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Imported"}, Steps: []plan.NewStep{titled("a")}, Draft: true})
+	w.do(ann, plan.EnterMode{Reason: "it is large"})
+	w.do(ann, plan.LeaveMode{})
+	if w.state.Draft == nil || len(w.state.Past) != 0 {
+		t.Errorf("the draft is gone: %+v", w.state.Past)
+	}
+}
+
 // TestOnlyAPersonCancels refuses all other actors, whatever they claim.
 func TestOnlyAPersonCancels(t *testing.T) {
 	for _, actor := range append(pretenders(), ann, script, ci, itself) {

@@ -11,7 +11,8 @@ import (
 
 // EnterPlanMode is the input of EnterPlanMode (chorus: enter_plan_mode).
 type EnterPlanMode struct {
-	Reason string `json:"reason"`
+	Reason string `json:"reason,omitempty"`
+	Leave  bool   `json:"leave,omitempty" jsonschema:"description=leave it again"`
 }
 
 // ModeReply is the state of planning mode.
@@ -24,6 +25,9 @@ type ModeReply struct {
 
 // EnterPlanMode begins planning mode for an agent: nothing may be changed until a person approves a plan.
 func (s *Service) EnterPlanMode(ctx context.Context, c Caller, in EnterPlanMode) (ModeReply, error) {
+	if in.Leave {
+		return s.endMode(ctx, c, plan.LeaveMode{})
+	}
 	reason, err := plan.Text{Field: "/reason", Max: plan.MaxLongLine}.Required(in.Reason)
 	if err != nil {
 		return ModeReply{}, err
@@ -160,7 +164,11 @@ func proposalText(state plan.State) string {
 
 // CancelPlanMode leaves planning mode without a plan. Only a person may.
 func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, error) {
-	outcome, err := s.do(ctx, c, plan.CancelMode{})
+	return s.endMode(ctx, c, plan.CancelMode{})
+}
+
+func (s *Service) endMode(ctx context.Context, c Caller, a plan.Action) (ModeReply, error) {
+	outcome, err := s.do(ctx, c, a)
 	if err != nil {
 		return ModeReply{}, err
 	}

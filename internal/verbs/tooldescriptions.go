@@ -129,7 +129,7 @@ func rowsByDefault() []Row {
 		}, (*Service).Suggest),
 		row(Spec{
 			Name: "planning_enter_plan_mode", Title: "Plan before acting", Toolset: Mode, Idempotent: true,
-			Description: "Enter planning mode: read-only until a person approves a plan.",
+			Description: "Enter planning mode: read-only until a person approves a plan. Give a reason.",
 			Example:     `{"reason":"The migration touches every model"}`,
 		}, (*Service).EnterPlanMode),
 		row(Spec{
