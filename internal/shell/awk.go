@@ -17,10 +17,10 @@ func awk(_ *classifier, c call, a arguments) *refusal {
 		}
 	}
 	if len(a.rest) == 0 || !a.rest[0].whole || !a.rest[0].one() {
-		return refuse("the program of awk is not known before it runs; write it out, and give values with -v").or("awk '{print $1}' FILE")
+		return refuse("the program of awk is not known before it runs; write it out, and give values with -v")
 	}
 	if why := (&awkReader{text: a.rest[0].text}).program(); why != "" {
-		return refuse("the program of awk %s", why).or("awk '{print $1}' FILE")
+		return refuse("the program of awk %s", why)
 	}
 	for _, w := range a.rest[1:] {
 		unknown := !w.whole && (strings.HasPrefix("/inet", w.text) && w.text != "" || w.text == "" && !w.tame && !w.file)

@@ -44,7 +44,7 @@ func (j *classifier) inside(part syntax.WordPart) *refusal {
 	case *syntax.ArithmExp:
 		return j.arithmetic(part.X)
 	case *syntax.ExtGlob:
-		return refuse("extended patterns mean other things in other shells; use find -name or several patterns").or("ls *.go")
+		return refuse("extended patterns mean other things in other shells; use find -name or several patterns")
 	default:
 		return refuse("this kind of expansion is not known to only read")
 	}
@@ -366,6 +366,21 @@ func revision(c *syntax.CmdSubst) (commits, one bool) {
 	}
 	return names, words[1] == "merge-base" || words[1] == "rev-parse" && revisions == 1
 }
+
+// sinceTag matches a word that begins with a tag and two dots. A tag may look like an option, but none with dots at its end
+// overwrites a file that git or a person made.
+func sinceTag(parts []syntax.WordPart) bool {
+	if len(parts) < 2 {
+		return false
+	}
+	c, substitution := parts[0].(*syntax.CmdSubst)
+	lit, text := parts[1].(*syntax.Lit)
+	return substitution && text && strings.HasPrefix(lit.Value, "..") && describing().MatchString(strings.Join(command(c), " "))
+}
+
+var describing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^git describe( (--(tags|all|long|always|first-parent|exact-match|abbrev=[0-9]+)|HEAD[~^0-9]*))*$`)
+})
 
 // command returns the words of a substitution that is a single plain command, nil for any other.
 func command(c *syntax.CmdSubst) []string {

@@ -16,18 +16,18 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 		"range-diff": closed(listed("git range-diff"), gitFormats),
 		"shortlog":   closed(listed("git shortlog"), gitFormats),
 		"rev-list":   closed(listed("git rev-list"), gitFormats),
-		"branch":     closed(listed("git branch"), gitNamesOnlyIn("git branch --list 'PATTERN'", "-l", "--list")),
-		"tag":        closed(listed("git tag"), gitNamesOnlyIn("git tag --list 'PATTERN'", "-l", "--list")),
-		"remote":     parsed(remote, "git remote -v", gitRemote(remote)),
-		"stash":      {gitSub("git stash list", map[string]rule{"list": log, "show": closed(listed("git stash show"), gitFormats)})},
-		"worktree": {gitSub("git worktree list", map[string]rule{"list": closed(options(`-v -z --verbose --porcelain --expire:`),
+		"branch":     closed(listed("git branch"), gitNamesOnlyIn("-l", "--list")),
+		"tag":        closed(listed("git tag"), gitNamesOnlyIn("-l", "--list")),
+		"remote":     parsed(remote, gitRemote(remote)),
+		"stash":      {gitSub(map[string]rule{"list": log, "show": closed(listed("git stash show"), gitFormats)})},
+		"worktree": {gitSub(map[string]rule{"list": closed(options(`-v -z --verbose --porcelain --expire:`),
 			noOperands)})},
-		"notes":  {gitSub("git notes list", map[string]rule{"list": closed(options(``), nil), "show": closed(options(``), nil)})},
-		"bisect": {gitSub("git bisect log", map[string]rule{"log": closed(options(``), noOperands)})},
-		"submodule": {gitSub("git submodule status", map[string]rule{"status": closed(options(`--recursive --cached`), nil),
+		"notes":  {gitSub(map[string]rule{"list": closed(options(``), nil), "show": closed(options(``), nil)})},
+		"bisect": {gitSub(map[string]rule{"log": closed(options(``), noOperands)})},
+		"submodule": {gitSub(map[string]rule{"status": closed(options(`--recursive --cached`), nil),
 			"summary": closed(options(`--cached --files -n: --summary-limit:`), nil)})},
-		"sparse-checkout": {gitSub("git sparse-checkout list", map[string]rule{"list": closed(options(``), noOperands)})},
-		"config":          parsed(listed("git config"), "git config --list", gitConfig),
+		"sparse-checkout": {gitSub(map[string]rule{"list": closed(options(``), noOperands)})},
+		"config":          parsed(listed("git config"), gitConfig),
 		"for-each-ref":    closed(listed("git for-each-ref"), gitFormats),
 		"symbolic-ref":    closed(options(`-q --short --quiet --no-recurse`), atMost(1)),
 		"count-objects":   closed(options(`-v -H --verbose --human-readable`), noOperands),
@@ -52,28 +52,9 @@ func git(j *classifier, _ call, a arguments) *refusal {
 	name := a.rest[0].text
 	known, ok := gitCommands()[name]
 	if !ok {
-		return refuse("git %s is not known to only read", shown(name)).or(gitInstead(name))
+		return refuse("git %s is not known to only read", shown(name))
 	}
 	return known.check(j, call{"git " + name, a.rest[1:]})
-}
-
-// gitInstead returns the nearest git command that reads.
-func gitInstead(name string) string {
-	switch name {
-	case "checkout", "switch", "restore":
-		return "git show HEAD:FILE"
-	case "commit", "add", "rm", "mv", "reset", "clean":
-		return "git status"
-	case "merge", "rebase", "cherry-pick", "pull", "format-patch", "difftool":
-		return "git diff HEAD"
-	case "push", "fetch", "clone", "ls-remote":
-		return "git remote -v"
-	case "help":
-		return "git version"
-	case "lfs":
-		return "git ls-files"
-	}
-	return "git log --oneline"
 }
 
 // signing matches the parts of a format that check signatures.
@@ -91,7 +72,7 @@ func gitFormats(c call, a arguments) *refusal {
 			continue
 		}
 		if !f.value.whole || signing().MatchString(f.value.text) || f.name != "--sort" && !builtinFormats().MatchString(f.value.text) {
-			return refuse("a format of %s that checks signatures runs a program, and this may be one", c.name).or("git log --format=%h")
+			return refuse("a format of %s that checks signatures runs a program, and this may be one", c.name)
 		}
 	}
 	return nil
@@ -99,27 +80,27 @@ func gitFormats(c call, a arguments) *refusal {
 
 // gitNamesOnlyIn allows operands only with one of the options that make them patterns; otherwise git creates a branch
 // or tag.
-func gitNamesOnlyIn(instead string, names ...string) func(call, arguments) *refusal {
+func gitNamesOnlyIn(names ...string) func(call, arguments) *refusal {
 	return func(c call, a arguments) *refusal {
 		if len(a.operands) > 0 && !a.has(names...) {
-			return refuse("%s with a name makes one", c.name).or(instead)
+			return refuse("%s with a name makes one", c.name)
 		}
 		return gitFormats(c, a)
 	}
 }
 
 // gitSub classifies a git command that has subcommands.
-func gitSub(instead string, commands map[string]rule) func(*classifier, call) *refusal {
+func gitSub(commands map[string]rule) func(*classifier, call) *refusal {
 	return func(j *classifier, c call) *refusal {
 		if len(c.words) == 0 {
 			if c.name == "git submodule" || c.name == "git notes" {
 				return nil
 			}
-			return refuse("%s alone changes something", c.name).or(instead)
+			return refuse("%s alone changes something", c.name)
 		}
 		known, ok := commands[c.first()]
 		if !ok || !c.words[0].whole {
-			return refuse("%s %s is not known to only read", c.name, source(c.words[0])).or(instead)
+			return refuse("%s %s is not known to only read", c.name, source(c.words[0]))
 		}
 		return known.check(j, call{c.name + " " + c.first(), c.words[1:]})
 	}
@@ -132,11 +113,11 @@ func gitReflog(log rule) func(*classifier, call) *refusal {
 		if len(words) > 0 && !words[0].option() {
 			switch {
 			case !words[0].whole:
-				return refuse("what git reflog does is not known before it runs").or("git reflog show")
+				return refuse("what git reflog does is not known before it runs")
 			case words[0].text == "show", words[0].text == "list", words[0].text == "exists":
 				words = words[1:]
 			case slices.Contains([]string{"expire", "delete", "drop", "write"}, words[0].text):
-				return refuse("git reflog %s writes", words[0].text).or("git reflog show")
+				return refuse("git reflog %s writes", words[0].text)
 			}
 		}
 		return log.check(j, call{"git reflog", words})
@@ -150,7 +131,7 @@ func gitRemote(g *grammar) func(*classifier, call, arguments) *refusal {
 			return nil
 		}
 		if !a.rest[0].is("get-url") {
-			return refuse("git remote %s changes something or needs the network", source(a.rest[0])).or("git remote -v")
+			return refuse("git remote %s changes something or needs the network", source(a.rest[0]))
 		}
 		_, r := g.split(call{"git remote get-url", a.rest[1:]}, false)
 		return r
@@ -166,5 +147,5 @@ func gitConfig(_ *classifier, _ call, a arguments) *refusal {
 		len(a.operands) == 2 && a.operands[0].is("get") {
 		return nil
 	}
-	return refuse("git config sets, unless it is asked to get or list").or("git config --list")
+	return refuse("git config sets, unless it is asked to get or list")
 }

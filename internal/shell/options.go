@@ -253,12 +253,20 @@ func (g *grammar) refused(c call, name string, w word) *refusal {
 	if strings.HasPrefix(name, "--") && len(name) > 3 {
 		for _, full := range slices.Sorted(maps.Keys(g.arities)) {
 			if strings.HasPrefix(full, name) {
-				return refuse("%s of %s is an abbreviation, which may mean another option elsewhere; spell out %s", shown(name), c.name,
-					full).without(w.syntax())
+				r := refuse("%s of %s is an abbreviation, which may mean another option elsewhere; spell out %s", shown(name), c.name, full)
+				if w.node != nil {
+					at := w.node.Pos().Offset()
+					r.edits = []edit{{at, at + uint(len(name)), full}}
+				}
+				return r
 			}
 		}
 	}
-	return refuse("%s %s is not known to only read", c.name, shown(name)).without(w.syntax())
+	r := refuse("%s %s is not known to only read", c.name, shown(name))
+	if slices.Contains(names()["writing"], name) { // without it, the command does not do the same
+		return r
+	}
+	return r.without(w.syntax())
 }
 
 type rule struct {
@@ -276,12 +284,12 @@ func open(g *grammar) rule {
 	}}
 }
 
-// parsed is a rule that classifies a command by its options and operands, and suggests instead if they cannot be separated.
-func parsed(g *grammar, instead string, check func(j *classifier, c call, a arguments) *refusal) rule {
+// parsed is a rule that classifies a command by its options and operands.
+func parsed(g *grammar, check func(j *classifier, c call, a arguments) *refusal) rule {
 	return rule{func(j *classifier, c call) *refusal {
 		a, r := g.split(c, false)
 		if r != nil {
-			return r.or(instead)
+			return r
 		}
 		return check(j, c, a)
 	}}
@@ -304,7 +312,7 @@ func refuseDevices(c call, a arguments) *refusal {
 // closed is a rule for a command with options that write or run: it refuses words that may become one, and check classifies
 // the rest. check may be nil.
 func closed(g *grammar, check func(c call, a arguments) *refusal) rule {
-	return parsed(g, "", func(_ *classifier, c call, a arguments) *refusal {
+	return parsed(g, func(_ *classifier, c call, a arguments) *refusal {
 		if check == nil {
 			return nil
 		}
@@ -318,7 +326,7 @@ func anything(*classifier, call) *refusal { return nil }
 // noOperands is a check for commands that change something if they have operands.
 func noOperands(c call, a arguments) *refusal {
 	if len(a.operands) > 0 {
-		return refuse("%s with %s changes something", c.name, source(a.operands[0])).or(c.name)
+		return refuse("%s with %s changes something", c.name, source(a.operands[0]))
 	}
 	return nil
 }
@@ -328,33 +336,25 @@ func atMost(n int) func(call, arguments) *refusal {
 	return func(c call, a arguments) *refusal {
 		for i, w := range a.operands {
 			if i >= n || !w.one() {
-				return refuse("%s writes to its operand number %d", c.name, n+1).or(c.name + " FILE").without(w.syntax())
+				return refuse("%s writes to its operand number %d", c.name, n+1).without(w.syntax())
 			}
 		}
 		return nil
 	}
 }
 
-// needs lists the options that make a command read, for one that writes without them.
-type needs struct {
-	ways    []way
-	instead string
-}
+// needs are the ways to make a command read that writes without options.
+type needs []way
 
 // way requires one of some options, and none of those that undo it, at any position: of two modes many programs take
 // the last one, and some the first.
 type way struct{ one, without []string }
 
-// needed parses a condition such as "-c -l or -t without -d; FORM", where FORM is suggested instead.
-func needed(text string) needs {
-	if text == "" {
-		return needs{}
-	}
-	text, instead, _ := strings.Cut(text, "; ")
-	n := needs{instead: strings.TrimSpace(instead)}
+// needed parses a condition such as "-c -l or -t without -d".
+func needed(text string) (n needs) {
 	for part := range strings.SplitSeq(text, " or ") {
 		one, without, _ := strings.Cut(part, " without ")
-		n.ways = append(n.ways, way{strings.Fields(one), strings.Fields(without)})
+		n = append(n, way{strings.Fields(one), strings.Fields(without)})
 	}
 	return n
 }
@@ -362,23 +362,20 @@ func needed(text string) needs {
 // check refuses arguments that satisfy none of the ways. Options that describe the command (--version, --help) count only
 // without other words: some programs continue after them.
 func (n needs) check(c call, a arguments) *refusal {
-	if n.ways == nil || len(c.words) == 1 && slices.ContainsFunc([]string{"--version", "--help", "-V", "-h"}, c.words[0].is) {
+	describes := []string{"--version", "--help", "-V", "-h"}
+	if len(n) == 0 || len(n[0].one) == 0 || len(c.words) == 1 && slices.ContainsFunc(describes, c.words[0].is) {
 		return nil
 	}
-	instead, undone := strings.ReplaceAll(n.instead, "NAME", c.name), false
-	for _, way := range n.ways {
-		if !a.has(way.one...) {
-			continue
-		}
-		if !a.has(way.without...) {
+	reason := c.name + " writes files without " + n[0].one[0]
+	for _, way := range n {
+		if a.has(way.one...) && !a.has(way.without...) {
 			return nil
 		}
-		undone = true
+		if a.has(way.one...) {
+			reason = "one option of " + c.name + " undoes another, which kept it from writing"
+		}
 	}
-	if undone {
-		return refuse("one option of %s undoes another, which kept it from writing", c.name).or(instead)
-	}
-	return refuse("%s writes files without %s", c.name, n.ways[0].one[0]).or(instead)
+	return refuse("%s", reason)
 }
 
 var commands = sync.OnceValue(func() map[string]rule {

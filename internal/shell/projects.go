@@ -8,7 +8,7 @@ import (
 
 // projects are the rules for a project's tools; only a small part of their commands reads.
 func projects() map[string]rule {
-	return map[string]rule{"git": parsed(listed("git").upToOperand(), "git --no-pager log", git), "go": {goTool},
+	return map[string]rule{"git": parsed(listed("git").upToOperand(), git), "go": {goTool},
 		"planloop": {planloop(listed("planloop"))}}
 }
 
@@ -17,21 +17,21 @@ func projects() map[string]rule {
 var goCommands = sync.OnceValue(func() map[string]rule {
 	return map[string]rule{
 		"version": closed(options(`-m -v -json`).words(), nil), "help": {anything},
-		"env": closed(options(`-json -changed`).words(), without("=", "go env sets with =", "go env GOPATH")),
+		"env": closed(options(`-json -changed`).words(), without("=", "go env sets with =")),
 		"doc": closed(options(`-all -c -cmd -short -src -u`).words(), nil),
 		"list": closed(options(`-f: -json? -m -deps -e -find -test -tags: -mod=readonly|vendor -C:`).words(),
-			without("@", "go list of a version needs the network", "go list -m all")),
+			without("@", "go list of a version needs the network")),
 		"mod": closed(options(`-m -vendor`).words(), goMod),
 	}
 })
 
 func goTool(j *classifier, c call) *refusal {
 	if len(c.words) == 0 || !c.words[0].whole {
-		return refuse("what go does is not known before it runs; write it out").or("go version")
+		return refuse("what go does is not known before it runs; write it out")
 	}
 	known, ok := goCommands()[c.first()]
 	if !ok {
-		return refuse("go %s builds, runs or writes", shown(c.first())).or("go list ./...")
+		return refuse("go %s builds, runs or writes", shown(c.first()))
 	}
 	return known.check(j, call{"go " + c.first(), c.words[1:]})
 }
@@ -40,14 +40,14 @@ func goMod(_ call, a arguments) *refusal {
 	if len(a.operands) > 0 && (a.operands[0].is("graph") || a.operands[0].is("why")) {
 		return nil
 	}
-	return refuse("go mod writes, but for graph and why").or("go mod graph")
+	return refuse("go mod writes, but for graph and why")
 }
 
 // without refuses operands that contain a part.
-func without(part, reason, instead string) func(call, arguments) *refusal {
+func without(part, reason string) func(call, arguments) *refusal {
 	return func(_ call, a arguments) *refusal {
 		if slices.ContainsFunc(a.operands, func(w word) bool { return strings.Contains(w.text, part) }) {
-			return refuse("%s", reason).or(instead)
+			return refuse("%s", reason)
 		}
 		return nil
 	}
@@ -64,19 +64,21 @@ func planloop(shows *grammar) func(*classifier, call) *refusal {
 		if j.in != ours && len(words) > 2 && words[0].is("reply") && !slices.ContainsFunc(words, option) {
 			return nil
 		}
-		if len(words) == 1 && words[0].is("--version") {
+		last := len(words) - 1
+		if last == 0 && words[0].is("--version") || last >= 0 && words[last].is("--help") && !slices.ContainsFunc(words[:last], option) {
 			return nil
 		}
-		name, reads := "planloop ", []string{"status", "show", "log", "resume"}
-		if len(words) > 0 && words[0].is("plan") {
-			name, reads, words = "planloop plan ", []string{"status", "list", "diff", "allows"}, words[1:]
+		for n := 1; n <= 2 && n <= len(words) && words[n-1].whole; n++ {
+			name := c.first()
+			if n == 2 {
+				name += "/" + words[1].text
+			}
+			if slices.Contains(names()["planloop"], name) {
+				_, r := shows.split(call{"planloop " + name, words[n:]}, false)
+				return r
+			}
 		}
-		if len(words) > 0 && slices.ContainsFunc(reads, words[0].is) {
-			_, r := shows.split(call{name + words[0].text, words[1:]}, false)
-			return r
-		}
-		return refuse("this command of planloop changes the plan; status, show, log, resume and plan status, list, diff, allows only read").
-			or("planloop status")
+		return refuse("this command of planloop changes the plan; status, show, log, resume and plan status, list, diff, allows only read")
 	}
 }
 

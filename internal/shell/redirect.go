@@ -50,7 +50,7 @@ func (j *classifier) document(r *syntax.Redirect) *refusal {
 	}
 	delimiter, quoted := j.word(r.Word), r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), "\\")
 	if !delimiter.whole || strings.Trim(delimiter.text, wordLetters) != "" || delimiter.text == "" {
-		return refuse("the delimiter of the here-document is not a plain word; use EOF").or("cat FILE")
+		return refuse("the delimiter of the here-document is not a plain word; use EOF")
 	}
 	body := j.text(r.Hdoc)
 	if !quoted && strings.Contains(body, "\\\n") {

@@ -19,7 +19,7 @@ func sed(_ *classifier, _ call, a arguments) *refusal {
 	}
 	if script == nil {
 		if len(a.operands) == 0 {
-			return refuse("sed has no script").or("sed -n '1,20p' FILE")
+			return refuse("sed has no script")
 		}
 		if !a.operands[0].whole || !a.operands[0].one() {
 			return unknownScript()
@@ -42,11 +42,11 @@ func sedScript(script string) *refusal {
 	usual := (&sedReader{text: script, brackets: true}).script()
 	for _, reader := range []*sedReader{{text: script}, {text: script, brackets: true, escapes: true}} {
 		if usual == sedWrites || reader.script() == sedWrites {
-			return refuse("the script of sed writes a file or runs a command (w, W, e, s///w, s///e)").or("sed -n '1,20p' FILE")
+			return refuse("the script of sed writes a file or runs a command (w, W, e, s///w, s///e)")
 		}
 	}
 	if usual == sedUnknown {
-		return refuse("the script of sed is not understood, and may write or run").or("sed -n '1,20p' FILE")
+		return refuse("the script of sed is not understood, and may write or run")
 	}
 	return nil
 }

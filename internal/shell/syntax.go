@@ -375,7 +375,7 @@ func (j *classifier) program(words []word) *refusal {
 		}
 	}
 	if name == "git" && words[0].text != name {
-		return refuse("git is allowed only by its plain name: then planloop can keep a repository from running programs").or("git status")
+		return refuse("git is allowed only by its plain name: then planloop can keep a repository from running programs")
 	}
 	if strings.Contains(name, "/") {
 		return refuse("%s is a program of its own; only commands known by name are allowed", shown(name))

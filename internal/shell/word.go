@@ -165,6 +165,10 @@ func (j *classifier) word(node *syntax.Word) word {
 		case *syntax.SglQuoted, *syntax.DblQuoted:
 			quoted = true
 		}
+		if i == 0 && sinceTag(node.Parts) {
+			w.add(word{tame: true, plain: true})
+			continue
+		}
 		w.add(j.part(part, i == 0, brace))
 	}
 	if w.is("") && !quoted { // it vanishes
@@ -284,7 +288,11 @@ func (j *classifier) unquotedPart(part syntax.WordPart) word {
 
 func (j *classifier) doubleQuoted(part *syntax.DblQuoted) word {
 	w := word{whole: !part.Dollar}
-	for _, inner := range part.Parts {
+	for i, inner := range part.Parts {
+		if i == 0 && sinceTag(part.Parts) {
+			w.add(word{tame: true, plain: true})
+			continue
+		}
 		if lit, ok := inner.(*syntax.Lit); ok {
 			w.add(literal(unescapeDouble().Replace(lit.Value)))
 			continue

@@ -10,9 +10,9 @@ import (
 // wrappers are the rules for commands that run another command, which is classified in turn.
 func wrappers() map[string]rule {
 	return map[string]rule{
-		"env":      parsed(options(`-0 -v -u: -C: --null --debug --unset: --chdir:`).upToOperand(), "env", env),
-		"printenv": {anything}, "tee": parsed(options(`-a -i -p --append --ignore-interrupts`), "tee /dev/null", tee),
-		"xargs": parsed(listed("xargs").upToOperand(), "", xargs), "find": {find},
+		"env":      parsed(options(`-0 -v -u: -C: --null --debug --unset: --chdir:`).upToOperand(), env),
+		"printenv": {anything}, "tee": parsed(options(`-a -i -p --append --ignore-interrupts`), tee),
+		"xargs": parsed(listed("xargs").upToOperand(), xargs), "find": {find},
 		"timeout": wrapper(options(`-k: -s: -v -p -f --kill-after: --signal: --verbose --preserve-status --foreground`), 1),
 		"nice":    wrapper(options(`-n: -# --adjustment:`), 0),
 		"ionice":  wrapper(options(`-c: -n: -t --class: --classdata: --ignore`), 0),
@@ -23,7 +23,7 @@ func wrappers() map[string]rule {
 
 // wrapper classifies a command that runs the words after its options and the given number of operands.
 func wrapper(g *grammar, operands int) rule {
-	return parsed(g.upToOperand(), "", func(j *classifier, c call, a arguments) *refusal {
+	return parsed(g.upToOperand(), func(j *classifier, c call, a arguments) *refusal {
 		for _, w := range a.rest[:min(operands, len(a.rest))] {
 			if !w.one() {
 				return refuse("the word after %s may become several words; quote it", c.name)
@@ -134,7 +134,7 @@ func tee(_ *classifier, _ call, a arguments) *refusal {
 		if w.is("/dev/null") {
 			return nil
 		}
-		return refuse("tee writes files").or("cat FILE").without(w.syntax())
+		return refuse("tee writes files").without(w.syntax())
 	})
 }
 
@@ -210,11 +210,10 @@ func (j *classifier) findTest(words []word, found word) (int, *refusal) {
 		return j.findExec(words, found)
 	}
 	if !known {
-		why := "is not known to only read"
 		if slices.Contains([]string{"-delete", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"}, w.text) {
-			why = "writes, deletes or asks"
+			return 0, refuse("find %s writes, deletes or asks", w.text)
 		}
-		return 0, refuse("find %s %s", shown(w.text), why).without(w.syntax()).or("find . -name '*.go' -print")
+		return 0, refuse("find %s is not known to only read", shown(w.text)).without(w.syntax())
 	}
 	if len(words) <= n {
 		return len(words), nil
@@ -270,7 +269,7 @@ func builtins() map[string]rule {
 		"pwd": open(options(`-L -P --logical --physical`)), "cd": {changeDirectory}, "pushd": {changeDirectory}, "popd": {anything},
 		"dirs": {anything},
 		"test": {testBuiltin}, "[": {testBuiltin}, "printf": {printf}, "set": {setOptions},
-		"read": parsed(options(`-r -s -e -d: -n: -N: -p: -t: -u: -a:`), "read -r line", read), "type": {anything},
+		"read": parsed(options(`-r -s -e -d: -n: -N: -p: -t: -u: -a:`), read), "type": {anything},
 		"exit": {number}, "break": {number}, "continue": {number}, "return": {number}, "shift": {number}, "wait": {number},
 		"times":   {anything},
 		"command": {commandBuiltin}, "builtin": {commandBuiltin}, "jobs": {number}, "umask": {number},
@@ -282,7 +281,7 @@ func builtins() map[string]rule {
 func number(_ *classifier, c call) *refusal {
 	for _, w := range c.words {
 		if c.name == "umask" || c.name == "jobs" || !w.whole && !w.tame || w.whole && !integer().MatchString(w.text) {
-			return refuse("%s is allowed with a number at most", c.name).or(c.name)
+			return refuse("%s is allowed with a number at most", c.name)
 		}
 	}
 	return nil
@@ -352,14 +351,14 @@ func setOptions(_ *classifier, c call) *refusal {
 		w := c.words[i]
 		switch {
 		case !w.whole || len(w.text) < 2 || w.text[0] != '-' && w.text[0] != '+':
-			return refuse("set with arguments changes how commands run").or("set -eu")
+			return refuse("set with arguments changes how commands run")
 		case strings.HasSuffix(w.text, "o") && strings.Trim(w.text[1:], "eufo") == "":
 			i++
 			if i == len(c.words) || !slices.ContainsFunc([]string{"pipefail", "errexit", "nounset", "noglob"}, c.words[i].is) {
-				return refuse("set -o is allowed with pipefail, errexit, nounset and noglob").or("set -o pipefail")
+				return refuse("set -o is allowed with pipefail, errexit, nounset and noglob")
 			}
 		case strings.Trim(w.text[1:], "euf") != "":
-			return refuse("set %s changes how commands run", w.text).or("set -eu")
+			return refuse("set %s changes how commands run", w.text)
 		}
 	}
 	return nil
@@ -375,7 +374,7 @@ func commandBuiltin(j *classifier, c call) *refusal {
 		case "--":
 			words = words[1:]
 		default:
-			return refuse("%s %s is not known", c.name, words[0].text).or("command -v NAME")
+			return refuse("%s %s is not known", c.name, words[0].text)
 		}
 	}
 	if len(words) == 0 {
