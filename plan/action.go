@@ -189,6 +189,9 @@ func (c *cleaner) actor(a Actor) {
 	if err == nil && name != a.Name {
 		err = rule.refuse("is not trimmed and normalised", "use "+Quote(name))
 	}
+	if err == nil && a.Kind == Agent {
+		err = CheckAgentName(rule.Field, name)
+	}
 	c.Add(err)
 }
 

@@ -1,6 +1,12 @@
 package plan
 
-import "time"
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 // ActorKind classifies actors.
 type ActorKind string
@@ -84,6 +90,52 @@ func (w Way) Decider(name string) string {
 		return name + " on a shared terminal"
 	}
 	return name
+}
+
+// DescribeActor returns an actor with its kind, for display. A name from an old log that could imitate a kind is quoted.
+func DescribeActor(name string, kind ActorKind, way Way) string {
+	if way == WayClient {
+		return way.Decider(name)
+	}
+	if HasBrackets(name) {
+		name = Quote(name)
+	}
+	if way == WayShared {
+		return name + " (person, shared terminal)"
+	}
+	return name + " (" + string(kind) + ")"
+}
+
+// CheckAgentName refuses the name of an agent that could pass for another kind of actor: with brackets of any script, with a
+// word for a person, or with letters of several scripts that look alike.
+func CheckAgentName(field, name string) error {
+	plain := strings.ToLower(norm.NFKC.String(name))
+	words := strings.FieldsFunc(plain, func(r rune) bool { return !unicode.IsLetter(r) })
+	problem, joined := "", strings.Join(words, "") // p e r s o n
+	if strings.HasSuffix(joined, "person") || strings.HasSuffix(joined, "human") {
+		problem = "ends with a word for another kind of actor"
+	}
+	for _, word := range words {
+		latin := strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
+		other := strings.ContainsFunc(word, func(r rune) bool { return !unicode.Is(unicode.Latin, r) })
+		if latin && other {
+			problem = "mixes letters of several scripts in a word"
+		}
+	}
+	if HasBrackets(name) {
+		problem = "contains brackets, in which planloop shows the kind of an actor"
+	}
+	if problem == "" {
+		return nil
+	}
+	return Refuse(InvalidInput, field, problem, "use a name such as codex or reviewer-2")
+}
+
+// HasBrackets reports whether a text contains brackets, also as a part of other characters.
+func HasBrackets(text string) bool {
+	return strings.ContainsFunc(norm.NFKC.String(text), func(r rune) bool {
+		return unicode.In(r, unicode.Ps, unicode.Pe, unicode.Pi, unicode.Pf) || r == '<' || r == '>'
+	})
 }
 
 // Actor is the author of a change. A name derived from a connection (client#1a2b3c) is one actor

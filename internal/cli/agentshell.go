@@ -88,6 +88,15 @@ func (a *app) requireOwnTerminal(ws *openWorkspace, state plan.State) error {
 	return nil
 }
 
+// sharedTerminal warns that other programs can read the terminal; "" if planloop knows of none.
+func (a *app) sharedTerminal() string {
+	if shared := a.person().Shared; shared != "" {
+		return "Other programs of yours can read this terminal (" + shared + "), and so the code. A decision is recorded as " +
+			string(plan.WayShared) + "."
+	}
+	return ""
+}
+
 // agentSign returns why this shell belongs to an agent, "" without a sign of one.
 func (a *app) agentSign() string { return a.evidence().AgentShell().Why }
 

@@ -66,6 +66,9 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 	if on.edit == "" {
 		choices = "reject"
 	}
+	if warning := a.sharedTerminal(); warning != "" {
+		rest = append(rest, warning)
+	}
 	lines := append(rest, strings.Repeat("-", 40), fmt.Sprintf("This is %s %s. To approve it, type %s and Enter.", on.name,
 		history.ShortDigest(on.digest), s.Bold(code)), on.how, enter)
 	question := strings.Join(lines, "\n") + "\n> "

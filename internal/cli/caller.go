@@ -60,6 +60,9 @@ func (a *app) checkAgentName() error {
 	if err == nil && strings.Contains(name, "#") {
 		err = plan.Refuse(plan.InvalidInput, rule.Field, "contains #, which is reserved for connections", "use another character")
 	}
+	if err == nil {
+		err = plan.CheckAgentName(rule.Field, name)
+	}
 	return err
 }
 

@@ -197,6 +197,9 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 	if p.why != "" {
 		text = append(text, "View only: "+p.why+".", "To decide, run planloop review in your own terminal.")
 	}
+	if warning := p.sharedTerminal(); warning != "" && p.why == "" {
+		text = append(text, warning)
+	}
 	if forward != "" {
 		text = append(text, "To reach the page from your own machine, run there:", "  "+forward)
 	}
@@ -245,9 +248,10 @@ func (p *reviewPage) showCode(place review.Place, code string) error {
 	}
 	p.printing.Lock()
 	defer p.printing.Unlock()
+	warning := p.sharedTerminal()
 	_, err := fmt.Fprintf(p.tty, "%s  The code for the page that shows %s is %s. The page can then approve in every workspace "+
-		"until it is idle for an hour. If you did not ask for the code, do nothing.\n", time.Now().Format(clock),
-		safetext.EscapeLine(about), code)
+		"until it is idle for an hour. If you did not ask for the code, do nothing.%s\n", time.Now().Format(clock),
+		safetext.EscapeLine(about), code, strings.TrimRight(" "+warning, " "))
 	return err
 }
 

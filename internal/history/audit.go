@@ -142,11 +142,8 @@ func ShortDigest(digest string) string { return digest[:min(8, len(digest))] }
 // Sentence returns an entry in words: `approved by alice (person): "tests first"; plan X, 4f6d0c2a`.
 func (e Decision) Sentence() string {
 	text := e.what
-	switch {
-	case e.Way == plan.WayClient:
-		text += " by " + e.Way.Decider(e.By)
-	case e.Kind != plan.Planloop:
-		text += " by " + e.By + " (" + string(e.Kind) + ")"
+	if e.Kind != plan.Planloop || e.Way == plan.WayClient {
+		text += " by " + plan.DescribeActor(e.By, e.Kind, e.Way)
 	}
 	if e.Text != "" {
 		text += ": " + noteQuote(e.Text)

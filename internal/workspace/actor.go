@@ -59,13 +59,13 @@ func (c Caller) Actor() plan.Actor {
 	return plan.NewActor(plan.ChannelScript, cmp.Or(login, "user"))
 }
 
-// agentName returns a name in printable characters, without # and with single spaces, cut to 64 characters.
+// agentName returns a name in printable characters, without # and brackets, with single spaces, cut to 64 characters.
 func agentName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == '#' || !unicode.IsPrint(r) || plan.IsInvisible(r):
+		case r == '#' || plan.HasBrackets(string(r)) || !unicode.IsPrint(r) || plan.IsInvisible(r):
 			return -1
 		}
 		return r
@@ -79,6 +79,9 @@ func agentName(name string) string {
 
 func clientName(client, connection string) string {
 	name := slug(client, maxClientName, "client")
+	if plan.CheckAgentName("", name) != nil {
+		name = "client"
+	}
 	if connection == "" {
 		return name
 	}

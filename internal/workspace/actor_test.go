@@ -18,7 +18,7 @@ func TestActor(t *testing.T) {
 		want   string // a pattern
 	}{
 		{"explicit", workspace.Caller{Agent: "builder", Client: "x", Connection: "y", Login: "ann", CI: true}, plan.Agent, `builder`},
-		{"explicit is cleaned", workspace.Caller{Agent: " the\t\x1b[1m \u202ebig\n#builder\xff "}, plan.Agent, `the \[1m big builder`},
+		{"explicit is cleaned", workspace.Caller{Agent: " the\t\x1b[1m \u202ebig\n#builder\xff "}, plan.Agent, `the 1m big builder`},
 		{"explicit is cut", workspace.Caller{Agent: strings.Repeat("é", 100)}, plan.Agent, `é{64}`},
 		{"explicit and blank", workspace.Caller{Agent: " #\x00", Login: "ann"}, plan.Person, `ann`},
 		{"client and connection", workspace.Caller{Client: "Claude Code", Connection: "mcp-session-1", Login: "ann"}, plan.Agent,

@@ -31,7 +31,7 @@ export interface Progress {
   counts: Record<string, number>;
 }
 
-export type Way = 'person' | 'client-confirmed';
+export type Way = 'person' | 'person (shared terminal)' | 'client-confirmed';
 
 export interface Approval {
   by: string;
