@@ -115,6 +115,9 @@ func FindReportableStep(s State, id StepID, by Actor) (*Step, error) {
 	case p.Status == StatusFailed && !s.isWorkingOn(id, by), p.Status == StatusDraft:
 		return nil, conflict(fmt.Sprintf("the plan %s, so no step can be marked", p.Status.Predicate()), remedy(p))
 	}
+	if _, known := p.Steps.Get(id); !known && s.hasRevision() && s.Draft.Steps.Position(id) >= 0 {
+		return nil, conflict(id.String()+" is proposed and not approved yet", "continue with approved steps")
+	}
 	return findStep(p, id, "/step_id")
 }
 

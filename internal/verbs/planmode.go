@@ -157,7 +157,7 @@ func proposalText(state plan.State) string {
 	}
 	what := "Another plan is"
 	if request.Base != "" {
-		what = "A change of it (" + state.Draft.Changes + ") is"
+		what = "A change of the plan (" + state.Draft.Changes + ") is"
 	}
 	return " " + what + " proposed, and waits for a decision since " + request.At.Local().Format("15:04") + "."
 }
