@@ -130,7 +130,7 @@ func TestWorkContinuesBesideAProposal(t *testing.T) {
 	if len(plan.StartableSteps(w.state, 1))+w.state.Plan.Steps.Count(plan.InProgress) == 0 || !w.state.HasActiveRun() {
 		t.Error("the run does not continue")
 	}
-	wantRefusal(t, w.refused(ann, plan.MarkStep{Step: highest(w) + 1, Status: plan.Done}), plan.Conflict, "", "continue with approved steps")
+	wantRefusal(t, w.refused(ann, plan.MarkStep{Step: highest(w), Status: plan.Done}), plan.Conflict, "", "continue with approved steps")
 	w.do(bob, plan.AddSteps{Steps: []plan.NewStep{titled("Tell", highest(w))}})
 	w.wantProposal(plan.PhaseExecuting)
 	if second := w.state.ModeNow().Request; second.ID == first.ID || second.Digest == first.Digest || second.By != "bob" {
