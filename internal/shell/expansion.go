@@ -28,7 +28,7 @@ func (j *classifier) inside(part syntax.WordPart) *refusal {
 		if part.Dollar {
 			return refuse(`$"…" is translated before it is used; leave the dollar out`)
 		}
-		return j.quotedParts(part.Parts)
+		return j.parts(part.Parts)
 	case *syntax.ParamExp:
 		return j.parameter(part)
 	case *syntax.CmdSubst:
@@ -103,18 +103,6 @@ func expansions(parts []syntax.WordPart) (words, size int) {
 var anyRange = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\{([+-]?[0-9A-Za-z]+)\.\.([+-]?[0-9A-Za-z]+)(?:\.\.[+-]?[0-9]+)?\}`)
 })
-
-// quotedParts classifies the parts of a double-quoted string or a here-document. Shell versions disagree on the meaning of
-// quotes inside ${…}, and on where the expansion ends.
-func (j *classifier) quotedParts(parts []syntax.WordPart) *refusal {
-	for _, part := range parts {
-		if p, ok := part.(*syntax.ParamExp); ok && !p.Short && !simple(p) && strings.ContainsAny(strings.ReplaceAll(j.text(p), `\/`, ""),
-			"'\"\\") {
-			return refuse("quotes inside of ${…} are read in different ways; take the value apart first")
-		}
-	}
-	return j.parts(parts)
-}
 
 func (j *classifier) text(node syntax.Node) string {
 	to := min(node.End().Offset(), uint(len(j.source)))

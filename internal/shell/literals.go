@@ -12,15 +12,12 @@ import (
 // certain refuses a command if any of its literals may be code for some shell, or if the scanner reads any byte otherwise
 // than the parser did. The parser takes code for a literal in places: <(…) inside ${…}, for one.
 func certain(command string, file *syntax.File) *refusal {
-	t := &tracer{source: command, marks: make([]mark, len(command)), parents: []scope{{}}}
+	t := &tracer{source: command, marks: make([]mark, len(command)), parents: []scope{{mark: plain}}}
 	syntax.Walk(file, t.visit)
-	if t.refusal != nil {
-		return t.refusal
-	}
-	if marks, ok := scan(command); !ok || !slices.Equal(marks, t.marks) {
+	if marks, ok := scan(command); t.refusal == nil && (!ok || !slices.Equal(marks, t.marks)) {
 		return refuse("planloop cannot read this command with certainty; write it more simply")
 	}
-	return nil
+	return t.refusal
 }
 
 // tracer walks the whole parse tree, and marks each byte of the source as the scanner does.
@@ -28,13 +25,15 @@ type tracer struct {
 	source  string
 	marks   []mark
 	parents []scope
+	short   *syntax.ParamExp // the last $name
 	refusal *refusal
 }
 
-// scope is a node that surrounds others, and the mark that literals get in it.
+// scope is a node around others, and the mark of the literals in it.
 type scope struct {
-	node syntax.Node
-	mark mark
+	node    syntax.Node
+	mark    mark
+	regular bool // it is a regular expression
 }
 
 func (t *tracer) visit(node syntax.Node) bool {
@@ -46,32 +45,31 @@ func (t *tracer) visit(node syntax.Node) bool {
 		return false
 	}
 	parent := t.parents[len(t.parents)-1]
-	within, depth := parent.mark, parent.mark/inner*inner
+	own, depth := scope{node: node, mark: parent.mark}, parent.mark/inner*inner
 	switch node := node.(type) {
 	case *syntax.Comment:
 		t.paint(node, comment)
-		if strings.ContainsAny(node.Text, "'\"\\$`;&|<>()") {
+		if strings.ContainsAny(node.Text, "'\"\\$`"+operators) {
 			t.refusal = refuse("an interactive zsh reads comments as words; leave this one out").without(node)
 		}
 	case *syntax.SglQuoted:
 		t.paint(node, depth+quoted)
 	case *syntax.DblQuoted:
-		within = t.paint(node, depth+quoted)
-		t.subscripts(node.Parts)
+		own.mark = t.paint(node, depth+quoted)
 	case *syntax.Lit:
-		t.paint(node, within)
+		t.paint(node, own.mark)
 		t.literal(node, parent)
 	case *syntax.ParamExp:
-		within = t.paint(node, depth+inner+expansion)
+		own.mark = t.paint(node, depth+inner+expansion)
+		t.short = node
 	case *syntax.CmdSubst, *syntax.ProcSubst:
-		t.paint(node, depth+inner+gap)
-		within = depth + inner + plain
+		own.mark = t.paint(node, depth+inner+gap) + plain
 	case *syntax.ArithmExp:
-		within = t.paint(node, depth+inner+arithmetic)
+		own.mark = t.paint(node, depth+inner+arithmetic)
 	case *syntax.ArithmCmd, *syntax.CStyleLoop:
-		within = t.paint(node, depth+arithmetic)
+		own.mark = t.paint(node, depth+arithmetic)
 	case *syntax.TestClause:
-		within = t.paint(node, depth+tested)
+		own.mark = t.paint(node, depth+tested)
 	case *syntax.Assign:
 		t.paint(node, depth+plain)
 	case *syntax.ArrayExpr:
@@ -79,59 +77,39 @@ func (t *tracer) visit(node syntax.Node) bool {
 	case *syntax.DeclClause:
 		t.paint(node.Variant, depth+plain)
 	case *syntax.Word:
-		t.subscripts(node.Parts)
 		switch outer := parent.node.(type) {
 		case *syntax.Redirect:
 			if node == outer.Hdoc {
-				within = t.paint(node, depth+document)
+				own.mark = t.paint(node, depth+document)
 			}
 		case *syntax.BinaryTest:
-			if node == outer.Y && outer.Op == syntax.TsReMatch {
-				within = depth + regular
-			}
+			own.regular = node == outer.Y && outer.Op == syntax.TsReMatch
 		}
-	case *syntax.File:
-		within = plain
 	}
-	t.parents = append(t.parents, scope{node, within})
+	t.parents = append(t.parents, own)
 	return true
 }
 
 // paint marks a node's bytes.
 func (t *tracer) paint(node syntax.Node, m mark) mark {
 	to := min(node.End().Offset(), uint(len(t.source)))
-	seen := m
-	if m%inner == regular {
-		seen -= regular - tested
-	}
 	for i := min(node.Pos().Offset(), to); i < to; i++ {
-		t.marks[i] = seen
+		t.marks[i] = m
 	}
 	return m
 }
 
-// subscripts refuses $x[…] and $x:…, which zsh reads as one expansion.
-func (t *tracer) subscripts(parts []syntax.WordPart) {
-	for i, part := range parts[:max(0, len(parts)-1)] {
-		p, short := part.(*syntax.ParamExp)
-		next, text := parts[i+1].(*syntax.Lit)
-		if short && text && p.Short && modified().MatchString(next.Value) {
-			t.refusal = refuse("zsh reads $%s%s as one expansion; write ${%s}", p.Param.Value, shown(next.Value), p.Param.Value)
-		}
-	}
-}
+var (
+	parameterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_]\w*|\d+|[@*#?$!-])$`) })
+	modifier      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\[|:[A-Za-z&])`) }) // after $name, in zsh
+)
 
-var modified = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\[|:[A-Za-z&])`) })
-
-// parameterName matches what ${…} may expand.
-var parameterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])$`) })
-
-// literal refuses text outside quotes with a character that is code to bash or zsh.
+// literal refuses a literal that the parser changed, or text outside quotes with a character that is code to bash or zsh.
 func (t *tracer) literal(lit *syntax.Lit, parent scope) {
-	class, word := parent.mark%inner, (*syntax.Word)(nil)
+	class, word := parent.mark%inner, []syntax.WordPart{lit}
 	switch outer := parent.node.(type) {
 	case *syntax.Word:
-		word = outer
+		word = outer.Parts
 	case *syntax.ParamExp:
 		if !parameterName().MatchString(lit.Value) {
 			t.refusal = refuse("the name of the variable in ${%s} is not plain", shown(lit.Value))
@@ -139,28 +117,34 @@ func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 		return
 	}
 	text := t.source[lit.Pos().Offset():lit.End().Offset()]
+	if t.short != nil && t.short.Short && t.short.End() == lit.Pos() && modifier().MatchString(text) {
+		t.refusal = refuse("zsh reads $%s%s as one expansion; write ${%[1]s}", t.short.Param.Value, shown(text))
+	}
 	if class != document && strings.ReplaceAll(text, "\\\n", "") != lit.Value {
-		t.refusal = refuse("planloop cannot read this command with certainty; write it more simply")
+		t.refusal = refuse("planloop cannot read %s with certainty; write it more simply", shown(text))
 	}
 	if class == quoted || class == document {
 		return
 	}
-	code := map[mark]string{plain: "<>&|;()`\n", expansion: "<>&|;()`\n{}", tested: "<>&|;()`\n", regular: "<>&;`\n"}[class]
-	for i := 0; i < len(text); i++ {
+	for i := 0; i < len(text) && t.refusal == nil; i++ {
 		rest := text[i+1:]
-		switch c := text[i]; {
-		case c == '\\':
+		isCode := strings.IndexByte(operators+"`\n", text[i]) >= 0
+		switch text[i] {
+		case '\\':
 			i++
-			continue
-		case strings.IndexByte(code, c) >= 0:
-		case c == '$' && !(rest == "" && (word == nil || word.Parts[len(word.Parts)-1] == lit)) &&
-			!(class == regular && strings.IndexByte("|)", (rest + "x")[0]) >= 0):
-		case c == '!' && rest != "" && rest[0] != '=' && (i == 0 || text[i-1] != '['):
-		case c == '~' && strings.HasPrefix(rest, "["):
-		default:
-			continue
+		case '(', ')', '|':
+			isCode = !parent.regular
+		case '{', '}':
+			isCode = class == expansion
+		case '$':
+			isCode = (rest != "" || word[len(word)-1] != lit) && !(parent.regular && strings.IndexByte("|)", (rest + "x")[0]) >= 0)
+		case '!':
+			isCode = rest != "" && rest[0] != '=' && (i == 0 || text[i-1] != '[')
+		case '~':
+			isCode = strings.HasPrefix(rest, "[")
 		}
-		t.refusal = refuse("%s outside quotes may be code for bash or zsh; quote it", shown(text[i:]))
-		return
+		if isCode {
+			t.refusal = refuse("%s outside quotes may be code for bash or zsh; quote it", shown(text[i:]))
+		}
 	}
 }

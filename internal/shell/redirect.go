@@ -62,7 +62,7 @@ func (j *classifier) document(r *syntax.Redirect) *refusal {
 			return refuse("a line of the here-document begins like its delimiter; use another delimiter")
 		}
 	}
-	return j.quotedParts(r.Hdoc.Parts)
+	return j.parts(r.Hdoc.Parts)
 }
 
 // wordLetters are the characters in names of variables and labels.

@@ -9,12 +9,12 @@ type scanner struct {
 	at        int
 	marks     []mark
 	depth     mark
-	documents []string // the delimiters, as written, of the here-documents that begin after this line
+	documents []string // the here-documents that begin after this line: "-" or "", and the delimiter as written
 	backquote bool
 	failed    bool
 }
 
-// mark is a class plus 16 for each substitution around it.
+// mark is a class plus inner for each substitution around it.
 type mark uint16
 
 const (
@@ -25,13 +25,16 @@ const (
 	arithmetic             // (( … ))
 	tested                 // [[ … ]]
 	comment
-	document // the body of a here-document
-	regular  // tested, a regular expression; only the parse tells them apart
+	document // the body and end of a here-document
+
+	inner mark = 8
 )
 
-const inner mark = 16
-
-const reserved = " if then elif else fi while until do done for case esac select time { } ! [[ "
+const (
+	blanks    = " \t\n"
+	operators = ";&|()<>"
+	reserved  = " if then elif else fi while until do done for case esac select time { } ! [[ "
+)
 
 // scan marks a text, and reports false for texts that are not certain.
 func scan(text string) ([]mark, bool) {
@@ -42,225 +45,182 @@ func scan(text string) ([]mark, bool) {
 
 func (s *scanner) ahead(part string) bool { return strings.HasPrefix(s.text[s.at:], part) }
 
-// next returns the byte after n others, 0 at the end.
-func (s *scanner) next(n int) byte {
-	if s.at+n >= len(s.text) {
-		return 0
-	}
-	return s.text[s.at+n]
+// in reports whether the byte at a distance is one of some.
+func (s *scanner) in(distance int, some string) bool {
+	at := s.at + distance
+	return at >= 0 && at < len(s.text) && strings.IndexByte(some, s.text[at]) >= 0
 }
 
+// must records that the text is not certain without a condition.
+func (s *scanner) must(condition bool) { s.failed = s.failed || !condition }
+
+func (s *scanner) more() bool { return !s.failed && s.at < len(s.text) }
+
 func (s *scanner) mark(n int, class mark) {
-	for ; n > 0; n-- {
-		if s.at == len(s.text) {
-			s.failed = true
-			return
-		}
+	for s.must(s.at+n <= len(s.text)); n > 0 && s.more(); n-- {
 		s.marks[s.at] = s.depth*inner + class
 		s.at++
 	}
 }
 
-// within marks a part that lies one substitution deeper.
-func (s *scanner) within(read func()) {
-	s.failed = s.failed || len(s.documents) > 0 || s.depth > maxNesting
+// within marks a part that lies one substitution deeper, after a beginning of n bytes.
+func (s *scanner) within(n int, class mark, rest func()) {
+	s.must(s.depth < maxNesting)
 	s.depth++
-	read()
+	s.mark(n, class)
+	rest()
 	s.depth--
-	s.failed = s.failed || len(s.documents) > 0 || s.ahead("\\\n")
+	s.must(!s.ahead("\\\n"))
 }
 
-func (s *scanner) more() bool { return !s.failed && s.at < len(s.text) }
+// until marks a part up to its end.
+func (s *scanner) until(end string, class mark) {
+	for s.more() && !s.ahead(end) {
+		s.piece(class)
+	}
+	s.mark(len(end), class)
+}
 
-// code marks commands up to an end, which the caller marks.
+// code marks commands, up to an end that the caller marks.
 func (s *scanner) code(end byte) {
-	brackets, cases, begins, awaited := 0, 0, true, "" // begins: a command may begin here; awaited: of for and case, which await in
+	brackets, cases, begins, awaits := 0, 0, true, "" // begins: a command may begin here; awaits: for or case, until its in
 	for s.more() {
-		c := s.text[s.at]
+		from, c := s.at, s.text[s.at]
 		switch {
 		case c == end && brackets == 0 && cases == 0:
 			return
 		case c == '\n':
 			s.mark(1, gap)
 			s.bodies()
-			begins, awaited = true, ""
-		case c == ' ' || c == '\t':
+			begins, awaits = true, ""
+		case s.in(0, blanks):
 			s.mark(1, gap)
 		case s.ahead("\\\n"):
-			s.failed = s.at > 0 && strings.IndexByte(" \t\n", s.text[s.at-1]) < 0
+			s.must(s.at == 0 || s.in(-1, blanks))
 			s.mark(2, gap)
 		case c == '#':
-			s.failed = s.backquote
+			s.must(!s.backquote)
 			line, _, _ := strings.Cut(s.text[s.at:], "\n")
 			s.mark(len(line), comment)
-		case s.ahead("<(") || s.ahead(">("):
-			s.commands()
+		case s.in(0, "<>") && s.in(1, "("):
+			s.commands(2, ')')
 			begins = false
-		case s.ahead("((") && (begins || awaited == "for"):
-			s.compute("((")
+		case s.ahead("((") && (begins || awaits == "for"):
+			s.mark(2, arithmetic)
+			s.until("))", arithmetic)
 		case s.ahead("<<<"):
 			s.mark(3, gap)
 			begins = false
 		case s.ahead("<<"):
 			s.document()
-		case strings.IndexByte(";&|()<>", c) >= 0:
-			switch {
-			case c == '(':
-				brackets++
-			case c == ')' && brackets > 0:
-				brackets--
-			case c == ')':
-				s.failed = cases == 0
+		case s.in(0, operators):
+			brackets += map[byte]int{'(': 1, ')': -1}[c]
+			if brackets < 0 { // the end of a pattern
+				s.must(cases > 0)
+				brackets = 0
 			}
 			s.mark(1, gap)
-			begins, awaited = c != '<' && c != '>', ""
+			begins, awaits = !s.in(-1, "<>"), ""
 		default:
-			from := s.at
 			s.word()
 			word := s.text[from:s.at]
-			switch {
-			case word == "in" && awaited != "":
-				begins, awaited = awaited == "case", ""
-			case !begins || !strings.Contains(reserved, " "+word+" "):
-				begins = false
+			isReserved := begins && strings.Contains(reserved, " "+word+" ")
+			switch begins = isReserved; {
+			case word == "in" && awaits != "":
+				isReserved, begins, awaits = true, awaits == "case", ""
+			case begins && (word == "for" || word == "select" || word == "case"):
+				begins, awaits = false, word
+			}
+			if !isReserved {
 				continue
-			case word == "[[":
-				s.at = from
-				s.test()
-				begins = false
-				continue
-			case word == "for", word == "select", word == "case":
-				begins, awaited = false, word
 			}
 			cases += map[string]int{"case": 1, "esac": -1}[word]
-			s.at = from
-			s.mark(len(word), gap)
+			if s.at = from; word == "[[" {
+				s.until(" ]]", tested)
+				begins = false
+			} else {
+				s.mark(len(word), gap)
+			}
 		}
 	}
 }
 
-// word marks a word, and fails unless it contains something.
+// commands marks a substitution of commands.
+func (s *scanner) commands(n int, end byte) {
+	s.must(len(s.documents) == 0)
+	s.within(n, gap, func() {
+		s.code(end)
+		s.mark(1, gap)
+	})
+	s.must(len(s.documents) == 0)
+}
+
 func (s *scanner) word() {
 	from := s.at
-	for s.more() && strings.IndexByte(" \t\n;&|()<>", s.text[s.at]) < 0 && !(s.backquote && s.text[s.at] == '`') {
+	for s.more() && !s.in(0, blanks+operators) && !(s.backquote && s.ahead("`")) {
 		s.piece(plain)
 	}
-	s.failed = s.failed || s.at == from
+	s.must(s.at > from)
 }
 
 // piece marks the next character, or the quotes or substitution that begin there.
 func (s *scanner) piece(class mark) {
-	quotes := class == plain || class == tested || class == expansion
+	unquoted := class == plain || class == tested || class == expansion
 	switch c := s.text[s.at]; {
 	case c == '\\':
-		s.failed = s.failed || s.backquote || s.next(1) == '\n' && class != quoted || class == arithmetic
+		s.must(!s.backquote && class != arithmetic && (class == quoted || !s.in(1, "\n")))
 		s.mark(2, class)
-	case c == '\'' && quotes:
-		s.mark(1+len(upTo(s.text[s.at+1:], "'")), quoted)
-		s.mark(1, quoted)
+	case c == '\'' && unquoted:
+		text, _, _ := strings.Cut(s.text[s.at+1:], "'")
+		s.mark(len(text)+2, quoted)
 	case c == '"' && class != quoted && class != document:
 		s.mark(1, quoted)
-		for s.more() && s.text[s.at] != '"' {
-			s.piece(quoted)
-		}
-		s.mark(1, quoted)
+		s.until(`"`, quoted)
 	case c == '`':
-		s.failed = s.failed || s.backquote
-		s.within(func() {
-			s.backquote = true
-			s.mark(1, gap)
-			s.code('`')
-			s.mark(1, gap)
-			s.backquote = false
-		})
+		s.must(!s.backquote)
+		s.backquote = true
+		s.commands(1, '`')
+		s.backquote = false
 	case c == '$':
-		s.dollar(class, quotes)
-	case class == expansion && s.next(1) == '(' && strings.IndexByte("<>=", c) >= 0:
-		s.commands()
+		s.dollar(class, unquoted)
+	case class == expansion && s.in(0, "<>=") && s.in(1, "("), class == tested && s.in(0, "<>") && s.in(1, "("):
+		s.commands(2, ')')
+	case class == arithmetic && c == '(':
+		s.mark(1, class)
+		s.until(")", class)
 	default:
+		s.must(!(class == tested && c == '#' && s.in(-1, blanks)) && !(class == expansion && c == '\n'))
 		s.mark(1, class)
 	}
-}
-
-// upTo returns the text before a part, or all of it.
-func upTo(text, part string) string {
-	before, _, _ := strings.Cut(text, part)
-	return before
-}
-
-// commands marks a substitution of commands, which begins with two characters.
-func (s *scanner) commands() {
-	s.within(func() {
-		s.mark(2, gap)
-		s.code(')')
-		s.mark(1, gap)
-	})
 }
 
 // dollar marks what a dollar begins.
-func (s *scanner) dollar(class mark, quotes bool) {
-	names := "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	n := len(s.text[s.at+1:]) - len(strings.TrimLeft(s.text[s.at+1:], names))
-	switch c := s.next(1); {
+func (s *scanner) dollar(class mark, unquoted bool) {
+	name := len(s.text) - s.at - 1 - len(strings.TrimLeft(s.text[s.at+1:], wordLetters))
+	if name == 0 && s.in(1, "@*#?$!-") || s.in(1, "0123456789") {
+		name = 1
+	}
+	switch {
 	case s.ahead("$(("):
-		s.within(func() { s.compute("$((") })
-	case c == '(':
-		s.commands()
-	case c == '{':
-		s.within(func() {
-			s.mark(2, expansion)
-			for s.more() && s.text[s.at] != '}' {
-				s.failed = !quotes && strings.IndexByte("'\"", s.text[s.at]) >= 0 || s.text[s.at] == '\n'
-				s.piece(expansion)
-			}
-			s.mark(1, expansion)
-		})
-	case c == '\'' && quotes:
-		for s.mark(2, quoted); s.more() && s.text[s.at] != '\''; {
-			s.mark(1+strings.Count(s.text[s.at:s.at+1], "\\"), quoted)
+		s.within(3, arithmetic, func() { s.until("))", arithmetic) })
+	case s.in(1, "("):
+		s.commands(2, ')')
+	case s.in(1, "{"):
+		from := s.at
+		s.within(2, expansion, func() { s.until("}", expansion) })
+		s.must(unquoted || !strings.ContainsAny(strings.ReplaceAll(s.text[from:s.at], `\/`, ""), `'"\`)) // shells disagree on these
+	case s.in(1, "'") && unquoted:
+		for s.mark(2, quoted); s.more() && !s.ahead("'"); {
+			s.mark(1+strings.Count(s.text[s.at:s.at+1], `\`), quoted)
 		}
 		s.mark(1, quoted)
-	case c == '[' || c == '"' && class != quoted && class != document || s.ahead("$\\\n"):
-		s.failed = true // forms that shells read in different ways
-	case n > 0 && c <= '9', n == 0 && c > 0 && strings.IndexByte("@*#?$!-", c) >= 0:
-		s.mark(2, expansion+inner)
-		s.failed = s.failed || s.ahead("\\\n")
-	case n > 0:
-		s.mark(1+n, expansion+inner)
-		s.failed = s.failed || s.ahead("\\\n")
+	case s.in(1, "[") || s.in(1, `"`) && unquoted || s.ahead("$\\\n"):
+		s.failed = true // shells disagree on these
+	case name > 0:
+		s.within(1+name, expansion, func() {})
 	default:
 		s.mark(1, class)
 	}
-}
-
-// compute marks (( … )) and $(( … )).
-func (s *scanner) compute(start string) {
-	s.mark(len(start), arithmetic)
-	for brackets := 0; s.more() && !(brackets == 0 && s.ahead("))")); {
-		brackets += map[byte]int{'(': 1, ')': -1}[s.text[s.at]]
-		s.failed = brackets < 0
-		s.piece(arithmetic)
-	}
-	s.mark(2, arithmetic)
-}
-
-// test marks [[ … ]].
-func (s *scanner) test() {
-	for s.mark(2, tested); s.more(); {
-		blank := strings.IndexByte(" \t\n", s.text[s.at-1]) >= 0
-		switch {
-		case blank && s.ahead("]]") && strings.IndexByte(" \t\n;&|()<>\x00", s.next(2)) >= 0:
-			s.mark(2, tested)
-			return
-		case blank && s.ahead("#"):
-			s.failed = true
-		case s.ahead("<(") || s.ahead(">("):
-			s.commands()
-		default:
-			s.piece(tested)
-		}
-	}
-	s.failed = true
 }
 
 // document marks << and the delimiter of a here-document.
@@ -271,7 +231,7 @@ func (s *scanner) document() {
 		s.mark(1, gap)
 		dash = "-"
 	}
-	for s.ahead(" ") || s.ahead("\t") {
+	for s.in(0, " \t") {
 		s.mark(1, gap)
 	}
 	from := s.at
@@ -279,29 +239,25 @@ func (s *scanner) document() {
 	s.documents = append(s.documents, dash+s.text[from:s.at])
 }
 
-// bodies marks the here-documents that begin on this line.
+// bodies marks the here-documents that begin on this line, with their ends.
 func (s *scanner) bodies() {
 	delimiters := s.documents
 	s.documents = nil
 	for _, written := range delimiters {
 		delimiter := strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(strings.TrimPrefix(written, "-"))
-		for {
-			line := upTo(s.text[s.at:], "\n")
-			if line == delimiter || written[0] == '-' && strings.TrimLeft(line, "\t") == delimiter {
-				s.mark(len(line), document)
-				break
-			}
-			end := s.at + len(line)
-			if s.failed = s.failed || end == len(s.text); s.failed { // the end of the document is missing
-				return
-			}
-			for s.at < end && !s.failed && strings.Trim(written, wordLetters+"-") == "" {
+		for isEnd := false; !isEnd && !s.failed; {
+			line, rest, more := strings.Cut(s.text[s.at:], "\n")
+			isEnd = line == delimiter || written[0] == '-' && strings.TrimLeft(line, "\t") == delimiter
+			for end := len(s.text) - len(rest); !isEnd && s.at < end-1 && strings.Trim(written, wordLetters+"-") == "" && !s.failed; {
 				s.piece(document)
 			}
-			s.mark(end+1-s.at, document)
+			if isEnd {
+				s.mark(len(line), document)
+				continue
+			}
+			s.must(more)
+			s.mark(max(0, len(s.text)-len(rest)-s.at), document)
 		}
-		if s.at < len(s.text) {
-			s.mark(1, gap)
-		}
+		s.mark(min(1, len(s.text)-s.at), gap)
 	}
 }
