@@ -213,7 +213,7 @@ func TestCostOfPrompts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := map[string]int{"resume": 1_500, "recover_step": 1_500, "replan": 8_000, "select_agent": 8_000}
+	limits := map[string]int{"resume": 1_500, "recover_step": 1_500, "replan": 8_100, "select_agent": 8_000}
 	failed, output := long[:2000], strings.Repeat("FAIL 0xc00012e0b8(0x1, {0x5f4a20?, 0x7})\n", 80)
 	args := json.RawMessage(`{"command":"` + long + `"}`)
 	tool := "bash_execute"

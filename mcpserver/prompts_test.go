@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -186,7 +187,7 @@ func TestSelectAgentOfRawkosExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := prompt(t, client, "select_agent", nil)
+	told := unmarked(t, client, "select_agent", nil)
 	if !strings.HasPrefix(told, string(want)+"\n---\n") {
 		t.Errorf("the prompt begins otherwise:\n%s", told)
 	}
@@ -207,11 +208,11 @@ func TestSelectAgentOfRawkosExample(t *testing.T) {
 // TestSelectAgentWithoutPlan has only the task's section before planloop's addition.
 func TestSelectAgentWithoutPlan(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
-	told := prompt(t, client, "select_agent", map[string]string{"task": "Ship it"})
+	told := unmarked(t, client, "select_agent", map[string]string{"task": "Ship it"})
 	if before, _, _ := strings.Cut(told, "\n---\n"); before != "## Current Task\n\nShip it\n" {
 		t.Errorf("%q", before)
 	}
-	if told := prompt(t, client, "select_agent", nil); !strings.Contains(told, "needs a plan or a task") {
+	if told := unmarked(t, client, "select_agent", nil); !strings.Contains(told, "needs a plan or a task") {
 		t.Errorf("without a task: %s", told)
 	}
 }
@@ -229,7 +230,7 @@ func TestReplanTellsWhatBecameOfThePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	makeCall(t, client, `planloop_update {"update_tasks":[{"id":1,"status":"DONE","output":"400 dates"},{"id":2,"error":"bad month"}]}`)
-	told := prompt(t, client, "replan", map[string]string{"discoveries": "Months begin at 0\n\nYears do not",
+	told := unmarked(t, client, "replan", map[string]string{"discoveries": "Months begin at 0\n\nYears do not",
 		"constraints": "Keep the format"})
 	for _, want := range []string{"1. [DONE] Fetch the dates\n   output: 400 dates\n2. [failed] Parse the dates\n   error: bad month\n",
 		"S002 Parse the dates", "- Dates are in UTC.\n- Months begin at 0\n- Years do not\n", "- No new dependencies\n- Keep the format\n",
@@ -283,6 +284,12 @@ func TestPlanWithToolsIsTakenAsPrinted(t *testing.T) {
 	}
 }
 
+// unmarked returns a prompt without the marks of untrusted text.
+func unmarked(t *testing.T, client *mcp.ClientSession, name string, arguments map[string]string) string {
+	t.Helper()
+	return strings.ReplaceAll(prompt(t, client, name, arguments), safetext.Mark, "")
+}
+
 // TestPlanWithToolsTellsTheToolbox lists the tools with their arguments.
 func TestPlanWithToolsTellsTheToolbox(t *testing.T) {
 	tools := func() []verbs.ToolInfo {
@@ -293,7 +300,7 @@ func TestPlanWithToolsTellsTheToolbox(t *testing.T) {
 				Schema: json.RawMessage(`{"type":"object"}`)}}
 	}
 	client := newWorldWith(t, verbs.Options{Tools: tools, Tree: vast{3}}, mcpserver.Options{}).connect(t, handshake, nil)
-	told := prompt(t, client, "plan_with_tools", map[string]string{"request": "Ship it\nby noon", "existing_code": "a.go\nfunc f() {}",
+	told := unmarked(t, client, "plan_with_tools", map[string]string{"request": "Ship it\nby noon", "existing_code": "a.go\nfunc f() {}",
 		"memories": "Tests are slow", "constraints": "Go only"})
 	for _, want := range []string{"Ship it\nby noon", "file1.go", "- run: Run a command. {command, env: object, at?: integer, " +
 		"zone?: a|b}\n- odd: Says nothing.\n- bare: Takes nothing. {}\n", "File \"a.go\"", "a.go says much.", "- Tests are slow\n",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -292,7 +293,8 @@ func TestTextAndStructureSayTheSame(t *testing.T) {
 					}
 					answered[step.tool] = true
 					structured, err := json.MarshalIndent(result.StructuredContent, "", " ")
-					lost, own := missing(text(t, result), result.StructuredContent), beyond(text(t, result), result.StructuredContent)
+					told := strings.ReplaceAll(text(t, result), safetext.Mark, "  ")
+					lost, own := missing(told, result.StructuredContent), beyond(told, result.StructuredContent)
 					if len(lost)+len(own) > 0 || err != nil {
 						t.Errorf("%s %s:\nonly structured: %q\nonly text: %q\n%s\n%s", step.tool, step.arguments, lost, own,
 							text(t, result), structured)

@@ -122,10 +122,8 @@ func ApprovedPlan(d ApprovedPlanData) string {
 	}{lines, said, d.Done, d.Left, d.ReadOn})
 }
 
-// tagged returns text for a section between tags, which it cannot end; its further lines are indented.
-func tagged(text string) string {
-	return strings.ReplaceAll(safetext.EscapeTags(text), "\n", "\n      ")
-}
+// tagged returns text for a section between tags, which it cannot end; its further lines are marked.
+func tagged(text string) string { return safetext.AfterLabel(safetext.EscapeTags(text)) }
 
 // WorkData is the data for an agent that planloop starts for one step. The caller limits the texts, which are quoted;
 // empty fields are left out.

@@ -131,7 +131,7 @@ func TestArbiterLinesAreItsOwn(t *testing.T) {
 func TestPlanWithToolsDemands(t *testing.T) {
 	text := prompts.PlanWithTools(planWithToolsSample())
 	requirePhrases(t, "plan_with_tools", text, []string{
-		"Set the version in config.json to 2.0.0", "config.json\nmain.go", "\n- read_file: Read a whole text file. {path}\n",
+		"Set the version in config.json to 2.0.0", "  | config.json\n  | main.go", "\n  | - read_file: Read a whole text file. {path}\n",
 		"1. Have a clear, specific description", "2. Use exactly one tool from the available tools",
 		"3. Include all required arguments for that tool", "4. Specify dependencies on previous steps (by step ID)",
 		"5. Be achievable with the given tools", "- Break complex tasks into smaller, manageable steps",

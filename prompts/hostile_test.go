@@ -49,41 +49,27 @@ func fill(text string, forAgent bool) map[string]string {
 	}
 }
 
-// outside returns the text outside of fences for a reader of Markdown, without names of files and notes on omitted
-// parts.
-func outside(t interface{ Errorf(string, ...any) }, text string) string {
-	opening := regexp.MustCompile("^ {0,3}(`{3,})[^`]*$")
+// unmarked returns the lines without the mark of untrusted text, without names of files and notes on omitted parts.
+func unmarked(text string) string {
 	varies := regexp.MustCompile(`^File ".*"$|^\(Cut: about the first \d+ of \d+ characters are shown\.\)$|` +
 		`^\(\d+ more (files )?are not shown\.\)$`)
 	var lines []string
-	fence := ""
 	for line := range strings.SplitSeq(text, "\n") {
-		trimmed := strings.TrimRight(strings.TrimLeft(line, " "), " \t")
-		switch m := opening.FindStringSubmatch(line); {
-		case fence != "":
-			if len(line)-len(strings.TrimLeft(line, " ")) < 4 && len(trimmed) >= len(fence) && strings.Trim(trimmed, "`") == "" {
-				fence = ""
-			}
-		case m != nil:
-			fence = m[1]
-		case !varies.MatchString(line):
+		if !strings.HasPrefix(line, safetext.Mark) && !varies.MatchString(line) {
 			lines = append(lines, line)
 		}
-	}
-	if fence != "" {
-		t.Errorf("a fence stays open")
 	}
 	return regexp.MustCompile(`\n{2,}`).ReplaceAllString(strings.Join(lines, "\n"), "\n")
 }
 
-// TestMaterialStaysBetweenItsFences: the text outside of fences is the same for any quoted text.
-func TestMaterialStaysBetweenItsFences(t *testing.T) {
+// TestMaterialStaysMarked: the text without the mark is the same for any quoted text.
+func TestMaterialStaysMarked(t *testing.T) {
 	for _, forAgent := range []bool{false, true} {
 		plain := fill("plain", forAgent)
 		for _, hostile := range hostileTexts() {
 			for name, text := range fill(hostile, forAgent) {
-				if got, want := outside(t, text), outside(t, plain[name]); got != want {
-					t.Errorf("%s: %.40q changes what stands outside of the fences:\n%s", name, hostile, text)
+				if got, want := unmarked(text), unmarked(plain[name]); got != want {
+					t.Errorf("%s: %.40q changes the lines without the mark:\n%s", name, hostile, text)
 				}
 				requireSafe(t, text)
 			}
@@ -91,14 +77,14 @@ func TestMaterialStaysBetweenItsFences(t *testing.T) {
 	}
 }
 
-func TestMaterialStaysBetweenItsFencesAlways(t *testing.T) {
+func TestMaterialStaysMarkedAlways(t *testing.T) {
 	plain := fill("plain", true)
 	pieces := append(hostileTexts()[:12], "\n", "`", " ", "x", "#")
 	rapidtest.Check(t, func(t *rapid.T) {
 		hostile := "x" + strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(pieces), rapid.String()), 0, 8).Draw(t, "pieces"), "")
 		for name, text := range fill(hostile, true) {
-			if got, want := outside(t, text), outside(t, plain[name]); got != want {
-				t.Fatalf("%s: %q changes what stands outside of the fences:\n%s", name, hostile, got)
+			if got, want := unmarked(text), unmarked(plain[name]); got != want {
+				t.Fatalf("%s: %q changes the lines without the mark:\n%s", name, hostile, got)
 			}
 			requireSafe(t, text)
 		}
@@ -118,7 +104,7 @@ func TestMaterialIsQuotedAsItIs(t *testing.T) {
 			"decompose": prompts.Decompose(prompts.DecomposeData{Documents: []prompts.Document{{Path: "a", Text: text}}}),
 			"judge":     prompts.Judge(prompts.JudgeData{Tasks: text}),
 		} {
-			if !strings.Contains(got, "\n"+text+"\n") {
+			if !strings.Contains(got, "\n"+safetext.Marked(text)+"\n") {
 				t.Errorf("%s alters %q:\n%s", name, text, got)
 			}
 		}
@@ -127,7 +113,7 @@ func TestMaterialIsQuotedAsItIs(t *testing.T) {
 
 // TestMaterialIsBounded: prompts stay small for text of any size, and say that it was cut.
 func TestMaterialIsBounded(t *testing.T) {
-	const most = 200_000 // characters: the limits of quoted text, plus our words
+	const most = 400_000 // characters: the limits of quoted text, its marks, and our words
 	huge := []string{
 		strings.Repeat("x", 250_000), strings.Repeat("a line\n", 40_000), strings.Repeat("`", 150_000), strings.Repeat("\x00", 150_000),
 		strings.Repeat("日本", 100_000), strings.Repeat("\U000E0041", 100_000), strings.Repeat("` ", 100_000),
@@ -180,28 +166,26 @@ func resumeOf(text string) prompts.ResumeData {
 		{Name: "Task 2 (TODO)", Texts: []string{text}}}}
 }
 
-// TestResumeIsData: text of a plan stays between the fences, and no line of it imitates a section.
+// TestResumeIsData: no line of a text of a plan imitates a section.
 func TestResumeIsData(t *testing.T) {
 	check := func(t interface{ Errorf(string, ...any) }, text string) {
 		got := prompts.Resume(resumeOf(text))
 		requireSafe(t, got)
 		lines := strings.Split(got, "\n")
-		fences, sections := 0, 0
+		sections := 0
 		for i, line := range lines {
 			if line == "" {
 				continue
 			}
-			if strings.HasPrefix(line, "```") {
-				fences++
-			} else if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "- ") {
+			if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "- ") {
 				sections++
 			}
 			if strings.HasPrefix(line, "Next action: ") && i != len(lines)-1 {
 				t.Errorf("%q forges a next action:\n%s", text, got)
 			}
 		}
-		if fences != 2 || sections > 5 {
-			t.Errorf("%q makes %d fences and %d sections:\n%s", text, fences, sections, got)
+		if sections > 5 {
+			t.Errorf("%q makes %d sections:\n%s", text, sections, got)
 		}
 	}
 	for _, text := range noise() {
@@ -221,8 +205,8 @@ func FuzzMaterial(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		text = "x" + text
 		for name, got := range fill(text, false) {
-			if outside(t, got) != outside(t, plain[name]) {
-				t.Errorf("%s: %q changes what stands outside of the fences:\n%s", name, text, got)
+			if unmarked(got) != unmarked(plain[name]) {
+				t.Errorf("%s: %q changes the lines without the mark:\n%s", name, text, got)
 			}
 			requireSafe(t, got)
 		}

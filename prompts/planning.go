@@ -69,8 +69,8 @@ type ResumeSection struct {
 	Texts []string
 }
 
-// Resume returns a summary to continue with. Authors' texts are fenced and unchanged, except that their further lines
-// are indented, so that they cannot imitate a section.
+// Resume returns a summary to continue with. Texts are unchanged, except that their further lines
+// are indented, so that they cannot imitate a section. The caller marks those of other authors.
 func Resume(d ResumeData) string {
 	var lines []string
 	for _, s := range slices.Concat(d.Where, d.Sections) {
@@ -85,9 +85,9 @@ func Resume(d ResumeData) string {
 	}
 	situation := strings.Join(lines, "\n")
 	return mustRender("resume", struct {
-		Plan                         bool
-		Situation, Fence, NextAction string
-	}{len(lines) > len(d.Where), situation, fence(situation), oneLine(d.NextAction, plan.MaxLongLine)})
+		Plan                  bool
+		Situation, NextAction string
+	}{len(lines) > len(d.Where), situation, oneLine(d.NextAction, plan.MaxLongLine)})
 }
 
 func indented(text string) string { return strings.ReplaceAll(quotable(text), "\n", "\n  ") }

@@ -3,8 +3,8 @@
 // Markdown template in templates/, rendered by name from plain data, so that wording is read, reviewed and changed as
 // text.
 //
-// Text from outside (files, plans, the output of tools) is data. It is quoted between fences that it cannot close, with
-// control characters made visible, and limited by the constants in quote.go; the prompt says if something was cut.
+// Text from outside (files, plans, the output of tools) is data. Each of its lines is marked, control characters are
+// made visible, and the constants in quote.go limit it; the prompt says if something was cut.
 //
 // The package knows the names of tools and commands, because the texts teach them. It must not know how a text reaches
 // a model (MCP, a command line, a file), nor hold or look up any state of a plan.
@@ -21,6 +21,7 @@ import (
 	"sync"
 	"text/template"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -89,7 +90,7 @@ func strategyPrompt(s Strategy, title, description string) Prompt {
 			return "", err
 		}
 		goal := accepted["goal"]
-		return mustRender("strategy", struct{ Section, Goal, Fence string }{Section(s), goal, fence(goal)}), nil
+		return mustRender("strategy", struct{ Section, Goal string }{Section(s), safetext.Marked(goal)}), nil
 	}
 	return p
 }

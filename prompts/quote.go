@@ -2,9 +2,7 @@ package prompts
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"text/template"
 	"unicode/utf8"
 
@@ -33,14 +31,14 @@ const (
 	maxPathShown = 160
 )
 
-// quote returns at most limit characters of text from outside between fences that it cannot close, under a label, which
-// may be empty. It returns "" if the text is blank.
-func quote(label, lang, text string, limit int) string {
+// quote returns at most limit characters of text from outside, marked, under a label, which may be empty. It returns "" if
+// the text is blank.
+func quote(label, text string, limit int) string {
 	shown, cut := bound(text, limit)
 	if strings.TrimSpace(shown) == "" {
 		return ""
 	}
-	return paragraph(label) + paragraph(fence(shown)+lang+"\n"+shown+"\n"+fence(shown)) + strings.TrimSuffix("\n"+cut, "\n")
+	return paragraph(label) + paragraph(safetext.Marked(shown)) + strings.TrimSuffix("\n"+cut, "\n")
 }
 
 // paragraph puts text below an empty line, and returns "" for "".
@@ -57,7 +55,7 @@ func quoteList(items []string, most int) string {
 			lines = append(lines, "- "+item)
 		}
 	}
-	quoted := quote("", "text", strings.Join(lines, "\n"), most*(maxItem+len("- \n")))
+	quoted := quote("", strings.Join(lines, "\n"), most*(maxItem+len("- \n")))
 	if quoted != "" && left > 0 {
 		quoted += fmt.Sprintf("\n(%d more are not shown.)", left)
 	}
@@ -93,16 +91,8 @@ func head(text string, n int) string {
 	return text
 }
 
-// quotable returns text with invisible and control characters escaped, plain line ends, and long runs of backquotes
-// shortened.
-func quotable(text string) string {
-	return safetext.Escape(longTicks().ReplaceAllString(safetext.Newlines(text), ticks))
-}
-
-// ticks is the longest run of backquotes that is kept, so that fences stay short.
-const ticks = "``````````"
-
-var longTicks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(ticks + "`+") })
+// quotable returns text with invisible and control characters escaped, and plain line ends.
+func quotable(text string) string { return safetext.Escape(safetext.Newlines(text)) }
 
 // quoted puts a line into double quotes; its own become single ones.
 func quoted(line string) string { return `"` + strings.ReplaceAll(line, `"`, "'") + `"` }
@@ -111,15 +101,6 @@ func quoted(line string) string { return `"` + strings.ReplaceAll(line, `"`, "'"
 func oneLine(text string, limit int) string {
 	line := strings.Join(strings.Fields(quotable(head(strings.TrimSpace(text), 2*limit))), " ")
 	return plan.Shorten(line, limit)
-}
-
-// fence returns a code fence that text cannot close.
-func fence(text string) string {
-	marks := "```"
-	for strings.Contains(text, marks) {
-		marks += "`"
-	}
-	return marks
 }
 
 // Document is a file, or an excerpt of one, for quoting.
@@ -147,7 +128,7 @@ func documents(title, lead string, files []Document, limit int) string {
 			continue
 		}
 		most := min(limit, maxDocument)
-		blocks = append(blocks, quote("File "+quoted(oneLine(d.Path, maxPathShown)), "text", d.Text, most))
+		blocks = append(blocks, quote("File "+quoted(oneLine(d.Path, maxPathShown)), d.Text, most))
 		shown, _ := bound(d.Text, most)
 		limit -= utf8.RuneCountInString(shown)
 	}

@@ -58,7 +58,7 @@ func TestWorkOnStepHasNoFormerKey(t *testing.T) {
 		d := workSample()
 		d.Needed, d.Done, d.Output, d.Error = []string{printed}, []string{printed}, printed, printed
 		text := prompts.WorkOnStep(d)
-		if strings.Contains(text, "OLDKEY") || strings.Count(text, "before\n") != 4 || strings.Count(text, "\nafter") != 4 {
+		if strings.Contains(text, "OLDKEY") || strings.Count(text, "before\n") != 4 || strings.Count(text, "  | after") != 4 {
 			t.Errorf("%s:\n%s", name, text)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -276,7 +277,7 @@ func (v PageView) Text() string {
 	for _, field := range [][2]string{{"findings", v.Findings}, {"left out", v.LeftOut}, {"final summary", v.Summary},
 		{"folded", strings.Join(v.Folded, ", ")}} {
 		if field[1] != "" {
-			b.WriteString(field[0] + ": " + strings.ReplaceAll(field[1], "\n", "\n  ") + "\n")
+			b.WriteString(field[0] + ": " + safetext.AfterLabel(field[1]) + "\n")
 		}
 	}
 	for _, s := range v.Now {
@@ -315,7 +316,7 @@ func (s PageStep) Line() string {
 func (s PageStep) write(b *strings.Builder, lead string) {
 	b.WriteString(lead + s.Line() + "\n")
 	below := func(label, text string) {
-		b.WriteString("  " + label + strings.ReplaceAll(text, "\n", "\n  ") + "\n")
+		b.WriteString("  " + label + safetext.AfterLabel(text) + "\n")
 	}
 	if s.Details != "" {
 		below("", s.Details)

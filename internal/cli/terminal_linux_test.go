@@ -99,7 +99,7 @@ func TestShowInATerminal(t *testing.T) {
 	h := newHome(t)
 	h.run("start", "Fix the login bug", "--step", "Make the session cookie survive the way back")
 	shown, _ := h.terminal(40, 24, "show").ends()
-	if !strings.Contains(shown, "S001  Make the session cookie\r\n          survive the way back\r\n") || !strings.Contains(shown,
+	if !strings.Contains(shown, "S001  Make the session cookie\r\n        | survive the way back\r\n") || !strings.Contains(shown,
 		"\x1b[36mactive\x1b[0m") {
 		t.Errorf("no colour, or the title does not wrap:\n%q", shown)
 	}

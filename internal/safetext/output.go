@@ -121,15 +121,6 @@ func (g *Excerpt) Text() string {
 	return first + left + Tail(end.Text, g.Max-len(first)-len(left))
 }
 
-// Mark begins every line of untrusted text except one that is shown after a label. No line of ours begins so.
-const Mark = "  | "
-
-// Marked returns text with the mark before each line.
-func Marked(text string) string { return Mark + strings.ReplaceAll(text, "\n", "\n"+Mark) }
-
-// Further returns text for a place after a label or in a list: the mark is before each line but the first.
-func Further(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Mark) }
-
 // ExcerptOf returns the gist of a text.
 func ExcerptOf(text string, max int) string {
 	g := &Excerpt{Max: max}

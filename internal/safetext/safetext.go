@@ -101,6 +101,21 @@ func Line(text string) string {
 	return strings.Join(strings.Fields(line), " ")
 }
 
+// Mark begins each line of untrusted text, on every face, except a line that follows a label of ours; a margin may precede
+// it. None of our own lines begins with it, so text cannot imitate them.
+const Mark = "  | "
+
+// Marked returns text with the mark before each line; "" for "".
+func Marked(text string) string {
+	if text == "" {
+		return ""
+	}
+	return Mark + AfterLabel(text)
+}
+
+// AfterLabel returns text for a place after a label or a bullet: the mark is before each line but the first.
+func AfterLabel(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Mark) }
+
 // Newlines returns text with all line ends as newlines.
 func Newlines(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)

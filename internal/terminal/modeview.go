@@ -9,7 +9,6 @@ import (
 
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -276,7 +275,7 @@ func (s Screen) Draft(text string) []string {
 // Comparison lays out the differences between two plans, with old and new text in their colours.
 func (s Screen) Comparison(text string) []string {
 	return s.continued(text, func(line string) (sign string, look Style) {
-		switch text := strings.TrimLeft(strings.TrimPrefix(line, verbs.ContinuationPrefix), " "); {
+		switch text := strings.TrimLeft(strings.TrimPrefix(line, safetext.Mark), " "); {
 		case strings.HasPrefix(text, "+"):
 			return "", s.Good
 		case strings.HasPrefix(text, "-"):
@@ -294,9 +293,9 @@ func (s Screen) continued(text string, styleOf func(line string) (sign string, l
 	var laid []string
 	for line := range strings.SplitSeq(safetext.Escape(text), "\n") {
 		sign, look := styleOf(line)
-		for i, row := range s.wrap(line, len(sign+verbs.ContinuationPrefix)) {
+		for i, row := range s.wrap(line, len(sign+safetext.Mark)) {
 			if i > 0 {
-				row = sign + verbs.ContinuationPrefix + row
+				row = sign + safetext.Mark + row
 			}
 			laid = append(laid, look(row))
 		}

@@ -187,7 +187,7 @@ func (v PlanView) block(margin, most int, texts ...string) []string {
 	var all []string
 	for _, text := range texts {
 		if text != "" {
-			all = append(all, v.shortened(most, v.Screen.Faint, v.Screen.barred(blank, blank, safetext.Escape(text)))...)
+			all = append(all, v.shortened(most, v.Screen.Faint, v.Screen.barred(blank, Pad(blank, 2), safetext.Escape(text)))...)
 		}
 	}
 	return all

@@ -111,7 +111,7 @@ func TestLinesFit(t *testing.T) {
 					t.Fatalf("in %d columns a line is %d wide: %q", width, w, ansi.Strip(line))
 				}
 			}
-			together := strings.Join(strings.Fields(ansi.Strip(text)), "")
+			together := strings.Join(strings.Fields(strings.ReplaceAll(ansi.Strip(text), bar, "")), "")
 			for step := range state.Plan.Steps.All() {
 				if !strings.Contains(together, strings.Join(strings.Fields(step.Title), "")) {
 					t.Fatalf("in %d columns %q is not shown whole", width, step.Title)

@@ -103,13 +103,20 @@ func (s Screen) Fit(text string, margin int) string {
 	return ansi.Truncate(text, max(s.width-margin, narrowest/2), s.marks.more)
 }
 
-// Hang lays out printable text after a label, with further lines indented to the text.
+// Hang lays out printable text after a label; further lines are marked.
 func (s Screen) Hang(label string, look Style, text string) []string {
-	margin := ansi.StringWidth(label)
-	lines := s.wrap(text, margin)
+	further := safetext.Mark
+	if margin := ansi.StringWidth(label); margin > len(bar) {
+		further = Pad("", margin-len(bar)) + bar
+	}
+	return s.hang(label, further, look, text)
+}
+
+func (s Screen) hang(label, further string, look Style, text string) []string {
+	lines := s.wrap(text, max(ansi.StringWidth(label), len(further)))
 	for i, line := range lines {
 		if i > 0 {
-			label = strings.Repeat(" ", margin)
+			label = further
 		}
 		lines[i] = strings.TrimRight(label+look(line), " ")
 	}
@@ -125,7 +132,7 @@ func (s Screen) coloured(look Style, text string) []string {
 	return lines
 }
 
-// bar precedes continuation lines. None of our own lines begins with it, so text cannot imitate them.
+// bar is the end of safetext.Mark.
 const bar = "| "
 
 // barred lays out printable text with a margin; further lines get a deeper one and a bar.
@@ -156,7 +163,8 @@ func (s Screen) Next(next string) []string {
 	if next == "" {
 		return nil
 	}
-	return s.Hang(s.Bold("Next: "), s.Plain, safetext.EscapeLine(next))
+	label := s.Bold("Next: ")
+	return s.hang(label, Pad("", ansi.StringWidth(label)), s.Plain, safetext.EscapeLine(next))
 }
 
 // Dated lays out a log entry: revision, time and text.

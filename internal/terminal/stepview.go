@@ -182,7 +182,7 @@ func (v PlanView) Step(step *plan.Step) []string {
 				continue
 			}
 			lines = append(lines, v.Screen.Hang(v.Screen.Faint(Pad(label, rowMargin)), v.Screen.Plain, safetext.Escape(text))...)
-			label = ""
+			label = Pad("", rowMargin-len(bar)) + bar
 		}
 	}
 	for _, f := range plan.SpecFields()[1:] { // below its title
@@ -224,10 +224,9 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	for i, e := range step.Evidence {
 		label := "evidence"
 		if i > 0 {
-			label = ""
+			label = Pad("", rowMargin-len(bar)) + bar
 		}
-		row(label, v.proof(e))
-		row("", e.Output)
+		row(label, v.proof(e), e.Output)
 	}
 	row("output", verbs.ShownOutput(step))
 	row("files", step.AffectedFiles...)

@@ -191,5 +191,5 @@ func (v SignalView) text() string {
 	if v.TaskID != 0 {
 		text += fmt.Sprintf(", task %d", v.TaskID)
 	}
-	return text + "): " + v.Message + line(v.Output)
+	return text + "): " + safetext.AfterLabel(v.Message) + line(safetext.Marked(v.Output))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -155,13 +156,13 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 	}
 	text += ".\n\n" + stepText(step, func(step *plan.Step) string { return describeTool(tools, step, definition) })
 	if len(runs) > 0 {
-		text += "   runs with: " + continued(Pretty(runs)) + "\n"
+		text += "   runs with: " + safetext.AfterLabel(Pretty(runs)) + "\n"
 	}
 	switch {
 	case step.NeedsUnblocking():
-		text += "   why it is blocked: " + continued(WhyBlocked(step)) + "\n"
+		text += "   why it is blocked: " + safetext.AfterLabel(WhyBlocked(step)) + "\n"
 	case step.Error != "":
-		text += "   failed before: " + continued(step.Error) + "\n"
+		text += "   failed before: " + safetext.AfterLabel(step.Error) + "\n"
 	}
 	return text, digest
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -71,7 +72,7 @@ func TestApprovedPlanIsExact(t *testing.T) {
 	if n := strings.Count(whole, "<"); n != 2 || !strings.HasSuffix(whole, "\n</approved_plan>") {
 		t.Errorf("the section has %d tags", n)
 	}
-	read := html.UnescapeString(strings.ReplaceAll(whole, "\n      ", "\n"))
+	read := html.UnescapeString(strings.ReplaceAll(whole, "\n"+safetext.Mark, "\n"))
 	for i, text := range texts {
 		for _, form := range []string{fmt.Sprintf("\n%d. %s\n", i+1, text), "   details: " + text + "\n", "Constraint: " + text + "\n"} {
 			if !strings.Contains(read, form) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -348,14 +349,14 @@ func (d Difference) text() string {
 	if len(d.Was) == 1 && len(d.Is) == 1 && strings.Contains(d.Was[0]+d.Is[0], "\n") {
 		b.WriteString("  " + d.Label + ":\n")
 		for line := range strings.Lines(diff(d.Was[0]+"\n", d.Is[0]+"\n")) {
-			b.WriteString(ContinuationPrefix + line)
+			b.WriteString(safetext.Mark + line)
 		}
 		return b.String()
 	}
 	side := func(sign string, texts, others []string) {
 		for _, text := range texts {
 			if !slices.Contains(others, text) {
-				b.WriteString("  " + sign + " " + d.Label + ": " + continued(text) + "\n")
+				b.WriteString("  " + sign + " " + d.Label + ": " + safetext.AfterLabel(text) + "\n")
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
@@ -275,9 +276,9 @@ func (r ReadPlanReply) Text() string {
 		}
 	}
 	if r.Approved != nil {
-		b.WriteString(strings.TrimSpace(r.Approved.Objective+"\n"+r.Approved.Summary) + "\n")
+		b.WriteString(r.Approved.Objective + line(safetext.Marked(r.Approved.Summary)) + "\n")
 		if r.Approved.ContextNotes != "" {
-			b.WriteString("Findings: " + r.Approved.ContextNotes + "\n")
+			b.WriteString("Findings: " + safetext.AfterLabel(r.Approved.ContextNotes) + "\n")
 		}
 		if answers := (Feedback{Answers: r.Approved.Answers}).lines(); answers != "" {
 			b.WriteString(answers[1:] + "\n")
@@ -288,7 +289,7 @@ func (r ReadPlanReply) Text() string {
 	}
 	for _, text := range r.Comments {
 		b.WriteString(map[bool]string{true: "", false: "comment: "}[r.PageView == nil && r.Draft == nil && r.Approved == nil] +
-			indented(text) + "\n")
+			safetext.AfterLabel(text) + "\n")
 	}
 	for _, more := range nonEmpty(r.MoreSaid, r.Rest) {
 		b.WriteString(more + "\n")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
@@ -69,6 +70,11 @@ type resumeSection struct {
 func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSection {
 	var all []resumeSection
 	add := func(heading, name string, long bool, texts ...string) {
+		if heading != "Run" && heading != "Signals" { // marked already
+			for i, text := range texts {
+				texts[i] = safetext.AfterLabel(text)
+			}
+		}
 		all = append(all, resumeSection{heading, tokens.Part{Name: name, Long: long, Texts: nonEmpty(texts...)}})
 	}
 	newest := func() { all[len(all)-1].Newest = true }
@@ -89,7 +95,7 @@ func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSect
 		add("Decided", "a decision", true, recently.Decision.text())
 	}
 	if p != nil {
-		add("Constraints", "constraint", false, p.Metadata.Constraints...)
+		add("Constraints", "constraint", false, slices.Clone(p.Metadata.Constraints)...)
 	}
 	add("Signals", "signals", true, openSignals(state)...)
 	add("Draft that waits", "step of the draft", false, draftLines(state, c)...)

@@ -11,6 +11,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -29,10 +30,10 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []PlacedCo
 	}
 	text += "."
 	if request != nil && request.Base != "" {
-		text += "\nIt changes the approved plan beyond its approval: " + continued(draft.Changes) + "."
+		text += "\nIt changes the approved plan beyond its approval: " + safetext.AfterLabel(draft.Changes) + "."
 	}
 	if d := state.ModeNow().Decision; request != nil && d != nil && d.Outcome == plan.Returned {
-		text += "\nIt was returned for changes by " + d.Way.Decider(d.By) + prefixed(": ", continued(d.Comment))
+		text += "\nIt was returned for changes by " + d.Way.Decider(d.By) + prefixed(": ", safetext.AfterLabel(d.Comment))
 	}
 	return s.ForPeople(text+line(EnforcementLine(s.Enforcement(state)))) + "\n\n" + s.ReviewDraft(state, former, remarks)
 }
@@ -51,7 +52,7 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Pla
 	return s.ForPeople(text + warningsText(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
 		below := ""
 		for _, warning := range found.WarningsOn(step.ID) {
-			below += "   warning: " + continued(warning) + "\n"
+			below += "   warning: " + safetext.AfterLabel(warning) + "\n"
 		}
 		return below + remarksBelow(remarks, step.ID)
 	}))
@@ -61,7 +62,7 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Pla
 func warningsText(found plan.GateFindings) string {
 	text, steps := "", []plan.StepID(nil)
 	for _, warning := range found.WarningsOn(0) {
-		text += "Warning: " + continued(warning) + "\n"
+		text += "Warning: " + safetext.AfterLabel(warning) + "\n"
 	}
 	for _, w := range found.Warnings {
 		if w.Step != 0 && !slices.Contains(steps, w.Step) {
@@ -82,7 +83,7 @@ func remarksBelow(remarks []PlacedComment, step plan.StepID) string {
 	text := ""
 	for _, r := range remarks {
 		if r.Now == step {
-			text += "   comment " + continued(strings.Join(r.Lines(true), "\n")) + "\n"
+			text += "   comment " + safetext.AfterLabel(strings.Join(r.Lines(true), "\n")) + "\n"
 		}
 	}
 	return text
@@ -228,7 +229,7 @@ func textBeforeSteps(p *plan.Plan) string {
 	}
 	text := ""
 	for _, line := range append(lines, Terms(p)...) {
-		text += continued(line) + "\n"
+		text += safetext.AfterLabel(line) + "\n"
 	}
 	return text
 }
@@ -245,19 +246,13 @@ func Terms(p *plan.Plan) (lines []string) {
 func textAfterSteps(p *plan.Plan) string {
 	var b strings.Builder
 	for _, question := range p.Questions {
-		fmt.Fprintf(&b, "Question: %s\n", continued(question))
+		fmt.Fprintf(&b, "Question: %s\n", safetext.AfterLabel(question))
 	}
 	if p.ContextNotes != "" {
-		fmt.Fprintf(&b, "Findings: %s\n", continued(p.ContextNotes))
+		fmt.Fprintf(&b, "Findings: %s\n", safetext.AfterLabel(p.ContextNotes))
 	}
 	return b.String()
 }
-
-// ContinuationPrefix begins all but the first line of a text in a person's review. No line of ours begins with it.
-const ContinuationPrefix = "     | "
-
-// continued keeps a text's further lines from looking like lines of ours.
-func continued(text string) string { return strings.ReplaceAll(text, "\n", "\n"+ContinuationPrefix) }
 
 // stepText returns a step with all fields of its spec, the risk first; ofTool adds text about its tool and may be nil.
 func stepText(step *plan.Step, ofTool func(*plan.Step) string) string {
@@ -265,7 +260,7 @@ func stepText(step *plan.Step, ofTool func(*plan.Step) string) string {
 	fmt.Fprintf(&b, "%d. %s%s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "   %s: %s\n", name, continued(text))
+			fmt.Fprintf(&b, "   %s: %s\n", name, safetext.AfterLabel(text))
 		}
 	}
 	for _, f := range plan.SpecFields() {

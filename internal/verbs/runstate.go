@@ -145,7 +145,7 @@ func (c RunCounts) text() string {
 func (a AskView) text() string {
 	what := map[plan.AskKind]string{plan.AskApproval: "asks for a person's approval", plan.AskPause: "asks a person",
 		plan.AskUnknown: "was started, and its outcome is unknown"}[a.Kind]
-	text := fmt.Sprintf("Task %d %s %s", a.ID, plan.QuoteWhole(a.Title), what) + prefixed(": ", indented(a.Text))
+	text := fmt.Sprintf("Task %d %s %s", a.ID, plan.QuoteWhole(a.Title), what) + prefixed(": ", safetext.AfterLabel(a.Text))
 	if a.Tool != "" {
 		text += "\n  " + a.Tool + " " + a.Args
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
@@ -362,7 +363,7 @@ func (r StatusReply) Text() string {
 			b.WriteString("\n" + t.name() + ": " + t.Title + t.lines())
 		}
 	}
-	b.WriteString(line(r.Now.Message) + line(r.Proposal) + prefixed("\nFinal summary: ", r.Summary))
+	b.WriteString(line(r.Now.Message) + line(r.Proposal) + prefixed("\nFinal summary: ", safetext.AfterLabel(r.Summary)))
 	if r.Signal != nil {
 		b.WriteString("\n" + r.Signal.text())
 	}
@@ -372,7 +373,7 @@ func (r StatusReply) Text() string {
 	b.WriteString(line(EnforcementLine(r.Enforcement)) + r.RunState.lines() + r.PlanningContext.lines() + r.Feedback.lines() +
 		line(r.Approved))
 	if r.Now.InstructionsContent != "" {
-		b.WriteString("\n--- instructions_content ---\n" + r.Now.InstructionsContent + "--- end ---")
+		b.WriteString("\n--- instructions_content ---\n" + safetext.Marked(strings.TrimSpace(r.Now.InstructionsContent)) + "\n--- end ---")
 	}
 	if r.Plan != nil && r.Now.CurrentTask == nil || r.Plan != nil && len(r.Plan.Tasks) > 1 {
 		for _, t := range r.Plan.Tasks {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -272,11 +273,11 @@ func (t Task) lines() string {
 	line := func(name string, texts ...string) {
 		switch {
 		case len(texts) == 1 && texts[0] != "":
-			b.WriteString("\n" + name + ": " + indented(texts[0]))
+			b.WriteString("\n" + name + ": " + safetext.AfterLabel(texts[0]))
 		case len(texts) > 1:
 			b.WriteString("\n" + name + ":")
 			for _, text := range texts {
-				b.WriteString("\n- " + indented(text))
+				b.WriteString("\n- " + safetext.AfterLabel(text))
 			}
 		}
 	}
@@ -430,6 +431,3 @@ func paths(list []string) []string {
 	}
 	return pieces
 }
-
-// indented keeps a text's further lines from looking like lines of the task.
-func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }

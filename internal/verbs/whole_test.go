@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
@@ -223,7 +224,7 @@ func requireInText(t fatal, text string, task verbs.Task) {
 		said = append(said, o.Title, o.Note, o.Output)
 	}
 	for _, fact := range said {
-		if !strings.Contains(text, strings.ReplaceAll(fact, "\n", "\n  ")) {
+		if !strings.Contains(text, safetext.AfterLabel(fact)) {
 			t.Errorf("the text lacks %q:\n%s", fact, text)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
@@ -136,7 +137,7 @@ func (s *Service) outcome(ctx context.Context, p *plan.Plan, step *plan.Step) st
 	fmt.Fprintf(&b, "%s %s: %s", step.ID, step.Status.Spaced(), step.Title)
 	add := func(label, text string) {
 		if text = strings.TrimSpace(text); text != "" {
-			b.WriteString("\n  " + label + ": " + strings.ReplaceAll(text, "\n", "\n    "))
+			b.WriteString("\n  " + label + ": " + safetext.AfterLabel(text))
 		}
 	}
 	add("output", tokens.Block(s.OutputOf(ctx, p, step), outcomesRoom))

@@ -125,7 +125,9 @@ func TestWorkPromptTellsWhatPeopleSaid(t *testing.T) {
 	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "has no question and is not blocked")
 	r.do(petra.Actor, plan.AddComment{Text: "keep the header"})
 	text := r.prompt(2, 2)
-	for _, said := range []string{"numbers only", "Which numbers?\npetra: those of May", "petra (C1): keep the header", "which columns?"} {
+	for _, said := range []string{
+		"numbers only", "Which numbers?\n  | petra: those of May", "petra (C1): keep the header", "which columns?",
+	} {
 		if !strings.Contains(text, said) {
 			t.Errorf("%q is missing:\n%s", said, text)
 		}
@@ -144,7 +146,7 @@ func TestWorkPromptTellsWhyTheLastAttemptEnded(t *testing.T) {
 	r.assign(2, nil)
 	r.ended(2, false, false)
 	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Retry}, "")
-	if text := r.prompt(2, 2); !strings.Contains(text, "Why it ended:\n\n```text\nthe disk is full\n```") {
+	if text := r.prompt(2, 2); !strings.Contains(text, "Why it ended:\n\n  | the disk is full\n") {
 		t.Error(text)
 	}
 }
