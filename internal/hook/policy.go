@@ -89,7 +89,7 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 			"(`planloop hosts` names the files; then start a new session)", "")
 	case c.Effect == Writes:
 		return hold.Refuse("", plan.Quote(c.Tool)+" changes files", "")
-	case c.Effect == Calls:
+	case c.Effect == Calls && c.Server != "":
 		return hold.Refuse("", unknown+"; the user can add "+plan.Quote(c.mcpName())+" to read_only_tools in planloop's configuration", "")
 	}
 	return hold.Refuse("", unknown, "")

@@ -94,7 +94,7 @@ func TestPolicy(t *testing.T) {
 		"our tool that reads":               {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planloop_status"}, ""},
 		"our tool of another program": {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planloop_status", Program: "./planloop"},
 			"another program"},
-		"a reader on a terminal":        {hook.Call{Host: hook.Codex, Effect: hook.Runs, Command: "timeout 5 less x"}, "sed -n"},
+		"a reader on a terminal":        {hook.Call{Host: hook.Codex, Effect: hook.Runs, Command: "timeout 5 less x"}, "cat or sed -n"},
 		"a reader without one":          {hook.Call{Host: hook.Claude, Effect: hook.Runs, Command: "timeout 5 less x"}, ""},
 		"a command on a terminal":       {hook.Call{Host: hook.Codex, Effect: hook.Runs, Command: "ls", OnTerminal: true}, "without tty"},
 		"a shadowed planloop":           {hook.Call{Effect: hook.Runs, Command: "planloop status"}, "comes with the workspace"},

@@ -385,7 +385,7 @@ func (j *classifier) program(words []word) *refusal {
 		return unknown(name, words)
 	}
 	if j.in == terminal && slices.Contains(names()["interactive"], name) {
-		return refuse("%s takes commands on a terminal; cat and sed -n do not", name).or("cat FILE")
+		return refuse("%s takes commands on a terminal; read a file with cat or sed -n", name)
 	}
 	c := call{name: name, words: words[1:]}
 	return first(c.checkWords(), func() *refusal { return known.check(j, c) })
