@@ -1,13 +1,17 @@
 package e2e_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/planloop/planloop/internal/process/lineagetest"
+	"github.com/planloop/planloop/plan"
 )
 
 // A way to a decision without a person is a command line in an agent's shell. $RUN runs a command at a terminal that a script of the
@@ -16,7 +20,8 @@ type wayToDecide struct {
 	name, line string
 	needs      string // a program; "" if it needs none
 	prepare    string // a command line that must succeed, else the way is skipped
-	byServer   bool   // the line prints the reply of a server, which must not ask its client
+	way        plan.Way
+	byServer   bool // the line prints the reply of a server, which must not ask its client
 }
 
 // doors are the commands that decide.
@@ -194,4 +199,93 @@ func mustExecutable(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// remaining are the ways that cannot be prevented, by their names in docs/security.md. Some are tried, and then recorded as way.
+func remaining() []wayToDecide {
+	return []wayToDecide{
+		{name: "a tmux server of the agent's own", needs: "tmux", way: plan.WayShared,
+			line: `t="env -u CLAUDECODE tmux -S $DIR/tmux.socket -f /dev/null"; ` +
+				`$t new -d -x 200 -y 50 "\"$PLANLOOP\" approve; sleep 1"; n=0; until [ $n = 50 ]; do n=$((n+1)); sleep 0.1; ` +
+				`code=$($t capture-pane -p | sed -n 's/.*[Tt]ype \([0-9]\{4\}\) .*/\1/p' | tail -n 1); [ -z "$code" ] || break; done; ` +
+				`$t send-keys "$code" Enter; sleep 1; touch "$SCREEN"`},
+		{name: "deleted announcements", way: plan.WayPerson,
+			line: `rm -rf "$XDG_STATE_HOME"/planloop/*/servers "$XDG_STATE_HOME"/planloop/hooks; ` +
+				`exec env -u CLAUDECODE $RUN "$PLANLOOP" approve`},
+		{name: "a script that speaks as a host of its own", way: plan.WayClient, line: `env -u CLAUDECODE setsid -f sh -c ` +
+			`'{ cat "$CALL"; sleep 1; } | "$PLANLOOP" serve >"$DIR/asked"'; sleep 1.5; touch "$SCREEN"; cat "$DIR/asked"`},
+		{name: "a person's tmux pane"},
+		{name: "a terminal program of the agent's own"},
+		{name: "ssh to the same machine"},
+		{name: "a debugger on a person's shell"},
+		{name: "an unknown host without server and hooks"},
+		{name: "a program prepared earlier"},
+		{name: "an administrator"},
+	}
+}
+
+// TestRemainingWays: docs/security.md lists the ways that remain, and those that can be tried are recorded as it says.
+func TestRemainingWays(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "### Ways that remain\n")
+	section, _, _ = strings.Cut(section, "\n#")
+	var listed, want []string
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(section, -1)[2:] {
+		listed = append(listed, row[1])
+	}
+	for _, way := range remaining() {
+		want = append(want, way.name)
+	}
+	slices.Sort(listed)
+	slices.Sort(want)
+	if !slices.Equal(listed, want) {
+		t.Errorf("docs/security.md lists %q, want %q", listed, want)
+	}
+	for _, way := range remaining() {
+		if way.line == "" {
+			continue
+		}
+		if _, err := exec.LookPath(way.needs); way.needs != "" && err != nil {
+			continue
+		}
+		p := newPlace(t)
+		waitingPlan(p)
+		got := p.attacker().try(way.line)
+		approved := found[plan.PlanApproved](p.records(0))
+		switch {
+		case way.way == plan.WayClient && !strings.Contains(got, "inputRequests"):
+			t.Errorf("%s: the server does not ask any more:\n%s", way.name, got)
+		case way.way != plan.WayClient && (len(approved) == 0 || approved[0].Approval.Way != string(way.way)):
+			t.Errorf("%s: %+v, want %s; does it hold now?\n%s", way.name, approved, way.way, got)
+		}
+		if way.way == plan.WayPerson {
+			continue
+		}
+		strict := newPlace(t)
+		waitingPlan(strict)
+		strict.personOnly()
+		got = strict.attacker().try(way.line)
+		undecided(t, strict)
+		if strings.Contains(got, "inputRequests") {
+			t.Errorf("%s: under approval: person a server asks its client:\n%s", way.name, got)
+		}
+	}
+}
+
+// personOnly makes only a person's own decision count.
+func (p *place) personOnly() {
+	p.t.Helper()
+	for _, entry := range p.env {
+		if folder, ok := strings.CutPrefix(entry, "XDG_CONFIG_HOME="); ok {
+			file := filepath.Join(folder, "planloop", "config.yaml")
+			made := os.MkdirAll(filepath.Dir(file), 0o700)
+			if err := errors.Join(made, os.WriteFile(file, []byte("approval: person\n"), 0o600)); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
 }
