@@ -99,7 +99,8 @@ func (d *definitions) read(files fs.FS, at, name string, info fs.FileInfo) {
 			}
 		}
 	}
-	if strings.EqualFold(name, d.Name) || strings.EqualFold(own, d.Name) {
-		d.problem, d.found = cmp.Or(d.problem, problem), true
+	isNamed := strings.EqualFold(name, d.Name) || strings.EqualFold(own, d.Name)
+	if isNamed || own == hook.AnyName {
+		d.problem, d.found = cmp.Or(d.problem, problem), d.found || isNamed
 	}
 }

@@ -1,10 +1,12 @@
 package hook
 
 import (
+	"bytes"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,7 +37,9 @@ func (c Call) definition() (d Definition, problem string) {
 	r := reader{}
 	for _, member := range names {
 		if name := r.text(members[member]); name != "" && d.Name == "" {
-			d.Name, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(name), "/"), " ")
+			if d.Name = name; c.Tool == "SlashCommand" {
+				d.Name, _, _ = strings.Cut(strings.TrimPrefix(name, "/"), " ")
+			}
 		} else if members[member] != nil && name != d.Name {
 			return d, plan.Quote(c.Tool) + " names two things"
 		}
@@ -49,8 +53,8 @@ func (c Call) definition() (d Definition, problem string) {
 		if !harmless && (grants.MatchString(name+":") || key == "worktree" || key == "mode") {
 			return d, plan.Quote(c.Tool) + " is called with " + plan.Quote(name) + ", so planloop cannot check everything it does"
 		}
-		if c.Effect == Loads && inlineCommand.MatchString(text) { // the host inserts it into the text
-			return d, "the arguments of " + plan.Quote(c.Tool) + " hold a command that runs while it loads"
+		if c.Effect == Loads && strings.ContainsAny(text, "!`") { // the host inserts it into a text, perhaps beside the other one
+			return d, "the arguments of " + plan.Quote(c.Tool) + " hold ! or `, which can start a command while it loads"
 		}
 	}
 	return d, ""
@@ -61,12 +65,16 @@ func (c Call) definition() (d Definition, problem string) {
 var inlineCommand = regexp.MustCompile("(^|\\W)!`|```[ \t]*!|(^|\\s)!\\{")
 
 // Members that give a definition, or a call, more than checked tools, and heads in which a member could be hidden.
-const granted = `(hooks|mcp[-_]?servers|permission[-_]?mode|sandbox[-_]?mode|approval[-_]?policy|isolation)`
+const granted = `(hooks|mcp[-_]?servers|permission[-_]?mode|sandbox[-_]?mode|approval[-_]?policy|isolation|skills|` +
+	`initial[-_]?prompt|notify)`
 
 var (
 	grants = regexp.MustCompile(`(?im)(?:^[ \t]*[?\["']*[ \t]*|[{,][ \t]*["']?)` + granted + `["']?[ \t]*(?:[:=.\]]|\r?$)`)
 	hidden = regexp.MustCompile(`(?m)^[ \t]*(?:\{|\*|<<|["?].*\\)`)
 )
+
+// AnyName stands for a name that planloop cannot read.
+const AnyName = "*"
 
 // Read reads the file of a definition, and returns the name that it gives itself, and why it must not start.
 func (d Definition) Read(text []byte) (name, problem string) {
@@ -76,14 +84,20 @@ func (d Definition) Read(text []byte) (name, problem string) {
 		head = body // all of a TOML file; in Markdown it is prose
 	}
 	member := func(name string) string {
-		found := regexp.MustCompile(`(?m)^[ \t]*["']?` + name + `["']?[ \t]*[:=][ \t]*["']?([^"'\r\n]*)`).FindStringSubmatch(head)
-		return strings.TrimSpace(strings.Join(found[min(1, len(found)):], ""))
+		found := regexp.MustCompile(`(?m)^[ \t]*["']?`+name+`["']?[ \t]*[:=][ \t]*["']?([^"'\r\n]*)`).FindAllStringSubmatch(head, -1)
+		switch {
+		case len(found) == 0:
+			return ""
+		case len(found) > 1, strings.Trim(found[0][1], " \t") == "", strings.ContainsAny(found[0][1][:1], ">|&*!\\"):
+			return AnyName
+		}
+		return strings.TrimSpace(found[0][1])
 	}
 	name = member("name")
 	switch agent := member("agent"); {
 	case grants.MatchString(head):
 		return name, "brings " + grants.FindStringSubmatch(head)[1] + " of its own"
-	case isMarkdown && hidden.MatchString(head):
+	case isMarkdown && hidden.MatchString(head), !utf8.Valid(text), bytes.IndexByte(text, 0) >= 0:
 		return name, "has a head that planloop cannot read"
 	case d.Kind != "skill":
 	case isMarkdown && !isBuiltIn(agent):

@@ -15,6 +15,10 @@ func TestDefinitions(t *testing.T) {
 		"---\ndescription: Finds: hooks of git\n---\nx":                            "",
 		"---\nname: a\nmetadata:\n  hooks: none\n---\nx":                           "brings hooks",
 		"---\nname: a\nmode: subagent\n---\nx":                                     "",
+		"\xff\xfe!\x00`\x00t\x00":                                                  "cannot read",
+		"---\nname: a\nskills: [inline]\n---\nx":                                   "brings skills",
+		"---\nname: a\ninitialPrompt: /inline\n---\nx":                             "brings initialPrompt",
+		"name = \"a\"\nnotify = [\"touch\"]\n":                                     "brings notify",
 		"Rust's `println!` and `vec!`":                                             "",
 		"> !`touch x`":                                                             "runs commands",
 		"Now: !`touch x`":                                                          "runs commands",
@@ -46,7 +50,8 @@ func TestDefinitions(t *testing.T) {
 	if _, got := (Definition{Kind: "skill", MayFork: true}).Read([]byte("---\ncontext: fork\nagent: Explore\n---\nx")); got != "" {
 		t.Error(got)
 	}
-	for text, want := range map[string]string{"---\nname: a b\n---\n": "a b", "name = \"toml\"\n": "toml", "---\nname: x: y\n---": "x: y"} {
+	for text, want := range map[string]string{"---\nname: a b\n---\n": "a b", "name = \"toml\"\n": "toml", "---\nname: x: y\n---": "x: y",
+		"---\nname: >-\n  x\n---": AnyName, "---\nname: x\n\"name\": y\n---": AnyName, "---\nname: 'x'\n---": "x", "x": ""} {
 		if name, _ := (Definition{Kind: "subagent"}).Read([]byte(text)); name != want {
 			t.Errorf("%q: %q", text, name)
 		}

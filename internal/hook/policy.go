@@ -71,8 +71,8 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 	case c.Effect == Runs && c.OnTerminal:
 		return hold.Refuse("", "a program on a terminal can be typed into later", "the command without tty")
 	case c.Effect == Runs && c.Command != "": // "": the command could not be read
-		// Codex does not report whether the command gets a terminal, and calls no hook for what is typed there.
-		return hold.HostCommand(c.Command, !p.Windows || c.inBash(), c.Host == Codex, p.ReadOnlyCommands...)
+		// Codex does not report whether the command gets a terminal, and calls no hook for later input; VS Code's tool has one.
+		return hold.HostCommand(c.Command, !p.Windows || c.inBash(), slices.Contains([]Host{Codex, VSCode}, c.Host), p.ReadOnlyCommands...)
 	case c.IsOwn() && p.HasTool(c.Name) && p.IsServer(c):
 		return nil
 	case c.Effect == Spawns, c.Effect == Loads:

@@ -3,6 +3,7 @@ package hook
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -173,6 +174,9 @@ func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
 		return
 	}
 	c.Effect = row.effect
+	if row.effect == Reads && writesAside.Match(c.Input) {
+		c.Effect = Unknown
+	}
 	if row.members == "" {
 		return
 	}
@@ -208,6 +212,11 @@ func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
 		c.Server, c.Name = r.text(found[at[0]]), r.text(found[at[1]])
 	}
 }
+
+// writesAside matches the input of a reading tool that saves its result in a file, as Cursor's FetchMcpResource does, or renames a symbol,
+// as Copilot's lsp does.
+var writesAside = regexp.MustCompile(`(?i)"(download|save|output|dest)[-_]?(path|file|dir|to|ination|as)":\s*"[^"]|` +
+	`"(operation|action)":\s*"[^"]*(rename|apply|edit|write|delete|format|execute|codeaction)`)
 
 // shellMembers are the members of the input of shell tools that planloop reads, and those that do not change what a command does. Another
 // member, such as env or script, could.
