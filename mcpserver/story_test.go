@@ -312,7 +312,7 @@ func TestRestoredPlanIsNoFormerOne(t *testing.T) {
 		}
 		ids = append(ids, state.Plan.ID)
 	}
-	if _, err := w.service.Restore(t.Context(), tester, ids[0]); err != nil {
+	if _, err := w.service.Restore(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, "ann")}, ids[0]); err != nil {
 		t.Fatal(err)
 	}
 	list, err := client.ListResources(t.Context(), nil)

@@ -145,6 +145,8 @@ type Actor struct {
 	Name    string    `json:"name"`
 	Channel Channel   `json:"-"`
 
+	IsUnconfirmed bool `json:"-"` // a person who has not confirmed that an approved, unfinished plan may go
+
 	Scope Attempt `json:"-"` // the only attempt the agent may work on, if planloop started it for one; else zero
 }
 

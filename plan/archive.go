@@ -26,6 +26,44 @@ type PastPlan struct {
 	Reason      string `json:"reason"`
 	HostSession string `json:"from,omitempty"`   // the host session it was adopted from: see Adopted.From
 	Edited      bool   `json:"edited,omitempty"` // a draft changed by people
+
+	Decided    PastDecision `json:"decided,omitzero"`     // the last decision about it; zero in old logs
+	Unfinished int          `json:"unfinished,omitempty"` // steps of an approved plan; 0 in old logs
+}
+
+// PastDecision is a decision about a plan that is no longer the current one.
+type PastDecision struct {
+	Outcome Outcome   `json:"outcome"`
+	By      string    `json:"by"`
+	Way     Way       `json:"way,omitempty"`
+	Comment string    `json:"comment,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// pastDecision returns what a head keeps of a decision.
+func pastDecision(d *Decision) PastDecision {
+	return PastDecision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, At: d.At}
+}
+
+// WasInForce reports whether the plan was a current plan, not only a draft.
+func (p PastPlan) WasInForce() bool {
+	switch p.Reason {
+	case "replaced", "restored_over", cleared, replanned:
+		return true
+	}
+	return false
+}
+
+// EarlierPlan returns the head that a restored plan or draft comes from, with what was decided about it then.
+func (s State) EarlierPlan(p *Plan) (PastPlan, bool) {
+	if p == nil || p.IsCleared() {
+		return PastPlan{}, false
+	}
+	head, ok := s.PastPlan(p.ID)
+	if !ok && p.Version == 1 && p.PreviousPlanID != "" { // restored under a new id
+		return s.PastPlan(p.PreviousPlanID)
+	}
+	return head, ok
 }
 
 // Body returns the plan with this head from the state at its revision, nil if it is not there. A
@@ -49,11 +87,11 @@ func (s State) PastPlan(id string) (PastPlan, bool) {
 }
 
 // FormerPlans lists the heads of the plans that can be restored, last archived first: all but the
-// current plan, unless that was cleared.
+// current plan, unless that was cleared, and a restored draft.
 func (s State) FormerPlans() []PastPlan {
 	var former []PastPlan
 	for _, head := range s.Past {
-		if s.Plan == nil || s.Plan.ID != head.ID || s.Plan.IsCleared() {
+		if (s.Plan == nil || s.Plan.ID != head.ID || s.Plan.IsCleared()) && (s.Draft == nil || s.Draft.ID != head.ID) {
 			former = append(former, head)
 		}
 	}
@@ -174,7 +212,29 @@ func archive(s State, reason string, now time.Time) []Event {
 	if p == nil || p.IsCleared() && s.pastIndex(p.ID) >= 0 {
 		return nil
 	}
-	return []Event{PlanArchived{newPastPlan(p, s.Revision, reason, now)}}
+	head := newPastPlan(p, s.Revision, reason, now)
+	if former, _ := s.PastPlan(p.ID); p.Approval == nil {
+		head.Decided = former.Decided
+	}
+	return []Event{PlanArchived{head}}
+}
+
+// checkApprovedKept refuses an agent's change that would replace, clear or archive an approved plan with unfinished
+// steps, whatever action causes it. Only a person decides to give up what a person approved.
+func checkApprovedKept(before, after State, events []Event, f Facts) error {
+	p := before.Plan
+	if p == nil || !p.IsBinding() || f.Actor.IsPresent() && !f.Actor.IsUnconfirmed || after.Plan.ID == p.ID && !after.Plan.IsCleared() {
+		return nil
+	}
+	for _, e := range events {
+		switch e.(type) {
+		case PlanApproved, PlanReplanned: // by a decision; another version of the same plan
+			return nil
+		}
+	}
+	return &ValidationError{Kind: Conflict, ApprovedPlan: p.ID, Problem: fmt.Sprintf("the plan %s is approved and unfinished (%d of %s finished), "+
+		"and only a person may replace or clear it", Quote(p.Objective), p.Steps.FinishedCount(), Pluralize(p.Steps.Len(), "step")),
+		Fix: "finish it, propose a change, or ask the user"}
 }
 
 func newPastPlan(p *Plan, at Revision, reason string, now time.Time) PastPlan {
@@ -186,12 +246,17 @@ func newPastPlan(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	if highest == StepID(p.Steps.Len()) {
 		highest = 0
 	}
-	return PastPlan{
+	head := PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
 		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: highest, Attempts: attempts(p.Steps),
 		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason, HostSession: p.HostList.SessionKey(),
 		Edited: p.Edits != nil,
 	}
+	if a := p.Approval; a != nil {
+		head.Decided = PastDecision{Outcome: Approved, By: a.By, Way: Way(a.Way), Comment: a.Comment, At: a.At}
+		head.Unfinished = p.Steps.Len() - p.Steps.FinishedCount()
+	}
+	return head
 }
 
 // Reasons for archiving.
@@ -209,11 +274,16 @@ func archiveDraft(before, after State, now time.Time) []Event {
 	if draft == nil || before.isRevision() || is(after.Draft) || is(after.Plan) {
 		return nil
 	}
-	reason := superseded
+	former, _ := before.PastPlan(draft.ID)
+	reason, decided := superseded, former.Decided
 	if d := after.ModeNow().Decision; after.Draft == nil && d != nil {
-		reason = string(d.Outcome)
+		reason, decided = string(d.Outcome), pastDecision(d)
+	} else if d := before.ModeNow().Decision; before.PhaseNow() == PhaseGathering && d != nil && d.Outcome == Returned {
+		decided = pastDecision(d)
 	}
-	return []Event{PlanArchived{newPastPlan(draft, before.Revision, reason, now)}}
+	head := newPastPlan(draft, before.Revision, reason, now)
+	head.Decided = decided
+	return []Event{PlanArchived{head}}
 }
 
 // Clear asks to abandon the current plan (WINK: planning_clear_plan). It stays
@@ -257,7 +327,8 @@ type HistoryPurged struct {
 
 func (HistoryPurged) apply(s State) State { return s }
 
-// Restore asks to make a former plan the current one again. Facts.Past holds its body.
+// Restore asks for a former plan again: as the current one if a present person asks and the plan was once in force,
+// else as a draft that a person must approve. Facts.FormerPlan holds its body.
 type Restore struct {
 	PlanID string
 }
@@ -266,7 +337,8 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	if s.Plan != nil && s.Plan.ID == a.PlanID && !s.Plan.IsCleared() {
 		return nil, conflict("the plan "+Quote(a.PlanID)+" is the current one", "nothing needs restoring")
 	}
-	if _, ok := s.PastPlan(a.PlanID); !ok || f.FormerPlan == nil || f.FormerPlan.ID != a.PlanID {
+	head, ok := s.PastPlan(a.PlanID)
+	if !ok || f.FormerPlan == nil || f.FormerPlan.ID != a.PlanID {
 		return nil, Refuse(NotFound, "/plan_id", "former plan "+Quote(a.PlanID)+" does not exist", "list the former plans to find its id")
 	}
 	if err := withinLimit(f.FormerPlan.Steps.Len(), f.Limits); err != nil {
@@ -280,18 +352,29 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	body.UpdatedAt = f.Now
-	if !f.Actor.IsPresent() { // an approval covers the last decision, and only a person may bring it back
-		body.Approval = nil
-	}
 	body.Highest = max(f.FormerPlan.Steps.Highest(), s.highestOf(f.FormerPlan.Root()))
 	tried := s.attemptsOf(f.FormerPlan)
-	if body.Status == StatusDraft {
-		body.Status = StatusActive // it was never approved, so it is an ordinary plan
-	}
 	for i, step := range body.Steps {
 		body.Steps[i] = step.withoutClaim().withAttempts(tried)
 	}
+	if !f.Actor.IsPresent() || !head.WasInForce() {
+		return restoreDraft(s, body, f)
+	}
 	return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
+}
+
+// restoreDraft returns the event that puts a former plan alongside the current one as a draft. It gets an id of its own
+// if its own would make it a revision of the current plan.
+func restoreDraft(s State, body Body, f Facts) ([]Event, error) {
+	if s.Draft != nil {
+		return nil, conflict("the plan "+Quote(s.Draft.Objective)+" ("+s.Draft.ID+") already waits for a decision",
+			"ask the user to decide on it first")
+	}
+	if s.Plan != nil && s.Plan.Root() == body.Root() {
+		body.PreviousPlanID, body.ID, body.Version = body.ID, newPlanID(s, body.Objective, f.Now), 1
+	}
+	body.Approval, body.HostList, body.FinalSummary = nil, nil, ""
+	return makeDraft(s, body, f)
 }
 
 // restorable returns the body of a former plan, cleaned like any input: the log may be older than

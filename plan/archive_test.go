@@ -79,7 +79,7 @@ func TestRestoreBringsAClearedPlanBack(t *testing.T) {
 	former := w.state.Plan
 	w.do(ann, plan.Clear{})
 	at := w.now
-	events := w.do(ann, plan.Restore{PlanID: former.ID})
+	events := w.do(person, plan.Restore{PlanID: former.ID})
 	if got := kinds(events); !slices.Equal(got, []string{"plan_restored"}) {
 		t.Errorf("events %v", got)
 	}
@@ -102,7 +102,7 @@ func TestRestoreArchivesTheCurrentPlan(t *testing.T) {
 	first := w.state.Plan.ID
 	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("x"), titled("y")}})
 	second := w.state.Plan.ID
-	events := w.do(bob, plan.Restore{PlanID: first})
+	events := w.do(person, plan.Restore{PlanID: first})
 	if got := kinds(events); !slices.Equal(got, []string{"plan_archived", "plan_restored"}) {
 		t.Errorf("events %v", got)
 	}
@@ -113,7 +113,7 @@ func TestRestoreArchivesTheCurrentPlan(t *testing.T) {
 	if !ok || head.Reason != "restored_over" || head.Steps != 2 || head.Revision != 2 {
 		t.Errorf("head %+v", head)
 	}
-	w.do(bob, plan.Restore{PlanID: second})
+	w.do(person, plan.Restore{PlanID: second})
 	if w.state.Plan.ID != second || w.state.Plan.Steps.Len() != 2 {
 		t.Errorf("back again: %s", w.state.Plan.ID)
 	}
@@ -125,11 +125,11 @@ func TestRestoreOverAClearedPlanArchivesNothing(t *testing.T) {
 	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("x")}})
 	second := w.state.Plan.ID
 	w.do(ann, plan.Clear{})
-	w.do(ann, plan.Restore{PlanID: first})
+	w.do(person, plan.Restore{PlanID: first})
 	if head, _ := w.state.PastPlan(second); head.Reason != "cleared" || head.Steps != 1 {
 		t.Errorf("the cleared plan's head became %+v", head)
 	}
-	w.do(ann, plan.Restore{PlanID: second})
+	w.do(person, plan.Restore{PlanID: second})
 	if w.state.Plan.Steps.Len() != 1 {
 		t.Error("the cleared plan came back without its step")
 	}
@@ -140,7 +140,7 @@ func TestRestoreKeepsOneHeadAPlan(t *testing.T) {
 	id := w.state.Plan.ID
 	for range 3 {
 		w.do(ann, plan.Clear{})
-		w.do(ann, plan.Restore{PlanID: id})
+		w.do(person, plan.Restore{PlanID: id})
 		w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("x")}})
 	}
 	w.do(ann, plan.Clear{})
@@ -148,7 +148,7 @@ func TestRestoreKeepsOneHeadAPlan(t *testing.T) {
 	if len(heads) != 1 || heads[0].Steps != 4 || heads[0].Revision != w.state.Revision-1 {
 		t.Errorf("heads %+v", heads)
 	}
-	w.do(ann, plan.Restore{PlanID: id})
+	w.do(person, plan.Restore{PlanID: id})
 	if got := w.state.Plan.Steps.Len(); got != 4 {
 		t.Errorf("%d steps came back", got)
 	}
@@ -160,7 +160,7 @@ func TestRestoreDropsClaims(t *testing.T) {
 	claimedStep := w.step(1)
 	id := w.state.Plan.ID
 	w.do(ann, plan.Clear{})
-	w.do(bob, plan.Restore{PlanID: id})
+	w.do(person, plan.Restore{PlanID: id})
 	step := w.step(1)
 	if step.ClaimedBy != "" || !step.LeaseUntil.IsZero() || step.Status != plan.InProgress || step.Attempts != 1 {
 		t.Errorf("restored as %+v", step.Progress)
@@ -170,11 +170,11 @@ func TestRestoreDropsClaims(t *testing.T) {
 	}
 	past := w.past(id)
 	w.do(bob, plan.Clear{})
-	testenv.Must(plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Actor: bob, FormerPlan: past}))(t)
+	testenv.Must(plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Actor: person, FormerPlan: past}))(t)
 	if got := past.Steps.At(0).ClaimedBy; got != "ann" {
 		t.Errorf("restoring changed the claim of the former body to %q", got)
 	}
-	w.do(bob, plan.Restore{PlanID: id})
+	w.do(person, plan.Restore{PlanID: id})
 	w.do(bob, plan.MarkStep{Step: 1, Status: plan.InProgress})
 	if got := w.step(1).ClaimedBy; got != "bob" {
 		t.Errorf("claimed by %q", got)
@@ -184,13 +184,13 @@ func TestRestoreDropsClaims(t *testing.T) {
 func TestRestoreRefuses(t *testing.T) {
 	w := withPlan(t, titled("a"))
 	current := w.state.Plan.ID
-	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
-	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: "no-such-1"}), plan.NotFound, "/plan_id", `former plan "no-such-1" does not exist`,
+	wantRefusal(t, w.refused(person, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
+	wantRefusal(t, w.refused(person, plan.Restore{PlanID: "no-such-1"}), plan.NotFound, "/plan_id", `former plan "no-such-1" does not exist`,
 		"list the former plans")
 	wantRefusal(t, newWorkspace(t).refused(ann, plan.Restore{}), plan.NotFound, "/plan_id", "does not exist")
 	w.do(ann, plan.Clear{})
-	w.do(ann, plan.Restore{PlanID: current})
-	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
+	w.do(person, plan.Restore{PlanID: current})
+	wantRefusal(t, w.refused(person, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
 }
 
 func TestRestoreNeedsTheRightBody(t *testing.T) {
@@ -225,7 +225,7 @@ func TestFormerPlansAreThoseThatCanBeRestored(t *testing.T) {
 	second := w.state.Plan.ID
 	expect("replaced", []string{first}, []string{second, first})
 	w.now = w.now.Add(-time.Hour) // the clock is set back
-	w.do(ann, plan.Restore{PlanID: first})
+	w.do(person, plan.Restore{PlanID: first})
 	expect("restored", []string{second}, []string{first, second})
 	w.do(ann, plan.Clear{})
 	expect("cleared", []string{first, second}, []string{first, second})
@@ -266,11 +266,11 @@ func TestAHeadStandsForThePlanAndNotForItsRevision(t *testing.T) {
 		t.Fatal("no revision waits")
 	}
 	w.now = w.now.Add(time.Hour)
-	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Next"}})
+	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Next"}})
 	if body := w.past(id); body == nil || body.Status != plan.StatusActive || body.Steps.Len() != 1 {
 		t.Errorf("the head stands for %+v", body)
 	}
-	w.do(ann, plan.Restore{PlanID: id})
+	w.do(person, plan.Restore{PlanID: id})
 	if n := w.state.Plan.Steps.Len(); n != 1 {
 		t.Errorf("the plan was restored with %d steps", n)
 	}

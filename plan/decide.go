@@ -89,6 +89,9 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	}
 	begun := s
 	s = Apply(s, caused...)
+	if err := checkApprovedKept(begun, s, caused, f); err != nil {
+		return nil, err
+	}
 	ended := endMode(s, f)
 	s = Apply(s, ended...)
 	all := slices.Concat(archiveDraft(before, s, f.Now), events, caused, ended)

@@ -389,7 +389,7 @@ func TestAnotherPlanEndsTheMode(t *testing.T) {
 	w.do(ann, submission("Another"))
 	w.do(person, decided(plan.Approved, w.answer("")))
 	w.wantPhase(plan.PhaseExecuting)
-	w.do(script, plan.Restore{PlanID: first})
+	w.do(person, plan.Restore{PlanID: first})
 	w.wantPhase(plan.PhaseInactive)
 }
 

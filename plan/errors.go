@@ -32,6 +32,7 @@ type ValidationError struct {
 	ClaimedStep    StepID // the step claimed by another actor, if that is the reason; else 0
 	Suggestion     string // the refused text in an acceptable form, if there is one; else ""
 	Phase          Phase  // the phase of planning mode, if that is the reason; else ""
+	ApprovedPlan   string // the approved plan that only a person may replace or clear, if that is the reason; else ""
 	IsProblemFirst bool   // the problem begins with words of a contract, so Field follows it
 
 	Others []*ValidationError // more problems of the same input

@@ -233,7 +233,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"unblock": func(t *rapid.T) { m.attempt(t, ann, plan.ClearSignal{ID: "s"}) },
 		"restore": func(t *rapid.T) {
 			if former := m.state.FormerPlans(); len(former) > 0 && rapid.IntRange(0, 5).Draw(t, "really") == 0 {
-				m.attempt(t, ann, plan.Restore{PlanID: rapid.SampledFrom(former).Draw(t, "plan").ID})
+				who := rapid.SampledFrom([]plan.Actor{ann, person}).Draw(t, "who")
+				m.attempt(t, who, plan.Restore{PlanID: rapid.SampledFrom(former).Draw(t, "plan").ID})
 			}
 		},
 		"clock": func(t *rapid.T) { m.now = m.now.Add(8 * time.Hour) },

@@ -184,7 +184,7 @@ func TestExitPlanningModeRestoresTools(t *testing.T) {
 			if w.state.PhaseNow().IsRestricted() {
 				t.Fatalf("the phase is %s", w.state.PhaseNow())
 			}
-			w.do(bob, plan.SetUp{Outline: plan.Outline{Objective: "Go on"}, Steps: []plan.NewStep{titled("One")}})
+			w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Go on"}, Steps: []plan.NewStep{titled("One")}})
 			w.do(bob, plan.MarkStep{Step: 1, Status: plan.InProgress})
 		})
 	}
@@ -671,6 +671,9 @@ func TestExecutionHasFullToolAccess(t *testing.T) {
 		if errors.As(err, &refused) && strings.Contains(refused.Problem, "planning mode") {
 			t.Errorf("%s: %v", plan.ActionWord(a), err)
 		}
+		if refused != nil && refused.ApprovedPlan != "" && (plan.ActionWord(a) == "set_up_plan" || plan.ActionWord(a) == "clear_plan") {
+			continue // see TestApprovedPlanStays
+		}
 		if err != nil && plan.ActionWord(a) != "close_plan" && plan.ActionWord(a) != "update" { // not complete; only a person comments
 			t.Errorf("%s: %v", plan.ActionWord(a), err)
 		}
@@ -684,8 +687,8 @@ func TestExecutionCompletionExitsPlanningMode(t *testing.T) {
 	}{
 		"done":      {func(w *workspace) { w.mark(1, plan.Done); w.mark(2, plan.Done) }, "completed"},
 		"given up":  {func(w *workspace) { w.mark(1, plan.Skipped); w.mark(2, plan.Cancelled) }, "abandoned"},
-		"cleared":   {func(w *workspace) { w.do(ann, plan.Clear{}) }, "abandoned"},
-		"replaced":  {func(w *workspace) { w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Else"}}) }, "replaced"},
+		"cleared":   {func(w *workspace) { w.do(person, plan.Clear{}) }, "abandoned"},
+		"replaced":  {func(w *workspace) { w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Else"}}) }, "replaced"},
 		"said done": {func(w *workspace) { w.do(ann, plan.EndMode{}) }, "reported as done"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -712,7 +715,7 @@ func TestRestoreEndsExecution(t *testing.T) {
 	former := w.state.Plan.ID
 	w.do(ann, submission("Look"))
 	w.do(person, decided(plan.Approved, w.answer("")))
-	w.do(ann, plan.Restore{PlanID: former})
+	w.do(person, plan.Restore{PlanID: former})
 	w.wantPhase(plan.PhaseInactive)
 	w.wantDecision(plan.Ended, "planloop", "", "the plan was replaced")
 }

@@ -143,6 +143,12 @@ func (p *Plan) IsOver() bool {
 	return p.FinalSummary != "" || p.Status == StatusAbandoned || p.Status == StatusFailed
 }
 
+// IsBinding reports whether a person approved p and it has unfinished steps: then agents carry it out, and cannot
+// replace it.
+func (p *Plan) IsBinding() bool {
+	return p.Approval != nil && (p.Status == StatusActive || p.Status == StatusReplanning) && p.Steps.FinishedCount() < p.Steps.Len()
+}
+
 // IsCompletedWithoutSummary reports whether p completed with its last step and has no final summary.
 func (p *Plan) IsCompletedWithoutSummary() bool {
 	return p.Status == StatusCompleted && p.FinalSummary == ""
@@ -200,22 +206,26 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.Draft && (s.PhaseNow() == PhaseSubmitted || s.HasProposal()) {
-		return nil, conflict("another plan waits for a decision", "decide on it first")
-	}
 	if a.Draft {
-		for i, step := range steps { // a draft asks for exactly what it shows
-			steps[i] = &Step{ID: step.ID, Spec: step.Spec, Progress: step.Progress}
-		}
-		p.Status = StatusDraft
-		draft := Body{Plan: p, Steps: steps, Highest: highest}
-		if s.PhaseNow() == PhaseGathering { // gathering waits for a plan
-			return []Event{PlanSubmitted{Plan: draft, Request: newRequest(s, draft, f)}}, nil
-		}
-		return []Event{DraftMade{draft}}, nil
+		return makeDraft(s, Body{Plan: p, Steps: steps, Highest: highest}, f)
 	}
 	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps, Highest: highest}})
 	return append(events, completion(p.Status, NewSteps(steps), p.UpdatedAt)...), nil // at the time given by its origin
+}
+
+// makeDraft returns the event that puts a draft alongside the current plan.
+func makeDraft(s State, draft Body, f Facts) ([]Event, error) {
+	if s.PhaseNow() == PhaseSubmitted || s.HasProposal() {
+		return nil, conflict("another plan waits for a decision", "decide on it first")
+	}
+	for i, step := range draft.Steps { // a draft asks for exactly what it shows
+		draft.Steps[i] = &Step{ID: step.ID, Spec: step.Spec, Progress: step.Progress}
+	}
+	draft.Status = StatusDraft
+	if s.PhaseNow() == PhaseGathering { // gathering waits for a plan
+		return []Event{PlanSubmitted{Plan: draft, Request: newRequest(s, draft, f)}}, nil
+	}
+	return []Event{DraftMade{draft}}, nil
 }
 
 // PlanSetUp makes a new plan the current one.

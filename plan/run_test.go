@@ -545,8 +545,8 @@ func TestApprovalCoversWhatIsCarriedOut(t *testing.T) {
 	for name, meanwhile := range map[string]func(*workspace){
 		"restored": func(w *workspace) {
 			id := w.state.Plan.ID
-			w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("x")}})
-			w.do(ann, plan.Restore{PlanID: id})
+			w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("x")}})
+			w.do(person, plan.Restore{PlanID: id})
 		},
 		"cancelled": func(w *workspace) { w.do(person, plan.CancelMode{}) },
 		"ended":     func(w *workspace) { w.do(ann, plan.EndMode{}) },
@@ -638,16 +638,16 @@ func TestGrantIsForWhatWasShown(t *testing.T) {
 		w.do(ann, plan.MarkStep{Step: 1, Status: plan.Pending})
 		w.wantAdvance(1, []string{"step_asked"})
 	})
-	t.Run("an approval of a former version", func(t *testing.T) {
+	t.Run("an approval of a version that a person brought back", func(t *testing.T) {
 		w := newWorkspace(t)
 		w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Pay"}, Steps: []plan.NewStep{tool("a")}})
 		w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
 		first := w.state.Plan.ID
 		w.do(person, plan.Replan{Changes: "another way"})
-		w.do(ann, plan.Restore{PlanID: first})
+		w.do(person, plan.Restore{PlanID: first})
 		w.do(ann, plan.BeginRun{})
 		w.found = func(_ *plan.Step, r *plan.Resolution) { r.IsDestructive = true }
-		w.wantAdvance(1, []string{"step_asked"})
+		w.wantAdvance(1, []string{"step_started"})
 	})
 }
 

@@ -120,6 +120,9 @@ func (w *teller) obey(words []string) string {
 	case "clear":
 		return w.ask(plan.Clear{})
 	case "restore":
+		agent := w.actor // only a person's restore makes a plan current
+		w.actor = person
+		defer func() { w.actor = agent }()
 		return w.ask(plan.Restore{PlanID: args[0]})
 	case "show":
 		return w.show()

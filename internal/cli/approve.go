@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,9 @@ func newApproveCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if request, _ := requestNamed(state, strings.Join(steps, " ")); request != "" {
+			return a.approve(cmd.Context(), request, comment)
+		}
 		id, err := stepMeant(state, steps, cmd.Flags().Changed("args"))
 		switch {
 		case err != nil:
@@ -28,7 +32,7 @@ func newApproveCommand(a *app) *cobra.Command {
 		case id != 0:
 			return a.approveStep(cmd.Context(), id, args, comment)
 		}
-		return a.approve(cmd.Context(), comment)
+		return a.approve(cmd.Context(), requestOf(state), comment)
 	})
 	cmd.ValidArgsFunction = firstArgument(a.completeAsking)
 	cmd.Flags().StringVarP(&comment, "comment", "m", "", "`TEXT` for the agent")
@@ -59,7 +63,7 @@ func newEditCommand(a *app) *cobra.Command {
 
 // approve shows the draft on the terminal and takes the decision there, even if standard input and output are redirected. A draft that
 // changed in the meantime is shown again.
-func (a *app) approve(ctx context.Context, comment string) error {
+func (a *app) approve(ctx context.Context, request, comment string) error {
 	if err := a.requirePerson("approving a plan"); err != nil {
 		return err
 	}
@@ -69,6 +73,10 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	}
 	state, former, err := ws.verbs.Draft(ctx)
 	if err != nil {
+		return err
+	}
+	if request != requestOf(state) {
+		_, err := ws.verbs.Decide(ctx, a.caller(), plan.DecideDraft{Outcome: plan.Approved, Request: request}) // says why not
 		return err
 	}
 	if err := decidable(state); err != nil {
@@ -134,6 +142,19 @@ func noWaitingPlan() error {
 	return plan.Refuse(plan.Conflict, "", "no plan is waiting for a decision", "see `planloop plan status`")
 }
 
+// requestNamed returns the request that a decision names first, by its id or its plan's, and the other words; without
+// one, "" and all words. It need not exist.
+func requestNamed(state plan.State, text string) (request, rest string) {
+	first, rest, _ := strings.Cut(text, " ")
+	switch {
+	case state.Draft != nil && first == state.Draft.ID:
+		return requestOf(state), rest
+	case regexp.MustCompile(`^(R\d+|[0-9a-z-]+-\d{9,}(-v\d+)?)$`).MatchString(first):
+		return first, rest
+	}
+	return "", text
+}
+
 func requestOf(state plan.State) string {
 	if request := state.ModeNow().Request; request != nil {
 		return request.ID
@@ -145,14 +166,18 @@ func requestOf(state plan.State) string {
 func (a *app) decideNow(outcome plan.Outcome) runner {
 	decide := func(s *verbs.Service, ctx context.Context, c verbs.Caller, comment string) (verbs.DecisionReply, error) {
 		state, err := s.State(ctx)
-		if err == nil && (outcome == plan.Returned || state.Draft == nil) {
+		request, comment := requestNamed(state, comment)
+		if err == nil && request == "" && (outcome == plan.Returned || state.Draft == nil) {
 			err = decidable(state)
 		}
 		if err != nil {
 			return verbs.DecisionReply{}, err
 		}
-		return s.Decide(ctx, c, plan.DecideDraft{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft),
-			Comment: comment})
+		a := plan.DecideDraft{Outcome: outcome, Request: cmp.Or(request, requestOf(state)), Comment: comment}
+		if state.Draft != nil {
+			a.Digest = plan.Digest(state.Draft)
+		}
+		return s.Decide(ctx, c, a)
 	}
 	answer := func(reply verbs.DecisionReply) string { return decidedText(reply, "") }
 	return runAsPerson(a, "deciding on a plan", decide, joinedText, answer)

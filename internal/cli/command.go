@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -63,7 +64,38 @@ func callVerb[In, Out any](cmd *cobra.Command, args []string, a *app, do verb[In
 	case wrong != nil:
 		return reply, verbs.Try(cmd.Context(), ws.verbs, a.caller(), wrong, value, do)
 	}
-	return do(ws.verbs, cmd.Context(), a.caller(), value)
+	return confirmed(cmd.Context(), a, func(c verbs.Caller) (Out, error) { return do(ws.verbs, cmd.Context(), c, value) })
+}
+
+// confirmed calls do. If it would replace or clear an approved, unfinished plan, a person at the terminal confirms first.
+func confirmed[Out any](ctx context.Context, a *app, do func(verbs.Caller) (Out, error)) (Out, error) {
+	c := a.caller()
+	c.Actor.IsUnconfirmed = !a.flags.yes
+	reply, err := do(c)
+	refused, is := errors.AsType[*plan.ValidationError](err)
+	if !is || refused.ApprovedPlan == "" || !c.Actor.IsPresent() {
+		return reply, err
+	}
+	if yes, err := a.isYes(ctx, a.err, "planloop: "+refused.Problem+". Give it up?"); err != nil || !yes {
+		return reply, cmp.Or(err, error(usageError{errors.New("nothing was changed")}))
+	}
+	c.Actor.IsUnconfirmed = false
+	return do(c)
+}
+
+// isYes asks a question at the terminal; any answer but yes is no.
+func (a *app) isYes(ctx context.Context, out io.Writer, question string) (bool, error) {
+	if _, err := io.WriteString(out, question+" [y/N] "); err != nil {
+		return false, fmt.Errorf("ask: %w", err)
+	}
+	answer, err := readLine(ctx, a.in)
+	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))), err
+}
+
+// replacing adds to a command that may replace or clear the current plan the flag that confirms it.
+func (a *app) replacing(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&a.flags.yes, "yes", false, "replace or clear an approved, unfinished plan without asking")
+	return cmd
 }
 
 // runVerb runs a verb and prints its reply.

@@ -62,7 +62,11 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if err != nil {
 		return err
 	}
-	reply, found, err := ws.verbs.ImportPlan(ctx, a.caller(), action, imported.former)
+	var found []string
+	reply, err := confirmed(ctx, a, func(c verbs.Caller) (reply verbs.SetupPlanReply, err error) {
+		reply, found, err = ws.verbs.ImportPlan(ctx, c, action, imported.former)
+		return reply, err
+	})
 	if err != nil {
 		return err
 	}

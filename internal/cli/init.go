@@ -198,17 +198,11 @@ func (a *app) confirmInit(ctx context.Context, m hosts.Machine, o initOptions, c
 	if err := a.printInit(m, o, chosen); err != nil && !errors.As(err, new(exitStatus)) {
 		return false, err
 	}
-	if err := a.print([]byte("\nWrite these changes? [y/N] ")); err != nil {
-		return false, err
+	yes, err := a.isYes(ctx, a.out, "\nWrite these changes?")
+	if err == nil && !yes {
+		err = errors.Join(a.print([]byte("nothing was written\n")), exitStatus(exitRefused))
 	}
-	answer, err := readLine(ctx, a.in)
-	if err != nil {
-		return false, err
-	}
-	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
-		return false, errors.Join(a.print([]byte("nothing was written\n")), exitStatus(exitRefused))
-	}
-	return true, nil
+	return yes, err
 }
 
 // write carries out the edits of a host. If a running host changed a file since, it computes the

@@ -40,7 +40,7 @@ func newPlanCommand(a *app) *cobra.Command {
 		newCommand("plan status", "", noArguments, a.modeStatus),
 		newCommand("plan cancel", "", noArguments, runAsPerson(a, "cancelling planning mode", cancel, joinedText, cancelled)),
 		newCommand("plan allows", "-- 'COMMAND'", exactly(1, "one command in quotes"), a.allows),
-		newPlanListCommand(a), newPlanDiffCommand(a), newPlanRestoreCommand(a),
+		newPlanListCommand(a), newPlanDiffCommand(a), a.replacing(newPlanRestoreCommand(a)),
 	)
 	return cmd
 }
@@ -189,6 +189,9 @@ func formerID(s plan.State, named string) (string, error) {
 	}
 	if s.Plan != nil && s.Plan.ID == named {
 		return named, nil // the verb reports that it is the current one
+	}
+	if s.Draft != nil {
+		ids = append(ids, s.Draft.ID) // or that it waits
 	}
 	return oneOf(s, ids, named, "list the former plans with `planloop plan list`")
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func newClearCommand(a *app) *cobra.Command {
-	return newCommand("clear", "", noArguments, runVerb(a, (*verbs.Service).ClearPlan, constant(verbs.ClearPlan{})))
+	return a.replacing(newCommand("clear", "", noArguments, runVerb(a, (*verbs.Service).ClearPlan, constant(verbs.ClearPlan{}))))
 }
 
 // purgeWord is the word that a person types to confirm.

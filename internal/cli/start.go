@@ -76,7 +76,7 @@ func (f *startFlags) check(cmd *cobra.Command, args []string) (err error) {
 		"": {"goal", "decompose", "code", "memory", "constraint"}}[source]
 	wantsGoal := slices.Contains(with, "goal")
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed && !slices.Contains(with, flag.Name) {
+		if flag.Changed && flag.Name != "yes" && !slices.Contains(with, flag.Name) {
 			err = usageError{fmt.Errorf("--%s cannot be used with --%s; leave one of them out", flag.Name, source)}
 		}
 	})
@@ -134,6 +134,10 @@ func (a *app) fromFile(file string) input[plan.SetUp] {
 		action := plan.SetUp{Outline: in.Outline}
 		for _, spec := range in.InitialSteps {
 			action.Steps = append(action.Steps, plan.NewStep{Spec: spec})
+		}
+		if state := a.peek(cmd.Context()); err == nil && len(action.Steps) == 0 && state.Plan != nil && state.Plan.Status == plan.StatusActive {
+			err = plan.Refuse(plan.InvalidInput, "/initial_steps", "is empty, and the file would replace the plan "+
+				plan.Quote(state.Plan.Objective)+" by an empty one", "give its steps, or begin with planloop start GOAL")
 		}
 		return action, err
 	}

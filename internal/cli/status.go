@@ -101,6 +101,9 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	if !slices.ContainsFunc(waiting, func(w review.Waiting) bool { return w.Kind == review.PlanWaits }) {
 		tell("", ws.verbs.Headline(state, a.caller()))
 	}
+	if reply.Now.Earlier != "" {
+		tell("", "Restored; earlier decision: "+reply.Now.Earlier)
+	}
 	if reply.Run != nil {
 		tell("", reply.Run.Text())
 	}

@@ -20,7 +20,7 @@ import (
 func newTemplateCommand(a *app) *cobra.Command {
 	return commandGroup(newCommand("template", "", nil, nil),
 		newCommand("template list", "", noArguments, runVerb(a, listTemplates, constant(struct{}{}))),
-		newTemplateShowCommand(a), newTemplateApplyCommand(a), newTemplateSaveCommand(a))
+		newTemplateShowCommand(a), a.replacing(newTemplateApplyCommand(a)), newTemplateSaveCommand(a))
 }
 
 func listTemplates(s *verbs.Service, ctx context.Context, c verbs.Caller, _ struct{}) (verbs.ApplyTemplateReply, error) {

@@ -31,6 +31,7 @@ type app struct {
 	flags struct {
 		workspace string
 		agent     string
+		yes       bool // an approved, unfinished plan may go
 		json      bool
 		ephemeral bool
 		verbose   bool

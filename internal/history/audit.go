@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -60,6 +61,9 @@ type auditedPlan struct {
 // auditedPlans are the possible subjects at one point of the log.
 type auditedPlans struct {
 	waiting, approved auditedPlan
+
+	isApproved bool          // the current plan
+	skipped    []plan.StepID // its steps that were skipped or cancelled since the last done one
 }
 
 // entry returns the decision in an event; false if it is not one.
@@ -83,7 +87,19 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.DraftEdited:
 		w.waiting = auditedPlan{e.Plan, ShortDigest(e.Digest)}
 		return w.waiting.about(Decision{Event: "edited", what: "changed", Way: e.Way, Text: editPhrase(e)}), true
+	case plan.PlanArchived:
+		return replacedPlan(e.Head), e.Head.WasInForce() && e.Head.Reason != "replanned" && e.Head.Unfinished > 0
+	case plan.StepMarked:
+		if w.skipped = append(w.skipped, e.Step); e.Status != plan.Skipped && e.Status != plan.Cancelled {
+			w.skipped = nil
+		}
+	case plan.PlanSetUp:
+		w.isApproved = false
+	case plan.PlanCompleted, plan.PlanAbandoned:
+		return w.approved.about(Decision{Event: "skipped", what: "all that was left of the approved plan skipped",
+			Text: plan.IDs(w.skipped)}), w.isApproved && len(w.skipped) > 0
 	case plan.PlanApproved:
+		w.isApproved, w.skipped = true, nil
 		w.approved, w.waiting = auditedPlan{w.waiting.id, ShortDigest(e.Approval.Digest)}, auditedPlan{}
 		approved := Decision{Event: "approved", what: "approved", Way: plan.Way(e.Approval.Way), Text: e.Approval.Comment}
 		return w.approved.about(approved), true
@@ -114,14 +130,28 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return Decision{Event: "step_asked", what: e.Step.String() + " asked", Step: e.Step, Digest: ShortDigest(e.Ask.Digest),
 			Text: cmp.Or(e.Ask.Text, string(e.Ask.Args))}, true
 	case plan.StepAnswered:
+		if e.Choice == plan.Skip || e.Choice == plan.Deny {
+			w.skipped = append(w.skipped, e.Step)
+		}
 		return Decision{Event: "step_answered", what: e.Step.String() + ": " + answerWords()[e.Choice], Step: e.Step,
 			Digest: ShortDigest(e.Digest), Way: e.Way, Text: cmp.Or(e.Text, string(e.Args))}, true
 	case plan.PlanRestored:
+		w.isApproved = e.Plan.Approval != nil
 		return Decision{Event: "restored", what: "restored", PlanID: e.Plan.ID}, true
 	case plan.HistoryPurged:
 		return Decision{Event: "purged", what: "history purged", Text: plan.Pluralize(int(e.Records), "change")}, true
 	}
 	return Decision{}, false
+}
+
+// replacedPlan returns the entry for an approved plan that a person gave up with unfinished steps.
+func replacedPlan(head plan.PastPlan) Decision {
+	event := "replaced"
+	if head.Reason == "cleared" {
+		event = head.Reason
+	}
+	return Decision{Event: event, PlanID: head.ID,
+		what: fmt.Sprintf("approved plan %s (%d of %s unfinished)", event, head.Unfinished, plan.Pluralize(head.Steps, "step"))}
 }
 
 func (p auditedPlan) about(entry Decision) Decision {

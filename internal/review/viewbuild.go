@@ -268,6 +268,9 @@ func (workspace *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.
 			}
 		}
 	}
+	if earlier := verbs.EarlierDecision(state, p); earlier != "" {
+		shown.Other = append(shown.Other, verbs.LabelledText{Label: "Earlier decision", Text: earlier})
+	}
 	for step := range p.Steps.All() {
 		shown.Steps = append(shown.Steps, workspace.step(state, p, step, approval))
 	}

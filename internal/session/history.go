@@ -96,10 +96,10 @@ func (s *Session) PlanBody(ctx context.Context, id string) (*plan.Plan, error) {
 	switch {
 	case current && !state.Plan.IsCleared():
 		return state.Plan, nil
+	case !current && state.Draft != nil && state.Draft.ID == id: // it may be a former plan again
+		return state.Draft, nil
 	case archived:
 		return s.formerPlan(ctx, head)
-	case state.Draft != nil && state.Draft.ID == id:
-		return state.Draft, nil
 	}
 	return nil, plan.Refuse(plan.NotFound, "/plan_id", "plan "+plan.Quote(id)+" does not exist", "list the plans to find its id")
 }
@@ -146,7 +146,7 @@ func (s *Session) SubmittedVersion(ctx context.Context, draft *plan.Plan) (*plan
 	return then.Draft, nil
 }
 
-// Restore makes a former plan the current one again.
+// Restore makes a former plan the current one again, or a draft: see plan.Restore.
 func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcome, error) {
 	state, err := s.State(ctx)
 	if err != nil {

@@ -149,8 +149,8 @@ func TestRestore(t *testing.T) {
 	first := do(t, s, setUp("One", "Two")).After.Plan.ID
 	do(t, s, plan.MarkStep{Step: 1, Status: plan.Done, Note: "kept"})
 	do(t, s, plan.Clear{})
-	other := open(t, dir)
-	outcome, err := other.Restore(t.Context(), alice, first)
+	other, person := open(t, dir), plan.NewActor(plan.ChannelTerminal, "ann")
+	outcome, err := other.Restore(t.Context(), person, first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("restored as %+v", outcome.After.Plan)
 	}
 	second := do(t, s, setUp("Three")).After.Plan.ID
-	if _, err := s.Restore(t.Context(), alice, first); err != nil {
+	if _, err := s.Restore(t.Context(), person, first); err != nil {
 		t.Fatal(err)
 	}
 	body, err := s.PlanBody(t.Context(), second)

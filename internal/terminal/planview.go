@@ -226,6 +226,9 @@ func (v PlanView) foot() []string {
 			verbs.PastReason(v.State, *v.Former), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
 		return append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}
+	if earlier := verbs.EarlierDecision(v.State, v.State.Plan); earlier != "" {
+		lines = append(lines, v.Screen.Hang("", v.Screen.Waiting, safetext.EscapeLine("Restored; earlier decision: "+earlier))...)
+	}
 	lines = append(lines, v.mode()...)
 	lines = append(lines, v.signals()...)
 	return append(lines, v.Screen.Next(v.Next)...)

@@ -2,7 +2,10 @@ package verbs
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -21,7 +24,7 @@ type DecisionReply struct {
 // Decide records a person's decision about the draft; the face sets the way it came. It is not a tool, so no model can
 // call it.
 func (s *Service) Decide(ctx context.Context, c Caller, a plan.DecideDraft) (DecisionReply, error) {
-	outcome, err := s.do(ctx, c, a)
+	outcome, err := s.doIf(ctx, c, a, func(state plan.State) error { return s.checkRequest(ctx, state, a.Request) })
 	if err != nil {
 		return DecisionReply{}, err
 	}
@@ -39,6 +42,34 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.DecideDraft) (Dec
 		reply.Approved = approvalAnswer(outcome.After.Plan, c, remarks)
 	}
 	return reply, nil
+}
+
+// checkRequest refuses a decision about a request that never existed. The core knows only the open one.
+func (s *Service) checkRequest(ctx context.Context, state plan.State, id string) error {
+	number, err := strconv.Atoi(strings.TrimPrefix(id, "R"))
+	if id == "" || err == nil && id == "R"+strconv.Itoa(number) && s.wasSubmitted(ctx, plan.Revision(number), id) {
+		return nil
+	}
+	if _, isPast := state.PastPlan(id); isPast {
+		return nil
+	}
+	fix := "no plan waits for a decision"
+	if request := state.ModeNow().Request; request != nil && state.Draft != nil {
+		fix = fmt.Sprintf("%s waits: %s (%s)", request.ID, plan.Quote(state.Draft.Objective), state.Draft.ID)
+	}
+	return plan.Refuse(plan.NotFound, "/request", "no such request: "+plan.Quote(id), fix)
+}
+
+// wasSubmitted reports whether the record with that number made the request.
+func (s *Service) wasSubmitted(ctx context.Context, seq plan.Revision, id string) bool {
+	for record, err := range s.session.Records(ctx, seq-1) {
+		return err == nil && slices.ContainsFunc(record.Events, func(e plan.Event) bool {
+			submitted, _ := e.(plan.PlanSubmitted)
+			proposed, _ := e.(plan.ChangeProposed)
+			return submitted.Request.ID == id || proposed.Request.ID == id
+		})
+	}
+	return false
 }
 
 // RecordNoDecision notes that a client asked its user and got no decision.

@@ -121,7 +121,7 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 	do(s.ResolveComment(t.Context(), person, "C2", true))
 	do(s.Update(t.Context(), ann, verbs.Update{Replan: &verbs.Replan{Changes: "another way"}}))
 	wants(current, "early 0 open; why? 2 met; how? 3 open; whom? 1 open; go 0 open; ")
-	do(s.ClearPlan(t.Context(), ann, verbs.ClearPlan{}))
+	do(s.ClearPlan(t.Context(), person, verbs.ClearPlan{}))
 	do(s.EnterPlanModeFor(t.Context(), person, "Something else"))
 	comment(0, "later")
 	submit("Name the region")

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
@@ -405,6 +406,39 @@ func PastReason(s plan.State, head plan.PastPlan) string {
 	}
 	return head.Reason
 }
+
+// EarlierDecision returns what was decided about a plan before it was restored, such as "rejected by ann on 23
+// November: no, never"; "" for a plan that was not restored.
+func EarlierDecision(state plan.State, p *plan.Plan) string {
+	head, ok := state.EarlierPlan(p)
+	if !ok {
+		return ""
+	}
+	on := func(at time.Time) string {
+		layout := "2 January"
+		if at.Year() != state.UpdatedAt.Year() {
+			layout += " 2006"
+		}
+		return " on " + at.Local().Format(layout)
+	}
+	past := PastReason(state, head) + on(head.ArchivedAt)
+	d := head.Decided
+	word := map[plan.Outcome]string{plan.Approved: "approved", plan.Rejected: "rejected", plan.Returned: "returned for changes",
+		plan.CalledOff: "cancelled", plan.Expired: "not decided in time", plan.Ended: "ended"}[d.Outcome]
+	if word == "" {
+		return past
+	}
+	if d.By != string(plan.Planloop) {
+		word += " by " + d.Way.Decider(d.By)
+	}
+	if word += on(d.At) + prefixed(": ", plan.Shorten(oneLine(d.Comment), earlierShown)); string(d.Outcome) != head.Reason {
+		word += "; " + past
+	}
+	return word
+}
+
+// earlierShown is the maximum length of the comment of an earlier decision, in characters.
+const earlierShown = 200
 
 // PastStatus returns the final status of a former plan; if it did not end, the reason why it is past.
 func PastStatus(s plan.State, head plan.PastPlan) string {

@@ -93,11 +93,14 @@ func hiddenTools(c Caller) string {
 // addPersonCalls adds to a refusal that only a person can lift the person's calls for it.
 func (c Caller) addPersonCalls(err error) error {
 	refused, ok := errors.AsType[*plan.ValidationError](err)
-	if !ok || refused.Phase == "" && refused.ClaimedStep == 0 {
+	if !ok || refused.Phase == "" && refused.ClaimedStep == 0 && refused.ApprovedPlan == "" {
 		return err
 	}
 	full := *refused
 	switch {
+	case full.ApprovedPlan != "":
+		full.Fix += ". Propose a change with " + c.word(Call{Kind: CallAddSteps}) + " or " + c.word(Call{Kind: CallSubmit}) +
+			"; a person can run the same command on a terminal"
 	case full.ClaimedStep != 0:
 		full.Fix += "; a person can take it over with `" + c.word(Call{Kind: CallTakeOver, Step: full.ClaimedStep}) + "`"
 	case full.Phase == plan.PhaseSubmitted:

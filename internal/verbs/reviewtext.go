@@ -46,6 +46,9 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Pla
 	}
 	ofTool := func(step *plan.Step) string { return describeTool(tools, step, submitted[step.Tool]) }
 	text := archivedText(state) + hostListText(state.Draft)
+	if earlier := EarlierDecision(state, state.Draft); earlier != "" {
+		text += "This is a former plan again. It was " + earlier + ".\n\n"
+	}
 	for _, part := range nonEmpty(revertedText(state.ModeNow().Request), editsText(state.Draft.Edits)) {
 		text += part + "\n\n"
 	}

@@ -49,6 +49,7 @@ type SetupPlanReply struct {
 	Status  string `json:"status"`
 	StepIDs string `json:"step_ids,omitempty"`
 	Doubt   string `json:"workspace_doubt,omitempty"`
+	Earlier string `json:"-"` // decision about a restored plan
 	Replaced
 	Heartbeat
 }
@@ -131,7 +132,7 @@ func (s *Service) setUpReply(c Caller, outcome session.Outcome, draft bool) Setu
 	return reply
 }
 
-// Restore makes a former plan the current one again and archives the current one.
+// Restore makes a former plan the current one again and archives the current one, or makes it a draft: see plan.Restore.
 func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPlanReply, error) {
 	outcome, err := s.session.Restore(ctx, c.Actor, planID)
 	s.touch(c)
@@ -139,7 +140,12 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 		return SetupPlanReply{}, c.addPersonCalls(err)
 	}
 	s.seen.know(c, outcome.After)
-	return s.setUpReply(c, outcome, false), nil
+	draft := outcome.After.Draft != outcome.Before.Draft
+	reply := s.setUpReply(c, outcome, draft)
+	if reply.Earlier = EarlierDecision(outcome.After, outcome.After.Plan); draft {
+		reply.Earlier = EarlierDecision(outcome.After, outcome.After.Draft)
+	}
+	return reply, nil
 }
 
 // Text returns the reply in a line or two.
@@ -149,6 +155,9 @@ func (r SetupPlanReply) Text() string {
 		text += "; it replaces the draft " + r.Replaced.Replaced
 	} else {
 		text += r.Replaced.text()
+	}
+	if text += prefixed("; earlier decision: ", r.Earlier); r.Earlier != "" && r.Status == string(plan.StatusDraft) {
+		text += "; a person must approve it"
 	}
 	return text + "." + WorkspaceInfo{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
 }

@@ -62,6 +62,7 @@ type StatusNow struct {
 	Reason              Reason `json:"reason"`
 	AgentInstructions   string `json:"agent_instructions"`
 	Message             string `json:"message,omitempty"`
+	Earlier             string `json:"earlier_decision,omitempty"` // about the restored plan
 	CurrentTask         *Task  `json:"current_task,omitempty"`
 	InstructionsContent string `json:"instructions_content,omitempty"`
 }
@@ -156,6 +157,9 @@ func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedbac
 	cut, forQuestions, forInput := false, questionRoom, feedbackRoom
 	if next.step == nil && in.Task == nil {
 		forQuestions, forInput = questionAlone, feedbackAlone
+	}
+	if reply.Now.Earlier = EarlierDecision(state, state.Draft); state.Draft == nil && !isOver(state.Plan) {
+		reply.Now.Earlier = EarlierDecision(state, state.Plan)
 	}
 	if c.brief() {
 		reply.RunState.fit()
@@ -363,7 +367,8 @@ func (r StatusReply) Text() string {
 			b.WriteString("\n" + t.name() + ": " + t.Title + t.lines())
 		}
 	}
-	b.WriteString(line(r.Now.Message) + line(r.Proposal) + prefixed("\nFinal summary: ", safetext.AfterLabel(r.Summary)))
+	b.WriteString(line(r.Now.Message) + line(r.Proposal) + prefixed("\nRestored; earlier decision: ", r.Now.Earlier) +
+		prefixed("\nFinal summary: ", safetext.AfterLabel(r.Summary)))
 	if r.Signal != nil {
 		b.WriteString("\n" + r.Signal.text())
 	}
