@@ -232,9 +232,9 @@ func checkApprovedKept(before, after State, events []Event, f Facts) error {
 			return nil
 		}
 	}
-	return &ValidationError{Kind: Conflict, ApprovedPlan: p.ID, Problem: fmt.Sprintf("the plan %s is approved and unfinished (%d of %s finished), "+
-		"and only a person may replace or clear it", Quote(p.Objective), p.Steps.FinishedCount(), Pluralize(p.Steps.Len(), "step")),
-		Fix: "finish it, propose a change, or ask the user"}
+	return &ValidationError{Kind: Conflict, ApprovedPlan: p.ID, Fix: "finish it, propose a change, or ask the user",
+		Problem: fmt.Sprintf("the plan %s is approved and unfinished (%d of %s finished), and only a person may replace or clear it",
+			Quote(p.Objective), p.Steps.FinishedCount(), Pluralize(p.Steps.Len(), "step"))}
 }
 
 func newPastPlan(p *Plan, at Revision, reason string, now time.Time) PastPlan {

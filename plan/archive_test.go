@@ -185,8 +185,8 @@ func TestRestoreRefuses(t *testing.T) {
 	w := withPlan(t, titled("a"))
 	current := w.state.Plan.ID
 	wantRefusal(t, w.refused(person, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
-	wantRefusal(t, w.refused(person, plan.Restore{PlanID: "no-such-1"}), plan.NotFound, "/plan_id", `former plan "no-such-1" does not exist`,
-		"list the former plans")
+	wantRefusal(t, w.refused(person, plan.Restore{PlanID: "no-such-1"}), plan.NotFound, "/plan_id",
+		`former plan "no-such-1" does not exist`, "list the former plans")
 	wantRefusal(t, newWorkspace(t).refused(ann, plan.Restore{}), plan.NotFound, "/plan_id", "does not exist")
 	w.do(ann, plan.Clear{})
 	w.do(person, plan.Restore{PlanID: current})

@@ -184,7 +184,8 @@ func TestAgentsCannotLeaveAnApprovedPlan(t *testing.T) {
 			act(t, w, rapid.SampledFrom([]plan.Actor{ann, bob, script, ci, client}).Draw(t, "actor"), drawAction(t, w))
 			w.now = w.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "hours")) * time.Hour)
 			p := w.state.Plan
-			if before.Plan.IsBinding() && before.Plan.Approval.Digest == digest && (p == nil || p.Approval == nil || p.Root() != before.Plan.Root()) {
+			bound := before.Plan.IsBinding() && before.Plan.Approval.Digest == digest
+			if bound && (p == nil || p.Approval == nil || p.Root() != before.Plan.Root()) {
 				t.Fatalf("an approved, unfinished plan gave way to %+v", p)
 			}
 			if p.IsBinding() && plan.Digest(p) != digest && len(p.Approval.Deviations) == 0 {

@@ -159,13 +159,14 @@ func newRootCommand(a *app) *cobra.Command {
 	complete(root, "workspace", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	addGroup(root, "The plan:", newShowCommand(a), newStepCommand(a), newTemplateCommand(a), newClearCommand(a), newLogCommand(a),
 		newObjectCommand(a, "replan", (*verbs.Service).Replan))
-	addGroup(root, "The loop:", a.replacing(newStartCommand(a)), newStatusCommand(a), newObjectCommand(a, "update", (*verbs.Service).Update),
-		newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
+	addGroup(root, "The loop:", a.replacing(newStartCommand(a)), newStatusCommand(a),
+		newObjectCommand(a, "update", (*verbs.Service).Update), newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
 	addGroup(root, "Running the plan:", newRunCommand(a), newPauseCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
 		newReviewCommand(a), newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a),
 		newReplyCommand(a))
-	addGroup(root, "Other programs:", newServeCommand(a), newServersCommand(a), newHookCommand(a), newExportCommand(a), a.replacing(newImportCommand(a)))
+	addGroup(root, "Other programs:", newServeCommand(a), newServersCommand(a), newHookCommand(a), newExportCommand(a),
+		a.replacing(newImportCommand(a)))
 	addGroup(root, "Care:", newInitCommand(a), newHostsCommand(a), newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))
 	root.AddCommand(completed(newCommand("configuration", "", nil, nil), withGates)) // a topic
 	a.addStandardCommands(root)

@@ -135,9 +135,10 @@ func (a *app) fromFile(file string) input[plan.SetUp] {
 		for _, spec := range in.InitialSteps {
 			action.Steps = append(action.Steps, plan.NewStep{Spec: spec})
 		}
-		if state := a.peek(cmd.Context()); err == nil && len(action.Steps) == 0 && state.Plan != nil && state.Plan.Status == plan.StatusActive {
+		p := a.peek(cmd.Context()).Plan
+		if err == nil && len(action.Steps) == 0 && p != nil && p.Status == plan.StatusActive {
 			err = plan.Refuse(plan.InvalidInput, "/initial_steps", "is empty, and the file would replace the plan "+
-				plan.Quote(state.Plan.Objective)+" by an empty one", "give its steps, or begin with planloop start GOAL")
+				plan.Quote(p.Objective)+" by an empty one", "give its steps, or begin with planloop start GOAL")
 		}
 		return action, err
 	}
