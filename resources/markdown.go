@@ -1,12 +1,16 @@
 package resources
 
 import (
+	"bytes"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -61,7 +65,7 @@ func (w *markdownWriter) section(name, text string) {
 		return
 	}
 	w.heading(name)
-	w.printf("%s\n", EscapeBlock(text, ""))
+	w.printf("%s\n", EscapeBlock("\n"+text, "")[1:])
 }
 
 func (w *markdownWriter) about() {
@@ -97,7 +101,7 @@ func (w *markdownWriter) steps() {
 func (w *markdownWriter) nested(step *plan.Step) {
 	const margin = "  "
 	if step.Details != "" {
-		w.printf("\n%s%s\n\n", margin, EscapeBlock(step.Details, margin))
+		w.printf("%s\n\n", EscapeBlock("\n"+step.Details, margin))
 	}
 	rest := *step // the fields not written elsewhere
 	rest.Title, rest.Details, rest.LeaseUntil = "", "", time.Time{}
@@ -199,20 +203,25 @@ func orderedMarker(line string) int {
 	return 0
 }
 
-// EscapeBlock escapes text of several lines and adds margin to all but the first. It removes blanks at line ends, since
-// two of them would force a line break.
+// EscapeBlock escapes text of several lines and adds margin and mark to all but the first. It removes blanks at line ends,
+// since two of them would force a line break. Unmark is its inverse for the marks.
 func EscapeBlock(text, margin string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		line = strings.TrimRight(line, " \t")
-		if line == "" {
-			lines[i] = ""
-			continue
-		}
-		lines[i] = escapeLine(line)
+		lines[i] = escapeLine(strings.TrimRight(line, " \t"))
 		if i > 0 {
-			lines[i] = margin + lines[i]
+			lines[i] = strings.TrimRight(margin+safetext.Mark+lines[i], " ")
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+var marks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^((?:  )*)  \|(?: |$)`) })
+
+// Unmark removes the marks from a check list that Markdown wrote; other text is returned unchanged.
+func Unmark(text []byte) []byte {
+	if !bytes.Contains(text, []byte("\nStatus: ")) {
+		return text
+	}
+	return marks().ReplaceAll(text, []byte("$1"))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -70,10 +71,10 @@ func (r questionsReply) Text() string {
 	}
 	var lines, ways []string
 	for _, q := range r.Questions {
-		lines = append(lines, fmt.Sprintf("%s (%s): %s", q.ID, q.By, q.Text))
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", q.ID, q.By, safetext.AfterLabel(q.Text)))
 	}
 	for _, q := range r.Steps {
-		lines = append(lines, q.StepID+": "+q.Text)
+		lines = append(lines, q.StepID+": "+safetext.AfterLabel(q.Text))
 	}
 	if len(r.Questions) > 0 {
 		ways = append(ways, "Answer: planloop answer --id "+r.Questions[0].ID+" TEXT")

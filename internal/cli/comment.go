@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -101,7 +102,9 @@ func (r commentsReply) Text() string {
 	}
 	var lines []string
 	for _, c := range r.Comments {
-		lines = append(lines, c.Lines(false)...)
+		for _, line := range c.Lines(false) {
+			lines = append(lines, safetext.AfterLabel(line))
+		}
 	}
 	return strings.Join(append(lines, "Resolve one: planloop comment --met ID"), "\n")
 }

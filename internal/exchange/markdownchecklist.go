@@ -12,6 +12,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
 )
 
 // parseMarkdown reads a check list: the first heading is the objective, and every item with a box is a step.
@@ -21,7 +22,7 @@ import (
 // goldmark finds the lines of each block. The text is then taken from the lines unchanged: a plan keeps
 // Markdown and does not render it.
 func parseMarkdown(text []byte) (*source, error) {
-	document, err := parseBlocks(text)
+	document, err := parseBlocks(resources.Unmark(text))
 	if err != nil {
 		return nil, err
 	}

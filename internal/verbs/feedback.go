@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -162,14 +163,14 @@ func feedbackStart(state plan.State) (about, decided time.Time) {
 func (f Feedback) lines() string {
 	text := ""
 	if f.Decision != nil {
-		text += "\n" + f.Decision.text()
+		text += "\n" + safetext.AfterLabel(f.Decision.text())
 	}
 	text += line(f.Edited)
 	for _, a := range f.Answers {
-		text += "\n" + a.line()
+		text += "\n" + safetext.AfterLabel(a.line())
 	}
 	for _, c := range f.Comments {
-		text += "\n" + c.line()
+		text += "\n" + safetext.AfterLabel(c.line())
 	}
 	if f.More > 0 {
 		text += "\nand " + plan.Pluralize(f.More, "more comment")
@@ -310,7 +311,7 @@ func (u PlanningContext) lines() string {
 		text += "\nPlanning mode was entered by " + m.By + prefixed(". Reason: ", m.Reason) + prefixed(". Task: ", m.Task)
 	}
 	for _, q := range u.Questions {
-		text += "\nOpen question " + q.ID + ": " + q.Question
+		text += "\nOpen question " + q.ID + ": " + safetext.AfterLabel(q.Question)
 	}
 	if u.More > 0 {
 		text += "\nand " + plan.Pluralize(u.More, "more open question")

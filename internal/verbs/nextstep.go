@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -176,7 +177,7 @@ func (r NextStepReply) Text() string {
 		text += "\n## History\n\n- " + strings.Join(r.History, "\n- ") + "\n"
 	}
 	if r.LastError != "" {
-		text += "\n## Last Error\n\n" + r.LastError + "\n"
+		text += "\n## Last Error\n\n" + safetext.Marked(r.LastError) + "\n"
 	}
 	if r.Task != nil {
 		text += "\n" + r.Task.name() + ": " + r.Task.Title + r.Task.lines()
