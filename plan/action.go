@@ -132,7 +132,8 @@ func ActionWord(a Action) string { return traitsOf(a).word }
 func (t traits) permit(f Facts) error {
 	switch way := f.Actor.Way(); {
 	case way == WayShared && f.Limits.PersonOnly && t.authority != anyActor && t.authority != confirmedByPerson:
-		return OwnTerminalError()
+		return conflict("other programs can read this terminal, and only a person's own decision is accepted here (approval: person)",
+			OwnTerminal)
 	case t.authority == anyActor, f.Actor.IsPresent():
 		return nil
 	case t.authority == presentPerson:
@@ -145,11 +146,8 @@ func (t traits) permit(f Facts) error {
 	return nil
 }
 
-// OwnTerminalError refuses a decision on a shared terminal where only a person's own counts.
-func OwnTerminalError() error {
-	return conflict("other programs can read this terminal, and only a person's own decision is accepted here (approval: person)",
-		"decide in a terminal of your own: no tmux, screen, zellij, and no remote control")
-}
+// OwnTerminal says where to decide instead of a shared terminal.
+const OwnTerminal = "decide in a terminal of your own: no tmux, screen, zellij, and no remote control"
 
 // DependsOnPlan reports whether an action refers to the current plan as its actor last saw it. On
 // another plan the action would mean something else.

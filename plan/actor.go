@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -109,23 +110,17 @@ func DescribeActor(name string, kind ActorKind, way Way) string {
 // CheckAgentName refuses the name of an agent that could pass for another kind of actor: with brackets of any script, with a
 // word for a person, or with letters of several scripts that look alike.
 func CheckAgentName(field, name string) error {
-	plain := strings.ToLower(norm.NFKC.String(name))
-	words := strings.FieldsFunc(plain, func(r rune) bool { return !unicode.IsLetter(r) })
-	problem, joined := "", strings.Join(words, "") // p e r s o n
-	if strings.HasSuffix(joined, "person") || strings.HasSuffix(joined, "human") {
-		problem = "ends with a word for another kind of actor"
-	}
-	for _, word := range words {
-		latin := strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
-		other := strings.ContainsFunc(word, func(r rune) bool { return !unicode.Is(unicode.Latin, r) })
-		if latin && other {
-			problem = "mixes letters of several scripts in a word"
-		}
-	}
-	if HasBrackets(name) {
+	isOther := func(r rune) bool { return !unicode.Is(unicode.Latin, r) }
+	words := strings.FieldsFunc(strings.ToLower(norm.NFKC.String(name)), func(r rune) bool { return !unicode.IsLetter(r) })
+	joined, problem := strings.Join(words, ""), "" // p e r s o n
+	switch {
+	case HasBrackets(name):
 		problem = "contains brackets, in which planloop shows the kind of an actor"
-	}
-	if problem == "" {
+	case strings.HasSuffix(joined, "person"), strings.HasSuffix(joined, "human"):
+		problem = "ends with a word for another kind of actor"
+	case slices.ContainsFunc(words, func(w string) bool { return strings.ContainsFunc(w, isOther) && strings.TrimFunc(w, isOther) != "" }):
+		problem = "mixes letters of several scripts in a word"
+	default:
 		return nil
 	}
 	return Refuse(InvalidInput, field, problem, "use a name such as codex or reviewer-2")

@@ -23,7 +23,7 @@ func hostVariables() []string {
 func (a *app) evidence() presence.Evidence {
 	_, works := a.stepAgent()
 	e := presence.Evidence{Inherited: a.agentVariable(), Started: works, Named: a.flags.agent != "", CI: workspace.InCI(a.getenv),
-		Terminal: a.inIsTerminal, Programs: hosts.AgentPrograms(), Lineage: a.lineage, Hosts: a.findHosts}
+		Terminal: a.inIsTerminal, Lineage: a.lineage, Hosts: a.findHosts}
 	for _, variable := range hostVariables() {
 		if e.Variable == "" && a.getenv(variable) != "" {
 			e.Variable = variable
@@ -68,22 +68,24 @@ func (a *app) isAgentStarted(ctx context.Context) bool {
 	return err != nil || ws.isUnderOtherHost() || e.Client().Answer != presence.Yes
 }
 
-// person finds out whether a person is at the terminal.
-func (a *app) person() presence.Finding { return a.evidence().Present() }
+// person finds out whether a person is at the terminal. One whose terminal other programs can read is none where only a person's own
+// decision counts.
+func (a *app) person() presence.Finding {
+	found := a.evidence().Present()
+	if ws := a.ws.Load(); ws != nil && found.Shared != "" {
+		if state, err := ws.verbs.State(context.Background()); err == nil && ws.verbs.PersonOnly(state) {
+			return presence.Finding{Answer: presence.No, Way: plan.OwnTerminal,
+				Why: "other programs can read this terminal, and only a person's own decision is accepted here (approval: person)"}
+		}
+	}
+	return found
+}
 
 // requirePerson refuses an act reserved for people unless a person sits at the terminal. It keeps a model from answering for its user by
 // mistake or through a script.
 func (a *app) requirePerson(what string) error {
 	if found := a.person(); found.Answer != presence.Yes {
 		return plan.Refuse(plan.Conflict, "", what+" needs a person, and "+found.Why, found.Way)
-	}
-	return nil
-}
-
-// requireOwnTerminal refuses a decision on a terminal that other programs can read, where only a person's own counts.
-func (a *app) requireOwnTerminal(ws *openWorkspace, state plan.State) error {
-	if a.person().Shared != "" && ws.verbs.PersonOnly(state) {
-		return plan.OwnTerminalError()
 	}
 	return nil
 }

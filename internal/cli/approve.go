@@ -82,9 +82,6 @@ func (a *app) approve(ctx context.Context, request, comment string) error {
 	if err := decidable(state); err != nil {
 		return err
 	}
-	if err := a.requireOwnTerminal(ws, state); err != nil {
-		return err
-	}
 	ws.servers.refreshFor(ctx, state.Draft) // the approval covers the tools as they are now
 	tty, err := terminal.OpenTTY()
 	if err != nil {
@@ -237,9 +234,6 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 	}
 	ws, state, err := a.state(ctx)
 	if err != nil {
-		return err
-	}
-	if err := a.requireOwnTerminal(ws, state); err != nil {
 		return err
 	}
 	tty, err := terminal.OpenTTY()

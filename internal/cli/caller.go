@@ -21,7 +21,7 @@ func (a *app) caller() verbs.Caller {
 	if agent, is := a.stepAgentActor(plan.ChannelAgentShell); is {
 		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{}}
 	}
-	found := a.person()
+	found := a.evidence().Present() // also on a shared terminal: the core refuses decisions there
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inIsTerminal,
 		Present: found.Answer == presence.Yes, Shared: found.Shared != ""}
 	if ws := a.ws.Load(); ws != nil && who.Agent == "" && !who.Present {

@@ -378,27 +378,12 @@ func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspa
 	if s.release == nil {
 		s.release, s.Service, s.Tail = ws.release, ws.verbs, s.tail
 		s.Fresh = ws.servers.refreshFor
-		s.Refused = s.refused
+		s.Refused = s.app.whyNoPerson // an agent at work there is known once the workspace is open
 		if !ws.place.Default {
 			s.Start = s.start
 		}
 	}
 	return &s.Workspace, nil
-}
-
-// refused returns why decisions are refused there, "" if they are not. An agent at work there is known once the workspace is open.
-func (s *reviewWorkspace) refused() string {
-	if why := s.app.whyNoPerson(); why != "" {
-		return why
-	}
-	ws, state, err := s.app.state(context.Background())
-	if err == nil {
-		err = s.app.requireOwnTerminal(ws, state)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return ""
 }
 
 // head returns the last end of the log, without opening it; the zero Head if unknown.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/planloop/planloop/internal/hook"
-	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
 )
 
@@ -71,19 +70,6 @@ func Names() []string {
 	var names []string
 	for _, title := range Titles() {
 		names = append(names, title.Name)
-	}
-	return names
-}
-
-// AgentPrograms lists the programs of hosts below which no person has a terminal.
-func AgentPrograms() []string {
-	var names []string
-	for _, h := range table(Machine{Getenv: func(string) string { return "" }}, User) {
-		for _, name := range h.programs {
-			if !(process.Ancestor{PID: 2, Name: name}).Shared() {
-				names = append(names, name)
-			}
-		}
 	}
 	return names
 }

@@ -28,10 +28,9 @@ type Evidence struct {
 	CI        bool   // the environment is that of a CI job
 	Terminal  bool   // standard input is a terminal
 
-	Programs []string // the names of agents' programs
-	Lineage  func() process.Lineage
-	Hosts    func() Hosts
-	Shared   string // why programs of the same user can read this terminal, by its environment
+	Lineage func() process.Lineage
+	Hosts   func() Hosts
+	Shared  string // why programs of the same user can read this terminal, by its environment
 }
 
 // Finding is the answer to whether a person is there.
@@ -110,7 +109,7 @@ const outside = "decide in a terminal outside the container: planloop approve"
 // origin looks for an agent among the ancestors, and in places that cannot be seen from here.
 func (e Evidence) origin() Finding {
 	l, hosts := e.Lineage(), e.Hosts()
-	if p, found := l.Find(func(p process.Ancestor) bool { return slices.Contains(e.Programs, p.Name) }); found {
+	if p, found := l.Find(process.Ancestor.IsAgent); found {
 		return no("this shell was started by an agent's program (" + p.Name + ")")
 	}
 	if p, found := l.Find(func(p process.Ancestor) bool { return slices.ContainsFunc(hosts.Here, p.Is) }); found {

@@ -137,9 +137,8 @@ func TestPresent(t *testing.T) {
 		"cannot tell gives way to evidence": {lineage: process.Lineage{},
 			evidence: func(e *presence.Evidence) { e.Variable = "CLAUDECODE" }, want: presence.No},
 	} {
-		e := presence.Evidence{Terminal: true, Programs: []string{"claude", "codex"},
-			Lineage: func() process.Lineage { return test.lineage },
-			Hosts:   func() presence.Hosts { return test.hosts }}
+		e := presence.Evidence{Terminal: true, Lineage: func() process.Lineage { return test.lineage },
+			Hosts: func() presence.Hosts { return test.hosts }}
 		if test.evidence != nil {
 			test.evidence(&e)
 		}

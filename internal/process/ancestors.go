@@ -133,6 +133,9 @@ const openers = `sshd sshd-session sshd-auth dropbear mosh-server et etserver te
 	electron sublime_text atom emacs vi vim nvim neovim helix hx idea goland pycharm webstorm clion rider phpstorm rubymine rustrover
 	studio java eclipse xcode devenv wezterm wezterm-gui wezterm-mux-server remote-dev-server`
 
+// agents are programs of agents' hosts, below which no person has a terminal.
+const agents = `claude codex opencode gemini goose agy cursor-agent copilot crush aider amp droid auggie qwen`
+
 // multiplexers let programs of the same user read their terminals and type into them.
 const multiplexers = `tmux screen zellij tmate dtach abduco ttyd`
 

@@ -54,6 +54,9 @@ func (l Lineage) Find(is func(Ancestor) bool) (Ancestor, bool) {
 // IsOurs reports whether p is a planloop.
 func (p Ancestor) IsOurs() bool { return strings.HasPrefix(p.Name, "planloop") }
 
+// IsAgent reports whether p is an agent's program.
+func (p Ancestor) IsAgent() bool { return p.isOneOf(agents) }
+
 // Scheduled reports whether a program such as cron started the process.
 func (l Lineage) Scheduled() bool {
 	for _, p := range l.Chain {

@@ -60,28 +60,16 @@ func askTerminal() (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	r := request{Path: os.Args[2], Args: os.Args[3:], Env: withoutStage(os.Environ())}
-	if r.Dir, err = os.Getwd(); err != nil {
-		return 1, err
-	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return 1, err
-	}
-	if _, _, err := conn.WriteMsgUnix([]byte{'\n'}, syscall.UnixRights(0, 1, 2), nil); err != nil {
-		return 1, err
-	}
-	if _, err := conn.Write(append(text, '\n')); err != nil {
+	r := request{Path: os.Args[2], Args: os.Args[3:], Env: slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		return strings.HasPrefix(entry, stage+"=") || strings.HasPrefix(entry, socket+"=")
+	})}
+	r.Dir, err = os.Getwd()
+	_, _, sent := conn.WriteMsgUnix([]byte{'\n'}, syscall.UnixRights(0, 1, 2), nil)
+	if err := errors.Join(err, sent, json.NewEncoder(conn).Encode(r)); err != nil {
 		return 1, err
 	}
 	_, err = fmt.Fscan(conn, &code)
 	return code, err
-}
-
-func withoutStage(env []string) []string {
-	return slices.DeleteFunc(env, func(entry string) bool {
-		return strings.HasPrefix(entry, stage+"=") || strings.HasPrefix(entry, socket+"=")
-	})
 }
 
 // serveTerminals runs the commands that it is asked for until the tests have ended.
@@ -153,32 +141,17 @@ func (a Detached) startTerminal() (end func(), err error) {
 		return nil, err
 	}
 	end = func() { _ = os.RemoveAll(dir) }
-	program := filepath.Join(dir, "xterm")
-	own, err := os.Executable()
-	if err == nil {
-		err = os.Link(own, program)
-	}
-	if err != nil {
-		data, unread := os.ReadFile("/proc/self/exe")
-		if err := errors.Join(unread, os.WriteFile(program, data, 0o700)); err != nil {
-			return end, err
-		}
-	}
 	reads, life, err := os.Pipe()
-	if err != nil {
+	if err := errors.Join(err, os.Setenv(socket, filepath.Join(dir, "socket"))); err != nil {
 		return end, err
 	}
-	if err := os.Setenv(socket, filepath.Join(dir, "socket")); err != nil {
-		return end, err
-	}
-	// The shell starts it and ends.
-	cmd := exec.Command("sh", "-c", `"$0" & exec true`, program)
+	// The shell ends at once.
+	cmd := exec.Command("sh", "-c", `cp "/proc/$PPID/exe" "$0"; "$0" & exec true`, filepath.Join(dir, "xterm"))
 	cmd.Env, cmd.ExtraFiles = a.environment("terminal"), []*os.File{reads}
 	cmd.Stderr = os.Stderr
 	if err := errors.Join(cmd.Run(), reads.Close()); err != nil {
 		return end, err
 	}
-	syscall.CloseOnExec(int(life.Fd()))
 	for range 10_000 { // until it listens
 		if _, err := os.Stat(os.Getenv(socket)); err == nil {
 			return func() { _ = life.Close(); _ = os.RemoveAll(dir) }, nil
