@@ -111,12 +111,8 @@ func (d elicitation) form() mcp.ElicitationParams {
 		fields["decision"] = field("Decision", "reject: the step is skipped", wordApprove, wordReject)
 		fields["comment"] = field("Comment", "")
 	default:
-		what, rejected := "plan? Nothing changes until you do.", "planning mode ends"
-		if d.question.IsProposal {
-			what, rejected = "change? Approved work continues until you do.", "the approved plan continues unchanged"
-		}
-		message += "\nApprove this " + what
-		fields["decision"] = field("Decision", "edit: the agent revises it as your comment asks; reject: "+rejected,
+		message += "\nApprove this plan? Nothing of it is done until you do."
+		fields["decision"] = field("Decision", "edit: the agent revises it as your comment asks; reject: nothing of it is done",
 			wordApprove, wordEdit, wordReject)
 		fields["comment"] = field("Comment", "required for edit")
 	}
@@ -385,7 +381,6 @@ func (d elicitation) repeat(ctx context.Context) *mcp.CallToolResult {
 	}
 	if d.question.Question == "" && state.Draft != nil { // in case it was decided just now
 		d.question.Message, d.question.Digest = d.service.Review(state, former, nil), plan.Digest(state.Draft)
-		d.question.IsProposal = state.HasProposal()
 	}
 	for _, q := range state.OpenQuestions() {
 		if q.ID == d.question.Question {

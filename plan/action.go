@@ -74,7 +74,6 @@ var actionTable = sync.OnceValue(func() map[reflect.Type]traits {
 		reflect.TypeFor[AskUser]():          {word: "ask_user", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[ExpireMode]():       {word: "expire_plan_mode", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[EndMode]():          {word: "end_plan_mode", isPlanning: true},
-		reflect.TypeFor[LeaveMode]():        {word: "leave_plan_mode", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[WithdrawProposal](): {word: "withdraw_proposal", isPlanning: true},
 		reflect.TypeFor[DecideDraft]():      decision(""),
 		reflect.TypeFor[EditDraft](): {word: "edit_draft", isPlanning: true, anyPlan: true, authority: personOrClient,

@@ -193,11 +193,6 @@ func (a DecideDraft) approve(s State, f Facts) ([]Event, error) {
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
 		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools}, Beside: s.HasProposal()})
-	if s.hasRevision() && s.Draft.ID == s.Plan.ID && s.Plan.Status == StatusReplanning {
-		if id := firstFailedCritical(Apply(s, events...).Plan); id != 0 {
-			events = append(events, PlanNeedsReplan{Step: id, At: f.Now})
-		}
-	}
 	return events, nil
 }
 
@@ -213,12 +208,12 @@ func (e PlanApproved) apply(s State) State {
 	}
 	p, change := *s.Draft, s.isRevision()
 	if change {
-		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, p.Version > s.Plan.Version)
-	}
-	if change && e.Beside {
-		p.Steps = p.Steps.withRunsOf(s.Plan.Steps)
+		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, p.Version > s.Plan.Version, e.Beside)
 	}
 	p.Status, p.Approval, p.Edits, p.UpdatedAt = StatusActive, &e.Approval, nil, e.Approval.At
+	if change && e.Beside && s.Plan.Status == StatusReplanning && hasFailedCritical(&p) {
+		p.Status = StatusReplanning
+	}
 	s.Plan, s.Draft = &p, nil
 	s = s.withMode(PhaseExecuting, func(m *Mode) { m.Approved = p.Root() })
 	return s.withDecision(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way),
@@ -226,40 +221,31 @@ func (e PlanApproved) apply(s State) State {
 }
 
 // withProgressOf returns s with the progress of the same steps in now: a person may have worked on
-// them while the revision waited. In a new version, failed steps are renewed.
-func (s Steps) withProgressOf(now Steps, isNewVersion bool) Steps {
+// them while the revision waited. In a new version, failed steps are renewed. If work continued beside it, the
+// instances that loops got since are added, and questions and grants about another form of a step are dropped.
+func (s Steps) withProgressOf(now Steps, isNewVersion, beside bool) Steps {
 	list := s.List()
 	for i, step := range list {
 		merged := *step
-		if current, ok := now.Get(step.ID); !ok {
+		current, ok := now.Get(step.ID)
+		if !ok {
 			merged.Progress, merged.Execution = Progress{Status: Pending}, nil
 		} else if merged.Progress, merged.Execution = current.Progress, current.Execution; isNewVersion && current.Status == Failed {
 			merged.retryFailed()
 		}
+		if ok && beside && current.Execution != nil && !current.IsUnknown() && changedFields(current, step) != "" {
+			merged.execute(func(x *Execution) { x.Ask, x.Approval = nil, nil })
+		}
 		list[i] = &merged
+	}
+	for current := range now.All() {
+		if beside && current.Loop() != 0 && s.Position(current.ID) < 0 {
+			list = append(list, current)
+		}
 	}
 	steps := NewSteps(list)
 	steps.highest = max(steps.highest, s.highest)
 	return steps
-}
-
-// withRunsOf returns s with the work of runs in now: instances that loops got, and no question or grant
-// about another form of a step.
-func (s Steps) withRunsOf(now Steps) Steps {
-	e := s.edit()
-	var added []*Step
-	for current := range now.All() {
-		step, ok := s.Get(current.ID)
-		if !ok && current.Loop() != 0 {
-			added = append(added, current)
-		} else if ok && changedFields(current, step) != "" && current.Execution != nil && !current.IsUnknown() {
-			revised := *step
-			revised.execute(func(x *Execution) { x.Ask, x.Approval = nil, nil })
-			e.replace(&revised)
-		}
-	}
-	e.add(added)
-	return e.s
 }
 
 // PlanRejected drops the draft. A plan that it would have revised continues.

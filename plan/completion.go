@@ -44,15 +44,8 @@ func newlyFailedCritical(before, after *Plan, touched []StepID) StepID {
 	return 0
 }
 
-func hasFailedCritical(p *Plan) bool { return firstFailedCritical(p) != 0 }
-
-func firstFailedCritical(p *Plan) StepID {
-	for step := range p.Steps.All() {
-		if step.Status == Failed && step.Critical {
-			return step.ID
-		}
-	}
-	return 0
+func hasFailedCritical(p *Plan) bool {
+	return slices.ContainsFunc(p.Steps.List(), func(step *Step) bool { return step.Status == Failed && step.Critical })
 }
 
 // completion decides from the steps whether a plan of that status completes, is abandoned or
@@ -215,7 +208,7 @@ func (a Replan) decide(s State, f Facts) ([]Event, error) {
 	}
 	events := archive(s, replanned, f.Now)
 	if s.HasProposal() {
-		events = append(events, withdrawal(s, "", f))
+		events = append(events, withdrawal(s, f))
 	}
 	return append(events, PlanReplanned{
 		ID: fmt.Sprintf("%s-v%d", p.Root(), version), Version: version, Previous: p.ID,

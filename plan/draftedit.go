@@ -96,7 +96,7 @@ func (s State) DraftWithProgress() *Plan {
 	}
 	p := *s.Draft
 	if s.isRevision() {
-		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, false)
+		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, false, s.HasProposal())
 	}
 	p.Steps.highest = max(p.Steps.highest, s.highestOf(p.Root()))
 	return &p

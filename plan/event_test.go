@@ -73,7 +73,7 @@ func TestActionsHaveTheirWords(t *testing.T) {
 		"edit_draft": plan.EditDraft{}, "end_run": plan.EndRun{},
 		"replan": plan.Replan{}, "comment": plan.AddComment{}, "reply_to_comment": plan.ReplyToComment{},
 		"meet_comment": plan.ResolveComment{}, "purge": plan.Purge{},
-		"withdraw_proposal": plan.WithdrawProposal{}, "leave_plan_mode": plan.LeaveMode{}, "expire_plan_mode": plan.ExpireMode{},
+		"withdraw_proposal": plan.WithdrawProposal{}, "expire_plan_mode": plan.ExpireMode{},
 	} {
 		listed = append(listed, reflect.TypeOf(a).Name())
 		if plan.ActionWord(a) != word {

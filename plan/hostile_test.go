@@ -162,8 +162,6 @@ func attempts() map[string]attempt {
 		"AnswerStep Insert": {ann, func(t failer) *workspace { w := active(t); w.mark(1, plan.Failed); return w },
 			always(plan.AnswerStep{Step: 1, Choice: plan.Insert, Text: "t", Steps: []plan.NewStep{titled("first"), titled("then", 3)}})},
 		"Replan": {ann, active, always(plan.Replan{Changes: "c", Reasoning: "r", Discoveries: []string{"d"}, Constraints: []string{"e"}})},
-		"LeaveMode": {ann, func(t failer) *workspace { w := active(t); w.do(ann, plan.EnterMode{Reason: "r"}); return w },
-			always(plan.LeaveMode{})},
 		"WithdrawProposal": {ann, func(t failer) *workspace {
 			w := approvedPlan(t)
 			w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("more")}})

@@ -1,6 +1,9 @@
 package plan
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Mode is the memory of planning mode (chorus: PlanningManager, planning_state). It is kept after
 // the mode ends, so that its outcome can be read.
@@ -211,20 +214,13 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() != PhaseInactive {
 		return nil, nil
 	}
-	if err := checkNotRunning(s, f, "enter planning mode"); err != nil {
+	if err := cmp.Or(checkNotRunning(s, f, "enter planning mode"), s.proposalWaits()); err != nil {
 		return nil, err
 	}
-	var events []Event
-	if s.HasProposal() { // another plan is wanted instead
-		if !f.Actor.IsPresent() {
-			return nil, s.proposalWaits()
-		}
-		events = append(events, withdrawal(s, "", f))
-	}
-	return append(events, ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
+	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
 		IsAgentsOwn: f.Actor.Kind == Agent && f.Actor.Way() == "",
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
-		PersonOnly: f.Limits.PersonOnly}), nil
+		PersonOnly: f.Limits.PersonOnly}}, nil
 }
 
 // ModeEntered begins planning mode.
@@ -254,7 +250,7 @@ type CancelMode struct{}
 func (CancelMode) decide(s State, f Facts) ([]Event, error) {
 	switch {
 	case s.HasProposal():
-		return []Event{withdrawal(s, "", f)}, nil
+		return []Event{withdrawal(s, f)}, nil
 	case s.PhaseNow() == PhaseInactive:
 		return nil, conflict("planning mode is not on", "there is nothing to cancel")
 	}
@@ -278,37 +274,23 @@ func (e ModeCancelled) apply(s State) State {
 	return s.withDecision(phase, Decision{Outcome: CalledOff, By: e.By, Way: e.Way, Change: change, At: e.At})
 }
 
-// EndMode asks to end the executing phase: the approved plan is done.
-type EndMode struct{}
-
-func (EndMode) decide(s State, f Facts) ([]Event, error) {
-	switch phase := s.PhaseNow(); phase {
-	case PhaseExecuting:
-		if err := s.proposalWaits(); err != nil {
-			return nil, err
-		}
-		return []Event{ModeEnded{By: f.Actor.Name, Why: "reported as done", At: f.Now}}, nil
-	case PhaseInactive:
-		return nil, nil
-	default:
-		return nil, conflict("planning mode is "+string(phase)+", and only a person may cancel it", "ask the user")
-	}
+// EndMode asks to end the executing phase, since the approved plan is done, or to leave a planning mode that its
+// agent entered by itself, before it submits and before a person acts in it.
+type EndMode struct {
+	Leaves bool // only the latter
 }
 
-// LeaveMode asks to leave a planning mode without a plan. The agent that entered it by itself may, before it submits
-// and before a person acts in it.
-type LeaveMode struct{}
-
-func (LeaveMode) decide(s State, f Facts) ([]Event, error) {
-	switch by := s.ModeNow().By; {
-	case !s.PhaseNow().IsRestricted():
+func (a EndMode) decide(s State, f Facts) ([]Event, error) {
+	by := s.ModeNow().By
+	switch phase := s.PhaseNow(); {
+	case phase == PhaseInactive, phase == PhaseExecuting && a.Leaves:
 		return nil, nil
-	case s.PhaseNow() == PhaseSubmitted:
+	case phase == PhaseExecuting:
+		return []Event{ModeEnded{By: f.Actor.Name, Why: "reported as done", At: f.Now}}, s.proposalWaits()
+	case phase == PhaseSubmitted:
 		return nil, conflict("the plan is waiting for the user's decision", "only the user can cancel planning mode")
-	case !s.ModeNow().IsAgentsOwn:
-		return nil, conflict("a person takes part in this planning", "only the user can cancel planning mode")
-	case by != f.Actor.Name && !f.Sightings[by].IsGone:
-		return nil, conflict(Quote(by)+" entered planning mode", "only that agent or the user can end it")
+	case !s.ModeNow().IsAgentsOwn, by != f.Actor.Name && !f.Sightings[by].IsGone:
+		return nil, conflict("a person or another agent takes part in this planning", "only the user can cancel planning mode")
 	}
 	return []Event{ModeEnded{By: f.Actor.Name, Why: "its agent left it without a plan", KeepsDraft: true, At: f.Now}}, nil
 }

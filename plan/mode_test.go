@@ -219,38 +219,38 @@ func TestAnAgentLeavesItsOwnMode(t *testing.T) {
 		"at once":           {func(w *workspace) { w.do(ann, enter) }, ann, ""},
 		"asked in between":  {func(w *workspace) { w.do(ann, enter); w.do(ann, plan.AskUser{Text: "when?"}) }, ann, ""},
 		"its agent is gone": {func(w *workspace) { w.do(ann, enter); w.seen["ann"] = plan.Sighting{IsGone: true} }, bob, ""},
-		"another agent":     {func(w *workspace) { w.do(ann, enter) }, bob, "entered planning mode"},
-		"a person entered":  {func(w *workspace) { w.do(person, plan.EnterMode{Task: "it"}) }, ann, "a person takes part"},
-		"a user's prompt":   {func(w *workspace) { w.do(client, plan.EnterMode{Task: "it"}) }, ann, "a person takes part"},
+		"another agent":     {func(w *workspace) { w.do(ann, enter) }, bob, "another agent takes part"},
+		"a person entered":  {func(w *workspace) { w.do(person, plan.EnterMode{Task: "it"}) }, ann, "takes part"},
+		"a user's prompt":   {func(w *workspace) { w.do(client, plan.EnterMode{Task: "it"}) }, ann, "takes part"},
 		"a person commented": {func(w *workspace) { w.do(ann, enter); w.do(person, plan.AddComment{Text: "mind it"}) }, ann,
-			"a person takes part"},
+			"takes part"},
 		"a person answered": {func(w *workspace) {
 			w.do(ann, enter)
 			w.do(ann, plan.AskUser{Text: "when?"})
 			w.do(client, plan.AnswerQuestion{Answer: "now"})
-		}, ann, "a person takes part"},
+		}, ann, "takes part"},
 		"submitted": {func(w *workspace) { w.do(ann, enter); w.do(ann, submission("Look")) }, ann, "waiting for the user's decision"},
 		"returned": {func(w *workspace) {
 			w.do(ann, enter)
 			w.do(ann, submission("Look"))
 			w.do(person, decided(plan.Returned, w.answer("more")))
-		}, ann, "a person takes part"},
+		}, ann, "takes part"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t)
 			w.seen = map[string]plan.Sighting{}
 			c.before(w)
 			if c.why != "" {
-				wantRefusal(t, w.refused(c.by, plan.LeaveMode{}), plan.Conflict, "", c.why)
+				wantRefusal(t, w.refused(c.by, plan.EndMode{Leaves: true}), plan.Conflict, "", c.why)
 				return
 			}
-			w.do(c.by, plan.LeaveMode{})
+			w.do(c.by, plan.EndMode{Leaves: true})
 			w.wantPhase(plan.PhaseInactive)
-			w.unchanged(c.by, plan.LeaveMode{})
+			w.unchanged(c.by, plan.EndMode{Leaves: true})
 		})
 	}
 	w := approvedPlan(t)
-	w.unchanged(ann, plan.LeaveMode{})
+	w.unchanged(ann, plan.EndMode{Leaves: true})
 	w.wantPhase(plan.PhaseExecuting)
 }
 
@@ -259,7 +259,7 @@ func TestLeavingKeepsADraftFromElsewhere(t *testing.T) {
 	w := newWorkspace(t)
 	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Imported"}, Steps: []plan.NewStep{titled("a")}, Draft: true})
 	w.do(ann, plan.EnterMode{Reason: "it is large"})
-	w.do(ann, plan.LeaveMode{})
+	w.do(ann, plan.EndMode{Leaves: true})
 	if w.state.Draft == nil || len(w.state.Past) != 0 {
 		t.Errorf("the draft is gone: %+v", w.state.Past)
 	}
@@ -704,7 +704,7 @@ func TestExecutionCompletionExitsPlanningMode(t *testing.T) {
 		})
 	}
 	for _, begin := range []func(failer) *workspace{gathering, waiting} {
-		begin(t).refused(ann, plan.EndMode{}) // that would be cancelling
+		begin(t).refused(bob, plan.EndMode{}) // that would be cancelling
 		begin(t).refused(person, plan.EndMode{})
 	}
 }

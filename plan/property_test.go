@@ -431,7 +431,7 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 	case "withdraw":
 		return plan.WithdrawProposal{}
 	case "leave":
-		return plan.LeaveMode{}
+		return plan.EndMode{Leaves: true}
 	case "undecided":
 		return plan.RecordNoDecision{Request: answer.Request, How: "declined"}
 	case "ask":

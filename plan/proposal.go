@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -9,8 +10,7 @@ import (
 // HasProposal reports whether a proposal waits, or was returned and waits for its author: a draft beside
 // the approved plan. Its phase restricts nothing, and approved work continues.
 func (s State) HasProposal() bool {
-	mode := s.ModeNow()
-	return s.Draft != nil && !s.PhaseNow().IsRestricted() && (mode.Request != nil || mode.Returned != nil)
+	return s.Draft != nil && !s.PhaseNow().IsRestricted() && s.proposal() != nil
 }
 
 // IsReturned reports whether changes of the draft were requested, so that it waits for its author and
@@ -21,11 +21,8 @@ func (s State) IsReturned() bool {
 
 // proposal returns the request for the waiting or returned proposal.
 func (s State) proposal() *Request {
-	if mode := s.ModeNow(); mode.Request == nil {
-		return mode.Returned
-	} else {
-		return mode.Request
-	}
+	mode := s.ModeNow()
+	return cmp.Or(mode.Request, mode.Returned)
 }
 
 // hasRevision reports whether a proposal waits that is another form of the current plan.
@@ -75,7 +72,7 @@ func decideChange(s State, a Action, f Facts) ([]Event, error) {
 	reported := decideReports(s, a, f)
 	s = Apply(s, reported...)
 	if len(large)+len(small) == 0 { // the revision is as approved again
-		return append(reported, withdrawal(s, "", f)), nil
+		return append(reported, withdrawal(s, f)), nil
 	}
 	draft := after.Body()
 	draft.Status, draft.Approval = StatusDraft, nil
@@ -115,15 +112,15 @@ func mayEdit(a Action) bool {
 	case AddSteps, UpdateStep, MoveStep, AnswerStep:
 		return true
 	case Batch:
-		startsOver := func(part Part) bool {
+		found := false
+		for _, part := range a.Parts {
 			switch part.Action.(type) {
 			case Replan, WithdrawProposal:
-				return true
+				return false
 			}
-			return false
+			found = found || mayEdit(part.Action)
 		}
-		edits := func(part Part) bool { return mayEdit(part.Action) }
-		return !slices.ContainsFunc(a.Parts, startsOver) && slices.ContainsFunc(a.Parts, edits)
+		return found
 	}
 	return false
 }
@@ -153,24 +150,23 @@ func (WithdrawProposal) decide(s State, f Facts) ([]Event, error) {
 	if by := s.proposal().By; by != f.Actor.Name && !f.Actor.IsPresent() && !f.Sightings[by].IsGone {
 		return nil, conflict(Quote(by)+" proposed the change, and only its author or a person may withdraw it", "ask the user")
 	}
-	return []Event{withdrawal(s, "", f)}, nil
+	return []Event{withdrawal(s, f)}, nil
 }
 
-func withdrawal(s State, why string, f Facts) ProposalWithdrawn {
-	return ProposalWithdrawn{Plan: s.Draft.ID, Why: why, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}
+func withdrawal(s State, f Facts) Event {
+	return ProposalWithdrawn{Plan: s.Draft.ID, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}
 }
 
 // ProposalWithdrawn drops the proposal beside the approved plan.
 type ProposalWithdrawn struct {
 	Plan string    `json:"plan_id"`
-	Why  string    `json:"why,omitempty"`
 	By   string    `json:"by"`
 	Way  Way       `json:"way,omitempty"`
 	At   time.Time `json:"at"`
 }
 
 func (e ProposalWithdrawn) apply(s State) State {
-	return s.withoutProposal(Decision{Outcome: Withdrawn, By: e.By, Way: e.Way, Comment: e.Why, Change: true, At: e.At})
+	return s.withoutProposal(Decision{Outcome: Withdrawn, By: e.By, Way: e.Way, Change: true, At: e.At})
 }
 
 // withoutProposal drops the proposal and records the decision. The phase stays, unless the approved plan
@@ -184,16 +180,15 @@ func (s State) withoutProposal(d Decision) State {
 	return s.withDecision(phase, d)
 }
 
-// dropProposal returns the event that drops a proposal whose plan was replaced or cleared.
+// dropProposal returns the event that drops a proposal whose plan the actor has replaced or cleared.
 func dropProposal(s State, f Facts) []Event {
 	if !s.HasProposal() || s.Plan != nil && !s.Plan.IsCleared() && (s.isRevision() || s.executesApprovedPlan()) {
 		return nil
 	}
-	f.Actor = NewActor(ChannelEngine, string(Planloop))
-	return []Event{withdrawal(s, "the plan it would change was replaced", f)}
+	return []Event{withdrawal(s, f)}
 }
 
-// proposalWaits returns the refusal of an act that would end the plan while a proposed change of it waits.
+// proposalWaits returns the refusal of an act that would end or replace the plan while a proposed change of it waits.
 func (s State) proposalWaits() error {
 	if !s.HasProposal() {
 		return nil

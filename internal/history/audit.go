@@ -83,7 +83,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		w.waiting = auditedPlan{e.Plan.ID, ShortDigest(e.Request.Digest)}
 		return w.waiting.about(Decision{Event: "proposed", what: "change proposed", Request: e.Request.ID, Text: e.Plan.Changes}), true
 	case plan.ProposalWithdrawn:
-		return w.drops(Decision{Event: "withdrawn", what: "proposal withdrawn", Way: e.Way, Text: e.Why}), true
+		return w.drops(Decision{Event: "withdrawn", what: "proposal withdrawn", Way: e.Way}), true
 	case plan.DraftEdited:
 		w.waiting = auditedPlan{e.Plan, ShortDigest(e.Digest)}
 		return w.waiting.about(Decision{Event: "edited", what: "changed", Way: e.Way, Text: editPhrase(e)}), true

@@ -128,13 +128,9 @@ func modePhrase(e plan.Event) string {
 	case plan.PlanSubmitted:
 		return planPhrase(e.Plan, "submitted") + quotedNote(e.Plan.Changes)
 	case plan.ChangeProposed:
-		phrase := planPhrase(e.Plan, "proposed")
-		if e.Request.Base != "" {
-			phrase = "a change of the plan proposed"
-		}
-		return phrase + quotedNote(e.Plan.Changes)
+		return "a change of the plan proposed" + quotedNote(cmp.Or(e.Plan.Changes, e.Plan.Objective))
 	case plan.ProposalWithdrawn:
-		return "the proposed change withdrawn" + quotedNote(e.Why)
+		return "the proposed change withdrawn"
 	case plan.DraftEdited:
 		return "the draft changed" + noteMark + editPhrase(e)
 	case plan.PlanApproved:

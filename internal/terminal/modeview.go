@@ -106,15 +106,8 @@ func (v ModeView) executing() []styledText {
 
 // proposal returns the rows about a draft that waits without restricting anything.
 func (v ModeView) proposal() []styledText {
-	rows := []styledText{{v.Screen.Waiting, waitingDraft(v.State)}}
-	if request := v.State.ModeNow().Request; request != nil {
-		since := "Proposed by " + request.By + ", waiting since " + clock(request.At, v.Now)
-		if at, limit := plan.ExpiresAt(v.State, v.Limits, v.Now); limit > 0 {
-			since += ", expires at " + clock(at, v.Now)
-		}
-		rows = append(rows, styledText{v.Screen.Plain, since + ". Approved work continues."})
-	}
-	return rows
+	since, _ := v.submitted()
+	return []styledText{{v.Screen.Waiting, waitingDraft(v.State)}, {v.Screen.Plain, prefixed("Proposed ", since)}}
 }
 
 // inactive returns the rows for a mode that is off, with its last end.

@@ -309,12 +309,10 @@ func PlanRows(s plan.State) []PlanRow {
 	}
 	if s.Draft != nil {
 		row := rowOf(s.Draft, false)
-		switch row.status = string(plan.StatusDraft); {
-		case s.IsReturned():
+		row.status = string(plan.StatusDraft)
+		if s.IsReturned() {
 			row.status = string(plan.Returned)
-		case s.HasProposal():
-			row.status = "proposed"
-		case s.PhaseNow() == plan.PhaseSubmitted:
+		} else if s.ModeNow().Request != nil {
 			row.status = string(plan.PhaseSubmitted)
 		}
 		rows = append(rows, row)

@@ -234,18 +234,15 @@ func (v view) mustDecideDraft() bool {
 // besideProposal returns the next action n of an agent while a proposal waits: approved work continues, and without any
 // left the decision comes first.
 func (v view) besideProposal(n NextAction) NextAction {
-	withdraw := Call{Kind: CallUpdate, JSON: `{"withdraw":true}`}
 	isStuck := slices.Contains([]Reason{NoPlan, PlanCompleted, Closed, Failed, Replanning, Deadlocked}, n.Reason)
-	switch open := v.state.ModeNow().Request != nil; {
-	case isStuck && open && v.waited:
-		return newAction(AwaitingApproval, "The proposed change waits for a person's decision.", NoDecision)
-	case isStuck && open:
-		return newAction(AwaitingApproval, "No approved work is left, and the proposed change waits for a person's decision.",
-			"Tell the user that your proposed change waits, and wait for the decision: ", Call{Kind: CallWait}, ".")
+	switch returned := v.state.IsReturned(); {
+	case isStuck && returned:
+		return newAction(AwaitingApproval, "Changes were requested for the proposed change.", "Revise your proposed change, or withdraw it: ",
+			Call{Kind: CallUpdate, JSON: `{"withdraw":true}`}, ".")
 	case isStuck:
-		return newAction(AwaitingApproval, "Changes were requested for the proposed change.",
-			"Revise your proposed change as requested, or withdraw it: ", withdraw, ".")
-	case !open:
+		n = v.awaitingApproval()
+		n.message, n.Phrases = "No approved work is left.", append(say("Tell the user that your change waits. "), n.Phrases...)
+	case returned:
 		n.Phrases = append(say("Revise or withdraw your proposed change. "), n.Phrases...)
 	}
 	return n
@@ -465,11 +462,7 @@ func (v view) awaitingApproval() NextAction {
 		return newAction(AwaitingApproval, "The submitted plan waits for your decision.", "Review the plan and decide: ",
 			Call{Kind: CallApprove}, page, ". Or: ", Call{Kind: CallReturn}, " requests changes, ", Call{Kind: CallReject}, " rejects it.")
 	}
-	message := "The submitted plan waits for a person's decision."
-	if request := v.state.ModeNow().Request; request != nil && request.Base != "" {
-		message = "The submitted change to the approved plan waits for a person's decision: " +
-			plan.Shorten(v.state.Draft.Changes, messageShown) + "."
-	}
+	const message = "The submitted plan waits for a person's decision."
 	if v.waited {
 		return newAction(AwaitingApproval, message, NoDecision)
 	}

@@ -26,7 +26,7 @@ type ModeReply struct {
 // EnterPlanMode begins planning mode for an agent: nothing may be changed until a person approves a plan.
 func (s *Service) EnterPlanMode(ctx context.Context, c Caller, in EnterPlanMode) (ModeReply, error) {
 	if in.Leave {
-		return s.endMode(ctx, c, plan.LeaveMode{})
+		return s.endMode(ctx, c, plan.EndMode{Leaves: true})
 	}
 	reason, err := plan.Text{Field: "/reason", Max: plan.MaxLongLine}.Required(in.Reason)
 	if err != nil {

@@ -186,9 +186,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedbac
 	if state.PhaseNow() != plan.PhaseInactive {
 		reply.Phase = state.PhaseNow()
 	}
-	if reply.Proposal = strings.TrimSpace(proposalText(state)); c.brief() {
-		reply.Proposal = tokens.Block(reply.Proposal, proposalTokens)
-	}
+	reply.Proposal = tokens.Block(strings.TrimSpace(proposalText(state)), proposalTokens)
 	if reply.Phase == plan.PhaseExecuting && !c.scoped() {
 		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, next.step), nil)
 	}

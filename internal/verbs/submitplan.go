@@ -67,8 +67,6 @@ type Ask struct {
 	Question string // the id of the question; "" for a request
 	Message  string // the whole text to show
 
-	IsProposal bool // a change of the approved plan, which continues
-
 	Step    plan.StepID // the step that asks; 0 if none
 	Kind    plan.AskKind
 	Attempt int
@@ -157,8 +155,7 @@ const editsTokens = 160
 func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) SubmitPlanReply {
 	reply, request := s.awaitingReply(after, former, c), after.ModeNow().Request
 	if !s.PersonOnly(after) { // a decision through a client would not count
-		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former, nil),
-			IsProposal: after.HasProposal()}
+		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former, nil)}
 	}
 	s.asked.Store(&request.ID)
 	s.notify(s.planNotice(after))
@@ -171,7 +168,9 @@ func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) S
 		c.word(Call{Kind: CallApprove}) + "` on a terminal."
 	message, status := "Plan submitted with "+steps(state.Draft)+". It waits for a person's decision."+decide, string(AwaitingApproval)
 	if state.HasProposal() {
-		message, status = proposedText(state)+decide, "proposed"
+		what := cmp.Or(state.Draft.Changes, "another plan with "+steps(state.Draft))
+		message = "This is not in the approved plan: " + what + ". It is proposed to the user; continue with approved steps." + decide
+		status = "proposed"
 	}
 	if p := state.Plan; state.ModeNow().Request.Base == "" && !isOver(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
 		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) +
@@ -196,26 +195,6 @@ func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) S
 	}
 	reply.Warnings = append(reply.Warnings, firstWarnings(warnings)...)
 	return reply
-}
-
-// proposedText says what is proposed beside the approved plan, and that approved work continues.
-func proposedText(state plan.State) string {
-	var added []plan.StepID
-	for step := range state.Draft.Steps.All() {
-		if _, approved := currentSteps(state).Get(step.ID); !approved {
-			added = append(added, step.ID)
-		}
-	}
-	text := "This goes beyond the approved plan (" + state.Draft.Changes + "). It is"
-	switch revises := state.ModeNow().Request.Base != ""; {
-	case !revises:
-		text = "This is another plan than the approved one. It is"
-	case len(added) == 1:
-		text = "Step " + added[0].Number() + " is not in the approved plan (" + state.Draft.Changes + "). It is"
-	case len(added) > 1:
-		text = plan.IDs(added) + " are not in the approved plan (" + state.Draft.Changes + "). They are"
-	}
-	return text + " proposed to the user; continue with approved steps."
 }
 
 // Unanswered returns the reply for a client that got no answer from its user: the open question or request, or if it is
@@ -328,7 +307,7 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	if s.PersonOnly(state) {
 		return nil
 	}
-	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil, nil), IsProposal: state.HasProposal()}
+	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil, nil)}
 }
 
 // planNotice returns the notice of a waiting plan.
