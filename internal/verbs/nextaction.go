@@ -237,7 +237,7 @@ func (v view) besideProposal(n NextAction) NextAction {
 	isStuck := slices.Contains([]Reason{NoPlan, PlanCompleted, Closed, Failed, Replanning, Deadlocked}, n.Reason)
 	switch returned := v.state.IsReturned(); {
 	case isStuck && returned:
-		return newAction(AwaitingApproval, "Changes were requested for the proposed change.", "Revise your proposed change, or withdraw it: ",
+		return newAction(AwaitingApproval, "Changes were requested for the proposal.", "Revise your proposed change, or withdraw it: ",
 			Call{Kind: CallUpdate, JSON: `{"withdraw":true}`}, ".")
 	case isStuck:
 		n = v.awaitingApproval()

@@ -7,11 +7,11 @@ import { Warned } from './decide'
 import { Prose } from './prose'
 import { sentence } from './format'
 
-// Gathering says that an agent is working on a plan, and lets a person cancel it.
+// Gathering says that an agent is working on a plan, or on a change of the approved one, and lets a person cancel it.
 export function Gathering() {
   const sure = useSignal(false), v = view.value
-  if (v?.phase !== 'gathering') return null
-  const returned = v.draft?.returned
+  const returned = v?.draft?.decidable ? undefined : v?.draft?.returned, gathers = v?.phase === 'gathering'
+  if (!v || !gathers && !returned) return null
   return (
     <section class="decision quiet-bar" aria-label="Planning mode">
       <div class="decision-line">
@@ -21,10 +21,10 @@ export function Gathering() {
         </p>
         {mayDecide.value && (sure.value ? (
           <div class="buttons">
-            <button class="danger" autofocus disabled={!!busy.value} onClick={() => act('cancel_mode', {})}>End without a plan</button>
+            <button class="danger" autofocus disabled={!!busy.value} onClick={() => act('cancel_mode', {})}>{gathers ? 'End without a plan' : 'Drop the change'}</button>
             <button onClick={() => { sure.value = false }}>Keep it</button>
           </div>
-        ) : <button onClick={() => { sure.value = true }}>End planning mode…</button>)}
+        ) : <button onClick={() => { sure.value = true }}>{gathers ? 'End planning mode…' : 'Drop the change…'}</button>)}
       </div>
       {v.draft && <Warned draft={v.draft} />}
     </section>
