@@ -222,7 +222,7 @@ func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 		{"planning_submit_plan", goodPlan(), nothing, []string{"Score 90.", "Warning: ", "`planloop approve` on a terminal"}},
 		{"planning_ask_user", map[string]any{"question": "Which region?"}, nothing, []string{"Q1", "`planloop answer`"}},
 		{"planloop_update", map[string]any{"update_tasks": []map[string]any{{"id": 1, "tools": []string{"create_file", "kubectl"}}}},
-			approved, []string{"This is not in the approved plan: S001: other tools. It is proposed to the user; continue with approved steps.",
+			approved, []string{"This is not in the approved plan: S001: other tools. It is proposed to the user; continue with ",
 				"`planloop approve` on a terminal"}},
 	} {
 		t.Run(c.tool, func(t *testing.T) {
