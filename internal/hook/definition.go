@@ -73,7 +73,7 @@ var (
 	hidden = regexp.MustCompile(`(?m)^[ \t]*(?:\{|\*|<<|["?].*\\)`)
 )
 
-// AnyName stands for a name that planloop cannot read.
+// AnyName is a name that planloop cannot read, so that the file may be any definition's.
 const AnyName = "*"
 
 // Read reads the file of a definition, and returns the name that it gives itself, and why it must not start.

@@ -53,7 +53,7 @@ func HasServer(stateHome string, chain []process.Ancestor) bool {
 	})
 }
 
-// isSameHost reports whether one program started both the hook and the server. Only shells may stand between it and the hook; a wrapper
+// isSameHost reports whether one program started both the hook and the server. Only shells may be between it and the hook; a wrapper
 // such as npx may start the server. An editor starts both through processes of its own name. Without a common process, as where the host
 // is process 1, both have only shells above.
 func isSameHost(hook, server []process.Ancestor) bool {
