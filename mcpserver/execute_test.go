@@ -112,7 +112,7 @@ func TestExecutePlan(t *testing.T) {
 			got := text(t, call(t, client, "planning_execute_plan", nil))
 			wants(t, got, "waiting_for_agent", "Ready: S002", "Failed: S004: the disk is full", "1 done", "Next: Start S002")
 			got = text(t, call(t, client, "planning_next_step", nil))
-			wants(t, got, "S002 is yours", "## Last Error\n\nS004: the disk is full")
+			wants(t, got, "S002 is yours", "## Last Error\n\n  | S004: the disk is full")
 			call(t, client, "planning_mark_step", map[string]any{"step_id": "S002", "status": "done"})
 			call(t, client, "planning_recover_step", map[string]any{"step_id": "S004", "choice": "skip", "reason": "not today"})
 			got = text(t, call(t, client, "planning_execute_plan", map[string]any{"wait": 30, "parallel": 2}))

@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -199,7 +200,7 @@ func (r *serverCall) elicit(ctx context.Context, message string, schema json.Raw
 func (r *serverCall) form(ask *serverAsk) mcp.ElicitationParams {
 	schema := json.RawMessage(cmp.Or(string(ask.schema), `{"type":"object","properties":{}}`))
 	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, RequestedSchema: schema,
-		Message: "Server " + r.tool.Server + " asks: " + ask.message}
+		Message: "Server " + r.tool.Server + " asks: " + safetext.AfterLabel(ask.message)}
 }
 
 func (r *serverCall) elicitNow(ctx context.Context, ask *serverAsk) serverAnswer {

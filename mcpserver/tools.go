@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -171,7 +172,7 @@ func (s *Server) handleWorkspaceTool(row toolbox.Row) server.ToolHandlerFunc {
 		case err != nil:
 			return mcp.NewToolResultError(s.internalError(row.Name, err)), nil
 		}
-		return mcp.NewToolResultStructured(reply, reply.Text()), nil
+		return mcp.NewToolResultStructured(reply, safetext.AfterLabel(reply.Text())), nil
 	}
 }
 
