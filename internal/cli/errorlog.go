@@ -67,7 +67,7 @@ func (b *errorLog) record(text string) {
 	if i < 0 {
 		return
 	}
-	text = safetext.Line(text)
+	text = safetext.Line(plan.Mask(text))
 	for _, variable := range b.environ {
 		if name, value, _ := strings.Cut(variable, "="); outbound.IsSecretName(name) {
 			text = outbound.Redact(text, value)
