@@ -2,8 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -22,11 +20,9 @@ const (
 	maxDepth       = 6
 )
 
-// definitions searches the files that a host may take for a definition. Hosts differ in which of several they take, so none may have a
-// problem.
+// definitions searches the files of a definition. Hosts differ in which of several they take, so none may have a problem.
 type definitions struct {
 	hook.Definition
-	host    hook.Host
 	left    int
 	problem string
 	found   bool
@@ -34,22 +30,21 @@ type definitions struct {
 
 // findDefinition reads the files of a skill, a command or a subagent. It follows no link out of a project or the home directory.
 func (a *app) findDefinition(call hook.Call, d hook.Definition) (problem string, found bool) {
-	all := definitions{Definition: d, host: call.Host, left: maxDefinitions}
+	all := definitions{Definition: d, left: maxDefinitions}
 	home, _ := a.home()
-	places := []string{home}
+	places := []string{home, a.getenv("GEMINI_CLI_HOME")}
 	for _, dir := range append([]string{call.Dir}, call.Roots...) {
 		for ; filepath.IsAbs(dir) && !slices.Contains(places, dir); dir = filepath.Dir(dir) {
 			places = append(places, dir)
 		}
 	}
-	for _, folder := range d.Folders(call.Host) {
+	for _, folder := range d.Folders() {
 		for _, place := range places {
 			all.search(place, folder)
 		}
-		for variable, usual := range hook.MovedFolders() {
-			if inside, ok := strings.CutPrefix(folder, usual); ok && filepath.IsAbs(a.getenv(variable)) {
-				all.search(a.getenv(variable), inside)
-			}
+		_, inside, _ := strings.Cut(folder, "/")
+		for _, variable := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "OPENCODE_CONFIG_DIR", "XDG_CONFIG_HOME"} {
+			all.search(a.getenv(variable), inside)
 		}
 	}
 	if all.left <= 0 {
@@ -61,7 +56,7 @@ func (a *app) findDefinition(call hook.Call, d hook.Definition) (problem string,
 // search reads the matching files below some folders of a place.
 func (d *definitions) search(place, pattern string) {
 	root, err := os.OpenRoot(place)
-	if err != nil {
+	if err != nil || !filepath.IsAbs(place) {
 		return // most hosts have no such folder
 	}
 	defer root.Close()
@@ -75,32 +70,24 @@ func (d *definitions) walk(files fs.FS, folder string, depth int) {
 	entries, _ := fs.ReadDir(files, folder) // a file has none
 	for _, entry := range entries {
 		at := path.Join(folder, entry.Name())
-		if d.left--; d.left <= 0 {
+		info, err := fs.Stat(files, at)
+		name, ok := d.NameOf(at)
+		switch d.left--; {
+		case d.left <= 0:
 			return
-		}
-		if info, err := fs.Stat(files, at); err == nil && info.IsDir() && depth > 0 {
+		case err == nil && info.IsDir() && depth > 0:
 			d.walk(files, at, depth-1)
-		} else if name, ok := d.NameOf(d.host, at); ok {
-			d.read(files, at, name, info)
-		} else if err != nil && strings.EqualFold(entry.Name(), d.Name) { // a link out of the place
-			d.problem, d.found = "has a file that planloop cannot read", true
-		}
-	}
-}
-
-// read reads one file, whose name it may replace by its own.
-func (d *definitions) read(files fs.FS, at, name string, info fs.FileInfo) {
-	own, problem := "", "has a file that planloop cannot read"
-	if info != nil && info.Mode().IsRegular() {
-		if file, err := files.Open(at); err == nil {
-			text, err := io.ReadAll(io.LimitReader(file, maxDefinition+1))
-			if errors.Join(err, file.Close()) == nil && len(text) <= maxDefinition {
-				own, problem = d.Read(text)
+		case ok, err != nil && strings.EqualFold(entry.Name(), d.Name): // the latter is a link out of the place
+			own, problem := "", "has a file that planloop cannot read"
+			if err == nil && info.Mode().IsRegular() && info.Size() <= maxDefinition {
+				if text, err := fs.ReadFile(files, at); err == nil {
+					own, problem = d.Read(text)
+				}
+			}
+			isNamed := !ok || strings.EqualFold(name, d.Name) || strings.EqualFold(own, d.Name)
+			if isNamed || own == hook.AnyName {
+				d.problem, d.found = cmp.Or(d.problem, problem), d.found || isNamed
 			}
 		}
-	}
-	isNamed := strings.EqualFold(name, d.Name) || strings.EqualFold(own, d.Name)
-	if isNamed || own == hook.AnyName {
-		d.problem, d.found = cmp.Or(d.problem, problem), d.found || isNamed
 	}
 }

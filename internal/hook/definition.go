@@ -116,50 +116,29 @@ func isBuiltIn(name string) bool {
 		generalist codebase_investigator cli_help general explore`), name)
 }
 
-// NameOf returns the name of a definition by its file, and whether a host reads such a file.
-func (d Definition) NameOf(host Host, file string) (name string, ok bool) {
-	name, extension := path.Base(file), strings.ToLower(path.Ext(file))
-	name = strings.TrimSuffix(strings.TrimSuffix(name, path.Ext(file)), ".agent")
-	if d.Plugin != "" && !strings.Contains(file, "/"+d.Plugin+"/") {
-		return "", false
+// NameOf returns the name of a definition by its file, and whether hosts read such a file.
+func (d Definition) NameOf(file string) (name string, ok bool) {
+	folder, base := path.Split(file)
+	name, _, _ = strings.Cut(base, ".") // of x.md, x.agent.md, x.toml
+	isMarkdown := strings.EqualFold(path.Ext(base), ".md")
+	if isSkill := strings.EqualFold(base, "SKILL.md"); isSkill && d.Kind == "skill" {
+		name = path.Base(folder)
+	} else if d.Kind == "skill" {
+		isMarkdown = isMarkdown && strings.Contains(folder, "commands/")
 	}
-	switch {
-	case d.Kind != "skill":
-		return name, extension == ".md" || extension == ".toml" && host == Codex
-	case strings.EqualFold(path.Base(file), "SKILL.md"):
-		return path.Base(path.Dir(file)), true
-	}
-	return name, extension == ".md" && strings.Contains(file, "commands/")
+	isKind := isMarkdown || d.Kind != "skill" && path.Ext(base) == ".toml"
+	return name, isKind && (d.Plugin == "" || strings.Contains(folder, "/"+d.Plugin+"/"))
 }
 
-// Folders returns patterns of the folders in which a host reads definitions, relative to a project or the home directory.
-func (d Definition) Folders(host Host) []string {
-	skills, agents := map[Host]string{
-		Claude:   ".claude/skills .claude/commands",
-		Opencode: ".opencode/skill .opencode/skills .claude/skills .agents/skills .config/opencode/skill .config/opencode/skills",
-		Gemini:   ".gemini/skills .agents/skills .gemini/extensions/*/skills",
-		VSCode:   ".github/skills .claude/skills .agents/skills .copilot/skills",
-	}, map[Host]string{
-		Claude:   ".claude/agents",
-		Codex:    ".codex/agents",
-		Opencode: ".opencode/agent .opencode/agents .config/opencode/agent .config/opencode/agents",
-		Gemini:   ".gemini/agents .gemini/extensions/*/agents",
-		VSCode:   ".github/agents .claude/agents .copilot/agents",
-		Cursor:   ".cursor/agents .claude/agents",
-	}
-	kind := agents
+// Folders returns patterns of the folders in which hosts read definitions, relative to a project or the home directory. Hosts read the
+// folders of others as well.
+func (d Definition) Folders() []string {
+	folders := strings.Fields(".*/agents .*/agent .config/*/agents .config/*/agent .gemini/extensions/*/agents")
 	if d.Kind == "skill" {
-		kind = skills
+		folders = strings.Fields(".*/skills .*/skill .*/commands .config/*/skills .config/*/skill .gemini/extensions/*/skills")
 	}
-	folders := strings.Fields(kind[host])
-	if host == Claude && d.Plugin != "" && !strings.ContainsAny(d.Plugin, `/*?[\`) {
+	if d.Plugin != "" && !strings.ContainsAny(d.Plugin, `/*?[\`) {
 		folders = append(folders, ".claude/plugins/cache/*/"+d.Plugin)
 	}
 	return folders
-}
-
-// MovedFolders returns the variables that give another place to folders at the beginning of Folders.
-func MovedFolders() map[string]string {
-	return map[string]string{"CLAUDE_CONFIG_DIR": ".claude/", "CODEX_HOME": ".codex/", "COPILOT_HOME": ".copilot/",
-		"OPENCODE_CONFIG_DIR": ".config/opencode/", "XDG_CONFIG_HOME": ".config/", "GEMINI_CLI_HOME": ""}
 }

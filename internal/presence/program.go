@@ -9,10 +9,9 @@ import (
 	"github.com/planloop/planloop/internal/safefile"
 )
 
-// ancestry is a server's chain of processes, its own first, with the names of their programs.
+// ancestry is a server's chain of processes, its own first.
 type ancestry struct {
 	Chain []process.Ancestor `json:"chain"`
-	Names []string           `json:"names"`
 	HTTP  bool               `json:"http,omitzero"` // its clients need not run above it
 }
 
@@ -23,11 +22,7 @@ func AnnounceProgram(stateHome string, chain []process.Ancestor, http bool) erro
 	if err := safefile.MakeFolder(string(programs)); err != nil || len(chain) == 0 {
 		return err
 	}
-	a := ancestry{Chain: chain, HTTP: http}
-	for _, p := range chain {
-		a.Names = append(a.Names, p.Name)
-	}
-	return programs.put(nameOf(chain[0]), a)
+	return programs.put(nameOf(chain[0]), ancestry{chain, http})
 }
 
 // programsName is the folder, next to those of the workspaces, for the announcements of servers.
@@ -43,13 +38,7 @@ func HasServer(stateHome string, chain []process.Ancestor) bool {
 			_ = os.Remove(filepath.Join(string(programs), entry.Name())) // retried by the next hook
 			return false
 		}
-		if !programs.get(entry.Name(), &a) || len(a.Chain) == 0 || len(a.Names) != len(a.Chain) {
-			return false
-		}
-		for i := range a.Chain {
-			a.Chain[i].Name = a.Names[i]
-		}
-		return a.HTTP || isSameHost(chain, a.Chain)
+		return programs.get(entry.Name(), &a) && len(a.Chain) > 0 && (a.HTTP || isSameHost(chain, a.Chain))
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 // Ancestor identifies one process. A pid is reused, but not together with the same start time.
 type Ancestor struct {
 	PID     int    `json:"pid"`
-	Started int64  `json:"started"` // in the system's own unit; 0 if unknown
-	Name    string `json:"-"`       // of its program, in lower case, without version and .exe
+	Started int64  `json:"started"`       // in the system's own unit; 0 if unknown
+	Name    string `json:"name,omitzero"` // of its program, in lower case, without version and .exe
 }
 
 // Is reports whether both are the same process.
