@@ -14,22 +14,11 @@ func Expiry(s State, now time.Time, l Limits, seen time.Time) Event {
 		return nil
 	}
 	e := ModeExpired{Phase: s.Phase, Limit: limit.String(), At: at.UTC().Truncate(time.Millisecond)}
-	if e.Why = "not decided within " + briefly(limit); e.Phase == PhaseGathering {
-		e.Why = "no activity for " + briefly(limit)
+	span := strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(limit.String())
+	if e.Why = "not decided within " + span; e.Phase == PhaseGathering {
+		e.Why = "no activity for " + span
 	}
 	return e
-}
-
-// briefly writes a duration without zero units: 30m, not 30m0s.
-func briefly(d time.Duration) string {
-	text := d.String()
-	if short, cut := strings.CutSuffix(text, "m0s"); cut {
-		text = short + "m"
-	}
-	if short, cut := strings.CutSuffix(text, "h0m"); cut {
-		text = short + "h"
-	}
-	return text
 }
 
 // LimitsInForce returns the limits that apply in s: in planning mode, the stricter of those
@@ -55,10 +44,7 @@ func ExpiresAt(s State, configured Limits, seen time.Time) (time.Time, time.Dura
 	l, mode := s.LimitsInForce(configured), s.ModeNow()
 	limit, from := time.Duration(0), time.Time{}
 	switch {
-	case s.PhaseNow() == PhaseGathering:
-		if !mode.IsAgentsOwn {
-			return time.Time{}, 0
-		}
+	case s.PhaseNow() == PhaseGathering && mode.IsAgentsOwn:
 		limit, from = l.GatheringTimeout, latest(mode.Since, s.UpdatedAt, seen)
 	case mode.Request != nil:
 		limit, from = l.ApprovalTimeout, mode.Request.At

@@ -44,13 +44,19 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.DecideDraft) (Dec
 	return reply, nil
 }
 
-// checkRequest refuses a decision about a request that never existed. The core knows only the open one.
+// checkRequest refuses a decision about a request or plan that never existed. The core knows only the open one.
 func (s *Service) checkRequest(ctx context.Context, state plan.State, id string) error {
-	number, err := strconv.Atoi(strings.TrimPrefix(id, "R"))
-	if id == "" || err == nil && id == "R"+strconv.Itoa(number) && s.wasSubmitted(ctx, plan.Revision(number), id) {
-		return nil
+	_, isPast := state.PastPlan(id)
+	made, _ := strconv.Atoi(strings.TrimPrefix(id, "R")) // the record
+	for record, err := range s.session.Records(ctx, plan.Revision(max(0, made-1))) {
+		isPast = isPast || err == nil && slices.ContainsFunc(record.Events, func(e plan.Event) bool {
+			submitted, _ := e.(plan.PlanSubmitted)
+			proposed, _ := e.(plan.ChangeProposed)
+			return submitted.Request.ID == id || proposed.Request.ID == id
+		})
+		break
 	}
-	if _, isPast := state.PastPlan(id); isPast {
+	if id == "" || isPast {
 		return nil
 	}
 	fix := "no plan waits for a decision"
