@@ -389,10 +389,8 @@ func agentInstructions(n NextAction, rules Rules, c Caller) string {
 	case c.scoped():
 		return "Planloop started you for this step alone. Do it, verify it, and report it as done, failed or blocked with the `output` " +
 			"that later steps need; then end. Leave the other steps to others."
-	case n.rejected && n.Calls() == nil:
-		return "No decision about your plan came in time, which counts as a rejection. Do none of it."
 	case n.rejected:
-		return "The user rejected your plan. Do none of it, and ask what to do instead."
+		return "The user did not approve your plan. Do none of it, and ask what to do instead."
 	}
 	switch step := n.step; n.Reason {
 	case SyncInstructions:

@@ -283,10 +283,18 @@ func isOver(p *plan.Plan) bool { return p == nil || p.IsOver() }
 // nothing has happened since: the current plan was not changed, and people said no more.
 func isRejected(state plan.State) bool {
 	d, p := state.ModeNow().Decision, state.Plan
-	if !d.IsRejection() || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !isOver(p) {
+	if !d.IsRejection() && !wasLetGo(state) || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !isOver(p) {
 		return false
 	}
 	return !hasInputSince(state, d)
+}
+
+// wasLetGo reports whether a person ended planning mode without a decision about the plan that waited.
+func wasLetGo(state plan.State) bool {
+	d := state.ModeNow().Decision
+	return d != nil && d.Outcome == plan.CalledOff && slices.ContainsFunc(state.Past, func(head plan.PastPlan) bool {
+		return head.Reason == string(plan.CalledOff) && head.ArchivedAt.Equal(d.At)
+	})
 }
 
 func hasInputSince(state plan.State, d *plan.Decision) bool {
@@ -297,13 +305,18 @@ func hasInputSince(state plan.State, d *plan.Decision) bool {
 
 // askInstead makes the agent ask the user for other work after a rejection, before it continues with the current plan.
 func (v view) askInstead(n NextAction) NextAction {
-	const what = "Your plan was rejected: ask the user what to do instead"
-	alone := append(say("Rejected: ask the user. "), n.Phrases...)
-	if n.rejected, n.message = true, "The submitted plan was rejected."; isOver(v.state.Plan) {
+	outcome := "rejected"
+	if wasLetGo(v.state) {
+		outcome = "dropped"
+	}
+	what := "Your plan was " + outcome + ": ask the user what to do instead"
+	alone := append(say(strings.ToUpper(outcome[:1])+outcome[1:]+": ask the user. "), n.Phrases...)
+	if n.rejected, n.message = true, "The submitted plan was "+outcome+"."; isOver(v.state.Plan) {
 		n.Reason, alone = NoPlan, say(what, ", then ", Call{Kind: CallSetUp}, ".")
 	}
 	if n.Phrases = v.askUser(what, alone); v.state.ModeNow().Decision.Outcome == plan.Expired {
-		n.message, n.Phrases = "The submitted plan was not decided in time, which counts as a rejection.", say(NoDecision)
+		n.Reason, n.Phrases = AwaitingApproval, say(NoDecision)
+		n.message = "The submitted plan was not decided in time, which counts as a rejection."
 	}
 	return n
 }
