@@ -343,7 +343,7 @@ func (w *walker) walk() {
 }
 
 func (w *walker) follow(reply verbs.StatusReply) error {
-	next := strings.TrimPrefix(strings.TrimPrefix(reply.NextAction, "Rejected: ask the user. "), "Dropped: ask the user. ") // no call of ours
+	next := strings.TrimPrefix(strings.TrimPrefix(reply.NextAction, "Rejected: ask the user. "), "Dropped: ask the user. ")
 	if read, then, ok := strings.Cut(next, ", revise it, then "); ok {
 		next = then
 		if w.me.Face.Brief() {
