@@ -19,7 +19,7 @@ export function configure(where, model) {
   where.env.ANTHROPIC_BASE_URL = model;
   where.env.CLAUDE_CODE_TMPDIR = join(where.home, 'tmp');
   write(where.home, '.claude.json', { hasCompletedOnboarding: true, projects: { [where.workspace]: { hasTrustDialogAccepted: true } } });
-  write(where.home, '.claude/settings.json', { permissions: { allow: ['Bash', 'Write', 'Agent', 'mcp__planloop'] } });
+  write(where.home, '.claude/settings.json', { permissions: { allow: ['Bash', 'Write', 'Agent', 'Skill', 'mcp__planloop'] } });
 }
 
 export const session = (prompt) => ['-p', prompt];
@@ -29,5 +29,6 @@ export const says = {
   shell: (command) => ({ tool: 'Bash', args: { command, description: 'Run it' } }),
   read: (path) => ({ tool: 'Read', args: { file_path: path } }),
   spawn: (prompt) => ({ tool: 'Agent', args: { description: 'Look around', prompt, subagent_type: 'general-purpose', run_in_background: false } }),
+  skill: (name) => ({ tool: 'Skill', args: { skill: name } }),
   own: (tool, args) => ({ tool: `mcp__planloop__${tool}`, args }),
 };

@@ -27,5 +27,6 @@ export const says = {
   shell: (command) => ({ tool: 'run_shell_command', args: { command, description: 'Run it' } }),
   read: (path) => ({ tool: 'read_file', args: { file_path: path } }),
   spawn: (prompt) => ({ tool: 'invoke_agent', args: { agent_name: 'generalist', prompt } }),
+  skill: (name) => ({ tool: 'activate_skill', args: { name } }),
   own: (tool, args) => ({ tool: `mcp_planloop_${tool}`, args }),
 };

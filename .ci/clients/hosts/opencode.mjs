@@ -24,5 +24,6 @@ export const says = {
   shell: (command) => ({ tool: 'bash', args: { command, description: 'Run it' } }),
   read: (path) => ({ tool: 'read', args: { filePath: path } }),
   spawn: (prompt) => ({ tool: 'task', args: { description: 'Look around', prompt, subagent_type: 'general' } }),
+  skill: (name) => ({ tool: 'skill', args: { name } }),
   own: (tool, args) => ({ tool: `planloop_${tool}`, args }),
 };
