@@ -32,6 +32,10 @@ func with(l process.Lineage, change func(*process.Lineage)) process.Lineage {
 func TestPresent(t *testing.T) {
 	inside := func(l *process.Lineage) { l.SeesAll = false }
 	edge := func(l *process.Lineage) { l.Top, l.SeesAll = 0, false }
+	nested := func(l process.Lineage) process.Lineage { // the nearest terminal was opened in another one
+		l.Chain[2].Session = 97
+		return l
+	}
 	led := func(pid int) func(*process.Lineage) { return func(l *process.Lineage) { l.Leader = pid } }
 	mac := func(names ...string) process.Lineage { return with(linux(names...), inside) } // pid namespaces are unknown there
 	windows := func(names ...string) process.Lineage {
@@ -82,10 +86,15 @@ func TestPresent(t *testing.T) {
 			hosts: agents(98), want: presence.No, why: "of an agent (node)"},
 		"through a program named tmux": {lineage: linux("bash", "tmux", "node", "bash", "xterm"),
 			hosts: agents(97), want: presence.No, why: "of an agent (node)"},
-		"of a host in a terminal": {lineage: linux("bash", "node", "bash", "xterm"),
+		"of a host in a terminal": {lineage: nested(linux("bash", "node", "bash", "xterm")),
 			hosts: agents(97)}, // a shell is nobody's
 		"detached from its host": {lineage: linux("bash", "python", "systemd"),
 			want: presence.CannotTell, why: "has opened this terminal"},
+		"a recording in a terminal":         {lineage: nested(linux("bash", "script", "bash", "xterm"))},
+		"a recording, detached":             {lineage: nested(linux("bash", "script", "bash", "python")), want: presence.CannotTell},
+		"a program that an editor starts":   {lineage: linux("bash", "python", "sh", "vim"), want: presence.CannotTell},
+		"an unknown terminal of a desktop":  {lineage: linux("bash", "python", "gnome-shell", "systemd")},
+		"a container without own processes": {lineage: linux("bash", "conmon", "systemd")},
 		"detached, below a shell": {lineage: linux("bash", "python", "sh"),
 			want: presence.CannotTell, why: "has opened this terminal"},
 		"detached, its session's own": {lineage: linux("systemd"),
@@ -113,7 +122,7 @@ func TestPresent(t *testing.T) {
 		"WSL, detached":  {lineage: with(linux("bash", "python", "sh"), inside), want: presence.CannotTell},
 		"macOS":          {lineage: mac("zsh", "login", "terminal")},
 		"macOS, iTerm2":  {lineage: mac("zsh", "login", "itermserver")},
-		"macOS, VS Code": {lineage: mac("zsh", "code helper (plu", "electron"), hosts: agents(97)},
+		"macOS, VS Code": {lineage: mac("zsh", "code", "electron"), hosts: agents(97)},
 		"macOS, an agent": {lineage: mac("zsh", "node", "zsh", "login", "terminal"),
 			hosts: agents(98), want: presence.No},
 		"macOS, detached":  {lineage: mac("zsh", "python"), want: presence.CannotTell},

@@ -15,6 +15,8 @@ type Ancestor struct {
 	PID     int    `json:"pid"`
 	Started int64  `json:"started"`       // in the system's own unit; 0 if unknown
 	Name    string `json:"name,omitzero"` // of its program, in lower case, without version and .exe
+	Session int    `json:"-"`             // leader of its session, if that has a terminal; 0 otherwise
+	claims  bool   // it hides its program, and may have made up the name
 }
 
 // Is reports whether both are the same process.
@@ -88,7 +90,7 @@ func chain(pid int, find look) []Ancestor {
 // Shared reports whether both people and agents start processes below p, so that descending from it proves nothing: a
 // session manager, a shell, a terminal, an editor.
 func (p Ancestor) Shared() bool {
-	return p.PID <= 1 || p.Name == "" || p.isOneOf(shells, managers, openers, multiplexers)
+	return p.PID <= 1 || p.Name == "" || p.isOneOf(shells, managers, desktops, openers, multiplexers)
 }
 
 func (p Ancestor) isOneOf(lists ...string) bool {
@@ -112,25 +114,33 @@ func Starter(chain []Ancestor) Ancestor {
 const shells = `sh ash bash dash rbash zsh fish ksh mksh tcsh csh nu elvish xonsh osh oil pwsh powershell cmd busybox toybox`
 
 // managers start programs of all kinds, also such as have lost their parent.
-const managers = `init systemd launchd upstart runit runsvdir supervisord tini dumb-init docker-init catatonit dockerd conmon
-	containerd-shim containerd-shim-runc-v su sudo doas runuser system taskeng ` + schedulers
+const managers = `init systemd launchd upstart runit runsvdir supervisord tini dumb-init docker-init catatonit dockerd
+	su sudo doas runuser system taskeng ` + schedulers
 
 // schedulers start programs at set times, without a person.
 const schedulers = `cron crond atd anacron fcron`
 
-// openers open terminals for people: remote logins, desktops, terminals, editors.
-const openers = `sshd sshd-session sshd-auth dropbear mosh-server et etserver telnetd login agetty getty loginwindow
-	xinit xorg xwayland gdm-session-worker gnome-session-binary gnome-session gnome-shell kwin_wayland kwin_x plasmashell sway hyprland
-	i awesome bspwm dwm openbox xmonad niri river labwc cosmic-session cosmic-comp xfce4-session cinnamon mate-session lxqt-session
-	finder dock explorer services svchost wininit winlogon userinit sihost conhost openconsole
+// desktops start terminal programs, also such as planloop does not know.
+const desktops = `loginwindow xinit xorg xwayland gdm-session-worker gnome-session-binary gnome-session gnome-shell kwin_wayland
+	kwin_x plasmashell sway hyprland i awesome bspwm dwm openbox xmonad niri river labwc cosmic-session cosmic-comp xfce4-session
+	cinnamon mate-session lxqt-session finder dock explorer services svchost wininit winlogon userinit sihost conhost openconsole`
 
-	xterm uxterm urxvt urxvtd rxvt st lxterm gnome-terminal-server gnome-terminal kgx ptyxis ptyxis-agent konsole yakuake kitty alacritty
-	foot footclient ghostty rio contour cosmic-term xfce4-terminal mate-terminal lxterminal qterminal terminology tilix tilda guake
-	terminator sakura roxterm deepin-terminal cool-retro-term mlterm eterm blackbox io.elementary.terminal termux warp warp-terminal
+// openers open terminals for people: remote logins, containers, terminals, editors.
+const openers = `sshd sshd-session sshd-auth dropbear mosh-server et etserver telnetd login agetty getty cockpit-bridge
+	conmon containerd-shim containerd-shim-runc-v flatpak-session-helper
+
+	xterm uxterm urxvt urxvtd rxvt st lxterm gnome-terminal-server gnome-terminal kgx ptyxis ptyxis-agent konsole
+	yakuake kitty alacritty
+	foot footclient ghostty rio contour cosmic-term xfce4-terminal mate-terminal lxterminal qterminal terminology tilix
+	tilda guake
+	terminator sakura roxterm deepin-terminal cool-retro-term mlterm eterm blackbox io.elementary.terminal termux warp
+	warp-terminal
 	stable tabby hyper wave waveterm extraterm terminal iterm iterm-server itermserver windowsterminal mintty conemuc
 
-	code code-insiders code-oss code-server code-tunnel codium vscodium cursor windsurf trae kiro antigravity zed zed-editor zeditor
-	electron sublime_text atom emacs vi vim nvim neovim helix hx idea goland pycharm webstorm clion rider phpstorm rubymine rustrover
+	code code-insiders code-oss code-server code-tunnel codium vscodium cursor windsurf trae kiro antigravity zed
+	zed-editor zeditor
+	electron sublime_text atom emacs vi vim nvim neovim helix hx idea goland pycharm webstorm clion rider phpstorm
+	rubymine rustrover
 	studio java eclipse xcode devenv wezterm wezterm-gui wezterm-mux-server remote-dev-server`
 
 // agents are programs of agents' hosts, below which no person has a terminal.
@@ -142,5 +152,6 @@ const multiplexers = `tmux screen zellij tmate dtach abduco ttyd`
 // programName normalizes a program's file name: -zsh, bash-5.2, Code.exe.
 func programName(file string) string {
 	name := strings.TrimSuffix(strings.ToLower(strings.TrimSuffix(file, " (deleted)")), ".exe")
+	name, _, _ = strings.Cut(name, " helper") // of an editor on macOS
 	return strings.Trim(name, "-.0123456789")
 }

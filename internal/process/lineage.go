@@ -23,23 +23,28 @@ func (l Lineage) IsWhole() bool {
 	return last >= 0 && (l.Top >= 0 || l.Leader < 0 && !l.Chain[last].Shell() && l.Chain[last].Shared())
 }
 
-// Opener returns the program above the leader of the session that opens terminals for people. It returns ok also for
-// the command of a container. A leader that is no ancestor, or has only unknown programs above, gives none: a program
-// that has left its ancestors looks like that.
+// Opener returns the program that opened the terminal of this process, if people use it for that. A terminal within another one counts as
+// that one. It returns ok also for the command of a container. A program that has left its ancestors and opens a terminal gives none.
 func (l Lineage) Opener() (opener Ancestor, ok bool) {
-	if l.Leader < 0 || l.Leader == 1 {
-		return Ancestor{}, true
-	}
-	found := false
-	for _, p := range l.Chain {
-		isRelay := p.Name == "init" && p.PID > 1 // of WSL
-		if found && (p.isOneOf(openers, multiplexers) || isRelay) {
-			return p, true
+	session := l.Leader
+	for i, p := range l.Chain {
+		if p.PID != session {
+			continue
 		}
-		found = found || p.PID == l.Leader
+		above := append(l.Chain[i+1:len(l.Chain):len(l.Chain)], Ancestor{}, Ancestor{})
+		switch opener = above[0]; {
+		case opener.PID == 0:
+			return Ancestor{}, l.Top == 0 || p.isRelay()
+		case opener.isRelay(), opener.isOneOf(openers, multiplexers) && !opener.claims, above[1].isOneOf(desktops):
+			return opener, true
+		}
+		session = opener.Session
 	}
-	return Ancestor{}, found && l.Top == 0
+	return Ancestor{}, l.Leader < 0 || l.Leader == 1
 }
+
+// isRelay reports whether p is the part of WSL that has a terminal of Windows.
+func (p Ancestor) isRelay() bool { return p.Name == "init" && p.PID > 1 }
 
 // Find returns the first ancestor that is not shared and for which is returns true.
 func (l Lineage) Find(is func(Ancestor) bool) (Ancestor, bool) {

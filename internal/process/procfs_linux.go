@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,6 +60,7 @@ func (id Identity) members() map[int]string {
 // status is a process's entry in /proc.
 type status struct {
 	parent, session int
+	terminal        bool   // it has a controlling terminal
 	start           string // in ticks since boot
 	ended           bool   // a zombie, until its parent waits for it
 	name            string // of its program, at most 15 characters
@@ -94,7 +96,8 @@ func statusOf(pid int) (s status, ok bool) {
 	parent, badParent := strconv.Atoi(fields[1])
 	session, badSession := strconv.Atoi(fields[3])
 	name := string(stat[bytes.IndexByte(stat, '(')+1 : end])
-	return status{parent, session, fields[19], fields[0] == "Z" || fields[0] == "X", name}, badParent == nil && badSession == nil
+	ended := fields[0] == "Z" || fields[0] == "X"
+	return status{parent, session, fields[4] != "0", fields[19], ended, name}, badParent == nil && badSession == nil
 }
 
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
@@ -116,7 +119,11 @@ func find(pid int) (Ancestor, int, bool) {
 	if name == "node" && (strings.Contains(program, "-server/") || strings.Contains(program, "/.vscode/")) {
 		name = "code-server" // an editor's part on another machine
 	}
-	return Ancestor{PID: pid, Started: started, Name: name}, s.parent, true
+	p := Ancestor{PID: pid, Started: started, Name: name}
+	if s.terminal {
+		p.Session = s.session
+	}
+	return p, s.parent, true
 }
 
 // variablesOf returns the variables that a process was started with, each ended by a NUL.
@@ -137,7 +144,7 @@ func LineageOf(chain []Ancestor) Lineage {
 		system.Type != unix.PROC_SUPER_MAGIC || len(chain) == 0 {
 		return l // another file system is mounted there, or another namespace's
 	}
-	l.Chain, l.Space = chain, Space()
+	l.Chain, l.Space = slices.Clone(chain), Space()
 	l.SeesAll = strings.HasSuffix(l.Space, rootSpace)
 	l.Leader, _ = unix.Getsid(0)
 	if s, ok := statusOf(chain[len(chain)-1].PID); ok && s.parent <= 1 {
@@ -146,11 +153,15 @@ func LineageOf(chain []Ancestor) Lineage {
 	users, _ := os.ReadFile("/proc/self/uid_map")
 	fields := strings.Fields(string(users))
 	l.InOwnSpace = !l.SeesAll && len(fields) == 3 && fields[2] == "1" // a user may map only itself
-	for _, p := range chain[1:] {
-		if _, err := os.ReadFile(procFile(p.PID, "environ")); errors.Is(err, fs.ErrPermission) && !p.Shared() && isOwn(p.PID) {
-			l.Hidden = p
-			break
+	for i, p := range chain[1:] {
+		if _, err := os.ReadFile(procFile(p.PID, "environ")); !errors.Is(err, fs.ErrPermission) || !isOwn(p.PID) {
+			continue
 		}
+		if !p.Shared() && l.Hidden.PID == 0 {
+			l.Hidden = p
+		}
+		isLast := i+2 == len(chain)
+		l.Chain[i+1].claims = isLast || isOwn(chain[i+2].PID) // what an administrator's sshd starts is one
 	}
 	return l
 }

@@ -52,6 +52,9 @@ func find(pid int) (Ancestor, int, bool) {
 		return Ancestor{}, 0, false
 	}
 	p := Ancestor{PID: pid, Started: info.Proc.P_starttime.Nano(), Name: programName(unix.ByteSliceToString(info.Proc.P_comm[:]))}
+	if session, err := unix.Getsid(pid); err == nil && info.Eproc.Tdev != -1 {
+		p.Session = session
+	}
 	return p, int(info.Eproc.Ppid), true
 }
 

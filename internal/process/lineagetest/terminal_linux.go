@@ -20,7 +20,7 @@ import (
 const socket = "LINEAGETEST_SOCKET"
 
 // Apart makes a command, before it starts, run below a terminal program that is no descendant of the tests: the tests start
-// servers, and what descends from them counts as an agent's. The command leads a session, at the terminal if its standard input is one.
+// servers, and what descends from them counts as an agent's. The command leads a session at a terminal: its standard input, if that is one.
 func Apart(cmd *exec.Cmd) {
 	cmd.Args = append([]string{os.Args[0], "--", cmd.Path}, cmd.Args...)
 	if cmd.Env == nil {
@@ -113,8 +113,21 @@ func runFor(conn *net.UnixConn) {
 	cmd.Args, cmd.Env, cmd.Dir = r.Args, r.Env, r.Dir
 	files := []*os.File{os.NewFile(uintptr(fds[0]), "in"), os.NewFile(uintptr(fds[1]), "out"), os.NewFile(uintptr(fds[2]), "err")}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
-	_, notTerminal := unix.IoctlGetTermios(fds[0], unix.TCGETS)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: notTerminal == nil}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if _, err := unix.IoctlGetTermios(fds[0], unix.TCGETS); err != nil { // as hosts have one beside their pipes
+		control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+		if err != nil {
+			return
+		}
+		defer control.Close()
+		_ = unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0)
+		number, _ := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
+		side, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+		if err != nil {
+			return
+		}
+		files, cmd.ExtraFiles, cmd.SysProcAttr.Ctty = append(files, side), []*os.File{side}, 3
+	}
 	err = cmd.Start()
 	for _, file := range files {
 		_ = file.Close()
