@@ -105,23 +105,12 @@ func isKey(c byte) bool {
 
 // looksRandom reports whether a key is more than words: it has many different characters of several classes.
 func looksRandom(key string) bool {
-	var seen [256]bool
-	different, lower, upper, digits := 0, 0, 0, 0
-	for _, c := range []byte(key) {
-		if !seen[c] {
-			seen[c] = true
-			different++
-		}
-		switch {
-		case c >= 'a' && c <= 'z':
-			lower++
-		case c >= 'A' && c <= 'Z':
-			upper++
-		case c >= '0' && c <= '9':
-			digits++
-		}
+	different := map[rune]bool{}
+	for _, r := range key {
+		different[r] = true
 	}
-	return different >= 7 && (digits > 0 && lower+upper > 0 || lower > 0 && upper > 0 && len(key) >= 30 || upper == 16 && len(key) == 16)
+	lower, upper, digits := strings.ToUpper(key) != key, strings.ToLower(key) != key, strings.ContainsAny(key, "0123456789")
+	return len(different) >= 7 && (digits && (lower || upper) || lower && upper && len(key) >= 30 || !lower && len(key) == 16)
 }
 
 // The characters that end a value in a word, in quotes or a header, and in a URL.
@@ -253,7 +242,7 @@ func (v namedValue) isAssigned(value string) bool {
 
 // isPlaceholder reports whether a value only replaces a secret, or is code that reads one.
 func isPlaceholder(value string) bool {
-	return value == "" || strings.IndexByte("$%*/@-<{", value[0]) >= 0 || placeholder().MatchString(value)
+	return value == "" || strings.IndexByte("$%*/@-+^~<{", value[0]) >= 0 || placeholder().MatchString(value)
 }
 
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
@@ -263,5 +252,6 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 		`^(?:bool|byte|bytes|int|char|text|any|object|nil|null|none|true|false|undefined|unset|required|optional|missing|invalid|valid|` +
 		`empty|blank|wrong|incorrect|correct|expired|unknown|unexpected|expected|must|should|cannot|does|is|not|was|has|the|and|or|for|` +
 		`from|with|default|prompt|basic|bearer|changed|updated|reset|deleted|created|found|error|failed|ok|yes|no|on|off|ident|` +
-		`identifier|number|comma|colon|semicolon|eof|private|public|hidden|disabled|enabled|user|username|admin|self|this|new|old)$`)
+		`identifier|number|comma|colon|semicolon|eof|private|public|hidden|disabled|enabled|user|username|admin|self|this|new|old|` +
+		`include|omit|same-origin)$`)
 })

@@ -50,6 +50,21 @@ func quoted(text string) string {
 	return string(once)
 }
 
+// TestMaskedEvidenceVerifies: the record of a verify command with a secret counts for the command.
+func TestMaskedEvidenceVerifies(t *testing.T) {
+	const command = "curl -H 'Authorization: Bearer x7KqJ65JzfNZ8IW4QMBK' https://staging.example"
+	step := &plan.Step{Spec: plan.Spec{Verify: command}}
+	for _, recorded := range []string{command, plan.Mask(command)} {
+		step.Evidence = []plan.Evidence{{Command: recorded, ExitCode: new(0), Recorded: true}}
+		if !plan.IsVerified(step) {
+			t.Errorf("%q does not count", recorded)
+		}
+	}
+	if step.Evidence[0].Command == command {
+		t.Error("the command is not masked")
+	}
+}
+
 // TestMaskIsStable: masking again changes nothing, whatever the text.
 func TestMaskIsStable(t *testing.T) {
 	var pieces []string
