@@ -178,7 +178,7 @@ func yq(_ call, a arguments) *refusal {
 func manual(_ *classifier, c call) *refusal {
 	for _, w := range c.words {
 		if !w.whole || !plainText().MatchString(w.text) || strings.Contains(w.text, "/") {
-			return refuse("man is allowed with the name of a page")
+			return refuse("%s is allowed with the name of a page", c.name)
 		}
 	}
 	return nil

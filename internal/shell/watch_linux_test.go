@@ -214,8 +214,8 @@ func (w *watch) end() []string {
 
 // classifier returns the fault of a system call, "" if it is allowed.
 func (w *watch) inspect(n *notification) string {
-	own, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", n.pid))
-	if own = strings.TrimSuffix(own, " (deleted)"); own == launcher {
+	own := program(n)
+	if own == launcher {
 		own = w.self
 	}
 	if own == w.self && n.nr != unix.SYS_EXECVE { // the runner, or its child before it becomes bash
@@ -263,6 +263,12 @@ func (w *watch) inspect(n *notification) string {
 	return ""
 }
 
+// program returns the program that made a call.
+func program(n *notification) string {
+	own, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", n.pid))
+	return strings.TrimSuffix(own, " (deleted)")
+}
+
 // writes reports a path that must not be written to.
 func (w *watch) writes(how string, n *notification, dir, at int) string {
 	name := path(n, dir, at)
@@ -277,6 +283,9 @@ func (w *watch) writes(how string, n *notification, dir, at int) string {
 	switch {
 	case name == "/dev/null", name == "/dev/tty" && n.nr == unix.SYS_OPENAT, strings.HasPrefix(name, "pipe:"):
 		return ""
+	case strings.HasPrefix(filepath.Base(program(n)), "java") &&
+		(strings.HasPrefix(name, "/tmp/hsperfdata_") || name == "/proc/self/coredump_filter"):
+		return "" // every Java does this
 	case strings.HasPrefix(name, tempDir+"/"), strings.HasPrefix(name, goDir+"/") && commandLine(n.pid)[2:4] == "go":
 		return ""
 	}
@@ -338,7 +347,7 @@ func (w *watch) known(name string, args []string, own string) bool {
 
 // knownScripts are the scripts that programs run in a shell, under any of its names.
 func knownScripts() []string {
-	return []string{
+	return []string{"man git",
 		"git config -z --path --get core.excludesfile 2>/dev/null",
 	}
 }

@@ -40,7 +40,7 @@ func DisablePrograms(ctx context.Context, git, dir string, options, environment 
 
 // programNames matches the program settings that have a free part in their names.
 const programNames = `^(diff\..*\.(command|textconv|cachetextconv)|filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|` +
-	`hook\..*\.(command|event|enabled)|gpg\.(.*\.)?(program|defaultkeycommand)|credential\..*\.helper|(pager|alias)\..*)$`
+	`hook\..*\.(command|event|enabled)|gpg\.(.*\.)?(program|defaultkeycommand)|credential\..*\.helper|man\..*\.(cmd|path)|(pager|alias)\..*)$`
 
 // listNames returns the names that a git config command lists. If git cannot read the configuration, that is an error, not an empty result.
 func listNames(cmd *exec.Cmd) (names []string, code int, err error) {
@@ -65,6 +65,8 @@ func harmlessValue(name string) string {
 		return "false"
 	case "textconv":
 		return "cat"
+	case "cmd", "path": // of man
+		return "man"
 	}
 	return ""
 }
@@ -77,6 +79,7 @@ func fixedSettings() map[string]string {
 		"gpg.openpgp.program": "false", "gpg.ssh.program": "false", "gpg.x509.program": "false", "log.showSignature": "false",
 		"log.diffMerges": "separate", "protocol.allow": "never", "safe.bareRepository": "explicit", "submodule.recurse": "false",
 		"interactive.diffFilter": "cat", "maintenance.auto": "false", "gc.auto": "0", "diff.autoRefreshIndex": "false",
+		"help.format": "man", "man.viewer": "man",
 	}
 }
 
