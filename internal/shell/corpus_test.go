@@ -60,3 +60,19 @@ func TestAllowedCorpus(t *testing.T) {
 		t.Errorf("%d of %d everyday commands are refused", wrong, len(commands))
 	}
 }
+
+// TestHostileCorpus: a hostile line is refused, or bash and zsh run it without an effect.
+func TestHostileCorpus(t *testing.T) {
+	o, commands, ran := newOracle(t), corpus(t, "hostile.txt"), 0
+	for _, command := range commands {
+		if shell.Classify(command).Allowed {
+			t.Logf("allowed: %s", command)
+			o.run(command)
+			ran++
+		}
+	}
+	if refused := corpus(t, "refused.txt"); len(commands)+len(refused) < 5000 {
+		t.Errorf("%d hostile commands are too few", len(commands)+len(refused))
+	}
+	t.Logf("%d of %d hostile commands are allowed, and harmless", ran, len(commands))
+}

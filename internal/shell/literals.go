@@ -106,10 +106,10 @@ var (
 
 // literal refuses a literal that the parser changed, or text outside quotes with a character that is code to bash or zsh.
 func (t *tracer) literal(lit *syntax.Lit, parent scope) {
-	class, word := parent.mark%inner, []syntax.WordPart{lit}
+	class, end := parent.mark%inner, lit.End()
 	switch outer := parent.node.(type) {
 	case *syntax.Word:
-		word = outer.Parts
+		end = outer.End()
 	case *syntax.ParamExp:
 		if !parameterName().MatchString(lit.Value) {
 			t.refusal = refuse("the name of the variable in ${%s} is not plain", shown(lit.Value))
@@ -127,7 +127,7 @@ func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 		return
 	}
 	for i := 0; i < len(text) && t.refusal == nil; i++ {
-		rest := text[i+1:]
+		rest := t.source[lit.Pos().Offset()+uint(i)+1 : end.Offset()]
 		isCode := strings.IndexByte(operators+"`\n", text[i]) >= 0
 		switch text[i] {
 		case '\\':
@@ -137,7 +137,7 @@ func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 		case '{', '}':
 			isCode = class == expansion
 		case '$':
-			isCode = (rest != "" || word[len(word)-1] != lit) && !(parent.regular && strings.IndexByte("|)", (rest + "x")[0]) >= 0)
+			isCode = rest != "" && !(parent.regular && strings.IndexByte("|)", rest[0]) >= 0)
 		case '!':
 			isCode = rest != "" && rest[0] != '=' && (i == 0 || text[i-1] != '[')
 		case '~':

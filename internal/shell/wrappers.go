@@ -335,6 +335,8 @@ func read(j *classifier, _ call, a arguments) *refusal {
 	for _, f := range a.flags {
 		if f.name == "-a" {
 			names = append(names, f.value)
+		} else if f.given && (!f.value.whole || strings.Contains(f.value.text, "[")) {
+			return refuse("zsh may read the value of %s as a name, and compute its index; write it out, without a bracket", f.name)
 		}
 	}
 	for _, w := range names {

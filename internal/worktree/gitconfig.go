@@ -40,7 +40,8 @@ func DisablePrograms(ctx context.Context, git, dir string, options, environment 
 
 // programNames matches the program settings that have a free part in their names.
 const programNames = `^(diff\..*\.(command|textconv|cachetextconv)|filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|` +
-	`hook\..*\.(command|event|enabled)|gpg\.(.*\.)?(program|defaultkeycommand)|credential\..*\.helper|man\..*\.(cmd|path)|(pager|alias)\..*)$`
+	`man\..*\.(cmd|path)|` +
+	`hook\..*\.(command|event|enabled)|gpg\.(.*\.)?(program|defaultkeycommand)|credential\..*\.helper|(pager|alias)\..*)$`
 
 // listNames returns the names that a git config command lists. If git cannot read the configuration, that is an error, not an empty result.
 func listNames(cmd *exec.Cmd) (names []string, code int, err error) {
