@@ -29,15 +29,23 @@ func (a *app) evidence() presence.Evidence {
 			e.Variable = variable
 		}
 	}
-	if _, err := os.Stat(a.getenv("HOME") + "/Library/Application Support/iTerm2/private/socket"); err == nil {
-		e.Shared = "iTerm2's API"
-	}
-	for _, variable := range presence.SharedVariables() {
-		if _, inherited := a.inherited(variable); e.Shared == "" && cmp.Or(a.getenv(variable), inherited) != "" {
-			e.Shared = variable + " is set"
-		}
+	if a.inIsTerminal {
+		e.Shared = a.sharingProgram()
 	}
 	return e
+}
+
+// sharingProgram returns why other programs can read this terminal, by its environment; "" without a sign of that.
+func (a *app) sharingProgram() string {
+	if _, err := os.Stat(a.getenv("HOME") + "/Library/Application Support/iTerm2/private/socket"); err == nil {
+		return "iTerm2's API"
+	}
+	for _, variable := range presence.SharedVariables() {
+		if _, inherited := a.inherited(variable); cmp.Or(a.getenv(variable), inherited) != "" {
+			return variable + " is set"
+		}
+	}
+	return ""
 }
 
 // findHosts finds the agents' programs that run, in all workspaces.

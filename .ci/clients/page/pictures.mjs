@@ -2,7 +2,9 @@
 //
 //   export PLANLOOP_CI_CACHE=~/.cache/planloop-ci
 //   go build -o /tmp/planloop ./cmd/planloop
-//   node .ci/clients/page/pictures.mjs /tmp/planloop "$(bash .ci/clients/install page)/node_modules" "$(command -v chromium)" /tmp/ann /tmp/pictures
+//   page="$(bash .ci/clients/install page)/node_modules"
+//   . .ci/clients/terminals "$(command -v node)" "$page" /tmp/terminals
+//   node .ci/clients/page/pictures.mjs /tmp/planloop "$page" "$(command -v chromium)" /tmp/ann /tmp/pictures
 //   npx --yes sharp-cli@6.1.0 --input '/tmp/pictures/*.png' --output docs/images --palette --effort 10 --compressionLevel 9
 //
 // The last line gives them a palette, which saves two thirds of their size. /tmp/ann appears in the pictures and must not
