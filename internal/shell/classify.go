@@ -9,8 +9,8 @@
 // The package must not know plans, phases or callers. It does not restrict which files may be read either: a command
 // that prints a file outside the workspace is still a reading one.
 //
-// The classification assumes bash. If a host passes the same text to another shell, the words are the same, but a few
-// constructs mean other things there.
+// The classification assumes bash, and refuses constructs that zsh reads in another way. A scanner that shares no code with
+// the parser must read the text alike.
 package shell
 
 import (
