@@ -139,7 +139,6 @@ func nesting(command string) int {
 type refusal struct {
 	reason  string
 	instead string // a known form
-	general string // a form that may be allowed
 	edits   []edit // changes to the command that may make it allowed
 }
 
@@ -188,7 +187,7 @@ func (r *refusal) allowed(command string) string {
 	for _, e := range r.edits {
 		forms = append(forms, e.made(command))
 	}
-	for _, form := range append(forms, r.instead, r.general) {
+	for _, form := range append(forms, r.instead) {
 		if form != "" && len(form) < 2000 && classify(form, ours) == nil {
 			return form
 		}

@@ -139,7 +139,6 @@ func (g *grammar) parse(c call, open bool) (arguments, *refusal) {
 func refuseHidden(c call, w word) *refusal {
 	r := refuse("%s has options that write or run, and %s may become one; put -- before it, or begin it with ./, "+
 		"and quote a variable", c.name, source(w))
-	r.general = c.name + " -- ./FILE"
 	return r.before(w, "-- ").before(w, "./")
 }
 
