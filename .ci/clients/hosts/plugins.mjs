@@ -25,7 +25,7 @@ const claudePlugin = {
   title: 'Claude Code with the plugin',
   configure(where, model) {
     claude.configure(where, model);
-    write(where.home, '.claude/settings.json', { permissions: { allow: ['Bash', 'Write', 'Agent', 'mcp__plugin_planloop_planloop'] } });
+    write(where.home, '.claude/settings.json', { permissions: { allow: ['Bash', 'Write', 'Agent', 'Skill', 'mcp__plugin_planloop_planloop'] } });
   },
   installs: (bench) => plugged(bench, 'claude', 'install'),
   says: { ...claude.says, own: (tool, args) => ({ tool: `mcp__plugin_planloop_planloop__${tool}`, args }) },
