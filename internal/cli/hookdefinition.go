@@ -32,8 +32,8 @@ type definitions struct {
 func (a *app) findDefinition(call hook.Call, d hook.Definition) (problem string, found bool) {
 	all := definitions{Definition: d, left: maxDefinitions}
 	home, _ := a.home()
-	places := []string{home, a.getenv("GEMINI_CLI_HOME")}
-	for _, dir := range append([]string{call.Dir}, call.Roots...) {
+	places, projects := []string{home, a.getenv("GEMINI_CLI_HOME")}, append([]string{call.Dir}, call.Roots...)
+	for _, dir := range projects {
 		for ; filepath.IsAbs(dir) && !slices.Contains(places, dir); dir = filepath.Dir(dir) {
 			places = append(places, dir)
 		}
@@ -41,6 +41,10 @@ func (a *app) findDefinition(call hook.Call, d hook.Definition) (problem string,
 	for _, folder := range d.Folders() {
 		for _, place := range places {
 			all.search(place, folder)
+		}
+		for _, project := range projects { // Claude Code also reads those of parts of a project
+			all.search(project, "*/"+folder)
+			all.search(project, "*/*/"+folder)
 		}
 		_, inside, _ := strings.Cut(folder, "/")
 		for _, variable := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "OPENCODE_CONFIG_DIR", "XDG_CONFIG_HOME"} {

@@ -65,7 +65,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	var beginning sync.WaitGroup // system calls, in parallel with the computation
 	beginning.Go(func() {
 		a.agentVariable() // now: the parent process may end, and could not be found later
-		a.expectHooks(o.http != "")
+		if o.http == "" {
+			a.expectHooks()
+		}
 	})
 	defer beginning.Wait()
 	if o.http == "" {
@@ -74,6 +76,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	place, err := workspace.Find(a.lookup()) // without the client's roots: it needs texts and tools before it reports them
 	if err != nil {
 		return err
+	}
+	if o.http != "" {
+		a.announceOverHTTP(place)
 	}
 	config, err := a.configure(place) // its warnings are not repeated when the workspace is opened
 	if err != nil {

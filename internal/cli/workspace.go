@@ -238,15 +238,23 @@ func (a *app) describeServer() presence.Server {
 	return server
 }
 
+// announceOverHTTP announces this server to the hooks of all hosts in its workspace.
+func (a *app) announceOverHTTP(place workspace.Workspace) {
+	if a.flags.ephemeral {
+		return
+	}
+	home, name := filepath.Split(place.StateDir)
+	if err := presence.AnnounceProgram(filepath.Clean(home), a.ancestors(), name); err != nil {
+		a.logger().Debug("hooks do not know this server", "error", err)
+	}
+}
+
 // expectHooks announces this server to the hooks of its host, and creates the folder where those of the program that started it record
 // their calls. Without it they are not noticed, and planning mode counts as not enforced.
-func (a *app) expectHooks(http bool) {
+func (a *app) expectHooks() {
 	home, err := workspace.StateHome(a.getenv, "")
 	if err == nil && !a.flags.ephemeral {
-		err = presence.AnnounceProgram(home, a.ancestors(), http)
-		if !http {
-			err = errors.Join(err, presence.PrepareHooks(home, process.Starter(a.ancestors())))
-		}
+		err = errors.Join(presence.AnnounceProgram(home, a.ancestors(), ""), presence.PrepareHooks(home, process.Starter(a.ancestors())))
 	}
 	if err != nil {
 		a.logger().Debug("hook calls are not recorded", "error", err)

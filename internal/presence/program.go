@@ -12,12 +12,12 @@ import (
 // ancestry is a server's chain of processes, its own first.
 type ancestry struct {
 	Chain []process.Ancestor `json:"chain"`
-	HTTP  bool               `json:"http,omitzero"` // its clients need not run above it
+	HTTP  string             `json:"http,omitzero"` // the workspace that it serves over HTTP: its clients need not run above it
 }
 
 // AnnounceProgram records that the first process of a chain is a server of planloop. A hook of the same host then knows that the host's
 // server named planloop is this program. It is called before the server's workspace is known, because the first call already has a hook.
-func AnnounceProgram(stateHome string, chain []process.Ancestor, http bool) error {
+func AnnounceProgram(stateHome string, chain []process.Ancestor, http string) error {
 	programs := subfolder(stateHome, programsName)
 	if err := safefile.MakeFolder(string(programs)); err != nil || len(chain) == 0 {
 		return err
@@ -28,9 +28,10 @@ func AnnounceProgram(stateHome string, chain []process.Ancestor, http bool) erro
 // programsName is the folder, next to those of the workspaces, for the announcements of servers.
 const programsName = "programs"
 
-// HasServer reports whether the host that started the hook at the end of chain, or a person over HTTP, has a living server of planloop.
-func HasServer(stateHome string, chain []process.Ancestor) bool {
-	programs := subfolder(stateHome, programsName)
+// HasServer reports whether the host that started the hook at the end of chain has a living server of planloop, or one serves the
+// workspace over HTTP.
+func HasServer(stateDir string, chain []process.Ancestor) bool {
+	programs := subfolder(filepath.Dir(stateDir), programsName)
 	entries, _ := os.ReadDir(string(programs)) // it exists once a server was started
 	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
 		var a ancestry
@@ -38,7 +39,10 @@ func HasServer(stateHome string, chain []process.Ancestor) bool {
 			_ = os.Remove(filepath.Join(string(programs), entry.Name())) // retried by the next hook
 			return false
 		}
-		return programs.get(entry.Name(), &a) && len(a.Chain) > 0 && (a.HTTP || isSameHost(chain, a.Chain))
+		if !programs.get(entry.Name(), &a) || len(a.Chain) == 0 {
+			return false
+		}
+		return a.HTTP == filepath.Base(stateDir) || a.HTTP == "" && isSameHost(chain, a.Chain)
 	})
 }
 

@@ -21,25 +21,27 @@ func TestServerOfTheHost(t *testing.T) {
 	type chain = []process.Ancestor
 	for name, test := range map[string]struct {
 		hook, server chain
-		http, want   bool
+		http         string
+		want         bool
 	}{
-		"of one host":                     {chain{hook, shell, claude, bash, tmux}, chain{server, claude, bash, tmux}, false, true},
-		"by a wrapper":                    {chain{hook, claude, bash}, chain{server, npx, claude, bash}, false, true},
-		"in process 1":                    {chain{hook, shell}, chain{server}, false, true},
-		"of another host in the terminal": {chain{hook, claude, bash, tmux}, chain{server, codex, bash, tmux}, false, false},
-		"of another terminal":             {chain{hook, claude, bash, tmux}, chain{server, codex, shell, tmux}, false, false},
-		"of the host above":               {chain{hook, codex, shell, claude, bash}, chain{server, claude, bash}, false, false},
-		"of an editor":                    {chain{hook, shell, extensions, code, bash}, chain{server, code, bash}, false, true},
-		"in an editor's terminal":         {chain{hook, shell, extensions, code}, chain{server, claude, bash, code}, false, false},
-		"beside an editor's own":          {chain{hook, claude, bash, code}, chain{server, code}, false, false},
-		"in another process 1":            {chain{hook, claude}, chain{server, codex}, false, false},
-		"over HTTP":                       {chain{hook, claude, bash}, chain{server, shell, tmux}, true, true},
-		"ended":                           {chain{hook, claude, bash}, chain{made(server.PID, "planloop"), claude, bash}, false, false},
+		"of one host":                     {chain{hook, shell, claude, bash, tmux}, chain{server, claude, bash, tmux}, "", true},
+		"by a wrapper":                    {chain{hook, claude, bash}, chain{server, npx, claude, bash}, "", true},
+		"in process 1":                    {chain{hook, shell}, chain{server}, "", true},
+		"of another host in the terminal": {chain{hook, claude, bash, tmux}, chain{server, codex, bash, tmux}, "", false},
+		"of another terminal":             {chain{hook, claude, bash, tmux}, chain{server, codex, shell, tmux}, "", false},
+		"of the host above":               {chain{hook, codex, shell, claude, bash}, chain{server, claude, bash}, "", false},
+		"of an editor":                    {chain{hook, shell, extensions, code, bash}, chain{server, code, bash}, "", true},
+		"in an editor's terminal":         {chain{hook, shell, extensions, code}, chain{server, claude, bash, code}, "", false},
+		"beside an editor's own":          {chain{hook, claude, bash, code}, chain{server, code}, "", false},
+		"in another process 1":            {chain{hook, claude}, chain{server, codex}, "", false},
+		"over HTTP":                       {chain{hook, claude, bash}, chain{server, shell, tmux}, "app-1", true},
+		"over HTTP for another workspace": {chain{hook, claude, bash}, chain{server, claude, bash}, "app-2", false},
+		"ended":                           {chain{hook, claude, bash}, chain{made(server.PID, "planloop"), claude, bash}, "", false},
 	} {
 		home := filepath.Join(t.TempDir(), "planloop")
 		testenv.Check(t, presence.AnnounceProgram(home, test.server, test.http))
 		for range 2 { // what has ended is removed
-			if got := presence.HasServer(home, test.hook); got != test.want {
+			if got := presence.HasServer(filepath.Join(home, "app-1"), test.hook); got != test.want {
 				t.Errorf("%s: %v", name, got)
 			}
 		}
