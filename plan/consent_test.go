@@ -48,6 +48,19 @@ func TestApprovedPlanStays(t *testing.T) {
 			w.wantStatus(plan.StatusReplanning)
 			return w
 		},
+		"failed": func() *workspace {
+			w := executing(t)
+			critical := true
+			w.do(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{Critical: &critical}}) // binds nothing
+			for range plan.DefaultMaxReplans + 1 {
+				w.mark(1, plan.Failed)
+				if w.state.Plan.Status == plan.StatusReplanning {
+					w.do(ann, plan.Replan{Changes: "again"})
+				}
+			}
+			w.wantStatus(plan.StatusFailed)
+			return w
+		},
 	}
 	for phase, begun := range begin {
 		for name := range begun().replacements("") {

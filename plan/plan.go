@@ -143,10 +143,10 @@ func (p *Plan) IsOver() bool {
 	return p.FinalSummary != "" || p.Status == StatusAbandoned || p.Status == StatusFailed
 }
 
-// IsBinding reports whether a person approved p and it has unfinished steps: then agents carry it out, and cannot
-// replace it.
+// IsBinding reports whether a person approved p and it has unfinished steps: then agents cannot replace it, even if they
+// reported that it failed.
 func (p *Plan) IsBinding() bool {
-	return p.Approval != nil && (p.Status == StatusActive || p.Status == StatusReplanning) && p.Steps.FinishedCount() < p.Steps.Len()
+	return p.Approval != nil && p.FinalSummary == "" && p.Steps.FinishedCount() < p.Steps.Len()
 }
 
 // IsCompletedWithoutSummary reports whether p completed with its last step and has no final summary.

@@ -262,6 +262,9 @@ func (v view) planAction() NextAction {
 	case p.Status == plan.StatusCompleted:
 		return newAction(PlanCompleted, "All tasks are complete. The agent should provide a final summary.",
 			"All steps are finished: check the outcome, then ", Call{Kind: CallSummarise}, ".")
+	case p.Status == plan.StatusFailed && p.IsBinding():
+		return newAction(Failed, "The plan has failed: a critical step failed, and no replans are left.",
+			"The approved plan has failed: tell the user, and submit a new one: ", Call{Kind: CallSubmit}, ".")
 	case p.Status == plan.StatusFailed:
 		return newAction(Failed, "The plan has failed: a critical step failed, and no replans are left.",
 			"The plan has failed: set up a new one with ", setUp, ".")
