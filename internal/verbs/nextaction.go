@@ -241,7 +241,7 @@ func (v view) besideProposal(n NextAction) NextAction {
 			Call{Kind: CallUpdate, JSON: `{"withdraw":true}`}, ".")
 	case isStuck:
 		n = v.awaitingApproval()
-		n.message, n.Phrases = "No approved work is left.", append(say("Tell the user that your change waits. "), n.Phrases...)
+		n.message = "No approved work is left. Tell the user that the proposed change waits for a decision."
 	case returned:
 		n.Phrases = append(say("Revise or withdraw your proposed change. "), n.Phrases...)
 	}
