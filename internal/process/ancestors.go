@@ -129,19 +129,16 @@ const desktops = `loginwindow xinit xorg xwayland gdm-session-worker gnome-sessi
 const openers = `sshd sshd-session sshd-auth dropbear mosh-server et etserver telnetd login agetty getty cockpit-bridge
 	conmon containerd-shim containerd-shim-runc-v flatpak-session-helper
 
-	xterm uxterm urxvt urxvtd rxvt st lxterm gnome-terminal-server gnome-terminal kgx ptyxis ptyxis-agent konsole
-	yakuake kitty alacritty
-	foot footclient ghostty rio contour cosmic-term xfce4-terminal mate-terminal lxterminal qterminal terminology tilix
-	tilda guake
-	terminator sakura roxterm deepin-terminal cool-retro-term mlterm eterm blackbox io.elementary.terminal termux warp
-	warp-terminal
-	stable tabby hyper wave waveterm extraterm terminal iterm iterm-server itermserver windowsterminal mintty conemuc
+	xterm uxterm urxvt urxvtd rxvt rxvt-unicode st stterm lxterm dolphin kate kdevelop app_process vshd gnome-terminal-server
+	gnome-terminal kgx ptyxis ptyxis-agent konsole yakuake kitty alacritty foot footclient ghostty rio contour cosmic-term
+	xfce4-terminal mate-terminal lxterminal qterminal terminology tilix tilda guake terminator sakura roxterm deepin-terminal
+	cool-retro-term mlterm eterm blackbox io.elementary.terminal termux warp warp-terminal stable tabby hyper wave waveterm
+	extraterm terminal iterm iterm-server itermserver windowsterminal mintty conemuc
 
-	code code-insiders code-oss code-server code-tunnel codium vscodium cursor windsurf trae kiro antigravity zed
-	zed-editor zeditor
-	electron sublime_text atom emacs vi vim nvim neovim helix hx idea goland pycharm webstorm clion rider phpstorm
-	rubymine rustrover
-	studio java eclipse xcode devenv wezterm wezterm-gui wezterm-mux-server remote-dev-server`
+	code code-insiders code-oss code-server code-tunnel codium vscodium cursor windsurf trae kiro antigravity zed zed-editor
+	zeditor electron sublime_text atom emacs emacs-gtk emacs-nox emacs-lucid emacs-pgtk vi vim vim.basic vim.gtk vim.nox nvim
+	neovim helix hx idea goland pycharm webstorm clion rider phpstorm rubymine rustrover studio java eclipse xcode devenv
+	wezterm wezterm-gui wezterm-mux-server remote-dev-server`
 
 // agents are programs of agents' hosts, below which no person has a terminal.
 const agents = `claude codex opencode gemini goose agy cursor-agent copilot crush aider amp droid auggie qwen`
@@ -152,6 +149,6 @@ const multiplexers = `tmux screen zellij tmate dtach abduco ttyd`
 // programName normalizes a program's file name: -zsh, bash-5.2, Code.exe.
 func programName(file string) string {
 	name := strings.TrimSuffix(strings.ToLower(strings.TrimSuffix(file, " (deleted)")), ".exe")
-	name, _, _ = strings.Cut(name, " helper") // of an editor on macOS
+	name, _, _ = strings.Cut(strings.TrimSuffix(name, "-wrapped"), " helper") // by Nix; of an editor on macOS
 	return strings.Trim(name, "-.0123456789")
 }

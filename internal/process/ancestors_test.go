@@ -45,6 +45,7 @@ func TestShared(t *testing.T) {
 	for file, want := range map[string]bool{
 		"bash": true, "-zsh": true, "zsh-5.9": true, "Code.exe": true, "sh (deleted)": true, "systemd": true,
 		"tmux": true, "PowerShell.exe": true, "": true,
+		"Code Helper (Plu": true, ".kitty-wrapped": true, "emacs-gtk": true, "xfce4-terminal": true, "i3": true,
 		"codex": false, "claude": false, "node": false, "python3.12": false, "Claude.exe": false, "opencode": false,
 	} {
 		if got := (Ancestor{PID: 7, Name: programName(file)}).Shared(); got != want {
