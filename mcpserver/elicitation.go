@@ -25,6 +25,8 @@ const (
 	wordApprove = "approve"
 	wordEdit    = "edit"
 	wordReject  = "reject"
+	wordRestore = "restore"
+	wordAccept  = "accept"
 
 	maxQuoted = 40 // characters of an invalid decision to quote
 )
@@ -115,6 +117,9 @@ func (d elicitation) form() mcp.ElicitationParams {
 		fields["decision"] = field("Decision", "edit: the agent revises it as your comment asks; reject: nothing of it is done",
 			wordApprove, wordEdit, wordReject)
 		fields["comment"] = field("Comment", "required for edit")
+		if d.question.Undone {
+			fields["edits"] = field("Your undone edits", "restore: they are put back, and you are asked again", wordRestore, wordAccept)
+		}
 	}
 	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, Message: message, RequestedSchema: map[string]any{
 		"type": "object", "required": []string{required}, "properties": fields}}
@@ -307,8 +312,15 @@ func (d elicitation) record(ctx context.Context, content map[string]any) (verbs.
 	word, _ := content["decision"].(string)
 	comment, _ := content["comment"].(string)
 	outcome, ok := map[string]plan.Outcome{wordApprove: plan.Approved, wordEdit: plan.Returned, wordReject: plan.Rejected}[word]
-	if !ok {
+	settle, _ := content["edits"].(string)
+	if !ok && settle != wordRestore {
 		return nil, nil
+	}
+	if settle == wordRestore || settle == wordAccept { // a restored edit changes the plan, so that the decision is refused and asked again
+		in := verbs.SettleUndone{Digest: d.question.Digest, Accept: settle == wordAccept}
+		if _, err := d.service.SettleUndone(ctx, confirmed, in); err != nil {
+			return nil, err
+		}
 	}
 	return d.service.Decide(ctx, confirmed, plan.DecideDraft{Outcome: outcome, Request: d.question.Request, Digest: d.question.Digest,
 		Comment: comment})
@@ -379,8 +391,8 @@ func (d elicitation) repeat(ctx context.Context) *mcp.CallToolResult {
 	if err != nil {
 		return d.result(ctx, nil, err)
 	}
-	if d.question.Question == "" && state.Draft != nil { // in case it was decided just now
-		d.question.Message, d.question.Digest = d.service.Review(state, former, nil), plan.Digest(state.Draft)
+	if d.question.Question == "" && state.ModeNow().Request != nil { // in case it was decided just now
+		d.question = d.service.AskToDecide(ctx, state, former)
 	}
 	for _, q := range state.OpenQuestions() {
 		if q.ID == d.question.Question {

@@ -78,6 +78,8 @@ var actionTable = sync.OnceValue(func() map[reflect.Type]traits {
 		reflect.TypeFor[DecideDraft]():      decision(""),
 		reflect.TypeFor[EditDraft](): {word: "edit_draft", isPlanning: true, anyPlan: true, authority: personOrClient,
 			activity: "change of the draft"},
+		reflect.TypeFor[AcceptUndone](): {word: "accept_undone", isPlanning: true, anyPlan: true, authority: personOrClient,
+			activity: "acceptance of the draft"},
 		reflect.TypeFor[CancelMode](): decision("cancel_plan_mode"),
 		reflect.TypeFor[AnswerQuestion](): {word: "answer_question", isPlanning: true, anyPlan: true, authority: confirmedByPerson,
 			activity: "answer"},

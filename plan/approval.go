@@ -18,6 +18,13 @@ type DecideDraft struct {
 	Comment string
 
 	Comments []AddComment // on steps and on the whole, sent with the decision
+	Answers  []Answer     // to open questions; an approval leaves the others open
+}
+
+// Answer answers a question of DecisionQuestions.
+type Answer struct {
+	Question string // its text: a question that the draft lists has no id yet
+	Text     string
 }
 
 func (a DecideDraft) clean(c *cleaner) Action {
@@ -30,6 +37,10 @@ func (a DecideDraft) clean(c *cleaner) Action {
 			a.Comments[i] = comment.clean(&one).(AddComment)
 			c.Add(atComment(i, one.Err()))
 		}
+	}
+	a.Answers = slices.Clone(a.Answers)
+	for i := range a.Answers {
+		c.text(&a.Answers[i].Text, fmt.Sprintf("answers/%d/text", i), Text{Max: MaxLongText, Multiline: true}, true)
 	}
 	return a
 }
@@ -46,11 +57,41 @@ func (a DecideDraft) decide(s State, f Facts) ([]Event, error) {
 	if a.Comment == "" && a.Outcome == Returned && len(comments) > 0 {
 		a.Comment = "See the comments" + onSteps + "."
 	}
-	decided, err := a.decideOutcome(s, draft, f)
+	questions, open, err := a.decideQuestions(s, f)
 	if err != nil {
 		return nil, err
 	}
-	return append(decided, comments...), nil
+	decided, err := a.decideOutcome(s, draft, open, f)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(decided, questions, comments), nil
+}
+
+// decideQuestions returns the events of the answers, and lists the ids of the questions left open. The draft's own questions are
+// asked with an approval, so that they can be answered later.
+func (a DecideDraft) decideQuestions(s State, f Facts) (events []Event, open []string, err error) {
+	questions, answers, count := s.DecisionQuestions(), map[string]string{}, s.QuestionCount
+	for i, answer := range a.Answers {
+		if !slices.ContainsFunc(questions, func(q Question) bool { return q.Text == answer.Question }) {
+			return nil, nil, Refuse(NotFound, fmt.Sprintf("/answers/%d/question", i), "is not an open question", "look at the plan again")
+		}
+		answers[answer.Question] = answer.Text
+	}
+	for _, q := range questions {
+		answer, answered := answers[q.Text]
+		if q.AskedAt.IsZero() && (answered || a.Outcome == Approved) {
+			count++
+			q.ID = fmt.Sprintf("Q%d", count)
+			events = append(events, QuestionAsked{ID: q.ID, Text: q.Text, By: q.By, Plan: s.Draft.Root(), At: f.Now, Listed: true})
+		}
+		if answered {
+			events = append(events, QuestionAnswered{ID: q.ID, Answer: answer, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now})
+		} else {
+			open = append(open, q.ID)
+		}
+	}
+	return events, open, nil
 }
 
 // decideComments returns the events of the comments sent along, and names the steps they are on for a message.
@@ -79,10 +120,10 @@ func atComment(i int, err error) error {
 }
 
 // decideOutcome returns the events of the decision itself.
-func (a DecideDraft) decideOutcome(s State, draft *Plan, f Facts) ([]Event, error) {
+func (a DecideDraft) decideOutcome(s State, draft *Plan, open []string, f Facts) ([]Event, error) {
 	switch {
 	case a.Outcome == Approved:
-		return a.approve(s, f)
+		return a.approve(s, open, f)
 	case a.Outcome == Rejected:
 		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
 			Change: s.isRevision() || s.HasProposal()}}, nil
@@ -175,7 +216,7 @@ func (s State) CheckRevisionBase() error {
 }
 
 // approve returns the events that make the draft the current plan.
-func (a DecideDraft) approve(s State, f Facts) ([]Event, error) {
+func (a DecideDraft) approve(s State, open []string, f Facts) ([]Event, error) {
 	if err := s.CheckRevisionBase(); err != nil {
 		return nil, err
 	}
@@ -192,7 +233,8 @@ func (a DecideDraft) approve(s State, f Facts) ([]Event, error) {
 		events = archive(s, replanned, f.Now)
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
-		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools}, Beside: s.HasProposal()})
+		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools, Unanswered: open},
+		Beside: s.HasProposal()})
 	return events, nil
 }
 
@@ -217,7 +259,7 @@ func (e PlanApproved) apply(s State) State {
 	s.Plan, s.Draft = &p, nil
 	s = s.withMode(PhaseExecuting, func(m *Mode) { m.Approved = p.Root() })
 	return s.withDecision(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way),
-		Comment: e.Approval.Comment, Change: change, Edits: e.Approval.Edits, At: e.Approval.At})
+		Comment: e.Approval.Comment, Change: change, Edits: e.Approval.Edits, Unanswered: e.Approval.Unanswered, At: e.Approval.At})
 }
 
 // withProgressOf returns s with the progress of the same steps in now: a person may have worked on

@@ -229,6 +229,42 @@ func (p *Plan) sameSteps(other *Plan) bool {
 	})
 }
 
+// AcceptUndone asks to let edits of people go that the waiting draft took back. Only a person may.
+type AcceptUndone struct {
+	Digest string   // of the version shown
+	Keys   []string // of the edits
+	Text   string   // the edits in words
+}
+
+func (a AcceptUndone) clean(c *cleaner) Action {
+	c.list(&a.Keys, "keys", LinesField, MaxHint, MaxList)
+	c.text(&a.Text, "text", Text{Max: MaxLongText}, true)
+	return a
+}
+
+func (a AcceptUndone) decide(s State, f Facts) ([]Event, error) {
+	if err := checkShownDigest(s, a.Digest, f); err != nil {
+		return nil, err
+	}
+	return []Event{UndoneAccepted{Keys: a.Keys, Text: a.Text, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
+}
+
+// UndoneAccepted records that a person let edits go which the waiting draft took back.
+type UndoneAccepted struct {
+	Keys []string  `json:"keys"`
+	Text string    `json:"text"`
+	By   string    `json:"by"`
+	Way  Way       `json:"way"`
+	At   time.Time `json:"at"`
+}
+
+func (e UndoneAccepted) apply(s State) State {
+	return s.withMode(s.Phase, func(m *Mode) {
+		m.LetGo = append(slices.Clone(m.LetGo), e.Keys...)
+		m.LetGo = m.LetGo[max(0, len(m.LetGo)-MaxList):]
+	})
+}
+
 // Edits lists a draft's changes by people between its submission and the decision.
 type Edits struct {
 	Changed []StepID `json:"changed,omitempty"`

@@ -53,6 +53,7 @@ func kinds() []kind {
 		{"commented", CommentAdded{}},
 		{"comment_replied", CommentReplied{}},
 		{"comment_met", CommentResolved{}},
+		{"undone_accepted", UndoneAccepted{}},
 		{"mode_restored", ModeRestored{}},
 		{"run_begun", RunBegun{}},
 		{"run_paused", RunPaused{}},

@@ -75,10 +75,12 @@ type attempt struct {
 func attempts() map[string]attempt {
 	active := func(t failer) *workspace { return withPlan(t, titled("a"), titled("b")) }
 	remarked := func(t failer) *workspace { w := active(t); w.do(person, plan.AddComment{Text: "mind it"}); return w }
+	asked := func(t failer) *workspace { w := waiting(t); w.do(ann, plan.AskUser{Text: "when?"}); return w }
 	always := func(a plan.Action) func(*workspace) plan.Action { return func(*workspace) plan.Action { return a } }
 	answer := func(w *workspace) plan.DecideDraft {
 		return plan.DecideDraft{Request: w.state.ModeNow().Request.ID, Digest: plan.Digest(w.state.Draft), Comment: "split it",
-			Comments: []plan.AddComment{{Text: "mind it", PlanID: w.state.Draft.ID, Step: 1, IsQuestion: true}}}
+			Comments: []plan.AddComment{{Text: "mind it", PlanID: w.state.Draft.ID, Step: 1, IsQuestion: true}},
+			Answers:  []plan.Answer{{Question: "when?", Text: "now"}}}
 	}
 	two := []plan.NewStep{titled("first"), wholeStep()}
 	report := plan.ReportStep{Step: 1, Note: "n", Output: "o", AffectedFiles: []string{"a"}, Evidence: wholeStep().Evidence}
@@ -108,7 +110,7 @@ func attempts() map[string]attempt {
 		}},
 		"ReplyToComment": {ann, remarked, always(plan.ReplyToComment{Comment: "C1", Text: "I do"})},
 		"ResolveComment": {person, remarked, always(plan.ResolveComment{ID: "C1", IsResolved: true})},
-		"SubmitPlan":     {ann, active, always(plan.SubmitPlan{Outline: wholeOutline(), Steps: two, Undoes: []string{"u"}})},
+		"SubmitPlan":     {ann, active, always(plan.SubmitPlan{Outline: wholeOutline(), Steps: two})},
 		"Batch": {ann, active, always(plan.Batch{Word: "update", Findings: plan.GateFindings{Score: 90,
 			Warnings: []plan.GateWarning{{Step: 1, Text: "has no way back.", Fix: "name one"}}},
 			Parts: []plan.Part{{Field: "/a", Action: report},
@@ -128,14 +130,17 @@ func attempts() map[string]attempt {
 		}, always(plan.Close{Summary: "done"})},
 		"Restore": {ann, func(t failer) *workspace { w := active(t); w.do(ann, plan.Clear{}); return w },
 			func(w *workspace) plan.Action { return plan.Restore{PlanID: w.state.Plan.ID} }},
-		"DecideDraft":          {person, waiting, func(w *workspace) plan.Action { return decided(plan.Approved, answer(w)) }},
-		"DecideDraft Rejected": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Rejected, answer(w)) }},
-		"DecideDraft Returned": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Returned, answer(w)) }},
+		"DecideDraft":          {person, asked, func(w *workspace) plan.Action { return decided(plan.Approved, answer(w)) }},
+		"DecideDraft Rejected": {person, asked, func(w *workspace) plan.Action { return decided(plan.Rejected, answer(w)) }},
+		"DecideDraft Returned": {person, asked, func(w *workspace) plan.Action { return decided(plan.Returned, answer(w)) }},
 		"EditDraft": {person, waiting, func(w *workspace) plan.Action {
 			return plan.EditDraft{Digest: answer(w).Digest, Change: plan.AddSteps{Steps: two[1:]}, After: new(plan.StepID(1))}
 		}},
 		"EditDraft Update": {person, waiting, func(w *workspace) plan.Action {
 			return plan.EditDraft{Digest: answer(w).Digest, Change: plan.UpdateStep{Step: 2, Patch: wholePatch()}}
+		}},
+		"AcceptUndone": {person, waiting, func(w *workspace) plan.Action {
+			return plan.AcceptUndone{Digest: answer(w).Digest, Keys: []string{"3/S001/title"}, Text: "S001's title was set by petra"}
 		}},
 		"RecordNoDecision": {ann, waiting, func(w *workspace) plan.Action {
 			return plan.RecordNoDecision{Request: answer(w).Request, How: "declined"}

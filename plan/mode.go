@@ -27,6 +27,9 @@ type Mode struct {
 
 	Approved string `json:"approved,omitempty"` // root of the plan that is or was last carried out
 	Resume   bool   `json:"resume,omitempty"`   // the approved plan continues if the draft is dropped
+
+	EditedDrafts []Revision `json:"edited_drafts,omitempty"` // the states with the former drafts that people edited, oldest first
+	LetGo        []string   `json:"let_go,omitempty"`        // people's edits, by key, that later drafts need not keep
 }
 
 // Limit is a time-out as it is recorded; negative for none.
@@ -47,7 +50,8 @@ type Request struct {
 	Tools    map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
 	Findings GateFindings      `json:"found,omitzero"`  // when the request was made
 
-	Undoes []string `json:"undoes,omitempty"` // changes by people in superseded drafts that this draft reverts
+	Undoes   []string `json:"undoes,omitempty"`   // in older logs: changes by people in former drafts that this draft reverts
+	Replaces Revision `json:"replaces,omitempty"` // the state with the former draft, if people had edited that
 }
 
 // GateFindings are the warnings of the quality gates about a plan they let pass, for the person who decides.
@@ -83,16 +87,17 @@ func (f GateFindings) WarningsOn(step StepID) (texts []string) {
 
 // Decision is the end of a request or of planning mode.
 type Decision struct {
-	Outcome  Outcome      `json:"outcome"`
-	By       string       `json:"by"`
-	Way      Way          `json:"way,omitempty"`
-	Comment  string       `json:"comment,omitempty"`
-	Change   bool         `json:"change,omitempty"` // about a change to the approved plan
-	Draft    bool         `json:"draft,omitempty"`  // about a draft that was never submitted, or a mode without a submission
-	Edits    *Edits       `json:"edits,omitempty"`  // by people, in the submitted draft
-	Findings GateFindings `json:"found,omitzero"`   // in the returned draft
-	At       time.Time    `json:"at"`
-	Revision Revision     `json:"revision"`
+	Outcome    Outcome      `json:"outcome"`
+	By         string       `json:"by"`
+	Way        Way          `json:"way,omitempty"`
+	Comment    string       `json:"comment,omitempty"`
+	Change     bool         `json:"change,omitempty"`     // about a change to the approved plan
+	Draft      bool         `json:"draft,omitempty"`      // about a draft that was never submitted, or a mode without a submission
+	Edits      *Edits       `json:"edits,omitempty"`      // by people, in the submitted draft
+	Unanswered []string     `json:"unanswered,omitempty"` // ids of the questions that the approval left open
+	Findings   GateFindings `json:"found,omitzero"`       // in the returned draft
+	At         time.Time    `json:"at"`
+	Revision   Revision     `json:"revision"`
 }
 
 // IsRejection reports whether a submitted plan was rejected, or not decided in time, which counts as the same. d may be nil.
@@ -155,6 +160,9 @@ func (s State) withDecision(phase Phase, d Decision) State {
 	return s.withMode(phase, func(m *Mode) {
 		m.Request, m.Returned, m.Decision = nil, nil, &d
 		m.Resume = m.Resume && phase.IsRestricted()
+		if d.Outcome != Returned {
+			m.EditedDrafts, m.LetGo = nil, nil
+		}
 	})
 }
 

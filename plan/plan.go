@@ -76,6 +76,8 @@ type Approval struct {
 	Revision Revision `json:"revision,omitempty"` // of the log that includes it; 0 in old logs
 	Edits    *Edits   `json:"edits,omitempty"`    // by people, in the submitted draft
 
+	Unanswered []string `json:"unanswered,omitempty"` // ids of the questions that it left open
+
 	Deviations  []string `json:"deviations,omitempty"` // later changes that needed no new agreement
 	UnseenSteps []StepID `json:"unseen,omitempty"`     // steps split off later, with text the approver has not seen
 

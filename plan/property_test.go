@@ -411,13 +411,22 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 	if request := w.state.ModeNow().Request; request != nil && rapid.Bool().Draw(t, "request known") {
 		answer.Request = request.ID
 	}
-	switch rapid.SampledFrom([]string{"enter", "submit", "submit", "approve", "approve", "reject", "return", "cancel", "end",
-		"undecided", "ask", "answer", "comment", "withdraw", "leave"}).Draw(t, "mode action") {
+	if open := w.state.DecisionQuestions(); len(open) > 0 && rapid.Bool().Draw(t, "answers") {
+		answer.Answers = []plan.Answer{{Question: open[len(open)-1].Text, Text: "yes"}}
+	}
+	switch rapid.SampledFrom([]string{"enter", "submit", "submit", "accept undone", "edit draft", "approve", "approve", "reject",
+		"return", "cancel", "end", "undecided", "ask", "answer", "comment", "withdraw", "leave"}).Draw(t, "mode action") {
 	case "enter":
 		return plan.EnterMode{Task: "plan it", Reason: "it is large"}
 	case "submit":
-		return plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it", Summary: "in parts"},
+		return plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it", Summary: "in parts",
+			Questions: rapid.SampledFrom([][]string{nil, {"when?"}, {"when?", "where?"}}).Draw(t, "questions")},
 			Steps: drawSteps(t, rapid.IntRange(0, 3).Draw(t, "size"), 0)}
+	case "accept undone":
+		return plan.AcceptUndone{Digest: answer.Digest, Keys: []string{"1/S001/title"}, Text: "the title"}
+	case "edit draft":
+		title := rapid.SampledFrom([]string{"Look", "Build it"}).Draw(t, "new title")
+		return plan.EditDraft{Digest: answer.Digest, Change: plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}}
 	case "approve":
 		return decided(plan.Approved, answer)
 	case "reject":

@@ -134,7 +134,10 @@ type ChangeProposed struct {
 
 func (e ChangeProposed) apply(s State) State {
 	s.Draft = e.Plan.Build()
-	return s.withMode(s.Phase, func(m *Mode) { m.Request, m.Returned = &e.Request, nil })
+	return s.withMode(s.Phase, func(m *Mode) {
+		m.Request, m.Returned = &e.Request, nil
+		m.replace(e.Request)
+	})
 }
 
 // WithdrawProposal asks to drop the proposal beside the approved plan. Its author may, and a person.

@@ -46,6 +46,23 @@ func (s State) CurrentQuestions() []Question {
 	})
 }
 
+// DecisionQuestions lists the unanswered questions of a decision about the draft: those that were asked, then those that the
+// draft lists, with the ids they would get.
+func (s State) DecisionQuestions() []Question {
+	if s.Draft == nil {
+		return nil
+	}
+	open := slices.DeleteFunc(s.CurrentQuestions(), func(q Question) bool { return q.Plan != "" && q.Plan != s.Draft.Root() })
+	count, since := s.QuestionCount, s.ModeNow().Since
+	for _, text := range s.Draft.Questions {
+		if !slices.ContainsFunc(s.Questions, func(q Question) bool { return q.Text == text && !q.AskedAt.Before(since) }) {
+			count++
+			open = append(open, Question{ID: fmt.Sprintf("Q%d", count), Text: text, By: s.Draft.CreatedBy})
+		}
+	}
+	return open
+}
+
 // AskUser asks to put a question to a person (chorus: ask_user).
 type AskUser struct {
 	Text string
@@ -80,6 +97,8 @@ type QuestionAsked struct {
 	By   string    `json:"by"`
 	Plan string    `json:"plan,omitempty"`
 	At   time.Time `json:"at"`
+
+	Listed bool `json:"listed,omitempty"` // the plan lists it; it was recorded with the decision
 }
 
 func (e QuestionAsked) apply(s State) State {

@@ -10,14 +10,12 @@ import (
 // alongside the current plan and replaces a former submission.
 type SubmitPlan struct {
 	Outline
-	Steps  []NewStep
-	Undoes []string // changes by people in superseded drafts that this one reverts, for the person who decides
+	Steps []NewStep
 }
 
 func (a SubmitPlan) clean(c *cleaner) Action {
 	c.outline(&a.Outline)
 	c.steps(&a.Steps, "steps")
-	c.list(&a.Undoes, "undoes", LinesField, MaxLongLine, MaxList)
 	return a
 }
 
@@ -34,7 +32,6 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
 	}, Steps: steps}
 	request := newRequest(s, draft, f)
-	request.Undoes = a.Undoes
 	if s.PhaseNow() == PhaseExecuting {
 		return []Event{ChangeProposed{Plan: draft, Request: request}}, nil
 	}
@@ -50,6 +47,9 @@ func newRequest(s State, draft Body, f Facts) Request {
 	}
 	if s.Plan != nil && s.Plan.Root() == draft.Root() {
 		request.Base = Digest(s.Plan)
+	}
+	if s.Draft != nil && s.Draft.Edits != nil {
+		request.Replaces = s.Revision
 	}
 	return request
 }
@@ -82,8 +82,20 @@ func (e PlanSubmitted) apply(s State) State {
 			*m = newMode(m, from, e.Request.By, e.Request.At)
 		}
 		m.Request, m.PersonOnly, m.IsAgentsOwn = &e.Request, m.PersonOnly || e.Request.PersonOnly, false
+		m.replace(e.Request)
 	})
 }
+
+// replace notes the edited draft that a request replaces.
+func (m *Mode) replace(by Request) {
+	if by.Replaces != 0 {
+		m.EditedDrafts = append(slices.Clone(m.EditedDrafts), by.Replaces)
+		m.EditedDrafts = m.EditedDrafts[max(0, len(m.EditedDrafts)-maxEditedDrafts):]
+	}
+}
+
+// maxEditedDrafts bounds the former drafts whose edits are looked for in a submission: each is read from the log.
+const maxEditedDrafts = 4
 
 // SupersededDrafts lists the heads of the drafts that the waiting one superseded within the same planning,
 // latest first, back to the draft that a person last decided about, else to the first.

@@ -27,6 +27,12 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	return line, nil
 }
 
+// The words that settle undone edits.
+const (
+	wordRestore = "restore"
+	wordAccept  = "accept"
+)
+
 // codeTries is how often a code may be typed, which allows for a typo.
 const codeTries = 3
 
@@ -36,6 +42,7 @@ type approvalPrompt struct {
 	lines     []string // its text, in lines
 	amount    string   // its size
 	digest    string
+	undone    int    // number of a person's edits that the plan undoes: restore and accept are possible
 	how       string // the other ways to decide, shown below the text
 	edit      string // the prompt for the words after edit; "": edit is not possible
 	undecided error  // the error if nothing was decided
@@ -69,8 +76,13 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 	if warning := a.sharedTerminal(); warning != "" {
 		rest = append(rest, warning)
 	}
+	settle := ""
+	if on.undone > 0 {
+		choices = "restore, accept, " + choices
+		settle = "\nYour undone edits: type restore to put them back, accept to let them go (one alone: restore 1)."
+	}
 	lines := append(rest, strings.Repeat("-", 40), fmt.Sprintf("This is %s %s. To approve it, type %s and Enter.", on.name,
-		history.ShortDigest(on.digest), s.Bold(code)), on.how, enter)
+		history.ShortDigest(on.digest), s.Bold(code)), on.how+settle, enter)
 	question := strings.Join(lines, "\n") + "\n> "
 	for range codeTries {
 		if _, err := io.WriteString(tty, question); err != nil {
@@ -85,8 +97,9 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 			_, _ = io.WriteString(tty, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
 		}
 		first, words, _ := strings.Cut(strings.TrimSpace(typed), " ")
-		word = map[string]string{code: "approve", "reject": "reject", "edit": "edit"}[strings.ToLower(first)]
-		if word == "edit" && on.edit == "" {
+		word = map[string]string{code: "approve", "reject": "reject", "edit": "edit", wordRestore: wordRestore,
+			wordAccept: wordAccept}[strings.ToLower(first)]
+		if word == "edit" && on.edit == "" || (word == wordRestore || word == wordAccept) && on.undone == 0 {
 			word = ""
 		}
 		words = strings.TrimSpace(words)

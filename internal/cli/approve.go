@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,8 +94,12 @@ func (a *app) approve(ctx context.Context, request, comment string) error {
 		if err != nil {
 			return err
 		}
-		digest, shown := plan.Digest(state.Draft), draftLines(a.ttyScreen(), ws.verbs.Review(state, former, remarks), remarks)
-		word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: "plan", lines: shown, digest: digest,
+		digest, shown := plan.Digest(state.Draft), draftLines(a.ttyScreen(), ws.verbs.Review(ctx, state, former, remarks), remarks)
+		undone, err := ws.verbs.Undone(ctx, state)
+		if err != nil {
+			return err
+		}
+		word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: "plan", lines: shown, digest: digest, undone: len(undone),
 			amount: plan.Pluralize(state.Draft.Steps.Len(), "step"),
 			how:    "To request changes, type edit and the changes; to reject it, type reject and the reason.",
 			edit:   "Type the changes on the same line: edit COMMENT.",
@@ -105,22 +110,61 @@ func (a *app) approve(ctx context.Context, request, comment string) error {
 		}
 		decision := plan.DecideDraft{Request: requestOf(state), Digest: digest, Comment: cmp.Or(words, comment),
 			Outcome: map[string]plan.Outcome{"approve": plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[word]}
-		reply, refused := ws.verbs.Decide(ctx, a.caller(), decision)
-		if refused == nil {
+		var reply verbs.DecisionReply
+		var refused error
+		if word == wordRestore || word == wordAccept {
+			in := verbs.SettleUndone{Key: undoneKey(undone, words), Digest: digest, Accept: word == wordAccept}
+			_, refused = ws.verbs.SettleUndone(ctx, a.caller(), in)
+		} else if decision.Answers, err = a.askOpenQuestions(ctx, tty, state, word); err != nil {
+			return err
+		} else if reply, refused = ws.verbs.Decide(ctx, a.caller(), decision); refused == nil {
 			return a.printReply(reply, decidedText(reply, decision.Comment))
 		}
 		before := state.Draft
 		if state, err = ws.verbs.State(ctx); err != nil {
 			return err
 		}
-		if decidable(state) != nil || plan.Digest(state.Draft) == digest {
+		if decidable(state) != nil || refused != nil && plan.Digest(state.Draft) == digest {
 			return refused
+		}
+		if plan.Digest(state.Draft) == digest {
+			continue
 		}
 		former = before
 		if _, err := io.WriteString(tty, "\nThe plan has changed. This is the new version:\n\n"); err != nil {
 			return fmt.Errorf("write to the terminal: %w", err)
 		}
 	}
+}
+
+// undoneKey returns the key of the edit with a number in the list shown; "" for all of them.
+func undoneKey(undone []verbs.UndoneEdit, number string) string {
+	if n, err := strconv.Atoi(number); err == nil && n >= 1 && n <= len(undone) {
+		return undone[n-1].Key
+	}
+	return ""
+}
+
+// askOpenQuestions takes the answers that go with a decision. A question without one stays open.
+func (a *app) askOpenQuestions(ctx context.Context, tty io.ReadWriter, state plan.State, word string) ([]plan.Answer, error) {
+	var answers []plan.Answer
+	for _, q := range state.DecisionQuestions() {
+		if word == "reject" {
+			break
+		}
+		text := strings.Join(a.ttyScreen().Draft(q.ID+" "+q.Text), "\n")
+		if _, err := io.WriteString(tty, "\n"+text+"\nType your answer. Enter alone: leave it unanswered.\n> "); err != nil {
+			return nil, fmt.Errorf("write to the terminal: %w", err)
+		}
+		line, err := readLine(ctx, tty)
+		if err != nil {
+			return nil, err
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			answers = append(answers, plan.Answer{Question: q.Text, Text: line})
+		}
+	}
+	return answers, nil
 }
 
 // decidable refuses if no plan is waiting for a decision.

@@ -97,14 +97,14 @@ func typeAtPrompt(control *os.File, keys string, show func(text string)) (string
 		text := plainScreen(seen.String())
 		show(text)
 		text = strings.ReplaceAll(text, "[y/N] ", "[y/N]\n> ") // both are prompts
-		code := shownCode.FindStringSubmatch(text)
-		early := asked < len(answers) && answers[asked] == "code" && code == nil
+		codes := shownCode.FindAllStringSubmatch(text, -1)     // a changed plan gets another
+		early := asked < len(answers) && answers[asked] == "code" && codes == nil
 		if keys != "-" && !early && strings.HasSuffix(text, "\n> ") && strings.Count(text, "\n> ") > asked {
 			line := "\n"
 			switch {
 			case asked >= len(answers):
 			case answers[asked] == "code":
-				line = code[1] + "\n"
+				line = codes[len(codes)-1][1] + "\n"
 			default:
 				line, failed = strconv.Unquote(`"` + answers[asked] + `"`)
 			}

@@ -245,7 +245,7 @@ func (a *app) showDraft(ctx context.Context, ws *openWorkspace, format showForma
 	if err != nil {
 		return err
 	}
-	lines := draftLines(s, ws.verbs.ReviewDraft(state, former, remarks), remarks)
+	lines := draftLines(s, ws.verbs.ReviewDraft(ctx, state, former, remarks), remarks)
 	lines = append(lines, "", s.Faint("This is plan "+history.ShortDigest(plan.Digest(state.Draft))+"."))
 	if held := verbs.EnforcementLine(ws.verbs.Enforcement(state)); held != "" {
 		lines = append(lines, s.Hang("", s.Faint, held)...)

@@ -98,6 +98,8 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.PlanCompleted, plan.PlanAbandoned:
 		return w.approved.about(Decision{Event: "skipped", what: "all that was left of the approved plan skipped",
 			Text: plan.IDs(w.skipped)}), w.isApproved && len(w.skipped) > 0
+	case plan.UndoneAccepted:
+		return w.waiting.about(Decision{Event: "accepted", what: "undone edits accepted", Way: e.Way, Text: e.Text}), true
 	case plan.PlanApproved:
 		w.isApproved, w.skipped = true, nil
 		w.approved, w.waiting = auditedPlan{w.waiting.id, ShortDigest(e.Approval.Digest)}, auditedPlan{}
@@ -123,7 +125,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.ModeRestored:
 		return Decision{Event: "mode_restored", what: "planning mode restored", Text: string(e.Phase)}, true
 	case plan.QuestionAsked:
-		return Decision{Event: "asked", what: "question " + e.ID + " asked", Question: e.ID, Text: e.Text}, true
+		return Decision{Event: "asked", what: "question " + e.ID + " asked", Question: e.ID, Text: e.Text}, !e.Listed
 	case plan.QuestionAnswered:
 		return Decision{Event: "answered", what: "question " + e.ID + " answered", Question: e.ID, Way: e.Way, Text: e.Answer}, true
 	case plan.StepAsked:

@@ -79,7 +79,7 @@ func TestAuditPicksDecisions(t *testing.T) {
 		"mode_expired", "mode_restored",
 		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "proposal_withdrawn",
 		"question_answered",
-		"question_asked", "step_answered", "step_asked"}
+		"question_asked", "step_answered", "step_asked", "undone_accepted"}
 	if diff := cmp.Diff(want, picked); diff != "" {
 		t.Error(diff)
 	}

@@ -153,9 +153,11 @@ func modePhrase(e plan.Event) string {
 func conversationPhrase(e plan.Event) string {
 	switch e := e.(type) {
 	case plan.QuestionAsked:
-		return e.ID + " asked" + quotedNote(e.Text)
+		return e.ID + map[bool]string{true: " of the plan", false: " asked"}[e.Listed] + quotedNote(e.Text)
 	case plan.QuestionAnswered:
 		return e.ID + " answered" + quotedNote(e.Answer)
+	case plan.UndoneAccepted:
+		return "undone edits accepted" + quotedNote(e.Text)
 	case plan.CommentAdded:
 		return commentPhrase(e) + quotedNote(e.Text)
 	case plan.CommentReplied:
@@ -308,6 +310,8 @@ func wayOf(e plan.Event) plan.Way {
 	case plan.ProposalWithdrawn:
 		return e.Way
 	case plan.DraftEdited:
+		return e.Way
+	case plan.UndoneAccepted:
 		return e.Way
 	case plan.PlanApproved:
 		return plan.Way(e.Approval.Way)

@@ -47,6 +47,8 @@ func acts() []act {
 		row("add_step", addStep),
 		row("move_step", moveStep),
 		row("remove_step", removeStep),
+		row("restore_edit", settleEdit(false)),
+		row("accept_edit", settleEdit(true)),
 		row("approve_step", answerStep(plan.Approve)),
 		row("deny_step", answerStep(plan.Deny)),
 		row("answer_step", answerStep(plan.Reply)),
@@ -130,6 +132,13 @@ type Decide struct {
 	Comment string `json:"comment,omitempty" text:"any"`
 
 	Comments []StepComment `json:"comments,omitempty"` // on single steps or the whole plan, sent with the decision
+	Answers  []Reply       `json:"answers,omitempty"`  // to unanswered questions
+}
+
+// Reply answers an unanswered question of a draft.
+type Reply struct {
+	Question string `json:"question" text:"any"` // its text
+	Text     string `json:"text" text:"any"`
 }
 
 // StepComment is a comment sent with a decision.
@@ -150,7 +159,23 @@ func decide(outcome plan.Outcome) func(context.Context, *Workspace, verbs.Caller
 		for _, one := range in.Comments {
 			a.Comments = append(a.Comments, plan.AddComment{Text: one.Text, Step: one.Step})
 		}
+		for _, one := range in.Answers {
+			a.Answers = append(a.Answers, plan.Answer(one))
+		}
 		reply, err := workspace.Service.Decide(ctx, c, a)
+		return reply.Message, err
+	}
+}
+
+// UndoneKey is the input of restore_edit and accept_edit.
+type UndoneKey struct {
+	Key    string `json:"key"`    // "": all
+	Digest string `json:"digest"` // of the draft shown
+}
+
+func settleEdit(accept bool) func(context.Context, *Workspace, verbs.Caller, UndoneKey) (string, error) {
+	return func(ctx context.Context, workspace *Workspace, c verbs.Caller, in UndoneKey) (string, error) {
+		reply, err := workspace.Service.SettleUndone(ctx, c, verbs.SettleUndone{Key: in.Key, Digest: in.Digest, Accept: accept})
 		return reply.Message, err
 	}
 }

@@ -89,6 +89,14 @@ func (d *workspaces) waiting() *workspaces {
 	return d
 }
 
+// edit retitles the first step of the waiting draft.
+func (d *workspaces) edit(title string) {
+	d.t.Helper()
+	state := must[plan.State](d.t)(d.Workspace.Service.State(d.t.Context()))
+	must[verbs.DraftEditReply](d.t)(d.Workspace.Service.EditDraft(d.t.Context(), page().Caller, plan.EditDraft{
+		Digest: plan.Digest(state.Draft), Change: plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}}))
+}
+
 func tool(title string) plan.Spec {
 	return plan.Spec{Title: title, Tool: "bash_execute", Args: json.RawMessage(`{"command":"rm -r old"}`)}
 }
@@ -142,6 +150,14 @@ func step(v review.View) review.Step { return v.Plan.Steps[0] }
 
 func tries() map[string]tried {
 	waiting := func(d *workspaces) *workspaces { return d.waiting() }
+	undone := func(d *workspaces) *workspaces {
+		d.waiting().edit("Shift them")
+		submit(d.t, d.Workspace, "Move them", "Test them")
+		return d
+	}
+	undoneEdit := func(v review.View) fields {
+		return fields{"digest": v.Draft.Plan.Digest, "key": v.Draft.Undone[0].Key}
+	}
 	plainly := func(d *workspaces) *workspaces { return d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two"}) }
 	asking := func(d *workspaces) *workspaces {
 		return d.running(tool("Delete the folder"), plan.Spec{Title: "Check it"})
@@ -227,6 +243,14 @@ func tries() map[string]tried {
 			[]input{constant(fields{"step": 1}), constant(fields{"step": 1, "reason": " "}),
 				constant(fields{"step": 1, "reason": "x", "plan": "another"})},
 			func(v review.View) bool { return step(v).Status == plan.Skipped }},
+		"restore_edit": {undone, undoneEdit, []input{edit(fields{"key": "other"}), constant(fields{"digest": "x"})},
+			func(v review.View) bool {
+				return len(v.Draft.Undone) == 0 && v.Draft.Plan.Steps[0].Title == "Shift them"
+			}},
+		"accept_edit": {undone, undoneEdit, []input{edit(fields{"key": "other"}), constant(fields{"digest": "x"})},
+			func(v review.View) bool {
+				return len(v.Draft.Undone) == 0 && v.Draft.Plan.Steps[0].Title == "Move them"
+			}},
 		"start_run": {func(d *workspaces) *workspaces { return d.active(tool("Build it")) }, constant(fields{}),
 			[]input{constant(fields{"now": true}), constant(fields{"plan": "another"})},
 			func(v review.View) bool { return v.Run.State == review.RunGoesOn }},

@@ -187,6 +187,16 @@ type Draft struct {
 	Returned  *Decision `json:"returned,omitempty"` // the request for changes of its former form
 	Warnings  []string  `json:"warnings,omitempty"` // from the quality gates, about the whole plan
 	Edited    *Said     `json:"edited,omitempty"`   // people's changes since its submission
+
+	Undone     []Undone   `json:"undone,omitempty"`     // people's edits of former drafts that it does not keep
+	Unanswered []Question `json:"unanswered,omitempty"` // that an approval now would leave open
+}
+
+// Undone is a person's edit of a former draft that the waiting one does not keep.
+type Undone struct {
+	Key  string `json:"key"`
+	Text string `json:"text"`
+	Want string `json:"want,omitempty"` // the value the person gave
 }
 
 // Decision is the end of a request or of planning mode.

@@ -18,6 +18,15 @@ func ReadView(ctx context.Context, workspace *Workspace) (View, error) {
 		return View{}, err
 	}
 	v := workspace.view(state, former)
+	if v.Draft != nil {
+		edits, err := workspace.Service.Undone(ctx, state)
+		if err != nil {
+			return View{}, err
+		}
+		for _, e := range edits {
+			v.Draft.Undone = append(v.Draft.Undone, Undone{e.Key, e.Told("the agent"), e.Want})
+		}
+	}
 	if v.Plan != nil {
 		if v.Plan.Difference, err = workspace.since(ctx, state, state.Plan); err != nil {
 			return View{}, err
@@ -58,6 +67,9 @@ func (workspace *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 	d.Plan.Difference = difference(former, p, state.Plan)
 	if request != nil {
 		d.Request, d.By, d.At, d.Changes = request.ID, request.By, request.At, request.Base != ""
+	}
+	for _, q := range state.DecisionQuestions() {
+		d.Unanswered = append(d.Unanswered, Question{ID: q.ID, Text: q.Text, By: q.By, At: q.AskedAt, Open: true})
 	}
 	if err := state.CheckRevisionBase(); err != nil {
 		d.Outdated = err.Error()

@@ -166,7 +166,8 @@ func TestReplanIsShownWithTheDifference(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	state, former, err := d.Workspace.Service.Draft(t.Context())
-	if text := d.Workspace.Service.Review(state, former, nil); err != nil || !strings.Contains(text, "Changes since version 1:") {
+	text := d.Workspace.Service.Review(t.Context(), state, former, nil)
+	if err != nil || !strings.Contains(text, "Changes since version 1:") {
 		t.Errorf("%s %v", text, err)
 	}
 }
@@ -318,7 +319,7 @@ func TestWarningsStayWithAReturnedPlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return workspace.Service.ReviewDraft(state, former, nil)
+		return workspace.Service.ReviewDraft(t.Context(), state, former, nil)
 	}
 	v, text := look(t, workspace), told()
 	submitted := found(v)

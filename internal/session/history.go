@@ -139,11 +139,17 @@ func (s *Session) SubmittedVersion(ctx context.Context, draft *plan.Plan) (*plan
 	if draft.Edits == nil {
 		return nil, nil
 	}
-	then, _, err := s.stateAt(ctx, draft.Edits.After, draft.Edits.After)
-	if err != nil || then.Draft == nil || then.Draft.ID != draft.ID {
+	then, err := s.DraftAt(ctx, draft.Edits.After)
+	if err != nil || then == nil || then.ID != draft.ID {
 		return nil, err
 	}
-	return then.Draft, nil
+	return then, nil
+}
+
+// DraftAt returns the draft of the state at a revision, read from the log; it may be nil.
+func (s *Session) DraftAt(ctx context.Context, at plan.Revision) (*plan.Plan, error) {
+	then, _, err := s.stateAt(ctx, at, at)
+	return then.Draft, err
 }
 
 // Restore makes a former plan the current one again, or a draft: see plan.Restore.

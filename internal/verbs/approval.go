@@ -113,6 +113,9 @@ func decisionWords(d *plan.Decision, edits string) string {
 	if d.Change && slices.Contains([]plan.Outcome{plan.Rejected, plan.CalledOff, plan.Withdrawn}, d.Outcome) {
 		text += "; the approved plan continues unchanged"
 	}
+	if n := len(d.Unanswered); n > 0 {
+		text += "; " + enumerated(d.Unanswered) + map[bool]string{true: " was", false: " were"}[n == 1] + " not answered"
+	}
 	switch {
 	case edits == "":
 	case d.Outcome == plan.Returned:

@@ -174,13 +174,12 @@ type lastSeen struct {
 }
 
 type sighting struct {
-	known      bool          // it saw a state
-	plan       string        // id of the plan's first version
-	revision   plan.Revision // of the state
-	input      plan.Revision // up to which it got people's input; at first the revision at which it came here
-	hasInput   bool          // it got people's input at least once
-	draftEdits plan.Revision // of the last draft edit by a person that it was shown
-	planEdits  plan.Revision // up to which it was shown people's edits of the current plan; 0: never
+	known     bool          // it saw a state
+	plan      string        // id of the plan's first version
+	revision  plan.Revision // of the state
+	input     plan.Revision // up to which it got people's input; at first the revision at which it came here
+	hasInput  bool          // it got people's input at least once
+	planEdits plan.Revision // up to which it was shown people's edits of the current plan; 0: never
 }
 
 // maxSeen limits the callers remembered; beyond it all are forgotten.
@@ -230,20 +229,4 @@ func (t *lastSeen) check(c Caller, s plan.State, read string) error {
 	t.know(c, s)
 	return plan.Refuse(plan.Conflict, "", "the plan was replaced by "+plan.Quote(s.Plan.Objective)+", which has other steps",
 		"read it before you continue: "+read)
-}
-
-// unread returns people's edits of the waiting draft, nil if the caller was shown them already.
-func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
-	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().IsRestricted() && !s.HasProposal() ||
-		t.get(c).draftEdits == s.Draft.Edits.Revision {
-		return nil
-	}
-	return s.Draft.Edits
-}
-
-// readEdits notes that a caller was shown people's edits of the draft.
-func (t *lastSeen) readEdits(c Caller, s plan.State) {
-	if edits := t.unread(c, s); edits != nil {
-		t.set(c, func(last *sighting) { last.draftEdits = edits.Revision })
-	}
 }

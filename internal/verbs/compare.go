@@ -369,33 +369,6 @@ func (d Difference) text() string {
 	return b.String()
 }
 
-// brief returns the differences in one line, without the texts: "the plan's summary; S003 changed (details, risk)".
-func (c Comparison) brief() string {
-	var parts []string
-	for _, change := range c.Plan {
-		parts = append(parts, "the plan's "+strings.ToLower(change.Label))
-	}
-	for _, change := range c.Steps {
-		var labels []string
-		for _, f := range comparedFields() {
-			if _, differs := change.Fields[f.Name]; differs && f.Name != status {
-				labels = append(labels, strings.ToLower(f.Label))
-			}
-		}
-		_, moved := change.Fields[place]
-		switch {
-		case change.Change == stepAdded || change.Change == stepRemoved:
-			parts = append(parts, fmt.Sprintf("%s %s %s", change.StepID, plan.Quote(plan.Shorten(change.Title, titleShown)), change.Change))
-		case len(labels) > 0:
-			verb := map[bool]string{true: "moved and changed", false: "changed"}[moved]
-			parts = append(parts, fmt.Sprintf("%s %s (%s)", change.StepID, verb, strings.Join(labels, ", ")))
-		case moved:
-			parts = append(parts, change.StepID.String()+" moved")
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
 // PastReason returns the reason why a former plan is past.
 func PastReason(s plan.State, head plan.PastPlan) string {
 	switch head.Reason {

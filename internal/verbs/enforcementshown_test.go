@@ -48,7 +48,7 @@ func TestApproverIsTold(t *testing.T) {
 	}
 	state := must[plan.State](t)(s.State(t.Context()))
 	for what, text := range map[string]string{"entering": entered.Text(), "submitting": submitted.Text(), "status": status.Text(),
-		"what is reviewed": s.Review(state, nil, nil), "the notice": notices[len(notices)-1].Text} {
+		"what is reviewed": s.Review(t.Context(), state, nil, nil), "the notice": notices[len(notices)-1].Text} {
 		_, line, told := strings.Cut(text, "Enforcement: a name of an agent")
 		line, _, _ = strings.Cut(line, "\n")
 		forPeople := what == "what is reviewed" || what == "the notice" // a model gets only the first ones

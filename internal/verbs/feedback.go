@@ -31,6 +31,8 @@ type DecisionFeedback struct {
 	Change  bool         `json:"change,omitempty"` // it was about a change to the approved plan
 	Edits   string       `json:"edits,omitempty"`  // people's changes to the submission
 
+	Unanswered []string `json:"unanswered,omitempty"` // ids of the questions that the approval left open
+
 	draft bool // see plan.Decision
 }
 
@@ -92,7 +94,7 @@ func collectFeedback(state plan.State, told plan.Revision, never bool) Feedback 
 	if d := state.ModeNow().Decision; d != nil && !isResubmitted(state, d) && (isNew(d.Revision, d.At, decided) || isRejected(state)) &&
 		(state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
 		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change, draft: d.Draft,
-			Edits: d.Edits.String()}
+			Edits: d.Edits.String(), Unanswered: d.Unanswered}
 	}
 	if d := state.Draft; d != nil && d.Edits != nil && state.ModeNow().Request != nil && (never || d.Edits.Revision > told) {
 		f.Edited = editsText(d.Edits)
@@ -214,7 +216,7 @@ func unreplied(state plan.State) string {
 
 func (d *DecisionFeedback) text() string {
 	return decisionWords(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change,
-		Draft: d.draft}, d.Edits)
+		Draft: d.draft, Unanswered: d.Unanswered}, d.Edits)
 }
 
 // isShownTo reports whether c gets an approval here: the client that relayed it already got the plan in the reply.

@@ -74,7 +74,7 @@ func progress(p *plan.Plan) string {
 // Headline describes the current work in a sentence or two, for a person.
 func (s *Service) Headline(state plan.State, c Caller) string {
 	if state.PhaseNow().IsRestricted() {
-		return strings.TrimSpace(modeMessage(state) + " " + revertedText(state.ModeNow().Request))
+		return modeMessage(state)
 	}
 	n := s.view(state, c, Rules{}).nextAction()
 	if n.step == nil {

@@ -98,7 +98,6 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 		}
 		return reply, plan.Refuse(plan.NotFound, "/from", "step "+from.String()+" does not exist, nor any after it", fix)
 	case of == DraftPlan:
-		s.seen.readEdits(c, state)
 		return reply.withDraft(state, remarks, c, from), nil
 	case of == ApprovedPlanOnly:
 		return reply.withApproved(state, remarks, c, from), nil

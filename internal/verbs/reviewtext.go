@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 
 // Review returns the text a person reads before deciding about the draft: its author, workspace and expiry, the effect
 // on the current plan, and then the draft with comments next to their steps.
-func (s *Service) Review(state plan.State, former *plan.Plan, remarks []PlacedComment) string {
+func (s *Service) Review(ctx context.Context, state plan.State, former *plan.Plan, remarks []PlacedComment) string {
 	draft, request := state.Draft, state.ModeNow().Request
 	by, since, what := draft.CreatedBy, draft.CreatedAt, "Drafted"
 	if request != nil {
@@ -35,11 +36,11 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []PlacedCo
 	if d := state.ModeNow().Decision; request != nil && d != nil && d.Outcome == plan.Returned {
 		text += "\nIt was returned for changes by " + d.Way.Decider(d.By) + prefixed(": ", safetext.AfterLabel(d.Comment))
 	}
-	return s.ForPeople(text+line(EnforcementLine(s.Enforcement(state)))) + "\n\n" + s.ReviewDraft(state, former, remarks)
+	return s.ForPeople(text+line(EnforcementLine(s.Enforcement(state)))) + "\n\n" + s.ReviewDraft(ctx, state, former, remarks)
 }
 
 // ReviewDraft returns the draft, with other servers' descriptions of their tools, and comments next to their steps.
-func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []PlacedComment) string {
+func (s *Service) ReviewDraft(ctx context.Context, state plan.State, former *plan.Plan, remarks []PlacedComment) string {
 	tools, submitted, found := s.otherTools(), map[string]string(nil), state.ModeNow().DraftFindings()
 	if request := state.ModeNow().Request; request != nil {
 		submitted = request.Tools
@@ -49,7 +50,7 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Pla
 	if earlier := EarlierDecision(state, state.Draft); earlier != "" {
 		text += "This is a former plan again. It was " + earlier + ".\n\n"
 	}
-	for _, part := range nonEmpty(revertedText(state.ModeNow().Request), editsText(state.Draft.Edits)) {
+	for _, part := range nonEmpty(s.undoneText(ctx, state), editsText(state.Draft.Edits)) {
 		text += part + "\n\n"
 	}
 	return s.ForPeople(text + warningsText(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
@@ -58,7 +59,15 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Pla
 			below += "   warning: " + safetext.AfterLabel(warning) + "\n"
 		}
 		return below + remarksBelow(remarks, step.ID)
-	}))
+	}) + prefixedLines("Unanswered: ", Unanswered(state)))
+}
+
+// Unanswered lists the questions that an approval now would leave open: Q1 Which cache?
+func Unanswered(state plan.State) (lines []string) {
+	for _, q := range state.DecisionQuestions() {
+		lines = append(lines, q.ID+" "+q.Text)
+	}
+	return lines
 }
 
 // warningsText lists the warnings about the whole plan, and the steps that have warnings next to them; it may return "".
@@ -220,7 +229,10 @@ func planText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string
 			text.WriteString("   " + unseen + "\n")
 		}
 	}
-	text.WriteString(textAfterSteps(p))
+	if said == nil { // a review ends with all unanswered questions instead
+		text.WriteString(prefixedLines("Question: ", p.Questions))
+	}
+	text.WriteString(prefixedLines("Findings: ", nonEmpty(p.ContextNotes)))
 	return text.String()
 }
 
@@ -230,11 +242,7 @@ func textBeforeSteps(p *plan.Plan) string {
 	if p.Summary != "" && p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
 		lines = append(lines, "Objective: "+p.Objective)
 	}
-	text := ""
-	for _, line := range append(lines, Terms(p)...) {
-		text += safetext.AfterLabel(line) + "\n"
-	}
-	return text
+	return prefixedLines("", append(lines, Terms(p)...))
 }
 
 // Terms returns the lines on the constraints and the reasoning of a plan.
@@ -247,14 +255,16 @@ func Terms(p *plan.Plan) (lines []string) {
 
 // textAfterSteps returns the lines after the steps.
 func textAfterSteps(p *plan.Plan) string {
-	var b strings.Builder
-	for _, question := range p.Questions {
-		fmt.Fprintf(&b, "Question: %s\n", safetext.AfterLabel(question))
+	return prefixedLines("Question: ", p.Questions) + prefixedLines("Findings: ", nonEmpty(p.ContextNotes))
+}
+
+// prefixedLines returns each text on a line of its own after the prefix.
+func prefixedLines(prefix string, texts []string) string {
+	all := ""
+	for _, text := range texts {
+		all += safetext.AfterLabel(prefix+text) + "\n"
 	}
-	if p.ContextNotes != "" {
-		fmt.Fprintf(&b, "Findings: %s\n", safetext.AfterLabel(p.ContextNotes))
-	}
-	return b.String()
+	return all
 }
 
 // stepText returns a step with all fields of its spec, the risk first; ofTool adds text about its tool and may be nil.

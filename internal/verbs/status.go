@@ -110,17 +110,13 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	if err != nil {
 		return StatusReply{}, err
 	}
-	editsDraft := input.Edited != ""
 	input.Edited = strings.TrimPrefix(line(input.Edited)+line(edits), "\n")
 	reply, err := s.status(state, c, in, input, remarks)
 	if err != nil {
 		return StatusReply{}, err
 	}
-	if reply.ask = s.askOnceMore(state, c); reply.ask == nil { // else a different reply may replace this one
+	if reply.ask = s.askOnceMore(ctx, state, c); reply.ask == nil { // else a different reply may replace this one
 		s.seen.set(c, func(last *sighting) { last.input, last.hasInput, last.planEdits = state.Revision, true, state.Revision })
-		if editsDraft || reply.Decision != nil { // both replies include them
-			s.seen.readEdits(c, state)
-		}
 	}
 	return reply, nil
 }

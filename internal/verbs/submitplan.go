@@ -3,13 +3,11 @@ package verbs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/gates"
-	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -63,6 +61,7 @@ func (a asking) Ask() *Ask { return a.ask }
 // Ask is a question that a host may put to its user.
 type Ask struct {
 	Request  string // the open request; "" for a question
+	Undone   bool   // people's edits were undone, so the answer may restore or accept them
 	Digest   string // of the content shown
 	Question string // the id of the question; "" for a request
 	Message  string // the whole text to show
@@ -85,27 +84,17 @@ func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 		return SubmitPlanReply{}, err
 	}
 	action.Objective = objective(state, action.Summary)
-	if action.Undoes, err = s.revertedEdits(ctx, state, action); err != nil {
-		return SubmitPlanReply{}, err
-	}
 	submission := plan.Batch{Word: plan.ActionWord(action), Parts: []plan.Part{{Action: action}}}
 	judged := gates.Candidate{Objective: action.Objective, New: tasks, Replaces: true}
 	if _, err = s.check(ctx, c, judged, "/steps", wrong, &submission); err != nil {
 		return SubmitPlanReply{}, err
 	}
-	looked := state
 	outcome, err := s.doIf(ctx, c, submission, func(now plan.State) error {
-		if state = now; now.Draft != looked.Draft || objective(now, action.Summary) != action.Objective {
+		if objective(now, action.Summary) != action.Objective {
 			return errPlanChanged
 		}
-		if err := s.hooksAnswer(c, state); err != nil || s.seen.unread(c, state) == nil {
-			return err
-		}
-		return errUnread
+		return s.hooksAnswer(c, now)
 	})
-	if errors.Is(err, errUnread) {
-		return SubmitPlanReply{}, s.refuseUnread(ctx, c, state, action.Undoes)
-	}
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
@@ -113,49 +102,16 @@ func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 	if before := outcome.Before; before.PhaseNow().IsRestricted() || before.HasProposal() && before.Draft.Root() != root(before) {
 		former = before.Draft
 	}
-	return s.submitted(former, outcome.After, c), nil
+	return s.submitted(ctx, former, outcome.After, c), nil
 }
 
-// errUnread refuses a submission over edits that its agent has not seen.
-var errUnread = errors.New("a person changed the draft after the agent read it")
-
-// refuseUnread refuses a submission, once, if a person edited the draft since the agent last saw it, and lists the
-// edits that the submission would undo.
-func (s *Service) refuseUnread(ctx context.Context, c Caller, state plan.State, undoes []string) error {
-	text, err := s.editsText(ctx, state)
-	if err != nil {
-		return err
-	}
-	if len(undoes) > 0 {
-		text += ". Your plan would undo: " + tokens.Block(strings.Join(undoes, "; "), editsTokens)
-	}
-	s.seen.readEdits(c, state)
-	return plan.Refuse(plan.Conflict, "", text, "read the draft and base your submission on it, so that no edit is lost: "+
-		c.word(Call{Kind: CallRead, ID: string(DraftPlan)}))
-}
-
-// editsText describes people's edits of the draft since its submission, with the fields: "alice changed the draft after
-// you submitted it: S003 changed (details, risk); S005 \"Tell them\" added".
-func (s *Service) editsText(ctx context.Context, state plan.State) (string, error) {
-	former, err := s.session.SubmittedVersion(ctx, state.Draft)
-	if err != nil {
-		return "", fmt.Errorf("read the submitted plan: %w", err)
-	}
-	edits := state.Draft.Edits
-	changes := edits.String()
-	if former != nil {
-		changes = Compare(former, state.Draft).brief()
-	}
-	return strings.Join(edits.By, " and ") + " changed the draft after you submitted it: " + tokens.Block(changes, editsTokens), nil
-}
-
-// editsTokens is the token limit of people's edits of a draft.
-const editsTokens = 160
-
-func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) SubmitPlanReply {
+func (s *Service) submitted(ctx context.Context, former *plan.Plan, after plan.State, c Caller) SubmitPlanReply {
 	reply, request := s.awaitingReply(after, former, c), after.ModeNow().Request
+	if edits, err := s.Undone(ctx, after); err == nil { // the plan is recorded: an error must not fail the call
+		reply.Warnings = append(firstWarnings(undoneLines(edits, "you")), reply.Warnings...)
+	}
 	if !s.PersonOnly(after) { // a decision through a client would not count
-		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former, nil)}
+		reply.ask = s.AskToDecide(ctx, after, former)
 	}
 	s.asked.Store(&request.ID)
 	s.notify(s.planNotice(after))
@@ -292,7 +248,7 @@ func (s *Service) PersonOnly(state plan.State) bool {
 
 // askOnceMore returns the question to put to a person again if its asker is gone: a plan was submitted, and the server
 // or host was restarted since (chorus: Bot restart during planning). It repeats the notice, too.
-func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
+func (s *Service) askOnceMore(ctx context.Context, state plan.State, c Caller) *Ask {
 	request := state.ModeNow().Request
 	if !c.brief() || c.scoped() || request == nil {
 		return nil
@@ -307,7 +263,15 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	if s.PersonOnly(state) {
 		return nil
 	}
-	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil, nil)}
+	return s.AskToDecide(ctx, state, nil)
+}
+
+// AskToDecide returns the question about the submitted draft.
+func (s *Service) AskToDecide(ctx context.Context, state plan.State, former *plan.Plan) *Ask {
+	edits, _ := s.Undone(ctx, state) // the message reports the error
+	request := state.ModeNow().Request
+	return &Ask{Request: request.ID, Digest: request.Digest, Undone: len(edits) > 0,
+		Message: s.Review(ctx, state, former, nil)}
 }
 
 // planNotice returns the notice of a waiting plan.

@@ -196,7 +196,7 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 	}
 	reply := ApplyTemplateReply{Template: made.Template.Name, Warnings: warnings(report)}
 	if _, submitted := batch.Parts[0].Action.(plan.SubmitPlan); submitted {
-		told := s.submitted(outcome.Before.Draft, outcome.After, c)
+		told := s.submitted(ctx, outcome.Before.Draft, outcome.After, c)
 		reply.Status, reply.PlanID, reply.Message, reply.Heartbeat = told.Status, told.PlanID, told.Message, told.Heartbeat
 		reply.Warnings, reply.ask = told.Warnings, told.ask
 		return reply, nil

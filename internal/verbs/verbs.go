@@ -237,7 +237,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		if err != nil {
 			return outcome, err
 		}
-		return outcome, &ChangeProposed{Reply: s.submitted(shown, outcome.After, c)}
+		return outcome, &ChangeProposed{Reply: s.submitted(ctx, shown, outcome.After, c)}
 	}
 	return outcome, nil
 }

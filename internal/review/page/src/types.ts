@@ -213,6 +213,22 @@ export interface Said {
   at: string;
 }
 
+export interface Undone {
+  key: string;
+  text: string;
+  want?: string;
+}
+
+export interface Question {
+  id: string;
+  text: string;
+  by: string;
+  at: string;
+  open?: boolean;
+  past?: boolean;
+  answer?: Said;
+}
+
 export interface Draft {
   plan: Plan;
   request?: string;
@@ -227,16 +243,8 @@ export interface Draft {
   returned?: Decision;
   warnings?: string[];
   edited?: Said;
-}
-
-export interface Question {
-  id: string;
-  text: string;
-  by: string;
-  at: string;
-  open?: boolean;
-  past?: boolean;
-  answer?: Said;
+  undone?: Undone[];
+  unanswered?: Question[];
 }
 
 export type CommentState = 'open' | 'met' | 'changed' | 'gone';
@@ -392,11 +400,17 @@ export interface StepComment {
   text: string;
 }
 
+export interface Reply {
+  question: string;
+  text: string;
+}
+
 export interface Decide {
   request?: string;
   digest: string;
   comment?: string;
   comments?: StepComment[];
+  answers?: Reply[];
 }
 
 export interface Answer {
@@ -467,6 +481,11 @@ export interface RemoveStep {
   reason?: string;
 }
 
+export interface UndoneKey {
+  key: string;
+  digest: string;
+}
+
 export interface AnswerStep {
   plan?: string;
   step: string;
@@ -515,6 +534,8 @@ export interface Acts {
   add_step: AddStep;
   move_step: MoveStep;
   remove_step: RemoveStep;
+  restore_edit: UndoneKey;
+  accept_edit: UndoneKey;
   approve_step: AnswerStep;
   deny_step: AnswerStep;
   answer_step: AnswerStep;
