@@ -120,7 +120,11 @@ func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 	if t.short != nil && t.short.Short && t.short.End() == lit.Pos() && modifier().MatchString(text) {
 		t.refusal = refuse("zsh reads $%s%s as one expansion; write ${%[1]s}", t.short.Param.Value, shown(text))
 	}
-	if class != document && strings.ReplaceAll(text, "\\\n", "") != lit.Value {
+	joined := strings.ReplaceAll(text, "\\\n", "")
+	if class == quoted && strings.HasPrefix(t.source[lit.End().Offset():], "\n") && joined == lit.Value+"\\" { // of a joined line
+		joined = lit.Value
+	}
+	if class != document && joined != lit.Value {
 		t.refusal = refuse("planloop cannot read %s with certainty; write it more simply", shown(text))
 	}
 	if class == quoted || class == document {

@@ -141,6 +141,9 @@ func (s *scanner) code(end byte) {
 			} else {
 				s.mark(len(word), gap)
 			}
+			if word == "time" && s.ahead(" -p ") {
+				s.mark(3, gap)
+			}
 		}
 	}
 }
