@@ -40,11 +40,6 @@ type PastDecision struct {
 	At      time.Time `json:"at"`
 }
 
-// pastDecision returns what a head keeps of a decision.
-func pastDecision(d *Decision) PastDecision {
-	return PastDecision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, At: d.At}
-}
-
 // WasInForce reports whether the plan was a current plan, not only a draft.
 func (p PastPlan) WasInForce() bool {
 	switch p.Reason {
@@ -275,14 +270,15 @@ func archiveDraft(before, after State, now time.Time) []Event {
 		return nil
 	}
 	former, _ := before.PastPlan(draft.ID)
-	reason, decided := superseded, former.Decided
-	if d := after.ModeNow().Decision; after.Draft == nil && d != nil {
-		reason, decided = string(d.Outcome), pastDecision(d)
-	} else if d := before.ModeNow().Decision; before.PhaseNow() == PhaseGathering && d != nil && d.Outcome == Returned {
-		decided = pastDecision(d)
+	reason, d := superseded, before.ModeNow().Decision
+	isDecided := before.PhaseNow() == PhaseGathering && d != nil && d.Outcome == Returned
+	if last := after.ModeNow().Decision; after.Draft == nil && last != nil {
+		reason, d, isDecided = string(last.Outcome), last, true
 	}
 	head := newPastPlan(draft, before.Revision, reason, now)
-	head.Decided = decided
+	if head.Decided = former.Decided; isDecided {
+		head.Decided = PastDecision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, At: d.At}
+	}
 	return []Event{PlanArchived{head}}
 }
 

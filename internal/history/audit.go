@@ -88,7 +88,9 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		w.waiting = auditedPlan{e.Plan, ShortDigest(e.Digest)}
 		return w.waiting.about(Decision{Event: "edited", what: "changed", Way: e.Way, Text: editPhrase(e)}), true
 	case plan.PlanArchived:
-		return replacedPlan(e.Head), e.Head.WasInForce() && e.Head.Reason != "replanned" && e.Head.Unfinished > 0
+		head, event := e.Head, map[bool]string{true: "cleared", false: "replaced"}[e.Head.Reason == "cleared"]
+		what := fmt.Sprintf("approved plan %s (%d of %s unfinished)", event, head.Unfinished, plan.Pluralize(head.Steps, "step"))
+		return Decision{Event: event, PlanID: head.ID, what: what}, head.WasInForce() && head.Reason != "replanned" && head.Unfinished > 0
 	case plan.StepMarked:
 		if w.skipped = append(w.skipped, e.Step); e.Status != plan.Skipped && e.Status != plan.Cancelled {
 			w.skipped = nil
@@ -144,16 +146,6 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return Decision{Event: "purged", what: "history purged", Text: plan.Pluralize(int(e.Records), "change")}, true
 	}
 	return Decision{}, false
-}
-
-// replacedPlan returns the entry for an approved plan that a person gave up with unfinished steps.
-func replacedPlan(head plan.PastPlan) Decision {
-	event := "replaced"
-	if head.Reason == "cleared" {
-		event = head.Reason
-	}
-	return Decision{Event: event, PlanID: head.ID,
-		what: fmt.Sprintf("approved plan %s (%d of %s unfinished)", event, head.Unfinished, plan.Pluralize(head.Steps, "step"))}
 }
 
 func (p auditedPlan) about(entry Decision) Decision {
