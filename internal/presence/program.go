@@ -22,6 +22,12 @@ func AnnounceProgram(stateHome string, chain []process.Ancestor, http string) er
 	if err := safefile.MakeFolder(string(programs)); err != nil || len(chain) == 0 {
 		return err
 	}
+	entries, _ := os.ReadDir(string(programs))
+	for _, entry := range entries {
+		if !processOf(entry.Name()).Runs() {
+			_ = os.Remove(filepath.Join(string(programs), entry.Name())) // retried by the next server
+		}
+	}
 	return programs.put(nameOf(chain[0]), ancestry{chain, http})
 }
 
@@ -35,11 +41,7 @@ func HasServer(stateDir string, chain []process.Ancestor) bool {
 	entries, _ := os.ReadDir(string(programs)) // it exists once a server was started
 	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
 		var a ancestry
-		if !processOf(entry.Name()).Runs() {
-			_ = os.Remove(filepath.Join(string(programs), entry.Name())) // retried by the next hook
-			return false
-		}
-		if !programs.get(entry.Name(), &a) || len(a.Chain) == 0 {
+		if !processOf(entry.Name()).Runs() || !programs.get(entry.Name(), &a) || len(a.Chain) == 0 {
 			return false
 		}
 		return a.HTTP == filepath.Base(stateDir) || a.HTTP == "" && isSameHost(chain, a.Chain)

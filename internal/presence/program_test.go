@@ -40,10 +40,12 @@ func TestServerOfTheHost(t *testing.T) {
 	} {
 		home := filepath.Join(t.TempDir(), "planloop")
 		testenv.Check(t, presence.AnnounceProgram(home, test.server, test.http))
-		for range 2 { // what has ended is removed
-			if got := presence.HasServer(filepath.Join(home, "app-1"), test.hook); got != test.want {
-				t.Errorf("%s: %v", name, got)
-			}
+		if got := presence.HasServer(filepath.Join(home, "app-1"), test.hook); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		testenv.Check(t, presence.AnnounceProgram(home, test.server, test.http)) // removes what has ended
+		if left, err := filepath.Glob(filepath.Join(home, "programs", "*")); err != nil || len(left) != 1 {
+			t.Errorf("%s: %q, %v", name, left, err)
 		}
 	}
 	if presence.HasServer(t.TempDir(), []process.Ancestor{hook, claude}) {
