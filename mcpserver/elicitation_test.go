@@ -727,3 +727,36 @@ func TestUnchangedSubmission(t *testing.T) {
 		}
 	}
 }
+
+// TestFormDecidesAboutAProposal adds a step to an approved plan: its form decides about the proposal. Work of another agent
+// goes on while the dialogue is open, and its marks survive the decision.
+func TestFormDecidesAboutAProposal(t *testing.T) {
+	for _, era := range bothEras() {
+		for decision, steps := range map[string]int{"approve": 2, "reject": 1, "edit": 1} {
+			t.Run(era+" "+decision, func(t *testing.T) {
+				w := newModeWorld(t, plan.Limits{})
+				other := w.connect(t, handshake, nil)
+				call(t, other, "planning_submit_plan", goodPlan())
+				w.decide(plan.Approved, "")
+				client := w.connect(t, era, userWho(func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					if !strings.Contains(r.Params.Message, `It changes the approved plan beyond its approval: new step S002 "Deploy it".`) {
+						t.Errorf("the form shows %s", r.Params.Message)
+					}
+					mark := call(t, other, "planning_mark_step", map[string]any{"step_id": "S001", "status": "in_progress"})
+					if mark.IsError {
+						t.Error(text(t, mark))
+					}
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision, "comment": "c"}}, nil
+				}))
+				call(t, client, "planloop_status", map[string]any{})
+				result := call(t, client, "planning_add_step", map[string]any{"steps": []map[string]any{{"title": "Deploy it"}}})
+				state := w.state()
+				step, _ := state.Plan.Steps.Get(1)
+				if result.IsError || state.Plan.Steps.Len() != steps || state.PhaseNow() != plan.PhaseExecuting || step.Status != plan.InProgress ||
+					state.IsReturned() != (decision == "edit") {
+					t.Errorf("%s, %d steps, %s, %s", state.PhaseNow(), state.Plan.Steps.Len(), step.Status, text(t, result))
+				}
+			})
+		}
+	}
+}
