@@ -752,8 +752,8 @@ func TestFormDecidesAboutAProposal(t *testing.T) {
 				result := call(t, client, "planning_add_step", map[string]any{"steps": []map[string]any{{"title": "Deploy it"}}})
 				state := w.state()
 				step, _ := state.Plan.Steps.Get(1)
-				if result.IsError || state.Plan.Steps.Len() != steps || state.PhaseNow() != plan.PhaseExecuting || step.Status != plan.InProgress ||
-					state.IsReturned() != (decision == "edit") {
+				if result.IsError || state.Plan.Steps.Len() != steps || state.PhaseNow() != plan.PhaseExecuting ||
+					step.Status != plan.InProgress || state.IsReturned() != (decision == "edit") {
 					t.Errorf("%s, %d steps, %s, %s", state.PhaseNow(), state.Plan.Steps.Len(), step.Status, text(t, result))
 				}
 			})
