@@ -142,3 +142,23 @@ func call(t *testing.T, box *toolbox.Box, tool, arguments string) (toolbox.Reply
 	t.Fatalf("there is no tool %s", tool)
 	return nil, nil
 }
+
+// TestOwnReadOnlyCommands: bash_execute runs a command that the user calls read-only, inside the sandbox all the same.
+func TestOwnReadOnlyCommands(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the sandbox is Linux's")
+	}
+	box := open(t, map[string]string{"a.txt": "a"}, toolbox.Options{Launcher: launcher(), ReadOnlyCommands: []string{"mkdir *"},
+		Guard: func(context.Context, string) (toolbox.Hold, error) {
+			return toolbox.Hold{By: toolbox.PlanningMode}, nil
+		}})
+	if out := called(t, box, "bash_execute", `{"command":"mkdir --version"}`); !out.OK {
+		t.Errorf("%+v", out)
+	}
+	if out := called(t, box, "bash_execute", `{"command":"mkdir b"}`); out.OK || strings.Contains(out.Error, plan.ReadOnly) {
+		t.Errorf("%+v", out)
+	}
+	if out := called(t, box, "bash_execute", `{"command":"mkdir $x"}`); out.OK || !strings.Contains(out.Error, plan.ReadOnly) {
+		t.Errorf("%+v", out)
+	}
+}
