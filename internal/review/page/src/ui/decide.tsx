@@ -29,8 +29,8 @@ export function DecisionBar() {
         <p class="what">
           <b>{draft.changes ? 'A change to the plan is waiting for your decision' : 'A plan is waiting for your decision'}</b>
           <span class="soft">
-            {draft.by} asks, <time dateTime={draft.at}>{ago(draft.at, clock.value)}</time>
-            {draft.expires && <>; expires {ago(draft.expires, clock.value)}<span class="until"> ({clockTime(draft.expires)})</span></>}
+            {draft.by} asks. Waiting since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
+            {draft.expires && <span class="until">; ends at {clockTime(draft.expires)}: counts as rejected</span>}
           </span>
         </p>
         {mayDecide.value ? <Buttons /> : <p class="cannot"><Prose of={sentence(v.can.why ?? 'you cannot decide here')} /></p>}
@@ -40,6 +40,8 @@ export function DecisionBar() {
       {draft.outdated && <p class="aside-line">{sentence(draft.outdated)}</p>}
       <Warned draft={draft} />
       {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
+      <Undone draft={draft} />
+      <Unanswered draft={draft} />
       {mayDecide.value && asked.value && <WithWords how={asked.value} />}
       {mayDecide.value && <PendingComments />}
     </section>
@@ -53,6 +55,48 @@ export function Warned({ draft }: { draft: Draft }) {
     <>
       {draft.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
       {steps.length > 0 && <p class="aside-line">The checks warn about {steps.length > 1 ? 'steps' : 'step'} <Links to={steps.slice(0, most)} />{steps.length > most && ` and ${steps.length - most} more`}.</p>}
+    </>
+  )
+}
+
+// Undone lists people's edits of former drafts that this one does not keep, to be put back or let go.
+function Undone({ draft }: { draft: Draft }) {
+  const all = draft.undone ?? [], off = !!busy.value || !!swapped.value
+  if (!all.length) return null
+  const settle = (how: 'restore_edit' | 'accept_edit', key: string) => void act(how, { key, digest: draft.plan.digest })
+  return (
+    <div class="notice is-waiting undone">
+      <b>{all.length} of your edits {all.length > 1 ? 'were' : 'was'} undone</b>
+      <ul role="list">
+        {all.map(e => (
+          <li key={e.key}>
+            <span class="text"><Prose of={e.text} />{e.want && <span class="soft"> You set: <Prose of={e.want} /></span>}</span>{' '}
+            {mayDecide.value && <>
+              <button class="small" disabled={off} onClick={() => settle('restore_edit', e.key)}>Restore</button>{' '}
+              <button class="small" disabled={off} onClick={() => settle('accept_edit', e.key)}>Accept</button>
+            </>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+const answerTo = (question: string) => typed(`unanswered:${question}`)
+
+// Unanswered lists the questions that an approval now would leave open, with fields whose texts go with the decision.
+function Unanswered({ draft }: { draft: Draft }) {
+  return (
+    <>
+      {draft.unanswered?.map(q => {
+        const text = answerTo(q.text), id = `answer-${q.id}`
+        return (
+          <div key={q.id} class="unanswered">
+            <label for={id} class="text"><b>Unanswered: {q.id}</b> <Prose of={q.text} /></label>
+            {mayDecide.value && <input id={id} placeholder="Your answer, sent with your decision" value={text.value} onInput={e => { text.value = e.currentTarget.value }} />}
+          </div>
+        )
+      })}
     </>
   )
 }
@@ -99,6 +143,7 @@ function Buttons() {
       </>}
       {worded('return', 'Request changes…', 'Request changes…')}
       {worded('reject', 'Reject…', 'Reject…')}
+      <button class="quiet" disabled={off} title="Drop it without a reason; it stays among the former plans" onClick={() => decide('reject')}>Let it go</button>
     </div>
   )
 }
@@ -163,8 +208,11 @@ async function decide(how: 'approve' | 'return' | 'reject' | 'regenerate'): Prom
     const step = draft.plan.steps.find(s => s.number === p.step)
     return step ? { step: step.id, text: p.text } : { text: p.step || p.gone ? `On “${p.title}”: ${p.text}` : p.text }
   })
-  const done = await act(how, { ...input, comments })
+  const open = (draft.unanswered ?? []).filter(q => answerTo(q.text).value.trim())
+  const answers = open.map(q => ({ question: q.text, text: answerTo(q.text).value.trim() }))
+  const done = await act(how, { ...input, comments, answers })
   if (!done) return
+  for (const q of open) answerTo(q.text).value = ''
   if (said) text.value = ''
   asked.value = ''
   current.value = false

@@ -77,7 +77,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
       {!showsDraft.value && !former.value && (v?.run?.state === 'paused' || v?.run?.state === 'interrupted') && (
         <p class="waits"><Prose of={sentence(standing(v.run, v.plan?.steps ?? []))} /> <button class="link" onClick={() => { pane.value = 'run' }}>Show the run</button></p>
       )}
-      <Unresolved questions={p.questions} />
+      <Unresolved questions={showsDraft.value && v?.draft?.decidable ? undefined : p.questions} />
       {!former.value && <Agents />}
       <About plan={p} />
     </header>
