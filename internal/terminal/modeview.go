@@ -45,7 +45,7 @@ func (v ModeView) Lines() []string {
 	default:
 		phase, rows = "off", v.inactive()
 	}
-	rows = append(rows, styledText{s.Plain, v.Hooks})
+	rows = append(rows, styledText{s.Waiting, waitingSince(v.State, v.Now)}, styledText{s.Plain, v.Hooks})
 	for _, q := range v.State.OpenQuestions() {
 		rows = append(rows, styledText{s.Waiting, fmt.Sprintf("Question %s of %s: %s", q.ID, q.By, q.Text)},
 			styledText{s.Plain, "  Answer it: planloop answer --id " + q.ID + " TEXT"})
@@ -80,7 +80,7 @@ func (v ModeView) submitted() (about string, rows []styledText) {
 	}
 	about = "by " + request.By + " at " + clock(request.At, v.Now)
 	if at, limit := plan.ExpiresAt(v.State, v.Limits, v.Now); limit > 0 {
-		about += ", expires at " + clock(at, v.Now)
+		about += ", ends at " + clock(at, v.Now) + ": counts as rejected"
 	}
 	return about, []styledText{{v.Screen.Plain, fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective),
 		plan.Pluralize(draft.Steps.Len(), "step"), history.ShortDigest(request.Digest)) +
@@ -185,6 +185,9 @@ func (v PlanView) mode() []string {
 	}
 	if text := waitingDraft(v.State); text != "" {
 		say(text)
+		if since := waitingSince(v.State, v.Now); since != "" {
+			say(since)
+		}
 	} else if v.State.PhaseNow() == plan.PhaseGathering {
 		about := ""
 		if topic := v.State.ModeNow().About(); topic != "" {
@@ -214,6 +217,15 @@ func sentenceEnd(text string) string {
 }
 
 const lookAndDecide = ". Review it: planloop approve, or planloop review in a browser"
+
+// waitingSince says since when a plan or a proposal waits, and how to end the wait; "" if none waits.
+func waitingSince(state plan.State, now time.Time) string {
+	request := state.ModeNow().Request
+	if request == nil || state.Draft == nil {
+		return ""
+	}
+	return "Waiting since " + clock(request.At, now) + ". Decide: planloop approve. Let it go: planloop reject"
+}
 
 // waitingDraft describes the draft that waits for a decision, and how to decide, in one line; "" without a draft.
 func waitingDraft(state plan.State) string {
