@@ -121,6 +121,9 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.ModeCancelled:
 		return w.drops(Decision{Event: "cancelled", what: "planning mode cancelled", Way: e.Way}), true
 	case plan.ModeExpired:
+		if !e.Phase.IsRestricted() {
+			return w.drops(Decision{Event: "expired", what: "proposal expired", Text: e.Why}), true
+		}
 		return w.drops(Decision{Event: "expired", what: "planning mode expired", Text: e.Limit + " of " + expiredPhase(e.Phase)}), true
 	case plan.ModeEnded:
 		return w.approved.about(Decision{Event: "ended", what: "planning mode ended", Text: e.Why}), true

@@ -120,6 +120,9 @@ func modePhrase(e plan.Event) string {
 	case plan.ModeCancelled:
 		return "planning mode cancelled"
 	case plan.ModeExpired:
+		if !e.Phase.IsRestricted() {
+			return "the proposed change dropped" + quotedNote(e.Why)
+		}
 		return "planning mode expired after " + e.Limit + " of " + expiredPhase(e.Phase)
 	case plan.ModeEnded:
 		return "planning mode ended" + noteMark + e.Why
@@ -333,10 +336,10 @@ func wayOf(e plan.Event) plan.Way {
 
 // expiredPhase describes the state that lasted too long.
 func expiredPhase(phase plan.Phase) string {
-	if phase == plan.PhaseSubmitted {
-		return "waiting for a decision"
+	if phase == plan.PhaseGathering {
+		return "silence"
 	}
-	return "silence"
+	return "waiting for a decision"
 }
 
 // undecided describes the result of an agent's client that should have asked its user about a plan.

@@ -110,8 +110,11 @@ func (s *Service) notify(n Notice) {
 func (s *Service) notifyExpiry(outcome session.Outcome) {
 	for _, e := range outcome.Events {
 		if expired, ok := e.(plan.ModeExpired); ok {
-			s.notify(Notice{Event: "mode_expired", Title: "Planning mode has expired",
-				Text: string(expired.Phase) + " for " + expired.Limit})
+			n := Notice{Event: "mode_expired", Title: "Planning mode has expired", Text: string(expired.Phase) + " for " + expired.Limit}
+			if !expired.Phase.IsRestricted() {
+				n.Title, n.Text = "A proposed change was dropped", expired.Why
+			}
+			s.notify(n)
 		}
 	}
 }
