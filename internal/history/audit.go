@@ -121,10 +121,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.ModeCancelled:
 		return w.drops(Decision{Event: "cancelled", what: "planning mode cancelled", Way: e.Way}), true
 	case plan.ModeExpired:
-		if !e.Phase.IsRestricted() {
-			return w.drops(Decision{Event: "expired", what: "proposal expired", Text: e.Why}), true
-		}
-		return w.drops(Decision{Event: "expired", what: "planning mode expired", Text: e.Limit + " of " + expiredPhase(e.Phase)}), true
+		return w.drops(expiryOf(e)), true
 	case plan.ModeEnded:
 		return w.approved.about(Decision{Event: "ended", what: "planning mode ended", Text: e.Why}), true
 	case plan.ModeRestored:
@@ -149,6 +146,14 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return Decision{Event: "purged", what: "history purged", Text: plan.Pluralize(int(e.Records), "change")}, true
 	}
 	return Decision{}, false
+}
+
+// expiryOf describes an expiry, of planning mode or of a proposal alone.
+func expiryOf(e plan.ModeExpired) Decision {
+	if !e.Phase.IsRestricted() {
+		return Decision{Event: "expired", what: "proposal expired", Text: e.Why}
+	}
+	return Decision{Event: "expired", what: "planning mode expired", Text: e.Limit + " of " + expiredPhase(e.Phase)}
 }
 
 func (p auditedPlan) about(entry Decision) Decision {

@@ -27,7 +27,8 @@ func TestExpiredProposal(t *testing.T) {
 		t.Fatal(err)
 	}
 	state, _ := service.State(t.Context())
-	if _, err := service.Decide(t.Context(), person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)}); err != nil {
+	approve := plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)}
+	if _, err := service.Decide(t.Context(), person, approve); err != nil {
 		t.Fatal(err)
 	}
 	_, err := service.AddStep(t.Context(), ann, verbs.AddStep{Steps: []verbs.NewStep{{Title: "Deploy"}}})
