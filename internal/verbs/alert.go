@@ -50,16 +50,13 @@ func (s *Service) Alert(ctx context.Context, c Caller, in Alert) (AlertReply, er
 
 func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action) (AlertReply, error) {
 	outcome, err := s.do(ctx, c, a)
-	if err != nil {
-		return AlertReply{}, err
-	}
 	signal, _ := outcome.After.Signal(id)
 	reply := AlertReply{Status: "success", Signal: signalView(outcome.After, signal, c, messageTokens), Open: signal.Open,
 		Heartbeat: s.heartbeat(outcome.After, c)}
 	if was, known := outcome.Before.Signal(id); known && !was.Open && !signal.Open {
 		reply.Before = &was
 	}
-	return reply, nil
+	return reply, err
 }
 
 // Text returns the reply in a line or two.
@@ -104,9 +101,8 @@ func (s *Service) RecordCheck(ctx context.Context, c Caller, run CheckRun) (Aler
 	}
 	batch := plan.Batch{Word: "check"}
 	if run.Task != 0 {
-		code := run.ExitCode
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ReportStep{Step: run.Task,
-			Evidence: []plan.Evidence{{Command: run.Command, ExitCode: &code, Output: run.Output, Recorded: true}}}})
+			Evidence: []plan.Evidence{{Command: run.Command, ExitCode: &run.ExitCode, Output: run.Output, Recorded: true}}}})
 	}
 	if _, known := state.Signal(id); run.ExitCode != 0 {
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.RaiseSignal{ID: id, Level: run.Level, Step: run.Task, Output: run.Output,

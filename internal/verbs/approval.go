@@ -46,17 +46,8 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.DecideDraft) (Dec
 
 // checkRequest refuses a decision about a request or plan that never existed. The core knows only the open one.
 func (s *Service) checkRequest(ctx context.Context, state plan.State, id string) error {
-	_, isPast := state.PastPlan(id)
 	made, _ := strconv.Atoi(strings.TrimPrefix(id, "R")) // the record
-	for record, err := range s.session.Records(ctx, plan.Revision(max(0, made-1))) {
-		isPast = isPast || err == nil && slices.ContainsFunc(record.Events, func(e plan.Event) bool {
-			submitted, _ := e.(plan.PlanSubmitted)
-			proposed, _ := e.(plan.ChangeProposed)
-			return submitted.Request.ID == id || proposed.Request.ID == id
-		})
-		break
-	}
-	if id == "" || isPast {
+	if _, isPast := state.PastPlan(id); id == "" || isPast || s.wasSubmitted(ctx, plan.Revision(max(0, made-1)), id) {
 		return nil
 	}
 	fix := "no plan waits for a decision"
@@ -66,9 +57,9 @@ func (s *Service) checkRequest(ctx context.Context, state plan.State, id string)
 	return plan.Refuse(plan.NotFound, "/request", "no such request: "+plan.Quote(id), fix)
 }
 
-// wasSubmitted reports whether the record with that number made the request.
-func (s *Service) wasSubmitted(ctx context.Context, seq plan.Revision, id string) bool {
-	for record, err := range s.session.Records(ctx, seq-1) {
+// wasSubmitted reports whether the first record after a revision made the request.
+func (s *Service) wasSubmitted(ctx context.Context, after plan.Revision, id string) bool {
+	for record, err := range s.session.Records(ctx, after) {
 		return err == nil && slices.ContainsFunc(record.Events, func(e plan.Event) bool {
 			submitted, _ := e.(plan.PlanSubmitted)
 			proposed, _ := e.(plan.ChangeProposed)

@@ -46,27 +46,19 @@ func (s *Service) ResolveComment(ctx context.Context, c Caller, id string, met b
 // recordOnComment carries out an action on the comment id, or on a new one if id is "".
 func (s *Service) recordOnComment(ctx context.Context, c Caller, a plan.Action, id, message string) (CommentReply, error) {
 	outcome, err := s.do(ctx, c, a)
-	if err != nil {
-		return CommentReply{}, err
-	}
 	for _, e := range outcome.Events {
 		switch e := e.(type) {
 		case plan.CommentAdded:
 			id = e.ID
 		case plan.CommentReplied:
-			s.notifyReply(outcome.After, e)
+			for _, asked := range outcome.After.Comments {
+				if asked.ID == e.ID && asked.IsQuestion {
+					s.notify(Notice{Event: "reply_came", Title: e.By + " replied to " + e.ID, Text: asked.Text + "\n\n" + e.Text})
+				}
+			}
 		}
 	}
-	return CommentReply{ID: id, Message: message, Heartbeat: s.heartbeat(outcome.After, c)}, nil
-}
-
-// notifyReply notifies the person that an agent replied to the question.
-func (s *Service) notifyReply(state plan.State, e plan.CommentReplied) {
-	i := slices.IndexFunc(state.Comments, func(c plan.Comment) bool { return c.ID == e.ID && c.IsQuestion })
-	if i < 0 {
-		return
-	}
-	s.notify(Notice{Event: "reply_came", Title: e.By + " replied to " + e.ID, Text: state.Comments[i].Text + "\n\n" + e.Text})
+	return CommentReply{ID: id, Message: message, Heartbeat: s.heartbeat(outcome.After, c)}, err
 }
 
 // PlacedComment is a comment placed in the form of a plan that is shown.
@@ -313,28 +305,24 @@ func commentsBeside(remarks []PlacedComment, in WhichPlan, step plan.StepID, bes
 	return texts, whole
 }
 
-// stepComments returns the unshortened comments on a step of the current plan.
-func stepComments(remarks []PlacedComment, step plan.StepID, room int) []string {
-	var texts []string
+// stepComments returns the unshortened comments on a step of the current plan; for step 0 those on the whole plan and on
+// steps that are gone.
+func stepComments(remarks []PlacedComment, step plan.StepID, room int) (texts []string) {
 	for _, r := range remarks {
-		if step != 0 && r.In == CurrentPlan && r.Now == step {
-			texts = append(texts, r.parts(true, room)...)
+		if r.Now == step && (step == 0 || r.In == CurrentPlan) {
+			texts = append(texts, r.parts(step != 0, room)...)
 		}
 	}
 	return texts
 }
 
-// planComments returns the unshortened comments on the whole current plan and on steps that are gone.
-func planComments(remarks []PlacedComment) []string {
-	var texts []string
-	for _, r := range remarks {
-		if r.Now == 0 {
-			for _, text := range r.parts(false, listedRoom) {
-				texts = append(texts, "comment: "+text)
-			}
-		}
+// commentLines returns stepComments as labelled lines.
+func commentLines(remarks []PlacedComment, step plan.StepID) []string {
+	lines := stepComments(remarks, step, listedRoom)
+	for i := range lines {
+		lines[i] = "comment: " + lines[i]
 	}
-	return texts
+	return lines
 }
 
 // allComments returns the call that shows all input from people, "" if the caller cannot make it.

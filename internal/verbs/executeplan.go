@@ -367,10 +367,7 @@ func (s *Service) StepAsks(ctx context.Context, c Caller, asked *Ask) (*Ask, err
 // RunStatus returns the state of the run without starting or resuming it.
 func (s *Service) RunStatus(ctx context.Context, c Caller) (ExecutePlanReply, error) {
 	state, err := s.State(ctx)
-	if err != nil {
-		return ExecutePlanReply{}, err
-	}
-	return s.executionReply(state, c, nil), nil
+	return s.executionReply(state, c, nil), err
 }
 
 // Text returns the reply in a few lines.

@@ -172,10 +172,7 @@ func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, erro
 
 func (s *Service) endMode(ctx context.Context, c Caller, a plan.Action) (ModeReply, error) {
 	outcome, err := s.do(ctx, c, a)
-	if err != nil {
-		return ModeReply{}, err
-	}
-	return s.modeReply(outcome.After, c), nil
+	return s.modeReply(outcome.After, c), err
 }
 
 // Text returns the reply in a line or two.
@@ -209,9 +206,6 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 		return AskUserReply{}, err
 	}
 	outcome, err := s.do(ctx, c, plan.AskUser{Text: text})
-	if err != nil {
-		return AskUserReply{}, err
-	}
 	var reply AskUserReply
 	for _, q := range outcome.After.OpenQuestions() {
 		if q.Text == text {
@@ -221,7 +215,7 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 	if outcome.Before.Revision != outcome.After.Revision {
 		s.notify(Notice{Event: "question_waits", Title: "An agent asks", Text: text})
 	}
-	return reply, nil
+	return reply, err
 }
 
 // openQuestion returns the reply about a question without an answer so far.
@@ -239,16 +233,13 @@ func (s *Service) Answer(ctx context.Context, c Caller, id, text string) (AskUse
 		return AskUserReply{}, err
 	}
 	outcome, err := s.do(ctx, c, plan.AnswerQuestion{ID: id, Answer: clean})
-	if err != nil {
-		return AskUserReply{}, err
-	}
 	for _, q := range outcome.After.Questions {
 		if q.Revision == outcome.After.Revision {
 			id = q.ID
 		}
 	}
 	return AskUserReply{QuestionID: id, Answer: clean, Message: "Question " + id + " is answered: " + clean,
-		Heartbeat: s.heartbeat(outcome.After, c)}, nil
+		Heartbeat: s.heartbeat(outcome.After, c)}, err
 }
 
 // Text returns the reply in a line or two.

@@ -139,7 +139,7 @@ const approvedRoom = 250
 func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []PlacedComment) string {
 	data := prompts.ApprovedPlanData{}
 	if current == nil {
-		data.Said = append(Terms(p), planComments(remarks)...)
+		data.Said = append(Terms(p), commentLines(remarks, 0)...)
 	}
 	room, begun := approvedRoom, current == nil || titlesFit(p)
 	for step := range p.Steps.All() {
@@ -169,7 +169,7 @@ const (
 // approvalAnswer returns the approved plan for the answer to an approval. Of a very long plan it returns as many whole
 // steps as fit, then titles, and the call that reads on.
 func approvalAnswer(p *plan.Plan, c Caller, remarks []PlacedComment) string {
-	comments := planComments(remarks)
+	comments := commentLines(remarks, 0)
 	fitting := firstFitting(comments, furtherRoom)
 	data, titles, all := prompts.ApprovedPlanData{Said: append(Terms(p), fitting...)}, false, 0
 	if len(fitting) < len(comments) {
@@ -231,9 +231,7 @@ func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []PlacedCom
 			shown.Lines = append(shown.Lines, label+": "+text)
 		}
 	}
-	for _, text := range stepComments(remarks, step.ID, listedRoom) {
-		shown.Lines = append(shown.Lines, "comment: "+text)
-	}
+	shown.Lines = append(shown.Lines, commentLines(remarks, step.ID)...)
 	return shown
 }
 

@@ -246,25 +246,19 @@ type PauseReply struct {
 // a person paused.
 func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseReply, error) {
 	outcome, err := s.do(ctx, c, plan.PauseRun{Note: reason})
-	if err != nil {
-		return PauseReply{}, err
-	}
 	ids := runningSteps(outcome.After)
 	reply := PauseReply{Status: "paused", Message: stopMessage("paused", ids), Heartbeat: s.heartbeat(outcome.After, c)}
 	for _, id := range ids {
 		reply.Running = append(reply.Running, id.String())
 	}
-	return reply, nil
+	return reply, err
 }
 
 // EndRun ends the run for a person; running steps continue to their end.
 func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
 	outcome, err := s.do(ctx, c, plan.EndRun{})
-	if err != nil {
-		return PauseReply{}, err
-	}
 	message := stopMessage("over", runningSteps(outcome.After))
-	return PauseReply{Status: "ended", Message: message, Heartbeat: s.heartbeat(outcome.After, c)}, nil
+	return PauseReply{Status: "ended", Message: message, Heartbeat: s.heartbeat(outcome.After, c)}, err
 }
 
 // Text returns the reply in a line or two.

@@ -219,11 +219,7 @@ func (r MarkStepReply) Text() string {
 // ClaimStep takes over a step in progress, or renews the caller's own claim.
 func (s *Service) ClaimStep(ctx context.Context, c Caller, a plan.ClaimStep) (MarkStepReply, error) {
 	outcome, err := s.do(ctx, c, a)
-	if err != nil {
-		return MarkStepReply{}, err
-	}
-	return MarkStepReply{StepID: a.Step.String(), Status: string(plan.InProgress),
-		Heartbeat: s.heartbeat(outcome.After, c)}, nil
+	return MarkStepReply{StepID: a.Step.String(), Status: string(plan.InProgress), Heartbeat: s.heartbeat(outcome.After, c)}, err
 }
 
 // UpdateStep is the input of UpdateStep (WINK: UpdateStep).

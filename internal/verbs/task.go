@@ -129,12 +129,8 @@ func currentTask(p *plan.Plan, step *plan.Step) Task {
 		if !ok {
 			continue
 		}
-		outcome := Outcome{ID: int(id), Title: before.Title, Status: taskStatus(before.Status), Output: ShownOutput(before),
-			AffectedFiles: before.AffectedFiles}
-		if n := len(before.Notes); n > 0 {
-			outcome.Note = before.Notes[n-1]
-		}
-		t.Outcomes = append(t.Outcomes, outcome)
+		t.Outcomes = append(t.Outcomes, Outcome{ID: int(id), Title: before.Title, Status: taskStatus(before.Status),
+			Note: lastOf(before.Notes), Output: ShownOutput(before), AffectedFiles: before.AffectedFiles})
 	}
 	return t
 }
