@@ -70,6 +70,7 @@ type target struct {
 }
 
 func (s Server) target(name, workspace string, getenv func(string) string) (*target, error) {
+	httpTypes := []string{"", "http", "streamable-http", "streamable_http", "streamableHttp"}
 	fill := filler{server: name, getenv: getenv}
 	invalid := fill.invalid
 	switch {
@@ -80,7 +81,7 @@ func (s Server) target(name, workspace string, getenv func(string) string) (*tar
 		return nil, s.Fault
 	case (s.Command == "") == (s.URL == ""):
 		return nil, invalid("", "must have either command or url", "write command: and args:, or url:")
-	case s.Type != "" && (s.URL == "") != (s.Type == "stdio") || s.URL != "" && !slices.Contains(httpTypes(), s.Type):
+	case s.Type != "" && (s.URL == "") != (s.Type == "stdio") || s.URL != "" && !slices.Contains(httpTypes, s.Type):
 		return nil, invalid("type", "does not fit",
 			"write stdio with command, http with url, or leave it out; planloop does not speak the older sse")
 	case s.Timeout != 0 && (s.Timeout < minTimeout || s.Timeout > maxTimeout):
@@ -97,10 +98,6 @@ func (s Server) target(name, workspace string, getenv func(string) string) (*tar
 	}
 	t.secrets = fill.secrets
 	return t, fill.err
-}
-
-func httpTypes() []string {
-	return []string{"", "http", "streamable-http", "streamable_http", "streamableHttp"}
 }
 
 func (s Server) fillCommand(t *target, fill *filler, workspace string) {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	strictjson "github.com/go-json-experiment/json"
@@ -120,12 +121,7 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (toolbox.Remot
 func (s *server) hint(t *toolbox.RemoteTool, d description) {
 	t.Destructive, t.OpenWorld = true, true
 	if s.settings.trusted() {
-		is := func(hint *bool, otherwise bool) bool {
-			if hint == nil {
-				return otherwise
-			}
-			return *hint
-		}
+		is := func(hint *bool, otherwise bool) bool { return *cmp.Or(hint, &otherwise) }
 		t.ReadOnly, t.Idempotent = is(d.Annotations.ReadOnly, false), is(d.Annotations.Idempotent, false)
 		t.Destructive, t.OpenWorld = !t.ReadOnly && is(d.Annotations.Destructive, true), is(d.Annotations.OpenWorld, true)
 	}
@@ -142,12 +138,7 @@ func (s *server) hint(t *toolbox.RemoteTool, d description) {
 // toolName returns planloop's name for a tool: server__tool, if that is valid, short and unambiguous; else a
 // valid prefix with a digest.
 func toolName(server, own string) string {
-	name := strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, server+"__"+own)
+	name := regexp.MustCompile(`[^A-Za-z0-9_-]`).ReplaceAllString(server+"__"+own, "_")
 	sound := name == server+"__"+own && !strings.Contains(server, "__") && !strings.HasSuffix(server, "_")
 	if sound && len(name) <= maxName {
 		return name

@@ -84,10 +84,7 @@ func (a *Agents) For(suggested string) (name string, ok bool) {
 
 // Starts returns the most starts of an agent in a run; 0 means unlimited.
 func (a *Agents) Starts(name string) int {
-	if starts := a.config[name].Starts; starts != nil {
-		return *starts
-	}
-	return 0
+	return *cmp.Or(a.config[name].Starts, new(0))
 }
 
 // Program returns the name of an agent's program, for people.

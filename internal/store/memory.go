@@ -150,14 +150,7 @@ func (l *Memory) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.R
 		}
 		for _, e := range records {
 			r, err := DecodeRecord(e.body)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				yield(plan.Record{}, err)
-				return
-			}
-			if !yield(r, nil) {
+			if err = cmp.Or(err, ctx.Err()); !yield(r, err) || err != nil {
 				return
 			}
 		}

@@ -267,10 +267,9 @@ func (w *walk) word(s *shape, given string) (string, bool) {
 	if s.values == nil || slices.Contains(s.values, given) {
 		return given, true
 	}
-	for _, value := range s.values {
-		if safetext.FoldWord(value) == safetext.FoldWord(given) {
-			return value, true
-		}
+	means := func(value string) bool { return safetext.FoldWord(value) == safetext.FoldWord(given) }
+	if i := slices.IndexFunc(s.values, means); i >= 0 {
+		return s.values[i], true
 	}
 	if reader, ok := reflect.Zero(s.Type).Interface().(interface{ Read(word string) string }); ok {
 		if word := reader.Read(given); word != "" {

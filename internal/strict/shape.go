@@ -86,15 +86,12 @@ func supported(t reflect.Type) bool {
 	return false
 }
 
-// enumerated is a string type that accepts only certain values.
-type enumerated interface{ Values() []string }
-
 // valuesOf returns the values a string type accepts, nil if any.
 func valuesOf(t reflect.Type) []string {
 	if t.PkgPath() == "" || t.Kind() != reflect.String {
 		return nil
 	}
-	if e, ok := reflect.Zero(t).Interface().(enumerated); ok {
+	if e, ok := reflect.Zero(t).Interface().(interface{ Values() []string }); ok {
 		return e.Values()
 	}
 	return nil

@@ -87,27 +87,20 @@ func child(n *yaml.Node, token string) (name, value *yaml.Node) {
 
 func oneDocument(in *yaml.Decoder) (*yaml.Node, error) {
 	var first, second yaml.Node
-	switch err := in.Decode(&first); {
-	case errors.Is(err, io.EOF):
-		return nil, refuse("", "the YAML is empty", "write one document")
-	case err != nil:
-		return nil, yamlSyntax(err)
+	err := in.Decode(&first)
+	if err == nil {
+		err = in.Decode(&second)
 	}
-	switch err := in.Decode(&second); {
+	switch {
 	case err == nil:
 		return nil, refuse("", "the YAML holds several documents", "keep one")
 	case !errors.Is(err, io.EOF):
-		return nil, yamlSyntax(err)
-	}
-	if len(first.Content) != 1 {
+		text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
+		return nil, refuse("", "the YAML is not valid: "+plan.Shorten(text, 160), "correct it")
+	case len(first.Content) != 1:
 		return nil, refuse("", "the YAML is empty", "write one document")
 	}
 	return first.Content[0], nil
-}
-
-func yamlSyntax(err error) error {
-	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
-	return refuse("", "the YAML is not valid: "+plan.Shorten(text, 160), "correct it")
 }
 
 // converter writes the nodes of a document as JSON.

@@ -247,7 +247,6 @@ func (h Hold) command(verdict shell.Verdict) error {
 // killed.
 type Shell struct {
 	Getenv   func(string) string // nil: os.Getenv
-	Output   int                 // bytes of each stream that are kept, its end; 0: 64 KB
 	Launcher *process.Launcher   // nil: one without a program
 }
 
@@ -257,8 +256,11 @@ func (s Shell) Run(ctx context.Context, c Command) (RunResult, error) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdout, c.Stderr
 	cmd.Env = slices.Concat(s.environment(), c.Env, []string{"PLANLOOP_AGENT=bash_execute"}) // a planloop it runs acts for an agent
 	return cmp.Or(s.Launcher, &process.Launcher{}).Run(ctx, cmd,
-		process.Options{Timeout: c.Timeout, Output: cmp.Or(s.Output, 64<<10), Started: c.Started})
+		process.Options{Timeout: c.Timeout, Output: keptOutput, Started: c.Started})
 }
+
+// keptOutput is how many bytes of each stream are kept, from its end.
+const keptOutput = 64 << 10
 
 // passed are the variables that a command sees. Windows and its programs do not run without those in the third line.
 const passed = `PATH HOME USER LOGNAME TMPDIR TZ LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME
@@ -384,9 +386,6 @@ func (w *whole) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range data {
-		if w.length > w.max {
-			break
-		}
 		switch {
 		case strings.IndexByte("\b\f\n\r\t\"\\", c) >= 0:
 			w.length += 2

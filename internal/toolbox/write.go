@@ -294,40 +294,25 @@ func absent(data []byte, in StrReplace) error {
 
 // alike returns the first line of a passage that equals text except for white space, or 0.
 func alike(data []byte, text string) int {
-	want, lines := squeezed(strings.TrimSpace(text)), squeezed(string(data))
-	if len(want) == 0 || len(want) > 100 {
-		return 0
+	want, left := squeezed(text), -1
+	if want != "" {
+		left = strings.Index(squeezed(string(data)), want)
 	}
-	for first := range len(lines) - len(want) + 1 {
-		if fits(lines[first:first+len(want)], want) {
-			return first + 1
+	number := 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		if left < 0 {
+			break
+		}
+		if left -= len(squeezed(line)); left < 0 {
+			return number
 		}
 	}
 	return 0
 }
 
-// fits compares lines; the first may begin and the last may end within a line.
-func fits(window, want []string) bool {
-	for i := range want {
-		same := window[i] == want[i]
-		if i == 0 || i == len(want)-1 {
-			same = want[i] != "" && strings.Contains(window[i], want[i])
-		}
-		if !same {
-			return false
-		}
-	}
-	return true
-}
-
-// squeezed returns the lines of a text without white space.
-func squeezed(text string) []string {
-	var list []string
-	for line := range strings.Lines(text) {
-		list = append(list, strings.Join(strings.Fields(line), ""))
-	}
-	return list
-}
+// squeezed returns a text without white space.
+func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // numbered reports whether a text begins with a line number as view shows it.
 func numbered(text string) bool {

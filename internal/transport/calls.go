@@ -136,11 +136,7 @@ func encode(log *slog.Logger, id json.RawMessage, message mcp.JSONRPCMessage) []
 // notInitialized returns the refusal of a request that came before the handshake, which the library would run; else nil.
 // isOpen says that the handshake took place.
 func notInitialized(m Message, isOpen bool) *mcp.JSONRPCError {
-	switch mcp.MCPMethod(m.Method) {
-	case mcp.MethodInitialize, mcp.MethodPing:
-		return nil
-	}
-	if isOpen {
+	if isOpen || m.Method == string(mcp.MethodInitialize) || m.Method == string(mcp.MethodPing) {
 		return nil
 	}
 	return Refusal(m.ID, mcp.INVALID_REQUEST, fmt.Sprintf("not initialized: send initialize before %.64q", m.Method))

@@ -204,7 +204,7 @@ const (
 type events struct {
 	mu       sync.Mutex
 	last     uint64
-	sessions map[string]*eventLog
+	sessions map[string]eventLog
 }
 
 type eventLog struct {
@@ -217,42 +217,29 @@ type event struct {
 	message    json.RawMessage
 }
 
-func newEvents() *events { return &events{sessions: map[string]*eventLog{}} }
+func newEvents() *events { return &events{sessions: map[string]eventLog{}} }
 
 // StoreEvent records a message and returns its id.
 func (e *events) StoreEvent(_ context.Context, sessionID, streamID string, message json.RawMessage) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	log := e.sessions[sessionID]
-	if log == nil {
-		log = &eventLog{}
-		e.sessions[sessionID] = log
-	}
 	e.last++
-	id := strconv.FormatUint(e.last, 10)
-	log.add(event{id: id, stream: streamID, message: slices.Clone(message)})
-	return id, nil
-}
-
-func (l *eventLog) add(ev event) {
-	l.kept = append(l.kept, ev)
-	l.bytes += len(ev.message)
-	drop := 0
-	for len(l.kept)-drop > 1 && (len(l.kept)-drop > maxEvents || l.bytes > maxEventBytes) {
-		l.bytes -= len(l.kept[drop].message)
-		drop++
+	id, log := strconv.FormatUint(e.last, 10), e.sessions[sessionID]
+	log.kept = append(log.kept, event{id: id, stream: streamID, message: slices.Clone(message)})
+	log.bytes += len(message)
+	for len(log.kept) > 1 && (len(log.kept) > maxEvents || log.bytes > maxEventBytes) {
+		log.bytes -= len(log.kept[0].message)
+		log.kept = slices.Delete(log.kept, 0, 1)
 	}
-	l.kept = slices.Delete(l.kept, 0, drop)
+	e.sessions[sessionID] = log
+	return id, nil
 }
 
 // ReplayEventsAfter resends the messages after an event on its stream.
 func (e *events) ReplayEventsAfter(_ context.Context, sessionID, lastEventID string, send func(string,
 	json.RawMessage) error) (string, error) {
 	e.mu.Lock()
-	var kept []event
-	if log := e.sessions[sessionID]; log != nil {
-		kept = slices.Clone(log.kept)
-	}
+	kept := slices.Clone(e.sessions[sessionID].kept)
 	e.mu.Unlock()
 	at := slices.IndexFunc(kept, func(ev event) bool { return ev.id == lastEventID })
 	if at < 0 {

@@ -138,23 +138,20 @@ func (s *HTTPServer) checkSession(w http.ResponseWriter, r *http.Request, msg Me
 		}
 		return true
 	}
-	if version := r.Header.Get(mcp.HeaderProtocolVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
-		writeError(w, http.StatusBadRequest, msg.ID, mcp.INVALID_REQUEST,
-			"the Mcp-Protocol-Version header has an unsupported version; send the one agreed in initialize")
-		return false
+	status, problem := http.StatusBadRequest, ""
+	switch version, id := r.Header.Get(mcp.HeaderProtocolVersion), r.Header.Get(mcp.HeaderSessionID); {
+	case version != "" && !mcp.IsValidProtocolVersion(version):
+		problem = "the Mcp-Protocol-Version header has an unsupported version; send the one agreed in initialize"
+	case id == "":
+		problem = "no session: send initialize first, then its Mcp-Session-Id with every request"
+	default:
+		if _, err := s.sessions.Validate(id); err == nil {
+			return true
+		}
+		status, problem = http.StatusNotFound, "the session is unknown or has ended: send initialize again, without Mcp-Session-Id"
 	}
-	id := r.Header.Get(mcp.HeaderSessionID)
-	if id == "" {
-		writeError(w, http.StatusBadRequest, msg.ID, mcp.INVALID_REQUEST,
-			"no session: send initialize first, then its Mcp-Session-Id with every request")
-		return false
-	}
-	if _, err := s.sessions.Validate(id); err != nil {
-		writeError(w, http.StatusNotFound, msg.ID, mcp.INVALID_REQUEST,
-			"the session is unknown or has ended: send initialize again, without Mcp-Session-Id")
-		return false
-	}
-	return true
+	writeError(w, status, msg.ID, mcp.INVALID_REQUEST, problem)
+	return false
 }
 
 // stream runs a handler that answers for as long as the client listens. Its context ends with the request or with the

@@ -218,10 +218,4 @@ func (c *baseSession) GetLogLevel() mcp.LoggingLevel {
 }
 
 // load returns the value that a pointer points to, or the zero value for nil.
-func load[T any](p *atomic.Pointer[T]) T {
-	if v := p.Load(); v != nil {
-		return *v
-	}
-	var zero T
-	return zero
-}
+func load[T any](p *atomic.Pointer[T]) T { return *cmp.Or(p.Load(), new(T)) }

@@ -190,20 +190,15 @@ func (s *Server) checkUser(r *http.Request) error {
 
 // checkViewAccess decides whether a browser without a valid launch code may look.
 func (s *Server) checkViewAccess(code, token string) error {
-	if code == "" && token == "" && s.opts.ViewAccess.Anyone {
-		return nil
-	}
 	refused := &refusal{Kind: notEntered, Field: "/code", Problem: "the page opens only with a one-time link",
 		Fix: "run `planloop review` in a terminal"}
-	if code == "" && token == "" && s.opts.ViewAccess.Token == "" {
-		return refused
-	}
-	if code != "" || token != "" {
-		if !s.enter.Allow() {
-			return &refusal{Kind: tooMany, Problem: "too many sign-in attempts", Fix: "wait a second and try again", after: time.Second}
-		}
-	}
+	isBlank := code == "" && token == ""
 	switch {
+	case isBlank && s.opts.ViewAccess.Anyone:
+		return nil
+	case isBlank && s.opts.ViewAccess.Token == "":
+	case !isBlank && !s.enter.Allow():
+		return &refusal{Kind: tooMany, Problem: "too many sign-in attempts", Fix: "wait a second and try again", after: time.Second}
 	case code != "":
 		refused.Problem = "this link was already used, or is older than 30 seconds"
 		refused.Fix = "run `planloop review` in a terminal for a new one"
