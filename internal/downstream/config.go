@@ -3,7 +3,6 @@ package downstream
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -208,8 +207,7 @@ func (f *filler) hide(value string) {
 func (s Server) key(name, workspace string) string {
 	text, _ := json.Marshal([]any{name, workspace, s.Command, s.Args, slices.Sorted(maps.Keys(s.Env)), s.Cwd, s.URL,
 		slices.Sorted(maps.Keys(s.Headers))}) // strings and lists of strings always encode
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 func (s Server) trusted() bool { return s.TrustHints == nil || *s.TrustHints }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,7 +143,7 @@ func toolName(server, own string) string {
 		return name
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + own))
-	digest := "_" + hex.EncodeToString(sum[:4])
+	digest := fmt.Sprintf("_%x", sum[:4])
 	return name[:min(len(name), maxName-len(digest))] + digest
 }
 
@@ -158,8 +157,7 @@ func digestOf(d description) string {
 	if err != nil { // decoded values always encode
 		value = jsontext.Value(err.Error())
 	}
-	sum := sha256.Sum256(value)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(value))
 }
 
 func isObject(schema json.RawMessage) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -121,13 +122,9 @@ func (r *run) stepsOfOthers() []*plan.Step {
 	if r.state.Plan == nil {
 		return nil
 	}
-	var list []*plan.Step
-	for step := range r.state.Plan.Steps.Running() {
-		if step.IsRunning() && step.ClaimedBy != r.actor.Name {
-			list = append(list, step)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Collect(r.state.Plan.Steps.Running()), func(step *plan.Step) bool {
+		return !step.IsRunning() || step.ClaimedBy == r.actor.Name
+	})
 }
 
 // endLostAttempts ends the leftovers of dead engines, and returns the attempts for which that succeeded.

@@ -242,21 +242,15 @@ func (r *checkListReader) placeSections() {
 		if text == "" {
 			continue
 		}
-		switch name {
-		case "summary":
+		switch {
+		case name == "summary", name == "" && utf8.RuneCountInString(text) <= plan.MaxSummary:
 			o.Summary = text
-		case "context notes", "context":
+		case name == "context notes", name == "context", name == "":
 			r.context = append(r.context, text)
-		case "reasoning":
+		case name == "reasoning":
 			o.Reasoning = text
-		case "changes", "final summary":
+		case name == "changes", name == "final summary":
 			r.once("The changes of former versions and the final summary are left out.")
-		case "":
-			if utf8.RuneCountInString(text) <= plan.MaxSummary {
-				o.Summary = text
-			} else {
-				r.context = append(r.context, text)
-			}
 		default:
 			r.context = append(r.context, r.sections[name].heading+"\n\n"+text)
 			r.once("Text outside of the list went into the context notes.")

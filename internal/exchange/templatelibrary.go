@@ -35,55 +35,23 @@ type TemplateLibrary struct {
 	Workspace string // the workspace's directory; "": none
 }
 
-// entry is a template that has not been read.
-type entry struct {
-	Template
-	text func() ([]byte, error)
-}
-
-func (e entry) read() Template {
-	err := checkName(e.Name)
-	var text []byte
-	if err == nil {
-		text, err = e.text()
-	}
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		err = failed.Err // the path is named already
-	}
-	if err != nil {
-		e.refuse(err)
-		return e.Template
-	}
-	return ReadTemplate(e.Name, e.Origin, e.File, text)
-}
-
-// List returns all templates, sorted by name. An unusable template has its reason in Err.
-func (l TemplateLibrary) List(ctx context.Context) ([]Template, error) {
-	entries, err := l.entries(ctx)
-	all := make([]Template, len(entries))
-	for i, e := range entries {
-		all[i] = e.read()
-	}
-	return all, err
-}
-
 // Find returns the template with a name, such as bug-fix, or user/bug-fix if several folders have one.
 func (l TemplateLibrary) Find(ctx context.Context, name string) (Template, error) {
-	entries, err := l.entries(ctx)
+	all, err := l.List(ctx)
 	if err != nil {
 		return Template{}, err
 	}
-	var found []entry
+	var found []Template
 	var names, candidates []string
-	for _, e := range entries {
-		if name == e.Name || name == e.FullName() {
-			found, candidates = append(found, e), append(candidates, e.FullName())
+	for _, t := range all {
+		if name == t.Name || name == t.FullName() {
+			found, candidates = append(found, t), append(candidates, t.FullName())
 		}
-		names = append(names, e.Name)
+		names = append(names, t.Name)
 	}
 	switch {
 	case len(found) == 1:
-		return found[0].read(), nil
+		return found[0], nil
 	case len(found) > 1:
 		return Template{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/template",
 			Problem: plan.Quote(name) + " is the name of several templates", Fix: "give one of " + strings.Join(candidates, ", "),
@@ -104,8 +72,9 @@ func TemplateNamed(t Template, all []Template) string {
 	return t.Name
 }
 
-// entries returns the templates of all folders, sorted by name. Of the same name, the workspace's comes last.
-func (l TemplateLibrary) entries(ctx context.Context) ([]entry, error) {
+// List returns the templates of all folders, sorted by name. Of the same name, the workspace's comes last. An unusable
+// template has its reason in Err.
+func (l TemplateLibrary) List(ctx context.Context) ([]Template, error) {
 	own, err := l.ofUser()
 	if err != nil {
 		return nil, plan.Refuse(plan.Conflict, "", "the folder of your templates cannot be used: "+err.Error(), "repair it")
@@ -114,13 +83,13 @@ func (l TemplateLibrary) entries(ctx context.Context) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	embedded := entriesOf(BuiltIn, "", files, func(file string) ([]byte, error) { return builtIn.ReadFile("builtin/" + file) })
+	embedded := templatesOf(BuiltIn, "", files, func(file string) ([]byte, error) { return builtIn.ReadFile("builtin/" + file) })
 	all := slices.Concat(own, embedded, l.ofWorkspace(ctx))
-	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b Template) int { return cmp.Compare(a.Name, b.Name) })
 	return all, ctx.Err()
 }
 
-func (l TemplateLibrary) ofUser() ([]entry, error) {
+func (l TemplateLibrary) ofUser() ([]Template, error) {
 	if l.User == "" {
 		return nil, nil
 	}
@@ -132,13 +101,13 @@ func (l TemplateLibrary) ofUser() ([]entry, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return entriesOf(UserTemplate, l.User, files, func(file string) ([]byte, error) {
+	return templatesOf(UserTemplate, l.User, files, func(file string) ([]byte, error) {
 		return safefile.Read(filepath.Join(l.User, file), maxTemplateBytes+1)
 	}), err
 }
 
 // ofWorkspace returns nothing if the workspace has no readable folder of templates.
-func (l TemplateLibrary) ofWorkspace(ctx context.Context) []entry {
+func (l TemplateLibrary) ofWorkspace(ctx context.Context) []Template {
 	if l.Workspace == "" {
 		return nil
 	}
@@ -148,7 +117,7 @@ func (l TemplateLibrary) ofWorkspace(ctx context.Context) []entry {
 	}
 	defer opened.Close() //nolint:errcheck // it was only read
 	files, _, _ := opened.List(ctx, TemplateFolder)
-	return entriesOf(WorkspaceTemplate, TemplateFolder, files, l.readOfWorkspace)
+	return templatesOf(WorkspaceTemplate, TemplateFolder, files, l.readOfWorkspace)
 }
 
 func (l TemplateLibrary) readOfWorkspace(file string) ([]byte, error) {
@@ -171,24 +140,39 @@ func (l TemplateLibrary) readOfWorkspace(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(opened, maxTemplateBytes+1))
 }
 
-// entriesOf returns the templates among the sorted files of a folder: NAME.yaml, or NAME.json without it.
-func entriesOf(origin TemplateOrigin, folder string, files []fs.DirEntry, read func(file string) ([]byte, error)) []entry {
-	var all []entry
+// templatesOf returns the templates among the sorted files of a folder: NAME.yaml, or NAME.json without it.
+func templatesOf(origin TemplateOrigin, folder string, files []fs.DirEntry, read func(file string) ([]byte, error)) []Template {
+	var all []Template
 	for _, f := range files {
 		file := f.Name()
 		ending := path.Ext(file)
 		if ending != ".yaml" && ending != ".json" {
 			continue
 		}
-		e := entry{text: func() ([]byte, error) { return read(file) }}
-		e.Name, e.Origin = plan.Shorten(safetext.EscapeLine(strings.TrimSuffix(file, ending)), maxTemplateName), origin
+		t := Template{Name: plan.Shorten(safetext.EscapeLine(strings.TrimSuffix(file, ending)), maxTemplateName), Origin: origin}
 		if folder != "" {
-			e.File = filepath.Join(folder, file)
+			t.File = filepath.Join(folder, file)
 		}
-		if i := slices.IndexFunc(all, func(other entry) bool { return other.Name == e.Name }); i >= 0 {
-			all[i] = e
-		} else if len(all) < maxTemplates {
-			all = append(all, e)
+		i := slices.IndexFunc(all, func(other Template) bool { return other.Name == t.Name })
+		if i < 0 && len(all) == maxTemplates {
+			continue
+		}
+		err := checkName(t.Name)
+		if err == nil {
+			t.Text, err = read(file)
+		}
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			err = failed.Err // the path is named already
+		}
+		if err != nil {
+			t.refuse(err)
+		} else {
+			t = ReadTemplate(t.Name, origin, t.File, t.Text)
+		}
+		if i >= 0 {
+			all[i] = t
+		} else {
+			all = append(all, t)
 		}
 	}
 	return all

@@ -47,12 +47,7 @@ type Client struct {
 // redirects, cookies and timeout are not used. The logger gets tries and waits, never text, headers or more
 // of the address than its origin. New contacts nothing.
 func New(address *url.URL, limits Limits, given *http.Client, logger *slog.Logger) *Client {
-	client := http.Client{}
-	if given != nil {
-		client = *given
-	} else {
-		client.Transport = transport(address.Scheme == "http" && loopback(address.Hostname()))
-	}
+	client := *cmp.Or(given, &http.Client{Transport: transport(address.Scheme == "http" && loopback(address.Hostname()))})
 	client.CheckRedirect = sameEndpoint
 	client.Jar = nil
 	client.Timeout = 0 // the limits apply instead

@@ -113,13 +113,10 @@ func (c *codec) encodeEvent(e plan.Event) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	event := append([]byte(kindMember), kind...)
-	event = append(event, '"')
 	if string(fields) == "{}" {
-		return append(event, '}'), nil
+		return jsontext.Value(kindMember + kind + `"}`), nil
 	}
-	event = append(event, ',')
-	return append(event, fields[1:]...), nil
+	return append([]byte(kindMember+kind+`",`), fields[1:]...), nil
 }
 
 // decodeEvent decodes an event and overwrites data: with a brace in place of the comma after the

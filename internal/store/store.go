@@ -7,7 +7,6 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"iter"
 
@@ -15,10 +14,7 @@ import (
 )
 
 // ValueName returns the name of a value that is kept outside the log.
-func ValueName(value []byte) string {
-	sum := sha256.Sum256(value)
-	return hex.EncodeToString(sum[:])
-}
+func ValueName(value []byte) string { return Hash(sha256.Sum256(value)).String() }
 
 // Head is the end of a log. The zero value is the head of an empty log.
 type Head struct {

@@ -67,7 +67,7 @@ func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply
 	reply := GlobReply{Paths: []string{}}
 	length, stopped := 0, ""
 	for rel, e := range w.Below(ctx, dir) {
-		if ok, err := doublestar.Match(pattern, strings.TrimPrefix(rel, dir+"/")); err != nil || !ok {
+		if !doublestar.MatchUnvalidated(pattern, strings.TrimPrefix(rel, dir+"/")) {
 			continue
 		}
 		if e.IsDir() {
@@ -96,7 +96,7 @@ func (b *Box) Files(ctx context.Context, pattern string, limit int) ([]string, e
 	defer cancel()
 	w, list := b.walk(dir, false), []string{}
 	for rel, e := range w.Below(timed, dir) {
-		if ok, err := doublestar.Match(relative(pattern), strings.TrimPrefix(rel, dir+"/")); err != nil || !ok || e.IsDir() {
+		if e.IsDir() || !doublestar.MatchUnvalidated(relative(pattern), strings.TrimPrefix(rel, dir+"/")) {
 			continue
 		}
 		if len(list) == limit {

@@ -210,8 +210,7 @@ func (s *search) wanted(rel string) bool {
 	if !strings.Contains(s.glob, "/") {
 		rel = path.Base(rel)
 	}
-	ok, err := doublestar.Match(s.glob, rel)
-	return err == nil && ok
+	return doublestar.MatchUnvalidated(s.glob, rel)
 }
 
 // file searches one file. Unreadable files are counted.

@@ -104,10 +104,8 @@ func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewRepl
 	if err := p.fill(max(in.From, 1), in.To); err != nil {
 		return ViewReply{}, refused(rel, err)
 	}
-	if err := p.fillReply(&reply); err != nil {
-		return ViewReply{}, err
-	}
-	return reply, nil
+	err = p.fillReply(&reply)
+	return reply, err
 }
 
 // Text is the answer for a model.

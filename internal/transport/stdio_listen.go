@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -64,15 +65,12 @@ func (c *conn) listen(k *call, m Message) {
 		c.answer(k, Refusal(k.id, mcp.INTERNAL_ERROR, "internal error: the stream could not be opened"))
 		return
 	}
-	pumped := make(chan struct{})
-	go func() {
-		defer close(pumped)
-		c.pump(s)
-	}()
+	var pumping sync.WaitGroup
+	pumping.Go(func() { c.pump(s) })
 	resp := c.handle(ctx, m)
 	c.srv.UnregisterSession(context.WithoutCancel(ctx), s.ID)
 	close(s.ended)
-	<-pumped
+	pumping.Wait()
 	c.answer(k, s.closing(resp))
 }
 
@@ -95,18 +93,13 @@ func (c *conn) pump(s *stream) {
 	var held []mcp.JSONRPCNotification
 	acknowledged := false
 	take := func(n mcp.JSONRPCNotification) {
-		switch {
-		case n.Method == mcp.MethodNotificationSubscriptionsAcknowledged:
-			acknowledged = true
-			c.deliver(s, n)
-			for _, early := range held {
-				c.deliver(s, early)
-			}
-			held = nil
-		case acknowledged:
-			c.deliver(s, n)
-		case len(held) < maxNotes:
+		if n.Method == mcp.MethodNotificationSubscriptionsAcknowledged {
+			acknowledged, held = true, slices.Insert(held, 0, n)
+		} else if acknowledged || len(held) < maxNotes {
 			held = append(held, n)
+		}
+		for ; acknowledged && len(held) > 0; held = held[1:] {
+			c.deliver(s, held[0])
 		}
 	}
 	for {
@@ -131,10 +124,8 @@ func (c *conn) deliver(s *stream, n mcp.JSONRPCNotification) {
 		return
 	}
 	// A broadcast shares its map with every other session.
-	meta := maps.Clone(n.Params.Meta)
-	if meta == nil {
-		meta = make(map[string]any, 1)
-	}
+	meta := map[string]any{}
+	maps.Copy(meta, n.Params.Meta)
 	meta[mcp.MetaKeySubscriptionID] = s.request
 	n.Params.Meta = meta
 	c.sendMessage(c.life, n)

@@ -147,12 +147,7 @@ const maxLine = 2_000
 
 // minified reports whether a line is too long to be written by a person.
 func minified(content []byte) bool {
-	for line := range bytes.Lines(content) {
-		if len(bytes.TrimSuffix(line, []byte("\n"))) > maxLine {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(bytes.Split(content, []byte("\n")), func(line []byte) bool { return len(line) > maxLine })
 }
 
 // generated reports whether the first lines say that a program wrote the file.

@@ -273,10 +273,5 @@ func Markdown(name string) bool {
 
 // InRepository reports whether a path leads into git's own folder.
 func InRepository(path string) bool {
-	for element := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(path)), "/") {
-		if GitFolder(element) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(filepath.Clean(path)), "/"), GitFolder)
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -113,14 +114,8 @@ func (n *changes) tell(change review.Change) {
 func (n *changes) since(number int) ([]numberedChange, int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var list []numberedChange
-	for _, change := range n.latest {
-		if change.number > number {
-			list = append(list, change)
-		}
-	}
-	slices.SortFunc(list, func(a, b numberedChange) int { return cmp.Compare(a.number, b.number) })
-	return list, n.count
+	list := slices.SortedFunc(maps.Values(n.latest), func(a, b numberedChange) int { return cmp.Compare(a.number, b.number) })
+	return slices.DeleteFunc(list, func(change numberedChange) bool { return change.number <= number }), n.count
 }
 
 // getEvents streams changes to the page. It ends with the page, the session, the server, or if the page does not read.

@@ -3,7 +3,7 @@ package workspace
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -86,7 +86,7 @@ func clientName(client, connection string) string {
 		return name
 	}
 	sum := sha256.Sum256([]byte(connection)) // ids may share a prefix, their hashes do not
-	return name + "#" + hex.EncodeToString(sum[:3])
+	return fmt.Sprintf("%s#%x", name, sum[:3])
 }
 
 // Login returns the login name from the environment, or "".
@@ -106,8 +106,7 @@ func HostSession(getenv func(string) string) string {
 	if session == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(session))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(session)))
 }
 
 // InCI reports whether the environment is that of a CI job.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -57,16 +58,8 @@ func Defaults() Config {
 // Limits returns the limits for the reducer.
 func (c Config) Limits() plan.Limits {
 	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.NeedsEvidence,
-		ApprovalTimeout: orNever(c.ApprovalTimeout), GatheringTimeout: orNever(c.GatheringTimeout),
+		ApprovalTimeout: cmp.Or(c.ApprovalTimeout, -1), GatheringTimeout: cmp.Or(c.GatheringTimeout, -1), // 0 would be the default
 		PersonOnly: c.NeedsPerson, NeverAsk: !c.AsksForSteps}
-}
-
-// orNever converts a time-out for the reducer, where 0 means the default.
-func orNever(timeout time.Duration) time.Duration {
-	if timeout == 0 {
-		return -1
-	}
-	return timeout
 }
 
 // Toolset names a group of tools.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -156,12 +157,7 @@ func isSystemPath(os, path, home string) bool {
 	if os == "windows" && hasDrive(path) {
 		path = path[2:]
 	}
-	for _, folder := range systemFolders(os) {
-		if path == folder || strings.HasPrefix(path, folder+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(systemFolders(os), func(folder string) bool { return strings.HasPrefix(path+"/", folder+"/") })
 }
 
 func systemFolders(os string) []string {

@@ -286,8 +286,5 @@ func (l *Log) confirmDamage(ctx context.Context, err error) error {
 	if second.Fault == nil && (second.Damaged() || second.Newer != nil) {
 		return err
 	}
-	if second.Fault != nil {
-		return second.Fault
-	}
-	return failing(l.databasePath(), "could not be read", errDisagree)
+	return cmp.Or(second.Fault, failing(l.databasePath(), "could not be read", errDisagree))
 }

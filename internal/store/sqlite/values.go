@@ -31,11 +31,10 @@ func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
 	if err := errors.Join(ctx.Err(), l.checkOpen()); err != nil {
 		return "", err
 	}
-	if err := safefile.MakeFolder(l.dir); err != nil {
-		return "", explain(l.dir, err)
-	}
-	if err := safefile.MakeFolder(l.valuesPath()); err != nil {
-		return "", explain(l.valuesPath(), err)
+	for _, dir := range []string{l.dir, l.valuesPath()} {
+		if err := safefile.MakeFolder(dir); err != nil {
+			return "", explain(dir, err)
+		}
 	}
 	name := store.ValueName(value)
 	path := filepath.Join(l.valuesPath(), name)
