@@ -1,8 +1,10 @@
 package shell
 
 import (
-	"slices"
+	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // awk allows programs that are known and neither write nor run: no system, no getline, no pipes, no output to files, no
@@ -19,7 +21,7 @@ func awk(_ *classifier, c call, a arguments) *refusal {
 	if len(a.rest) == 0 || !a.rest[0].whole || !a.rest[0].one() {
 		return refuse("the program of awk is not known before it runs; write it out, and give values with -v")
 	}
-	if why := (&awkReader{text: a.rest[0].text}).program(); why != "" {
+	if why := awkProgram(a.rest[0].text); why != "" {
 		return refuse("the program of awk %s", why)
 	}
 	for _, w := range a.rest[1:] {
@@ -32,189 +34,82 @@ func awk(_ *classifier, c call, a arguments) *refusal {
 	return refuseDevices(c, arguments{operands: a.rest[1:]})
 }
 
-// awkReader reads a program token by token. It gives up if a slash could be a division or the start of a pattern.
-type awkReader struct {
-	text     string
-	at       int
-	value    bool   // the last token ended a value, so that a slash divides
-	unsure   bool   // awk versions differ on value
-	printing bool   // value is uncertain: awk versions differ
-	within   int    // bracket depth at the print; deeper, > compares
-	brackets []bool // for each open round bracket: whether it belongs to if, while, for or switch
-	last     string // the last token, if it was a name
-}
+// awkToken matches the first token of a program: a comment, a text, a number, a name, an operator, or another character. A
+// slash is always a token of its own.
+var awkToken = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[ \t]+|#.*|"(?:[^"\\\n]|\\(?s:.))*"|[0-9.]+|[A-Za-z_]\w*|\|\||>>|\+\+|--|(?s:.))`)
+})
 
-// program returns the reason a program is refused, "" if it is allowed.
-func (a *awkReader) program() string {
-	for a.at < len(a.text) {
-		if why := a.token(); why != "" {
-			return why
+// awkPattern matches a pattern between slashes. Versions differ in whether a slash inside brackets ends it.
+var awkPattern = sync.OnceValue(func() *regexp.Regexp {
+	part := `(?:\\.|` + strings.ReplaceAll(bracket, "D", "/")
+	return regexp.MustCompile(`^/` + part + `|[^/\\[\n=])` + part + `|[^/\\[\n])*/`)
+})
+
+// Tokens after which a slash begins a pattern, and tokens after which versions of awk differ.
+const (
+	awkKeywords = " print printf return in else do case delete if while for BEGIN END switch break continue default function func "
+	awkUnsure   = " length exit nextfile next ++ -- $ "
+)
+
+// among reports whether a list with blanks around each word has a word.
+func among(word, list string) bool { return strings.Contains(list, " "+word+" ") }
+
+// awkProgram returns the reason a program is refused, "" if it is allowed. It gives up if a slash could be a division or
+// the start of a pattern.
+func awkProgram(text string) string {
+	var (
+		last     string // the last token but blanks
+		value    bool   // it ended a value, so that a slash divides
+		printing bool   // > writes, unless deeper in brackets
+		within   int    // bracket depth at the print
+		brackets []bool // for each open round bracket: whether it belongs to if, while, for or switch
+	)
+	for text != "" {
+		token := awkToken().FindString(text)
+		if token == "/" && !value {
+			token = awkPattern().FindString(text)
 		}
-	}
-	return ""
-}
-
-func (a *awkReader) token() string {
-	c := a.text[a.at]
-	switch {
-	case c == ' ' || c == '\t':
-		a.at++
-	case c == '\n':
-		a.at++
-		if a.value || a.last == "print" {
-			a.printing = false // after anything else the statement may continue
+		isUnsure := among(last, awkUnsure)
+		text = text[len(token):]
+		if token != "" && strings.Contains(" \t#", token[:1]) {
+			continue
 		}
-		a.after(false)
-	case c == '\\':
-		if !strings.HasPrefix(a.text[a.at:], "\\\n") {
-			return "has a backslash outside of texts"
-		}
-		if a.last != "" {
-			return "has a name that may go on on the next line"
-		}
-		a.at += 2
-	case c == '#':
-		line, _, _ := strings.Cut(a.text[a.at:], "\n")
-		a.at += len(line)
-	case c == '"':
-		return a.quoted()
-	case c == '/':
-		return a.slash()
-	case c >= '0' && c <= '9' || c == '.':
-		a.skip("0123456789.")
-		a.after(true)
-	case c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z':
-		return a.name()
-	default:
-		return a.operator(c)
-	}
-	return ""
-}
-
-// after records the last token.
-func (a *awkReader) after(value bool) {
-	a.value, a.unsure, a.last = value, false, ""
-}
-
-func (a *awkReader) quoted() string {
-	for i := a.at + 1; i < len(a.text); i++ {
-		switch a.text[i] {
-		case '\\':
-			i++
-		case '\n':
-			return "has a text that does not end on its line"
-		case '"':
-			a.at = i + 1
-			a.after(true)
-			return ""
-		}
-	}
-	return "has a text without an end"
-}
-
-func (a *awkReader) slash() string {
-	if a.unsure {
-		return "has a slash that may divide or begin a pattern; put brackets around it"
-	}
-	if a.value {
-		a.at++
-		if a.at < len(a.text) && a.text[a.at] == '=' {
-			a.at++
-		}
-		a.after(false)
-		return ""
-	}
-	inside := false
-	for i := a.at + 1; i < len(a.text); i++ {
-		switch a.text[i] {
-		case '\\':
-			i++
-		case '\n':
-			return "has a pattern that does not end on its line"
-		case '[':
-			if end := strings.Index(a.text[i:], ":]"); inside && strings.HasPrefix(a.text[i:], "[:") && end > 0 {
-				i += end + 1
-			}
-			inside = true
-		case ']':
-			if i > a.at+1 && a.text[i-1] != '[' && !strings.HasSuffix(a.text[:i], "[^") {
-				inside = false
-			}
-		case '/':
-			if inside {
-				return "has a slash inside brackets, which versions read differently; write \\/"
-			}
-			if i == a.at+1 || a.text[a.at+1] == '=' {
-				return "has a pattern that may be a division"
-			}
-			a.at = i + 1
-			a.after(true)
-			return ""
-		}
-	}
-	return "has a pattern without an end"
-}
-
-func (a *awkReader) skip(set string) { a.at = len(a.text) - len(strings.TrimLeft(a.text[a.at:], set)) }
-
-func (a *awkReader) name() string {
-	from := a.at
-	a.skip(wordLetters)
-	name := a.text[from:a.at]
-	switch name {
-	case "system", "getline", "popen", "exec", "fork", "extension", "load":
-		return "runs or reads by " + name
-	case "PROCINFO", "SYMTAB", "FUNCTAB":
-		return "reaches into awk by " + name
-	case "ARGV", "ARGC":
-		return "may name other files by " + name
-	case "print", "printf":
-		a.printing, a.within = true, len(a.brackets)
-	}
-	a.after(!slices.Contains(strings.Fields(`print printf return in else do case delete if while for BEGIN END switch next nextfile
-		exit break continue default function func`), name))
-	a.unsure = name == "length" || name == "exit" || name == "nextfile" || name == "next"
-	a.last = name
-	return ""
-}
-
-func (a *awkReader) operator(c byte) string {
-	rest, last := a.text[a.at:], a.last
-	a.at++
-	a.after(false)
-	switch c {
-	case '|':
-		if !strings.HasPrefix(rest, "||") {
+		control, wasValue := false, value
+		value = false
+		switch {
+		case among(token, " system getline popen exec fork extension load "):
+			return "runs or reads by " + token
+		case among(token, " PROCINFO SYMTAB FUNCTAB "):
+			return "reaches into awk by " + token
+		case among(token, " ARGV ARGC "):
+			return "may name other files by " + token
+		case token == "" || token[0] == '/' && isUnsure:
+			return "has a slash that may divide or begin a pattern, or a pattern with a slash inside brackets"
+		case token[0] == '|' && token != "||":
 			return "has a pipe"
-		}
-		a.at++
-	case '>':
-		if a.printing && len(a.brackets) <= a.within || strings.HasPrefix(rest, ">>") {
+		case token == ">>" || token == ">" && printing && len(brackets) <= within:
 			return "writes to a file"
+		case token == "@":
+			return "loads or calls unknown code"
+		case token == "(":
+			brackets = append(brackets, among(last, " if while for switch "))
+		case token == ")":
+			if n := len(brackets); n > 0 {
+				control, brackets = brackets[n-1], brackets[:n-1]
+			}
+			value = !control
+		case token == "\n" && (wasValue || last == "print"), token == ";", token == "}": // after others, a line may continue
+			printing = false
+		case token == "print", token == "printf":
+			printing, within = true, len(brackets)
+		case among(token, " \n / { , = < > ! ~ & * % ^ ? : [ + - $ || ++ -- "):
+		case strings.Contains(wordLetters, token[:1]), token == "]", token[0] == '.', token[0] == '"' && len(token) > 1, token[0] == '/':
+			value = !among(token, awkKeywords+awkUnsure)
+		default:
+			return fmt.Sprintf("has the character %q outside of texts and patterns", token)
 		}
-	case '@':
-		return "loads or calls unknown code"
-	case '(':
-		a.brackets = append(a.brackets, slices.Contains([]string{"if", "while", "for", "switch"}, last))
-	case ')':
-		control := false
-		if n := len(a.brackets); n > 0 {
-			control, a.brackets = a.brackets[n-1], a.brackets[:n-1]
-		}
-		a.after(!control)
-	case ']':
-		a.after(true)
-	case '+', '-':
-		if a.unsure = len(rest) > 1 && rest[1] == c; a.unsure {
-			a.at++
-		}
-	case ';', '}':
-		a.printing = false
-	case '$':
-		a.unsure = true
-	case '{', ',', '=', '<', '!', '~', '&', '*', '%', '^', '?', ':', '[':
-	default:
-		return "has a character that is not known"
+		last = token
 	}
 	return ""
 }
