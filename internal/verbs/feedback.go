@@ -91,12 +91,13 @@ func collectFeedback(state plan.State, told plan.Revision, never bool) Feedback 
 	isNew := func(at plan.Revision, when, from time.Time) bool {
 		return at > told || at > 0 && !when.Before(from) && (never || gathers && !when.Before(state.ModeNow().Since))
 	}
-	if d := state.ModeNow().Decision; d != nil && !isResubmitted(state, d) && (isNew(d.Revision, d.At, decided) || isRejected(state)) &&
-		(state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
+	mode := state.ModeNow()
+	if d := mode.Decision; d != nil && (d.Outcome != plan.Returned || mode.Request == nil) && // not submitted again
+		(isNew(d.Revision, d.At, decided) || isRejected(state)) && (state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
 		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change, draft: d.Draft,
 			Edits: d.Edits.String(), Unanswered: d.Unanswered}
 	}
-	if d := state.Draft; d != nil && d.Edits != nil && state.ModeNow().Request != nil && (never || d.Edits.Revision > told) {
+	if d := state.Draft; d != nil && d.Edits != nil && mode.Request != nil && (never || d.Edits.Revision > told) {
 		f.Edited = editsText(d.Edits)
 	}
 	for _, q := range state.Questions {
@@ -136,11 +137,6 @@ func (c *CommentFeedback) standing(remarks []PlacedComment) {
 			c.State = r.State
 		}
 	}
-}
-
-// isResubmitted reports whether the plan was submitted again after changes were requested.
-func isResubmitted(state plan.State, d *plan.Decision) bool {
-	return d.Outcome == plan.Returned && state.ModeNow().Request != nil
 }
 
 // feedbackStart returns the times from which input is about the current work. Answers and comments may precede the plan or its
@@ -217,11 +213,6 @@ func unreplied(state plan.State) string {
 func (d *DecisionFeedback) text() string {
 	return decisionWords(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change,
 		Draft: d.draft, Unanswered: d.Unanswered}, d.Edits)
-}
-
-// isShownTo reports whether c gets an approval here: the client that relayed it already got the plan in the reply.
-func (d *DecisionFeedback) isShownTo(c Caller) bool {
-	return d != nil && d.Outcome == plan.Approved && (d.Way != plan.WayClient || d.By != c.Actor.Name)
 }
 
 // Limits of people's input in a status, in tokens: next to a task, and without one.

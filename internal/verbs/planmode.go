@@ -69,7 +69,10 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 	if c.brief() { // in chorus's words
 		submit = "call " + c.word(Call{Kind: CallSubmit}) + "() when ready."
 	}
-	rest := "Tools are now restricted to read-only. Gather context, then " + submit + hiddenTools(c)
+	rest := "Tools are now restricted to read-only. Gather context, then " + submit
+	if c.Face != nil && len(c.Face.Hidden()) > 0 { // hosts reject calls to them without asking the server
+		rest += " These tools are hidden until planning mode ends: " + strings.Join(c.Face.Hidden(), ", ") + "."
+	}
 	if a.Reason != "" {
 		reply.Message = "Entered planning mode. Reason: " + strings.TrimSuffix(a.Reason, ".") + ". " + rest
 		s.notify(Notice{Event: "mode_entered", Title: "An agent plans before it acts",
@@ -79,15 +82,6 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		reply.Message, reply.Enforcement = "Entered planning mode. "+rest, nil // no hook can have answered yet
 	}
 	return reply, nil
-}
-
-// hiddenTools names the calls that are not offered for now, and says that they return, because hosts reject calls to hiddenTools
-// tools without asking the server.
-func hiddenTools(c Caller) string {
-	if c.Face == nil || len(c.Face.Hidden()) == 0 {
-		return ""
-	}
-	return " These tools are hidden until planning mode ends: " + strings.Join(c.Face.Hidden(), ", ") + "."
 }
 
 // addPersonCalls adds to a refusal that only a person can lift the person's calls for it.

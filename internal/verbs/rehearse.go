@@ -103,34 +103,26 @@ func (s *Service) waves(state plan.State, c Caller, foreseen []plan.ExpectedQues
 // Text returns the reply, a line for each step.
 func (r RehearsalReply) Text() string {
 	var b strings.Builder
+	agents := 0 // steps that agents are started for; a loop counts once
 	for i, wave := range r.Waves {
 		fmt.Fprintf(&b, "Wave %d\n", i+1)
 		for _, step := range wave {
 			fmt.Fprintf(&b, "  %s %s (%s)\n", step.StepID, step.Title, step.how())
+			if step.Agent != "" {
+				agents++
+			}
 		}
 	}
 	for _, warning := range r.Warnings {
 		b.WriteString("warning: " + warning + "\n")
 	}
-	if r.agents() > 1 {
+	if agents > 1 {
 		b.WriteString("Agents run one at a time, and never together with tools that change files.\n")
 	}
 	if len(r.Waves) == 0 {
 		b.WriteString("No steps are left to run.\n")
 	}
 	return r.under(strings.TrimSuffix(b.String(), "\n"))
-}
-
-// agents counts the steps that agents are started for; a loop counts once.
-func (r RehearsalReply) agents() (n int) {
-	for _, wave := range r.Waves {
-		for _, step := range wave {
-			if step.Agent != "" {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // how says by which agent or tool and under which conditions the step is carried out.

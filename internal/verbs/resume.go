@@ -87,8 +87,9 @@ func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSect
 		run.fit()
 		add("Run", "the run", true, strings.TrimPrefix(run.lines(), "\n"))
 	}
-	if state.PhaseNow() != plan.PhaseInactive {
-		add("Planning mode", "planning mode", true, phaseText(state))
+	if mode := state.ModeNow(); state.PhaseNow() != plan.PhaseInactive {
+		add("Planning mode", "planning mode", true, string(state.PhaseNow())+", entered by "+mode.By+prefixed(" for: ", mode.Task)+
+			prefixed(" because: ", mode.Reason))
 	}
 	recently := collectFeedback(state, state.Revision, true)
 	if recently.Decision != nil {
@@ -130,12 +131,6 @@ func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSect
 	return all
 }
 
-// phaseText returns the phase of planning mode and its reason or task.
-func phaseText(state plan.State) string {
-	mode := state.ModeNow()
-	return string(state.PhaseNow()) + ", entered by " + mode.By + prefixed(" for: ", mode.Task) + prefixed(" because: ", mode.Reason)
-}
-
 func openSignals(state plan.State) []string {
 	var lines []string
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
@@ -149,14 +144,14 @@ func openSignals(state plan.State) []string {
 }
 
 func draftLines(state plan.State, c Caller) []string {
-	draft := state.Draft
-	switch read := c.word(Call{Kind: CallRead, ID: string(DraftPlan)}); {
+	draft, read := state.Draft, c.word(Call{Kind: CallRead, ID: string(DraftPlan)})
+	switch {
 	case draft == nil:
 		return nil
 	case state.HasProposal() && draft.Root() == root(state):
 		return []string{"A proposed change of the plan: " + tokens.Block(draft.Changes, proposalTokens) + ": " + read}
 	}
-	lines := []string{draft.Objective + " (" + steps(draft) + "): " + c.word(Call{Kind: CallRead, ID: string(DraftPlan)})}
+	lines := []string{draft.Objective + " (" + steps(draft) + "): " + read}
 	for step := range draft.Steps.All() {
 		lines = append(lines, idAndTitle(step))
 	}

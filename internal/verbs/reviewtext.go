@@ -42,11 +42,15 @@ func (s *Service) Review(ctx context.Context, state plan.State, former *plan.Pla
 // ReviewDraft returns the draft, with other servers' descriptions of their tools, and comments next to their steps.
 func (s *Service) ReviewDraft(ctx context.Context, state plan.State, former *plan.Plan, remarks []PlacedComment) string {
 	tools, submitted, found := s.otherTools(), map[string]string(nil), state.ModeNow().DraftFindings()
-	if request := state.ModeNow().Request; request != nil {
+	request, current, text := state.ModeNow().Request, state.Plan, ""
+	if request != nil {
 		submitted = request.Tools
 	}
 	ofTool := func(step *plan.Step) string { return describeTool(tools, step, submitted[step.Tool]) }
-	text := archivedText(state) + hostListText(state.Draft)
+	if current != nil && current.Status == plan.StatusActive && (request == nil || request.Base == "") {
+		text = "Approving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ").\n\n"
+	}
+	text += hostListText(state.Draft)
 	if earlier := EarlierDecision(state, state.Draft); earlier != "" {
 		text += "This is a former plan again. It was " + earlier + ".\n\n"
 	}
@@ -99,15 +103,6 @@ func remarksBelow(remarks []PlacedComment, step plan.StepID) string {
 		}
 	}
 	return text
-}
-
-// archivedText names the plan that the draft would replace, or returns "".
-func archivedText(state plan.State) string {
-	request, current := state.ModeNow().Request, state.Plan
-	if current == nil || current.Status != plan.StatusActive || request != nil && request.Base != "" {
-		return ""
-	}
-	return "Approving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ").\n\n"
 }
 
 // hostListText describes the host's list that a draft was made from; "" for any other draft.

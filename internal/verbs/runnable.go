@@ -3,7 +3,6 @@ package verbs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -153,14 +152,4 @@ func (j *addedSteps) using(id plan.StepID) {
 			j.Steps = append(j.Steps, runnable.Step{ID: dependent, Spec: step.Spec, Instance: step.Loop() != 0})
 		}
 	}
-}
-
-// preferCleanErrors returns the form errors of an action if there are any, else err, because unrunnable judges steps as
-// given.
-func preferCleanErrors(a plan.Action, err error) error {
-	var unclean *plan.ValidationError
-	if err != nil && errors.As(plan.CleanAction(a), &unclean) {
-		return unclean
-	}
-	return err
 }

@@ -26,15 +26,6 @@ func (s *Service) otherTools() map[string]ServerTool {
 	return s.opts.ServerTools()
 }
 
-// definitions returns the definition digests of other servers' tools.
-func (s *Service) definitions() map[string]string {
-	all := map[string]string{}
-	for name, tool := range s.otherTools() {
-		all[name] = tool.Definition
-	}
-	return all
-}
-
 // describeTool returns the lines that describe a step's tool to a person, if it is another server's. A definition other
 // than the one decided about is not covered by an approval, and the text says so.
 func describeTool(tools map[string]ServerTool, step *plan.Step, definition string) string {

@@ -292,11 +292,15 @@ func (j *modelJudge) join(batch *plan.Batch) {
 
 // Judge returns the model's verdict. An answer without a valid verdict is an error, never an approval.
 func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []gates.Finding) (gates.Verdict, error) {
-	tasks, err := json.MarshalIndent(judgedTasks(c), "", " ")
+	steps := make([]*plan.Step, len(c.New))
+	for i, t := range c.New {
+		steps[i] = &plan.Step{ID: t.ID, Spec: t.Spec, Progress: plan.Progress{Status: plan.Pending}}
+	}
+	list, err := json.MarshalIndent(tasks(&plan.Plan{Steps: plan.NewSteps(steps)}), "", " ")
 	if err != nil {
 		return gates.Verdict{}, err
 	}
-	data := prompts.JudgeData{Goal: j.goal, Tasks: string(tasks)}
+	data := prompts.JudgeData{Goal: j.goal, Tasks: string(list)}
 	for _, f := range findings {
 		data.Findings = append(data.Findings, f.Message)
 	}
@@ -315,12 +319,4 @@ func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []ga
 	j.verdict = &plan.Judge{Approved: opinion.IsApproved, Feedback: machineText(opinion.Feedback),
 		Way: plan.Shorten(safetext.Line(j.model.Name()), plan.MaxHint)}
 	return gates.Verdict{Approved: opinion.IsApproved, Feedback: j.verdict.Feedback}, nil
-}
-
-func judgedTasks(c gates.Candidate) []Task {
-	steps := make([]*plan.Step, len(c.New))
-	for i, t := range c.New {
-		steps[i] = &plan.Step{ID: t.ID, Spec: t.Spec, Progress: plan.Progress{Status: plan.Pending}}
-	}
-	return tasks(&plan.Plan{Steps: plan.NewSteps(steps)})
 }

@@ -195,7 +195,8 @@ func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedbac
 		}
 		reply.Now.CurrentTask = &task
 	}
-	if reply.Phase == plan.PhaseExecuting && reply.Decision.isShownTo(c) && !c.scoped() {
+	if d := reply.Decision; reply.Phase == plan.PhaseExecuting && d != nil && d.Outcome == plan.Approved && !c.scoped() &&
+		(d.Way != plan.WayClient || d.By != c.Actor.Name) { // the client that relayed it got the plan in the reply
 		reply.Approved = approvalAnswer(state.Plan, c, remarks)
 	}
 	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(next.Reason)) {
@@ -265,9 +266,13 @@ func listTasks(p *plan.Plan, c Caller, page int) *TaskList {
 	if !c.brief() {
 		return &TaskList{Tasks: tasks(p)}
 	}
+	const ids = 6 // of dependencies
 	var list []Task
 	for step := range p.Steps.All() {
-		list = append(list, titledTask(p, step))
+		t := task(p, step)
+		list = append(list, Task{ID: t.ID, Type: t.Type, Status: t.Status, State: t.State,
+			Title:        tokens.ShortenCautiously(t.Title, 4*titleTokens, plan.MaxTitle),
+			Dependencies: t.Dependencies[:min(len(t.Dependencies), ids)], WaitingOn: t.WaitingOn[:min(len(t.WaitingOn), ids)]})
 	}
 	fit := func() int {
 		return tokens.First(len(list), listRoom, func(i int) int { return titledCost + tokens.CountCautiously(list[i].Title) })
@@ -285,15 +290,6 @@ func listTasks(p *plan.Plan, c Caller, page int) *TaskList {
 
 // titledCost is the cost of a task in a list without its title, in tokens.
 const titledCost = 75
-
-// titledTask returns the fields of a task that a list shows.
-func titledTask(p *plan.Plan, step *plan.Step) Task {
-	const ids = 6
-	t := task(p, step)
-	return Task{ID: t.ID, Type: t.Type, Status: t.Status, State: t.State,
-		Title:        tokens.ShortenCautiously(t.Title, 4*titleTokens, plan.MaxTitle),
-		Dependencies: t.Dependencies[:min(len(t.Dependencies), ids)], WaitingOn: t.WaitingOn[:min(len(t.WaitingOn), ids)]}
-}
 
 // listsPlan reports whether a status on the command line lists all tasks: if some can be worked on (Response B), not
 // while planning mode, a signal or the end of the plan comes first.

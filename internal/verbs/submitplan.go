@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/gates"
@@ -232,14 +231,6 @@ type ChangeProposed struct {
 }
 
 func (e *ChangeProposed) Error() string { return e.Reply.Message }
-
-// isChangeProposed reports whether edits of an approved plan became a proposal.
-func isChangeProposed(events []plan.Event) bool {
-	return slices.ContainsFunc(events, func(e plan.Event) bool {
-		proposed, ok := e.(plan.ChangeProposed)
-		return ok && proposed.Request.Base != ""
-	})
-}
 
 // PersonOnly reports whether only a person's own decision counts, not one that a client relays.
 func (s *Service) PersonOnly(state plan.State) bool {

@@ -191,11 +191,8 @@ func (s *Service) undoneText(ctx context.Context, state plan.State) string {
 	for i, line := range undoneLines(edits, "the agent") {
 		text += fmt.Sprintf("\n   %d. %s%s", i+1, line, prefixed(". You set: ", plan.Shorten(oneLine(edits[i].Want), 2*titleShown)))
 	}
-	return prefixed(undoneCount(len(edits))+": restore or accept?", text)
-}
-
-func undoneCount(n int) string {
-	return fmt.Sprintf("%d of your edits %s undone", n, map[bool]string{true: "was", false: "were"}[n == 1])
+	were := map[bool]string{true: "was", false: "were"}[len(edits) == 1]
+	return prefixed(fmt.Sprintf("%d of your edits %s undone: restore or accept?", len(edits), were), text)
 }
 
 // SettleUndone is the input of SettleUndone.

@@ -132,7 +132,10 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	}
 	batch, tasks := in.batch(state, &faults)
 	var report gates.Report
-	if len(tasks) > 0 && canAddSteps(state.Plan, in.replan != nil) { // else the error below says why not
+	p := state.Plan
+	canAdd := p != nil && (p.Status == plan.StatusActive || p.IsCompletedWithoutSummary() ||
+		in.replan != nil && p.Status == plan.StatusReplanning)
+	if len(tasks) > 0 && canAdd { // else the error below says why not
 		report, err = s.check(ctx, c, candidate(state, tasks), "/add_tasks", faults.Err(), &batch)
 	} else {
 		err = faults.Err()
@@ -140,9 +143,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	if err != nil {
 		return UpdateReply{}, err
 	}
-	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error {
-		return requireSameIDs(state, now, len(tasks))
-	})
+	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error { return requireSameIDs(state, now, len(tasks)) })
 	if err != nil {
 		return UpdateReply{}, err
 	}
@@ -165,25 +166,12 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	return reply, nil
 }
 
-// canAddSteps reports whether steps can be added to a plan, or to its next version.
-func canAddSteps(p *plan.Plan, replan bool) bool {
-	return p != nil && (p.Status == plan.StatusActive || p.IsCompletedWithoutSummary() || replan && p.Status == plan.StatusReplanning)
-}
-
 // requireSameIDs returns errPlanChanged if added tasks would now get other ids.
 func requireSameIDs(looked, now plan.State, tasks int) error {
 	if tasks > 0 && (highest(now) != highest(looked) || root(now) != root(looked)) {
 		return errPlanChanged
 	}
 	return nil
-}
-
-// stepsOf returns the steps that an action refers to: those of the draft, or of the current plan.
-func stepsOf(state plan.State, a plan.Action) plan.Steps {
-	if _, ofDraft := a.(plan.EditDraft); ofDraft {
-		state.Plan = state.DraftWithProgress()
-	}
-	return currentSteps(state)
 }
 
 // currentSteps returns the steps of the current plan, none without a plan.

@@ -125,20 +125,15 @@ func (u TaskUpdate) read(faults *plan.Faults, field string) taskChange {
 		faults.Add(plan.Refuse(plan.InvalidInput, field+"/status", "is missing, and nothing else is reported or edited",
 			"give a status, a note, error, skip, output, evidence or a field to edit"))
 	}
-	if change.mark != nil && change.mark.Note == "" { // one record of the note, with the mark
-		change.mark.Note, change.report.Note = change.report.Note, ""
-		faults.Add(requireReason(field, change.mark))
+	if mark := change.mark; mark != nil && mark.Note == "" { // one record of the note, with the mark
+		mark.Note, change.report.Note = change.report.Note, ""
+		name := map[plan.StepStatus]string{plan.Failed: "error", plan.Skipped: "skip"}[mark.Status] // the contract's CANCELLED needs no reason
+		if name != "" && strings.TrimSpace(mark.Note) == "" {
+			faults.Add(plan.Refuse(plan.InvalidInput, field+"/"+name, "is missing, and "+plan.Quote(string(mark.Status))+" wants a reason",
+				"say why"))
+		}
 	}
 	return change
-}
-
-// requireReason refuses a failure or a skip without a reason. The contract's CANCELLED needs none.
-func requireReason(field string, mark *plan.MarkStep) error {
-	name := map[plan.StepStatus]string{plan.Failed: "error", plan.Skipped: "skip"}[mark.Status]
-	if name == "" || strings.TrimSpace(mark.Note) != "" {
-		return nil
-	}
-	return plan.Refuse(plan.InvalidInput, field+"/"+name, "is missing, and "+plan.Quote(string(mark.Status))+" wants a reason", "say why")
 }
 
 // reports tells whether the update reports anything except the status.
@@ -226,7 +221,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 			return
 		}
 		to, found := known.resolve(*after)
-		if !found && !isFirstPlace(*after) {
+		if !found && !slices.Contains([]TaskRef{"0", "first", "start"}, *after) {
 			faults.Add(plan.Refuse(plan.NotFound, field+"/after", plan.Quote(string(*after))+" is not a task of the plan",
 				"name a task by its id, such as 2, by the ref of one added here, or 0 for the first place"))
 		}
@@ -264,9 +259,6 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	}
 	return batch, tasks
 }
-
-// isFirstPlace reports whether a reference means the front of the plan.
-func isFirstPlace(ref TaskRef) bool { return slices.Contains([]TaskRef{"0", "first", "start"}, ref) }
 
 // newStepsOf returns the steps for tasks in a state, and the tasks for the gates, with their future ids.
 func newStepsOf(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {

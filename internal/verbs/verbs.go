@@ -5,6 +5,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -213,13 +214,20 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	s.awaitTools(ctx, toolsOf(a))
 	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, facts *plan.Facts) error {
 		if !onlyReports(a) {
-			facts.Definitions = s.definitions()
+			facts.Definitions = map[string]string{}
+			for name, tool := range s.otherTools() {
+				facts.Definitions[name] = tool.Definition
+			}
 		}
 		if err := holds(state); err != nil {
 			return err
 		}
-		if err := preferCleanErrors(a, s.checkRunnable(stepsOf(state.ForEdits(c.Actor), a), a, nil)); err != nil {
-			return err
+		on := state.ForEdits(c.Actor)
+		if _, ofDraft := a.(plan.EditDraft); ofDraft {
+			on.Plan = on.DraftWithProgress()
+		}
+		if err := s.checkRunnable(currentSteps(on), a, nil); err != nil {
+			return cmp.Or(plan.CleanAction(a), err) // the steps were judged as given
 		}
 		if !plan.DependsOnPlan(a) {
 			return nil
@@ -232,7 +240,10 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	}
 	s.seen.know(c, outcome.After)
 	s.notifyExpiry(outcome)
-	if isChangeProposed(outcome.Events) {
+	if slices.ContainsFunc(outcome.Events, func(e plan.Event) bool {
+		proposed, _ := e.(plan.ChangeProposed)
+		return proposed.Request.Base != "" // else it is another plan
+	}) {
 		shown, err := s.session.ApprovedVersion(ctx, outcome.Before.Plan)
 		if err != nil {
 			return outcome, err
