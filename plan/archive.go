@@ -340,18 +340,16 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	if err := withinLimit(f.FormerPlan.Steps.Len(), f.Limits); err != nil {
 		return nil, err
 	}
-	if err := s.checkVersionIdle(f.FormerPlan.Root()); err != nil {
-		return nil, err
-	}
 	body, err := restorable(f.FormerPlan)
 	if err != nil {
 		return nil, err
 	}
 	body.UpdatedAt = f.Now
-	body.Highest = max(f.FormerPlan.Steps.Highest(), s.highestOf(f.FormerPlan.Root()))
-	tried := s.attemptsOf(f.FormerPlan)
 	for i, step := range body.Steps {
-		body.Steps[i] = step.withoutClaim().withAttempts(tried)
+		body.Steps[i] = step.withoutClaim()
+	}
+	if body.Highest, err = s.continueVersion(f.FormerPlan, body.Steps, f.FormerPlan.Steps.Highest()); err != nil {
+		return nil, err
 	}
 	if !f.Actor.IsPresent() || !head.WasInForce() {
 		return restoreDraft(s, body, f)

@@ -333,7 +333,8 @@ func CheckJSON(data []byte, deepest int) (pointer, problem string) {
 		line := 1 + bytes.Count(data[:at], []byte("\n"))
 		return "", fmt.Sprintf("is not valid JSON in line %d: %s", line, Shorten(err.Error(), 120))
 	}
-	if halfSurrogate(data) {
+	// A lone surrogate is not a character, and gets lost when it is read.
+	if bytes.Contains(data, []byte(`\u`)) && surrogate().Match(otherEscapes().ReplaceAll(data, []byte(" "))) {
 		return "", `has half of a surrogate pair, such as \ud800`
 	}
 	w := newJSONWalk(data, deepest)
@@ -401,12 +402,6 @@ func (w *jsonWalk) value() {
 		w.path = w.path[:len(w.path)-1]
 	}
 	_, _ = w.in.Token() // the closing bracket; the value is known to be valid
-}
-
-// halfSurrogate reports whether a valid JSON value escapes a lone surrogate, which is not a
-// character and gets lost when it is read.
-func halfSurrogate(data []byte) bool {
-	return bytes.Contains(data, []byte(`\u`)) && surrogate().Match(otherEscapes().ReplaceAll(data, []byte(" ")))
 }
 
 var (

@@ -26,7 +26,8 @@ func renameCondition(text string, named func(string) (string, bool)) string {
 func eachConditionName(text string, visit func(from, to int)) {
 	for i := 0; i < len(text); {
 		end := tokenEnd(text, i)
-		if text[i:end] == "steps" && !followsDot(text[:i]) {
+		before := strings.TrimRightFunc(text[:i], unicode.IsSpace)
+		if text[i:end] == "steps" && (!strings.HasSuffix(before, ".") || strings.HasSuffix(before, "..")) { // not a field's name
 			if from, to, nextIndex := conditionName(text, end); from < to {
 				visit(from, to)
 				end = nextIndex
@@ -64,12 +65,6 @@ func tokenEnd(text string, i int) int {
 func wordEnd(text string, i int) int {
 	inWord := func(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 	return len(text) - len(strings.TrimLeftFunc(text[i:], inWord))
-}
-
-// followsDot reports whether a word after before is the name of a field.
-func followsDot(before string) bool {
-	before = strings.TrimRightFunc(before, unicode.IsSpace)
-	return strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "..")
 }
 
 // conditionName returns the range of the name selected from the value that ends at i, and the index

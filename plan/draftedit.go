@@ -53,7 +53,8 @@ func (a EditDraft) decide(s State, f Facts) ([]Event, error) {
 	}
 	e.Plan, e.By, e.Way, e.At = s.Draft.ID, f.Actor.Name, f.Actor.Way(), f.Now
 	draft := Apply(s, e).Draft
-	if e.Digest = Digest(draft); e.Digest == a.Digest && draft.sameSteps(s.Draft) {
+	isSame := func(a, b *Step) bool { return a.ID == b.ID && changedFields(a, b) == "" }
+	if e.Digest = Digest(draft); e.Digest == a.Digest && slices.EqualFunc(draft.Steps.List(), s.Draft.Steps.List(), isSame) {
 		return nil, nil
 	}
 	if request := s.ModeNow().Request; request != nil {
@@ -197,19 +198,14 @@ func (e DraftEdited) apply(s State) State {
 	s.Draft = &draft
 	if request := s.ModeNow().Request; request != nil {
 		renewed := *request
-		renewed.Digest, renewed.Tools, renewed.Findings.Warnings = e.Digest, e.Tools, e.remainingWarnings(renewed.Findings.Warnings)
+		renewed.Digest, renewed.Tools = e.Digest, e.Tools
+		renewed.Findings.Warnings = slices.DeleteFunc(slices.Clone(request.Findings.Warnings), func(w GateWarning) bool {
+			isUpdated := func(u StepUpdated) bool { return u.Step == w.Step }
+			return w.Step != 0 && (w.Step == e.Removed || e.Removed == 0 && slices.ContainsFunc(e.Updated, isUpdated))
+		})
 		s = s.withMode(s.Phase, func(m *Mode) { m.Request = &renewed })
 	}
 	return s
-}
-
-// remainingWarnings returns the warnings that still apply: those about changed or removed steps are dropped.
-func (e DraftEdited) remainingWarnings(warnings []GateWarning) []GateWarning {
-	return slices.DeleteFunc(slices.Clone(warnings), func(w GateWarning) bool {
-		return w.Step != 0 && (w.Step == e.Removed || e.Removed == 0 && slices.ContainsFunc(e.Updated, func(u StepUpdated) bool {
-			return u.Step == w.Step
-		}))
-	})
 }
 
 // without returns the steps without one; its id is not reused.
@@ -220,13 +216,6 @@ func (s Steps) without(id StepID) Steps {
 	rest := NewSteps(slices.DeleteFunc(s.List(), func(step *Step) bool { return step.ID == id }))
 	rest.highest = s.highest
 	return rest
-}
-
-// sameSteps reports whether two plans have the same steps in the same order, apart from progress.
-func (p *Plan) sameSteps(other *Plan) bool {
-	return slices.EqualFunc(p.Steps.List(), other.Steps.List(), func(a, b *Step) bool {
-		return a.ID == b.ID && changedFields(a, b) == ""
-	})
 }
 
 // AcceptUndone asks to let edits of people go that the waiting draft took back. Only a person may.

@@ -11,7 +11,7 @@ import (
 
 // Import is the history of a plan from elsewhere. A zero field has the value of a new plan.
 type Import struct {
-	ID             string     // kept unless a plan here has it; see mayKeepID
+	ID             string     // kept unless a plan here has it; see applyTo
 	Version        int        // if the id ends in "-v" and the version, the rest is the root: see Plan.Root
 	PreviousPlanID string     // of the previous version
 	Changes        string     // made by the replan that led to this version
@@ -53,13 +53,6 @@ func CleanImport(field string, o Import) (Import, error) {
 	return o, c.Err()
 }
 
-// mayKeepID reports whether the plan keeps its id in s: no other plan has it, and a draft must not
-// look like a revision of the current plan.
-func (o Import) mayKeepID(s State, draft bool) bool {
-	theirs := Plan{ID: o.ID, Version: o.Version}
-	return o.ID != "" && !slices.Contains(s.PlanIDs(), o.ID) && (!draft || s.Plan == nil || s.Plan.Root() != theirs.Root())
-}
-
 // continueVersion adapts steps that become another version of a plan in s: no id is minted again, and
 // attempts are not confused.
 func (s State) continueVersion(p *Plan, steps []*Step, highest StepID) (StepID, error) {
@@ -72,7 +65,9 @@ func (s State) continueVersion(p *Plan, steps []*Step, highest StepID) (StepID, 
 
 // applyTo applies the origin to a plan about to be set up in s.
 func (o Import) applyTo(p *Plan, s State, draft bool) {
-	if o.mayKeepID(s, draft) {
+	theirs := Plan{ID: o.ID, Version: o.Version}
+	isRevision := draft && s.Plan != nil && s.Plan.Root() == theirs.Root() // a draft must not look like one of the current plan
+	if o.ID != "" && !slices.Contains(s.PlanIDs(), o.ID) && !isRevision {
 		p.ID = o.ID
 	}
 	p.Version, p.PreviousPlanID, p.Changes = max(p.Version, o.Version), o.PreviousPlanID, o.Changes

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // expandLoop returns the event that adds the instances of a loop to the plan.
@@ -14,25 +13,15 @@ func expandLoop(p *Plan, loop *Step, items []json.RawMessage, at time.Time) Even
 	next := p.Steps.Highest() + 1
 	for i, item := range items[:min(len(items), MaxItems)] {
 		spec := loop.Spec
-		spec.ForEach, spec.Pause, spec.RequiresApproval = "", "", false
-		if loop.RequiresApproval && loop.execution().Approval == nil {
-			spec.RequiresApproval = true
+		spec.ForEach, spec.Pause, spec.Critical = "", "", false
+		spec.RequiresApproval = loop.RequiresApproval && loop.execution().Approval == nil
+		if title, err := (Text{Max: MaxLongLine}).Clean(loop.Title + ": " + Shorten(itemText(item), 80)); err == nil {
+			spec.Title = title // else that of the loop
 		}
-		spec.Critical = false
-		spec.Title = instanceTitle(loop.Title, item)
 		e.Instances = append(e.Instances, &Step{ID: next + StepID(i), Spec: spec, Progress: Progress{Status: Pending},
 			Execution: &Execution{Loop: loop.ID, Item: item}})
 	}
 	return e
-}
-
-// instanceTitle names an instance after its loop and its entry.
-func instanceTitle(title string, item json.RawMessage) string {
-	clean, err := Text{Max: MaxLongLine}.Clean(fmt.Sprintf("%s: %s", title, Shorten(itemText(item), 80)))
-	if err != nil || utf8.RuneCountInString(clean) > MaxLongLine {
-		return title
-	}
-	return clean
 }
 
 // LoopExpanded begins a loop: its list is known, and each entry gets a step.

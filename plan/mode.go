@@ -324,24 +324,19 @@ func endMode(s State, f Facts) []Event {
 	if s.PhaseNow() == PhaseSubmitted && (s.isRevision() && s.Plan.IsCleared() || !s.isRevision() && s.ModeNow().Request.Base != "") {
 		return []Event{ModeEnded{By: string(Planloop), Why: "the plan it would revise was replaced", At: f.Now}}
 	}
-	if dropped := dropProposal(s, f); dropped != nil {
-		return append(dropped, endMode(Apply(s, dropped...), f)...)
+	if s.HasProposal() {
+		if s.Plan != nil && !s.Plan.IsCleared() && (s.isRevision() || s.executesApprovedPlan()) {
+			return nil
+		}
+		dropped := withdrawal(s, f) // the actor has replaced or cleared its plan
+		return append([]Event{dropped}, endMode(Apply(s, dropped), f)...)
 	}
-	if s.PhaseNow() != PhaseExecuting || s.HasProposal() {
-		return nil
+	why := "the plan was replaced"
+	if s.executesApprovedPlan() {
+		why = map[PlanStatus]string{StatusCompleted: "the plan is completed", StatusAbandoned: "the plan was abandoned",
+			StatusFailed: "the plan failed"}[s.Plan.Status]
 	}
-	why := ""
-	switch p := s.Plan; {
-	case !s.executesApprovedPlan():
-		why = "the plan was replaced"
-	case p.Status == StatusCompleted:
-		why = "the plan is completed"
-	case p.Status == StatusAbandoned:
-		why = "the plan was abandoned"
-	case p.Status == StatusFailed:
-		why = "the plan failed"
-	}
-	if why == "" {
+	if s.PhaseNow() != PhaseExecuting || why == "" {
 		return nil
 	}
 	return []Event{ModeEnded{By: string(Planloop), Why: why, At: f.Now}}

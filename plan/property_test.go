@@ -105,16 +105,12 @@ func checkMinting(t *rapid.T, w *workspace, minted map[string]plan.StepID, event
 		switch e := e.(type) {
 		case plan.PlanSetUp:
 			mintedNext(t, minted, e.Plan.Build().Root(), e.Plan.Steps)
-		case plan.DraftMade:
-			mintedNext(t, minted, e.Plan.Build().Root(), e.Plan.Steps)
-		case plan.PlanSubmitted:
-			root := e.Plan.Build().Root()
-			kept := func(step *plan.Step) bool { return step.ID <= minted[root] } // of a plan with a waiting change
-			mintedNext(t, minted, root, slices.DeleteFunc(slices.Clone(e.Plan.Steps), kept))
+		case plan.DraftMade: // also a former plan again
+			mintedSince(t, minted, e.Plan)
+		case plan.PlanSubmitted: // also of a plan with a waiting change
+			mintedSince(t, minted, e.Plan)
 		case plan.ChangeProposed:
-			root := e.Plan.Build().Root()
-			kept := func(step *plan.Step) bool { return step.ID <= minted[root] }
-			mintedNext(t, minted, root, slices.DeleteFunc(slices.Clone(e.Plan.Steps), kept))
+			mintedSince(t, minted, e.Plan)
 		case plan.StepsAdded:
 			mintedNext(t, minted, w.state.Plan.Root(), e.Steps)
 		}
@@ -122,6 +118,13 @@ func checkMinting(t *rapid.T, w *workspace, minted map[string]plan.StepID, event
 	if p := w.state.Plan; p != nil && p.Steps.Highest() != minted[p.Root()] {
 		t.Fatalf("the highest id of %s is %s, minted was %s", p.ID, p.Steps.Highest(), minted[p.Root()])
 	}
+}
+
+// mintedSince is mintedNext for a plan that may keep steps.
+func mintedSince(t *rapid.T, minted map[string]plan.StepID, p plan.Body) {
+	root := p.Build().Root()
+	kept := func(step *plan.Step) bool { return step.ID <= minted[root] }
+	mintedNext(t, minted, root, slices.DeleteFunc(slices.Clone(p.Steps), kept))
 }
 
 func mintedNext(t *rapid.T, minted map[string]plan.StepID, id string, steps []*plan.Step) {
@@ -153,9 +156,13 @@ func checkInvariants(t *rapid.T, w *workspace) {
 		}
 		seen[head.ID] = true
 	}
-	if d := w.state.Draft; d != nil && (seen[d.ID] && w.state.Plan.Root() != d.Root() ||
-		w.state.Plan != nil && w.state.Plan.Root() == d.Root() && w.state.Plan.Approval == nil) {
+	if d := w.state.Draft; d != nil && w.state.Plan != nil && w.state.Plan.Root() == d.Root() && w.state.Plan.Approval == nil {
 		t.Fatalf("the draft shares the id %s", d.ID)
+	}
+	others := slices.DeleteFunc(w.state.PlanIDs(), func(id string) bool { return w.state.Draft != nil && id == w.state.Draft.ID })
+	slices.Sort(others)
+	if len(slices.Compact(slices.Clone(others))) < len(others) {
+		t.Fatalf("plans share an id: %q", others)
 	}
 	checkMode(t, w.state)
 	checkComments(t, w)

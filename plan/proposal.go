@@ -183,14 +183,6 @@ func (s State) withoutProposal(d Decision) State {
 	return s.withDecision(phase, d)
 }
 
-// dropProposal returns the event that drops a proposal whose plan the actor has replaced or cleared.
-func dropProposal(s State, f Facts) []Event {
-	if !s.HasProposal() || s.Plan != nil && !s.Plan.IsCleared() && (s.isRevision() || s.executesApprovedPlan()) {
-		return nil
-	}
-	return []Event{withdrawal(s, f)}
-}
-
 // proposalWaits returns the refusal of an act that would end or replace the plan while a proposed change of it waits.
 func (s State) proposalWaits() error {
 	if !s.HasProposal() {
