@@ -97,34 +97,23 @@ func (m *Mode) replace(by Request) {
 // maxEditedDrafts bounds the former drafts whose edits are looked for in a submission: each is read from the log.
 const maxEditedDrafts = 4
 
-// SupersededDrafts lists the heads of the drafts that the waiting one superseded within the same planning,
-// latest first, back to the draft that a person last decided about, else to the first.
-func (s State) SupersededDrafts() []PastPlan {
-	if s.Draft == nil || !s.PhaseNow().IsRestricted() && (!s.HasProposal() || s.isRevision()) {
-		return nil
-	}
-	var heads []PastPlan
-	mode, next := s.ModeNow(), s.Draft.CreatedAt
-	returned := mode.Decision != nil && mode.Decision.Outcome == Returned // the returned draft may begin the list
-	for _, head := range slices.Backward(s.Past) {
-		same := returned && head.Revision >= mode.Decision.Revision || !returned && !head.CreatedAt.Before(mode.Since)
-		if !same || head.Reason != superseded || !head.ArchivedAt.Equal(next) {
-			break
-		}
-		heads, next = append(heads, head), head.CreatedAt
-	}
-	return heads
-}
-
 // LastReviewedDraft returns the head of the draft that a person last decided about within the same
 // planning, else of the first submitted one. Later drafts may have gone unseen, so comparisons must
 // include their changes.
 func (s State) LastReviewedDraft() (shown PastPlan, ok bool) {
-	heads := s.SupersededDrafts()
-	if len(heads) == 0 {
+	if s.Draft == nil || !s.PhaseNow().IsRestricted() && (!s.HasProposal() || s.isRevision()) {
 		return PastPlan{}, false
 	}
-	return heads[len(heads)-1], true
+	mode, next := s.ModeNow(), s.Draft.CreatedAt
+	returned := mode.Decision != nil && mode.Decision.Outcome == Returned // the returned draft may be the one
+	for _, head := range slices.Backward(s.Past) { // the drafts that superseded each other, latest first
+		same := returned && head.Revision >= mode.Decision.Revision || !returned && !head.CreatedAt.Before(mode.Since)
+		if !same || head.Reason != superseded || !head.ArchivedAt.Equal(next) {
+			break
+		}
+		shown, next, ok = head, head.CreatedAt, true
+	}
+	return shown, ok
 }
 
 // Verdict is a judge's opinion of a plan (planloop: Prompt Catalog, P-2). It is

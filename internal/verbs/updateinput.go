@@ -127,7 +127,8 @@ func (u TaskUpdate) read(faults *plan.Faults, field string) taskChange {
 	}
 	if mark := change.mark; mark != nil && mark.Note == "" { // one record of the note, with the mark
 		mark.Note, change.report.Note = change.report.Note, ""
-		name := map[plan.StepStatus]string{plan.Failed: "error", plan.Skipped: "skip"}[mark.Status] // the contract's CANCELLED needs no reason
+		// The contract's CANCELLED needs no reason.
+		name := map[plan.StepStatus]string{plan.Failed: "error", plan.Skipped: "skip"}[mark.Status]
 		if name != "" && strings.TrimSpace(mark.Note) == "" {
 			faults.Add(plan.Refuse(plan.InvalidInput, field+"/"+name, "is missing, and "+plan.Quote(string(mark.Status))+" wants a reason",
 				"say why"))
