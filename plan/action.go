@@ -307,8 +307,8 @@ func prefixField(field string, err error) error {
 
 // mapFields returns a refusal with its fields moved by at.
 func mapFields(err error, at func(field string) string) error {
-	var refused *ValidationError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*ValidationError](err)
+	if !ok {
 		return err
 	}
 	all := refused.All()

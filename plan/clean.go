@@ -252,8 +252,7 @@ func (c *cleaner) raw(value *json.RawMessage, name string) {
 	_ = json.Compact(&compact, *value) // it is known to be valid
 	// The text inside a value is kept as it is, but hidden characters may only appear in it as escapes.
 	_, err := Text{Field: c.at(name), Max: maxArgs}.Clean(compact.String())
-	var refused *ValidationError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*ValidationError](err); ok {
 		c.refuse(name, refused.Problem, `write such characters as \uNNNN`)
 		return
 	}
@@ -325,9 +324,8 @@ func CheckJSON(data []byte, deepest int) (pointer, problem string) {
 	}
 	var value json.RawMessage
 	if err := json.Unmarshal(data, &value); err != nil {
-		var syntax *json.SyntaxError
 		at := len(data)
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = min(max(int(syntax.Offset)-1, 0), len(data))
 		}
 		line := 1 + bytes.Count(data[:at], []byte("\n"))

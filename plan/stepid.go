@@ -152,8 +152,5 @@ func (e StepIDsTaken) apply(s State) State {
 	if s.Plan == nil || s.Plan.ID != e.Plan {
 		return s
 	}
-	p := *s.Plan
-	p.Steps.highest = max(p.Steps.highest, e.Highest)
-	s.Plan = &p
-	return s
+	return s.withPlan(s.Plan.UpdatedAt, func(p *Plan) { p.Steps.highest = max(p.Steps.highest, e.Highest) })
 }

@@ -106,7 +106,7 @@ func (s State) LastReviewedDraft() (shown PastPlan, ok bool) {
 	}
 	mode, next := s.ModeNow(), s.Draft.CreatedAt
 	returned := mode.Decision != nil && mode.Decision.Outcome == Returned // the returned draft may be the one
-	for _, head := range slices.Backward(s.Past) { // the drafts that superseded each other, latest first
+	for _, head := range slices.Backward(s.Past) {                        // the drafts that superseded each other, latest first
 		same := returned && head.Revision >= mode.Decision.Revision || !returned && !head.CreatedAt.Before(mode.Since)
 		if !same || head.Reason != superseded || !head.ArchivedAt.Equal(next) {
 			break

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,22 @@ func Count(few, usual, many int) int {
 		return few
 	}
 	return usual
+}
+
+// Constants returns the values of the text constants of a type that a Go file declares.
+func Constants(t testing.TB, file, kind string) (values []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`(?m)^\t\w+ +`+kind+` += "(.*?)"`).FindAllStringSubmatch(string(text), -1) {
+		values = append(values, found[1])
+	}
+	if values == nil {
+		t.Fatalf("%s has no constants of the type %s", file, kind)
+	}
+	return values
 }
 
 // isSetting reports whether a variable can change the outcome of a test. Variables for the tests themselves start with PLANLOOP_TEST_ or

@@ -139,17 +139,6 @@ const (
 	CallEnterMode     CallKind = "enter_mode"     // planning mode, as a person
 )
 
-// CallKinds lists all of them in order.
-func CallKinds() []CallKind {
-	return []CallKind{CallSetUp, CallStart, CallAddSteps, CallUpdate, CallMark, CallRead, CallShowTask, CallListTasks, CallAskStatus,
-		CallWait, CallProve, CallSummarise, CallAlert, CallClear, CallSyncRules, CallAsk, CallReply, CallRun,
-		CallRecover, CallReplan, CallSubmit, CallDraft, CallUsePrompt, CallApprove, CallReview, CallReturn, CallReject,
-		CallAnswer, CallComment, CallRestore,
-		CallCancelMode, CallPurge, CallTakeOver, CallCheck,
-		CallPause, CallResume, CallApproveStep, CallRejectStep, CallAnswerStep, CallAbandon,
-		CallApplyTemplate, CallInstall, CallEnterMode}
-}
-
 // Call is a call to make, with the arguments that are known; the caller adds the rest.
 type Call struct {
 	Kind   CallKind

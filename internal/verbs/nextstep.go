@@ -55,8 +55,7 @@ func (s *Service) nextStep(ctx context.Context, c Caller, agent string) (NextSte
 		}
 		return nil
 	})
-	var refused *plan.ValidationError
-	if errors.As(err, &refused) && refused.Kind == plan.Conflict {
+	if refused, ok := errors.AsType[*plan.ValidationError](err); ok && refused.Kind == plan.Conflict {
 		if now, unread := s.State(ctx); unread == nil && now.Revision != state.Revision {
 			return NextStepReply{}, errPlanChanged
 		}

@@ -27,7 +27,7 @@ type RunView struct {
 	Note   string          `json:"note,omitempty"`
 	Counts RunCounts       `json:"counts"`
 
-	broken bool // no engine takes part, and none left in the regular way
+	Broken bool `json:"-"` // no engine takes part, and none left in the regular way
 }
 
 // AskView is a step's question.
@@ -77,7 +77,7 @@ func runState(state plan.State) RunState {
 func (s *Service) runState(state plan.State) RunState {
 	r := runState(state)
 	if r.Run != nil {
-		r.Run.broken = s.opts.Engines != nil && state.HasActiveRun() && !s.hasEngine(state)
+		r.Run.Broken = s.opts.Engines != nil && state.HasActiveRun() && !s.hasEngine(state)
 	}
 	return r
 }
@@ -119,7 +119,7 @@ func (r RunView) Text() string {
 		text += " is paused (" + why + ")"
 	case why != "":
 		text += " is over (" + why + ")"
-	case r.broken:
+	case r.Broken:
 		text += " was interrupted, and continues once the plan is run again"
 	default:
 		text += " continues"
@@ -240,7 +240,6 @@ func RunResults(step *plan.Step) []LabelledText {
 // RunProgress is the run of the plan, for views.
 type RunProgress struct {
 	RunView
-	Broken  bool          // no engine takes part, and none left in the regular way
 	Running []RunningStep // steps that engines carry out
 }
 
@@ -253,7 +252,7 @@ func (s *Service) RunProgress(state plan.State) (RunProgress, bool) {
 	if view == nil {
 		return RunProgress{}, false
 	}
-	look := RunProgress{RunView: *view, Broken: view.broken}
+	look := RunProgress{RunView: *view}
 	if s.opts.Engines != nil {
 		look.Running = slices.DeleteFunc(s.opts.Engines.Running(), func(running RunningStep) bool {
 			step, ok := state.Plan.Steps.Get(running.Step)

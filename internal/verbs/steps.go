@@ -107,10 +107,9 @@ func (s *Service) addStepsAt(ctx context.Context, c Caller, looked plan.State, a
 
 // suggestReopening adds to the refusal of steps for a plan that completed by itself the call that adds them and reopens it.
 func (s *Service) suggestReopening(ctx context.Context, c Caller, steps []plan.NewStep, err error) error {
-	var refused *plan.ValidationError
+	refused, ok := errors.AsType[*plan.ValidationError](err)
 	state, unread := s.State(ctx)
-	if !errors.As(err, &refused) || refused.Kind != plan.Conflict || unread != nil || state.Plan == nil ||
-		!state.Plan.IsCompletedWithoutSummary() {
+	if !ok || refused.Kind != plan.Conflict || unread != nil || state.Plan == nil || !state.Plan.IsCompletedWithoutSummary() {
 		return err
 	}
 	whole, can := c.Can(updateWithPlaceholders(steps, gates.Report{}).call())

@@ -45,11 +45,9 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 			}
 			out, err := call(s, ctx, c, in)
 			err = mended(err, &in)
-			var again *ChangeProposed
-			if errors.As(err, &again) {
+			if again, ok := errors.AsType[*ChangeProposed](err); ok {
 				return again.Reply, nil
-			}
-			if err != nil {
+			} else if err != nil {
 				return nil, err
 			}
 			return out, nil
