@@ -153,7 +153,7 @@ func (a *app) versionOf(ctx context.Context, path string) (text string, same boo
 
 // checkHosts checks the hosts' configuration files.
 func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []finding {
-	known, err := a.hostStates(place)
+	known, err := a.hostStates(ctx, place)
 	if err != nil {
 		return []finding{{About: "host", State: wrong, Text: err.Error()}}
 	}

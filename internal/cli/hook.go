@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/hook"
+	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/store/sqlite"
@@ -130,6 +132,9 @@ func (a *app) recordCall(ws *openWorkspace, answer hookAnswer) {
 		sign.Tool = call.Name
 	}
 	ws.presence.RecordHook(a.ancestors, sign)
+	if call.Moment == hook.SessionStart {
+		a.hookSettings(ws.place, string(call.Host)) // notes when they changed, before the session's first call
+	}
 	if client := ws.client(); client != "" {
 		ws.presence.Touch(client)
 	}
@@ -323,17 +328,43 @@ func (a *app) adopt(ctx context.Context, ws *openWorkspace, call hook.Call) {
 }
 
 // hookReports lists the hooks that have called, and their agents.
-type hookReports struct{ *presence.Registry }
+type hookReports struct {
+	*presence.Registry
+	app   *app
+	place workspace.Workspace
+}
 
 // Agents returns the agents at work.
-func (a hookReports) Agents() []verbs.ActiveAgent {
+func (h hookReports) Agents() []verbs.ActiveAgent {
 	var all []verbs.ActiveAgent
-	for _, one := range a.Registry.Agents() {
+	for _, one := range h.Registry.Agents() {
 		work := verbs.ActiveAgent{Agent: one.Client, Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
 		for _, call := range one.Unseen {
 			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
 		}
+		host, _ := hosts.OfClient(cmp.Or(one.Sign.Host, one.Client))
+		work.Title, work.Settings = host.Title, func() verbs.HookSettings { return h.app.hookSettings(h.place, host.Name) }
 		all = append(all, work)
 	}
 	return all
+}
+
+// hookSettings returns what the settings of a host, "" if it is unknown, say about planloop's hooks.
+func (a *app) hookSettings(place workspace.Workspace, host string) verbs.HookSettings {
+	found := verbs.HookSettings{Fix: "planloop init, then start a new session"}
+	m, err := a.homeMachine()
+	if err != nil || host == "" {
+		return found
+	}
+	if m.Project = place.Path; place.Default {
+		m.Project = m.Home
+	}
+	coverage := m.Coverage(host)
+	if found.Changed = coverage.Changed; len(coverage.Problems) == 0 {
+		found.Fix = "start a new session"
+		return found
+	}
+	problem, fix, _ := strings.Cut(coverage.Problems[0], "; ")
+	found.Problem, found.Fix = problem, cmp.Or(fix, found.Fix)
+	return found
 }

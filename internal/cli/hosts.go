@@ -15,6 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -35,7 +36,8 @@ type hostState struct {
 	Twice     string       `json:"twice,omitempty"`  // advice if both the plugin and a file connect planloop
 	Starts    []string     `json:"starts"`           // the programs named in its files
 	Heard     *hookCall    `json:"heard,omitempty"`
-	Mode      string       `json:"planning_mode"` // for the host's own tools
+	Mode      string       `json:"planning_mode"` // for the host's own tools: enforced, not enforced or hooks not responding
+	Why       string       `json:"why,omitempty"` // why it is not enforced, with the fix
 	Obstacles []string     `json:"obstacles"`
 	Faults    []string     `json:"faults"` // in its files
 	Note      string       `json:"note,omitempty"`
@@ -43,12 +45,6 @@ type hostState struct {
 	userPrograms []string // the programs named in the user's own files and plugins
 	remedy       string   // fix for a program that its plugin cannot start; "" without a plugin
 }
-
-// Values of planning mode for a host's own tools.
-const (
-	whenAnswering = "enforced when its hook answers"
-	notEnforced   = "not enforced"
-)
 
 // projectState is the configuration of a host in the project's files.
 type projectState struct {
@@ -72,7 +68,7 @@ func (a *app) hosts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, err := a.hostStates(place)
+	known, err := a.hostStates(ctx, place)
 	if err != nil {
 		return err
 	}
@@ -83,7 +79,7 @@ func (a *app) hosts(ctx context.Context) error {
 }
 
 // hostStates returns all hosts, in the order of the documentation.
-func (a *app) hostStates(place workspace.Workspace) ([]hostState, error) {
+func (a *app) hostStates(ctx context.Context, place workspace.Workspace) ([]hostState, error) {
 	m, err := a.homeMachine()
 	if err != nil {
 		return nil, err
@@ -94,26 +90,16 @@ func (a *app) hostStates(place workspace.Workspace) ([]hostState, error) {
 	var all []hostState
 	for i, own := range m.InspectAll(hosts.Request{Scope: hosts.User}) {
 		k := hostState{Host: own.Name, Title: own.Title, Found: own.Found, Server: own.Server, Hooks: own.Hooks,
-			Starts: orEmpty(own.Programs()), Mode: notEnforced, Obstacles: orEmpty(own.Obstacles),
+			Starts: orEmpty(own.Programs()), Obstacles: orEmpty(own.Obstacles),
 			Faults: append(faults(own), own.UnreadFiles...), userPrograms: own.Programs()}
 		k.addPlugin(m, own, theirs[i])
 		if its := theirs[i]; !place.Default && (its.IsConfigured() || its.Server == hosts.Foreign) {
 			k.Project = projectState{its.Server, its.Hooks}
 			k.Starts = slices.Compact(slices.Sorted(slices.Values(append(k.Starts, its.Programs()...))))
 			k.Faults = append(k.Faults, faults(its)...)
-			for _, obstacle := range its.Obstacles {
-				if !slices.Contains(k.Obstacles, obstacle) {
-					k.Obstacles = append(k.Obstacles, obstacle)
-				}
-			}
 		}
-		for _, edit := range slices.Concat(own.Edits, theirs[i].Edits) {
-			for _, text := range edit.HookProblems {
-				k.Obstacles = append(k.Obstacles, m.Short(edit.Path)+": "+text)
-			}
-		}
-		if (k.Hooks.IsInstalled() || k.Project.Hooks.IsInstalled()) && len(k.Obstacles) == 0 && !own.RefusalVaries {
-			k.Mode = whenAnswering
+		if k.Hooks.IsInstalled() || k.Project.Hooks.IsInstalled() {
+			k.Obstacles = orEmpty(m.Coverage(k.Host).Problems)
 		}
 		if own.IsConfigured() || k.Project.isConfigured() || k.Plugin != "" {
 			k.Note = own.Note
@@ -121,9 +107,43 @@ func (a *app) hostStates(place workspace.Workspace) ([]hostState, error) {
 		if i := slices.IndexFunc(heard, func(h presence.HookSign) bool { return h.Host == own.Name }); i >= 0 {
 			k.Heard = lastHookCall(heard[i], place)
 		}
+		k.addEnforcement(a.enforcementOn(ctx, place, k, heard))
 		all = append(all, k)
 	}
 	return all, nil
+}
+
+// enforcementOn returns how far planning mode is enforced on a host: for its agents at work here the least, else by its last sign of life.
+func (a *app) enforcementOn(ctx context.Context, place workspace.Workspace, k hostState, heard []presence.HookSign) verbs.AgentEnforcement {
+	last := verbs.ActiveAgent{Agent: k.Host, Host: k.Host, Title: k.Title,
+		Settings: func() verbs.HookSettings { return a.hookSettings(place, k.Host) }}
+	if i := slices.IndexFunc(heard, func(h presence.HookSign) bool {
+		return h.Host == k.Host && h.State == filepath.Base(place.StateDir)
+	}); i >= 0 {
+		last.Answered = heard[i].ToolChecked
+	}
+	found := verbs.EnforcementOf(last, last.Answered, false, time.Now())
+	ws, state, err := a.state(ctx)
+	if err != nil {
+		return found
+	}
+	for i, agent := range slices.DeleteFunc(hookReports{ws.presence, a, place}.Agents(), func(agent verbs.ActiveAgent) bool {
+		return agent.Title != k.Title
+	}) {
+		if one := ws.verbs.EnforcementIn(state, agent); i == 0 || found.State == verbs.Enforced {
+			found = one
+		}
+	}
+	return found
+}
+
+// addEnforcement adds how far planning mode is enforced.
+func (k *hostState) addEnforcement(e verbs.AgentEnforcement) {
+	k.Mode = map[verbs.Enforcement]string{verbs.Enforced: "enforced", verbs.NotEnforced: "not enforced",
+		verbs.NotResponding: "hooks not responding"}[e.State]
+	if e.State != verbs.Enforced && (k.Hooks.IsInstalled() || k.Project.Hooks.IsInstalled()) && len(k.Obstacles) == 0 {
+		k.Why = e.Text()
+	}
 }
 
 // addPlugin adds the entries from a plugin of the host, for all projects or for this one.
@@ -214,7 +234,7 @@ func hostTable(s terminal.Screen, known []hostState) []string {
 		for _, text := range append(slices.Clone(k.Faults), k.Obstacles...) {
 			notes = append(notes, k.Host+": problem: "+text)
 		}
-		for _, text := range []string{k.Twice, k.Note} {
+		for _, text := range []string{k.Twice, k.Why, k.Note} {
 			if text != "" {
 				notes = append(notes, k.Host+": "+text)
 			}

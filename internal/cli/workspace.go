@@ -110,7 +110,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		},
 		GateAll: config.Gates.Profile == gates.Strict, Unconfigured: !config.Gates.Asked,
 		Doubt: place.Doubt, Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
-		Hooks: hookReports{seen}, HooksRequired: config.HooksRequired, Engines: engines{stateDir, seen},
+		Hooks: hookReports{seen, a, place}, HooksRequired: config.HooksRequired, Engines: engines{stateDir, seen},
 	}
 	if options.Workspace = safetext.EscapeLine(place.Path); place.Default {
 		options.Workspace = "the workspace named default"

@@ -36,14 +36,12 @@ func (p *place) told(h *host, tool string, args any) reply {
 	return h.do(tool, args)
 }
 
-// enforcement returns the line on enforcement that people see, without names and times.
+// enforcement returns the line on enforcement that people see, without times and the client's name.
 func (p *place) enforcement() string {
 	p.t.Helper()
-	line := regexp.MustCompile(`(?m)^Enforcement: (.*)\.$`).FindStringSubmatch(p.must("plan", "status"))
-	if line == nil {
-		return ""
-	}
-	return regexp.MustCompile(`(^|; )\S+ `).ReplaceAllString(regexp.MustCompile(`\d\d:\d\d`).ReplaceAllString(line[1], "TIME"), "$1")
+	line := regexp.MustCompile(`(?m)^(Enforced|Not enforced|Hooks not responding).*$`).FindString(p.must("plan", "status"))
+	line = regexp.MustCompile(`\d\d:\d\d|\d+ \w+ ago`).ReplaceAllString(line, "TIME")
+	return regexp.MustCompile(`\b(raw|agent)(#\w+)?'s`).ReplaceAllString(line, "NAME's")
 }
 
 func (p *place) expectEnforcement(when, want string) {
@@ -54,22 +52,25 @@ func (p *place) expectEnforcement(when, want string) {
 }
 
 const (
-	noHook = "not enforced (its host's hooks have not responded)"
-	untold = "hooks not responding since TIME (no hook reported its call of planloop_status)"
+	canWrite = ", so its shell and editor can still write. Fix: planloop init, then start a new session."
+	enforced = "Enforced: Claude Code's hooks check its tools (last heard TIME)."
+	noHook   = "Not enforced: NAME's hooks have not responded" + canWrite
+	untold   = "Hooks not responding since TIME: Claude Code's hook did not report the call of planloop_status" + canWrite
 )
 
 // TestAttested: planning mode is enforced while hooks answer and report each of the agent's calls.
 func TestAttested(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+	p.must("init", "claude", "--yes")
 	setUp(p, 1)
 	h := p.open()
 	p.told(h, "planning_enter_plan_mode", arguments{"reason": "it is large"})
-	p.expectEnforcement("entered, and told of", "enforced")
+	p.expectEnforcement("entered, and told of", enforced)
 	p.tell("Bash") // refused
 	p.tell("planning_mark_step")
 	for _, got := range []string{p.must("status"), p.must("show"), p.told(h, "planloop_status", arguments{}).text} {
-		if !regexp.MustCompile(`\nEnforcement: raw(#\w+)? enforced\.`).MatchString(got) {
+		if !regexp.MustCompile(`\nEnforced: Claude Code's hooks check its tools \(last heard \d+ s ago\)\.`).MatchString(got) {
 			t.Errorf("it is not told:\n%s", got)
 		}
 	}
@@ -85,15 +86,15 @@ func TestAttested(t *testing.T) {
 
 	h.do("planloop_status", arguments{})
 	p.expectEnforcement("a call without its hook", untold)
-	p.told(h, "planloop_status", arguments{})
+	p.told(h, "planning_read_plan", arguments{})
 	p.expectEnforcement("and one with it, in the same phase", untold)
 	tty := p.person("approve")
-	tty.waitFor(`Enforcement: raw's hooks not responding since [\d:]+ \(no hook reported(?s:.*)To approve it`)
+	tty.waitFor(`Hooks not responding since [\d:]+(?s:.*)To approve it`)
 	tty.typeIn("reject\n")
 	tty.succeeds("Rejected")
 
 	p.told(h, "planning_enter_plan_mode", arguments{"reason": "once more"})
-	p.expectEnforcement("in another phase", "enforced")
+	p.expectEnforcement("in another phase", enforced)
 }
 
 // TestAttestedFromTheBeginning: in a new workspace hooks count from the agent's next call on, no matter how planning mode begins.
@@ -109,14 +110,15 @@ func TestAttestedFromTheBeginning(t *testing.T) {
 		"by a person": func(p *place, _ *host) { p.person("plan", "Move").succeeds("Planning mode is on") },
 	} {
 		p := newPlace(t)
+		p.must("init", "claude", "--yes")
 		h := p.open()
 		enter(p, h)
-		p.tell("Bash")                                                                         // refused
-		if got := p.enforcement(); got != "enforced" && (got != "" || name != "by a person") { // its server has not announced itself
+		p.tell("Bash")                                                                       // refused
+		if got := p.enforcement(); got != enforced && (got != "" || name != "by a person") { // its server has not announced itself
 			t.Errorf("%s, a tool of the host's own: %q", name, got)
 		}
 		p.told(h, "planloop_status", arguments{})
-		if got := p.enforcement(); got != "enforced" {
+		if got := p.enforcement(); got != enforced {
 			t.Errorf("%s, a tool of planloop's: %q", name, got)
 		}
 		h.leave()
@@ -127,6 +129,7 @@ func TestAttestedFromTheBeginning(t *testing.T) {
 func TestAttestedAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+	p.must("init", "claude", "--yes")
 	setUp(p, 1)
 	h := p.open()
 	p.told(h, "planning_enter_plan_mode", arguments{"reason": "it is large"})
@@ -142,19 +145,20 @@ func TestAttestedAtOnce(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	p.expectEnforcement("five calls at once", "enforced")
+	p.expectEnforcement("five calls at once", enforced)
 	p.tell("planloop_status")
 	h.leave()
 	p.expectEnforcement("nobody is at work", "")
 	again := p.open()
 	again.do("planloop_status", arguments{})
-	p.expectEnforcement("the server is started anew with a call under way", "enforced")
+	p.expectEnforcement("the server is started anew with a call under way", enforced)
 }
 
 // TestAttestedStateless: a call that brings the user's answers counts as the call that asked.
 func TestAttestedStateless(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+	p.must("init", "claude", "--yes")
 	setUp(p, 1)
 	h := p.serve()
 	call := func(tool string, args arguments, more arguments) map[string]any {
@@ -186,7 +190,7 @@ func TestAttestedStateless(t *testing.T) {
 		answers[name] = arguments{"action": "cancel"}
 	}
 	call("planning_ask_user", question, arguments{"requestState": asked["requestState"], "inputResponses": answers})
-	p.expectEnforcement("asked in two calls", "enforced")
+	p.expectEnforcement("asked in two calls", enforced)
 }
 
 // TestHookElsewhere: an agent is bound by the plan of its own server, wherever it works.
@@ -219,6 +223,7 @@ func TestHookElsewhere(t *testing.T) {
 func TestForgedSigns(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+	p.must("init", "claude", "--yes")
 	setUp(p, 1)
 	a := p.agent("agent")
 	payload := filepath.Join(t.TempDir(), "payload.json")
@@ -246,7 +251,7 @@ func TestForgedSigns(t *testing.T) {
 	if got := a.shell(`setsid ` + hook + payload + `; ( ( ` + hook + payload + ` ) & ) | cat; true`); !strings.HasSuffix(got, "exit 0\n") {
 		t.Error(got)
 	}
-	p.expectEnforcement("of a shell beneath, which is what hosts call their hooks by", "enforced")
+	p.expectEnforcement("of a shell beneath, which is what hosts call their hooks by", enforced)
 
 	t.Cleanup(func() { // the agent's own cleanup needs a reader for the pipe
 		go func() { _, _ = os.ReadFile(a.commands) }()
@@ -265,6 +270,7 @@ func TestForgedSigns(t *testing.T) {
 func TestHooksRequired(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+	p.must("init", "claude", "--yes")
 	p.withModule()
 	setUp(p, 1)
 	p.env = append(p.env[:len(p.env):len(p.env)], "PLANLOOP_HOOKS=required")
@@ -273,7 +279,7 @@ func TestHooksRequired(t *testing.T) {
 	h := p.open()
 	for _, refused := range []string{h.refusal("planning_enter_plan_mode", enter),
 		h.refusal("planning_submit_plan", submission("Add the Redis client"))} {
-		if !strings.Contains(refused, "requires working hooks here, and this agent has none: its host's hooks have not responded") ||
+		if !strings.Contains(refused, "requires working hooks here, and this agent has none: its hooks have not responded") ||
 			!strings.Contains(refused, "planloop init") {
 			t.Error(refused)
 		}
@@ -289,9 +295,13 @@ func TestHooksRequired(t *testing.T) {
 		t.Errorf("in a shell: %+v", got)
 	}
 
+	notes, err := filepath.Glob(filepath.Join(p.home, "planloop", "hooks", "*", "*.unseen"))
+	if err != nil || len(notes) != 1 || os.Remove(notes[0]) != nil { // a hook right after a call without one would count as late
+		t.Errorf("%q, %v", notes, err)
+	}
 	p.told(h, "planning_enter_plan_mode", enter)
 	p.person("plan", "cancel").succeeds()
-	if got := h.refusal("planning_enter_plan_mode", enter); !strings.Contains(got, "no hook reported its call of planning_enter") {
+	if got := h.refusal("planning_enter_plan_mode", enter); !strings.Contains(got, "its hook did not report the call of planning_enter") {
 		t.Errorf("its hook is silent: %s", got)
 	}
 	p.tell("Read")

@@ -125,23 +125,25 @@ func OpencodePlugin(program, marks string) string {
 }
 
 // requiredTools returns the names that a hook before a tool must match, as the host compares them with an event's matcher: tools that
-// change something, and one of planloop's own. It is nil if the host has no matchers or ignores them.
+// change something or may let others do so, one of planloop's own, and one of another server. It is nil if the host
+// has no matchers or ignores them.
 func requiredTools(host Host, native string) []string {
 	switch {
 	case host == Claude:
-		return []string{"Bash", "Write", "Edit", "NotebookEdit", "mcp__planloop__planloop_status"}
+		return []string{"Bash", "Write", "Edit", "NotebookEdit", "Monitor", "Agent", "Skill", "mcp__planloop__planloop_status",
+			"mcp__other__write"}
 	case host == Codex:
-		return []string{"Bash", "apply_patch", "mcp__planloop__planloop_status"}
+		return []string{"Bash", "apply_patch", "spawn_agent", "mcp__planloop__planloop_status", "mcp__other__write"}
 	case host == Gemini:
-		return []string{"run_shell_command", "write_file", "replace", "mcp_planloop_planloop_status"}
+		return []string{"run_shell_command", "write_file", "replace", "invoke_agent", "mcp_planloop_planloop_status", "mcp_other_write"}
 	case host == Antigravity:
-		return []string{"run_command", "write_to_file", "replace_file_content"}
+		return []string{"run_command", "write_to_file", "replace_file_content", "invoke_subagent", "call_mcp_tool"}
 	case host == Cursor && native == "preToolUse":
-		return []string{"Write", "Delete"} // commands and MCP tools have events of their own
+		return []string{"Write", "StrReplace", "Delete", "Task"} // commands and MCP tools have events of their own
 	case host == Cursor && native == "beforeShellExecution":
 		return []string{"touch file"} // there the matcher applies to the command
 	case host == Goose:
-		return []string{"developer__shell", "developer__write", "developer__edit"}
+		return []string{"developer__shell", "developer__write", "developer__edit", "delegate"}
 	}
 	return nil
 }

@@ -267,7 +267,7 @@ func (m Machine) misspelledHooks(on hook.Host, events map[string]any) []string {
 	return wrong
 }
 
-// uncoveredTools lists the tools for which planloop's hooks are not called.
+// uncoveredTools lists the tools for which planloop's hooks are not called, or not waited for.
 func (m Machine) uncoveredTools(on hook.Host, events map[string]any) []string {
 	var wrong []string
 	for _, e := range hook.Events(on) {
@@ -275,21 +275,50 @@ func (m Machine) uncoveredTools(on hook.Host, events map[string]any) []string {
 		if e.Moment != hook.BeforeTool || len(spots) == 0 {
 			continue
 		}
-		var matchers []string
+		var matchers, weak []string
 		for _, s := range spots {
-			if matcher, _ := s.group["matcher"].(string); s.handler["if"] == nil { // with "if", a hook is called for even fewer tools
+			matcher, isText := s.group["matcher"].(string)
+			switch why := weakness(on, s); {
+			case why != "":
+				weak = append(weak, fmt.Sprintf("its hook for %s %s", e.Native, why))
+			case s.group["matcher"] == nil || isText:
 				matchers = append(matchers, matcher)
 			}
 		}
 		missed, unread := hook.UncoveredTools(on, e.Native, matchers)
 		switch {
-		case unread != "" && len(missed) > 0:
+		case len(missed) == 0 && len(matchers) > 0:
+		case len(weak) > 0:
+			wrong = append(wrong, weak...)
+		case unread != "":
 			wrong = append(wrong, fmt.Sprintf("its hook for %s has the matcher %s, which planloop cannot read; "+
 				"remove it to cover every tool", e.Native, plan.Quote(plan.Shorten(unread, plan.MaxName))))
-		case len(missed) > 0:
-			wrong = append(wrong, fmt.Sprintf("its hook for %s is not called for %s; remove its \"matcher\" and \"if\"",
-				e.Native, strings.Join(missed, ", ")))
+		default:
+			wrong = append(wrong, fmt.Sprintf("its hook for %s is not called for %s; remove its \"matcher\"",
+				e.Native, cmp.Or(strings.Join(missed, ", "), "every tool")))
 		}
 	}
 	return wrong
+}
+
+// weakness returns why a hook does not check all calls that its matcher covers, with the fix; "" if it does.
+func weakness(on hook.Host, s listedHook) string {
+	for _, of := range []map[string]any{s.handler, s.group} {
+		switch {
+		case of["if"] != nil:
+			return `is not called for every tool; remove its "if"`
+		case of["async"] == true || of["asyncRewake"] == true:
+			return `is asynchronous, so tools do not wait for it; remove its "async"`
+		case of["enabled"] == false || of["disabled"] == true:
+			return "is disabled; enable it"
+		}
+	}
+	limit := hook.TimeLimit.Seconds()
+	if on == hook.Gemini {
+		limit *= 1000
+	}
+	if given, isSet := s.handler["timeout"].(float64); isSet && given < limit/2 {
+		return fmt.Sprintf("has the time-out %v, after which its host runs the tool without an answer; set it to %v", given, limit)
+	}
+	return ""
 }

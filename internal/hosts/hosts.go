@@ -21,16 +21,15 @@ type Request struct {
 
 // Host is a host on this machine, with the state of planloop's parts in its files.
 type Host struct {
-	Name, Title   string
-	Found         string // how it was found; "" if it was not
-	Edits         []Edit // its files, with the requested changes
-	Server        State
-	Hooks         State    // None: it has no hooks, so planning mode is not enforced for its own tools
-	Obstacles     []string // reasons why its hooks do not run although they are written
-	Plugin        *Plugin  // that also has planloop; nil if no plugin does
-	UnreadFiles   []string // files of plugins that were not read, each with the reason
-	RefusalVaries bool     // its reaction to a refusal differs between versions
-	Note          string   // left for the user to do after a write
+	Name, Title string
+	Found       string // how it was found; "" if it was not
+	Edits       []Edit // its files, with the requested changes
+	Server      State
+	Hooks       State    // None: it has no hooks, so planning mode is not enforced for its own tools
+	Obstacles   []string // reasons why its hooks do not run although they are written
+	Plugin      *Plugin  // that also has planloop; nil if no plugin does
+	UnreadFiles []string // files of plugins that were not read, each with the reason
+	Note        string   // left for the user to do after a write
 
 	uncovered []string // hooks of plugins that are not called for every tool
 }
@@ -81,7 +80,7 @@ func (m Machine) Inspect(name string, w Request) (host Host, ok bool) {
 }
 
 func (m Machine) inspect(h host, w Request) Host {
-	seen := Host{Name: h.name, Title: h.title, Found: m.evidence(h), Note: h.note, RefusalVaries: h.refusalVaries}
+	seen := Host{Name: h.name, Title: h.title, Found: m.evidence(h), Note: h.note}
 	servers, handlers := []State{}, []State{}
 	if h.plugin != nil {
 		seen.Plugin = h.plugin(&seen)
@@ -212,7 +211,8 @@ type Plugin struct {
 	Hooks    bool
 	Programs []string // the programs that it starts, by the names it uses
 
-	removeCommand string // the command that uninstalls it
+	removeCommand string         // the command that uninstalls it
+	events        map[string]any // its hooks
 }
 
 // RemoveCommand returns the command by which a person uninstalls the plugin.
@@ -241,6 +241,7 @@ func (h *Host) readPlugin(m Machine, folder string, p Plugin, manifest string) *
 	}
 	on := hook.Host(h.Name)
 	if events, _ := h.readPluginFile(filepath.Join(folder, "hooks", "hooks.json"))["hooks"].(map[string]any); events != nil {
+		p.events = events
 		programs, wrong := m.programs(on, nil, events), m.uncoveredTools(on, events)
 		p.Hooks = len(programs) > 0 && len(wrong) == 0 &&
 			!slices.ContainsFunc(hook.Events(on), func(e hook.Event) bool { // one before tools is missing

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/safetext"
@@ -33,6 +34,7 @@ type server struct {
 // hooks describes where and how a host names its hooks.
 type hooks struct {
 	file         string
+	layers       []string // other files with hooks
 	root         []string // of the object with the events
 	fixedMembers object   // other members that the file needs
 	isGrouped    func(hook.Event) bool
@@ -64,6 +66,23 @@ func Titles() []Title {
 
 // Title is a host's name in commands and its title for people.
 type Title struct{ Name, Title string }
+
+// OfClient returns the host of an MCP client's or an agent's name, such as claude-code#1a2b3c.
+func OfClient(name string) (Title, bool) {
+	name, _, _ = strings.Cut(name, "#")
+	for alias, host := range map[string]string{"claude-ai": "claude-desktop", "visual-studio-code": "vscode"} {
+		if name == alias {
+			name = host
+		}
+	}
+	titles := Titles()
+	slices.SortFunc(titles, func(a, b Title) int { return len(b.Name) - len(a.Name) })
+	i := slices.IndexFunc(titles, func(t Title) bool { return name == t.Name || strings.HasPrefix(name, t.Name+"-") })
+	if i < 0 {
+		return Title{}, false
+	}
+	return titles[i], true
+}
 
 // Names lists the names of all hosts.
 func Names() []string {
@@ -97,17 +116,21 @@ const claudeHistory = ".claude.json"
 func claude(m Machine, s Scope) host {
 	dir := m.variable("CLAUDE_CONFIG_DIR", m.home(".claude"))
 	own, project := m.join(dir, "settings.json"), m.project(".claude", "settings.json")
+	managed := map[string]string{"darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+		"windows": `C:\Program Files\ClaudeCode\managed-settings.json`, "linux": "/etc/claude-code/managed-settings.json"}[m.GOOS]
+	layers := []string{m.project(".claude", "settings.local.json"), managed}
 	return host{
 		name: "claude", title: "Claude Code", programs: []string{"claude"}, traces: []string{dir},
 		server: mcpServers(s.pick(m.join(m.variable("CLAUDE_CONFIG_DIR", m.Home), claudeHistory), m.project(".mcp.json")),
 			object{{"type", "stdio"}, {"command", m.Program}, {"args", []any{"serve"}}, {"env", object{}}}),
-		hooks: &hooks{file: s.pick(own, project), root: []string{"hooks"}, isGrouped: always, handler: timed,
+		hooks: &hooks{file: s.pick(own, project), layers: layers, root: []string{"hooks"}, isGrouped: always, handler: timed,
 			shell: runDirect},
 		plugin: func(h *Host) *Plugin { return h.claudePlugin(m, dir) },
 		obstacles: func() []string {
-			return m.inFiles(` has "disableAllHooks": true, so no hook runs`, func(file string) bool {
+			return append(m.inFiles(` has "disableAllHooks": true, so no hook runs`, func(file string) bool {
 				return jsonSetting(file, "disableAllHooks") == true
-			}, own, project, m.project(".claude", "settings.local.json"))
+			}, append(layers, own, project)...), m.inFiles(` has "allowManagedHooksOnly": true, so no hook of yours runs`,
+				func(file string) bool { return jsonSetting(file, "allowManagedHooksOnly") == true }, managed)...)
 		},
 	}
 }

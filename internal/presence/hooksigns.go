@@ -39,18 +39,20 @@ type Sign struct {
 	ToolChecked time.Time `json:"judged,omitzero"` // when it last checked a tool call: other hooks enforce nothing
 }
 
-// Unseen is a call that a server got without a hook's report, after hooks had answered.
+// Unseen is a call that a server got without a hook's report before it.
 type Unseen struct {
 	At   time.Time `json:"at"`
 	Tool string    `json:"tool"`
+	Late time.Time `json:"late,omitzero"` // when a report came after the call; zero if none did
 }
 
 // Bounds of the data kept next to the log.
 const (
 	maxUnseen    = 16
 	maxAnnounced = 64
-	announcedFor = time.Hour // a person may be asked between a hook's report and the call
-	maxText      = 200       // characters of a text from a host
+	announcedFor = time.Hour       // a person may be asked between a hook's report and the call
+	lateFor      = 2 * time.Second // longer, and an agent may have called again
+	maxText      = 200             // characters of a text from a host
 )
 
 // hooksName is the folder, next to those of the workspaces, for signs of hooks. It has a folder for each program that
@@ -115,7 +117,9 @@ func (b *Registry) RecordHook(chain func() []process.Ancestor, h Hook) {
 	for _, text := range []*string{&h.Host, &h.Session, &h.Subagent, &h.Version, &h.Event} {
 		*text = plan.Shorten(*text, maxText)
 	}
-	if h.Tool != "" {
+	if h.Tool != "" && b.isLate(folder, h.Tool) {
+		h.ChecksTool = false // the host did not wait for this hook
+	} else if h.Tool != "" {
 		if err := folder.announceCall(h.Tool, h.Event, b.now()); err != nil {
 			b.report("tell", h.Tool, err)
 		}
@@ -142,14 +146,28 @@ func (b *Registry) SeesSubagents(chain []process.Ancestor) bool {
 // subagentFile marks a program whose hooks were called in a subagent.
 const subagentFile = "subagent"
 
-// Called records that this server got a call of a tool. If a hook has answered for its host and workspace, a hook must
-// have reported the call.
+// isLate reports whether a report of a call comes after the call, as that of an asynchronous hook may, and notes it.
+func (b *Registry) isLate(f folder, tool string) bool {
+	var before []Unseen
+	f.get(b.workspace+unseenSuffix, &before)
+	i := slices.IndexFunc(before, func(u Unseen) bool { return u.Tool == tool && u.Late.IsZero() && b.now().Sub(u.At) < lateFor })
+	if i < 0 {
+		return false
+	}
+	before[i].Late = b.now().Round(0)
+	if err := f.put(b.workspace+unseenSuffix, before); err != nil {
+		b.report("note", tool, err)
+	}
+	return true
+}
+
+// Called records that this server got a call of a tool. A hook must have reported the call before.
 func (b *Registry) Called(tool string) {
 	if b.server == nil {
 		return
 	}
 	folder := b.hookFolder(b.server().Starter)
-	if folder == "" || !folder.has(b.workspace+signSuffix) {
+	if folder == "" || !folder.has("") {
 		return
 	}
 	b.mu.Lock() // if several calls remove the same file at once, Windows may let each believe that it did
@@ -160,7 +178,7 @@ func (b *Registry) Called(tool string) {
 	}
 	var before []Unseen
 	folder.get(b.workspace+unseenSuffix, &before)
-	before = append(before, Unseen{b.now().Round(0), plan.Shorten(tool, maxText)})
+	before = append(before, Unseen{At: b.now().Round(0), Tool: plan.Shorten(tool, maxText)})
 	if err := folder.put(b.workspace+unseenSuffix, before[max(0, len(before)-maxUnseen):]); err != nil {
 		b.report("note", tool, err)
 	}

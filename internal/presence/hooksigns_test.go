@@ -98,7 +98,7 @@ func TestCalls(t *testing.T) {
 		happens []func(attested)
 		unseen  []string
 	}{
-		"no hook ever": {[]func(attested){call(status), call(status)}, nil},
+		"no hook ever": {[]func(attested){call(status), call(status)}, []string{status, status}},
 		"each told of": {[]func(attested){hook(status), call(status), hook(submit), call(submit)}, nil},
 		"in parallel": {[]func(attested){hook(status), hook(submit), hook(status), call(submit), call(status),
 			call(status)}, nil},
@@ -245,5 +245,27 @@ func TestServedBeside(t *testing.T) {
 		if got := beside.OtherStates(chain); (len(got) == 1 && got[0] == a.state) != want {
 			t.Errorf("%q: %q", text, got)
 		}
+	}
+}
+
+// TestLateSigns: a report that comes after its call, as an asynchronous hook's may, neither counts as an answer nor covers the next call.
+func TestLateSigns(t *testing.T) {
+	const status = "planloop_status"
+	a := attest(t)
+	a.server.Called(status)
+	a.clock.pass(time.Second)
+	a.hook(status, a.host)
+	if agent := a.agent(); agent.Sign.At.IsZero() || !agent.Sign.ToolChecked.IsZero() || len(agent.Unseen) != 1 || agent.Unseen[0].Late.IsZero() {
+		t.Errorf("late: %+v", agent)
+	}
+	a.server.Called(status)
+	if agent := a.agent(); len(agent.Unseen) != 2 {
+		t.Errorf("the late report covers the next call: %+v", agent)
+	}
+	a.clock.pass(time.Minute)
+	a.hook(status, a.host)
+	a.server.Called(status)
+	if agent := a.agent(); agent.Sign.ToolChecked.IsZero() || len(agent.Unseen) != 2 {
+		t.Errorf("in time again: %+v", agent)
 	}
 }

@@ -3,6 +3,7 @@ package verbs
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,14 +25,24 @@ type ActiveAgent struct {
 	Self     bool      // this process serves it
 	HTTP     bool      // its host is then unknown
 	Host     string    // as the hook that answered last named it; "" if none did
-	Answered time.Time // when that was; zero for never
+	Title    string    // the host's name for people; "" if unknown
+	Answered time.Time // when a hook last answered before a tool; zero for never
 	Unseen   []UnseenCall
+	Settings func() HookSettings // reads the host's settings; nil: they are unknown
 }
 
-// UnseenCall is a call that no hook reported, although the host's hooks had answered before.
+// HookSettings is what all settings of a host say about planloop's hooks.
+type HookSettings struct {
+	Problem string    // why a tool that writes may run without a hook; "" if none can
+	Fix     string    // what a person does about it, or about hooks that do not respond
+	Changed time.Time // when the hooks last changed
+}
+
+// UnseenCall is a call that no hook reported before it.
 type UnseenCall struct {
 	At   time.Time
 	Tool string
+	Late time.Time // when a hook reported it after all; zero for never
 }
 
 // Enforcement is how far planning mode is enforced for an agent.
@@ -39,50 +50,88 @@ type Enforcement string
 
 // The values of Enforcement.
 const (
-	Enforced      Enforcement = "enforced"       // a hook of its host checks its calls
+	Enforced      Enforcement = "enforced"       // a hook of its host checks each tool that writes
 	NotEnforced   Enforcement = "not_enforced"   // no working hook is known: only planloop's own tools refuse
 	NotResponding Enforcement = "not_responding" // the hook responded before, and then missed a call
 )
 
-// AgentEnforcement is the enforcement of planning mode for one agent, by the evidence of its hooks.
+// AgentEnforcement is the enforcement of planning mode for one agent, by the evidence of its hooks and by its host's settings.
 type AgentEnforcement struct {
 	Agent string      `json:"agent"`
 	Host  string      `json:"host,omitempty"`
 	State Enforcement `json:"state"`
-	Since time.Time   `json:"since,omitzero"` // when the hook answered last, or since when it does not respond
+	Since time.Time   `json:"since,omitzero"`       // when the hook answered last, or since when it does not respond
+	Age   string      `json:"last_heard,omitempty"` // how long ago the hook answered last
 	Why   string      `json:"why,omitempty"`
+	Fix   string      `json:"fix,omitempty"`
+
+	title string // of the host; "" if unknown, or if two agents share it
 }
 
-// enforcementOf classifies an agent in a phase that began at a time. byIt says that the agent's own call began it: the hook
-// that reported that call answered just before the phase, which counts. One unreported call counts for the whole phase,
-// as other unreported calls cannot be detected. The hooks of an idle agent had nothing to
-// report, so they count as responding.
-func enforcementOf(a ActiveAgent, began time.Time, byIt bool) AgentEnforcement {
-	e := AgentEnforcement{Agent: a.Agent, Host: a.Host, State: NotResponding}
+// enteringWindow bounds the time between the call that begins planning mode and the mode itself.
+const enteringWindow = 10 * time.Second
+
+// EnforcementOf classifies an agent in a phase that began at a time: the one function for all faces. byIt says that the agent's own call
+// began it: the hook that reported that call answered just before the phase, which counts. One unreported call counts for the whole phase,
+// as other unreported calls cannot be detected. The hooks of an idle agent had nothing to report, so they count as responding.
+func EnforcementOf(a ActiveAgent, began time.Time, byIt bool, now time.Time) AgentEnforcement {
+	e := AgentEnforcement{Agent: a.Agent, Host: a.Host, State: NotResponding, title: a.Title}
+	var settings HookSettings
+	if a.Settings != nil && !a.HTTP {
+		settings = a.Settings()
+	}
+	if e.Fix = settings.Fix; !a.Answered.IsZero() {
+		e.Age = age(now.Sub(a.Answered))
+	}
 	after := func(t time.Time) int {
 		return slices.IndexFunc(a.Unseen, func(call UnseenCall) bool { return !call.At.Before(t) })
 	}
 	unseen, last := after(began), after(a.Answered)
+	if unseen < 0 && byIt {
+		unseen = slices.IndexFunc(a.Unseen, func(call UnseenCall) bool {
+			entering := call.Tool == "planning_enter_plan_mode" || call.Tool == "planning_submit_plan"
+			return entering && !call.Late.IsZero() && began.Sub(call.At) < enteringWindow
+		})
+	}
 	switch {
 	case a.HTTP:
 		e.State, e.Why = NotEnforced, "it is connected over HTTP"
+	case settings.Problem != "":
+		e.State, e.Since, e.Why = NotEnforced, a.Answered, settings.Problem
 	case a.Answered.IsZero():
-		e.State, e.Why = NotEnforced, "its host's hooks have not responded"
+		e.State, e.Why = NotEnforced, "its hooks have not responded"
 	case unseen >= 0:
-		e.Since, e.Why = a.Unseen[unseen].At, unreported(a.Unseen[unseen])
+		e.Since, e.Why = a.Unseen[unseen].At, a.Unseen[unseen].text()
+	case a.Answered.Before(settings.Changed):
+		e.State, e.Since, e.Why = NotEnforced, a.Answered, "its hooks have not responded since they were changed"
 	case !a.Answered.Before(began), byIt && last < 0:
-		e.State, e.Since = Enforced, a.Answered
+		e.State, e.Since, e.Fix = Enforced, a.Answered, ""
 	case last >= 0:
-		e.Since, e.Why = a.Unseen[last].At, unreported(a.Unseen[last])
+		e.Since, e.Why = a.Unseen[last].At, a.Unseen[last].text()
 	default:
 		e.State, e.Since, e.Why = NotEnforced, a.Answered, "its hooks have not responded since planning mode began"
 	}
 	return e
 }
 
-// unreported names a call that no hook reported; the tool name comes from the client, so it is escaped.
-func unreported(call UnseenCall) string {
-	return "no hook reported its call of " + plan.Shorten(safetext.EscapeLine(call.Tool), 64)
+// age returns a duration in its largest unit.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(max(0, int(d.Seconds()))) + " s ago"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min ago"
+	}
+	return strconv.Itoa(int(d.Hours())) + " h ago"
+}
+
+// text names the call; the tool's name comes from the client, so it is escaped.
+func (u UnseenCall) text() string {
+	tool := plan.Shorten(safetext.EscapeLine(u.Tool), 64)
+	if !u.Late.IsZero() {
+		return "its hook reported the call of " + tool + " too late"
+	}
+	return "its hook did not report the call of " + tool
 }
 
 // Enforcement returns how far planning mode is enforced for each agent at work, the unenforced first; nil outside of
@@ -92,16 +141,32 @@ func (s *Service) Enforcement(state plan.State) []AgentEnforcement {
 		return nil
 	}
 	var all []AgentEnforcement
-	mode := state.ModeNow()
-	for _, a := range s.opts.Hooks.Agents() {
-		byCall := mode.Reason != "" || mode.Request != nil // not by a prompt, which hooks do not report
-		all = append(all, enforcementOf(a, mode.Since, byCall && mode.By == a.Agent))
+	titles := map[string]int{}
+	active := s.opts.Hooks.Agents()
+	for _, a := range active {
+		titles[a.Title]++
+	}
+	for _, a := range active {
+		if titles[a.Title] > 1 {
+			a.Title = ""
+		}
+		all = append(all, s.EnforcementIn(state, a))
 	}
 	order := []Enforcement{NotResponding, NotEnforced, Enforced}
 	slices.SortStableFunc(all, func(a, b AgentEnforcement) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), cmp.Compare(a.Agent, b.Agent))
 	})
 	return all
+}
+
+// EnforcementIn returns how far planning mode is enforced for an agent, or would be if it began now.
+func (s *Service) EnforcementIn(state plan.State, a ActiveAgent) AgentEnforcement {
+	if !state.PhaseNow().IsRestricted() {
+		return EnforcementOf(a, a.Answered, false, s.opts.Now())
+	}
+	mode := state.ModeNow()
+	byCall := mode.Reason != "" || mode.Request != nil // not by a prompt, which hooks do not report
+	return EnforcementOf(a, mode.Since, byCall && mode.By == a.Agent, s.opts.Now())
 }
 
 // hooksAnswer refuses planning mode to an agent whose hooks do not respond, if they are required. A person at a
@@ -116,7 +181,7 @@ func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 			if !a.Self && a.Agent != c.Actor.Name || !a.Self && !a.HTTP && c.Actor.Channel == plan.ChannelMCP {
 				continue // a different agent, or another server of an agent of that name
 			}
-			e := enforcementOf(a, s.opts.Now(), true) // as if by the call that begins the mode
+			e := EnforcementOf(a, s.opts.Now(), true, s.opts.Now()) // as if by the call that begins the mode
 			if why = e.Why; e.State == Enforced {
 				return nil
 			}
@@ -157,22 +222,36 @@ func nonEmpty(texts ...string) []string {
 
 // EnforcementLine returns the enforcement of planning mode for the agents at work in one line, "" without agents.
 func EnforcementLine(all []AgentEnforcement) string {
-	if len(all) == 0 {
-		return ""
-	}
 	var parts []string
 	for _, e := range firstAgents(all) {
-		text := safetext.EscapeLine(e.Agent) + " " + strings.ReplaceAll(string(e.State), "_", " ")
-		if e.State == NotResponding {
-			text = safetext.EscapeLine(e.Agent) + "'s hooks not responding since " + e.Since.Local().Format("15:04")
-		}
-		if e.Why != "" {
-			text += " (" + e.Why + ")"
-		}
-		parts = append(parts, text)
+		parts = append(parts, e.Text())
 	}
 	if more := len(all) - maxAgentsShown; more > 0 {
-		parts = append(parts, plan.Pluralize(more, "more agent"))
+		parts = append(parts, "And "+plan.Pluralize(more, "more agent")+".")
 	}
-	return "Enforcement: " + strings.Join(parts, "; ") + "."
+	return strings.Join(parts, " ")
+}
+
+// Text returns the state, its reason and the fix.
+func (e AgentEnforcement) Text() string {
+	name := cmp.Or(e.title, safetext.EscapeLine(e.Agent))
+	if e.State == Enforced {
+		return "Enforced: " + name + "'s hooks check its tools (last heard " + e.Age + ")."
+	}
+	text := "Not enforced: "
+	if e.State == NotResponding {
+		text = "Hooks not responding since " + e.Since.Local().Format("15:04") + ": "
+	}
+	if rest, ok := strings.CutPrefix(e.Why, "its "); ok {
+		text += name + "'s " + rest
+	} else if rest, ok := strings.CutPrefix(e.Why, "it "); ok {
+		text += name + " " + rest
+	} else {
+		text += name + ": " + e.Why
+	}
+	text += ", so its shell and editor can still write."
+	if e.Fix != "" {
+		text += " Fix: " + strings.TrimSuffix(e.Fix, ".") + "."
+	}
+	return text
 }

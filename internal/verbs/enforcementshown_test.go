@@ -49,10 +49,10 @@ func TestApproverIsTold(t *testing.T) {
 	state := must[plan.State](t)(s.State(t.Context()))
 	for what, text := range map[string]string{"entering": entered.Text(), "submitting": submitted.Text(), "status": status.Text(),
 		"what is reviewed": s.Review(t.Context(), state, nil, nil), "the notice": notices[len(notices)-1].Text} {
-		_, line, told := strings.Cut(text, "Enforcement: a name of an agent")
+		_, line, told := strings.Cut(text, "Hooks not responding since ")
 		line, _, _ = strings.Cut(line, "\n")
 		forPeople := what == "what is reviewed" || what == "the notice" // a model gets only the first ones
-		if !told || !strings.Contains(line, "'s hooks not responding since ") || strings.HasSuffix(line, "; 37 more agents.") != forPeople {
+		if !told || !strings.Contains(line, ": a name of an agent") || strings.HasSuffix(line, " And 37 more agents.") != forPeople {
 			t.Errorf("%s:\n%s", what, text)
 		}
 	}

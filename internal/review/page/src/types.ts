@@ -278,7 +278,9 @@ export interface AgentEnforcement {
   host?: string;
   state: string;
   since?: string;
+  last_heard?: string;
   why?: string;
+  fix?: string;
 }
 
 export type RunState = 'running' | 'paused' | 'interrupted' | 'over' | 'none';

@@ -5,9 +5,9 @@ import { Prose } from './prose'
 import { ago } from './format'
 
 const enforcement: Record<string, { word: string; means: string }> = {
-  enforced: { word: 'enforced', means: 'its host’s hooks respond: its shell and editor can only read' },
-  not_enforced: { word: 'not enforced', means: 'its host’s hooks have not responded since planning mode began, so its shell and editor may still write' },
-  not_responding: { word: 'hooks not responding', means: 'its host’s hooks responded before, and then missed a call' },
+  enforced: { word: 'enforced', means: 'its hooks respond and cover every tool that writes: its shell and editor can only read' },
+  not_enforced: { word: 'not enforced', means: 'its hooks have not responded, were changed since, or leave out a tool: its shell and editor can still write' },
+  not_responding: { word: 'hooks not responding', means: 'its hooks responded before, and then missed a call' },
 }
 
 export function Agents() {
@@ -22,6 +22,8 @@ export function Agents() {
             {a.agent}{a.host && !a.agent.startsWith(a.host) && <span class="soft"> in {a.host}</span>}:{' '}
             <span class={a.state} title={known?.means}>{known?.word ?? a.state}</span>
             {a.why && <span class="soft">, {a.why}</span>}
+            {a.fix && <span class="soft">. Fix: {a.fix}</span>}
+            {a.state === 'enforced' && a.last_heard && <span class="soft">, last heard {a.last_heard}</span>}
           </li>
         )
       })}
