@@ -255,7 +255,8 @@ func TestLateSigns(t *testing.T) {
 	a.server.Called(status)
 	a.clock.pass(time.Second)
 	a.hook(status, a.host)
-	if agent := a.agent(); agent.Sign.At.IsZero() || !agent.Sign.ToolChecked.IsZero() || len(agent.Unseen) != 1 || agent.Unseen[0].Late.IsZero() {
+	agent := a.agent()
+	if agent.Sign.At.IsZero() || !agent.Sign.ToolChecked.IsZero() || len(agent.Unseen) != 1 || agent.Unseen[0].Late.IsZero() {
 		t.Errorf("late: %+v", agent)
 	}
 	a.server.Called(status)
