@@ -171,15 +171,6 @@ func attempts(steps Steps) int {
 	return maxAttempts
 }
 
-func (step *Step) withAttempts(times int) *Step {
-	if step.Attempts >= times {
-		return step
-	}
-	tried := *step
-	tried.Attempts = times
-	return &tried
-}
-
 func (s State) pastIndex(id string) int {
 	return slices.IndexFunc(s.Past, func(p PastPlan) bool { return p.ID == id })
 }

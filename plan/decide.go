@@ -98,8 +98,9 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if len(caused) > 0 {
-		all = append(all, touchMode(begun, s, f)...)
+	isOwn := begun.ModeNow().IsAgentsOwn && s.ModeNow().IsAgentsOwn && s.PhaseNow() == PhaseGathering
+	if isOwn && f.Actor.Way() != "" && len(caused) > 0 { // a person's first act in an agent's own planning mode
+		all = append(all, ModeTouched{By: f.Actor.Name, At: f.Now})
 	}
 	return append(all, reserveIDs(before, s)...), nil
 }

@@ -56,11 +56,16 @@ func CleanImport(field string, o Import) (Import, error) {
 // continueVersion adapts steps that become another version of a plan in s: no id is minted again, and
 // attempts are not confused.
 func (s State) continueVersion(p *Plan, steps []*Step, highest StepID) (StepID, error) {
+	if id := s.runningStep(); id != 0 && s.Plan.Root() == p.Root() {
+		return 0, conflict(id.String()+" is being run", "pause the run, and wait for the step to end")
+	}
 	tried := s.attemptsOf(p)
 	for i, step := range steps {
-		steps[i] = step.withAttempts(tried)
+		copied := *step
+		copied.Attempts = max(step.Attempts, tried)
+		steps[i] = &copied
 	}
-	return max(highest, s.highestOf(p.Root())), s.checkVersionIdle(p.Root())
+	return max(highest, s.highestOf(p.Root())), nil
 }
 
 // applyTo applies the origin to a plan about to be set up in s.

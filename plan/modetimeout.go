@@ -115,11 +115,3 @@ type ModeTouched struct {
 func (e ModeTouched) apply(s State) State {
 	return s.withMode(s.Phase, func(m *Mode) { m.IsAgentsOwn = false })
 }
-
-// touchMode returns the event for a person's first act in an agent's own planning mode.
-func touchMode(before, after State, f Facts) []Event {
-	if f.Actor.Way() == "" || !before.ModeNow().IsAgentsOwn || !after.ModeNow().IsAgentsOwn || after.PhaseNow() != PhaseGathering {
-		return nil
-	}
-	return []Event{ModeTouched{By: f.Actor.Name, At: f.Now}}
-}

@@ -260,17 +260,12 @@ func withinLimit(n int, l Limits) error {
 // maxSlug bounds the part of a plan id taken from the objective.
 const maxSlug = 40
 
-// slug returns the objective's ASCII words in lower case, joined by dashes, or "plan" if there are
-// none.
-func slug(objective string) string {
+// newPlanID returns <slug>-<unix seconds>, with the seconds raised until the id is unique in s. The slug has the
+// objective's ASCII words in lower case, joined by dashes, or is "plan" if there are none.
+func newPlanID(s State, objective string, now time.Time) string {
 	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 	words := strings.Join(strings.FieldsFunc(strings.ToLower(objective), other), "-")
-	return cmp.Or(strings.TrimRight(words[:min(len(words), maxSlug)], "-"), "plan")
-}
-
-// newPlanID returns <slug>-<unix seconds>, with the seconds raised until the id is unique in s.
-func newPlanID(s State, objective string, now time.Time) string {
-	base := slug(objective)
+	base := cmp.Or(strings.TrimRight(words[:min(len(words), maxSlug)], "-"), "plan")
 	for second := now.Unix(); ; second++ {
 		id := base + "-" + strconv.FormatInt(second, 10)
 		if !slices.Contains(s.PlanIDs(), id) {

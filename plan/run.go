@@ -246,14 +246,6 @@ func checkNotRunning(s State, f Facts, what string) error {
 	return nil
 }
 
-// checkVersionIdle refuses to replace a version while an engine is running one of its steps.
-func (s State) checkVersionIdle(root string) error {
-	if id := s.runningStep(); id != 0 && s.Plan.Root() == root {
-		return conflict(id.String()+" is being run", "pause the run, and wait for the step to end")
-	}
-	return nil
-}
-
 // runningStep returns the first step that an engine is running, else 0.
 func (s State) runningStep() StepID {
 	if s.Plan != nil {

@@ -374,8 +374,14 @@ func PastReason(s plan.State, head plan.PastPlan) string {
 	switch head.Reason {
 	case "restored_over":
 		return "replaced by a restored one"
-	case "replanned":
-		return fmt.Sprintf("replaced by version %d", nextVersion(s, head))
+	case "replanned": // one above the highest version at that time
+		last := head.Version
+		for other := range s.Versions(head.Root()) {
+			if other.Revision <= head.Revision {
+				last = max(last, other.Version)
+			}
+		}
+		return fmt.Sprintf("replaced by version %d", last+1)
 	}
 	return head.Reason
 }
@@ -420,17 +426,6 @@ func PastStatus(s plan.State, head plan.PastPlan) string {
 		return string(head.Status)
 	}
 	return PastReason(s, head)
-}
-
-// nextVersion returns the number of the version that replaced head: one above the highest at that time.
-func nextVersion(s plan.State, head plan.PastPlan) int {
-	last := head.Version
-	for other := range s.Versions(head.Root()) {
-		if other.Revision <= head.Revision {
-			last = max(last, other.Version)
-		}
-	}
-	return last + 1
 }
 
 // matchSteps maps each step of a plan to the same step in a former form of it. A submission, and a version from

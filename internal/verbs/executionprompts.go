@@ -228,42 +228,34 @@ func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]strin
 	}
 	steps := tokens.Part{Name: "step"}
 	for step := range p.Steps.All() {
-		steps.Texts = append(steps.Texts, taskWithResults(task(p, step)))
+		t := task(p, step)
+		text := t.entry()
+		for _, result := range []struct{ label, text string }{{"error", t.Error}, {"output", t.Output}, {"note", lastOf(t.Notes)}} {
+			if result.text != "" {
+				text += "\n   " + result.label + ": " + tokens.ShortenCautiously(oneLine(result.text), replanText, plan.MaxNote)
+			}
+		}
+		steps.Texts = append(steps.Texts, text)
 	}
 	shown, left := tokens.Fit([]tokens.Part{steps}, replanRoom)
 	if rest := tokens.Left(left); rest != "" {
 		shown[0].Texts = append(shown[0].Texts, "("+rest+": "+c.word(Call{Kind: CallRead})+")")
 	}
+	const head = `"changes":"<the changes>","reasoning":"<why that works>","discoveries":["<lesson>"]`
+	const edits = `,"update_tasks":[...],"add_tasks":[...]}`
+	submit := Call{Kind: CallUpdate, JSON: `{"replan":{` + head + "}" + edits}
+	if canRecover(c) {
+		submit = Call{Kind: CallReplan, JSON: "{" + head + edits}
+	}
 	data := prompts.ReplanData{Goal: p.Objective, Steps: strings.Join(shown[0].Texts, "\n"), Version: p.Version + 1,
 		Discoveries: linesOf(p.ContextNotes + "\n" + args["discoveries"]),
 		Constraints: append(slices.Clip(p.Metadata.Constraints), linesOf(args["constraints"])...),
-		Submit:      replanCall(c)}
+		Submit:      c.word(submit)}
 	if step, err := failedStep(state, ""); err == nil {
 		data.Failed = step.ID.String() + " " + step.Title
 		data.Error = tokens.Block(step.Error, failedError)
 	}
 	return prompts.Replan(data), nil
-}
-
-// replanCall returns the call that submits the next version.
-func replanCall(c Caller) string {
-	const head = `"changes":"<the changes>","reasoning":"<why that works>","discoveries":["<lesson>"]`
-	const edits = `,"update_tasks":[...],"add_tasks":[...]}`
-	if canRecover(c) {
-		return c.word(Call{Kind: CallReplan, JSON: "{" + head + edits})
-	}
-	return c.word(Call{Kind: CallUpdate, JSON: `{"replan":{` + head + "}" + edits})
-}
-
-// taskWithResults returns a task as a list entry, with its results on further lines.
-func taskWithResults(t Task) string {
-	text := t.entry()
-	for _, result := range []struct{ label, text string }{{"error", t.Error}, {"output", t.Output}, {"note", lastOf(t.Notes)}} {
-		if result.text != "" {
-			text += "\n   " + result.label + ": " + tokens.ShortenCautiously(oneLine(result.text), replanText, plan.MaxNote)
-		}
-	}
-	return text
 }
 
 func lastOf(texts []string) string {
@@ -289,7 +281,14 @@ func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (st
 	if data.Plan == nil {
 		return prompts.SelectAgent(data), nil
 	}
-	data.History, data.Agents, data.LastError = doneBy(p), agentsNamed(p), lastError(p)
+	data.History, data.LastError = doneBy(p), lastError(p)
+	for step := range p.Steps.All() {
+		for _, name := range []string{step.SuggestedAgent, step.ExecutedBy} {
+			if name != "" && !slices.Contains(data.Agents, name) {
+				data.Agents = append(data.Agents, name)
+			}
+		}
+	}
 	if at := p.Steps.CurrentIndex(); at < p.Steps.Len() {
 		step, name := p.Steps.At(at), "<its name>"
 		data.Step = step.ID.String()
@@ -365,19 +364,6 @@ func doneBy(p *plan.Plan) []string {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// agentsNamed lists the agents that steps suggest or were executed by, in order.
-func agentsNamed(p *plan.Plan) []string {
-	var names []string
-	for step := range p.Steps.All() {
-		for _, name := range []string{step.SuggestedAgent, step.ExecutedBy} {
-			if name != "" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // agentInstructions returns the short hint for the caller's immediate focus (planloop: Prompt Catalog, I-7), in the

@@ -164,17 +164,12 @@ func (v view) nextAction() NextAction {
 	if v.scoped() {
 		return v.scopedAction()
 	}
-	return v.replyFirst(v.unscopedAction())
-}
-
-// replyFirst makes an agent that has to wait reply to people's questions first.
-func (v view) replyFirst(n NextAction) NextAction {
-	id := unreplied(v.state)
+	n, id := v.unscopedAction(), unreplied(v.state)
 	reply := Call{Kind: CallReply, ID: id}
 	if _, can := v.Can(reply); id == "" || v.decides() || !can {
 		return n
 	}
-	switch n.Reason {
+	switch n.Reason { // an agent that has to wait replies to people's questions first
 	case AwaitingApproval, Running, RunPaused, StepAsks, WaitingOnAgent:
 		n.Phrases = say("The user asks: reply with ", reply, ", then wait again.")
 	}

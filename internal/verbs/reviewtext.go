@@ -62,7 +62,12 @@ func (s *Service) ReviewDraft(ctx context.Context, state plan.State, former *pla
 		for _, warning := range found.WarningsOn(step.ID) {
 			below += "   warning: " + safetext.AfterLabel(warning) + "\n"
 		}
-		return below + remarksBelow(remarks, step.ID)
+		for _, r := range remarks {
+			if r.Now == step.ID {
+				below += "   comment " + safetext.AfterLabel(strings.Join(r.Lines(true), "\n")) + "\n"
+			}
+		}
+		return below
 	}) + prefixedLines("Unanswered: ", Unanswered(state)))
 }
 
@@ -92,17 +97,6 @@ func warningsText(found plan.GateFindings) string {
 		return ""
 	}
 	return text + "\n"
-}
-
-// remarksBelow returns the comments on a step, to follow its text.
-func remarksBelow(remarks []PlacedComment, step plan.StepID) string {
-	text := ""
-	for _, r := range remarks {
-		if r.Now == step {
-			text += "   comment " + safetext.AfterLabel(strings.Join(r.Lines(true), "\n")) + "\n"
-		}
-	}
-	return text
 }
 
 // hostListText describes the host's list that a draft was made from; "" for any other draft.

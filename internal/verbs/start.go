@@ -216,7 +216,10 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 		if d.rounds == maxRounds || ctx.Err() != nil {
 			return nil, d.failed(problem)
 		}
-		d.material.Former, d.material.Findings = string(answer), d.objections(problem)
+		d.material.Former, d.material.Findings = string(answer), []string{problem.Error()}
+		if refused, ok := errors.AsType[*RefusedPlan](problem); ok {
+			d.material.Findings = append(refused.Details(), warnings(refused.Report)...)
+		}
 	}
 }
 
@@ -264,13 +267,6 @@ func (d *drafting) checkAnswer(ctx context.Context, answer []byte) ([]plan.NewSt
 	}
 	d.reasoning = given(draft.Reasoning)
 	return steps, nil
-}
-
-func (d *drafting) objections(problem error) []string {
-	if refused, ok := errors.AsType[*RefusedPlan](problem); ok {
-		return append(refused.Details(), warnings(refused.Report)...)
-	}
-	return []string{problem.Error()}
 }
 
 // verdictTries limits how often a model is asked for one verdict.
