@@ -216,6 +216,64 @@ exec '${whole}' "$@"
 `;
 }
 
+// faults are ways in which hooks before tools stop holding. Each changes their groups in the host's settings, or planloop itself.
+const faults = {
+  'a matcher': (groups) => groups.forEach((group) => (group.matcher = 'Bash|shell|run_shell_command')),
+  'an asynchronous hook': (groups) => groups.forEach(({ hooks }) => hooks.forEach((hook) => (hook.async = true))),
+  'a time-out': (groups, bench) => {
+    groups.forEach(({ hooks }) => hooks.forEach((hook) => (hook.timeout = bench.name === 'gemini' ? 1000 : 1)));
+    renameSync(bench.program, `${bench.program}-whole`);
+    writeFileSync(bench.program, `#!/bin/sh\n[ "$1" != hook ] || sleep 4\nexec '${bench.program}-whole' "$@"\n`);
+    chmodSync(bench.program, 0o755);
+  },
+};
+
+// tells checks that planloop never calls a host enforced that then writes, whatever happened to its hooks.
+async function tells(bench) {
+  const { says } = bench.host;
+  const settings = bench.host.settings && join(bench.home, bench.host.settings);
+  const before = settings && readFileSync(settings, 'utf8');
+  const whole = `${bench.program}-whole`;
+  for (const [fault, change] of Object.entries({ ...(settings ? faults : {}), 'a deleted program': undefined })) {
+    const file = `${fault.replaceAll(' ', '-')}.txt`;
+    let shown;
+    if (change) {
+      const changed = JSON.parse(before);
+      change(changed.hooks.PreToolUse ?? changed.hooks.BeforeTool, bench);
+      writeFileSync(settings, JSON.stringify(changed));
+    }
+    await bench.talk([
+      says.own('planning_enter_plan_mode', { reason: 'To think it over' }),
+      () => {
+        if (!change) renameSync(bench.program, whole);
+        return says.write(join(bench.workspace, file), 'alpha\n');
+      },
+      async () => {
+        const run = { ...bench, program: existsSync(whole) ? whole : bench.program, done: bench.done };
+        shown = JSON.parse(await run.done('status', '--json')).enforcement.map(({ state }) => state);
+        return { text: 'That is all.' };
+      },
+    ]);
+    const wrote = bench.wrote(file);
+    assert.ok(shown.length > 0 && !(wrote && shown.includes('enforced')), `${fault}: shown ${shown}, wrote ${wrote}${bench.story()}`);
+    if (change) assert.ok(!shown.includes('enforced'), `${fault}: shown ${shown}${bench.story()}`);
+    else if (settings) assert.equal(wrote, false, `${fault}: written${bench.story()}`);
+    if (existsSync(whole)) renameSync(whole, bench.program);
+    if (settings) writeFileSync(settings, before);
+    await cancel(bench);
+  }
+}
+
+// cancel has a person end planning mode in a terminal.
+async function cancel(bench) {
+  const terminal = new Terminal([bench.program, 'plan', 'cancel'], { cwd: bench.workspace, env: bench.env });
+  try {
+    assert.equal(await terminal.status(), 0, terminal.output);
+  } finally {
+    terminal.kill();
+  }
+}
+
 // leaves checks that planloop can be removed from files that the host has changed since. Codex keeps its own list of trusted hooks.
 async function leaves(bench) {
   const was = contents(bench.home);
@@ -251,6 +309,8 @@ async function story(id, host) {
     await holds(bench);
     await resumes(bench);
     await breaks(bench);
+    await cancel(bench);
+    if (!host.installs) await tells(bench);
     if (!host.installs) await leaves(bench); // a plugin is removed by the host
     console.log(`planning mode holds ${host.title} (${Math.round((Date.now() - began) / 1000)}s, ${model.requests.length} requests to the model)`);
   } catch (error) {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { write } from './files.mjs';
 
 export const title = 'Claude Code';
+export const settings = '.claude/settings.json'; // with its hooks, below the home folder
 export const variables = {
   ANTHROPIC_API_KEY: 'none',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',

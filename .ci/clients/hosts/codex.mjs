@@ -7,6 +7,7 @@ import { Terminal } from '../terminal.mjs';
 import { write } from './files.mjs';
 
 export const title = 'Codex';
+export const settings = '.codex/hooks.json'; // with its hooks, below the home folder
 export const variables = { SCRIPTED_KEY: 'none' };
 
 export function command(packages) {

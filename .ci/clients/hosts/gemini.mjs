@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { write } from './files.mjs';
 
 export const title = 'Gemini CLI';
+export const settings = '.gemini/settings.json'; // with its hooks, below the home folder
 export const variables = { GEMINI_API_KEY: 'none', GEMINI_CLI_NO_RELAUNCH: 'true' };
 
 export function command(packages) {
