@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -47,23 +48,12 @@ type channelRights struct {
 }
 
 func (v Channel) rights() channelRights {
-	switch v {
-	case ChannelMCP, ChannelAgentShell:
-		return channelRights{kind: Agent}
-	case ChannelTerminal, ChannelPage:
-		return channelRights{kind: Person, isPresent: true, way: WayPerson}
-	case ChannelShared:
-		return channelRights{kind: Person, isPresent: true, way: WayShared}
-	case ChannelClient:
-		return channelRights{kind: Agent, way: WayClient}
-	case ChannelScript:
-		return channelRights{kind: Person}
-	case ChannelCI:
-		return channelRights{kind: CI}
-	case ChannelEngine:
-		return channelRights{kind: Planloop}
-	}
-	return channelRights{}
+	person := channelRights{kind: Person, isPresent: true, way: WayPerson}
+	return map[Channel]channelRights{
+		ChannelMCP: {kind: Agent}, ChannelAgentShell: {kind: Agent}, ChannelClient: {kind: Agent, way: WayClient},
+		ChannelTerminal: person, ChannelPage: person, ChannelShared: {kind: Person, isPresent: true, way: WayShared},
+		ChannelScript: {kind: Person}, ChannelCI: {kind: CI}, ChannelEngine: {kind: Planloop},
+	}[v]
 }
 
 // Way is how a person's decision reached planloop.
@@ -84,13 +74,8 @@ func (Way) Values() []string {
 
 // Decider returns, for display, the author of a decision that arrived this way under a name.
 func (w Way) Decider(name string) string {
-	switch w {
-	case WayClient:
-		return "the user of " + name + ", confirmed through the client"
-	case WayShared:
-		return name + " on a shared terminal"
-	}
-	return name
+	return cmp.Or(map[Way]string{WayClient: "the user of " + name + ", confirmed through the client",
+		WayShared: name + " on a shared terminal"}[w], name)
 }
 
 // DescribeActor returns an actor with its kind, for display. A name from an old log that could imitate a kind is quoted.

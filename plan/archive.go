@@ -42,11 +42,7 @@ type PastDecision struct {
 
 // WasInForce reports whether the plan was a current plan, not only a draft.
 func (p PastPlan) WasInForce() bool {
-	switch p.Reason {
-	case "replaced", "restored_over", cleared, replanned:
-		return true
-	}
-	return false
+	return slices.Contains([]string{"replaced", "restored_over", cleared, replanned}, p.Reason)
 }
 
 // EarlierPlan returns the head that a restored plan or draft comes from, with what was decided about it then.

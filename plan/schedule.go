@@ -84,7 +84,13 @@ func (a Schedule) startSteps(c *stateFold) {
 func startEvents(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	x := step.execution()
 	ask := func(kind AskKind, digest, text string) []Event {
-		return []Event{r.newQuestion(step, kind, digest, text, f.Now)}
+		args := r.Args
+		if len(args) > maxShownArgs {
+			args, text = nil, joinReasons(text, fmt.Sprintf("with arguments of %d bytes, too large to show: "+
+				"read the values that they refer to", len(r.Args)))
+		}
+		return []Event{StepAsked{Step: step.ID, Ask: Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: args, Text: text,
+			At: f.Now, Definition: r.Definition}}}
 	}
 	loop := step.ForEach != "" && x.Loop == 0
 	switch {
@@ -117,18 +123,6 @@ func startEvents(s State, step *Step, r Resolution, f Facts, room bool) []Event 
 
 // maxShownArgs bounds the arguments shown in a question, in bytes.
 const maxShownArgs = 16 << 10
-
-// newQuestion returns a question about the next attempt of a step. Arguments too large to show are left
-// out, and the text says so.
-func (r Resolution) newQuestion(step *Step, kind AskKind, digest, text string, at time.Time) Event {
-	ask := Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: at, Definition: r.Definition}
-	if len(ask.Args) > maxShownArgs {
-		ask.Args = nil
-		ask.Text = joinReasons(text, fmt.Sprintf("with arguments of %d bytes, too large to show: read the values that they refer to",
-			len(r.Args)))
-	}
-	return StepAsked{Step: step.ID, Ask: ask}
-}
 
 // joinReasons joins reasons into one sentence, leaving out empty ones.
 func joinReasons(reasons ...string) string {

@@ -79,13 +79,7 @@ func (s StepStatus) Spaced() string { return strings.ReplaceAll(string(s), "_", 
 
 // Predicate returns the status as the predicate of a sentence: "is done", "failed".
 func (s StepStatus) Predicate() string {
-	switch s {
-	case Failed:
-		return "failed"
-	case Skipped, Cancelled:
-		return "was " + string(s)
-	}
-	return "is " + string(s)
+	return cmp.Or(map[StepStatus]string{Failed: "failed", Skipped: "was skipped", Cancelled: "was cancelled"}[s], "is "+string(s))
 }
 
 // ordinal indexes the counts by status; -1 for an unknown status.
@@ -169,25 +163,12 @@ func (PlanStatus) Values() []string {
 
 // Predicate returns the status as the predicate of a sentence: "is active", "has failed".
 func (s PlanStatus) Predicate() string {
-	switch s {
-	case StatusDraft:
-		return "is a draft"
-	case StatusFailed:
-		return "has failed"
-	}
-	return "is " + string(s)
+	return cmp.Or(map[PlanStatus]string{StatusDraft: "is a draft", StatusFailed: "has failed"}[s], "is "+string(s))
 }
 
 // Rawko returns rawko's word for the status. Rawko has no word for abandoned; failed comes closest,
 // since nothing more is done.
 func (s PlanStatus) Rawko() string {
-	switch s {
-	case StatusActive:
-		return "in_progress"
-	case StatusCompleted:
-		return "complete"
-	case StatusAbandoned:
-		return "failed"
-	}
-	return string(s) // draft, replanning and failed have the same name
+	other := map[PlanStatus]string{StatusActive: "in_progress", StatusCompleted: "complete", StatusAbandoned: "failed"}
+	return cmp.Or(other[s], string(s)) // draft, replanning and failed have the same name
 }

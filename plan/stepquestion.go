@@ -306,15 +306,8 @@ type Ask struct {
 
 // Choices lists the valid answers to a question.
 func (k AskKind) Choices() []Choice {
-	switch k {
-	case AskApproval:
-		return []Choice{Approve, Deny, Skip}
-	case AskPause:
-		return []Choice{Reply, Skip}
-	case AskUnknown:
-		return []Choice{Retry, Happened, Skip, Abort}
-	}
-	return nil
+	return map[AskKind][]Choice{AskApproval: {Approve, Deny, Skip}, AskPause: {Reply, Skip},
+		AskUnknown: {Retry, Happened, Skip, Abort}}[k]
 }
 
 // StepAsked keeps a question about a step until it is answered.

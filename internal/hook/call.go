@@ -122,15 +122,7 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 // text returns the text of an answer at a moment. A blank text is replaced with words, because some hosts ignore a refusal without a
 // reason.
 func (a Answer) text(moment Moment) string {
-	text := ""
-	switch moment {
-	case BeforeTool:
-		text = a.Refuse
-	case SessionStart, BeforePrompt:
-		text = a.Context
-	case Stop:
-		text = a.Continue
-	}
+	text := map[Moment]string{BeforeTool: a.Refuse, SessionStart: a.Context, BeforePrompt: a.Context, Stop: a.Continue}[moment]
 	if text != "" && strings.TrimSpace(text) == "" {
 		return "planloop gave no reason."
 	}

@@ -318,7 +318,7 @@ func mcpTool(host Host, tool, reported string) (server, name string, ok bool) {
 			return "", rest, true
 		}
 		if reported != "" {
-			server = strings.Map(nameRune, reported)
+			server = regexp.MustCompile(`[^-\w]`).ReplaceAllString(reported, "_") // as in the names of tools
 			return normalServer(server), strings.TrimPrefix(rest, server+between), true
 		}
 		if server, name, ok = strings.Cut(rest, between); !ok {
@@ -358,12 +358,4 @@ func normalServer(server string) string {
 		return OwnServer
 	}
 	return server
-}
-
-// nameRune replaces characters that tool names cannot contain with an underscore.
-func nameRune(r rune) rune {
-	if r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-		return r
-	}
-	return '_'
 }

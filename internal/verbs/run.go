@@ -221,13 +221,8 @@ func (r RunReply) Text() string {
 }
 
 func (r RunReply) headline() string {
-	switch r.Reason {
-	case "":
-		return "The run continues"
-	case plan.StopCompleted:
-		return "The plan is complete"
-	}
-	return "The run is over (" + strings.ReplaceAll(string(r.Reason), "_", " ") + ")"
+	return cmp.Or(map[plan.StopReason]string{"": "The run continues", plan.StopCompleted: "The plan is complete"}[r.Reason],
+		"The run is over ("+strings.ReplaceAll(string(r.Reason), "_", " ")+")")
 }
 
 func (c RunCounts) total() int {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -294,11 +295,8 @@ const titledCost = 75
 // listsPlan reports whether a status on the command line lists all tasks: if some can be worked on (Response B), not
 // while planning mode, a signal or the end of the plan comes first.
 func listsPlan(r Reason) bool {
-	switch r {
-	case ReadyForTask, WaitingOnAgent, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running, RunStopped, StepAsks, RunPaused:
-		return true
-	}
-	return false
+	return slices.Contains([]Reason{ReadyForTask, WaitingOnAgent, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running, RunStopped,
+		StepAsks, RunPaused}, r)
 }
 
 func tasks(p *plan.Plan) []Task {

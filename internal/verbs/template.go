@@ -327,7 +327,14 @@ func (r SavedTemplate) Text() string {
 // Text returns the reply in lines.
 func (r ApplyTemplateReply) Text() string {
 	if r.Template == "" {
-		return r.listed() + "\nNext: " + r.NextAction
+		text := r.Message
+		for _, t := range r.Templates {
+			text += "\n" + t.line()
+		}
+		if r.LeftOff > 0 {
+			text += fmt.Sprintf("\n%d more are not listed.", r.LeftOff)
+		}
+		return text + "\nNext: " + r.NextAction
 	}
 	text := "Template " + r.Template + ": " + strings.TrimSuffix(r.Message, ".") + "."
 	text += warningLines(r.Warnings)
@@ -335,18 +342,6 @@ func (r ApplyTemplateReply) Text() string {
 		text += "\nPlan: " + r.PlanID
 	}
 	return text + "\nNext: " + r.NextAction
-}
-
-func (r ApplyTemplateReply) listed() string {
-	var b strings.Builder
-	b.WriteString(r.Message)
-	for _, t := range r.Templates {
-		b.WriteString("\n" + t.line())
-	}
-	if r.LeftOff > 0 {
-		fmt.Fprintf(&b, "\n%d more are not listed.", r.LeftOff)
-	}
-	return b.String()
 }
 
 // line describes a template and its parameters.
