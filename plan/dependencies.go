@@ -133,14 +133,19 @@ func ListIDs(ids []StepID) string { return strings.Join(words(ids), ", ") }
 // IDs writes step ids for a message: "S001", "S001 and S002", "S001, S002 and 3 more".
 func IDs(ids []StepID) string {
 	const shown = 5
-	switch last := len(ids) - 1; {
-	case len(ids) > shown:
+	if len(ids) > shown {
 		return fmt.Sprintf("%s and %d more", ListIDs(ids[:shown]), len(ids)-shown)
-	case last < 1:
-		return ListIDs(ids)
-	default:
-		return ListIDs(ids[:last]) + " and " + ids[last].String()
 	}
+	return Enumerate(words(ids))
+}
+
+// Enumerate joins words: "title, risk and details".
+func Enumerate(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 // cycleError refuses a cycle and shows it: S001 -> S002 -> S001.

@@ -105,7 +105,7 @@ func decisionWords(d *plan.Decision, edits string) string {
 		text += "; the approved plan continues unchanged"
 	}
 	if n := len(d.Unanswered); n > 0 {
-		text += "; " + enumerated(d.Unanswered) + map[bool]string{true: " was", false: " were"}[n == 1] + " not answered"
+		text += "; " + plan.Enumerate(d.Unanswered) + map[bool]string{true: " was", false: " were"}[n == 1] + " not answered"
 	}
 	switch {
 	case edits == "":

@@ -95,9 +95,13 @@ func (s *Service) elsewhere(err error, input any, arguments []byte, c Caller) er
 	switch input.(type) {
 	case *AddStep, *MarkStep, *UpdateStep:
 		update, reads = updateOf(arguments)
-	case *SetupPlan:
-		first, update, reads = richPlan(arguments)
-		first = c.word(Call{Kind: CallSetUp}) + first + ", then "
+	case *SetupPlan: // with more fields per step than the tool takes
+		var in struct {
+			Objective    string    `json:"objective"`
+			InitialSteps []NewTask `json:"initial_steps"`
+		}
+		reads = Decode(arguments, &in) == nil && len(in.InitialSteps) > 0
+		first, update.AddTasks = c.word(Call{Kind: CallSetUp})+objectiveAlone(in.Objective)+", then ", in.InitialSteps
 	}
 	for i, task := range update.AddTasks {
 		update.AddTasks[i] = task.asked(s.opts.GateAll)

@@ -159,16 +159,7 @@ func (edit personEdit) text(p *plan.Plan, own bool) string {
 		task += ", which you work on"
 	}
 	if edit.how == "" {
-		return "changed the " + enumerated(edit.fields) + " of " + task
+		return "changed the " + plan.Enumerate(edit.fields) + " of " + task
 	}
 	return fmt.Sprintf(edit.how, task)
-}
-
-// enumerated joins words: "title, risk and details".
-func enumerated(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

@@ -141,7 +141,13 @@ func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []PlacedComment) str
 	if current == nil {
 		data.Said = append(Terms(p), commentLines(remarks, 0)...)
 	}
-	room, begun := approvedRoom, current == nil || titlesFit(p)
+	all := 0
+	for step := range p.Steps.All() {
+		if all += tokens.CountCautiously(step.Title) + lineTokens; all > approvedRoom {
+			break
+		}
+	}
+	room, begun := approvedRoom, current == nil || all <= approvedRoom // then all titles fit
 	for step := range p.Steps.All() {
 		shown := approvedStep(p, step, current == nil, remarks)
 		if begun = begun || step == current; begun && current != nil {
@@ -199,17 +205,6 @@ func approvalAnswer(p *plan.Plan, c Caller, remarks []PlacedComment) string {
 
 // lineTokens is the cost of a line of the approved plan without its title.
 const lineTokens = 16
-
-// titlesFit reports whether a status has room for all step titles.
-func titlesFit(p *plan.Plan) bool {
-	room := approvedRoom
-	for step := range p.Steps.All() {
-		if room -= tokens.CountCautiously(step.Title) + lineTokens; room < 0 {
-			return false
-		}
-	}
-	return true
-}
 
 // approvedStep returns a step of the approved plan, by title or whole.
 func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []PlacedComment) prompts.ApprovedStep {

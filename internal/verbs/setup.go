@@ -27,17 +27,6 @@ type SetupPlan struct {
 	InitialSteps []NewStep `json:"initial_steps,omitempty"`
 }
 
-// richPlan reads the arguments of a plan with more fields per step than the tool takes. It returns the arguments
-// for a plan without steps, and an update that adds the steps.
-func richPlan(arguments []byte) (setUp string, update Update, ok bool) {
-	var in struct {
-		Objective    string    `json:"objective"`
-		InitialSteps []NewTask `json:"initial_steps"`
-	}
-	ok = Decode(arguments, &in) == nil && len(in.InitialSteps) > 0
-	return objectiveAlone(in.Objective), Update{AddTasks: in.InitialSteps}, ok
-}
-
 // objectiveAlone returns the arguments that set up a plan without steps.
 func objectiveAlone(objective string) string {
 	return " " + object(SetupPlan{Objective: objective})
