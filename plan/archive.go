@@ -338,20 +338,14 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	if body.Highest, err = s.continueVersion(f.FormerPlan, body.Steps, f.FormerPlan.Steps.Highest()); err != nil {
 		return nil, err
 	}
-	if !f.Actor.IsPresent() || !head.WasInForce() {
-		return restoreDraft(s, body, f)
+	if f.Actor.IsPresent() && head.WasInForce() {
+		return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
 	}
-	return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
-}
-
-// restoreDraft returns the event that puts a former plan alongside the current one as a draft. It gets an id of its own
-// if its own would make it a revision of the current plan.
-func restoreDraft(s State, body Body, f Facts) ([]Event, error) {
 	if s.Draft != nil {
 		return nil, conflict("the plan "+Quote(s.Draft.Objective)+" ("+s.Draft.ID+") already waits for a decision",
 			"ask the user to decide on it first")
 	}
-	if s.Plan != nil && s.Plan.Root() == body.Root() {
+	if s.Plan != nil && s.Plan.Root() == body.Root() { // with its own id it would be a revision of the current plan
 		body.PreviousPlanID, body.ID, body.Version = body.ID, newPlanID(s, body.Objective, f.Now), 1
 	}
 	body.Approval, body.HostList, body.FinalSummary = nil, nil, ""

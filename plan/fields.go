@@ -313,7 +313,16 @@ func (f Field[T]) Set(of *T, text string) bool {
 		*v = append(*v, text)
 		return true
 	case *[]StepID:
-		return appendIDs(v, text)
+		var more []StepID
+		for word := range strings.SplitSeq(text, ",") {
+			id, err := ParseStepID(word)
+			if err != nil {
+				return false
+			}
+			more = append(more, id)
+		}
+		*v = append(*v, more...)
+		return true
 	case *json.RawMessage:
 		*v = json.RawMessage(text)
 		return true
@@ -341,19 +350,6 @@ func (f Field[T]) Set(of *T, text string) bool {
 
 func set[V any](field *V, value V) bool {
 	*field = value
-	return true
-}
-
-func appendIDs(ids *[]StepID, text string) bool {
-	var more []StepID
-	for word := range strings.SplitSeq(text, ",") {
-		id, err := ParseStepID(word)
-		if err != nil {
-			return false
-		}
-		more = append(more, id)
-	}
-	*ids = append(*ids, more...)
 	return true
 }
 

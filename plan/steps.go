@@ -257,8 +257,17 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 // add appends steps; they may depend on each other.
 func (e *stepsEdit) add(steps []*Step) {
 	from := e.s.n
-	for _, step := range steps {
-		e.place(step)
+	for i, step := range steps {
+		at := from + i
+		if at%chunkSize == 0 {
+			c := &stepChunk{}
+			e.s.chunks = append(e.s.chunks, c)
+			e.own[c] = true
+		}
+		e.s.n++
+		e.change(at, func(slot *stepSlot) { slot.step = step })
+		e.s.highest = max(e.s.highest, step.ID)
+		e.register(step.ID, at)
 	}
 	links := map[StepID][]StepID{}
 	for k, step := range steps {
@@ -270,20 +279,6 @@ func (e *stepsEdit) add(steps []*Step) {
 	for dep, dependents := range links {
 		e.link(dep, dependents)
 	}
-}
-
-// place puts a step at the end, without its dependencies.
-func (e *stepsEdit) place(step *Step) {
-	i := e.s.n
-	if i%chunkSize == 0 {
-		c := &stepChunk{}
-		e.s.chunks = append(e.s.chunks, c)
-		e.own[c] = true
-	}
-	e.s.n++
-	e.change(i, func(slot *stepSlot) { slot.step = step })
-	e.s.highest = max(e.s.highest, step.ID)
-	e.register(step.ID, i)
 }
 
 // register maps id to position i. The index is only needed from the first id on that is not at
