@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,11 +63,13 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 			a.settings[key] = value
 		}
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var beginning sync.WaitGroup // system calls, in parallel with the computation
 	beginning.Go(func() {
 		a.agentVariable() // now: the parent process may end, and could not be found later
 		if o.http == "" {
-			a.expectHooks()
+			a.announce(ctx, "")
 		}
 	})
 	defer beginning.Wait()
@@ -78,7 +81,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	if o.http != "" {
-		a.announceOverHTTP(place)
+		a.announce(ctx, filepath.Base(place.StateDir))
 	}
 	config, err := a.configure(place) // its warnings are not repeated when the workspace is opened
 	if err != nil {

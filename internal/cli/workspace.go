@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/presence"
@@ -238,25 +239,40 @@ func (a *app) describeServer() presence.Server {
 	return server
 }
 
-// announceOverHTTP announces this server to the hooks of all hosts in its workspace.
-func (a *app) announceOverHTTP(place workspace.Workspace) {
-	if a.flags.ephemeral {
+// announce announces this server to the hooks of its host, or to those of all hosts in a workspace that it serves over HTTP. For its host
+// it also creates the folder where the host's hooks record their calls: without it they are not noticed, and planning mode counts as not
+// enforced. On a machine without data of planloop it waits for the first, until ctx ends.
+func (a *app) announce(ctx context.Context, http string) {
+	home, err := workspace.StateHome(a.getenv, "")
+	if err != nil || a.flags.ephemeral {
 		return
 	}
-	home, name := filepath.Split(place.StateDir)
-	if err := presence.AnnounceProgram(filepath.Clean(home), a.ancestors(), name); err != nil {
-		a.logger().Debug("hooks do not know this server", "error", err)
+	try := func() bool {
+		done, err := presence.AnnounceProgram(home, a.ancestors(), http)
+		if http == "" {
+			err = errors.Join(err, presence.PrepareHooks(home, process.Starter(a.ancestors())))
+		}
+		if err != nil {
+			a.logger().Debug("hook calls are not recorded", "error", err)
+		}
+		return done
 	}
-}
-
-// expectHooks announces this server to the hooks of its host, and creates the folder where those of the program that started it record
-// their calls. Without it they are not noticed, and planning mode counts as not enforced.
-func (a *app) expectHooks() {
-	home, err := workspace.StateHome(a.getenv, "")
-	if err == nil && !a.flags.ephemeral {
-		err = errors.Join(presence.AnnounceProgram(home, a.ancestors(), ""), presence.PrepareHooks(home, process.Starter(a.ancestors())))
+	if try() {
+		return
 	}
-	if err != nil {
-		a.logger().Debug("hook calls are not recorded", "error", err)
-	}
+	go func() { // ends with ctx
+		const interval = 500 * time.Millisecond // a call soon after the first data may be refused while planning
+		for each := time.NewTicker(interval); ; {
+			select {
+			case <-ctx.Done():
+				each.Stop()
+				return
+			case <-each.C:
+				if try() {
+					each.Stop()
+					return
+				}
+			}
+		}
+	}()
 }

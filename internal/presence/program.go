@@ -17,10 +17,14 @@ type ancestry struct {
 
 // AnnounceProgram records that the first process of a chain is a server of planloop. A hook of the same host then knows that the host's
 // server named planloop is this program. It is called before the server's workspace is known, because the first call already has a hook.
-func AnnounceProgram(stateHome string, chain []process.Ancestor, http string) error {
+// Until planloop has data it makes nothing, and reports false.
+func AnnounceProgram(stateHome string, chain []process.Ancestor, http string) (done bool, err error) {
+	if _, err := os.Lstat(stateHome); err != nil {
+		return false, nil
+	}
 	programs := subfolder(stateHome, programsName)
 	if err := safefile.MakeFolder(string(programs)); err != nil || len(chain) == 0 {
-		return err
+		return true, err
 	}
 	entries, _ := os.ReadDir(string(programs))
 	for _, entry := range entries {
@@ -28,7 +32,7 @@ func AnnounceProgram(stateHome string, chain []process.Ancestor, http string) er
 			_ = os.Remove(filepath.Join(string(programs), entry.Name())) // retried by the next server
 		}
 	}
-	return programs.put(nameOf(chain[0]), ancestry{chain, http})
+	return true, programs.put(nameOf(chain[0]), ancestry{chain, http})
 }
 
 // programsName is the folder, next to those of the workspaces, for the announcements of servers.
@@ -38,7 +42,7 @@ const programsName = "programs"
 // workspace over HTTP.
 func HasServer(stateDir string, chain []process.Ancestor) bool {
 	programs := subfolder(filepath.Dir(stateDir), programsName)
-	entries, _ := os.ReadDir(string(programs)) // it exists once a server was started
+	entries, _ := os.ReadDir(string(programs)) // it exists once a server was announced
 	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
 		var a ancestry
 		if !processOf(entry.Name()).Runs() || !programs.get(entry.Name(), &a) || len(a.Chain) == 0 {

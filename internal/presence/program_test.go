@@ -1,6 +1,7 @@
 package presence_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -39,11 +40,18 @@ func TestServerOfTheHost(t *testing.T) {
 		"ended":                           {chain{hook, claude, bash}, chain{made(server.PID, "planloop"), claude, bash}, "", false},
 	} {
 		home := filepath.Join(t.TempDir(), "planloop")
-		testenv.Check(t, presence.AnnounceProgram(home, test.server, test.http))
+		if done, err := presence.AnnounceProgram(home, test.server, test.http); err != nil || done {
+			t.Errorf("%s: announced without data: %v, %v", name, done, err)
+		}
+		testenv.Check(t, os.Mkdir(home, 0o700))
+		if done, err := presence.AnnounceProgram(home, test.server, test.http); err != nil || !done {
+			t.Errorf("%s: %v, %v", name, done, err)
+		}
 		if got := presence.HasServer(filepath.Join(home, "app-1"), test.hook); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		testenv.Check(t, presence.AnnounceProgram(home, test.server, test.http)) // removes what has ended
+		_, err := presence.AnnounceProgram(home, test.server, test.http) // removes what has ended
+		testenv.Check(t, err)
 		if left, err := filepath.Glob(filepath.Join(home, "programs", "*")); err != nil || len(left) != 1 {
 			t.Errorf("%s: %q, %v", name, left, err)
 		}
