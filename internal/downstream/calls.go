@@ -76,7 +76,9 @@ func (s *server) callTool(ctx context.Context, c *conn, own string, args json.Ra
 	if err != nil {
 		return result, err
 	}
-	s.recordSuccess()
+	s.mu.Lock()
+	s.hasAnswered = true
+	s.mu.Unlock()
 	if result, err = asCalled(text); err != nil {
 		failed := c.fail("answered with text that is not a tool result")
 		failed.Sent, failed.Answered = true, true

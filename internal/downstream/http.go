@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/outbound"
 )
@@ -27,13 +26,6 @@ type httpTransport struct {
 	stream   *outbound.Client
 	header   http.Header
 	listened atomic.Bool
-}
-
-// newHTTPTransport returns the SDK's transport to a server over HTTP. Nothing is contacted.
-func newHTTPTransport(stream *outbound.Client, t *target, c *conn) mcp.Transport {
-	c.wait = stream.Close
-	return &mcp.StreamableClientTransport{Endpoint: t.address.String(),
-		HTTPClient: &http.Client{Transport: &httpTransport{conn: c, stream: stream, header: t.header}}}
 }
 
 // RoundTrip makes a request of the SDK's.

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
+	"net/http"
 	"net/url"
 	"strings"
 	"unicode"
@@ -214,13 +215,6 @@ func (s *server) recordFailure(err error) {
 	s.failures++
 }
 
-// recordSuccess notes that the server has answered a call.
-func (s *server) recordSuccess() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hasAnswered = true
-}
-
 // start starts the server and greets it, twice if the first try fails. A server that answered may have been
 // too slow for the probe and support only the stateless era. A server that ended may have done so because it
 // does not know the first greeting.
@@ -265,11 +259,15 @@ func (s *server) connect(ctx context.Context, version string, patience time.Dura
 	return c, nil
 }
 
+// transport returns the SDK's transport to the server, which it starts if it is a command.
 func (s *server) transport(c *conn) (mcp.Transport, error) {
-	if s.target.address != nil {
-		return newHTTPTransport(outbound.NewStream(s.target.address, s.options.HTTP, s.options.Logger), s.target, c), nil
+	if s.target.address == nil {
+		return startStdio(s.options.Launcher, s.target, c, s.complaints)
 	}
-	return startStdio(s.options.Launcher, s.target, c, s.complaints)
+	stream := outbound.NewStream(s.target.address, s.options.HTTP, s.options.Logger)
+	c.wait = stream.Close
+	return &mcp.StreamableClientTransport{Endpoint: s.target.address.String(),
+		HTTPClient: &http.Client{Transport: &httpTransport{conn: c, stream: stream, header: s.target.header}}}, nil
 }
 
 // startTime is the time for a start: some servers are fetched from a registry first.

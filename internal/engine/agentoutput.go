@@ -137,11 +137,6 @@ func (o *agentOutput) close() {
 	o.showLine()
 }
 
-// hasOtherNonce reports whether there was a report with the nonce of another attempt. Call it only after all output.
-func (o *agentOutput) hasOtherNonce() bool {
-	return slices.ContainsFunc(o.streams, func(s *stream) bool { return s.reports.otherNonce })
-}
-
 // end returns the end of the output.
 func (o *agentOutput) end() string { return safetext.Keepable(o.tail.End().Text, maxTail) }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -99,7 +100,8 @@ func (a *Agents) Work(ctx context.Context, w AgentAssignment) (AgentOutcome, err
 		return AgentOutcome{}, invalidAgent(w.Agent+".command", fmt.Sprintf("could not be started: %v", err),
 			"correct it in your own configuration")
 	}
-	outcome := AgentOutcome{Report: out.report, OtherNonce: out.hasOtherNonce(), Tail: out.end(),
+	isOther := func(s *stream) bool { return s.reports.otherNonce }
+	outcome := AgentOutcome{Report: out.report, OtherNonce: slices.ContainsFunc(out.streams, isOther), Tail: out.end(),
 		ExitCode: result.ExitCode, TimedOut: result.TimedOut, Took: result.Duration, Unseen: unseen != nil}
 	if !outcome.Unseen {
 		a.addChanges(ctx, before, out.secrets, &outcome)

@@ -188,15 +188,11 @@ func stripDecoration(line []byte) []byte {
 	if fence, fenced := strings.CutPrefix(rest, "json"); fenced && strings.HasSuffix(text[:len(text)-len(rest)], "`") {
 		rest = strings.TrimLeftFunc(fence, isDecoration)
 	}
+	endsText := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".!?", r) }
 	if i := strings.Index(rest, `{"planloop"`); i > 0 && strings.ContainsFunc(rest[i-1:i], endsText) {
 		rest = rest[i:] // text without a line end before the report; in a sentence, a blank or a quote would come between
 	}
 	return []byte(rest)
-}
-
-// endsText reports whether a character can end a text.
-func endsText(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".!?", r)
 }
 
 // isDecoration reports whether a character belongs neither to a word nor to JSON.

@@ -125,7 +125,7 @@ func (d *document) mark(node ast.Node) {
 // start returns the line in which a block begins.
 func (d *document) start(block ast.Node) int {
 	if at := textOffset(block); at >= 0 { // an underlined heading is recognized only after its text
-		return d.lineAt(at)
+		return sort.Search(len(d.offset), func(i int) bool { return d.offset[i] > at }) - 1
 	}
 	return d.opened[block]
 }
@@ -149,10 +149,6 @@ func (d *document) end(block ast.Node) int {
 		}
 	}
 	return len(d.lines)
-}
-
-func (d *document) lineAt(offset int) int {
-	return sort.Search(len(d.offset), func(i int) bool { return d.offset[i] > offset }) - 1
 }
 
 // itemText returns the first line of an item: its number, and its text after the marker.

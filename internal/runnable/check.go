@@ -238,10 +238,8 @@ func (e *examination) known() string {
 			names = append(names, step.ID.String())
 		}
 	}
-	for _, list := range [][]Step{e.Also, e.Steps} {
-		for _, step := range list {
-			names = append(names, e.name(step.ID))
-		}
+	for _, step := range slices.Concat(e.Also, e.Steps) {
+		names = append(names, e.name(step.ID))
 	}
 	return "one of " + strings.Join(names, ", ")
 }

@@ -173,7 +173,7 @@ func (l *Memory) Snapshot(_ context.Context, seq plan.Revision) (s *Snapshot, er
 // SaveSnapshot implements store.Log.
 func (l *Memory) SaveSnapshot(_ context.Context, s Snapshot) error {
 	return l.withLock(func() error {
-		if !l.contains(s.Head) {
+		if h := s.Head; h.Chain != l.chain || h.Seq < 1 || int(h.Seq) > len(l.records) || l.records[h.Seq-1].hash != h.Hash {
 			return fmt.Errorf("a snapshot at record %d: %w", s.Head.Seq, ErrConflict)
 		}
 		i, found := slices.BinarySearchFunc(l.snapshots, s.Head.Seq, func(kept Snapshot, seq plan.Revision) int {
@@ -185,10 +185,6 @@ func (l *Memory) SaveSnapshot(_ context.Context, s Snapshot) error {
 		}
 		return nil
 	})
-}
-
-func (l *Memory) contains(h Head) bool {
-	return h.Chain == l.chain && h.Seq >= 1 && int(h.Seq) <= len(l.records) && l.records[h.Seq-1].hash == h.Hash
 }
 
 // Watch implements store.Log.

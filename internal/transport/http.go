@@ -266,8 +266,8 @@ func (o HTTPOptions) complete() (HTTPOptions, error) {
 		return o, err
 	}
 	o.Addr = addr
-	if err := checkToken(o.Token); err != nil {
-		return o, err
+	if strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return o, errors.New("the token has a character that an Authorization header cannot contain; use letters, digits and -._~+/=")
 	}
 	if err := o.checkExposure(addr); err != nil {
 		return o, err

@@ -248,9 +248,10 @@ func createDatabase(ctx context.Context, path, chain string) error {
 		return err
 	}
 	defer conn.Close()
+	format := fmt.Sprintf(` PRAGMA application_id = %d; PRAGMA user_version = %d;`, applicationID, formatVersion)
 	for _, step := range []string{
 		`PRAGMA journal_mode = WAL`,
-		`BEGIN IMMEDIATE; ` + schema + ` INSERT INTO meta VALUES ('chain', '` + chain + `');` + formatPragmas() + ` COMMIT`,
+		`BEGIN IMMEDIATE; ` + schema + ` INSERT INTO meta VALUES ('chain', '` + chain + `');` + format + ` COMMIT`,
 		`PRAGMA wal_checkpoint(TRUNCATE)`,
 	} {
 		if _, err := conn.ExecContext(ctx, step); err != nil {

@@ -279,11 +279,6 @@ const (
 // sameFormat is true unless a newer planloop has changed the format of an open log.
 const sameFormat = `(SELECT user_version = 1 FROM pragma_user_version)`
 
-// formatPragmas mark the file as a log.
-func formatPragmas() string {
-	return fmt.Sprintf(` PRAGMA application_id = %d; PRAGMA user_version = %d;`, applicationID, formatVersion)
-}
-
 // SQLite before 3.51.3 can damage a database with a write-ahead log that two connections use: with
 // such a library this constant overflows, and planloop does not compile.
 const _ uint = lib.SQLITE_VERSION_NUMBER - 3_051_003
