@@ -64,8 +64,8 @@ func parsePlanText(text []byte, objective string) (*source, error) {
 		r.src.outline.Objective = cmp.Or(planTitle(r.sections[0].title), objective)
 		r.taken[r.sections[0].at] = true
 	}
-	if !r.numbered() && !r.listed(ordered, stepsTitle().MatchString) && !r.subsections() && !r.listed(points, stepsTitle().MatchString) &&
-		!r.listed(ordered, func(title string) bool { return !otherTitle().MatchString(title) }) {
+	if !r.numbered() && !r.listed(false, stepsTitle().MatchString) && !r.subsections() && !r.listed(true, stepsTitle().MatchString) &&
+		!r.listed(false, func(title string) bool { return !otherTitle().MatchString(title) }) {
 		r.src.steps = []sourceStep{{Step: plan.Step{Spec: plan.Spec{Title: r.src.outline.Objective}}}}
 	}
 	r.src.outline.ContextNotes = r.rest()
@@ -178,15 +178,12 @@ func (r *planReader) step(title string, from, to, margin int) {
 	r.src.steps = append(r.src.steps, sourceStep{Step: plan.Step{Spec: plan.Spec{Title: title, Details: details.String()}}})
 }
 
-func ordered(l *ast.List) bool { return l.IsOrdered() }
-func points(*ast.List) bool    { return true }
-
-// listed turns the list items of the first matching section into steps.
-func (r *planReader) listed(kind func(*ast.List) bool, fits func(title string) bool) bool {
+// listed turns the list items of the first matching section into steps. Lists without numbers count if points is set.
+func (r *planReader) listed(points bool, fits func(title string) bool) bool {
 	found, in := false, -2
 	for block := r.root.FirstChild(); block != nil; block = block.NextSibling() {
 		list, is := block.(*ast.List)
-		if !is || !kind(list) {
+		if !is || !points && !list.IsOrdered() {
 			continue
 		}
 		within, title := r.sectionAt(r.start(list))

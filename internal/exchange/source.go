@@ -107,10 +107,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
 		step.Status = cmp.Or(step.Status, plan.Pending)
-		if s.find != nil { // the steps have names of their own
-			step.Name = s.call(step.ID)
-		}
-		if steps[i] = step; s.call != nil && from.ID != 0 {
+		if steps[i] = step; from.ID != 0 {
 			steps[i].Name = s.call(from.ID)
 		}
 	}

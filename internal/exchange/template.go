@@ -14,6 +14,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/strict"
@@ -463,11 +464,9 @@ func TemplateOf(outline plan.Outline, steps []plan.Step) ([]byte, error) {
 	for i, spec := range specs {
 		document.Steps = append(document.Steps, saved{plan.StepID(i + 1), spec})
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(document); err != nil {
+	text, err := jsonv2.Marshal(document, jsonv1.DefaultOptionsV1())
+	if err != nil {
 		return nil, fmt.Errorf("write the template: %w", err)
 	}
-	return resources.YAMLOf(text.Bytes())
+	return resources.YAMLOf(text)
 }

@@ -1,25 +1,25 @@
 package strict
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // Corrected returns the JSON of an input, which is a pointer to a struct, with the values at some JSON pointers replaced,
 // or added if missing: by the text given for the pointer, or by a placeholder such as <title> if the text is empty. It
 // returns nil if no pointer names a value.
 func Corrected(input any, texts map[string]string) []byte {
-	var data bytes.Buffer
-	encoder := json.NewEncoder(&data)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(input) != nil {
+	data, err := json.Marshal(input, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
+	if err != nil {
 		return nil
 	}
-	return CorrectedAgain(data.Bytes(), input, texts)
+	return CorrectedAgain(data, input, texts)
 }
 
 // CorrectedAgain is Corrected for the JSON of an input of this type, which may already contain placeholders.
@@ -34,7 +34,7 @@ func CorrectedAgain(data []byte, of any, texts map[string]string) []byte {
 
 // corrected returns the output with its placeholders, nil if it is incomplete.
 func (w *walk) corrected() []byte {
-	if w.incomplete || !json.Valid(w.out) {
+	if w.incomplete || !jsontext.Value(w.out).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil
 	}
 	return w.out

@@ -1,7 +1,6 @@
 package toolbox
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	strictjson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/tree"
@@ -127,16 +130,14 @@ func (b *Box) outcome(ctx context.Context, row Row, args json.RawMessage, w Watc
 
 // encoded returns the JSON of a value, or the reason for not having one.
 func encoded(value any) (json.RawMessage, noValue) {
-	var data bytes.Buffer
-	encoder := json.NewEncoder(&data)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	data, err := strictjson.Marshal(value, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
+	switch {
+	case err != nil:
 		return nil, noValue(err.Error())
-	}
-	if data.Len() > maxValue {
+	case len(data) > maxValue:
 		return nil, noValue("it is longer than " + size(maxValue))
 	}
-	return bytes.TrimSuffix(data.Bytes(), []byte("\n")), ""
+	return data, ""
 }
 
 func invalid(field, problem, fix string) error {

@@ -81,9 +81,7 @@ func (t Tool) decodeArgs(args *json.RawMessage, isReference func(string) bool) (
 		return nil, nil, true
 	}
 	in = reflect.New(t.in).Interface()
-	var bad *strict.Error
-	switch err := strict.Decode(*args, in, nil); {
-	case errors.As(err, &bad):
+	if bad, ok := errors.AsType[*strict.Error](strict.Decode(*args, in, nil)); ok {
 		for _, one := range append([]*strict.Error{bad}, bad.Others...) {
 			if one.Given != "" && isReference(one.Given) {
 				continue
@@ -95,14 +93,8 @@ func (t Tool) decodeArgs(args *json.RawMessage, isReference func(string) bool) (
 		if bad.Pointer == "" || !strict.Partly(*args, in, nil) {
 			return faults, nil, false
 		}
-	case err != nil:
-		return []*plan.ValidationError{{Kind: plan.InvalidInput, Problem: err.Error()}}, nil, false
 	}
-	understood, err := json.Marshal(in)
-	if err != nil {
-		return append(faults, &plan.ValidationError{Kind: plan.InvalidInput, Problem: err.Error()}), nil, false
-	}
-	*args = understood
+	*args, _ = json.Marshal(in) // decoded values always encode
 	return faults, in, true
 }
 

@@ -153,13 +153,8 @@ func (c *conn) encode(k *call, resp mcp.JSONRPCMessage) []byte {
 
 func asksForInput(resp mcp.JSONRPCMessage) bool {
 	answer, _ := resp.(mcp.JSONRPCResponse)
-	switch result := answer.Result.(type) {
-	case *mcp.CallToolResult:
-		return result.NeedsInput()
-	case mcp.CallToolResult:
-		return result.NeedsInput()
-	}
-	return false
+	result, ok := answer.Result.(*mcp.CallToolResult)
+	return ok && result.NeedsInput()
 }
 
 // withID returns the library's response with the id as it was sent.

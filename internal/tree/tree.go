@@ -57,9 +57,6 @@ func In(root *os.Root) *Tree { return &Tree{root: root} }
 // Close closes the directory. The result of FS must not be used after that.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// Stat returns the file info for a name. It follows links that stay within the tree.
-func (t *Tree) Stat(name string) (fs.FileInfo, error) { return t.root.Stat(name) }
-
 // Open opens a regular file or a directory for reading. Anything else is refused before it is opened, and
 // checked again after, in case it was exchanged: opening a pipe would wait for a writer, opening a device
 // could act on it.
