@@ -27,7 +27,10 @@ func (s *Service) Review(ctx context.Context, state plan.State, former *plan.Pla
 	text := what + " by " + by + " at " + localTime(since) + prefixed(" in ", s.opts.Workspace)
 	text += fmt.Sprintf(".\nRevision %d, plan %s", state.Revision, history.ShortDigest(plan.Digest(draft)))
 	if at, limit := plan.ExpiresAt(state, s.opts.Limits, s.lastActivity(state)); limit > 0 {
-		text += "; it expires at " + localTime(at)
+		text += "; ends at " + localTime(at)
+		if request != nil {
+			text += ": counts as rejected"
+		}
 	}
 	text += "."
 	if request != nil && request.Base != "" {

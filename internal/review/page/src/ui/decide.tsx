@@ -40,8 +40,12 @@ export function DecisionBar() {
       {draft.outdated && <p class="aside-line">{sentence(draft.outdated)}</p>}
       <Warned draft={draft} />
       {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
-      <Undone draft={draft} />
-      <Unanswered draft={draft} />
+      {!!(draft.undone?.length || draft.unanswered?.length) && (
+        <div class="unsettled" role="group" aria-label="To settle first" tabIndex={0}>
+          <Undone draft={draft} />
+          <Unanswered draft={draft} />
+        </div>
+      )}
       {mayDecide.value && asked.value && <WithWords how={asked.value} />}
       {mayDecide.value && <PendingComments />}
     </section>
