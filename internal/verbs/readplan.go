@@ -55,7 +55,9 @@ type ReadPlanReply struct {
 type ApprovedView struct {
 	Objective    string           `json:"objective"`
 	Summary      string           `json:"summary,omitempty"`
-	ContextNotes string           `json:"context_notes,omitempty"` // on the first page only, like the answers
+	ContextNotes string           `json:"context_notes,omitempty"` // on the first page only, like the next three
+	Constraints  []string         `json:"constraints,omitempty"`
+	Reasoning    string           `json:"reasoning,omitempty"`
 	Answers      []AnswerFeedback `json:"answers,omitempty"`
 	Tasks        []Task           `json:"tasks"`
 }
@@ -197,20 +199,25 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []PlacedComment, c
 	first, room := p.Steps.PositionFrom(from), agreedRoom
 	r.Approved = &ApprovedView{Objective: p.Objective, Summary: p.Summary}
 	if first == 0 {
-		r.Approved.ContextNotes = tokens.Block(p.ContextNotes, feedbackAlone)
+		r.Approved.ContextNotes, r.Approved.Constraints, r.Approved.Reasoning = p.ContextNotes, p.Metadata.Constraints, p.Reasoning
 		feedback := collectFeedback(state, state.Revision, true)
 		feedback.fit(feedbackAlone)
 		r.Approved.Answers = feedback.Answers
 		room -= costOf(r.Approved)
 	}
 	steps := tasks(p)[first:]
-	r.Approved.Tasks = steps[:r.addComments(p, CurrentPlan, remarks, first, room, c, func(i int) any { return steps[i] })]
-	for i := range r.Approved.Tasks {
-		task := &r.Approved.Tasks[i]
-		task.fit(statusRoom, c.word(Call{Kind: CallShowTask, Step: plan.StepID(task.ID)}))
+	for i := range steps {
+		steps[i].dropResults(labelled(p.Steps.At(first+i), plan.SpecFields()), p.Approval.UnseenNote(p.Steps.At(first+i).ID))
 	}
+	r.Approved.Tasks = steps[:r.addComments(p, CurrentPlan, remarks, first, room, c, func(i int) any { return steps[i] })]
 	r.Rest = remainingSteps(p, first+len(r.Approved.Tasks), ApprovedPlanOnly, c)
 	return r
+}
+
+// dropResults leaves of a task what was approved, whole: reports on it are in the current plan.
+func (t *Task) dropResults(other []string, unseen string) {
+	t.Other, t.Notes, t.EarlierNotes = append(nonEmpty(unseen), other...), nil, 0
+	t.Output, t.AffectedFiles, t.Error = "", nil, ""
 }
 
 // addComments returns how many steps from first fit into a room with their comments, at least one. It adds these comments
@@ -279,6 +286,7 @@ func (r ReadPlanReply) Text() string {
 		if r.Approved.ContextNotes != "" {
 			b.WriteString("Findings: " + safetext.AfterLabel(r.Approved.ContextNotes) + "\n")
 		}
+		b.WriteString(prefixedLines("Constraint: ", r.Approved.Constraints) + prefixedLines("Reasoning: ", nonEmpty(r.Approved.Reasoning)))
 		if answers := (Feedback{Answers: r.Approved.Answers}).lines(); answers != "" {
 			b.WriteString(answers[1:] + "\n")
 		}

@@ -151,6 +151,9 @@ func TestApprovedPlanIsReadWhole(t *testing.T) {
 		fields := verbs.TaskFields{Title: &title, Verify: &verify, ContextHints: &[]string{strings.Repeat("Read it. ", 40)}}
 		in.Steps = append(in.Steps, verbs.SubmittedStep{TaskFields: fields})
 	}
+	long := strings.TrimSpace(strings.Repeat("All of it counts. ", 600))
+	in.Steps[0].Details, in.Steps[20].Details = &long, &long
+	in.Constraints, in.Reasoning, in.ContextNotes = []string{"No new tables"}, new(long), new(long+" Found.")
 	must[verbs.SubmitPlanReply](t)(s.SubmitPlan(ctx, ann, in))
 	must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.DecideDraft{Outcome: plan.Approved, Digest: digest(t, s)}))
 	seen := 0
@@ -159,10 +162,18 @@ func TestApprovedPlanIsReadWhole(t *testing.T) {
 		if !strings.Contains(reply.Text(), "approved by pat") {
 			t.Errorf("who approved is not told: %s", reply.Text())
 		}
+		for _, want := range []string{"Constraint: No new tables\n", "Reasoning: " + long + "\n", "Findings: " + long + " Found.\n"} {
+			if seen == 0 && !strings.Contains(reply.Text(), want) {
+				t.Errorf("the first page does not have %s: %s", want, reply.Text())
+			}
+		}
 		for _, task := range reply.Approved.Tasks {
 			seen++
 			if task.Verify != fmt.Sprintf("go test -run Test%02d", seen) || !strings.Contains(reply.Text(), task.Verify) {
 				t.Errorf("step %d: %+v\n%s", seen, task, reply.Text())
+			}
+			if (seen == 1 || seen == 21) && (task.Details != long || !strings.Contains(reply.Text(), "Details: "+long+"\n")) {
+				t.Errorf("step %d is shortened: %+v", seen, task)
 			}
 		}
 		_, next, more := strings.Cut(reply.Rest, ": planning_read_plan ")

@@ -158,8 +158,9 @@ try {
   await page.evaluate(() => window.host.silent());
   await app.getByText('Waiting for the plan').waitFor();
   assert((await plain.says('planloop_status')).includes('planloop approve') || true);
-  const phase = await plain.call('planning_read_plan', { of: 'draft' });
-  assert.equal(phase._meta['planloop/review'].view.phase, 'submitted');
+  const { view } = (await plain.call('planning_read_plan', { of: 'draft' }))._meta['planloop/review'];
+  assert.equal(view.phase, 'executing', 'the approved plan continues');
+  assert.equal(view.draft.plan.objective, 'Another plan', 'and the proposal still waits');
   console.log('where the host does not say what it does, the app shows and does not decide');
 
   // The findings of axe-core, in a host that admits it.
