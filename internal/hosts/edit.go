@@ -322,8 +322,9 @@ func (m Machine) Write(e Edit) error {
 	return err
 }
 
-// maxLineBytes limits the bytes of a line in a difference, because some programs write a whole file on one line.
-const maxLineBytes = 300
+// maxLineBytes limits the bytes of a line in a difference, because some programs write a whole file on one line. The
+// line of a hook is shown whole.
+const maxLineBytes = 2_000
 
 // Difference returns an edit as a unified difference with one line of context, because lines
 // nearby may contain secrets. name is the file's name in it.
