@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -65,23 +64,23 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	if o.http == "" {
+		a.server = a.describeServer
+	}
 	var beginning sync.WaitGroup // system calls, in parallel with the computation
 	beginning.Go(func() {
 		a.agentVariable() // now: the parent process may end, and could not be found later
 		if o.http == "" {
-			a.announce(ctx, "")
+			a.announce(ctx, workspace.Workspace{}) // not found yet
 		}
 	})
 	defer beginning.Wait()
-	if o.http == "" {
-		a.server = a.describeServer
-	}
 	place, err := workspace.Find(a.lookup()) // without the client's roots: it needs texts and tools before it reports them
 	if err != nil {
 		return err
 	}
 	if o.http != "" {
-		a.announce(ctx, filepath.Base(place.StateDir))
+		a.announce(ctx, place)
 	}
 	config, err := a.configure(place) // its warnings are not repeated when the workspace is opened
 	if err != nil {

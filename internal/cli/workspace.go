@@ -98,7 +98,13 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		}
 		a.writeMarker(place)
 		kept := sqlite.New(place.StateDir, sqlite.Options{
-			Created: func() { a.writeMarker(place) }, Warn: func(err error) { a.warn(err.Error()) },
+			Created: func() {
+				a.writeMarker(place)
+				if a.serving { // the hook of the next call must know it
+					a.announce(ctx, place)
+				}
+			},
+			Warn: func(err error) { a.warn(err.Error()) },
 		})
 		log, stateDir, rest, mark = kept, place.StateDir, kept.CloseFiles, place
 	}
@@ -239,40 +245,28 @@ func (a *app) describeServer() presence.Server {
 	return server
 }
 
-// announce announces this server to the hooks of its host, or to those of all hosts in a workspace that it serves over HTTP. For its host
-// it also creates the folder where the host's hooks record their calls: without it they are not noticed, and planning mode counts as not
-// enforced. On a machine without data of planloop it waits for the first, until ctx ends.
-func (a *app) announce(ctx context.Context, http string) {
+// announce tells hooks of this server: over HTTP those of all hosts in its workspace, else those of its host, which also get a folder
+// where they record their calls. Without it planning mode refuses the server's calls, and counts as not enforced. A server that only
+// reads creates nothing: until a change by any program has created the state home, it tries again, while ctx lasts.
+func (a *app) announce(ctx context.Context, place workspace.Workspace) {
 	home, err := workspace.StateHome(a.getenv, "")
-	if err != nil || a.flags.ephemeral {
-		return
+	switch {
+	case err != nil || a.flags.ephemeral:
+	case a.server == nil:
+		err = presence.AnnounceProgram(home, a.ancestors(), filepath.Base(place.StateDir))
+	default:
+		err = errors.Join(presence.AnnounceProgram(home, a.ancestors(), ""), presence.PrepareHooks(home, process.Starter(a.ancestors())))
 	}
-	try := func() bool {
-		done, err := presence.AnnounceProgram(home, a.ancestors(), http)
-		if http == "" {
-			err = errors.Join(err, presence.PrepareHooks(home, process.Starter(a.ancestors())))
-		}
-		if err != nil {
-			a.logger().Debug("hook calls are not recorded", "error", err)
-		}
-		return done
-	}
-	if try() {
-		return
-	}
-	go func() { // ends with ctx
-		const interval = 500 * time.Millisecond // a call soon after the first data may be refused while planning
-		for each := time.NewTicker(interval); ; {
-			select {
-			case <-ctx.Done():
-				each.Stop()
-				return
-			case <-each.C:
-				if try() {
-					each.Stop()
-					return
-				}
+	if errors.Is(err, fs.ErrNotExist) {
+		time.AfterFunc(announceInterval, func() {
+			if ctx.Err() == nil {
+				a.announce(ctx, place)
 			}
-		}
-	}()
+		})
+	} else if err != nil {
+		a.logger().Debug("hooks do not know this server", "error", err)
+	}
 }
+
+// announceInterval is how often a server looks whether it can announce itself.
+const announceInterval = 500 * time.Millisecond

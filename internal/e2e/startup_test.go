@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -67,6 +68,27 @@ func TestReadingCreatesNothing(t *testing.T) {
 	if found := files(t, p.workspace); found != filepath.Join(p.workspace, ".git") {
 		t.Errorf("left in the workspace:\n%s", found)
 	}
+}
+
+// TestFirstChangeAnnouncesServers: the server that makes the first change is announced to hooks at once, another one soon.
+func TestFirstChangeAnnouncesServers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	h, other := p.open(), p.open()
+	h.do("planning_setup_plan", arguments{"objective": "Fix the login"})
+	announced := func() int {
+		return strings.Count(files(t, p.home), filepath.Join("planloop", "programs")+string(filepath.Separator))
+	}
+	if announced() == 0 {
+		t.Errorf("not announced:\n%s", files(t, p.home))
+	}
+	for end := time.Now().Add(20 * time.Second); announced() < 2; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the other server is not announced:\n%s", files(t, p.home))
+		}
+	}
+	h.leave()
+	other.leave()
 }
 
 // TestRefusedWritingBeginsNoLog runs every command that has nothing to change yet.

@@ -17,14 +17,14 @@ type ancestry struct {
 
 // AnnounceProgram records that the first process of a chain is a server of planloop. A hook of the same host then knows that the host's
 // server named planloop is this program. It is called before the server's workspace is known, because the first call already has a hook.
-// Until planloop has data it makes nothing, and reports false.
-func AnnounceProgram(stateHome string, chain []process.Ancestor, http string) (done bool, err error) {
-	if _, err := os.Lstat(stateHome); err != nil {
-		return false, nil
+// Without the state home, which only a change creates, it fails with fs.ErrNotExist.
+func AnnounceProgram(stateHome string, chain []process.Ancestor, http string) error {
+	if _, err := os.Lstat(stateHome); err != nil || len(chain) == 0 {
+		return err
 	}
 	programs := subfolder(stateHome, programsName)
-	if err := safefile.MakeFolder(string(programs)); err != nil || len(chain) == 0 {
-		return true, err
+	if err := safefile.MakeFolder(string(programs)); err != nil {
+		return err
 	}
 	entries, _ := os.ReadDir(string(programs))
 	for _, entry := range entries {
@@ -32,7 +32,7 @@ func AnnounceProgram(stateHome string, chain []process.Ancestor, http string) (d
 			_ = os.Remove(filepath.Join(string(programs), entry.Name())) // retried by the next server
 		}
 	}
-	return true, programs.put(nameOf(chain[0]), ancestry{chain, http})
+	return programs.put(nameOf(chain[0]), ancestry{chain, http})
 }
 
 // programsName is the folder, next to those of the workspaces, for the announcements of servers.

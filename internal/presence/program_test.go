@@ -1,6 +1,8 @@
 package presence_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,18 +42,15 @@ func TestServerOfTheHost(t *testing.T) {
 		"ended":                           {chain{hook, claude, bash}, chain{made(server.PID, "planloop"), claude, bash}, "", false},
 	} {
 		home := filepath.Join(t.TempDir(), "planloop")
-		if done, err := presence.AnnounceProgram(home, test.server, test.http); err != nil || done {
-			t.Errorf("%s: announced without data: %v, %v", name, done, err)
+		if err := presence.AnnounceProgram(home, test.server, test.http); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: without a state home: %v", name, err)
 		}
 		testenv.Check(t, os.Mkdir(home, 0o700))
-		if done, err := presence.AnnounceProgram(home, test.server, test.http); err != nil || !done {
-			t.Errorf("%s: %v, %v", name, done, err)
-		}
+		testenv.Check(t, presence.AnnounceProgram(home, test.server, test.http))
 		if got := presence.HasServer(filepath.Join(home, "app-1"), test.hook); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		_, err := presence.AnnounceProgram(home, test.server, test.http) // removes what has ended
-		testenv.Check(t, err)
+		testenv.Check(t, presence.AnnounceProgram(home, test.server, test.http)) // removes what has ended
 		if left, err := filepath.Glob(filepath.Join(home, "programs", "*")); err != nil || len(left) != 1 {
 			t.Errorf("%s: %q, %v", name, left, err)
 		}
