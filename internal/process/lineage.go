@@ -1,6 +1,7 @@
 package process
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -64,12 +65,7 @@ func (p Ancestor) IsAgent() bool { return p.isOneOf(agents) }
 
 // Scheduled reports whether a program such as cron started the process.
 func (l Lineage) Scheduled() bool {
-	for _, p := range l.Chain {
-		if p.isOneOf(schedulers) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.Chain, func(p Ancestor) bool { return p.isOneOf(schedulers) })
 }
 
 // Multiplexer returns the name of the first ancestor whose terminals other programs can read, "" if none.
