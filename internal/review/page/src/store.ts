@@ -75,7 +75,7 @@ export const settling = signal(false) // it has just changed, too recently to ha
 
 const said = (d: Draft) => [d.request, d.plan.digest, d.edited?.at].join()
 const decides = new Set(['approve', 'return', 'reject', 'regenerate'])
-const edits = new Set(['edit_step', 'add_step', 'move_step', 'remove_step'])
+const edits = new Set(['edit_step', 'add_step', 'move_step', 'remove_step', 'restore_edit', 'accept_edit'])
 
 // swapped is the draft that was seen, if another one waits by now.
 export const swapped = computed(() => {

@@ -40,6 +40,7 @@ export function DecisionBar() {
       {draft.outdated && <p class="aside-line">{sentence(draft.outdated)}</p>}
       <Warned draft={draft} />
       {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
+      {draft.plan.other?.filter(o => o.label === 'Earlier decision').map(o => <p key={o.label} class="aside-line">This is a former plan. It was <Prose of={o.text} /></p>)}
       {!!(draft.undone?.length || draft.unanswered?.length) && (
         <div class="unsettled" role="group" aria-label="To settle first" tabIndex={0}>
           <Undone draft={draft} />
@@ -74,11 +75,11 @@ function Undone({ draft }: { draft: Draft }) {
       <ul role="list">
         {all.map(e => (
           <li key={e.key}>
-            <span class="text"><Prose of={e.text} />{e.want && <span class="soft"> You set: <Prose of={e.want} /></span>}</span>{' '}
-            {mayDecide.value && <>
+            <span class="text"><Prose of={e.text} />{e.want && <span class="soft want">The edit: <Prose of={e.want} /></span>}</span>
+            {mayDecide.value && <span class="settle">
               <button class="small" disabled={off} onClick={() => settle('restore_edit', e.key)}>Restore</button>{' '}
               <button class="small" disabled={off} onClick={() => settle('accept_edit', e.key)}>Accept</button>
-            </>}
+            </span>}
           </li>
         ))}
       </ul>

@@ -1,0 +1,147 @@
+// What a person settles with a decision on the review page, in a real browser: undone edits, open questions, a proposal next to an approved
+// plan that is carried out, and a former plan that comes back. A decision from a terminal that other programs can read is marked so.
+//
+//   node decide.mjs PROGRAM PACKAGES CHROMIUM FOLDER [PICTURES]
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+
+import { place, run } from '../process.mjs';
+import { accessible, Agent, Browser, Review } from './browser.mjs';
+import { files, passkeys, revised, workspace } from './stage.mjs';
+
+const [program, packages, chromium, folder, pictures] = process.argv.slice(2);
+const where = place(program, folder);
+const browser = await Browser.start(packages, chromium);
+try {
+  await settled();
+  await restored();
+} finally {
+  await browser.stop();
+}
+
+async function settled() {
+  const here = workspace(where, 'settle', files);
+  const review = await Review.start(packages, here), agent = await Agent.start(packages, here, 'claude-code');
+  try {
+    await agent.call('planning_submit_plan', passkeys);
+    const ann = await browser.person({ viewport: { width: 1400, height: 900 } });
+    const page = await ann.open(await review.link());
+    await undone(agent, page, review);
+    await answered(agent, page);
+    await proposed(agent, page);
+    assert.deepEqual(ann.complaints, [], 'the page complains of nothing');
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+  console.log('undone edits, questions, proposals and restored plans are settled on the page');
+}
+
+function decision(page) {
+  return page.getByRole('region', { name: 'Decision' });
+}
+
+// undone: the agent submits its own text again after a person's edits. One edit is restored, the other let go.
+async function undone(agent, page, review) {
+  await decision(page).getByText(/asks\. Waiting since \d\d:\d\d/).waitFor();
+  await retitle(page, 7, 'Tell users on the blog');
+  await review.unlock(page);
+  await page.getByRole('button', { name: /^Step 7, .*on the blog/ }).waitFor();
+  await retitle(page, 6, 'Test both ways in');
+  await page.getByRole('button', { name: /^Step 6, .*both ways/ }).waitFor();
+  await agent.call('planning_submit_plan', passkeys);
+  const listed = decision(page).locator('.undone');
+  await listed.getByText('2 of your edits were undone').waitFor();
+  await page.getByRole('button', { name: 'I have seen it' }).click();
+  await picture(page, 'undone');
+  await accessible(packages, page, 'undone edits');
+  const of = (n) => listed.getByRole('listitem').filter({ hasText: `S00${n}` });
+  await of(7).getByRole('button', { name: 'Restore' }).click();
+  await page.getByRole('button', { name: /^Step 7, .*on the blog/ }).waitFor();
+  await listed.getByText('1 of your edits was undone').waitFor();
+  await of(6).getByRole('button', { name: 'Accept' }).click(); // a person's own change counts as seen
+  await listed.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: /^Step 6, .*end to end/ }).waitFor();
+}
+
+async function retitle(page, n, title) {
+  await page.getByRole('button', { name: `Edit step ${n}` }).click();
+  const form = page.locator('form').filter({ has: page.getByRole('button', { name: 'Save' }) });
+  await form.getByLabel('Title').fill(title);
+  await form.getByRole('button', { name: 'Save' }).click();
+}
+
+// answered: an answer that is typed next to the buttons goes with the approval.
+async function answered(agent, page) {
+  await decision(page).getByLabel(/security keys without a screen/).fill('Yes, all of them.');
+  await picture(page, 'answers');
+  await decision(page).getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('region', { name: 'What comes next' }).waitFor();
+  const told = JSON.stringify(await agent.call('planloop_status', {}));
+  assert.ok(told.includes('Yes, all of them.'), told);
+}
+
+// proposed: a proposal waits while the approved plan continues; letting it go drops only the proposal.
+async function proposed(agent, page) {
+  await agent.call('planning_mark_step', { step_id: 'S001', status: 'in_progress' });
+  await agent.call('planloop_update', { replan: { changes: 'Measure first', reasoning: 'The number decides.' }, add_tasks: [
+    { title: 'Measure how many users have a passkey', type: 'feature', context_hints: ['Count in `internal/login/login.go`.'], relevant_file_paths: ['internal/login/login.go'],
+      acceptance_criteria: ['The number is on the dashboard'] }] });
+  await decision(page).getByText('A change to the plan is waiting for your decision').waitFor();
+  await picture(page, 'proposal');
+  await accessible(packages, page, 'a proposal');
+  await page.getByRole('button', { name: 'Changes', exact: true }).click();
+  await page.getByRole('article').filter({ hasText: 'Measure how many users' }).first().waitFor();
+  await picture(page, 'proposal-changes');
+  await page.getByRole('button', { name: 'Plan', exact: true }).click();
+  await agent.call('planning_mark_step', { step_id: 'S001', status: 'done', note: 'Three places.' });
+  await page.getByRole('button', { name: 'Current plan', exact: true }).click();
+  await page.getByRole('button', { name: /^Step 1, done/ }).waitFor();
+  await decision(page).getByRole('button', { name: 'Let it go' }).click();
+  await decision(page).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: /^Step 7, / }).waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Step 8, / }).count(), 0, 'the proposed step is dropped');
+  await agent.call('planning_mark_step', { step_id: 'S002', status: 'in_progress' });
+  await page.getByRole('button', { name: /^Step 2, in progress/ }).waitFor();
+}
+
+// restored: a person decides at a terminal that other programs can read, and a script brings the rejected plan back.
+async function restored() {
+  const here = workspace(where, 'restored', files);
+  const review = await Review.start(packages, { ...here, env: { ...here.env, TMUX: '/tmp/planloop-test,1,0' } }), agent = await Agent.start(packages, here, 'codex');
+  try {
+    await agent.call('planning_submit_plan', passkeys);
+    const ann = await browser.person({ viewport: { width: 1400, height: 900 } });
+    const page = await ann.open(await review.link());
+    await page.getByRole('button', { name: 'Reject…' }).click();
+    await page.getByLabel('Reason').fill('Not this year.');
+    await page.getByRole('button', { name: 'Reject the plan' }).click();
+    await review.unlock(page);
+    await decision(page).waitFor({ state: 'detached' });
+    const { output } = await run(program, ['log', '--audit', '--json'], { cwd: here.workspace, env: here.env });
+    assert.match(output, /"way":\s*"person \(shared terminal\)"/);
+    const former = await run(program, ['plan', 'list', '--json'], { cwd: here.workspace, env: here.env });
+    const [, id] = /"(?:plan_id|id)":\s*"([^"]+)"/.exec(former.output);
+    const back = await run(program, ['plan', 'restore', id], { cwd: here.workspace, env: here.env });
+    assert.equal(back.status, 0, back.errors);
+    await decision(page).getByText('A plan is waiting for your decision').waitFor();
+    await decision(page).getByText(/rejected by .*Not this year/).first().waitFor();
+    await picture(page, 'restored');
+    await accessible(packages, page, 'a restored plan');
+    assert.deepEqual(ann.complaints, [], 'the page complains of nothing');
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+  console.log('a plan that was rejected on a shared terminal comes back with that decision');
+}
+
+async function picture(page, name) {
+  if (!pictures) return;
+  await page.screenshot({ path: join(pictures, `${name}.png`) });
+  const { width, height } = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.waitForTimeout(200);
+  await page.screenshot({ path: join(pictures, `${name}-phone.png`) });
+  await page.setViewportSize({ width, height });
+}
