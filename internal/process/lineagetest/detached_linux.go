@@ -47,6 +47,7 @@ func (a Detached) runDetached() (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	defer life.Close() // not before: its end ends the tests, and the garbage collector closes what is not used any more
 	if err := a.command("between", writes, reads).Run(); err != nil {
 		return 0, err
 	}
