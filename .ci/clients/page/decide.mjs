@@ -88,6 +88,7 @@ async function proposed(agent, page) {
     { title: 'Measure how many users have a passkey', type: 'feature', context_hints: ['Count in `internal/login/login.go`.'], relevant_file_paths: ['internal/login/login.go'],
       acceptance_criteria: ['The number is on the dashboard'] }] });
   await decision(page).getByText('A change to the plan is waiting for your decision').waitFor();
+  await decision(page).getByText('The approved plan continues').waitFor();
   await picture(page, 'proposal');
   await accessible(packages, page, 'a proposal');
   await page.getByRole('button', { name: 'Changes', exact: true }).click();

@@ -31,6 +31,7 @@ export function DecisionBar() {
           <span class="soft">
             {draft.by} asks. Waiting since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
             {draft.expires && <span class="until">; ends at {clockTime(draft.expires)}: counts as rejected</span>}
+            {draft.changes && !draft.archives && '. The approved plan continues.'}
           </span>
         </p>
         {mayDecide.value ? <Buttons /> : <p class="cannot"><Prose of={sentence(v.can.why ?? 'you cannot decide here')} /></p>}
