@@ -50,6 +50,7 @@ async function story() {
   await wide.getByRole('button', { name: 'Request changes' }).click();
   await wide.getByLabel('Changes you want').fill('Measure first how many users have one.');
   await wide.getByRole('button', { name: 'Request these changes' }).click();
+  await review.unlock(wide);
   await wide.getByText('Changes requested').waitFor();
   await claude.call('planloop_status');
   await claude.call('planning_submit_plan', revised());
