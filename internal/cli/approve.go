@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -152,7 +153,7 @@ func (a *app) askOpenQuestions(ctx context.Context, tty io.ReadWriter, state pla
 		if word == "reject" {
 			break
 		}
-		text := strings.Join(a.ttyScreen().Draft(q.ID+" "+q.Text), "\n")
+		text := strings.Join(a.ttyScreen().Draft(safetext.AfterLabel(q.ID+" "+q.Text)), "\n")
 		if _, err := io.WriteString(tty, "\n"+text+"\nType your answer. Enter alone: leave it unanswered.\n> "); err != nil {
 			return nil, fmt.Errorf("write to the terminal: %w", err)
 		}

@@ -55,7 +55,8 @@ const (
 	canWrite = ", so its shell and editor can still write. Fix: planloop init, then start a new session."
 	enforced = "Enforced: Claude Code's hooks check its tools (last heard TIME)."
 	noHook   = "Not enforced: NAME's hooks have not responded" + canWrite
-	untold   = "Hooks not responding since TIME: Claude Code's hook did not report the call of planloop_status" + canWrite
+	untold   = "Hooks not responding since TIME: Claude Code's hook did not report the call of planloop_status" +
+		", so its shell and editor can still write. Fix: start a new session."
 )
 
 // TestAttested: planning mode is enforced while hooks answer and report each of the agent's calls.

@@ -155,7 +155,7 @@ const codePattern = `[Tt]ype (\d{4}) `
 func (p *place) approve(args ...string) string {
 	p.t.Helper()
 	term := p.person(append([]string{"approve"}, args...)...)
-	term.typeIn(term.waitFor(codePattern)[1] + "\n")
+	term.typeIn(term.waitFor(codePattern)[1] + "\n\n") // an open question is left unanswered
 	shown := term.succeeds()
 	if records := p.records(0); len(found[plan.PlanApproved](records)) == 0 {
 		p.t.Fatalf("nothing was approved:\n%s", shown)
