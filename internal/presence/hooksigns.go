@@ -167,7 +167,7 @@ func (b *Registry) Called(tool string) {
 		return
 	}
 	folder := b.hookFolder(b.server().Starter)
-	if folder == "" || !folder.has("") {
+	if folder == "" || !folder.has("") || !folder.has(b.workspace+signSuffix) && b.isNoted(tool) {
 		return
 	}
 	b.mu.Lock() // if several calls remove the same file at once, Windows may let each believe that it did
@@ -182,6 +182,21 @@ func (b *Registry) Called(tool string) {
 	if err := folder.put(b.workspace+unseenSuffix, before[max(0, len(before)-maxUnseen):]); err != nil {
 		b.report("note", tool, err)
 	}
+}
+
+// isNoted reports whether a call of the tool was noted so recently that a late report is found by it. Most hosts without hooks call
+// often, and a note costs as much as the call.
+func (b *Registry) isNoted(tool string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.now().Sub(b.noted[tool]) < lateFor {
+		return true
+	}
+	if b.noted == nil || len(b.noted) >= maxAnnounced {
+		b.noted = map[string]time.Time{}
+	}
+	b.noted[tool] = b.now()
+	return false
 }
 
 // Files in the folder of a program's signs: per workspace the last sign and the unreported calls, a file for each

@@ -98,8 +98,9 @@ func TestCalls(t *testing.T) {
 		happens []func(attested)
 		unseen  []string
 	}{
-		"no hook ever": {[]func(attested){call(status), call(status)}, []string{status, status}},
-		"each told of": {[]func(attested){hook(status), call(status), hook(submit), call(submit)}, nil},
+		"no hook ever":            {[]func(attested){call(status), call(status)}, []string{status}},
+		"no hook ever, and later": {[]func(attested){call(status), pass(time.Minute), call(status)}, []string{status, status}},
+		"each told of":            {[]func(attested){hook(status), call(status), hook(submit), call(submit)}, nil},
 		"in parallel": {[]func(attested){hook(status), hook(submit), hook(status), call(submit), call(status),
 			call(status)}, nil},
 		"one told of, two come":         {[]func(attested){hook(status), call(status), call(status)}, []string{status}},

@@ -48,6 +48,7 @@ type Registry struct {
 	mu    sync.Mutex // guards the rest, and the writing of files
 	names map[string]*nameState
 	swept time.Time
+	noted map[string]time.Time // the last call of each tool that no hook reported, while no hook has ever responded
 }
 
 // nameState is this process's knowledge of one name.
