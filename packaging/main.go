@@ -73,7 +73,6 @@ func run(args []string) error {
 	return write(flags.Arg(1), all, nil)
 }
 
-// ownManual compiles the program for this machine and makes the manual from its own help.
 func ownManual(ctx context.Context, root, version string) (files, error) {
 	dir, err := os.MkdirTemp("", "planloop-manual-")
 	if err != nil {

@@ -105,7 +105,6 @@ func pages(commands []command) map[string]string {
 	return made
 }
 
-// roff is a man page.
 type roff struct{ strings.Builder }
 
 func newPage(title, section string, c command) *roff {

@@ -120,17 +120,14 @@ type member struct {
 	value any
 }
 
-// put adds a JSON file.
 func (f files) put(path string, o object) { f[path] = []byte(jsonText(o)) }
 
-// under puts files below a folder.
 func (f files) under(folder string, more files) {
 	for path, text := range more {
 		f[folder+"/"+path] = text
 	}
 }
 
-// generate makes all committed files.
 func generate() files {
 	all := files{}
 	all.under("packaging/claude", claudePlugin())
@@ -144,7 +141,6 @@ func generate() files {
 	return all
 }
 
-// text returns an embedded file.
 func text(name string) []byte {
 	data, err := texts.ReadFile("texts/" + name)
 	if err != nil {

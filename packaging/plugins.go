@@ -77,7 +77,6 @@ func machine() hosts.Machine {
 // marks stands for the folder of the marks, which a shell finds by its variables.
 const marks = "MARKS"
 
-// hooks returns the hooks that init writes.
 func hooks(host hook.Host) jsontext.Value {
 	found, _ := machine().Inspect(string(host), hosts.Request{Scope: hosts.User})
 	for _, edit := range found.Edits {

@@ -73,7 +73,6 @@ func compare(s source, d document, content string) Result {
 	return found
 }
 
-// source is a file that was read.
 type source struct {
 	file   string // as requested
 	target string // the path without links
@@ -134,7 +133,6 @@ func readPlain(root *os.Root, file, target string) ([]byte, fs.FileInfo, *Error)
 	return data, info, nil
 }
 
-// parseFile reads and parses a file.
 func parseFile(root *os.Root, file string) (source, document, *Error) {
 	s, err := read(root, file)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// document is the parsed text of a file.
 type document struct {
 	mark     string // the byte order mark, or ""
 	text     string // the rest

@@ -77,7 +77,6 @@ func Remove(workspace, file string, opts Options) (Result, error) {
 	return result, change(root, s, result, opts)
 }
 
-// change carries out the action in the result.
 func change(root *os.Root, s source, result Result, opts Options) error {
 	if err := mayWrite(root, s); err != nil || opts.DryRun {
 		return err
@@ -120,7 +119,6 @@ func mayWrite(root *os.Root, s source) error {
 	return f.Close()
 }
 
-// unchanged reads a file again and refuses if it has changed.
 func unchanged(root *os.Root, was source) error {
 	now, err := read(root, was.file)
 	if err != nil || now.target != was.target || now.exists() != was.exists() ||

@@ -19,7 +19,6 @@ func hostVariables() []string {
 	return append(hosts.ShellVariables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent, process.EnvFamily)
 }
 
-// evidence gathers all that shows whether a person is there.
 func (a *app) evidence() presence.Evidence {
 	_, works := a.stepAgent()
 	e := presence.Evidence{Inherited: a.agentVariable(), Started: works, Named: a.flags.agent != "", CI: workspace.InCI(a.getenv),
@@ -48,7 +47,6 @@ func (a *app) sharingProgram() string {
 	return ""
 }
 
-// findHosts finds the agents' programs that run, in all workspaces.
 func (a *app) findHosts() (found presence.Hosts) {
 	if home, err := workspace.StateHome(a.getenv, ""); err == nil {
 		found = presence.FindHosts(home)

@@ -40,13 +40,11 @@ func newAnswerCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// questionsReply lists the open questions.
 type questionsReply struct {
 	Questions []plan.Question `json:"questions"`
 	Steps     []stepQuestion  `json:"steps,omitempty"`
 }
 
-// stepQuestion is a step's question to a person.
 type stepQuestion struct {
 	StepID string `json:"step_id"`
 	Text   string `json:"text"`
@@ -64,7 +62,6 @@ func pauses(state plan.State) []stepQuestion {
 	return open
 }
 
-// Text has a line for each question.
 func (r questionsReply) Text() string {
 	if len(r.Questions)+len(r.Steps) == 0 {
 		return "There are no open questions."
@@ -90,7 +87,6 @@ func answerable(state plan.State) []*plan.Step {
 	return append(asking(state, plan.AskPause), stepsWhere(state, (*plan.Step).NeedsUnblocking)...)
 }
 
-// asking lists the steps with a question of one kind.
 func asking(state plan.State, kind plan.AskKind) []*plan.Step {
 	return stepsWhere(state, func(step *plan.Step) bool {
 		question := step.OpenQuestion()
@@ -98,7 +94,6 @@ func asking(state plan.State, kind plan.AskKind) []*plan.Step {
 	})
 }
 
-// stepsWhere lists the steps of the current plan that match.
 func stepsWhere(state plan.State, matches func(*plan.Step) bool) []*plan.Step {
 	var steps []*plan.Step
 	if state.Plan != nil {
@@ -128,7 +123,6 @@ func stepNamed(state plan.State, args []string, ask []*plan.Step) (plan.StepID, 
 	return 0, args
 }
 
-// completeAsking offers the steps that ask for approval.
 func (a *app) completeAsking(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return described(asking(a.peek(cmd.Context()), plan.AskApproval), func(s *plan.Step) (string, string) { return s.ID.String(), s.Title })
 }

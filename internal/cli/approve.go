@@ -168,7 +168,6 @@ func (a *app) askOpenQuestions(ctx context.Context, tty io.ReadWriter, state pla
 	return answers, nil
 }
 
-// decidable refuses if no plan is waiting for a decision.
 func decidable(state plan.State) error {
 	switch {
 	case state.Draft == nil:
@@ -225,7 +224,6 @@ func (a *app) decideNow(outcome plan.Outcome) runner {
 	return runAsPerson(a, "deciding on a plan", decide, joinedText, answer)
 }
 
-// decidedText returns the effect of a decision on a plan.
 func decidedText(reply verbs.DecisionReply, comment string) string {
 	switch {
 	case reply.Runs && comment != "":
@@ -315,7 +313,6 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 	}
 }
 
-// askAboutStep takes the user's decision on a step that asks.
 func (a *app) askAboutStep(ctx context.Context, tty io.ReadWriter, shown string, answer verbs.StepAnswer) (verbs.StepAnswer, error) {
 	id := answer.Step.String()
 	left := plan.Refuse(plan.InvalidInput, "", "nothing was decided; "+id+" is still waiting", "approve it with planloop approve "+id+
@@ -335,7 +332,6 @@ func (a *app) askAboutStep(ctx context.Context, tty io.ReadWriter, shown string,
 	return answer, err
 }
 
-// toApprove returns the step if it waits for approval, else nil.
 func toApprove(state plan.State, id plan.StepID) *plan.Step {
 	if state.Plan != nil {
 		if step, ok := state.Plan.Steps.Get(id); ok && step.NeedsApproval() {

@@ -117,7 +117,6 @@ func accessFor(command string) (may access, flags map[string]access) {
 	return noAccess, nil // review, reserved for people; template save; and all unlisted commands
 }
 
-// accessOf returns the table's entry for a command with its flags.
 func accessOf(cmd *cobra.Command) access {
 	may, flags := accessFor(commandName(cmd))
 	for flag, then := range flags {

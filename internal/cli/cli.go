@@ -40,7 +40,6 @@ func Main() {
 	os.Exit(code)
 }
 
-// run executes a command line and returns the exit code.
 func run(ctx context.Context, w environment, args []string) int {
 	app := &app{environment: w}
 	app.launch = sync.OnceValue(app.launcher)
@@ -126,12 +125,10 @@ func terminalSize() (width, rows int) {
 	return width, rows
 }
 
-// screen describes standard output to the text renderer.
 func (w environment) screen() terminal.Screen {
 	return terminal.NewScreen(terminal.Options{Getenv: w.getenv, IsTerminal: w.outIsTerminal, Size: w.size})
 }
 
-// newRootCommand returns the command tree.
 func newRootCommand(a *app) *cobra.Command {
 	root := newCommand("planloop", "", cobra.ArbitraryArgs, a.runWithoutCommand)
 	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true

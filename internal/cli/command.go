@@ -22,7 +22,6 @@ import (
 
 // Shared parts of the commands: help texts, arguments and their completion, and the ways to call a verb.
 
-// runner is the function that a command runs.
 type runner = func(cmd *cobra.Command, args []string) error
 
 // newCommand returns a command with its help texts. arguments describes its arguments in the help; check refuses all others.
@@ -37,21 +36,16 @@ func newCommand(names, arguments string, check cobra.PositionalArgs, run runner)
 		Long: strings.TrimSpace(long), Example: examples, Args: check, RunE: run}
 }
 
-// input builds a verb's input from a command's arguments.
 type input[In any] = func(cmd *cobra.Command, args []string) (In, error)
 
-// constant returns an input that ignores the arguments.
 func constant[In any](in In) input[In] {
 	return func(*cobra.Command, []string) (In, error) { return in, nil }
 }
 
-// joinedText joins the arguments into one text.
 func joinedText(_ *cobra.Command, args []string) (string, error) { return strings.Join(args, " "), nil }
 
-// verb is one of the verbs of a workspace.
 type verb[In, Out any] = func(*verbs.Service, context.Context, verbs.Caller, In) (Out, error)
 
-// callVerb calls a verb on the workspace.
 func callVerb[In, Out any](cmd *cobra.Command, args []string, a *app, do verb[In, Out], in input[In]) (reply Out, err error) {
 	value, wrong := in(cmd, args)
 	if wrong != nil && !errors.As(wrong, new(*verbs.BadCall)) {
@@ -98,7 +92,6 @@ func (a *app) replacing(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// runVerb runs a verb and prints its reply.
 func runVerb[In any, Out verbs.Reply](a *app, do verb[In, Out], in input[In]) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		reply, err := callVerb(cmd, args, a, do, in)
@@ -149,7 +142,6 @@ func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, 
 	return cmd
 }
 
-// unknownCommand returns an error for an unknown command.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	likely := ""
 	if !cmd.HasParent() {
@@ -279,12 +271,10 @@ func complete(cmd *cobra.Command, flag string, offer cobra.CompletionFunc) {
 	}
 }
 
-// words offers all words of a vocabulary.
 func words[T interface{ Values() []string }](vocabulary T) cobra.CompletionFunc {
 	return cobra.FixedCompletions(vocabulary.Values(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 }
 
-// firstArgument offers words for the first argument only.
 func firstArgument(offer cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -294,7 +284,6 @@ func firstArgument(offer cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeMark offers a step, then a status.
 func (a *app) completeMark(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
@@ -316,7 +305,6 @@ func described[T any](list []T, word func(T) (id, text string)) ([]string, cobra
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeSteps offers the steps of the current plan, open ones first.
 func (a *app) completeSteps(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	state := a.peek(cmd.Context())
 	finished := func(step *plan.Step) bool { return step.Status.IsFinished() }
@@ -325,18 +313,15 @@ func (a *app) completeSteps(cmd *cobra.Command, _ []string, _ string) ([]string,
 	return described(steps, func(s *plan.Step) (string, string) { return s.ID.String(), s.Title })
 }
 
-// completePlans offers all plans, the current one first.
 func (a *app) completePlans(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	rows := terminal.PlanRows(a.peek(cmd.Context()))
 	return described(rows, func(r terminal.PlanRow) (string, string) { return r.ID, r.Objective })
 }
 
-// completeQuestions offers the open questions, oldest first.
 func (a *app) completeQuestions(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return described(a.peek(cmd.Context()).OpenQuestions(), func(q plan.Question) (string, string) { return q.ID, q.Text })
 }
 
-// completeFormer offers the plans that can be restored, newest first.
 func (a *app) completeFormer(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return described(a.peek(cmd.Context()).FormerPlans(), func(p plan.PastPlan) (string, string) { return p.ID, p.Objective })
 }

@@ -48,7 +48,6 @@ func newCommentCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// comment builds the verb's input from the arguments and flags.
 func (o commentOptions) comment(_ *cobra.Command, args []string) (plan.AddComment, error) {
 	in := plan.AddComment{Text: strings.Join(args, " "), IsQuestion: o.question}
 	if o.step == "" {
@@ -90,12 +89,10 @@ func (a *app) listComments(ctx context.Context) error {
 	return a.reply(commentsReply{Comments: append([]verbs.PlacedComment{}, remarks...)})
 }
 
-// commentsReply lists the open comments.
 type commentsReply struct {
 	Comments []verbs.PlacedComment `json:"comments"`
 }
 
-// Text has a line for each comment and each reply.
 func (r commentsReply) Text() string {
 	if len(r.Comments) == 0 {
 		return "There are no open comments."

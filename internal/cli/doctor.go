@@ -43,7 +43,6 @@ func newDoctorCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// diagnosis is doctor's report.
 type diagnosis struct {
 	Status        string           `json:"status"` // sound, damaged, unexamined, newer, repaired, restored or empty
 	Version       string           `json:"version"`
@@ -150,7 +149,6 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 	}
 }
 
-// faultIn returns the first fault in a section.
 func faultIn(section workspace.Section, config interface{ Validate() error }) error {
 	if err := section.Decode(config); err != nil || !section.Given() {
 		return err
@@ -158,7 +156,6 @@ func faultIn(section workspace.Section, config interface{ Validate() error }) er
 	return config.Validate()
 }
 
-// agentFaults returns why configured agents cannot be started, and which of their variables are unset.
 func (a *app) agentFaults(place workspace.Workspace, section workspace.Section) []error {
 	staff, err := a.configuredAgents(place, section)
 	if err != nil || staff == nil {
@@ -341,7 +338,6 @@ func (r repairDone) text() string {
 	return text + "; the damaged files are in " + r.Kept
 }
 
-// moduleVersion returns the version of a module that is built in.
 func moduleVersion(path string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {

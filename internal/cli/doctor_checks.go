@@ -27,7 +27,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// finding is the result of one check by doctor, with advice.
 type finding struct {
 	About  string `json:"about"`
 	State  status `json:"state"`
@@ -36,7 +35,6 @@ type finding struct {
 	Person bool   `json:"for_a_person,omitempty"` // the next action is not for an agent
 }
 
-// status is the state of a checked item.
 type status string
 
 const (
@@ -103,7 +101,6 @@ func (a *app) checks(place workspace.Workspace) []check {
 	}
 }
 
-// checkPath looks for planloop programs on the PATH.
 func (a *app) checkPath(ctx context.Context) []finding {
 	own := ownPath()
 	found := finding{About: "program", State: fine, Text: own}
@@ -135,7 +132,6 @@ func (a *app) checkPath(ctx context.Context) []finding {
 	return append([]finding{found}, all...)
 }
 
-// versionOf returns a program's version, and whether it is the same as this one's.
 func (a *app) versionOf(ctx context.Context, path string) (text string, same bool) {
 	const max = 16 << 10
 	cmd := exec.Command(path, "version", "--json")
@@ -151,7 +147,6 @@ func (a *app) versionOf(ctx context.Context, path string) (text string, same boo
 	return "version " + answer.Version, answer.Version == version()
 }
 
-// checkHosts checks the hosts' configuration files.
 func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []finding {
 	known, err := a.hostStates(ctx, place)
 	if err != nil {
@@ -187,7 +182,6 @@ func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []findi
 	return all
 }
 
-// hostFindings returns the findings for a host that is connected, or should be.
 func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 	var all []finding
 	about := func(text, next string) {
@@ -319,7 +313,6 @@ func (a *app) checkHandshake(ctx context.Context, place workspace.Workspace) []f
 	return runChecks(ctx, []check{greet("2025-11-25", false), greet("2026-07-28", true)})
 }
 
-// checkServers lists the servers that run in the workspace.
 func checkServers(place workspace.Workspace) []finding {
 	var all []finding
 	for _, s := range presence.Open(place.StateDir, presence.Options{}).Servers() {
@@ -334,7 +327,6 @@ func checkServers(place workspace.Workspace) []finding {
 	return all
 }
 
-// checkErrors lists the latest errors of servers and hooks.
 func checkErrors(place workspace.Workspace) []finding {
 	var all []finding
 	for _, e := range lastErrors(errorsShown, place.StateDir, filepath.Dir(place.StateDir)) {

@@ -17,10 +17,8 @@ type engines struct {
 	presence *presence.Registry
 }
 
-// Lives reports whether an engine takes part in the run.
 func (c engines) Lives() bool { return engine.IsRunning(c.stateDir, c.presence) }
 
-// Running returns the progress of the running steps.
 func (c engines) Running() []verbs.RunningStep {
 	var steps []verbs.RunningStep
 	for _, step := range engine.ReadRunningSteps(c.stateDir) {
@@ -32,7 +30,6 @@ func (c engines) Running() []verbs.RunningStep {
 // stepEngine runs the steps of the plan with the workspace's tools.
 type stepEngine struct{ *app }
 
-// Run joins the run.
 func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopReason, error) {
 	ws, err := e.open(ctx, nil)
 	if err != nil {
@@ -81,7 +78,6 @@ func (a *app) configuredAgents(place workspace.Workspace, section workspace.Sect
 	return engine.NewAgents(config, engine.AgentOptions{Workspace: place.Path, Launcher: a.launch(), Logger: a.logger()})
 }
 
-// notices sends notices to the configured targets.
 type notices struct {
 	notifier  *notify.Notifier // nil: none is configured
 	workspace string

@@ -24,7 +24,6 @@ const (
 	maxErrorText     = 400      // characters of a text
 )
 
-// errorEntry is one warning or error.
 type errorEntry struct {
 	At      time.Time `json:"at"` // of the last occurrence
 	Who     string    `json:"who"`
@@ -42,7 +41,6 @@ type errorLog struct {
 	folders []string
 }
 
-// newErrorLog returns the log of a process.
 func newErrorLog(who, version string, environ []string) *errorLog {
 	return &errorLog{who: who, version: version, environ: environ}
 }
@@ -56,7 +54,6 @@ func (b *errorLog) setFolders(folders ...string) {
 	}
 }
 
-// record records a text.
 func (b *errorLog) record(text string) {
 	if b == nil {
 		return
@@ -124,7 +121,6 @@ func lastErrors(n int, folders ...string) []errorEntry {
 	return last[max(0, len(last)-n):]
 }
 
-// removeErrors removes the entries in a folder.
 func removeErrors(folder string) error { return os.RemoveAll(filepath.Join(folder, errorLogFile)) }
 
 // handler records warnings and errors, and passes records on to next.
@@ -146,7 +142,6 @@ func (h errorLogHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn || h.Handler.Enabled(ctx, level)
 }
 
-// Handle records a warning or error and passes it on.
 func (h errorLogHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		text := strings.Builder{}

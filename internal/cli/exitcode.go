@@ -26,7 +26,6 @@ type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }
 
-// usageError is an invalid command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }

@@ -38,7 +38,6 @@ func newExportCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// exportReply is the JSON reply of an export.
 type exportReply struct {
 	PlanID  string   `json:"plan_id"`
 	Format  string   `json:"format"`

@@ -47,7 +47,6 @@ func (a *app) helpFor(help func(*cobra.Command, []string)) runner {
 	}
 }
 
-// describe appends a command and its subcommands to list.
 func describe(cmd *cobra.Command, list []describedCommand) []describedCommand {
 	d := describedCommand{Command: cmd.CommandPath(), Does: cmd.Short}
 	if cmd.IsAdditionalHelpTopicCommand() && cmd.Long != "" {
@@ -109,7 +108,6 @@ func completed(cmd *cobra.Command, text func(long string) string) *cobra.Command
 	return cmd
 }
 
-// withGates lists the quality gates in the help on the configuration.
 func withGates(text string) string {
 	var list strings.Builder
 	for _, name := range gates.Names() {

@@ -57,7 +57,6 @@ func (a *app) findDefinition(call hook.Call, d hook.Definition) (problem string,
 	return all.problem, all.found
 }
 
-// search reads the matching files below some folders of a place.
 func (d *definitions) search(place, pattern string) {
 	root, err := os.OpenRoot(place)
 	if err != nil || !filepath.IsAbs(place) {

@@ -46,13 +46,11 @@ type hostState struct {
 	remedy       string   // fix for a program that its plugin cannot start; "" without a plugin
 }
 
-// projectState is the configuration of a host in the project's files.
 type projectState struct {
 	Server hosts.State `json:"server,omitempty"`
 	Hooks  hosts.State `json:"hooks,omitempty"`
 }
 
-// hookCall is the last call of a host's hooks.
 type hookCall struct {
 	At        time.Time `json:"at"`
 	Event     string    `json:"event,omitempty"`
@@ -62,7 +60,6 @@ type hookCall struct {
 	Runs      bool      `json:"runs"` // the host is still running
 }
 
-// hosts lists the hosts of this machine.
 func (a *app) hosts(ctx context.Context) error {
 	place, err := a.find(ctx, nil)
 	if err != nil {
@@ -137,7 +134,6 @@ func (a *app) enforcementOn(ctx context.Context, place workspace.Workspace, k ho
 	return found
 }
 
-// addEnforcement adds how far planning mode is enforced.
 func (k *hostState) addEnforcement(e verbs.AgentEnforcement) {
 	k.Mode = map[verbs.Enforcement]string{verbs.Enforced: "enforced", verbs.NotEnforced: "not enforced",
 		verbs.NotResponding: "hooks not responding"}[e.State]
@@ -256,7 +252,6 @@ func hostTable(s terminal.Screen, known []hostState) []string {
 	return append(lines, s.Told("`planloop init HOST` connects a host; `planloop help hosts` lists the files.")...)
 }
 
-// table aligns rows below a heading.
 func table(s terminal.Screen, rows [][]string) []string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -38,7 +38,6 @@ func newImportCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// importReply is the reply to an import.
 type importReply struct {
 	verbs.SetupPlanReply
 	Format string   `json:"format"`

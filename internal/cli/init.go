@@ -20,7 +20,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// initOptions are the flags of init.
 type initOptions struct {
 	hosts.Request
 	scope           string
@@ -223,7 +222,6 @@ func write(m hosts.Machine, host hosts.Host, want hosts.Request) hosts.Host {
 	return host
 }
 
-// initReply is init's reply.
 type initReply struct {
 	Scope  hosts.Scope `json:"scope"`
 	DryRun bool        `json:"dry_run,omitempty"`
@@ -243,7 +241,6 @@ type initHost struct {
 	Note      string      `json:"note,omitempty"`
 }
 
-// initFile is init's report on a file.
 type initFile struct {
 	Path       string      `json:"path"`
 	Target     string      `json:"target,omitempty"` // the end of the link if Path is one
@@ -327,7 +324,6 @@ func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) err
 	return err
 }
 
-// exitFor returns the exit code for a file.
 func exitFor(edit hosts.Edit, o initOptions) int {
 	switch {
 	case errors.As(edit.Fault, new(*hosts.Refusal)), o.check && (edit.HasChanges() || edit.Paste != ""):
@@ -375,7 +371,6 @@ func newInitFile(m hosts.Machine, o initOptions, edit hosts.Edit) initFile {
 	return file
 }
 
-// line describes the change of a file on one line.
 func (f initFile) line(m hosts.Machine, o initOptions) string {
 	name := m.Short(f.Path)
 	if f.Target != "" {
@@ -400,7 +395,6 @@ func (f initFile) line(m hosts.Machine, o initOptions) string {
 	return name + ": " + strings.Join(parts, ", ")
 }
 
-// describeChange describes the change of a part in this state.
 func (f initFile) describeChange(state hosts.State, o initOptions) string {
 	does := ""
 	switch {

@@ -17,7 +17,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// printJSON prints v as an indented JSON document.
 func (a *app) printJSON(v any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -39,7 +38,6 @@ func indented(data []byte) ([]byte, error) {
 	return safetext.EscapeJSON(b.Bytes()), nil
 }
 
-// printDocument prints a JSON document of package resources.
 func (a *app) printDocument(data []byte, err error) error {
 	if err != nil {
 		return err
@@ -72,10 +70,8 @@ func (a *app) forPeople(text string, known ...string) string {
 	return text
 }
 
-// reply prints a verb's reply: as JSON with --json, else as text.
 func (a *app) reply(r interface{ Text() string }) error { return a.printReply(r, r.Text()) }
 
-// note prints notes for the user on standard error.
 func (a *app) note(notes ...string) {
 	for _, text := range notes {
 		fmt.Fprintln(a.err, "note: "+safetext.EscapeLine(text))
@@ -125,7 +121,6 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(a.errorLog.handler(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})))
 }
 
-// readObject reads a JSON object from a file, or from standard input for "-".
 func readObject[T any](ctx context.Context, a *app, file string) (object T, err error) {
 	data, err := a.readInput(ctx, file)
 	if err != nil {

@@ -47,7 +47,6 @@ func newLogCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// check refuses options that contradict each other.
 func (o logOptions) check() error {
 	switch {
 	case o.last < 0 || o.since < 0:

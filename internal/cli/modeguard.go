@@ -56,7 +56,6 @@ func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolb
 	return toolbox.Hold{}, nil
 }
 
-// holdOf returns the hold of another workspace's planning mode.
 func (a *app) holdOf(ctx context.Context, other workspace.Workspace) (toolbox.Hold, error) {
 	restricted, err := a.restricted(ctx, other)
 	if err != nil {

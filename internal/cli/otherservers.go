@@ -73,7 +73,6 @@ func (o *otherServers) cache() string {
 	return dir
 }
 
-// close ends all started servers.
 func (o *otherServers) close() {
 	o.once.Do(func() {}) // from now on get starts nothing
 	if o.servers != nil {
@@ -81,7 +80,6 @@ func (o *otherServers) close() {
 	}
 }
 
-// listed returns the tools known now.
 func (o *otherServers) listed() []toolbox.RemoteTool {
 	if servers := o.get(); servers != nil {
 		return servers.Tools()
@@ -111,7 +109,6 @@ func (o *otherServers) guarded(tool toolbox.RemoteTool) toolbox.Tool {
 	return tool.Tool
 }
 
-// known returns the tools with the details needed to approve them.
 func (o *otherServers) known() map[string]verbs.ServerTool {
 	all := map[string]verbs.ServerTool{}
 	for _, tool := range o.listed() {
@@ -121,7 +118,6 @@ func (o *otherServers) known() map[string]verbs.ServerTool {
 	return all
 }
 
-// listTimeout limits the wait for servers to list their tools.
 const listTimeout = 10 * time.Second
 
 // Await waits until each server has listed its tools or failed, at most listTimeout.
@@ -154,7 +150,6 @@ func (o *otherServers) refreshFor(ctx context.Context, p *plan.Plan) {
 	}
 }
 
-// Missing explains why a named tool is unknown, if its server is the reason.
 func (o *otherServers) Missing(name string) string {
 	servers := o.get()
 	if servers == nil {
@@ -200,7 +195,6 @@ func (a *app) free(ctx context.Context, cause error) (context.Context, func(), e
 	return free, stop, err
 }
 
-// offeredServers offers the tools of other servers over MCP.
 type offeredServers struct{ *app }
 
 func (s offeredServers) others() *otherServers {
@@ -211,7 +205,6 @@ func (s offeredServers) others() *otherServers {
 	return ws.servers
 }
 
-// Tools lists the tools.
 func (s offeredServers) Tools() []toolbox.RemoteTool { return s.others().listed() }
 
 // Known reports whether every server has listed its tools at least once.
@@ -222,10 +215,8 @@ func (s offeredServers) Known() bool {
 	})
 }
 
-// Missing explains why a tool is missing.
 func (s offeredServers) Missing(name string) string { return s.others().Missing(name) }
 
-// Refresh asks the servers for their tools.
 func (s offeredServers) Refresh(ctx context.Context) error {
 	if servers := s.others().get(); servers != nil {
 		return servers.Refresh(ctx)
@@ -233,7 +224,6 @@ func (s offeredServers) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Changed receives after the tools have changed.
 func (s offeredServers) Changed(ctx context.Context) <-chan struct{} {
 	if servers := s.others().get(); servers != nil {
 		return servers.Changed(ctx)

@@ -93,7 +93,6 @@ func (a *app) modeStatus(cmd *cobra.Command, _ []string) error {
 	return a.printMode(ws, reply, state)
 }
 
-// printMode prints the state of planning mode.
 func (a *app) printMode(ws *openWorkspace, reply verbs.ModeReply, state plan.State) error {
 	if a.flags.json {
 		return a.printJSON(reply)

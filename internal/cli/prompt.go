@@ -56,7 +56,6 @@ func newPromptCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// promptsReply lists the prompts.
 type promptsReply struct {
 	Prompts []promptEntry `json:"prompts"`
 }
@@ -83,7 +82,6 @@ func promptList(all []prompts.Prompt) promptsReply {
 	return reply
 }
 
-// Text has a line for each prompt.
 func (r promptsReply) Text() string {
 	var lines []string
 	for _, p := range r.Prompts {

@@ -20,7 +20,6 @@ func newClearCommand(a *app) *cobra.Command {
 	return a.replacing(newCommand("clear", "", noArguments, runVerb(a, (*verbs.Service).ClearPlan, constant(verbs.ClearPlan{}))))
 }
 
-// purgeWord is the word that a person types to confirm.
 const purgeWord = "purge"
 
 func newPurgeCommand(a *app) *cobra.Command {

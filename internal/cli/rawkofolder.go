@@ -67,7 +67,6 @@ func (a *app) exportFolder(ctx context.Context, ws *openWorkspace, state plan.St
 	return nil
 }
 
-// rawkoFile is a file of rawko's folder.
 type rawkoFile struct {
 	name string // relative to the folder
 	data []byte
@@ -200,7 +199,6 @@ func (a *app) importRawko(ctx context.Context, file string, options exchange.Imp
 	return all, nil
 }
 
-// maxVersions limits how many versions of a plan are read.
 const maxVersions = 100
 
 func missingFile(name string) bool {

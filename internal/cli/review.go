@@ -166,10 +166,8 @@ func (p *reviewPage) announce(ctx context.Context, listening net.Addr) {
 	}
 }
 
-// link returns a new one-time link.
 func (p *reviewPage) link() string { return p.server.Link(p.address) }
 
-// reviewJSON is the page's address in JSON.
 type reviewJSON struct {
 	Address string `json:"address"`
 	Link    string `json:"link,omitempty"` // works once, for 30 seconds
@@ -231,7 +229,6 @@ func (p *reviewPage) printLink(before, link, after string) error {
 	return err
 }
 
-// printLines prints lines.
 func (p *reviewPage) printLines(lines ...string) error {
 	p.printing.Lock()
 	defer p.printing.Unlock()
@@ -265,7 +262,6 @@ func (p *reviewPage) printForPerson(text string) error {
 
 const clock = "15:04"
 
-// signOutWord is the word that ends all sessions.
 const signOutWord = "out"
 
 // listen prints a new link at each Enter, and ends all sessions at signOutWord. Its goroutines end with ctx, or with the terminal.
@@ -338,12 +334,10 @@ func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspa
 	}
 }
 
-// line returns a text with the time, on one line.
 func (p *reviewPage) line(text string) string {
 	return p.screen().Fit(time.Now().Format(clock)+"  "+safetext.EscapeLine(text), 0)
 }
 
-// waitingText describes an item of the inbox.
 func waitingText(w review.Waiting) string {
 	by := cmp.Or(w.By, "an agent")
 	return map[review.WaitingKind]string{

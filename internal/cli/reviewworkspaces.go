@@ -139,7 +139,6 @@ func (a *app) within(place workspace.Workspace) *app {
 	return inner
 }
 
-// Places implements review.Workspaces.
 func (d *reviewWorkspaces) Places(context.Context) ([]review.Place, error) {
 	workspaces := d.list()
 	places := make([]review.Place, len(workspaces))
@@ -152,7 +151,6 @@ func (d *reviewWorkspaces) Places(context.Context) ([]review.Place, error) {
 	return places, nil
 }
 
-// Open implements review.Workspaces.
 func (d *reviewWorkspaces) Open(ctx context.Context, id string) (*review.Workspace, error) {
 	s, err := d.workspace(id)
 	if err != nil {
@@ -172,7 +170,6 @@ func (d *reviewWorkspaces) InInbox(ctx context.Context, place review.Place) (rev
 	return found.listed, found.waiting, err
 }
 
-// workspace returns the workspace with an id.
 func (d *reviewWorkspaces) workspace(id string) (*reviewWorkspace, error) {
 	d.mu.Lock()
 	s := d.workspaces[id]
@@ -292,7 +289,6 @@ func (d *reviewWorkspaces) followMemory(ctx context.Context) {
 	}
 }
 
-// changeWatcher is the state of follow.
 type changeWatcher struct {
 	*reviewWorkspaces
 	watcher   *fsnotify.Watcher
@@ -338,7 +334,6 @@ func (d *reviewWorkspaces) checkHead(s *reviewWorkspace) {
 	}
 }
 
-// reviewWorkspace is a workspace of the review page.
 type reviewWorkspace struct {
 	review.Workspace
 	app        *app
@@ -364,7 +359,6 @@ type inboxState struct {
 	isActive bool      // an agent is at work, and its silence changes the headline
 }
 
-// open opens the workspace, unless it is open.
 func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspace, error) {
 	ws, err := s.app.open(ctx, nil)
 	if err != nil {
@@ -471,7 +465,6 @@ func (s *reviewWorkspace) settle(ctx context.Context) {
 	s.closeIdle()
 }
 
-// closeIdle closes the files of an idle log.
 func (s *reviewWorkspace) closeIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -490,7 +483,6 @@ type pageRuns struct {
 	going   *sync.WaitGroup
 }
 
-// pageCaller returns the user as the caller on the review page.
 func (a *app) pageCaller() verbs.Caller {
 	me, channel := workspace.Caller{Login: a.login(), Present: true}, plan.ChannelPage
 	if a.person().Shared != "" {

@@ -40,7 +40,6 @@ func newRunCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// dryRun prints the order in which the plan would run.
 func (a *app) dryRun(ctx context.Context) error {
 	ws, err := a.open(ctx, nil)
 	if err != nil {
@@ -145,10 +144,8 @@ func (a *app) printRun(reply verbs.RunReply) error {
 	return a.print(safetext.EscapeJSON(b.Bytes()))
 }
 
-// plainRun reports a run in plain lines.
 type plainRun struct{ *app }
 
-// Recorded prints the lines of a record.
 func (p plainRun) Recorded(_ plan.State, record plan.Record) {
 	for _, line := range history.Lines(record) {
 		_ = p.print([]byte(safetext.EscapeLine(line) + "\n"))

@@ -86,7 +86,6 @@ func (w *terminalRun) answerQuestion(ctx context.Context, grown <-chan struct{},
 	return w.write(reply.Message + ".\n")
 }
 
-// reportRefusal reports an answer that was not accepted.
 func (w *terminalRun) reportRefusal(err error) error {
 	if err == nil {
 		return nil
@@ -126,7 +125,6 @@ func answerKeys(step *plan.Step) (keys map[string]plan.Choice, how string) {
 		"y: run it. n REASON: skip it. e: edit its arguments. " + end
 }
 
-// askStep shows a step's question and returns the answer.
 func (w *terminalRun) askStep(ctx context.Context, grown <-chan struct{}, state plan.State, step *plan.Step) (verbs.StepAnswer, error) {
 	answer := verbs.StepAnswer{Step: step.ID, Digest: questionOf(step).digest}
 	keys, how := answerKeys(step)
@@ -169,7 +167,6 @@ func (w *terminalRun) askStep(ctx context.Context, grown <-chan struct{}, state 
 	}
 }
 
-// review returns the text of a step's question.
 func (w *terminalRun) review(state plan.State, step *plan.Step, args json.RawMessage, how string) string {
 	text, _ := w.ws.verbs.ReviewStep(state, step, args)
 	return "\n" + string(w.joined(append(w.ttyScreen().Draft(text), how)))

@@ -119,7 +119,6 @@ func (w *terminalRun) preapprove(ctx context.Context, tty io.ReadWriter) (map[pr
 	return allowed, nil
 }
 
-// expectedQuestions lists the expected questions of the plan's steps.
 func (a *app) expectedQuestions(ctx context.Context, ws *openWorkspace, state plan.State) ([]plan.ExpectedQuestion, error) {
 	ws.servers.refreshFor(ctx, state.Plan)
 	box, err := a.box()
@@ -177,7 +176,6 @@ func (w *terminalRun) isOver() bool {
 	}
 }
 
-// redrawEvery is how often running steps are redrawn.
 const redrawEvery = 250 * time.Millisecond
 
 // show draws the run until it is over or a step asks.
@@ -243,7 +241,6 @@ func (w *terminalRun) changes(ctx, shown context.Context, grown <-chan struct{},
 	return changed
 }
 
-// page lays out the current state of the run.
 func (w *terminalRun) page(ctx context.Context) (terminal.Page, plan.State, error) {
 	state, err := w.ws.verbs.State(ctx)
 	if err != nil {

@@ -19,7 +19,6 @@ func newServersCommand(a *app) *cobra.Command {
 	return newCommand("servers", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.servers(cmd.Context()) })
 }
 
-// serversReply lists the servers of the configuration.
 type serversReply struct {
 	Servers []serverReply `json:"servers"`
 	Offered bool          `json:"offered"`       // to agents over MCP; steps of plans may always name them
@@ -119,7 +118,6 @@ func serverOf(status downstream.Status, config downstream.Server) serverReply {
 	return r
 }
 
-// Text has a paragraph for each server, for people.
 func (r serversReply) Text() string {
 	if len(r.Servers) == 0 {
 		return "No other MCP servers are configured. Write them into " + r.File + ", such as\n" +

@@ -21,7 +21,6 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// showFormat is an output format of show.
 type showFormat string
 
 // Values lists the formats in order.
@@ -145,7 +144,6 @@ func namedPlan(ctx context.Context, ws *openWorkspace, state plan.State, named s
 	return other, nil, nil
 }
 
-// view lays out a state for people.
 func (a *app) view(ctx context.Context, ws *openWorkspace, state plan.State, former *plan.PastPlan, all bool) terminal.PlanView {
 	v := terminal.PlanView{Screen: a.screen(), State: state, Former: former, All: all, Now: time.Now(), Where: "in " + ws.place.Path}
 	if ws.place.Default {
@@ -355,7 +353,6 @@ func (w planWatch) rendering(ctx context.Context, state plan.State) ([]byte, err
 	return append(line.Bytes(), '\n'), err
 }
 
-// page lays out the state in the requested format.
 func (w planWatch) page(ctx context.Context) (terminal.Page, plan.Revision, error) {
 	state, err := w.ws.verbs.State(ctx)
 	if err != nil {

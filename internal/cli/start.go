@@ -15,7 +15,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// startFlags hold the flags of a new plan.
 type startFlags struct {
 	verbs.Start
 	steps    []string

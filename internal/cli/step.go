@@ -148,7 +148,6 @@ func changeSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], ch
 	}
 }
 
-// editDraft returns a runner that changes the waiting draft.
 func (a *app) editDraft(in input[plan.EditDraft]) runner {
 	edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, e plan.EditDraft) (verbs.DraftEditReply, error) {
 		state, err := s.State(ctx)

@@ -40,7 +40,6 @@ func newStepLogsCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// stepLog is the output of one attempt at a step.
 type stepLog struct {
 	step    *plan.Step
 	attempt plan.Attempt
@@ -108,7 +107,6 @@ func (a *app) findLog(ctx context.Context, ws *openWorkspace, state plan.State, 
 	return l, nil
 }
 
-// stepToLog returns the named step, or the only running one.
 func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*plan.Step, error) {
 	if named != "" {
 		id, err := plan.ParseStepID(named)
@@ -136,7 +134,6 @@ func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*pla
 		"such as planloop step logs "+running[0].ID.String())
 }
 
-// listLogs lists the existing logs.
 func listLogs(kept map[plan.StepID][]int) string {
 	if len(kept) == 0 {
 		return "planloop run keeps logs of its agents' steps; none exist yet"
@@ -151,7 +148,6 @@ func listLogs(kept map[plan.StepID][]int) string {
 	return "logs exist for " + strings.Join(words, ", ")
 }
 
-// runs reports whether the attempt is running in a state.
 func (l stepLog) runs(state plan.State) bool {
 	if state.Plan == nil || state.Plan.Root() != l.attempt.Plan {
 		return false
@@ -175,7 +171,6 @@ func (l stepLog) end(max int) string {
 	return l.log.End(max)
 }
 
-// copyOutput copies the whole output.
 func copyOutput(from io.Reader, out *outputPrinter) error {
 	if closer, ok := from.(io.Closer); ok {
 		defer closer.Close()

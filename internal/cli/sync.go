@@ -40,7 +40,6 @@ func newSyncCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// syncReply describes the change to the file.
 type syncReply struct {
 	File   string          `json:"file"`
 	Target string          `json:"target,omitempty"` // the changed file, if File is a link
@@ -49,7 +48,6 @@ type syncReply struct {
 	Lost   string          `json:"lost,omitempty"` // hand-written changes to the block
 }
 
-// Text returns the reply in a line or two.
 func (r syncReply) Text() string {
 	text := r.File
 	if r.Target != "" && r.Target != r.File {
@@ -95,7 +93,6 @@ type ruleBook struct {
 
 func (r ruleBook) canonical() string { return resources.AgentsMD(r.file) }
 
-// Inspect reads the file on disk.
 func (r ruleBook) Inspect() verbs.Rules {
 	found, err := agentsmd.Inspect(r.workspace, r.file, r.canonical())
 	rules := verbs.Rules{File: r.file, Exists: found.State != agentsmd.Absent, Content: string(found.Content)}
@@ -117,7 +114,6 @@ func (r ruleBook) Inspect() verbs.Rules {
 // fileSettleTime is how long a file must be unchanged before it is read.
 const fileSettleTime = 50 * time.Millisecond
 
-// Changed receives when the file may have changed.
 func (r ruleBook) Changed(ctx context.Context) <-chan struct{} {
 	changed, err := agentsmd.Watch(ctx, r.workspace, r.file, fileSettleTime)
 	if err != nil {

@@ -62,7 +62,6 @@ func newTemplateApplyCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// settings parses NAME=VALUE.
 func settings(set []string) (map[string]json.RawMessage, error) {
 	parameters := map[string]json.RawMessage{}
 	for _, setting := range set {
@@ -106,7 +105,6 @@ func newTemplateSaveCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// completeTemplates offers the templates.
 func (a *app) completeTemplates(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.noWarnings = true
 	reply, err := callVerb(cmd, nil, a, listTemplates, constant(struct{}{}))
@@ -116,7 +114,6 @@ func (a *app) completeTemplates(cmd *cobra.Command, _ []string, _ string) ([]str
 	return described(reply.Templates, func(t verbs.Template) (string, string) { return t.Name, t.Description })
 }
 
-// completeParameters offers the parameters of the named template.
 func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.noWarnings = true
 	if len(args) == 0 {
@@ -150,7 +147,6 @@ func (a *app) ownTemplates() string {
 	return folder
 }
 
-// List lists the templates by name.
 func (t templates) List(ctx context.Context) ([]verbs.Template, error) {
 	all, err := t.library.List(ctx)
 	listed := make([]verbs.Template, len(all))
@@ -173,7 +169,6 @@ func listedTemplate(t exchange.Template, name string) verbs.Template {
 	return listed
 }
 
-// Find returns the named template.
 func (t templates) Find(ctx context.Context, name string) (verbs.Template, error) {
 	found, err := t.library.Find(ctx, name)
 	listed := listedTemplate(found, found.FullName())
@@ -181,7 +176,6 @@ func (t templates) Find(ctx context.Context, name string) (verbs.Template, error
 	return listed, err
 }
 
-// Make fills in the named template.
 func (t templates) Make(ctx context.Context, name string, parameters map[string]json.RawMessage) (verbs.FromTemplate, error) {
 	found, err := t.library.Find(ctx, name)
 	if err != nil {
@@ -191,7 +185,6 @@ func (t templates) Make(ctx context.Context, name string, parameters map[string]
 	return verbs.FromTemplate{Template: listedTemplate(found, found.FullName()), Outline: made.Outline, Steps: made.Steps}, err
 }
 
-// Save stores a plan as a template of the user.
 func (t templates) Save(name string, outline plan.Outline, steps []plan.Step, replace bool) (string, error) {
 	text, err := exchange.TemplateOf(outline, steps)
 	if err != nil {

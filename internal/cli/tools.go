@@ -15,7 +15,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// toolInfos describes the tools that steps can name.
 func toolInfos(others *otherServers) []verbs.ToolInfo {
 	var tools []verbs.ToolInfo
 	for _, row := range toolbox.Table() {
@@ -91,7 +90,6 @@ type files struct {
 	open func() (*tree.Tree, error)
 }
 
-// Files returns a file system rooted in the workspace.
 func (t files) Files() (fs.FS, error) {
 	ws, err := t.open()
 	if err != nil {
@@ -100,7 +98,6 @@ func (t files) Files() (fs.FS, error) {
 	return ws.FS(), nil
 }
 
-// Summary returns the tree in a few lines.
 func (t files) Summary(ctx context.Context) (string, error) {
 	ws, err := t.open()
 	if err != nil {
@@ -121,7 +118,6 @@ func (t files) Document(path string, max int) (string, bool) {
 // maxFindings limits the findings of a survey.
 const maxFindings = 200
 
-// Survey scans the tree.
 func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.Suggestion, cut string, err error) {
 	ws, err := t.open()
 	if err != nil {

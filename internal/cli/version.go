@@ -41,7 +41,6 @@ func newVersionCommand(a *app) *cobra.Command {
 	})
 }
 
-// versionText describes a version for people.
 func versionText(i build.Info) string {
 	from := map[string]string{build.Release: "as a release", build.Install: "by go install", build.Clone: "in a clone of the source",
 		build.Source: "from source without its history"}[i.Built]

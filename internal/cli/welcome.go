@@ -68,14 +68,12 @@ func welcomeText(s terminal.Screen, path string, m hosts.Machine, all bool) []st
 		s.Faint("All commands: planloop --help"))
 }
 
-// welcome is the text that says how to begin, for this machine.
 func (a *app) welcome(all bool) []byte {
 	home, _ := a.home() // without one the files are named from the root
 	m := hosts.Machine{GOOS: runtime.GOOS, Home: home, Getenv: a.getenv, LookPath: exec.LookPath}
 	return terminal.Joined(welcomeText(a.screen(), ownPath(), m, all))
 }
 
-// serverJSON is how settings files name a server.
 func serverJSON(path string) string {
 	text, _ := json.Marshal(struct { // a string and a list of strings can always be written
 		Command string   `json:"command"`
@@ -84,7 +82,6 @@ func serverJSON(path string) string {
 	return string(text)
 }
 
-// listedCommand is a command as --json lists it.
 type listedCommand struct {
 	Command string `json:"command"`
 	Does    string `json:"does"`

@@ -57,7 +57,6 @@ type app struct {
 	warned  sync.Map                      // the texts of the warnings
 }
 
-// openWorkspace is a workspace in use.
 type openWorkspace struct {
 	place            workspace.Workspace
 	config           workspace.Config
@@ -150,7 +149,6 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	return now, nil
 }
 
-// state opens the workspace for a command and reads its state.
 func (a *app) state(ctx context.Context) (*openWorkspace, plan.State, error) {
 	ws, err := a.open(ctx, nil)
 	if err != nil {
@@ -160,7 +158,6 @@ func (a *app) state(ctx context.Context) (*openWorkspace, plan.State, error) {
 	return ws, state, err
 }
 
-// close closes the workspace, if it was opened.
 func (a *app) close() error {
 	ws := a.ws.Load()
 	if ws == nil {

@@ -183,7 +183,6 @@ func (c Call) format(text string) object {
 	return nil
 }
 
-// MarshalJSONTo implements json.MarshalerTo.
 func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	err := out.WriteToken(jsontext.BeginObject)
 	for _, nameOrValue := range o {

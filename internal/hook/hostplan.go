@@ -75,7 +75,6 @@ func (c Call) shownPlan() *plan.AdoptHostPlan {
 		IsHostApproved: c.Result != nil}
 }
 
-// hostTodo is an entry of a to-do list.
 type hostTodo struct {
 	Content     string `json:"content"`     // the text, in Claude Code and opencode
 	Step        string `json:"step"`        // in Codex
@@ -136,7 +135,6 @@ func hostTodos(todos []hostTodo, objective, why string) *plan.AdoptHostPlan {
 // taskID is a string or a number.
 type taskID string
 
-// UnmarshalJSON is part of json.Unmarshaler.
 func (id *taskID) UnmarshalJSON(value []byte) error {
 	if jsontext.Value(value).Kind() == jsontext.KindNumber {
 		*id = taskID(value)
@@ -190,5 +188,4 @@ func names(ids []taskID) (list []string) {
 	return list
 }
 
-// line returns a text on one line.
 func line(text string) string { return strings.Join(strings.Fields(text), " ") }

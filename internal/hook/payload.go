@@ -29,7 +29,6 @@ type payloadMembers struct {
 	session, subagent, version, dir, roots, source, tool, input, result, starts string
 }
 
-// membersOf returns the members of a host's payloads.
 func membersOf(host Host) payloadMembers {
 	p := payloadMembers{session: "session_id", subagent: "agent_id", dir: "cwd", source: "source",
 		tool: "tool_name", input: "tool_input", result: "tool_response"}
@@ -288,7 +287,6 @@ func (c Call) workDirs() []string {
 	return slices.Compact(bases)
 }
 
-// possiblePaths returns the possible meanings of a tool's path.
 func (c Call) possiblePaths(given string) (places []string) {
 	for _, base := range c.workDirs() {
 		places = append(places, c.readPath(base, given)...)
@@ -344,7 +342,6 @@ func (c Call) readPath(base, given string) []string {
 	return []string{filepath.Join(base, given)}
 }
 
-// pathOfURI returns the path in a file URI without its scheme.
 func pathOfURI(rest string) string {
 	if end := strings.IndexAny(rest, "?#"); end >= 0 {
 		rest = rest[:end]

@@ -153,7 +153,6 @@ func copilotTools() []toolGroup {
 	}
 }
 
-// toolGroupOf returns the row of a tool.
 func toolGroupOf(host Host, tool string) (toolGroup, bool) {
 	known := toolGroups(host)
 	i := slices.IndexFunc(known, func(t toolGroup) bool { return slices.Contains(strings.Fields(t.names), tool) })

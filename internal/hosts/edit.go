@@ -57,7 +57,6 @@ type target struct {
 // wholeFile is a file that belongs to planloop alone.
 type wholeFile struct{ path, text string }
 
-// targets lists the files of a host.
 func (h host) targets(w Request) []target {
 	var all []target
 	if h.server != nil && h.server.file != "" {
@@ -80,7 +79,6 @@ func (h host) targets(w Request) []target {
 	return all
 }
 
-// edit prepares the change of a file.
 func (m Machine) edit(h host, t target, w Request) Edit {
 	e := Edit{Path: t.path, Target: t.path, scope: w.Scope, isRemoval: w.Remove}
 	err := m.prepare(&e, h, t, w.Remove && !h.byHand)
@@ -139,7 +137,6 @@ func (m Machine) prepare(e *Edit, h host, t target, remove bool) (err error) {
 	return err
 }
 
-// editJSON adds all of planloop's parts to a JSON file, or removes them.
 func (m Machine) editJSON(e *Edit, h host, t target, remove bool) error {
 	d, err := parseJSON(e.Before)
 	if err != nil {
@@ -187,7 +184,6 @@ func (m Machine) putJSON(e *Edit, on hook.Host, t target, w *draft) error {
 	return err
 }
 
-// readYAML determines the state of the server in a YAML file.
 func (s *server) readYAML(m Machine, e *Edit) error {
 	if e.Server = Missing; len(bytes.TrimSpace(e.Before)) == 0 {
 		return nil
@@ -210,7 +206,6 @@ func (s *server) readYAML(m Machine, e *Edit) error {
 	return err
 }
 
-// snippet returns the text that a person pastes into a host's file.
 func (m Machine) snippet(h host, t target) string {
 	if t.wholeText != nil {
 		return *t.wholeText

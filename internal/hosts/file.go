@@ -154,7 +154,6 @@ func (m Machine) inFiles(problem string, has func(file string) bool, files ...st
 	return found
 }
 
-// lookUp returns the value at a path.
 func lookUp(value any, path ...string) (found any, ok bool) {
 	for _, name := range path {
 		members, _ := value.(map[string]any)
@@ -205,7 +204,6 @@ func (m Machine) hasRecord(target string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// readRecord returns the record of a file.
 func (m Machine) readRecord(target string) (record, error) {
 	known := newRecord(target)
 	data, err := safefile.Read(m.recordPath(target, ".json"), maxFile)

@@ -123,7 +123,6 @@ func (m Machine) removeHooks(w *draft, on hook.Host, list []string, but int) (re
 	return len(spots) > but
 }
 
-// remove removes the hooks that init wrote.
 func (h *hooks) remove(m Machine, on hook.Host, w *draft) State {
 	state, events := Missing, h.eventLists(w.document)
 	for _, native := range slices.Sorted(maps.Keys(events)) {
@@ -151,7 +150,6 @@ func (h *hooks) remove(m Machine, on hook.Host, w *draft) State {
 	return state
 }
 
-// listElement returns planloop's entry for an event's list.
 func (h *hooks) listElement(m Machine, on hook.Host, e hook.Event) object {
 	handler := h.makeHandler(m, on, e)
 	if h.isGrouped == nil || !h.isGrouped(e) {
@@ -164,7 +162,6 @@ func (h *hooks) listElement(m Machine, on hook.Host, e hook.Event) object {
 	return append(group, member{"hooks", []any{handler}})
 }
 
-// makeHandler returns the handler that runs planloop.
 func (h *hooks) makeHandler(m Machine, on hook.Host, e hook.Event) object {
 	handler := h.handler(e, h.commandLine(m, on, e))
 	if m.GOOS == "windows" && h.shell == runDirect {
@@ -173,7 +170,6 @@ func (h *hooks) makeHandler(m Machine, on hook.Host, e hook.Event) object {
 	return handler
 }
 
-// eventLists returns the lists of handlers, by the names of their events.
 func (h *hooks) eventLists(d *document) map[string]any {
 	events, _ := d.value(h.root...).(map[string]any)
 	return events
@@ -197,7 +193,6 @@ func listHooks(list any) []listedHook {
 	return found
 }
 
-// findHooks finds planloop's hooks in the list of an event.
 func (m Machine) findHooks(on hook.Host, list any) []listedHook {
 	return slices.DeleteFunc(listHooks(list), func(h listedHook) bool {
 		return !slices.ContainsFunc(m.hookCalls(h.handler), func(one hookCall) bool { // for this host, or for an unknown one
@@ -212,7 +207,6 @@ func commandMembers() []string { return []string{"command", "powershell", "bash"
 // hookCall is the host and the event that a handler passes to planloop.
 type hookCall struct{ host, event string }
 
-// hookCalls finds the calls of planloop in a handler.
 func (m Machine) hookCalls(handler map[string]any) []hookCall {
 	program := "(?i:planloop)|" + regexp.QuoteMeta(strings.TrimSuffix(base(m.Program), ".exe"))
 	known, err := regexp.Compile(`(?:` + program + `)[^/\\\s]*\s+hook\s+(\S+)\s+(\S*)`)

@@ -21,7 +21,6 @@ type member struct {
 	value any
 }
 
-// MarshalJSONTo implements json.MarshalerTo.
 func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	err := out.WriteToken(jsontext.BeginObject)
 	for _, m := range o {
@@ -44,7 +43,6 @@ func canonicalJSON(value any) string {
 	return string(data)
 }
 
-// inlineJSON returns a value on one line.
 func inlineJSON(value any) string {
 	data, _ := json.Marshal(value, jsontext.SpaceAfterComma(true), jsontext.AllowInvalidUTF8(true)) // cannot fail, as in plain
 	return string(data)
@@ -147,7 +145,6 @@ func standardJSON(v hujson.Value) []byte {
 	return v.Pack()
 }
 
-// bytes returns the current text.
 func (d *document) bytes() []byte {
 	text := d.root.Pack()
 	if d.noFinalNewline {

@@ -89,7 +89,6 @@ func (m Machine) appData(parts ...string) string {
 
 func (m Machine) roaming() string { return m.variable("APPDATA", m.home("AppData", "Roaming")) }
 
-// firstExisting returns the first file that exists, or the first of all if none does.
 func firstExisting(files ...string) string {
 	for _, file := range files {
 		if _, err := os.Lstat(file); err == nil {

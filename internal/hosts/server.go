@@ -11,7 +11,6 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// subpath returns a path with more elements.
 func subpath(path []string, more ...string) []string { return append(slices.Clone(path), more...) }
 
 // draft is a document to which planloop's parts are added, or from which they are removed.
@@ -186,7 +185,6 @@ func appendNew[T comparable](list []T, items ...T) []T {
 	return list
 }
 
-// commandLines lists the commands of a handler.
 func commandLines(handler map[string]any) []string {
 	var all []string
 	for _, member := range commandMembers() {

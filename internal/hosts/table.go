@@ -23,7 +23,6 @@ type host struct {
 	note             string                // for the user, after a write
 }
 
-// server describes where and how a host names its servers.
 type server struct {
 	file    string   // "": no servers in this scope
 	path    []string // of planloop's entry
@@ -31,7 +30,6 @@ type server struct {
 	entry   object
 }
 
-// hooks describes where and how a host names its hooks.
 type hooks struct {
 	file         string
 	layers       []string // other files with hooks
@@ -324,7 +322,6 @@ func goose(m Machine, s Scope) host {
 	}
 }
 
-// goosePlugin makes a folder a plugin of Goose.
 const goosePlugin = `{
   "name": "planloop",
   "version": "1.0.0",

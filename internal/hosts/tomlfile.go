@@ -17,7 +17,6 @@ import (
 // its bracket.
 type settingsTOML map[string]string
 
-// joinKey returns a path as a key of settingsTOML.
 func joinKey(path ...string) string { return strings.Join(path, "\x00") }
 
 // Limits on the paths in a file. Every path is kept whole, so a long header costs memory again for each key below it.
@@ -32,7 +31,6 @@ var (
 	bareTOML  = regexp.MustCompile(`^[\w-]+$`)
 )
 
-// readerTOML collects the settings of a file.
 type readerTOML struct {
 	all   settingsTOML
 	size  int            // of all paths
@@ -164,7 +162,6 @@ func (r *readerTOML) set(path []string, value string) error {
 	return nil
 }
 
-// add reads a key and its value, in a table.
 func (r *readerTOML) add(table, tokens []string) error {
 	i := slices.Index(tokens, "=")
 	if i < 0 || i == len(tokens)-1 {
@@ -195,7 +192,6 @@ func (r *readerTOML) add(table, tokens []string) error {
 // after the last one, which would be before the mark.
 const tableMark = "# planloop init wrote this table; planloop init --remove takes it out\n"
 
-// tomlTable returns the server's table as TOML.
 func (s *server) tomlTable() string {
 	lines := tableMark + "[" + strings.Join(s.path, ".") + "]\n"
 	for _, m := range s.entry {

@@ -63,7 +63,6 @@ type body struct {
 	Time      string              `json:"time"`
 }
 
-// encode returns the body of a notice.
 func (n Notice) encode() ([]byte, error) {
 	sentence := n.sentence()
 	b := body{
@@ -96,7 +95,6 @@ func (n Notice) how() string {
 	return ""
 }
 
-// sentence describes the notice on one line.
 func (n Notice) sentence() string {
 	text := cmp.Or(safetext.Line(n.Title), "(no title)")
 	if n.Event == "plan_waits" {

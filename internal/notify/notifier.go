@@ -170,7 +170,6 @@ func (n *Notifier) wait(ctx context.Context, longest time.Duration) {
 	}
 }
 
-// target is a place notices are delivered to, with its queue.
 type target struct {
 	deliver func(ctx context.Context, body []byte) error
 	logger  *slog.Logger

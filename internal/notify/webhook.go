@@ -10,7 +10,6 @@ import (
 	"github.com/planloop/planloop/internal/outbound"
 )
 
-// webhook is an endpoint that gets notices by POST.
 type webhook struct {
 	client *outbound.Client
 	secret string // path and query of the address

@@ -147,7 +147,6 @@ func (f folder) sweep(live, seen time.Time) error {
 	return err
 }
 
-// removeUnlocked removes a lock file without a holder.
 func removeUnlocked(path string) error {
 	lock := flock.New(path, flock.SetFlag(probeFlag()))
 	free, err := lock.TryLock()
@@ -160,13 +159,11 @@ func removeUnlocked(path string) error {
 	return removeLocked(path, lock)
 }
 
-// has reports whether the folder has a file of this name.
 func (f folder) has(name string) bool {
 	_, err := os.Lstat(filepath.Join(string(f), name))
 	return err == nil
 }
 
-// get reads a file of JSON.
 func (f folder) get(name string, into any) bool {
 	data, err := safefile.Read(filepath.Join(string(f), name), maxServer)
 	return err == nil && json.Unmarshal(data, into) == nil

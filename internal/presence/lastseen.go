@@ -210,7 +210,6 @@ func (b *Registry) report(what, name string, err error) {
 	b.logger.Debug("presence: "+what, "name", name, "error", err)
 }
 
-// isConnection reports whether a name represents a connection.
 func isConnection(name string) bool { return strings.Contains(name, "#") }
 
 // Join is a sign of life and, for a name with a #, begins a connection: it holds a lock that ends with the process,

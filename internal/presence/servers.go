@@ -145,7 +145,6 @@ func (b *Registry) announce(name string, l *nameState) (pending bool) {
 	return false
 }
 
-// remove deletes announcements of servers.
 func (b *Registry) remove(paths ...string) {
 	for _, path := range paths {
 		if err := os.RemoveAll(path); err != nil {

@@ -17,7 +17,6 @@ type Done struct {
 	Revision plan.Revision `json:"revision"`
 }
 
-// act is one of the possible acts.
 type act struct {
 	name  string
 	input func() any // returns a pointer to its input, for decoding
@@ -32,7 +31,6 @@ func row[In any](name string, do func(context.Context, *Workspace, verbs.Caller,
 		}}
 }
 
-// acts returns all acts.
 func acts() []act {
 	return []act{
 		row("approve", decide(plan.Approved)),
@@ -100,7 +98,6 @@ func Act(ctx context.Context, workspace *Workspace, c Caller, name string, input
 // ofPlan is an input that names its plan.
 type ofPlan interface{ of() string }
 
-// checkPermission refuses a caller without permission.
 func (c Caller) checkPermission() error {
 	refuse := func(problem, fix string, code bool) error {
 		return &ForbiddenError{&plan.ValidationError{Kind: plan.Conflict, Problem: problem, Fix: fix}, code}
@@ -147,7 +144,6 @@ type StepComment struct {
 	Text string      `json:"text" text:"any"`
 }
 
-// decide returns an act that decides about the draft.
 func decide(outcome plan.Outcome) func(context.Context, *Workspace, verbs.Caller, Decide) (string, error) {
 	return func(ctx context.Context, workspace *Workspace, c verbs.Caller, in Decide) (string, error) {
 		if outcome == plan.Approved {

@@ -114,7 +114,6 @@ type AnswerStep struct {
 	Args   json.RawMessage `json:"args,omitempty"` // replaces its own: an object, or the text of one
 }
 
-// answerStep returns an act that answers with one choice.
 func answerStep(choice plan.Choice) func(context.Context, *Workspace, verbs.Caller, AnswerStep) (string, error) {
 	return func(ctx context.Context, workspace *Workspace, c verbs.Caller, in AnswerStep) (string, error) {
 		if choice == plan.Approve {

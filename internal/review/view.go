@@ -363,7 +363,6 @@ func (Face) Word(call verbs.Call) (string, bool) {
 	return button, is
 }
 
-// viewer returns a person without the right to act.
 func viewer() verbs.Caller {
 	return verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, "you"), Face: Face{}}
 }

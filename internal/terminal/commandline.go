@@ -95,7 +95,6 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 	return text, known
 }
 
-// settings returns the flags that pass the members of a JSON object to a template.
 func settings(object string) string {
 	var flags strings.Builder
 	in := jsontext.NewDecoder(strings.NewReader(object))
@@ -116,7 +115,6 @@ func settings(object string) string {
 	return flags.String()
 }
 
-// recovery returns the command that settles a step.
 func recovery(call verbs.Call) string {
 	switch step := call.Step.String(); call.Choice {
 	case plan.Retry:

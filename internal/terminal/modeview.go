@@ -22,7 +22,6 @@ type ModeView struct {
 	Now    time.Time
 }
 
-// styledText is a text with its style.
 type styledText struct {
 	look Style
 	text string

@@ -110,7 +110,6 @@ func (v PlanView) status() []string {
 	return []string{line, s.Fit(counts, 0)}
 }
 
-// counts returns the number of steps in each notable status.
 func (v PlanView) counts() string {
 	s := v.Screen
 	var counts []string
@@ -255,7 +254,6 @@ func (v PlanView) signals() []string {
 	return lines
 }
 
-// signal lays out one signal: level, name, step, message.
 func (v PlanView) signal(signal plan.Signal) []string {
 	look := map[plan.SignalLevel]Style{plan.Blocker: v.Screen.Wrong, plan.Warning: v.Screen.Waiting}[signal.Level]
 	if look == nil {
@@ -273,7 +271,6 @@ func (v PlanView) signal(signal plan.Signal) []string {
 	return lines
 }
 
-// verdict returns a judge's opinion of the plan.
 func (v PlanView) verdict() []string {
 	verdict := v.State.Plan.Verdict
 	if verdict == nil {

@@ -58,7 +58,6 @@ func (v RunView) Page() Page {
 	return Page{head: head, body: body, foot: foot, focus: focus}
 }
 
-// runRow is a step in the tree of a run.
 type runRow struct {
 	step   *plan.Step
 	branch string // before an instance of a loop
@@ -167,7 +166,6 @@ func (v RunView) rank(step *plan.Step) int {
 	return rankWaiting
 }
 
-// foldRows summarizes several steps in one line.
 func (v RunView) foldRows(rows []runRow) string {
 	words := [ranks]string{rankWrong: "failed or blocked", rankBegun: "in progress", rankReady: "ready", rankWaiting: "waiting",
 		rankFinished: "finished"}
@@ -250,7 +248,6 @@ func (v RunView) remarks(step *plan.Step) (string, Style) {
 	return v.about(step)
 }
 
-// pace returns the progress of a running step.
 func (v RunView) pace(step *plan.Step) string {
 	text := ""
 	if agent := step.ActiveAgent(); agent != "" {
@@ -272,7 +269,6 @@ func (v RunView) pace(step *plan.Step) string {
 	return strings.TrimSpace(text)
 }
 
-// entries returns how many steps of a loop are done.
 func (v RunView) entries(instances []plan.StepID) string {
 	done := 0
 	for _, id := range instances {

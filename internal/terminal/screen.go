@@ -237,7 +237,6 @@ func (o Options) colours() bool {
 	return o.IsTerminal && o.Getenv("CLICOLOR") != "0" && o.Getenv("TERM") != "dumb"
 }
 
-// marks are the signs for statuses.
 type marks struct {
 	done, running, ready, waiting, blocked, failed, dropped string
 	bar                                                     [3]string // done, in progress, left

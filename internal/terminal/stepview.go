@@ -76,7 +76,6 @@ func (v PlanView) about(step *plan.Step) (string, Style) {
 	return "", nil
 }
 
-// claim returns a step's owner, and whether the claim has lapsed.
 func (v PlanView) claim(step *plan.Step) (string, Style) {
 	if step.ClaimedBy == "" {
 		return "(in progress)", v.Screen.Busy
@@ -131,7 +130,6 @@ func (s Screen) Remarks(remarks []verbs.PlacedComment) []string {
 	return lines
 }
 
-// unseen returns a line if the approver has not seen the step.
 func (v PlanView) unseen(step *plan.Step, margin int) []string {
 	text := v.State.Plan.Approval.UnseenNote(step.ID)
 	if text == "" {
@@ -198,10 +196,8 @@ func (v PlanView) Step(step *plan.Step) []string {
 	return lines
 }
 
-// rowMargin is the width of the labels.
 const rowMargin = 12
 
-// become writes the results of a step.
 func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	status := step.Status.Spaced()
 	if about, _ := v.about(step); about != "" && about != "("+status+")" {

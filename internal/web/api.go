@@ -28,7 +28,6 @@ const (
 	logLines  = 100         // returned at a time
 )
 
-// route is one entry of the API.
 type route struct {
 	method string
 	params []string // of the query, each at most once
@@ -45,7 +44,6 @@ type call struct {
 	body    []byte
 }
 
-// api returns the routes by path.
 func (s *Server) api() map[string]route {
 	return map[string]route{
 		"/api/enter":  {method: http.MethodPost, open: true, do: withBody(s.postEnter)},
@@ -61,7 +59,6 @@ func (s *Server) api() map[string]route {
 	}
 }
 
-// route answers a request to a path of the table. A nil answer has been sent already.
 func (s *Server) route(w http.ResponseWriter, r *http.Request, route route, query string) (err error) {
 	c := call{w: w, r: r}
 	if err := checkMethod(w, r, route.method); err != nil {
@@ -128,7 +125,6 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	return body, nil
 }
 
-// withBody decodes the body of a request strictly.
 func withBody[In any](do func(c call, in In) (any, error)) func(call) (any, error) {
 	return func(c call) (any, error) {
 		var in In
@@ -232,7 +228,6 @@ func (s *Server) can(c call, workspace *review.Workspace) review.Can {
 	return review.Can{Decide: true, Code: !s.sessions.unlocked(c.session, c.r, c.r.URL.Path == "/api/act")}
 }
 
-// postCode writes a new code to the terminal.
 func (s *Server) postCode(c call, in struct {
 	Workspace string `json:"workspace"`
 }) (any, error) {
@@ -257,7 +252,6 @@ func (s *Server) postCode(c call, in struct {
 	return struct{}{}, s.opts.ShowCode(workspace.Place, code)
 }
 
-// postUnlock checks the typed code.
 func (s *Server) postUnlock(c call, in struct {
 	Code string `json:"code" text:"any"`
 }) (any, error) {
@@ -288,7 +282,6 @@ func (s *Server) postAct(c call, in struct {
 	return done, err
 }
 
-// withWorkspace opens the workspace that the query names.
 func (s *Server) withWorkspace(do func(call, *review.Workspace) (any, error)) func(call) (any, error) {
 	return func(c call) (any, error) {
 		opened, err := s.opts.Workspaces.Open(c.r.Context(), c.query.Get("workspace"))
@@ -321,7 +314,6 @@ type viewOfAll struct {
 	Now struct{} `json:"now,omitzero"`
 }
 
-// getPlan answers with a former plan.
 func (s *Server) getPlan(c call, workspace *review.Workspace) (any, error) {
 	id := c.query.Get("plan")
 	return nil, s.answerShared(c, "plan of "+workspace.ID+" "+id, nil, func(ctx context.Context) (any, error) {

@@ -33,7 +33,6 @@ const (
 	fault       kind = "fault" // of ours
 )
 
-// status returns the HTTP status of a refusal.
 func (k kind) status() int {
 	return cmp.Or(map[kind]int{
 		kind(plan.InvalidInput): http.StatusUnprocessableEntity,
@@ -62,7 +61,6 @@ type refusal struct {
 	after time.Duration // when it may be tried again
 }
 
-// Error returns the problem and the fix.
 func (r *refusal) Error() string { return r.Problem + "; " + r.Fix }
 
 // refusalOf describes an error for the page. Internal errors are reported without details.
@@ -87,7 +85,6 @@ func refusalOf(err error) *refusal {
 		Fix: "check the plan; the terminal of planloop shows details"}
 }
 
-// refuse answers with the refusal of an error.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	refused := refusalOf(err)
 	if refused.Kind == fault && !errors.Is(err, context.Canceled) {
@@ -101,7 +98,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}{refused})
 }
 
-// answer sends a value as JSON.
 func (s *Server) answer(w http.ResponseWriter, status int, value any) {
 	body, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {

@@ -93,7 +93,6 @@ func (s *streams) follow(n *changes, changes <-chan review.Change) {
 	n.hub.Close()
 }
 
-// close ends all streams and waits for them.
 func (s *streams) close() {
 	s.mu.Lock() // prevents new ones
 	s.end()
@@ -101,7 +100,6 @@ func (s *streams) close() {
 	s.running.Wait()
 }
 
-// tell passes a change to all streams.
 func (n *changes) tell(change review.Change) {
 	n.mu.Lock()
 	n.count++

@@ -31,7 +31,6 @@ type renderCache struct {
 	size   int                   // bytes of all bodies being read
 }
 
-// rendering is one rendering for all requests that wait for it.
 type rendering struct {
 	previous *rendering // of the same key; nil: it has ended
 	begun    bool       // too late to join

@@ -165,7 +165,6 @@ type file struct {
 	zipped      func() []byte // made once
 }
 
-// readFiles reads the files of the page, by path.
 func readFiles(read func(name string) ([]byte, string, bool)) (map[string]*file, error) {
 	files := map[string]*file{}
 	for path, name := range map[string]string{"/": "index.html", "/page.js": "page.js", "/page.css": "page.css", "/graph.js": "graph.js",
@@ -185,7 +184,6 @@ func readFiles(read func(name string) ([]byte, string, bool)) (map[string]*file,
 	return files, nil
 }
 
-// serve sends a file of the page.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, f *file) {
 	if err := checkGet(w, r); err != nil {
 		s.refuse(w, r, err)

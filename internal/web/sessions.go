@@ -34,7 +34,6 @@ func newSecret() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// sessionStore keeps the sessions.
 type sessionStore struct {
 	now func() time.Time
 
@@ -146,7 +145,6 @@ func (d *sessionStore) watch(s *session) (stop func()) {
 	return func() { count(-1) }
 }
 
-// close ends all sessions.
 func (d *sessionStore) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -152,7 +152,6 @@ func (in Lookup) place() (found place, doubts []string, err error) {
 	return place{dir: path, from: FromDir}, doubts, nil
 }
 
-// hostDirs holds open directories from one source of the host.
 type hostDirs struct {
 	from string
 	dirs []string // at least one

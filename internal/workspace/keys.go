@@ -219,7 +219,6 @@ func (v value) entries() ([]value, bool) {
 	return all, true
 }
 
-// oneOf returns a word of a list.
 func (v value) oneOf(allowed []string) (string, faults) {
 	want := "give one of " + strings.Join(allowed, ", ")
 	word, ok := v.scalar()
@@ -421,7 +420,6 @@ func (v value) duration() (time.Duration, bool) {
 	return span, err == nil && span >= 0
 }
 
-// shown returns the value for a message.
 func (v value) shown() string {
 	text, ok := v.scalar()
 	if !ok {

@@ -45,7 +45,6 @@ func Load(s Sources) (Config, []*ConfigError, error) {
 	return l.config, l.warnings, nil
 }
 
-// loader is a configuration on its way through the layers.
 type loader struct {
 	sources  Sources
 	keys     []key
