@@ -60,10 +60,7 @@ func (a *app) ttyScreen() terminal.Screen {
 // askDecision shows the subject and returns approve, edit or reject, with the words typed after it. Approving takes a code that is shown
 // below the text, so the whole text must have been on the screen first.
 func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPrompt) (word, words string, err error) {
-	n, err := rand.Int(rand.Reader, big.NewInt(9_000))
-	if err != nil {
-		return "", "", fmt.Errorf("make a code: %w", err)
-	}
+	n, _ := rand.Int(rand.Reader, big.NewInt(9_000)) // never fails
 	code, s := fmt.Sprint(1_000+n.Int64()), a.ttyScreen()
 	rest, err := pages(ctx, tty, on, s.Rows())
 	if err != nil {

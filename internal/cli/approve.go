@@ -59,10 +59,6 @@ func newRejectCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func newEditCommand(a *app) *cobra.Command {
-	return newCommand("edit", "COMMENT...", atLeastOne("a comment with the requested changes"), a.decideNow(plan.Returned))
-}
-
 // approve shows the draft on the terminal and takes the decision there, even if standard input and output are redirected. A draft that
 // changed in the meantime is shown again.
 func (a *app) approve(ctx context.Context, request, comment string) error {

@@ -118,11 +118,8 @@ func processEnvironment() environment {
 }
 
 func terminalSize() (width, rows int) {
-	width, rows, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		return 0, 0
-	}
-	return width, rows
+	width, rows, _ = term.GetSize(int(os.Stdout.Fd())) // negative if it fails
+	return max(width, 0), max(rows, 0)
 }
 
 func (w environment) screen() terminal.Screen {
@@ -154,18 +151,21 @@ func newRootCommand(a *app) *cobra.Command {
 	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, while this process runs")
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	complete(root, "workspace", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
-	addGroup(root, "The plan:", newShowCommand(a), newStepCommand(a), newTemplateCommand(a), newClearCommand(a), newLogCommand(a),
-		newObjectCommand(a, "replan", (*verbs.Service).Replan))
+	addGroup(root, "The plan:", newShowCommand(a), newStepCommand(a), newTemplateCommand(a),
+		a.replacing(newCommand("clear", "", noArguments, runVerb(a, (*verbs.Service).ClearPlan, constant(verbs.ClearPlan{})))),
+		newLogCommand(a), newObjectCommand(a, "replan", (*verbs.Service).Replan))
 	addGroup(root, "The loop:", a.replacing(newStartCommand(a)), newStatusCommand(a),
 		newObjectCommand(a, "update", (*verbs.Service).Update), newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a),
 		newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
 	addGroup(root, "Running the plan:", newRunCommand(a), newPauseCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
-		newReviewCommand(a), newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a),
-		newReplyCommand(a))
-	addGroup(root, "Other programs:", newServeCommand(a), newServersCommand(a), newHookCommand(a), newExportCommand(a),
-		a.replacing(newImportCommand(a)))
-	addGroup(root, "Care:", newInitCommand(a), newHostsCommand(a), newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))
+		newReviewCommand(a), newApproveCommand(a), newRejectCommand(a),
+		newCommand("edit", "COMMENT...", atLeastOne("a comment with the requested changes"), a.decideNow(plan.Returned)),
+		newAnswerCommand(a), newCommentCommand(a), newReplyCommand(a))
+	addGroup(root, "Other programs:", newServeCommand(a), newCommand("servers", "", noArguments, a.servers), newHookCommand(a),
+		newExportCommand(a), a.replacing(newImportCommand(a)))
+	addGroup(root, "Care:", newInitCommand(a), newHostsCommand(a), newDoctorCommand(a),
+		newCommand("purge", "", noArguments, a.purge), newCommand("version", "", noArguments, a.printVersion))
 	root.AddCommand(completed(newCommand("configuration", "", nil, nil), withGates)) // a topic
 	a.addStandardCommands(root)
 	return root

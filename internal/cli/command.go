@@ -94,11 +94,7 @@ func (a *app) replacing(cmd *cobra.Command) *cobra.Command {
 
 func runVerb[In any, Out verbs.Reply](a *app, do verb[In, Out], in input[In]) runner {
 	return func(cmd *cobra.Command, args []string) error {
-		reply, err := callVerb(cmd, args, a, do, in)
-		if err != nil {
-			return err
-		}
-		return a.reply(reply)
+		return a.replyOf(callVerb(cmd, args, a, do, in))
 	}
 }
 

@@ -14,9 +14,8 @@ import (
 )
 
 type commentOptions struct {
-	step        string
-	question    bool
-	met, reopen string
+	step, met, reopen string
+	question          bool
 }
 
 func newCommentCommand(a *app) *cobra.Command {
@@ -48,13 +47,11 @@ func newCommentCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (o commentOptions) comment(_ *cobra.Command, args []string) (plan.AddComment, error) {
-	in := plan.AddComment{Text: strings.Join(args, " "), IsQuestion: o.question}
-	if o.step == "" {
-		return in, nil
+func (o commentOptions) comment(_ *cobra.Command, args []string) (in plan.AddComment, err error) {
+	in = plan.AddComment{Text: strings.Join(args, " "), IsQuestion: o.question}
+	if o.step != "" {
+		in.Step, err = plan.ParseStepID(o.step)
 	}
-	var err error
-	in.Step, err = plan.ParseStepID(o.step)
 	return in, err
 }
 
@@ -83,10 +80,7 @@ func (a *app) listComments(ctx context.Context) error {
 		return err
 	}
 	remarks, err := ws.verbs.OpenComments(ctx, state)
-	if err != nil {
-		return err
-	}
-	return a.reply(commentsReply{Comments: append([]verbs.PlacedComment{}, remarks...)})
+	return a.replyOf(commentsReply{orEmpty(remarks)}, err)
 }
 
 type commentsReply struct {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,6 @@ func newDoctorCommand(a *app) *cobra.Command {
 		}
 		return a.doctor(cmd.Context(), repair, restore)
 	})
-
 	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log from the intact part of a damaged one")
 	cmd.Flags().StringVar(&restore, "restore", "", "put back the files that a repair kept in `FOLDER`")
 	return cmd
@@ -306,17 +306,10 @@ func (a *app) printDiagnosis(d diagnosis) error {
 }
 
 func (d *diagnosis) verdict() string {
-	switch d.Status {
-	case "empty":
-		return "no log yet"
-	case "newer":
-		return "written by a newer planloop"
-	case "unexamined":
-		return "could not be checked completely"
-	case "damaged":
-		return "damaged; " + plan.Pluralize(int(d.Revision), "change") + " from the beginning are readable"
-	}
-	return d.Status + ", " + plan.Pluralize(int(d.Revision), "change")
+	changes := plan.Pluralize(int(d.Revision), "change")
+	return cmp.Or(map[string]string{"empty": "no log yet", "newer": "written by a newer planloop",
+		"unexamined": "could not be checked completely", "damaged": "damaged; " + changes + " from the beginning are readable",
+	}[d.Status], d.Status+", "+changes)
 }
 
 func (r repairDone) text() string {

@@ -16,17 +16,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-type exportOptions struct {
-	format string
-	plan   string
-	file   string
-	dir    string
-}
+type exportOptions struct{ format, plan, file, dir string }
 
 func newExportCommand(a *app) *cobra.Command {
 	var o exportOptions
 	cmd := newCommand("export", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) })
-
 	flags := cmd.Flags()
 	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: "+strings.Join(exchange.JSON.Values(), ", ")+
 		" (default: by the file's extension, else json)")
@@ -75,8 +69,8 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	}
 	state, left := exchange.Inlined(state, ws.verbs.KeptValue(ctx))
 	text, notes, err := exchange.Export(format, state)
-	if err == nil && format.IsJSON() {
-		text, err = indented(text)
+	if format.IsJSON() {
+		text, err = indented(text, err)
 	}
 	if err != nil {
 		return err

@@ -8,8 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/planloop/planloop/internal/process"
 	"github.com/spf13/pflag"
+
+	"github.com/planloop/planloop/internal/process"
 )
 
 // emptyWorld is a process without terminal, environment and input.

@@ -16,10 +16,8 @@ import (
 )
 
 type importOptions struct {
-	format    string
-	objective string
-	draft     bool
-	active    bool
+	format, objective string
+	draft, active     bool
 }
 
 func newImportCommand(a *app) *cobra.Command {
@@ -27,7 +25,6 @@ func newImportCommand(a *app) *cobra.Command {
 	cmd := newCommand("import", "FILE", exactly(1, "a file, or - for standard input"), func(cmd *cobra.Command, args []string) error {
 		return a.importPlan(cmd.Context(), args[0], o)
 	})
-
 	flags := cmd.Flags()
 	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: "+strings.Join(exchange.Readable("").Values(), ", ")+
 		" (default: by the file's extension, else json)")

@@ -17,19 +17,24 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-func (a *app) printJSON(v any) error {
+func (a *app) printJSON(v any) error { return a.printIndented(v, "  ") }
+
+func (a *app) printIndented(v any, indent string) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
+	encoder.SetIndent("", indent)
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return a.print(safetext.EscapeJSON(b.Bytes()))
 }
 
-// indented returns a JSON document in its printed form.
-func indented(data []byte) ([]byte, error) {
+// indented returns a JSON document in its printed form, unless making it failed.
+func indented(data []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(data), "", "  "); err != nil {
 		return nil, fmt.Errorf("write JSON: %w", err)
@@ -38,11 +43,9 @@ func indented(data []byte) ([]byte, error) {
 	return safetext.EscapeJSON(b.Bytes()), nil
 }
 
-func (a *app) printDocument(data []byte, err error) error {
+// printed prints data, unless making it failed.
+func (a *app) printed(data []byte, err error) error {
 	if err != nil {
-		return err
-	}
-	if data, err = indented(data); err != nil {
 		return err
 	}
 	return a.print(data)
@@ -70,7 +73,15 @@ func (a *app) forPeople(text string, known ...string) string {
 	return text
 }
 
-func (a *app) reply(r interface{ Text() string }) error { return a.printReply(r, r.Text()) }
+func (a *app) reply(r verbs.Reply) error { return a.printReply(r, r.Text()) }
+
+// replyOf prints the reply of a verb that did not fail.
+func (a *app) replyOf(r verbs.Reply, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.reply(r)
+}
 
 func (a *app) note(notes ...string) {
 	for _, text := range notes {

@@ -17,12 +17,10 @@ import (
 )
 
 type logOptions struct {
-	last    int
-	limited bool // last was given
-	since   int64
-	audit   bool
-	events  bool
-	follow  bool
+	last                  int
+	limited               bool // last was given
+	since                 int64
+	audit, events, follow bool
 }
 
 const defaultLastChanges = 20

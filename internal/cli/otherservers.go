@@ -33,7 +33,7 @@ func (o *otherServers) get() *downstream.Servers {
 		return nil
 	}
 	o.once.Do(func() {
-		config, err := o.config()
+		config, err := configuredServers(o.section)
 		if err == nil && len(config) > 0 {
 			o.servers = downstream.New(config, downstream.Options{Launcher: o.app.launch(), Dir: o.place.Path, CacheDir: o.cache(),
 				Getenv: o.app.getenv, Logger: o.app.logger(), Version: version()})
@@ -49,16 +49,13 @@ func (o *otherServers) get() *downstream.Servers {
 	return o.servers
 }
 
-func (o *otherServers) config() (downstream.Config, error) { return configuredServers(o.section) }
-
 // configuredServers decodes servers one by one, so that a mistake in one does not affect the others.
 func configuredServers(section workspace.Section) (downstream.Config, error) {
 	entries, err := section.Entries()
 	config := downstream.Config{}
 	for name, entry := range entries {
 		var server downstream.Server
-		fault := entry.Decode(&server)
-		server.Fault = fault
+		server.Fault = entry.Decode(&server)
 		config[name] = server
 	}
 	return config, err

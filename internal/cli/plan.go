@@ -40,7 +40,7 @@ func newPlanCommand(a *app) *cobra.Command {
 		newCommand("plan status", "", noArguments, a.modeStatus),
 		newCommand("plan cancel", "", noArguments, runAsPerson(a, "cancelling planning mode", cancel, joinedText, cancelled)),
 		newCommand("plan allows", "-- 'COMMAND'", exactly(1, "one command in quotes"), a.allows),
-		newPlanListCommand(a), newPlanDiffCommand(a), a.replacing(newPlanRestoreCommand(a)),
+		newCommand("plan list", "", noArguments, a.listPlans), newPlanDiffCommand(a), a.replacing(newPlanRestoreCommand(a)),
 	)
 	return cmd
 }
@@ -133,22 +133,19 @@ func (a *app) allows(_ *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("not allowed in planning mode: %s", text)}
 }
 
-func newPlanListCommand(a *app) *cobra.Command {
-	return newCommand("plan list", "", noArguments, func(cmd *cobra.Command, _ []string) error {
-		_, state, err := a.state(cmd.Context())
-		if err != nil {
-			return err
-		}
-		if a.flags.json {
-			data, err := resources.Plans(state)
-			return a.printDocument(data, err)
-		}
-		rows := terminal.PlanRows(state)
-		if len(rows) == 0 {
-			return a.print([]byte("There are no plans yet. Start one: planloop start GOAL --step TITLE\n"))
-		}
-		return a.print(terminal.Joined(a.screen().PlanTable(rows)))
-	})
+func (a *app) listPlans(cmd *cobra.Command, _ []string) error {
+	_, state, err := a.state(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printed(indented(resources.Plans(state)))
+	}
+	rows := terminal.PlanRows(state)
+	if len(rows) == 0 {
+		return a.print([]byte("There are no plans yet. Start one: planloop start GOAL --step TITLE\n"))
+	}
+	return a.print(terminal.Joined(a.screen().PlanTable(rows)))
 }
 
 func newPlanRestoreCommand(a *app) *cobra.Command {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,21 +11,13 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/terminal"
-	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
-func newClearCommand(a *app) *cobra.Command {
-	return a.replacing(newCommand("clear", "", noArguments, runVerb(a, (*verbs.Service).ClearPlan, constant(verbs.ClearPlan{}))))
-}
-
 const purgeWord = "purge"
 
-func newPurgeCommand(a *app) *cobra.Command {
-	return newCommand("purge", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.purge(cmd.Context()) })
-}
-
-func (a *app) purge(ctx context.Context) error {
+func (a *app) purge(cmd *cobra.Command, _ []string) error {
+	ctx := cmd.Context()
 	if a.flags.json || !a.inIsTerminal || !a.outIsTerminal {
 		return plan.Refuse(plan.Conflict, "", "only a person at a terminal may delete the history",
 			"run `planloop purge` in a terminal, without --json")

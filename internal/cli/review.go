@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strings"
 	"sync"
@@ -70,7 +71,7 @@ func (a *app) review(ctx context.Context, o reviewOptions) error {
 		}
 		return err
 	}
-	ctx, hangUp := untilHangup(ctx)
+	ctx, hangUp := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer hangUp()
 	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)

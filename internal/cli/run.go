@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -52,11 +50,7 @@ func (a *app) dryRun(ctx context.Context) error {
 	if state, err := ws.verbs.State(ctx); err == nil { // otherwise the rehearsal reports the error
 		foreseen, _ = a.expectedQuestions(ctx, ws, state)
 	}
-	reply, err := ws.verbs.Rehearse(ctx, a.caller(), foreseen)
-	if err != nil {
-		return err
-	}
-	return a.reply(reply)
+	return a.replyOf(ws.verbs.Rehearse(ctx, a.caller(), foreseen))
 }
 
 // maxParallel limits --parallel, as for the configuration's key.
@@ -132,16 +126,10 @@ func (a *app) interrupts(ctx context.Context) (working context.Context, drained 
 
 // printRun prints the outcome of a run: with --json, one object on a line of its own.
 func (a *app) printRun(reply verbs.RunReply) error {
-	if !a.flags.json {
-		return a.reply(reply)
+	if a.flags.json {
+		return a.printIndented(reply, "")
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(reply); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return a.print(safetext.EscapeJSON(b.Bytes()))
+	return a.reply(reply)
 }
 
 type plainRun struct{ *app }

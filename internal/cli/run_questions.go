@@ -239,7 +239,7 @@ func editIn(ctx context.Context, editor, text string) (string, error) {
 		return "", err
 	}
 	defer os.Remove(file.Name())
-	if pretty, err := indented([]byte(text)); err == nil {
+	if pretty, err := indented([]byte(text), nil); err == nil {
 		text = string(pretty)
 	}
 	_, err = file.WriteString(text)

@@ -45,7 +45,7 @@ func (a *app) runOnTerminal(ctx context.Context, ws *openWorkspace, o verbs.Engi
 	if w.preapproved, err = w.preapprove(ctx, tty); err != nil {
 		return verbs.RunReply{}, err
 	}
-	ctx, hangUp := untilHangup(ctx) // without defer hangUp: the end of ctx counts as an interrupt
+	ctx, hangUp := signal.NotifyContext(ctx, syscall.SIGHUP) // without defer hangUp: the end of ctx counts as an interrupt
 	working, drain, over := a.interrupts(ctx)
 	defer over()
 	o.Drain, o.Wait = drain, true
@@ -336,9 +336,4 @@ func (k *keyboard) dropTyped() {
 		}
 		return
 	}
-}
-
-// untilHangup returns a context that also ends when the terminal hangs up.
-func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }

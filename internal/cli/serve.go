@@ -23,12 +23,10 @@ import (
 )
 
 type serveOptions struct {
-	http      string
-	tokenFile string
-	origins   []string
-	rate      int
-	strategy  string
-	toolsets  string
+	http, tokenFile, strategy, toolsets string
+
+	origins []string
+	rate    int
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -41,7 +39,6 @@ func newServeCommand(a *app) *cobra.Command {
 		}
 		return err
 	})
-
 	flags := cmd.Flags()
 	flags.StringVar(&o.http, "http", "", "serve over HTTP on `ADDRESS`, such as 127.0.0.1:8137")
 	flags.StringVar(&o.tokenFile, "token-file", "", "the `FILE` with the bearer token HTTP clients must send (or PLANLOOP_TOKEN)")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,10 +13,6 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
-
-func newServersCommand(a *app) *cobra.Command {
-	return newCommand("servers", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.servers(cmd.Context()) })
-}
 
 type serversReply struct {
 	Servers []serverReply `json:"servers"`
@@ -54,12 +49,13 @@ type notOffered struct {
 }
 
 // servers connects to all servers and prints their states.
-func (a *app) servers(ctx context.Context) error {
+func (a *app) servers(cmd *cobra.Command, _ []string) error {
+	ctx := cmd.Context()
 	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
-	config, err := ws.servers.config()
+	config, err := configuredServers(ws.config.Servers)
 	if err != nil {
 		return err
 	}

@@ -32,13 +32,8 @@ func (showFormat) Values() []string {
 const submitFormat = "submit"
 
 type showOptions struct {
-	watch  bool
-	all    bool
-	format string
-	plan   string
-	step   string
-
-	draft, approved bool
+	watch, all, draft, approved bool
+	format, plan, step          string
 }
 
 func newShowCommand(a *app) *cobra.Command {
@@ -103,7 +98,7 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 	if format == "text" {
 		return a.printLines(a.view(ctx, ws, state, former, o.all).Page().Lines())
 	}
-	return a.printRendered(state, format)
+	return a.printed(rendered(state, format))
 }
 
 func (a *app) showFormat(text string) (showFormat, error) {
@@ -173,10 +168,7 @@ func rendered(state plan.State, format showFormat) ([]byte, error) {
 	var err error
 	switch format {
 	case "json":
-		if data, err = resources.JSON(state); err != nil {
-			return nil, err
-		}
-		return indented(data)
+		return indented(resources.JSON(state))
 	case "md":
 		data = resources.Markdown(state)
 	case "mermaid":
@@ -185,14 +177,6 @@ func rendered(state plan.State, format showFormat) ([]byte, error) {
 		data, err = resources.YAML(state)
 	}
 	return []byte(safetext.Escape(string(data))), err
-}
-
-func (a *app) printRendered(state plan.State, format showFormat) error {
-	data, err := rendered(state, format)
-	if err != nil {
-		return err
-	}
-	return a.print(data)
 }
 
 // showStep prints one step of a state in full.
@@ -208,7 +192,7 @@ func (a *app) showStep(ctx context.Context, ws *openWorkspace, state plan.State,
 	}
 	switch format {
 	case "json":
-		return a.printDocument(document, nil)
+		return a.printed(indented(document, nil))
 	case "yaml":
 		data, err := resources.YAMLOf(document)
 		if err != nil {
@@ -236,7 +220,7 @@ func (a *app) showDraft(ctx context.Context, ws *openWorkspace, format showForma
 	}
 	if format != "text" {
 		state.Plan, state.Draft = state.Draft, nil
-		return a.printRendered(state, format)
+		return a.printed(rendered(state, format))
 	}
 	s := a.screen()
 	remarks, err := ws.verbs.PlacedComments(ctx, state, state.Draft)

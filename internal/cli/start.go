@@ -17,10 +17,8 @@ import (
 
 type startFlags struct {
 	verbs.Start
-	steps    []string
-	file     string
-	template string
-	set      []string
+	file, template string
+	steps, set     []string
 }
 
 func newStartCommand(a *app) *cobra.Command {

@@ -17,15 +17,16 @@ import (
 
 func newStepCommand(a *app) *cobra.Command {
 	return commandGroup(newCommand("step", "", nil, nil),
-		newStepAddCommand(a), newStepEditCommand(a), newStepMoveCommand(a), newStepRemoveCommand(a), newStepMarkCommand(a),
-		newStepClaimCommand(a), newStepNextCommand(a), newStepLogsCommand(a), newStepSkipCommand(a), newStepRetryCommand(a),
-		newStepSettleCommand(a))
+		newStepAddCommand(a), newStepEditCommand(a), newStepMoveCommand(a),
+		onStep(a, "step remove", "STEP", func(id plan.StepID) runner { return a.editDraft(constant(plan.EditDraft{Remove: id})) }),
+		newStepMarkCommand(a), newStepClaimCommand(a), newStepNextCommand(a), newStepLogsCommand(a), newStepSkipCommand(a),
+		newStepRetryCommand(a), newStepSettleCommand(a))
 }
 
 func newStepAddCommand(a *app) *cobra.Command {
 	var fields stepFlags
 	var where placeFlags
-	var of draftFlag
+	var isDraft bool
 	steps := func(_ *cobra.Command, titles []string) ([]plan.NewStep, error) {
 		steps, faults := make([]plan.NewStep, len(titles)), plan.Faults{}
 		for i, title := range titles {
@@ -53,11 +54,11 @@ func newStepAddCommand(a *app) *cobra.Command {
 		edit := func(steps []plan.NewStep) plan.EditDraft {
 			return plan.EditDraft{Change: plan.AddSteps{Steps: steps}, After: after}
 		}
-		return changeSteps(a, of, steps, add, edit)(cmd, titles)
+		return changeSteps(a, isDraft, steps, add, edit)(cmd, titles)
 	})
 	fields.register(a, cmd)
 	where.register(a, cmd)
-	of.register(cmd)
+	addDraftFlag(cmd, &isDraft)
 	return cmd
 }
 
@@ -76,7 +77,7 @@ func onStep(a *app, names, arguments string, run func(plan.StepID) runner) *cobr
 
 func newStepEditCommand(a *app) *cobra.Command {
 	var fields stepFlags
-	var of draftFlag
+	var isDraft bool
 	cmd := onStep(a, "step edit", "STEP", func(id plan.StepID) runner {
 		patch := func(cmd *cobra.Command, _ []string) (plan.Patch, error) {
 			change, err := fields.patch(cmd)
@@ -88,20 +89,20 @@ func newStepEditCommand(a *app) *cobra.Command {
 		edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, change plan.Patch) (verbs.UpdateStepReply, error) {
 			return s.EditStep(ctx, c, id, change)
 		}
-		return changeSteps(a, of, patch, edit, func(change plan.Patch) plan.EditDraft {
+		return changeSteps(a, isDraft, patch, edit, func(change plan.Patch) plan.EditDraft {
 			return plan.EditDraft{Change: plan.UpdateStep{Step: id, Patch: change}}
 		})
 	})
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&fields.step.Title, "title", "", "the new `TITLE`")
 	fields.register(a, cmd)
-	of.register(cmd)
+	addDraftFlag(cmd, &isDraft)
 	return cmd
 }
 
 func newStepMoveCommand(a *app) *cobra.Command {
 	var where placeFlags
-	var of draftFlag
+	var isDraft bool
 	cmd := onStep(a, "step move", "STEP", func(id plan.StepID) runner {
 		move := func(cmd *cobra.Command, _ []string) (plan.MoveStep, error) {
 			after, err := where.after()
@@ -114,31 +115,25 @@ func newStepMoveCommand(a *app) *cobra.Command {
 			return plan.MoveStep{Step: id, After: *after}, nil
 		}
 		ofDraft := func(move plan.MoveStep) plan.EditDraft { return plan.EditDraft{Change: move} }
-		return changeSteps(a, of, move, (*verbs.Service).MoveStep, ofDraft)
+		return changeSteps(a, isDraft, move, (*verbs.Service).MoveStep, ofDraft)
 	})
 	where.register(a, cmd)
-	of.register(cmd)
+	addDraftFlag(cmd, &isDraft)
 	return cmd
-}
-
-func newStepRemoveCommand(a *app) *cobra.Command {
-	return onStep(a, "step remove", "STEP", func(id plan.StepID) runner {
-		return a.editDraft(constant(plan.EditDraft{Remove: id}))
-	})
 }
 
 // changeSteps returns a runner that changes steps of the current plan, or of the draft: if the flag is set, or if a person asks and only a
 // draft exists.
-func changeSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], change verb[In, Out], edit func(In) plan.EditDraft) runner {
+func changeSteps[In any, Out verbs.Reply](a *app, isDraft bool, in input[In], change verb[In, Out], edit func(In) plan.EditDraft) runner {
 	return func(cmd *cobra.Command, args []string) error {
-		if !of.set && a.whyNoPerson() == "" {
+		if !isDraft && a.whyNoPerson() == "" {
 			_, state, err := a.state(cmd.Context())
 			if err != nil {
 				return err
 			}
-			of.set = state.Draft != nil && (state.Plan == nil || state.Plan.IsCleared())
+			isDraft = state.Draft != nil && (state.Plan == nil || state.Plan.IsCleared())
 		}
-		if !of.set {
+		if !isDraft {
 			return runVerb(a, change, in)(cmd, args)
 		}
 		return a.editDraft(func(cmd *cobra.Command, args []string) (plan.EditDraft, error) {
@@ -301,11 +296,8 @@ func (p *placeFlags) after() (*plan.StepID, error) {
 	return &id, err
 }
 
-// draftFlag selects the draft's steps instead of the current plan's.
-type draftFlag struct{ set bool }
-
-func (f *draftFlag) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.set, "draft", false, "change the waiting plan (people only)")
+func addDraftFlag(cmd *cobra.Command, isDraft *bool) {
+	cmd.Flags().BoolVar(isDraft, "draft", false, "change the waiting plan (people only)")
 }
 
 // stepFlags are the flags for a step's fields other than its title: one for each field of the table that has a flag.

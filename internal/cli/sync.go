@@ -34,7 +34,6 @@ func newSyncCommand(a *app) *cobra.Command {
 		}
 		return a.sync(ruleBook{ws.place.Path, ws.config.AgentsFile}, agentsmd.Options{DryRun: dry}, remove)
 	})
-
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "show the change without making it")
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove planloop's block from the file")
 	return cmd

@@ -93,11 +93,7 @@ func newTemplateSaveCommand(a *app) *cobra.Command {
 		if err := a.refuseWhilePlanning(cmd.Context(), ws, "no template is written", a.ownTemplates()); err != nil {
 			return err
 		}
-		reply, err := ws.verbs.SaveTemplate(cmd.Context(), in)
-		if err != nil {
-			return err
-		}
-		return a.reply(reply)
+		return a.replyOf(ws.verbs.SaveTemplate(cmd.Context(), in))
 	})
 	cmd.Flags().StringVar(&in.PlanID, "plan", "", "save another plan, by its `ID` or the beginning of its id")
 	cmd.Flags().BoolVar(&in.Replace, "force", false, "replace a template of yours that has the name")

@@ -31,14 +31,11 @@ var built = sync.OnceValue(func() build.Info {
 // version returns the version, for unreleased builds with the commit if known.
 func version() string { return built().Version }
 
-func newVersionCommand(a *app) *cobra.Command {
-	return newCommand("version", "", noArguments, func(*cobra.Command, []string) error {
-		info := built()
-		if a.flags.json {
-			return a.printJSON(info)
-		}
-		return a.print([]byte(versionText(info)))
-	})
+func (a *app) printVersion(*cobra.Command, []string) error {
+	if a.flags.json {
+		return a.printJSON(built())
+	}
+	return a.print([]byte(versionText(built())))
 }
 
 func versionText(i build.Info) string {

@@ -30,12 +30,9 @@ import (
 type app struct {
 	environment
 	flags struct {
-		workspace string
-		agent     string
-		yes       bool // an approved, unfinished plan may go
-		json      bool
-		ephemeral bool
-		verbose   bool
+		workspace, agent         string
+		yes                      bool // an approved, unfinished plan may go
+		json, ephemeral, verbose bool
 	}
 	settings   map[string]string // configuration keys given as flags
 	noWarnings bool              // no warnings: another program reads both outputs
