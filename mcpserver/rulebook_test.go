@@ -61,7 +61,7 @@ func (f agentsFile) write(t testing.TB, text string) {
 
 func (f agentsFile) sync(t testing.TB) {
 	t.Helper()
-	if _, err := agentsmd.Write(f.dir, agentsPath, f.canonical(), agentsmd.Options{}); err != nil {
+	if _, err := agentsmd.Write(f.dir, agentsPath, f.canonical(), false); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// compile builds the program for a platform as in a release: the same source gives the same
-// bytes, in any folder and on any machine.
+// compile builds the program for a platform as in a release: the same bytes in any folder and on any machine.
 func compile(ctx context.Context, root string, p platform, version string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "planloop-build-")
 	if err != nil {
@@ -73,8 +72,7 @@ func bundle(ctx context.Context, root, version string, wanted []platform) (files
 	return made, nil
 }
 
-// manifest describes a bundle to a desktop host. It asks the user for the project's folder and
-// for no secret.
+// manifest describes a bundle to a desktop host. It asks the user for the project's folder and for no secret.
 func manifest(p platform, version string) object {
 	program := "server/" + p.program()
 	return object{

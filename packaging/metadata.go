@@ -32,8 +32,7 @@ func keywords() []string {
 	return []string{"mcp", "agents", "planning", "tasks", "approval", "hooks"}
 }
 
-// platform is a system that planloop is built for, in Go's names and in npm's.
-type platform struct{ system, processor, npmSystem, npmProcessor string }
+type platform struct{ system, processor, npmSystem, npmProcessor string } // in Go's names and in npm's
 
 func platforms() []platform {
 	var all []platform
@@ -92,8 +91,7 @@ func npmPackages(version string) files {
 	return f
 }
 
-// serverEntry tells the registry of MCP servers how clients get planloop. A release adds its
-// bundles with their digests.
+// serverEntry tells the registry of MCP servers how clients get planloop. A release adds its bundles with their digests.
 func serverEntry(version string, bundles []object) object {
 	stdio := object{{"type", "stdio"}}
 	npm := object{{"registryType", "npm"}, {"registryBaseUrl", "https://registry.npmjs.org"}, {"identifier", name}, {"version", version},
@@ -109,11 +107,9 @@ func serverEntry(version string, bundles []object) object {
 //go:embed texts
 var texts embed.FS
 
-// files are the packages' files by their paths in the repository or the output folder.
-type files map[string][]byte
+type files map[string][]byte // by their paths in the repository or the output folder
 
-// object is a JSON object with its members in order.
-type object = []member
+type object = []member // with its members in order
 
 type member struct {
 	key   string

@@ -145,8 +145,7 @@ func parseFile(root *os.Root, file string) (source, document, *Error) {
 	return s, d, nil
 }
 
-// destination is the destination of a path in the workspace. All its paths are relative to the workspace, with forward
-// slashes.
+// destination is where a path in the workspace leads, as relative paths with forward slashes.
 type destination struct {
 	target string   // the file, without links
 	trail  []string // all paths on the way; the target can only change if one of them changes
@@ -209,8 +208,7 @@ func resolve(root *os.Root, file string) (destination, *Error) {
 	return p, nil
 }
 
-// link returns the first link on the way to the target, or "", and adds the way to the trail. If the way ends before
-// the target, it has no link.
+// link returns the first link on the way to the target, or "", and adds the way to the trail.
 func (p *destination) link(root *os.Root, file string) (string, *Error) {
 	at := ""
 	for name := range strings.SplitSeq(p.target, "/") {

@@ -85,7 +85,7 @@ func TestFilesThatAreLeftAlone(t *testing.T) {
 			if found.State != c.state || found.Refusal == nil || found.Content != nil {
 				t.Errorf("%+v", found)
 			}
-			_, err := agentsmd.Write(dir, agents, canonical, agentsmd.Options{})
+			_, err := agentsmd.Write(dir, agents, canonical, false)
 			requireRefusal(t, err, c.state)
 			requireFile(t, dir, agents, c.text)
 		})
@@ -104,10 +104,10 @@ func TestTheLargestFile(t *testing.T) {
 func TestFoldersAreNotFiles(t *testing.T) {
 	dir := t.TempDir()
 	testenv.Check(t, os.MkdirAll(filepath.Join(dir, "docs", "agents.md"), 0o755))
-	_, err := agentsmd.Write(dir, agents, canonical, agentsmd.Options{})
+	_, err := agentsmd.Write(dir, agents, canonical, false)
 	requireRefusal(t, err, agentsmd.Unreadable)
 	put(t, dir, "file", "a")
-	_, err = agentsmd.Write(dir, "file/agents.md", canonical, agentsmd.Options{})
+	_, err = agentsmd.Write(dir, "file/agents.md", canonical, false)
 	requireRefusal(t, err, agentsmd.Unreadable)
 }
 
@@ -119,9 +119,9 @@ func TestPathsThatLeadOut(t *testing.T) {
 		if err != nil || found.State != agentsmd.Outside || found.Refusal == nil {
 			t.Errorf("%q: %v, %+v", file, err, found)
 		}
-		_, err = agentsmd.Write(dir, file, canonical, agentsmd.Options{})
+		_, err = agentsmd.Write(dir, file, canonical, false)
 		requireRefusal(t, err, agentsmd.Outside)
-		_, err = agentsmd.Remove(dir, file, agentsmd.Options{})
+		_, err = agentsmd.Remove(dir, file, false)
 		requireRefusal(t, err, agentsmd.Outside)
 		_, err = agentsmd.Watch(t.Context(), dir, file, 0)
 		requireRefusal(t, err, agentsmd.Outside)
@@ -135,7 +135,7 @@ func TestCanonicalTexts(t *testing.T) {
 		for _, call := range []func() error{
 			func() error { _, err := agentsmd.Inspect(t.TempDir(), agents, text); return err },
 			func() error {
-				_, err := agentsmd.Write(t.TempDir(), agents, text, agentsmd.Options{})
+				_, err := agentsmd.Write(t.TempDir(), agents, text, false)
 				return err
 			},
 		} {
@@ -158,10 +158,10 @@ func TestNoWorkspace(t *testing.T) {
 	if _, err := agentsmd.Inspect(gone, agents, canonical); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := agentsmd.Write(gone, agents, canonical, agentsmd.Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := agentsmd.Write(gone, agents, canonical, false); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := agentsmd.Remove(gone, agents, agentsmd.Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := agentsmd.Remove(gone, agents, false); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	if _, err := agentsmd.Watch(t.Context(), gone, agents, 0); !errors.Is(err, os.ErrNotExist) {

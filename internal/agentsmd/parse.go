@@ -36,8 +36,7 @@ type fault struct {
 	problem, fix string
 }
 
-// line has the offsets of a line without its ending.
-type line struct{ start, end int }
+type line struct{ start, end int } // offsets, without the line's ending
 
 func linesOf(text string) (lines []line) {
 	at := 0

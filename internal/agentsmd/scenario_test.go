@@ -63,7 +63,7 @@ func looked(t *testing.T, dir string) []txtar.File {
 func requireWritten(t *testing.T, dir string, before []byte) {
 	t.Helper()
 	found := inspect(t, dir)
-	result, err := agentsmd.Write(dir, agents, canonical, agentsmd.Options{})
+	result, err := agentsmd.Write(dir, agents, canonical, false)
 	if found.Refusal != nil {
 		requireRefusal(t, err, found.State)
 		requireFile(t, dir, agents, string(before))

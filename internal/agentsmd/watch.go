@@ -15,8 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// maxRetries is how often a path is resolved again because it changed in between.
-const maxRetries = 16
+const maxRetries = 16 // of a path that changed while it was resolved
 
 // Watch reports possible changes of a file, including creation and removal, after a quiet period without further
 // changes. It also watches the directories and links on the way to the file. A caller that reads the file after Watch
@@ -153,8 +152,7 @@ func notify(to chan<- struct{}) {
 	}
 }
 
-// maxQuietPeriods limits the wait to that many quiet periods, so that a file under constant change is reported, too.
-const maxQuietPeriods = 10
+const maxQuietPeriods = 10 // to wait, so that a file under constant change is reported, too
 
 // mergeEvents forwards events, merging those in quick succession. It closes reports when the events or the context end.
 func mergeEvents(ctx context.Context, events <-chan struct{}, reports chan<- struct{}, quiet time.Duration) {

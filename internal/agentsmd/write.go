@@ -12,11 +12,6 @@ import (
 	"github.com/planloop/planloop/internal/safefile"
 )
 
-// Options control a change of a file.
-type Options struct {
-	DryRun bool // report the changes and all refusals, but change nothing
-}
-
 // Action is the action taken, or in a dry run the one to take.
 type Action string
 
@@ -33,8 +28,8 @@ const (
 
 // Write updates a file's block to the canonical text, and creates the file and its folders if necessary. It refuses
 // with an *Error everything that Inspect refuses, a read-only file (ReadOnly), and a file that another program changes
-// at the same time (Changed). The file is replaced atomically; after a refusal it is unchanged.
-func Write(workspace, file, canonical string, opts Options) (Result, error) {
+// at the same time (Changed). The file is replaced atomically; after a refusal or with dryRun it is unchanged.
+func Write(workspace, file, canonical string, dryRun bool) (Result, error) {
 	root, s, found, err := inspect(workspace, file, canonical)
 	if err != nil {
 		return Result{}, err
@@ -47,13 +42,13 @@ func Write(workspace, file, canonical string, opts Options) (Result, error) {
 	if found.Action = cmp.Or(actions[found.State], Unchanged); found.Action == Unchanged {
 		return found, nil
 	}
-	return found, change(root, s, found, opts)
+	return found, change(root, s, found, dryRun)
 }
 
 // Remove removes the block from a file. If the text around the block is unchanged, the result is byte for byte the file
 // before Write added the block. A file created by Write is deleted, but not its folder. Remove refuses the same files
 // as Write. A missing block is not an error.
-func Remove(workspace, file string, opts Options) (Result, error) {
+func Remove(workspace, file string, dryRun bool) (Result, error) {
 	root, err := openWorkspace(workspace)
 	if err != nil {
 		return Result{}, err
@@ -74,18 +69,17 @@ func Remove(workspace, file string, opts Options) (Result, error) {
 	if result.Action, result.Content = Removed, []byte(text); isCreated {
 		result.Action, result.Content = Deleted, nil
 	}
-	return result, change(root, s, result, opts)
+	return result, change(root, s, result, dryRun)
 }
 
-func change(root *os.Root, s source, result Result, opts Options) error {
-	if err := mayWrite(root, s); err != nil || opts.DryRun {
+func change(root *os.Root, s source, result Result, dryRun bool) error {
+	if err := mayWrite(root, s); err != nil || dryRun {
 		return err
 	}
 	return replace(root, s, result.Content)
 }
 
-// replace replaces a file's text, keeping mode and owner, or deletes the file if text is nil. It refuses if the file has changed since it
-// was read, as that would lose another program's change.
+// replace replaces a file's text, or deletes the file if text is nil, unless another program changed it since it was read.
 func replace(root *os.Root, s source, text []byte) error {
 	if text == nil {
 		if err := unchanged(root, s); err != nil {

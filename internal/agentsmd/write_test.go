@@ -18,13 +18,13 @@ import (
 
 func write(t *testing.T, dir, text string) agentsmd.Result {
 	t.Helper()
-	result := testenv.Must(agentsmd.Write(dir, agents, text, agentsmd.Options{}))(t)
+	result := testenv.Must(agentsmd.Write(dir, agents, text, false))(t)
 	return result
 }
 
 func remove(t *testing.T, dir string) agentsmd.Result {
 	t.Helper()
-	result := testenv.Must(agentsmd.Remove(dir, agents, agentsmd.Options{}))(t)
+	result := testenv.Must(agentsmd.Remove(dir, agents, false))(t)
 	return result
 }
 
@@ -109,7 +109,7 @@ func TestRemoveKeepsWhatIsAround(t *testing.T) {
 		"<!-- planloop:begin -->\n" + "": "", // refused
 	} {
 		dir := workspace(t, before)
-		result, err := agentsmd.Remove(dir, agents, agentsmd.Options{})
+		result, err := agentsmd.Remove(dir, agents, false)
 		if after == "" {
 			requireRefusal(t, err, agentsmd.Broken)
 			requireFile(t, dir, agents, before)
@@ -131,7 +131,7 @@ func TestRemoveSaysWhatWasEdited(t *testing.T) {
 }
 
 func TestDryRunsWriteNothing(t *testing.T) {
-	dry := agentsmd.Options{DryRun: true}
+	dry := true
 	dir := t.TempDir()
 	result, err := agentsmd.Write(dir, agents, canonical, dry)
 	if err != nil || result.Action != agentsmd.Created || len(result.Content) == 0 {
@@ -170,7 +170,7 @@ func TestReadOnlyFilesAreLeftAlone(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 	for _, dry := range []bool{true, false} {
-		_, err := agentsmd.Write(dir, agents, canonical, agentsmd.Options{DryRun: dry})
+		_, err := agentsmd.Write(dir, agents, canonical, dry)
 		requireRefusal(t, err, agentsmd.ReadOnly)
 	}
 	requireFile(t, dir, agents, "a\n")
@@ -184,7 +184,7 @@ func TestReadOnlyFilesAreLeftAlone(t *testing.T) {
 	if result := write(t, dir, canonical); result.Action != agentsmd.Unchanged {
 		t.Errorf("%+v", result)
 	}
-	_, err := agentsmd.Remove(dir, agents, agentsmd.Options{})
+	_, err := agentsmd.Remove(dir, agents, false)
 	requireRefusal(t, err, agentsmd.ReadOnly)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		t.Error("it is gone")

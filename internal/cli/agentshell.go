@@ -57,8 +57,7 @@ func (a *app) findHosts() (found presence.Hosts) {
 	return found
 }
 
-// isAgentStarted reports whether a server may descend from an agent's shell: then the agent may have made up the user that the client
-// speaks for.
+// isAgentStarted reports whether a server may descend from an agent's shell, which may have made up the user that the client names.
 func (a *app) isAgentStarted(ctx context.Context) bool {
 	e := a.evidence()
 	e.Variable = ""
@@ -74,8 +73,7 @@ func (a *app) isAgentStarted(ctx context.Context) bool {
 	return err != nil || ws.isUnderOtherHost() || e.Client().Answer != presence.Yes
 }
 
-// person finds out whether a person is at the terminal. One whose terminal other programs can read is none where only a person's own
-// decision counts.
+// person finds out whether a person is at the terminal. Where only a person's own decision counts, a shared one has none.
 func (a *app) person() presence.Finding {
 	found := a.evidence().Present()
 	if ws := a.ws.Load(); ws != nil && found.Shared != "" {
@@ -87,8 +85,7 @@ func (a *app) person() presence.Finding {
 	return found
 }
 
-// requirePerson refuses an act reserved for people unless a person sits at the terminal. It keeps a model from answering for its user by
-// mistake or through a script.
+// requirePerson keeps a model from acting for its user by mistake or through a script: it refuses unless a person sits at the terminal.
 func (a *app) requirePerson(what string) error {
 	if found := a.person(); found.Answer != presence.Yes {
 		return plan.Refuse(plan.Conflict, "", what+" needs a person, and "+found.Why, found.Way)
@@ -136,8 +133,7 @@ func (a *app) stepAgentActor(via plan.Channel) (plan.Actor, bool) {
 	return actor, is
 }
 
-// isModelProcess reports whether planloop's model runs this process: the mark is in its environment or, on Linux, in an ancestor's, where
-// the model's program cannot remove it.
+// isModelProcess reports whether the model runs this process. On Linux its program cannot remove the mark from an ancestor's environment.
 func (a *app) isModelProcess() bool {
 	_, inherited := a.inherited(model.EnvInside)
 	return a.getenv(model.EnvInside) != "" || inherited != ""

@@ -15,8 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/terminal"
 )
 
-// maxAnswer limits the length of an answer, in bytes.
-const maxAnswer = 1 << 10
+const maxAnswer = 1 << 10 // bytes of a typed answer
 
 // readLine reads a line, "" if ctx ends first. Reading a terminal cannot be interrupted.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
@@ -33,8 +32,7 @@ const (
 	wordAccept  = "accept"
 )
 
-// codeTries is how often a code may be typed, which allows for a typo.
-const codeTries = 3
+const codeTries = 3 // allows for typos
 
 // approvalPrompt is the plan or step that the terminal asks about.
 type approvalPrompt struct {
@@ -124,11 +122,9 @@ func (on approvalPrompt) title() string {
 	return on.name
 }
 
-// commonRows is the assumed height of a terminal that does not report one.
-const commonRows = 24
+const commonRows = 24 // of a terminal that does not report its height
 
-// pages shows a long text page by page, starting with its size, and returns the lines that are left to show. A height of 0 is unknown: then
-// nothing waits for a key.
+// pages shows a long text page by page and returns the lines left to show. If the height is unknown (0), nothing waits for a key.
 func pages(ctx context.Context, tty io.ReadWriter, on approvalPrompt, rows int) ([]string, error) {
 	lines, all, page := on.lines, len(on.lines), max(rows, commonRows)-5
 	if all <= max(rows, commonRows) {

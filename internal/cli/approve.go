@@ -59,8 +59,7 @@ func newRejectCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// approve shows the draft on the terminal and takes the decision there, even if standard input and output are redirected. A draft that
-// changed in the meantime is shown again.
+// approve shows the draft and takes the decision on the terminal, even with redirected streams. A draft that changed is shown again.
 func (a *app) approve(ctx context.Context, request, comment string) error {
 	if err := a.requirePerson("approving a plan"); err != nil {
 		return err
@@ -239,8 +238,7 @@ func decidedText(reply verbs.DecisionReply, comment string) string {
 	return "Rejected. The agent will be told, and will ask what to do instead."
 }
 
-// stepMeant returns the step that approve applies to, 0 for the waiting plan: the named step, or without a waiting plan the only one that
-// asks.
+// stepMeant returns the step to approve, 0 for the waiting plan: the named step, or without a waiting plan the only one that asks.
 func stepMeant(state plan.State, named []string, needed bool) (plan.StepID, error) {
 	if len(named) > 0 {
 		return plan.ParseStepID(named[0])
@@ -261,8 +259,7 @@ func stepMeant(state plan.State, named []string, needed bool) (plan.StepID, erro
 	return 0, plan.Refuse(plan.Conflict, "", plan.IDs(ids)+" ask for approval", "name one: planloop approve "+ids[0].String())
 }
 
-// approveStep shows a step with its call on the terminal and takes the decision there. If its question changes in the meantime, it is shown
-// again.
+// approveStep shows a step with its call and takes the decision on the terminal. If its question changes, it is shown again.
 func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment string) error {
 	if err := a.requirePerson("approving a step"); err != nil {
 		return err

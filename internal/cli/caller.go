@@ -15,8 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// caller returns the caller of a command: an agent started for a step, a named agent, the client of a server with the same host, CI,
-// or the user.
+// caller returns an agent started for a step, a named agent, the client of a server with the same host, CI, or the user.
 func (a *app) caller() verbs.Caller {
 	if agent, is := a.stepAgentActor(plan.ChannelAgentShell); is {
 		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{}}
@@ -146,8 +145,7 @@ func (a *app) refuseOutsideStep(cmd *cobra.Command) error {
 	return w.Scope.OutOfScopeError()
 }
 
-// refuseInsideModel refuses all but read-only commands to processes started by the model's program: the model only answers a prompt, and
-// the session that asked it works on the plan.
+// refuseInsideModel lets processes of the model's program only read: the session that asked the model works on the plan.
 func (a *app) refuseInsideModel(cmd *cobra.Command) error {
 	if !cmd.HasParent() || commandName(cmd) == "hook" || accessOf(cmd) == readAccess || !a.isModelProcess() {
 		return nil

@@ -140,8 +140,7 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	return err
 }
 
-// interrupted is the exit code of a command ended by an interrupt.
-const interrupted = 128 + int(syscall.SIGINT)
+const interrupted = 128 + int(syscall.SIGINT) // exit code of a command ended by an interrupt
 
 // reportInterrupted reports that an interrupt ended the command; its outcome says nothing about the work.
 func (a *app) reportInterrupted(run checkRun, code int) error {
@@ -172,8 +171,7 @@ func checkLine(run verbs.CheckRun, reply verbs.AlertReply) string {
 // outputGrace is how long the outputs of an ended command may stay open: a process that it left in the background does not delay planloop.
 const outputGrace = 2 * time.Second
 
-// execute runs a command and returns its exit code, as process.ExitCode does. A command that cannot be started says nothing about the work
-// and is refused.
+// execute runs a command and returns its exit code. One that cannot be started says nothing about the work and is refused.
 func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, error) {
 	out := a.out
 	if a.flags.json {

@@ -178,8 +178,7 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// refusePlaceholders refuses an argument that is a placeholder copied from planloop's own texts. named are the arguments as the help writes
-// them.
+// refusePlaceholders refuses placeholders copied from planloop's own texts. named are the arguments as the help writes them.
 func refusePlaceholders(named string, run runner) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		var faults plan.Faults
@@ -250,8 +249,7 @@ func missing(cmd *cobra.Command, what string) error {
 	return usageError{fmt.Errorf("%s needs %s; see `%s --help`", commandName(cmd), what, cmd.CommandPath())}
 }
 
-// texts is a repeatable flag. The library's own one formats its empty default as CSV, which allocates a buffer for each of the twenty flags
-// at every start.
+// texts is a repeatable flag. The library's own one formats its empty default as CSV, which costs a buffer for each flag.
 type texts []string
 
 func (t *texts) String() string { return strings.Join(*t, ", ") }

@@ -70,8 +70,7 @@ type repairDone struct {
 	back     bool          // the former files were put back
 }
 
-// errReported ends a command after its output has reported the error.
-var errReported = errors.New("reported already")
+var errReported = errors.New("reported already") // the output has reported the error
 
 func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
 	a.noWarnings = true // the report contains the warnings

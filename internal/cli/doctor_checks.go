@@ -69,8 +69,7 @@ type check struct {
 	look  func(context.Context) []finding
 }
 
-// runChecks runs all checks at once and returns their findings in the order of the checks. A check that hangs is abandoned; this process
-// ends soon.
+// runChecks runs all checks at once and returns their findings in order. A check that hangs is abandoned; this process ends soon.
 func runChecks(ctx context.Context, checks []check) []finding {
 	found := make([][]finding, len(checks))
 	var looking sync.WaitGroup
@@ -231,8 +230,7 @@ func (a *app) hostFindings(ctx context.Context, k hostState) []finding {
 	return []finding{{About: "host", State: fine, Text: text}}
 }
 
-// startProblem returns why a host cannot start a program; "" if it can. A program named only in the project's files is not run: their
-// author may be untrusted.
+// startProblem returns why a host cannot start a program, or "". It runs none that only the project's files name: they are untrusted.
 func (a *app) startProblem(ctx context.Context, k hostState, program string) string {
 	if sameFile(program, ownPath()) {
 		return ""

@@ -128,46 +128,35 @@ func (b *errorLog) handler(next slog.Handler) slog.Handler {
 	if b == nil {
 		return next
 	}
-	return errorLogHandler{next, b, nil}
+	return slog.NewMultiHandler(errorLogHandler{b, nil}, next)
 }
 
 type errorLogHandler struct {
-	slog.Handler
 	book  *errorLog
 	attrs []slog.Attr
 }
 
-// Enabled reports whether the book or the next errorLogHandler takes a level.
-func (h errorLogHandler) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn || h.Handler.Enabled(ctx, level)
+func (h errorLogHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
 }
 
-func (h errorLogHandler) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelWarn {
-		text := strings.Builder{}
-		text.WriteString(r.Message)
-		add := func(a slog.Attr) bool {
-			text.WriteString("; " + a.Key + ": " + a.Value.Resolve().String())
-			return true
-		}
-		for _, a := range h.attrs {
-			add(a)
-		}
-		r.Attrs(add)
-		h.book.record(text.String())
+func (h errorLogHandler) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	add := func(a slog.Attr) bool {
+		text += "; " + a.Key + ": " + a.Value.Resolve().String()
+		return true
 	}
-	if !h.Handler.Enabled(ctx, r.Level) {
-		return nil
+	for _, a := range h.attrs {
+		add(a)
 	}
-	return h.Handler.Handle(ctx, r)
+	r.Attrs(add)
+	h.book.record(text)
+	return nil
 }
 
-// WithAttrs keeps the attributes for recorded entries, too.
 func (h errorLogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return errorLogHandler{h.Handler.WithAttrs(attrs), h.book, slices.Concat(h.attrs, attrs)}
+	return errorLogHandler{h.book, slices.Concat(h.attrs, attrs)}
 }
 
 // WithGroup does not affect recorded entries.
-func (h errorLogHandler) WithGroup(name string) slog.Handler {
-	return errorLogHandler{h.Handler.WithGroup(name), h.book, h.attrs}
-}
+func (h errorLogHandler) WithGroup(string) slog.Handler { return h }

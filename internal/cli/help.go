@@ -88,8 +88,7 @@ func describe(cmd *cobra.Command, list []describedCommand) []describedCommand {
 //go:embed commands.txt
 var commandTexts string
 
-// textsByPath returns the help texts: one section per command, headed by its path, with a first line as the short text, then paragraphs as
-// the long text, then examples.
+// textsByPath returns the help texts by path: sections of commands.txt with a short first line, then paragraphs, then examples.
 var textsByPath = sync.OnceValue(func() map[string]string {
 	texts := map[string]string{}
 	for section := range strings.SplitSeq("\n"+commandTexts, "\n# ") {

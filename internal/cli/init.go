@@ -116,8 +116,7 @@ func (a *app) machine(ctx context.Context, scope hosts.Scope) (hosts.Machine, er
 	return m, nil
 }
 
-// chosenHosts returns the named hosts. Without names it returns the hosts found on the machine, or
-// for --remove those whose files have a part of planloop.
+// chosenHosts returns the named hosts; without names those found here, or for --remove those whose files have a part of planloop.
 func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, error) {
 	if len(names) == 0 {
 		chosen := slices.DeleteFunc(m.InspectAll(o.Request), func(h hosts.Host) bool {
@@ -150,8 +149,7 @@ func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, 
 	return chosen, nil
 }
 
-// refuseInit refuses changes that would weaken planning mode, or that it does not allow now. An
-// agent may connect a host but not disconnect one, because the hooks enforce planning mode for it.
+// refuseInit refuses changes that planning mode does not allow now. An agent may not disconnect a host: hooks enforce the mode for it.
 func (a *app) refuseInit(ctx context.Context, o initOptions, chosen []hosts.Host) error {
 	var files []string
 	for _, host := range chosen {
@@ -204,8 +202,7 @@ func (a *app) confirmInit(ctx context.Context, m hosts.Machine, o initOptions, c
 	return yes, err
 }
 
-// write carries out the edits of a host. If a running host changed a file since, it computes the
-// edit again.
+// write carries out the edits of a host, and computes an edit again if a running host changed the file since.
 func write(m hosts.Machine, host hosts.Host, want hosts.Request) hosts.Host {
 	const tries = 5
 	for i, edit := range host.Edits {
@@ -254,8 +251,7 @@ type initFile struct {
 	Difference string      `json:"difference,omitempty"` // only for a dry run
 }
 
-// printInit reports the changes, made or planned, or the current state. The exit code tells
-// whether a change was refused, or for --check whether something is missing.
+// printInit reports changes, made or planned, or the state. The exit code tells whether one was refused, or for --check is missing.
 func (a *app) printInit(m hosts.Machine, o initOptions, chosen []hosts.Host) error {
 	reply := initReply{o.Scope, o.dry, []initHost{}}
 	var differences, lines, pastes []string

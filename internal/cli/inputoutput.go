@@ -141,8 +141,7 @@ func readObject[T any](ctx context.Context, a *app, file string) (object T, err 
 	return object, err
 }
 
-// maxInput is larger than the limit of every verb, so that excess input is refused rather than cut.
-const maxInput = 4<<20 + 1
+const maxInput = 4<<20 + 1 // over the limit of every verb, so that excess input is refused rather than cut
 
 // readInput reads a file, or standard input for "-", until ctx ends. Reading a pipe without a writer cannot be interrupted.
 func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
@@ -153,8 +152,7 @@ func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
 	return data, err
 }
 
-// errAbandoned is the error of await after its context has ended.
-var errAbandoned = errors.New("not finished in time")
+var errAbandoned = errors.New("not finished in time") // by await, after its context has ended
 
 // await returns do's results, or errAbandoned if ctx ends first: then the goroutine of do is abandoned until the process ends.
 func await[T any](ctx context.Context, do func() (T, error)) (T, error) {

@@ -16,8 +16,7 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 )
 
-// refuseWhilePlanning refuses an action outside the plan that may change files at or below the paths while planning mode is read-only,
-// unless a person at a terminal asks for it.
+// refuseWhilePlanning refuses to change files at or below the paths while planning mode is read-only, unless a person asks for it.
 func (a *app) refuseWhilePlanning(ctx context.Context, ws *openWorkspace, what string, paths ...string) error {
 	if a.caller().Actor.IsPresent() {
 		return nil
@@ -41,8 +40,7 @@ func (a *app) planningGuard(ws *openWorkspace) toolbox.Wall {
 		Guard:   func(ctx context.Context, path string) (toolbox.Hold, error) { return a.holdOn(ctx, ws, path) }}
 }
 
-// holdOn returns the hold on a path: planning mode in the opened workspace, wherever the path leads, or in another workspace whose
-// directory contains the path or lies below it.
+// holdOn returns the hold on a path: by the opened workspace, wherever the path leads, or by another above or below the path.
 func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolbox.Hold, error) {
 	restricted, err := ws.verbs.Restricted(ctx)
 	if err != nil || restricted {
@@ -113,8 +111,7 @@ func (a *app) changes(ctx context.Context, ws *openWorkspace) (<-chan struct{}, 
 	return merged, nil
 }
 
-// restricted reports whether planning mode restricts another workspace. It opens the log only if the last recorded phase is restricted,
-// since that phase may have expired.
+// restricted reports whether planning mode restricts another workspace. It opens the log only if it must: the mode may have expired.
 func (a *app) restricted(ctx context.Context, other workspace.Workspace) (bool, error) {
 	config, _, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: other})
 	if err != nil {

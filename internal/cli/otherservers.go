@@ -17,8 +17,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// otherServers are the configured MCP servers. planloop offers their tools as well. They start when their tools are first needed. A
-// nil otherServers is empty.
+// otherServers are the configured MCP servers, whose tools planloop offers too. They start when first needed. nil is empty.
 type otherServers struct {
 	app     *app
 	place   workspace.Workspace
@@ -177,8 +176,7 @@ func (o *otherServers) Missing(name string) string {
 	return ""
 }
 
-// free starts work that may write outside planloop's control: the returned context ends with cause when planning mode begins. It refuses
-// while planning mode is on.
+// free starts work that may write outside planloop's control, ended with cause when planning mode begins; refused while it is on.
 func (a *app) free(ctx context.Context, cause error) (context.Context, func(), error) {
 	ws, err := a.open(ctx, nil)
 	if err != nil {

@@ -68,8 +68,7 @@ func (a *app) enterMode(cmd *cobra.Command, args []string) error {
 		"Wait for the plan: planloop status --wait 10m. Leave the mode: planloop plan cancel")
 }
 
-// refuseMisspelled refuses a single word that looks like a subcommand: it would be taken as the topic of planning mode, which keeps every
-// agent from writing.
+// refuseMisspelled refuses a word like a subcommand: as a topic it would begin planning mode, which keeps every agent from writing.
 func refuseMisspelled(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return nil

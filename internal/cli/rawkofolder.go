@@ -23,8 +23,7 @@ const (
 	rawkoPlansFolder = "plans"
 )
 
-// exportFolder writes a state's plan into a folder of the workspace in rawko's layout, with its former versions. It does not touch other
-// files there.
+// exportFolder writes a plan and its former versions into a folder of the workspace in rawko's layout. Other files stay.
 func (a *app) exportFolder(ctx context.Context, ws *openWorkspace, state plan.State, dir string) error {
 	files, reply, err := rawkoFiles(ctx, ws, state)
 	if err != nil {
@@ -72,8 +71,7 @@ type rawkoFile struct {
 	data []byte
 }
 
-// rawkoFiles returns the files of a plan. The one that names the plan is last, so that its target exists when it is written. The notes are
-// about the plan itself.
+// rawkoFiles returns the files of a plan. The one that names the plan is last, so that its target exists when it is written.
 func rawkoFiles(ctx context.Context, ws *openWorkspace, state plan.State) ([]rawkoFile, exportReply, error) {
 	reply := exportReply{Format: string(exchange.RawkoYAML)}
 	if state.Plan == nil {
@@ -132,8 +130,7 @@ func withinWorkspace(workspace, dir string) (string, error) {
 	return within, nil
 }
 
-// plainFile returns the existing file at a path to write, nil if it is missing. It refuses links, also in parent folders: they hide the
-// real target.
+// plainFile returns the file at a path to write, nil if missing. It refuses links, also as parents: they hide the real target.
 func plainFile(root *os.Root, name string) (fs.FileInfo, error) {
 	at := ""
 	parts := strings.Split(filepath.ToSlash(name), "/")

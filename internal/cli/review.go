@@ -296,8 +296,7 @@ func (p *reviewPage) listen(ctx context.Context) {
 	}()
 }
 
-// printWaiting prints a line for each new item in the person's inbox, and one when the item is settled. It reads the inbox once for all
-// changes since the last read.
+// printWaiting prints new and settled items of the person's inbox, which it reads once for all changes since the last read.
 func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspaces, changed <-chan struct{}) {
 	if p.flags.json {
 		return
@@ -350,8 +349,7 @@ func waitingText(w review.Waiting) string {
 	}[w.Kind]
 }
 
-// browsers returns the commands that open an address in the user's browser, in the order to try them; empty without a desktop. The address
-// never passes through a shell.
+// browsers returns commands to try that open an address in the user's browser; none without a desktop. No shell sees the address.
 func browsers(goos string, getenv func(string) string, address string) [][]string {
 	var all [][]string
 	if goos != "windows" { // on Windows paths contain colons
@@ -388,8 +386,7 @@ func withAddress(words []string, address string) []string {
 	return words
 }
 
-// runFirst runs the commands in turn until one succeeds, and reports whether one did. It returns when that command ends, perhaps only when
-// the browser closes.
+// runFirst runs the commands until one succeeds, and reports whether one did. It may return only when the browser closes.
 func runFirst(commands [][]string) bool {
 	for _, argv := range commands {
 		cmd := exec.Command(argv[0], argv[1:]...)

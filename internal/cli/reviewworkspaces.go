@@ -183,8 +183,7 @@ func (d *reviewWorkspaces) workspace(id string) (*reviewWorkspace, error) {
 	return d.workspace(id)
 }
 
-// changeWindow is the time in which successive changes are reported as one.
-const changeWindow = 20 * time.Millisecond
+const changeWindow = 20 * time.Millisecond // successive changes within it are reported as one
 
 // Watch implements review.Workspaces. Its goroutine ends with ctx, or when the workspaces are closed.
 func (d *reviewWorkspaces) Watch(ctx context.Context) <-chan review.Change {
@@ -225,8 +224,7 @@ func (d *reviewWorkspaces) currentHeads() map[string]store.Head {
 	return maps.Clone(d.heads)
 }
 
-// pollInterval is how often follow looks for new workspaces and for changes by time alone.
-const pollInterval = 2 * time.Second
+const pollInterval = 2 * time.Second // for new workspaces, and for changes by time alone
 
 // follow notices the changes of every process in any workspace, until ctx ends.
 func (d *reviewWorkspaces) follow(ctx context.Context) {
@@ -451,8 +449,7 @@ func (s *reviewWorkspace) find(ctx context.Context) (f inboxState, err error) {
 	return f, err
 }
 
-// idleTimeout is how long a log stays open after its last use.
-const idleTimeout = time.Minute
+const idleTimeout = time.Minute // after the last use of a log
 
 // settle does the work that is due by time alone: it records the end of planning mode, and closes an idle log.
 func (s *reviewWorkspace) settle(ctx context.Context) {
@@ -511,8 +508,7 @@ func (s *reviewWorkspace) count(n int) {
 	s.running += n
 }
 
-// maxTail is how much of a log the page shows, in bytes.
-const maxTail = 64 << 10
+const maxTail = 64 << 10 // bytes of a log that the page shows
 
 // tail returns the end of a step's output, safe to display.
 func (s *reviewWorkspace) tail(id plan.StepID) (string, error) {

@@ -53,8 +53,7 @@ func (a *app) dryRun(ctx context.Context) error {
 	return a.replyOf(ws.verbs.Rehearse(ctx, a.caller(), foreseen))
 }
 
-// maxParallel limits --parallel, as for the configuration's key.
-const maxParallel = 64
+const maxParallel = 64 // as for the configuration's key
 
 func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if o.Parallel < 0 || o.Parallel > maxParallel {
@@ -85,8 +84,7 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	return exitStatus(exitNotOver)
 }
 
-// interruptWindow is the time in which signals count as one: some programs signal both a process and its group.
-const interruptWindow = 300 * time.Millisecond
+const interruptWindow = 300 * time.Millisecond // signals within it count as one: some programs signal both a process and its group
 
 var errInterrupted = errors.New("planloop was interrupted")
 

@@ -33,8 +33,7 @@ type question struct {
 	digest  string
 }
 
-// askBlocked is a blocked step's question: what to do about the blocker.
-const askBlocked plan.AskKind = "blocked"
+const askBlocked plan.AskKind = "blocked" // asks what to do about the blocker
 
 // questionOf returns the step's question, the zero value if it has none.
 func questionOf(step *plan.Step) question {
@@ -58,8 +57,7 @@ func (w *terminalRun) allows(step *plan.Step) bool {
 	return ask.Kind == plan.AskApproval && w.preapproved[shown] && (step.ForEach != "" || ask.Digest == shown.digest)
 }
 
-// answerQuestion gets the person's answer to a step's question. It drops a question that was answered elsewhere in the meantime; one
-// without an answer stays open.
+// answerQuestion gets the person's answer to a step's question. Without one it stays open; one answered elsewhere is dropped.
 func (w *terminalRun) answerQuestion(ctx context.Context, grown <-chan struct{}, state plan.State, step *plan.Step) error {
 	asked := questionOf(step)
 	answer := verbs.StepAnswer{Step: step.ID, Choice: plan.Approve, Digest: asked.digest}

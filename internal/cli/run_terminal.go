@@ -18,8 +18,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// terminalRun shows a run on the terminal and asks the person there its steps' questions. One goroutine draws and asks, so that the two do
-// not collide.
+// terminalRun shows a run and asks its steps' questions. One goroutine draws and asks, so that the two do not collide.
 type terminalRun struct {
 	*app
 	ws   *openWorkspace
@@ -201,8 +200,7 @@ func (w *terminalRun) show(ctx context.Context, grown <-chan struct{}, hangUp fu
 	return err
 }
 
-// changes receives when the run must be redrawn. The channel closes, and its goroutine ends, with shown, with the run, or when ctx ends
-// after this call.
+// changes receives when the run must be redrawn. It closes with shown, with the run, or when ctx ends after this call.
 func (w *terminalRun) changes(ctx, shown context.Context, grown <-chan struct{}, hangUp func()) <-chan struct{} {
 	changed := make(chan struct{})
 	draining := ctx.Done()

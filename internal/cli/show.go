@@ -28,8 +28,7 @@ func (showFormat) Values() []string {
 	return []string{"text", "md", "yaml", "mermaid", "json", submitFormat}
 }
 
-// submitFormat prints a draft in the form that submit accepts.
-const submitFormat = "submit"
+const submitFormat = "submit" // what submit accepts
 
 type showOptions struct {
 	watch, all, draft, approved bool
@@ -119,8 +118,7 @@ func (a *app) showFormat(text string) (showFormat, error) {
 	return showFormat(text), nil
 }
 
-// namedPlan returns the state with the named plan as its plan, and the plan's head if it is a former one. Without a name it returns the
-// current one.
+// namedPlan returns the state with the named plan as its plan, "": the current one, and the head of a former plan.
 func namedPlan(ctx context.Context, ws *openWorkspace, state plan.State, named string) (plan.State, *plan.PastPlan, error) {
 	if named == "" {
 		return state, nil, nil

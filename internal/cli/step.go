@@ -122,8 +122,7 @@ func newStepMoveCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// changeSteps returns a runner that changes steps of the current plan, or of the draft: if the flag is set, or if a person asks and only a
-// draft exists.
+// changeSteps changes steps of the current plan, or of the draft: with the flag, or if a person asks and only a draft exists.
 func changeSteps[In any, Out verbs.Reply](a *app, isDraft bool, in input[In], change verb[In, Out], edit func(In) plan.EditDraft) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		if !isDraft && a.whyNoPerson() == "" {

@@ -181,8 +181,7 @@ func copyOutput(from io.Reader, out *outputPrinter) error {
 	return out.flush()
 }
 
-// logPollInterval is how often followLog checks for dead engines and for growth without an event.
-const logPollInterval = time.Second
+const logPollInterval = time.Second // for dead engines, and for growth without an event
 
 // followLog prints a log as it grows, until the attempt ends, its engine is gone, or ctx ends.
 func (a *app) followLog(ctx context.Context, ws *openWorkspace, l stepLog, out *outputPrinter) error {
@@ -227,8 +226,7 @@ func (a *app) followLog(ctx context.Context, ws *openWorkspace, l stepLog, out *
 	}
 }
 
-// maxHeldLine is how much of an unfinished line is held back.
-const maxHeldLine = 64 << 10
+const maxHeldLine = 64 << 10 // bytes of an unfinished line
 
 const maxKey = 16 << 10 // bytes of a private key
 

@@ -32,7 +32,7 @@ func newSyncCommand(a *app) *cobra.Command {
 				return err
 			}
 		}
-		return a.sync(ruleBook{ws.place.Path, ws.config.AgentsFile}, agentsmd.Options{DryRun: dry}, remove)
+		return a.sync(ruleBook{ws.place.Path, ws.config.AgentsFile}, dry, remove)
 	})
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "show the change without making it")
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove planloop's block from the file")
@@ -62,13 +62,13 @@ func (r syncReply) Text() string {
 	return text
 }
 
-func (a *app) sync(book ruleBook, o agentsmd.Options, remove bool) error {
+func (a *app) sync(book ruleBook, dry, remove bool) error {
 	var result agentsmd.Result
 	var err error
 	if remove {
-		result, err = agentsmd.Remove(book.workspace, book.file, o)
+		result, err = agentsmd.Remove(book.workspace, book.file, dry)
 	} else {
-		result, err = agentsmd.Write(book.workspace, book.file, book.canonical(), o)
+		result, err = agentsmd.Write(book.workspace, book.file, book.canonical(), dry)
 	}
 	var refused *agentsmd.Error
 	if errors.As(err, &refused) {
@@ -81,7 +81,7 @@ func (a *app) sync(book ruleBook, o agentsmd.Options, remove bool) error {
 	if err != nil {
 		return err
 	}
-	return a.reply(syncReply{File: book.file, Target: result.Target, Action: result.Action, DryRun: o.DryRun, Lost: result.Edits})
+	return a.reply(syncReply{File: book.file, Target: result.Target, Action: result.Action, DryRun: dry, Lost: result.Edits})
 }
 
 // ruleBook is the rule book in the workspace's file for agents.
@@ -110,8 +110,7 @@ func (r ruleBook) Inspect() verbs.Rules {
 	return rules
 }
 
-// fileSettleTime is how long a file must be unchanged before it is read.
-const fileSettleTime = 50 * time.Millisecond
+const fileSettleTime = 50 * time.Millisecond // unchanged for that long, a file is read
 
 func (r ruleBook) Changed(ctx context.Context) <-chan struct{} {
 	changed, err := agentsmd.Watch(ctx, r.workspace, r.file, fileSettleTime)

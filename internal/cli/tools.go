@@ -115,8 +115,7 @@ func (t files) Document(path string, max int) (string, bool) {
 	return ws.ReadText(path, max)
 }
 
-// maxFindings limits the findings of a survey.
-const maxFindings = 200
+const maxFindings = 200 // of a survey
 
 func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.Suggestion, cut string, err error) {
 	ws, err := t.open()

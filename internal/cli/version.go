@@ -53,8 +53,7 @@ func versionText(i build.Info) string {
 	return fmt.Sprintf("planloop %s %s\nbuilt with %s %s\n", i.Version, i.Platform, i.Go, safetext.EscapeLine(from))
 }
 
-// ownPath returns the path that starts this program. It prefers the path on
-// which the program was found, because an update may change a link's target.
+// ownPath returns the path that starts this program: the one on which it was found, since an update may change a link's target.
 func ownPath() string {
 	own, err := os.Executable()
 	if err != nil {

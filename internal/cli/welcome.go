@@ -15,8 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// runWithoutCommand shows the plan where there is one; else it tells a person at a terminal
-// how to connect a host. A word that is not a command is refused.
+// runWithoutCommand shows the plan where there is one; else it tells a person at a terminal how to connect a host.
 func (a *app) runWithoutCommand(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 0:

@@ -165,8 +165,7 @@ func (a *app) close() error {
 	return ws.session.Close()
 }
 
-// writeMarker writes a marker into the state folder, if the folder exists. It tells people and other processes which directory the folder
-// belongs to.
+// writeMarker marks the state folder, if it exists, so that people and other processes know which directory it belongs to.
 func (a *app) writeMarker(place workspace.Workspace) {
 	if info, err := os.Stat(place.StateDir); a.flags.ephemeral || place.Default || err != nil || !info.IsDir() {
 		return
@@ -176,8 +175,7 @@ func (a *app) writeMarker(place workspace.Workspace) {
 	}
 }
 
-// find returns the workspace. Asking the client for its roots costs a round trip, so that happens only if the workspace would otherwise be
-// an unnamed directory outside any work tree.
+// find returns the workspace. It asks the client for its roots, a round trip, only instead of taking an unnamed directory.
 func (a *app) find(ctx context.Context, roots mcpserver.Roots) (workspace.Workspace, error) {
 	if a.place != nil {
 		return *a.place, nil
@@ -262,5 +260,4 @@ func (a *app) announce(ctx context.Context, place workspace.Workspace) {
 	}
 }
 
-// announceInterval is how often a server looks whether it can announce itself.
-const announceInterval = 500 * time.Millisecond
+const announceInterval = 500 * time.Millisecond // between a server's tries to announce itself

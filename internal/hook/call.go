@@ -38,7 +38,6 @@ const (
 	BeforeTool   Moment = "before_tool"
 	AfterTool    Moment = "after_tool"
 	SessionStart Moment = "session_start" // also after a compaction, where the host reports it
-	BeforePrompt Moment = "before_prompt" // a person's message is about to reach the model
 	Stop         Moment = "stop"          // the agent is about to end its turn
 )
 
@@ -70,8 +69,7 @@ type Call struct {
 	Roots    []string // the directories open in the host, as far as it lists them
 	Home     string   // the user's home directory; set by the caller of Read, since hosts do not report it
 
-	Source      string // of SessionStart: startup, resume, clear, compact …
-	IsContinued bool   // of Stop: the agent continues already because a hook asked for it
+	IsContinued bool // of Stop: the agent continues already because a hook asked for it
 
 	Tool       string         // as the host names it
 	Effect     Effect         // its effect
@@ -95,7 +93,7 @@ func (c Call) IsOwn() bool { return c.Effect == Calls && c.Server == OwnServer }
 // Answer is a hook's answer. The zero value lets the agent continue and says nothing.
 type Answer struct {
 	Refuse   string // of BeforeTool: why the tool must not run, and what to do instead; for the agent
-	Context  string // of SessionStart and BeforePrompt: facts for the agent
+	Context  string // of SessionStart: facts for the agent
 	Continue string // of Stop: the agent's unfinished work; the agent reads it and continues once
 }
 
@@ -119,10 +117,9 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 	return append(out, '\n'), nil, 0
 }
 
-// text returns the text of an answer at a moment. A blank text is replaced with words, because some hosts ignore a refusal without a
-// reason.
+// text returns the text of an answer at a moment, never a blank one: some hosts ignore a refusal without a reason.
 func (a Answer) text(moment Moment) string {
-	text := map[Moment]string{BeforeTool: a.Refuse, SessionStart: a.Context, BeforePrompt: a.Context, Stop: a.Continue}[moment]
+	text := map[Moment]string{BeforeTool: a.Refuse, SessionStart: a.Context, Stop: a.Continue}[moment]
 	if text != "" && strings.TrimSpace(text) == "" {
 		return "planloop gave no reason."
 	}

@@ -80,7 +80,6 @@ func described(c Call) string {
 	line("version", c.Version)
 	line("dir", c.Dir)
 	line("roots", strings.Join(c.Roots, " "))
-	line("source", c.Source)
 	if c.IsContinued {
 		line("again", "true")
 	}

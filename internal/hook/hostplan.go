@@ -132,8 +132,7 @@ func hostTodos(todos []hostTodo, objective, why string) *plan.AdoptHostPlan {
 	return a
 }
 
-// taskID is a string or a number.
-type taskID string
+type taskID string // given as a string or a number
 
 func (id *taskID) UnmarshalJSON(value []byte) error {
 	if jsontext.Value(value).Kind() == jsontext.KindNumber {

@@ -23,14 +23,13 @@ var (
 	errLarge = fmt.Errorf("the input has more than %d MiB", MaxPayload>>20)
 )
 
-// payloadMembers are the members of a payload by meaning, as alternative names with a dot before those within an object. The first one
-// present counts.
+// payloadMembers are alternative names of members by meaning, with a dot before one within an object. The first one present counts.
 type payloadMembers struct {
-	session, subagent, version, dir, roots, source, tool, input, result, starts string
+	session, subagent, version, dir, roots, tool, input, result, starts string
 }
 
 func membersOf(host Host) payloadMembers {
-	p := payloadMembers{session: "session_id", subagent: "agent_id", dir: "cwd", source: "source",
+	p := payloadMembers{session: "session_id", subagent: "agent_id", dir: "cwd",
 		tool: "tool_name", input: "tool_input", result: "tool_response"}
 	switch host {
 	case Claude: // or VS Code, which runs these hooks too
@@ -69,11 +68,11 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	}
 	r := reader{}
 	at := membersOf(host)
-	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.source, at.tool, at.input, at.result, at.starts,
+	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.tool, at.input, at.result, at.starts,
 		continuationMembers, serverMembers, nameMembers, "invocationNum")
 	c := bare
 	c.Session, c.Subagent, c.Version = r.text(top[at.session]), r.text(top[at.subagent]), r.text(top[at.version])
-	c.Dir, c.Source, c.Roots = r.text(top[at.dir]), r.text(top[at.source]), r.texts(top[at.roots])
+	c.Dir, c.Roots = r.text(top[at.dir]), r.texts(top[at.roots])
 	if c.Dir == "" && len(c.Roots) > 0 {
 		c.Dir = c.Roots[0]
 	}
@@ -107,8 +106,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	return c, nil
 }
 
-// reader reads values and keeps the first error.
-type reader struct{ err error }
+type reader struct{ err error } // keeps the first error
 
 func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
 
@@ -241,8 +239,7 @@ func patchPaths(patch string) (paths []string) {
 	return paths
 }
 
-// commandText returns a command as passed to a shell: a text, or a list of words with an unambiguous spelling in a shell. It is "" if the
-// list has none.
+// commandText returns a command as passed to a shell, from a text or a list of words, or "" for a list without a clear spelling.
 func commandText(words []string) string {
 	switch {
 	case len(words) == 1:
@@ -259,8 +256,7 @@ func commandText(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// isShell reports whether a program is a shell: by its name alone, or in a usual system folder. Elsewhere, as in the workspace, any program
-// may have such a name.
+// isShell reports whether a program is a shell, by its name alone or in a system folder: in the workspace any program may have it.
 func isShell(program string) bool {
 	folder, name := path.Split(program)
 	return slices.Contains([]string{"bash", "sh", "zsh"}, name) &&
@@ -295,8 +291,7 @@ func (c Call) possiblePaths(given string) (places []string) {
 	return slices.Compact(places)
 }
 
-// maxNamed limits the places of a command; one that names more may lead anywhere.
-const maxNamed = 500
+const maxNamed = 500 // places of a command; one that names more may lead anywhere
 
 // namedPlaces returns the places to which the words of a command may lead, if they are literal, and relative to the tool's directory. A
 // directory that the command enters on the way is a word of its own.

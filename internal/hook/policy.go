@@ -137,8 +137,7 @@ func (p Policy) startProblem(c Call) string {
 	return ""
 }
 
-// reachesSubagents reports whether the host was seen to call its hooks in subagents: its payloads are in testdata. Reports about other
-// versions of Claude Code contradict each other.
+// reachesSubagents reports whether testdata shows the host's hooks in subagents. Reports on other Claude Code versions disagree.
 func (c Call) reachesSubagents() bool {
 	return slices.Contains([]Host{Opencode, Codex, Gemini}, c.Host) ||
 		c.Host == Claude && slices.Contains([]string{"2.1.197", "2.1.330"}, c.Version)

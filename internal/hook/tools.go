@@ -19,8 +19,7 @@ type toolGroup struct {
 	names   string
 }
 
-// patchEffect marks tools with a patch as input, which names the files that it writes.
-const patchEffect Effect = "patches"
+const patchEffect Effect = "patches" // the input is a patch, which names the files that it writes
 
 // toolGroups returns the known tools of a host, as of the version in each comment. All others are unknown, and so are tools that type into
 // or end a running program, and PowerShell's, since planloop cannot parse PowerShell.
@@ -116,8 +115,7 @@ func claudeTools() []toolGroup {
 	}
 }
 
-// vscodeTools returns the tools of VS Code's own agent, by the names that the model sees, those they are registered under, and those of the
-// documentation. As of 1.110.
+// vscodeTools returns the tools of VS Code's own agent, as of 1.110: as the model sees them, as registered, and as documented.
 func vscodeTools() []toolGroup {
 	return []toolGroup{
 		{Runs, "command", "run_in_terminal runInTerminal runTerminalCommand"},
@@ -212,13 +210,11 @@ func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
 	}
 }
 
-// writesAside matches the input of a reading tool that saves its result in a file, as Cursor's FetchMcpResource does, or renames a symbol,
-// as Copilot's lsp does.
+// writesAside matches the input of a reading tool that saves its result in a file, or renames a symbol, as Copilot's lsp does.
 var writesAside = regexp.MustCompile(`(?i)"(download|save|output|dest)[-_]?(path|file|dir|to|ination|as)":\s*"[^"]|` +
 	`"(operation|action)":\s*"[^"]*(rename|apply|edit|write|delete|format|execute|codeaction)`)
 
-// shellMembers are the members of the input of shell tools that planloop reads, and those that do not change what a command does. Another
-// member, such as env or script, could.
+// shellMembers are the members of a shell tool's input that are read or harmless. Another one, such as env or script, is neither.
 func shellMembers(host Host) []string {
 	const common = "description timeout command cmd shell workdir working_directory directory dir_path cwd "
 	return strings.Fields(common + map[Host]string{
@@ -250,8 +246,7 @@ func (r *reader) knowsMembers(c *Call) bool {
 	return true
 }
 
-// soleValue returns the one member present among some. It returns nil if two are present and differ, since it is unknown which of them the
-// host uses.
+// soleValue returns the one member present among some, nil if two differ, since it is unknown which of them the host uses.
 func (r *reader) soleValue(input jsontext.Value, at string) jsontext.Value {
 	found := r.members(input, at)
 	for _, name := range strings.Fields(at) {
@@ -350,8 +345,7 @@ func ownProgram(command string) (program string, isOwn bool) {
 	return program, strings.TrimSuffix(name, ".exe") == OwnServer
 }
 
-// normalServer returns OwnServer for planloop's server, including the name that Claude Code gives to a plugin's server, and any other name
-// unchanged.
+// normalServer returns OwnServer for planloop's server, also as Claude Code names a plugin's; any other name unchanged.
 func normalServer(server string) string {
 	if server == "plugin_"+OwnServer+"_"+OwnServer {
 		return OwnServer

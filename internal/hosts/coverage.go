@@ -86,8 +86,7 @@ func (m Machine) Coverage(name string) Coverage {
 	return c
 }
 
-// coverageProblems returns why planloop's hooks in the layers do not cover every tool that writes. It adds the text of each hook and the
-// state of each program to seen.
+// coverageProblems returns why planloop's hooks in the layers do not cover every tool that writes. It adds what it saw to seen.
 func (m Machine) coverageProblems(h host, layers []map[string]any, seen *[]string, look func(string) bool) (problems []string) {
 	on := hook.Host(h.name)
 	merged := map[string]any{}

@@ -54,8 +54,7 @@ type target struct {
 	wholeText  *string // the whole text, if the file belongs to planloop alone
 }
 
-// wholeFile is a file that belongs to planloop alone.
-type wholeFile struct{ path, text string }
+type wholeFile struct{ path, text string } // belongs to planloop alone
 
 func (h host) targets(w Request) []target {
 	var all []target
@@ -232,8 +231,7 @@ func (s *server) yaml() string {
 	return lines.String()
 }
 
-// wholePart is the ledger's name for a file that belongs to planloop alone.
-const wholePart = "the file"
+const wholePart = "the file" // the ledger's name for a whole file
 
 // editWhole prepares the change of a file that belongs to planloop alone.
 func (e *Edit) editWhole(text string, remove bool) error {
@@ -317,8 +315,7 @@ func (m Machine) Write(e Edit) error {
 	return err
 }
 
-// maxLineBytes limits the bytes of a line in a difference, because some programs write a whole file on one line. The
-// line of a hook is shown whole.
+// maxLineBytes limits a line in a difference, because some programs write a whole file on one line. A hook's line is shown whole.
 const maxLineBytes = 2_000
 
 // Difference returns an edit as a unified difference with one line of context, because lines

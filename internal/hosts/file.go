@@ -32,8 +32,7 @@ const (
 	maxHistory = 64 << 20
 )
 
-// checkPlain refuses anything but a regular file, since a pipe would block, and a file larger than any that hosts write, which could
-// take minutes.
+// checkPlain refuses all but regular files, since a pipe would block, and files so large that reading them could take minutes.
 func checkPlain(path string, info fs.FileInfo) error {
 	bound := int64(maxFile)
 	if filepath.Base(path) == claudeHistory {
@@ -164,8 +163,7 @@ func lookUp(value any, path ...string) (found any, ok bool) {
 	return value, true
 }
 
-// countUntrusted counts planloop's hooks in a file of Codex that its settings do not trust. Only Codex
-// can tell whether the trust covers the current text of a hook.
+// countUntrusted counts hooks that Codex's settings do not trust. Only Codex can tell whether the trust covers a hook's current text.
 func (m Machine) countUntrusted(file, config string) int {
 	state, count := tomlSettings(config), 0
 	for _, e := range hook.Events(hook.Codex) {

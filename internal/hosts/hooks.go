@@ -40,8 +40,7 @@ func (s listedHook) handlerPath(list []string) []string {
 // part returns the ledger's name for the hook of an event.
 func part(list []string) string { return pointer(subpath(list, hook.OwnServer)) }
 
-// install makes planloop's hooks current. It keeps changes made by hand, except to the command, and removes planloop's hooks
-// from events that planloop does not listen to.
+// install makes planloop's hooks current, except for changes made by hand, and removes them from events it does not listen to.
 func (h *hooks) install(m Machine, on hook.Host, w *draft) (State, error) {
 	states := []State{None}
 	for _, fixed := range h.fixedMembers {
@@ -204,8 +203,7 @@ func (m Machine) findHooks(on hook.Host, list any) []listedHook {
 // commandMembers lists the members that contain a command, in any host.
 func commandMembers() []string { return []string{"command", "powershell", "bash"} }
 
-// hookCall is the host and the event that a handler passes to planloop.
-type hookCall struct{ host, event string }
+type hookCall struct{ host, event string } // what a handler passes to planloop
 
 func (m Machine) hookCalls(handler map[string]any) []hookCall {
 	program := "(?i:planloop)|" + regexp.QuoteMeta(strings.TrimSuffix(base(m.Program), ".exe"))

@@ -13,8 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// object is a JSON object to write, with its members in order.
-type object []member
+type object []member // to write, with its members in order
 
 type member struct {
 	key   string
@@ -58,11 +57,9 @@ type document struct {
 	noFinalNewline bool   // the last line has no line break
 }
 
-// byteOrderMark is the byte order mark that some editors on Windows write.
-const byteOrderMark = "\ufeff"
+const byteOrderMark = "\ufeff" // some editors on Windows write it
 
-// maxNesting bounds the nesting of a document, because hujson recurses.
-const maxNesting = 1000
+const maxNesting = 1000 // hujson recurses
 
 // parseJSON reads a document. A blank text counts as an empty object.
 func parseJSON(text []byte) (*document, error) {

@@ -70,8 +70,7 @@ func (m Machine) inProject(path string) bool {
 	return m.Project != "" && isWithin(path) && !isWithin(m.Home)
 }
 
-// config returns a folder below the user's configuration, for programs that follow the XDG
-// convention on every system.
+// config returns a folder below the user's configuration, for programs that follow the XDG convention on every system.
 func (m Machine) config(parts ...string) string {
 	return m.join(m.variable("XDG_CONFIG_HOME", m.home(".config")), parts...)
 }

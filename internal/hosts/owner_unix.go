@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// ownedByOthers returns the owner of a file, and whether that is another user. It is never so for
-// root, who may write any file and leaves its owner unchanged.
+// ownedByOthers returns the owner of a file, and whether that is another user: never for root, who leaves a file's owner unchanged.
 func ownedByOthers(info fs.FileInfo) (owner int, others bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

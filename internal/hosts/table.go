@@ -44,8 +44,7 @@ type hooks struct {
 	powershell bool // PowerShell runs the commands on Windows; otherwise the shell is unknown
 }
 
-// shell says how a host starts the command of a hook.
-type shell int
+type shell int // starts the command of a hook
 
 const (
 	runTwice  shell = iota // in a shell; a hook that was killed is run a second time, so that it refuses
@@ -108,8 +107,7 @@ func (s Scope) pick(user, project string) string {
 	return user
 }
 
-// claudeHistory is the file in which Claude Code keeps its servers, together with its project history.
-const claudeHistory = ".claude.json"
+const claudeHistory = ".claude.json" // Claude Code keeps its servers there, with its project history
 
 func claude(m Machine, s Scope) host {
 	dir := m.variable("CLAUDE_CONFIG_DIR", m.home(".claude"))

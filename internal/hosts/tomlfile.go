@@ -13,8 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// settingsTOML has the tables and keys of a TOML file, by joined path, with their values as written. The value of a table is
-// its bracket.
+// settingsTOML has the tables and keys of a TOML file by joined path, with the values as written: of a table its bracket.
 type settingsTOML map[string]string
 
 func joinKey(path ...string) string { return strings.Join(path, "\x00") }
@@ -188,8 +187,7 @@ func (r *readerTOML) add(table, tokens []string) error {
 	return err
 }
 
-// tableMark begins the table that init writes into a TOML file. The end has no mark, because Codex adds tables directly
-// after the last one, which would be before the mark.
+// tableMark begins init's table in a TOML file. The end has no mark: Codex adds tables directly after the last one.
 const tableMark = "# planloop init wrote this table; planloop init --remove takes it out\n"
 
 func (s *server) tomlTable() string {
@@ -200,8 +198,7 @@ func (s *server) tomlTable() string {
 	return lines
 }
 
-// tablePart is the name under which the ledger has the table in a TOML file.
-const tablePart = "the table"
+const tablePart = "the table" // the ledger's name for the table
 
 // findTable returns where the lines of a table marked as init's are in a text, nil if it has none, and whether they are as init wrote
 // them: as recorded, or as it would write them for a program of any path. A comment or another key in the table makes it the user's.

@@ -11,8 +11,7 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// commandTime limits one run of the program.
-const commandTime = 10 * time.Second
+const commandTime = 10 * time.Second // for one run of the program
 
 // command is a program that reads notices from standard input, one a run.
 type command struct {

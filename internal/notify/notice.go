@@ -32,8 +32,7 @@ type Step struct {
 	Risk  string `json:"risk,omitempty"` // low, medium, high or ""
 }
 
-// bodyVersion changes when a field of the body changes its meaning.
-const bodyVersion = 1
+const bodyVersion = 1 // changes when a field of the body changes its meaning
 
 // Limits of the body, in characters and entries.
 const (
@@ -116,8 +115,7 @@ func (n Notice) sentence() string {
 	return plan.Shorten(inert(text), maxSentence)
 }
 
-// inert returns text in which chat services find no mention, such as @everyone or Slack's <!channel>, and no
-// link with a hidden address.
+// inert returns text without mentions, such as @everyone or Slack's <!channel>, and without links with a hidden address.
 func inert(text string) string {
 	return strings.NewReplacer("@", "@\u200b", "<", "\u2039", ">", "\u203a", "](", "]\u200b(").Replace(text)
 }

@@ -39,8 +39,7 @@ const (
 // ErrUndelivered is wrapped by the error of Close if notices were left.
 var ErrUndelivered = errors.New("notices were not delivered")
 
-// errClosed is the cause of a delivery that Close cut off.
-var errClosed = errors.New("planloop was shutting down")
+var errClosed = errors.New("planloop was shutting down") // the cause of a delivery that Close cut off
 
 // Config is the section notify of the user's own configuration. Every configured target gets every notice.
 type Config struct {

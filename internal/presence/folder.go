@@ -78,8 +78,7 @@ func (f folder) lastTouch() time.Time {
 	return last
 }
 
-// isLocked reports whether a process holds the connection of a name. It creates nothing, and asks for a shared lock, so
-// that two concurrent checks do not take each other for the holder.
+// isLocked reports whether a process holds a name's connection. Its lock is shared, so that two checks do not meet as holders.
 func (f folder) isLocked(name string) (bool, error) {
 	lock := flock.New(f.live(name), flock.SetFlag(probeFlag()))
 	free, err := lock.TryRLock()

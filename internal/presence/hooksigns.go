@@ -143,8 +143,7 @@ func (b *Registry) SeesSubagents(chain []process.Ancestor) bool {
 	return b.hookFolder(process.Starter(chain)).has(subagentFile)
 }
 
-// subagentFile marks a program whose hooks were called in a subagent.
-const subagentFile = "subagent"
+const subagentFile = "subagent" // marks a program whose hooks were called in a subagent
 
 // isLate reports whether a report of a call comes after the call, as that of an asynchronous hook may, and notes it.
 func (b *Registry) isLate(f folder, tool string) bool {

@@ -84,8 +84,7 @@ const (
 	serversName = "servers"
 )
 
-// writeInterval is how long a sign of life on disk counts as current.
-const writeInterval = time.Second
+const writeInterval = time.Second // for which a sign of life on disk counts as current
 
 // Touch records a sign of life of name. It writes at most once a second per name.
 func (b *Registry) Touch(name string) {
@@ -161,8 +160,7 @@ func (b *Registry) LastActivity() time.Time {
 	return last
 }
 
-// maxSkew is how far a file's time may be ahead of the clock.
-const maxSkew = time.Minute
+const maxSkew = time.Minute // of a file's time, ahead of the clock
 
 // later returns the later of two times. A time in the future comes from a wrong clock and is ignored.
 func later(a, b, now time.Time) time.Time {
@@ -200,8 +198,7 @@ func (b *Registry) stateOf(name string) *nameState {
 	return l
 }
 
-// maxNames bounds the names kept in memory that are also in files.
-const maxNames = 1_000
+const maxNames = 1_000 // kept in memory that are also in files
 
 func (b *Registry) report(what, name string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {

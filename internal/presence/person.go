@@ -41,8 +41,7 @@ type Finding struct {
 	Shared string // why other programs of the user can read the terminal; "" if planloop knows of none
 }
 
-// ownTerminal is the way of most refusals.
-const ownTerminal = "run it in your own terminal"
+const ownTerminal = "run it in your own terminal" // the way of most refusals
 
 func no(why string) Finding { return Finding{Answer: No, Why: why, Way: ownTerminal} }
 

@@ -35,8 +35,7 @@ func AnnounceProgram(stateHome string, chain []process.Ancestor, http string) er
 	return programs.put(nameOf(chain[0]), ancestry{chain, http})
 }
 
-// programsName is the folder, next to those of the workspaces, for the announcements of servers.
-const programsName = "programs"
+const programsName = "programs" // the folder, next to those of the workspaces, for servers' announcements
 
 // HasServer reports whether the host that started the hook at the end of chain has a living server of planloop, or one serves the
 // workspace over HTTP.

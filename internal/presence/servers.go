@@ -113,8 +113,7 @@ func (b *Registry) listServers() (running []Server, left []string) {
 	return running, left
 }
 
-// announce records that this process is the server of a name that has joined. pending means that it should be tried
-// again soon.
+// announce records that this process is the server of a name that has joined; pending: it should be tried again soon.
 func (b *Registry) announce(name string, l *nameState) (pending bool) {
 	if b.server == nil || l.announced != "" || l.joined == 0 {
 		return false
@@ -208,5 +207,4 @@ func (b *Registry) Agents() []Agent {
 	return agents
 }
 
-// httpWindow is how long a client over HTTP counts as at work after its last call: no process lives for it.
-const httpWindow = 10 * time.Minute
+const httpWindow = 10 * time.Minute // at work for so long after a call over HTTP: no process lives for it

@@ -95,8 +95,7 @@ func Act(ctx context.Context, workspace *Workspace, c Caller, name string, input
 	return Done{}, plan.Refuse(plan.NotFound, "/act", "unknown act "+plan.Quote(name), "reload the page")
 }
 
-// ofPlan is an input that names its plan.
-type ofPlan interface{ of() string }
+type ofPlan interface{ of() string } // an input that names its plan
 
 func (c Caller) checkPermission() error {
 	refuse := func(problem, fix string, code bool) error {

@@ -155,8 +155,7 @@ func ReadInbox(ctx context.Context, workspaces Workspaces) (Inbox, error) {
 	return inbox, ctx.Err()
 }
 
-// atATime is how many workspaces are read concurrently.
-const atATime = 4
+const atATime = 4 // workspaces
 
 // InInbox returns a workspace's entry in an inbox, and its waiting items, newest first.
 func InInbox(ctx context.Context, workspace *Workspace) (InboxPlace, []Waiting, error) {

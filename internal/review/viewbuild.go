@@ -89,8 +89,7 @@ func (workspace *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 	return d
 }
 
-// difference returns the differences from a former plan, nil if from is nil. Progress of the plan in force since then
-// is not part of a change to it.
+// difference returns the differences from a former plan, nil without one. Progress in the plan in force is not one of them.
 func difference(from, to, inForce *plan.Plan) *Difference {
 	if from == nil {
 		return nil

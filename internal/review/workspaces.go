@@ -30,8 +30,7 @@ type Workspace struct {
 	Fresh   func(ctx context.Context, p *plan.Plan)    // reloads the definitions of p's tools from their servers; may be nil
 }
 
-// show makes all texts in the value that pointer points to safe to show, with agents' names as people see them; those in
-// known are agents'.
+// show makes all texts behind pointer safe to show, with agents' names as people see them; those in known are agents'.
 func (workspace *Workspace) show(pointer any, known ...string) {
 	names := workspace.Service.NamesForPeople(known...)
 	safetext.MapTexts(pointer, func(text string) string { return safetext.Escape(names(text)) })

@@ -153,8 +153,7 @@ func span(d time.Duration) string {
 	return text
 }
 
-// deviationLines is the most changes since the approval that are shown.
-const deviationLines = 3
+const deviationLines = 3 // changes since the approval to show
 
 // approval returns the lines about the plan's approval, and about later changes that needed no new one.
 func (v PlanView) approval() []string {
@@ -175,8 +174,7 @@ func (v PlanView) approval() []string {
 	return lines
 }
 
-// mode returns the lines about planning mode: a draft that needs a decision, or that nothing may be changed, and
-// questions to answer.
+// mode returns the lines about planning mode: a draft that needs a decision, or the read-only phase; and questions.
 func (v PlanView) mode() []string {
 	var lines []string
 	say := func(text string) {

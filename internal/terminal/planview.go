@@ -292,8 +292,7 @@ func (v PlanView) verdict() []string {
 type PlanRow struct {
 	ID, Objective string
 	status        string
-	current       bool
-	past          bool
+	current, past bool
 	done, steps   int
 	when          time.Time
 }

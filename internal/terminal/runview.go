@@ -38,8 +38,7 @@ type Progress struct {
 	Log     string // the end of its output
 }
 
-// hintLines is the number of lines the live view adds below a page.
-const hintLines = 2
+const hintLines = 2 // that the live view adds below a page
 
 // Page lays out the run.
 func (v RunView) Page() Page {

@@ -132,8 +132,7 @@ func (s Screen) coloured(look Style, text string) []string {
 	return lines
 }
 
-// bar is the end of safetext.Mark.
-const bar = "| "
+const bar = "| " // the end of safetext.Mark
 
 // barred lays out printable text with a margin; further lines get a deeper one and a bar.
 func (s Screen) barred(margin, deeper, text string) []string {

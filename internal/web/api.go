@@ -138,8 +138,7 @@ func withBody[In any](do func(c call, in In) (any, error)) func(call) (any, erro
 	}
 }
 
-// postEnter opens a session: with a launch code, for one that may decide, or as ViewAccess allows. An Authorization header
-// opens no session.
+// postEnter opens a session with a launch code or as ViewAccess allows; an Authorization header opens none.
 func (s *Server) postEnter(c call, in struct {
 	Code  string `json:"code,omitempty" text:"any"`
 	Token string `json:"token,omitempty" text:"any"`

@@ -15,8 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// kind classifies a refusal. The words are part of the contract with the page.
-type kind string
+type kind string // of a refusal; the words are part of the contract with the page
 
 // The kinds of refusal in addition to those of plan.
 const (

@@ -48,28 +48,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// checkOrigin refuses requests unless they come from this machine, to one of this server's own names, and from its own
-// page or no page. A browser does not let a page set these headers.
+// checkOrigin accepts requests from this machine, to a name of this server, from its page or none. No page can set these headers.
 func (s *Server) checkOrigin(r *http.Request) error {
 	elsewhere := func(problem string) error {
 		return &refusal{Kind: forbidden, Problem: problem, Fix: "open the page at the address that planloop printed"}
 	}
-	if !origin.IsLoopback(r.RemoteAddr) {
+	switch {
+	case !origin.IsLoopback(r.RemoteAddr):
 		return elsewhere("the review page is only for this machine")
-	}
-	if !strings.HasPrefix(r.RequestURI, "/") {
+	case !strings.HasPrefix(r.RequestURI, "/"):
 		return &refusal{Kind: wrongForm, Problem: "the request has no valid path", Fix: "send only the path, such as /"}
-	}
-	if !slices.Contains(origin.RequestHosts(r, "", s.opts.Name), r.Host) {
+	case !slices.Contains(origin.RequestHosts(r, "", s.opts.Name), r.Host):
 		return elsewhere("the Host header does not name this server")
-	}
-	if r.Header.Get("Service-Worker") != "" { // the page has no service worker
+	case r.Header.Get("Service-Worker") != "": // the page has no service worker
 		return elsewhere("service workers are refused")
-	}
-	if !origin.IsOwn(r) {
+	case !origin.IsOwn(r):
 		return elsewhere("requests from other web origins are refused")
-	}
-	if !origin.IsSameSite(r) {
+	case !origin.IsSameSite(r):
 		return elsewhere("requests from other sites are refused")
 	}
 	return nil
@@ -107,10 +102,7 @@ type refusing struct{ net.Listener }
 
 func (l refusing) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return refusingConn{conn}, nil
+	return refusingConn{conn}, err
 }
 
 type refusingConn struct{ net.Conn }

@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -76,10 +77,10 @@ func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 		"a packed body":                   {header("Content-Encoding", "gzip"), 415, 200, 200},
 		"the cookie alone":                {header("Planloop-Key"), 401, 401, 200},
 		"an empty key":                    {header("Planloop-Key", ""), 401, 401, 200},
-		"another key":                     {header("Planloop-Key", newSecret()), 401, 401, 200},
+		"another key":                     {header("Planloop-Key", rand.Text()), 401, 401, 200},
 		"two keys":                        {header("Planloop-Key", b.key, b.key), 401, 401, 200},
 		"the key alone":                   {header("Cookie"), 401, 401, 200},
-		"another cookie":                  {header("Cookie", b.cookie.Name+"="+newSecret()), 401, 401, 200},
+		"another cookie":                  {header("Cookie", b.cookie.Name+"="+rand.Text()), 401, 401, 200},
 		"the cookie of another port":      {header("Cookie", "planloop-1="+b.cookie.Value), 401, 401, 200},
 		"the key as the cookie":           {header("Cookie", b.cookie.Name+"="+b.key), 401, 401, 200},
 		"a bearer token and nothing else": {bearer, 401, 401, 200},

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/rand"
 	"maps"
 	"slices"
 	"time"
@@ -13,7 +14,7 @@ const (
 
 // newLaunchCode makes the code of one launch link.
 func (d *sessionStore) newLaunchCode() string {
-	code := newSecret()
+	code := rand.Text()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
@@ -23,8 +24,7 @@ func (d *sessionStore) newLaunchCode() string {
 	return code
 }
 
-// useLaunchCode consumes a launch code. If a code is used twice, another program has seen it, and it is unknown which use came
-// first: the session that it opened ends.
+// useLaunchCode consumes a launch code. If it is used twice, another program has seen it: the session that it opened ends.
 func (d *sessionStore) useLaunchCode(code string) (ok, twice bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -124,8 +124,7 @@ func (s *Server) Close() {
 	s.streams.close()
 }
 
-// stopGrace bounds the wait for answers being written.
-const stopGrace = time.Second
+const stopGrace = time.Second // for answers being written
 
 // Serve answers requests on some listeners until ctx ends, then closes s. It closes the listeners.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {

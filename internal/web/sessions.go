@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"maps"
 	"net/http"
 	"slices"
@@ -26,13 +25,6 @@ func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
 
 // is compares in constant time.
 func (d digest) is(other digest) bool { return subtle.ConstantTimeCompare(d[:], other[:]) == 1 }
-
-// newSecret returns an unguessable secret of 128 bits.
-func newSecret() string {
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return base64.RawURLEncoding.EncodeToString(random[:])
-}
 
 type sessionStore struct {
 	now func() time.Time
@@ -70,7 +62,7 @@ func (d *sessionStore) end(cookie digest) {
 // open begins a session, with its launch code if it may decide. The number of sessions is bounded: a new one that may
 // decide replaces one that only looks, or else the least recently used; one that only looks can only replace its like.
 func (d *sessionStore) open(decides bool, launch string) (cookie, key string, err error) {
-	cookie, key = newSecret(), newSecret()
+	cookie, key = rand.Text(), rand.Text()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.sessions) >= maxSessions {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ func TestLaunchCodes(t *testing.T) {
 	enter := func(code string) reply { return f.raw(http.MethodPost, "/api/enter", enterBody("code", code)) }
 	link := f.Link(f.base)
 	code, ok := strings.CutPrefix(link, f.base+"/#enter=")
-	if !ok || len(code) != 22 { // 128 bits
+	if !ok || len(code) != 26 { // 130 bits
 		t.Fatalf("the link is %s", link)
 	}
 	first := enter(code)
@@ -37,7 +38,7 @@ func TestLaunchCodes(t *testing.T) {
 	}
 	first.into(t, &told)
 	cookie := first.header.Get("Set-Cookie")
-	if !told.Decides || len(told.Key) != 22 || !strings.HasSuffix(cookie, "; Path=/api; HttpOnly; SameSite=Strict") {
+	if !told.Decides || len(told.Key) != 26 || !strings.HasSuffix(cookie, "; Path=/api; HttpOnly; SameSite=Strict") {
 		t.Errorf("%+v, %s", told, cookie)
 	}
 	if strings.Contains(first.body, cookie[strings.Index(cookie, "=")+1:strings.Index(cookie, ";")]) {
@@ -55,7 +56,7 @@ func TestLaunchCodes(t *testing.T) {
 		f.clock.pass(time.Millisecond)
 	}
 	for what, code := range map[string]string{
-		"a replayed code": code, "an old code": late, "that of another server": other.code(), "a wrong one": newSecret(),
+		"a replayed code": code, "an old code": late, "that of another server": other.code(), "a wrong one": rand.Text(),
 		"the key": told.Key, "a part": many[1][:21], "more": many[1] + "A", "one of too many": many[0], "a blank": " ", "nothing": "",
 	} {
 		answer := enter(code)
@@ -90,7 +91,7 @@ func TestLinkThatIsUsedTwice(t *testing.T) {
 			t.Errorf("%s: %d %s", what, answer.status, answer.body)
 		}
 	}
-	f.raw(http.MethodPost, "/api/enter", enterBody("code", newSecret()))
+	f.raw(http.MethodPost, "/api/enter", enterBody("code", rand.Text()))
 	if twice != 1 {
 		t.Errorf("it was told %d times", twice)
 	}
@@ -143,7 +144,7 @@ func TestWrongCodesAreBounded(t *testing.T) {
 	code := f.code()
 	refused := 0
 	for range 40 {
-		answer := f.raw(http.MethodPost, "/api/enter", enterBody("code", newSecret()))
+		answer := f.raw(http.MethodPost, "/api/enter", enterBody("code", rand.Text()))
 		if answer.status == http.StatusTooManyRequests {
 			refused++
 			if answer.header.Get("Retry-After") != "1" || answer.refusal(t).Kind != tooMany {
@@ -306,7 +307,7 @@ func TestWhoMayLook(t *testing.T) {
 		"nobody, a token":                {ViewAccess{}, enterBody("token", token), 401, "/code"},
 		"nobody, an empty token":         {ViewAccess{}, `{"token":""}`, 401, "/code"},
 		"anyone":                         {ViewAccess{Anyone: true}, `{}`, 200, ""},
-		"anyone, a wrong code":           {ViewAccess{Anyone: true}, enterBody("code", newSecret()), 401, "/code"},
+		"anyone, a wrong code":           {ViewAccess{Anyone: true}, enterBody("code", rand.Text()), 401, "/code"},
 		"who has the token":              {ViewAccess{Token: token}, enterBody("token", token), 200, ""},
 		"who has the token, none given":  {ViewAccess{Token: token}, `{}`, 401, "/token"},
 		"who has the token, a wrong one": {ViewAccess{Token: token}, enterBody("token", token+"x"), 401, "/token"},
@@ -429,7 +430,7 @@ func TestCodeOfTheTerminal(t *testing.T) {
 		return answers[0]
 	}
 	is("of another session", approve(other, told.Unlock), 403)
-	is("a wrong proof", approve(b, newSecret()), 403)
+	is("a wrong proof", approve(b, rand.Text()), 403)
 	is("the code itself", approve(b, second), 403)
 	is("none", approve(b), 403)
 	is("two", approve(b, told.Unlock, told.Unlock), 403)

@@ -77,8 +77,7 @@ func Find(in Lookup) (Workspace, error) {
 		StateDir: filepath.Join(state, stateName(found.dir))}, nil
 }
 
-// doubtText returns the argument against a choice and the way to correct it, for an agent whose host started planloop,
-// or for the caller.
+// doubtText returns the argument against a choice and how to correct it, for an agent whose host started planloop, or the caller.
 func (in Lookup) doubtText(doubts []string) string {
 	if len(doubts) == 0 {
 		return ""
@@ -248,8 +247,7 @@ func (in Lookup) hasState(dir string) bool {
 	return in.states != "" && err == nil && info.IsDir()
 }
 
-// isNoProject reports whether a directory is the top of a file system or the home directory, where hosts without a
-// project start their servers.
+// isNoProject reports whether a directory is a file system's top or the home directory, where hosts without a project start servers.
 func (in Lookup) isNoProject(path string) bool {
 	return filepath.Dir(path) == path || slices.Contains(in.homes, path)
 }
@@ -329,11 +327,9 @@ func (in Lookup) workTree(dir string) (top string, ok bool) {
 	return top, ok
 }
 
-// maxGitFile bounds the part of a .git file that is read, in bytes.
-const maxGitFile = 8 << 10
+const maxGitFile = 8 << 10 // bytes of a .git file
 
-// isSubmodule reports whether .git leads to a repository stored among another's modules. A linked work tree's .git
-// leads to a folder with a commondir file.
+// isSubmodule reports whether .git leads to another's modules. A linked work tree's leads to a folder with a commondir file.
 func isSubmodule(git string) bool {
 	info, err := os.Lstat(git)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGitFile { // opening a pipe would wait for ever

@@ -18,8 +18,7 @@ type system struct {
 	distro string // of WSL, "" outside
 }
 
-// wslShare is where Windows shows the files of WSL; it also has an older name.
-const wslShare = `\\wsl.localhost\`
+const wslShare = `\\wsl.localhost\` // where Windows shows the files of WSL; it also has an older name
 
 // path converts a host's directory to a path of this system. It may be a URI, or a path of the other side of WSL if the
 // host runs there. Names that mean nothing here are refused; paths of this system are returned unchanged.
@@ -47,8 +46,7 @@ func isURI(text string) bool {
 	return ok && !strings.ContainsAny(scheme, `/\`) || len(text) > 5 && strings.EqualFold(text[:5], "file:")
 }
 
-// ofURI returns the path that a URI names. Characters that otherwise begin a query or a fragment are part of the name:
-// not every host escapes them.
+// ofURI returns the path that a URI names. A ? or # is part of the name: not every host escapes them.
 func (s system) ofURI(uri string) (path string, ok bool) {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	host := ""

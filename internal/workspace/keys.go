@@ -150,8 +150,7 @@ type value struct {
 	gates  []string // the names of all gates; nil if unknown
 }
 
-// faults are the parts of a value that are not understood.
-type faults []*ConfigError
+type faults []*ConfigError // the parts of a value that are not understood
 
 func (v value) refuse(problem, want string) faults {
 	return faults{{Source: v.source, Line: v.line, Key: v.key, Problem: problem, Want: want}}
@@ -282,8 +281,7 @@ const (
 	maxPattern  = 200
 )
 
-// patterns is a key for a list of patterns that only the user may set. Invalid ones are left out: a misread pattern would allow
-// too much.
+// patterns is a list of patterns that only the user may set. Invalid ones are left out: a misread pattern would allow too much.
 func patterns(name string, of func(*Config) *[]string, check func(string) error, want string) key {
 	return key{name, func(c *Config, v value) faults {
 		all, ok := v.elements()
@@ -321,8 +319,7 @@ func checkToolPattern(pattern string) error {
 	return nil
 }
 
-// lowerCase has the characters of gates' names. Tools' names have more.
-const lowerCase = "abcdefghijklmnopqrstuvwxyz0123456789_-"
+const lowerCase = "abcdefghijklmnopqrstuvwxyz0123456789_-" // of gates' names; tools' names have more
 
 func admitFewer(holds Config, asked *Config) string {
 	for _, name := range asked.Toolsets {
@@ -428,8 +425,7 @@ func (v value) shown() string {
 	return plan.Quote(text)
 }
 
-// setAgentsFile reads a path below the workspace, of a Markdown file: planloop writes text there, so the file must not
-// be run or obeyed by anything else.
+// setAgentsFile reads the path of a Markdown file in the workspace: planloop writes text there, which nothing may run or obey.
 func setAgentsFile(c *Config, v value) faults {
 	name, _ := v.scalar()
 	if len(name) > plan.MaxPath || !safetext.PrintableLine(name) || strings.Contains(name, ":") ||

@@ -245,8 +245,7 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 // FileName is the name of the workspace's own configuration file.
 const FileName = ".planloop.yaml"
 
-// readOwn returns the text of the workspace's own file, or nil. The directory is untrusted: it opens nothing outside,
-// and only a plain file.
+// readOwn returns the text of the workspace's own file, or nil. The directory is untrusted: it opens only a plain file inside.
 func readOwn(dir string) ([]byte, error) {
 	path := filepath.Join(dir, FileName)
 	linked, err := os.Lstat(path)

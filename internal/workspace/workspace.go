@@ -45,8 +45,7 @@ func stateName(path string) string {
 	return slug(filepath.Base(path), 24, "workspace") + "-" + hex.EncodeToString(sum[:8])
 }
 
-// slug returns text in lower-case ASCII letters, digits and single dashes, at most n of them, or instead if the result
-// is empty.
+// slug returns at most n lower-case ASCII letters, digits and single dashes of text, or instead if none are left.
 func slug(text string, n int, instead string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {
@@ -141,8 +140,7 @@ func appFolder(getenv func(string) string, variable, platform, home string, name
 	return filepath.Join(platform, below), nil
 }
 
-// homeOr returns home, or the user's home directory, or "" if unknown. Some hosts start a server with almost no
-// environment; then the system is asked.
+// homeOr returns home, or the user's home directory, or "". Hosts may start a server with almost no environment: ask the system.
 func homeOr(home string) string {
 	if home != "" {
 		return home
@@ -215,8 +213,7 @@ func (in Lookup) stateHomes() []string {
 	return slices.Compact(homes)
 }
 
-// isEmptyPlace reports whether a directory is not a project. For a work tree, it ignores a home directory that only the
-// environment claims.
+// isEmptyPlace reports whether a directory is not a project. For a work tree, a home that only the environment claims is ignored.
 func (in Lookup) isEmptyPlace(dir string) bool {
 	switch {
 	case filepath.Dir(dir) == dir:
@@ -230,8 +227,7 @@ func (in Lookup) isEmptyPlace(dir string) bool {
 
 const maxLinks = 40 // in a chain
 
-// realPath returns a path without links, as far as it exists, in the file system's spelling. A dangling link leads to
-// the place where a file would be created.
+// realPath returns a path without links, as far as it exists, in its disk's spelling. A dangling link leads to its target.
 func realPath(path string, links int) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute

@@ -311,8 +311,7 @@ func (v value) entryValue(entry value) value {
 	return entry
 }
 
-// misfit finds the part of a value that does not fit a Go type, and describes it in terms of the configuration. It
-// returns nil if it finds nothing.
+// misfit describes the part of a value that does not fit a Go type in terms of the configuration; nil if it finds none.
 func (v value) misfit(t reflect.Type) faults {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
