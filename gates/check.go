@@ -100,7 +100,12 @@ func (c Candidate) isMeta(t Task) bool {
 func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 	report := Report{Findings: []Finding{}, Digest: c.Digest()}
 	e := examine(c, opts)
-	active := activeGates(opts)
+	var active []gate
+	for _, g := range all() {
+		if g.level = opts.level(g.name); g.level != Off && g.check != nil {
+			active = append(active, g)
+		}
+	}
 	for i, t := range c.New {
 		if err := ctx.Err(); err != nil {
 			return Report{}, err
@@ -140,17 +145,6 @@ func examine(c Candidate, opts Options) *examination {
 		e.made = newCreations(c, e.graph)
 	}
 	return e
-}
-
-// activeGates lists the gates that check single tasks, with their configured levels.
-func activeGates(opts Options) []gate {
-	var list []gate
-	for _, g := range all() {
-		if g.level = opts.level(g.name); g.level != Off && g.check != nil {
-			list = append(list, g)
-		}
-	}
-	return list
 }
 
 func (o Options) level(gate string) Level {
@@ -201,7 +195,9 @@ func (e *examination) askJudge(ctx context.Context, opts Options, report *Report
 	if opts.Judge == nil || level == Off || !report.OK() || !slices.ContainsFunc(e.New, func(t Task) bool { return !e.isMeta(t) }) {
 		return nil
 	}
-	verdict, err := e.ask(ctx, opts, report.Findings)
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(opts.JudgeTimeout, defaultJudgeTimeout))
+	defer cancel()
+	verdict, err := opts.Judge.Judge(limited, e.Candidate, slices.Clone(report.Findings))
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
@@ -216,28 +212,13 @@ func (e *examination) askJudge(ctx context.Context, opts Options, report *Report
 		finding.Fix = "send the same plan again once the judge answers"
 	case verdict.Approved:
 		return nil
+	case strings.TrimSpace(verdict.Feedback) == "":
+		finding.Message = "The judge did not approve the plan and gave no reason."
+		finding.Fix = "check that each task does one thing, and that the order is feasible"
 	default:
-		finding.Message, finding.Fix = objection(verdict.Feedback)
+		finding.Message = "The judge did not approve the plan: " +
+			excerpt(strings.Join(strings.Fields(verdict.Feedback), " "), feedbackShown)
 	}
 	report.Findings = append(report.Findings, finding)
 	return nil
-}
-
-func (e *examination) ask(ctx context.Context, opts Options, findings []Finding) (Verdict, error) {
-	timeout := opts.JudgeTimeout
-	if timeout <= 0 {
-		timeout = defaultJudgeTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return opts.Judge.Judge(ctx, e.Candidate, slices.Clone(findings))
-}
-
-func objection(feedback string) (message, fix string) {
-	feedback = excerpt(strings.Join(strings.Fields(feedback), " "), feedbackShown)
-	if feedback == "" {
-		return "The judge did not approve the plan and gave no reason.",
-			"check that each task does one thing, and that the order is feasible"
-	}
-	return "The judge did not approve the plan: " + feedback, ""
 }

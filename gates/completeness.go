@@ -57,26 +57,22 @@ const (
 )
 
 func checkSize(_ context.Context, e *examination, i int) []flaw {
-	reason := tooLarge(e.New[i])
+	t, reason := e.New[i], ""
+	paths := len(distinct(slices.Concat(t.RelevantFilePaths, t.Creates)))
+	switch words, title, details := sweeping(t.Title), utf8.RuneCountInString(t.Title), utf8.RuneCountInString(t.Details); {
+	case words != "":
+		reason = "the title says \"" + excerpt(words, titleShown) + "\""
+	case title > maxTitle:
+		reason = fmt.Sprintf("the title has %d characters", title)
+	case details > maxDetails:
+		reason = fmt.Sprintf("the details have %d characters", details)
+	case paths > maxPaths:
+		reason = fmt.Sprintf("it names %d paths", paths)
+	case len(t.AcceptanceCriteria) > maxCriteria:
+		reason = fmt.Sprintf("it has %d acceptance criteria", len(t.AcceptanceCriteria))
+	}
 	return flawIf(reason != "", "looks too large for one commit: "+reason+".",
 		"break it down into tasks that are each one logical change")
-}
-
-func tooLarge(t Task) string {
-	paths := len(distinct(slices.Concat(t.RelevantFilePaths, t.Creates)))
-	switch {
-	case sweeping(t.Title) != "":
-		return "the title says \"" + excerpt(sweeping(t.Title), titleShown) + "\""
-	case utf8.RuneCountInString(t.Title) > maxTitle:
-		return fmt.Sprintf("the title has %d characters", utf8.RuneCountInString(t.Title))
-	case utf8.RuneCountInString(t.Details) > maxDetails:
-		return fmt.Sprintf("the details have %d characters", utf8.RuneCountInString(t.Details))
-	case paths > maxPaths:
-		return fmt.Sprintf("it names %d paths", paths)
-	case len(t.AcceptanceCriteria) > maxCriteria:
-		return fmt.Sprintf("it has %d acceptance criteria", len(t.AcceptanceCriteria))
-	}
-	return ""
 }
 
 // sweeping returns the words of a title that include everything.

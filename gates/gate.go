@@ -1,8 +1,6 @@
 package gates
 
-import (
-	"context"
-)
+import "context"
 
 // gate is one check. It looks at one task at a time; results about the whole plan are computed before and kept in the
 // examination.

@@ -21,14 +21,6 @@ type Finding struct {
 	verbatim bool
 }
 
-// detail returns the finding in one line. A sentence fixed by the specification has no addition.
-func (f Finding) detail() string {
-	if f.Fix == "" || f.verbatim {
-		return f.Message
-	}
-	return f.Message + " To fix it, " + f.Fix + "."
-}
-
 // Report holds the findings of the gates, in the order of the tasks.
 type Report struct {
 	Findings []Finding `json:"findings"`
@@ -51,7 +43,10 @@ func (r Report) OK() bool { return len(r.Errors()) == 0 }
 func (r Report) Details() []string {
 	var details []string
 	for _, f := range r.Errors() {
-		details = append(details, f.detail())
+		if f.Fix != "" && !f.verbatim {
+			f.Message += " To fix it, " + f.Fix + "."
+		}
+		details = append(details, f.Message)
 	}
 	return details
 }

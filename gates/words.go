@@ -148,7 +148,7 @@ func withoutPrefix(list []word) []word {
 			return list[i+1:]
 		}
 	}
-	if len(list) > 1 && numbered(list[0]) {
+	if len(list) > 1 && list[0].stop && strings.Trim(list[0].text, "0123456789") == "" {
 		return list[1:]
 	}
 	return list
@@ -159,8 +159,6 @@ func label(text string) bool {
 	kind, _, _ := strings.Cut(text, "(")
 	return labels.has(strings.TrimSuffix(kind, "!"))
 }
-
-func numbered(w word) bool { return w.stop && strings.Trim(w.text, "0123456789") == "" }
 
 // isTaskVerb reports whether a word is a verb in its base form.
 func isTaskVerb(text string) bool { return taskVerbs.has(text) || nounVerbs.has(text) }

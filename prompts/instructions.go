@@ -1,8 +1,6 @@
 package prompts
 
-import (
-	"slices"
-)
+import "slices"
 
 // Section returns the planning section for a strategy: Markdown under a single second-level heading, without a trailing
 // newline, for use next to other sections. Strategies differ only in the closing mindset.

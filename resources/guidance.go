@@ -16,17 +16,13 @@ const AgentsFile = "docs/agents.md"
 // line and the tools. file is the path of the rule book, by default [AgentsFile]; an unprintable path is not repeated.
 func AgentsMD(file string) string {
 	name, file := "this file", cmp.Or(file, AgentsFile)
-	if fitsInBackquotes(file) {
+	const longest = 120
+	breaks := func(r rune) bool { return r == '`' || !readable(r) }
+	if utf8.ValidString(file) && utf8.RuneCountInString(file) <= longest && strings.TrimSpace(file) != "" &&
+		!strings.ContainsFunc(file, breaks) {
 		name = "`" + file + "`"
 	}
 	return text("agents.md", struct{ File string }{name})
-}
-
-// fitsInBackquotes reports whether a path can be put between backquotes on one line.
-func fitsInBackquotes(path string) bool {
-	const longest = 120
-	return utf8.ValidString(path) && utf8.RuneCountInString(path) <= longest && strings.TrimSpace(path) != "" &&
-		strings.IndexFunc(path, func(r rune) bool { return r == '`' || !readable(r) }) < 0
 }
 
 //go:embed texts/*.md texts/example

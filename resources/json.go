@@ -72,25 +72,22 @@ type Head struct {
 func newDocument(s plan.State) Document {
 	d := Document{Revision: s.Revision, Phase: s.PhaseNow()}
 	if s.Draft != nil {
-		head := headOf(s.Draft)
-		d.Draft = &head
+		d.Draft = new(headOf(s.Draft))
 	}
 	if s.Plan == nil {
 		return d
 	}
-	d.Plan = newPlanDocument(s.Plan)
-	d.Counts, d.Progress = countsOf(s.Plan.Steps), progressOf(s.Plan.Steps)
-	if next := s.Plan.Steps.Next(); next != nil {
-		d.NextStep = next.ID
-	}
-	return d
-}
-
-func newPlanDocument(p *plan.Plan) *PlanDocument {
-	body := p.Body()
-	d := &PlanDocument{Plan: body.Plan, Highest: body.Highest, Steps: make([]StepDocument, len(body.Steps))}
+	body, steps := s.Plan.Body(), s.Plan.Steps
+	d.Plan = &PlanDocument{Plan: body.Plan, Highest: body.Highest, Steps: make([]StepDocument, len(body.Steps))}
 	for i, step := range body.Steps {
-		d.Steps[i] = stepDocument(p, step)
+		d.Plan.Steps[i] = stepDocument(s.Plan, step)
+	}
+	d.Progress = progressOf(steps)
+	d.Counts = Counts{Total: steps.Len(), Ready: steps.ReadyCount(), Pending: steps.Count(plan.Pending),
+		InProgress: steps.Count(plan.InProgress), Blocked: steps.Count(plan.Blocked), Done: steps.Count(plan.Done),
+		Failed: steps.Count(plan.Failed), Skipped: steps.Count(plan.Skipped), Cancelled: steps.Count(plan.Cancelled)}
+	if next := steps.Next(); next != nil {
+		d.NextStep = next.ID
 	}
 	return d
 }
@@ -103,21 +100,11 @@ func stepDocument(p *plan.Plan, step *plan.Step) StepDocument {
 	return d
 }
 
-func countsOf(s plan.Steps) Counts {
-	return Counts{
-		Total: s.Len(), Ready: s.ReadyCount(),
-		Pending: s.Count(plan.Pending), InProgress: s.Count(plan.InProgress), Blocked: s.Count(plan.Blocked),
-		Done: s.Count(plan.Done), Failed: s.Count(plan.Failed), Skipped: s.Count(plan.Skipped), Cancelled: s.Count(plan.Cancelled),
-	}
-}
-
 func progressOf(s plan.Steps) Progress { return Progress{Done: s.Count(plan.Done), Total: s.Len()} }
 
 func headOf(p *plan.Plan) Head {
-	return Head{
-		ID: p.ID, Objective: p.Objective, Status: p.Status, Version: p.Version,
-		Steps: p.Steps.Len(), Done: p.Steps.Count(plan.Done),
-	}
+	return Head{ID: p.ID, Objective: p.Objective, Status: p.Status, Version: p.Version, Steps: p.Steps.Len(),
+		Done: p.Steps.Count(plan.Done)}
 }
 
 // JSON returns the current plan with derived facts, see Document.

@@ -148,15 +148,14 @@ func (b *pageBuilder) overview() {
 			b.add(&b.view.Now, b.full(step))
 		}
 		b.list(FilterOpen, 0)
-		hidden = slices.DeleteFunc(b.top(), func(step *plan.Step) bool { return slices.Contains(now, step) || b.lists(step.ID) })
+		hidden = slices.DeleteFunc(b.top(), func(step *plan.Step) bool {
+			isListed := func(s PageStep) bool { return s.StepID == step.ID.String() }
+			return slices.Contains(now, step) || slices.ContainsFunc(b.view.Steps, isListed)
+		})
 		if len(hidden) == 0 {
 			return
 		}
 	}
-}
-
-func (b *pageBuilder) lists(id plan.StepID) bool {
-	return slices.ContainsFunc(b.view.Steps, func(s PageStep) bool { return s.StepID == id.String() })
 }
 
 // top returns the steps to work on: the first few in progress, and the next ready one.
@@ -202,8 +201,12 @@ func (b *pageBuilder) add(to *[]PageStep, s PageStep) bool {
 	return true
 }
 
-func (b *pageBuilder) short(step *plan.Step) PageStep {
-	s := PageStep{StepID: step.ID.String(), Title: plan.Shorten(step.Title, plan.MaxTitle), Status: string(step.Status)}
+func (b *pageBuilder) full(step *plan.Step) PageStep {
+	s := PageStep{StepID: step.ID.String(), Title: plan.Shorten(step.Title, plan.MaxTitle), Status: string(step.Status),
+		Details: tokens.Block(step.Details, pageDetails), EarlierNotes: max(0, len(step.Notes)-pageNotes), Comments: b.said(step.ID)}
+	for _, note := range step.Notes[s.EarlierNotes:] {
+		s.Notes = append(s.Notes, tokens.Block(note, pageNote))
+	}
 	if step.Status.IsFinished() {
 		return s
 	}
@@ -213,17 +216,6 @@ func (b *pageBuilder) short(step *plan.Step) PageStep {
 		s.WaitingOn = append(s.WaitingOn, id.String())
 	}
 	s.MoreWaiting = len(waiting) - len(s.WaitingOn)
-	return s
-}
-
-func (b *pageBuilder) full(step *plan.Step) PageStep {
-	s := b.short(step)
-	s.Details = tokens.Block(step.Details, pageDetails)
-	s.EarlierNotes = max(0, len(step.Notes)-pageNotes)
-	for _, note := range step.Notes[s.EarlierNotes:] {
-		s.Notes = append(s.Notes, tokens.Block(note, pageNote))
-	}
-	s.Comments = b.said(step.ID)
 	return s
 }
 

@@ -79,7 +79,13 @@ func yamlNode(in *jsontext.Decoder) (*yaml.Node, error) {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Value: token.String()}
 	switch token.Kind() {
 	case jsontext.KindString:
-		node.Style = yamlStyle(node.Value)
+		switch {
+		case bare(node.Value):
+		case strings.Contains(node.Value, "\n") && blockable(node.Value):
+			node.Style = yaml.LiteralStyle
+		default:
+			node.Style = yaml.DoubleQuotedStyle
+		}
 		return node, nil
 	case jsontext.KindBeginObject:
 		node = &yaml.Node{Kind: yaml.MappingNode}
@@ -97,16 +103,6 @@ func yamlNode(in *jsontext.Decoder) (*yaml.Node, error) {
 	}
 	_, err = in.ReadToken()
 	return node, err
-}
-
-func yamlStyle(text string) yaml.Style {
-	switch {
-	case bare(text):
-		return 0
-	case strings.Contains(text, "\n") && blockable(text):
-		return yaml.LiteralStyle
-	}
-	return yaml.DoubleQuotedStyle
 }
 
 // escaped escapes invisible characters; they only occur in double quotes.
