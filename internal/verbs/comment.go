@@ -143,7 +143,17 @@ func PlaceComments(shown *plan.Plan, comments []plan.Comment, former map[string]
 			if newIDs[c.PlanID] == nil {
 				newIDs[c.PlanID] = formerIDs(matchSteps(shown, other))
 			}
-			r.Now, r.State = placeComment(c, shown, other, newIDs[c.PlanID])
+			ids := newIDs[c.PlanID]
+			step, kept := shown.Steps.Get(ids[c.Step])
+			old, known := other.Steps.Get(c.Step)
+			switch {
+			case !kept:
+				r.State = CommentStepGone
+			case !known || !old.HasDigest(c.StepDigest) || plan.StepDigest(renumbered(old, ids)) != plan.StepDigest(step):
+				r.Now, r.State = step.ID, CommentStepChanged
+			default:
+				r.Now = step.ID
+			}
 		}
 		if c.IsResolved {
 			r.State = CommentMet
@@ -151,28 +161,6 @@ func PlaceComments(shown *plan.Plan, comments []plan.Comment, former map[string]
 		remarks = append(remarks, r)
 	}
 	return remarks
-}
-
-// placeComment returns the current number of the commented step, and the comment's state.
-func placeComment(c plan.Comment, shown, other *plan.Plan, newIDs map[plan.StepID]plan.StepID) (plan.StepID, CommentState) {
-	step, ok := shown.Steps.Get(newIDs[c.Step])
-	if !ok {
-		return 0, CommentStepGone
-	}
-	old, ok := other.Steps.Get(c.Step)
-	if !ok || !old.HasDigest(c.StepDigest) || plan.StepDigest(renumbered(old, newIDs)) != plan.StepDigest(step) {
-		return step.ID, CommentStepChanged
-	}
-	return step.ID, CommentOpen
-}
-
-// place names the step a comment is on, and its plan if two plans are shown.
-func (r PlacedComment) place() string {
-	text := r.Now.String()
-	if r.two {
-		text += r.ofPlan()
-	}
-	return text + " " + plan.Quote(r.Title)
 }
 
 func (r PlacedComment) ofPlan() string {
@@ -189,8 +177,10 @@ func (r PlacedComment) Lines(beside bool) []string {
 	switch {
 	case r.Now == 0 && r.Step != 0:
 		about = append(about, "on "+plan.Quote(r.Title)+", which was removed")
+	case r.Step != 0 && !beside && r.two:
+		about = append(about, r.Now.String()+r.ofPlan()+" "+plan.Quote(r.Title))
 	case r.Step != 0 && !beside:
-		about = append(about, r.place())
+		about = append(about, r.Now.String()+" "+plan.Quote(r.Title))
 	}
 	switch r.State {
 	case CommentStepChanged:

@@ -52,10 +52,6 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	if err != nil {
 		return ExecutePlanReply{}, err
 	}
-	if s.opts.Engine == nil || c.Background == nil {
-		return ExecutePlanReply{}, plan.Refuse(plan.Conflict, "", "this server has no engine to run steps",
-			"ask the user to run the plan in its project")
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changes, err := s.session.Watch(ctx)
@@ -71,7 +67,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	progress, up, tick := taking.hub.Listen(ctx), time.After(wait), time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for {
-		left := taking.over()
+		left := isClosed(taking.left)
 		state, err := s.State(ctx)
 		switch {
 		case err != nil:
@@ -137,9 +133,6 @@ type participation struct {
 // StartRun has this process take part in the run in the background. It returns once the run has begun or resumed, or
 // the reason why it has not.
 func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error {
-	if s.opts.Engine == nil || c.Background == nil {
-		return plan.Refuse(plan.Conflict, "", "this server has no engine to run steps", "run the plan in a project's own workspace")
-	}
 	taking, err := s.joinRun(ctx, c, o)
 	if err != nil {
 		return err
@@ -160,9 +153,12 @@ func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error
 // joinRun returns this process's engine, starting one if necessary. The goroutine belongs to the background and
 // ends with it or with the run.
 func (s *Service) joinRun(ctx context.Context, c Caller, o EngineOptions) (*participation, error) {
+	if s.opts.Engine == nil || c.Background == nil {
+		return nil, plan.Refuse(plan.Conflict, "", "this server has no engine to run steps", "run the plan in a project's own workspace")
+	}
 	s.executing.mu.Lock()
 	defer s.executing.mu.Unlock()
-	if p := s.executing.participation; p != nil && !p.over() {
+	if p := s.executing.participation; p != nil && !isClosed(p.left) {
 		_, err := s.do(ctx, c, plan.BeginRun{}) // resumes a paused run
 		p.asked = p.asked || err == nil
 		return p, err
@@ -194,8 +190,6 @@ func (s *Service) continuesRun(ctx context.Context, p *participation) bool {
 	close(p.left)
 	return false
 }
-
-func (p *participation) over() bool { return isClosed(p.left) }
 
 func isClosed(c <-chan struct{}) bool {
 	select {

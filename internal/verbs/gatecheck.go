@@ -376,12 +376,3 @@ func plannedCandidate(p *plan.Plan) gates.Candidate {
 	}
 	return c
 }
-
-func (s *Service) fileExists(path string) bool {
-	files, err := s.files()
-	if err != nil || files == nil {
-		return false
-	}
-	_, err = fs.Stat(files, path)
-	return err == nil
-}

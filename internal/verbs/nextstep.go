@@ -84,7 +84,7 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 	ready := readyForAgents(p)
 	fits := func(step *plan.Step) int {
 		switch {
-		case agent != "" && strings.EqualFold(step.SuggestedAgent, agent):
+		case agent == "" || strings.EqualFold(step.SuggestedAgent, agent):
 			return 0
 		case step.SuggestedAgent == "":
 			return 1
@@ -94,12 +94,7 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 	if len(ready) == 0 {
 		return nil
 	}
-	return slices.MinFunc(ready, func(a, b *plan.Step) int {
-		if agent == "" {
-			return 0
-		}
-		return fits(a) - fits(b)
-	})
+	return slices.MinFunc(ready, func(a, b *plan.Step) int { return fits(a) - fits(b) })
 }
 
 // Limits of a handed-out step, in tokens.

@@ -206,18 +206,14 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []PlacedComment, c
 		room -= costOf(r.Approved)
 	}
 	steps := tasks(p)[first:]
-	for i := range steps {
-		steps[i].dropResults(labelled(p.Steps.At(first+i), plan.SpecFields()), p.Approval.UnseenNote(p.Steps.At(first+i).ID))
+	for i := range steps { // what was approved, whole: reports on it are in the current plan
+		t, step := &steps[i], p.Steps.At(first+i)
+		t.Other = append(nonEmpty(p.Approval.UnseenNote(step.ID)), labelled(step, plan.SpecFields())...)
+		t.Notes, t.EarlierNotes, t.Output, t.AffectedFiles, t.Error = nil, 0, "", nil, ""
 	}
 	r.Approved.Tasks = steps[:r.addComments(p, CurrentPlan, remarks, first, room, c, func(i int) any { return steps[i] })]
 	r.Rest = remainingSteps(p, first+len(r.Approved.Tasks), ApprovedPlanOnly, c)
 	return r
-}
-
-// dropResults leaves of a task what was approved, whole: reports on it are in the current plan.
-func (t *Task) dropResults(other []string, unseen string) {
-	t.Other, t.Notes, t.EarlierNotes = append(nonEmpty(unseen), other...), nil, 0
-	t.Output, t.AffectedFiles, t.Error = "", nil, ""
 }
 
 // addComments returns how many steps from first fit into a room with their comments, at least one. It adds these comments

@@ -49,6 +49,10 @@ func (s *Service) ReviewDraft(ctx context.Context, state plan.State, former *pla
 	if request != nil {
 		submitted = request.Tools
 	}
+	var unanswered []string // questions that an approval now would leave open
+	for _, q := range state.DecisionQuestions() {
+		unanswered = append(unanswered, q.ID+" "+q.Text)
+	}
 	ofTool := func(step *plan.Step) string { return describeTool(tools, step, submitted[step.Tool]) }
 	if current != nil && current.Status == plan.StatusActive && (request == nil || request.Base == "") {
 		text = "Approving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ").\n\n"
@@ -71,15 +75,7 @@ func (s *Service) ReviewDraft(ctx context.Context, state plan.State, former *pla
 			}
 		}
 		return below
-	}) + prefixedLines("Unanswered: ", Unanswered(state)))
-}
-
-// Unanswered lists the questions that an approval now would leave open: Q1 Which cache?
-func Unanswered(state plan.State) (lines []string) {
-	for _, q := range state.DecisionQuestions() {
-		lines = append(lines, q.ID+" "+q.Text)
-	}
-	return lines
+	}) + prefixedLines("Unanswered: ", unanswered))
 }
 
 // warningsText lists the warnings about the whole plan, and the steps that have warnings next to them; it may return "".

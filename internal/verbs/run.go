@@ -200,7 +200,11 @@ func countRun(p *plan.Plan) RunCounts {
 
 // Text returns the reply in a few lines.
 func (r RunReply) Text() string {
-	lines := nonEmpty(fmt.Sprintf("%s: %d of %d steps are done", r.headline(), r.Counts.Done, r.Counts.total()), r.Note)
+	headline := cmp.Or(map[plan.StopReason]string{"": "The run continues", plan.StopCompleted: "The plan is complete"}[r.Reason],
+		"The run is over ("+strings.ReplaceAll(string(r.Reason), "_", " ")+")")
+	c := r.Counts
+	total := c.Done + c.InProgress + c.Pending + c.Blocked + c.Failed + c.Skipped + c.Cancelled + c.Unknown
+	lines := nonEmpty(fmt.Sprintf("%s: %d of %d steps are done", headline, c.Done, total), r.Note)
 	for _, failure := range r.Failures {
 		lines = append(lines, failure.StepID+" failed: "+failure.Error)
 	}
@@ -218,15 +222,6 @@ func (r RunReply) Text() string {
 	}
 	lines = append(lines, r.ways...)
 	return r.under(strings.Join(lines, "\n"))
-}
-
-func (r RunReply) headline() string {
-	return cmp.Or(map[plan.StopReason]string{"": "The run continues", plan.StopCompleted: "The plan is complete"}[r.Reason],
-		"The run is over ("+strings.ReplaceAll(string(r.Reason), "_", " ")+")")
-}
-
-func (c RunCounts) total() int {
-	return c.Done + c.InProgress + c.Pending + c.Blocked + c.Failed + c.Skipped + c.Cancelled + c.Unknown
 }
 
 // PauseReply reports a paused or ended run and its running steps.

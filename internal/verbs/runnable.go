@@ -19,15 +19,7 @@ func (s *Service) checkRunnable(have plan.Steps, a plan.Action, tasks []gates.Ta
 	for _, task := range tasks {
 		j.unknown[task.ID] = task.Unknown
 	}
-	if batch, is := a.(plan.Batch); is {
-		j.Dependencies = "dependencies"
-		for _, part := range batch.Parts {
-			j.take(part.Action, part.Field)
-		}
-	} else {
-		j.take(a, "")
-	}
-	if len(j.Steps) == 0 {
+	if j.take(a, ""); len(j.Steps) == 0 {
 		return nil
 	}
 	if wrong := runnable.Check(j.Candidate, s.opts.StepTools); wrong != nil {
@@ -51,30 +43,10 @@ func (s *Service) awaitTools(ctx context.Context, names []string) {
 	}
 }
 
-// toolsOf lists the tools named by an action's steps.
 func toolsOf(a plan.Action) (names []string) {
-	var steps []plan.NewStep
-	switch a := a.(type) {
-	case plan.SetUp:
-		steps = a.Steps
-	case plan.SubmitPlan:
-		steps = a.Steps
-	case plan.AddSteps:
-		steps = a.Steps
-	case plan.AnswerStep:
-		steps = a.Steps
-	case plan.EditDraft:
-		names = toolsOf(a.Change)
-	case plan.UpdateStep:
-		if tool := a.Patch.Tool; tool != nil && *tool != "" {
-			names = append(names, *tool)
-		}
-	case plan.Batch:
-		for _, part := range a.Parts {
-			names = append(names, toolsOf(part.Action)...)
-		}
-	}
-	for _, step := range steps {
+	j := addedSteps{ofAnyPlan: true}
+	j.take(a, "")
+	for _, step := range j.Steps {
 		if step.Tool != "" {
 			names = append(names, step.Tool)
 		}
@@ -85,11 +57,17 @@ func toolsOf(a plan.Action) (names []string) {
 // addedSteps collects an action's steps as they will be.
 type addedSteps struct {
 	runnable.Candidate
-	unknown map[plan.StepID][]string // dependencies of added steps that name no step
+	unknown   map[plan.StepID][]string // dependencies of added steps that name no step
+	ofAnyPlan bool                     // edited steps need not be known, and only their edits count
 }
 
 func (j *addedSteps) take(a plan.Action, field string) {
 	switch a := a.(type) {
+	case plan.Batch:
+		j.Dependencies = "dependencies"
+		for _, part := range a.Parts {
+			j.take(part.Action, part.Field)
+		}
 	case plan.SetUp:
 		j.Have = plan.Steps{}
 		j.add(a.Steps, cmp.Or(field, "/steps"))
@@ -139,9 +117,10 @@ func (j *addedSteps) add(steps []plan.NewStep, field string) {
 // edit takes a changed step as it will be, if the change affects how it runs.
 func (j *addedSteps) edit(a plan.UpdateStep, field string) {
 	was, known := j.Have.Get(a.Step)
-	if p := a.Patch; !known || p.Tool == nil && p.Args == nil && p.When == nil && p.ForEach == nil {
+	if p := a.Patch; !known && !j.ofAnyPlan || p.Tool == nil && p.Args == nil && p.When == nil && p.ForEach == nil {
 		return
 	}
+	was = cmp.Or(was, &plan.Step{})
 	j.Steps = append(j.Steps, runnable.Step{ID: a.Step, Spec: a.Patch.Apply(was.Spec), Field: field, Instance: was.Loop() != 0})
 }
 

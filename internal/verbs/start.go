@@ -74,12 +74,13 @@ func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
 
 // Text returns the reply in a few lines.
 func (r StartReply) Text() string {
-	text := "Session " + r.SessionID + " created"
-	if r.Drafted != nil {
+	text, drafted := "Session "+r.SessionID+" created", ""
+	if d := r.Drafted; d != nil {
 		text = strings.TrimSuffix(r.Message, ".") + " (session " + r.SessionID + ")"
+		drafted = fmt.Sprintf(": %s drafted by %s in %s, score %d", plan.Pluralize(d.Tasks, "task"), d.Model,
+			plan.Pluralize(d.Rounds, "round"), d.Score) + warningLines(d.Warnings)
 	}
-	return text + r.sofar() + r.Replaced.text() + r.Drafted.lines() + "." + WorkspaceInfo{Doubt: r.Doubt}.lines() +
-		"\nNext: " + r.NextAction
+	return text + r.sofar() + r.Replaced.text() + drafted + "." + WorkspaceInfo{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
 }
 
 // maxRounds limits how often a model drafts a plan (planloop: Planning Guide, Draft -> Refine).
@@ -92,15 +93,6 @@ type Drafted struct {
 	Score    int      `json:"score"`
 	Model    string   `json:"model"`
 	Warnings []string `json:"warnings,omitempty"`
-}
-
-func (d *Drafted) lines() string {
-	if d == nil {
-		return ""
-	}
-	text := fmt.Sprintf(": %s drafted by %s in %s, score %d", plan.Pluralize(d.Tasks, "task"), d.Model,
-		plan.Pluralize(d.Rounds, "round"), d.Score)
-	return text + warningLines(d.Warnings)
 }
 
 // decompose asks the configured model for tasks, the gates and the model as judge for criticism, and the model for

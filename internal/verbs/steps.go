@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/planloop/planloop/gates"
-	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -80,29 +79,22 @@ func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, 
 	if err := s.checkIfStrict(ctx, c, state.ForEdits(c.Actor), steps, "/steps", wrong, ""); err != nil {
 		return AddStepReply{}, err
 	}
-	outcome, err := s.addStepsAt(ctx, c, state, plan.AddSteps{Steps: steps}, after)
+	added, known := plan.AddSteps{Steps: steps}, 0 // number of steps whose ids must be as known
+	action := plan.Action(added)
+	if after != nil {
+		all := plan.Batch{Word: plan.ActionWord(added), Parts: []plan.Part{{Action: added}}}
+		for behind := *after; known < len(steps); known++ {
+			id := highest(state) + 1 + plan.StepID(known)
+			all.Parts = append(all.Parts, plan.Part{Action: plan.MoveStep{Step: id, After: behind}})
+			behind = id
+		}
+		action = all
+	}
+	outcome, err := s.doIf(ctx, c, action, func(now plan.State) error { return requireSameIDs(state, now, known) })
 	if err != nil {
 		return AddStepReply{}, s.suggestReopening(ctx, c, steps, err)
 	}
-	return AddStepReply{
-		StepIDs:   idRange(highest(outcome.Before)+1, highest(outcome.After)),
-		Heartbeat: s.heartbeat(outcome.After, c),
-	}, nil
-}
-
-// addStepsAt adds steps after a step, first with 0, last with nil.
-func (s *Service) addStepsAt(ctx context.Context, c Caller, looked plan.State, a plan.AddSteps,
-	after *plan.StepID) (session.Outcome, error) {
-	if after == nil {
-		return s.do(ctx, c, a)
-	}
-	all := plan.Batch{Word: plan.ActionWord(a), Parts: []plan.Part{{Action: a}}}
-	for i, behind := 0, *after; i < len(a.Steps); i++ {
-		id := highest(looked) + 1 + plan.StepID(i)
-		all.Parts = append(all.Parts, plan.Part{Action: plan.MoveStep{Step: id, After: behind}})
-		behind = id
-	}
-	return s.doIf(ctx, c, all, func(now plan.State) error { return requireSameIDs(looked, now, len(a.Steps)) })
+	return AddStepReply{StepIDs: idRange(highest(outcome.Before)+1, highest(outcome.After)), Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
 // suggestReopening adds to the refusal of steps for a plan that completed by itself the call that adds them and reopens it.

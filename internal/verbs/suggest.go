@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -284,8 +285,12 @@ func (s *Service) cleanSuggestion(in Suggestion) (Suggestion, bool) {
 	patch, wrongField := fields.patch("")
 	reason, wrongReason := plan.Text{Max: plan.MaxLongLine, Multiline: true}.Clean(in.Reason)
 	spec := patch.Apply(plan.Spec{})
-	missing := func(path string) bool { return !s.fileExists(path) }
-	if wrongField != nil || wrongReason != nil || s.opts.Tree != nil && slices.ContainsFunc(spec.RelevantFilePaths, missing) {
+	files, unread := s.files()
+	missing := func(path string) bool {
+		_, err := fs.Stat(files, path)
+		return err != nil
+	}
+	if err := errors.Join(wrongField, wrongReason, unread); err != nil || files != nil && slices.ContainsFunc(spec.RelevantFilePaths, missing) {
 		return Suggestion{}, false
 	}
 	return Suggestion{Title: spec.Title, Type: spec.Type, ContextHints: spec.ContextHints, RelevantFilePaths: spec.RelevantFilePaths,

@@ -238,8 +238,12 @@ func (t *Task) page(room int, fit func([]tokens.Part, int) (shown, left []tokens
 	shown, left := fit(parts, room)
 	any := false
 	for i, f := range fields {
-		any = any || len(shown[i].Texts) > 0
-		f.set(shown[i].Texts)
+		texts := shown[i].Texts
+		if any = any || len(texts) > 0; f.list != nil {
+			*f.list = list(texts)
+		} else {
+			*f.text = strings.Join(texts, "\n")
+		}
 	}
 	if rest := tokens.Left(left); rest != "" {
 		more = append(more, rest)
@@ -248,14 +252,6 @@ func (t *Task) page(room int, fit func([]tokens.Part, int) (shown, left []tokens
 		t.More = strings.Join(more, ", ") + ": " + next
 	}
 	return any
-}
-
-func (f field) set(texts []string) {
-	if f.list != nil {
-		*f.list = list(texts)
-		return
-	}
-	*f.text = strings.Join(texts, "\n")
 }
 
 // name returns the heading of a task.

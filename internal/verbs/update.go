@@ -147,8 +147,14 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	if err != nil {
 		return UpdateReply{}, err
 	}
+	var marked []plan.StepID
+	for _, change := range in.update {
+		if change.mark != nil {
+			marked = append(marked, change.id)
+		}
+	}
 	reply := UpdateReply{Status: "success", Message: "State updated successfully.",
-		ReportCheck: checkReports(outcome.After, c, in.marked()), Heartbeat: s.heartbeat(outcome.After, c)}
+		ReportCheck: checkReports(outcome.After, c, marked), Heartbeat: s.heartbeat(outcome.After, c)}
 	if in.drop {
 		reply.Message = "The proposed change is withdrawn. The approved plan is unchanged."
 	}
@@ -260,7 +266,7 @@ const (
 	missingTokens  = 300
 )
 
-// checkReports checks the checkReports steps, or all steps of a closed plan.
+// checkReports checks the reported steps, or all steps of a closed plan.
 func checkReports(state plan.State, c Caller, ids []plan.StepID) ReportCheck {
 	var r ReportCheck
 	if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 {

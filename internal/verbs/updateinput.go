@@ -188,17 +188,6 @@ func (u TaskUpdate) mark(faults *plan.Faults, field string) *plan.MarkStep {
 	return mark
 }
 
-// marked lists the tasks with a new status.
-func (in updateInput) marked() []plan.StepID {
-	var ids []plan.StepID
-	for _, change := range in.update {
-		if change.mark != nil {
-			ids = append(ids, change.id)
-		}
-	}
-	return ids
-}
-
 // batch returns the actions of the update in a state, and the tasks it adds with their future ids.
 func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, []gates.Task) {
 	batch := plan.Batch{Word: "update"}
