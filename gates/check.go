@@ -81,7 +81,6 @@ func (c Candidate) Digest() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// label names the task at a position, for messages.
 func (c Candidate) label(i int) string {
 	if title := strings.TrimSpace(c.New[i].Title); title != "" {
 		return "Task '" + excerpt(title, titleShown) + "'"

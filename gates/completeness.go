@@ -40,7 +40,6 @@ func missing(field, fix string) []flaw {
 	return []flaw{{message: "is missing the `" + field + "` field.", fix: fix, verbatim: true}}
 }
 
-// flawIf returns a single flaw if found is true.
 func flawIf(found bool, message, fix string) []flaw {
 	if !found {
 		return nil

@@ -71,7 +71,6 @@ func Purpose(name string) string {
 	return find(name).purpose
 }
 
-// find returns the gate with a name, the zero value for an unknown one.
 func find(name string) gate {
 	for _, g := range all() {
 		if g.name == name {

@@ -184,7 +184,6 @@ func fileName(name string) bool {
 	return extensions.has(extension(name)) || files.has(lower)
 }
 
-// extension returns the extension of a name without the dot, or "".
 func extension(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
 }

@@ -99,5 +99,4 @@ const (
 // escaped.
 func excerpt(text string, n int) string { return safetext.EscapeLine(plan.Shorten(text, n)) }
 
-// code formats a path or an id for messages.
 func code(text string) string { return "`" + excerpt(text, pathShown) + "`" }

@@ -154,13 +154,11 @@ func withoutPrefix(list []word) []word {
 	return list
 }
 
-// label reports whether a word introduces a title.
 func label(text string) bool {
 	kind, _, _ := strings.Cut(text, "(")
 	return labels.has(strings.TrimSuffix(kind, "!"))
 }
 
-// isTaskVerb reports whether a word is a verb in its base form.
 func isTaskVerb(text string) bool { return taskVerbs.has(text) || nounVerbs.has(text) }
 
 // gerundOf returns the verb of a form in -ing, "" for other words.

@@ -6,12 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-
-	"slices"
 
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/verbs"
@@ -107,11 +106,6 @@ func (s *Server) addAppTools() {
 			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), appTool(s, actTool, s.act))
 }
 
-// canDecideInApp reports whether the user can decide in the client's app.
-func (s *Server) canDecideInApp(ctx context.Context) bool {
-	return s.offersApp(ctx, actTool) && !s.agentControlled(ctx)
-}
-
 // withView adds the current view for the app to a tool's result. The text and the structured content, which
 // models see, stay the same.
 func (s *Server) withView(next server.ToolHandlerFunc) server.ToolHandlerFunc {
@@ -130,7 +124,6 @@ func (s *Server) withView(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	}
 }
 
-// view returns the current view and the actions that the app may take.
 func (s *Server) view(ctx context.Context) (review.View, error) {
 	workspace, err := s.workspace(ctx)
 	if err != nil {
@@ -169,7 +162,6 @@ func (s *Server) can(ctx context.Context, service *verbs.Service, state plan.Sta
 	return review.Can{Decide: true}
 }
 
-// howToDecide tells the user where to decide instead.
 func (s *Server) howToDecide() string {
 	approve, _ := verbs.Caller{Face: s.opts.User}.Can(verbs.Call{Kind: verbs.CallApprove})
 	return "decide on the review page, or with `" + approve + "` on a terminal"
@@ -223,8 +215,12 @@ func appTool[In any](s *Server, name string,
 		if err == nil {
 			text, data, err = do(ctx, workspace, in)
 		}
-		if err != nil {
-			return s.refuseApp(name, err), nil
+		if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
+			result := mcp.NewToolResultError(refused.Error())
+			result.Meta = appData{Error: &appError{refused.Kind, refused.Problem, refused.Fix, refused.Field}}.meta()
+			return result, nil
+		} else if err != nil {
+			return mcp.NewToolResultError(s.internalError(name, err)), nil
 		}
 		result := mcp.NewToolResultText(text)
 		if data != (appData{}) {
@@ -316,17 +312,6 @@ func (s *Server) mayAct(ctx context.Context, workspace *review.Workspace, nonce 
 	return s.can(ctx, workspace.Service, state), err
 }
 
-// refuseApp returns the reason for a refusal to the app.
-func (s *Server) refuseApp(tool string, err error) *mcp.CallToolResult {
-	var why *plan.ValidationError
-	if !errors.As(err, &why) {
-		return mcp.NewToolResultError(s.internalError(tool, err))
-	}
-	result := mcp.NewToolResultError(why.Error())
-	result.Meta = appData{Error: &appError{why.Kind, why.Problem, why.Fix, why.Field}}.meta()
-	return result
-}
-
 // shrink returns the view, cut to at most limit bytes as JSON. It drops former plans first, then the current
 // plan next to a draft, older comments and questions, and last whole steps from the end, which it counts. It
 // returns nil if even that does not fit.
@@ -384,7 +369,6 @@ func withoutSteps(p review.Plan, keep int) *review.Plan {
 	return &p
 }
 
-// lastTen returns the last ten elements of a list.
 func lastTen[T any](list []T) []T { return list[max(0, len(list)-10):] }
 
 // Names from the MCP apps extension. A host that renders an app shows it next to the call of a tool that

@@ -15,9 +15,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// asking is a reply with a question for the user.
-type asking interface{ Ask() *verbs.Ask }
-
 const (
 	askKey      = "planloop"       // key of the only question in a request for input
 	maxAskTime  = 10 * time.Minute // how long to wait for a client of the handshake revisions
@@ -83,16 +80,16 @@ func (d elicitation) start(ctx context.Context) *mcp.CallToolResult {
 		d.recordUndecided(ctx, "unsupported")
 		return d.unanswered(ctx)
 	}
+	return d.ask(ctx)
+}
+
+func (d elicitation) ask(ctx context.Context) *mcp.CallToolResult {
 	if server.IsModernRequest(ctx) {
-		if result := d.inputRequired(); result != nil {
-			return result
-		}
-		return d.unanswered(ctx)
+		return d.inputRequired(ctx)
 	}
 	return d.wait(ctx)
 }
 
-// form returns the form that the host shows.
 func (d elicitation) form() mcp.ElicitationParams {
 	field := func(title, description string, options ...string) map[string]any {
 		f := map[string]any{"type": "string", "title": title}
@@ -127,9 +124,9 @@ func (d elicitation) form() mcp.ElicitationParams {
 
 // inputRequired answers a stateless call with the question. The state that travels with it is sealed and
 // bound to the content shown.
-func (d elicitation) inputRequired() *mcp.CallToolResult {
+func (d elicitation) inputRequired(ctx context.Context) *mcp.CallToolResult {
 	if d.opts.Sealer == nil {
-		return nil
+		return d.unanswered(ctx)
 	}
 	state, step := "", ""
 	if d.question.Step != 0 {
@@ -144,7 +141,7 @@ func (d elicitation) inputRequired() *mcp.CallToolResult {
 	}
 	if err != nil {
 		d.opts.Logger.Error("the user is not asked", "error", err)
-		return nil
+		return d.unanswered(ctx)
 	}
 	return server.NewInputRequestBuilder(state).Elicit(askKey, d.form()).ToolResult()
 }
@@ -225,7 +222,6 @@ func (d elicitation) isSettled(ctx context.Context) bool {
 	return request == nil || request.ID != d.question.Request
 }
 
-// status answers with the current status.
 func (d elicitation) status(ctx context.Context) *mcp.CallToolResult {
 	if d.question.Step != 0 {
 		return d.callVerb(ctx) // the run continues
@@ -285,7 +281,11 @@ func (d elicitation) answered(ctx context.Context, result *mcp.ElicitationResult
 		}
 		if d.question.Request != "" {
 			d.recordUndecided(ctx, "invalid")
-			return d.stillOpen(ctx, invalidDecision(content))
+			problem := "no decision"
+			if word, _ := content["decision"].(string); word != "" {
+				problem = "the invalid decision " + plan.Quote(plan.Shorten(word, maxQuoted))
+			}
+			return d.stillOpen(ctx, "The user's form has "+problem+", so nothing was decided; ask the user.")
 		}
 	}
 	d.recordUndecided(ctx, how)
@@ -324,15 +324,6 @@ func (d elicitation) record(ctx context.Context, content map[string]any) (verbs.
 	}
 	return d.service.Decide(ctx, confirmed, plan.DecideDraft{Outcome: outcome, Request: d.question.Request, Digest: d.question.Digest,
 		Comment: comment})
-}
-
-func invalidDecision(content map[string]any) string {
-	word, _ := content["decision"].(string)
-	if word == "" {
-		return "The user's form has no decision, so nothing was decided; ask the user."
-	}
-	return "The user's form has the invalid decision " + plan.Quote(plan.Shorten(word, maxQuoted)) +
-		", so nothing was decided; ask the user."
 }
 
 // recordUndecided records that the client brought no decision. A failure to record it does not fail the call.
@@ -400,12 +391,7 @@ func (d elicitation) repeat(ctx context.Context) *mcp.CallToolResult {
 		}
 	}
 	if d.question.Message != "" && d.canAsk(ctx) {
-		if !server.IsModernRequest(ctx) {
-			return d.wait(ctx)
-		}
-		if result := d.inputRequired(); result != nil {
-			return result
-		}
+		return d.ask(ctx)
 	}
 	return d.unanswered(ctx)
 }

@@ -1,15 +1,14 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"cmp"
-	"slices"
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
@@ -19,7 +18,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// result turns the reply or error of a call into the client's result.
 func (c toolCall) result(ctx context.Context, reply verbs.Reply, err error) *mcp.CallToolResult {
 	if err != nil {
 		return mcp.NewToolResultError(c.errorText(ctx, err))
@@ -178,9 +176,6 @@ func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolR
 	request.Params.Name = text + " Tools: " + strings.Join(slices.Concat(s.offered, s.serverNames()), ", ") + ": '" + quoted
 }
 
-// isOwn reports whether the name is one of planloop's own offered tools.
-func (s *Server) isOwn(name string) bool { return slices.Contains(s.offered, name) }
-
 // nearestTool returns the offered tool that shares the most words with a name, or "" if none is near.
 func (s *Server) nearestTool(name string) string {
 	best, bestScore := "", 0
@@ -212,7 +207,6 @@ func (s *Server) nearestTool(name string) string {
 	return best
 }
 
-// snake converts a name to snake case.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range plan.Shorten(name, 80) {

@@ -106,7 +106,6 @@ func (s *Server) reading(mime string, load func(ctx context.Context, uri string)
 	}
 }
 
-// state returns the service and the state that is on disk now.
 func (s *Server) state(ctx context.Context) (*verbs.Service, plan.State, error) {
 	service, err := s.service(ctx)
 	if err != nil {

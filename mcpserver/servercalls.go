@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +27,7 @@ const relayName = "tool-of-another-server"
 // route sends calls of other servers' tools to relay, and explains unknown tool names.
 func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
-	if s.isOwn(name) || s.offersApp(ctx, name) {
+	if slices.Contains(s.offered, name) || s.offersApp(ctx, name) {
 		return
 	}
 	if s.otherTools != nil {
@@ -44,7 +45,6 @@ func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest
 	s.explainUnknown(ctx, id, request)
 }
 
-// relay handles the call of another server's tool.
 func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	tool, ok := request.Params.Arguments.(toolbox.RemoteTool)
 	if !ok {
@@ -128,7 +128,7 @@ func (r *serverCall) run(ctx context.Context) *mcp.CallToolResult {
 		defer stop()
 		free = held
 	}
-	report := func(done, total float64, message string) { r.progress.Load().tellAs(done, total, message) }
+	report := func(done, total float64, message string) { r.progress.Load().tell(done, total, message) }
 	result, err := r.tool.Invoke(free, r.request.Params.RawArguments, toolbox.RemoteClient{Elicit: r.elicit, Progress: report})
 	switch {
 	case errors.Is(context.Cause(free), ErrPlanningMode):
@@ -142,7 +142,6 @@ func (r *serverCall) run(ctx context.Context) *mcp.CallToolResult {
 	return toolResult(result)
 }
 
-// toolResult converts the result for the client.
 func toolResult(r toolbox.RemoteResult) *mcp.CallToolResult {
 	result := &mcp.CallToolResult{IsError: r.IsError, RawStructuredContent: r.Structured, Content: []mcp.Content{}}
 	for _, raw := range r.Content {

@@ -72,10 +72,7 @@ func (s *Server) serverTools(ctx context.Context) []toolbox.RemoteTool {
 		return nil
 	}
 	s.waitForServers(ctx)
-	return s.otherTools.list()
-}
-
-func (f *otherTools) list() []toolbox.RemoteTool {
+	f := s.otherTools
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	tools := f.Tools()
@@ -175,7 +172,6 @@ func LabelDescription(server, description string) string {
 	return "[server " + server + "] " + description
 }
 
-// serverTool finds a tool of another server by name.
 func (s *Server) serverTool(name string) (toolbox.RemoteTool, bool) {
 	if s.otherTools != nil {
 		for _, tool := range s.otherTools.Tools() {

@@ -7,12 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-
-	"sync"
-	"time"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
@@ -84,7 +83,8 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		caller.Yield = func() { s.opts.Yield(ctx) }
 		report := s.progress(ctx, request)
 		defer report.settle(ctx)
-		caller.Progress, caller.Background = report.report, s.background
+		caller.Progress = func(done, all int, what string) { report.tell(float64(done), float64(all), what) }
+		caller.Background = s.background
 		call := toolCall{s, row, request, service, caller}
 		if isResumed(request) {
 			return call.resume(ctx), nil
@@ -117,8 +117,9 @@ func (c toolCall) callVerb(ctx context.Context) *mcp.CallToolResult {
 	if err == nil && !c.row.ReadOnly {
 		c.subscriptions.begin(ctx) // now there is a log to watch
 	}
-	if question, ok := reply.(asking); err == nil && ok && question.Ask() != nil && !(showsApp(c.row.Name) && c.canDecideInApp(ctx)) {
-		return elicitation{c, question.Ask(), reply}.start(ctx)
+	inApp := showsApp(c.row.Name) && c.offersApp(ctx, actTool) && !c.agentControlled(ctx) // the user can decide there
+	if asking, ok := reply.(interface{ Ask() *verbs.Ask }); err == nil && ok && asking.Ask() != nil && !inApp {
+		return elicitation{c, asking.Ask(), reply}.start(ctx)
 	}
 	return c.result(ctx, reply, err)
 }
@@ -261,9 +262,7 @@ func (s *Server) progress(ctx context.Context, request mcp.CallToolRequest) *pro
 	return p
 }
 
-func (p *progress) report(done, all int, what string) { p.tellAs(float64(done), float64(all), what) }
-
-func (p *progress) tellAs(done, all float64, what string) {
+func (p *progress) tell(done, all float64, what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.token == nil || time.Since(p.last) < progressInterval {

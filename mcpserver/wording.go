@@ -190,7 +190,6 @@ func readOf(call verbs.Call) string {
 	return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%q}`, call.ID, call.Step)
 }
 
-// templateArguments returns the arguments that apply a template, or list them.
 func templateArguments(call verbs.Call) string {
 	if call.ID == "" {
 		return "{}" // lists them
@@ -198,7 +197,6 @@ func templateArguments(call verbs.Call) string {
 	return `{"template":` + quote(call.ID) + `,"parameters":` + call.JSON + "}"
 }
 
-// quote returns a text as a JSON string.
 func quote(text string) string {
 	quoted, _ := jsontext.AppendQuote(nil, text) // input is always UTF-8
 	return string(quoted)

@@ -55,7 +55,6 @@ func (Strategy) Values() []string {
 	return values
 }
 
-// orDefault keeps a known strategy and turns any other into the default.
 func (s Strategy) orDefault() Strategy {
 	if slices.Contains(Strategies(), s) {
 		return s

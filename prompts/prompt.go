@@ -11,13 +11,12 @@
 package prompts
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"embed"
 	"sync"
 	"text/template"
 

@@ -44,7 +44,6 @@ func quote(label, text string, limit int) string {
 // paragraph puts text below an empty line, and returns "" for "".
 func paragraph(text string) string { return strings.TrimSuffix("\n\n"+text, "\n\n") }
 
-// quoteList quotes a line for each item.
 func quoteList(items []string, most int) string {
 	var lines []string
 	left := 0
@@ -77,7 +76,6 @@ func bound(text string, limit int) (shown, cut string) {
 	return kept, fmt.Sprintf("(Cut: about the first %d of %d characters are shown.)", utf8.RuneCountInString(kept), total)
 }
 
-// head returns the first n characters of text.
 func head(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -43,7 +43,6 @@ func text(name string, data any) string {
 	return b.String()
 }
 
-// embedded returns a file of the example.
 func embedded(name string) string {
 	data, err := texts.ReadFile("texts/example/" + name)
 	if err != nil {

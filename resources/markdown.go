@@ -33,7 +33,6 @@ func Markdown(s plan.State) []byte {
 	return []byte(w.out.String())
 }
 
-// statusLine returns the plan's status, progress, version and next step.
 func statusLine(p *plan.Plan) string {
 	line := fmt.Sprintf("Status: %s, %d of %d done", p.Status, p.Steps.Count(plan.Done), p.Steps.Len())
 	if p.Version > 1 {

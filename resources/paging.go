@@ -123,7 +123,6 @@ type pageBuilder struct {
 	said func(plan.StepID) []string
 }
 
-// outline adds the plan's own fields.
 func (b *pageBuilder) outline() {
 	parts := []tokens.Part{{Name: "constraint", Texts: b.p.Metadata.Constraints}, {Name: "findings", Long: true}}
 	if b.p.ContextNotes != "" {
@@ -324,7 +323,6 @@ func (s PageStep) write(b *strings.Builder, lead string) {
 	}
 }
 
-// cost estimates the tokens of the step in its structured form.
 func (s PageStep) cost() int {
 	const frame, perNote, perID = 24, 4, 5
 	n := frame + tokens.CountCautiously(s.Title) + tokens.CountCautiously(s.Details) + perID*len(s.WaitingOn)

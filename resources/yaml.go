@@ -70,7 +70,6 @@ func each(node *yaml.Node, do func(*yaml.Node)) {
 	}
 }
 
-// yamlNode converts the next JSON value.
 func yamlNode(in *jsontext.Decoder) (*yaml.Node, error) {
 	token, err := in.ReadToken()
 	if err != nil {

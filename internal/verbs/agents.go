@@ -39,7 +39,6 @@ func (s *Service) checkAgents(state plan.State) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// agentFor returns the agent that a run would start for a step, "" if none.
 func (s *Service) agentFor(state plan.State, step *plan.Step) string {
 	if s.opts.Agents == nil || !step.IsForAgents() {
 		return ""
@@ -116,7 +115,6 @@ func (s *Service) NamesForPeople(known ...string) func(text string) string {
 	}
 }
 
-// isInPlan reports whether a text is part of the current plan or of its draft.
 func (s *Service) isInPlan(text string) bool {
 	state, err := s.session.State(context.Background())
 	if err != nil {

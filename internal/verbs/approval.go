@@ -123,7 +123,6 @@ func decisionWords(d *plan.Decision, edits string) string {
 	return text + "."
 }
 
-// decided returns the last decision as a sentence to append to another.
 func decided(d *plan.Decision) string { return prefixed(" ", DecisionText(d)) }
 
 // Text returns the reply in a line or two.

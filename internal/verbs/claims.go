@@ -26,7 +26,6 @@ func (s *Service) seenLast(name string) plan.Sighting {
 	return s.opts.Presence.Seen(name)
 }
 
-// engineGone reports whether the engine that claimed a step has ended.
 func (s *Service) engineGone(step *plan.Step) bool {
 	return s.seenLast(step.ClaimedBy).IsGone
 }

@@ -306,7 +306,6 @@ func stepComments(remarks []PlacedComment, step plan.StepID, room int) (texts []
 	return texts
 }
 
-// commentLines returns stepComments as labelled lines.
 func commentLines(remarks []PlacedComment, step plan.StepID) []string {
 	lines := stepComments(remarks, step, listedRoom)
 	for i := range lines {

@@ -108,7 +108,6 @@ func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (
 	return Compare(from, to), nil
 }
 
-// defaultPlans names the two plans to compare by default.
 func (s *Service) defaultPlans(state plan.State, c Caller) (from, to string, err error) {
 	first := func(form WhichPlan, or string) error {
 		return plan.Refuse(plan.NotFound, "", "this is the first version of the plan, so there is nothing to compare it with",
@@ -253,7 +252,6 @@ func Compare(from, to *plan.Plan) Comparison {
 	return c
 }
 
-// stepChange returns the differences in a step's specification and status.
 func stepChange(change ChangeKind, old, step *plan.Step) StepChange {
 	c := StepChange{StepID: step.ID, Title: step.Title, Change: change, Fields: map[string]Difference{}}
 	for _, f := range comparedFields() {

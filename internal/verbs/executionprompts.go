@@ -150,7 +150,6 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 	return nil, plan.Refuse(plan.NotFound, "", "no step has failed", "continue with the plan")
 }
 
-// needsRecovery reports whether a step failed or is in unknown state.
 func needsRecovery(step *plan.Step) bool { return step.Status == plan.Failed || step.IsUnknown() }
 
 // lastFailed returns the failed or unknown step that ended last among those that count, or nil.
@@ -209,7 +208,6 @@ func addRecoveryCalls(state plan.State, step *plan.Step, c Caller, data *prompts
 	data.Insert = update(inserted)
 }
 
-// canRecover reports whether the caller has calls for recovery and replanning.
 func canRecover(c Caller) bool {
 	_, can := c.Can(Call{Kind: CallRecover, Choice: plan.Insert})
 	return can
@@ -298,7 +296,6 @@ func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (st
 	return prompts.SelectAgent(data), nil
 }
 
-// lastError returns the error of the step that failed last, "" if no step did.
 func lastError(p *plan.Plan) string {
 	step := lastFailed(p.Steps, func(step *plan.Step) bool { return step.Error != "" })
 	if step == nil {

@@ -179,7 +179,6 @@ func (s *Service) files() (fs.FS, error) {
 	return s.opts.Tree.Files()
 }
 
-// candidate adds tasks to the current plan for the gates.
 func candidate(state plan.State, tasks []gates.Task) gates.Candidate {
 	c := gates.Candidate{New: tasks, Have: currentSteps(state)}
 	if state.Plan != nil {
@@ -191,7 +190,6 @@ func candidate(state plan.State, tasks []gates.Task) gates.Candidate {
 // warningsShown limits the warnings in a reply.
 const warningsShown = 10
 
-// warnings returns the warnings for the author of the tasks.
 func warnings(report gates.Report) []string {
 	var all []string
 	for _, f := range report.Warnings() {
@@ -200,7 +198,6 @@ func warnings(report gates.Report) []string {
 	return firstWarnings(all)
 }
 
-// warningLines returns a line for each warning, to append to a reply.
 func warningLines(warnings []string) string { return prefixedAll("\nWarning: ", warnings) }
 
 func firstWarnings(all []string) []string {
@@ -368,7 +365,6 @@ func (s *Service) checkEdit(ctx context.Context, c Caller, state plan.State, id 
 	return refused
 }
 
-// plannedCandidate returns the whole plan as a candidate, to judge it again.
 func plannedCandidate(p *plan.Plan) gates.Candidate {
 	c := gates.Candidate{Objective: p.Objective, Replaces: true}
 	for step := range p.Steps.All() {

@@ -124,7 +124,6 @@ func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id 
 	return reply, nil
 }
 
-// noStepReason says why no step can be handed out.
 func (s *Service) noStepReason(state plan.State, c Caller) string {
 	if c.scoped() {
 		return s.view(state, c, Rules{}).nextAction().message

@@ -125,7 +125,6 @@ func (s *Service) modeReply(state plan.State, c Caller) ModeReply {
 	return reply
 }
 
-// modeMessage describes the state of planning mode in a sentence or two.
 func modeMessage(state plan.State) string {
 	mode := state.ModeNow()
 	switch state.PhaseNow() {
@@ -212,7 +211,6 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 	return reply, err
 }
 
-// openQuestion returns the reply about a question without an answer so far.
 func (s *Service) openQuestion(state plan.State, c Caller, q plan.Question) AskUserReply {
 	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c), asking: asking{&Ask{Question: q.ID, Message: q.Text}},
 		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Kind: CallReview}) + "` or `" +

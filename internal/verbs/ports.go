@@ -106,7 +106,6 @@ func (s *Service) notify(n Notice) {
 	}
 }
 
-// notifyExpiry sends a notice if the outcome records that planning mode has expired.
 func (s *Service) notifyExpiry(outcome session.Outcome) {
 	for _, e := range outcome.Events {
 		if expired, ok := e.(plan.ModeExpired); ok {

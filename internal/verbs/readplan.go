@@ -243,7 +243,6 @@ func firstFitting[T any](list []T, room int) []T {
 	return list[:tokens.First(len(list), room, func(i int) int { return costOf(list[i]) })]
 }
 
-// costOf returns the cost of a part of a reply in tokens.
 func costOf(part any) int {
 	data, err := json.Marshal(part)
 	if err != nil {

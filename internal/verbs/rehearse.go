@@ -125,7 +125,6 @@ func (r RehearsalReply) Text() string {
 	return r.under(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// how says by which agent or tool and under which conditions the step is carried out.
 func (w WaveStep) how() string {
 	how := cmp.Or(w.Tool, "for an agent")
 	if w.Agent != "" {

@@ -119,7 +119,6 @@ func hostListText(p *plan.Plan) string {
 	return text + "\n\n"
 }
 
-// editsText summarizes people's edits of a draft; "" without edits.
 func editsText(e *plan.Edits) string {
 	if e.String() == "" {
 		return ""
@@ -127,7 +126,6 @@ func editsText(e *plan.Edits) string {
 	return "Edited by " + strings.Join(e.By, " and ") + ": " + e.String() + "."
 }
 
-// localTime formats a time for people, in the machine's time zone.
 func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // reviewText returns a plan for a person's decision: everything the digest covers, unshortened. With a former draft,
@@ -147,7 +145,6 @@ func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) stri
 	return "Changes " + since + ":\n" + changes(p, former) + "\nThe whole plan:\n" + text
 }
 
-// unchanged reports whether a plan reads the same as a former form of it.
 func unchanged(p, former *plan.Plan) bool {
 	return planText(p, nil, nil, nil) == planText(former, nil, nil, nil)
 }
@@ -224,7 +221,6 @@ func planText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string
 	return text.String()
 }
 
-// textBeforeSteps returns the lines about the whole plan.
 func textBeforeSteps(p *plan.Plan) string {
 	lines := []string{"Plan: " + cmp.Or(p.Summary, p.Objective)} // an imported draft has only an objective
 	if p.Summary != "" && p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
@@ -241,12 +237,10 @@ func Terms(p *plan.Plan) (lines []string) {
 	return append(lines, nonEmpty(prefixed("Reasoning: ", p.Reasoning))...)
 }
 
-// textAfterSteps returns the lines after the steps.
 func textAfterSteps(p *plan.Plan) string {
 	return prefixedLines("Question: ", p.Questions) + prefixedLines("Findings: ", nonEmpty(p.ContextNotes))
 }
 
-// prefixedLines returns each text on a line of its own after the prefix.
 func prefixedLines(prefix string, texts []string) string {
 	all := ""
 	for _, text := range texts {

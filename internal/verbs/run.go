@@ -254,7 +254,6 @@ func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
 // Text returns the reply in a line or two.
 func (r PauseReply) Text() string { return r.under(r.Message) }
 
-// stopMessage says that the run is paused or over, and which steps still run.
 func stopMessage(state string, running []plan.StepID) string {
 	message := "The run is " + state + ": no more steps start"
 	if len(running) > 0 {

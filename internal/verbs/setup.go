@@ -27,7 +27,6 @@ type SetupPlan struct {
 	InitialSteps []NewStep `json:"initial_steps,omitempty"`
 }
 
-// objectiveAlone returns the arguments that set up a plan without steps.
 func objectiveAlone(objective string) string {
 	return " " + object(SetupPlan{Objective: objective})
 }
@@ -50,7 +49,6 @@ type Replaced struct {
 	Restore          string `json:"restore,omitempty"`
 }
 
-// replaced describes the previous plan, which may be nil.
 func replaced(c Caller, former *plan.Plan) Replaced {
 	if former == nil {
 		return Replaced{}
@@ -65,7 +63,6 @@ func (r Replaced) text() string {
 	return "; it replaces " + r.Replaced + Heartbeat{Progress: r.ReplacedProgress}.sofar() + ", which is archived; " + r.Restore
 }
 
-// restoreAdvice returns the advice to restore a former plan.
 func restoreAdvice(c Caller, id string) string {
 	return "a person can restore it with `" + c.word(Call{Kind: CallRestore, ID: id}) + "`"
 }
@@ -102,7 +99,6 @@ func (s *Service) setUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 	return s.setUpReply(c, outcome, a.Draft), nil
 }
 
-// setUpReply returns the reply for a new or restored plan, or for a new draft.
 func (s *Service) setUpReply(c Caller, outcome session.Outcome, draft bool) SetupPlanReply {
 	former, p := outcome.Before.Plan, outcome.After.Plan
 	if draft {
@@ -171,28 +167,24 @@ func (s *Service) six(c Caller, field string, longest int) plan.Text {
 	return rule
 }
 
-// required cleans a text that must not be empty.
 func required(faults *plan.Faults, rule plan.Text, text string) string {
 	clean, err := rule.Required(text)
 	faults.Add(err)
 	return clean
 }
 
-// cleaned cleans a text that may be empty.
 func cleaned(faults *plan.Faults, rule plan.Text, text string) string {
 	clean, err := rule.Clean(text)
 	faults.Add(err)
 	return clean
 }
 
-// cleanedLines cleans a list of texts of one line each.
 func cleanedLines(faults *plan.Faults, field string, in []string, longest int) []string {
 	lines, err := plan.CleanLines(field, in, longest)
 	faults.Add(err)
 	return lines
 }
 
-// given returns an optional value, the zero value if it was not given.
 func given[T any](value *T) T {
 	if value == nil {
 		return *new(T)
@@ -200,7 +192,6 @@ func given[T any](value *T) T {
 	return *value
 }
 
-// details cleans optional details; blank means none.
 func (s *Service) details(c Caller, faults *plan.Faults, field string, text *string) string {
 	rule := s.six(c, field, plan.MaxDetails)
 	rule.Multiline = true
@@ -308,7 +299,6 @@ func (s *Service) setUpFormer(ctx context.Context, c Caller, a plan.SetUp, forme
 	return first, nil
 }
 
-// importFindings returns a line about the gates' findings in an imported plan.
 func importFindings(report gates.Report) []string {
 	missed, steps := map[string]bool{}, map[plan.StepID]bool{}
 	for _, f := range report.Findings {

@@ -132,7 +132,6 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	return reply, nil
 }
 
-// material returns the information about the workspace for the model.
 func (s *Service) material(ctx context.Context, outline plan.Outline, in Start) prompts.DecomposeData {
 	data := prompts.DecomposeData{Goal: outline.Objective, Memories: outline.Metadata.InformedBy, Constraints: outline.Metadata.Constraints}
 	if s.opts.Tree == nil {
@@ -215,7 +214,6 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 	}
 }
 
-// retryAdvice advises the caller after the model has failed.
 func (d *drafting) retryAdvice() string {
 	return "try again, or " + d.caller.word(Call{Kind: CallDraft})
 }
@@ -271,7 +269,6 @@ type modelJudge struct {
 	verdict *plan.Judge // the latest; nil if none yet or if judging is off
 }
 
-// join adds the verdict, if there is one, to the batch that it is about.
 func (j *modelJudge) join(batch *plan.Batch) {
 	if j.verdict != nil {
 		batch.Parts = append(batch.Parts, plan.Part{Action: *j.verdict})

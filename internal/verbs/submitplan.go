@@ -117,7 +117,6 @@ func (s *Service) submitted(ctx context.Context, former *plan.Plan, after plan.S
 	return reply
 }
 
-// awaitingReply returns the reply about a plan that waits for a decision.
 func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
 	decide := " The user can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" +
 		c.word(Call{Kind: CallApprove}) + "` on a terminal."
@@ -265,7 +264,6 @@ func (s *Service) AskToDecide(ctx context.Context, state plan.State, former *pla
 		Message: s.Review(ctx, state, former, nil)}
 }
 
-// planNotice returns the notice of a waiting plan.
 func (s *Service) planNotice(state plan.State) Notice {
 	draft := state.Draft
 	title, _, _ := strings.Cut(cmp.Or(draft.Summary, draft.Objective), "\n")

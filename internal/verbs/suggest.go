@@ -297,7 +297,6 @@ func (s *Service) cleanSuggestion(in Suggestion) (Suggestion, bool) {
 		Reason: oneLine(reason)}, true
 }
 
-// suggestData returns the data for the prompt suggest_tasks.
 func (s *Service) suggestData(ctx context.Context, state plan.State, focus string, found []Suggestion) prompts.SuggestData {
 	data := prompts.SuggestData{Focus: focus}
 	if p := state.Plan; p != nil {
@@ -326,7 +325,6 @@ const (
 	excerptRead   = 256 << 10 // bytes of one file
 )
 
-// excerpts quotes the lines that the suggestions are about.
 func (s *Service) excerpts(found []Suggestion) []prompts.Document {
 	var all []prompts.Document
 	for _, f := range found {

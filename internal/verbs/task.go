@@ -254,7 +254,6 @@ func (t *Task) page(room int, fit func([]tokens.Part, int) (shown, left []tokens
 	return any
 }
 
-// name returns the heading of a task.
 func (t Task) name() string {
 	return fmt.Sprintf("Task %d (%s, %s)", t.ID, stepWord(t), cmp.Or(string(t.Type), "no type"))
 }

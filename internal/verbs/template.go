@@ -212,7 +212,6 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 	return reply, nil
 }
 
-// action returns the action that sets up or submits the plan.
 func (m FromTemplate) action(state plan.State, draft bool) plan.Action {
 	outline := m.Outline
 	if m.Template.Foreign {
@@ -344,7 +343,6 @@ func (r ApplyTemplateReply) Text() string {
 	return text + "\nNext: " + r.NextAction
 }
 
-// line describes a template and its parameters.
 func (t Template) line() string {
 	text := t.Name + " (" + t.Origin + ")"
 	if t.Problem != "" {

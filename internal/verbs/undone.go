@@ -161,7 +161,6 @@ func predecessor(p *plan.Plan, of *plan.Step, ids map[plan.StepID]plan.StepID) p
 	return before
 }
 
-// titled returns the step with a title, or nil.
 func titled(p *plan.Plan, title string) *plan.Step {
 	for step := range p.Steps.All() {
 		if step.Title == title {

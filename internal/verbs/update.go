@@ -180,7 +180,6 @@ func requireSameIDs(looked, now plan.State, tasks int) error {
 	return nil
 }
 
-// currentSteps returns the steps of the current plan, none without a plan.
 func currentSteps(state plan.State) plan.Steps {
 	if state.Plan == nil {
 		return plan.Steps{}
@@ -218,7 +217,6 @@ type Replan struct {
 // Alone names the field to set when a plain text is given for a replan.
 func (Replan) Alone() string { return "changes" }
 
-// action returns the cleaned action.
 func (r Replan) action(faults *plan.Faults, field string) *plan.Replan {
 	long := func(name string) plan.Text {
 		return plan.Text{Field: field + name, Max: plan.MaxLongText, Multiline: true}

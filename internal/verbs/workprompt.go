@@ -131,7 +131,6 @@ func (s *Service) outcomesFor(ctx context.Context, state plan.State, step *plan.
 	return needed, others
 }
 
-// outcome describes the outcome of a step.
 func (s *Service) outcome(ctx context.Context, p *plan.Plan, step *plan.Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s", step.ID, step.Status.Spaced(), step.Title)
