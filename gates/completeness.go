@@ -84,11 +84,12 @@ func sweeping(title string) string {
 		}
 		switch {
 		case w.code:
-		case (w.text == "entire" || w.text == "whole") && !smallThings.has(next):
+		case (w.text == "entire" || w.text == "whole") && !isListed(next, "smallThings"):
 			return strings.TrimSpace(w.text + " " + next)
-		case w.text == "everything", w.text == "from" && next == "scratch", w.text == "all" && (next == "of" || largeThings.has(next)):
+		case w.text == "everything", w.text == "from" && next == "scratch",
+			w.text == "all" && (next == "of" || isListed(next, "largeThings")):
 			return strings.TrimSpace(w.text + " " + next)
-		case w.text == "all" && next == "the" && i+2 < len(list) && largeThings.has(list[i+2].text):
+		case w.text == "all" && next == "the" && i+2 < len(list) && isListed(list[i+2].text, "largeThings"):
 			return "all the " + list[i+2].text
 		}
 	}
@@ -102,7 +103,7 @@ func checkReversible(_ context.Context, e *examination, i int) []flaw {
 	}
 	texts := slices.Concat([]string{t.Title, t.Details, t.Verify, t.Pause}, t.AcceptanceCriteria, t.ContextHints)
 	text := strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(strings.Join(texts, "\n")))
-	for way := range vocabularies()[waysBack] { // to undo or to try
+	for way := range vocabularies()["waysBack"] { // to undo or to try
 		if strings.Contains(text, way) {
 			return nil
 		}

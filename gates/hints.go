@@ -26,9 +26,9 @@ func checkHintsActionable(_ context.Context, e *examination, i int) []flaw {
 func actionable(hint string) bool {
 	for i, w := range words(hint) {
 		switch {
-		case w.named(), references.has(w.text), taskVerbs.has(w.text), strings.ContainsFunc(w.text, foreign):
+		case w.named(), isListed(w.text, "references"), isListed(w.text, "taskVerbs"), strings.ContainsFunc(w.text, foreign):
 			return true
-		case nounVerbs.has(w.text) && (i == 0 || nounVerbsInside.has(w.text)):
+		case isListed(w.text, "nounVerbs") && (i == 0 || isListed(w.text, "nounVerbsInside")):
 			return true
 		}
 	}
@@ -145,7 +145,7 @@ func slashed(token string) bool {
 	switch {
 	case strings.HasPrefix(token, "../"):
 		return fileName(path.Base(token)) // without an extension it is a module import
-	case mediaTypes.has(first) && !strings.Contains(rest, "/"), rest != "" && upper(first) && upper(rest):
+	case isListed(first, "mediaTypes") && !strings.Contains(rest, "/"), rest != "" && upper(first) && upper(rest):
 		return false // text/html, GET/POST
 	case strings.Contains(token, "..."), !strings.ContainsFunc(token, unicode.IsLetter):
 		return false // ./..., 1/2
@@ -167,7 +167,7 @@ func doubtful(token string) bool {
 	case rest == "", strings.HasSuffix(token, "/"), extension(token) != "":
 		return false
 	}
-	return notFolders.has(first) || len(first) == 1 && first != "." || !strings.Contains(rest, "/") && upper(rest)
+	return isListed(first, "notFolders") || len(first) == 1 && first != "." || !strings.Contains(rest, "/") && upper(rest)
 }
 
 // fileName reports whether a name has an extension that is rarely anything else: not response.json, which is a method,
@@ -176,12 +176,12 @@ func fileName(name string) bool {
 	lower := strings.ToLower(name)
 	ending := path.Ext(name)
 	switch {
-	case len(ending) < 2 || ending == name || notFiles.has(lower):
+	case len(ending) < 2 || ending == name || isListed(lower, "notFiles"):
 		return false
 	case ending != strings.ToLower(ending) && name != strings.ToUpper(name):
 		return false
 	}
-	return extensions.has(extension(name)) || files.has(lower)
+	return isListed(extension(name), "extensions") || isListed(lower, "files")
 }
 
 func extension(name string) string {

@@ -25,8 +25,8 @@ func hasObject(title []word) bool {
 		switch {
 		case w.code, w.named() && strings.ContainsFunc(w.text, unicode.IsLetter):
 			return true
-		case !strings.ContainsFunc(w.text, unicode.IsLetter) || fillers.has(w.text) || bareVerbs.has(w.text):
-		case i == 0 && bareVerbs.has(gerundOf(w.text)):
+		case !strings.ContainsFunc(w.text, unicode.IsLetter) || isListed(w.text, "fillers", "bareVerbs"):
+		case i == 0 && isListed(gerundOf(w.text), "bareVerbs"):
 		default:
 			return true
 		}
@@ -126,7 +126,7 @@ func phrase(list []word) string {
 // clauseAt reports whether a clause may begin at or right after the word at i, and where.
 func clauseAt(list []word, i int) (from int, ok bool) {
 	from = i
-	for from < len(list) && !list[from].code && joiners.has(list[from].text) {
+	for from < len(list) && !list[from].code && isListed(list[from].text, "joiners") {
 		from++
 	}
 	before := list[i-1]
@@ -141,13 +141,13 @@ func verbWithObject(first word, clause []word) bool {
 	if verb == "" || len(clause) == 0 {
 		return false
 	}
-	if particle := clause[0].text; particles.has(verb + " " + particle) {
+	if particle := clause[0].text; isListed(verb+" "+particle, "particles") {
 		clause, certain = clause[1:], true
 	}
-	if len(clause) == 0 || prepositions.has(clause[0].text) {
+	if len(clause) == 0 || isListed(clause[0].text, "prepositions") {
 		return false
 	}
-	return certain || clause[0].code || determiners.has(clause[0].text)
+	return certain || clause[0].code || isListed(clause[0].text, "determiners")
 }
 
 // verbLike returns the verb of a word if its form is that of the first word, and whether it can be nothing else.
@@ -158,9 +158,9 @@ func verbLike(first, w word) (verb string, certain bool) {
 		return gerundOf(w.text), true
 	case thirdPersonOf(first.text) != "" && !isTaskVerb(first.text):
 		verb = thirdPersonOf(w.text)
-		return verb, taskVerbs.has(verb)
+		return verb, isListed(verb, "taskVerbs")
 	case isTaskVerb(w.text):
-		return w.text, taskVerbs.has(w.text) && !nounVerbs.has(w.text)
+		return w.text, isListed(w.text, "taskVerbs") && !isListed(w.text, "nounVerbs")
 	}
 	return "", false
 }
@@ -174,7 +174,7 @@ func coordinated(before []word) bool {
 		return false
 	}
 	prior := before[len(before)-2]
-	return !nounVerbs.has(last.text) || !determiners.has(prior.text) && (len(before) == 2 || prior.comma)
+	return !isListed(last.text, "nounVerbs") || !isListed(prior.text, "determiners") && (len(before) == 2 || prior.comma)
 }
 
 // subordinate reports whether the words before the conjunction begin a subordinate clause that continues after it: "Let
@@ -183,7 +183,7 @@ func subordinate(before []word) bool {
 	for i, w := range before {
 		switch {
 		case w.code:
-		case i == 0 && enablers.has(w.text), i > 0 && clauses.has(w.text):
+		case i == 0 && isListed(w.text, "enablers"), i > 0 && isListed(w.text, "clauses"):
 			return true
 		case i > 0 && before[i-1].text == "to" && !before[i-1].code && isTaskVerb(w.text):
 			return true
@@ -199,9 +199,9 @@ func companion(clause []word) bool {
 	for _, w := range clause[1:] {
 		switch {
 		case w.code:
-		case pronouns.has(w.text), object && companions.has(w.text):
+		case isListed(w.text, "pronouns"), object && isListed(w.text, "companions"):
 			return true
-		case prepositions.has(w.text):
+		case isListed(w.text, "prepositions"):
 			object = false
 		}
 	}
@@ -225,14 +225,14 @@ func vague(title string) bool {
 	}
 	verb, object := verbAndObject(list)
 	if verb == "make" || verb == "get" || verb == "keep" {
-		return slices.ContainsFunc(object, func(w word) bool { return comparatives.has(w.text) })
+		return slices.ContainsFunc(object, func(w word) bool { return isListed(w.text, "comparatives") })
 	}
 	core := content(object)
 	switch {
-	case endless.has(verb):
-		return len(core) <= 2 || abstracts.has(head(object))
-	case unspecific.has(verb):
-		return !slices.ContainsFunc(core, func(w string) bool { return !abstracts.has(w) })
+	case isListed(verb, "endless"):
+		return len(core) <= 2 || isListed(head(object), "abstracts")
+	case isListed(verb, "unspecific"):
+		return !slices.ContainsFunc(core, func(w string) bool { return !isListed(w, "abstracts") })
 	}
 	return false
 }
@@ -241,13 +241,13 @@ func vague(title string) bool {
 func specific(list []word) bool {
 	for i, w := range list {
 		switch {
-		case w.named() && !abstracts.has(w.text):
+		case w.named() && !isListed(w.text, "abstracts"):
 			return true
 		case i == 0 || i+1 == len(list):
 		case w.text == "by" && strings.HasSuffix(list[i+1].text, "ing"), w.text == "to" && isTaskVerb(list[i+1].text) &&
-			!unspecific.has(list[i+1].text) && !endless.has(list[i+1].text):
+			!isListed(list[i+1].text, "unspecific", "endless"):
 			return true
-		case i > 1 && pins.has(w.text):
+		case i > 1 && isListed(w.text, "pins"):
 			return true
 		}
 	}
@@ -257,11 +257,11 @@ func specific(list []word) bool {
 // verbAndObject splits a title. A form in -ing counts as its verb, and a verb may have a particle: clean up, work on.
 func verbAndObject(list []word) (verb string, object []word) {
 	verb = cmp.Or(gerundOf(list[0].text), list[0].text)
-	for len(list) > 2 && adverbs.has(verb) {
+	for len(list) > 2 && isListed(verb, "adverbs") {
 		list = list[1:]
 		verb = list[0].text
 	}
-	if joined := verb + " " + list[1].text; endless.has(joined) || unspecific.has(joined) || particles.has(joined) {
+	if joined := verb + " " + list[1].text; isListed(joined, "endless", "unspecific", "particles") {
 		return joined, list[2:]
 	}
 	return verb, list[1:]
@@ -271,7 +271,7 @@ func verbAndObject(list []word) (verb string, object []word) {
 func content(object []word) []string {
 	var list []string
 	for _, w := range object {
-		if w.text != "" && !determiners.has(w.text) && !prepositions.has(w.text) && !pronouns.has(w.text) && !emptyWords.has(w.text) {
+		if w.text != "" && !isListed(w.text, "determiners", "prepositions", "pronouns", "emptyWords") {
 			list = append(list, w.text)
 		}
 	}
@@ -285,7 +285,7 @@ func content(object []word) []string {
 func head(object []word) string {
 	last := ""
 	for _, w := range object {
-		if prepositions.has(w.text) && w.text != "and" && w.text != "&" {
+		if isListed(w.text, "prepositions") && w.text != "and" && w.text != "&" {
 			break
 		}
 		last = w.text
@@ -304,7 +304,7 @@ func checkVerifiable(_ context.Context, e *examination, i int) []flaw {
 // measurable reports whether a text names a visible result: a bound, or a word for an outcome.
 func measurable(text []word) bool {
 	return slices.ContainsFunc(text, func(w word) bool {
-		return !w.code && (outcomes.has(w.text) || strings.ContainsFunc(w.text, unicode.IsDigit) && quantity(w.text))
+		return !w.code && (isListed(w.text, "outcomes") || strings.ContainsFunc(w.text, unicode.IsDigit) && quantity(w.text))
 	})
 }
 

@@ -2,6 +2,7 @@ package gates
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -83,48 +84,14 @@ func identifier(raw string) bool {
 //go:embed words.txt
 var wordLists string
 
-// vocabulary is the name of a list in words.txt.
-type vocabulary string
+// isListed reports whether one of the named lists of words.txt has a word.
+func isListed(word string, lists ...string) bool {
+	return slices.ContainsFunc(lists, func(list string) bool { return vocabularies()[list][word] })
+}
 
-const (
-	abstracts       vocabulary = "abstracts"
-	adverbs         vocabulary = "adverbs"
-	bareVerbs       vocabulary = "bareVerbs"
-	clauses         vocabulary = "clauses"
-	companions      vocabulary = "companions"
-	comparatives    vocabulary = "comparatives"
-	determiners     vocabulary = "determiners"
-	emptyWords      vocabulary = "emptyWords"
-	enablers        vocabulary = "enablers"
-	endless         vocabulary = "endless"
-	extensions      vocabulary = "extensions"
-	files           vocabulary = "files"
-	fillers         vocabulary = "fillers"
-	joiners         vocabulary = "joiners"
-	labels          vocabulary = "labels"
-	largeThings     vocabulary = "largeThings"
-	mediaTypes      vocabulary = "mediaTypes"
-	notFiles        vocabulary = "notFiles"
-	notFolders      vocabulary = "notFolders"
-	nounVerbs       vocabulary = "nounVerbs"
-	nounVerbsInside vocabulary = "nounVerbsInside"
-	outcomes        vocabulary = "outcomes"
-	particles       vocabulary = "particles"
-	pins            vocabulary = "pins"
-	prepositions    vocabulary = "prepositions"
-	pronouns        vocabulary = "pronouns"
-	references      vocabulary = "references"
-	smallThings     vocabulary = "smallThings"
-	taskVerbs       vocabulary = "taskVerbs"
-	unspecific      vocabulary = "unspecific"
-	waysBack        vocabulary = "waysBack"
-)
-
-func (v vocabulary) has(word string) bool { return vocabularies()[v][word] }
-
-// vocabularies reads words.txt on first use: most commands check no plan.
-var vocabularies = sync.OnceValue(func() map[vocabulary]map[string]bool {
-	all := map[vocabulary]map[string]bool{}
+// vocabularies reads the lists of words.txt by name, on first use: most commands check no plan.
+var vocabularies = sync.OnceValue(func() map[string]map[string]bool {
+	all := map[string]map[string]bool{}
 	var list map[string]bool
 	for line := range strings.Lines(wordLists) {
 		if strings.HasPrefix(line, "#") {
@@ -132,7 +99,7 @@ var vocabularies = sync.OnceValue(func() map[vocabulary]map[string]bool {
 		}
 		if name, words, ok := strings.Cut(line, ": "); ok {
 			list, line = map[string]bool{}, words
-			all[vocabulary(name)] = list
+			all[name] = list
 		}
 		for word := range strings.FieldsSeq(line) {
 			list[strings.ReplaceAll(word, "_", " ")] = true
@@ -156,10 +123,10 @@ func withoutPrefix(list []word) []word {
 
 func label(text string) bool {
 	kind, _, _ := strings.Cut(text, "(")
-	return labels.has(strings.TrimSuffix(kind, "!"))
+	return isListed(strings.TrimSuffix(kind, "!"), "labels")
 }
 
-func isTaskVerb(text string) bool { return taskVerbs.has(text) || nounVerbs.has(text) }
+func isTaskVerb(text string) bool { return isListed(text, "taskVerbs", "nounVerbs") }
 
 // gerundOf returns the verb of a form in -ing, "" for other words.
 func gerundOf(text string) string {

@@ -3,6 +3,7 @@ package gates
 import (
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
@@ -10,19 +11,29 @@ import (
 
 // A list that the code names but words.txt lacks would silently match nothing.
 func TestVocabulariesAreListed(t *testing.T) {
-	source, err := os.ReadFile("words.go")
+	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var named []vocabulary
-	for _, match := range regexp.MustCompile(`vocabulary = "(\w+)"`).FindAllSubmatch(source, -1) {
-		name := vocabulary(match[1])
-		named = append(named, name)
-		if len(vocabularies()[name]) < 5 {
+	named := map[string]bool{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range regexp.MustCompile(`isListed\(.*?((?:, "\w+")+)\)|vocabularies\(\)(\["\w+"\])`).FindAllSubmatch(source, -1) {
+			for _, name := range regexp.MustCompile(`"(\w+)"`).FindAllSubmatch(slices.Concat(call[1:]...), -1) {
+				named[string(name[1])] = true
+			}
+		}
+	}
+	for name, words := range vocabularies() {
+		if len(words) < 5 {
 			t.Errorf("%s has hardly a word", name)
 		}
 	}
-	if listed := slices.Sorted(maps.Keys(vocabularies())); !slices.Equal(named, listed) {
-		t.Errorf("words.go names %q, words.txt lists %q", named, listed)
+	in, listed := slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(vocabularies()))
+	if !slices.Equal(in, listed) {
+		t.Errorf("the code names %q, words.txt lists %q", in, listed)
 	}
 }

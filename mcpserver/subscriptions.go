@@ -252,7 +252,8 @@ func (s *subscriptions) watch(ctx context.Context) {
 	s.running.Go(func() { s.follow(service, changes) })
 }
 
-// watchRules follows the rule book on disk; a second call does nothing. The caller holds the mutex.
+// watchRules notifies subscribers when the rule book on disk has drifted from the canonical one or is in order again,
+// until the server ends. A second call does nothing. The caller holds the mutex.
 func (s *subscriptions) watchRules(ctx context.Context) {
 	service, err := s.service(ctx)
 	if s.rules || err != nil || s.ctx.Err() != nil {
@@ -260,8 +261,15 @@ func (s *subscriptions) watchRules(ctx context.Context) {
 	}
 	s.rules = true
 	if drifts := service.RulesChanged(s.ctx); drifts != nil {
-		rules := service.RulesOnDisk()
-		s.running.Go(func() { s.followRules(service, drifts, rules) })
+		before := service.RulesOnDisk()
+		s.running.Go(func() {
+			for range drifts {
+				if after := service.RulesOnDisk(); after != before {
+					before = after
+					s.markChanged(dependsOnRules)
+				}
+			}
+		})
 	}
 }
 
@@ -306,25 +314,6 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 		s.mu.Unlock()
 		s.notify(before, after, former)
 		before = after
-	}
-}
-
-// followRules notifies subscribers when the rule book on disk has drifted from the canonical one or is in
-// order again, until the server ends.
-func (s *subscriptions) followRules(service *verbs.Service, drifts <-chan struct{}, before verbs.Rules) {
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case _, open := <-drifts:
-			if !open {
-				return
-			}
-		}
-		if after := service.RulesOnDisk(); after != before {
-			before = after
-			s.markChanged(dependsOnRules)
-		}
 	}
 }
 

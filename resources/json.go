@@ -170,13 +170,6 @@ func encode(v any) ([]byte, error) {
 // Event returns an event as one JSON object.
 func Event(e history.Event) ([]byte, error) { return encode(e) }
 
-// EventsDocument holds the newest events, as plan://events shows them.
-type EventsDocument struct {
-	Revision plan.Revision    `json:"revision"`
-	Events   []jsontext.Value `json:"events"`         // oldest first
-	Note     string           `json:"note,omitempty"` // set if older ones exist
-}
-
 // maxEvents limits the number of events; maxEventBytes limits their total size, but the newest is always shown.
 const (
 	maxEvents     = 50
@@ -186,7 +179,11 @@ const (
 // Events returns the newest of the given events as JSON; they are ordered oldest first. fromFirst says that events
 // starts with the first event of the log.
 func Events(revision plan.Revision, events []history.Event, fromFirst bool) ([]byte, error) {
-	d := EventsDocument{Revision: revision, Events: []jsontext.Value{}}
+	d := struct {
+		Revision plan.Revision    `json:"revision"`
+		Events   []jsontext.Value `json:"events"`
+		Note     string           `json:"note,omitempty"` // set if older ones exist
+	}{Revision: revision, Events: []jsontext.Value{}}
 	from, size := len(events), 0
 	for from > 0 && len(events)-from < maxEvents {
 		line, err := Event(events[from-1])

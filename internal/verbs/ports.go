@@ -23,7 +23,7 @@ type Rules struct {
 // RuleBook checks the rule book on disk.
 type RuleBook interface {
 	Inspect() Rules
-	// Changed receives when the file may have changed; it may return nil.
+	// Changed receives when the file may have changed, and is closed when ctx ends; it may return nil.
 	Changed(ctx context.Context) <-chan struct{}
 }
 
