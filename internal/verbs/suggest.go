@@ -290,7 +290,8 @@ func (s *Service) cleanSuggestion(in Suggestion) (Suggestion, bool) {
 		_, err := fs.Stat(files, path)
 		return err != nil
 	}
-	if err := errors.Join(wrongField, wrongReason, unread); err != nil || files != nil && slices.ContainsFunc(spec.RelevantFilePaths, missing) {
+	wrong := errors.Join(wrongField, wrongReason, unread) != nil
+	if wrong || files != nil && slices.ContainsFunc(spec.RelevantFilePaths, missing) {
 		return Suggestion{}, false
 	}
 	return Suggestion{Title: spec.Title, Type: spec.Type, ContextHints: spec.ContextHints, RelevantFilePaths: spec.RelevantFilePaths,
