@@ -202,10 +202,11 @@ func archive(s State, reason string, now time.Time) []Event {
 }
 
 // checkApprovedKept refuses an agent's change that would replace, clear or archive an approved plan with unfinished
-// steps, whatever action causes it. Only a person decides to give up what a person approved.
+// steps or with a proposal, whatever action causes it. Only a person decides to give up what a person approved, and
+// only the proposal's author or a person drops the proposal.
 func checkApprovedKept(before, after State, events []Event, f Facts) error {
 	p := before.Plan
-	if p == nil || !p.IsBinding() || f.Actor.IsPresent() && !f.Actor.IsUnconfirmed || after.Plan.ID == p.ID && !after.Plan.IsCleared() {
+	if p == nil || f.Actor.IsPresent() && !f.Actor.IsUnconfirmed || after.Plan.ID == p.ID && !after.Plan.IsCleared() {
 		return nil
 	}
 	for _, e := range events {
@@ -213,6 +214,12 @@ func checkApprovedKept(before, after State, events []Event, f Facts) error {
 		case PlanApproved, PlanReplanned: // by a decision; another version of the same plan
 			return nil
 		}
+	}
+	if !p.IsBinding() {
+		if f.Actor.IsPresent() {
+			return nil
+		}
+		return before.proposalWaits()
 	}
 	return &ValidationError{Kind: Conflict, ApprovedPlan: p.ID, Fix: "finish it, propose a change, or ask the user",
 		Problem: fmt.Sprintf("the plan %s is approved and unfinished (%d of %s finished), and only a person may replace or clear it",

@@ -89,6 +89,32 @@ func TestApprovedPlanStays(t *testing.T) {
 	}
 }
 
+// TestProposalOutlivesItsPlan: no agent drops a proposal by replacing or clearing the plan that it changes, even if that plan has
+// come to its end; a person does.
+func TestProposalOutlivesItsPlan(t *testing.T) {
+	for end, status := range map[string]plan.StepStatus{"completed": plan.Done, "abandoned": plan.Skipped} {
+		begin := func() *workspace {
+			w := withFormer(t, executing(t))
+			w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("Deploy")}})
+			w.mark(1, status)
+			w.mark(2, status)
+			w.wantProposal(plan.PhaseInactive)
+			return w
+		}
+		for name := range begin().replacements("") {
+			for _, actor := range append(pretenders(), ann, bob, script, ci) {
+				w := begin()
+				a := w.replacements(w.state.FormerPlans()[0].ID)[name]
+				if _, err := w.try(actor, a); err == nil || !w.state.HasProposal() {
+					t.Errorf("%s, %s by %s: %v", end, name, actor.Name, err)
+				}
+			}
+		}
+		w := begin()
+		w.do(person, w.replacements("")["set up"])
+	}
+}
+
 // withFormer adds a former plan to restore.
 func withFormer(t *testing.T, w *workspace) *workspace {
 	t.Helper()

@@ -89,7 +89,7 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	}
 	begun := s
 	s = Apply(s, caused...)
-	if err := checkApprovedKept(begun, s, caused, f); err != nil {
+	if err := cmp.Or(checkApprovedKept(begun, s, caused, f), checkWithdrawn(begun, t, caused, f)); err != nil {
 		return nil, err
 	}
 	ended := endMode(s, f)

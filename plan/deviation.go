@@ -68,11 +68,24 @@ func splitSteps(p *Plan, a Action) map[StepID]StepID {
 func edits(events []Event) bool {
 	return slices.ContainsFunc(events, func(e Event) bool {
 		switch e.(type) {
-		case StepsAdded, StepUpdated, StepMoved:
+		case StepsAdded, StepUpdated, StepMoved, PlanReplanned:
 			return true
 		}
 		return false
 	})
+}
+
+// keepReasoning moves the reasons of a new version to its changes, so that the plan keeps the reasoning that a person approved.
+func keepReasoning(events []Event) []Event {
+	events = slices.Clone(events)
+	for i, e := range events {
+		if replanned, is := e.(PlanReplanned); is && replanned.Reasoning != "" {
+			replanned.Changes = Shorten(replanned.Changes+"\n"+replanned.Reasoning, MaxLongText)
+			replanned.Reasoning = ""
+			events[i] = replanned
+		}
+	}
+	return events
 }
 
 // deviations lists the differences from the approved plan: small ones need no new agreement, large
@@ -100,6 +113,9 @@ func deviations(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 		} else if fields := changedFields(old, step); fields != "" {
 			small = append(small, step.ID.String()+": "+fields+" changed")
 		}
+	}
+	if !slices.Equal(approved.Metadata.Constraints, now.Metadata.Constraints) {
+		large = append(large, "other constraints")
 	}
 	if id := firstReordered(approved, now); id != 0 {
 		large = append(large, id.String()+": another place in the order")

@@ -64,6 +64,7 @@ func decideChange(s State, a Action, f Facts) ([]Event, error) {
 	}
 	small, large := deviations(p, after, splitSteps(on.Plan, a))
 	if on.Plan == p && len(large) == 0 {
+		events = keepReasoning(events)
 		if len(small) > 0 {
 			events = append(events, PlanDeviated{Deviations: small, UnseenSteps: addedSteps(p, after), By: f.Actor.Name, At: f.Now})
 		}
@@ -150,10 +151,20 @@ func (WithdrawProposal) decide(s State, f Facts) ([]Event, error) {
 	case !s.HasProposal():
 		return nil, conflict("no proposed change waits", "there is nothing to withdraw")
 	}
-	if by := s.proposal().By; by != f.Actor.Name && !f.Actor.IsPresent() && !f.Sightings[by].IsGone {
-		return nil, conflict(Quote(by)+" proposed the change, and only its author or a person may withdraw it", "ask the user")
-	}
 	return []Event{withdrawal(s, f)}, nil
+}
+
+// checkWithdrawn refuses an agent's change that drops the proposal of another agent, whatever action causes it: a
+// replan and an edit can, too.
+func checkWithdrawn(s State, t traits, events []Event, f Facts) error {
+	isWithdrawal := func(e Event) bool { _, is := e.(ProposalWithdrawn); return is }
+	if t.authority != anyActor || f.Actor.IsPresent() || !slices.ContainsFunc(events, isWithdrawal) {
+		return nil // a decision
+	}
+	if by := s.proposal().By; by != f.Actor.Name && !f.Sightings[by].IsGone {
+		return conflict(Quote(by)+" proposed the change, and only its author or a person may withdraw it", "ask the user")
+	}
+	return nil
 }
 
 func withdrawal(s State, f Facts) Event {

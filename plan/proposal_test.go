@@ -201,6 +201,60 @@ func TestReplacedProposals(t *testing.T) {
 	}
 }
 
+// TestOthersKeepAProposal: what drops a proposal without another in its place is its author's or a person's to do.
+func TestOthersKeepAProposal(t *testing.T) {
+	for name, a := range map[string]plan.Action{
+		"a withdrawal":          plan.WithdrawProposal{},
+		"a withdrawal, batched": plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.WithdrawProposal{}}}},
+		"a replan as it is":     plan.Replan{Changes: "so"},
+		"the approved title":    patch(func(p *plan.Patch) { set(&p.Title, executing(t).step(1).Title) }),
+	} {
+		for _, actor := range []plan.Actor{ann, bob, person} {
+			w := executing(t)
+			w.do(ann, patch(func(p *plan.Patch) { set(&p.Title, "Delete all") }))
+			_, err := w.try(actor, a)
+			if actor.Name == bob.Name && (err == nil || !w.state.HasProposal()) || actor.Name == ann.Name && w.state.HasProposal() {
+				t.Errorf("%s by %s: %v", name, actor.Name, err)
+			}
+		}
+	}
+}
+
+// TestReplanKeepsTheTerms: an agent's replan neither adds a constraint to an approved plan nor replaces its reasoning unseen. A
+// person approves the constraint, or makes the change.
+func TestReplanKeepsTheTerms(t *testing.T) {
+	begin := func() *workspace {
+		w := waiting(t)
+		a := submission("Look", "Do")
+		a.Reasoning, a.Metadata.Constraints = "It is safe", []string{"Leave production alone"}
+		w.do(ann, a)
+		w.do(person, decided(plan.Approved, w.answer("")))
+		return w
+	}
+	replan := plan.Replan{Changes: "so", Reasoning: "Production is fine", Constraints: []string{"Use production"}}
+	for name, a := range map[string]plan.Action{
+		"replan": replan,
+		"update": plan.Batch{Word: "update", Parts: []plan.Part{{Action: replan}, {Action: plan.MarkStep{Step: 1, Status: plan.Done}}}},
+	} {
+		w := begin()
+		w.do(ann, a)
+		w.wantProposal(plan.PhaseExecuting)
+		if p := w.state.Plan; p.Reasoning != "It is safe" || len(p.Metadata.Constraints) != 1 {
+			t.Errorf("%s: %q, %q", name, p.Reasoning, p.Metadata.Constraints)
+		}
+		w.do(person, decided(plan.Approved, w.answer("")))
+		if p := w.state.Plan; p.Reasoning != replan.Reasoning || len(p.Metadata.Constraints) != 2 {
+			t.Errorf("%s, approved: %q, %q", name, p.Reasoning, p.Metadata.Constraints)
+		}
+	}
+	w := begin()
+	replan.Constraints = nil
+	w.do(ann, replan)
+	if p := w.state.Plan; p.Version != 2 || p.Reasoning != "It is safe" || p.Changes != "so\nProduction is fine" {
+		t.Errorf("%d: %q, %q", p.Version, p.Reasoning, p.Changes)
+	}
+}
+
 // TestWithdrawing: the author or a person may, nobody else.
 func TestWithdrawing(t *testing.T) {
 	propose := func(w *workspace) { w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("Deploy")}}) }
