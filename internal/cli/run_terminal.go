@@ -33,6 +33,7 @@ type terminalRun struct {
 	limits      terminal.RunLimits
 }
 
+// runOnTerminal runs the plan with a person watching and answering its steps' questions.
 func (a *app) runOnTerminal(ctx context.Context, ws *openWorkspace, o verbs.EngineOptions) (verbs.RunReply, error) {
 	tty, err := terminal.OpenTTY()
 	if err != nil {
@@ -65,6 +66,7 @@ func (a *app) runOnTerminal(ctx context.Context, ws *openWorkspace, o verbs.Engi
 	return reply, failed
 }
 
+// runLimits returns the state at the start of the run.
 func (w *terminalRun) runLimits(ctx context.Context, o verbs.EngineOptions) (terminal.RunLimits, error) {
 	c := terminal.RunLimits{Begun: time.Now(), Starts: o.Starts}
 	if o.For > 0 {
@@ -135,6 +137,7 @@ func nothingRun() error {
 	return plan.Refuse(plan.InvalidInput, "", "nothing was approved, so nothing was run", "use planloop run to be asked again")
 }
 
+// follow draws and asks until the run is over.
 func (w *terminalRun) follow(ctx context.Context, hangUp func()) error {
 	always, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -174,6 +177,7 @@ func (w *terminalRun) isOver() bool {
 
 const redrawEvery = 250 * time.Millisecond
 
+// show draws the run until it is over or a step asks.
 func (w *terminalRun) show(ctx context.Context, grown <-chan struct{}, hangUp func()) error {
 	shown, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -318,6 +322,7 @@ func (k *keyboard) pause() bool {
 	return limited.SetReadDeadline(time.Time{}) == nil
 }
 
+// dropTyped drops lines typed before the question.
 func (k *keyboard) dropTyped() {
 	for {
 		select {

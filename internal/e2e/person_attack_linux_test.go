@@ -72,6 +72,8 @@ func waysToDecide() []wayToDecide {
 		{name: "named as tmux, detached", line: `sleep 1.1; cp "$DRIVER" "$DIR/tmux"; ` + orphan + `"$DIR/tmux" -- ` + approve},
 		{name: "called like a terminal", line: orphan + `bash -c 'exec -a xterm $RUN "$PLANLOOP" approve'`, needs: "bash"},
 		{name: "an editor that starts the script", needs: "vim", line: orphan + `vim -es -c '!$RUN "$PLANLOOP" approve' -c q`},
+		{name: "a terminal in Vim, detached", needs: "vim", line: orphan + `$RUN vim -u NONE -c "terminal ++curwin $PLANLOOP approve" ` +
+			`-c 'call timer_start(2000, {-> execute("qa!")})'`},
 		{name: "below its own script", line: orphan + `$RUN "$DRIVER" -- ` + approve},
 		{name: "tmux with the variable", needs: "tmux", line: `tmux -L "one$$" -f /dev/null new -d "$RUN \"$PLANLOOP\" approve"; true`},
 

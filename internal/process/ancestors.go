@@ -90,7 +90,7 @@ func chain(pid int, find look) []Ancestor {
 // Shared reports whether both people and agents start processes below p, so that descending from it proves nothing: a
 // session manager, a shell, a terminal, an editor.
 func (p Ancestor) Shared() bool {
-	return p.PID <= 1 || p.Name == "" || p.isOneOf(shells, managers, desktops, openers, multiplexers)
+	return p.PID <= 1 || p.Name == "" || p.isOneOf(shells, managers, desktops, openers, multiplexers, screenEditors)
 }
 
 func (p Ancestor) isOneOf(lists ...string) bool {
@@ -136,9 +136,12 @@ const openers = `sshd sshd-session sshd-auth dropbear mosh-server et etserver te
 	extraterm terminal iterm iterm-server itermserver windowsterminal mintty conemuc
 
 	code code-insiders code-oss code-server code-tunnel codium vscodium cursor windsurf trae kiro antigravity zed zed-editor
-	zeditor electron sublime_text atom emacs emacs-gtk emacs-nox emacs-lucid emacs-pgtk vi vim vim.basic vim.gtk vim.nox nvim
-	neovim helix hx idea goland pycharm webstorm clion rider phpstorm rubymine rustrover studio java eclipse xcode devenv
+	zeditor electron sublime_text atom emacs emacs-gtk emacs-nox emacs-lucid emacs-pgtk
+	idea goland pycharm webstorm clion rider phpstorm rubymine rustrover studio eclipse xcode devenv
 	wezterm wezterm-gui wezterm-mux-server remote-dev-server`
+
+// screenEditors run in terminals and open terminals in themselves, which count as the one around them: any script can start them without.
+const screenEditors = `vi vim vim.basic vim.gtk vim.nox vim.tiny nvim neovim helix hx`
 
 // agents are programs of agents' hosts, below which no person has a terminal.
 const agents = `claude codex opencode gemini goose agy cursor-agent copilot crush aider amp droid auggie qwen`

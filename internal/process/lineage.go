@@ -71,7 +71,7 @@ func (l Lineage) Scheduled() bool {
 // Multiplexer returns the name of the first ancestor whose terminals other programs can read, "" if none.
 func (l Lineage) Multiplexer() string {
 	for _, p := range l.Chain {
-		if p.isOneOf(multiplexers) || strings.HasPrefix(p.Name, "wezterm") {
+		if p.isOneOf(multiplexers, "nvim") || strings.HasPrefix(p.Name, "wezterm") {
 			return p.Name
 		}
 	}

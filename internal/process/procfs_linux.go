@@ -119,6 +119,9 @@ func find(pid int) (Ancestor, int, bool) {
 	if name == "node" && (strings.Contains(program, "-server/") || strings.Contains(program, "/.vscode/")) {
 		name = "code-server" // an editor's part on another machine
 	}
+	if name == "java" && strings.Contains(program, "/jbr/") {
+		name = "idea" // an IDE of JetBrains brings its own
+	}
 	p := Ancestor{PID: pid, Started: started, Name: name}
 	if s.terminal {
 		p.Session = s.session

@@ -210,6 +210,7 @@ func (s *Server) checkViewAccess(code, token string) error {
 	return refused
 }
 
+// can returns the rights of a request's session in a workspace.
 func (s *Server) can(c call, workspace *review.Workspace) review.Can {
 	refused := ""
 	if workspace.Refused != nil {

@@ -21,7 +21,8 @@ const (
 	eventTimeout   = 10 * time.Second
 )
 
-// streams holds the open streams of changes and their single follower, from the first stream until the workspaces or the server ends.
+// streams holds the open streams of changes, and the single follower of the workspaces that feeds them. The follower runs
+// from the first stream on, until the workspaces or the server ends.
 type streams struct {
 	watch func(context.Context) <-chan review.Change
 
@@ -127,7 +128,7 @@ func (s *Server) getEvents(c call) (any, error) {
 	defer cancel()
 	defer context.AfterFunc(s.streams.ending, cancel)()
 	out := &eventWriter{w: c.w, limits: http.NewResponseController(c.w), ctx: ctx}
-	defer context.AfterFunc(ctx, func() { _ = out.limits.SetWriteDeadline(time.Now()) })() // ends a write in progress
+	defer context.AfterFunc(ctx, out.cut)()
 
 	told := news.hub.Listen(ctx)
 	_, sent := news.since(0)
@@ -171,7 +172,7 @@ type eventWriter struct {
 }
 
 func (e *eventWriter) send(text string) error {
-	// Set before the context is checked: either it has not ended, or its end cuts this write.
+	// Set before the context is checked: either it has not ended, or cut runs after this.
 	_ = e.limits.SetWriteDeadline(time.Now().Add(eventTimeout))
 	if err := e.ctx.Err(); err != nil {
 		return err
@@ -181,3 +182,6 @@ func (e *eventWriter) send(text string) error {
 	}
 	return e.limits.Flush()
 }
+
+// cut ends a write in progress.
+func (e *eventWriter) cut() { _ = e.limits.SetWriteDeadline(time.Now()) }
