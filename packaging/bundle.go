@@ -18,21 +18,16 @@ import (
 )
 
 // compile builds the program for a platform as in a release: the same bytes in any folder and on any machine.
-func compile(ctx context.Context, root string, p platform, version string) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "planloop-build-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, p.program())
+func compile(ctx context.Context, root string, p platform, version, folder string) (path string, err error) {
+	path = filepath.Join(folder, p.program())
 	build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, buildFlags(),
 		[]string{"-ldflags", linkerFlags(version), "-o", path, "./cmd/planloop"})...)
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.processor)
 	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build for %s: %w\n%s", p, err, out)
+		return "", fmt.Errorf("build for %s: %w\n%s", p, err, out)
 	}
-	return os.ReadFile(path)
+	return path, nil
 }
 
 // bundle makes the packages that contain the program: for npm, and a bundle for desktop hosts for
@@ -42,6 +37,11 @@ func bundle(ctx context.Context, root, version string, wanted []platform) (files
 	if err != nil {
 		return nil, err
 	}
+	dir, err := os.MkdirTemp("", "planloop-build-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
 	made := files{"npm/" + name + "/LICENSE": licence}
 	for path, text := range npmPackages(version) {
 		if folder, _, _ := strings.Cut(path, "/"); folder == name {
@@ -50,7 +50,11 @@ func bundle(ctx context.Context, root, version string, wanted []platform) (files
 	}
 	var bundles []object
 	for _, p := range wanted {
-		program, err := compile(ctx, root, p, version)
+		path, err := compile(ctx, root, p, version, dir)
+		if err != nil {
+			return nil, err
+		}
+		program, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}

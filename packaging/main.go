@@ -80,15 +80,11 @@ func ownManual(ctx context.Context, root, version string) (files, error) {
 	}
 	defer os.RemoveAll(dir)
 	here := platform{system: runtime.GOOS, processor: runtime.GOARCH}
-	program, err := compile(ctx, root, here, version)
+	program, err := compile(ctx, root, here, version, dir)
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, here.program())
-	if err := os.WriteFile(path, program, 0o755); err != nil {
-		return nil, err
-	}
-	return manual(ctx, path)
+	return manual(ctx, program)
 }
 
 // repository returns the nearest folder, from the working directory up, that has go.mod.

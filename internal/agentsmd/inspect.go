@@ -35,7 +35,7 @@ func inspect(workspace, file, canonical string) (*os.Root, source, Result, error
 	if err != nil {
 		return nil, source{}, Result{}, err
 	}
-	root, err := openWorkspace(workspace)
+	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return nil, source{}, Result{}, err
 	}
@@ -81,15 +81,6 @@ type source struct {
 }
 
 func (s source) exists() bool { return s.info != nil }
-
-// openWorkspace opens the workspace; access through the result cannot leave it.
-func openWorkspace(dir string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open the workspace: %w", err)
-	}
-	return root, nil
-}
 
 func read(root *os.Root, file string) (source, *Error) {
 	found, err := resolve(root, file)

@@ -49,7 +49,7 @@ func Write(workspace, file, canonical string, dryRun bool) (Result, error) {
 // before Write added the block. A file created by Write is deleted, but not its folder. Remove refuses the same files
 // as Write. A missing block is not an error.
 func Remove(workspace, file string, dryRun bool) (Result, error) {
-	root, err := openWorkspace(workspace)
+	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return Result{}, err
 	}

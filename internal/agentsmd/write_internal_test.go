@@ -49,7 +49,7 @@ func TestSomebodyElseIsFaster(t *testing.T) {
 func openTemp(t *testing.T) (string, *os.Root) {
 	t.Helper()
 	dir := t.TempDir()
-	root := testenv.Must(openWorkspace(dir))(t)
+	root := testenv.Must(os.OpenRoot(dir))(t)
 	t.Cleanup(func() {
 		if err := root.Close(); err != nil {
 			t.Error(err)

@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,13 +70,8 @@ func (a *app) sync(book ruleBook, dry, remove bool) error {
 	} else {
 		result, err = agentsmd.Write(book.workspace, book.file, book.canonical(), dry)
 	}
-	var refused *agentsmd.Error
-	if errors.As(err, &refused) {
-		at := refused.File
-		if refused.Line > 0 {
-			at += fmt.Sprintf(":%d", refused.Line)
-		}
-		return plan.Refuse(plan.Conflict, "", at+": "+refused.Problem, refused.Fix)
+	if refused, ok := errors.AsType[*agentsmd.Error](err); ok {
+		return plan.Refuse(plan.Conflict, "", strings.TrimSuffix(refused.Error(), "; "+refused.Fix), refused.Fix)
 	}
 	if err != nil {
 		return err

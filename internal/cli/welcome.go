@@ -81,20 +81,15 @@ func serverJSON(path string) string {
 	return string(text)
 }
 
-type listedCommand struct {
-	Command string `json:"command"`
-	Does    string `json:"does"`
-}
-
 func commandList(root *cobra.Command) any {
-	var commands []listedCommand
+	var commands []describedCommand
 	for _, cmd := range root.Commands() {
 		if cmd.IsAvailableCommand() {
-			commands = append(commands, listedCommand{cmd.CommandPath(), cmd.Short})
+			commands = append(commands, describedCommand{Command: cmd.CommandPath(), Does: cmd.Short})
 		}
 	}
 	return struct {
-		Version  string          `json:"version"`
-		Commands []listedCommand `json:"commands"`
+		Version  string             `json:"version"`
+		Commands []describedCommand `json:"commands"`
 	}{version(), commands}
 }

@@ -67,11 +67,7 @@ type Title struct{ Name, Title string }
 // OfClient returns the host of an MCP client's or an agent's name, such as claude-code#1a2b3c.
 func OfClient(name string) (Title, bool) {
 	name, _, _ = strings.Cut(name, "#")
-	for alias, host := range map[string]string{"claude-ai": "claude-desktop", "visual-studio-code": "vscode"} {
-		if name == alias {
-			name = host
-		}
-	}
+	name = cmp.Or(map[string]string{"claude-ai": "claude-desktop", "visual-studio-code": "vscode"}[name], name)
 	titles := Titles()
 	slices.SortFunc(titles, func(a, b Title) int { return len(b.Name) - len(a.Name) })
 	i := slices.IndexFunc(titles, func(t Title) bool { return name == t.Name || strings.HasPrefix(name, t.Name+"-") })

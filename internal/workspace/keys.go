@@ -97,7 +97,16 @@ func choice(name, no, yes string, of func(*Config) *bool, restricts bool) key {
 // timeout is a key for a time after which planning mode, and so the read-only phase, ends without an approval. The
 // longer time is the stricter one; a repository that could set one second would end the phase.
 func timeout(name string, of func(*Config) *time.Duration) key {
-	return key{name, func(c *Config, v value) faults { return setTimeout(v, of(c)) }, func(holds Config, asked *Config) string {
+	set := func(c *Config, v value) faults {
+		span, ok := v.duration()
+		if !ok || span != 0 && span < time.Second || span > maxTimeout {
+			*of(c) = 0 // never
+			return v.refuse("is "+v.shown(), "give a time such as 30m or 1h30m, from 1s to 720h, or 0 for never").countAs("0 (never)")
+		}
+		*of(c) = span
+		return nil
+	}
+	return key{name, set, func(holds Config, asked *Config) string {
 		before, now := *of(&holds), *of(asked)
 		if now == 0 || before != 0 && now >= before {
 			return ""
@@ -390,17 +399,6 @@ const (
 	maxTimeout = 30 * 24 * time.Hour
 	maxLease   = 7 * 24 * time.Hour
 )
-
-// setTimeout reads a time after which something ends automatically; 0 is never.
-func setTimeout(v value, into *time.Duration) faults {
-	span, ok := v.duration()
-	if !ok || span != 0 && span < time.Second || span > maxTimeout {
-		*into = 0
-		return v.refuse("is "+v.shown(), "give a time such as 30m or 1h30m, from 1s to 720h, or 0 for never").countAs("0 (never)")
-	}
-	*into = span
-	return nil
-}
 
 func setLease(c *Config, v value) faults {
 	span, ok := v.duration()
