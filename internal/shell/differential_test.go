@@ -113,6 +113,40 @@ func TestNoLiteralIsCode(t *testing.T) {
 	t.Logf("%d of %d commands were allowed and run", ran, made)
 }
 
+// TestZshComputesNoText puts a text that runs rm when zsh computes it into every place where zsh computes, ends a block or does not
+// split, and runs what is allowed.
+func TestZshComputesNoText(t *testing.T) {
+	o, ran := newOracle(t), 0
+	places := strings.Split(`[ -t W ]~test ! -t W~[[ -t W ]]~[[ -n a && -t W ]]~printf '%d\n' W~printf '%s %5.1f' a W~printf '%*s' W b~`+
+		`printf "%.*f" W~printf '%1$d' W~printf -- %i W~for i in W; do printf %x "$i"; done~exit W~shift W~return W~break W~`+
+		`read -t W y~read -u W y~read -n W y~MATCH=1; [[ W =~ .* ]]; echo $((MATCH))~match=1; [[ W =~ (.*) ]]; echo $((match))~`+
+		`MEND=1; [[ W =~ .* ]]; echo $((MEND))~echo W~echo "W"~cat <<E␤W␤E~echo a 2>&W~echo "${y:-W}"~`+
+		`{ echo a W always { rm x␤}~{ echo W always { rm x; ls␤}~if ls; then { echo W always { rm x␤}; fi`, "~")
+	words := strings.Fields(`v "$v" ${v} "v$(pwd)" $(git@rev-parse@v) "$(cat@y)" $+path[v] $=path[v] $~path[v] $^path[v] $#path[v] ` +
+		`$==path[v] $#{path}[v] 'path[$(rm@x)]' 1- } "}"`)
+	for _, place := range places {
+		for _, word := range words {
+			word = strings.ReplaceAll(word, "@", " ")
+			command := strings.ReplaceAll(strings.ReplaceAll(place, "W", word), "␤", "\n")
+			command = `v=$(printf 'path[\044(rm x)]'); ` + command
+			if shell.Classify(command).Allowed {
+				ran++
+				o.run(command)
+			}
+		}
+	}
+	t.Logf("%d of %d commands were allowed and run", ran, len(places)*len(words))
+	for _, command := range []string{
+		`s='p ;w y'; sed -n $s x`, `for s in 'p ;w y'; do sed -n $s x; done`, `s='p ;w y'; for i in $s; do sed -n "$i" x; done`,
+		`s='1 ;BEGIN{print>"y"}'; awk $s x`, `s='%s %d'; v=$(printf 'path[\044(rm x)]'); printf $s v v`,
+	} {
+		if shell.Classify(command).Allowed {
+			o.run(command)
+			t.Errorf("allowed: %s", command)
+		}
+	}
+}
+
 // TestBashAgrees classifies commands assembled from pieces, and runs the allowed ones that contain a writing command: bash
 // must find no more commands in them than the classifier did.
 func TestBashAgrees(t *testing.T) {

@@ -34,6 +34,7 @@ type scope struct {
 	node    syntax.Node
 	mark    mark
 	regular bool // it is a regular expression
+	raw     bool // a here-document without expansions
 }
 
 func (t *tracer) visit(node syntax.Node) bool {
@@ -80,7 +81,7 @@ func (t *tracer) visit(node syntax.Node) bool {
 		switch outer := parent.node.(type) {
 		case *syntax.Redirect:
 			if node == outer.Hdoc {
-				own.mark = t.paint(node, depth+document)
+				own.mark, own.raw = t.paint(node, depth+document), isQuoted(outer.Word)
 			}
 		case *syntax.BinaryTest:
 			own.regular = node == outer.Y && outer.Op == syntax.TsReMatch
@@ -102,7 +103,16 @@ func (t *tracer) paint(node syntax.Node, m mark) mark {
 var (
 	parameterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_]\w*|\d+|[@*#?$!-])$`) })
 	modifier      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\[|:[A-Za-z&])`) }) // after $name, in zsh
+	counted       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w#@*?$!{-]`) })    // after $#, in zsh
+	prefixed      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$[=~^+]`) })         // $=name, in zsh
+	unescapable   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(?s:.)`) })
 )
+
+// isAlone reports whether the scope is a word of one part.
+func (s scope) isAlone() bool {
+	w, ok := s.node.(*syntax.Word)
+	return ok && len(w.Parts) == 1
+}
 
 // literal refuses a literal that the parser changed, or text outside quotes with a character that is code to bash or zsh.
 func (t *tracer) literal(lit *syntax.Lit, parent scope) {
@@ -117,7 +127,8 @@ func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 		return
 	}
 	text := t.source[lit.Pos().Offset():lit.End().Offset()]
-	if t.short != nil && t.short.Short && t.short.End() == lit.Pos() && modifier().MatchString(text) {
+	after := t.short != nil && t.short.Short && t.short.End() == lit.Pos()
+	if after && (modifier().MatchString(text) || t.short.Param.Value == "#" && counted().MatchString(text)) {
 		t.refusal = refuse("zsh reads $%s%s as one expansion; write ${%[1]s}", t.short.Param.Value, shown(text))
 	}
 	joined := strings.ReplaceAll(text, "\\\n", "")
@@ -128,7 +139,14 @@ func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 		t.refusal = refuse("planloop cannot read %s with certainty; write it more simply", shown(text))
 	}
 	if class == quoted || class == document {
+		next := t.source[lit.Pos().Offset():min(lit.End().Offset()+1, uint(len(t.source)))]
+		if found := prefixed().FindString(unescapable().ReplaceAllString(next, "")); found != "" && !parent.raw {
+			t.refusal = refuse("zsh reads %s as the beginning of an expansion; quote it with '…'", found)
+		}
 		return
+	}
+	if text == "}" && parent.isAlone() {
+		t.refusal = refuse("zsh ends a block with }; quote it")
 	}
 	for i := 0; i < len(text) && t.refusal == nil; i++ {
 		rest := t.source[lit.Pos().Offset()+uint(i)+1 : end.Offset()]

@@ -48,7 +48,7 @@ func (j *classifier) document(r *syntax.Redirect) *refusal {
 	if r.Hdoc == nil {
 		return nil
 	}
-	delimiter, quoted := j.word(r.Word), r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), "\\")
+	delimiter, quoted := j.word(r.Word), isQuoted(r.Word)
 	if !delimiter.whole || strings.Trim(delimiter.text, wordLetters) != "" || delimiter.text == "" {
 		return refuse("the delimiter of the here-document is not a plain word; use EOF")
 	}
@@ -65,15 +65,19 @@ func (j *classifier) document(r *syntax.Redirect) *refusal {
 	return j.parts(r.Hdoc.Parts)
 }
 
+// isQuoted reports whether a here-document with this delimiter is taken as written.
+func isQuoted(delimiter *syntax.Word) bool {
+	return delimiter.Lit() == "" || strings.Contains(delimiter.Lit(), "\\")
+}
+
 // wordLetters are the characters in names of variables and labels.
 const wordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 // duplicate classifies >&2 and similar. With a word instead of a number these open a file.
 func (j *classifier) duplicate(r *syntax.Redirect) *refusal {
 	target := j.word(r.Word)
-	number := strings.TrimSuffix(target.text, "-")
-	if target.whole && strings.Trim(number, "0123456789") == "" && target.text != "" {
-		return nil
+	if target.is("-") || target.whole && strings.Trim(target.text, "0123456789") == "" && target.text != "" {
+		return nil // not 2-, which is a file to zsh
 	}
 	if target.is("/dev/null") && r.N == nil && r.Op == syntax.DplOut {
 		return nil

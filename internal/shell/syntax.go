@@ -24,6 +24,7 @@ type classifier struct {
 	expanded   int             // bytes that braces expand to
 	rounds     int             // lower bound on the iterations of the enclosing loops
 	in         shellKind
+	unsplit    bool     // texts of names stay one word, as in zsh
 	own        []string // patterns of commands that the user allows
 }
 
@@ -341,12 +342,22 @@ func (j *classifier) call(c *syntax.CallExpr) *refusal {
 		return nil
 	}
 	return j.combinations(c.Args, func() *refusal {
-		words := j.words(c.Args)
-		if len(words) == 0 {
-			return nil
+		r := j.runWords(c.Args)
+		if split := j.words(c.Args); r == nil && slices.ContainsFunc(split, func(w word) bool { return w.piece }) {
+			j.unsplit = true // as zsh
+			r = j.runWords(c.Args)
+			j.unsplit = false
 		}
-		return j.run(words)
+		return r
 	})
+}
+
+func (j *classifier) runWords(nodes []*syntax.Word) *refusal {
+	words := j.words(nodes)
+	if len(words) == 0 {
+		return nil
+	}
+	return j.run(words)
 }
 
 // run classifies a command by its name and arguments. Wrappers call it again with the command they run.

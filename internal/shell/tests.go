@@ -18,6 +18,9 @@ func (j *classifier) test(x syntax.TestExpr) *refusal {
 		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
 			return refuse("[[ %s … ]] evaluates the name it is given; test the value", x.Op).or(`[[ -n "$x" ]]`)
 		}
+		if w, ok := x.X.(*syntax.Word); ok && x.Op == syntax.TsFdTerm && !j.word(w).isNumber() {
+			return refuseTerminal()
+		}
 		return j.test(x.X)
 	case *syntax.BinaryTest:
 		switch x.Op {
@@ -31,6 +34,11 @@ func (j *classifier) test(x syntax.TestExpr) *refusal {
 		return first(j.test(x.X), func() *refusal { return j.test(x.Y) })
 	}
 	return refuse("this form of [[ … ]] is not known to only test")
+}
+
+// refuseTerminal refuses -t, whose operand zsh computes.
+func refuseTerminal() *refusal {
+	return refuse("zsh computes the value after -t, and may run a command in it; write a number").or("[ -t 1 ]")
 }
 
 // unquotedText returns the unquoted text of a word.
@@ -101,6 +109,9 @@ func testBuiltin(_ *classifier, c call) *refusal {
 func testClause(words []word) *refusal {
 	for len(words) > 1 && words[0].is("!") {
 		words = words[1:]
+	}
+	if len(words) == 2 && words[0].is("-t") && !words[1].isNumber() {
+		return refuseTerminal()
 	}
 	if len(words) <= 1 || len(words) == 2 && slices.ContainsFunc(strings.Fields(unaryTests), words[0].is) ||
 		len(words) == 3 && slices.ContainsFunc(strings.Fields(binaryTests), words[1].is) {

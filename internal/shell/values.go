@@ -173,7 +173,7 @@ func (j *classifier) valueOf(name string) value {
 		}
 		_ = j.combinations([]*syntax.Word{g.word}, func() *refusal {
 			if g.item {
-				words = append(words, j.expand(g.word)...)
+				words = append(words, j.items(g.word)...)
 			} else {
 				words = append(words, j.assigned(g.word))
 			}
@@ -182,6 +182,17 @@ func (j *classifier) valueOf(name string) value {
 	}
 	*x.found = valueOfWords(words)
 	return *x.found
+}
+
+// items returns the words that a loop takes from a word, in bash and in zsh.
+func (j *classifier) items(node *syntax.Word) []word {
+	words := j.expand(node)
+	if !slices.ContainsFunc(words, func(w word) bool { return w.piece }) {
+		return words
+	}
+	defer func(unsplit bool) { j.unsplit = unsplit }(j.unsplit)
+	j.unsplit = true
+	return append(words, j.expand(node)...)
 }
 
 // valueOfWords returns the value of a name that may be any of the words.

@@ -21,6 +21,7 @@ type word struct {
 	tame    bool   // whatever follows text begins neither an option nor an expression
 	file    bool   // whatever follows text, it is not a path in /dev
 	plain   bool   // stays one word without quotes, and contains no pattern
+	piece   bool   // a part of a value, which zsh would not split
 	filled  bool   // part of it comes from a variable or a substitution
 }
 
@@ -51,6 +52,11 @@ func (w word) openable() bool {
 		return true
 	}
 	return w.text != "" && !strings.HasPrefix("/dev/", w.text)
+}
+
+// isNumber reports whether the word is a number, with no name in it that zsh would compute.
+func (w word) isNumber() bool {
+	return w.whole && strings.Trim(w.text, "0123456789.+-") == ""
 }
 
 // one reports whether it is exactly one word.
@@ -86,8 +92,10 @@ func (j *classifier) expand(node *syntax.Word) []word {
 		return alternatives
 	}
 	if len(node.Parts) == 1 {
-		if text, ok := j.bound[slot(node.Parts[0])]; ok {
+		if text, ok := j.bound[slot(node.Parts[0])]; ok && !(j.unsplit && text != "") {
 			return fields(node, text)
+		} else if ok {
+			return []word{{node: node, text: text, whole: true, filled: true}}
 		}
 		if c, ok := node.Parts[0].(*syntax.CmdSubst); ok && j.counts(c) {
 			return []word{literal("1"), literal("71")}
@@ -100,9 +108,9 @@ func (j *classifier) expand(node *syntax.Word) []word {
 func fields(node *syntax.Word, text string) []word {
 	var words []word
 	for _, field := range strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' || c == '\n' }) {
-		w := word{node: node, text: field, whole: true, filled: true}
+		w := word{node: node, text: field, whole: true, filled: true, piece: field != text}
 		if i := strings.IndexAny(field, patternLetters); i >= 0 {
-			w = word{node: node, text: field[:i], several: true, filled: true}
+			w = word{node: node, text: field[:i], several: true, filled: true, piece: true}
 		}
 		words = append(words, w)
 	}

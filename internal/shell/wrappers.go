@@ -280,7 +280,7 @@ func builtins() map[string]rule {
 // number allows a builtin without arguments or with plain numbers.
 func number(_ *classifier, c call) *refusal {
 	for _, w := range c.words {
-		if c.name == "umask" || c.name == "jobs" || !w.whole && !w.tame || w.whole && !integer().MatchString(w.text) {
+		if c.name == "umask" || c.name == "jobs" || !w.isNumber() {
 			return refuse("%s is allowed with a number at most", c.name)
 		}
 	}
@@ -318,9 +318,32 @@ func printf(_ *classifier, c call) *refusal {
 	}):
 		return refuse("the width that printf pads to is not known to be small").or(`printf '%20s\n' "$x"`)
 	}
-	for _, w := range words {
-		if w.whole && suspect(w.text) && !strings.Contains(w.text, " ") && strings.Contains(w.text, "[") {
-			return refuse("an argument of printf holds text that some shells would run as an index")
+	return numbersFor(words[0].text, words[1:])
+}
+
+// conversion matches a conversion of printf: its width, precision and letter.
+var conversion = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`%[-+ #0']*(\*|[0-9]*)(?:\.(\*|[0-9]*))?[hjlLtz]*(?s:.|$)`)
+})
+
+// numbersFor refuses arguments where the format wants a number, unless they are numbers: zsh computes them, and runs a command in an
+// index.
+func numbersFor(format string, arguments []word) *refusal {
+	var wants []bool // by argument: a number
+	for _, c := range conversion().FindAllString(strings.ReplaceAll(format, "%%", ""), -1) {
+		for range strings.Count(c, "*") {
+			wants = append(wants, true)
+		}
+		wants = append(wants, !strings.Contains("sbcq", c[len(c)-1:]))
+	}
+	if !slices.Contains(wants, true) {
+		return nil
+	}
+	aligned := true
+	for i, w := range arguments {
+		if aligned = aligned && w.one(); (!aligned || wants[i%len(wants)]) && !w.isNumber() {
+			return refuse("zsh computes the numbers that printf is given, and may run a command in %s; print it with %%s", source(w)).
+				or(`printf '%s\n' "$x"`)
 		}
 	}
 	return nil
@@ -335,8 +358,9 @@ func read(j *classifier, _ call, a arguments) *refusal {
 	for _, f := range a.flags {
 		if f.name == "-a" {
 			names = append(names, f.value)
-		} else if f.given && (!f.value.whole || strings.Contains(f.value.text, "[")) {
-			return refuse("zsh may read the value of %s as a name, and compute its index; write it out, without a bracket", f.name)
+		} else if isText := f.name == "-d" || f.name == "-p"; f.given && !(isText && f.value.whole &&
+			!strings.Contains(f.value.text, "[")) && !f.value.isNumber() {
+			return refuse("zsh may compute the value of %s, and run a command in it; write it out, without a bracket", f.name)
 		}
 	}
 	for _, w := range names {
