@@ -30,8 +30,7 @@ func compile(ctx context.Context, root string, p platform, version, folder strin
 	return path, nil
 }
 
-// bundle makes the packages that contain the program: for npm, and a bundle for desktop hosts for
-// each platform. It also makes the registry's entry, which names the bundles' digests.
+// bundle makes the packages with the program, for npm and as a bundle for each platform, and the registry's entry with their digests.
 func bundle(ctx context.Context, root, version string, wanted []platform) (files, error) {
 	licence, err := os.ReadFile(filepath.Join(root, "LICENSE"))
 	if err != nil {

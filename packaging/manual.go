@@ -23,7 +23,6 @@ type command struct {
 	}
 }
 
-// manual makes the man pages and shell completions from the program's own output.
 func manual(ctx context.Context, program string) (files, error) {
 	described, err := exec.CommandContext(ctx, program, "help", "--json").Output()
 	if err != nil {

@@ -50,7 +50,6 @@ func (p platform) String() string { return p.system + "/" + p.processor }
 // npm returns the platform's part of the names of packages and bundles.
 func (p platform) npm() string { return p.npmSystem + "-" + p.npmProcessor }
 
-// program returns the file name of planloop on the platform.
 func (p platform) program() string {
 	if p.system == "windows" {
 		return name + ".exe"
@@ -65,9 +64,8 @@ func linkerFlags(version string) string {
 	return "-s -w -X github.com/planloop/planloop/internal/cli.released=" + version
 }
 
-// npmPackages returns the package that users install, and one for each platform with the program
-// itself. npm installs the one that fits, and a short script in the first package starts it.
-// bundle adds the programs.
+// npmPackages returns the package that users install, whose script starts the program, and one for each platform, to which bundle
+// adds the program. npm installs the one that fits.
 func npmPackages(version string) files {
 	repository := object{{"type", "git"}, {"url", "git+" + homepage + ".git"}}
 	f := files{name + "/bin/planloop.js": text("planloop.js"), name + "/README.md": text("npm.md")}

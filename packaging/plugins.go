@@ -14,7 +14,6 @@ import (
 // The plugins of hosts. Each has its own folder, because a plugin.json in the root would disable
 // Codex's hooks. All start the planloop on the PATH.
 
-// about returns the members that all manifests of plugins share.
 func about() object {
 	return object{
 		{"name", name}, {"version", version}, {"description", description},
@@ -92,7 +91,6 @@ func hooks(host hook.Host) jsontext.Value {
 	panic("packaging: init writes no hooks for " + string(host)) // a programming error that every test would hit
 }
 
-// server returns the entry that init writes for the server.
 func server(host hook.Host) object {
 	entry := machine().Entry(string(host))
 	if err := entry.Canonicalize(); err != nil {

@@ -108,9 +108,8 @@ func (a *app) agentSign() string { return a.evidence().AgentShell().Why }
 // whyNoPerson returns why no person seems to sit at the terminal, "" if one does.
 func (a *app) whyNoPerson() string { return a.person().Why }
 
-// stepAgent reports whether this process belongs to an agent that planloop run started for a step: by its environment, or by descent from
-// that agent. An HTTP server answers only for its own process: its clients count as ordinary agents unless the server itself was started
-// there.
+// stepAgent reports whether this process belongs to an agent that planloop run started for a step, by its environment or descent.
+// An HTTP server's clients count as ordinary agents unless the server itself was started there.
 func (a *app) stepAgent() (engine.Worker, bool) {
 	stateDir := ""
 	if ws := a.ws.Load(); ws != nil && !a.flags.ephemeral {
@@ -125,7 +124,6 @@ func (a *app) stepAgentIn(stateDir string) (engine.Worker, bool) {
 	return engine.FindWorker(stateDir, cmp.Or(a.getenv(engine.EnvRun), inherited), a.ancestors)
 }
 
-// stepAgentActor returns the agent that planloop run started for a step, as an actor via the given channel, if this process belongs to one.
 func (a *app) stepAgentActor(via plan.Channel) (plan.Actor, bool) {
 	w, is := a.stepAgent()
 	actor := plan.NewActor(via, w.Agent)

@@ -55,8 +55,7 @@ func (a *app) ttyScreen() terminal.Screen {
 	return there.screen()
 }
 
-// askDecision shows the subject and returns approve, edit or reject, with the words typed after it. Approving takes a code that is shown
-// below the text, so the whole text must have been on the screen first.
+// askDecision returns approve, edit or reject, with the words after it. The code to approve comes below the text, to be seen first.
 func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPrompt) (word, words string, err error) {
 	n, _ := rand.Int(rand.Reader, big.NewInt(9_000)) // never fails
 	code, s := fmt.Sprint(1_000+n.Int64()), a.ttyScreen()

@@ -178,8 +178,7 @@ func noWaitingPlan() error {
 	return plan.Refuse(plan.Conflict, "", "no plan is waiting for a decision", "see `planloop plan status`")
 }
 
-// requestNamed returns the request that a decision names first, by its id or its plan's, and the other words; without
-// one, "" and all words. It need not exist.
+// requestNamed splits off the request that a decision names first, by its id or its plan's, which need not exist; "" without one.
 func requestNamed(state plan.State, text string) (request, rest string) {
 	first, rest, _ := strings.Cut(text, " ")
 	switch {

@@ -83,7 +83,7 @@ func (a *app) agentVariable() string {
 }
 
 // access says which commands an agent started by planloop run may use: those on its own step, its reports, and its questions. The core
-// runAsPerson on changes of a plan, and the terminal confirms acts reserved for people; writes outside the plan are refused here.
+// decides on changes of a plan, and the terminal confirms acts reserved for people; writes outside the plan are refused here.
 type access int
 
 const (

@@ -34,7 +34,6 @@ func newCheckCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// checkRun is a command to run, with the signal or task that its outcome is recorded for.
 type checkRun struct {
 	verbs.CheckRun
 	args []string  // empty: the task's own command

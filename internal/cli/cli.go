@@ -111,15 +111,14 @@ func processEnvironment() environment {
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, home: os.UserHomeDir,
 		inIsTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		size:          terminalSize, ancestors: ancestors,
+		size: func() (width, rows int) {
+			width, rows, _ = term.GetSize(int(os.Stdout.Fd())) // negative if it fails
+			return max(width, 0), max(rows, 0)
+		},
+		ancestors: ancestors,
 		lineage:   sync.OnceValue(func() process.Lineage { return process.LineageOf(ancestors()) }),
 		inherited: func(variables ...string) (variable, value string) { return inheritedVariable(above(), variables...) },
 	}
-}
-
-func terminalSize() (width, rows int) {
-	width, rows, _ = term.GetSize(int(os.Stdout.Fd())) // negative if it fails
-	return max(width, 0), max(rows, 0)
 }
 
 func (w environment) screen() terminal.Screen {
@@ -201,7 +200,6 @@ func (a *app) addStandardCommands(root *cobra.Command) {
 	}
 }
 
-// withoutShell refuses completion for a missing or unknown shell, and lists the valid ones.
 func withoutShell(cmd *cobra.Command, args []string) error {
 	const shells = "bash, fish, powershell or zsh"
 	if len(args) == 0 {

@@ -160,7 +160,6 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return usageError{fmt.Errorf("%s is not a command; %s", plan.Quote(cmd.CommandPath()+" "+word), instead)}
 }
 
-// commandGroup turns cmd into a mere group of commands.
 func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -288,7 +287,6 @@ func (a *app) completeMark(cmd *cobra.Command, args []string, typed string) ([]s
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// described offers the items of a list in order, each with a description.
 func described[T any](list []T, word func(T) (id, text string)) ([]string, cobra.ShellCompDirective) {
 	const shown = 60
 	var offers []string

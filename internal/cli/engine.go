@@ -27,7 +27,6 @@ func (c engines) Running() []verbs.RunningStep {
 	return steps
 }
 
-// stepEngine runs the steps of the plan with the workspace's tools.
 type stepEngine struct{ *app }
 
 func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopReason, error) {

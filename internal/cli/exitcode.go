@@ -80,7 +80,6 @@ func message(err error) string {
 	return err.Error()
 }
 
-// nextAfter returns the next action after the state refused a command.
 func (a *app) nextAfter(ctx context.Context, err error) string {
 	var refused *plan.ValidationError
 	var invalid *verbs.RefusedPlan

@@ -102,7 +102,6 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	return err
 }
 
-// formatOf returns the named format, without a name the one for the file's extension.
 func formatOf(name, file string) exchange.Format {
 	if name != "" {
 		return exchange.Named(name)

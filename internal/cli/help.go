@@ -32,7 +32,6 @@ type describedFlag struct {
 	Global  bool   `json:"global,omitzero"` // a flag of planloop, valid for every command
 }
 
-// helpFor returns a help runner that refuses unknown commands.
 func (a *app) helpFor(help func(*cobra.Command, []string)) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		found, rest, err := cmd.Root().Find(args)

@@ -24,7 +24,6 @@ func newHostsCommand(a *app) *cobra.Command {
 	return completed(cmd, func(long string) string { return long + "\n\n" + string(a.welcome(true)) })
 }
 
-// hostState is a host with its configuration on this machine.
 type hostState struct {
 	Host      string       `json:"host"`
 	Title     string       `json:"title"`
@@ -168,7 +167,6 @@ func (k *hostState) addPlugin(m hosts.Machine, own, its hosts.Host) {
 	k.remedy = "put planloop on the host's PATH, or run `" + p.RemoveCommand() + "` and then `planloop init " + k.Host + "`"
 }
 
-// faults returns why a host's files cannot be read, with fixes.
 func faults(host hosts.Host) []string {
 	all := []string{}
 	for _, edit := range host.Edits {
@@ -192,7 +190,6 @@ func lastHookCall(h presence.HookSign, place workspace.Workspace) *hookCall {
 
 func (p projectState) isConfigured() bool { return p != projectState{} }
 
-// statesText returns the state of the user's files, then the project's.
 func statesText(own, project hosts.State) string {
 	text := cmp.Or(string(own), "none")
 	if own == hosts.Old {
@@ -215,7 +212,6 @@ func (h *hookCall) lastHeard() string {
 	return h.At.Local().Format("2006-01-02 15:04") + where
 }
 
-// hostTable returns a table of the hosts that are installed or configured, and names the others.
 func hostTable(s terminal.Screen, known []hostState) []string {
 	rows, notes, absent := [][]string{{"host", "found", "server", "hooks", "heard from", "planning mode"}}, []string{}, []string{}
 	for _, k := range known {

@@ -73,7 +73,6 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	return a.reply(importReply{reply, string(format), orEmpty(notes)})
 }
 
-// readPlan reads the plan in a file, or in a folder in rawko's layout.
 func (a *app) readPlan(ctx context.Context, file string, o importOptions) (format exchange.Format, imported importedRawko, err error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		task := filepath.Join(file, rawkoTaskFile)

@@ -15,9 +15,8 @@ import (
 	"github.com/planloop/planloop/internal/store/sqlite"
 )
 
-// inboxCache lists the workspaces with an empty inbox that only a write can fill, not time alone. It is stored next to their states, so
-// that a user with thousands of workspaces opens only those that changed. Like a snapshot it is a cache of the log: waiting items are never
-// read from it.
+// inboxCache lists the workspaces with an empty inbox that only a write can fill, so that a user with thousands of workspaces opens only
+// those that changed. Like a snapshot it is a cache of the log: waiting items are never read from it.
 type inboxCache struct {
 	path string // "": nothing is stored
 
@@ -28,7 +27,6 @@ type inboxCache struct {
 	written time.Time
 }
 
-// cachedInbox is an inbox's entry for a workspace at a given end of its log.
 type cachedInbox struct {
 	At     logEnd            `json:"at"`
 	Listed review.InboxPlace `json:"listed"`
@@ -59,7 +57,6 @@ type inboxCacheFile struct {
 	Places  map[string]cachedInbox `json:"places"`
 }
 
-// logEndOf returns the current end of a state's log, false if unknown.
 func logEndOf(state string) (logEnd, bool) {
 	head := sqlite.CachedHead(state)
 	info, err := os.Lstat(sqlite.DatabasePath(state))
@@ -73,7 +70,6 @@ func logEndOf(state string) (logEnd, bool) {
 	return end, true
 }
 
-// at returns the entry of a workspace that is known to be quiet at this end of its log.
 func (q *inboxCache) at(id string, end logEnd) (review.InboxPlace, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -45,7 +45,6 @@ func newInitCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// connect adds planloop to the files of hosts, removes it, or reports the changes without making them.
 func (a *app) connect(ctx context.Context, o initOptions, names []string) error {
 	if o.Scope = hosts.Scope(o.scope); o.Scope != hosts.User && o.Scope != hosts.Project {
 		return usageError{fmt.Errorf("--scope is %s; write user or project", plan.Quote(o.scope))}
@@ -82,7 +81,6 @@ func (a *app) connect(ctx context.Context, o initOptions, names []string) error 
 	return a.printInit(machine, o, chosen)
 }
 
-// homeMachine returns the machine with the user's home directory and no project.
 func (a *app) homeMachine() (hosts.Machine, error) {
 	home, err := a.home()
 	if err != nil {
@@ -330,7 +328,6 @@ func exitFor(edit hosts.Edit, o initOptions) int {
 	return exitOK
 }
 
-// pluginLine names the parts that a plugin of the host has, which init does not write again.
 func pluginLine(host hosts.Host, remove bool) string {
 	p := host.Plugin
 	switch {
@@ -344,7 +341,6 @@ func pluginLine(host hosts.Host, remove bool) string {
 	return "the plugin " + p.Name + " has " + p.Parts() + "; these entries are not written again"
 }
 
-// twice reports that a host has planloop twice, with the remedy.
 func twice(host hosts.Host) string {
 	return "planloop is connected twice, by the plugin " + host.Plugin.Name + " and in its files; keep one: `planloop init --remove " +
 		host.Name + "` or `" + host.Plugin.RemoveCommand() + "`"

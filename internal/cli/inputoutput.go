@@ -89,7 +89,6 @@ func (a *app) note(notes ...string) {
 	}
 }
 
-// printReply prints a verb's reply as JSON, or otherwise text for the person at the terminal.
 func (a *app) printReply(reply any, text string) error {
 	if a.flags.json {
 		return a.printJSON(reply)

@@ -98,7 +98,6 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 	return a.printLines(lines)
 }
 
-// after returns the revision before the first record to show.
 func (o logOptions) after(head plan.Revision) plan.Revision {
 	after := plan.Revision(o.since)
 	if o.last > 0 && (o.limited || o.since == 0) {

@@ -33,7 +33,6 @@ func (a *app) refuseWhilePlanning(ctx context.Context, ws *openWorkspace, what s
 	return nil
 }
 
-// planningGuard returns a wall that keeps work in a workspace read-only while planning mode restricts it.
 func (a *app) planningGuard(ws *openWorkspace) toolbox.Wall {
 	return toolbox.Wall{Path: ws.place.Path,
 		Changed: func(ctx context.Context) (<-chan struct{}, error) { return a.changes(ctx, ws) },

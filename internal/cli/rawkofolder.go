@@ -110,7 +110,6 @@ func rawkoFiles(ctx context.Context, ws *openWorkspace, state plan.State) ([]raw
 	return append(files, rawkoFile{rawkoTaskFile, task}), reply, err
 }
 
-// withinWorkspace returns a folder's path relative to the workspace that contains it.
 func withinWorkspace(workspace, dir string) (string, error) {
 	whole := dir
 	if !filepath.IsAbs(dir) {

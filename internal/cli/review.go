@@ -31,29 +31,25 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-type reviewOptions struct {
-	noOpen bool
-	port   int
-}
-
 func newReviewCommand(a *app) *cobra.Command {
-	var o reviewOptions
+	var noOpen bool
+	var port int
 	cmd := newCommand("review", "", noArguments, func(cmd *cobra.Command, _ []string) error {
 		switch {
-		case o.port < 0 || o.port > 65535:
-			return usageError{fmt.Errorf("--port is %d; give a number from 1 to 65535, or leave it out for a free one", o.port)}
+		case port < 0 || port > 65535:
+			return usageError{fmt.Errorf("--port is %d; give a number from 1 to 65535, or leave it out for a free one", port)}
 		case a.flags.ephemeral:
 			return usageError{errors.New("--ephemeral keeps no plan to review; leave it out")}
 		}
-		return a.review(cmd.Context(), o)
+		return a.review(cmd.Context(), port, noOpen)
 	})
-	cmd.Flags().BoolVar(&o.noOpen, "no-open", false, "print a link instead of opening a browser")
-	cmd.Flags().IntVar(&o.port, "port", 0, "serve the page on port `N` (default: a free one)")
+	cmd.Flags().BoolVar(&noOpen, "no-open", false, "print a link instead of opening a browser")
+	cmd.Flags().IntVar(&port, "port", 0, "serve the page on port `N` (default: a free one)")
 	return cmd
 }
 
 // review serves the review page until interrupted, then waits for the runs started here.
-func (a *app) review(ctx context.Context, o reviewOptions) error {
+func (a *app) review(ctx context.Context, port int, noOpen bool) error {
 	if err := process.Hide(); err != nil { // browsers' keys and the environment
 		a.logger().Warn("other programs of this user can read this process's memory and environment", "error", err)
 	}
@@ -61,7 +57,7 @@ func (a *app) review(ctx context.Context, o reviewOptions) error {
 	if err != nil {
 		return err
 	}
-	listeners, err := listenLocally(ctx, o.port)
+	listeners, err := listenLocally(ctx, port)
 	if err != nil {
 		return usageError{err}
 	}
@@ -84,7 +80,7 @@ func (a *app) review(ctx context.Context, o reviewOptions) error {
 	}
 	defer page.close()
 	page.address = pageOrigin(name, listeners[0].Addr())
-	if err := page.printWelcome(o.noOpen); err != nil {
+	if err := page.printWelcome(noOpen); err != nil {
 		return errors.Join(err, closed(), d.close())
 	}
 	settle()
@@ -116,7 +112,6 @@ func (a *app) drain(ctx context.Context, runs pageRuns, kill context.CancelCause
 	<-ended
 }
 
-// reviewPage is the page as served to the person at the terminal.
 type reviewPage struct {
 	*app
 	workspaces *reviewWorkspaces
@@ -177,7 +172,6 @@ type reviewJSON struct {
 	Forward string `json:"forward,omitempty"`
 }
 
-// printWelcome prints the page's address and opens it.
 func (p *reviewPage) printWelcome(noOpen bool) error {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
 	forward := p.forwardCommand(port)
@@ -236,7 +230,6 @@ func (p *reviewPage) printLines(lines ...string) error {
 	return p.print(terminal.Joined(lines))
 }
 
-// showCode writes a code to the terminal, with the plan and the workspace that the page asks for.
 func (p *reviewPage) showCode(place review.Place, code string) error {
 	about := place.Name
 	if shown, err := p.workspaces.Open(context.Background(), place.ID); err == nil {
@@ -253,7 +246,6 @@ func (p *reviewPage) showCode(place review.Place, code string) error {
 	return err
 }
 
-// printForPerson prints a line for the deciding person.
 func (p *reviewPage) printForPerson(text string) error {
 	p.printing.Lock()
 	defer p.printing.Unlock()

@@ -123,7 +123,6 @@ func (d *reviewWorkspaces) add(place workspace.Workspace) *reviewWorkspace {
 	return s
 }
 
-// placeOf returns the name and path by which people recognize a workspace.
 func placeOf(place workspace.Workspace) review.Place {
 	shown := review.Place{ID: filepath.Base(place.StateDir), Name: place.Name, Doubt: place.Doubt} // the ID is unique
 	if !place.Default {
@@ -320,7 +319,6 @@ func (f *changeWatcher) watchNew() []*reviewWorkspace {
 	return workspaces
 }
 
-// checkHead reports a workspace if the end of its log has changed.
 func (d *reviewWorkspaces) checkHead(s *reviewWorkspace) {
 	head := s.head()
 	d.mu.Lock()
@@ -488,7 +486,6 @@ func (a *app) pageCaller() verbs.Caller {
 	return verbs.Caller{Actor: me.Actor().WithChannel(channel), Face: review.Face{}}
 }
 
-// start joins the run of a plan, as planloop run does.
 func (s *reviewWorkspace) start(ctx context.Context, of string) error {
 	caller, runs := s.app.pageCaller(), s.workspaces.runs
 	caller.Of = of
@@ -510,7 +507,6 @@ func (s *reviewWorkspace) count(n int) {
 
 const maxTail = 64 << 10 // bytes of a log that the page shows
 
-// tail returns the end of a step's output, safe to display.
 func (s *reviewWorkspace) tail(id plan.StepID) (string, error) {
 	ctx := context.Background()
 	ws, state, err := s.app.state(ctx)

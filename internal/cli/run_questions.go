@@ -35,7 +35,6 @@ type question struct {
 
 const askBlocked plan.AskKind = "blocked" // asks what to do about the blocker
 
-// questionOf returns the step's question, the zero value if it has none.
 func questionOf(step *plan.Step) question {
 	ask := step.OpenQuestion()
 	if step.NeedsUnblocking() {
@@ -47,7 +46,6 @@ func questionOf(step *plan.Step) question {
 	return question{step.ID, ask.Kind, ask.Attempt, ask.Digest}
 }
 
-// allows reports whether the step's exact question was approved beforehand.
 func (w *terminalRun) allows(step *plan.Step) bool {
 	ask := step.OpenQuestion()
 	if ask == nil {
@@ -103,7 +101,6 @@ const (
 	edit  plan.Choice = "edit"  // edits the arguments
 )
 
-// answerKeys returns the keys that a question accepts, and explains them.
 func answerKeys(step *plan.Step) (keys map[string]plan.Choice, how string) {
 	end := "q: pause the run. Enter alone: decide later."
 	switch {
@@ -230,7 +227,6 @@ func (w *terminalRun) edited(ctx context.Context, step *plan.Step, args, given s
 	return edited, ""
 }
 
-// editIn has an editor edit a text on the process's terminal.
 func editIn(ctx context.Context, editor, text string) (string, error) {
 	file, err := os.CreateTemp("", "planloop-*.json")
 	if err != nil {

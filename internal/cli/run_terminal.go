@@ -33,7 +33,6 @@ type terminalRun struct {
 	limits      terminal.RunLimits
 }
 
-// runOnTerminal runs the plan with a person watching and answering its steps' questions.
 func (a *app) runOnTerminal(ctx context.Context, ws *openWorkspace, o verbs.EngineOptions) (verbs.RunReply, error) {
 	tty, err := terminal.OpenTTY()
 	if err != nil {
@@ -66,7 +65,6 @@ func (a *app) runOnTerminal(ctx context.Context, ws *openWorkspace, o verbs.Engi
 	return reply, failed
 }
 
-// runLimits returns the state at the start of the run.
 func (w *terminalRun) runLimits(ctx context.Context, o verbs.EngineOptions) (terminal.RunLimits, error) {
 	c := terminal.RunLimits{Begun: time.Now(), Starts: o.Starts}
 	if o.For > 0 {
@@ -137,7 +135,6 @@ func nothingRun() error {
 	return plan.Refuse(plan.InvalidInput, "", "nothing was approved, so nothing was run", "use planloop run to be asked again")
 }
 
-// follow draws and asks until the run is over.
 func (w *terminalRun) follow(ctx context.Context, hangUp func()) error {
 	always, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -177,7 +174,6 @@ func (w *terminalRun) isOver() bool {
 
 const redrawEvery = 250 * time.Millisecond
 
-// show draws the run until it is over or a step asks.
 func (w *terminalRun) show(ctx context.Context, grown <-chan struct{}, hangUp func()) error {
 	shown, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -322,7 +318,6 @@ func (k *keyboard) pause() bool {
 	return limited.SetReadDeadline(time.Time{}) == nil
 }
 
-// dropTyped drops lines typed before the question.
 func (k *keyboard) dropTyped() {
 	for {
 		select {

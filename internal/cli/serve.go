@@ -190,7 +190,6 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	return err
 }
 
-// token reads the bearer token from the file, or else from PLANLOOP_TOKEN.
 func (a *app) token(ctx context.Context, file string) (string, error) {
 	if file == "" {
 		return a.getenv("PLANLOOP_TOKEN"), nil

@@ -48,7 +48,6 @@ type notOffered struct {
 	Why  string `json:"why"`
 }
 
-// servers connects to all servers and prints their states.
 func (a *app) servers(cmd *cobra.Command, _ []string) error {
 	ctx := cmd.Context()
 	ws, err := a.open(ctx, nil)

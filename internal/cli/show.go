@@ -177,7 +177,6 @@ func rendered(state plan.State, format showFormat) ([]byte, error) {
 	return []byte(safetext.Escape(string(data))), err
 }
 
-// showStep prints one step of a state in full.
 func (a *app) showStep(ctx context.Context, ws *openWorkspace, state plan.State, former *plan.PastPlan, format showFormat,
 	named string) error {
 	id, err := plan.ParseStepID(named)
@@ -204,7 +203,6 @@ func (a *app) showStep(ctx context.Context, ws *openWorkspace, state plan.State,
 	return usageError{fmt.Errorf("one step is shown as text, yaml or json, not as %s", format)}
 }
 
-// showDraft prints the waiting draft in the form used for approval.
 func (a *app) showDraft(ctx context.Context, ws *openWorkspace, format showFormat) error {
 	state, former, err := ws.verbs.Draft(ctx)
 	if err != nil {
@@ -230,7 +228,11 @@ func (a *app) showDraft(ctx context.Context, ws *openWorkspace, format showForma
 	if held := verbs.EnforcementLine(ws.verbs.Enforcement(state)); held != "" {
 		lines = append(lines, s.Hang("", s.Faint, held)...)
 	}
-	return a.printLines(append(lines, s.Next(decideHint(state))...))
+	hint := "Decide: planloop approve, planloop edit COMMENT (request changes), or planloop reject."
+	if state.IsReturned() {
+		hint = "Changes were requested: wait for the new version, or reject it with planloop reject."
+	}
+	return a.printLines(append(lines, s.Next(hint)...))
 }
 
 // draftLines returns the text of a draft, followed by the comments on the whole plan; comments on steps are in the text.
@@ -239,14 +241,6 @@ func draftLines(s terminal.Screen, text string, remarks []verbs.PlacedComment) [
 	return append(s.Draft(text), s.Remarks(ofWhole)...)
 }
 
-func decideHint(state plan.State) string {
-	if state.IsReturned() {
-		return "Changes were requested: wait for the new version, or reject it with planloop reject."
-	}
-	return "Decide: planloop approve, planloop edit COMMENT (request changes), or planloop reject."
-}
-
-// showApproved prints the approved plan as guidance for the agent that carries it out.
 func (a *app) showApproved(ctx context.Context, ws *openWorkspace) error {
 	state, err := ws.verbs.State(ctx)
 	if err != nil {

@@ -66,7 +66,6 @@ func stepSource(cmd *cobra.Command) string {
 	return ""
 }
 
-// check sets the goal and refuses conflicting flags.
 func (f *startFlags) check(cmd *cobra.Command, args []string) (err error) {
 	source, goal := stepSource(cmd), cmd.Flags().Changed("goal")
 	with := map[string][]string{"template": {"template", "set"}, "file": {"file"}, "step": {"step", "goal", "memory", "constraint"},

@@ -270,7 +270,6 @@ func argumentsOf(text string) (json.RawMessage, error) {
 	return object.Args, nil
 }
 
-// placeFlags are the flags for a step's position.
 type placeFlags struct {
 	behind string
 	first  bool
@@ -307,7 +306,6 @@ type stepFlags struct {
 	texts     []textFlag
 }
 
-// textFlag is a flag with a text in the syntax of its field.
 type textFlag struct {
 	field plan.Field[plan.Step]
 	text  *string

@@ -163,7 +163,6 @@ func (l stepLog) reader() io.Reader {
 	return l.log.Open()
 }
 
-// end returns the last bytes of the output, at most most of them.
 func (l stepLog) end(max int) string {
 	if l.output != "" {
 		return safetext.Tail(l.output, max)
@@ -230,8 +229,7 @@ const maxHeldLine = 64 << 10 // bytes of an unfinished line
 
 const maxKey = 16 << 10 // bytes of a private key
 
-// outputPrinter passes on a program's output line by line, without secrets. It strips escape sequences and writes out all other characters
-// that hide text or move the cursor.
+// outputPrinter passes on a program's output by lines, without secrets and escape sequences; it writes out what else hides text.
 type outputPrinter struct {
 	out    io.Writer
 	marked bool   // the lines begin with safetext.Mark

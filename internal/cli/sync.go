@@ -79,7 +79,6 @@ func (a *app) sync(book ruleBook, dry, remove bool) error {
 	return a.reply(syncReply{File: book.file, Target: result.Target, Action: result.Action, DryRun: dry, Lost: result.Edits})
 }
 
-// ruleBook is the rule book in the workspace's file for agents.
 type ruleBook struct {
 	workspace string
 	file      string // relative path, with slashes

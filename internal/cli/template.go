@@ -123,7 +123,6 @@ func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([
 	return offers, directive | cobra.ShellCompDirectiveNoSpace
 }
 
-// templates are the user's, the workspace's and planloop's own templates.
 type templates struct{ library exchange.TemplateLibrary }
 
 func (a *app) templates(place workspace.Workspace) templates {

@@ -54,7 +54,6 @@ func (t stepTools) Names() []string {
 	return box.Tools().Names()
 }
 
-// box opens the tools on the workspace's files, read-only while planning mode requires it.
 func (a *app) box() (*toolbox.Box, error) {
 	ws, err := a.open(context.Background(), nil)
 	if err != nil {
@@ -76,7 +75,6 @@ func (a *app) box() (*toolbox.Box, error) {
 		ReadOnlyCommands: ws.config.ReadOnlyCommands})
 }
 
-// launcher returns a launcher that starts commands and ends all their descendants.
 func (a *app) launcher() *process.Launcher {
 	program, err := os.Executable()
 	if err != nil {

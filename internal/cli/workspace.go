@@ -212,7 +212,6 @@ func (a *app) configure(place workspace.Workspace) (workspace.Config, error) {
 	return config, err
 }
 
-// recordErrors has an unattended process record its errors for doctor.
 func (a *app) recordErrors(who string) {
 	if a.flags.ephemeral {
 		return
@@ -223,7 +222,6 @@ func (a *app) recordErrors(who string) {
 	}
 }
 
-// describeServer describes this process as a server on standard input and output.
 func (a *app) describeServer() presence.Server {
 	chain := a.ancestors()
 	server := presence.Server{Session: workspace.HostSession(a.getenv), Starter: process.Starter(chain), Version: version(),

@@ -100,7 +100,6 @@ func NameProblem(host Host, event string) string {
 	return text + "; use one of " + strings.Join(known, ", ")
 }
 
-// eventOf returns a host's event by its name on the command line.
 func eventOf(host Host, name string) Event {
 	events := Events(host)
 	i := slices.IndexFunc(events, func(e Event) bool { return e.Name == name })
@@ -124,9 +123,8 @@ func OpencodePlugin(program, marks string) string {
 	return text
 }
 
-// requiredTools returns the names that a hook before a tool must match, as the host compares them with an event's matcher: tools that
-// change something or may let others do so, one of planloop's own, and one of another server. It is nil if the host
-// has no matchers or ignores them.
+// requiredTools returns the names that a hook before a tool must match, in the form of the host's matchers: tools that may change
+// something, one of planloop's own, and one of another server; nil if the host has no matchers or ignores them.
 func requiredTools(host Host, native string) []string {
 	switch {
 	case host == Claude:

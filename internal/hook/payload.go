@@ -187,8 +187,7 @@ func (r *reader) texts(value jsontext.Value) (texts []string) {
 	return texts
 }
 
-// paths returns the paths at some members of a tool's input. A name such as edits[].path means that member of each element. It returns nil
-// if one of them cannot be read.
+// paths returns the paths at members of a tool's input, nil if one is unreadable. edits[].path is that member of each element.
 func (r *reader) paths(input jsontext.Value, at []string) (paths []string) {
 	for _, name := range at {
 		list, inner, nested := strings.Cut(name, "[].")

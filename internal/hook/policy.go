@@ -20,15 +20,11 @@ type Policy struct {
 	IsShadowed func(Call) bool        // reports whether a command would run another program under the name planloop
 	IsHostNote func(path string) bool // reports whether a file is the host's own note, such as the plan of its own plan mode
 	// Find reads the files of a definition. It returns why the definition must not start, and whether there is a file.
-	Find func(Call, Definition) (problem string, found bool)
-	// SeesSubagents reports whether a hook of the running host was called in a subagent.
-	SeesSubagents func() bool
-	// Windows says that a host's shell may be other than bash.
-	Windows bool
-	// ReadOnlyTools are patterns of read-only MCP tools, as written by the user.
-	ReadOnlyTools []string
-	// ReadOnlyCommands are patterns of read-only commands, as written by the user; they are commands of bash.
-	ReadOnlyCommands []string
+	Find             func(Call, Definition) (problem string, found bool)
+	SeesSubagents    func() bool // reports whether a hook of the running host was called in a subagent
+	Windows          bool        // a host's shell may be other than bash
+	ReadOnlyTools    []string    // patterns of read-only MCP tools, as written by the user
+	ReadOnlyCommands []string    // patterns of read-only commands of bash, as written by the user
 }
 
 // Check refuses a tool that must not run now with a *plan.ValidationError, which says what to do instead. Any other error is a failure, and
@@ -143,8 +139,7 @@ func (c Call) reachesSubagents() bool {
 		c.Host == Claude && slices.Contains([]string{"2.1.197", "2.1.330"}, c.Version)
 }
 
-// inBash reports whether the tool runs bash on Windows as well: Claude Code and Copilot have separate tools for PowerShell. Other hosts
-// start the available shell, whatever the tool's name.
+// inBash reports whether the tool runs bash on Windows, too. Other hosts start the available shell, whatever the tool's name.
 func (c Call) inBash() bool {
 	return c.Host == Claude && slices.Contains([]string{"Bash", "Monitor"}, c.Tool) || c.Host == VSCode && c.Tool == "bash"
 }

@@ -45,7 +45,6 @@ func (e Edit) HasChanges() bool {
 	return e.Fault == nil && (e.Exists != e.WillExist || !bytes.Equal(e.Before, e.After))
 }
 
-// target is a file with all of planloop's parts in it.
 type target struct {
 	path       string
 	server     *server
@@ -102,7 +101,6 @@ func (m Machine) edit(h host, t target, w Request) Edit {
 	return e
 }
 
-// prepare reads a file and computes its text after the change.
 func (m Machine) prepare(e *Edit, h host, t target, remove bool) (err error) {
 	if err := m.read(e, remove); err != nil {
 		return err

@@ -47,8 +47,7 @@ func checkPlain(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// read reads the file of an edit, which need not exist. What cannot be written without harm is a Refusal, unless nothing
-// of init's can be there to remove.
+// read reads the file of an edit, if it exists. What cannot be written without harm is a Refusal, unless init has nothing to remove.
 func (m Machine) read(e *Edit, remove bool) error {
 	path, target := e.Path, e.Path
 	_, err := filepath.EvalSymlinks(path)
@@ -191,7 +190,6 @@ func hashText(text string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// recordPath returns the path of the ledger's file about another file.
 func (m Machine) recordPath(target, ending string) string {
 	return filepath.Join(m.Ledger, hashText(target)[:16]+ending)
 }

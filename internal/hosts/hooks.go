@@ -29,7 +29,6 @@ func (s listedHook) path(list []string) []string {
 	return s.handlerPath(list)
 }
 
-// handlerPath leads to the object with the command.
 func (s listedHook) handlerPath(list []string) []string {
 	if s.index < 0 {
 		return subpath(list, strconv.Itoa(s.element))
@@ -93,7 +92,6 @@ func (h *hooks) installEvent(m Machine, on hook.Host, e hook.Event, w *draft) (S
 	return h.repair(m, on, e, w, s.handlerPath(list))
 }
 
-// repair makes the command current in a hook that was changed by hand.
 func (h *hooks) repair(m Machine, on hook.Host, e hook.Event, w *draft, at []string) (State, error) {
 	state := Edited
 	for _, member := range h.makeHandler(m, on, e) {
@@ -174,7 +172,6 @@ func (h *hooks) eventLists(d *document) map[string]any {
 	return events
 }
 
-// listHooks lists the hooks in the list of an event, in groups or not.
 func listHooks(list any) []listedHook {
 	var found []listedHook
 	elements, _ := list.([]any)

@@ -229,8 +229,7 @@ func (p Plugin) Parts() string {
 	return "the hooks"
 }
 
-// readPlugin reads planloop's parts in a plugin's folder, and returns nil if it has none. Hooks that are not called for every
-// tool that writes do not count.
+// readPlugin reads planloop's parts in a plugin's folder, nil if none. Hooks that are not called for every writing tool do not count.
 func (h *Host) readPlugin(m Machine, folder string, p Plugin, manifest string) *Plugin {
 	servers, _ := h.readPluginFile(filepath.Join(folder, manifest))["mcpServers"].(map[string]any)
 	for _, server := range servers {
@@ -267,8 +266,7 @@ func (h *Host) readPluginFile(path string) map[string]any {
 	return file
 }
 
-// claudePlugin finds a plugin of Claude Code. The settings enable it, where a file nearer to the project overrides the
-// others; installed_plugins.json has its folder.
+// claudePlugin finds a plugin of Claude Code: the settings nearest to the project enable it; installed_plugins.json has its folder.
 func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
 	scopes := map[string]Scope{}
 	files := []string{m.join(dir, "settings.json"), m.project(".claude", "settings.json"), m.project(".claude", "settings.local.json")}
@@ -348,7 +346,6 @@ func (h *Host) geminiExtension(m Machine, dir string) *Plugin {
 	return nil
 }
 
-// escapeGlob escapes a path for use in a pattern.
 func escapeGlob(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }

@@ -224,7 +224,6 @@ func (d *document) add(value any, path ...string) error {
 	return err
 }
 
-// format formats a value for a depth in the document.
 func (d *document) format(value any, depth int) (hujson.ValueTrimmed, error) {
 	text, err := json.Marshal(value, jsontext.AllowInvalidUTF8(true), jsontext.WithIndentPrefix(strings.Repeat(d.indent, depth)),
 		jsontext.WithIndent(d.indent))

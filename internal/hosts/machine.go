@@ -45,8 +45,7 @@ func (m Machine) join(first string, more ...string) string {
 func (m Machine) home(parts ...string) string    { return m.join(m.Home, parts...) }
 func (m Machine) project(parts ...string) string { return m.join(m.Project, parts...) }
 
-// variable returns the folder or file that a variable names, else otherwise. A host resolves a
-// relative path from its own working directory, which is unknown here, so it is ignored.
+// variable returns the path that a variable names, else otherwise. A relative one depends on the host's own directory: it is ignored.
 func (m Machine) variable(name, otherwise string) string {
 	if value := m.Getenv(name); m.isAbs(value) {
 		return value

@@ -137,7 +137,6 @@ func (s *server) assess(m Machine, value any, wrote string) (state State, entry 
 	return state, mended, notes, nil
 }
 
-// remove removes planloop's entry if init wrote it.
 func (s *server) remove(m Machine, w *draft) State {
 	command := commandWords(w.value(s.path...), s.program)
 	_, wrote := w.written[pointer(s.path)]

@@ -95,7 +95,6 @@ func table(m Machine, s Scope) []host {
 	return hosts
 }
 
-// pick returns user or project, according to the scope.
 func (s Scope) pick(user, project string) string {
 	if s == Project {
 		return project

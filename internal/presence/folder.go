@@ -108,9 +108,8 @@ func isSameFile(path string, lock *flock.Flock) bool {
 	return err == nil && os.SameFile(open, there)
 }
 
-// removeLocked removes the file that lock locks, and unlocks it. Only the lock's holder removes, and only the file it has
-// locked: a process that then locks the removed file finds that it has vanished. Windows cannot remove open
-// files.
+// removeLocked removes the file that lock locks, and unlocks it. Only the holder removes, and only the file it has locked: a process
+// that then locks the removed file finds that it has vanished. Windows cannot remove open files.
 func removeLocked(path string, lock *flock.Flock) error {
 	if runtime.GOOS == "windows" {
 		return errors.Join(lock.Unlock(), os.RemoveAll(path))

@@ -60,7 +60,6 @@ func (e Evidence) AgentShell() Finding { return first(e.sign, e.origin) }
 // Client returns whether the user of this server's client may be a person: not if the server descends from an agent's shell.
 func (e Evidence) Client() Finding { return first(e.sign, e.surroundings, e.blindness) }
 
-// caller judges what the caller says.
 func (e Evidence) caller() Finding {
 	switch {
 	case e.Named:
@@ -190,8 +189,7 @@ func FindHosts(stateHome string) (found Hosts) {
 	return found
 }
 
-// runsElsewhere reports whether a server in another pid namespace runs: it holds the lock of its client's name, which has
-// the files seen. Without a connection's name it may run.
+// runsElsewhere reports whether a server in another pid namespace runs: it holds its client's lock in seen. Without one it may run.
 func (s Server) runsElsewhere(seen folder) bool {
 	locked, err := seen.isLocked(s.Client)
 	return !isConnection(s.Client) || locked || err != nil

@@ -44,7 +44,6 @@ func (workspace *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step
 	return shown
 }
 
-// proof returns the criteria with their evidence, and the other evidence.
 func proof(step *plan.Step) (criteria []Criterion, other []Evidence) {
 	for _, text := range step.AcceptanceCriteria {
 		criteria = append(criteria, Criterion{Text: text})

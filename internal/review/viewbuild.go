@@ -162,7 +162,6 @@ func commentable(state plan.State, now time.Time) []*plan.Plan {
 	return slices.DeleteFunc(shown, func(p *plan.Plan) bool { return p == nil })
 }
 
-// comments returns the comments on some plans, placed in these plans.
 func (workspace *Workspace) comments(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Comment, error) {
 	remarks, err := workspace.Service.PlacedComments(ctx, state, shown...)
 	if err != nil {

@@ -22,7 +22,6 @@ func (CommandLine) Brief() bool { return false }
 // Hidden returns nothing: commands are refused, not hidden.
 func (CommandLine) Hidden() []string { return nil }
 
-// read returns the command that shows the plan, a form of it, or the comments.
 func read(call verbs.Call) string {
 	if call.ID == string(verbs.CommentsOnly) {
 		return "planloop comment"

@@ -58,7 +58,6 @@ func (v ModeView) Lines() []string {
 	return append(append(lines, ""), s.Next(v.Next)...)
 }
 
-// gathering returns the details of the phase for the first line, and the rows below it.
 func (v ModeView) gathering() (about string, rows []styledText) {
 	s, mode := v.Screen, v.State.ModeNow()
 	returned, rule := "", "Agents read and ask; nothing can be changed until a plan is approved."
@@ -127,7 +126,6 @@ func (v ModeView) inactive() []styledText {
 	return append(rows, styledText{s.Plain, "Last time: " + text + " at " + clock(d.At, v.Now) + prefixed(": ", d.Comment)})
 }
 
-// approvalText returns the approver of a plan, the way and time of the approval, and the comment.
 func approvalText(a plan.Approval, now time.Time) string {
 	return "Approved by " + plan.Way(a.Way).Decider(a.By) + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" +
 		prefixed(": ", a.Edits.String()) + prefixed(": ", a.Comment)

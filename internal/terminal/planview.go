@@ -84,7 +84,6 @@ func (v PlanView) head() []string {
 		[]string{""})
 }
 
-// status returns the plan's status, progress bar and numbers.
 func (v PlanView) status() []string {
 	p, s := v.State.Plan, v.Screen
 	word := string(p.Status)
@@ -233,7 +232,6 @@ func (v PlanView) foot() []string {
 	return append(lines, v.Screen.Next(v.Next)...)
 }
 
-// signals lists the open signals, the most serious first.
 func (v PlanView) signals() []string {
 	var open []plan.Signal
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {

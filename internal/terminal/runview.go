@@ -124,7 +124,6 @@ func askWords(kind plan.AskKind) string {
 		plan.AskUnknown: "outcome unknown"}[kind]
 }
 
-// rows returns the steps, with the instances of a loop below it.
 func (v RunView) rows() []runRow {
 	steps := v.State.Plan.Steps
 	rows := make([]runRow, 0, steps.Len())
@@ -227,7 +226,6 @@ func (v RunView) sign(step *plan.Step) (string, Style) {
 // asking is the style of a step that asks the person.
 func (s Screen) asking(text string) string { return s.Bold(s.Waiting(text)) }
 
-// remarks returns the text after the title of a step.
 func (v RunView) remarks(step *plan.Step) (string, Style) {
 	s := v.Screen
 	switch ask := step.OpenQuestion(); {
@@ -306,7 +304,6 @@ func firstLine(text string) string {
 	return safetext.EscapeLine(first)
 }
 
-// duration returns a line with the run's duration, the agents started, and the remaining limits.
 func (v RunView) duration() []string {
 	c := v.Limits
 	if c.Begun.IsZero() || v.State.Run == nil {

@@ -225,7 +225,6 @@ func (s *Screen) setStyles(colours bool) {
 	s.Wrong, s.Good, s.Waiting, s.Busy = colour("1"), colour("2"), colour("3"), colour("6")
 }
 
-// colours decides by the conventions of NO_COLOR and CLICOLOR.
 func (o Options) colours() bool {
 	switch {
 	case o.Getenv("NO_COLOR") != "":

@@ -138,7 +138,6 @@ func (v PlanView) unseen(step *plan.Step, margin int) []string {
 	return v.Screen.Hang(strings.Repeat(" ", margin), v.Screen.Waiting, text)
 }
 
-// evidence returns the last piece of a step's evidence; with All every piece with its command's output.
 func (v PlanView) evidence(step *plan.Step, margin int) []string {
 	var lines []string
 	for _, e := range latest(v, step.Evidence) {

@@ -210,7 +210,6 @@ func (s *Server) checkViewAccess(code, token string) error {
 	return refused
 }
 
-// can returns the rights of a request's session in a workspace.
 func (s *Server) can(c call, workspace *review.Workspace) review.Can {
 	refused := ""
 	if workspace.Refused != nil {

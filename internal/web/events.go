@@ -21,8 +21,7 @@ const (
 	eventTimeout   = 10 * time.Second
 )
 
-// streams holds the open streams of changes, and the single follower of the workspaces that feeds them. The follower runs
-// from the first stream on, until the workspaces or the server ends.
+// streams holds the open streams of changes and their single follower, from the first stream until the workspaces or the server ends.
 type streams struct {
 	watch func(context.Context) <-chan review.Change
 
@@ -128,7 +127,7 @@ func (s *Server) getEvents(c call) (any, error) {
 	defer cancel()
 	defer context.AfterFunc(s.streams.ending, cancel)()
 	out := &eventWriter{w: c.w, limits: http.NewResponseController(c.w), ctx: ctx}
-	defer context.AfterFunc(ctx, out.cut)()
+	defer context.AfterFunc(ctx, func() { _ = out.limits.SetWriteDeadline(time.Now()) })() // ends a write in progress
 
 	told := news.hub.Listen(ctx)
 	_, sent := news.since(0)
@@ -172,7 +171,7 @@ type eventWriter struct {
 }
 
 func (e *eventWriter) send(text string) error {
-	// Set before the context is checked: either it has not ended, or cut runs after this.
+	// Set before the context is checked: either it has not ended, or its end cuts this write.
 	_ = e.limits.SetWriteDeadline(time.Now().Add(eventTimeout))
 	if err := e.ctx.Err(); err != nil {
 		return err
@@ -182,6 +181,3 @@ func (e *eventWriter) send(text string) error {
 	}
 	return e.limits.Flush()
 }
-
-// cut ends a write in progress.
-func (e *eventWriter) cut() { _ = e.limits.SetWriteDeadline(time.Now()) }

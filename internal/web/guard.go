@@ -79,8 +79,7 @@ func singleHeader(r *http.Request, header string) (value string, ok bool) {
 	return values[0], true
 }
 
-// policy returns the headers of every response: the page runs only its own scripts, connects only to this server, is
-// shown in no frame, and is not cached; no referrer is sent.
+// policy returns the headers of every response: only the page's own scripts, only this server, no frame, no cache, no referrer.
 func policy() [][2]string {
 	return [][2]string{
 		{"Content-Security-Policy", strings.Join([]string{"default-src 'none'", "script-src 'self'", "style-src 'self'",

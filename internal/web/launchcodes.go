@@ -12,7 +12,6 @@ const (
 	maxLaunchCodes = 16 // unused codes
 )
 
-// newLaunchCode makes the code of one launch link.
 func (d *sessionStore) newLaunchCode() string {
 	code := rand.Text()
 	d.mu.Lock()

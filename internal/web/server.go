@@ -31,32 +31,22 @@ import (
 
 // Options configure the server.
 type Options struct {
-	// Workspaces supplies the shown data and performs acts.
-	Workspaces review.Workspaces
-	// Person is the actor by whom decisions are recorded.
-	Person plan.Actor
+	Workspaces review.Workspaces // supplies the shown data and performs acts
+	Person     plan.Actor        // by whom decisions are recorded
 	// File returns a file of the page by name, with its content type. The default is review.PageFile.
 	File func(name string) (content []byte, contentType string, ok bool)
 	// Refusal is the reason all decisions are refused, such as "planloop was started without a terminal". If "", sessions
 	// opened by a launch link may decide.
-	Refusal string
-	// Name is an additional host name of this server, such as one that never served a page.
-	Name string
-	// ViewAccess sets the rights to look without a launch link.
-	ViewAccess ViewAccess
-	// ShowCode writes a code, and its purpose, to the terminal that the server was started on. It is nil without such a
-	// terminal.
-	ShowCode func(workspace review.Place, code string) error
-	// OnReusedLink is called when a launch link was used again, which ends the session that it opened. It may be nil.
-	OnReusedLink func()
-	// Logger receives errors. The default discards them.
-	Logger *slog.Logger
-	// Heartbeat is the pause between signs of life on a stream. The default is 20 s.
-	Heartbeat time.Duration
-	// BodyTimeout bounds the reading of a request body. The default is 10 s.
-	BodyTimeout time.Duration
-	// Now is the clock. The default is time.Now.
-	Now func() time.Time
+	Refusal    string
+	Name       string     // an additional host name of this server, such as one that never served a page
+	ViewAccess ViewAccess // the rights to look without a launch link
+	// ShowCode writes a code, and its purpose, to the terminal that the server was started on; nil without one.
+	ShowCode     func(workspace review.Place, code string) error
+	OnReusedLink func()           // called when a launch link was used again, which ends the session that it opened; may be nil
+	Logger       *slog.Logger     // receives errors; the default discards them
+	Heartbeat    time.Duration    // between signs of life on a stream; by default 20 s
+	BodyTimeout  time.Duration    // for the reading of a request body; by default 10 s
+	Now          func() time.Time // by default time.Now
 }
 
 // ViewAccess sets the rights to look, but not decide, without a launch link.
@@ -97,10 +87,10 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, log: opts.Logger, sessions: newSessionStore(opts.Now), files: files,
-		streams: newStreams(opts.Workspaces), shared: newRenderCache(),
-		owner: origin.ConnectionOwner,
-		enter: rate.NewLimiter(5, 20), codes: rate.NewLimiter(rate.Every(2*time.Second), 3)}
+	s := &Server{opts: opts, log: opts.Logger, files: files, streams: newStreams(opts.Workspaces), shared: newRenderCache(),
+		sessions: &sessionStore{now: opts.Now, launches: map[digest]time.Time{}, sessions: map[digest]*session{}},
+		owner:    origin.ConnectionOwner,
+		enter:    rate.NewLimiter(5, 20), codes: rate.NewLimiter(rate.Every(2*time.Second), 3)}
 	s.routes = s.api()
 	return s, nil
 }

@@ -49,10 +49,6 @@ type session struct {
 	proofs   map[digest]time.Time // that a code was typed, with their last use
 }
 
-func newSessionStore(now func() time.Time) *sessionStore {
-	return &sessionStore{now: now, launches: map[digest]time.Time{}, sessions: map[digest]*session{}}
-}
-
 // end ends a session. The store is locked.
 func (d *sessionStore) end(cookie digest) {
 	close(d.sessions[cookie].done)

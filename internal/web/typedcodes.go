@@ -59,7 +59,6 @@ func (d *sessionStore) newCode(s *session) (string, error) {
 	return code, nil
 }
 
-// unlock checks the typed code, and returns a proof that it was typed.
 func (d *sessionStore) unlock(s *session, code string) (proof string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,8 +86,7 @@ func (d *sessionStore) unlock(s *session, code string) (proof string, err error)
 	return proof, nil
 }
 
-// unlocked reports whether a request proves that the terminal's code was typed. An act extends the proof by an hour; a
-// page that is only left open does not.
+// unlocked reports whether a request proves that the code was typed. An act extends the proof by an hour; an open page does not.
 func (d *sessionStore) unlocked(s *session, r *http.Request, acts bool) bool {
 	proof, ok := singleHeader(r, "Planloop-Unlock")
 	d.mu.Lock()

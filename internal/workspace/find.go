@@ -111,8 +111,7 @@ type place struct {
 	named bool // by the user
 }
 
-// place returns the first candidate that names a directory. A host's unusable directory is skipped with a doubt; a
-// directory that the user names must exist.
+// place returns the first candidate that names a directory. A host's unusable one is skipped with a doubt; a user's must exist.
 func (in Lookup) place() (found place, doubts []string, err error) {
 	for _, p := range []place{{in.Flag, fromFlag, true}, {in.Getenv(envWorkspace), envWorkspace, true}} {
 		if p.dir == "" {
@@ -156,8 +155,7 @@ type hostDirs struct {
 	dirs []string // at least one
 }
 
-// hostDirs reads the variables in which hosts pass the open directory, or several, to their servers and hooks, and the
-// roots.
+// hostDirs reads the roots, and the variables in which hosts pass the open directories to their servers and hooks.
 func (in Lookup) hostDirs() []hostDirs {
 	var all []hostDirs
 	for _, name := range []string{
@@ -308,9 +306,8 @@ func (p place) refuse(problem, fix string, cause error) error {
 // quoted shortens a directory for a sentence.
 func quoted(dir string) string { return plan.Shorten(safetext.EscapeLine(dir), 100) }
 
-// workTree returns the innermost git work tree at or above dir, and whether there is one. A linked work tree counts as
-// its own; a submodule belongs to the repository around it, unless it has been a workspace. The search ends below the
-// home directory and the top: a home directory under version control does not make everything in it one workspace.
+// workTree returns the innermost git work tree at or above dir, below the home directory and the top. A linked work tree counts as
+// its own; a submodule belongs to the repository around it, unless it has been a workspace.
 func (in Lookup) workTree(dir string) (top string, ok bool) {
 	for at := dir; !in.isNoProject(at); at = filepath.Dir(at) {
 		git := filepath.Join(at, ".git")

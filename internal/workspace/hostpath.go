@@ -134,9 +134,8 @@ func splitWSL(slashed string) (distro, below string, ok bool) {
 	return "", "", false
 }
 
-// isSystemPath reports whether a path belongs to the system or a program instead of a user: it is below the folders where
-// programs are installed, or below a program's hidden folder in the home directory. Windows and macOS ignore the case
-// of names.
+// isSystemPath reports whether a path is below folders where programs are installed, or below a program's hidden folder in the home
+// directory. Windows and macOS ignore the case of names.
 func isSystemPath(os, path, home string) bool {
 	path, home = strings.ReplaceAll(path, `\`, "/"), strings.ReplaceAll(home, `\`, "/")
 	if drive, below, ok := splitMount(path); ok && os == "linux" { // of Windows, seen from WSL
@@ -221,8 +220,7 @@ func ignoresCase(path string) bool {
 	return false
 }
 
-// spellPath replaces each element of path by the only entry of its folder that equals it except for case and Unicode
-// form. Elements of unlistable folders are kept.
+// spellPath replaces each element of path by the only entry of its folder, if listable, that equals it but for case and Unicode form.
 func spellPath(path string, list func(dir string) []string) string {
 	parent := filepath.Dir(path)
 	if parent == path {

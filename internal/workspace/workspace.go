@@ -122,9 +122,8 @@ func platformFolder(home, below string) string {
 	return filepath.Join(home, below)
 }
 
-// appFolder returns a path in our folder, which is below the one that the variable names, else below the platform's. The library read the
-// environment once when the program started, so the caller's environment comes first, and the platform's folder moves
-// with the caller's home.
+// appFolder returns a path in our folder below the variable's, else below the platform's. The library read the environment at the
+// start, so the caller's comes first, and the platform's folder moves with the caller's home.
 func appFolder(getenv func(string) string, variable, platform, home string, names ...string) (string, error) {
 	below := filepath.Join(append([]string{appName}, names...)...)
 	if dir := getenv(variable); filepath.IsAbs(dir) { // relative ones must be ignored
@@ -197,8 +196,7 @@ func (in Lookup) FindOverlaps(path string) []Workspace {
 
 const sep = string(filepath.Separator)
 
-// stateHomes are the folders that may contain states. A restricted agent may choose the environment, but the user's
-// default folder does not depend on it.
+// stateHomes are the folders that may contain states. A restricted agent may choose the environment, but not the default folder.
 func (in Lookup) stateHomes() []string {
 	var homes []string
 	if home, err := StateHome(in.Getenv, in.Home); err == nil {
