@@ -208,8 +208,11 @@ func (s State) CheckRevisionBase() error {
 	for step := range s.Draft.Steps.All() { // approved work has continued
 		now, ok := s.Plan.Steps.Get(step.ID)
 		if ok && (now.IsRunning() || now.IsExpanded()) && changedFields(now, step) != "" {
-			return conflict(step.ID.String()+" was started as it was approved, and the revision would change it",
-				"wait for its end, or reject the revision")
+			fix := "wait for its end, or reject the revision"
+			if now.IsExpanded() { // a loop keeps its entries, also when it has ended
+				fix = "reject the revision; the agent can propose a step of its own for it"
+			}
+			return conflict(step.ID.String()+" was started as it was approved, and the revision would change it", fix)
 		}
 	}
 	return nil

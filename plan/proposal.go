@@ -161,10 +161,24 @@ func checkWithdrawn(s State, t traits, events []Event, f Facts) error {
 	if t.authority != anyActor || f.Actor.IsPresent() || !slices.ContainsFunc(events, isWithdrawal) {
 		return nil // a decision
 	}
-	if by := s.proposal().By; by != f.Actor.Name && !f.Sightings[by].IsGone {
+	if by := s.proposal().By; !MayWithdraw(f.Actor, by, f.Sightings[by]) {
 		return conflict(Quote(by)+" proposed the change, and only its author or a person may withdraw it", "ask the user")
 	}
 	return nil
+}
+
+// MayWithdraw reports whether an actor may withdraw the proposal of an author: its own, as a person any, and
+// anybody that of an author who is gone.
+func MayWithdraw(by Actor, author string, seen Sighting) bool {
+	return by.Name == author || by.IsPresent() || seen.IsGone
+}
+
+// ProposalAuthor returns the actor that proposed the change that waits, "" without one.
+func (s State) ProposalAuthor() string {
+	if !s.HasProposal() {
+		return ""
+	}
+	return s.proposal().By
 }
 
 func withdrawal(s State, f Facts) Event {

@@ -78,6 +78,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.CallTakeOver:   "planloop step claim " + call.Step.String() + " --force",
 		verbs.CallCheck:      "planloop check --task " + call.Step.Number(),
 		verbs.CallAbandon:    "planloop clear",
+		verbs.CallDiscard:    "planloop clear",
 
 		verbs.CallApplyTemplate: template,
 		verbs.CallInstall:       "planloop init",

@@ -137,6 +137,7 @@ const (
 	CallApplyTemplate CallKind = "apply_template" // ID, with the parameters JSON; "": list them
 	CallInstall       CallKind = "install"        // planloop's server and hooks in the agent's host
 	CallEnterMode     CallKind = "enter_mode"     // planning mode, as a person
+	CallDiscard       CallKind = "discard"        // the approved plan, as a person
 )
 
 // Call is a call to make, with the arguments that are known; the caller adds the rest.

@@ -195,7 +195,7 @@ func (v view) unscopedAction() NextAction {
 // afterDecisions returns the next action of the plan, after a pending decision about a draft or a rejection.
 func (v view) afterDecisions() NextAction {
 	switch n := v.planAction(); {
-	case v.state.HasProposal() && !v.decides():
+	case v.state.HasProposal() && (!v.decides() || v.state.IsReturned()):
 		return v.besideProposal(n)
 	case v.mustDecideDraft():
 		return v.awaitingApproval() // a proposal, or a draft without planning mode, from a model or an import
@@ -226,21 +226,37 @@ func (v view) mustDecideDraft() bool {
 	return none && v.decides()
 }
 
-// besideProposal returns the next action n of an agent while a proposal waits: approved work continues, and without any
-// left the decision comes first.
+// besideProposal returns the next action while a proposal waits for a decision, or for its author. Approved work, of which n
+// is next, continues; without any left the proposal comes first.
 func (v view) besideProposal(n NextAction) NextAction {
 	isStuck := slices.Contains([]Reason{NoPlan, PlanCompleted, Closed, Failed, Replanning, Deadlocked}, n.Reason)
-	switch returned := v.state.IsReturned(); {
-	case isStuck && returned:
-		return newAction(AwaitingApproval, "Changes were requested for the proposal.", "Revise your proposed change, or withdraw it: ",
-			Call{Kind: CallUpdate, JSON: `{"withdraw":true}`}, ".")
-	case isStuck:
+	returned, author := v.state.IsReturned(), v.state.ProposalAuthor()
+	switch isAuthor := !v.decides() && plan.MayWithdraw(v.Actor, author, v.seenLast(author)); {
+	case v.decides() && n.Reason != PlanCompleted: // a person can do all else beside the proposal
+	case isStuck && !returned:
 		n = v.awaitingApproval()
 		n.message = "No approved work is left. Tell the user that the proposed change waits for a decision."
-	case returned:
+	case isStuck && isAuthor:
+		withdraw := Call{Kind: CallUpdate, JSON: `{"withdraw":true}`}
+		return newAction(AwaitingApproval, "Changes were requested for the proposal.", "Revise your proposed change, or withdraw it: ",
+			v.leaveToUser(withdraw), withdraw, ".")
+	case isStuck:
+		return v.waitForAuthor(author)
+	case returned && isAuthor:
 		n.Phrases = append(say("Revise or withdraw your proposed change. "), n.Phrases...)
 	}
 	return n
+}
+
+// waitForAuthor returns the next action while the author of a returned proposal has to revise it: only the author or a person
+// can withdraw it.
+func (v view) waitForAuthor(author string) NextAction {
+	drop := "; a person can drop it: "
+	if v.decides() {
+		drop = "; drop it: "
+	}
+	return newAction(AwaitingApproval, "Changes were requested for the proposal.", "Wait until ", name(author),
+		" revises the proposed change: ", Call{Kind: CallWait}, drop, Call{Kind: CallCancelMode}, ".")
 }
 
 // planAction returns the next action of the plan, without regard to drafts and rejections.
@@ -257,9 +273,8 @@ func (v view) planAction() NextAction {
 	case p.Status == plan.StatusCompleted:
 		return newAction(PlanCompleted, "All tasks are complete. The agent should provide a final summary.",
 			"All steps are finished: check the outcome, then ", Call{Kind: CallSummarise}, ".")
-	case p.Status == plan.StatusFailed && p.IsBinding():
-		return newAction(Failed, "The plan has failed: a critical step failed, and no replans are left.",
-			"The approved plan has failed: tell the user, and submit a new one: ", Call{Kind: CallSubmit}, ".")
+	case p.Status == plan.StatusFailed && p.IsBinding() && !v.decides():
+		return v.replaceFailed()
 	case p.Status == plan.StatusFailed:
 		return newAction(Failed, "The plan has failed: a critical step failed, and no replans are left.",
 			"The plan has failed: set up a new one with ", setUp, ".")
@@ -272,6 +287,24 @@ func (v view) planAction() NextAction {
 		return n
 	}
 	return v.nothingReady(p)
+}
+
+// replaceFailed returns the next action of an agent whose approved plan has failed.
+func (v view) replaceFailed() NextAction {
+	parts := append([]any{"The approved plan has failed: tell the user, then "}, append(v.anotherPlan(), ".")...)
+	return newAction(Failed, "The plan has failed: a critical step failed, and no replans are left.", parts...)
+}
+
+// anotherPlan returns the call, as a part of say, that replaces a plan that is over. Only a person may replace an approved,
+// unfinished one; an agent submits another.
+func (v view) anotherPlan() []any {
+	if v.decides() || v.state.Plan == nil || !v.state.Plan.IsBinding() {
+		return []any{Call{Kind: CallSetUp}}
+	}
+	if _, can := v.Can(Call{Kind: CallSubmit}); can {
+		return []any{Call{Kind: CallSubmit}}
+	}
+	return []any{"ask the user to run ", Call{Kind: CallDiscard}}
 }
 
 // isOver reports whether a plan has nothing left to do.
@@ -310,7 +343,7 @@ func (v view) askInstead(n NextAction) NextAction {
 	what := "Your plan was " + outcome + ": ask the user what to do instead"
 	alone := append(say(strings.ToUpper(outcome[:1])+outcome[1:]+": ask the user. "), n.Phrases...)
 	if n.rejected, n.message = true, "The submitted plan was "+outcome+"."; isOver(v.state.Plan) {
-		n.Reason, alone = NoPlan, say(what, ", then ", Call{Kind: CallSetUp}, ".")
+		n.Reason, alone = NoPlan, say(append([]any{what, ", then "}, append(v.anotherPlan(), ".")...)...)
 	}
 	if n.Phrases = v.askUser(what, alone); v.state.ModeNow().Decision.Outcome == plan.Expired {
 		n.Reason, n.Phrases = AwaitingApproval, say(NoDecision)

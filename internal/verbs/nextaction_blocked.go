@@ -138,12 +138,17 @@ func (v view) running(p *plan.Plan) (NextAction, bool) {
 
 // runStopped returns the next action for a step without its engine: another engine settles it.
 func (v view) runStopped(step *plan.Step) NextAction {
-	run, ask := Call{Kind: CallRun}, ""
-	if _, can := v.Can(run); !can {
-		ask = "ask the user to run "
-	}
+	run := Call{Kind: CallRun}
 	return newAction(RunStopped, fmt.Sprintf("The engine that ran step %s has ended before it.", step.ID),
-		"The engine of ", step.ID, " ", name(step.Title), " has ended: ", ask, run, ".").withStep(step)
+		"The engine of ", step.ID, " ", name(step.Title), " has ended: ", v.leaveToUser(run), run, ".").withStep(step)
+}
+
+// leaveToUser returns the words before a call that only the user can make, "" if the caller can.
+func (v view) leaveToUser(call Call) string {
+	if _, can := v.Can(call); can {
+		return ""
+	}
+	return "ask the user to run "
 }
 
 // waitForPerson returns the step for which the caller waits for a person: for an answer, an approval, or to resume the

@@ -93,8 +93,11 @@ func (c Caller) addPersonCalls(err error) error {
 	full := *refused
 	switch {
 	case full.ApprovedPlan != "":
-		full.Fix += ". Propose a change with " + c.word(Call{Kind: CallAddSteps}) + " or " + c.word(Call{Kind: CallSubmit}) +
-			"; a person can run the same command on a terminal"
+		full.Fix += ". Propose a change with " + c.word(Call{Kind: CallAddSteps})
+		if submit, can := c.Can(Call{Kind: CallSubmit}); can {
+			full.Fix += " or " + submit
+		}
+		full.Fix += "; a person can run the same command on a terminal"
 	case full.ClaimedStep != 0:
 		full.Fix += "; a person can take it over with `" + c.word(Call{Kind: CallTakeOver, Step: full.ClaimedStep}) + "`"
 	case full.Phase == plan.PhaseSubmitted:

@@ -8,7 +8,9 @@ import (
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -47,5 +49,81 @@ func TestExpiredProposal(t *testing.T) {
 	audit, err := history.Audit(service.Records(t.Context(), 0))
 	if err != nil || !strings.Contains(audit[len(audit)-1].Sentence(), `proposal expired: "not decided within 30m"`) {
 		t.Errorf("%v, %s", err, audit[len(audit)-1].Sentence())
+	}
+}
+
+// TestReturnedProposalNamesWhoCanRevise: beside a completed plan only the author of a returned proposal is told to revise or
+// withdraw it. Others, and the person, wait for the author; the person can drop it.
+func TestReturnedProposalNamesWhoCanRevise(t *testing.T) {
+	s := service(time.Now, presence{})
+	outline := plan.Outline{Objective: "Ship it"}
+	steps := []plan.NewStep{{Spec: plan.Spec{Title: "Build"}}}
+	if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: outline, Steps: steps, Draft: true}); err != nil {
+		t.Fatal(err)
+	}
+	decide := func(outcome plan.Outcome) {
+		t.Helper()
+		state, _ := s.State(t.Context())
+		if _, err := s.Decide(t.Context(), person, plan.DecideDraft{Outcome: outcome, Digest: plan.Digest(state.Draft),
+			Comment: "smaller steps"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decide(plan.Approved)
+	if _, err := s.AddStep(t.Context(), carl, verbs.AddStep{Steps: []verbs.NewStep{{Title: "Deploy"}}}); err == nil {
+		t.Fatal("not proposed")
+	}
+	decide(plan.Returned)
+	if _, err := s.Mark(t.Context(), ann, plan.MarkStep{Step: 1, Status: plan.Done}); err != nil {
+		t.Fatal(err)
+	}
+	withoutLoop := carl
+	withoutLoop.Face = mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: terminal.CommandLine{}}
+	for _, test := range []struct {
+		who  verbs.Caller
+		want string
+	}{
+		{carl, `or withdraw it: planloop_update {"withdraw":true}.`},
+		{withoutLoop, `or withdraw it: ask the user to run planloop update --json '{"withdraw":true}'.`},
+		{ann, `Wait until "carl" revises the proposed change: `},
+		{person, `Wait until "carl" revises the proposed change: planloop status --wait 5m; drop it: planloop plan cancel.`},
+	} {
+		next, err := s.NextAction(t.Context(), test.who)
+		if err != nil || !strings.Contains(next.For(test.who), test.want) {
+			t.Errorf("%s, %v: %s", test.who.Actor.Name, err, next.For(test.who))
+		}
+	}
+}
+
+// TestFailedApprovedPlan: an agent is told to replace an approved plan that has failed only in a way that it can go.
+func TestFailedApprovedPlan(t *testing.T) {
+	s := session.New(store.NewMemory(), session.Options{Limits: plan.Limits{MaxReplans: -1}})
+	defer s.Close()
+	v := verbs.New(s, verbs.Options{Limits: plan.Limits{MaxReplans: -1}})
+	steps := []plan.NewStep{{Spec: plan.Spec{Title: "Build", Critical: true}}, {Spec: plan.Spec{Title: "Deploy"}}}
+	if _, err := v.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "Ship it"}, Steps: steps, Draft: true}); err != nil {
+		t.Fatal(err)
+	}
+	state, _ := v.State(t.Context())
+	if _, err := v.Decide(t.Context(), person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Mark(t.Context(), ann, plan.MarkStep{Step: 1, Status: plan.Failed}); err != nil {
+		t.Fatal(err)
+	}
+	limited := ann
+	limited.Face = mcpserver.Tools{Toolsets: []string{verbs.Planning, verbs.Loop}, User: terminal.CommandLine{}}
+	for _, test := range []struct {
+		who  verbs.Caller
+		want string
+	}{
+		{carl, "tell the user, then planning_submit_plan."},
+		{limited, "tell the user, then ask the user to run planloop clear."},
+		{person, "set up a new one with planloop start"},
+	} {
+		next, err := v.NextAction(t.Context(), test.who)
+		if err != nil || !strings.Contains(next.For(test.who), test.want) {
+			t.Errorf("%s, %v: %s", test.who.Actor.Name, err, next.For(test.who))
+		}
 	}
 }

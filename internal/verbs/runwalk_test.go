@@ -3,7 +3,6 @@ package verbs_test
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -16,6 +15,7 @@ import (
 type engines struct {
 	session *session.Session
 	seen    presence
+	clock   *clock
 	living  string // the live engine, or ""
 	born    int
 	agents  bool // agents are configured that engines start
@@ -32,7 +32,7 @@ func (e *engines) begin() plan.Actor {
 	if e.living == "" {
 		e.born++
 		e.living = fmt.Sprintf("engine#%d", e.born)
-		e.seen[e.living] = plan.Sighting{At: time.Now()}
+		e.seen[e.living] = plan.Sighting{At: e.clock.now()}
 	}
 	return plan.NewActor(plan.ChannelEngine, e.living)
 }
@@ -42,7 +42,7 @@ func (*engines) Running() []verbs.RunningStep { return nil }
 
 func (e *engines) leave() {
 	if e.living != "" {
-		e.seen[e.living] = plan.Sighting{At: time.Now(), IsGone: true}
+		e.seen[e.living] = plan.Sighting{At: e.clock.now(), IsGone: true}
 		e.living = ""
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/tiktoken-go/tokenizer"
 	"pgregory.net/rapid"
@@ -222,12 +223,12 @@ func TestStartedAgentComesToAnEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rapidtest.Check(t, func(rt *rapid.T) {
-				seen := presence{}
-				s := session.New(store.NewMemory(), session.Options{Presence: seen})
+				seen, now := presence{}, &clock{time: time.Now()}
+				s := session.New(store.NewMemory(), session.Options{Now: now.now, Presence: seen})
 				defer s.Close()
-				rules, crew := &book{}, &engines{session: s, seen: seen}
-				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew,
-					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Engines: crew}), me: ann}
+				rules, crew := &book{}, &engines{session: s, seen: seen, clock: now}
+				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew, clock: now,
+					service: verbs.New(s, verbs.Options{Now: now.now, RuleBook: rules, Presence: seen, Engines: crew}), me: ann}
 				w.wander()
 				for range 3 {
 					if w.startsAgent(face) {

@@ -36,6 +36,7 @@ type walker struct {
 	trail   []string
 	heard   []string // answers that a status told it
 	engines *engines
+	clock   *clock
 }
 
 var (
@@ -72,18 +73,22 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rapidtest.Check(t, func(rt *rapid.T) {
-				limits := plan.Limits{MaxReplans: rapid.SampledFrom([]int{-1, 0, 1}).Draw(rt, "max replans")}
-				seen := presence{}
-				s := session.New(store.NewMemory(), session.Options{Limits: limits, Presence: seen})
+				limits := plan.Limits{MaxReplans: rapid.SampledFrom([]int{-1, 0, 1}).Draw(rt, "max replans"),
+					ApprovalTimeout:  rapid.SampledFrom([]time.Duration{0, 30 * time.Minute}).Draw(rt, "approval_timeout"),
+					GatheringTimeout: rapid.SampledFrom([]time.Duration{-1, 0}).Draw(rt, "gathering_timeout")}
+				seen, now := presence{}, &clock{time: time.Now()}
+				s := session.New(store.NewMemory(), session.Options{Now: now.now, Limits: limits, Presence: seen})
 				defer s.Close()
 				rules := &book{}
-				crew := &engines{session: s, seen: seen, agents: rapid.Bool().Draw(rt, "agents are configured")}
-				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew,
-					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Engines: crew, Agents: crew}),
-					me:      verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
+				crew := &engines{session: s, seen: seen, clock: now, agents: rapid.Bool().Draw(rt, "agents are configured")}
+				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew, clock: now,
+					service: verbs.New(s, verbs.Options{Now: now.now, Limits: limits, RuleBook: rules, Presence: seen, Engines: crew,
+						Agents: crew}),
+					me: verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
 				if c.person {
 					w.me = person
 				}
+				w.begins()
 				w.wander()
 				w.walk()
 			})
@@ -147,13 +152,21 @@ func (w *walker) wander() {
 			w.closes,
 
 			w.engineActs, w.engineActs, w.engineActs, w.engineActs, w.engineActs, w.stepAnswers, w.replans, w.drafts, w.adds,
+			w.proposes, w.proposes, w.proposes, w.withdraws, w.leaves, w.ends, w.waits, w.decides,
 			w.restores, w.plans, w.plans, w.decides, w.cancels, w.asks, w.answers, w.drifts, w.fails}).Draw(w.T, "does")
-		_, refused := errors.AsType[*plan.ValidationError](act(who))
-		w.trail = append(w.trail, fmt.Sprintf("(refused: %v)", refused))
+		if err := act(who); err != nil {
+			w.trail = append(w.trail, fmt.Sprintf("(refused: %v)", err))
+			if !isRefused(err) {
+				w.Fatalf("%v\n%s", err, strings.Join(w.trail, "\n"))
+			}
+		}
 	}
 }
 
 func (w *walker) did(who verbs.Caller, format string, args ...any) {
+	if w.clock != nil {
+		w.clock.time = w.clock.time.Add(time.Second)
+	}
 	w.trail = append(w.trail, who.Actor.Name+" "+fmt.Sprintf(format, args...))
 }
 
@@ -343,7 +356,7 @@ func (w *walker) walk() {
 }
 
 func (w *walker) follow(reply verbs.StatusReply) error {
-	next := strings.TrimPrefix(strings.TrimPrefix(reply.NextAction, "Rejected: ask the user. "), "Dropped: ask the user. ")
+	next := withoutPreface(reply.NextAction)
 	if read, then, ok := strings.Cut(next, ", revise it, then "); ok {
 		next = then
 		if w.me.Face.Brief() {
@@ -374,13 +387,21 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 		w.rules.state = ""
 		return nil
 	case strings.HasPrefix(next, "Wait for a person's decision: "), strings.HasPrefix(next, "Review the plan and decide: "):
-		return w.decides(person)
+		return w.isDecided()
+	case next == verbs.NoDecision:
+		return w.tellsMore()
 	case strings.HasPrefix(next, "Wait until an agent submits its plan: "):
 		return w.submit(carl)
 	case strings.HasPrefix(next, "Wait for the user's answer: "):
 		return w.answers(person)
 	case strings.Contains(next, "ask the user to run planloop plan cancel"):
 		return w.cancels(person)
+	case strings.Contains(next, "ask the user to run planloop clear"):
+		return w.clears(person)
+	case strings.Contains(next, "ask the user to run planloop update"):
+		return w.asUser(next)
+	case strings.Contains(next, " revises the proposed change: "):
+		return w.isRevised()
 	case strings.HasPrefix(next, "Wait for "), strings.Contains(next, " is working on "):
 		return w.othersFinish(map[string]bool{})
 	case strings.Contains(next, "ask the user to run planloop alert --clear"):
