@@ -176,10 +176,10 @@ type Judge interface {
 	Judge(ctx context.Context, c Candidate, findings []Finding) (Verdict, error)
 }
 
-// Verdict is the opinion of a judge.
+// Verdict is the opinion of a judge, in the form of planloop's contract (P-2).
 type Verdict struct {
 	Approved bool   `json:"is_approved"`
-	Feedback string `json:"feedback"` // requested changes, if not approved
+	Feedback string `json:"feedback,omitempty"` // requested changes, if not approved
 }
 
 const (

@@ -339,24 +339,20 @@ func (d elicitation) recordUndecided(ctx context.Context, how string) {
 // resume continues a stateless call that comes back with the user's answer. The state that it brings is
 // untrusted until it is unsealed.
 func (c toolCall) resume(ctx context.Context) *mcp.CallToolResult {
-	refuse := func(err error) *mcp.CallToolResult {
-		return mcp.NewToolResultError(fmt.Sprintf("Nothing was decided: %s. Call planloop_status for the current state.", err))
+	refuse := func() *mcp.CallToolResult {
+		return mcp.NewToolResultError("Nothing was decided: " + ErrSealInvalid.Error() + ". Call planloop_status for the current state.")
 	}
 	if c.opts.Sealer == nil {
-		return refuse(ErrSealInvalid)
+		return refuse()
 	}
 	sealer, err := c.opts.Sealer()
 	if err != nil {
 		return mcp.NewToolResultError(c.internalError(c.row.Name, err))
 	}
-	claims, err := sealer.Unseal(c.request.Params.RequestState, time.Now())
-	expired := errors.Is(err, ErrSealExpired)
-	if (err == nil || expired) && (claims.By != clientName(c.caller) || claims.Tool != c.row.Name ||
-		claims.Arguments != Fingerprint(c.request.Params.RawArguments)) {
-		err, expired = ErrSealInvalid, false
-	}
-	if err != nil && !expired {
-		return refuse(err)
+	claims, err := sealer.Unseal(c.request.Params.RequestState)
+	if err != nil || claims.By != clientName(c.caller) || claims.Tool != c.row.Name ||
+		claims.Arguments != Fingerprint(c.request.Params.RawArguments) {
+		return refuse()
 	}
 	ask := &verbs.Ask{Request: claims.Request, Digest: claims.Digest, Question: claims.Question}
 	var step int
@@ -367,7 +363,7 @@ func (c toolCall) resume(ctx context.Context) *mcp.CallToolResult {
 	if d.isSettled(ctx) {
 		return d.status(ctx)
 	}
-	if expired {
+	if !time.Now().Before(claims.Expires) {
 		return d.repeat(ctx)
 	}
 	return d.answered(ctx, server.ElicitationResponse(c.request.Params.InputResponses, askKey))

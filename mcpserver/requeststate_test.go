@@ -117,7 +117,7 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 			w := newModeWorld(t, plan.Limits{})
 			client := w.byHand(t)
 			given := w.submitted(t, client)
-			claims, err := w.sealer.Unseal(given, time.Now())
+			claims, err := w.sealer.Unseal(given)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestExpiredRequestStateAsksAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newModeWorld(t, plan.Limits{})
 			client := w.byHand(t)
-			claims, err := w.sealer.Unseal(w.submitted(t, client), time.Now())
+			claims, err := w.sealer.Unseal(w.submitted(t, client))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +189,7 @@ func TestExpiredQuestionAsksAgain(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	client := w.byHand(t)
 	question := map[string]any{"question": "Which region?"}
-	claims, err := w.sealer.Unseal(call(t, client, "planning_ask_user", question).RequestState, time.Now())
+	claims, err := w.sealer.Unseal(call(t, client, "planning_ask_user", question).RequestState)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestQuestionStateDecidesNothing(t *testing.T) {
 func TestRequestStateTellsNothing(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	given := w.submitted(t, w.byHand(t))
-	claims, err := w.sealer.Unseal(given, time.Now())
+	claims, err := w.sealer.Unseal(given)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,9 +31,6 @@ type SealClaims struct {
 // ErrInvalid says that a token was not sealed here, or was changed.
 var ErrSealInvalid = errors.New("planloop did not issue the request's state")
 
-// ErrExpired says that a token has expired.
-var ErrSealExpired = errors.New("the request's state has expired")
-
 // maxToken is the size limit of a token, in bytes.
 const maxToken = 4 << 10
 
@@ -90,17 +87,10 @@ func makeKey(dir, path string) error {
 // Seal returns a token with the claims.
 func (s *Sealer) Seal(c SealClaims) (string, error) { return s.SealAs("request", c) }
 
-// Unseal returns the claims of a token. The error is ErrSealInvalid, or ErrSealExpired at now together with the claims, so that
-// the request can be repeated.
-func (s *Sealer) Unseal(token string, now time.Time) (SealClaims, error) {
-	var c SealClaims
-	if err := s.UnsealAs("request", token, maxToken, &c); err != nil {
-		return SealClaims{}, err
-	}
-	if !now.Before(c.Expires) {
-		return c, ErrSealExpired
-	}
-	return c, nil
+// Unseal returns the claims of a token. The error is ErrSealInvalid; the caller checks the expiry.
+func (s *Sealer) Unseal(token string) (c SealClaims, err error) {
+	err = s.UnsealAs("request", token, maxToken, &c)
+	return c, err
 }
 
 // SealAs returns a token with v as JSON that is valid for one purpose only.

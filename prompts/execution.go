@@ -2,7 +2,6 @@ package prompts
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -10,19 +9,12 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// ToolLine is a tool for steps of a plan.
-type ToolLine struct {
-	Name        string
-	Description string
-	Takes       string // its arguments, in short
-}
-
 // PlanWithToolsData is the data of the prompt plan_with_tools (Execution: LLM Prompt). All text is quoted as data;
 // empty fields are left out.
 type PlanWithToolsData struct {
 	Request     string
-	Tree        string // summary of the files in the workspace
-	Tools       []ToolLine
+	Tree        string     // summary of the files in the workspace
+	Tools       []string   // each ends with its arguments, in short
 	Code        []Document // relevant existing code
 	Memories    []string
 	Constraints []string
@@ -30,16 +22,7 @@ type PlanWithToolsData struct {
 }
 
 // PlanWithTools returns the prompt that turns a request into steps for tools.
-func PlanWithTools(d PlanWithToolsData) string {
-	tools := make([]string, len(d.Tools))
-	for i, t := range d.Tools {
-		tools[i] = strings.TrimSpace(t.Name + ": " + t.Description + " " + t.Takes)
-	}
-	return mustRender("plan_with_tools", struct {
-		PlanWithToolsData
-		ToolLines []string
-	}{d, tools})
-}
+func PlanWithTools(d PlanWithToolsData) string { return mustRender("plan_with_tools", d) }
 
 // RecoverData is the data of the prompt recover_step (Execution: Ask LLM). The caller limits the texts, which are
 // quoted as data; empty fields are left out.
@@ -96,31 +79,7 @@ type ApprovedStep struct {
 }
 
 // ApprovedPlan returns the plan as guidance for its agents, with the exact texts, escaped by safetext.EscapeTags.
-func ApprovedPlan(d ApprovedPlanData) string {
-	var lines []string
-	for _, step := range d.Steps {
-		line := fmt.Sprintf("%d. %s", step.Number, step.Title)
-		if len(step.Tools) > 0 {
-			line += " (tools: " + strings.Join(step.Tools, ", ") + ")"
-		}
-		if step.Remark != "" {
-			line += " (" + step.Remark + ")"
-		}
-		lines = append(lines, tagged(line))
-		for _, more := range step.Lines {
-			lines = append(lines, "   "+tagged(more))
-		}
-	}
-	said := make([]string, len(d.Said))
-	for i, text := range d.Said {
-		said[i] = tagged(text)
-	}
-	return mustRender("approved_plan", struct {
-		Lines, Said []string
-		Done, Left  int
-		ReadOn      string
-	}{lines, said, d.Done, d.Left, d.ReadOn})
-}
+func ApprovedPlan(d ApprovedPlanData) string { return mustRender("approved_plan", d) }
 
 // tagged returns text for a section between tags, which it cannot end; its further lines are marked.
 func tagged(text string) string { return safetext.AfterLabel(safetext.EscapeTags(text)) }

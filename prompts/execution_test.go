@@ -17,9 +17,8 @@ func planWithToolsSample() prompts.PlanWithToolsData {
 	return prompts.PlanWithToolsData{
 		Request: "Set the version in config.json to 2.0.0\nand keep a backup.",
 		Tree:    "config.json\nmain.go\n",
-		Tools: []prompts.ToolLine{{Name: "read_file", Description: "Read a whole text file.", Takes: "{path}"},
-			{Name: "bash_execute", Description: "Run a shell command in the workspace.",
-				Takes: "{command, env?: object, timeout?: integer}"}},
+		Tools: []string{"read_file: Read a whole text file. {path}",
+			"bash_execute: Run a shell command in the workspace. {command, env?: object, timeout?: integer}"},
 		Code:        []prompts.Document{{Path: "config.json", Text: "{\"version\": \"1.9.0\"}\n"}},
 		Memories:    []string{"The version is read at start-up."},
 		Constraints: []string{"No new dependencies"},
@@ -154,7 +153,7 @@ func TestRecoverOffersTheFour(t *testing.T) {
 func TestToolsAreCounted(t *testing.T) {
 	d := prompts.PlanWithToolsData{Request: "x"}
 	for i := range 500 {
-		d.Tools = append(d.Tools, prompts.ToolLine{Name: fmt.Sprint("tool", i), Description: strings.Repeat("does much ", 200)})
+		d.Tools = append(d.Tools, fmt.Sprint("tool", i, ": ", strings.Repeat("does much ", 200)))
 	}
 	if text := prompts.PlanWithTools(d); len(text) > 70_000 || !strings.Contains(text, "(380 more are not shown.)") {
 		t.Errorf("%d characters, or the others are not counted", len(text))

@@ -39,7 +39,7 @@ func fill(text string, forAgent bool) map[string]string {
 		"suggest": prompts.SuggestTasks(prompts.SuggestData{Goal: text, Focus: text, Tree: text, Tasks: list, Marks: list, Files: docs,
 			ForAgent: forAgent}),
 		"plan_with_tools": prompts.PlanWithTools(prompts.PlanWithToolsData{Request: text, Tree: text, Code: docs, Memories: list,
-			Constraints: list, Tools: []prompts.ToolLine{{Name: text, Description: text, Takes: text}}}),
+			Constraints: list, Tools: []string{text + ": " + text + " " + text}}),
 		"recover_step": prompts.Recover(prompts.RecoverData{Step: text, Error: text, Tool: text, Args: text, Notes: list, Output: text}),
 		"replan": prompts.Replan(prompts.ReplanData{Goal: text, Steps: text, Failed: text, Error: text, Discoveries: list,
 			Constraints: list}),

@@ -140,8 +140,8 @@ func documents(title, lead string, files []Document, limit int) string {
 func quoting() template.FuncMap {
 	funcs := template.FuncMap{"section": section, "quote": quote, "list": quoteList, "documents": documents,
 		"line": inLine, "plainLine": plainLine, "items": itemLines, "withoutReports": withoutReports,
-		"lines": func(texts []string) string { return strings.Join(texts, "\n") },
-		"cut":   func(text string, limit int) bool { _, cut := bound(text, limit); return cut != "" }}
+		"lines": func(texts []string) string { return strings.Join(texts, "\n") }, "join": strings.Join, "tagged": tagged,
+		"cut": func(text string, limit int) bool { _, cut := bound(text, limit); return cut != "" }}
 	for name, limit := range map[string]int{"maxTree": maxTree, "maxDocument": maxDocument, "maxDocuments": maxDocuments,
 		"maxCode": maxCode, "maxFormer": maxFormer, "maxJudgedTasks": maxJudgedTasks, "maxItem": maxItem, "maxMemories": maxMemories,
 		"maxConstraints": maxConstraints, "maxFindings": maxFindings, "maxMarks": maxMarks, "maxTasks": maxTasks,

@@ -22,8 +22,8 @@ func (s *Service) planWithToolsPrompt(ctx context.Context, c Caller, args map[st
 		Memories: known.Memories, Constraints: known.Constraints, Submit: c.word(Call{Kind: CallSubmit})}
 	if s.opts.Tools != nil {
 		for _, tool := range s.opts.Tools() {
-			data.Tools = append(data.Tools, prompts.ToolLine{Name: tool.Name, Description: tool.Description,
-				Takes: argumentsOf(tool.Schema)})
+			line := tool.Name + ": " + tool.Description + " " + argumentsOf(tool.Schema)
+			data.Tools = append(data.Tools, strings.TrimSpace(line))
 		}
 	}
 	return prompts.PlanWithTools(data)

@@ -289,11 +289,11 @@ func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []ga
 	for _, f := range findings {
 		data.Findings = append(data.Findings, f.Message)
 	}
-	var opinion Opinion
+	var verdict gates.Verdict
 	for try := 1; ; try++ {
 		answer, err := j.model.Ask(ctx, prompts.Judge(data))
 		if err == nil {
-			if err = Decode(answer, &opinion); err == nil {
+			if err = Decode(answer, &verdict); err == nil {
 				break
 			}
 		}
@@ -301,7 +301,8 @@ func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []ga
 			return gates.Verdict{}, err
 		}
 	}
-	j.verdict = &plan.Judge{Approved: opinion.IsApproved, Feedback: machineText(opinion.Feedback),
+	verdict.Feedback = machineText(verdict.Feedback)
+	j.verdict = &plan.Judge{Approved: verdict.Approved, Feedback: verdict.Feedback,
 		Way: plan.Shorten(safetext.Line(j.model.Name()), plan.MaxHint)}
-	return gates.Verdict{Approved: opinion.IsApproved, Feedback: j.verdict.Feedback}, nil
+	return verdict, nil
 }

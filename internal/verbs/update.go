@@ -13,13 +13,13 @@ import (
 
 // Update is the input of Update (planloop: API Contract, planloop update).
 type Update struct {
-	AddTasks     []NewTask    `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
-	UpdateTasks  []TaskUpdate `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
-	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
-	Verdict      *Opinion     `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
-	EndMode      bool         `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
-	Withdraw     bool         `json:"withdraw,omitempty" jsonschema:"description=drops your proposed change"`
-	Replan       *Replan      `json:"replan,omitempty" jsonschema:"description=next version of the plan"`
+	AddTasks     []NewTask      `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
+	UpdateTasks  []TaskUpdate   `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
+	FinalSummary *string        `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
+	Verdict      *gates.Verdict `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
+	EndMode      bool           `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
+	Withdraw     bool           `json:"withdraw,omitempty" jsonschema:"description=drops your proposed change"`
+	Replan       *Replan        `json:"replan,omitempty" jsonschema:"description=next version of the plan"`
 }
 
 // Wraps names the lists that a single entry may be given for.
@@ -73,12 +73,6 @@ type Proof struct {
 
 // Alone names the field to set when a plain text is given for evidence.
 func (Proof) Alone() string { return "note" }
-
-// Opinion is a verdict as agents submit it (planloop: P-2).
-type Opinion struct {
-	IsApproved bool   `json:"is_approved"`
-	Feedback   string `json:"feedback,omitempty"`
-}
 
 // UpdateReply is the result of an update.
 type UpdateReply struct {

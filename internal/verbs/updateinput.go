@@ -61,7 +61,7 @@ func (in Update) read() (updateInput, error) {
 	faults.Add(notBlank("/final_summary", in.FinalSummary))
 	out.read(&faults, in.AddTasks, in.UpdateTasks)
 	if v := in.Verdict; v != nil {
-		out.verdict = &plan.Judge{Approved: v.IsApproved, Feedback: v.Feedback, Way: plan.WayAgent}
+		out.verdict = &plan.Judge{Approved: v.Approved, Feedback: v.Feedback, Way: plan.WayAgent}
 	}
 	return out, faults.Err()
 }
