@@ -249,21 +249,14 @@ func (s *Server) look(ctx context.Context, workspace *review.Workspace, in struc
 		log, err = review.ReadLog(ctx, workspace, in.Plan, *in.Log, logLines)
 		data.Log = &log
 	case in.Plan != "":
-		data.Former, err = former(ctx, workspace, in.Plan)
+		var former review.Former
+		former, err = review.ReadFormer(ctx, workspace, in.Plan)
+		if err == nil && sizeOf(former) > maxView { // the page cannot show that steps were left out
+			err = plan.Refuse(plan.Conflict, "/plan", "this earlier plan is too long to show here", "open it on the review page")
+		}
+		data.Former = &former
 	}
 	return "Shown to the user.", data, err
-}
-
-// former returns a former plan in full, or an error: the page cannot show that steps were left out.
-func former(ctx context.Context, workspace *review.Workspace, id string) (*review.Former, error) {
-	f, err := review.ReadFormer(ctx, workspace, id)
-	if err != nil {
-		return nil, err
-	}
-	if sizeOf(f) > maxView {
-		return nil, plan.Refuse(plan.Conflict, "/plan", "this earlier plan is too long to show here", "open it on the review page")
-	}
-	return &f, nil
 }
 
 // sizeOf returns the size of v as JSON in bytes, or math.MaxInt32 if v cannot be encoded.

@@ -65,23 +65,18 @@ func OpenSealer(dir string) (*Sealer, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("read the approval key: %w", err)
 		}
-		if err := makeKey(dir, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		fresh, err := NewSealer()
+		if err == nil {
+			err = safefile.MakeFolder(dir)
+		}
+		if err == nil { // atomically, unless another process was first
+			err = safefile.WriteFile(path, fresh.key, safefile.Options{Mode: safefile.FileMode, New: true})
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("make the approval key: %w", err)
 		}
 	}
 	return nil, fmt.Errorf("read the approval key: %s keeps disappearing", path)
-}
-
-// makeKey creates the key file atomically, unless another process was first.
-func makeKey(dir, path string) error {
-	if err := safefile.MakeFolder(dir); err != nil {
-		return err
-	}
-	fresh, err := NewSealer()
-	if err != nil {
-		return err
-	}
-	return safefile.WriteFile(path, fresh.key, safefile.Options{Mode: safefile.FileMode, New: true})
 }
 
 // Seal returns a token with the claims.

@@ -62,34 +62,25 @@ func (e *ArgumentError) Unwrap() error { return e.Err }
 // caller owns the result. [Described] lists the others.
 func List() []Prompt {
 	return []Prompt{
-		strategyPrompt(React,
-			"Plan: reason, act, observe",
-			"Work in short turns: think briefly, act, note the result."),
-		strategyPrompt(PlanActReflect,
-			"Plan: outline, act, reflect",
+		strategyPrompt(React, "Plan: reason, act, observe", "Work in short turns: think briefly, act, note the result."),
+		strategyPrompt(PlanActReflect, "Plan: outline, act, reflect",
 			"Outline the whole plan first, carry it out, reflect after each step."),
-		strategyPrompt(GoalDecomposeRouteSynthesise,
-			"Plan: frame, split, route, join",
+		strategyPrompt(GoalDecomposeRouteSynthesise, "Plan: frame, split, route, join",
 			"Restate the goal, split it into sub-problems, pick tools, join the results."),
 	}
 }
 
 // strategyPrompt returns the prompt with the planning section of one strategy, and a goal if given.
 func strategyPrompt(s Strategy, title, description string) Prompt {
-	p := Prompt{
-		Name:        string(s),
-		Title:       title,
-		Description: description,
-		Arguments:   []Argument{{Name: "goal", Description: "What to achieve, on one line (optional)."}},
-	}
+	p := Prompt{Name: string(s), Title: title, Description: description,
+		Arguments: []Argument{{Name: "goal", Description: "What to achieve, on one line (optional)."}}}
 	accept := Prompt{Name: p.Name, Arguments: slices.Clone(p.Arguments)}.Accept
 	p.Render = func(args map[string]string) (string, error) {
 		accepted, err := accept(args)
 		if err != nil {
 			return "", err
 		}
-		goal := accepted["goal"]
-		return mustRender("strategy", struct{ Section, Goal string }{Section(s), safetext.Marked(goal)}), nil
+		return mustRender("strategy", struct{ Section, Goal string }{Section(s), safetext.Marked(accepted["goal"])}), nil
 	}
 	return p
 }

@@ -91,11 +91,18 @@ func (CommentState) Values() []string {
 func (s *Service) PlacedComments(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]PlacedComment, error) {
 	all := []PlacedComment{}
 	for _, p := range shown {
-		remarks, err := s.remarksOn(ctx, state, p)
-		if err != nil {
-			return nil, err
+		former, comments := map[string]*plan.Plan{}, state.CommentsOn(p)
+		for _, c := range comments {
+			if _, known := former[c.PlanID]; known || c.Step == 0 || c.PlanID == p.ID {
+				continue
+			}
+			body, err := s.session.PlanBody(ctx, c.PlanID)
+			if refused := new(plan.ValidationError); err != nil && !errors.As(err, &refused) {
+				return nil, err
+			}
+			former[c.PlanID] = body
 		}
-		for _, r := range remarks {
+		for _, r := range PlaceComments(p, comments, former) {
 			if r.In = CurrentPlan; p == state.Draft {
 				r.In = DraftPlan
 			}
@@ -110,22 +117,6 @@ func (s *Service) PlacedComments(ctx context.Context, state plan.State, shown ..
 // sameAs reports whether r is that comment. Comments in the first logs have no ids, so the text and revision count.
 func (r PlacedComment) sameAs(c plan.Comment) bool {
 	return r.ID == c.ID && r.Text == c.Text && r.Revision == c.Revision
-}
-
-func (s *Service) remarksOn(ctx context.Context, state plan.State, shown *plan.Plan) ([]PlacedComment, error) {
-	former := map[string]*plan.Plan{}
-	comments := state.CommentsOn(shown)
-	for _, c := range comments {
-		if _, known := former[c.PlanID]; known || c.Step == 0 || c.PlanID == shown.ID {
-			continue
-		}
-		body, err := s.session.PlanBody(ctx, c.PlanID)
-		if refused := new(plan.ValidationError); err != nil && !errors.As(err, &refused) {
-			return nil, err
-		}
-		former[c.PlanID] = body
-	}
-	return PlaceComments(shown, comments, former), nil
 }
 
 // PlaceComments places comments in the form of a plan that is shown; former holds the other forms the comments were made

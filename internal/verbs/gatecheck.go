@@ -315,12 +315,8 @@ func (t NewTask) asked(criteria bool) NewTask {
 	if t.Type == nil || !slices.Contains(t.Type.Values(), string(*t.Type)) {
 		t.Type = new(plan.StepType("<" + strings.Join(plan.StepType("").Values(), "|") + ">"))
 	}
-	if t.ContextHints == nil {
-		t.ContextHints = &[]string{"<where to look first>"}
-	}
-	if t.RelevantFilePaths == nil {
-		t.RelevantFilePaths = &[]string{"<a file it is about>"}
-	}
+	t.ContextHints = cmp.Or(t.ContextHints, &[]string{"<where to look first>"})
+	t.RelevantFilePaths = cmp.Or(t.RelevantFilePaths, &[]string{"<a file it is about>"})
 	if criteria && t.AcceptanceCriteria == nil && t.Verify == nil {
 		t.AcceptanceCriteria = &[]string{"<a checkable criterion>"}
 	}

@@ -173,12 +173,10 @@ func DraftSubmission(p *plan.Plan) SubmitPlan {
 		if deps != nil {
 			submitted.Dependencies = &deps
 		}
-		in.Steps = append(in.Steps, submitted)
-	}
-	for i := range in.Steps {
-		if step := p.Steps.At(i); len(p.Steps.Dependents(step.ID)) > 0 {
-			in.Steps[i].Ref = new(refOf(step.ID))
+		if len(p.Steps.Dependents(step.ID)) > 0 {
+			submitted.Ref = new(refOf(step.ID))
 		}
+		in.Steps = append(in.Steps, submitted)
 	}
 	return in
 }

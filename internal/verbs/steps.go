@@ -158,11 +158,10 @@ func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStep
 	if in.Note != nil {
 		rule := s.six(c, "/note", plan.MaxNote)
 		rule.Multiline = true
-		note, err := rule.Required(*in.Note)
-		if err != nil {
+		var err error
+		if a.Note, err = rule.Required(*in.Note); err != nil {
 			return MarkStepReply{}, err
 		}
-		a.Note = note
 	}
 	return s.Mark(ctx, c, a)
 }

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +49,7 @@ const (
 
 // Suggest finds work in the code, the signals and the plan itself. It changes nothing.
 func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestReply, error) {
-	limit := in.Limit
-	if limit == 0 {
-		limit = defaultSuggestions
-	}
+	limit := cmp.Or(in.Limit, defaultSuggestions)
 	if limit < 1 || limit > maxSuggestions {
 		return SuggestReply{}, plan.Refuse(plan.InvalidInput, "/limit", fmt.Sprintf("%d cannot be listed", in.Limit),
 			fmt.Sprintf("give 1 to %d", maxSuggestions))
@@ -192,9 +190,6 @@ func missingFiles(state plan.State, files fs.FS) []Suggestion {
 // matchingFocus keeps the suggestions that contain a word of the focus, or all if none do.
 func matchingFocus(all []Suggestion, focus string) []Suggestion {
 	words := strings.Fields(strings.ToLower(focus))
-	if len(words) == 0 {
-		return all
-	}
 	kept := slices.DeleteFunc(slices.Clone(all), func(s Suggestion) bool {
 		text := strings.ToLower(s.Title + " " + s.Reason + " " + strings.Join(s.RelevantFilePaths, " "))
 		return !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })

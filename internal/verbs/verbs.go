@@ -80,9 +80,7 @@ type Presence interface {
 
 // New returns a service on a session.
 func New(s *session.Session, opts Options) *Service {
-	if opts.Lease == 0 {
-		opts.Lease = plan.DefaultLease
-	}
+	opts.Lease = cmp.Or(opts.Lease, plan.DefaultLease)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
