@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -182,7 +183,9 @@ func (s *Server) nearestTool(name string) string {
 	if at := strings.LastIndex(name, "__"); at >= 0 { // drop a host's prefix
 		name = name[at+2:]
 	}
-	words, known := strings.FieldsFunc(snake(name), func(r rune) bool { return r == '_' }), toolWords()
+	apart := regexp.MustCompile(`[A-Z]`).ReplaceAllString(plan.Shorten(name, 80), "_$0")
+	words := strings.FieldsFunc(strings.ToLower(apart), func(r rune) bool { return strings.ContainsRune("_-. /", r) })
+	known := toolWords()
 	for _, tool := range s.offered {
 		score := 0
 		for _, word := range words {
@@ -205,19 +208,4 @@ func (s *Server) nearestTool(name string) string {
 		return safetext.Nearest(name, s.offered)
 	}
 	return best
-}
-
-func snake(name string) string {
-	var b strings.Builder
-	for i, r := range plan.Shorten(name, 80) {
-		switch {
-		case r >= 'A' && r <= 'Z' && i > 0:
-			b.WriteString("_" + strings.ToLower(string(r)))
-		case r == '-' || r == '.' || r == ' ' || r == '/':
-			b.WriteByte('_')
-		default:
-			b.WriteString(strings.ToLower(string(r)))
-		}
-	}
-	return b.String()
 }

@@ -172,14 +172,14 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 }
 
 // WhyBlocked returns the reported reason of a blocked step, to follow words that call it blocked.
-func WhyBlocked(step *plan.Step) string { return cmp.Or(blockedBy(step), "no reason was given") }
+func WhyBlocked(step *plan.Step) string {
+	return cmp.Or(step.Error, lastOf(step.Notes), "no reason was given")
+}
 
 // BlockedText is WhyBlocked for a place that does not call the step blocked.
 func BlockedText(step *plan.Step) string {
-	return cmp.Or(blockedBy(step), "It is blocked; no reason was given.")
+	return cmp.Or(step.Error, lastOf(step.Notes), "It is blocked; no reason was given.")
 }
-
-func blockedBy(step *plan.Step) string { return cmp.Or(step.Error, lastOf(step.Notes)) }
 
 // KeptValue returns a function that reads values too large for the log.
 func (s *Service) KeptValue(ctx context.Context) func(name string) (json.RawMessage, error) {

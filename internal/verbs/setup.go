@@ -267,9 +267,18 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 	if before.PlanID != "" { // the import itself replaces one of its earlier versions
 		reply.Replaced = before.Replaced
 	}
-	notes := importFindings(report)
+	var notes []string
 	if kept := a.Import.ID; kept != "" && err == nil && reply.PlanID != kept {
-		notes = slices.Insert(notes, 0, "This workspace already has a plan "+kept+", so the imported one is "+reply.PlanID+".")
+		notes = append(notes, "This workspace already has a plan "+kept+", so the imported one is "+reply.PlanID+".")
+	}
+	missed, steps := map[string]bool{}, map[plan.StepID]bool{}
+	for _, f := range report.Findings {
+		missed[f.Gate], steps[f.Step] = true, true
+	}
+	if len(missed) > 0 {
+		inOrder := slices.DeleteFunc(gates.Names(), func(gate string) bool { return !missed[gate] })
+		notes = append(notes, plan.Pluralize(len(steps), "step")+" imported with gaps, which do not refuse an import: "+
+			strings.Join(inOrder, ", ")+".")
 	}
 	return reply, notes, err
 }
@@ -297,17 +306,4 @@ func (s *Service) setUpFormer(ctx context.Context, c Caller, a plan.SetUp, forme
 		}
 	}
 	return first, nil
-}
-
-func importFindings(report gates.Report) []string {
-	missed, steps := map[string]bool{}, map[plan.StepID]bool{}
-	for _, f := range report.Findings {
-		missed[f.Gate], steps[f.Step] = true, true
-	}
-	if len(missed) == 0 {
-		return nil
-	}
-	inOrder := slices.DeleteFunc(gates.Names(), func(gate string) bool { return !missed[gate] })
-	return []string{plan.Pluralize(len(steps), "step") + " imported with gaps, which do not refuse an import: " +
-		strings.Join(inOrder, ", ") + "."}
 }
