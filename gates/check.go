@@ -81,13 +81,6 @@ func (c Candidate) Digest() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-func (c Candidate) label(i int) string {
-	if title := strings.TrimSpace(c.New[i].Title); title != "" {
-		return "Task '" + excerpt(title, titleShown) + "'"
-	}
-	return "Task " + strconv.Itoa(i+1)
-}
-
 // isMeta reports whether a task is the one that asks for the plan: the first of a session. A title of that form alone
 // is not enough.
 func (c Candidate) isMeta(t Task) bool {
@@ -98,7 +91,12 @@ func (c Candidate) isMeta(t Task) bool {
 // only when ctx ends.
 func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 	report := Report{Findings: []Finding{}, Digest: c.Digest()}
-	e := examine(c, opts)
+	e := &examination{Candidate: c, graph: newGraph(c)}
+	e.cycles, e.twins = e.graph.cycles(c), twins(c)
+	if opts.Files != nil {
+		e.tree = &tree{files: opts.Files, seen: map[string]existence{}, left: maxEntries}
+		e.made = newCreations(c, e.graph)
+	}
 	var active []gate
 	for _, g := range all() {
 		if g.level = opts.level(g.name); g.level != Off && g.check != nil {
@@ -136,16 +134,6 @@ type examination struct {
 	graph  graph
 }
 
-func examine(c Candidate, opts Options) *examination {
-	e := &examination{Candidate: c, graph: newGraph(c)}
-	e.cycles, e.twins = e.graph.cycles(c), twins(c)
-	if opts.Files != nil {
-		e.tree = &tree{files: opts.Files, seen: map[string]existence{}, left: maxEntries}
-		e.made = newCreations(c, e.graph)
-	}
-	return e
-}
-
 func (o Options) level(gate string) Level {
 	if o.Level != nil {
 		if level := o.Level(gate); slices.Contains(level.Values(), string(level)) {
@@ -156,14 +144,15 @@ func (o Options) level(gate string) Level {
 }
 
 func (e *examination) findings(ctx context.Context, g gate, i int) []Finding {
+	title := excerpt(strings.TrimSpace(e.New[i].Title), titleShown)
+	task := "Task '" + title + "'"
+	if title == "" {
+		task = "Task " + strconv.Itoa(i+1)
+	}
 	var list []Finding
 	for _, f := range g.check(ctx, e, i) {
-		list = append(list, Finding{
-			Gate: g.name, Level: g.level,
-			Task: excerpt(strings.TrimSpace(e.New[i].Title), titleShown), Step: e.New[i].ID,
-			Index: i, Field: cmp.Or(g.field, g.name), Message: e.label(i) + " " + f.message, Fix: f.fix, verbatim: f.verbatim,
-			Says: f.message,
-		})
+		list = append(list, Finding{Gate: g.name, Level: g.level, Task: title, Step: e.New[i].ID, Index: i, Field: cmp.Or(g.field, g.name),
+			Message: task + " " + f.message, Fix: f.fix, verbatim: f.verbatim, Says: f.message})
 	}
 	return list
 }

@@ -297,10 +297,9 @@ var errNoQuestion = errors.New("the answered question is not open, or belongs to
 // take passes the client's answer to the server that waits for it.
 func (w *pendingCalls) take(s *Server, call relayedCall, params mcp.CallToolParams) (*serverCall, error) {
 	var state relayedCall
-	if err := s.sealer.UnsealAs(serverAskPurpose, params.RequestState, maxRelayed, &state); err != nil {
-		return nil, errNoQuestion
-	}
-	if state.Tool != call.Tool || state.Arguments != call.Arguments || state.Actor != call.Actor || !time.Now().Before(state.Expires) {
+	err := s.sealer.UnsealAs(serverAskPurpose, params.RequestState, maxRelayed, &state)
+	if err != nil || state.Tool != call.Tool || state.Arguments != call.Arguments || state.Actor != call.Actor ||
+		!time.Now().Before(state.Expires) {
 		return nil, errNoQuestion
 	}
 	r, ok := w.remove(state.Question)

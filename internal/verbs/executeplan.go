@@ -275,17 +275,11 @@ func (s *Service) executionReply(state plan.State, c Caller, taking *participati
 			reply.Counts[status] = n
 		}
 	}
-	if taking != nil {
-		taking.mu.Lock()
-		defer taking.mu.Unlock()
-	}
+	taking.mu.Lock()
+	defer taking.mu.Unlock()
 	for step := range p.Steps.Running() {
 		if step.IsRunning() {
-			line := idAndTitle(step)
-			if taking != nil && taking.what[step.ID] != "" {
-				line += " (" + taking.what[step.ID] + ")"
-			}
-			reply.Running = append(reply.Running, line)
+			reply.Running = append(reply.Running, idAndTitle(step)+inBrackets(taking.what[step.ID]))
 		}
 	}
 	for _, step := range readyForAgents(p) {
@@ -361,7 +355,7 @@ func (s *Service) StepAsks(ctx context.Context, c Caller, asked *Ask) (*Ask, err
 // RunStatus returns the state of the run without starting or resuming it.
 func (s *Service) RunStatus(ctx context.Context, c Caller) (ExecutePlanReply, error) {
 	state, err := s.State(ctx)
-	return s.executionReply(state, c, nil), err
+	return s.executionReply(state, c, &participation{}), err
 }
 
 // Text returns the reply in a few lines.

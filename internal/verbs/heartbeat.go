@@ -56,11 +56,14 @@ func (h Heartbeat) under(message string) string {
 }
 
 // sofar returns the progress in brackets, to follow the name of its subject.
-func (h Heartbeat) sofar() string {
-	if h.Progress == "" {
+func (h Heartbeat) sofar() string { return inBrackets(h.Progress) }
+
+// inBrackets returns a text to follow another in brackets, and "" for "".
+func inBrackets(text string) string {
+	if text == "" {
 		return ""
 	}
-	return " (" + h.Progress + ")"
+	return " (" + text + ")"
 }
 
 // progress returns the plan's progress: "1/3 done", "" without steps.

@@ -308,13 +308,9 @@ func (t Task) lines() string {
 
 // entry returns a task as a line of a list.
 func (t Task) entry() string {
-	line := fmt.Sprintf("%d. [%s] %s", t.ID, stepWord(t), t.Title)
 	more := nonEmpty(string(t.Type), prefixed("depends on ", strings.Join(numberTexts(t.Dependencies), ", ")),
 		prefixed("waits for ", strings.Join(numberTexts(t.WaitingOn), ", ")))
-	if len(more) > 0 {
-		line += " (" + strings.Join(more, "; ") + ")"
-	}
-	return line
+	return fmt.Sprintf("%d. [%s] %s", t.ID, stepWord(t), t.Title) + inBrackets(strings.Join(more, "; "))
 }
 
 func numberTexts(ids []int) []string {
