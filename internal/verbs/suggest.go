@@ -239,7 +239,8 @@ func (r SuggestReply) Text() string {
 	}
 	for i, s := range r.Suggestions {
 		fmt.Fprintf(&b, "\n%d. [%s] %s", i+1, s.Type, s.Title)
-		b.WriteString(inBrackets(strings.Join(s.RelevantFilePaths, ", ")) + prefixed(": ", s.Reason) + prefixedAll("\n   - ", s.ContextHints))
+		b.WriteString(inBrackets(strings.Join(s.RelevantFilePaths, ", ")))
+		b.WriteString(prefixed(": ", s.Reason) + prefixedAll("\n   - ", s.ContextHints))
 		if s.More != "" {
 			b.WriteString("\n   (" + s.More + " more)")
 		}

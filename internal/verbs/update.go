@@ -13,13 +13,14 @@ import (
 
 // Update is the input of Update (planloop: API Contract, planloop update).
 type Update struct {
-	AddTasks     []NewTask      `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
-	UpdateTasks  []TaskUpdate   `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
-	FinalSummary *string        `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
-	Verdict      *gates.Verdict `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
-	EndMode      bool           `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
-	Withdraw     bool           `json:"withdraw,omitempty" jsonschema:"description=drops your proposed change"`
-	Replan       *Replan        `json:"replan,omitempty" jsonschema:"description=next version of the plan"`
+	AddTasks     []NewTask    `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
+	UpdateTasks  []TaskUpdate `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
+	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
+
+	Verdict  *gates.Verdict `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
+	EndMode  bool           `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
+	Withdraw bool           `json:"withdraw,omitempty" jsonschema:"description=drops your proposed change"`
+	Replan   *Replan        `json:"replan,omitempty" jsonschema:"description=next version of the plan"`
 }
 
 // Wraps names the lists that a single entry may be given for.
