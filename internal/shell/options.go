@@ -166,7 +166,8 @@ func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (
 		name := "-" + letters[i:i+1]
 		kind, known := g.arities[name]
 		if !known {
-			if g.numbers && letters[i] >= '0' && letters[i] <= '9' {
+			isBlank := open && w.filled && (name == "- " || name == "--") // in zsh: no option, and none of the others writes
+			if isBlank || g.numbers && letters[i] >= '0' && letters[i] <= '9' {
 				continue
 			}
 			return 0, g.refused(c, name, w)
