@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/safetext"
@@ -290,6 +291,18 @@ func (m Machine) uncoveredTools(on hook.Host, events map[string]any) []string {
 	return wrong
 }
 
+var (
+	errorOutput = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`2>>?\s*(?:&1|[^\s;|&>]+)`) })
+	redirected  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`hook\s+\S+\s+[\w-]+[^;|&>\n]*(?:>|\|[^|]|\|$|&[^&]|&$)`)
+	})
+)
+
+// losesAnswer reports whether a command gives planloop's answer to a file or another program, or does not wait for it.
+func losesAnswer(line string) bool {
+	return redirected().MatchString(errorOutput().ReplaceAllString(line, ""))
+}
+
 // weakness returns why a hook does not check all calls that its matcher covers, with the fix; "" if it does.
 func weakness(on hook.Host, s listedHook) string {
 	for _, of := range []map[string]any{s.handler, s.group} {
@@ -301,6 +314,12 @@ func weakness(on hook.Host, s listedHook) string {
 		case of["enabled"] == false || of["disabled"] == true:
 			return "is disabled; enable it"
 		}
+	}
+	if kind, isText := s.handler["type"].(string); isText && kind != "command" {
+		return `runs no command; set its "type" to "command"`
+	}
+	if slices.ContainsFunc(commandLines(s.handler), losesAnswer) {
+		return "sends its answer elsewhere or does not wait for it; remove the >, | or & after its command"
 	}
 	limit := hook.TimeLimit.Seconds()
 	if on == hook.Gemini {

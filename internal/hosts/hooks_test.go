@@ -62,6 +62,31 @@ func TestMatchersThatLeaveOut(t *testing.T) {
 	}
 }
 
+// TestLostAnswers: a hook that is called, but whose answer the host does not get, is reported.
+func TestLostAnswers(t *testing.T) {
+	const call = "planloop hook claude pre-tool-use"
+	for line, isLost := range map[string]bool{
+		call + " > /dev/null": true, call + " 2>&1 >>log": true,
+		call + " | tee log": true, call + "|& true": true, call + " &": true,
+		call + " &>log || true": true, call + " & wait": true,
+		"if true; then " + call + " | cat; fi": true,
+		call:                                   false, call + " 2>/dev/null": false,
+		call + " || " + call: false, call + " 2>> log || exit 2": false,
+		call + " && true": false,
+	} {
+		m, want := machine(t), hosts.Request{Scope: hosts.User}
+		put(t, filepath.Join(m.Home, ".claude/settings.json"),
+			`{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"`+line+`"}]}]}}`)
+		var wrong []string
+		for _, edit := range look(t, m, "claude", want).Edits {
+			wrong = append(wrong, edit.HookProblems...)
+		}
+		if strings.Contains(strings.Join(wrong, "\n"), "sends its answer elsewhere") != isLost {
+			t.Errorf("%s: %q", line, wrong)
+		}
+	}
+}
+
 // A file that no host makes so large is not read, which is told.
 func TestLargeFiles(t *testing.T) {
 	c, m := pluginCases()["claude"], machine(t)
