@@ -194,7 +194,6 @@ func (c *cleaner) actor(a Actor) {
 	c.Add(err)
 }
 
-// word refuses a malformed word for an action.
 func (c *cleaner) word(word string) {
 	bad := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }
 	if word == "" || len(word) > maxWord || strings.ContainsFunc(word, bad) {

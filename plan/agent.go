@@ -169,7 +169,6 @@ func (s State) reachesUnavailableLimit() bool {
 	return run != nil && !run.IsPaused && run.Unavailable+1 >= MaxUnavailable
 }
 
-// agentUnavailable returns the events for an unavailable agent.
 func (d AttemptResult) agentUnavailable(s State, step *Step, f Facts) []Event {
 	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: step.ActiveAgent(), AttemptEnd: d.end(step, f)}}
 	if s.reachesUnavailableLimit() {

@@ -119,7 +119,6 @@ func atComment(i int, err error) error {
 	return mapFields(err, func(field string) string { return fmt.Sprintf("/comments/%d%s", i, field) })
 }
 
-// decideOutcome returns the events of the decision itself.
 func (a DecideDraft) decideOutcome(s State, draft *Plan, open []string, f Facts) ([]Event, error) {
 	switch {
 	case a.Outcome == Approved:

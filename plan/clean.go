@@ -355,7 +355,6 @@ func newJSONWalk(data []byte, deepest int) *jsonWalk {
 	return &jsonWalk{in: in, deepest: deepest}
 }
 
-// pointer returns the JSON pointer of the current value.
 func (w *jsonWalk) pointer() string { return Shorten(strings.Join(w.path, ""), 200) }
 
 func (w *jsonWalk) value() {

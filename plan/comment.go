@@ -205,7 +205,6 @@ func (a ReplyToComment) decide(s State, f Facts) ([]Event, error) {
 	return []Event{CommentReplied{ID: a.Comment, Text: a.Text, By: f.Actor.Name, At: f.Now}}, nil
 }
 
-// commentID normalises an id.
 func commentID(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
 // CommentReplied records an agent's reply to a comment, which replaces any earlier one.

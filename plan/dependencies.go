@@ -1,12 +1,12 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// checkDependencies refuses to start or finish a step with unmet dependencies.
 func checkDependencies(p *Plan, step *Step, to StepStatus) error {
 	if to != InProgress && to != Done {
 		return nil
@@ -20,32 +20,26 @@ func checkDependencies(p *Plan, step *Step, to StepStatus) error {
 
 // UnmetDependencies lists the dependencies of a step that are not met: see Step.satisfies.
 func (s Steps) UnmetDependencies(id StepID) []StepID {
-	i := s.Position(id)
-	if i < 0 || s.slot(i).unmet == 0 {
+	slot := s.find(id)
+	if slot.unmet == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(s.slot(i).step.DependsOn), s.isMet)
+	return slices.DeleteFunc(slices.Clone(slot.step.DependsOn), s.isMet)
 }
 
 // Dependents lists the steps that depend on a step.
-func (s Steps) Dependents(id StepID) []StepID {
-	i := s.Position(id)
-	if i < 0 {
-		return nil
-	}
-	return slices.Clone(s.slot(i).dependents)
-}
+func (s Steps) Dependents(id StepID) []StepID { return slices.Clone(s.find(id).dependents) }
 
 // IsReady reports whether the step is pending with all dependencies met.
 func (s Steps) IsReady(id StepID) bool {
-	i := s.Position(id)
-	return i >= 0 && s.slot(i).isReady()
+	slot := s.find(id)
+	return slot.step != nil && slot.isReady()
 }
 
 // isMet reports whether the dependents of the step may start.
 func (s Steps) isMet(id StepID) bool {
-	i := s.Position(id)
-	return i >= 0 && s.slot(i).step.isMet()
+	step, ok := s.Get(id)
+	return ok && step.isMet()
 }
 
 // checkNewDependencies checks that the step's dependencies may become deps.
@@ -67,10 +61,7 @@ func checkNewDependencies(p *Plan, step *Step, deps []StepID) error {
 		if id == step.ID {
 			return deps
 		}
-		if other, ok := p.Steps.Get(id); ok {
-			return other.DependsOn
-		}
-		return nil
+		return cmp.Or(p.Steps.find(id).step, &Step{}).DependsOn
 	}
 	if cycle := Cycle([]StepID{step.ID}, follow); cycle != nil {
 		return cycleError("/depends_on", cycle)

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -195,7 +198,6 @@ func describeBreach(old, now *Step) string {
 	return strings.Join(append(first, others...), ", ")
 }
 
-// changedFields names the changed fields of a step.
 func changedFields(old, now *Step) string {
 	var names []string
 	for _, f := range SpecFields() {
@@ -206,7 +208,6 @@ func changedFields(old, now *Step) string {
 	return strings.Join(names, ", ")
 }
 
-// containsAll reports whether all of part is in whole.
 func containsAll(whole, part []string) bool {
 	return !slices.ContainsFunc(part, func(text string) bool { return !slices.Contains(whole, text) })
 }
@@ -231,4 +232,55 @@ func (e PlanDeviated) apply(s State) State {
 	approval.Deviations = approval.Deviations[max(0, len(approval.Deviations)-maxDeviations):]
 	approval.UnseenSteps = append(slices.Clip(approval.UnseenSteps), e.UnseenSteps...)
 	return s.withPlan(e.At, func(p *Plan) { p.Approval = &approval })
+}
+
+// Digest identifies the parts of a plan that an approval binds: the objective, the summary and each
+// binding field of the steps in their order. Hints, notes, progress and signals do not affect it.
+func Digest(p *Plan) string {
+	type bound struct {
+		ID     StepID
+		Fields [][]string // each its name and texts
+	}
+	form := struct {
+		Objective, Summary string
+		Steps              []bound
+	}{Objective: p.Objective, Summary: p.Summary}
+	for step := range p.Steps.All() {
+		if step.Loop() != 0 {
+			continue // an instance follows from its loop
+		}
+		if len(step.Args) > 0 && !json.Valid(step.Args) {
+			return "" // equal to nothing, so never approved
+		}
+		form.Steps = append(form.Steps, bound{step.ID, boundFields(step, Field[Step].orderedTexts)})
+	}
+	return digestOf(form)
+}
+
+// StepDigest identifies the parts of a step that an approval binds, without its id, its position and the order of its dependencies.
+func StepDigest(step *Step) string { return digestOf(boundFields(step, Field[Step].Texts)) }
+
+// HasDigest reports whether digest identifies this step. In the oldest logs, the order of
+// dependencies counts.
+func (step *Step) HasDigest(digest string) bool {
+	return digest == StepDigest(step) || digest == digestOf(boundFields(step, Field[Step].orderedTexts))
+}
+
+// boundFields returns the fields of a step that an approval binds, each as its name and texts.
+func boundFields(step *Step, textsOf func(Field[Step], *Step) []string) [][]string {
+	var fields [][]string
+	for _, f := range SpecFields() {
+		if texts := textsOf(f, step); f.Binding != Unbound && len(texts) > 0 {
+			fields = append(fields, slices.Concat([]string{f.Name}, texts))
+		}
+	}
+	return fields
+}
+
+func digestOf(form any) string {
+	hash := sha256.New()
+	if err := json.NewEncoder(hash).Encode(form); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(hash.Sum(nil))
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -37,14 +38,8 @@ type Execution struct {
 }
 
 // execution returns the step's state in runs, the zero value if no run has touched it.
-func (step *Step) execution() Execution {
-	if step.Execution == nil {
-		return Execution{}
-	}
-	return *step.Execution
-}
+func (step *Step) execution() Execution { return *cmp.Or(step.Execution, &Execution{}) }
 
-// execute changes a copy of the step's state in runs.
 func (step *Step) execute(f func(*Execution)) {
 	e := step.execution()
 	e.Instances = slices.Clip(e.Instances)

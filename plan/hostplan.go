@@ -164,10 +164,7 @@ func (a AdoptHostPlan) listedSteps(own *Plan) (newSteps []NewStep, tasks map[str
 	}
 	ids, used := map[StepID]StepID{}, map[StepID]bool{}
 	for i, step := range a.Steps {
-		listed := step.ID
-		if listed == 0 {
-			listed = StepID(i + 1)
-		}
+		listed := cmp.Or(step.ID, StepID(i+1))
 		at := slices.IndexFunc(former, func(old *Step) bool { return old.Title == step.Title && !used[old.ID] })
 		if at >= 0 {
 			ids[listed] = former[at].ID
@@ -232,7 +229,6 @@ func (t *TaskChange) applyTo(newSteps []NewStep, tasks map[string]StepID, highes
 	return newSteps, tasks, highest
 }
 
-// addDependency adds dep to the list of dependencies of a step.
 func addDependency(list []StepID, dep, of StepID) []StepID {
 	if dep == 0 || dep == of || slices.Contains(list, dep) {
 		return list

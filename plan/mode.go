@@ -124,12 +124,7 @@ const (
 func (p Phase) IsRestricted() bool { return p == PhaseGathering || p == PhaseSubmitted }
 
 // ModeNow returns the current or last planning mode, the zero value before the first.
-func (s State) ModeNow() Mode {
-	if s.Mode == nil {
-		return Mode{}
-	}
-	return *s.Mode
-}
+func (s State) ModeNow() Mode { return *cmp.Or(s.Mode, &Mode{}) }
 
 // DraftFindings returns the warnings about the submitted draft, or about the returned one that the
 // next submission has to improve on.
@@ -182,7 +177,6 @@ func (s State) withoutDraft() (State, Phase) {
 	return s, phase
 }
 
-// executesApprovedPlan reports whether the current plan is the last approved one.
 func (s State) executesApprovedPlan() bool {
 	return s.Plan != nil && s.Plan.Approval != nil && s.Plan.Root() == s.ModeNow().Approved
 }

@@ -75,10 +75,8 @@ func (a AskUser) clean(c *cleaner) Action {
 
 func (a AskUser) decide(s State, f Facts) ([]Event, error) {
 	open := s.OpenQuestions()
-	for _, q := range s.CurrentQuestions() {
-		if q.Text == a.Text {
-			return nil, nil // asked already
-		}
+	if slices.ContainsFunc(s.CurrentQuestions(), func(q Question) bool { return q.Text == a.Text }) { // asked already
+		return nil, nil
 	}
 	if len(open) >= MaxOpenQuestions {
 		return nil, conflict(fmt.Sprintf("%d questions are open already, which is the limit", len(open)), "wait for their answers")

@@ -269,7 +269,6 @@ func renameReference(text string, named func(string) (string, bool)) string {
 	return text
 }
 
-// stepNamed returns the step named in a reference or a condition.
 func stepNamed(name string) (StepID, bool) {
 	if !stepWord().MatchString(name) {
 		return 0, false
@@ -278,7 +277,6 @@ func stepNamed(name string) (StepID, bool) {
 	return id, err == nil
 }
 
-// unquoted returns the text of a JSON string.
 func unquoted(literal []byte) string {
 	var text string
 	_ = json.Unmarshal(literal, &text)

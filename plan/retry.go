@@ -61,7 +61,6 @@ func (d AttemptResult) events(s State, f Facts) []Event {
 	return []Event{d.event(s, step, f)}
 }
 
-// event returns the event for the result of a running attempt.
 func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
 	mayRetry := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive

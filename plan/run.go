@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -166,9 +167,7 @@ type PauseRun struct {
 func (a PauseRun) clean(c *cleaner) Action {
 	a.Note = Mask(a.Note)
 	c.line(&a.Note, "reason", MaxLongLine)
-	if a.Reason == "" {
-		a.Reason = StopPaused
-	}
+	a.Reason = cmp.Or(a.Reason, StopPaused)
 	c.oneOf("reason", string(a.Reason), a.Reason.Values())
 	return a
 }

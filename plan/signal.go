@@ -149,7 +149,6 @@ func (a ClearSignal) decide(s State, f Facts) ([]Event, error) {
 	return []Event{SignalCleared{ID: a.ID, By: f.Actor.Name, At: f.Now}}, nil
 }
 
-// openIDs names the open signals for a message.
 func openIDs(s State) string {
 	const shown = 5
 	var ids []string

@@ -1,6 +1,9 @@
 package plan
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Revision numbers the accepted actions of a workspace: 1 for the first. It is
 // the sequence number of the record in the log.
@@ -41,12 +44,7 @@ func (s State) NextTime(now time.Time) time.Time {
 }
 
 // PhaseNow returns the phase, with inactive for the zero value.
-func (s State) PhaseNow() Phase {
-	if s.Phase == "" {
-		return PhaseInactive
-	}
-	return s.Phase
-}
+func (s State) PhaseNow() Phase { return cmp.Or(s.Phase, PhaseInactive) }
 
 // PlanIDs lists the ids of all plans: the current one, a draft, then the former ones in the order
 // of Former.

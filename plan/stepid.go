@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -82,9 +83,7 @@ func mint(have Steps, newSteps []NewStep, field string, l Limits) ([]*Step, erro
 		if next == 1 && n.ID != 0 {
 			step.ID, step.Execution = n.ID, n.Execution.importable()
 		}
-		if step.Status == "" {
-			step.Status = Pending
-		}
+		step.Status = cmp.Or(step.Status, Pending)
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
 		if step.Result != nil && step.Result.StoredName != "" { // only the store names kept values
 			result := *step.Result

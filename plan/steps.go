@@ -74,11 +74,8 @@ func (s Steps) At(i int) *Step { return s.slot(i).step }
 
 // Get returns the step with that id.
 func (s Steps) Get(id StepID) (*Step, bool) {
-	i := s.Position(id)
-	if i < 0 {
-		return nil, false
-	}
-	return s.At(i), true
+	step := s.find(id).step
+	return step, step != nil
 }
 
 // All yields the steps in order.
@@ -179,6 +176,14 @@ func (s Steps) each(count func(*stepChunk) int, match func(stepSlot) bool) iter.
 }
 
 func (s Steps) slot(i int) stepSlot { return s.chunks[i/chunkSize].slots[i%chunkSize] }
+
+// find returns the slot of a step, or the zero slot.
+func (s Steps) find(id StepID) stepSlot {
+	if i := s.Position(id); i >= 0 {
+		return s.slot(i)
+	}
+	return stepSlot{}
+}
 
 // PositionFrom returns the position of a step, else of the first with a higher id, else the number of steps.
 func (s Steps) PositionFrom(id StepID) int {
@@ -340,9 +345,7 @@ func (e *stepsEdit) relink(old, step *Step) {
 	for _, dep := range old.DependsOn {
 		if !slices.Contains(step.DependsOn, dep) {
 			if i := e.s.Position(dep); i >= 0 {
-				e.change(i, func(slot *stepSlot) {
-					slot.dependents = removeIDs(slot.dependents, []StepID{step.ID})
-				})
+				e.change(i, func(slot *stepSlot) { slot.dependents = removeIDs(slot.dependents, []StepID{step.ID}) })
 			}
 		}
 	}
@@ -354,7 +357,6 @@ func (e *stepsEdit) relink(old, step *Step) {
 	e.count(e.s.Position(step.ID), step)
 }
 
-// count counts the unmet dependencies of the step at i.
 func (e *stepsEdit) count(i int, step *Step) {
 	unmet := int32(0)
 	for _, dep := range step.DependsOn {
@@ -439,9 +441,7 @@ type StepMoved struct {
 }
 
 func (e StepMoved) apply(s State) State {
-	return s.withPlan(e.At, func(p *Plan) {
-		p.Steps = p.Steps.move(e.Step, e.After)
-	})
+	return s.withPlan(e.At, func(p *Plan) { p.Steps = p.Steps.move(e.Step, e.After) })
 }
 
 // move returns the steps with one moved after another, or to the front.

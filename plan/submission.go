@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -54,7 +55,6 @@ func newRequest(s State, draft Body, f Facts) Request {
 	return request
 }
 
-// definitionsOf returns the definitions of the steps' tools that other servers provide.
 func definitionsOf(steps []*Step, all map[string]string) map[string]string {
 	var named map[string]string
 	for _, step := range steps {
@@ -143,12 +143,10 @@ func (a Judge) clean(c *cleaner) Action {
 }
 
 func (a Judge) decide(s State, f Facts) ([]Event, error) {
-	p := s.Draft
+	p := cmp.Or(s.Draft, s.Plan)
 	if p == nil {
-		var err error
-		if p, err = currentPlan(s); err != nil {
-			return nil, err
-		}
+		_, err := currentPlan(s)
+		return nil, err
 	}
 	verdict := Verdict{Approved: a.Approved, Feedback: a.Feedback, By: f.Actor.Name, Way: a.Way, At: f.Now}
 	return []Event{PlanJudged{Plan: p.ID, Verdict: verdict}}, nil

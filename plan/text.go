@@ -123,7 +123,6 @@ func (t Text) toASCII(text string) (string, error) {
 	return b.String(), nil
 }
 
-// stripAccents returns text without marks on its letters.
 func stripAccents(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
