@@ -28,7 +28,6 @@ type word struct {
 // literal returns a word that is fully known.
 func literal(text string) word { return word{text: text, whole: true} }
 
-// is reports whether the word is known to be text.
 func (w word) is(text string) bool { return w.whole && w.text == text }
 
 // option reports whether the word may turn out to be an option.
