@@ -79,17 +79,12 @@ func (s *server) callTool(ctx context.Context, c *conn, own string, args json.Ra
 	s.mu.Lock()
 	s.hasAnswered = true
 	s.mu.Unlock()
-	if result, err = asCalled(text); err != nil {
+	if err = strictjson.Unmarshal(text, &result); err != nil {
 		failed := c.fail("answered with text that is not a tool result")
 		failed.Sent, failed.Answered = true, true
 		return result, failed
 	}
 	return result, nil
-}
-
-func asCalled(text json.RawMessage) (result called, err error) {
-	err = strictjson.Unmarshal(text, &result)
-	return result, err
 }
 
 // run makes a call for a step of a plan.
@@ -148,10 +143,7 @@ func (c *conn) ask(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult
 		return closed, nil
 	}
 	of, _ := ctx.Value(callKey{}).(*call)
-	if of == nil {
-		of = c.onlyToolCall()
-	}
-	if of == nil {
+	if of = cmp.Or(of, c.onlyToolCall()); of == nil {
 		return closed, nil
 	}
 	schema, err := json.Marshal(r.Params.RequestedSchema)

@@ -173,7 +173,6 @@ func (f *filler) refuse(key, problem, want string) {
 	}
 }
 
-// in fills in the variables of a text.
 func (f *filler) in(key, text string) string {
 	return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`).ReplaceAllStringFunc(text, func(variable string) string {
 		name, otherwise, given := strings.Cut(variable[2:len(variable)-1], ":-")
@@ -209,7 +208,5 @@ func (s Server) key(name, workspace string) string {
 		slices.Sorted(maps.Keys(s.Headers))}) // strings and lists of strings always encode
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
-
-func (s Server) trusted() bool { return s.TrustHints == nil || *s.TrustHints }
 
 func (s Server) idle() time.Duration { return cmp.Or(s.Timeout, defaultTimeout) }

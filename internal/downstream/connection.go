@@ -264,7 +264,6 @@ func (c *conn) inspect(m jsonrpc.Message, size int) {
 	}
 }
 
-// callFor returns the call that a response is for; nil if it is for no call.
 func (c *conn) callFor(id jsonrpc.ID) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()

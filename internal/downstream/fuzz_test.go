@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	strictjson "github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/planloop/planloop/internal/safetext"
@@ -49,8 +50,9 @@ func FuzzMessages(f *testing.F) {
 			if err != nil && !safetext.PrintableLine(err.Error()) {
 				t.Errorf("%q", err)
 			}
-			if result, bad := asCalled(result); err == nil && bad == nil {
-				out := result.outcome()
+			var got called
+			if err == nil && strictjson.Unmarshal(result, &got) == nil {
+				out := got.outcome()
 				if !safetext.Printable(out.Text) || !safetext.Printable(out.Error) || out.Value != nil && !json.Valid(out.Value) {
 					t.Errorf("%+v", out)
 				}

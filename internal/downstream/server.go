@@ -113,7 +113,6 @@ func (s *server) load() {
 	}
 }
 
-// defines reports whether a tool is still defined as it was.
 func (s *server) defines(own, definition string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +272,6 @@ func (s *server) transport(c *conn) (mcp.Transport, error) {
 // startTime is the time for a start: some servers are fetched from a registry first.
 const startTime = time.Minute
 
-// dropEnded drops a connection that has ended, and records why.
 func (s *server) dropEnded(c *conn) {
 	if c != nil && s.conn == c && c.failure() != nil {
 		s.conn = nil
@@ -307,7 +305,6 @@ const (
 	listPause   = time.Second // after those
 )
 
-// readList reads the list.
 func (s *server) readList(c *conn) error {
 	ctx, cancel := context.WithTimeout(s.life, max(startTime, s.settings.idle()))
 	defer cancel()

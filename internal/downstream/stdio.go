@@ -86,7 +86,6 @@ func (t *target) missing() string {
 	return problem
 }
 
-// ended describes how a server ended.
 func (c *conn) ended(result process.Result, err error, complaints *safetext.TailWriter) *Error {
 	problem := fmt.Sprintf("ended with exit code %d", result.ExitCode)
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -119,8 +119,8 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (toolbox.Remot
 // read-only tools.
 func (s *server) hint(t *toolbox.RemoteTool, d description) {
 	t.Destructive, t.OpenWorld = true, true
-	if s.settings.trusted() {
-		is := func(hint *bool, otherwise bool) bool { return *cmp.Or(hint, &otherwise) }
+	is := func(hint *bool, otherwise bool) bool { return *cmp.Or(hint, &otherwise) }
+	if is(s.settings.TrustHints, true) {
 		t.ReadOnly, t.Idempotent = is(d.Annotations.ReadOnly, false), is(d.Annotations.Idempotent, false)
 		t.Destructive, t.OpenWorld = !t.ReadOnly && is(d.Annotations.Destructive, true), is(d.Annotations.OpenWorld, true)
 	}

@@ -137,7 +137,6 @@ func (o *agentOutput) close() {
 	o.showLine()
 }
 
-// end returns the end of the output.
 func (o *agentOutput) end() string { return safetext.Keepable(o.tail.End().Text, maxTail) }
 
 // endAfterReport ends an agent after a grace period that begins with its report.
@@ -274,7 +273,6 @@ func (s *secrets) matchAt(text []byte) (longest int, open bool) {
 	return longest, open
 }
 
-// removeFrom returns text without the secrets.
 func (s *secrets) removeFrom(text string) string {
 	hidden, _ := s.remove(nil, []byte(text), false)
 	return string(hidden)

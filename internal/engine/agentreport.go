@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -128,10 +129,7 @@ func (r *reportReader) parse(object []byte) *AgentReport {
 func textOf(value jsontext.Value) string {
 	var text *string
 	if len(value) == 0 || json.Unmarshal(value, &text, jsontext.AllowInvalidUTF8(true)) == nil {
-		if text == nil {
-			return ""
-		}
-		return *text
+		return *cmp.Or(text, new(string))
 	}
 	return string(value)
 }

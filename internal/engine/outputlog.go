@@ -83,7 +83,6 @@ func (w *logWriter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// rotate begins a new file.
 func (w *logWriter) rotate() {
 	newer, older := w.base+logEndings()[0], w.base+logEndings()[1]
 	if w.file != nil {
@@ -248,10 +247,7 @@ func (r *LogReader) next() (next *os.File, err error) {
 }
 
 func (r *LogReader) isCurrent(file *os.File) bool {
-	if r.file == nil {
-		return false
-	}
-	current, err := r.file.Stat()
+	current, err := r.file.Stat() // an error without a file
 	other, wrong := file.Stat()
 	return err == nil && wrong == nil && os.SameFile(current, other)
 }

@@ -69,7 +69,6 @@ func (r *run) resolve(s plan.State, step *plan.Step) (j job, ok bool) {
 	return fail(r.resolveArgs(s, step, x, &j))
 }
 
-// resolveArgs resolves the arguments of a step.
 func (r *run) resolveArgs(s plan.State, step *plan.Step, x *plan.Execution, j *job) error {
 	var err error
 	if x.Approval != nil && len(x.Approval.Args) > 0 { // a person replaced the step's arguments; they are used unchanged

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,9 +67,7 @@ func (r *run) loop(ctx context.Context) (plan.StopReason, error) {
 	if r.state, err = r.session.State(r.records); err != nil {
 		return "", err
 	}
-	if r.notified == 0 {
-		r.notified = r.state.Revision
-	}
+	r.notified = cmp.Or(r.notified, r.state.Revision)
 	for {
 		err := r.advance(ctx)
 		if err == nil {
@@ -147,7 +146,6 @@ func (r *run) isDraining(ctx context.Context) bool {
 	}
 }
 
-// isLate reports whether the time for starting steps is over.
 func (r *run) isLate() bool { return !r.deadline.IsZero() && !time.Now().Before(r.deadline) }
 
 // advance records results and starts until none follow.
@@ -182,7 +180,6 @@ func (r *run) mayStart(ctx context.Context) bool {
 	return !r.isDraining(ctx) && r.state.HasActiveRun() && r.freeSlots() > 0 && len(r.candidates(r.state)) > 0
 }
 
-// freeSlots returns how many more steps can run.
 func (r *run) freeSlots() int { return r.Parallel - len(r.running) }
 
 // candidates returns the steps that could start now, except those waiting for a retry.
@@ -200,10 +197,7 @@ func (r *run) room() int { return r.freeSlots() + len(r.retryAt) }
 
 // awaitsRetry reports whether a step that failed for a transient reason must still wait for its retry.
 func (r *run) awaitsRetry(s plan.State, step *plan.Step, now time.Time) bool {
-	seconds := 0
-	if step.Execution != nil {
-		seconds = step.Execution.Retries
-	}
+	seconds := cmp.Or(step.Execution, &plan.Execution{}).Retries
 	if step.Tool == "" && step.Attempts > 0 && s.Run != nil { // earlier agents ended at once
 		seconds = max(seconds, s.Run.Unavailable)
 	}
@@ -219,7 +213,6 @@ func (r *run) awaitsRetry(s plan.State, step *plan.Step, now time.Time) bool {
 	return now.Before(at)
 }
 
-// attemptOf returns the last attempt at a step.
 func attemptOf(s plan.State, step *plan.Step) plan.Attempt {
 	return plan.Attempt{Plan: s.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
 }

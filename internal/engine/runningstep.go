@@ -216,7 +216,6 @@ func (f *stepFile) remove() {
 // run/step/attempt/nonce.
 const EnvRun = "PLANLOOP_RUN"
 
-// environmentOf returns the value of EnvRun for an attempt.
 func environmentOf(run string, a plan.Attempt, nonce string) string {
 	return fmt.Sprintf("%s/%s/%d/%s", run, a.Step, a.Attempt, nonce)
 }

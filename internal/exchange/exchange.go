@@ -206,7 +206,6 @@ type codec struct {
 	holdsValues bool // keeps the values of steps
 }
 
-// codecs is the table of formats, in the order of lists.
 func codecs() []codec {
 	return []codec{
 		{format: JSON, suffix: []string{".json"}, decode: parseJSON, encode: ownJSON, isJSON: true, holdsValues: true},
@@ -231,7 +230,6 @@ func graphLosses(*plan.Plan) []string {
 	return []string{"A graph holds the titles, shortened, the statuses and the dependencies of the steps, and nothing else."}
 }
 
-// codecOf returns the codec of a format, or the zero codec if the format is unknown.
 func codecOf(f Format) codec {
 	for _, c := range codecs() {
 		if c.format == f {

@@ -72,7 +72,6 @@ type executionState string
 // Values lists the statuses of a step in the execution specification.
 func (executionState) Values() []string { return plan.ExecutionWords.Words() }
 
-// executionJSON writes the plan of s in the format of the execution specification.
 func executionJSON(s plan.State) ([]byte, error) {
 	p := s.Plan
 	e := executionPlan{ID: p.ID, TaskID: p.Root(), Version: int64(s.Revision), EstimatedDuration: p.EstimatedDuration,

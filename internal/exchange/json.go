@@ -16,7 +16,6 @@ import (
 // maxExpanded limits the size in bytes of a YAML text as JSON, with aliases resolved.
 const maxExpanded = 2 * maxBytes
 
-// parseJSON reads our own JSON.
 func parseJSON(text []byte) (*source, error) {
 	if pointer, problem := plan.CheckJSON(text, strict.MaxNesting); problem != "" {
 		return nil, refuse(pointer, problem, "give one JSON object")
@@ -34,7 +33,6 @@ func parseYAML(text []byte) (*source, error) {
 	return parseNative(read.JSON, json.JoinOptions(json.RejectUnknownMembers(true), scalarsAsText()))
 }
 
-// membersOf returns the members of a JSON object, or nil if data is not an object.
 func membersOf(data []byte) (members map[string]jsontext.Value) {
 	if json.Unmarshal(data, &members) != nil {
 		return nil
@@ -42,7 +40,6 @@ func membersOf(data []byte) (members map[string]jsontext.Value) {
 	return members
 }
 
-// scalarsAsText accepts numbers and booleans as strings.
 func scalarsAsText() json.Options {
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(in *jsontext.Decoder, text *string) error {
 		switch in.PeekKind() {

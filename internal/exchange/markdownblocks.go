@@ -122,7 +122,6 @@ func (d *document) mark(node ast.Node) {
 	}
 }
 
-// start returns the line in which a block begins.
 func (d *document) start(block ast.Node) int {
 	if at := textOffset(block); at >= 0 { // an underlined heading is recognized only after its text
 		return sort.Search(len(d.offset), func(i int) bool { return d.offset[i] > at }) - 1

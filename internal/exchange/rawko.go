@@ -110,7 +110,6 @@ func RawkoCurrent(text []byte) (string, error) {
 	return task.PlanID, nil
 }
 
-// rawkoYAML writes the plan of s as a plan file of rawko.
 func rawkoYAML(s plan.State) ([]byte, error) {
 	p := s.Plan
 	r := rawkoPlan{

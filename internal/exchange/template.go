@@ -188,7 +188,6 @@ func numbered(steps []plan.Step) []plan.Spec {
 
 var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`) })
 
-// checkName refuses an invalid name of a template.
 func checkName(name string) error {
 	if len(name) <= maxTemplateName && validName().MatchString(name) {
 		return nil
@@ -199,7 +198,6 @@ func checkName(name string) error {
 
 var validParameter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`) })
 
-// checkParameters refuses invalid declarations.
 func (t *Template) checkParameters() error {
 	if len(t.Parameters) > maxTemplateParameters {
 		return refuse("/parameters", fmt.Sprintf("there are more than %d parameters", maxTemplateParameters), "use fewer")
@@ -407,7 +405,6 @@ var marks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{\{\{\{|\{\{ *[a-z][a-z0-9_-]* *\}\}|\{\{`)
 })
 
-// nameIn returns the name of the parameter in a mark.
 func nameIn(mark string) string { return strings.Trim(mark, "{} ") }
 
 // fillText fills in the parameters of a text. Marks in the values stay as they are.

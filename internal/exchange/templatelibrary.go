@@ -117,15 +117,10 @@ func (l TemplateLibrary) ofWorkspace(ctx context.Context) []Template {
 	}
 	defer opened.Close() //nolint:errcheck // it was only read
 	files, _, _ := opened.List(ctx, TemplateFolder)
-	return templatesOf(WorkspaceTemplate, TemplateFolder, files, l.readOfWorkspace)
+	return templatesOf(WorkspaceTemplate, TemplateFolder, files, func(file string) ([]byte, error) { return readTemplate(opened, file) })
 }
 
-func (l TemplateLibrary) readOfWorkspace(file string) ([]byte, error) {
-	files, err := tree.Open(l.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	defer files.Close() //nolint:errcheck // it was only read
+func readTemplate(files *tree.Tree, file string) ([]byte, error) {
 	opened, info, err := files.Open(TemplateFolder + "/" + file)
 	if tree.LeadsOut(err) {
 		err = errors.New("it is a link out of the workspace, which is not followed")

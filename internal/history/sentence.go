@@ -112,7 +112,6 @@ func phraseOf(e plan.Event) string {
 	return cmp.Or(modePhrase(e), conversationPhrase(e), runPhrase(e)) // "" for the head of an archived plan, and for ids
 }
 
-// modePhrase describes an event of planning mode.
 func modePhrase(e plan.Event) string {
 	switch e := e.(type) {
 	case plan.ModeEntered:
@@ -139,9 +138,9 @@ func modePhrase(e plan.Event) string {
 	case plan.PlanApproved:
 		return "the plan approved" + quotedNote(e.Approval.Comment)
 	case plan.PlanRejected:
-		return changeOr(e.Change, "the plan") + " rejected" + quotedNote(e.Reason)
+		return subjects()[e.Change] + " rejected" + quotedNote(e.Reason)
 	case plan.PlanReturned:
-		return changeOr(e.Change, "the plan") + " returned for changes" + quotedNote(e.Comment)
+		return subjects()[e.Change] + " returned for changes" + quotedNote(e.Comment)
 	case plan.NoDecisionReceived:
 		return undecided + noteMark + undecidedWords(e.How)
 	case plan.PlanDeviated:
@@ -152,7 +151,6 @@ func modePhrase(e plan.Event) string {
 	return ""
 }
 
-// conversationPhrase describes an event about questions or comments.
 func conversationPhrase(e plan.Event) string {
 	switch e := e.(type) {
 	case plan.QuestionAsked:
@@ -183,7 +181,6 @@ func commentPhrase(e plan.CommentAdded) string {
 	return phrase
 }
 
-// editPhrase describes a person's changes of a draft.
 func editPhrase(e plan.DraftEdited) string {
 	var parts []string
 	if e.Added != nil {
@@ -201,12 +198,9 @@ func editPhrase(e plan.DraftEdited) string {
 	return strings.ReplaceAll(strings.Join(parts, "; "), noteMark, ": ")
 }
 
-// changeOr names the subject of a decision: a change of the approved plan, or whole, for a plan of its own.
-func changeOr(change bool, whole string) string {
-	if change {
-		return "a change of the plan"
-	}
-	return whole
+// subjects names the subject of a decision by whether it is a change of the approved plan.
+func subjects() map[bool]string {
+	return map[bool]string{true: "a change of the plan", false: "the plan"}
 }
 
 func planPhrase(p plan.Body, what string) string {
@@ -290,7 +284,6 @@ func noteQuote(text string) string {
 	return strconv.QuoteToGraphic(plan.Shorten(strings.Join(strings.Fields(text), " "), notedLength))
 }
 
-// fieldNames names the fields that a patch changes.
 func fieldNames(p plan.Patch) []string {
 	var names []string
 	for _, f := range p.Fields() {

@@ -199,7 +199,6 @@ func (c *Client) pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// try sends a message once.
 func (c *Client) try(ctx context.Context, m Message) *Error {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.Timeout)
 	defer cancel()

@@ -119,7 +119,6 @@ func (e *examination) add(step *Step, field, problem, fix string) {
 	}
 }
 
-// name returns the author's name for a step.
 func (e *examination) name(id plan.StepID) string {
 	if step := e.steps[id]; step != nil && step.Name != "" {
 		return word(step.Name)
@@ -174,10 +173,7 @@ func (e *examination) circles() {
 		if len(around) > 12 {
 			around = slices.Concat(around[:8], []string{"…"}, around[len(around)-3:])
 		}
-		step := e.steps[first]
-		if step == nil {
-			step = &Step{ID: first}
-		}
+		step := cmp.Or(e.steps[first], &Step{ID: first})
 		e.add(step, e.dependenciesField(), "Plan contains circular dependencies: "+strings.Join(around, " -> "),
 			"remove one of these dependencies, or the reference that makes it one")
 	}

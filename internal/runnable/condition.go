@@ -276,7 +276,6 @@ type bounds struct {
 	alone   int // uses of steps without naming one of them
 }
 
-// functions lists the allowed functions.
 func functions() []string {
 	return strings.Fields("len any all none one count filter find first last sum min max abs ceil floor round int float string " +
 		"trim lower upper hasPrefix hasSuffix indexOf")

@@ -40,7 +40,7 @@ var _ Log = (*Memory)(nil)
 
 // NewMemory returns an empty log.
 func NewMemory() *Memory {
-	l := &Memory{lock: make(chan struct{}, 1)}
+	l := &Memory{lock: make(chan struct{}, 1), chain: NewChain(), values: map[string][]byte{}}
 	l.lock <- struct{}{}
 	return l
 }
@@ -55,7 +55,6 @@ func (l *Memory) withLock(f func() error) error {
 	return f()
 }
 
-// doNothing does nothing: use then only checks that the log is open.
 func doNothing() error { return nil }
 
 // Lock implements store.Log.
@@ -81,9 +80,6 @@ func (l *Memory) Append(ctx context.Context, r plan.Record) (Head, error) {
 	return l.change(r, func() error {
 		if last := plan.Revision(len(l.records)); r.Seq != last+1 {
 			return fmt.Errorf("record %d after record %d: %w", r.Seq, last, ErrConflict)
-		}
-		if l.chain == "" {
-			l.chain = NewChain()
 		}
 		return nil
 	})
@@ -201,7 +197,7 @@ func (l *Memory) Purge(_ context.Context, first plan.Record) (Head, error) {
 		return Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, ErrConflict)
 	}
 	return l.change(first, func() error {
-		l.chain, l.snapshots, l.records, l.values = NewChain(), nil, nil, nil
+		l.chain, l.snapshots, l.records, l.values = NewChain(), nil, nil, map[string][]byte{}
 		return nil
 	})
 }
@@ -210,9 +206,6 @@ func (l *Memory) Purge(_ context.Context, first plan.Record) (Head, error) {
 func (l *Memory) PutValue(_ context.Context, value []byte) (name string, err error) {
 	name = ValueName(value)
 	return name, l.withLock(func() error {
-		if l.values == nil {
-			l.values = map[string][]byte{}
-		}
 		l.values[name] = slices.Clone(value)
 		return nil
 	})

@@ -216,7 +216,6 @@ func (w *walk) standIn(s *shape, raw jsontext.Value) error {
 	return err
 }
 
-// number reads the text of a JSON number.
 func (w *walk) number(s *shape, given string) {
 	text := given
 	var err error
@@ -447,13 +446,11 @@ func (w *walk) mapping(s *shape) error {
 	})
 }
 
-// begin writes the start of an array or an object.
 func (w *walk) begin(bracket byte) {
 	w.comma()
 	w.out = append(w.out, bracket)
 }
 
-// end writes the end of an array or an object.
 func (w *walk) end(bracket byte) { w.out = append(w.out, bracket) }
 
 func (w *walk) name(name string) {

@@ -220,7 +220,6 @@ func (w *walk) twice(m *members, s stray, i int) {
 	}
 }
 
-// same reports whether two encoded values of a type are equal.
 func same(t reflect.Type, a, b []byte) bool {
 	one, other := reflect.New(t), reflect.New(t)
 	return json.Unmarshal(a, one.Interface()) == nil && json.Unmarshal(b, other.Interface()) == nil &&

@@ -343,7 +343,6 @@ func (e Env) text(name string) string {
 	return compact.String()
 }
 
-// list returns the variables as NAME=value.
 func (e Env) list() []string {
 	list := make([]string, 0, len(e))
 	for _, name := range slices.Sorted(maps.Keys(e)) {

@@ -176,7 +176,6 @@ func head(text string, limit int) string {
 	return string(tree.WholeCharacters([]byte(text[:limit])))
 }
 
-// size formats a number of bytes for people.
 func size(n int64) string {
 	switch {
 	case n < 10_000:
@@ -187,7 +186,6 @@ func size(n int64) string {
 	return fmt.Sprintf("%d MB", n>>20)
 }
 
-// seconds formats a duration for people.
 func seconds(d time.Duration) string {
 	if d < 10*time.Second {
 		return d.Round(10 * time.Millisecond).String()
@@ -195,12 +193,10 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// join joins the notes that are not empty.
 func join(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// when returns the note if holds is true.
 func when(holds bool, note string) string {
 	if !holds {
 		return ""

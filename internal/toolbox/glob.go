@@ -204,7 +204,6 @@ func (r GlobReply) Text() string {
 	return strings.Join(append([]string{headline(plan.Pluralize(len(r.Paths), "path"), r.Truncated, r.Note)}, r.Paths...), "\n")
 }
 
-// headline is the first line of a search's answer.
 func headline(found string, truncated bool, note string) string {
 	return found + when(truncated, ", more may match") + when(note != "", " ("+note+")")
 }

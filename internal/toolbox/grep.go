@@ -126,7 +126,6 @@ func expression(pattern string, ignoreCase bool) (re *regexp.Regexp, reach int, 
 	return re, searchedLine, nil
 }
 
-// instructions returns the size of a compiled pattern.
 func instructions(pattern string) (int, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -311,7 +311,6 @@ func alike(data []byte, text string) int {
 	return 0
 }
 
-// squeezed returns a text without white space.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // numbered reports whether a text begins with a line number as view shows it.

@@ -183,7 +183,6 @@ func Key(id json.RawMessage) string {
 	return "n" + string(id)
 }
 
-// nonNull returns a value, nil for a null.
 func nonNull(v json.RawMessage) json.RawMessage {
 	if string(v) == "null" {
 		return nil

@@ -51,7 +51,6 @@ func newSession(send func(context.Context, outgoing) bool) *stdioSession {
 // Initialized reports whether the client may be sent notifications.
 func (s *stdioSession) Initialized() bool { return s.baseSession.Initialized() && !s.opening.Load() }
 
-// hasHandshake reports whether the handshake took place.
 func (s *stdioSession) hasHandshake() bool { return s.ProtocolVersion() != "" }
 
 // isUnsubscribed reports whether the client of a connection without handshake would get a notification that the stateless
@@ -217,5 +216,4 @@ func (c *baseSession) GetLogLevel() mcp.LoggingLevel {
 	return cmp.Or(load(&c.level), mcp.LoggingLevelError)
 }
 
-// load returns the value that a pointer points to, or the zero value for nil.
 func load[T any](p *atomic.Pointer[T]) T { return *cmp.Or(p.Load(), new(T)) }

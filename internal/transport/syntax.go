@@ -118,7 +118,6 @@ func (w *walk) isUnicode(text string, before int64) bool {
 	return jsontext.Value(read[bytes.IndexByte(read, '"'):]).IsValid()
 }
 
-// checkName checks a member's name.
 func (w *walk) checkName(name string, depth int, arguments bool) *mcp.JSONRPCErrorDetails {
 	w.path[depth-1] = name
 	free := depth > 3 && w.path[0] == "params" && w.path[1] == "_meta" && !slices.Contains(memberNames(), w.path[2])

@@ -141,12 +141,9 @@ func damaged(path string, problem error) error {
 // isFault reports whether an explained error comes from the disk, the system or another user of the
 // log, and so says nothing about the log's content.
 func isFault(err error) bool {
-	for _, kind := range []error{store.ErrIO, store.ErrFull, store.ErrReadOnly, store.ErrBusy, store.ErrClosed, context.Canceled,
-		context.DeadlineExceeded} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return errors.As(err, new(syscall.Errno)) || slices.Contains([]int{lib.SQLITE_NOMEM, lib.SQLITE_INTERRUPT, lib.SQLITE_PROTOCOL,
+	kinds := []error{store.ErrIO, store.ErrFull, store.ErrReadOnly, store.ErrBusy, store.ErrClosed, context.Canceled,
+		context.DeadlineExceeded}
+	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) }) ||
+		errors.As(err, new(syscall.Errno)) || slices.Contains([]int{lib.SQLITE_NOMEM, lib.SQLITE_INTERRUPT, lib.SQLITE_PROTOCOL,
 		lib.SQLITE_NOLFS, lib.SQLITE_ABORT, lib.SQLITE_INTERNAL, lib.SQLITE_MISUSE}, codeOf(err)&0xff)
 }

@@ -168,7 +168,6 @@ func readHeader(path string) (snapshotHeader, error) {
 	return h, nil
 }
 
-// readState reads the state after the header.
 func (h snapshotHeader) readState() (plan.State, error) {
 	data, err := os.ReadFile(h.path)
 	if err != nil {

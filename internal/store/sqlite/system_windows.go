@@ -10,7 +10,8 @@ import (
 
 // tryLockFile locks the file unless another process has it locked.
 func tryLockFile(f *os.File) (bool, error) {
-	err := lockRange(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
+	const how = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	err := windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, new(windows.Overlapped)) // the first byte
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return false, nil
 	}
@@ -19,11 +20,6 @@ func tryLockFile(f *os.File) (bool, error) {
 
 func unlockFile(f *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, new(windows.Overlapped))
-}
-
-// lockRange locks the first byte, on behalf of the whole file.
-func lockRange(f *os.File, flags uint32) error {
-	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 }
 
 // sleepBriefly pauses for d, with little overshoot.
