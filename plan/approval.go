@@ -121,6 +121,8 @@ func atComment(i int, err error) error {
 
 func (a DecideDraft) decideOutcome(s State, draft *Plan, open []string, f Facts) ([]Event, error) {
 	switch {
+	case a.Outcome == Approved && draft.Steps.Len() == 0: // restored, or set up as a draft
+		return nil, conflict("the plan has no steps, so there is nothing to approve", "request changes, or reject it")
 	case a.Outcome == Approved:
 		return a.approve(s, open, f)
 	case a.Outcome == Rejected:
@@ -161,7 +163,7 @@ func checkShownDigest(s State, digest string, f Facts) error {
 	}
 	problem := "the plan has changed since it was shown"
 	if edits := s.Draft.Edits; edits != nil {
-		problem += ": " + strings.Join(edits.By, " and ") + " changed it, the last time " + formatAgo(edits.At, f.Now)
+		problem += ": " + strings.Join(edits.By, " and ") + " changed it, the last time " + FormatAgo(edits.At, f.Now)
 	}
 	return conflict(problem, "look at it again, then decide")
 }
@@ -172,18 +174,18 @@ func (s State) noLongerWaiting(problem, fix string, f Facts) error {
 	d, open := s.ModeNow().Decision, s.ModeNow().Request
 	switch {
 	case open != nil:
-		problem += ": " + open.By + " submitted a newer plan " + formatAgo(open.At, f.Now)
+		problem += ": " + open.By + " submitted a newer plan " + FormatAgo(open.At, f.Now)
 	case d != nil:
 		by := d.Way.Decider(d.By)
 		problem += ": " + map[Outcome]string{Approved: by + " approved it ", Rejected: by + " rejected it ",
 			Returned: by + " requested changes ", CalledOff: by + " cancelled planning mode ", Expired: "planning mode expired ",
-			Ended: "planning mode ended "}[d.Outcome] + formatAgo(d.At, f.Now)
+			Ended: "planning mode ended "}[d.Outcome] + FormatAgo(d.At, f.Now)
 	}
 	return conflict(problem, fix)
 }
 
-// formatAgo writes the time from then to now, as in "12 s ago".
-func formatAgo(then, now time.Time) string {
+// FormatAgo writes the time from then to now, as in "12 s ago".
+func FormatAgo(then, now time.Time) string {
 	d := now.Sub(then)
 	for _, unit := range []struct {
 		name string

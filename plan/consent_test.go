@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -261,4 +262,16 @@ func TestTimeOpensNoGate(t *testing.T) {
 			w.now = w.now.Add(time.Duration(rapid.IntRange(0, 40).Draw(t, "minutes")) * time.Minute)
 		}
 	})
+}
+
+// TestPlanWithoutStepsIsNotApproved: there is nothing to agree to, and nothing to carry out.
+func TestPlanWithoutStepsIsNotApproved(t *testing.T) {
+	w := newWorkspace(t)
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Any"}, Draft: true})
+	approve := plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)}
+	if err := w.refused(person, approve); !strings.Contains(err.Error(), "has no steps") {
+		t.Error(err)
+	}
+	approve.Outcome = plan.Rejected
+	w.do(person, approve)
 }

@@ -159,7 +159,7 @@ func (w *walker) isDecided() error {
 	_, expires := w.service.ModeEnds(w.state())
 	if !expires || rapid.Bool().Draw(w.T, "a person decides") {
 		err := w.decides(person)
-		if err != nil && strings.Contains(err.Error(), "reject the revision") {
+		if err != nil && strings.Contains(err.Error(), "reject ") { // as the refusal of an approval advises
 			_, err = w.service.Decide(w.Context(), person, plan.DecideDraft{Outcome: plan.Rejected, Digest: plan.Digest(w.state().Draft)})
 		}
 		return err

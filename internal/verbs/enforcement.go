@@ -3,7 +3,6 @@ package verbs
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -81,7 +80,7 @@ func EnforcementOf(a ActiveAgent, began time.Time, byIt bool, now time.Time) Age
 		settings = a.Settings()
 	}
 	if e.Fix = settings.Fix; !a.Answered.IsZero() {
-		e.Age = age(now.Sub(a.Answered))
+		e.Age = plan.FormatAgo(a.Answered, now)
 	}
 	after := func(t time.Time) int {
 		return slices.IndexFunc(a.Unseen, func(call UnseenCall) bool { return !call.At.Before(t) })
@@ -112,17 +111,6 @@ func EnforcementOf(a ActiveAgent, began time.Time, byIt bool, now time.Time) Age
 		e.State, e.Since, e.Why = NotEnforced, a.Answered, "its hooks have not responded since planning mode began"
 	}
 	return e
-}
-
-// age returns a duration in its largest unit.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return strconv.Itoa(max(0, int(d.Seconds()))) + " s ago"
-	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + " min ago"
-	}
-	return strconv.Itoa(int(d.Hours())) + " h ago"
 }
 
 // text names the call; the tool's name comes from the client, so it is escaped.

@@ -230,7 +230,7 @@ func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []PlacedCom
 	return shown
 }
 
-// stepNow returns step, or if it is nil, the first unfinished step.
+// stepNow returns step, or if it is nil, the first unfinished step, else the first; nil for a plan without steps.
 func stepNow(p *plan.Plan, step *plan.Step) *plan.Step {
 	if step != nil {
 		return step
@@ -239,6 +239,9 @@ func stepNow(p *plan.Plan, step *plan.Step) *plan.Step {
 		if !step.Status.IsFinished() {
 			return step
 		}
+	}
+	if p.Steps.Len() == 0 { // in old logs
+		return nil
 	}
 	return p.Steps.At(0)
 }
