@@ -146,6 +146,16 @@ func distinct(list []string) []string {
 	})
 }
 
+// Missing lists the paths and patterns that match no file or directory.
+func Missing(ctx context.Context, files fs.FS, list []string) []string {
+	t := &tree{files: files, seen: map[string]existence{}, left: maxEntries}
+	return slices.DeleteFunc(slices.Clone(list), func(given string) bool {
+		p, fault := locate(given)
+		found := t.look(ctx, p)
+		return fault == "" && (found == present || found == tooWide)
+	})
+}
+
 // existence is the result of looking for a path.
 type existence int
 

@@ -35,7 +35,7 @@ func (c toolCall) errorText(ctx context.Context, err error) string {
 	}
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
-		text := "Nothing was changed. " + refusalText(err, refused, c.row.Name, c.row.Example)
+		text := "Nothing was changed. " + refusalText(err, refused, c.row.Name, c.row.Example) + verbs.FailingLines(refused)
 		if refused.Kind != plan.InvalidInput {
 			text += c.nextLine(ctx)
 		}

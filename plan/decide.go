@@ -20,6 +20,8 @@ type Facts struct {
 
 	Definitions map[string]string // of the tools of other servers, by name
 
+	Missing map[StepID][]string // files that steps create and that do not exist, of the steps that the action marks done
+
 	findings GateFindings // by the gates, in the action
 }
 

@@ -201,12 +201,13 @@ func TestEditsWaitAlone(t *testing.T) {
 		t.Run(string(outcome), func(t *testing.T) {
 			w := approvedPlan(t)
 			w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
+			w.do(ann, passed(1))
 			w.do(ann, batch)
 			w.wantProposal(plan.PhaseExecuting)
 			kept := func(when string) {
 				t.Helper()
 				step := w.step(1)
-				if step.Status != plan.Done || len(step.Notes) != 1 || step.Output != "ok" || len(step.Evidence) != 1 ||
+				if step.Status != plan.Done || len(step.Notes) != 1 || step.Output != "ok" || len(step.Evidence) != 2 ||
 					w.step(2).Status != plan.InProgress || len(w.state.Signals) != 1 {
 					t.Errorf("%s: %+v, %+v, %+v", when, step, w.step(2), w.state.Signals)
 				}
@@ -262,7 +263,8 @@ func TestProgressIsNoDeviation(t *testing.T) {
 	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve}) // it announces its question
 	for _, a := range []plan.Action{
 		plan.MarkStep{Step: 1, Status: plan.InProgress, Note: "n"}, plan.ReportStep{Step: 1, Output: "o", AffectedFiles: []string{"x"}},
-		plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"}, plan.MarkStep{Step: 1, Status: plan.Done},
+		plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"}, passed(1),
+		plan.MarkStep{Step: 1, Status: plan.Done},
 	} {
 		w.do(ann, a)
 		w.wantPhase(plan.PhaseExecuting)
@@ -349,6 +351,7 @@ func TestApprovalBindsAfterTheMode(t *testing.T) {
 		"reported as done": func(w *workspace) { w.do(ann, plan.EndMode{}) },
 		"completed, and opened again": func(w *workspace) {
 			w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
+			w.do(ann, passed(1))
 			w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done})
 			w.do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
 			w.do(ann, plan.MarkStep{Step: 2, Status: plan.Pending})

@@ -33,6 +33,8 @@ type ValidationError struct {
 	Suggestion     string // the refused text in an acceptable form, if there is one; else ""
 	Phase          Phase  // the phase of planning mode, if that is the reason; else ""
 	ApprovedPlan   string // the approved plan that only a person may replace or clear, if that is the reason; else ""
+	Unverified     StepID // the step that is not verified, if that is the reason; else 0
+	Output         string // the end of a failed command's output, if that is the reason; else ""
 	IsProblemFirst bool   // the problem begins with words of a contract, so Field follows it
 
 	Others []*ValidationError // more problems of the same input

@@ -5,19 +5,64 @@ import (
 	"strings"
 )
 
-// checkEvidence refuses to mark a step done without evidence if it is required: a recorded success of its
-// command since the step was last started, and a note for each criterion; without either, any
-// evidence or a note. A person may force it.
+// checkEvidence refuses to mark a step done that lacks evidence; a person may force it.
 func checkEvidence(s State, step *Step, a MarkStep, f Facts) error {
-	if !f.Limits.Evidence || s.asksForPlan(step) || a.Status != Done || step.Status == Done || a.Force && f.Actor.IsPresent() {
+	missing := s.lacks(step, a, f)
+	if len(missing) == 0 || a.Force && f.Actor.IsPresent() {
 		return nil
 	}
-	missing := MissingEvidence(step)
-	if len(missing) == 0 || step.Verify == "" && len(step.AcceptanceCriteria) == 0 && a.Note != "" {
+	return &ValidationError{Kind: Conflict, Field: "/status", Unverified: step.ID,
+		Problem: step.ID.String() + " is not verified: " + strings.Join(missing, ", and "), Fix: evidenceFix(step, f)}
+}
+
+// lacks names the evidence that a step lacks to be marked done. In an approved plan that is a recorded success of its
+// command since the step was last started, and the files it creates. Where evidence is required it is also a note for
+// each criterion; without a command or criterion, any evidence or a note.
+func (s State) lacks(step *Step, a MarkStep, f Facts) (missing []string) {
+	if a.Status != Done || step.Status == Done || s.asksForPlan(step) {
 		return nil
 	}
-	return Refuse(Conflict, "/status", step.ID.String()+" is not verified: "+strings.Join(missing, ", and "),
-		evidenceFix(step))
+	isBare := step.Verify == "" && len(step.AcceptanceCriteria) == 0
+	switch {
+	case f.Limits.Evidence && (!isBare || a.Note == ""):
+		missing = MissingEvidence(step)
+	case s.Plan.Approval != nil && step.Verify != "" && !IsVerified(step):
+		missing = []string{notPassed(step)}
+	}
+	if files := f.Missing[step.ID]; s.Plan.Approval != nil && len(files) > 0 {
+		missing = append(missing, NotCreated(files))
+	}
+	return missing
+}
+
+func notPassed(step *Step) string {
+	return "its command " + QuoteWhole(step.Verify) + " has not passed"
+}
+
+// NotCreated says that files a step creates do not exist.
+func NotCreated(files []string) string {
+	names := quoteCriteria("", files)
+	return strings.Join(names, ", ") + map[bool]string{true: " does", false: " do"}[len(files) == 1] + " not exist"
+}
+
+// waiver returns the event that records that a person marks a step done without the evidence it lacks, if so.
+func (s State) waiver(step *Step, a MarkStep, f Facts) []Event {
+	if len(s.lacks(step, a, f)) == 0 {
+		return nil
+	}
+	waived := Evidence{Note: "accepted without verification", Waived: true, By: f.Actor.Name, At: f.Now}
+	return []Event{StepReported{Step: step.ID, Evidence: []Evidence{waived}, At: f.Now}}
+}
+
+// WaivedBy names the person who accepted the step without verification, "" if nobody did.
+func WaivedBy(step *Step) string {
+	by := ""
+	for _, e := range currentEvidence(step) {
+		if e.Waived {
+			by = e.By
+		}
+	}
+	return by
 }
 
 // collectEvidence returns the evidence for the step of an agent that planloop started: the command that the
@@ -56,9 +101,12 @@ func (step *Step) keepEvidence(more []Evidence) {
 	}
 }
 
-func evidenceFix(step *Step) string {
+func evidenceFix(step *Step, f Facts) string {
 	if step.Verify != "" && !IsVerified(step) {
 		return "run `planloop check --task " + step.ID.Number() + "`, then mark it done"
+	}
+	if len(f.Missing[step.ID]) > 0 {
+		return "create the missing files, then mark it done"
 	}
 	if len(step.AcceptanceCriteria) == 0 {
 		return "mark it done with a note (--note on the command line)"
@@ -76,7 +124,7 @@ func MissingEvidence(step *Step) []string {
 	}
 	var missing []string
 	if step.Verify != "" && !IsVerified(step) {
-		missing = append(missing, "its command "+QuoteWhole(step.Verify)+" has not passed")
+		missing = append(missing, notPassed(step))
 	}
 	open := slices.DeleteFunc(slices.Clone(step.AcceptanceCriteria), func(text string) bool { return hasNote(step, text) })
 	return append(missing, quoteCriteria("no note for the criterion ", open)...)

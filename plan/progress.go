@@ -36,8 +36,8 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if choice := a.recoveryChoice(step); choice != "" {
 		return AnswerStep{Step: a.Step, Choice: choice, Text: a.Note}.decide(s, f)
 	}
-	err = cmp.Or(checkDependencies(s.Plan, step, a.Status), checkBlockers(s, step, a, f), checkEvidence(s, step, a, f),
-		roomForNote(step, a.Note))
+	err = cmp.Or(checkDependencies(s.Plan, step, a.Status), checkBlockers(s, step, a, f), roomForNote(step, a.Note),
+		checkEvidence(s, step, a, f)) // last: whoever is refused for it may have the command run
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if a.Status == InProgress {
 		marked.LeaseUntil = f.Now.Add(f.Limits.Lease)
 	}
-	return []Event{marked}, nil
+	return append(s.waiver(step, a, f), marked), nil
 }
 
 // checkReserved refuses a mark on a step that an engine is running, on a loop that ends with its

@@ -466,6 +466,7 @@ func TestReplanning(t *testing.T) {
 // TestReplanningDoesNotEscapeAnApproval: versions are compared by their root.
 func TestReplanningDoesNotEscapeAnApproval(t *testing.T) {
 	w := approvedPlan(t)
+	w.do(person, passed(1))
 	w.do(person, plan.MarkStep{Step: 1, Status: plan.Done})
 	w.mark(2, plan.InProgress)
 	replan := plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.Replan{Changes: "more"}},

@@ -185,7 +185,8 @@ func (e SignalCleared) apply(s State) State {
 func checkBlockers(s State, step *Step, a MarkStep, f Facts) error {
 	blockers := s.OpenSignals(Blocker)
 	concerned := func(blocker Signal) bool { return s.SignalStep(blocker) == step.ID }
-	if a.Status != InProgress || step.Status == InProgress || len(blockers) == 0 || slices.ContainsFunc(blockers, concerned) ||
+	starts := a.Status == InProgress && step.Status != InProgress || a.Status == Done && step.Status != Done && step.StartedAt.IsZero()
+	if !starts || len(blockers) == 0 || slices.ContainsFunc(blockers, concerned) ||
 		a.Force && f.Actor.IsPresent() {
 		return nil
 	}

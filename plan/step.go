@@ -69,6 +69,7 @@ type Evidence struct {
 	Output    string    `json:"output,omitempty"` // the tail
 	Note      string    `json:"note,omitempty"`
 	Recorded  bool      `json:"recorded,omitempty"` // planloop ran the command itself
+	Waived    bool      `json:"waived,omitempty"`   // a person accepted the step without verification
 	Stale     bool      `json:"stale,omitempty"`    // from an earlier try
 	By        string    `json:"by,omitempty"`
 	At        time.Time `json:"at,omitzero"`

@@ -70,6 +70,11 @@ func (a AnswerStep) decide(s State, f Facts) ([]Event, error) {
 	if err := a.checkChoice(s, step, f); err != nil {
 		return nil, err
 	}
+	if a.Choice == Happened && !f.Actor.IsPresent() {
+		if err := checkEvidence(s, step, MarkStep{Status: Done, Note: a.Text}, f); err != nil {
+			return nil, err
+		}
+	}
 	answered := StepAnswered{Step: a.Step, Attempt: max(step.Attempts, 1), Choice: a.Choice, Text: a.Text, By: f.Actor.Name,
 		Way: f.Actor.Way(), At: f.Now}
 	if ask := step.OpenQuestion(); ask != nil {
@@ -347,12 +352,21 @@ func ToolChanged(s State, step *Step, definition string) string {
 // isCoveredByPlan reports whether the approval of the plan being carried out showed everything the step will
 // do: its arguments refer to nothing but the entries of a literal list.
 func isCoveredByPlan(s State, step *Step, l Limits) bool {
-	approval := s.Plan.Approval
 	if step.Result != nil && step.Result.OK { // it was agreed to for one run
 		return false
 	}
-	if s.PhaseNow() != PhaseExecuting || !s.executesApprovedPlan() || l.PersonOnly && approval.Way != string(WayPerson) ||
-		UsesSteps(step.Args) {
+	return !UsesSteps(step.Args) && isShownByPlan(s, step, l)
+}
+
+// MayVerify reports whether a step's verify command may be run without asking a person, as in a run.
+func MayVerify(s State, step *Step, l Limits) bool {
+	return !s.PhaseNow().IsRestricted() && s.Plan.Approval != nil && (l.NeverAsk || isShownByPlan(s, step, l))
+}
+
+// isShownByPlan reports whether the approver of the plan being carried out was shown the step as it is.
+func isShownByPlan(s State, step *Step, l Limits) bool {
+	approval := s.Plan.Approval
+	if s.PhaseNow() != PhaseExecuting || !s.executesApprovedPlan() || l.PersonOnly && approval.Way != string(WayPerson) {
 		return false
 	}
 	shown := step

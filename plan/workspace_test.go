@@ -34,6 +34,7 @@ type workspace struct {
 	resolved map[plan.StepID]plan.Resolution // findings of the engine before its last Advance
 	found    func(*plan.Step, *plan.Resolution)
 
+	missing     map[plan.StepID][]string                                       // files that steps create and that do not exist
 	definitions map[string]string                                              // of the tools of other servers
 	decided     func(plan.Actor, plan.Action, plan.Facts, []plan.Event, error) // receives each decision; may be nil
 }
@@ -55,7 +56,7 @@ func (w *workspace) lastActivity() time.Time {
 
 func (w *workspace) facts(actor plan.Actor, a plan.Action) plan.Facts {
 	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Sightings: map[string]plan.Sighting{}, LastActivity: w.lastActivity(),
-		Resolutions: w.resolved, Definitions: w.definitions}
+		Resolutions: w.resolved, Definitions: w.definitions, Missing: w.missing}
 	for _, owner := range plan.ClaimOwners(w.state, a) {
 		f.Sightings[owner] = w.seen[owner]
 	}

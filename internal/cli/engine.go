@@ -65,6 +65,16 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, Starts: o.Starts, For: o.For})
 }
 
+// verify runs a step's verify command in the workspace.
+func (a *app) verify(ctx context.Context, step *plan.Step) (plan.Evidence, error) {
+	box, err := a.box()
+	if err != nil {
+		return plan.Evidence{}, err
+	}
+	defer func() { _ = box.Close() }()
+	return engine.Verify(ctx, box.Tools(), step)
+}
+
 // configuredAgents returns the agents of the user's configuration, nil if none.
 func (a *app) configuredAgents(place workspace.Workspace, section workspace.Section) (*engine.Agents, error) {
 	if !section.Given() {

@@ -66,6 +66,9 @@ func (a *app) report(ctx context.Context, err error) int {
 		}
 	}
 	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(a.forPeople(message(err))))
+	if refused, ok := errors.AsType[*plan.ValidationError](err); ok && refused.Output != "" {
+		fmt.Fprintln(a.err, safetext.Marked(refused.Output))
+	}
 	if next != "" {
 		fmt.Fprintln(a.err, "Next: "+safetext.Escape(a.forPeople(next)))
 	}
@@ -137,6 +140,9 @@ func errorReply(err error, next string) errorJSON {
 			reply.Details = refused.Details()
 		} else if refused.Fix != "" {
 			reply.Details = []string{refused.Fix}
+		}
+		if refused.Output != "" {
+			reply.Details = append(reply.Details, safetext.Marked(refused.Output))
 		}
 	case exitCode(err) == exitRefused:
 		reply.ErrorType = errorType(plan.InvalidInput)

@@ -179,7 +179,7 @@ func newStepMarkCommand(a *app) *cobra.Command {
 	cmd := newCommand("step mark", "STEP STATUS", exactly(2, "a step and a status"), runVerb(a, (*verbs.Service).Mark, action))
 	cmd.ValidArgsFunction = a.completeMark
 	cmd.Flags().StringVar(&note, "note", "", "an observation, as `TEXT`")
-	cmd.Flags().BoolVar(&force, "force", false, "take over another actor's claim (people only)")
+	cmd.Flags().BoolVar(&force, "force", false, "take over another actor's claim, accept without verification (people only)")
 	return cmd
 }
 

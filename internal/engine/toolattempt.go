@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,18 +48,48 @@ const verifier = "bash_execute"
 
 // verify runs the command that verifies a step, and returns done if it succeeds.
 func (r *run) verify(ctx context.Context, command string, done toolbox.Outcome, w toolbox.Watch) (toolbox.Outcome, error) {
-	tool, ok := r.tools.Lookup(verifier)
-	args, err := json.Marshal(map[string]string{"command": command})
-	if !ok || err != nil {
-		const why = "cannot run the verify command: there is no tool " + verifier
-		return toolbox.Outcome{Text: why, Error: why}, nil
-	}
-	out, err := tool.Call(ctx, args, w)
+	out, err := runVerify(ctx, r.tools, command, w)
 	if out.OK && err == nil {
 		return done, nil
 	}
 	out.Value, out.Error = nil, "not verified by "+plan.Quote(command)+": "+out.Error
 	return out, err
+}
+
+func runVerify(ctx context.Context, tools *toolbox.Registry, command string, w toolbox.Watch) (toolbox.Outcome, error) {
+	tool, ok := tools.Lookup(verifier)
+	args, err := json.Marshal(map[string]string{"command": command})
+	if !ok || err != nil {
+		const why = "cannot run the verify command: there is no tool " + verifier
+		return toolbox.Outcome{Text: why, Error: why}, nil
+	}
+	return tool.Call(ctx, args, w)
+}
+
+// exitTimedOut is the exit code recorded for a command that was ended at its time-out, as timeout(1) returns it.
+const exitTimedOut = 124
+
+// Verify runs the command that verifies a step which an agent or a person did, as a run does, and returns the evidence. An error means
+// that the command did not run to its end.
+func Verify(ctx context.Context, tools *toolbox.Registry, step *plan.Step) (plan.Evidence, error) {
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(time.Duration(step.Timeout)*time.Second, maxVerifying))
+	defer cancel()
+	out, err := runVerify(limited, tools, step.Verify, toolbox.Watch{})
+	code := out.ExitCode
+	switch {
+	case err != nil:
+		return plan.Evidence{}, err
+	case out.TimedOut:
+		code = exitTimedOut
+	case !out.OK && (out.Cut || code == 0):
+		return plan.Evidence{}, plan.Refuse(plan.Conflict, "", step.ID.String()+" could not be verified: "+recordable(out.Error, maxError),
+			"try again")
+	}
+	room := maxOutput
+	if out.OK {
+		room = maxGoodOutput
+	}
+	return plan.Evidence{Command: plan.Mask(step.Verify), ExitCode: &code, Output: recordable(out.Text, room), Recorded: true}, nil
 }
 
 // Limits of the recorded texts of an attempt. A good result needs little output, because its value has the same text.

@@ -52,11 +52,11 @@ func TestPlanViewOfTheLoop(t *testing.T) {
 func TestPlanViewOfAClosedPlan(t *testing.T) {
 	s := looped(t)
 	s.do(plan.Judge{Feedback: "Nothing says how a login is limited.", Way: plan.WayAgent})
-	for _, id := range []plan.StepID{1, 2} {
-		s.do(plan.MarkStep{Step: id, Status: plan.Done})
-	}
 	for _, blocker := range []string{"test_failure", "ci"} {
 		s.do(plan.ClearSignal{ID: blocker})
+	}
+	for _, id := range []plan.StepID{1, 2} {
+		s.do(plan.MarkStep{Step: id, Status: plan.Done})
 	}
 	s.do(plan.Close{Summary: "Login works.\nAll tests pass."})
 	s.do(plan.RaiseSignal{ID: "ci", Level: plan.Blocker, Message: "The runner is gone."})

@@ -159,7 +159,7 @@ const killed = 128 + 9
 
 // end fills in the outcome of a command that did not succeed.
 func (r BashExecuteReply) end(out *Outcome) {
-	out.TimedOut, out.Cut = r.TimedOut, r.TimedOut || r.Stopped != "" || r.ExitCode == killed
+	out.ExitCode, out.TimedOut, out.Cut = r.ExitCode, r.TimedOut, r.TimedOut || r.Stopped != "" || r.ExitCode == killed
 	if out.OK = r.ExitCode == 0 && !out.Cut; out.OK {
 		return
 	}

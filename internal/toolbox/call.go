@@ -40,6 +40,7 @@ type Outcome struct {
 
 	Transient bool // the failure may be temporary
 	TimedOut  bool
+	ExitCode  int  // of a command; it may be 0 without OK
 	Cut       bool // ended from outside before it finished, also at a time-out: how much of it took effect is unknown
 }
 

@@ -76,6 +76,8 @@ type CheckRun struct {
 	Command  string      // as it was given
 	ExitCode int
 	Output   string // excerpt of its output
+
+	isAwaited bool // a call answers a failure, so that no signal is raised for it
 }
 
 // StepToCheck returns the step to run a command for, or an error if the command's outcome could not be recorded.
@@ -104,10 +106,10 @@ func (s *Service) RecordCheck(ctx context.Context, c Caller, run CheckRun) (Aler
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ReportStep{Step: run.Task,
 			Evidence: []plan.Evidence{{Command: run.Command, ExitCode: &run.ExitCode, Output: run.Output, Recorded: true}}}})
 	}
-	if _, known := state.Signal(id); run.ExitCode != 0 {
+	if _, known := state.Signal(id); run.ExitCode != 0 && !run.isAwaited {
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.RaiseSignal{ID: id, Level: run.Level, Step: run.Task, Output: run.Output,
 			Message: fmt.Sprintf("%s exited with %d.", plan.Shorten(run.Command, plan.MaxMessage-40), run.ExitCode)}})
-	} else if known {
+	} else if known && run.ExitCode == 0 {
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ClearSignal{ID: id}})
 	}
 	return s.alert(ctx, c, id, batch)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/safetext"
@@ -93,7 +94,7 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	if err != nil {
 		return StepAnswerReply{}, err
 	}
-	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error { return requireSameIDs(state, now, len(tasks)) })
+	outcome, held, err := s.doVerified(ctx, c, batch, func(now plan.State) error { return requireSameIDs(state, now, len(tasks)) })
 	if err != nil {
 		return StepAnswerReply{}, err
 	}
@@ -101,6 +102,9 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	before, _ := outcome.Before.Plan.Steps.Get(in.Step)
 	reply := StepAnswerReply{StepID: in.Step.String(), Status: string(step.Status),
 		Message: answerText(in, before, outcome.After.Plan, step), Heartbeat: s.heartbeat(outcome.After, c)}
+	if len(held) > 0 {
+		reply.Message = strings.Join(held, "\n")
+	}
 	for _, t := range tasks {
 		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
 	}

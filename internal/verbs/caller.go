@@ -29,6 +29,9 @@ func (c Caller) yield() {
 	}
 }
 
+// detached returns the caller for work that may outlive its call.
+func (c Caller) detached() Caller { return Caller{Actor: c.Actor, Of: c.Of, Face: c.Face} }
+
 func (c Caller) progress(done, all int, what string) {
 	if c.Progress != nil {
 		c.Progress(done, all, what)

@@ -165,7 +165,7 @@ func (s *Service) joinRun(ctx context.Context, c Caller, o EngineOptions) (*part
 	}
 	p := &participation{begun: make(chan struct{}), left: make(chan struct{}), what: map[plan.StepID]string{}}
 	s.executing.participation = p
-	by := Caller{Actor: c.Actor, Of: c.Of, Face: c.Face}
+	by := c.detached()
 	begun := sync.OnceFunc(func() { close(p.begun) })
 	o.Listener, o.Begin = p, func(context.Context) error { begun(); return nil }
 	c.Background(func(ctx context.Context) {

@@ -179,13 +179,16 @@ func (in MarkStep) wantsReason(c Caller) error {
 
 // Mark is MarkStep for an already cleaned action.
 func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStepReply, error) {
-	outcome, err := s.do(ctx, c, a)
+	outcome, held, err := s.doVerified(ctx, c, a, func(plan.State) error { return nil })
 	if err != nil {
 		return MarkStepReply{}, err
 	}
 	p := outcome.After.Plan
 	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status),
 		ReportCheck: checkReports(outcome.After, c, []plan.StepID{a.Step}), Heartbeat: s.heartbeat(outcome.After, c)}
+	if step, ok := p.Steps.Get(a.Step); ok && len(held) > 0 {
+		reply.Status, reply.NotShown = string(step.Status), held
+	}
 	if p.Status != plan.StatusActive {
 		reply.Plan = string(p.Status)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/gates"
@@ -138,18 +139,21 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	if err != nil {
 		return UpdateReply{}, err
 	}
-	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error { return requireSameIDs(state, now, len(tasks)) })
+	outcome, held, err := s.doVerified(ctx, c, batch, func(now plan.State) error { return requireSameIDs(state, now, len(tasks)) })
 	if err != nil {
 		return UpdateReply{}, err
 	}
 	var marked []plan.StepID
 	for _, change := range in.update {
-		if change.mark != nil {
+		if change.mark != nil && !slices.Contains(marked, change.id) {
 			marked = append(marked, change.id)
 		}
 	}
 	reply := UpdateReply{Status: "success", Message: "State updated successfully.",
 		ReportCheck: checkReports(outcome.After, c, marked), Heartbeat: s.heartbeat(outcome.After, c)}
+	if len(held) > 0 {
+		reply.Message, reply.NotShown = "State updated, except for steps that are not verified.", append(held, reply.NotShown...)
+	}
 	if in.drop {
 		reply.Message = "The proposed change is withdrawn. The approved plan is unchanged."
 	}

@@ -27,6 +27,7 @@ type Service struct {
 	asked   atomic.Pointer[string] // id of the last request that this process put to a person
 
 	executing backgroundEngine
+	verifying verifications
 }
 
 // Options configure a Service. The zero value is usable.
@@ -51,12 +52,16 @@ type Options struct {
 	Model         Model             // nil: not configured
 	Templates     Templates         // nil: none
 	Engine        Engine            // nil: cannot carry out steps here
+	VerifyWait    time.Duration     // how long a call waits for a verify command; 0: 50 s
 	Engines       Engines           // the current engines; nil: none
 	Agents        Agents            // the agents that a run may start; nil: none
 	Limits        plan.Limits       // current limits, to expire planning mode
 	Hooks         Hooks             // of the agents at work; nil: unknown
 	HooksRequired bool              // refuse planning mode to agents without responding hooks
 	Notify        func(Notice)      // informs a person, without waiting; may be nil
+
+	// Verify runs a step's verify command in the workspace and returns the evidence, or why it did not run to its end; nil: cannot.
+	Verify func(context.Context, *plan.Step) (plan.Evidence, error)
 }
 
 // onlyReports reports whether an action only reports the status of steps or signals; for these no tools are checked.
@@ -217,6 +222,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 				facts.Definitions[name] = tool.Definition
 			}
 		}
+		facts.Missing = s.missingFiles(ctx, c, state, a)
 		if err := holds(state); err != nil {
 			return err
 		}
