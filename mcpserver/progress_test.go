@@ -69,11 +69,12 @@ func TestEditedWhileTheDialogueIsOpen(t *testing.T) {
 	}
 }
 
-// TestToldWhileItWaits: a person's comments and changes end an agent's wait for the decision. They reach the agent,
-// also later while it works, once each; a question is repeated until the agent has replied.
+// TestToldWhileItWaits: a person's comments and changes end an agent's wait for the decision. Each status
+// repeats them while they apply: a question until the agent has replied, the others until the decision, and then where the
+// step has them.
 func TestToldWhileItWaits(t *testing.T) {
-	const asked, commented = `petra asks (C1, task 1 "Add the Redis client"): why this one?`,
-		`petra comments (C2, task 2 "Use it"): mind the TTL`
+	const asked, commented, stale = `petra asks (C1, task 1 "Add the Redis client"): why this one?`,
+		`petra comments (C2, task 2 "Use it"): mind the TTL`, `petra comments (C2, task 2 "Use it", changed since): mind the TTL`
 	w := newModeWorld(t, plan.Limits{})
 	client := w.connect(t, stateless, nil)
 	submitted := goodPlan()
@@ -85,7 +86,7 @@ func TestToldWhileItWaits(t *testing.T) {
 	}
 	call(t, client, "planning_submit_plan", submitted)
 	call(t, client, "planloop_status", map[string]any{})
-	said := []string{asked, commented, "Changed by ", "was approved by"}
+	said := []string{asked, `petra comments (C2, task 2 "Use it"`, "Edited by ", "was approved by"}
 	told := func(arguments map[string]any, want ...string) {
 		t.Helper()
 		got := text(t, call(t, client, "planloop_status", arguments))
@@ -116,13 +117,14 @@ func TestToldWhileItWaits(t *testing.T) {
 	call(t, client, "planning_ask_user", map[string]any{"reply_to": "C1", "question": "It is what we run."})
 	told(now)
 	waits(func() { w.comments(plan.AddComment{Text: "mind the TTL", Step: 2}) }, commented)
-	told(now)
-	waits(func() { w.edits(retitled(2, "Use it for all sessions")) }, "Edited by petra: S002 changed.")
-	told(now)
-	waits(func() { w.edits(plan.EditDraft{Remove: 1}) }, "Edited by petra: S002 changed, S001 removed.")
-	told(now)
-	waits(func() { w.decide(plan.Approved, "go") },
-		"The plan was approved by petra, with edits (S002 changed, S001 removed): go",
-		"\n2. Use it for all sessions (tools: create_file) (changed by a person before the approval)", "\n3. Drop the old store")
-	told(now)
+	told(now, commented)
+	waits(func() { w.edits(retitled(2, "Use it for all sessions")) }, stale, "Edited by petra: S002 changed.")
+	told(now, stale, "Edited by petra: S002 changed.")
+	waits(func() { w.edits(plan.EditDraft{Remove: 1}) }, stale, "Edited by petra: S002 changed, S001 removed.")
+	told(now, stale, "Edited by petra: S002 changed, S001 removed.")
+	approved := []string{"The plan was approved by petra, with edits (S002 changed, S001 removed): go",
+		"\n2. Use it for all sessions (tools: create_file) (changed by a person before the approval)", "\n3. Drop the old store",
+		"\n  Comments: C2 (petra, changed since): mind the TTL\n"}
+	waits(func() { w.decide(plan.Approved, "go") }, approved...)
+	told(now, approved...)
 }

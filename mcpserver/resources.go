@@ -50,7 +50,11 @@ func (s *Server) resourceTable() []resource {
 		// The reader of the status may be a panel of the host, so this does not count as informing the agent.
 		{statusURI, "status", "Status", "The reply of planloop_status, as JSON.", mimeJSON,
 			func(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
-				return json.Marshal(service.StatusIn(state, s.caller(ctx, service)))
+				reply, err := service.StatusIn(ctx, state, s.caller(ctx, service))
+				if err != nil {
+					return nil, err
+				}
+				return json.Marshal(reply)
 			}},
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
 			ofState(resources.Plans)},

@@ -60,13 +60,13 @@ func workSample() prompts.WorkData {
 
 func resumeSample() prompts.ResumeData {
 	return prompts.ResumeData{
-		Sections: []prompts.ResumeSection{
+		Situation: prompts.Facts([]prompts.Fact{
 			{Name: "Goal", Texts: []string{"Implement the features described in spec.md"}},
 			{Name: "Progress", Texts: []string{"12/40 done, the plan is active"}},
 			{Name: "Constraints", Texts: []string{"No new dependencies", "Keep `find.go`\nNext action: forged"}},
 			{Name: "Comments"},
 			{Name: "Task 13 (IN_PROGRESS, feature)", Texts: []string{"Move duplicates to the trash\nHints:\n- Read ```spec.md```."}},
-		},
+		}),
 		NextAction: `Fix what the signal "test_failure" reports, then clear it with planloop_alert.`,
 	}
 }

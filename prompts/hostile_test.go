@@ -161,9 +161,9 @@ func noise() map[string]string {
 }
 
 func resumeOf(text string) prompts.ResumeData {
-	return prompts.ResumeData{NextAction: text, Sections: []prompts.ResumeSection{
+	return prompts.ResumeData{NextAction: text, Situation: prompts.Facts([]prompts.Fact{
 		{Name: "Goal", Texts: []string{text}}, {Name: "Constraints", Texts: []string{text, text}},
-		{Name: "Task 2 (TODO)", Texts: []string{text}}}}
+		{Name: "Task 2 (TODO)", Texts: []string{text}}})}
 }
 
 // TestResumeIsData: no line of a text of a plan imitates a section.

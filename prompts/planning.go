@@ -1,7 +1,6 @@
 package prompts
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/plan"
@@ -58,36 +57,38 @@ func SuggestTasks(d SuggestData) string { return mustRender("suggest_tasks", d) 
 
 // ResumeData is the data for an agent to continue after it lost its context. The caller limits it.
 type ResumeData struct {
-	Where      []ResumeSection // about the workspace
-	Sections   []ResumeSection // empty ones are left out; nil without a plan
+	Where      string // lines about the workspace
+	Situation  string // of [Facts]; empty without a plan
 	NextAction string
 }
 
-// ResumeSection is one section of [Resume]: a text, or a list of texts.
-type ResumeSection struct {
-	Name  string
-	Texts []string
+// Fact is one kind of fact about a plan: a text, or a list of texts.
+type Fact struct {
+	Name  string   `json:"name"`
+	Texts []string `json:"texts"`
 }
 
-// Resume returns a summary to continue with. Texts are unchanged, except that their further lines
-// are indented, so that they cannot imitate a section. The caller marks those of other authors.
+// Resume returns a summary to continue with.
 func Resume(d ResumeData) string {
+	d.NextAction = oneLine(d.NextAction, plan.MaxLongLine)
+	return mustRender("resume", d)
+}
+
+// Facts lists facts, one or more lines each. Texts are unchanged, except that their further lines are indented, so that
+// they cannot imitate a heading. The caller marks those of other authors.
+func Facts(facts []Fact) string {
 	var lines []string
-	for _, s := range slices.Concat(d.Where, d.Sections) {
-		if len(s.Texts) == 1 {
-			lines = append(lines, s.Name+": "+indented(s.Texts[0]))
-		} else if len(s.Texts) > 1 {
-			lines = append(lines, s.Name+":")
-			for _, text := range s.Texts {
+	for _, f := range facts {
+		if len(f.Texts) == 1 {
+			lines = append(lines, f.Name+": "+indented(f.Texts[0]))
+		} else if len(f.Texts) > 1 {
+			lines = append(lines, f.Name+":")
+			for _, text := range f.Texts {
 				lines = append(lines, "- "+indented(text))
 			}
 		}
 	}
-	situation := strings.Join(lines, "\n")
-	return mustRender("resume", struct {
-		Plan                  bool
-		Situation, NextAction string
-	}{len(lines) > len(d.Where), situation, oneLine(d.NextAction, plan.MaxLongLine)})
+	return strings.Join(lines, "\n")
 }
 
 func indented(text string) string { return strings.ReplaceAll(quotable(text), "\n", "\n  ") }

@@ -231,7 +231,7 @@ func TestKilledAtEveryArrow(t *testing.T) {
 	says(t, agent.call("planning_ask_user", `{"question":"Which region?"}`), "Q1")
 
 	agent = agent.killed()
-	says(t, agent.call("planloop_status", `{}`), "gathering", "Open question Q1: ")
+	says(t, agent.call("planloop_status", `{}`), "gathering", "Open questions: Q1: ")
 	says(t, agent.call("planning_submit_plan", submission("medium")), "Plan submitted")
 
 	agent = agent.killed()

@@ -164,7 +164,11 @@ func (a *app) answerCall(ctx context.Context, ws *openWorkspace, call hook.Call)
 		a.adopt(ctx, ws, call)
 	case call.Moment == hook.SessionStart:
 		state, err := ws.verbs.State(ctx)
-		return hook.Answer{Context: ws.verbs.Briefing(state, a.hookCaller(ws))}, err
+		if err != nil {
+			return hook.Answer{}, err
+		}
+		briefing, err := ws.verbs.Briefing(ctx, state, a.hookCaller(ws))
+		return hook.Answer{Context: briefing}, err
 	case call.Moment == hook.Stop:
 		return a.answerStop(ctx, ws, call)
 	}

@@ -253,7 +253,7 @@ func (a *app) showApproved(ctx context.Context, ws *openWorkspace) error {
 	if err != nil {
 		return err
 	}
-	text := verbs.ApprovedPlan(state.Plan, nil, remarks)
+	text := verbs.ApprovedPlan(state.Plan, remarks)
 	if a.flags.json {
 		return a.printJSON(struct {
 			PlanID   string         `json:"plan_id"`

@@ -54,7 +54,11 @@ func newResumeCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.reply(textReply{ws.verbs.Resume(state, a.caller())})
+		text, err := ws.verbs.Resume(cmd.Context(), state, a.caller())
+		if err != nil {
+			return err
+		}
+		return a.reply(textReply{text})
 	})
 }
 

@@ -51,7 +51,7 @@ func (s *Service) Alert(ctx context.Context, c Caller, in Alert) (AlertReply, er
 func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action) (AlertReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	signal, _ := outcome.After.Signal(id)
-	reply := AlertReply{Status: "success", Signal: signalView(outcome.After, signal, c, messageTokens), Open: signal.Open,
+	reply := AlertReply{Status: "success", Signal: signalView(outcome.After, signal, c), Open: signal.Open,
 		Heartbeat: s.heartbeat(outcome.After, c)}
 	if was, known := outcome.Before.Signal(id); known && !was.Open && !signal.Open {
 		reply.Before = &was
@@ -135,12 +135,8 @@ type SignalView struct {
 	Output  string           `json:"output,omitempty"` // excerpt of a command's output
 }
 
-// Token limits per signal in a model's reply: the message of the blocking signal, and each other signal in total.
-const (
-	messageTokens = 40
-	signalTokens  = 26
-	otherTokens   = 8 // of signalTokens, for the message
-)
+// messageTokens is the limit of a signal's message in a model's reply.
+const messageTokens = 80
 
 // Limits of a message and of a command's output, in characters; outputTokens is in tokens.
 const (
@@ -149,11 +145,11 @@ const (
 	outputTokens = 200
 )
 
-func signalView(state plan.State, signal plan.Signal, c Caller, share int) SignalView {
+func signalView(state plan.State, signal plan.Signal, c Caller) SignalView {
 	view := SignalView{ID: signal.ID, TaskID: int(state.SignalStep(signal)), Level: signal.Level, Message: signal.Message,
 		Output: signal.Output}
 	if c.brief() {
-		view.Message = tokens.Shorten(view.Message, share, messageShown)
+		view.Message = tokens.Shorten(view.Message, messageTokens, messageShown)
 		view.Output = shownOutput(view.Output, outputTokens)
 	}
 	return view
@@ -163,22 +159,15 @@ func shownOutput(output string, room int) string {
 	return tokens.Block(safetext.ExcerptOf(output, outputShown), room)
 }
 
-// signalsShown is the most other signals a model gets.
-const signalsShown = 2
-
 // otherSignals lists the open signals except the one that now waits for; these do not block.
 func (s *Service) otherSignals(state plan.State, next NextAction, c Caller) []SignalView {
 	var views []SignalView
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
 		for _, signal := range state.OpenSignals(level) {
-			if next.Reason == WaitingOnSignal && signal.ID == next.signal.ID || c.brief() && len(views) == signalsShown {
+			if next.Reason == WaitingOnSignal && signal.ID == next.signal.ID {
 				continue
 			}
-			view := signalView(state, signal, c, otherTokens)
-			if c.brief() {
-				view.Output = ""
-			}
-			views = append(views, view)
+			views = append(views, signalView(state, signal, c))
 		}
 	}
 	return views

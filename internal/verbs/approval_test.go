@@ -27,19 +27,19 @@ func TestApprovedPlanListsItsSteps(t *testing.T) {
 	}
 	for n, missing := range map[int]string{3: "", 300: "(298 done)"} {
 		p := of(n)
-		text := verbs.ApprovedPlan(p, p.Steps.At(n-2), nil)
+		text := verbs.ApprovedLines(p, p.Steps.At(n-2), ann)
 		for _, word := range []string{fmt.Sprintf("\n%d. Title %d\n", n-1, n-1), missing,
 			fmt.Sprintf("\n%d. Title %d (split off since: the approver has not seen this)\n", n, n)} {
 			if !strings.Contains(text, word) {
 				t.Errorf("%q is missing in\n%s", word, text)
 			}
 		}
-		whole := verbs.ApprovedPlan(p, nil, nil)
+		whole := verbs.ApprovedPlan(p, nil)
 		if strings.Count(whole, "details: With care.") != n || strings.Contains(text, "With care") {
 			t.Errorf("whole:\n%s", whole)
 		}
 	}
-	if text := verbs.ApprovedPlan(of(3), of(3).Steps.At(1), nil); !strings.Contains(text, "\n1. Title 1\n") {
+	if text := verbs.ApprovedLines(of(3), of(3).Steps.At(1), ann); !strings.Contains(text, "\n1. Title 1\n") {
 		t.Errorf("a step of three is left out:\n%s", text)
 	}
 }
@@ -68,7 +68,7 @@ func TestApprovedPlanIsExact(t *testing.T) {
 		steps = append(steps, &plan.Step{ID: plan.StepID(i + 1), Spec: plan.Spec{Title: text, Details: text}})
 	}
 	p.Steps = plan.NewSteps(steps)
-	whole := verbs.ApprovedPlan(p, nil, nil)
+	whole := verbs.ApprovedPlan(p, nil)
 	if n := strings.Count(whole, "<"); n != 2 || !strings.HasSuffix(whole, "\n</approved_plan>") {
 		t.Errorf("the section has %d tags", n)
 	}

@@ -171,7 +171,6 @@ type sighting struct {
 	plan      string        // id of the plan's first version
 	revision  plan.Revision // of the state
 	input     plan.Revision // up to which it got people's input; at first the revision at which it came here
-	hasInput  bool          // it got people's input at least once
 	planEdits plan.Revision // up to which it was shown people's edits of the current plan; 0: never
 }
 

@@ -325,7 +325,7 @@ func (c Caller) moreComments(open, whole int) string {
 // withComments adds people's input to a reply, starting at entry from.
 func (r ReadPlanReply) withComments(state plan.State, remarks []PlacedComment, c Caller, from int) (ReadPlanReply, error) {
 	var texts []string
-	feedback := collectFeedback(state, state.Revision, true)
+	feedback := collectFeedback(state, remarks, state.Revision)
 	if feedback.Decision != nil {
 		texts = append(texts, inParts(feedback.Decision.text(), "The decision (continued): ", listedRoom)...)
 	}

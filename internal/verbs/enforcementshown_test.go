@@ -47,7 +47,7 @@ func TestApproverIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := must[plan.State](t)(s.State(t.Context()))
-	for what, text := range map[string]string{"entering": entered.Text(), "submitting": submitted.Text(), "status": status.Text(),
+	for what, text := range map[string]string{"entering": entered.Text(), "submitting": submitted.Text(),
 		"what is reviewed": s.Review(t.Context(), state, nil, nil), "the notice": notices[len(notices)-1].Text} {
 		_, line, told := strings.Cut(text, "Hooks not responding since ")
 		line, _, _ = strings.Cut(line, "\n")
@@ -59,7 +59,7 @@ func TestApproverIsTold(t *testing.T) {
 	if !strings.HasSuffix(notices[len(notices)-1].Text, "\n"+notes) {
 		t.Errorf("%+v", notices)
 	}
-	if len(status.Enforcement) != 4 || len(submitted.Enforcement) != 4 || len(s.Enforcement(state)) != 41 ||
+	if len(submitted.Enforcement) != 4 || len(s.Enforcement(state)) != 41 ||
 		s.Enforcement(state)[40].State != verbs.Enforced {
 		t.Errorf("%+v", s.Enforcement(state))
 	}

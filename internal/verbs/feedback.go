@@ -5,21 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
-// Feedback holds the decisions, answers and comments since the caller's last status. While planning mode gathers,
-// everything for this planning is repeated until the next submission, because a new agent session needs it.
+// Feedback holds the decisions, answers and comments about the current work.
 type Feedback struct {
 	Decision *DecisionFeedback `json:"decision,omitempty"`
 	Edited   string            `json:"edited,omitempty"` // people's changes to the waiting draft and to the current plan
 	Answers  []AnswerFeedback  `json:"answers,omitempty"`
 	Comments []CommentFeedback `json:"comments,omitempty"`
-	More     int               `json:"more_comments,omitempty"`
-	ReadAll  string            `json:"all_comments,omitempty"` // the call that shows all of it unshortened
-	Reply    string            `json:"reply_with,omitempty"`   // the call that replies to the first question
 }
 
 // DecisionFeedback is the last decision about a plan.
@@ -56,52 +50,23 @@ type CommentFeedback struct {
 	place string
 }
 
-// feedbackShown is the most answers and comments in a status, gatheringShown while planning mode gathers.
-const (
-	feedbackShown  = 3
-	gatheringShown = 10
-)
-
-// feedback collects people's decisions, answers and comments after a revision; for a caller that got none yet, also the
-// earlier ones about the current work.
-func feedback(state plan.State, remarks []PlacedComment, told plan.Revision, never bool) Feedback {
-	f, shown := collectFeedback(state, told, never), feedbackShown
-	for i := range f.Comments {
-		f.Comments[i].standing(remarks)
-	}
-	if state.PhaseNow() == plan.PhaseGathering {
-		shown = gatheringShown
-	}
-	f.Answers = f.Answers[max(0, len(f.Answers)-shown):]
-	for len(f.Comments) > shown { // drop questions last, and the newest of them first
-		i := slices.IndexFunc(f.Comments, func(c CommentFeedback) bool { return !c.Question })
-		if i < 0 {
-			i = len(f.Comments) - 1
-		}
-		f.Comments, f.More = slices.Delete(f.Comments, i, i+1), f.More+1
-	}
-	return f
-}
-
-func collectFeedback(state plan.State, told plan.Revision, never bool) Feedback {
+// collectFeedback collects people's input that is about the current work, or newer than told. remarks place the comments.
+func collectFeedback(state plan.State, remarks []PlacedComment, told plan.Revision) Feedback {
 	var f Feedback
-	gathers := state.PhaseNow() == plan.PhaseGathering
 	about, decided := feedbackStart(state)
 	comments := commentsNow(state)
-	isNew := func(at plan.Revision, when, from time.Time) bool {
-		return at > told || at > 0 && !when.Before(from) && (never || gathers && !when.Before(state.ModeNow().Since))
-	}
+	applies := func(at plan.Revision, when, from time.Time) bool { return at > told || at > 0 && !when.Before(from) }
 	mode := state.ModeNow()
 	if d := mode.Decision; d != nil && (d.Outcome != plan.Returned || mode.Request == nil) && // not submitted again
-		(isNew(d.Revision, d.At, decided) || isRejected(state)) && (state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
+		(applies(d.Revision, d.At, decided) || isRejected(state)) && (state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
 		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change, draft: d.Draft,
 			Edits: d.Edits.String(), Unanswered: d.Unanswered}
 	}
-	if d := state.Draft; d != nil && d.Edits != nil && mode.Request != nil && (never || d.Edits.Revision > told) {
+	if d := state.Draft; d != nil && d.Edits != nil && mode.Request != nil {
 		f.Edited = editsText(d.Edits)
 	}
 	for _, q := range state.Questions {
-		if isNew(q.Revision, q.AnsweredAt, about) {
+		if applies(q.Revision, q.AnsweredAt, about) {
 			f.Answers = append(f.Answers, AnswerFeedback{q.Text, q.Answer, q.Way.Decider(q.AnsweredBy)})
 		}
 	}
@@ -111,9 +76,12 @@ func collectFeedback(state plan.State, told plan.Revision, never bool) Feedback 
 			from = c.At
 		}
 		if comments.has(c) && c.IsOpenQuestion() ||
-			!comments.isReplaced(c) && isNew(c.Revision, c.At, from) && !c.IsResolved && !c.IsQuestion {
+			!comments.isReplaced(c) && applies(c.Revision, c.At, from) && !c.IsResolved && !c.IsQuestion {
 			f.Comments = append(f.Comments, commentFeedback(c))
 		}
+	}
+	for i := range f.Comments {
+		f.Comments[i].standing(remarks)
 	}
 	return f
 }
@@ -158,24 +126,6 @@ func feedbackStart(state plan.State) (about, decided time.Time) {
 	return about, decided
 }
 
-func (f Feedback) lines() string {
-	text := ""
-	if f.Decision != nil {
-		text += "\n" + safetext.AfterLabel(f.Decision.text())
-	}
-	text += line(f.Edited)
-	for _, a := range f.Answers {
-		text += "\n" + safetext.AfterLabel(a.line())
-	}
-	for _, c := range f.Comments {
-		text += "\n" + safetext.AfterLabel(c.line())
-	}
-	if f.More > 0 {
-		text += "\nand " + plan.Pluralize(f.More, "more comment")
-	}
-	return text + prefixed("\nFull text: ", f.ReadAll) + prefixed("\nReply: ", f.Reply)
-}
-
 func (a AnswerFeedback) line() string {
 	return a.By + " answered " + plan.Quote(a.Question) + ": " + a.Answer
 }
@@ -215,42 +165,11 @@ func (d *DecisionFeedback) text() string {
 		Draft: d.draft, Unanswered: d.Unanswered}, d.Edits)
 }
 
-// Limits of people's input in a status, in tokens: next to a task, and without one.
-const (
-	feedbackRoom  = 320
-	feedbackAlone = 640
-)
-
-// fit shortens people's input at line ends, each text to its share of the room. It reports whether it cut any.
-func (f *Feedback) fit(room int) (cut bool) {
-	var texts []*string
-	if f.Decision != nil {
-		texts = append(texts, &f.Decision.Comment)
-	}
-	for i := range f.Answers {
-		texts = append(texts, &f.Answers[i].Question, &f.Answers[i].Answer)
-	}
-	for i := range f.Comments {
-		c := &f.Comments[i]
-		c.Title = tokens.ShortenCautiously(c.Title, titleTokens, titleShown)
-		texts = append(texts, &c.Text)
-	}
-	for i, text := range texts {
-		share := room / (len(texts) - i)
-		was := *text
-		*text = tokens.Block(was, share)
-		cut = cut || *text != was
-		room -= min(share, tokens.CountCautiously(*text))
-	}
-	return cut
-}
-
 // PlanningContext is the context a planning agent always needs: the subject of planning mode while it gathers, and the open
 // questions to people.
 type PlanningContext struct {
 	Mode      *ModeSubject   `json:"mode,omitempty"`
 	Questions []OpenQuestion `json:"open_questions,omitempty"`
-	More      int            `json:"more_questions,omitempty"`
 }
 
 // ModeSubject is the subject of planning mode.
@@ -274,40 +193,4 @@ func planningContext(state plan.State) PlanningContext {
 		u.Questions = append(u.Questions, OpenQuestion{q.ID, q.Text})
 	}
 	return u
-}
-
-// Token limits in a status: of the mode, and of the questions next to a task or without one; questionTokens is the
-// least that is worth showing of a question.
-const (
-	modeRoom       = 120
-	questionRoom   = 70
-	questionAlone  = 250
-	questionTokens = 30
-)
-
-// fit cuts texts at line ends, and counts the questions that do not fit.
-func (u *PlanningContext) fit(room int) {
-	if u.Mode != nil {
-		u.Mode.Task, u.Mode.Reason = tokens.Block(u.Mode.Task, modeRoom), tokens.Block(u.Mode.Reason, modeRoom)
-	}
-	if shown := room / questionTokens; len(u.Questions) > shown {
-		u.Questions, u.More = u.Questions[:shown], len(u.Questions)-shown
-	}
-	for i := range u.Questions {
-		u.Questions[i].Question = tokens.Block(u.Questions[i].Question, room/len(u.Questions))
-	}
-}
-
-func (u PlanningContext) lines() string {
-	text := ""
-	if m := u.Mode; m != nil {
-		text += "\nPlanning mode was entered by " + m.By + prefixed(". Reason: ", m.Reason) + prefixed(". Task: ", m.Task)
-	}
-	for _, q := range u.Questions {
-		text += "\nOpen question " + q.ID + ": " + safetext.AfterLabel(q.Question)
-	}
-	if u.More > 0 {
-		text += "\nand " + plan.Pluralize(u.More, "more open question")
-	}
-	return text
 }

@@ -118,7 +118,7 @@ func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id 
 	}
 	task.Comments = stepComments(remarks, id, partRoom)
 	if c.brief() {
-		task.fit(statusRoom, c.word(Call{Kind: CallShowTask, Step: id}))
+		task.fit(situationRoom, c.word(Call{Kind: CallShowTask, Step: id}))
 	}
 	reply.Task = &task
 	return reply, nil

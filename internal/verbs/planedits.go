@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// An agent gets people's changes of the current plan once, with its next status or the answer to its next report.
+// An agent gets people's changes of the current plan with each status, and once with the answer to its next report.
 
 // The most records read for people's changes: editsBefore to find the agent's own last record, if this process does not
 // know which ones the agent has seen; editsSince after that.
@@ -68,6 +68,23 @@ func (s *Service) editsUnder(ctx context.Context, c Caller, outcome session.Outc
 	}
 	s.seen.set(c, func(last *sighting) { last.planEdits = outcome.After.Revision })
 	return text
+}
+
+// editsOfPeople describes people's latest changes of the current plan.
+func (s *Service) editsOfPeople(ctx context.Context, state plan.State, c Caller) (string, error) {
+	if state.Plan == nil || c.Actor.Kind != plan.Agent || c.scoped() {
+		return "", nil
+	}
+	var edits personEdits
+	for record, err := range s.session.Records(ctx, max(0, state.Revision-editsBefore)) {
+		if err != nil {
+			return "", fmt.Errorf("read people's changes of the plan: %w", err)
+		}
+		if record.Seq <= state.Revision {
+			edits = edits.with(record)
+		}
+	}
+	return strings.TrimPrefix(edits.text(state.Plan, c), "\n"), nil
 }
 
 type personEdits []personEdit

@@ -119,11 +119,14 @@ func (s *Service) PlanModeStatus(ctx context.Context, c Caller) (ModeReply, erro
 	return s.modeReply(state, c), nil
 }
 
+// modeRoom is the token limit of the message about planning mode, for a model.
+const modeRoom = 640
+
 func (s *Service) modeReply(state plan.State, c Caller) ModeReply {
 	reply := ModeReply{Phase: state.PhaseNow(), Message: modeMessage(state), Enforcement: s.Enforcement(state),
 		Heartbeat: s.heartbeat(state, c)}
 	if c.brief() {
-		reply.Message, reply.Enforcement = tokens.Block(reply.Message, feedbackAlone), firstAgents(reply.Enforcement)
+		reply.Message, reply.Enforcement = tokens.Block(reply.Message, modeRoom), firstAgents(reply.Enforcement)
 	}
 	return reply
 }

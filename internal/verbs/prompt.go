@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
@@ -56,7 +57,7 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 		data.ForAgent = true
 		return prompts.SuggestTasks(data), nil
 	case "resume":
-		return s.Resume(state, c), nil
+		return s.Resume(ctx, state, c)
 	case "plan_with_tools":
 		return s.planWithToolsPrompt(ctx, c, args), nil
 	case "recover_step":
@@ -88,7 +89,7 @@ func (s *Service) executePrompt(ctx context.Context, state plan.State, c Caller)
 	if err != nil {
 		return "", err
 	}
-	text := ApprovedPlan(state.Plan, nil, remarks)
+	text := ApprovedPlan(state.Plan, remarks)
 	if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Approved && d.Comment != "" {
 		text += "\n\n" + DecisionText(d)
 	}
@@ -130,35 +131,47 @@ func (s *Service) judgePrompt(ctx context.Context, state plan.State) (string, er
 	return prompts.Judge(data), nil
 }
 
-// approvedRoom is the token limit of an approved plan's titles in a status.
-const approvedRoom = 250
+// ApprovedPlan returns the approved plan, whole, with the open comments.
+func ApprovedPlan(p *plan.Plan, remarks []PlacedComment) string {
+	data := prompts.ApprovedPlanData{Said: append(Terms(p), commentLines(remarks, 0)...)}
+	for step := range p.Steps.All() {
+		data.Steps = append(data.Steps, approvedStep(p, step, true, remarks))
+	}
+	return prompts.ApprovedPlan(data)
+}
 
-// ApprovedPlan returns the approved plan as guidance (chorus: Plan injection during execution): its step titles. Of a
-// long plan the titles start at the current step, and the others are counted. Without a current step it returns whole
-// steps.
-func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []PlacedComment) string {
-	data := prompts.ApprovedPlanData{}
-	if current == nil {
-		data.Said = append(Terms(p), commentLines(remarks, 0)...)
+// Token limits of the approved plan's lines in a status, and of a line without its texts.
+const (
+	approvedRoom = 250
+	lineTokens   = 16
+)
+
+// ApprovedLines returns the approved plan as guidance (chorus: Plan injection during execution): a line per step. Of a
+// long plan the lines start at the current step, and the others are counted. It names the call that reads the whole plan.
+func ApprovedLines(p *plan.Plan, current *plan.Step, c Caller) string {
+	data := prompts.ApprovedPlanData{ReadOn: c.word(Call{Kind: CallRead, ID: string(ApprovedPlanOnly)})}
+	cost := func(s prompts.ApprovedStep) int {
+		return lineTokens + tokens.CountCautiously(s.Title+strings.Join(s.Tools, ", "))
 	}
 	all := 0
 	for step := range p.Steps.All() {
-		if all += tokens.CountCautiously(step.Title) + lineTokens; all > approvedRoom {
+		if all += cost(approvedStep(p, step, false, nil)); all > approvedRoom {
 			break
 		}
 	}
-	room, begun := approvedRoom, current == nil || all <= approvedRoom // then all titles fit
+	room, begun := approvedRoom, all <= approvedRoom // then all lines fit
 	for step := range p.Steps.All() {
-		shown := approvedStep(p, step, current == nil, remarks)
-		if begun = begun || step == current; begun && current != nil {
-			room -= tokens.CountCautiously(shown.Title) + lineTokens
+		if begun = begun || step == current; begun && room >= 0 {
+			shown := approvedStep(p, step, false, nil)
+			room -= cost(shown)
+			if room >= 0 || step == current {
+				data.Steps = append(data.Steps, shown)
+				continue
+			}
 		}
-		switch {
-		case begun && (room >= 0 || step == current):
-			data.Steps = append(data.Steps, shown)
-		case step.Status.IsFinished():
+		if step.Status.IsFinished() {
 			data.Done++
-		default:
+		} else {
 			data.Left++
 		}
 	}
@@ -203,15 +216,14 @@ func approvalAnswer(p *plan.Plan, c Caller, remarks []PlacedComment) string {
 	return prompts.ApprovedPlan(data)
 }
 
-// lineTokens is the cost of a line of the approved plan without its title.
-const lineTokens = 16
-
 // approvedStep returns a step of the approved plan, by title or whole.
 func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []PlacedComment) prompts.ApprovedStep {
 	shown := prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools,
 		Remark: p.Approval.Remark(step.ID)}
 	if !whole {
-		shown.Title, shown.Tools = tokens.ShortenCautiously(step.Title, 2*titleTokens, plan.MaxTitle), nil
+		shown.Title = tokens.ShortenCautiously(step.Title, 2*titleTokens, plan.MaxTitle)
+		cost := func(i int) int { return tokens.CountCautiously(step.Tools[i]) }
+		shown.Tools = step.Tools[:tokens.First(len(step.Tools), titleTokens, cost)]
 		return shown
 	}
 	for _, f := range plan.SpecFields() {

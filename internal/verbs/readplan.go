@@ -122,14 +122,17 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	return reply, nil
 }
 
-// agreedRoom is the token limit of a page of a draft or an approved plan.
-const agreedRoom = 3_000
+// Token limits of a page of a draft or an approved plan, and of people's answers in it.
+const (
+	agreedRoom  = 3_000
+	answersRoom = 640
+)
 
 // withDraft adds the draft to a reply in the form of a submission, starting at a step.
 func (r ReadPlanReply) withDraft(state plan.State, remarks []PlacedComment, c Caller, from plan.StepID) ReadPlanReply {
 	r.Message = "The draft, as it is submitted."
 	if d := state.ModeNow().Decision; d != nil && state.IsReturned() {
-		r.Message += " " + tokens.Block(DecisionText(d), feedbackRoom)
+		r.Message += " " + tokens.Block(DecisionText(d), answersRoom/2)
 	}
 	draft := DraftSubmission(state.Draft)
 	first := state.Draft.Steps.PositionFrom(from)
@@ -192,15 +195,17 @@ func (r ReadPlanReply) withApproved(state plan.State, remarks []PlacedComment, c
 		r.Message = "The plan was approved by the user of " + p.Approval.By + ", through the client."
 	}
 	if changed := p.Approval.Deviations; len(changed) > 0 {
-		r.Message += " Smaller changes since then: " + tokens.Block(strings.Join(changed, "; "), feedbackRoom)
+		r.Message += " Smaller changes since then: " + tokens.Block(strings.Join(changed, "; "), answersRoom/2)
 	}
 	first, room := p.Steps.PositionFrom(from), agreedRoom
 	r.Approved = &ApprovedView{Objective: p.Objective, Summary: p.Summary}
 	if first == 0 {
 		r.Approved.ContextNotes, r.Approved.Constraints, r.Approved.Reasoning = p.ContextNotes, p.Metadata.Constraints, p.Reasoning
-		feedback := collectFeedback(state, state.Revision, true)
-		feedback.fit(feedbackAlone)
-		r.Approved.Answers = feedback.Answers
+		r.Approved.Answers = collectFeedback(state, nil, state.Revision).Answers
+		for i := range r.Approved.Answers {
+			a := &r.Approved.Answers[i]
+			a.Question, a.Answer = tokens.Block(a.Question, titleTokens), tokens.Block(a.Answer, answersRoom/len(r.Approved.Answers))
+		}
 		room -= costOf(r.Approved)
 	}
 	steps := tasks(p)[first:]
@@ -280,8 +285,8 @@ func (r ReadPlanReply) Text() string {
 			b.WriteString("Findings: " + safetext.AfterLabel(r.Approved.ContextNotes) + "\n")
 		}
 		b.WriteString(prefixedLines("Constraint: ", r.Approved.Constraints) + prefixedLines("Reasoning: ", nonEmpty(r.Approved.Reasoning)))
-		if answers := (Feedback{Answers: r.Approved.Answers}).lines(); answers != "" {
-			b.WriteString(answers[1:] + "\n")
+		for _, a := range r.Approved.Answers {
+			b.WriteString(safetext.AfterLabel(a.line()) + "\n")
 		}
 		for _, t := range r.Approved.Tasks {
 			b.WriteString(t.name() + ": " + t.Title + t.lines() + "\n")

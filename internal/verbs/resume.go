@@ -2,51 +2,23 @@ package verbs
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
 )
 
-// resumeRoom is the token limit of a resume by a cautious estimate, so that it stays below 1,500. The current task gets
-// the room that the rest leaves, at least leastRoom.
-const (
-	resumeRoom  = 1_480
-	resumeFrame = 120 // our words around the texts
-)
-
-// Resume returns what an agent needs to continue after it lost its context: the goal, people's input, the finished
-// work, the current task as in a status, and the next action.
-func (s *Service) Resume(state plan.State, c Caller) string {
-	view := s.view(state, c, s.rules(state, c))
-	next := view.nextAction()
-	step := view.taskAtHand(next)
-	sections := resumeSections(state, step, c)
-	parts := make([]tokens.Part, len(sections))
-	for i := range sections {
-		parts[i] = sections[i].Part
+// Resume returns what an agent needs to continue after it lost its context: its situation and the next action.
+func (s *Service) Resume(ctx context.Context, state plan.State, c Caller) (string, error) {
+	reply, err := s.StatusIn(ctx, state, c)
+	if err != nil {
+		return "", err
 	}
-	where := s.workspaceInfo(c)
-	shown, left := tokens.Fit(parts, resumeRoom-leastRoom-resumeFrame-tokens.CountCautiously(where.lines()))
-	data := prompts.ResumeData{Where: where.sections(), NextAction: next.For(c)}
-	for i := range shown {
-		data.Sections = append(data.Sections, prompts.ResumeSection{Name: sections[i].heading, Texts: shown[i].Texts})
-	}
-	if rest := tokens.Left(left); rest != "" {
-		rest += ": " + c.word(Call{Kind: CallRead})
-		data.Sections = append(data.Sections, prompts.ResumeSection{Name: "Left out", Texts: []string{rest}})
-	}
-	if step != nil {
-		task := c.taskOf(state.Plan, step)
-		room := max(leastRoom, resumeRoom-tokens.CountCautiously(prompts.Resume(data)))
-		task.fit(room, c.word(Call{Kind: CallShowTask, Step: step.ID}))
-		data.Sections = append(data.Sections, prompts.ResumeSection{Name: task.name(), Texts: []string{task.Title + task.lines()}})
-	}
-	return prompts.Resume(data)
+	return prompts.Resume(prompts.ResumeData{Where: reply.WorkspaceInfo.lines(), Situation: reply.situationText(),
+		NextAction: reply.NextAction}), nil
 }
 
 // taskAtHand returns the caller's current step, even if something else comes first; nil while planning mode restricts
@@ -61,80 +33,14 @@ func (v view) taskAtHand(next NextAction) *plan.Step {
 	return v.afterDecisions().step
 }
 
-// resumeSection is a section of a resume, in order of importance.
-type resumeSection struct {
-	heading string
-	tokens.Part
-}
-
-func resumeSections(state plan.State, current *plan.Step, c Caller) []resumeSection {
-	var all []resumeSection
-	add := func(heading, name string, long bool, texts ...string) {
-		if heading != "Run" && heading != "Signals" { // marked already
-			for i, text := range texts {
-				texts[i] = safetext.AfterLabel(text)
-			}
-		}
-		all = append(all, resumeSection{heading, tokens.Part{Name: name, Long: long, Texts: nonEmpty(texts...)}})
-	}
-	newest := func() { all[len(all)-1].Newest = true }
-	p := state.Plan
-	if p != nil {
-		add("Goal", "the goal", true, p.Objective)
-		add("Progress", "progress", false, fmt.Sprintf("%s, the plan %s", cmp.Or(progress(p), "no steps yet"), p.Status.Predicate()))
-	}
-	if run := runState(state); run.Run != nil || run.Asks != nil {
-		run.fit()
-		add("Run", "the run", true, strings.TrimPrefix(run.lines(), "\n"))
-	}
-	if mode := state.ModeNow(); state.PhaseNow() != plan.PhaseInactive {
-		add("Planning mode", "planning mode", true, string(state.PhaseNow())+", entered by "+mode.By+prefixed(" for: ", mode.Task)+
-			prefixed(" because: ", mode.Reason))
-	}
-	recently := collectFeedback(state, state.Revision, true)
-	if recently.Decision != nil {
-		add("Decided", "a decision", true, recently.Decision.text())
-	}
-	if p != nil {
-		add("Constraints", "constraint", false, slices.Clone(p.Metadata.Constraints)...)
-	}
-	add("Signals", "signals", true, openSignals(state)...)
-	add("Draft that waits", "step of the draft", false, draftLines(state, c)...)
-	if p != nil {
-		add("Then", "later step", false, followingSteps(p, current)...)
-	}
-	var open, answered, comments []string
-	for _, q := range state.CurrentQuestions() {
-		open = append(open, q.ID+": "+q.Text)
-	}
-	for _, a := range recently.Answers {
-		answered = append(answered, a.Question+"\n"+a.By+" answered: "+a.Answer)
-	}
-	for _, c := range recently.Comments {
-		comments = append(comments, c.By+c.about()+": "+c.Text)
-	}
-	add("Open questions", "open questions", true, open...)
-	add("Answers", "answers", true, answered...)
-	newest()
-	add("Comments", "comments", true, comments...)
-	newest()
-	if p != nil {
-		add("Findings", "findings", true, p.ContextNotes)
-		add("Done", "finished step", false, doneTitles(p)...)
-		newest()
-		add("Final summary", "the final summary", true, p.FinalSummary)
-	}
-	if c.scoped() {
-		othersWork := []string{"Run", "Planning mode", "Decided", "Draft that waits", "Then"}
-		all = slices.DeleteFunc(all, func(t resumeSection) bool { return slices.Contains(othersWork, t.heading) })
-	}
-	return all
-}
-
-func openSignals(state plan.State) []string {
+// openSignals lists the open signals except the one that the next action is about.
+func openSignals(state plan.State, next NextAction) []string {
 	var lines []string
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
 		for _, signal := range state.OpenSignals(level) {
+			if next.Reason == WaitingOnSignal && signal.ID == next.signal.ID {
+				continue
+			}
 			view := SignalView{ID: signal.ID, TaskID: int(state.SignalStep(signal)), Level: level, Message: signal.Message,
 				Output: shownOutput(signal.Output, outputTokens/2)}
 			lines = append(lines, strings.TrimPrefix(view.text(), "Signal "))
@@ -149,7 +55,10 @@ func draftLines(state plan.State, c Caller) []string {
 	case draft == nil:
 		return nil
 	case state.HasProposal() && draft.Root() == root(state):
-		return []string{"A proposed change of the plan: " + tokens.Block(draft.Changes, proposalTokens) + ": " + read}
+		mode := state.ModeNow()
+		at := cmp.Or(mode.Request, mode.Returned).At.Local().Format("15:04")
+		return []string{"A change of the approved plan, proposed at " + at + ": " +
+			tokens.Block(draft.Changes, 4*titleTokens) + ": " + read}
 	}
 	lines := []string{draft.Objective + " (" + steps(draft) + "): " + read}
 	for step := range draft.Steps.All() {
@@ -180,32 +89,15 @@ func followingSteps(p *plan.Plan, current *plan.Step) []string {
 	return next
 }
 
-// doneShown is how many finished steps are named; earlier ones are counted.
-const doneShown = 10
-
-func doneTitles(p *plan.Plan) []string {
-	var lines []string
-	for i := p.Steps.Len() - 1; i >= 0 && len(lines) < doneShown; i-- {
-		if step := p.Steps.At(i); step.Status == plan.Done {
-			lines = append(lines, idAndTitle(step))
-		}
-	}
-	slices.Reverse(lines)
-	if earlier := p.Steps.Count(plan.Done) - len(lines); earlier > 0 {
-		lines = append([]string{fmt.Sprintf("(%d earlier)", earlier)}, lines...)
-	}
-	return lines
-}
-
 // Texts for an agent at the beginning and end of a session or turn, which a host's hooks report.
 
 // Briefing returns the resume if there is work to continue, else "".
-func (s *Service) Briefing(state plan.State, c Caller) string {
+func (s *Service) Briefing(ctx context.Context, state plan.State, c Caller) (string, error) {
 	switch s.view(state, c, Rules{}).nextAction().Reason {
 	case NoPlan, Closed, Ended:
-		return ""
+		return "", nil
 	}
-	return s.Resume(state, c)
+	return s.Resume(ctx, state, c)
 }
 
 // UnfinishedWork returns the caller's unfinished business if it ends its turn now: its step in progress, an open blocker,

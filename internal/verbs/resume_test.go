@@ -19,7 +19,7 @@ import (
 
 func resume(t fatal, s *verbs.Service, c verbs.Caller) string {
 	t.Helper()
-	return s.Resume(must[plan.State](t)(s.State(context.Background())), c)
+	return must[string](t)(s.Resume(context.Background(), must[plan.State](t)(s.State(context.Background())), c))
 }
 
 // TestResumeTellsEveryFact writes a plan with 40 facts and finds in the resume of a fresh agent each one that the goal
@@ -92,7 +92,7 @@ func TestResumeKeepsItsBudget(t *testing.T) {
 			t.Fatalf("%d tokens:\n%s", n, text)
 		}
 		state := must[plan.State](t)(s.State(context.Background()))
-		status := s.StatusIn(state, ann)
+		status := must[verbs.StatusReply](t)(s.StatusIn(context.Background(), state, ann))
 		if !strings.HasSuffix(text, "\nNext action: "+status.NextAction) {
 			t.Errorf("the status says what comes next otherwise: %s\n%s", status.NextAction, text)
 		}
@@ -121,8 +121,8 @@ func TestResumeOfMeaninglessText(t *testing.T) {
 		state := plan.State{Plan: p, Comments: []plan.Comment{{Text: text, By: text, Revision: 1}, {Text: text, By: text, Revision: 2}},
 			Questions: []plan.Question{{ID: "Q1", Text: text}}}
 		s := service(time.Now, nil)
-		got := s.Resume(state, ann)
-		status := s.StatusIn(state, ann)
+		got := must[string](t)(s.Resume(context.Background(), state, ann))
+		status := must[verbs.StatusReply](t)(s.StatusIn(context.Background(), state, ann))
 		var structured strings.Builder
 		e := json.NewEncoder(&structured)
 		e.SetEscapeHTML(false)

@@ -8,15 +8,13 @@ import (
 
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
 // RunState is the engines' part of a status: the run, and the questions of steps.
 type RunState struct {
-	Run      *RunView  `json:"run,omitempty"`
-	Asks     []AskView `json:"asks,omitempty"`
-	MoreAsks int       `json:"more_asks,omitempty"`
+	Run  *RunView  `json:"run,omitempty"`
+	Asks []AskView `json:"asks,omitempty"`
 }
 
 // RunView is the run of the plan, open or over.
@@ -41,13 +39,6 @@ type AskView struct {
 	Args    string        `json:"args,omitempty"` // JSON
 	Choices []plan.Choice `json:"choices"`
 }
-
-// Token limits in a status: of a note, and of each text of a question; asksShown is the most questions.
-const (
-	noteTokens = 30
-	askTokens  = 40
-	asksShown  = 2
-)
 
 func runState(state plan.State) RunState {
 	var r RunState
@@ -80,35 +71,6 @@ func (s *Service) runState(state plan.State) RunState {
 		r.Run.Broken = s.opts.Engines != nil && state.HasActiveRun() && !s.hasEngine(state)
 	}
 	return r
-}
-
-// fit shortens the texts for a model.
-func (r *RunState) fit() {
-	if r.Run != nil {
-		r.Run.Note = tokens.Shorten(r.Run.Note, noteTokens, messageShown)
-	}
-	r.MoreAsks = max(0, len(r.Asks)-asksShown)
-	r.Asks = r.Asks[:len(r.Asks)-r.MoreAsks]
-	for i := range r.Asks {
-		ask := &r.Asks[i]
-		ask.Title = tokens.ShortenCautiously(ask.Title, titleTokens, plan.MaxTitle)
-		ask.Text, ask.Tool = tokens.Block(ask.Text, askTokens), tokens.ShortenCautiously(ask.Tool, nameTokens, titleShown)
-		ask.Args = tokens.ShortenCautiously(ask.Args, askTokens, messageShown)
-	}
-}
-
-func (r RunState) lines() string {
-	text := ""
-	if r.Run != nil {
-		text += "\n" + r.Run.Text()
-	}
-	for _, ask := range r.Asks {
-		text += "\n" + ask.text()
-	}
-	if r.MoreAsks > 0 {
-		text += "\nand " + plan.Pluralize(r.MoreAsks, "more question") + " about steps"
-	}
-	return text
 }
 
 // Text returns the run in one line.

@@ -85,14 +85,14 @@ func TestStartedAgentIsToldOfItsStepAlone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, text := range []string{reply.Text(), r.Resume(r.state(), claude)} {
+				for _, text := range []string{reply.Text(), resume(t, r.Service, claude)} {
 					if strings.Contains(text, "Announce") || strings.Contains(text, "Ship it") || strings.Contains(text, "outdated") {
 						t.Errorf("%s, %s: it is told of other steps:\n%s", name, when, text)
 					}
 				}
 				fmt.Fprintf(&b, "== %s: status\n%s\nInstructions: %s\n\n== %s: resume\n%s\n\n== %s: next step\n%s\n\n", when,
 					strings.ReplaceAll(reply.Text(), reply.Session.ID, "SESSION"), reply.Now.AgentInstructions, when,
-					r.Resume(r.state(), claude), when, next.Text())
+					resume(t, r.Service, claude), when, next.Text())
 			}
 			note("at work")
 			marked, err := r.Mark(t.Context(), claude, plan.MarkStep{Step: 2, Status: plan.Done, Note: "The tests pass"})

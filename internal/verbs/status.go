@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
@@ -17,45 +18,64 @@ import (
 
 // Status is the input of Status (planloop: API Contract, planloop status).
 type Status struct {
-	Wait int     `json:"wait,omitempty" jsonschema:"description=seconds to wait for a change"`
-	Full bool    `json:"full,omitempty" jsonschema:"description=list all tasks"`
-	Task *TaskID `json:"task,omitempty" jsonschema:"description=show this one whole"`
-	Page int     `json:"page,omitempty"` // of the task, or of the list; 0 is the first
+	Wait  int           `json:"wait,omitempty" jsonschema:"description=seconds to wait for a change"`
+	Full  bool          `json:"full,omitempty" jsonschema:"description=list all tasks"`
+	Task  *TaskID       `json:"task,omitempty" jsonschema:"description=show this one whole"`
+	Since plan.Revision `json:"since,omitempty" jsonschema:"description=a revision: only what changed after it"`
+	Page  int           `json:"page,omitempty"` // of the task, or of the list; 0 is the first
 
 	Waited bool `json:"-"` // a wait for a decision has ended
 }
 
-// Token limits of a status: in total, the current task's minimum, a task asked for by id, and a page of a list.
+// Token limits of a task asked for by id, a page of a list, and the changes since a revision.
 const (
-	maxStatus  = 1_500 // by a cautious estimate
-	statusRoom = maxStatus - 20
-	leastRoom  = 700
-	taskRoom   = 3_600
-	listRoom   = 3_000
+	taskRoom    = 3_600
+	listRoom    = 3_000
+	changesRoom = 600
 )
 
 // MaxWait bounds how long a status waits for a change.
 const MaxWait = 10 * time.Minute
 
-// StatusReply is the state of the plan and the next action: responses A to D of the contract.
+// StatusReply is the state of the plan and the next action: responses A to D of the contract, and the situation. A model
+// gets the facts of the situation once, so the fields from Signals on are for people and programs.
 type StatusReply struct {
-	Now         StatusNow          `json:"now"`
-	Signal      *SignalView        `json:"signal,omitempty"`  // the blocking one
-	Signals     []SignalView       `json:"signals,omitempty"` // other open ones
-	Task        *Task              `json:"task,omitempty"`    // the one asked for
-	Plan        *TaskList          `json:"plan,omitempty"`
-	Session     *SessionView       `json:"session,omitempty"`
-	Phase       plan.Phase         `json:"phase,omitempty"`         // of planning mode, unless it is inactive
+	Now       StatusNow      `json:"now"`
+	Revision  plan.Revision  `json:"revision"`            // of the state
+	Situation []prompts.Fact `json:"situation,omitempty"` // in order of importance, without the goal and the current task
+	Changes   []string       `json:"changes,omitempty"`   // after the revision asked for
+	Signal    *SignalView    `json:"signal,omitempty"`    // the blocking one
+	Task      *Task          `json:"task,omitempty"`      // the one asked for
+	Plan      *TaskList      `json:"plan,omitempty"`
+	Session   *SessionView   `json:"session,omitempty"`
+	Phase     plan.Phase     `json:"phase,omitempty"`         // of planning mode, unless it is inactive
+	Approved  string         `json:"approved_plan,omitempty"` // the current step and the next ones of a plan in execution
+	Reply     string         `json:"reply_with,omitempty"`    // the call that replies to a person's first question
+	WorkspaceInfo
+	Heartbeat
+	asking
+
+	Signals     []SignalView       `json:"signals,omitempty"`       // other open ones
 	Proposal    string             `json:"proposal,omitempty"`      // the change that waits beside the approved plan
 	Summary     string             `json:"final_summary,omitempty"` // of a closed plan
 	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`   // while planning mode restricts agents to reading
-	Approved    string             `json:"approved_plan,omitempty"` // the current step and the next ones of a plan in execution
-	WorkspaceInfo
 	RunState
 	PlanningContext
 	Feedback
-	Heartbeat
-	asking
+
+	brief bool
+	task  *Task // at hand, as the text shows it
+}
+
+// MarshalJSON leaves out the fields that repeat the situation, for a model.
+func (r StatusReply) MarshalJSON() ([]byte, error) {
+	type whole StatusReply
+	reply := whole(r)
+	if r.brief {
+		reply.Signals, reply.Proposal, reply.Summary, reply.Enforcement = nil, "", "", nil
+		reply.RunState, reply.PlanningContext, reply.Feedback = RunState{}, PlanningContext{}, Feedback{}
+	}
+	return json.Marshal(reply)
 }
 
 // StatusNow is the reason for the next action.
@@ -63,7 +83,7 @@ type StatusNow struct {
 	Reason              Reason `json:"reason"`
 	AgentInstructions   string `json:"agent_instructions"`
 	Message             string `json:"message,omitempty"`
-	Earlier             string `json:"earlier_decision,omitempty"` // about the restored plan
+	Earlier             string `json:"-"` // decision about the restored plan
 	CurrentTask         *Task  `json:"current_task,omitempty"`
 	InstructionsContent string `json:"instructions_content,omitempty"`
 }
@@ -101,137 +121,157 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	}
 	s.touch(c)
 	s.seen.know(c, state)
-	last := s.seen.get(c)
-	remarks, err := s.OpenComments(ctx, state)
-	if err != nil {
-		return StatusReply{}, err
-	}
-	input := feedback(state, remarks, last.input, !last.hasInput)
-	edits, err := s.planEdits(ctx, c, state)
-	if err != nil {
-		return StatusReply{}, err
-	}
-	input.Edited = strings.TrimPrefix(line(input.Edited)+line(edits), "\n")
-	reply, err := s.status(state, c, in, input, remarks)
+	reply, err := s.status(ctx, state, c, in, s.seen.get(c).input)
 	if err != nil {
 		return StatusReply{}, err
 	}
 	if reply.ask = s.askOnceMore(ctx, state, c); reply.ask == nil { // else a different reply may replace this one
-		s.seen.set(c, func(last *sighting) { last.input, last.hasInput, last.planEdits = state.Revision, true, state.Revision })
+		s.seen.set(c, func(last *sighting) { last.input, last.planEdits = state.Revision, state.Revision })
 	}
 	return reply, nil
 }
 
 // StatusIn is Status for a state that was already read, for display to others: it does not count as shown to the
 // caller.
-func (s *Service) StatusIn(state plan.State, c Caller) StatusReply {
-	reply, _ := s.status(state, c, Status{}, Feedback{}, nil) // only a requested task can be missing
-	return reply
+func (s *Service) StatusIn(ctx context.Context, state plan.State, c Caller) (StatusReply, error) {
+	return s.status(ctx, state, c, Status{}, state.Revision)
 }
 
-func (s *Service) status(state plan.State, c Caller, in Status, feedback Feedback, remarks []PlacedComment) (StatusReply, error) {
+func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Status, told plan.Revision) (StatusReply, error) {
 	rules := s.rules(state, c)
 	v := s.view(state, c, rules)
 	v.waited = in.Waited
 	next := v.nextAction()
 	reply := StatusReply{
-		Now:             StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
-		Signals:         s.otherSignals(state, next, c),
-		Session:         sessionView(state, next, c),
-		WorkspaceInfo:   s.workspaceInfo(c),
-		RunState:        s.runState(state),
-		PlanningContext: planningContext(state),
-		Feedback:        feedback,
-		Enforcement:     s.Enforcement(state),
-		Heartbeat:       next.heartbeat(state, c),
+		Now:           StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
+		Revision:      state.Revision,
+		Session:       sessionView(state, next),
+		WorkspaceInfo: s.workspaceInfo(c),
+		Heartbeat:     next.heartbeat(state, c),
+		brief:         c.brief(),
 	}
 	if id := unreplied(state); id != "" && !c.decides() {
 		reply.Reply, _ = c.Can(Call{Kind: CallReply, ID: id})
 	}
-	if c.scoped() { // concerns other callers
-		reply.RunState.Asks, reply.Decision = nil, nil
+	if state.PhaseNow() != plan.PhaseInactive {
+		reply.Phase = state.PhaseNow()
 	}
-	cut, forQuestions, forInput := false, questionRoom, feedbackRoom
-	if next.step == nil && in.Task == nil {
-		forQuestions, forInput = questionAlone, feedbackAlone
-	}
-	if reply.Now.Earlier = EarlierDecision(state, state.Draft); state.Draft == nil && !isOver(state.Plan) {
-		reply.Now.Earlier = EarlierDecision(state, state.Plan)
-	}
-	if c.brief() {
-		reply.RunState.fit()
-		reply.Enforcement = firstAgents(reply.Enforcement)
-		reply.PlanningContext.fit(forQuestions)
-		cut = reply.Feedback.fit(forInput)
-	}
-	if cut || reply.Feedback.More > 0 {
-		reply.ReadAll = c.allComments()
-	}
-	if in.Task != nil {
+	switch {
+	case in.Task != nil:
+		remarks, err := s.OpenComments(ctx, state)
+		if err != nil {
+			return StatusReply{}, err
+		}
 		return s.statusOfTask(state, remarks, c, in, reply)
+	case in.Since != 0:
+		changes, err := s.changesSince(ctx, state, c, in.Since)
+		reply.Changes, reply.Session, reply.WorkspaceInfo = changes, nil, WorkspaceInfo{}
+		return reply, err
 	}
 	if next.Reason == SyncInstructions {
 		reply.Now.InstructionsContent = rules.Content
 	}
 	if next.Reason == WaitingOnSignal {
-		signal := signalView(state, next.signal, c, messageTokens-len(reply.Signals)*signalTokens/2)
+		signal := signalView(state, next.signal, c)
 		reply.Signal = &signal
 	}
-	if next.Reason == Closed {
-		reply.Summary = state.Plan.FinalSummary
+	if reply.Phase == plan.PhaseExecuting && !c.scoped() && !isOver(state.Plan) {
+		reply.Approved = ApprovedLines(state.Plan, stepNow(state.Plan, next.step), c)
 	}
-	if state.PhaseNow() != plan.PhaseInactive {
-		reply.Phase = state.PhaseNow()
+	x, err := v.situation(ctx, next, told)
+	if err != nil {
+		return StatusReply{}, err
 	}
-	reply.Proposal = tokens.Block(strings.TrimSpace(proposalText(state)), proposalTokens)
-	if reply.Phase == plan.PhaseExecuting && !c.scoped() {
-		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, next.step), nil)
-	}
-	if next.step != nil {
-		task := c.taskOf(state.Plan, next.step)
-		task.Comments = stepComments(remarks, next.step.ID, partRoom)
-		s.addProgress(c, &task, next.step)
-		if c.brief() {
-			task = reply.fitted(task, c.word(Call{Kind: CallShowTask, Step: next.step.ID}))
-		}
-		reply.Now.CurrentTask = &task
-	}
-	if d := reply.Decision; reply.Phase == plan.PhaseExecuting && d != nil && d.Outcome == plan.Approved && !c.scoped() &&
-		(d.Way != plan.WayClient || d.By != c.Actor.Name) { // the client that relayed it got the plan in the reply
-		reply.Approved = approvalAnswer(state.Plan, c, remarks)
-	}
+	reply.addDetails(v, next, x)
+	reply.fit(x, next.step != nil)
 	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(next.Reason)) {
 		reply.Plan = listTasks(state.Plan, c, in.Page)
 	}
 	return reply, nil
 }
 
-// proposalTokens is the token limit of a proposal in a status.
-const proposalTokens = 60
-
-// fitted returns the current task, shortened to the room left by the rest of a status. The cost of its texts is
-// estimated first; the rest is measured, and the room reduced until the reply fits.
-func (r StatusReply) fitted(whole Task, next string) Task {
-	room := max(leastRoom, statusRoom-r.cost())
-	for {
-		task := whole
-		task.fit(room, next)
-		r.Now.CurrentTask = &task
-		over := r.cost() - maxStatus
-		if over <= 0 || room <= over {
-			return task
-		}
-		room -= over
+// addDetails adds the fields that repeat parts of the situation.
+func (r *StatusReply) addDetails(v view, next NextAction, x situation) {
+	r.Signals, r.Enforcement = v.otherSignals(v.state, next, v.Caller), v.Enforcement(v.state)
+	r.PlanningContext, r.Feedback, r.Now.Earlier = planningContext(v.state), x.input, earlierDecision(v.state)
+	if !v.scoped() {
+		r.RunState = v.runState(v.state)
+		r.Proposal = strings.TrimSpace(proposalText(v.state))
+	}
+	if next.Reason == Closed {
+		r.Summary = v.state.Plan.FinalSummary
 	}
 }
 
-// cost returns the reply's cost in tokens for a model, by a cautious estimate.
-func (r StatusReply) cost() int {
-	structured, err := json.Marshal(r)
-	if err != nil {
-		return statusRoom
+// earlierDecision returns the decision about the draft or the current plan before it was restored.
+func earlierDecision(state plan.State) string {
+	if state.Draft == nil && !isOver(state.Plan) {
+		return EarlierDecision(state, state.Plan)
 	}
-	return max(tokens.CountCautiously(string(structured)), tokens.CountCautiously(r.Text()))
+	return EarlierDecision(state, state.Draft)
+}
+
+// fit adds as much of the situation as fits into maxStatus. The costs of texts are estimated first; the reply is then
+// measured, and the room reduced until it fits.
+func (r *StatusReply) fit(x situation, isCurrent bool) {
+	if r.Session != nil {
+		r.Session.Goal = "" // a fact of the situation
+	}
+	room := situationRoom - r.cost()
+	for {
+		r.Situation, r.task = x.within(room)
+		if len(r.Situation) > 0 && r.Situation[0].Name == goalHeading && r.Session != nil {
+			r.Session.Goal, r.Situation = r.Situation[0].Texts[0], r.Situation[1:]
+		}
+		if isCurrent {
+			r.Now.CurrentTask = r.task
+		}
+		over := r.cost() - maxStatus
+		if over <= 0 || room <= over {
+			break
+		}
+		room -= over
+	}
+	if isCurrent && !r.brief {
+		r.Now.CurrentTask = x.task
+	}
+}
+
+// cost returns the reply's cost in tokens for a model, by a cautious estimate, without the rule book: it is added once,
+// and must not replace the facts.
+func (r StatusReply) cost() int {
+	r.Now.InstructionsContent = ""
+	text := tokens.CountCautiously(r.Text())
+	if structured, err := json.Marshal(r); err == nil && r.brief {
+		return max(text, tokens.CountCautiously(string(structured)))
+	}
+	return text
+}
+
+// changesSince describes the records after a revision, the newest if not all of them fit.
+func (s *Service) changesSince(ctx context.Context, state plan.State, c Caller, since plan.Revision) ([]string, error) {
+	if since < 0 || since > state.Revision {
+		return nil, plan.Refuse(plan.InvalidInput, "/since", fmt.Sprintf("revision %d does not exist; the newest is %d", since,
+			state.Revision), "leave out since to get the whole situation")
+	}
+	if c.scoped() {
+		return nil, nil
+	}
+	part := tokens.Part{Name: "change", Newest: true}
+	for record, err := range s.session.Records(ctx, max(since, state.Revision-editsSince)) {
+		if err != nil {
+			return nil, fmt.Errorf("read the changes since revision %d: %w", since, err)
+		}
+		if record.Seq <= state.Revision {
+			part.Texts = append(part.Texts, safetext.AfterLabel(fmt.Sprintf("%d: %s", record.Seq, history.Sentence(record))))
+		}
+	}
+	shown, left := tokens.Fit([]tokens.Part{part}, changesRoom)
+	if earlier := int(state.Revision-since) - len(part.Texts) + len(left[0].Texts); earlier > 0 {
+		return append([]string{fmt.Sprintf("(%d earlier; for the whole situation: %s)", earlier, c.word(Call{Kind: CallAskStatus}))},
+			shown[0].Texts...), nil
+	}
+	return shown[0].Texts, nil
 }
 
 // statusOfTask returns the reply with the task asked for, in any status.
@@ -257,7 +297,7 @@ func (s *Service) statusOfTask(state plan.State, remarks []PlacedComment, c Call
 	if c.brief() && !task.page(taskRoom, nth, c.word(Call{Kind: CallShowTask, Step: id, Page: page + 1})) && page > 1 {
 		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("task %s has no page %d", id.Number(), page), "begin with the first")
 	}
-	reply.Task, reply.Signals = &task, nil
+	reply.Task = &task
 	reply.Now.AgentInstructions = "This is the task that you asked for; `next_action` says what to do now."
 	return reply, nil
 }
@@ -307,23 +347,20 @@ func tasks(p *plan.Plan) []Task {
 	return list
 }
 
-func sessionView(state plan.State, next NextAction, c Caller) *SessionView {
+// goalTokens is the token limit of the goal beside a task asked for.
+const goalTokens = 180
+
+func sessionView(state plan.State, next NextAction) *SessionView {
 	p := next.about(state)
 	if p == nil {
 		return nil
 	}
-	view := &SessionView{ID: p.Root(), Goal: p.Objective}
-	if c.brief() {
-		view.Goal = tokens.Block(p.Objective, goalTokens)
-	}
+	view := &SessionView{ID: p.Root(), Goal: tokens.Block(p.Objective, goalTokens)}
 	if p.Status != plan.StatusActive {
 		view.Status = p.Status
 	}
 	return view
 }
-
-// goalTokens is the token limit of the goal in a status.
-const goalTokens = 180
 
 // rules returns the state of the rule book on disk. Over MCP it counts only if the file exists, because the server's
 // instructions say the same; in a workspace without a plan it does not matter yet.
@@ -338,43 +375,49 @@ func (s *Service) rules(state plan.State, c Caller) Rules {
 	return rules
 }
 
-// Text returns the reply in a few lines.
+// Text returns the reply as lines.
 func (r StatusReply) Text() string {
 	var b strings.Builder
 	b.WriteString(string(r.Now.Reason))
 	if r.Session != nil {
-		b.WriteString(": " + plan.QuoteWhole(r.Session.Goal))
-	}
-	b.WriteString(r.sofar())
-	if r.Session != nil {
 		b.WriteString("\nSession: " + r.Session.ID + prefixed(", ", string(r.Session.Status)))
 	}
-	b.WriteString(r.WorkspaceInfo.lines() + line(r.Now.AgentInstructions))
-	for _, t := range []*Task{r.Task, r.Now.CurrentTask} {
-		if t != nil {
-			b.WriteString("\n" + t.name() + ": " + t.Title + t.lines())
-		}
-	}
-	b.WriteString(line(r.Now.Message) + line(r.Proposal) + prefixed("\nRestored; earlier decision: ", r.Now.Earlier) +
-		prefixed("\nFinal summary: ", safetext.AfterLabel(r.Summary)))
-	if r.Signal != nil {
-		b.WriteString("\n" + r.Signal.text())
-	}
-	for _, signal := range r.Signals {
-		b.WriteString("\n" + signal.text())
-	}
-	b.WriteString(line(EnforcementLine(r.Enforcement)) + r.RunState.lines() + r.PlanningContext.lines() + r.Feedback.lines() +
-		line(r.Approved))
+	b.WriteString(r.WorkspaceInfo.lines() + line(r.Now.AgentInstructions) + line(r.Now.Message) + line(r.situationText()))
 	if r.Now.InstructionsContent != "" {
 		b.WriteString("\n--- instructions_content ---\n" + safetext.Marked(strings.TrimSpace(r.Now.InstructionsContent)) + "\n--- end ---")
 	}
-	if r.Plan != nil && r.Now.CurrentTask == nil || r.Plan != nil && len(r.Plan.Tasks) > 1 {
+	if r.Plan != nil && r.brief {
 		for _, t := range r.Plan.Tasks {
 			b.WriteString("\n" + t.entry())
 		}
 		b.WriteString(line(r.Plan.More))
 	}
-	return b.String() + "\nNext: " + r.NextAction
+	return b.String() + prefixed("\nReply: ", r.Reply) + "\nNext: " + r.NextAction
+}
+
+// situationText returns the situation as lines.
+func (r StatusReply) situationText() string {
+	var facts []prompts.Fact
+	if r.Session != nil && r.Session.Goal != "" {
+		facts = append(facts, prompts.Fact{Name: goalHeading, Texts: []string{r.Session.Goal}})
+	}
+	if revision := fmt.Sprint(r.Revision); r.Progress != "" {
+		facts = append(facts, prompts.Fact{Name: "Progress", Texts: []string{r.Progress + " at revision " + revision}})
+	} else if r.Revision > 0 {
+		facts = append(facts, prompts.Fact{Name: "Revision", Texts: []string{revision}})
+	}
+	if r.Signal != nil {
+		facts = append(facts, prompts.Fact{Name: "Blocked by", Texts: []string{r.Signal.text()}})
+	}
+	facts = append(facts, r.Situation...)
+	if r.task != nil {
+		facts = append(facts, prompts.Fact{Name: r.task.name(), Texts: []string{r.task.Title + r.task.lines()}})
+	}
+	text := prompts.Facts(facts)
+	if r.Task != nil {
+		text += "\n" + r.Task.name() + ": " + r.Task.Title + r.Task.lines()
+	}
+	return text + line(strings.Join(r.Changes, "\n")) + line(r.Approved)
 }
 
 // stepWord returns the status in our word if the contract has none for it.
@@ -464,15 +507,4 @@ func (w WorkspaceInfo) doubt() string {
 
 func (w WorkspaceInfo) lines() string {
 	return prefixed("\nWorkspace: ", w.Workspace) + w.doubt()
-}
-
-func (w WorkspaceInfo) sections() []prompts.ResumeSection {
-	var all []prompts.ResumeSection
-	for _, s := range []prompts.ResumeSection{{Name: "Workspace", Texts: []string{w.Workspace}},
-		{Name: "Workspace in doubt", Texts: []string{w.Doubt}}} {
-		if s.Texts[0] != "" {
-			all = append(all, s)
-		}
-	}
-	return all
 }

@@ -267,7 +267,7 @@ const (
 func checkReports(state plan.State, c Caller, ids []plan.StepID) ReportCheck {
 	var r ReportCheck
 	if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 {
-		signal := signalView(state, blockers[0], c, messageTokens)
+		signal := signalView(state, blockers[0], c)
 		signal.Output = "" // the status shows it
 		r.Blocker = &signal
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -223,8 +224,9 @@ func requireInText(t fatal, text string, task verbs.Task) {
 	for _, o := range task.Outcomes {
 		said = append(said, o.Title, o.Note, o.Output)
 	}
+	unindented := func(text string) string { return regexp.MustCompile(`\n *`).ReplaceAllString(text, "\n") }
 	for _, fact := range said {
-		if !strings.Contains(text, safetext.AfterLabel(fact)) {
+		if !strings.Contains(unindented(text), unindented(safetext.AfterLabel(fact))) {
 			t.Errorf("the text lacks %q:\n%s", fact, text)
 		}
 	}

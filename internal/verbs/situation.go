@@ -1,0 +1,244 @@
+package verbs
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// situation is everything that binds a caller's next action. planloop_status, planloop resume, the resume prompt and the
+// session-start hook render it. Nothing in it depends on earlier replies, because an agent forgets them when its
+// conversation is compacted.
+type situation struct {
+	facts    []fact // in order of importance
+	task     *Task  // at hand, whole
+	plan     string // the call that reads the plan
+	comments string // the call that reads all input from people
+	showTask string // the call that shows the task whole
+	input    Feedback
+}
+
+// fact is one kind of fact: its heading and texts.
+type fact struct {
+	heading string
+	byUser  bool // the texts are input from people
+	isLines bool // the texts are the lines of one text
+	tokens.Part
+}
+
+const goalHeading = "Goal"
+
+// Token limits of a situation: of the whole, by a cautious estimate, and the share that its task is sure of.
+const (
+	maxStatus     = 1_500
+	situationRoom = maxStatus - 20
+	taskShare     = 700
+)
+
+// situation returns the caller's situation, with all input from people newer than told; next is its next action.
+func (v view) situation(ctx context.Context, next NextAction, told plan.Revision) (situation, error) {
+	remarks, err := v.OpenComments(ctx, v.state)
+	if err != nil {
+		return situation{}, err
+	}
+	edited, err := v.editsOfPeople(ctx, v.state, v.Caller)
+	if err != nil {
+		return situation{}, err
+	}
+	x := situation{plan: v.word(Call{Kind: CallRead}), comments: v.allComments()}
+	step := v.taskAtHand(next)
+	if step != nil {
+		task := v.taskOf(v.state.Plan, step)
+		task.Comments = stepComments(remarks, step.ID, partRoom)
+		v.addProgress(v.Caller, &task, step)
+		x.task, x.showTask = &task, v.word(Call{Kind: CallShowTask, Step: step.ID})
+	}
+	input := collectFeedback(v.state, remarks, told)
+	input.Edited = strings.TrimPrefix(line(input.Edited)+line(edited), "\n")
+	x.input = input
+	x.addPlan(v, next)
+	x.addInput(v, input, step)
+	if !v.scoped() {
+		x.addRun(v.runState(v.state))
+	}
+	x.addSteps(v, next, step)
+	return x, nil
+}
+
+// add adds a kind of fact; texts of others are marked. name is the word for counting, as in tokens.Part.
+func (x *situation) add(heading, name string, texts ...string) *fact {
+	for i := range texts {
+		texts[i] = safetext.AfterLabel(texts[i])
+	}
+	return x.addOwn(heading, name, texts...)
+}
+
+// addOwn is add for texts that are marked where necessary.
+func (x *situation) addOwn(heading, name string, texts ...string) *fact {
+	x.facts = append(x.facts, fact{heading: heading, Part: tokens.Part{Name: name, Texts: nonEmpty(texts...)}})
+	return &x.facts[len(x.facts)-1]
+}
+
+func (x *situation) addPlan(v view, next NextAction) {
+	p := next.about(v.state)
+	if p != nil {
+		x.add(goalHeading, "the goal", p.Objective).Long = true
+	}
+	if mode := v.state.ModeNow(); v.state.PhaseNow() != plan.PhaseInactive && !v.scoped() {
+		x.add("Planning mode", "planning mode", string(v.state.PhaseNow())+", entered by "+mode.By+prefixed("; task: ", mode.Task)+
+			prefixed("; reason: ", mode.Reason)).Long = true
+	}
+	if p == nil {
+		return
+	}
+	x.add("Constraints", "constraint", p.Metadata.Constraints...)
+	x.add("Findings", "finding", strings.Split(p.ContextNotes, "\n")...).isLines = true
+	x.add("Discoveries", "discovery", p.Discoveries...)
+	x.add("Reasoning", "the reasoning", p.Reasoning).Long = true
+}
+
+// addInput adds what people decided, answered and commented, and what they are asked.
+func (x *situation) addInput(v view, input Feedback, step *plan.Step) {
+	from := len(x.facts)
+	if input.Decision != nil && !v.scoped() {
+		x.add("Decided", "a decision", input.Decision.text()).Long = true
+	}
+	var answers, comments, open []string
+	for _, a := range input.Answers {
+		answers = append(answers, a.line())
+	}
+	for _, c := range input.Comments {
+		if step == nil || c.TaskID != int(step.ID) { // those are with the task
+			comments = append(comments, c.line())
+		}
+	}
+	for _, q := range v.state.CurrentQuestions() {
+		open = append(open, q.ID+": "+q.Text)
+	}
+	x.add("Restored; earlier decision", "an earlier decision", earlierDecision(v.state)).Long = true
+	answered := x.add("Answers", "answers", answers...)
+	answered.Long, answered.Newest = true, true
+	commented := x.add("Comments", "comments", comments...)
+	commented.Long, commented.Newest = true, true
+	x.add("Edits", "edits", input.Edited).Long = true
+	for i := from; i < len(x.facts); i++ {
+		x.facts[i].byUser = true
+	}
+	x.add("Open questions", "open questions", open...).Long = true
+}
+
+func (x *situation) addRun(run RunState) {
+	if run.Run != nil {
+		x.add("Run", "the run", run.Run.Text()).Long = true
+	}
+	var asks []string
+	for _, ask := range run.Asks {
+		asks = append(asks, ask.text())
+	}
+	x.addOwn("Questions of steps", "questions of steps", asks...).Long = true
+}
+
+// addSteps adds the steps other than the current one, and the signals.
+func (x *situation) addSteps(v view, next NextAction, current *plan.Step) {
+	p := v.state.Plan
+	if p != nil && !v.scoped() {
+		x.add("Failed or blocked", "failed or blocked steps", stuckSteps(p, current)...).Long = true
+	}
+	x.addOwn("Signals", "signals", openSignals(v.state, next)...).Long = true
+	if !v.scoped() {
+		heading := "Waiting plan"
+		if v.state.IsReturned() {
+			heading = "Returned plan"
+		}
+		x.add(heading, "step of the "+strings.ToLower(heading), draftLines(v.state, v.Caller)...)
+	}
+	if p == nil {
+		return
+	}
+	done := x.add("Done", "finished steps", outcomes(p, current)...)
+	done.Long, done.Newest = true, true
+	if v.state.PhaseNow() != plan.PhaseExecuting && !v.scoped() { // else <approved_plan> lists them
+		x.add("Then", "later step", followingSteps(p, current)...)
+	}
+	x.add("Final summary", "the final summary", p.FinalSummary).Long = true
+}
+
+// stuckSteps lists the failed, blocked and interrupted steps except the current one, with their reasons.
+func stuckSteps(p *plan.Plan, current *plan.Step) (lines []string) {
+	for step := range p.Steps.All() {
+		isStuck := step.Status == plan.Failed || step.Status == plan.Blocked || step.IsUnknown()
+		if isStuck && step != current {
+			lines = append(lines, idAndTitle(step)+", "+stepWord(task(p, step))+prefixed(": ", reasonOf(step)))
+		}
+	}
+	return lines
+}
+
+// reasonOf returns the reason why a step failed or is blocked.
+func reasonOf(step *plan.Step) string {
+	if step.Error != "" {
+		return step.Error
+	}
+	return lastOf(step.Notes)
+}
+
+// outcomes lists the finished steps with their notes, except those that the current step lists as its dependencies' outcomes.
+func outcomes(p *plan.Plan, current *plan.Step) (lines []string) {
+	for step := range p.Steps.All() {
+		isShown := current != nil && slices.Contains(current.DependsOn, step.ID) && len(step.Notes) < 2
+		if step.Status == plan.Done && !isShown {
+			lines = append(lines, idAndTitle(step)+prefixed(": ", strings.Join(step.Notes, "\n")))
+		}
+	}
+	return lines
+}
+
+// within returns the facts and the task that fit into a room, in tokens. The facts left out are counted, with the calls
+// that show them.
+func (x situation) within(room int) (facts []prompts.Fact, task *Task) {
+	forTask := 0
+	if x.task != nil {
+		forTask = min(taskShare, taskFrame+tokens.CountCautiously(x.task.Title+x.task.lines()))
+	}
+	parts := make([]tokens.Part, len(x.facts))
+	for i := range x.facts {
+		parts[i] = x.facts[i].Part
+	}
+	shown, left := tokens.Fit(parts, room-forTask)
+	var byUser, others []tokens.Part
+	for i, f := range x.facts {
+		texts := shown[i].Texts
+		if f.isLines {
+			texts = nonEmpty(safetext.AfterLabel(strings.Join(texts, "\n")))
+		}
+		if len(texts) > 0 {
+			facts = append(facts, prompts.Fact{Name: f.heading, Texts: texts})
+		}
+		if f.byUser && x.comments != "" {
+			byUser = append(byUser, left[i])
+		} else {
+			others = append(others, left[i])
+		}
+	}
+	if missing := nonEmpty(suffixed(tokens.Left(byUser), ": "+x.comments), suffixed(tokens.Left(others), ": "+x.plan)); len(missing) > 0 {
+		facts = append(facts, prompts.Fact{Name: "Left out", Texts: missing})
+	}
+	if x.task != nil {
+		fitted := *x.task
+		fitted.fit(room-tokens.CountCautiously(prompts.Facts(facts)), x.showTask)
+		task = &fitted
+	}
+	return facts, task
+}
+
+func suffixed(text, suffix string) string {
+	if text == "" {
+		return ""
+	}
+	return text + suffix
+}

@@ -1,0 +1,178 @@
+package verbs_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+	"pgregory.net/rapid"
+)
+
+// binding is a workspace whose plan has facts in all fields that bind the work.
+type binding struct {
+	t     *testing.T
+	s     *verbs.Service
+	facts []string
+}
+
+// fact returns a line that occurs nowhere else.
+func (b *binding) fact(of string) string {
+	f := fmt.Sprintf("%s number %d", of, len(b.facts)+1)
+	b.facts = append(b.facts, f)
+	return f
+}
+
+func (b *binding) many(n int, of string) (texts []string) {
+	for range n {
+		texts = append(texts, b.fact(of))
+	}
+	return texts
+}
+
+// bindingWork returns a plan with n facts of each kind that comes in lists.
+func bindingWork(t *testing.T, n int) *binding {
+	t.Helper()
+	b := &binding{t: t, s: service(time.Now, nil)}
+	outline := plan.Outline{Objective: b.fact("objective"), ContextNotes: strings.Join(b.many(n, "finding"), "\n"),
+		Reasoning: b.fact("reasoning"), Metadata: plan.Metadata{Constraints: b.many(n, "constraint")}}
+	var steps []plan.NewStep
+	for i, notes := range b.many(n, "decision noted") {
+		steps = append(steps, plan.NewStep{Spec: plan.Spec{Title: fmt.Sprint("Done ", i)},
+			Progress: plan.Progress{Status: plan.Done, Notes: []string{notes}}})
+	}
+	for i, reason := range b.many(max(1, n/4), "blocked because of") {
+		steps = append(steps, plan.NewStep{Spec: plan.Spec{Title: fmt.Sprint("Blocked ", i)},
+			Progress: plan.Progress{Status: plan.Blocked, Notes: []string{reason}}})
+	}
+	for i, reason := range b.many(max(1, n/4), "failed because of") {
+		steps = append(steps, plan.NewStep{Spec: plan.Spec{Title: fmt.Sprint("Failed ", i)},
+			Progress: plan.Progress{Status: plan.Failed, Error: reason}})
+	}
+	steps = append(steps, plan.NewStep{Spec: plan.Spec{Title: b.fact("current step"), Details: b.fact("detail")}})
+	must[verbs.SetupPlanReply](t)(b.s.SetUp(t.Context(), ann, plan.SetUp{Outline: outline, Steps: steps,
+		Import: plan.Import{Discoveries: b.many(n, "discovery")}}))
+	for range n {
+		question := must[verbs.AskUserReply](t)(b.s.AskUser(t.Context(), ann, verbs.AskUser{Question: b.fact("question") + "?"}))
+		must[verbs.AskUserReply](t)(b.s.Answer(t.Context(), person, question.QuestionID, b.fact("answer")))
+		must[verbs.CommentReply](t)(b.s.Comment(t.Context(), person, plan.AddComment{Text: b.fact("comment")}))
+	}
+	for i := range max(1, n/4) {
+		must[verbs.AlertReply](t)(b.s.Alert(t.Context(), ann, verbs.Alert{ID: fmt.Sprint("signal", i), Level: new(plan.Warning),
+			Message: b.fact("warning")}))
+	}
+	return b
+}
+
+// accounts returns all renderings of the situation: the second status of a connection, the first of a new one, in text
+// and structured, the resume prompt and the briefing of a new session.
+func (b *binding) accounts() map[string]string {
+	b.t.Helper()
+	state := must[plan.State](b.t)(b.s.State(b.t.Context()))
+	must[verbs.StatusReply](b.t)(b.s.Status(b.t.Context(), ann, verbs.Status{}))
+	second := must[verbs.StatusReply](b.t)(b.s.Status(b.t.Context(), ann, verbs.Status{}))
+	fresh := must[verbs.StatusReply](b.t)(b.s.Status(b.t.Context(), carl, verbs.Status{}))
+	_, structured := counted(b.t)(b.t, second)
+	if text, _ := counted(b.t)(b.t, second); text > 1_500 || structured > 1_500 {
+		b.t.Errorf("%d tokens of text, %d of structured content", text, structured)
+	}
+	return map[string]string{"the second status": second.Text(),
+		"the second status, structured":  string(must[[]byte](b.t)(second.MarshalJSON())),
+		"the status of a new connection": fresh.Text(), "resume": resume(b.t, b.s, carl),
+		"briefing": must[string](b.t)(b.s.Briefing(b.t.Context(), state, carl))}
+}
+
+// TestEveryBindingFactIsInEveryAccount: after compaction the connection lives on and the memory is gone.
+func TestEveryBindingFactIsInEveryAccount(t *testing.T) {
+	b := bindingWork(t, 5)
+	if len(b.facts) < 40 {
+		t.Fatalf("%d facts, want at least 40", len(b.facts))
+	}
+	for name, text := range b.accounts() {
+		for _, f := range b.facts {
+			if !strings.Contains(text, f) {
+				t.Errorf("%s lacks %q:\n%s", name, f, text)
+			}
+		}
+		if !strings.Contains(text, "evision") {
+			t.Errorf("%s does not name the revision", name)
+		}
+	}
+}
+
+// TestFactsWithoutRoomAreCounted: with 200 facts, every text is shown or counted, with a call that shows it.
+func TestFactsWithoutRoomAreCounted(t *testing.T) {
+	b := bindingWork(t, 28)
+	if len(b.facts) < 200 {
+		t.Fatalf("%d facts, want at least 200", len(b.facts))
+	}
+	for name, text := range b.accounts() {
+		shown, counted := 0, 0
+		for _, f := range b.facts {
+			if strings.Contains(text, f+"\n") || strings.Contains(text, f+`\n`) ||
+				strings.Contains(text, f+`"`) || strings.Contains(text, f+"?") {
+				shown++
+			}
+		}
+		_, rest, _ := strings.Cut(text, "Left out")
+		for _, part := range strings.FieldsFunc(rest, func(r rune) bool { return r == ',' || r == ':' || r == '\n' || r == '"' }) {
+			n := 0
+			if _, err := fmt.Sscanf(strings.TrimLeft(part, "- "), "%d more", &n); err == nil {
+				if counted += n; strings.HasSuffix(part, "answers") { // with their questions
+					counted += n
+				}
+			}
+		}
+		if !strings.Contains(rest, "planning_read_plan") || shown+counted < len(b.facts) {
+			t.Errorf("%s: %d shown, %d counted, want %d in all:\n%s", name, shown, counted, len(b.facts), text)
+		}
+	}
+}
+
+// TestOrdinarySituationIsCheap: 12 steps and 15 binding facts cost at most 900 tokens.
+func TestOrdinarySituationIsCheap(t *testing.T) {
+	b := bindingWork(t, 1)
+	for i := range 8 {
+		must[verbs.AddStepReply](t)(b.s.AddStep(t.Context(), ann, verbs.AddStep{Steps: []verbs.NewStep{
+			{Title: fmt.Sprint("Refuse expired sessions in handler ", i)}}}))
+	}
+	for range 3 {
+		must[verbs.CommentReply](t)(b.s.Comment(t.Context(), person, plan.AddComment{Text: b.fact("keep the log lines short")}))
+	}
+	reply := must[verbs.StatusReply](t)(b.s.Status(t.Context(), ann, verbs.Status{}))
+	if text, structured := counted(t)(t, reply); text > 900 || structured > 900 {
+		t.Errorf("%d tokens of text, %d of structured content:\n%s", text, structured, reply.Text())
+	}
+}
+
+// TestStatusSinceARevision has the changes after it and the next action alone.
+func TestStatusSinceARevision(t *testing.T) {
+	b := bindingWork(t, 2)
+	before := must[verbs.StatusReply](t)(b.s.Status(t.Context(), ann, verbs.Status{}))
+	must[verbs.CommentReply](t)(b.s.Comment(t.Context(), person, plan.AddComment{Text: "mind the clock"}))
+	reply := must[verbs.StatusReply](t)(b.s.Status(t.Context(), ann, verbs.Status{Since: before.Revision}))
+	text := reply.Text()
+	if len(reply.Changes) != 1 || !strings.Contains(text, "mind the clock") || !strings.Contains(text, "\nNext: "+before.NextAction) ||
+		strings.Contains(text, b.facts[0]) {
+		t.Error(text)
+	}
+	for _, since := range []plan.Revision{-1, reply.Revision + 1} {
+		if _, err := b.s.Status(t.Context(), ann, verbs.Status{Since: since}); err == nil ||
+			!strings.Contains(err.Error(), "leave out since") {
+			t.Errorf("since %d: %v", since, err)
+		}
+	}
+	rapidtest.Check(t, func(t *rapid.T) {
+		s := anyWork(t)
+		state := must[plan.State](t)(s.State(context.Background()))
+		since := plan.Revision(rapid.IntRange(1, int(state.Revision)).Draw(t, "since"))
+		reply := must[verbs.StatusReply](t)(s.Status(context.Background(), ann, verbs.Status{Since: since}))
+		if text, structured := counted(t)(t, reply); text > 1_500 || structured > 1_500 {
+			t.Errorf("%d tokens of text, %d of structured content:\n%s", text, structured, reply.Text())
+		}
+	})
+}
