@@ -111,17 +111,30 @@ func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id 
 		Heartbeat: s.heartbeat(state, c)}
 	shown, _ := tokens.Fit([]tokens.Part{{Name: "entry", Texts: doneBy(p), Newest: true}}, historyRoom)
 	reply.History = shown[0].Texts
-	task := c.taskOf(p, step)
+	var err error
+	reply.Task, err = s.handTask(ctx, state, c, step)
+	return reply, err
+}
+
+// handTask returns a step for the agent that begins it, as a status shows it.
+func (s *Service) handTask(ctx context.Context, state plan.State, c Caller, step *plan.Step) (*Task, error) {
 	remarks, err := s.OpenComments(ctx, state)
 	if err != nil {
-		return NextStepReply{}, err
+		return nil, err
 	}
-	task.Comments = stepComments(remarks, id, partRoom)
+	task := s.wholeTask(state.Plan, c, step, remarks)
 	if c.brief() {
-		task.fit(situationRoom, c.word(Call{Kind: CallShowTask, Step: id}))
+		task.fit(situationRoom, c.word(Call{Kind: CallShowTask, Step: step.ID}))
 	}
-	reply.Task = &task
-	return reply, nil
+	return &task, nil
+}
+
+// wholeTask returns a step with its dependencies' outcomes, the open comments on it, and its progress.
+func (s *Service) wholeTask(p *plan.Plan, c Caller, step *plan.Step, remarks []PlacedComment) Task {
+	task := c.taskOf(p, step)
+	task.Comments = stepComments(remarks, step.ID, partRoom)
+	s.addProgress(c, &task, step)
+	return task
 }
 
 func (s *Service) noStepReason(state plan.State, c Caller) string {

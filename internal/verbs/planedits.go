@@ -11,7 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// An agent gets people's changes of the current plan with each status, and once with the answer to its next report.
+// An agent gets people's changes of the current plan, and other agents' changes of its own steps, with every status and
+// once with the answer to its next report.
 
 // The most records read for people's changes: editsBefore to find the agent's own last record, if this process does not
 // know which ones the agent has seen; editsSince after that.
@@ -47,7 +48,7 @@ func (s *Service) planEdits(ctx context.Context, c Caller, state plan.State) (st
 		if looking && record.Actor.Name == c.Actor.Name {
 			edits, known = nil, true
 		}
-		edits = edits.with(record)
+		edits = edits.with(record, c)
 	}
 	if !known { // a new agent sees the plan as it is
 		return "", nil
@@ -81,7 +82,7 @@ func (s *Service) editsOfPeople(ctx context.Context, state plan.State, c Caller)
 			return "", fmt.Errorf("read people's changes of the plan: %w", err)
 		}
 		if record.Seq <= state.Revision {
-			edits = edits.with(record)
+			edits = edits.with(record, c)
 		}
 	}
 	return strings.TrimPrefix(edits.text(state.Plan, c), "\n"), nil
@@ -95,29 +96,39 @@ type personEdit struct {
 	step   plan.StepID
 	fields []string // by their names for people
 	how    string   // another change: a format string for the task
+
+	byOther bool // by another agent: only the owner of the step is told
 }
 
 // with adds a record's changes. A plan that was replaced, cleared or approved starts over.
-func (e personEdits) with(r plan.Record) personEdits {
+func (e personEdits) with(r plan.Record, c Caller) personEdits {
 	for _, event := range r.Events {
 		switch event.(type) {
 		case plan.PlanSetUp, plan.PlanRestored, plan.PlanCleared, plan.PlanApproved:
 			e = nil
 		}
-		if r.Actor.Kind == plan.Person {
-			e = e.after(r.Actor.Name, event)
+		isEdit := false // by another agent, which concerns the owner of the step
+		switch event.(type) {
+		case plan.StepUpdated, plan.StepMoved:
+			isEdit = r.Actor.Name != c.Actor.Name
+		}
+		if r.Actor.Kind == plan.Person || isEdit {
+			e = e.after(r.Actor, event)
 		}
 	}
 	return e
 }
 
-func (e personEdits) after(by string, event plan.Event) personEdits {
-	add := func(id plan.StepID, how string) { e = append(e, personEdit{by: by, step: id, how: how}) }
+func (e personEdits) after(actor plan.Actor, event plan.Event) personEdits {
+	by, other := actor.Name, actor.Kind != plan.Person
+	add := func(id plan.StepID, how string) {
+		e = append(e, personEdit{by: by, step: id, how: how, byOther: other})
+	}
 	switch event := event.(type) {
 	case plan.StepUpdated:
 		i := slices.IndexFunc(e, func(known personEdit) bool { return known.by == by && known.step == event.Step && known.how == "" })
 		if i < 0 {
-			i, e = len(e), append(e, personEdit{by: by, step: event.Step})
+			i, e = len(e), append(e, personEdit{by: by, step: event.Step, byOther: other})
 		}
 		for _, f := range event.Patch.Fields() {
 			if !slices.Contains(e[i].fields, f.Words) {
@@ -151,7 +162,7 @@ func (e personEdits) text(p *plan.Plan, c Caller) string {
 	changes := map[string][]string{}
 	for _, own := range []bool{true, false} {
 		for _, edit := range e {
-			if step, ok := p.Steps.Get(edit.step); own != (ok && step.ClaimedBy == c.Actor.Name) {
+			if step, ok := p.Steps.Get(edit.step); own != (ok && step.ClaimedBy == c.Actor.Name) || edit.byOther && !own {
 				continue
 			}
 			if changes[edit.by] == nil {

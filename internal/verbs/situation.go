@@ -53,9 +53,7 @@ func (v view) situation(ctx context.Context, next NextAction, told plan.Revision
 	x := situation{plan: v.word(Call{Kind: CallRead}), comments: v.allComments()}
 	step := v.taskAtHand(next)
 	if step != nil {
-		task := v.taskOf(v.state.Plan, step)
-		task.Comments = stepComments(remarks, step.ID, partRoom)
-		v.addProgress(v.Caller, &task, step)
+		task := v.wholeTask(v.state.Plan, v.Caller, step, remarks)
 		x.task, x.showTask = &task, v.word(Call{Kind: CallShowTask, Step: step.ID})
 	}
 	input := collectFeedback(v.state, remarks, told)

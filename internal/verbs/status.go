@@ -409,15 +409,8 @@ func (r StatusReply) situationText() string {
 	if r.Signal != nil {
 		facts = append(facts, prompts.Fact{Name: "Blocked by", Texts: []string{r.Signal.text()}})
 	}
-	facts = append(facts, r.Situation...)
-	if r.task != nil {
-		facts = append(facts, prompts.Fact{Name: r.task.name(), Texts: []string{r.task.Title + r.task.lines()}})
-	}
-	text := prompts.Facts(facts)
-	if r.Task != nil {
-		text += "\n" + r.Task.name() + ": " + r.Task.Title + r.Task.lines()
-	}
-	return text + line(strings.Join(r.Changes, "\n")) + line(r.Approved)
+	text := prompts.Facts(append(facts, r.Situation...)) + line(r.task.text()) + line(r.Task.text())
+	return strings.TrimPrefix(text+line(prompts.Facts([]prompts.Fact{{Name: "Changes", Texts: r.Changes}}))+line(r.Approved), "\n")
 }
 
 // stepWord returns the status in our word if the contract has none for it.

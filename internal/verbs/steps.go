@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
@@ -143,6 +144,7 @@ type MarkStepReply struct {
 	Status string `json:"status"`
 	Plan   string `json:"plan,omitempty"`   // the plan's status, unless it is active
 	Edited string `json:"edited,omitempty"` // people's changes of the plan since the caller last saw it
+	Task   *Task  `json:"task,omitempty"`   // the step, whole, for the agent that begins it
 	ReportCheck
 	Heartbeat
 
@@ -193,11 +195,26 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 		reply.Plan = string(p.Status)
 	}
 	reply.said = c.scoped() && a.Status != plan.InProgress
+	reply.Task = s.begunTask(ctx, outcome.After, c, a)
 	reply.Edited = s.editsUnder(ctx, c, outcome)
 	return reply, nil
 }
 
-// Text returns the reply in a line or two.
+// begunTask returns the step that a mark begins, else nil. An error must not fail a mark that is recorded; the next
+// status shows the step.
+func (s *Service) begunTask(ctx context.Context, state plan.State, c Caller, a plan.MarkStep) *Task {
+	step, ok := state.Plan.Steps.Get(a.Step)
+	if !ok || a.Status != plan.InProgress || c.decides() {
+		return nil
+	}
+	task, err := s.handTask(ctx, state, c, step)
+	if err != nil {
+		return nil
+	}
+	return task
+}
+
+// Text returns the reply as lines.
 func (r MarkStepReply) Text() string {
 	text := r.before() + r.StepID + " " + plan.StepStatus(r.Status).Predicate()
 	if r.said {
@@ -206,7 +223,7 @@ func (r MarkStepReply) Text() string {
 	if r.Plan != "" {
 		text += "; the plan " + plan.PlanStatus(r.Plan).Predicate()
 	}
-	return text + r.ending(line(r.Edited), r.after())
+	return text + r.ending(line(r.Edited), r.after(), line(r.Task.text()))
 }
 
 // ClaimStep takes over a step in progress, or renews the caller's own claim.
@@ -224,8 +241,9 @@ type UpdateStep struct {
 
 // UpdateStepReply is the edited step.
 type UpdateStepReply struct {
-	StepID string `json:"step_id" jsonschema:"description=such as S001"`
-	Title  string `json:"title"`
+	StepID  string `json:"step_id" jsonschema:"description=such as S001"`
+	Title   string `json:"title"`
+	Changed string `json:"changed,omitempty"` // the order or dependencies, as they are now
 	Heartbeat
 }
 
@@ -265,10 +283,32 @@ func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch 
 	}
 	step, _ := outcome.After.Plan.Steps.Get(id)
 	return UpdateStepReply{StepID: id.String(), Title: plan.Shorten(step.Title, titleShown),
-		Heartbeat: s.heartbeat(outcome.After, c)}, nil
+		Changed: order(outcome, c, id), Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
 // Text returns the reply in a line or two.
 func (r UpdateStepReply) Text() string {
-	return "Updated " + r.StepID + " " + plan.Quote(r.Title) + r.ending()
+	return "Updated " + r.StepID + " " + plan.Quote(r.Title) + prefixed(". ", r.Changed) + r.ending()
+}
+
+// order says which steps an edited step now waits for and where it is now, if that has changed: "S004 now waits for S002".
+func order(outcome session.Outcome, c Caller, id plan.StepID) string {
+	before, after := outcome.Before.ForEdits(c.Actor).Plan, outcome.After.ForEdits(c.Actor).Plan
+	was, known := before.Steps.Get(id)
+	step, ok := after.Steps.Get(id)
+	if !known || !ok {
+		return ""
+	}
+	var now []string
+	switch {
+	case slices.Equal(was.DependsOn, step.DependsOn):
+	case len(step.DependsOn) == 0:
+		now = append(now, id.String()+" no longer waits for other steps")
+	default:
+		now = append(now, id.String()+" now waits for "+plan.IDs(step.DependsOn))
+	}
+	if place := after.Steps.Position(id); place != before.Steps.Position(id) && before.Steps.Len() == after.Steps.Len() {
+		now = append(now, fmt.Sprintf("%s is now at place %d of %d", id, place+1, after.Steps.Len()))
+	}
+	return strings.Join(now, "; ")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
 )
 
 // TaskStatus is a status in the words of planloop's JSON contract.
@@ -304,6 +305,14 @@ func (t Task) lines() string {
 	}
 	line("More", t.More)
 	return b.String()
+}
+
+// text returns a task whole, indented below its name.
+func (t *Task) text() string {
+	if t == nil {
+		return ""
+	}
+	return prompts.Facts([]prompts.Fact{{Name: t.name(), Texts: []string{t.Title + t.lines()}}})
 }
 
 // entry returns a task as a line of a list.

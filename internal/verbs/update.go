@@ -85,6 +85,7 @@ type UpdateReply struct {
 	Warnings []string `json:"warnings,omitempty"`
 	PlanID   string   `json:"plan_id,omitempty"` // of the next version, after a replan
 	Version  int      `json:"version,omitempty"`
+	Task     *Task    `json:"task,omitempty"` // the step, whole, for the agent that begins it
 	ReportCheck
 	Heartbeat
 }
@@ -167,9 +168,20 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	if len(tasks) > 0 {
 		reply.Score, reply.Warnings = report.Score, warnings(report)
 	}
+	for _, change := range in.update[:min(len(in.update), ordersShown)] {
+		if change.deps != nil || change.after != nil {
+			reply.Message += prefixed(" ", suffixed(order(outcome, c, change.id), "."))
+		}
+		if change.mark != nil && reply.Task == nil {
+			reply.Task = s.begunTask(ctx, outcome.After, c, *change.mark)
+		}
+	}
 	reply.Message = strings.TrimSuffix(reply.Message+" "+s.editsUnder(ctx, c, outcome), " ")
 	return reply, nil
 }
+
+// ordersShown is the most steps whose new order or dependencies an answer names.
+const ordersShown = 10
 
 // requireSameIDs returns errPlanChanged if added tasks would now get other ids.
 func requireSameIDs(looked, now plan.State, tasks int) error {
@@ -202,7 +214,7 @@ func (r UpdateReply) Text() string {
 	if n := len(r.TaskIDs); n > 0 {
 		fmt.Fprintf(&b, ": added %s, score %d", idRange(plan.StepID(r.TaskIDs[0]), plan.StepID(r.TaskIDs[n-1])), r.Score)
 	}
-	return b.String() + r.ending(warningLines(r.Warnings), r.after())
+	return b.String() + r.ending(warningLines(r.Warnings), r.after(), line(r.Task.text()))
 }
 
 // Replan describes the next version of the plan (rawko: Replanning).
