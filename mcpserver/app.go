@@ -31,11 +31,10 @@ func (s *Server) offersApp(ctx context.Context, name string) bool {
 }
 
 const (
-	viewKey       = "planloop/review" // key in a result's _meta, which no host shows a model
-	viewPurpose   = "view"            // purpose that nonces are sealed for
-	maxNonce      = 4 << 10
-	maxView       = 1 << 20  // limit in bytes of a view for a client that shows apps
-	maxHiddenView = 64 << 10 // the same for a client that may show apps
+	viewKey     = "planloop/review" // key in a result's _meta, which no host shows a model
+	viewPurpose = "view"            // purpose that nonces are sealed for
+	maxNonce    = 4 << 10
+	maxView     = 1 << 20 // limit in bytes of a view
 )
 
 // viewClaims is the content of a nonce: which view the user saw. It is sealed with a key that only this process
@@ -106,12 +105,12 @@ func (s *Server) addAppTools() {
 			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), appTool(s, actTool, s.act))
 }
 
-// withView adds the current view for the app to a tool's result. The text and the structured content, which
-// models see, stay the same.
+// withView adds the current view to a tool's result for a client that declared the app. The text and the structured
+// content, which models see, stay the same.
 func (s *Server) withView(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		result, err := next(ctx, request)
-		if err != nil || result.IsError || result.NeedsInput() {
+		if err != nil || result.IsError || result.NeedsInput() || !rendersApps(ctx) {
 			return result, err
 		}
 		view, err := s.view(ctx)
@@ -150,8 +149,6 @@ func (s *Server) workspace(ctx context.Context) (*review.Workspace, error) {
 func (s *Server) can(ctx context.Context, service *verbs.Service, state plan.State) review.Can {
 	instead := s.howToDecide()
 	switch {
-	case !rendersApps(ctx):
-		return review.Can{Why: "this program does not declare that it hides these buttons from the agent; " + instead}
 	case s.opts.AppViewOnly:
 		return review.Can{Why: "over HTTP, an agent's shell could send the same requests; " + instead}
 	case s.agentControlled(ctx):
@@ -170,11 +167,7 @@ func (s *Server) howToDecide() string {
 // appDataFor returns the view for the app, with a nonce if the app may decide about it. The nonce is sent only in
 // _meta, which models do not see, so a model cannot send it back.
 func (s *Server) appDataFor(ctx context.Context, view review.View, decides bool) appData {
-	limit := maxHiddenView
-	if rendersApps(ctx) {
-		limit = maxView
-	}
-	h := appData{View: shrink(view, limit)}
+	h := appData{View: shrink(view, maxView)}
 	if h.View != nil && h.View.Draft != nil && h.View.Draft.Plan.LeftOut > 0 && view.Can.Decide { // approve only a plan shown in full
 		decides, h.View.Can = false, review.Can{Why: "the plan is too long to show here in full; " + s.howToDecide()}
 	}
@@ -372,8 +365,7 @@ const (
 	appURI       = "ui://planloop/review"
 )
 
-// rendersApps reports whether the client declared that it shows apps and hides their tools from the model. In
-// a client that shows apps without declaring it, the app is view only.
+// rendersApps reports whether the client declared that it shows apps and hides their tools from the model.
 func rendersApps(ctx context.Context) bool {
 	said, _ := capabilities[server.ClientSession](ctx).Extensions[appExtension].(map[string]any)
 	types, _ := said["mimeTypes"].([]any)
