@@ -174,28 +174,6 @@ func (vast) Survey(context.Context, func(int)) ([]verbs.Suggestion, string, erro
 	return found, strings.Repeat("Much was not read. ", 500), nil
 }
 
-// TestSuggestionsKeepTheirBudget asks for the most suggestions from a tree with more of them: those that do not fit
-// are counted.
-func TestSuggestionsKeepTheirBudget(t *testing.T) {
-	count := counter(t)
-	client := newWorldWith(t, verbs.Options{Tree: vast{10}}, mcpserver.Options{}).connect(t, handshake, nil)
-	result := call(t, client, "planloop_suggest", json.RawMessage(`{"limit":50}`))
-	shown := result.StructuredContent.(map[string]any)["suggestions"].([]any)
-	left, _ := result.StructuredContent.(map[string]any)["left_off"].(float64)
-	if len(shown) < 3 || len(shown)+int(left) != 2000 {
-		t.Errorf("%d are shown and %v counted, of 2000", len(shown), left)
-	}
-	if last := fmt.Sprint(shown[len(shown)-1]); !strings.Contains(last, "more:") {
-		t.Errorf("what a suggestion leaves out is not counted: %s", last)
-	}
-	for what, n := range map[string]int{"text": count(text(t, result)), "structure": count(result.StructuredContent)} {
-		t.Logf("%s: %d tokens for %d suggestions", what, n, len(shown))
-		if n > 4_600 {
-			t.Errorf("the %s costs %d tokens", what, n)
-		}
-	}
-}
-
 // TestCostOfPrompts renders every prompt of a workspace with 100,000 files and a
 // plan of 2,000 steps: each stays small enough to be read.
 func TestCostOfPrompts(t *testing.T) {

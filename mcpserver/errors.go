@@ -143,7 +143,6 @@ func toolWords() map[string]string {
 		"planloop_status":          "status next current now resume get show what",
 		"planloop_update":          "update report add done complete finish summary task tasks note delete remove skip cancel drop step",
 		"planloop_alert":           "alert signal block blocker warn raise",
-		"planloop_suggest":         "suggest find propose",
 		"planning_enter_plan_mode": "enter mode",
 		"planning_submit_plan":     "submit propose approve approval exit plan mode",
 		"planning_ask_user":        "ask user question",

@@ -142,6 +142,16 @@ func TestModelDrafts(t *testing.T) {
 	})
 }
 
+// suggestions returns the answer of planloop suggest.
+func suggestions(t *testing.T, w world) string {
+	t.Helper()
+	reply, err := w.service.Suggest(t.Context(), verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}}, verbs.Suggest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply.Text()
+}
+
 // TestModelSuggests has the model refine the suggestions.
 func TestModelSuggests(t *testing.T) {
 	m := &scripted{answers: []string{`{"suggestions":[
@@ -150,7 +160,7 @@ func TestModelSuggests(t *testing.T) {
 		{"title":"Repair what is not there","type":"bugfix","context_hints":["See it"],"relevant_file_paths":["no/such.go"]}]}`}}
 	files := newFolder(t, map[string]string{"main.go": "package main\n"})
 	w := newWorldWith(t, verbs.Options{Tree: files, Model: m}, mcpserver.Options{})
-	got := text(t, call(t, w.connect(t, handshake, nil), "planloop_suggest", nil))
+	got := suggestions(t, w)
 	if !strings.Contains(got, "1 suggestion by scripted-1") || !strings.Contains(got, "Test the exit codes") ||
 		strings.Contains(got, "not there") {
 		t.Error(got)
@@ -163,7 +173,7 @@ func TestModelThatDoesNotHelp(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []string
 		want    string // of planloop_start
-		note    string // of planloop_suggest; "": it is not called
+		note    string // of planloop suggest; "": it is not called
 	}{
 		"prose":        {[]string{"I would rather not."}, "draft cannot be read", "could not refine the list"},
 		"a failure":    {[]string{""}, "the model fell over", "the model fell over"},
@@ -186,9 +196,8 @@ func TestModelThatDoesNotHelp(t *testing.T) {
 			if c.note == "" {
 				return
 			}
-			result = call(t, client, "planloop_suggest", nil)
-			if got := text(t, result); result.IsError || !strings.Contains(got, c.note) {
-				t.Errorf("planloop_suggest: %s", got)
+			if got := suggestions(t, w); !strings.Contains(got, c.note) {
+				t.Errorf("planloop suggest: %s", got)
 			}
 		})
 	}
@@ -197,15 +206,14 @@ func TestModelThatDoesNotHelp(t *testing.T) {
 // TestWithoutAModel checks that planloop says how to continue without a model.
 func TestWithoutAModel(t *testing.T) {
 	eras(t, func(t *testing.T, era string) {
-		client := newWorld(t).connect(t, era, nil)
-		result := call(t, client, "planloop_start", decompose)
+		w := newWorld(t)
+		result := call(t, w.connect(t, era, nil), "planloop_start", decompose)
 		if got := text(t, result); !result.IsError || !strings.Contains(got, "no model is configured") ||
 			!strings.Contains(got, "decompose_goal") {
 			t.Error(got)
 		}
-		if result := call(t, client, "planloop_suggest", nil); result.IsError || !strings.Contains(text(t, result),
-			"No new suggestions") {
-			t.Error(text(t, result))
+		if got := suggestions(t, w); !strings.Contains(got, "No new suggestions") {
+			t.Error(got)
 		}
 	})
 }

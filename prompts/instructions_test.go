@@ -17,7 +17,7 @@ func toolsOf(toolset string) []string {
 	case "planning":
 		return planningTools
 	case "loop":
-		return []string{"planloop_start", "planloop_status", "planloop_update", "planloop_alert", "planloop_suggest"}
+		return []string{"planloop_start", "planloop_status", "planloop_update", "planloop_alert"}
 	case "mode":
 		return []string{"planning_enter_plan_mode", "planning_submit_plan", "planning_ask_user"}
 	}

@@ -244,8 +244,6 @@ func (m *attacker) call() (tool, args string) {
 			`{"add_tasks":[{"title":`+q()+`,"type":"feature","context_hints":["Read `+"`go.mod`"+`"],"relevant_file_paths":["go.mod"]}]}`)
 	case n < 57:
 		return "planloop_alert", `{"id":"approval","level":"info","message":` + q() + `}`
-	case n < 60:
-		return "planloop_suggest", `{}`
 	case n < 66:
 		return "planning_enter_plan_mode", `{"reason":` + q() + `}`
 	case n < 78:

@@ -87,7 +87,6 @@ func (s modeStory) explore() {
 		s.t.Errorf("offered: %q", names)
 	}
 	s.refused("planning_setup_plan", arguments{"objective": "Just do it"}, "Planning mode is read-only", "planning_submit_plan")
-	s.call("planloop_suggest", arguments{})
 	s.call("planloop_status", arguments{}, "gathering")
 	for _, args := range [][]string{{"status"}, {"show"}, {"log"}, {"plan", "list"}, {"plan", "status"}} {
 		s.p.must(args...)

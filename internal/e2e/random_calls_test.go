@@ -92,7 +92,7 @@ func TestCallsInAnyOrder(t *testing.T) {
 	writes := 0
 	for tool, n := range accepted {
 		switch tool {
-		case "planning_read_plan", "planloop_status", "planloop_suggest":
+		case "planning_read_plan", "planloop_status":
 		case "planning_submit_plan":
 			writes += 2 * n // each also records that the client could not ask its user
 		default:
@@ -205,8 +205,6 @@ func (g *guesser) loopCall() (tool, args string) {
 			"task_id", g.id())
 	case n < 85:
 		return "planloop_alert", g.object("id", g.text(), "clear", "true")
-	case n < 92:
-		return "planloop_suggest", g.object("limit", g.pick("1", "5", "0", "51", `"3"`), "focus", g.text())
 	case n < 95:
 		return "planning_ask_user", g.object("question", g.text())
 	case n < 97:

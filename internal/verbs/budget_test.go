@@ -23,7 +23,7 @@ func budgets() map[string]int {
 	return map[string]int{
 		"planning_setup_plan": line + doubt, "planning_add_step": line, "planning_update_step": line, "planning_mark_step": few + task,
 		"planning_clear_plan": line, "planning_read_plan": page, "planloop_start": line + doubt, "planloop_status": page,
-		"planloop_update": 2*few + task, "planloop_alert": few, "planloop_suggest": page, "planning_enter_plan_mode": 2 * few,
+		"planloop_update": 2*few + task, "planloop_alert": few, "planning_enter_plan_mode": 2 * few,
 		"planning_submit_plan": 2 * few, "planning_ask_user": line,
 		"planning_next_step": page, "planning_recover_step": 2 * few, "planning_replan": 2 * few, "planning_execute_plan": few,
 	}
@@ -68,8 +68,6 @@ func anyArguments(t *rapid.T, tool string, of plan.State) map[string]any {
 			"note": written(t, "note", 2_000), "output": written(t, "output", 4_000)}}}
 	case "planloop_alert":
 		return map[string]any{"id": line(t, "signal", 80), "message": written(t, "message", 2_000), "task_id": id}
-	case "planloop_suggest":
-		return map[string]any{"limit": 50}
 	case "planning_next_step":
 		return map[string]any{"agent": line(t, "agent", 80)}
 	case "planning_recover_step":

@@ -150,7 +150,6 @@ func TestStartedAgentDoesNothingElse(t *testing.T) {
 		{"planloop_update", `{"final_summary":"done"}`, beyond},
 		{"planloop_update", `{"end_mode":true}`, beyond},
 		{"planloop_update", `{"verdict":{"is_approved":true}}`, beyond},
-		{"planloop_suggest", `{}`, beyond},
 		{"planning_enter_plan_mode", `{"reason":"to look first"}`, beyond},
 		{"planning_submit_plan", `{"summary":"Mine","steps":` + oneTask + `}`, beyond},
 		{"planning_submit_plan", `{"summary":"Mine","steps":[{"title":"Without what gates ask for"}]}`, beyond},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
 

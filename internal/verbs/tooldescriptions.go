@@ -121,11 +121,6 @@ func rowsByDefault() []Row {
 			Example:     `{"id":"tests","level":"blocker","message":"TestLogin fails"}`,
 		}, (*Service).Alert),
 		row(Spec{
-			Name: "planloop_suggest", Title: "Suggest tasks", Toolset: Loop, ReadOnly: true, Idempotent: true, OpenWorld: true,
-			Description: "Find work that the code asks for: TODO, FIXME, HACK and XXX marks.",
-			Example:     `{"limit":5}`,
-		}, (*Service).Suggest),
-		row(Spec{
 			Name: "planning_enter_plan_mode", Title: "Plan before acting", Toolset: Mode, Idempotent: true,
 			Description: "Enter planning mode: read-only until a person approves a plan. Give a reason.",
 			Example:     `{"reason":"The migration touches every model"}`,
