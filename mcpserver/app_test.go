@@ -85,7 +85,7 @@ func TestNoOutputSchemaHoldsAnyOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Tools) < 19 {
+	if len(list.Tools) < 18 {
 		t.Fatalf("%d tools", len(list.Tools))
 	}
 	for _, tool := range list.Tools {
