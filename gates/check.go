@@ -48,6 +48,8 @@ type Options struct {
 	// Files is the workspace, as os.Root.FS returns it: it must refuse to leave the workspace through links. Without it
 	// the gates on paths are skipped.
 	Files fs.FS
+	// Commands reports whether a program of that name is installed; nil: every name counts as a command.
+	Commands func(name string) bool
 	// Level returns the level of a gate; nil means ByProfile(Default, …). It must be safe to call at any time and must
 	// not change while Check runs.
 	Level func(gate string) Level
@@ -91,7 +93,7 @@ func (c Candidate) isMeta(t Task) bool {
 // only when ctx ends.
 func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 	report := Report{Findings: []Finding{}, Digest: c.Digest()}
-	e := &examination{Candidate: c, graph: newGraph(c)}
+	e := &examination{Candidate: c, commands: opts.Commands, graph: newGraph(c)}
 	e.cycles, e.twins = e.graph.cycles(c), twins(c)
 	if opts.Files != nil {
 		e.tree = &tree{files: opts.Files, seen: map[string]existence{}, left: maxEntries}
@@ -127,11 +129,12 @@ func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 // examination is the state of one call of Check.
 type examination struct {
 	Candidate
-	tree   *tree // nil without files
-	made   *creations
-	cycles map[int]string // by the first task of each
-	twins  map[int]twin
-	graph  graph
+	commands func(string) bool // see Options.Commands
+	tree     *tree             // nil without files
+	made     *creations
+	cycles   map[int]string // by the first task of each
+	twins    map[int]twin
+	graph    graph
 }
 
 func (o Options) level(gate string) Level {

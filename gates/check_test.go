@@ -252,12 +252,13 @@ func TestLevels(t *testing.T) {
 }
 
 func TestProfiles(t *testing.T) {
+	usual := strings.Repeat("error ", 9) + strings.Repeat("warning ", 5) + "error warning warning error"
 	want := map[gates.Profile]string{
-		gates.Default: "error error error error error error error error error warning warning warning warning warning warning error",
-		gates.Lenient: "error warning warning warning error error error warning error warning warning warning warning warning warning " +
-			"error",
-		gates.Strict: strings.Repeat("error ", 15) + "error",
-		"no such":    "error error error error error error error error error warning warning warning warning warning warning error",
+		gates.Default: usual,
+		gates.Lenient: "error warning warning warning error error error warning error warning warning warning warning warning error " +
+			"warning warning error",
+		gates.Strict: strings.Repeat("error ", 17) + "error",
+		"no such":    usual,
 	}
 	for p, levels := range want {
 		var got []string
@@ -275,7 +276,7 @@ func TestProfiles(t *testing.T) {
 		t.Error("a gate that does not exist has a level")
 	}
 	names := "title type context_hints relevant_file_paths dependencies_known dependencies_acyclic paths_exist hint_paths duplicate " +
-		"hint_actionable single_responsibility vague_outcome oversize verifiable reversible judge"
+		"hint_actionable single_responsibility vague_outcome oversize verifiable verify_command verify_installed reversible judge"
 	if got := strings.Join(gates.Names(), " "); got != names {
 		t.Errorf("names are keys of configurations and must not change: %s", got)
 	}

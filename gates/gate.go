@@ -52,6 +52,9 @@ func all() []gate {
 		{name: "oversize", field: "title", purpose: "the task fits into one commit", level: Warning, check: checkSize},
 		{name: "verifiable", field: "title", purpose: "the task has a criterion or command to verify it", level: Warning, byHand: true,
 			check: checkVerifiable},
+		{name: "verify_command", field: "verify", purpose: "`verify` is a command, not prose", level: Error, check: checkIsCommand},
+		{name: "verify_installed", field: "verify", purpose: "the command in `verify` is installed here", level: Warning,
+			check: checkIsInstalled},
 		{name: "reversible", field: "risk", purpose: "a task with high risk describes a rollback", level: Warning, check: checkReversible},
 		{name: judgeGate, purpose: "the judge, if configured, approves the plan", level: Error},
 	}

@@ -1,12 +1,85 @@
 package gates
 
 import (
+	"context"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 )
+
+// checkIsCommand refuses prose: text that the shell does not parse, or a sentence that begins with no command.
+func checkIsCommand(_ context.Context, e *examination, i int) []flaw {
+	command := e.New[i].Verify
+	name, parses := firstCommand(command)
+	if !isGiven(command) || parses && (name == "" || e.isCommand(name) || !isSentence(strings.Fields(command))) {
+		return nil
+	}
+	return []flaw{{message: "has prose in `verify`: " + code(command) + ".",
+		fix: "write the command, or put this under criteria"}}
+}
+
+// checkIsInstalled warns of a command that is not installed here.
+func checkIsInstalled(_ context.Context, e *examination, i int) []flaw {
+	name, _ := firstCommand(e.New[i].Verify)
+	if name == "" || e.isCommand(name) || isSentence(strings.Fields(e.New[i].Verify)) {
+		return nil
+	}
+	return []flaw{{message: "has a command in `verify` that is not installed here: " + code(name) + ".",
+		fix: "install it, or write another command"}}
+}
+
+// isCommand reports whether a name can be run here: a shell's own command, a program, or a file in the workspace.
+func (e *examination) isCommand(name string) bool {
+	if e.commands == nil || syntax.IsKeyword(name) || slices.Contains(strings.Fields(shellCommands), name) || e.commands(name) {
+		return true
+	}
+	if e.tree == nil {
+		return strings.Contains(name, "/")
+	}
+	_, err := fs.Stat(e.tree.files, path.Clean(name))
+	return err == nil
+}
+
+// shellCommands are commands that a shell runs itself.
+const shellCommands = `. : [ alias bg break builtin cd command continue declare echo eval exec exit export false fg getopts hash jobs
+	kill let local printf pushd popd pwd read readonly return set shift shopt source test time times trap true type typeset ulimit
+	umask unalias unset wait`
+
+// isSentence reports whether words that begin with no known command read like prose: none looks like an option or a path, and they have
+// what commands lack, such as a capital or an article.
+func isSentence(words []string) bool {
+	looks := func(word string) bool {
+		return strings.HasPrefix(word, "-") || strings.ContainsAny(strings.TrimRight(word, ".,"), "/.=$")
+	}
+	if len(words) < 2 || slices.ContainsFunc(words, looks) {
+		return false
+	}
+	return unicode.IsUpper([]rune(words[0])[0]) || len(words) > 2 && isTaskVerb(words[0]) ||
+		slices.ContainsFunc(words, func(word string) bool {
+			return isListed(strings.ToLower(word), "determiners", "prepositions", "pronouns")
+		})
+}
+
+// firstCommand returns the name of the first command of a text, "" if it depends on the shell, and whether the text parses.
+func firstCommand(text string) (name string, parses bool) {
+	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
+	if err != nil {
+		return "", false
+	}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		call, ok := node.(*syntax.CallExpr)
+		if ok && len(call.Args) > 0 && name == "" {
+			name = literal(call.Args[0])
+			return false
+		}
+		return !ok
+	})
+	return name, true
+}
 
 // verifies reports whether a command can fail: one that always succeeds, such as true or echo ok, verifies nothing. A
 // command that cannot be parsed gets the benefit of the doubt.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os/exec"
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/notify"
@@ -63,6 +64,12 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 	}
 	return engine.New(ws.session, box.Tools(), ws.presence, options).Run(ctx, engine.RunOptions{
 		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, Starts: o.Starts, For: o.For})
+}
+
+// installed reports whether a program of that name is on the PATH.
+func installed(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
 }
 
 // verify runs a step's verify command in the workspace.

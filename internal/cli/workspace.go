@@ -126,7 +126,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		options.Tree = files{sync.OnceValues(func() (*tree.Tree, error) { return tree.Open(place.Path) })}
 		options.Tools = func() []verbs.ToolInfo { return toolInfos(others) }
 		options.StepTools = stepTools{sync.OnceValues(a.box), others}
-		options.Verify = a.verify
+		options.Verify, options.Commands = a.verify, installed
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
 	if staff, err := a.configuredAgents(place, config.Agents); err == nil && staff != nil { // the run reports the fault

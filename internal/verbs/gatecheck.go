@@ -148,7 +148,7 @@ func (s *Service) examine(ctx context.Context, candidate gates.Candidate, judge 
 	if s.opts.Unconfigured && !s.holdsFiles(files) {
 		level = func(gate string) gates.Level { return gates.ByProfile(gates.Lenient, gate) }
 	}
-	return gates.Check(ctx, candidate, gates.Options{Files: files, Level: level, Judge: judge})
+	return gates.Check(ctx, candidate, gates.Options{Files: files, Commands: s.opts.Commands, Level: level, Judge: judge})
 }
 
 // holdsFiles reports whether the workspace has a file that a task could name: not hidden, and not the rule book,

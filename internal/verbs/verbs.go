@@ -44,21 +44,22 @@ type Options struct {
 	GateAll  bool                          // the gates judge the planning_* tools as well
 	RuleBook RuleBook                      // nil: planloop maintains no rule book
 
-	Unconfigured  bool              // the gates were not configured: in a workspace without files they are lenient
-	Tree          Tree              // nil: the files cannot be seen
-	Tools         func() []ToolInfo // tools that steps can name; nil: none
-	StepTools     runnable.Tools    // the same, to check steps; nil: any tool is accepted
-	ServerTools   ServerTools       // the tools of other servers; nil: none
-	Model         Model             // nil: not configured
-	Templates     Templates         // nil: none
-	Engine        Engine            // nil: cannot carry out steps here
-	VerifyWait    time.Duration     // how long a call waits for a verify command; 0: 50 s
-	Engines       Engines           // the current engines; nil: none
-	Agents        Agents            // the agents that a run may start; nil: none
-	Limits        plan.Limits       // current limits, to expire planning mode
-	Hooks         Hooks             // of the agents at work; nil: unknown
-	HooksRequired bool              // refuse planning mode to agents without responding hooks
-	Notify        func(Notice)      // informs a person, without waiting; may be nil
+	Commands      func(name string) bool // whether a program is installed; nil: unknown
+	Unconfigured  bool                   // the gates were not configured: in a workspace without files they are lenient
+	Tree          Tree                   // nil: the files cannot be seen
+	Tools         func() []ToolInfo      // tools that steps can name; nil: none
+	StepTools     runnable.Tools         // the same, to check steps; nil: any tool is accepted
+	ServerTools   ServerTools            // the tools of other servers; nil: none
+	Model         Model                  // nil: not configured
+	Templates     Templates              // nil: none
+	Engine        Engine                 // nil: cannot carry out steps here
+	VerifyWait    time.Duration          // how long a call waits for a verify command; 0: 50 s
+	Engines       Engines                // the current engines; nil: none
+	Agents        Agents                 // the agents that a run may start; nil: none
+	Limits        plan.Limits            // current limits, to expire planning mode
+	Hooks         Hooks                  // of the agents at work; nil: unknown
+	HooksRequired bool                   // refuse planning mode to agents without responding hooks
+	Notify        func(Notice)           // informs a person, without waiting; may be nil
 
 	// Verify runs a step's verify command in the workspace and returns the evidence, or why it did not run to its end; nil: cannot.
 	Verify func(context.Context, *plan.Step) (plan.Evidence, error)
