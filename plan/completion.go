@@ -145,12 +145,14 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 	if blockers := s.OpenSignals(Blocker); len(blockers) > 0 {
 		return nil, s.blockedError(blockers, "no final summary is accepted")
 	}
-	return []Event{PlanClosed{Summary: a.Summary, By: f.Actor.Name, At: f.Now}}, nil
+	account := AccountOf(p, func(step *Step) []string { return f.Missing[step.ID] })
+	return []Event{PlanClosed{Summary: a.Summary, Account: account.Checked(), By: f.Actor.Name, At: f.Now}}, nil
 }
 
 // PlanClosed records the final summary. No step can be marked after it.
 type PlanClosed struct {
 	Summary string    `json:"summary"`
+	Account string    `json:"account,omitempty"` // see Account.Checked
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 }

@@ -65,18 +65,18 @@ func WaivedBy(step *Step) string {
 	return by
 }
 
-// collectEvidence returns the evidence for the step of an agent that planloop started: the command that the
+// collectEvidence returns the evidence for a step that an engine carried out: the command that the
 // engine verified it by and, if evidence is required, the agent's note. It also returns what that
 // leaves missing.
 func (d AttemptResult) collectEvidence(step *Step, f Facts) (proof []Evidence, missing []string) {
 	agent := step.ActiveAgent()
-	if agent == "" || !d.Result.OK {
+	if !d.Result.OK {
 		return nil, nil
 	}
 	if step.Verify != "" {
 		proof = append(proof, Evidence{Command: Mask(step.Verify), ExitCode: new(0), Recorded: true, By: f.Actor.Name, At: f.Now})
 	}
-	if !f.Limits.Evidence {
+	if agent == "" || !f.Limits.Evidence {
 		return proof, nil
 	}
 	criteria := step.AcceptanceCriteria
@@ -134,11 +134,16 @@ func MissingEvidence(step *Step) []string {
 func IsVerified(step *Step) bool {
 	ok := false
 	for _, e := range currentEvidence(step) {
-		if e.Recorded && (e.Command == step.Verify || e.Command == Mask(step.Verify)) {
-			ok = e.ExitCode != nil && *e.ExitCode == 0
+		if e.isRunOf(step) {
+			ok = *e.ExitCode == 0
 		}
 	}
 	return ok
+}
+
+// isRunOf reports whether planloop recorded a run of the step's verify command.
+func (e Evidence) isRunOf(step *Step) bool {
+	return e.Recorded && e.ExitCode != nil && (e.Command == step.Verify || e.Command == Mask(step.Verify))
 }
 
 func hasNote(step *Step, criterion string) bool {

@@ -142,6 +142,9 @@ func (a *app) view(ctx context.Context, ws *openWorkspace, state plan.State, for
 	if ws.place.Default {
 		v.Where = "in the workspace named default"
 	}
+	if state.Plan != nil {
+		v.Account = ws.verbs.Account(ctx, state.Plan)
+	}
 	if former != nil { // the state of a former plan has no comments
 		if now, err := ws.verbs.State(ctx); err == nil {
 			v.Remarks = ws.remarksOn(ctx, now, state.Plan)

@@ -95,7 +95,11 @@ func phraseOf(e plan.Event) string {
 		outcome := map[bool]string{true: "passed", false: "failed"}[e.Verdict.Approved]
 		return "the plan " + outcome + " review" + quotedNote(e.Verdict.Feedback)
 	case plan.PlanClosed:
-		return "the plan closed" + quotedNote(e.Summary)
+		phrase := "the plan closed" + quotedNote(e.Summary)
+		if e.Account != "" {
+			phrase += "; " + e.Account
+		}
+		return phrase
 	case plan.PlanCompleted:
 		return "the plan is completed"
 	case plan.PlanReopened:

@@ -24,15 +24,16 @@ const (
 
 // PlanView lays out a state for a person.
 type PlanView struct {
-	Screen Screen
-	State  plan.State
-	Where  string         // describes the workspace, for a state without a plan
-	Former *plan.PastPlan // set when the plan is not the current one
-	All    bool           // do not fold or shorten anything
-	Hooks  string         // how far planning mode is enforced; "" if unknown
-	Next   string         // the next action, or ""
-	Now    time.Time
-	Lapsed func(*plan.Step) bool // whether a claim has lapsed; nil: none have
+	Screen  Screen
+	State   plan.State
+	Where   string         // describes the workspace, for a state without a plan
+	Former  *plan.PastPlan // set when the plan is not the current one
+	All     bool           // do not fold or shorten anything
+	Hooks   string         // how far planning mode is enforced; "" if unknown
+	Next    string         // the next action, or ""
+	Account plan.Account   // of the finished work
+	Now     time.Time
+	Lapsed  func(*plan.Step) bool // whether a claim has lapsed; nil: none have
 
 	Remarks      []verbs.PlacedComment    // the comments on the plan
 	StepProgress map[plan.StepID]Progress // progress of the steps that engines carry out
@@ -80,8 +81,9 @@ func (v PlanView) withoutPlan() Page {
 func (v PlanView) head() []string {
 	summary := v.block(0, detailLines, prefixed("Summary: ", v.State.Plan.Summary))
 	terms := v.block(0, detailLines, verbs.Terms(v.State.Plan)...)
-	return slices.Concat(v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), v.status(), summary, terms, v.verdict(), v.approval(),
-		[]string{""})
+	checked := v.block(0, detailLines, v.Account.Checked())
+	return slices.Concat(v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), v.status(), checked, summary, terms,
+		v.verdict(), v.approval(), []string{""})
 }
 
 func (v PlanView) status() []string {
@@ -97,7 +99,7 @@ func (v PlanView) status() []string {
 	if p.Steps.Len() == 0 {
 		return []string{line + s.Faint(", no steps")}
 	}
-	line += fmt.Sprintf("  %s  %d of %d done", s.bar(p.Steps), p.Steps.Count(plan.Done), p.Steps.Len())
+	line += fmt.Sprintf("  %s  %d of %d done", s.bar(p.Steps, len(v.Account.Unverified)), p.Steps.Count(plan.Done), p.Steps.Len())
 	line = s.Fit(line, 0)
 	counts := v.counts()
 	switch {

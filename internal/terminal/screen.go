@@ -237,7 +237,7 @@ func (o Options) colours() bool {
 
 type marks struct {
 	done, running, ready, waiting, blocked, failed, dropped string
-	bar                                                     [3]string // done, in progress, left
+	bar                                                     [4]string // done, in progress, left, done but not verified
 	ends                                                    [2]string // of the bar
 	more                                                    string
 	branch                                                  [2]string // to a child of the step above, and to its last child
@@ -247,10 +247,10 @@ type marks struct {
 // marksFor returns signs that the locale can display.
 func marksFor(getenv func(string) string) marks {
 	if inUTF8(getenv) {
-		return marks{"✓", "▸", "○", "·", "!", "✗", "-", [3]string{"█", "▓", "░"}, [2]string{"", ""}, "…",
+		return marks{"✓", "▸", "○", "·", "!", "✗", "-", [4]string{"█", "▓", "░", "▒"}, [2]string{"", ""}, "…",
 			[2]string{"├─ ", "└─ "}, []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}}
 	}
-	return marks{"x", ">", "o", ".", "!", "#", "-", [3]string{"#", "+", "."}, [2]string{"[", "]"}, "...",
+	return marks{"x", ">", "o", ".", "!", "#", "-", [4]string{"#", "+", ".", "?"}, [2]string{"[", "]"}, "...",
 		[2]string{"|- ", "`- "}, []string{"|", "/", "-", `\`}}
 }
 
@@ -294,16 +294,21 @@ func (s Screen) planStyle(status plan.PlanStatus) Style {
 	return s.Waiting
 }
 
-// bar draws the progress of steps.
-func (s Screen) bar(steps plan.Steps) string {
+// bar draws the progress of steps, with the done steps that are not verified apart.
+func (s Screen) bar(steps plan.Steps, unverified int) string {
 	width := 30
 	if s.width > 0 {
 		width = min(width, s.width/3)
 	}
 	total := steps.Len()
 	done := steps.FinishedCount() * width / total
+	verified := (steps.FinishedCount() - unverified) * width / total
 	begun := (steps.FinishedCount() + steps.Count(plan.InProgress)) * width / total
-	return s.marks.ends[0] + s.Good(strings.Repeat(s.marks.bar[0], done)) +
+	finished := s.Good(strings.Repeat(s.marks.bar[0], verified))
+	if verified < done {
+		finished += s.Waiting(strings.Repeat(s.marks.bar[3], done-verified))
+	}
+	return s.marks.ends[0] + finished +
 		s.Busy(strings.Repeat(s.marks.bar[1], begun-done)) +
 		s.Faint(strings.Repeat(s.marks.bar[2], width-begun)) + s.marks.ends[1]
 }

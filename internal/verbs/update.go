@@ -155,6 +155,9 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	if len(held) > 0 {
 		reply.Message, reply.NotShown = "State updated, except for steps that are not verified.", append(held, reply.NotShown...)
 	}
+	if in.summary != nil && outcome.After.Plan.FinalSummary != "" {
+		reply.Message += s.closing(ctx, outcome.After)
+	}
 	if in.drop {
 		reply.Message = "The proposed change is withdrawn. The approved plan is unchanged."
 	}

@@ -182,9 +182,10 @@ func without(a plan.Action, id plan.StepID, steps plan.Steps) (*plan.Batch, []st
 	return &batch, names
 }
 
-// missingFiles lists the files that do not exist of the steps of an approved plan that an action marks done.
+// missingFiles lists the files that do not exist of the steps of an approved plan that an action marks done, or of all steps of a plan that
+// it closes.
 func (s *Service) missingFiles(ctx context.Context, c Caller, state plan.State, a plan.Action) map[plan.StepID][]string {
-	if state.Plan == nil || state.Plan.Approval == nil || c.scoped() {
+	if state.Plan == nil || c.scoped() {
 		return nil
 	}
 	parts := []plan.Part{{Action: a}}
@@ -193,11 +194,36 @@ func (s *Service) missingFiles(ctx context.Context, c Caller, state plan.State, 
 	}
 	missing := map[plan.StepID][]string{}
 	for _, part := range parts {
-		if step, ok := state.Plan.Steps.Get(marksDone(part.Action)); ok {
+		if step, ok := state.Plan.Steps.Get(marksDone(part.Action)); ok && state.Plan.Approval != nil {
 			missing[step.ID] = s.notCreated(ctx, step)
+		}
+		if _, closes := part.Action.(plan.Close); closes {
+			for step := range state.Plan.Steps.All() {
+				missing[step.ID] = s.notCreated(ctx, step)
+			}
 		}
 	}
 	return missing
+}
+
+// Account says how much of a plan's finished work is verified now.
+func (s *Service) Account(ctx context.Context, p *plan.Plan) plan.Account {
+	return plan.AccountOf(p, func(step *plan.Step) []string { return s.notCreated(ctx, step) })
+}
+
+// closing reports on a plan that is closed now, to follow a sentence: its account if it has something to verify, and the questions of
+// people that no agent has answered.
+func (s *Service) closing(ctx context.Context, state plan.State) string {
+	text := ""
+	if account := s.Account(ctx, state.Plan); account.Checked() != "" {
+		text = " The plan is closed: " + account.String() + "."
+	}
+	for _, comment := range state.Comments {
+		if comment.IsOpenQuestion() {
+			text += " " + comment.ID + " was not answered: " + plan.Quote(comment.Text) + "."
+		}
+	}
+	return text
 }
 
 // notCreated lists the files that a step creates and that do not exist, as far as the files can be seen.
