@@ -65,9 +65,11 @@ type Plan struct {
 
 // Progress counts steps. Counts has only nonzero numbers.
 type Progress struct {
-	Done   int            `json:"done"`
-	Of     int            `json:"of"`
-	Counts map[string]int `json:"counts"`
+	Done       int            `json:"done"`
+	Of         int            `json:"of"`
+	Counts     map[string]int `json:"counts"`
+	Unverified int            `json:"unverified,omitempty"` // done steps that are not verified
+	Checked    string         `json:"checked,omitempty"`    // how much of the finished work is verified; "" if nothing is to be
 }
 
 // Approval is a person's approval of a plan, with the changes made since without asking again.

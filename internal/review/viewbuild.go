@@ -262,6 +262,8 @@ func (workspace *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.
 		Changes: p.Changes, Discoveries: p.Discoveries, Verdict: p.Verdict, FinalSummary: p.FinalSummary, CreatedBy: p.CreatedBy,
 		CreatedAt: p.CreatedAt, Steps: make([]Step, 0, p.Steps.Len())}
 	shown.Short = history.ShortDigest(shown.Digest)
+	account := workspace.Service.Account(context.Background(), p)
+	shown.Progress.Unverified, shown.Progress.Checked = len(account.Unverified), account.Checked()
 	for _, status := range plan.StepStatus("").Values() {
 		if n := p.Steps.Count(plan.StepStatus(status)); n > 0 {
 			shown.Progress.Counts[status] = n

@@ -29,6 +29,8 @@ export interface Progress {
   done: number;
   of: number;
   counts: Record<string, number>;
+  unverified?: number;
+  checked?: string;
 }
 
 export type Way = 'person' | 'person (shared terminal)' | 'client-confirmed';

@@ -51,7 +51,7 @@ function NoPlan() {
 
 function PlanHead({ plan: p }: { plan: Plan }) {
   const v = view.value
-  const { done, of, counts } = p.progress, summary = beyond(p.summary, p.objective)
+  const { done, of, counts, unverified = 0, checked } = p.progress, summary = beyond(p.summary, p.objective)
   return (
     <header class="plan-head">
       {v?.draft && v.plan && !former.value && (
@@ -70,7 +70,13 @@ function PlanHead({ plan: p }: { plan: Plan }) {
         <span>by {p.created_by}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
         <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
       </p>
-      {done > 0 && <progress max={of} value={done} aria-label={`${done} of ${of} steps are done`} />}
+      {done > 0 && (
+        <div class="bar">
+          {unverified > 0 && <progress class="unverified" max={of} value={done} aria-hidden="true" />}
+          <progress max={of} value={done - unverified} aria-label={`${done} of ${of} steps are done`} />
+        </div>
+      )}
+      {checked && <p class={unverified > 0 ? 'waits' : 'soft'}><Prose of={checked} /></p>}
       {summary && <p class="summary text"><Prose of={summary} /></p>}
       {p.changes && <p class="text"><span class="soft">Changes: </span><Prose of={p.changes} /></p>}
       <Returned />
