@@ -40,7 +40,7 @@ func (p *place) told(h *host, tool string, args any) reply {
 func (p *place) enforcement() string {
 	p.t.Helper()
 	line := regexp.MustCompile(`(?m)^(Enforced|Not enforced|Hooks not responding).*$`).FindString(p.must("plan", "status"))
-	line = regexp.MustCompile(`\d\d:\d\d|\d+ \w+ ago`).ReplaceAllString(line, "TIME")
+	line = regexp.MustCompile(`\d\d:\d\d|\d+ \w+ ago|just now`).ReplaceAllString(line, "TIME")
 	return regexp.MustCompile(`\b(raw|agent)(#\w+)?'s`).ReplaceAllString(line, "NAME's")
 }
 
@@ -72,7 +72,7 @@ func TestAttested(t *testing.T) {
 	p.tell("planning_mark_step")
 	p.told(h, "planloop_status", arguments{})
 	for _, got := range []string{p.must("plan", "status"), p.must("show")} {
-		if !regexp.MustCompile(`\nEnforced: Claude Code's hooks check its tools \(last heard \d+ s ago\)\.`).MatchString(got) {
+		if !regexp.MustCompile(`\nEnforced: Claude Code's hooks check its tools \(last heard (\d+ s ago|just now)\)\.`).MatchString(got) {
 			t.Errorf("it is not told:\n%s", got)
 		}
 	}
