@@ -96,6 +96,7 @@ var actionTable = sync.OnceValue(func() map[reflect.Type]traits {
 		reflect.TypeFor[Schedule]():   {word: "advance", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[AnswerStep](): {word: "answer_step", joinsPlanning: true},
 		reflect.TypeFor[Replan]():     {word: "replan"},
+		reflect.TypeFor[AddContext](): {word: "add_context"},
 	}
 })
 

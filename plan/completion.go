@@ -194,15 +194,9 @@ func (a Replan) decide(s State, f Facts) ([]Event, error) {
 	if err := checkNotRunning(s, f, "replan"); err != nil {
 		return nil, err
 	}
-	constraints := slices.Clone(p.Metadata.Constraints)
-	for _, constraint := range a.Constraints {
-		if !slices.Contains(constraints, constraint) {
-			constraints = append(constraints, constraint)
-		}
-	}
-	if len(constraints) > MaxList {
-		return nil, conflict(fmt.Sprintf("the plan would have %d constraints; at most %d are kept", len(constraints), MaxList),
-			"give fewer")
+	constraints, err := withConstraints(p, a.Constraints)
+	if err != nil {
+		return nil, err
 	}
 	version := p.Version + 1 // above all others: p may be an earlier version that was restored
 	for head := range s.Versions(p.Root()) {

@@ -19,8 +19,12 @@ func decideReports(s State, a Action, f Facts) []Event {
 	var all []Event
 	batch, _ := a.(Batch)
 	for _, part := range batch.Parts {
-		switch part.Action.(type) {
+		switch a := part.Action.(type) {
 		case MarkStep, ClaimStep, ReportStep, RaiseSignal, ClearSignal, Judge:
+		case AddContext:
+			if len(a.Constraints) > 0 {
+				continue
+			}
 		default:
 			continue
 		}
@@ -70,9 +74,11 @@ func splitSteps(p *Plan, a Action) map[StepID]StepID {
 
 func edits(events []Event) bool {
 	return slices.ContainsFunc(events, func(e Event) bool {
-		switch e.(type) {
+		switch e := e.(type) {
 		case StepsAdded, StepUpdated, StepMoved, PlanReplanned:
 			return true
+		case ContextAdded:
+			return len(e.Constraints) > 0
 		}
 		return false
 	})
@@ -118,12 +124,21 @@ func deviations(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 		}
 	}
 	if !slices.Equal(approved.Metadata.Constraints, now.Metadata.Constraints) {
-		large = append(large, "other constraints")
+		large = append(large, describeConstraints(approved.Metadata.Constraints, now.Metadata.Constraints))
 	}
 	if id := firstReordered(approved, now); id != 0 {
 		large = append(large, id.String()+": another place in the order")
 	}
 	return small, large
+}
+
+// describeConstraints names the new constraints.
+func describeConstraints(approved, now []string) string {
+	added := slices.DeleteFunc(slices.Clone(now), func(c string) bool { return slices.Contains(approved, c) })
+	if len(added) == 0 {
+		return "other constraints"
+	}
+	return "new constraint " + Quote(Shorten(strings.Join(added, "; "), MaxNote))
 }
 
 // describeNewRights describes what a new step may do that no approved step may.

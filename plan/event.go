@@ -73,6 +73,7 @@ func kinds() []kind {
 		{"step_asked", StepAsked{}},
 		{"step_answered", StepAnswered{}},
 		{"plan_replanned", PlanReplanned{}},
+		{"context_added", ContextAdded{}},
 		{"step_ids_taken", StepIDsTaken{}},
 	}
 }

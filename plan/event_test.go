@@ -71,7 +71,7 @@ func TestActionsHaveTheirWords(t *testing.T) {
 		"cancel_plan_mode": plan.CancelMode{}, "answer_question": plan.AnswerQuestion{},
 		"begin_run": plan.BeginRun{}, "pause_run": plan.PauseRun{}, "advance": plan.Schedule{}, "answer_step": plan.AnswerStep{},
 		"edit_draft": plan.EditDraft{}, "accept_undone": plan.AcceptUndone{}, "end_run": plan.EndRun{},
-		"replan": plan.Replan{}, "comment": plan.AddComment{}, "reply_to_comment": plan.ReplyToComment{},
+		"replan": plan.Replan{}, "add_context": plan.AddContext{}, "comment": plan.AddComment{}, "reply_to_comment": plan.ReplyToComment{},
 		"meet_comment": plan.ResolveComment{}, "purge": plan.Purge{},
 		"withdraw_proposal": plan.WithdrawProposal{}, "expire_plan_mode": plan.ExpireMode{},
 	} {

@@ -355,7 +355,7 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		return plan.StepID(rapid.IntRange(-1, highest+2).Draw(t, "any step"))
 	}
 	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "move", "mark", "mark", "mark", "mark", "mark", "mark",
-		"claim", "clear", "restore", "raise", "lower", "report", "close", "judge", "batch", "batch",
+		"claim", "clear", "restore", "raise", "lower", "report", "context", "close", "judge", "batch", "batch",
 		"mode", "mode", "mode", "run", "pause", "end", "answer step", "replan"}).Draw(t, "action") {
 	case "run":
 		return plan.BeginRun{}
@@ -394,6 +394,9 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 			Output:        rapid.SampledFrom([]string{"", "o", "p"}).Draw(t, "output"),
 			AffectedFiles: []string{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "file")}, Evidence: []plan.Evidence{{Criterion: "c",
 				Note: "n"}}}
+	case "context":
+		return plan.AddContext{Constraints: rapid.SampledFrom([][]string{nil, {"no downtime"}}).Draw(t, "constraints"),
+			Findings: rapid.SampledFrom([]string{"", "it is slow", "it is slow\nby design"}).Draw(t, "findings")}
 	case "close":
 		return plan.Close{Summary: rapid.SampledFrom([]string{"done", "all done"}).Draw(t, "summary")}
 	case "judge":

@@ -112,6 +112,8 @@ func mayEdit(a Action) bool {
 	switch a := a.(type) {
 	case AddSteps, UpdateStep, MoveStep, AnswerStep:
 		return true
+	case AddContext:
+		return len(a.Constraints) > 0
 	case Batch:
 		found := false
 		for _, part := range a.Parts {

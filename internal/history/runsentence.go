@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,8 @@ func runPhrase(e plan.Event) string {
 		return e.Step.String() + " asks a person" + quotedNote(e.Ask.Text)
 	case plan.StepAnswered:
 		return e.Step.String() + ": " + answerWords()[e.Choice] + quotedNote(e.Text)
+	case plan.ContextAdded:
+		return "context added" + quotedNote(strings.Join(slices.Concat(e.Constraints, e.Findings), "; "))
 	case plan.PlanReplanned:
 		return fmt.Sprintf("replanned as version %d", e.Version) + quotedNote(e.Changes)
 	}

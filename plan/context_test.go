@@ -1,0 +1,52 @@
+package plan_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// TestContextJoinsThePlan: constraints and findings are added, each once.
+func TestContextJoinsThePlan(t *testing.T) {
+	w := withPlan(t, titled("Look"))
+	w.do(ann, plan.AddContext{Constraints: []string{"no downtime"}, Findings: "it is slow\n\nby design"})
+	w.do(bob, plan.AddContext{Constraints: []string{"no downtime", "no new library"}, Findings: "it is slow\nsince May"})
+	p := w.state.Plan
+	if want := []string{"no downtime", "no new library"}; !slices.Equal(p.Metadata.Constraints, want) {
+		t.Errorf("constraints %q, want %q", p.Metadata.Constraints, want)
+	}
+	if want := "it is slow\nby design\nsince May"; p.ContextNotes != want {
+		t.Errorf("findings %q, want %q", p.ContextNotes, want)
+	}
+	if events, err := w.try(ann, plan.AddContext{Constraints: []string{"no downtime"}, Findings: "since May"}); err != nil || len(events) > 0 {
+		t.Errorf("known facts are recorded again: %v, %v", events, err)
+	}
+	long := strings.Repeat("x", plan.MaxLongText)
+	wantRefusal(t, w.refused(ann, plan.AddContext{Findings: long}), plan.Conflict, "", "write them to a file, and name it here")
+}
+
+// TestContextOfAnApprovedPlan: a constraint is proposed, findings are free, and neither is lost when a revision is approved.
+func TestContextOfAnApprovedPlan(t *testing.T) {
+	w := executing(t)
+	both := plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.AddContext{Constraints: []string{"no downtime"}}},
+		{Action: plan.AddContext{Findings: "it is slow"}}}}
+	w.do(ann, both)
+	w.wantProposal(plan.PhaseExecuting)
+	if p := w.state.Plan; len(p.Metadata.Constraints) > 0 || p.ContextNotes != "it is slow" {
+		t.Errorf("constraints %q, findings %q", p.Metadata.Constraints, p.ContextNotes)
+	}
+	if want := `new constraint "no downtime"`; w.state.Draft.Changes != want {
+		t.Errorf("proposed as %q, want %q", w.state.Draft.Changes, want)
+	}
+	w.do(bob, plan.AddContext{Findings: "since May"})
+	w.do(person, decided(plan.Approved, w.answer("")))
+	if p := w.state.Plan; !slices.Equal(p.Metadata.Constraints, []string{"no downtime"}) || p.ContextNotes != "it is slow\nsince May" {
+		t.Errorf("approved: constraints %q, findings %q", p.Metadata.Constraints, p.ContextNotes)
+	}
+	w.do(person, plan.AddContext{Constraints: []string{"no new library"}})
+	if p := w.state.Plan; len(p.Metadata.Constraints) != 2 || w.state.HasProposal() {
+		t.Errorf("a person's constraint was not added: %q", p.Metadata.Constraints)
+	}
+}
