@@ -11,6 +11,7 @@ import (
 
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/prompts"
 )
 
 // counter counts o200k_base tokens.
@@ -37,46 +38,31 @@ func counter(t *testing.T) func(any) int {
 	}
 }
 
-// TestCostOfTools checks the budget of the tools that a host loads into every conversation.
-func TestCostOfTools(t *testing.T) {
-	count := counter(t)
-	w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: []string{verbs.Planning, verbs.Loop}})
-	client := w.connect(t, handshake, nil)
-	list, err := client.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	share := 0
-	for _, tool := range list.Tools {
-		n := count(tool.Name) + count(tool.Description) + count(tool.InputSchema)
-		t.Logf("%-22s %d", tool.Name, n)
-		share += n
-	}
-	whole := count(wireList(t, w))
-	t.Logf("tools %d, whole list %d", share, whole)
-	if share > 1450 {
-		t.Errorf("the tools cost %d tokens, want at most 1,450", share)
-	}
-	if whole > 2*share {
-		t.Errorf("the whole list costs %d tokens, want at most twice the tools' share of %d", whole, share)
-	}
-}
-
-// TestCostOfDefaultSurface checks the budget of everything that is offered by default.
+// TestCostOfDefaultSurface checks the budget of all that a host loads into every conversation: the instructions, and the
+// names, descriptions and input schemas of the default tools.
 func TestCostOfDefaultSurface(t *testing.T) {
-	count := counter(t)
-	w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: []string{verbs.Planning, verbs.Loop, verbs.Mode}})
+	count, toolsets := counter(t), []string{verbs.Planning, verbs.Loop, verbs.Mode}
+	w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets})
 	list, err := w.connect(t, handshake, nil).ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	share := 0
+	tools, taught := 0, 0
 	for _, tool := range list.Tools {
-		share += count(tool.Name) + count(tool.Description) + count(tool.InputSchema)
+		n := count(tool.Name) + count(tool.Description) + count(tool.InputSchema)
+		t.Logf("%-24s %d", tool.Name, n)
+		tools += n
 	}
-	t.Logf("%d tools, %d tokens", len(list.Tools), share)
-	if len(list.Tools) != 13 || share > 1850 {
-		t.Errorf("%d tools cost %d tokens, want 13 for at most 1,850", len(list.Tools), share)
+	for _, s := range prompts.Strategies() {
+		taught = max(taught, count(prompts.Instructions(s, toolsets)))
+	}
+	whole := count(wireList(t, w))
+	t.Logf("%d tools of %d tokens, instructions of %d; the whole list %d", len(list.Tools), tools, taught, whole)
+	if len(list.Tools) != 13 || tools+taught > 2000 {
+		t.Errorf("%d tools and the instructions cost %d tokens, want 13 for at most 2,000", len(list.Tools), tools+taught)
+	}
+	if whole > 3400 {
+		t.Errorf("the whole list costs %d tokens, want at most 3,400", whole)
 	}
 }
 

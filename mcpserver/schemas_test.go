@@ -15,18 +15,35 @@ var update = flag.Bool("update", false, "rewrite schemas and golden files")
 
 // TestSchemas checks that the embedded schemas match the Go types.
 func TestSchemas(t *testing.T) {
+	executing := toolschema.InputWith(verbs.Execution)
 	for _, row := range verbs.Table() {
-		checkSchema(t, "schemas/"+row.Name+".input.json", row.In, toolschema.Input)
+		plain := toolschema.Input
+		if row.Toolset == verbs.Execution {
+			plain = executing
+		}
+		checkSchema(t, "schemas/"+row.Name+".input.json", row.In, plain)
 		checkSchema(t, "schemas/"+row.Name+".output.json", row.Out, toolschema.Output)
+		file := "schemas/" + row.Name + ".execution.json"
+		if with, without := generated(t, row.In, executing), generated(t, row.In, plain); !bytes.Equal(with, without) {
+			checkSchema(t, file, row.In, executing)
+		} else if _, err := os.Stat(file); err == nil {
+			t.Errorf("%s is like the schema without that toolset; remove it", file)
+		}
 	}
+}
+
+func generated(t *testing.T, of reflect.Type, generate func(reflect.Type) ([]byte, error)) []byte {
+	t.Helper()
+	schema, err := generate(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
 }
 
 func checkSchema(t *testing.T, file string, of reflect.Type, generate func(reflect.Type) ([]byte, error)) {
 	t.Helper()
-	want, err := generate(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := generated(t, of, generate)
 	if *update {
 		if err := os.WriteFile(file, want, 0o644); err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func (s *Server) addTools() error {
 		if !(Tools{Toolsets: s.opts.Toolsets}).offers(row.Toolset) {
 			continue
 		}
-		input, noInput := schemas.ReadFile("schemas/" + row.Name + ".input.json")
+		input, noInput := s.inputSchema(row.Name)
 		output, noOutput := schemas.ReadFile("schemas/" + row.Name + ".output.json")
 		if err := errors.Join(noInput, noOutput); err != nil {
 			return err
@@ -38,10 +38,34 @@ func (s *Server) addTools() error {
 		if showsApp(row.Name) {
 			handle = s.withView(handle)
 		}
+		if row.Name == "planning_execute_plan" {
+			row.Description += " Their tools: " + stepTools() + "."
+		}
 		s.MCP.AddTool(describe(row.Spec, input, output), handle)
 		s.offered = append(s.offered, row.Name)
 	}
 	return nil
+}
+
+// stepTools lists the tools that steps may name, with their arguments. The list has those of other servers itself.
+func stepTools() string {
+	var tools []string
+	for _, row := range toolbox.Table() {
+		if input, _, err := row.Schemas(); err == nil { // they are embedded, and a test reads them all
+			tools = append(tools, row.Name+" "+verbs.ArgumentsOf(input))
+		}
+	}
+	return strings.Join(tools, ", ")
+}
+
+// inputSchema returns the schema of a tool's input. With the toolset execution it lists how a step becomes runnable.
+func (s *Server) inputSchema(tool string) ([]byte, error) {
+	if (Tools{Toolsets: s.opts.Toolsets}).offers(verbs.Execution) {
+		if schema, err := schemas.ReadFile("schemas/" + tool + ".execution.json"); err == nil {
+			return schema, nil
+		}
+	}
+	return schemas.ReadFile("schemas/" + tool + ".input.json")
 }
 
 func describe(row verbs.Spec, input, output []byte) mcp.Tool {

@@ -239,7 +239,22 @@ func (a DecideDraft) approve(s State, open []string, f Facts) ([]Event, error) {
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
 		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools, Unanswered: open},
 		Beside: s.HasProposal()})
-	return events, nil
+	return append(events, retryChanged(s, f)...), nil
+}
+
+// retryChanged returns the events that make the failed steps of the current plan ready again to which its revision gives
+// another tool or other arguments: the error was that of the former ones.
+func retryChanged(s State, f Facts) (events []Event) {
+	if !s.isRevision() || s.Draft.Version > s.Plan.Version { // a new version retries all
+		return nil
+	}
+	for step := range s.Draft.Steps.All() {
+		now, ok := s.Plan.Steps.Get(step.ID)
+		if ok && now.Status == Failed && !now.IsExpanded() && (now.Tool != step.Tool || string(now.Args) != string(step.Args)) {
+			events = append(events, StepMarked{Step: step.ID, Status: Pending, By: f.Actor.Name, At: f.Now})
+		}
+	}
+	return events
 }
 
 // PlanApproved makes the draft the current plan and begins the executing phase.

@@ -18,6 +18,8 @@ func toolsOf(toolset string) []string {
 		return planningTools
 	case "loop":
 		return []string{"planloop_start", "planloop_status", "planloop_update", "planloop_alert"}
+	case "execution":
+		return []string{"planning_execute_plan"}
 	case "mode":
 		return []string{"planning_enter_plan_mode", "planning_submit_plan", "planning_ask_user"}
 	}
@@ -26,10 +28,10 @@ func toolsOf(toolset string) []string {
 
 // everyOffer calls f for each strategy with each choice of toolsets.
 func everyOffer(f func(toolsets []string, text string)) {
-	all := []string{"planning", "loop", "mode"}
+	all := []string{"planning", "loop", "mode", "execution"}
 	for _, s := range prompts.Strategies() {
 		for choice := range 1 << len(all) {
-			toolsets := []string{"execution"}
+			toolsets := []string{"workspace"}
 			for i, toolset := range all {
 				if choice&(1<<i) != 0 {
 					toolsets = append(toolsets, toolset)
@@ -102,7 +104,7 @@ func TestBudget(t *testing.T) {
 	const maxTokens, maxBytes = 400, 2000
 	everyOffer(func(toolsets []string, text string) {
 		n := tokens(t, text)
-		if len(toolsets) > 3 {
+		if len(toolsets) > 4 || !slices.Contains(toolsets, "execution") {
 			t.Logf("%v: %d tokens, %d bytes", toolsets, n, len(text))
 		}
 		if n == 0 || n > maxTokens || len(text) > maxBytes {

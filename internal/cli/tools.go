@@ -54,6 +54,16 @@ func (t stepTools) Names() []string {
 	return box.Tools().Names()
 }
 
+// Arguments returns a tool's arguments in short, "" for an unknown tool.
+func (t stepTools) Arguments(name string) string {
+	for _, tool := range toolInfos(t.otherServers) {
+		if tool.Name == name {
+			return verbs.ArgumentsOf(tool.Schema)
+		}
+	}
+	return ""
+}
+
 func (a *app) box() (*toolbox.Box, error) {
 	ws, err := a.open(context.Background(), nil)
 	if err != nil {

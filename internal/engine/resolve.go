@@ -103,7 +103,7 @@ func (r *run) resolveArgs(s plan.State, step *plan.Step, x *plan.Execution, j *j
 }
 
 func invalidArgs(step *plan.Step, err error) error {
-	return fmt.Errorf("%s %s in %s: %w", "Invalid args for", step.Tool, step.ID, err)
+	return fmt.Errorf("%s %s in %s: %w", runnable.InvalidArgs, step.Tool, step.ID, err)
 }
 
 // errFilesMissing reports that findFiles must search the files of a loop first.

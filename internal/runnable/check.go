@@ -24,6 +24,14 @@ type Tools interface {
 	Names() []string
 }
 
+// InvalidArgs begins the error about arguments that a tool does not take.
+const InvalidArgs = "Invalid args for"
+
+// Described is implemented by Tools that know the arguments of their tools: {path, from?: integer}.
+type Described interface {
+	Arguments(tool string) string
+}
+
 // Missing is implemented by Tools that know why a tool is missing; it returns "" if they do not.
 type Missing interface {
 	Missing(name string) string
@@ -194,6 +202,11 @@ func (e *examination) tool(step *Step) {
 			why = tools.Missing(step.Tool)
 		}
 		ours := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.Contains(name, "__") })
+		if tools, can := e.tools.(Described); can {
+			for i, name := range ours {
+				ours[i] = name + " " + tools.Arguments(name)
+			}
+		}
 		fix := "use one of " + strings.Join(ours, ", ") + ", or leave out tool and args for a step that an agent does"
 		if near := safetext.Nearest(step.Tool, names); near != "" {
 			fix = "did you mean " + near + "?"
@@ -205,7 +218,7 @@ func (e *examination) tool(step *Step) {
 	}
 	isReference := func(text string) bool { _, is := plan.ParseReference(text); return is }
 	for _, one := range tool.CheckWith(step.Args, isReference) {
-		e.fault(step, "/args"+one.Field, "Invalid args for "+word(step.Tool), one.Problem, one.Fix)
+		e.fault(step, "/args"+one.Field, InvalidArgs+" "+word(step.Tool), one.Problem, one.Fix)
 	}
 }
 
@@ -253,7 +266,7 @@ func (e *examination) embedded(step *Step) {
 			continue
 		}
 		found[text] = true
-		e.fault(step, "/args", "Invalid args for "+step.Tool,
+		e.fault(step, "/args", InvalidArgs+" "+step.Tool,
 			plan.Quote(text)+" is part of a longer text, where references are not filled in",
 			`make it a whole value; a command takes it by env, such as {"command":"echo \"$VALUE\"","env":{"VALUE":"`+text+`"}}`)
 	}

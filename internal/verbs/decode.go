@@ -228,6 +228,8 @@ var synonyms = sync.OnceValue(func() []strict.Synonym {
 		{"status", "state new_status filter newStatus", ""},
 		{"note", "result notes comment observation reason text", "question"},
 		{"dependencies", "depends_on dependsOn deps blocked_by", ""},
+		{"findings", "context_notes finding discoveries", ""},
+		{"constraints", "constraint", ""},
 		{"context_hints", "hints hint contextHints", ""},
 		{"relevant_file_paths", "paths file_paths relevant_files relevantFilePaths", ""},
 		{"relevant_file_paths", "files", "affected_files"},

@@ -37,7 +37,7 @@ func TestApproverIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes := "Sessions live in Postgres."
-	submitted, err := s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "Move them.", ContextNotes: &notes,
+	submitted, err := s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "Move them.", Facts: verbs.Facts{Findings: []string{notes}},
 		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: new("Move the sessions over")}}}})
 	if err != nil {
 		t.Fatal(err)

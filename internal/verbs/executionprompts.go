@@ -22,7 +22,7 @@ func (s *Service) planWithToolsPrompt(ctx context.Context, c Caller, args map[st
 		Memories: known.Memories, Constraints: known.Constraints, Submit: c.word(Call{Kind: CallSubmit})}
 	if s.opts.Tools != nil {
 		for _, tool := range s.opts.Tools() {
-			line := tool.Name + ": " + tool.Description + " " + argumentsOf(tool.Schema)
+			line := tool.Name + ": " + tool.Description + " " + ArgumentsOf(tool.Schema)
 			data.Tools = append(data.Tools, strings.TrimSpace(line))
 		}
 	}
@@ -49,8 +49,8 @@ func (s *Service) codeGiven(text string) []prompts.Document {
 	return append(found, prompts.Document{Path: "(given with the request)", Text: strings.Join(code, "\n")})
 }
 
-// argumentsOf returns a tool's arguments in short: {path, from?: integer}; "" if its schema cannot be read.
-func argumentsOf(schema json.RawMessage) string {
+// ArgumentsOf returns a tool's arguments in short: {path, from?: integer}; "" if its schema cannot be read.
+func ArgumentsOf(schema json.RawMessage) string {
 	var object struct {
 		Properties map[string]struct {
 			Type any   `json:"type"`

@@ -1,10 +1,14 @@
 package verbs
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -70,9 +74,39 @@ func (v view) retryCall(p *plan.Plan, step *plan.Step) Call {
 	case len(p.Steps.UnmetDependencies(step.ID)) > 0:
 		return mark(step.ID, plan.Pending)
 	case v.needsApproval(step), step.Tool != "" && (runs || v.engine || v.isPausedByPerson()), v.startsAgent(step):
-		return Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry}
+		return Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry, JSON: v.otherArgs(step)}
 	}
 	return mark(step.ID, plan.InProgress)
+}
+
+// otherArgs returns the arguments of a failed step that its tool refused, with placeholders for the wrong ones: the same
+// arguments would fail again. It returns "" for other steps.
+func (v view) otherArgs(step *plan.Step) string {
+	args := map[string]json.RawMessage{}
+	if !strings.HasPrefix(step.Error, runnable.InvalidArgs) || len(step.Args) > 0 && json.Unmarshal(step.Args, &args) != nil {
+		return ""
+	}
+	isReference := func(text string) bool { _, is := plan.ParseReference(text); return is }
+	var faults []*plan.ValidationError
+	if v.opts.StepTools != nil {
+		if tool, known := v.opts.StepTools.Tool(step.Tool); known {
+			faults = tool.CheckWith(step.Args, isReference)
+		}
+	}
+	placeholder := func(name string) json.RawMessage { return json.RawMessage(strconv.Quote("<" + name + ">")) }
+	for _, fault := range faults {
+		name, _, _ := strings.Cut(strings.TrimPrefix(fault.Field, "/"), "/")
+		if args[cmp.Or(name, "arguments")] = placeholder(cmp.Or(name, "arguments")); strings.HasPrefix(fault.Problem, "unknown field") {
+			delete(args, name)
+		}
+	}
+	for name, value := range args { // the value of a reference may not fit
+		var text string
+		if len(faults) == 0 && json.Unmarshal(value, &text) == nil && isReference(text) {
+			args[name] = placeholder(name)
+		}
+	}
+	return object(args)
 }
 
 // isPausedByPerson reports whether a person paused the run, so that neither engines nor agents may continue it.

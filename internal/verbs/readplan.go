@@ -137,7 +137,7 @@ func (r ReadPlanReply) withDraft(state plan.State, remarks []PlacedComment, c Ca
 	draft := DraftSubmission(state.Draft)
 	first := state.Draft.Steps.PositionFrom(from)
 	if first > 0 { // only the first page has the rest of the plan
-		draft.Questions, draft.ContextNotes, draft.Reasoning, draft.Constraints, draft.InformedBy = nil, nil, nil, nil, nil
+		draft.Questions, draft.Reasoning, draft.Facts, draft.InformedBy = nil, nil, Facts{}, nil
 	}
 	steps := draft.Steps[first:]
 	draft.Steps = nil
@@ -156,10 +156,10 @@ func (r ReadPlanReply) withDraft(state plan.State, remarks []PlacedComment, c Ca
 // DraftSubmission returns a plan in the form of a submission: submitted again, it is the same plan. Its steps use refs, so
 // that a step can be inserted.
 func DraftSubmission(p *plan.Plan) SubmitPlan {
-	in := SubmitPlan{Summary: cmp.Or(p.Summary, p.Objective), Questions: p.Questions, Constraints: p.Metadata.Constraints,
+	in := SubmitPlan{Summary: cmp.Or(p.Summary, p.Objective), Questions: p.Questions, Facts: Facts{Constraints: p.Metadata.Constraints},
 		InformedBy: p.Metadata.InformedBy, Duration: p.EstimatedDuration}
 	if p.ContextNotes != "" {
-		in.ContextNotes = &p.ContextNotes
+		in.Findings = strings.Split(p.ContextNotes, "\n")
 	}
 	if p.Reasoning != "" {
 		in.Reasoning = &p.Reasoning

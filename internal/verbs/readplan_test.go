@@ -83,7 +83,7 @@ func TestDraftCanBeSentAgain(t *testing.T) {
 		must[verbs.ModeReply](t)(s.EnterPlanMode(ctx, ann, verbs.EnterPlanMode{Reason: "it touches everything"}))
 		in := verbs.SubmitPlan{Summary: written(t, "summary", plan.MaxSummary), Questions: lines(t, "question", 100)}
 		if findings := written(t, "findings", 2_000); rapid.Bool().Draw(t, "found") {
-			in.ContextNotes = &findings
+			in.Findings = []string{findings}
 		}
 		for i := range rapid.IntRange(1, 8).Draw(t, "steps") {
 			in.Steps = append(in.Steps, anySubmitted(t, i))
@@ -153,7 +153,7 @@ func TestApprovedPlanIsReadWhole(t *testing.T) {
 	}
 	long := strings.TrimSpace(strings.Repeat("All of it counts. ", 600))
 	in.Steps[0].Details, in.Steps[20].Details = &long, &long
-	in.Constraints, in.Reasoning, in.ContextNotes = []string{"No new tables"}, new(long), new(long+" Found.")
+	in.Constraints, in.Reasoning, in.Findings = []string{"No new tables"}, new(long), []string{long + " Found."}
 	must[verbs.SubmitPlanReply](t)(s.SubmitPlan(ctx, ann, in))
 	must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.DecideDraft{Outcome: plan.Approved, Digest: digest(t, s)}))
 	seen := 0

@@ -16,12 +16,19 @@ import (
 // Start is the input of Start (planloop: API Contract, planloop start; rawko:
 // CreatePlanInput).
 type Start struct {
-	Goal        string   `json:"goal"`
-	Decompose   bool     `json:"decompose,omitempty" jsonschema:"description=have a model draft the tasks"`
-	Code        []string `json:"code,omitempty" jsonschema:"-"` // files that the model should see
-	Memories    []string `json:"memories,omitempty" jsonschema:"-"`
-	Constraints []string `json:"constraints,omitempty" jsonschema:"-"`
+	Goal  string      `json:"goal"`
+	Steps []FirstTask `json:"steps,omitempty" jsonschema:"description=as add_tasks"`
+	Facts
+	Decompose bool     `json:"decompose,omitempty" jsonschema:"description=have a model draft the tasks"`
+	Code      []string `json:"code,omitempty" jsonschema:"-"` // files that the model should see
+	Memories  []string `json:"memories,omitempty" jsonschema:"-"`
 }
+
+// FirstTask is a NewTask with a schema that lists its title alone: planloop_update lists the rest.
+type FirstTask struct{ NewTask }
+
+// Listed names the fields that the tool's schema lists.
+func (FirstTask) Listed() []string { return []string{"title"} }
 
 // StartReply describes the new session.
 type StartReply struct {
@@ -31,34 +38,56 @@ type StartReply struct {
 	NextCommand string `json:"next_command,omitempty"`
 	Doubt       string `json:"workspace_doubt,omitempty"`
 	Replaced
-	Drafted *Drafted `json:"drafted,omitempty"`
+	StepIDs  string   `json:"step_ids,omitempty"` // of the given tasks
+	Score    int      `json:"score,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Drafted  *Drafted `json:"drafted,omitempty"`
 	Heartbeat
 }
 
-// Start begins a session for a goal: a plan with one task, to break the goal down, or with Decompose a draft that a
-// model made. The previous plan is archived.
+// Start begins a session for a goal: a plan with the given tasks, else with one to break the goal down, or with
+// Decompose a draft that a model made. The previous plan is archived. The gates judge given tasks.
 func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, error) {
 	goal, err := plan.Text{Field: "/goal", Max: plan.MaxLongLine}.Required(in.Goal)
 	if err != nil {
 		return StartReply{}, err
 	}
 	var faults plan.Faults
-	outline := plan.Outline{Objective: goal, Metadata: plan.Metadata{
+	outline := plan.Outline{Objective: goal, ContextNotes: in.notes(), Metadata: plan.Metadata{
 		Constraints: cleanedLines(&faults, "/constraints", in.Constraints, plan.MaxLongLine),
 		InformedBy:  cleanedLines(&faults, "/memories", in.Memories, plan.MaxLongLine)}}
-	if err := faults.Err(); err != nil {
-		return StartReply{}, err
+	if in.Decompose && len(in.Steps) > 0 {
+		faults.Add(plan.Refuse(plan.InvalidInput, "/decompose", "drafts the tasks, and steps are given", "leave out one of them"))
 	}
-	if in.Decompose {
+	given := make([]NewTask, len(in.Steps))
+	for i, step := range in.Steps {
+		given[i] = step.NewTask
+	}
+	steps, tasks := newStepsOf(plan.State{}, readTasks(&faults, "/steps", given))
+	if in.Decompose && faults.Err() == nil {
 		return s.decompose(ctx, c, outline, in)
 	}
-	meta := plan.NewStep{Spec: plan.Spec{Title: plan.MetaTitle(goal), Type: plan.Chore}}
-	outcome, err := s.do(ctx, c, plan.SetUp{Outline: outline, Steps: []plan.NewStep{meta}})
+	batch := plan.Batch{Word: plan.ActionWord(plan.SetUp{}), Parts: []plan.Part{{Action: plan.SetUp{Outline: outline, Steps: steps}}}}
+	var report gates.Report
+	if len(tasks) > 0 {
+		judged := gates.Candidate{Objective: goal, New: tasks, Replaces: true}
+		report, err = s.check(ctx, c, judged, "/steps", faults.Err(), &batch)
+	} else {
+		meta := plan.NewStep{Spec: plan.Spec{Title: plan.MetaTitle(goal), Type: plan.Chore}}
+		batch.Parts[0].Action, err = plan.SetUp{Outline: outline, Steps: []plan.NewStep{meta}}, faults.Err()
+	}
+	if err != nil {
+		return StartReply{}, err
+	}
+	outcome, err := s.do(ctx, c, batch)
 	if err != nil {
 		return StartReply{}, err
 	}
 	reply := s.started(c, outcome.After, outcome.After.Plan)
 	reply.Replaced = replaced(c, outcome.Before.Plan)
+	if len(tasks) > 0 {
+		reply.StepIDs, reply.Score, reply.Warnings = idRange(tasks[0].ID, tasks[len(tasks)-1].ID), report.Score, warnings(report)
+	}
 	return reply, nil
 }
 
@@ -74,7 +103,8 @@ func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
 
 // Text returns the reply in a few lines.
 func (r StartReply) Text() string {
-	text, drafted := "Session "+r.SessionID+" created", ""
+	text := "Session " + r.SessionID + " created" + suffixed(prefixed(" with ", r.StepIDs), fmt.Sprintf(", score %d", r.Score))
+	drafted := warningLines(r.Warnings)
 	if d := r.Drafted; d != nil {
 		text = strings.TrimSuffix(r.Message, ".") + " (session " + r.SessionID + ")"
 		drafted = fmt.Sprintf(": %s drafted by %s in %s, score %d", plan.Pluralize(d.Tasks, "task"), d.Model,

@@ -12,14 +12,13 @@ import (
 
 // SubmitPlan is the input of SubmitPlan (chorus: submit_plan).
 type SubmitPlan struct {
-	Summary      string          `json:"summary" jsonschema:"description=1-3 sentences"`
-	Steps        []SubmittedStep `json:"steps"`
-	Questions    []string        `json:"questions,omitempty"`
-	ContextNotes *string         `json:"context_notes,omitempty" jsonschema:"description=key findings"`
-	Reasoning    *string         `json:"reasoning,omitempty"`
-	Constraints  []string        `json:"constraints,omitempty"`
-	InformedBy   []string        `json:"informed_by,omitempty" jsonschema:"-"`
-	Duration     int             `json:"estimated_duration,omitempty" jsonschema:"-"` // seconds
+	Summary   string          `json:"summary" jsonschema:"description=1-3 sentences"`
+	Steps     []SubmittedStep `json:"steps"`
+	Questions []string        `json:"questions,omitempty"`
+	Reasoning *string         `json:"reasoning,omitempty"`
+	Facts
+	InformedBy []string `json:"informed_by,omitempty" jsonschema:"-"`
+	Duration   int      `json:"estimated_duration,omitempty" jsonschema:"-"` // seconds
 }
 
 // SubmittedStep is a step of a submitted plan.
@@ -34,9 +33,6 @@ func (SubmittedStep) Alone() string { return "title" }
 
 // Needed names the fields that must be given.
 func (SubmittedStep) Needed() []string { return []string{"title"} }
-
-// Unlisted is empty: the schema lists all fields that it does not exclude anyway.
-func (SubmittedStep) Unlisted() []string { return nil }
 
 // SubmitPlanReply reports a submitted plan that waits for a decision.
 type SubmitPlanReply struct {
@@ -123,7 +119,8 @@ func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) S
 	message, status := "Plan submitted with "+steps(state.Draft)+". It waits for a person's decision."+decide, string(AwaitingApproval)
 	if state.HasProposal() {
 		what := cmp.Or(state.Draft.Changes, "another plan with "+steps(state.Draft))
-		message = "This is not in the approved plan: " + what + ". It is proposed to the user; continue with approved steps." + decide
+		message = "This is not in the approved plan: " + what + ". It is proposed to the user; continue with approved steps." + decide +
+			c.insteadOfProposal(what)
 		status = "proposed"
 	}
 	if p := state.Plan; state.ModeNow().Request.Base == "" && !isOver(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
@@ -149,6 +146,19 @@ func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) S
 	}
 	reply.Warnings = append(reply.Warnings, firstWarnings(warnings)...)
 	return reply
+}
+
+// insteadOfProposal names the calls that withdraw a proposal and, if it adds steps, that divide an approved step instead.
+func (c Caller) insteadOfProposal(what string) string {
+	withdraw, can := c.Can(Call{Kind: CallUpdate, JSON: `{"withdraw":true}`})
+	if !can || c.decides() {
+		return ""
+	}
+	if strings.Contains(what, "new step") && !strings.Contains(what, "which it splits") {
+		divide, _ := c.Can(Call{Kind: CallUpdate, JSON: `{"withdraw":true,"add_tasks":[{"title":"<title>","splits":1}]}`})
+		return " A part of an approved step needs no approval: " + divide + "."
+	}
+	return " To withdraw it: " + withdraw + "."
 }
 
 // Unanswered returns the reply for a client that got no answer from its user: the open question or request, or if it is
@@ -188,7 +198,7 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	a.Questions = cleanedLines(&faults, "/questions", in.Questions, plan.MaxLongLine)
 	a.Metadata.Constraints = cleanedLines(&faults, "/constraints", in.Constraints, plan.MaxLongLine)
 	a.Metadata.InformedBy = cleanedLines(&faults, "/informed_by", in.InformedBy, plan.MaxPath)
-	a.ContextNotes, a.Reasoning = given(in.ContextNotes), given(in.Reasoning)
+	a.ContextNotes, a.Reasoning = in.notes(), given(in.Reasoning)
 	a.EstimatedDuration = in.Duration
 	if len(in.Steps) == 0 {
 		faults.Add(plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step"))

@@ -356,8 +356,9 @@ func (r *TaskRef) UnmarshalText(text []byte) error {
 }
 
 // TaskFields are the writable fields of a task: those of the contract and our additions. Fields that models rarely need
-// are accepted but not listed in the tool's schema, which costs tokens in every conversation. They are the fields of a
-// plan.Patch except the dependencies: their meaning depends on the plan.
+// are accepted but not listed in the tool's schema, which costs tokens in every conversation; those that let planloop run
+// the step are listed with the toolset execution. They are the fields of a plan.Patch except the dependencies: their
+// meaning depends on the plan.
 type TaskFields struct {
 	Title              *string          `json:"title,omitempty"`
 	Details            *string          `json:"details,omitempty"`
@@ -372,18 +373,15 @@ type TaskFields struct {
 	SuggestedAgent     *string          `json:"suggested_agent,omitempty" jsonschema:"-"`
 	Critical           *bool            `json:"critical,omitempty" jsonschema:"-"`
 	Tools              *[]string        `json:"tools,omitempty"`
-	Tool               *string          `json:"tool,omitempty" jsonschema:"-"`
-	Args               *json.RawMessage `json:"args,omitempty" jsonschema:"-"`
+	Tool               *string          `json:"tool,omitempty" jsonschema:"description=it carries out the step" toolset:"execution"`
+	Args               *json.RawMessage `json:"args,omitempty" jsonschema:"type=object,description=$S001.path as a whole value is filled in" toolset:"execution"`
 	Idempotent         *bool            `json:"idempotent,omitempty" jsonschema:"-"`
-	RequiresApproval   *bool            `json:"requires_approval,omitempty" jsonschema:"-"`
-	Timeout            *int             `json:"timeout,omitempty" jsonschema:"-"`
+	RequiresApproval   *bool            `json:"requires_approval,omitempty" jsonschema:"description=a person first" toolset:"execution"`
+	Timeout            *int             `json:"timeout,omitempty" jsonschema:"description=seconds" toolset:"execution"`
 	Pause              *string          `json:"pause,omitempty" jsonschema:"-"`
-	When               *string          `json:"when,omitempty" jsonschema:"-"`
-	ForEach            *string          `json:"for_each,omitempty" jsonschema:"-" text:"list"`
+	When               *string          `json:"when,omitempty" jsonschema:"description=such as steps.S001.ok" toolset:"execution"`
+	ForEach            *string          `json:"for_each,omitempty" jsonschema:"description=list\\, $S001 or glob: once per $item" toolset:"execution" text:"list"`
 }
-
-// TakesMore is true: the fields that a schema does not list are accepted, too.
-func (TaskFields) TakesMore() bool { return true }
 
 // patch returns the given fields, cleaned, without the dependencies. field is the task's JSON pointer.
 func (t TaskFields) patch(field string) (plan.Patch, error) {

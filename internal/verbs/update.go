@@ -14,24 +14,33 @@ import (
 
 // Update is the input of Update (planloop: API Contract, planloop update).
 type Update struct {
-	AddTasks     []NewTask    `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
-	UpdateTasks  []TaskUpdate `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
-	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
-
-	Verdict  *gates.Verdict `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
-	EndMode  bool           `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
-	Withdraw bool           `json:"withdraw,omitempty" jsonschema:"description=drops your proposed change"`
-	Replan   *Replan        `json:"replan,omitempty" jsonschema:"description=next version of the plan"`
+	AddTasks    []NewTask    `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
+	UpdateTasks []TaskUpdate `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
+	Facts
+	FinalSummary *string        `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
+	Verdict      *gates.Verdict `json:"verdict,omitempty" jsonschema:"-"`  // its judgement of the plan
+	EndMode      bool           `json:"end_mode,omitempty" jsonschema:"-"` // the approved work is over
+	Withdraw     bool           `json:"withdraw,omitempty" jsonschema:"-"` // drops its proposed change
+	Replan       *Replan        `json:"replan,omitempty" jsonschema:"-"`   // the next version of the plan
 }
 
 // Wraps names the lists that a single entry may be given for.
 func (Update) Wraps() []string { return []string{"update_tasks", "add_tasks"} }
 
+// Facts are what holds for the whole plan, alike in every input that takes them.
+type Facts struct {
+	Constraints []string `json:"constraints,omitempty"`
+	Findings    []string `json:"findings,omitempty"`
+}
+
+// notes returns the findings as one text.
+func (f Facts) notes() string { return strings.Join(f.Findings, "\n") }
+
 // NewTask is a task to add.
 type NewTask struct {
 	Ref    *string  `json:"ref,omitempty" jsonschema:"description=for dependencies"`
-	Splits *TaskID  `json:"splits,omitempty" jsonschema:"description=approved task this divides"`
-	After  *TaskRef `json:"after,omitempty" jsonschema:"description=task to follow; 0: first"`
+	Splits *TaskID  `json:"splits,omitempty" jsonschema:"-"` // the approved task that it divides
+	After  *TaskRef `json:"after,omitempty" jsonschema:"-"`  // the task to follow; 0: first
 	TaskFields
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
@@ -42,7 +51,7 @@ func (NewTask) Alone() string { return "title" }
 // Needed names the fields that must be given.
 func (NewTask) Needed() []string { return []string{"title"} }
 
-// Unlisted names the accepted fields that the tool's schema does not list.
+// Unlisted names an accepted field that the tool's schema does not list.
 func (NewTask) Unlisted() []string { return []string{"tools"} }
 
 // TaskUpdate is a report on a task, or an edit of it.
@@ -60,11 +69,9 @@ type TaskUpdate struct {
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
-// Unlisted names the accepted fields that the tool's schema does not list: edits are rare, and a schema costs tokens in
-// every conversation.
-func (TaskUpdate) Unlisted() []string {
-	return []string{"after", "dependencies", "title", "details", "type", "context_hints", "relevant_file_paths", "creates",
-		"acceptance_criteria", "verify", "risk", "tools"}
+// Listed names the fields that the tool's schema lists: edits are rare, and a schema costs tokens in every conversation.
+func (TaskUpdate) Listed() []string {
+	return []string{"id", "status", "note", "error", "skip", "output", "affected_files", "evidence"}
 }
 
 // Proof is evidence as agents submit it.

@@ -15,6 +15,7 @@ import (
 type updateInput struct {
 	add     []taskInput
 	update  []taskChange
+	facts   []plan.Part // constraints, and findings, which an approved plan takes at once
 	summary *string
 	verdict *plan.Judge
 	end     bool
@@ -45,10 +46,10 @@ type taskChange struct {
 // read checks the form of an update, and returns all errors.
 func (in Update) read() (updateInput, error) {
 	out := updateInput{summary: in.FinalSummary, end: in.EndMode, drop: in.Withdraw}
-	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && in.Replan == nil &&
+	if len(in.AddTasks)+len(in.UpdateTasks)+len(in.Constraints)+len(in.Findings) == 0 && in.FinalSummary == nil && in.Verdict == nil && in.Replan == nil &&
 		!in.EndMode && !in.Withdraw {
 		nothing := &plan.ValidationError{Kind: plan.InvalidInput, Problem: "there is nothing to update",
-			Fix: "give add_tasks, update_tasks, final_summary, verdict, replan, end_mode or withdraw"}
+			Fix: "give add_tasks, update_tasks, constraints, findings, final_summary, verdict, replan, end_mode or withdraw"}
 		report := strict.Corrected(&Update{UpdateTasks: []TaskUpdate{{}}},
 			map[string]string{"/update_tasks/0/id": "", "/update_tasks/0/status": "", "/update_tasks/0/note": ""})
 		return out, &BadCall{ValidationError: nothing, Mended: string(report)}
@@ -57,6 +58,12 @@ func (in Update) read() (updateInput, error) {
 	if in.Replan != nil {
 		out.replanAt = "/replan"
 		out.replan = in.Replan.action(&faults, out.replanAt)
+	}
+	if lines := cleanedLines(&faults, "/constraints", in.Constraints, plan.MaxLongLine); len(lines) > 0 {
+		out.facts = append(out.facts, plan.Part{Action: plan.AddContext{Constraints: lines}})
+	}
+	if notes := cleaned(&faults, plan.Text{Field: "/findings", Max: plan.MaxLongText, Multiline: true}, in.notes()); notes != "" {
+		out.facts = append(out.facts, plan.Part{Action: plan.AddContext{Findings: notes}})
 	}
 	faults.Add(notBlank("/final_summary", in.FinalSummary))
 	out.read(&faults, in.AddTasks, in.UpdateTasks)
@@ -203,6 +210,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	if in.replan != nil {
 		part(in.replanAt, *in.replan)
 	}
+	batch.Parts = append(batch.Parts, in.facts...)
 	if len(steps) > 0 {
 		part("/add_tasks", plan.AddSteps{Steps: steps, AllowCompleted: true})
 	}
