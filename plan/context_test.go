@@ -50,3 +50,28 @@ func TestContextOfAnApprovedPlan(t *testing.T) {
 		t.Errorf("a person's constraint was not added: %q", p.Metadata.Constraints)
 	}
 }
+
+// TestChangedArgumentsMakeTheStepReady: an approved change of the arguments of a failed step needs no second retry, and the error of
+// the former ones is gone.
+func TestChangedArgumentsMakeTheStepReady(t *testing.T) {
+	for _, critical := range []bool{false, true} {
+		w := waiting(t)
+		a := submission("Look", "Do")
+		a.Steps[0].Tool, a.Steps[0].Args, a.Steps[0].Critical = "view", []byte(`{"path":1}`), critical
+		w.do(ann, a)
+		w.do(person, decided(plan.Approved, w.answer("")))
+		w.do(ann, plan.MarkStep{Step: 1, Status: plan.Failed, Note: "Invalid args for view"})
+		w.do(ann, plan.AnswerStep{Step: 1, Choice: plan.Retry, Args: []byte(`{"path":"go.mod"}`)})
+		w.wantProposal(plan.PhaseExecuting)
+		if step := w.step(1); step.Status != plan.Failed || string(step.Args) != `{"path":1}` {
+			t.Errorf("critical %t: before the approval it is %s with %s", critical, step.Status, step.Args)
+		}
+		w.do(person, decided(plan.Approved, w.answer("")))
+		if step := w.step(1); step.Status != plan.Pending || step.Error != "" || string(step.Args) != `{"path":"go.mod"}` {
+			t.Errorf("critical %t: approved, it is %s with %s: %q", critical, step.Status, step.Args, step.Error)
+		}
+		if w.state.Plan.Status != plan.StatusActive {
+			t.Errorf("critical %t: the plan is %s", critical, w.state.Plan.Status)
+		}
+	}
+}
