@@ -114,10 +114,12 @@ func TestReportsHaveOneLimit(t *testing.T) {
 // TestExecutionIsLearnedFromTheSchemas: with the toolset execution, the schemas list how a step becomes runnable; without, they do
 // not.
 func TestExecutionIsLearnedFromTheSchemas(t *testing.T) {
+	takers := []string{"planloop_update", "planning_submit_plan", "planning_replan", "planning_recover_step"}
 	fields := []string{`"tool":`, `"args":`, `"when":`, `"for_each":`, `"requires_approval":`, `"timeout":`}
 	for _, toolsets := range [][]string{{verbs.Planning, verbs.Loop, verbs.Mode}, {verbs.Loop, verbs.Mode, verbs.Execution}} {
 		learned := slices.Contains(toolsets, verbs.Execution)
-		list, err := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets}).connect(t, handshake, nil).ListTools(t.Context(), nil)
+		w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets})
+		list, err := w.connect(t, handshake, nil).ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,8 +129,7 @@ func TestExecutionIsLearnedFromTheSchemas(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, field := range fields {
-				takes := slices.Contains([]string{"planloop_update", "planning_submit_plan", "planning_replan", "planning_recover_step"}, tool.Name)
-				if takes && strings.Contains(string(schema), field) != learned {
+				if slices.Contains(takers, tool.Name) && strings.Contains(string(schema), field) != learned {
 					t.Errorf("%v: %s lists %s: %t", toolsets, tool.Name, field, !learned)
 				}
 			}
@@ -167,7 +168,8 @@ func TestRefusedArgumentsAreNotRetried(t *testing.T) {
 		"from reference": {`{"path":"$S002"}`, `{"step_id":"S001","choice":"retry","args":{"path":"<path>"}}`},
 	} {
 		w, client := executing(t)
-		steps := []plan.NewStep{{Spec: plan.Spec{Title: "Read it", Tool: "view", Args: json.RawMessage(c.args)}}, {Spec: plan.Spec{Title: "Name it"}}}
+		steps := []plan.NewStep{{Spec: plan.Spec{Title: "Read it", Tool: "view", Args: json.RawMessage(c.args)}},
+			{Spec: plan.Spec{Title: "Name it"}}}
 		for _, a := range []plan.Action{plan.SetUp{Outline: plan.Outline{Objective: "Keep a copy"}, Steps: steps},
 			plan.MarkStep{Step: 2, Status: plan.Done},
 			plan.MarkStep{Step: 1, Status: plan.Failed, Note: runnable.InvalidArgs + " view in S001"}} {

@@ -20,7 +20,8 @@ func TestContextJoinsThePlan(t *testing.T) {
 	if want := "it is slow\nby design\nsince May"; p.ContextNotes != want {
 		t.Errorf("findings %q, want %q", p.ContextNotes, want)
 	}
-	if events, err := w.try(ann, plan.AddContext{Constraints: []string{"no downtime"}, Findings: "since May"}); err != nil || len(events) > 0 {
+	known := plan.AddContext{Constraints: []string{"no downtime"}, Findings: "since May"}
+	if events, err := w.try(ann, known); err != nil || len(events) > 0 {
 		t.Errorf("known facts are recorded again: %v, %v", events, err)
 	}
 	long := strings.Repeat("x", plan.MaxLongText)
@@ -37,7 +38,7 @@ func TestContextOfAnApprovedPlan(t *testing.T) {
 	if p := w.state.Plan; len(p.Metadata.Constraints) > 0 || p.ContextNotes != "it is slow" {
 		t.Errorf("constraints %q, findings %q", p.Metadata.Constraints, p.ContextNotes)
 	}
-	if want := `new constraint "no downtime"`; w.state.Draft.Changes != want {
+	if want := `other constraints: "no downtime"`; w.state.Draft.Changes != want {
 		t.Errorf("proposed as %q, want %q", w.state.Draft.Changes, want)
 	}
 	w.do(bob, plan.AddContext{Findings: "since May"})

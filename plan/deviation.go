@@ -124,21 +124,12 @@ func deviations(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 		}
 	}
 	if !slices.Equal(approved.Metadata.Constraints, now.Metadata.Constraints) {
-		large = append(large, describeConstraints(approved.Metadata.Constraints, now.Metadata.Constraints))
+		large = append(large, "other constraints: "+Quote(Shorten(strings.Join(now.Metadata.Constraints, "; "), MaxNote)))
 	}
 	if id := firstReordered(approved, now); id != 0 {
 		large = append(large, id.String()+": another place in the order")
 	}
 	return small, large
-}
-
-// describeConstraints names the new constraints.
-func describeConstraints(approved, now []string) string {
-	added := slices.DeleteFunc(slices.Clone(now), func(c string) bool { return slices.Contains(approved, c) })
-	if len(added) == 0 {
-		return "other constraints"
-	}
-	return "new constraint " + Quote(Shorten(strings.Join(added, "; "), MaxNote))
 }
 
 // describeNewRights describes what a new step may do that no approved step may.

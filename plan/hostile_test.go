@@ -166,7 +166,8 @@ func attempts() map[string]attempt {
 			Args: json.RawMessage(`{"a":"b"}`)})},
 		"AnswerStep Insert": {ann, func(t failer) *workspace { w := active(t); w.mark(1, plan.Failed); return w },
 			always(plan.AnswerStep{Step: 1, Choice: plan.Insert, Text: "t", Steps: []plan.NewStep{titled("first"), titled("then", 3)}})},
-		"Replan":     {ann, active, always(plan.Replan{Changes: "c", Reasoning: "r", Discoveries: []string{"d"}, Constraints: []string{"e"}})},
+		"Replan": {ann, active, always(plan.Replan{Changes: "c", Reasoning: "r", Discoveries: []string{"d"},
+			Constraints: []string{"e"}})},
 		"AddContext": {ann, active, always(plan.AddContext{Constraints: []string{"c"}, Findings: "f"})},
 		"WithdrawProposal": {ann, func(t failer) *workspace {
 			w := approvedPlan(t)

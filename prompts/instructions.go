@@ -15,10 +15,11 @@ func Section(s Strategy) string {
 // of them, and explain runnable steps if "execution" is; nil means planning, loop and mode.
 func Instructions(s Strategy, toolsets []string) string {
 	offered := func(toolset string) bool { return toolsets == nil || slices.Contains(toolsets, toolset) }
+	mindset := mustRender("mindset_"+string(s.orDefault()), nil)
 	return mustRender("instructions", struct {
 		Planning, Loop, Mode, Execution bool
 		Mindset                         string
-	}{offered("planning"), offered("loop"), offered("mode"), toolsets != nil && offered("execution"), mustRender("mindset_"+string(s.orDefault()), nil)})
+	}{offered("planning"), offered("loop"), offered("mode"), toolsets != nil && offered("execution"), mindset})
 }
 
 // Strategy is the mindset taught by the planning section. The zero value, and any unknown value, renders as

@@ -67,14 +67,13 @@ func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, er
 	if in.Decompose && faults.Err() == nil {
 		return s.decompose(ctx, c, outline, in)
 	}
-	batch := plan.Batch{Word: plan.ActionWord(plan.SetUp{}), Parts: []plan.Part{{Action: plan.SetUp{Outline: outline, Steps: steps}}}}
-	var report gates.Report
+	if len(tasks) == 0 {
+		steps = []plan.NewStep{{Spec: plan.Spec{Title: plan.MetaTitle(goal), Type: plan.Chore}}}
+	}
+	action := plan.SetUp{Outline: outline, Steps: steps}
+	batch, report, err := plan.Batch{Word: plan.ActionWord(action), Parts: []plan.Part{{Action: action}}}, gates.Report{}, faults.Err()
 	if len(tasks) > 0 {
-		judged := gates.Candidate{Objective: goal, New: tasks, Replaces: true}
-		report, err = s.check(ctx, c, judged, "/steps", faults.Err(), &batch)
-	} else {
-		meta := plan.NewStep{Spec: plan.Spec{Title: plan.MetaTitle(goal), Type: plan.Chore}}
-		batch.Parts[0].Action, err = plan.SetUp{Outline: outline, Steps: []plan.NewStep{meta}}, faults.Err()
+		report, err = s.check(ctx, c, gates.Candidate{Objective: goal, New: tasks, Replaces: true}, "/steps", err, &batch)
 	}
 	if err != nil {
 		return StartReply{}, err

@@ -360,27 +360,30 @@ func (r *TaskRef) UnmarshalText(text []byte) error {
 // the step are listed with the toolset execution. They are the fields of a plan.Patch except the dependencies: their
 // meaning depends on the plan.
 type TaskFields struct {
-	Title              *string          `json:"title,omitempty"`
-	Details            *string          `json:"details,omitempty"`
-	Type               *plan.StepType   `json:"type,omitempty"`
-	DependsOn          *[]plan.StepID   `json:"-"`
-	ContextHints       *[]string        `json:"context_hints,omitempty" hint:"where to look first"`
-	RelevantFilePaths  *[]string        `json:"relevant_file_paths,omitempty" hint:"a file it is about"`
-	Creates            *[]string        `json:"creates,omitempty" jsonschema:"description=files it brings about"`
-	AcceptanceCriteria *[]string        `json:"acceptance_criteria,omitempty"`
-	Verify             *string          `json:"verify,omitempty"`
-	Risk               *plan.Risk       `json:"risk,omitempty"`
-	SuggestedAgent     *string          `json:"suggested_agent,omitempty" jsonschema:"-"`
-	Critical           *bool            `json:"critical,omitempty" jsonschema:"-"`
-	Tools              *[]string        `json:"tools,omitempty"`
-	Tool               *string          `json:"tool,omitempty" jsonschema:"description=it carries out the step" toolset:"execution"`
-	Args               *json.RawMessage `json:"args,omitempty" jsonschema:"type=object,description=$S001.path as a whole value is filled in" toolset:"execution"`
-	Idempotent         *bool            `json:"idempotent,omitempty" jsonschema:"-"`
-	RequiresApproval   *bool            `json:"requires_approval,omitempty" jsonschema:"description=a person first" toolset:"execution"`
-	Timeout            *int             `json:"timeout,omitempty" jsonschema:"description=seconds" toolset:"execution"`
-	Pause              *string          `json:"pause,omitempty" jsonschema:"-"`
-	When               *string          `json:"when,omitempty" jsonschema:"description=such as steps.S001.ok" toolset:"execution"`
-	ForEach            *string          `json:"for_each,omitempty" jsonschema:"description=list\\, $S001 or glob: once per $item" toolset:"execution" text:"list"`
+	Title              *string        `json:"title,omitempty"`
+	Details            *string        `json:"details,omitempty"`
+	Type               *plan.StepType `json:"type,omitempty"`
+	DependsOn          *[]plan.StepID `json:"-"`
+	ContextHints       *[]string      `json:"context_hints,omitempty" hint:"where to look first"`
+	RelevantFilePaths  *[]string      `json:"relevant_file_paths,omitempty" hint:"a file it is about"`
+	Creates            *[]string      `json:"creates,omitempty" jsonschema:"description=files it brings about"`
+	AcceptanceCriteria *[]string      `json:"acceptance_criteria,omitempty"`
+	Verify             *string        `json:"verify,omitempty"`
+	Risk               *plan.Risk     `json:"risk,omitempty"`
+	SuggestedAgent     *string        `json:"suggested_agent,omitempty" jsonschema:"-"`
+	Critical           *bool          `json:"critical,omitempty" jsonschema:"-"`
+	Tools              *[]string      `json:"tools,omitempty"`
+	Tool               *string        `json:"tool,omitempty" jsonschema:"description=it carries out the step" toolset:"execution"`
+
+	Args *json.RawMessage `json:"args,omitempty" jsonschema:"type=object,description=$S001.path as a whole value is filled in" toolset:"execution"`
+
+	Idempotent       *bool   `json:"idempotent,omitempty" jsonschema:"-"`
+	RequiresApproval *bool   `json:"requires_approval,omitempty" jsonschema:"description=a person first" toolset:"execution"`
+	Timeout          *int    `json:"timeout,omitempty" jsonschema:"description=seconds" toolset:"execution"`
+	Pause            *string `json:"pause,omitempty" jsonschema:"-"`
+	When             *string `json:"when,omitempty" jsonschema:"description=such as steps.S001.ok" toolset:"execution"`
+
+	ForEach *string `json:"for_each,omitempty" jsonschema:"description=list\\, $S001 or glob: once per $item" toolset:"execution" text:"list"`
 }
 
 // patch returns the given fields, cleaned, without the dependencies. field is the task's JSON pointer.

@@ -17,11 +17,12 @@ type Update struct {
 	AddTasks    []NewTask    `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
 	UpdateTasks []TaskUpdate `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
 	Facts
-	FinalSummary *string        `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
-	Verdict      *gates.Verdict `json:"verdict,omitempty" jsonschema:"-"`  // its judgement of the plan
-	EndMode      bool           `json:"end_mode,omitempty" jsonschema:"-"` // the approved work is over
-	Withdraw     bool           `json:"withdraw,omitempty" jsonschema:"-"` // drops its proposed change
-	Replan       *Replan        `json:"replan,omitempty" jsonschema:"-"`   // the next version of the plan
+	FinalSummary *string `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"results and checks"`
+
+	Verdict  *gates.Verdict `json:"verdict,omitempty" jsonschema:"-"`  // its judgement of the plan
+	EndMode  bool           `json:"end_mode,omitempty" jsonschema:"-"` // the approved work is over
+	Withdraw bool           `json:"withdraw,omitempty" jsonschema:"-"` // drops its proposed change
+	Replan   *Replan        `json:"replan,omitempty" jsonschema:"-"`   // the next version of the plan
 }
 
 // Wraps names the lists that a single entry may be given for.

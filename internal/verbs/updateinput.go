@@ -46,8 +46,8 @@ type taskChange struct {
 // read checks the form of an update, and returns all errors.
 func (in Update) read() (updateInput, error) {
 	out := updateInput{summary: in.FinalSummary, end: in.EndMode, drop: in.Withdraw}
-	if len(in.AddTasks)+len(in.UpdateTasks)+len(in.Constraints)+len(in.Findings) == 0 && in.FinalSummary == nil && in.Verdict == nil && in.Replan == nil &&
-		!in.EndMode && !in.Withdraw {
+	if len(in.AddTasks)+len(in.UpdateTasks)+len(in.Constraints)+len(in.Findings) == 0 && in.FinalSummary == nil && in.Verdict == nil &&
+		in.Replan == nil && !in.EndMode && !in.Withdraw {
 		nothing := &plan.ValidationError{Kind: plan.InvalidInput, Problem: "there is nothing to update",
 			Fix: "give add_tasks, update_tasks, constraints, findings, final_summary, verdict, replan, end_mode or withdraw"}
 		report := strict.Corrected(&Update{UpdateTasks: []TaskUpdate{{}}},
