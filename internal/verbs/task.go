@@ -375,7 +375,7 @@ type TaskFields struct {
 	Tools              *[]string      `json:"tools,omitempty"`
 	Tool               *string        `json:"tool,omitempty" jsonschema:"description=it carries out the step" toolset:"execution"`
 
-	Args *json.RawMessage `json:"args,omitempty" jsonschema:"type=object,description=$S001.path as a whole value is filled in" toolset:"execution"`
+	Args *json.RawMessage `json:"args,omitempty" jsonschema:"type=object,description=a value $S001.path is filled in" toolset:"execution"`
 
 	Idempotent       *bool   `json:"idempotent,omitempty" jsonschema:"-"`
 	RequiresApproval *bool   `json:"requires_approval,omitempty" jsonschema:"description=a person first" toolset:"execution"`
@@ -383,7 +383,7 @@ type TaskFields struct {
 	Pause            *string `json:"pause,omitempty" jsonschema:"-"`
 	When             *string `json:"when,omitempty" jsonschema:"description=such as steps.S001.ok" toolset:"execution"`
 
-	ForEach *string `json:"for_each,omitempty" jsonschema:"description=list\\, $S001 or glob: once per $item" toolset:"execution" text:"list"`
+	ForEach *string `json:"for_each,omitempty" jsonschema:"description=list or glob\\, once per $item" toolset:"execution" text:"list"`
 }
 
 // patch returns the given fields, cleaned, without the dependencies. field is the task's JSON pointer.
