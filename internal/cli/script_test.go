@@ -150,7 +150,7 @@ var unstable = []struct {
 	{regexp.MustCompile(`in \d+ ms`), "in N ms"},
 	{regexp.MustCompile(`(?m)^planloop {7}.*$`), "planloop       VERSION"},
 	{regexp.MustCompile(`since (YYYY-MM-DD HH:MM|\d\d:\d\d)`), "since HH:MM"},
-	{regexp.MustCompile(`until \d\d:\d\d`), "until HH:MM"},
+	{regexp.MustCompile(`\b(until|at) \d\d:\d\d\b`), "$1 HH:MM"},
 	{regexp.MustCompile(`-\d{10}\b`), "-SECONDS"},
 	{regexp.MustCompile(`"planloop/review":\{.*?\}\},"content"`), `"planloop/review":VIEW},"content"`},
 	{regexp.MustCompile(`app-[0-9a-f]{16}`), "app-HASH"},

@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,8 +70,8 @@ type textReply struct {
 // Text returns the text.
 func (r textReply) Text() string { return r.Said }
 
-// statusForPerson prints the status for a person at the terminal: first the waiting decisions with their commands, then the progress. It
-// leaves out instructions for agents.
+// statusForPerson prints the status for a person at the terminal: five lines, and one for each waiting item with its command. It leaves out
+// instructions for agents.
 func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) error {
 	ws, state, err := a.state(ctx)
 	if err != nil {
@@ -83,68 +83,117 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	}
 	s := a.screen()
 	var lines []string
-	tell := func(margin, text string) { lines = append(lines, s.Told(margin+safetext.EscapeLine(text))...) }
-	if len(waiting) > 0 {
-		lines = append(lines, s.Bold("Waiting for you:"))
+	tell := func(label, text string) {
+		lines = append(lines, s.Hang(s.Bold(label), s.Plain, safetext.EscapeLine(text))...)
 	}
-	for _, w := range waiting {
-		tell("  ", waitingText(w))
-		tell("    ", commandFor(state, w))
-	}
-	if len(lines) > 0 {
-		lines = append(lines, "")
-	}
+	subject := "none yet"
 	if reply.Session != nil {
-		text := plan.QuoteWhole(reply.Session.Goal)
-		if reply.Progress != "" {
-			text += " (" + reply.Progress + ")"
-		}
-		tell("", text)
+		subject = plan.QuoteWhole(reply.Session.Goal)
 	}
-	tell("", "Workspace: "+reply.Workspace)
-	if !slices.ContainsFunc(waiting, func(w review.Waiting) bool { return w.Kind == review.PlanWaits }) {
-		tell("", ws.verbs.Headline(state, a.caller()))
+	if reply.Progress != "" {
+		subject += " (" + reply.Progress + ")"
 	}
-	if reply.Now.Earlier != "" {
-		tell("", "Restored; earlier decision: "+reply.Now.Earlier)
+	tell("Plan: ", subject+" in "+reply.Workspace)
+	tell("Phase: ", a.phaseText(ws, state, reply))
+	waits := plan.Pluralize(len(waiting), "item")
+	if len(waiting) == 0 {
+		waits = "nothing"
 	}
-	if reply.Run != nil {
-		tell("", reply.Run.Text())
+	tell("Waiting for you: ", waits)
+	for _, w := range waiting {
+		tell("  ", terminal.SentenceEnd(waitingText(w))+" "+commandFor(state, w))
 	}
-	for _, signal := range reply.Signals {
-		if signal.Level != plan.Blocker { // blockers are listed as waiting
-			tell("", fmt.Sprintf("%s %s: %s", signal.Level, plan.Quote(signal.ID), signal.Message))
-		}
+	if reply.Session == nil {
+		lines = append(lines, s.Next(ws.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
+	} else {
+		tell("Work: ", ws.workText(state, a.caller()))
+		tell("Not verified: ", unverified(state.Plan))
 	}
-	if held := verbs.EnforcementLine(reply.Enforcement); held != "" {
-		tell("", held)
-	}
-	if reply.Summary != "" {
-		tell("", "Final summary:")
-		for line := range strings.Lines(reply.Summary) {
-			tell("  ", strings.TrimSuffix(line, "\n"))
-		}
-	}
-	if reply.Now.Reason == verbs.SyncInstructions {
+	if reply.Now.Reason == verbs.SyncInstructions && !ws.presence.HasServed() { // else agents get the rules over MCP
 		tell("", reply.Now.Message+" Update it: planloop sync")
 	}
-	if len(waiting) == 0 {
-		lines = append(lines, s.Next(ws.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
-	}
 	return a.printLines(lines)
+}
+
+// phaseText returns the phase of planning mode, how far it is enforced, and the state of the plan beyond its progress.
+func (a *app) phaseText(ws *openWorkspace, state plan.State, reply verbs.StatusReply) string {
+	texts := []string{terminal.ModeView{State: state, Limits: ws.config.Limits(), Now: time.Now()}.Phase()}
+	if reply.Session != nil && reply.Session.Status != "" && reply.Session.Status != plan.StatusDraft {
+		texts = append(texts, "the plan is "+string(reply.Session.Status))
+	}
+	if reply.Now.Earlier != "" {
+		texts = append(texts, "restored; earlier decision: "+reply.Now.Earlier)
+	}
+	if reply.Run != nil {
+		texts = append(texts, reply.Run.Text())
+	}
+	if n := len(state.OpenSignals(plan.Warning)); n > 0 { // blockers are listed as waiting
+		texts = append(texts, plan.Pluralize(n, "warning")+": planloop show")
+	}
+	if hooks := verbs.EnforcementLine(reply.Enforcement); hooks != "" {
+		texts = append(texts, hooks)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// listed is the most steps that a line of the status names.
+const listed = 3
+
+// workText says who works on which steps, or if no agent does, what comes next.
+func (ws *openWorkspace) workText(state plan.State, c verbs.Caller) string {
+	switch mode := state.ModeNow(); state.PhaseNow() {
+	case plan.PhaseGathering:
+		return mode.By + " reads and will submit a plan; nothing can be changed yet"
+	case plan.PhaseSubmitted:
+		return cmp.Or(mode.Request, &plan.Request{By: mode.By}).By + " waits for your decision"
+	}
+	var texts []string
+	if state.Plan != nil {
+		for step := range state.Plan.Steps.Running() {
+			if by := verbs.Carrier(step); by != "" && !ws.verbs.Lapsed(step) {
+				texts = append(texts, by+" works on "+step.ID.String()+" "+plan.Quote(step.Title))
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return ws.verbs.Headline(state, c)
+	}
+	return firstOf(texts)
+}
+
+// unverified names the done steps that lack evidence.
+func unverified(p *plan.Plan) string {
+	var texts []string
+	for _, step := range stepsWhere(plan.State{Plan: p}, func(step *plan.Step) bool { return step.Status == plan.Done }) {
+		if missing := plan.MissingEvidence(step); len(missing) > 0 && (step.Verify != "" || len(step.AcceptanceCriteria) > 0) {
+			texts = append(texts, step.ID.String()+": "+strings.Join(missing, ", and "))
+		}
+	}
+	if len(texts) == 0 {
+		return "nothing"
+	}
+	return firstOf(texts)
+}
+
+// firstOf joins the first texts, and counts the others.
+func firstOf(texts []string) string {
+	if more := len(texts) - listed; more > 0 {
+		texts = append(texts[:listed:listed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // commandFor returns the command that deals with an item of the inbox.
 func commandFor(state plan.State, w review.Waiting) string {
 	switch w.Kind {
 	case review.PlanWaits:
-		return "planloop approve, or planloop review in a browser; planloop edit COMMENT (request changes); planloop reject"
+		return "planloop approve, or planloop review in a browser; planloop edit COMMENT; planloop reject"
 	case review.QuestionWaits:
 		return "planloop answer --id " + w.ID + " TEXT"
 	case review.ReplyWaits:
 		return "planloop comment shows it in full; to resolve it: planloop comment --met " + w.ID
 	case review.BlockerWaits:
-		return "once fixed: " + commandText(verbs.Call{Kind: verbs.CallClear, ID: w.ID})
+		return "Once fixed: " + commandText(verbs.Call{Kind: verbs.CallClear, ID: w.ID})
 	}
 	var step *plan.Step
 	if state.Plan != nil {
@@ -159,7 +208,7 @@ func commandFor(state plan.State, w review.Waiting) string {
 	skip := call(verbs.CallRecover, plan.Skip)
 	switch ask := step.OpenQuestion(); {
 	case step.IsUnknown():
-		return "if it has happened: " + call(verbs.CallRecover, plan.Happened) + "; to do it again: " + call(verbs.CallRecover, plan.Retry)
+		return "If it has happened: " + call(verbs.CallRecover, plan.Happened) + "; to do it again: " + call(verbs.CallRecover, plan.Retry)
 	case ask != nil && ask.Kind == plan.AskApproval:
 		return call(verbs.CallApproveStep, "") + ", or " + call(verbs.CallRejectStep, "")
 	case ask != nil, step.NeedsUnblocking():

@@ -73,6 +73,11 @@ func (b *Registry) Servers() []Server {
 // Served reports whether a server runs, for any client.
 func (b *Registry) Served() bool { return len(b.Servers()) > 0 }
 
+// HasServed reports whether a client's server runs or has run in this workspace.
+func (b *Registry) HasServed() bool {
+	return slices.ContainsFunc([]folder{b.servers, b.remote}, func(f folder) bool { return f != "" && f.has("") })
+}
+
 // soleClient returns the client of the matching servers, "" if they have several, and whether any server matches.
 func soleClient(servers []Server, fits func(Server) bool) (client string, some bool) {
 	for _, s := range servers {

@@ -29,21 +29,8 @@ type styledText struct {
 
 // Lines returns the state of the mode, the open questions, and the next action.
 func (v ModeView) Lines() []string {
-	s, phase, look := v.Screen, string(v.State.PhaseNow()), v.Screen.Plain
-	var about string
-	var rows []styledText
-	switch v.State.PhaseNow() {
-	case plan.PhaseGathering:
-		look = s.Busy
-		about, rows = v.gathering()
-	case plan.PhaseSubmitted:
-		look = s.Waiting
-		about, rows = v.submitted()
-	case plan.PhaseExecuting:
-		look, rows = s.Good, v.executing()
-	default:
-		phase, rows = "off", v.inactive()
-	}
+	s := v.Screen
+	phase, look, about, rows := v.phase()
 	rows = append(rows, styledText{s.Waiting, waitingSince(v.State, v.Now)}, styledText{s.Plain, v.Hooks})
 	for _, q := range v.State.OpenQuestions() {
 		rows = append(rows, styledText{s.Waiting, fmt.Sprintf("Question %s of %s: %s", q.ID, q.By, q.Text)},
@@ -58,6 +45,38 @@ func (v ModeView) Lines() []string {
 	return append(append(lines, ""), s.Next(v.Next)...)
 }
 
+// Phase returns the phase with who began it and when.
+func (v ModeView) Phase() string {
+	phase, _, about, _ := v.phase()
+	if phase == off {
+		phase = "planning mode is off"
+	}
+	return phase + prefixed(", ", about)
+}
+
+// off is the name of the phase inactive for people.
+const off = "off"
+
+// phase returns the phase with its style, its details for the first line, and the rows below it.
+func (v ModeView) phase() (phase string, look Style, about string, rows []styledText) {
+	s := v.Screen
+	phase, look = string(v.State.PhaseNow()), s.Plain
+	switch v.State.PhaseNow() {
+	case plan.PhaseGathering:
+		look = s.Busy
+		about, rows = v.gathering()
+	case plan.PhaseSubmitted:
+		look = s.Waiting
+		about, rows = v.submitted()
+	case plan.PhaseExecuting:
+		look, rows = s.Good, v.executing()
+	default:
+		phase, rows = off, v.inactive()
+	}
+	return phase, look, about, rows
+}
+
+// gathering returns the details of the phase for the first line, and the rows below it.
 func (v ModeView) gathering() (about string, rows []styledText) {
 	s, mode := v.Screen, v.State.ModeNow()
 	returned, rule := "", "Agents read and ask; nothing can be changed until a plan is approved."
@@ -196,15 +215,15 @@ func (v PlanView) mode() []string {
 	switch open := v.State.CurrentQuestions(); len(open) {
 	case 0:
 	case 1:
-		say(fmt.Sprintf("%s asks: %s Answer: planloop answer TEXT", open[0].By, sentenceEnd(open[0].Text)))
+		say(fmt.Sprintf("%s asks: %s Answer: planloop answer TEXT", open[0].By, SentenceEnd(open[0].Text)))
 	default:
 		say(fmt.Sprintf("%d questions are open: planloop answer lists them", len(open)))
 	}
 	return lines
 }
 
-// sentenceEnd adds a full stop unless the text ends a sentence.
-func sentenceEnd(text string) string {
+// SentenceEnd adds a full stop unless the text ends a sentence.
+func SentenceEnd(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".?!") {
 		return text
 	}
