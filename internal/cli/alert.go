@@ -28,7 +28,16 @@ func newAlertCommand(a *app) *cobra.Command {
 		in.TaskID = (*verbs.TaskID)(&step)
 		return in, err
 	}
-	cmd := newCommand("alert", "--id ID", noArguments, runVerb(a, (*verbs.Service).Alert, in))
+	cmd := newCommand("alert", "--id ID", noArguments, func(cmd *cobra.Command, args []string) error {
+		reply, err := callVerb(cmd, args, a, (*verbs.Service).Alert, in)
+		switch {
+		case err != nil:
+			return err
+		case clear && a.isReadByPerson():
+			return a.printReply(reply, reply.Cleared())
+		}
+		return a.reply(reply)
+	})
 	flags := cmd.Flags()
 	flags.StringVar(&id, "id", "", "the `ID` of the signal, such as tests")
 	addLevel(cmd, &level)

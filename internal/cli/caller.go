@@ -29,6 +29,9 @@ func (a *app) caller() verbs.Caller {
 	return verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{}}
 }
 
+// isReadByPerson reports whether a person at the terminal reads what a command prints.
+func (a *app) isReadByPerson() bool { return a.outIsTerminal && a.caller().Actor.IsPresent() }
+
 func (a *app) login() string {
 	if name := workspace.Login(a.getenv); name != "" {
 		return name

@@ -112,11 +112,12 @@ func runAsPerson[In, Out any](a *app, doing string, do verb[In, Out], in input[I
 	}
 }
 
-// newObjectCommand returns a command that passes one JSON object of the contract to a verb and prints the reply as JSON.
+// newObjectCommand returns a command that passes one JSON object of the contract to a verb. Its reply is JSON, or for a person at a terminal
+// who gave a file, words.
 func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, Out]) *cobra.Command {
 	var inline, file string
 	check := func(cmd *cobra.Command, args []string) error {
-		a.flags.json = true // even a refusal
+		a.flags.json = cmd.Flags().Changed("json") || !a.isReadByPerson() // even a refusal
 		return noArguments(cmd, args)
 	}
 	cmd := newCommand(name, "", check, runVerb(a, do, func(cmd *cobra.Command, _ []string) (in In, err error) {

@@ -25,7 +25,7 @@ func newStartCommand(a *app) *cobra.Command {
 	var f startFlags
 	cmd := newCommand("start", "[GOAL]", func(cmd *cobra.Command, args []string) error {
 		if stepSource(cmd) == "" {
-			a.flags.json = true // a command of the contract: its refusals are JSON as well
+			a.flags.json = a.flags.json || !a.isReadByPerson() // a command of the contract: its refusals are JSON as well
 		}
 		return f.check(cmd, args)
 	}, func(cmd *cobra.Command, args []string) error {

@@ -60,12 +60,19 @@ func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action)
 }
 
 // Text returns the reply in a line or two.
-func (r AlertReply) Text() string {
-	state := map[bool]string{true: "Open: ", false: "Cleared: "}[r.Open]
-	if r.Before != nil {
-		state = "Already cleared at " + localTime(r.Before.ClearedAt) + " by " + r.Before.ClearedBy + ": "
+func (r AlertReply) Text() string { return r.state() + ": " + r.Signal.text() + r.ending() }
+
+// Cleared returns in one line, for a person, which signal is cleared.
+func (r AlertReply) Cleared() string { return r.state() + ": " + r.Signal.ID + r.sofar() + "." }
+
+func (r AlertReply) state() string {
+	switch {
+	case r.Before != nil:
+		return "Already cleared at " + localTime(r.Before.ClearedAt) + " by " + r.Before.ClearedBy
+	case r.Open:
+		return "Open"
 	}
-	return state + r.Signal.text() + r.ending()
+	return "Cleared"
 }
 
 // CheckRun is the outcome of a command that planloop ran.
