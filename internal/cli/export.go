@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-type exportOptions struct{ format, plan, file, dir string }
+type exportOptions struct {
+	format, plan, file, dir string
+	draft                   bool
+}
 
 func newExportCommand(a *app) *cobra.Command {
 	var o exportOptions
@@ -25,6 +29,7 @@ func newExportCommand(a *app) *cobra.Command {
 	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: "+strings.Join(exchange.JSON.Values(), ", ")+
 		" (default: by the file's extension, else json)")
 	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of its id")
+	flags.BoolVar(&o.draft, "draft", false, "export the waiting plan")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
 	flags.StringVar(&o.dir, "dir", "", "write rawko's files with all versions to the workspace folder `DIR`")
 	complete(cmd, "format", words(exchange.JSON))
@@ -61,7 +66,17 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 			return err
 		}
 	}
-	if state, _, err = namedPlan(ctx, ws, state, o.plan); err != nil {
+	switch {
+	case !o.draft:
+		state, _, err = namedPlan(ctx, ws, state, o.plan)
+	case o.plan != "" || o.dir != "":
+		err = usageError{errors.New("--draft cannot be combined with --plan or --dir")}
+	case state.Draft == nil:
+		err = noWaitingPlan()
+	default:
+		state, err = ws.verbs.PlanState(ctx, state.Draft.ID)
+	}
+	if err != nil {
 		return err
 	}
 	if o.dir != "" {

@@ -242,8 +242,29 @@ func newPlanDiffCommand(a *app) *cobra.Command {
 		if a.flags.json {
 			return a.printJSON(c)
 		}
+		if c.IsUnrelated {
+			return a.showUnrelated(cmd.Context(), c)
+		}
 		return a.print(terminal.Joined(a.screen().Comparison(c.Text())))
 	})
 	cmd.ValidArgsFunction = a.completePlans
 	return cmd
+}
+
+// showUnrelated shows two plans one after the other: their differences would say nothing.
+func (a *app) showUnrelated(ctx context.Context, c verbs.Comparison) error {
+	ws, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	lines := a.screen().Told(safetext.EscapeLine(c.From.PlanID + " and " + c.To.PlanID + " are not versions of one plan. Both follow."))
+	for _, id := range []string{c.From.PlanID, c.To.PlanID} {
+		state, err := ws.verbs.PlanState(ctx, id)
+		if err != nil {
+			return err
+		}
+		v := terminal.PlanView{Screen: a.screen(), State: plan.State{Plan: state.Plan}, All: true, Now: time.Now()}
+		lines = append(append(lines, ""), v.Page().Lines()...)
+	}
+	return a.printLines(lines)
 }

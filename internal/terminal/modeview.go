@@ -194,13 +194,10 @@ func (v PlanView) approval() []string {
 // mode returns the lines about planning mode: a draft that needs a decision, or the read-only phase; and questions.
 func (v PlanView) mode() []string {
 	var lines []string
-	say := func(text string) {
-		lines = append(lines, v.Screen.Hang("", v.Screen.Waiting, safetext.EscapeLine(text))...)
-	}
-	if text := waitingDraft(v.State); text != "" {
-		say(text)
-		if since := waitingSince(v.State, v.Now); since != "" {
-			say(since)
+	say := func(text string) { lines = append(lines, v.waitingLine(text)...) }
+	if v.State.Draft != nil {
+		if !v.isBelowDraft {
+			lines = v.waiting()
 		}
 	} else if v.State.PhaseNow() == plan.PhaseGathering {
 		about := ""
@@ -220,6 +217,19 @@ func (v PlanView) mode() []string {
 		say(fmt.Sprintf("%d questions are open: planloop answer lists them", len(open)))
 	}
 	return lines
+}
+
+// waiting returns the lines about the draft that waits.
+func (v PlanView) waiting() []string {
+	lines := v.waitingLine(waitingDraft(v.State))
+	if since := waitingSince(v.State, v.Now); since != "" {
+		lines = append(lines, v.waitingLine(since)...)
+	}
+	return lines
+}
+
+func (v PlanView) waitingLine(text string) []string {
+	return v.Screen.Hang("", v.Screen.Waiting, safetext.EscapeLine(text))
 }
 
 // SentenceEnd adds a full stop unless the text ends a sentence.

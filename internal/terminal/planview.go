@@ -37,6 +37,8 @@ type PlanView struct {
 
 	Remarks      []verbs.PlacedComment    // the comments on the plan
 	StepProgress map[plan.StepID]Progress // progress of the steps that engines carry out
+
+	isBelowDraft bool // the page begins with the draft
 }
 
 // Page is a laid-out state in parts, so that the live view can fit it into a terminal: the head and the foot are
@@ -54,8 +56,26 @@ func TextPage(text string) Page {
 // Lines returns all lines of the page.
 func (p Page) Lines() []string { return slices.Concat(p.head, p.body, p.foot) }
 
-// Page lays the state out.
+// Page lays the state out, a plan that waits for a decision before the current one.
 func (v PlanView) Page() Page {
+	v.isBelowDraft = v.waitsFirst()
+	page := v.current()
+	if v.isBelowDraft {
+		draft := PlanView{Screen: v.Screen, State: plan.State{Plan: v.State.Draft}, All: v.All, Now: v.Now}
+		steps, _ := draft.steps()
+		page.body = slices.Concat(steps, []string{"", v.Screen.Bold("The plan until then:")}, page.head, page.body)
+		page.head, page.focus = append(v.waiting(), draft.head()...), 0
+	}
+	return page
+}
+
+func (v PlanView) waitsFirst() bool {
+	draft := v.State.Draft
+	return v.Former == nil && draft != nil && !v.State.IsReturned() && (v.State.Plan == nil || v.State.Plan.ID != draft.ID)
+}
+
+// current lays out the plan of the state.
+func (v PlanView) current() Page {
 	if v.State.Plan == nil {
 		return v.withoutPlan()
 	}

@@ -30,6 +30,8 @@ type Comparison struct {
 	To    ComparedPlan `json:"to"`
 	Plan  []PlanChange `json:"plan"`
 	Steps []StepChange `json:"steps"`
+
+	IsUnrelated bool `json:"unrelated,omitempty"` // the plans are not versions of one
 }
 
 // ComparedPlan identifies one of the compared plans.
@@ -105,7 +107,9 @@ func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (
 	if err != nil {
 		return Comparison{}, err
 	}
-	return Compare(from, to), nil
+	compared := Compare(from, to)
+	compared.IsUnrelated = from.Root() != to.Root()
+	return compared, nil
 }
 
 func (s *Service) defaultPlans(state plan.State, c Caller) (from, to string, err error) {
