@@ -112,8 +112,8 @@ func runAsPerson[In, Out any](a *app, doing string, do verb[In, Out], in input[I
 	}
 }
 
-// newObjectCommand returns a command that passes one JSON object of the contract to a verb. Its reply is JSON, or for a person at a terminal
-// who gave a file, words.
+// newObjectCommand returns a command that passes one JSON object of the contract to a verb. Its reply is JSON, or words for a person at a
+// terminal with a file.
 func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, Out]) *cobra.Command {
 	var inline, file string
 	check := func(cmd *cobra.Command, args []string) error {
