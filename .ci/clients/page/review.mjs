@@ -3,6 +3,7 @@
 //
 //   node review.mjs PROGRAM PACKAGES CHROMIUM FOLDER [PICTURES]
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { place, run } from '../process.mjs';
@@ -159,6 +160,7 @@ async function carriedOut(agent, page, review) {
   for (let n = 1; n <= revised().steps.length; n++) {
     await agent.call('planning_mark_step', { step_id: `S00${n}`, status: 'in_progress' });
     for (const at of [page, other]) await at.getByRole('button', { name: new RegExp(`^Step ${n}, in progress`) }).waitFor();
+    if (n === 2) writeFileSync(join(shop.workspace, 'migrations/0008_passkeys.sql'), ''); // else the step is not verified
     if (n === 4) await Promise.all([picture(page, 'carried-out'), picture(other, 'phone')]);
     await agent.call('planning_mark_step', { step_id: `S00${n}`, status: 'done', note: 'As planned.' });
     for (const at of [page, other]) await at.getByRole('button', { name: new RegExp(`^Step ${n}, done`) }).waitFor();
