@@ -121,7 +121,7 @@ func (m Machine) Short(path string) string {
 
 // ShellVariables lists the variables that agents' hosts set in the shells they run. A person's own shell has none of them.
 func ShellVariables() []string {
-	return append(ShellOnlyVariables(), "CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE")
+	return append(ShellOnlyVariables(), "AI_AGENT", "CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE")
 }
 
 // ShellOnlyVariables lists the ShellVariables that no known host also sets for its servers. Claude Code sets CLAUDECODE for both
