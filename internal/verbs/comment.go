@@ -290,11 +290,16 @@ func commentsBeside(remarks []PlacedComment, in WhichPlan, step plan.StepID, bes
 // steps that are gone.
 func stepComments(remarks []PlacedComment, step plan.StepID, room int) (texts []string) {
 	for _, r := range remarks {
-		if r.Now == step && (step == 0 || r.In == CurrentPlan) {
+		if r.isOn(step) {
 			texts = append(texts, r.parts(step != 0, room)...)
 		}
 	}
 	return texts
+}
+
+// isOn reports whether the comment is on a step of the current plan, or for 0 on a whole plan.
+func (r PlacedComment) isOn(step plan.StepID) bool {
+	return r.Now == step && (step == 0 || r.In == CurrentPlan)
 }
 
 func commentLines(remarks []PlacedComment, step plan.StepID) []string {
@@ -346,7 +351,7 @@ func (r ReadPlanReply) withComments(state plan.State, remarks []PlacedComment, c
 	}
 	if first == 1 {
 		r.Message = "All input from people, in full, with " + plan.Pluralize(len(remarks), "open comment") + "."
-		if id := unreplied(state); id != "" {
+		if id := firstUnreplied(state); id != "" {
 			r.Message += " Reply to " + id + ": " + c.word(Call{Kind: CallReply, ID: id}) + "."
 		}
 	}

@@ -149,13 +149,21 @@ func (c CommentFeedback) about() string {
 	return fmt.Sprintf(" (%s, %s %s%s)", c.ID, c.place, plan.Quote(c.Title), since)
 }
 
-// unreplied returns the id of the first question to agents without a reply, or "".
-func unreplied(state plan.State) string {
+// unreplied lists the questions to agents on the current plan without a reply.
+func unreplied(state plan.State) (questions []plan.Comment) {
 	comments := commentsNow(state)
 	for _, c := range state.Comments {
 		if c.IsOpenQuestion() && comments.has(c) {
-			return c.ID
+			questions = append(questions, c)
 		}
+	}
+	return questions
+}
+
+// firstUnreplied returns the id of the first of these questions, or "".
+func firstUnreplied(state plan.State) string {
+	if questions := unreplied(state); len(questions) > 0 {
+		return questions[0].ID
 	}
 	return ""
 }

@@ -164,7 +164,7 @@ func (v view) nextAction() NextAction {
 	if v.scoped() {
 		return v.scopedAction()
 	}
-	n, id := v.unscopedAction(), unreplied(v.state)
+	n, id := v.unscopedAction(), firstUnreplied(v.state)
 	reply := Call{Kind: CallReply, ID: id}
 	if _, can := v.Can(reply); id == "" || v.decides() || !can {
 		return n

@@ -57,10 +57,13 @@ func (v view) situation(ctx context.Context, next NextAction, told plan.Revision
 		x.task, x.showTask = &task, v.word(Call{Kind: CallShowTask, Step: step.ID})
 	}
 	input := collectFeedback(v.state, remarks, told)
+	if v.scoped() { // it is about the work of others
+		input.Decision = nil
+	}
 	input.Edited = strings.TrimPrefix(line(input.Edited)+line(edited), "\n")
 	x.input = input
 	x.addPlan(v, next)
-	x.addInput(v, input, step)
+	x.addInput(v, remarks, step)
 	if !v.scoped() {
 		x.addRun(v.runState(v.state))
 	}
@@ -70,6 +73,7 @@ func (v view) situation(ctx context.Context, next NextAction, told plan.Revision
 
 // add adds a kind of fact; texts of others are marked. name is the word for counting, as in tokens.Part.
 func (x *situation) add(heading, name string, texts ...string) *fact {
+	texts = slices.Clone(texts) // they may be the state's own
 	for i := range texts {
 		texts[i] = safetext.AfterLabel(texts[i])
 	}
@@ -100,10 +104,10 @@ func (x *situation) addPlan(v view, next NextAction) {
 	x.add("Reasoning", "the reasoning", p.Reasoning).Long = true
 }
 
-// addInput adds what people decided, answered and commented, and what they are asked.
-func (x *situation) addInput(v view, input Feedback, step *plan.Step) {
-	from := len(x.facts)
-	if input.Decision != nil && !v.scoped() {
+// addInput adds people's decisions, answers and comments, and the questions to them.
+func (x *situation) addInput(v view, remarks []PlacedComment, step *plan.Step) {
+	from, input := len(x.facts), x.input
+	if input.Decision != nil {
 		x.add("Decided", "a decision", input.Decision.text()).Long = true
 	}
 	var answers, comments, open []string
@@ -111,7 +115,8 @@ func (x *situation) addInput(v view, input Feedback, step *plan.Step) {
 		answers = append(answers, a.line())
 	}
 	for _, c := range input.Comments {
-		if step == nil || c.TaskID != int(step.ID) { // those are with the task
+		isWithTask := func(r PlacedComment) bool { return step != nil && r.ID != "" && r.ID == c.ID && r.isOn(step.ID) }
+		if !slices.ContainsFunc(remarks, isWithTask) {
 			comments = append(comments, c.line())
 		}
 	}

@@ -176,3 +176,64 @@ func TestStatusSinceARevision(t *testing.T) {
 		}
 	})
 }
+
+// TestStatusLeavesTheStateAlone: states are shared, so their texts are marked in copies.
+func TestStatusLeavesTheStateAlone(t *testing.T) {
+	lists := [][]string{{"first\nsecond"}, {"third\nfourth"}}
+	p := &plan.Plan{ID: "p-1", Status: plan.StatusActive, Discoveries: lists[0], Outline: plan.Outline{Objective: "o",
+		Metadata: plan.Metadata{Constraints: lists[1]}}, Steps: plan.NewSteps([]*plan.Step{{ID: 1, Spec: plan.Spec{Title: "Do it"}}})}
+	s := service(time.Now, nil)
+	resume := func() string { return must[string](t)(s.Resume(t.Context(), plan.State{Plan: p}, ann)) }
+	if first := resume(); first != resume() || lists[0][0] != "first\nsecond" || lists[1][0] != "third\nfourth" {
+		t.Errorf("%q\n%s", lists, first)
+	}
+}
+
+// TestPartialStatusTellsNoInput: an answer that only a partial status could have told is in the next whole one.
+func TestPartialStatusTellsNoInput(t *testing.T) {
+	for name, partial := range map[string]verbs.Status{"a task": {Task: new(verbs.TaskID(1))}, "since": {Since: 1}} {
+		clock := time.Now()
+		s := service(func() time.Time { clock = clock.Add(time.Second); return clock }, nil)
+		setUp := func(objective string) {
+			must[verbs.SetupPlanReply](t)(s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: objective},
+				Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Do it"}}}}))
+		}
+		must[verbs.StatusReply](t)(s.Status(t.Context(), ann, verbs.Status{}))
+		must[verbs.AskUserReply](t)(s.AskUser(t.Context(), ann, verbs.AskUser{Question: "Which region?"}))
+		must[verbs.AskUserReply](t)(s.Answer(t.Context(), person, "", "the EU"))
+		setUp("first")
+		setUp("second")
+		must[verbs.StatusReply](t)(s.Status(t.Context(), ann, partial))
+		if text := must[verbs.StatusReply](t)(s.Status(t.Context(), ann, verbs.Status{})).Text(); !strings.Contains(text, "the EU") {
+			t.Errorf("after %s:\n%s", name, text)
+		}
+	}
+}
+
+// TestCommentOnAProposalIsNotTakenForTheCurrentStep of the same number.
+func TestCommentOnAProposalIsNotTakenForTheCurrentStep(t *testing.T) {
+	s := ungated()
+	must[verbs.SubmitPlanReply](t)(s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "Do it.",
+		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: new("Do it")}}}}))
+	must[verbs.DecisionReply](t)(s.Decide(t.Context(), person, plan.DecideDraft{Outcome: plan.Approved, Digest: digest(t, s)}))
+	must[verbs.MarkStepReply](t)(s.Mark(t.Context(), ann, plan.MarkStep{Step: 1, Status: plan.InProgress}))
+	must[verbs.SubmitPlanReply](t)(s.SubmitPlan(t.Context(), carl, verbs.SubmitPlan{Summary: "Other.",
+		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: new("Do something else")}}}}))
+	must[verbs.CommentReply](t)(s.Comment(t.Context(), person, plan.AddComment{Text: "mind the clock", Step: 1}))
+	if text := must[verbs.StatusReply](t)(s.Status(t.Context(), ann, verbs.Status{})).Text(); !strings.Contains(text, "mind the clock") {
+		t.Error(text)
+	}
+}
+
+// TestCurrentStepIsInEveryFormUnderABlocker: some hosts show a model the structured content alone.
+func TestCurrentStepIsInEveryFormUnderABlocker(t *testing.T) {
+	s := handed(t)
+	called[verbs.MarkStepReply](t, s, "planning_mark_step", `{"step_id":"S002","status":"in_progress"}`)
+	must[verbs.AlertReply](t)(s.Alert(t.Context(), ann, verbs.Alert{ID: "ci", Message: "the runner is gone"}))
+	reply := must[verbs.StatusReply](t)(s.Status(t.Context(), ann, verbs.Status{}))
+	for name, text := range map[string]string{"text": reply.Text(), "structured": string(must[[]byte](t)(reply.MarshalJSON()))} {
+		if strings.Count(text, "Mind the clock.") != 1 || !strings.Contains(text, "the runner is gone") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}

@@ -125,7 +125,8 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	if err != nil {
 		return StatusReply{}, err
 	}
-	if reply.ask = s.askOnceMore(ctx, state, c); reply.ask == nil { // else a different reply may replace this one
+	isWhole := in.Task == nil && in.Since == 0
+	if reply.ask = s.askOnceMore(ctx, state, c); reply.ask == nil && isWhole { // else a different reply may replace this one
 		s.seen.set(c, func(last *sighting) { last.input, last.planEdits = state.Revision, state.Revision })
 	}
 	return reply, nil
@@ -150,7 +151,7 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		Heartbeat:     next.heartbeat(state, c),
 		brief:         c.brief(),
 	}
-	if id := unreplied(state); id != "" && !c.decides() {
+	if id := firstUnreplied(state); id != "" && !c.decides() {
 		reply.Reply, _ = c.Can(Call{Kind: CallReply, ID: id})
 	}
 	if state.PhaseNow() != plan.PhaseInactive {
@@ -225,6 +226,8 @@ func (r *StatusReply) fit(x situation, isCurrent bool) {
 		}
 		if isCurrent {
 			r.Now.CurrentTask = r.task
+		} else if r.task != nil {
+			r.Situation, r.task = append(r.Situation, r.task.fact()), nil
 		}
 		over := r.cost() - maxStatus
 		if over <= 0 || room <= over {

@@ -68,3 +68,24 @@ func TestOwnerLearnsOfOthersEdits(t *testing.T) {
 		t.Errorf("the editor is told %q", status.Edited)
 	}
 }
+
+// TestBegunStepIsShownAfterManyOthers of the same update.
+func TestBegunStepIsShownAfterManyOthers(t *testing.T) {
+	updates := strings.Repeat(`{"id":1,"note":"so"},`, 20) + `{"id":2,"status":"IN_PROGRESS"}`
+	reply := called[verbs.UpdateReply](t, handed(t), "planloop_update", `{"update_tasks":[`+updates+`]}`)
+	if reply.Task == nil || reply.Task.ID != 2 {
+		t.Error(reply.Text())
+	}
+}
+
+// TestClosingNamesOnlyItsOwnQuestions: a question on a former plan is no longer open for the next.
+func TestClosingNamesOnlyItsOwnQuestions(t *testing.T) {
+	s := handed(t)
+	must[verbs.CommentReply](t)(s.Comment(t.Context(), person, plan.AddComment{Text: "why this?", IsQuestion: true}))
+	called[verbs.SetupPlanReply](t, s, "planning_setup_plan", `{"objective":"Next","initial_steps":[{"title":"Do it"}]}`)
+	must[verbs.CommentReply](t)(s.Comment(t.Context(), person, plan.AddComment{Text: "and that?", IsQuestion: true}))
+	reply := called[verbs.UpdateReply](t, s, "planloop_update", `{"update_tasks":[{"id":1,"status":"DONE"}],"final_summary":"It works."}`)
+	if strings.Contains(reply.Message, "why this?") || !strings.Contains(reply.Message, "and that?") {
+		t.Error(reply.Message)
+	}
+}

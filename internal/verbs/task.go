@@ -312,7 +312,11 @@ func (t *Task) text() string {
 	if t == nil {
 		return ""
 	}
-	return prompts.Facts([]prompts.Fact{{Name: t.name(), Texts: []string{t.Title + t.lines()}}})
+	return prompts.Facts([]prompts.Fact{t.fact()})
+}
+
+func (t *Task) fact() prompts.Fact {
+	return prompts.Fact{Name: t.name(), Texts: []string{t.Title + t.lines()}}
 }
 
 // entry returns a task as a line of a list.

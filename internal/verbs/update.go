@@ -179,8 +179,8 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	if len(tasks) > 0 {
 		reply.Score, reply.Warnings = report.Score, warnings(report)
 	}
-	for _, change := range in.update[:min(len(in.update), ordersShown)] {
-		if change.deps != nil || change.after != nil {
+	for i, change := range in.update {
+		if i < ordersShown && (change.deps != nil || change.after != nil) {
 			reply.Message += prefixed(" ", suffixed(order(outcome, c, change.id), "."))
 		}
 		if change.mark != nil && reply.Task == nil {

@@ -218,10 +218,8 @@ func (s *Service) closing(ctx context.Context, state plan.State) string {
 	if account := s.Account(ctx, state.Plan); account.Checked() != "" {
 		text = " The plan is closed: " + account.String() + "."
 	}
-	for _, comment := range state.Comments {
-		if comment.IsOpenQuestion() {
-			text += " " + comment.ID + " was not answered: " + plan.Quote(comment.Text) + "."
-		}
+	for _, comment := range unreplied(state) {
+		text += " " + comment.ID + " was not answered: " + plan.Quote(comment.Text) + "."
 	}
 	return text
 }
