@@ -274,57 +274,54 @@ func waitingDraft(state plan.State) string {
 
 // stepLine matches the first line of a step in a review.
 var stepLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk)\])?( ?.*)$`)
+	return regexp.MustCompile(`^(\d+\. )(\[(?:HIGH RISK|medium risk|low risk)\])?( ?.*)$`)
 })
 
 // Draft adds styles to the text of a review: to titles, risks and differences. It cuts nothing.
 func (s Screen) Draft(text string) []string {
 	diff := false
-	return s.continued(strings.TrimSuffix(text, "\n"), func(line string) (sign string, look Style) {
+	return s.continued(strings.TrimSuffix(text, "\n"), func(line string) Style {
 		switch {
-		case line == "Changes since the last review:":
+		case strings.HasPrefix(line, "Changes since ") && strings.HasSuffix(line, ":"):
 			diff = true
-			return "", s.Bold
+			return s.Bold
 		case diff && line == "The whole plan:":
 			diff = false
-			return "", s.Bold
-		case diff && strings.HasPrefix(line, "+"):
-			return "+", s.Good
-		case diff && strings.HasPrefix(line, "-"):
-			return "-", s.Wrong
+			return s.Bold
 		case diff:
-			return " ", s.Faint
+			return s.difference(line)
 		case strings.HasPrefix(line, "Plan: "):
-			return "", s.Bold
+			return s.Bold
 		}
-		return "", s.draftStep
+		return s.draftStep
 	})
 }
 
 // Comparison lays out the differences between two plans, with old and new text in their colours.
-func (s Screen) Comparison(text string) []string {
-	return s.continued(text, func(line string) (sign string, look Style) {
-		switch text := strings.TrimLeft(strings.TrimPrefix(line, safetext.Mark), " "); {
-		case strings.HasPrefix(text, "+"):
-			return "", s.Good
-		case strings.HasPrefix(text, "-"):
-			return "", s.Wrong
-		case strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " "):
-			return "", s.Bold
-		}
-		return "", s.Plain
-	})
+func (s Screen) Comparison(text string) []string { return s.continued(text, s.difference) }
+
+// difference returns the style of a line of differences.
+func (s Screen) difference(line string) Style {
+	switch text := strings.TrimLeft(strings.TrimPrefix(line, safetext.Mark), " "); {
+	case strings.HasPrefix(text, "+"):
+		return s.Good
+	case strings.HasPrefix(text, "-"):
+		return s.Wrong
+	case strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " "):
+		return s.Bold
+	}
+	return s.Plain
 }
 
-// continued lays out each line of a text in its style. Long lines continue after their sign and a bar, with which none of
-// our own lines begins, so that text of a plan cannot imitate them.
-func (s Screen) continued(text string, styleOf func(line string) (sign string, look Style)) []string {
+// continued lays out each line of a text in its style. Long lines continue after a bar, with which none of our own lines
+// begins, so that text of a plan cannot imitate them.
+func (s Screen) continued(text string, styleOf func(line string) Style) []string {
 	var laid []string
 	for line := range strings.SplitSeq(safetext.Escape(text), "\n") {
-		sign, look := styleOf(line)
-		for i, row := range s.wrap(line, len(sign+safetext.Mark)) {
+		look := styleOf(line)
+		for i, row := range s.wrap(line, len(safetext.Mark)) {
 			if i > 0 {
-				row = sign + safetext.Mark + row
+				row = safetext.Mark + row
 			}
 			laid = append(laid, look(row))
 		}
@@ -337,6 +334,6 @@ func (s Screen) draftStep(line string) string {
 	if parts == nil {
 		return line
 	}
-	look := map[string]Style{"[HIGH RISK]": s.Wrong, "[medium risk]": s.Waiting, "[low risk]": s.Good, "": s.Plain}[parts[3]]
-	return parts[1] + parts[2] + look(parts[3]) + s.Bold(parts[4])
+	look := map[string]Style{"[HIGH RISK]": s.Wrong, "[medium risk]": s.Waiting, "[low risk]": s.Good, "": s.Plain}[parts[2]]
+	return parts[1] + look(parts[2]) + s.Bold(parts[3])
 }

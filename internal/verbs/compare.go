@@ -290,32 +290,34 @@ func value(field any) any {
 // Text returns the differences as lines, the statuses last. A line of new or old text starts with + or -, after blanks
 // or a bar.
 func (c Comparison) Text() string {
-	var b, statuses strings.Builder
-	fmt.Fprintf(&b, "From %s\nto %s:\n", c.From.text(), c.To.text())
+	text, statuses := fmt.Sprintf("From %s\nto %s:\n", c.From.text(), c.To.text())+line(c.changes()), ""
 	if len(c.Plan)+len(c.Steps) == 0 {
-		b.WriteString("\nNothing differs.\n")
+		text += "\nNothing differs.\n"
 	}
-	if len(c.Plan) > 0 {
-		b.WriteString("\nThe plan:\n")
+	for _, change := range c.Steps {
+		if d, differs := change.Fields[status]; differs && change.Change != stepAdded && change.Change != stepRemoved {
+			statuses += fmt.Sprintf("%s %s: %s -> %s\n", change.StepID, change.Title, d.From, d.To)
+		}
 	}
+	return strings.TrimSuffix(text+prefixed("\nStatuses:\n", statuses), "\n")
+}
+
+// changes returns the differences except statuses as lines, "" without any.
+func (c Comparison) changes() string {
+	var fields, steps strings.Builder
 	for _, change := range c.Plan {
-		b.WriteString(change.text())
-	}
-	if slices.ContainsFunc(c.Steps, StepChange.structural) {
-		b.WriteString("\nThe steps:\n")
+		fields.WriteString(change.text())
 	}
 	for _, change := range c.Steps {
 		if change.structural() {
-			b.WriteString(change.text())
-		}
-		if d, differs := change.Fields[status]; differs && change.Change != stepAdded && change.Change != stepRemoved {
-			fmt.Fprintf(&statuses, "%s %s: %s -> %s\n", change.StepID, change.Title, d.From, d.To)
+			steps.WriteString(change.text())
 		}
 	}
-	if statuses.Len() > 0 {
-		b.WriteString("\nStatuses:\n" + statuses.String())
+	text := prefixed("The plan:\n", fields.String())
+	if text != "" && steps.Len() > 0 {
+		text += "\n"
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return text + prefixed("The steps:\n", steps.String())
 }
 
 func (p ComparedPlan) text() string {

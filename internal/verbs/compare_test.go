@@ -92,7 +92,7 @@ func TestDependenciesInAnotherOrderAreNoChange(t *testing.T) {
 		if fields["depends_on"] == c.same {
 			t.Errorf("%s: compared, %v differ", name, fields)
 		}
-		if shown := strings.Contains(verbs.ReviewText(c.now, was), "- "+"  depends on"); shown == c.same {
+		if shown := strings.Contains(verbs.ReviewText(c.now, was), "  - depends on"); shown == c.same {
 			t.Errorf("%s: shown is\n%s", name, verbs.ReviewText(c.now, was))
 		}
 		remark := verbs.PlaceComments(c.now, []plan.Comment{comment}, map[string]*plan.Plan{"p": was})[0]

@@ -129,57 +129,21 @@ func editsText(e *plan.Edits) string {
 func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // reviewText returns a plan for a person's decision: everything the digest covers, unshortened. With a former draft,
-// the differences come first. ofTool adds text about a step's tool, said adds text below a step; either may be nil.
+// the differences come first. ofTool adds text about a step's tool, said adds text below a step.
 func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
 	text := planText(p, former, ofTool, said)
 	if former == nil {
 		return text
 	}
-	if unchanged(p, former) {
+	changes := Compare(former, p).changes()
+	if changes == "" {
 		return "Nothing has changed since the last review.\n\n" + text
 	}
 	since := "since the last review"
 	if p.Version != former.Version {
 		since = fmt.Sprintf("since version %d", former.Version)
 	}
-	return "Changes " + since + ":\n" + changes(p, former) + "\nThe whole plan:\n" + text
-}
-
-func unchanged(p, former *plan.Plan) bool {
-	return planText(p, nil, nil, nil) == planText(former, nil, nil, nil)
-}
-
-// changes returns the differences between two plans, step by step, in lines that begin with + and -.
-func changes(p, former *plan.Plan) string {
-	var text strings.Builder
-	was := matchSteps(p, former)
-	text.WriteString(diff(textBeforeSteps(former), textBeforeSteps(p)))
-	now, moved := formerIDs(was), movedSteps(former, p, was)
-	for step := range p.Steps.All() {
-		old, ok := was[step.ID]
-		if !ok {
-			text.WriteString(prefixLines("+", stepText(step, nil)))
-			continue
-		}
-		if old.ID != step.ID {
-			fmt.Fprintf(&text, " Step %d is now %d: %s\n", int(old.ID), int(step.ID), step.Title)
-		} else if moved[step.ID] {
-			fmt.Fprintf(&text, " Step %d moved from place %d to %d: %s\n", int(step.ID), former.Steps.Position(old.ID)+1,
-				p.Steps.Position(step.ID)+1, step.Title)
-		}
-		text.WriteString(diff(stepText(renumbered(old, now), nil), stepText(step, nil)))
-	}
-	for old := range former.Steps.All() {
-		if _, kept := now[old.ID]; !kept {
-			text.WriteString(prefixLines("-", stepText(old, nil)))
-		}
-	}
-	text.WriteString(diff(textAfterSteps(former), textAfterSteps(p)))
-	return text.String()
-}
-
-func prefixLines(sign, text string) string {
-	return sign + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+sign) + "\n"
+	return "Changes " + since + ":\n" + changes + "\nThe whole plan:\n" + text
 }
 
 // diff returns the line differences of two texts, with one line of context.
@@ -197,16 +161,17 @@ func diff(before, after string) string {
 	return text
 }
 
-// planText returns all of a plan. former, if it is the approved plan that this one changes, marks the steps its approver
-// has not seen.
+// planText returns all of a plan except its questions: a review ends with the unanswered ones. former, if it is the approved
+// plan that this one changes, marks the steps its approver has not seen.
 func planText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
 	var text strings.Builder
-	text.WriteString(textBeforeSteps(p))
+	lines := []string{"Plan: " + cmp.Or(p.Summary, p.Objective)} // an imported draft has only an objective
+	if p.Summary != "" && p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
+		lines = append(lines, "Objective: "+p.Objective)
+	}
+	text.WriteString(prefixedLines("", append(lines, Terms(p)...)))
 	for step := range p.Steps.All() {
-		text.WriteString(stepText(step, ofTool))
-		if said != nil {
-			text.WriteString(said(step))
-		}
+		text.WriteString(stepText(step, ofTool) + said(step))
 		if former == nil || former.ID != p.ID {
 			continue
 		}
@@ -214,19 +179,8 @@ func planText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string
 			text.WriteString("   " + unseen + "\n")
 		}
 	}
-	if said == nil { // a review ends with all unanswered questions instead
-		text.WriteString(prefixedLines("Question: ", p.Questions))
-	}
 	text.WriteString(prefixedLines("Findings: ", nonEmpty(p.ContextNotes)))
 	return text.String()
-}
-
-func textBeforeSteps(p *plan.Plan) string {
-	lines := []string{"Plan: " + cmp.Or(p.Summary, p.Objective)} // an imported draft has only an objective
-	if p.Summary != "" && p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
-		lines = append(lines, "Objective: "+p.Objective)
-	}
-	return prefixedLines("", append(lines, Terms(p)...))
 }
 
 // Terms returns the lines on the constraints and the reasoning of a plan.
@@ -237,10 +191,6 @@ func Terms(p *plan.Plan) (lines []string) {
 	return append(lines, nonEmpty(prefixed("Reasoning: ", p.Reasoning))...)
 }
 
-func textAfterSteps(p *plan.Plan) string {
-	return prefixedLines("Question: ", p.Questions) + prefixedLines("Findings: ", nonEmpty(p.ContextNotes))
-}
-
 func prefixedLines(prefix string, texts []string) string {
 	all := ""
 	for _, text := range texts {
@@ -249,7 +199,7 @@ func prefixedLines(prefix string, texts []string) string {
 	return all
 }
 
-// stepText returns a step with all fields of its spec, the risk first; ofTool adds text about its tool and may be nil.
+// stepText returns a step with all fields of its spec, the risk first; ofTool adds text about its tool.
 func stepText(step *plan.Step, ofTool func(*plan.Step) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d. %s%s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
@@ -267,7 +217,7 @@ func stepText(step *plan.Step, ofTool func(*plan.Step) string) string {
 			for _, text := range f.Texts(step) {
 				line(f.Label, text)
 			}
-			if f.Name == "tool" && ofTool != nil {
+			if f.Name == "tool" {
 				b.WriteString(ofTool(step))
 			}
 		}

@@ -32,19 +32,19 @@ func TestReviewShowsMovedSteps(t *testing.T) {
 		want        string // the difference
 	}{
 		"a step in front": {[]plan.Spec{look, use}, []plan.Spec{first, look, moved},
-			"+1. Ask first\n Step 1 is now 2: Look\n Step 2 is now 3: Use it\n"},
+			"+ S001 Ask first\nS002 Look, formerly S001\nS003 Use it, formerly S002\n"},
 		"moved and changed": {[]plan.Spec{look, use}, []plan.Spec{first, look, risky},
-			"+1. Ask first\n Step 1 is now 2: Look\n Step 2 is now 3: Use it\n" +
-				"-3. Use it\n+3. [HIGH RISK] Use it\n    depends on: S002\n"},
+			"+ S001 Ask first\nS002 Look, formerly S001\nS003 Use it, formerly S002\n  + risk: high\n"},
 		"the first is gone": {[]plan.Spec{first, look}, []plan.Spec{look},
-			" Step 2 is now 1: Look\n-1. Ask first\n"},
-		"swapped": {[]plan.Spec{look, first}, []plan.Spec{first, look}, " Step 2 is now 1: Ask first\n Step 1 is now 2: Look\n"},
+			"S001 Look, formerly S002\n- S001 Ask first\n"},
+		"swapped": {[]plan.Spec{look, first}, []plan.Spec{first, look},
+			"S001 Ask first, formerly S002, moved from place 2 to 1\nS002 Look, formerly S001\n"},
 		"another title in its place": {[]plan.Spec{look, use}, []plan.Spec{look, renamed},
-			"-2. Use it\n+2. Use them\n    depends on: S001\n"},
-		"the same title twice": {[]plan.Spec{look, look}, []plan.Spec{look, look, first}, "+3. Ask first\n"},
+			"S002 Use them\n  - title: Use it\n  + title: Use them\n"},
+		"the same title twice": {[]plan.Spec{look, look}, []plan.Spec{look, look, first}, "+ S003 Ask first\n"},
 	} {
 		now := shownPlan("b", c.now...)
-		want := "Changes since the last review:\n" + c.want + "\nThe whole plan:\n" + verbs.ReviewText(now, nil)
+		want := "Changes since the last review:\nThe steps:\n" + c.want + "\nThe whole plan:\n" + verbs.ReviewText(now, nil)
 		if diff := cmp.Diff(want, verbs.ReviewText(now, shownPlan("a", c.former...))); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}

@@ -130,7 +130,7 @@ func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) S
 	found := state.ModeNow().DraftFindings()
 	reply := SubmitPlanReply{Status: status, Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
 		Message: message, Enforcement: firstAgents(s.Enforcement(state)), Heartbeat: s.heartbeat(state, c)}
-	if former != nil && unchanged(state.Draft, former) {
+	if former != nil && Compare(former, state.Draft).changes() == "" {
 		warning := "this plan is identical to the one shown before"
 		if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Returned {
 			warning += ", but the user requested changes"
