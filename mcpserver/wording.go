@@ -106,6 +106,9 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.CallListTasks:
 		return `planloop_status {"full":true` + pageOf(call) + "}", loop
 	case verbs.CallAskStatus:
+		if call.Page > 0 {
+			return onlyLoop(fmt.Sprintf(`planloop_status {"page":%d}`, call.Page), "ask the user to run "+t.byUser(call))
+		}
 		return "planloop_status", loop
 	case verbs.CallWait:
 		return onlyLoop(`planloop_status {"wait":50}`, "ask the user")

@@ -19,11 +19,12 @@ import (
 func newStatusCommand(a *app) *cobra.Command {
 	var wait time.Duration
 	var task string
+	var page int
 	in := func(*cobra.Command, []string) (verbs.Status, error) {
 		if wait < 0 {
 			return verbs.Status{}, usageError{fmt.Errorf("--wait %s is negative; give a time such as 30s", wait)}
 		}
-		in := verbs.Status{Wait: int((wait + time.Second - 1) / time.Second)}
+		in := verbs.Status{Wait: int((wait + time.Second - 1) / time.Second), Page: page}
 		if task == "" {
 			return in, nil
 		}
@@ -36,7 +37,7 @@ func newStatusCommand(a *app) *cobra.Command {
 		switch {
 		case err != nil:
 			return err
-		case !a.flags.json && task == "" && a.caller().Actor.IsPresent():
+		case !a.flags.json && task == "" && page == 0 && a.caller().Actor.IsPresent():
 			return a.statusForPerson(cmd.Context(), reply)
 		case !a.flags.json && reply.Now.InstructionsContent != "": // the next action names planloop sync
 			reply.Now.InstructionsContent, reply.Now.AgentInstructions = "", ""
@@ -44,6 +45,7 @@ func newStatusCommand(a *app) *cobra.Command {
 		return a.reply(reply)
 	})
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait at most `TIME`, such as 30s, for a change")
+	cmd.Flags().IntVar(&page, "page", 0, "show a `PAGE` of all facts that bind agents, from 1")
 	cmd.Flags().StringVar(&task, "task", "", "show this `TASK` in full, such as 2")
 	return cmd
 }
@@ -90,9 +92,6 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	if reply.Session != nil {
 		subject = plan.QuoteWhole(reply.Session.Goal)
 	}
-	if reply.Progress != "" {
-		subject += " (" + reply.Progress + ")"
-	}
 	tell("Plan: ", subject+" in "+reply.Workspace)
 	tell("Phase: ", a.phaseText(ws, state, reply))
 	waits := plan.Pluralize(len(waiting), "item")
@@ -107,7 +106,11 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 		lines = append(lines, s.Next(ws.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
 	} else {
 		tell("Work: ", ws.workText(state, a.caller()))
-		tell("Not verified: ", unverified(state.Plan))
+		progress := "not started"
+		if state.Plan != nil {
+			progress = ws.verbs.Account(ctx, state.Plan).String()
+		}
+		tell("Progress: ", progress)
 	}
 	if reply.Now.Reason == verbs.SyncInstructions && !ws.presence.HasServed() { // else agents get the rules over MCP
 		tell("", reply.Now.Message+" Update it: planloop sync")
@@ -157,20 +160,6 @@ func (ws *openWorkspace) workText(state plan.State, c verbs.Caller) string {
 	}
 	if len(texts) == 0 {
 		return ws.verbs.Headline(state, c)
-	}
-	return firstOf(texts)
-}
-
-// unverified names the done steps that lack evidence.
-func unverified(p *plan.Plan) string {
-	var texts []string
-	for _, step := range stepsWhere(plan.State{Plan: p}, func(step *plan.Step) bool { return step.Status == plan.Done }) {
-		if missing := plan.MissingEvidence(step); len(missing) > 0 && (step.Verify != "" || len(step.AcceptanceCriteria) > 0) {
-			texts = append(texts, step.ID.String()+": "+strings.Join(missing, ", and "))
-		}
-	}
-	if len(texts) == 0 {
-		return "nothing"
 	}
 	return firstOf(texts)
 }

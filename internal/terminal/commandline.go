@@ -29,6 +29,13 @@ func read(call verbs.Call) string {
 	return strings.TrimSuffix("planloop show --"+call.ID, " --")
 }
 
+func askStatus(call verbs.Call) string {
+	if call.Page > 0 {
+		return fmt.Sprint("planloop status --page ", call.Page)
+	}
+	return "planloop status --json"
+}
+
 // Word writes a call as a shell command. Every call is possible except CallAsk. The dots in the command for a
 // summary are part of the contract.
 func (CommandLine) Word(call verbs.Call) (string, bool) {
@@ -53,7 +60,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.CallRead:      read(call),
 		verbs.CallShowTask:  "planloop status --task " + call.Step.Number(),
 		verbs.CallListTasks: "planloop status --json",
-		verbs.CallAskStatus: "planloop status --json",
+		verbs.CallAskStatus: askStatus(call),
 		verbs.CallWait:      "planloop status --wait " + span(cmp.Or(call.For, 5*time.Minute)),
 		verbs.CallProve: fmt.Sprintf(`planloop update --json '{"update_tasks":[{"id":%s,`+
 			`"evidence":[{"criterion":"<which one>","note":"<what you saw>"}]}]}'`, call.Step.Number()),

@@ -167,11 +167,12 @@ type lastSeen struct {
 }
 
 type sighting struct {
-	known     bool          // it saw a state
-	plan      string        // id of the plan's first version
-	revision  plan.Revision // of the state
-	input     plan.Revision // up to which it got people's input; at first the revision at which it came here
-	planEdits plan.Revision // up to which it was shown people's edits of the current plan; 0: never
+	known       bool          // it saw a state
+	plan        string        // id of the plan's first version
+	revision    plan.Revision // of the state
+	input       plan.Revision // up to which it got people's input; at first the revision at which it came here
+	inputBefore plan.Revision // input before the last status
+	planEdits   plan.Revision // up to which it was shown people's edits of the current plan; 0: never
 }
 
 // maxSeen limits the callers remembered; beyond it all are forgotten.

@@ -15,18 +15,16 @@ import (
 // session-start hook render it. Nothing in it depends on earlier replies, because an agent forgets them when its
 // conversation is compacted.
 type situation struct {
-	facts    []fact // in order of importance
-	task     *Task  // at hand, whole
-	plan     string // the call that reads the plan
-	comments string // the call that reads all input from people
-	showTask string // the call that shows the task whole
+	facts    []fact                // in order of importance
+	task     *Task                 // at hand, whole
+	showTask string                // the call that shows the task whole
+	more     func(page int) string // the call that shows a page of the facts left out
 	input    Feedback
 }
 
 // fact is one kind of fact: its heading and texts.
 type fact struct {
 	heading string
-	byUser  bool // the texts are input from people
 	isLines bool // the texts are the lines of one text
 	tokens.Part
 }
@@ -50,7 +48,7 @@ func (v view) situation(ctx context.Context, next NextAction, told plan.Revision
 	if err != nil {
 		return situation{}, err
 	}
-	x := situation{plan: v.word(Call{Kind: CallRead}), comments: v.allComments()}
+	x := situation{more: func(page int) string { return v.word(Call{Kind: CallAskStatus, Page: page}) }}
 	step := v.taskAtHand(next)
 	if step != nil {
 		task := v.wholeTask(v.state.Plan, v.Caller, step, remarks)
@@ -106,7 +104,7 @@ func (x *situation) addPlan(v view, next NextAction) {
 
 // addInput adds people's decisions, answers and comments, and the questions to them.
 func (x *situation) addInput(v view, remarks []PlacedComment, step *plan.Step) {
-	from, input := len(x.facts), x.input
+	input := x.input
 	if input.Decision != nil {
 		x.add("Decided", "a decision", input.Decision.text()).Long = true
 	}
@@ -129,9 +127,6 @@ func (x *situation) addInput(v view, remarks []PlacedComment, step *plan.Step) {
 	commented := x.add("Comments", "comments", comments...)
 	commented.Long, commented.Newest = true, true
 	x.add("Edits", "edits", input.Edited).Long = true
-	for i := from; i < len(x.facts); i++ {
-		x.facts[i].byUser = true
-	}
 	x.add("Open questions", "open questions", open...).Long = true
 }
 
@@ -201,19 +196,40 @@ func outcomes(p *plan.Plan, current *plan.Step) (lines []string) {
 	return lines
 }
 
-// within returns the facts and the task that fit into a room, in tokens. The facts left out are counted, with the calls
-// that show them.
+// within returns the facts and the task that fit into a room, in tokens. The facts left out are counted, with the call that shows all.
 func (x situation) within(room int) (facts []prompts.Fact, task *Task) {
 	forTask := 0
 	if x.task != nil {
 		forTask = min(taskShare, taskFrame+tokens.CountCautiously(x.task.Title+x.task.lines()))
 	}
-	parts := make([]tokens.Part, len(x.facts))
-	for i := range x.facts {
-		parts[i] = x.facts[i].Part
+	shown, left := tokens.Fit(x.parts(), room-forTask)
+	facts = x.render(shown, left, 0)
+	if x.task != nil {
+		fitted := *x.task
+		fitted.fit(room-tokens.CountCautiously(prompts.Facts(facts)), x.showTask)
+		task = &fitted
 	}
-	shown, left := tokens.Fit(parts, room-forTask)
-	var byUser, others []tokens.Part
+	return facts, task
+}
+
+// page returns a page of all facts, from 1; nil after the last. It does not continue a status, whose room differs from call to call.
+func (x situation) page(page int) []prompts.Fact {
+	shown, left := tokens.Page(x.parts(), factsRoom, page)
+	return x.render(shown, left, page)
+}
+
+// factsRoom is the token limit of a page of facts.
+const factsRoom = 1_200
+
+func (x situation) parts() (parts []tokens.Part) {
+	for _, f := range x.facts {
+		parts = append(parts, f.Part)
+	}
+	return parts
+}
+
+// render returns the facts shown on a page, 0 for a status, and a count of those left for later pages.
+func (x situation) render(shown, left []tokens.Part, page int) (facts []prompts.Fact) {
 	for i, f := range x.facts {
 		texts := shown[i].Texts
 		if f.isLines {
@@ -222,21 +238,11 @@ func (x situation) within(room int) (facts []prompts.Fact, task *Task) {
 		if len(texts) > 0 {
 			facts = append(facts, prompts.Fact{Name: f.heading, Texts: texts})
 		}
-		if f.byUser && x.comments != "" {
-			byUser = append(byUser, left[i])
-		} else {
-			others = append(others, left[i])
-		}
 	}
-	if missing := nonEmpty(suffixed(tokens.Left(byUser), ": "+x.comments), suffixed(tokens.Left(others), ": "+x.plan)); len(missing) > 0 {
-		facts = append(facts, prompts.Fact{Name: "Left out", Texts: missing})
+	if missing := tokens.Left(left); missing != "" {
+		facts = append(facts, prompts.Fact{Name: "Left out", Texts: []string{missing + ": " + x.more(page+1)}})
 	}
-	if x.task != nil {
-		fitted := *x.task
-		fitted.fit(room-tokens.CountCautiously(prompts.Facts(facts)), x.showTask)
-		task = &fitted
-	}
-	return facts, task
+	return facts
 }
 
 func suffixed(text, suffix string) string {

@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -127,10 +128,65 @@ func TestFactsWithoutRoomAreCounted(t *testing.T) {
 				}
 			}
 		}
-		if !strings.Contains(rest, "planning_read_plan") || shown+counted < len(b.facts) {
+		if !strings.Contains(rest, "planloop_status") || shown+counted < len(b.facts) {
 			t.Errorf("%s: %d shown, %d counted, want %d in all:\n%s", name, shown, counted, len(b.facts), text)
 		}
 	}
+}
+
+// TestLeftOutFactsAreShown: the call named beside the facts left out shows them, of every kind, a page at a time.
+func TestLeftOutFactsAreShown(t *testing.T) {
+	b := bindingWork(t, 28)
+	for range 8 {
+		must[verbs.AskUserReply](t)(b.s.AskUser(t.Context(), ann, verbs.AskUser{Question: b.fact("open question") + "?"}))
+	}
+	for name, caller := range map[string]verbs.Caller{"a known connection": ann, "a new one": carl} {
+		reply := must[verbs.StatusReply](t)(b.s.Status(t.Context(), caller, verbs.Status{}))
+		text, pages := reply.Text(), 0
+		for all := text; ; pages++ {
+			arguments, isMore := leftOutCall(t, text)
+			if !isMore {
+				for _, f := range b.facts {
+					isOfTask := strings.HasPrefix(f, "current step") || strings.HasPrefix(f, "detail") // a call of its own shows it
+					if !isOfTask && !strings.Contains(all, f) {
+						t.Errorf("%s: no page shows %q", name, f)
+					}
+				}
+				break
+			}
+			var in verbs.Status
+			if err := json.Unmarshal([]byte(arguments), &in); err != nil || in.Page != pages+1 {
+				t.Fatalf("%s: page %d names %s: %v", name, pages, arguments, err)
+			}
+			reply = must[verbs.StatusReply](t)(b.s.Status(t.Context(), caller, in))
+			if text, structured := counted(t)(t, reply); text > 1_500 || structured > 1_500 {
+				t.Errorf("%s, page %d: %d tokens of text, %d of structured content", name, in.Page, text, structured)
+			}
+			text = reply.Text()
+			if all += text; pages == 0 {
+				all = text // the pages are complete without the status
+			}
+		}
+		if pages < 2 || pages > 6 {
+			t.Errorf("%s: %d pages", name, pages)
+		}
+		_, err := b.s.Status(t.Context(), caller, verbs.Status{Page: pages + 1})
+		if err == nil || !strings.Contains(err.Error(), "has no page") {
+			t.Errorf("%s: a page after the last: %v", name, err)
+		}
+	}
+}
+
+// leftOutCall returns the arguments of the status that a status names beside the facts left out.
+func leftOutCall(t *testing.T, text string) (arguments string, isMore bool) {
+	t.Helper()
+	_, rest, isMore := strings.Cut(text, "Left out: ")
+	line, _, _ := strings.Cut(rest, "\n")
+	_, arguments, isNamed := strings.Cut(line, ": planloop_status ")
+	if isMore && !isNamed {
+		t.Fatalf("no call: %s", text)
+	}
+	return arguments, isMore
 }
 
 // TestOrdinarySituationIsCheap: 12 steps and 15 binding facts cost at most 900 tokens.

@@ -22,7 +22,7 @@ type Status struct {
 	Full  bool          `json:"full,omitempty" jsonschema:"description=list all tasks"`
 	Task  *TaskID       `json:"task,omitempty" jsonschema:"description=show this one whole"`
 	Since plan.Revision `json:"since,omitempty" jsonschema:"description=a revision: only what changed after it"`
-	Page  int           `json:"page,omitempty"` // of the task, or of the list; 0 is the first
+	Page  int           `json:"page,omitempty"` // of the task, the list or else all facts
 
 	Waited bool `json:"-"` // a wait for a decision has ended
 }
@@ -121,13 +121,23 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	}
 	s.touch(c)
 	s.seen.know(c, state)
-	reply, err := s.status(ctx, state, c, in, s.seen.get(c).input)
+	last := s.seen.get(c)
+	told := last.input
+	if in.pagesFacts() {
+		told = last.inputBefore
+	}
+	reply, err := s.status(ctx, state, c, in, told)
 	if err != nil {
 		return StatusReply{}, err
 	}
-	isWhole := in.Task == nil && in.Since == 0
+	isWhole := in.Task == nil && in.Since == 0 && !in.pagesFacts()
 	if reply.ask = s.askOnceMore(ctx, state, c); reply.ask == nil && isWhole { // else a different reply may replace this one
-		s.seen.set(c, func(last *sighting) { last.input, last.planEdits = state.Revision, state.Revision })
+		s.seen.set(c, func(last *sighting) {
+			if last.input != state.Revision {
+				last.inputBefore = last.input
+			}
+			last.input, last.planEdits = state.Revision, state.Revision
+		})
 	}
 	return reply, nil
 }
@@ -184,11 +194,29 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		return StatusReply{}, err
 	}
 	reply.addDetails(v, next, x)
+	if in.pagesFacts() {
+		return reply.factsPage(x, in.Page)
+	}
 	reply.fit(x, next.step != nil)
 	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(next.Reason)) {
 		reply.Plan = listTasks(state.Plan, c, in.Page)
 	}
 	return reply, nil
+}
+
+// pagesFacts reports whether a page of all facts of the situation is asked for.
+func (in Status) pagesFacts() bool { return in.Page > 0 && in.Task == nil && in.Since == 0 && !in.Full }
+
+// factsPage makes the reply a page of all facts of the situation.
+func (r StatusReply) factsPage(x situation, page int) (StatusReply, error) {
+	r.Situation = x.page(page)
+	if len(r.Situation) == 0 {
+		return r, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("the situation has no page %d", page), "begin with the first")
+	}
+	r.Session, r.WorkspaceInfo, r.Approved, r.Signal = nil, WorkspaceInfo{}, "", nil
+	r.Now = StatusNow{Reason: r.Now.Reason,
+		AgentInstructions: fmt.Sprintf("This is page %d of the situation; `next_action` says what to do now.", page)}
+	return r, nil
 }
 
 // addDetails adds the fields that repeat parts of the situation.
