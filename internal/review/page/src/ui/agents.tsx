@@ -41,7 +41,7 @@ export function Signals() {
           <span class="level">{s.level}</span>
           <span class="text">
             <Prose of={s.message} />{' '}
-            {s.step && <button class="link" onClick={() => { selected.value = s.step ?? 0 }}>step {s.step}</button>}{' '}
+            {s.step ? <button class="link" onClick={() => { selected.value = s.step ?? 0 }}>step {s.step}</button> : null}{' '}
             <span class="soft">{s.by}, {ago(s.at, clock.value)}</span>
           </span>
           {mayDecide.value && <button class="quiet small" disabled={!!busy.value} onClick={() => act('clear_signal', { id: s.id })}>Clear</button>}
