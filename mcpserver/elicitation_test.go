@@ -308,7 +308,7 @@ func TestDialogueShowsThePlanWhole(t *testing.T) {
 			t.Fatalf("%s: asked %d times", era, len(shown))
 		}
 		for _, word := range []string{"Submitted by tester at 20", "\nRevision 1, plan ",
-			"Plan: Move the sessions to Redis.", "1. [low risk] Add the Redis client (tools: create_file)",
+			"Plan: Move the sessions to Redis.", "S001 [low risk] Add the Redis client (tools: create_file)",
 			"Read the module file", "\n   warning: It has no way to verify it.\n", "Approve this plan?"} {
 			if !strings.Contains(shown[0], word) {
 				t.Errorf("%s: %q is missing in\n%s", era, word, shown[0])

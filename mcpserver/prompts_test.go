@@ -192,7 +192,7 @@ func TestSelectAgentOfRawkosExample(t *testing.T) {
 		t.Errorf("the prompt begins otherwise:\n%s", told)
 	}
 	for _, entry := range []string{"- S001 done by tester: Found existing auth utilities in src/auth/\n",
-		"- S003 in progress by tester\n", "- planner\n- tester\n- developer\n- reviewer\n"} {
+		"- S003 in_progress by tester\n", "- planner\n- tester\n- developer\n- reviewer\n"} {
 		if !strings.Contains(told, entry) {
 			t.Errorf("%q is not told:\n%s", entry, told)
 		}
@@ -232,7 +232,7 @@ func TestReplanTellsWhatBecameOfThePlan(t *testing.T) {
 	makeCall(t, client, `planloop_update {"update_tasks":[{"id":1,"status":"DONE","output":"400 dates"},{"id":2,"error":"bad month"}]}`)
 	told := unmarked(t, client, "replan", map[string]string{"discoveries": "Months begin at 0\n\nYears do not",
 		"constraints": "Keep the format"})
-	for _, want := range []string{"1. [DONE] Fetch the dates\n   output: 400 dates\n2. [failed] Parse the dates\n   error: bad month\n",
+	for _, want := range []string{"S001 [done] Fetch the dates\n   output: 400 dates\nS002 [failed] Parse the dates\n   error: bad month\n",
 		"S002 Parse the dates", "- Dates are in UTC.\n- Months begin at 0\n- Years do not\n", "- No new dependencies\n- Keep the format\n",
 		`planning_replan {"changes":`, "becomes version 2"} {
 		if !strings.Contains(told, want) {

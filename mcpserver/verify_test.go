@@ -118,7 +118,7 @@ func TestSlowVerificationFails(t *testing.T) {
 	v.code <- 1
 	w.until(t, func(s plan.State) bool { return len(s.OpenSignals(plan.Warning)) == 1 })
 	got := text(t, call(t, session, "planloop_status", arguments{}))
-	if !strings.Contains(got, `Signals: "task-1" (warning, task 1): go test ./...`) {
+	if !strings.Contains(got, `Signals: "task-1" (warning, S001): go test ./...`) {
 		t.Error(got)
 	}
 	v.code <- 0

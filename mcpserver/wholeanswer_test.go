@@ -72,7 +72,7 @@ var said0 = []string{"success", "session_created", "Session created. Agent can n
 
 // spoken maps values of fields to their wording in texts.
 var spoken = map[string]string{"awaiting_approval": "waits for a person|wait for a person",
-	"client-confirmed": "confirmed through the client", "called_off": "cancelled", "TODO": "blocked|failed", "CANCELLED": "skipped",
+	"client-confirmed": "confirmed through the client", "called_off": "cancelled", "TODO": "pending|blocked|failed", "CANCELLED": "skipped",
 	"person": "approved by|rejected by|returned by", "submitted": "wait for a person", "gathering": "planning mode",
 	"executing": "approved", "inactive": "rejected|off|continues|expired",
 	"waiting_for_agent": "waiting for agent", "waiting_for_person": "waiting for person", "0": "."} // zeros are not counted
@@ -148,7 +148,7 @@ const framing = `a an and are as at be by for from in is it its of on or the to 
 	next done plan step task depends waits archived replaces no type
 	added updated steps created open comes first signal nothing new found cleared suggestions
 	planning mode entered answered comments approved rejected returned changed submitted again user confirmed through client ended
-	goes on waiting continues unchanged changes blocked`
+	goes on waiting continues unchanged changes blocked pending`
 
 // do is a step of a story: a call of a tool, or an outside event.
 type do struct {

@@ -103,7 +103,7 @@ func (step *Step) keepEvidence(more []Evidence) {
 
 func evidenceFix(step *Step, f Facts) string {
 	if step.Verify != "" && !IsVerified(step) {
-		return "run `planloop check --task " + step.ID.Number() + "`, then mark it done"
+		return "run `planloop check --task " + step.ID.String() + "`, then mark it done"
 	}
 	if len(f.Missing[step.ID]) > 0 {
 		return "create the missing files, then mark it done"

@@ -164,7 +164,7 @@ func (s modeStory) approve() {
 		s.t.Fatalf("another code approves:\n%s", text)
 	}
 	shown := s.p.approve("--comment", "tests first")
-	for _, word := range []string{"1. [low risk] Add the Redis client (tools: create_file)", "2. [low risk] Move the sessions over",
+	for _, word := range []string{"S001 [low risk] Add the Redis client (tools: create_file)", "S002 [low risk] Move the sessions over",
 		"Findings: sessions live in Postgres", "Changes since the last review"} {
 		if !strings.Contains(shown, word) {
 			s.t.Errorf("%q is missing in\n%s", word, shown)

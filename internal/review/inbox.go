@@ -94,7 +94,7 @@ func (workspace *Workspace) waiting(state plan.State) []Waiting {
 		}
 		if id := givenUp(state.Plan, step); stuck && id != 0 {
 			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, At: state.Plan.UpdatedAt,
-				Text: fmt.Sprintf("It waits for step %d, which was skipped or cancelled. The run waits until you remove this "+
+				Text: fmt.Sprintf("It waits for %s, which was skipped or cancelled. The run waits until you remove this "+
 					"dependency or skip the step.", id)})
 		}
 		if ask := workspace.ask(step); ask != nil && !ask.Early {

@@ -34,8 +34,8 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		"nothing": {func(d *workspaces) *workspaces { return d }, "", "The workspace has no plan."},
 		"a plan": {func(d *workspaces) *workspaces { return d.waiting() }, "plan R1",
 			`A plan is submitted and waits for a person's decision: "Move the`},
-		"work to do":   {func(d *workspaces) *workspaces { return d.active(plan.Spec{Title: "One"}) }, "", `Next is step 1 "One".`},
-		"work is done": {func(d *workspaces) *workspaces { return begun(d) }, "", `ann works on step 1 "One".`},
+		"work to do":   {func(d *workspaces) *workspaces { return d.active(plan.Spec{Title: "One"}) }, "", `Next is S001 "One".`},
+		"work is done": {func(d *workspaces) *workspaces { return begun(d) }, "", `ann works on S001 "One".`},
 		"a returned plan": {func(d *workspaces) *workspaces {
 			d.waiting()
 			v := look(d.t, d.Workspace)
@@ -53,13 +53,13 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 			return d
 		}, "", "ann works on"},
 		"a step": {func(d *workspaces) *workspaces { return d.running(tool("Delete it"), plan.Spec{Title: "Two"}) }, "step S001",
-			`step 1 "Delete it" waits for your approval.`},
+			`S001 "Delete it" waits for your approval.`},
 		"a pause": {func(d *workspaces) *workspaces { return d.running(plan.Spec{Title: "Ask", Pause: "Go?"}) },
-			"step S001", `step 1 "Ask" asks: Go?`},
+			"step S001", `S001 "Ask" asks: Go?`},
 		"a blocked step": {func(d *workspaces) *workspaces {
 			d.active(plan.Spec{Title: "One"}).do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Blocked, Note: "no key"})
 			return d
-		}, "step S001", `step 1 "One" is blocked`},
+		}, "step S001", `S001 "One" is blocked`},
 		"a question to the agent": {func(d *workspaces) *workspaces {
 			d.waiting().do(page().Actor, plan.AddComment{Text: "Why?", IsQuestion: true})
 			return d

@@ -58,7 +58,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.CallUpdate:    strings.TrimSuffix("planloop update --json "+safetext.QuoteWord(call.JSON), " ''"),
 		verbs.CallMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
 		verbs.CallRead:      read(call),
-		verbs.CallShowTask:  "planloop status --task " + call.Step.Number(),
+		verbs.CallShowTask:  "planloop status --task " + call.Step.String(),
 		verbs.CallListTasks: "planloop status --json",
 		verbs.CallAskStatus: askStatus(call),
 		verbs.CallWait:      "planloop status --wait " + span(cmp.Or(call.For, 5*time.Minute)),
@@ -83,7 +83,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.CallCancelMode: "planloop plan cancel",
 		verbs.CallPurge:      "planloop purge",
 		verbs.CallTakeOver:   "planloop step claim " + call.Step.String() + " --force",
-		verbs.CallCheck:      "planloop check --task " + call.Step.Number(),
+		verbs.CallCheck:      "planloop check --task " + call.Step.String(),
 		verbs.CallAbandon:    "planloop clear",
 		verbs.CallDiscard:    "planloop clear",
 

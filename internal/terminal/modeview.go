@@ -274,7 +274,7 @@ func waitingDraft(state plan.State) string {
 
 // stepLine matches the first line of a step in a review.
 var stepLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(\d+\. )(\[(?:HIGH RISK|medium risk|low risk)\])?( ?.*)$`)
+	return regexp.MustCompile(`^(S\d+ )(\[(?:HIGH RISK|medium risk|low risk)\])?( ?.*)$`)
 })
 
 // Draft adds styles to the text of a review: to titles, risks and differences. It cuts nothing.

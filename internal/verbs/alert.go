@@ -183,7 +183,7 @@ func (s *Service) otherSignals(state plan.State, next NextAction, c Caller) []Si
 func (v SignalView) text() string {
 	text := "Signal " + plan.Quote(v.ID) + " (" + string(v.Level)
 	if v.TaskID != 0 {
-		text += fmt.Sprintf(", task %d", v.TaskID)
+		text += ", " + plan.StepID(v.TaskID).String()
 	}
 	return text + "): " + safetext.AfterLabel(v.Message) + line(safetext.Marked(v.Output))
 }

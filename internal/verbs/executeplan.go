@@ -363,7 +363,7 @@ func (r ExecutePlanReply) Text() string {
 	var counts []string
 	for _, status := range plan.StepStatus("").Values() {
 		if n := r.Counts[status]; n > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", n, plan.StepStatus(status).Spaced()))
+			counts = append(counts, fmt.Sprintf("%d %s", n, status))
 		}
 	}
 	text := r.Message

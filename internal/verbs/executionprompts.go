@@ -351,7 +351,7 @@ func doneBy(p *plan.Plan) []string {
 		lines, begun = append(lines, fmt.Sprintf("(%d earlier)", earlier)), begun[earlier:]
 	}
 	for _, step := range begun {
-		line := step.ID.String() + " " + step.Status.Spaced()
+		line := step.ID.String() + " " + statusWord(step)
 		if who := cmp.Or(step.ClaimedBy, step.ExecutedBy); who != "" {
 			line += " by " + plan.Shorten(who, titleShown)
 		}

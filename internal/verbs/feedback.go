@@ -92,12 +92,12 @@ func commentFeedback(c plan.Comment) CommentFeedback {
 
 // standing finds the current step of a comment.
 func (c *CommentFeedback) standing(remarks []PlacedComment) {
-	c.place = fmt.Sprintf("task %d", c.TaskID)
+	c.place = plan.StepID(c.TaskID).String()
 	for _, r := range remarks {
 		if r.ID == "" || r.ID != c.ID || r.Step == 0 {
 			continue
 		}
-		c.TaskID, c.place = int(r.Now), fmt.Sprintf("task %d", int(r.Now))
+		c.TaskID, c.place = int(r.Now), r.Now.String()
 		if r.two {
 			c.place += r.ofPlan()
 		}
@@ -130,7 +130,7 @@ func (a AnswerFeedback) line() string {
 	return a.By + " answered " + plan.Quote(a.Question) + ": " + a.Answer
 }
 
-// line returns a comment with its author and its step: `pat asks (C4, task 2 "Use it"): why?`.
+// line returns a comment with its author and its step: `pat asks (C4, S002 "Use it"): why?`.
 func (c CommentFeedback) line() string {
 	return c.By + map[bool]string{true: " asks", false: " comments"}[c.Question] + c.about() + ": " + c.Text
 }

@@ -83,7 +83,7 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 	if n.step == nil {
 		return n.message
 	}
-	named := func(step *plan.Step) string { return "step " + step.ID.Number() + " " + plan.Quote(step.Title) }
+	named := func(step *plan.Step) string { return step.ID.String() + " " + plan.Quote(step.Title) }
 	switch step := named(n.step); n.Reason {
 	case ReadyForTask, WaitingOnAgent, ReadyToRun, Running:
 		for step := range state.Plan.Steps.Running() {

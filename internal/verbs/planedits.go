@@ -95,7 +95,7 @@ type personEdit struct {
 	by     string
 	step   plan.StepID
 	fields []string // by their names for people
-	how    string   // another change: a format string for the task
+	how    string   // another change: a format string for the step
 
 	byOther bool // by another agent: only the owner of the step is told
 }
@@ -142,11 +142,11 @@ func (e personEdits) after(actor plan.Actor, event plan.Event) personEdits {
 	case plan.StepMoved:
 		add(event.Step, "moved %s")
 	case plan.StepMarked:
-		add(event.Step, "marked %s as "+event.Status.Spaced())
+		add(event.Step, "marked %s as "+string(event.Status))
 	case plan.StepAnswered:
 		if becomes := map[plan.Choice]plan.StepStatus{plan.Skip: plan.Skipped, plan.Deny: plan.Skipped, plan.Retry: plan.Pending,
 			plan.Happened: plan.Done}[event.Choice]; becomes != "" {
-			add(event.Step, "marked %s as "+becomes.Spaced())
+			add(event.Step, "marked %s as "+string(becomes))
 		}
 	}
 	return e
@@ -155,8 +155,8 @@ func (e personEdits) after(actor plan.Actor, event plan.Event) personEdits {
 // planEditsTokens is the token limit of people's changes of the plan.
 const planEditsTokens = 120
 
-// text describes the changes, those of the caller's own steps first: `petra changed the title of task 2 "Use it", which
-// you work on; added task 5 "Tell them"`.
+// text describes the changes, those of the caller's own steps first: `petra changed the title of S002 "Use it", which
+// you work on; added S005 "Tell them"`.
 func (e personEdits) text(p *plan.Plan, c Caller) string {
 	var names []string
 	changes := map[string][]string{}
@@ -179,15 +179,15 @@ func (e personEdits) text(p *plan.Plan, c Caller) string {
 }
 
 func (edit personEdit) text(p *plan.Plan, own bool) string {
-	task := "task " + edit.step.Number()
+	name := edit.step.String()
 	if step, ok := p.Steps.Get(edit.step); ok {
-		task += " " + plan.Quote(plan.Shorten(step.Title, titleShown))
+		name += " " + plan.Quote(plan.Shorten(step.Title, titleShown))
 	}
 	if own {
-		task += ", which you work on"
+		name += ", which you work on"
 	}
 	if edit.how == "" {
-		return "changed the " + plan.Enumerate(edit.fields) + " of " + task
+		return "changed the " + plan.Enumerate(edit.fields) + " of " + name
 	}
-	return fmt.Sprintf(edit.how, task)
+	return fmt.Sprintf(edit.how, name)
 }

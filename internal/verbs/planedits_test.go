@@ -71,12 +71,12 @@ func TestAnAgentLearnsOfPeoplesEdits(t *testing.T) {
 		did  []plan.Action
 		want string
 	}{
-		"its own step": {nil, []plan.Action{retitle}, `pat changed the title of task 2 "Build it well", which you work on.`},
+		"its own step": {nil, []plan.Action{retitle}, `pat changed the title of S002 "Build it well", which you work on.`},
 		"twice": {nil, []plan.Action{retitle, risk},
-			`pat changed the title and risk of task 2 "Build it best", which you work on.`},
+			`pat changed the title and risk of S002 "Build it best", which you work on.`},
 		"another step behind its own": {nil, []plan.Action{add, plan.MoveStep{Step: 5, After: 3}, plan.MarkStep{Step: 4,
-			Status: plan.Skipped}, retitle}, `pat changed the title of task 2 "Build it well", which you work on; ` +
-			`added task 5 "Write it down"; moved task 5 "Write it down"; marked task 4 "Tell" as skipped.`},
+			Status: plan.Skipped}, retitle}, `pat changed the title of S002 "Build it well", which you work on; ` +
+			`added S005 "Write it down"; moved S005 "Write it down"; marked S004 "Tell" as skipped.`},
 		"another agent":   {[]verbs.Caller{carl}, []plan.Action{add}, ""},
 		"a plan replaced": {nil, []plan.Action{retitle, plan.SetUp{Outline: plan.Outline{Objective: "Other"}}}, ""},
 	} {
@@ -182,9 +182,9 @@ func TestAStatusReadsABoundedPartOfTheLog(t *testing.T) {
 		changes int // by another agent, since its last status
 		want    string
 	}{
-		{10, `pat changed the title of task 1 "Look 10"; changed the title of task 2 "Build 10".`},
-		{2_000, `pat changed the title of task 2 "Build 2000".`},
-		{10, `pat changed the title of task 2 "Build 10"; changed the title of task 1 "Look 10".`},
+		{10, `pat changed the title of S001 "Look 10"; changed the title of S002 "Build 10".`},
+		{2_000, `pat changed the title of S002 "Build 2000".`},
+		{10, `pat changed the title of S002 "Build 10"; changed the title of S001 "Look 10".`},
 	} {
 		if _, err := s.Status(t.Context(), ann, verbs.Status{}); err != nil {
 			t.Fatal(err)

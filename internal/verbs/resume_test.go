@@ -96,8 +96,8 @@ func TestResumeKeepsItsBudget(t *testing.T) {
 		if !strings.HasSuffix(text, "\nNext action: "+status.NextAction) {
 			t.Errorf("the status says what comes next otherwise: %s\n%s", status.NextAction, text)
 		}
-		if task := status.Now.CurrentTask; task != nil && !strings.Contains(text, fmt.Sprintf("\nTask %d (", task.ID)) {
-			t.Errorf("the status is about task %d:\n%s", task.ID, text)
+		if task := status.Now.CurrentTask; task != nil && !strings.Contains(text, "\n"+plan.StepID(task.ID).String()+" (") {
+			t.Errorf("the status is about step %d:\n%s", task.ID, text)
 		}
 	})
 	t.Logf("the dearest costs %d tokens", worst)

@@ -202,7 +202,7 @@ func prefixedLines(prefix string, texts []string) string {
 // stepText returns a step with all fields of its spec, the risk first; ofTool adds text about its tool.
 func stepText(step *plan.Step, ofTool func(*plan.Step) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d. %s%s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
+	fmt.Fprintf(&b, "%s %s%s%s\n", step.ID, riskMark(step.Risk), step.Title, toolList(step.Tools))
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "   %s: %s\n", name, safetext.AfterLabel(text))

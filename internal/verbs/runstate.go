@@ -95,7 +95,7 @@ func (c RunCounts) text() string {
 	for _, part := range []struct {
 		n    int
 		word string
-	}{{c.Done, "done"}, {c.InProgress, "in progress"}, {c.Pending, "pending"}, {c.Blocked, "blocked"}, {c.Failed, "failed"},
+	}{{c.Done, "done"}, {c.InProgress, "in_progress"}, {c.Pending, "pending"}, {c.Blocked, "blocked"}, {c.Failed, "failed"},
 		{c.Skipped, "skipped"}, {c.Cancelled, "cancelled"}, {c.Unknown, "unknown"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.word))
@@ -107,7 +107,7 @@ func (c RunCounts) text() string {
 func (a AskView) text() string {
 	what := map[plan.AskKind]string{plan.AskApproval: "asks for a person's approval", plan.AskPause: "asks a person",
 		plan.AskUnknown: "was started, and its outcome is unknown"}[a.Kind]
-	text := fmt.Sprintf("Task %d %s %s", a.ID, plan.QuoteWhole(a.Title), what) + prefixed(": ", safetext.AfterLabel(a.Text))
+	text := fmt.Sprintf("%s %s %s", plan.StepID(a.ID), plan.QuoteWhole(a.Title), what) + prefixed(": ", safetext.AfterLabel(a.Text))
 	if a.Tool != "" {
 		text += "\n  " + a.Tool + " " + a.Args
 	}

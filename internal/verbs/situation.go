@@ -171,7 +171,7 @@ func stuckSteps(p *plan.Plan, current *plan.Step) (lines []string) {
 	for step := range p.Steps.All() {
 		isStuck := step.Status == plan.Failed || step.Status == plan.Blocked || step.IsUnknown()
 		if isStuck && step != current {
-			lines = append(lines, idAndTitle(step)+", "+stepWord(task(p, step))+prefixed(": ", reasonOf(step)))
+			lines = append(lines, idAndTitle(step)+", "+statusWord(step)+prefixed(": ", reasonOf(step)))
 		}
 	}
 	return lines

@@ -314,7 +314,7 @@ func (s *Service) statusOfTask(state plan.State, remarks []PlacedComment, c Call
 	id := plan.StepID(*in.Task)
 	step, ok := state.Plan.Steps.Get(id)
 	if !ok {
-		return reply, plan.Refuse(plan.NotFound, "/task", "task "+id.Number()+" does not exist",
+		return reply, plan.Refuse(plan.NotFound, "/task", "step "+id.String()+" does not exist",
 			"list the tasks: "+c.word(Call{Kind: CallRead}))
 	}
 	task, page := currentTask(state.Plan, step), max(1, in.Page)
@@ -326,7 +326,7 @@ func (s *Service) statusOfTask(state plan.State, remarks []PlacedComment, c Call
 		return tokens.Page(parts, room, page)
 	}
 	if c.brief() && !task.page(taskRoom, nth, c.word(Call{Kind: CallShowTask, Step: id, Page: page + 1})) && page > 1 {
-		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("task %s has no page %d", id.Number(), page), "begin with the first")
+		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("step %s has no page %d", id, page), "begin with the first")
 	}
 	reply.Task = &task
 	reply.Now.AgentInstructions = "This is the task that you asked for; `next_action` says what to do now."
@@ -342,7 +342,7 @@ func listTasks(p *plan.Plan, c Caller, page int) *TaskList {
 	var list []Task
 	for step := range p.Steps.All() {
 		t := task(p, step)
-		list = append(list, Task{ID: t.ID, Type: t.Type, Status: t.Status, State: t.State,
+		list = append(list, Task{ID: t.ID, Type: t.Type, Status: t.Status, State: t.State, word: t.word,
 			Title:        tokens.ShortenCautiously(t.Title, 4*titleTokens, plan.MaxTitle),
 			Dependencies: t.Dependencies[:min(len(t.Dependencies), ids)], WaitingOn: t.WaitingOn[:min(len(t.WaitingOn), ids)]})
 	}
@@ -444,8 +444,13 @@ func (r StatusReply) situationText() string {
 	return strings.TrimPrefix(text+line(prompts.Facts([]prompts.Fact{{Name: "Changes", Texts: r.Changes}}))+line(r.Approved), "\n")
 }
 
-// stepWord returns the status in our word if the contract has none for it.
-func stepWord(t Task) string { return cmp.Or(string(t.State), string(t.Status)) }
+// statusWord returns the status of a step in texts: unknown for an interrupted attempt.
+func statusWord(step *plan.Step) string {
+	if step.IsUnknown() {
+		return "unknown"
+	}
+	return string(step.Status)
+}
 
 // changed returns the state once it differs from the caller's last one, the rule book on disk has changed, or the time
 // is up.

@@ -60,7 +60,7 @@ func TestOwnerLearnsOfOthersEdits(t *testing.T) {
 	for _, id := range []plan.StepID{2, 3} {
 		must[verbs.UpdateStepReply](t)(s.EditStep(t.Context(), carl, id, plan.Patch{Title: new("Use it well")}))
 	}
-	const want = `carl changed the title of task 2 "Use it well", which you work on.`
+	const want = `carl changed the title of S002 "Use it well", which you work on.`
 	if status := must[verbs.StatusReply](t)(s.Status(t.Context(), ann, verbs.Status{})); status.Edited != want {
 		t.Errorf("the owner is told %q", status.Edited)
 	}

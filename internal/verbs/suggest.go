@@ -178,8 +178,8 @@ func missingFiles(state plan.State, files fs.FS) []Suggestion {
 				continue
 			}
 			found = append(found, Suggestion{
-				Title: fmt.Sprintf("Correct the path `%s` in task %d", path, int(step.ID)), Type: plan.Chore,
-				ContextHints:      []string{"Read task " + step.ID.Number() + " of the plan and find the intended file."},
+				Title: fmt.Sprintf("Correct the path `%s` in %s", path, step.ID), Type: plan.Chore,
+				ContextHints:      []string{"Read " + step.ID.String() + " of the plan and find the intended file."},
 				RelevantFilePaths: []string{"."}, Reason: "the file does not exist",
 			})
 		}

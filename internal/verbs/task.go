@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -70,6 +69,8 @@ type Task struct {
 	Comments           []string        `json:"comments,omitempty"` // people's open comments
 	Outcomes           []Outcome       `json:"outcomes,omitempty"` // of its dependencies
 	More               string          `json:"more,omitempty"`     // the omitted parts, and the call that shows them
+
+	word string // the status in texts
 }
 
 // Outcome is the result of a task that another one depends on.
@@ -80,6 +81,8 @@ type Outcome struct {
 	Note          string     `json:"note,omitempty"` // the last one
 	Output        string     `json:"output,omitempty"`
 	AffectedFiles []string   `json:"affected_files,omitempty"`
+
+	word string // the status in texts
 }
 
 // notesShown is how many notes of a task are shown, unless it is asked for by its id.
@@ -93,7 +96,7 @@ func task(p *plan.Plan, step *plan.Step) Task {
 		Creates: step.Creates, AcceptanceCriteria: step.AcceptanceCriteria, Verify: step.Verify, Risk: step.Risk, Tools: step.Tools,
 		Tool: step.Tool, Args: string(step.Args), SuggestedAgent: step.SuggestedAgent,
 		Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
-		Output: ShownOutput(step), AffectedFiles: step.AffectedFiles, Error: step.Error,
+		Output: ShownOutput(step), AffectedFiles: step.AffectedFiles, Error: step.Error, word: statusWord(step),
 	}
 	for _, result := range RunResults(step) {
 		t.Other = append(t.Other, result.Label+": "+result.Text)
@@ -131,7 +134,8 @@ func currentTask(p *plan.Plan, step *plan.Step) Task {
 			continue
 		}
 		t.Outcomes = append(t.Outcomes, Outcome{ID: int(id), Title: before.Title, Status: taskStatus(before.Status),
-			Note: lastOf(before.Notes), Output: ShownOutput(before), AffectedFiles: before.AffectedFiles})
+			Note: lastOf(before.Notes), Output: ShownOutput(before), AffectedFiles: before.AffectedFiles,
+			word: statusWord(before)})
 	}
 	return t
 }
@@ -256,7 +260,7 @@ func (t *Task) page(room int, fit func([]tokens.Part, int) (shown, left []tokens
 }
 
 func (t Task) name() string {
-	return fmt.Sprintf("Task %d (%s, %s)", t.ID, stepWord(t), cmp.Or(string(t.Type), "no type"))
+	return plan.StepID(t.ID).String() + inBrackets(strings.Join(nonEmpty(t.word, string(t.Type)), ", "))
 }
 
 // lines returns all texts of a task except its title.
@@ -287,8 +291,8 @@ func (t Task) lines() string {
 	line("So far", t.Progress)
 	line("Suggested agent", t.SuggestedAgent)
 	line("Other", t.Other...)
-	inLine("Depends on", numberTexts(t.Dependencies))
-	inLine("Waits for", numberTexts(t.WaitingOn))
+	line("Depends on", idTexts(t.Dependencies))
+	line("Waits for", idTexts(t.WaitingOn))
 	line("Claimed by", t.ClaimedBy)
 	line("Error", t.Error)
 	line("Output", t.Output)
@@ -298,7 +302,7 @@ func (t Task) lines() string {
 		line("Earlier notes", strconv.Itoa(t.EarlierNotes))
 	}
 	for _, o := range t.Outcomes {
-		line(fmt.Sprintf("Task %d (%s)", o.ID, o.Status), o.Title)
+		line(fmt.Sprintf("%s (%s)", plan.StepID(o.ID), o.word), o.Title)
 		line("  note", o.Note)
 		line("  output", o.Output)
 		inLine("  affected files", o.AffectedFiles)
@@ -321,17 +325,17 @@ func (t *Task) fact() prompts.Fact {
 
 // entry returns a task as a line of a list.
 func (t Task) entry() string {
-	more := nonEmpty(string(t.Type), prefixed("depends on ", strings.Join(numberTexts(t.Dependencies), ", ")),
-		prefixed("waits for ", strings.Join(numberTexts(t.WaitingOn), ", ")))
-	return fmt.Sprintf("%d. [%s] %s", t.ID, stepWord(t), t.Title) + inBrackets(strings.Join(more, "; "))
+	more := nonEmpty(string(t.Type), prefixed("depends on ", idTexts(t.Dependencies)),
+		prefixed("waits for ", idTexts(t.WaitingOn)))
+	return fmt.Sprintf("%s [%s] %s", plan.StepID(t.ID), t.word, t.Title) + inBrackets(strings.Join(more, "; "))
 }
 
-func numberTexts(ids []int) []string {
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = strconv.Itoa(id)
+func idTexts(numbers []int) string {
+	ids := make([]plan.StepID, len(numbers))
+	for i, number := range numbers {
+		ids[i] = plan.StepID(number)
 	}
-	return words
+	return plan.ListIDs(ids)
 }
 
 // TaskID is a step by its number, as in the JSON contract. S002 is accepted, too.

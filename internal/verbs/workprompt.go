@@ -133,7 +133,7 @@ func (s *Service) outcomesFor(ctx context.Context, state plan.State, step *plan.
 
 func (s *Service) outcome(ctx context.Context, p *plan.Plan, step *plan.Step) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s", step.ID, step.Status.Spaced(), step.Title)
+	fmt.Fprintf(&b, "%s %s: %s", step.ID, statusWord(step), step.Title)
 	add := func(label, text string) {
 		if text = strings.TrimSpace(text); text != "" {
 			b.WriteString("\n  " + label + ": " + safetext.AfterLabel(text))
