@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -244,6 +245,31 @@ func TestPromptsOfTheMode(t *testing.T) {
 		prompt("execute_plan", nil, "<approved_plan>", "1. Add the Redis client (tools: create_file)", "</approved_plan>",
 			"You are executing an approved plan. Follow these steps:", "You may adapt if you encounter unexpected issues, but communicate")
 		prompt("plan_status", nil, "is running")
+	}
+}
+
+// TestReplySaysReadOnlyOnce reads an agent's replies in planning mode: one sentence at most says that it only reads, and none
+// describes hooks, which are for people to repair.
+func TestReplySaysReadOnlyOnce(t *testing.T) {
+	w := newModeWorld(t, plan.Limits{})
+	client := w.connect(t, handshake, nil)
+	readOnly := regexp.MustCompile(`(?i)read-only|only read|can read`)
+	enter := map[string]any{"reason": "it is large"}
+	for _, c := range []struct {
+		tool      string
+		arguments any
+		least     int
+	}{{"planning_enter_plan_mode", enter, 1}, {"planning_enter_plan_mode", enter, 1}, {"planloop_status", nil, 1},
+		{"planning_ask_user", map[string]any{"question": "Which one?"}, 0}, {"planloop_status", nil, 1},
+		{"planning_add_step", map[string]any{"steps": []any{map[string]any{"title": "Build"}}}, 1},
+		{"planning_read_plan", nil, 0}, {"planning_submit_plan", goodPlan(), 0}, {"planloop_status", nil, 0}} {
+		got := text(t, callOrRefusal(t, client, c.tool, c.arguments))
+		if n := len(readOnly.FindAllString(got, -1)); n < c.least || n > 1 {
+			t.Errorf("%s says %d times that it only reads:\n%s", c.tool, n, got)
+		}
+		if strings.Contains(strings.ToLower(got), "hook") || strings.Contains(strings.ToLower(got), "enforced") {
+			t.Errorf("%s describes hooks:\n%s", c.tool, got)
+		}
 	}
 }
 

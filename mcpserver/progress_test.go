@@ -55,7 +55,7 @@ func TestEditedWhileTheDialogueIsOpen(t *testing.T) {
 					t.Fatalf("asked %d times: %s", len(shown), got)
 				}
 				for _, word := range []string{"Edited by petra: S001 changed.",
-					"-S001 [low risk] Add the Redis client", "+S001 [low risk] Vendor the Redis client"} {
+					"S001 Vendor the Redis client\n  - title: Add the Redis client\n  + title: Vendor the Redis client"} {
 					if !strings.Contains(shown[1], word) {
 						t.Errorf("%q is missing in\n%s", word, shown[1])
 					}

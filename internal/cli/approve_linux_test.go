@@ -159,7 +159,7 @@ func TestApproveWhatWasShown(t *testing.T) {
 	person.typeIn(former + "\n")
 	person.out.waitFor("The plan has changed. This is the new version:")
 	person.out.waitFor("Changes since the last review:")
-	person.out.waitFor("+S002 [HIGH RISK] Switch the login handler")
+	person.out.waitFor("  + risk: high")
 	code := person.code()
 	if log := h.run("log", "--audit"); strings.Contains(log, "approved by") {
 		t.Errorf("the former code approved:\n%s", log)
@@ -246,7 +246,7 @@ func TestKilledAtEveryArrow(t *testing.T) {
 	agent = agent.killed()
 	says(t, agent.call("planloop_status", `{}`), "awaiting_approval")
 	person := h.terminal(120, 60, "approve")
-	person.out.waitFor("+S002 [HIGH RISK] Switch the login handler")
+	person.out.waitFor("  + risk: high")
 	person.typeIn(person.code() + "\n")
 	person.ends()
 

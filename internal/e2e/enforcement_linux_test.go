@@ -77,15 +77,7 @@ func TestAttested(t *testing.T) {
 		}
 	}
 	p.withModule()
-	submitted := p.told(h, "planning_submit_plan", submission("Add the Redis client"))
-	var reply struct {
-		Enforcement []struct{ Agent, Host, State, Since, Why string }
-	}
-	if err := json.Unmarshal(submitted.structured, &reply); err != nil || len(reply.Enforcement) != 1 ||
-		reply.Enforcement[0].State != "enforced" || reply.Enforcement[0].Host != "claude" {
-		t.Errorf("%v: %s", err, submitted.structured)
-	}
-
+	p.told(h, "planning_submit_plan", submission("Add the Redis client"))
 	h.do("planloop_status", arguments{})
 	p.expectEnforcement("a call without its hook", untold)
 	p.told(h, "planning_read_plan", arguments{})

@@ -180,12 +180,8 @@ func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 			c.word(Call{Kind: CallEnterMode})+"`")
 }
 
-// maxAgentsShown limits the agents in a line and in a model's reply.
+// maxAgentsShown limits the agents in a line.
 const maxAgentsShown = 4
-
-func firstAgents(all []AgentEnforcement) []AgentEnforcement {
-	return all[:min(len(all), maxAgentsShown)]
-}
 
 // line puts text on a line of its own below another, and returns "" for "".
 func line(text string) string { return prefixed("\n", text) }
@@ -211,7 +207,7 @@ func nonEmpty(texts ...string) []string {
 // EnforcementLine returns the enforcement of planning mode for the agents at work in one line, "" without agents.
 func EnforcementLine(all []AgentEnforcement) string {
 	var parts []string
-	for _, e := range firstAgents(all) {
+	for _, e := range all[:min(len(all), maxAgentsShown)] {
 		parts = append(parts, e.Text())
 	}
 	if more := len(all) - maxAgentsShown; more > 0 {

@@ -480,13 +480,13 @@ func (v view) gathering() NextAction {
 			Call{Kind: CallWait, For: 10 * time.Minute}, "; ", Call{Kind: CallCancelMode}, " leaves the mode.")
 	}
 	submit := Call{Kind: CallSubmit}
-	n := newAction(Gathering, "Planning mode: read-only until a plan is approved.", "Planning mode: only read and ask, then ", submit, ".")
+	n := newAction(Gathering, "", "Gather context, then ", submit, ".")
 	switch d := v.state.ModeNow().Decision; {
 	case d != nil && d.Outcome == plan.Returned && d.Comment == "" && !hasInputSince(v.state, d):
 		const what = "Changes were requested without a comment: ask the user what to change"
 		n.Phrases = v.askUser(what, say(what, ", then ", submit, "."))
 	case len(v.state.CurrentQuestions()) > 0:
-		n.Phrases = say("Planning mode: only read and ask, then ", submit, "; wait for the answer: ", Call{Kind: CallWait}, ".")
+		n.Phrases = say("Gather context, then ", submit, "; wait for the answer: ", Call{Kind: CallWait}, ".")
 	case d != nil && d.Outcome == plan.Returned && v.state.Draft != nil:
 		n.Phrases = say("Changes were requested: revise the draft, then ", submit, "; read it with ",
 			Call{Kind: CallRead, ID: string(DraftPlan)}, ".")

@@ -123,10 +123,11 @@ func (s *Service) PlanModeStatus(ctx context.Context, c Caller) (ModeReply, erro
 const modeRoom = 640
 
 func (s *Service) modeReply(state plan.State, c Caller) ModeReply {
-	reply := ModeReply{Phase: state.PhaseNow(), Message: modeMessage(state), Enforcement: s.Enforcement(state),
-		Heartbeat: s.heartbeat(state, c)}
+	reply := ModeReply{Phase: state.PhaseNow(), Message: modeMessage(state), Heartbeat: s.heartbeat(state, c)}
 	if c.brief() {
-		reply.Message, reply.Enforcement = tokens.Block(reply.Message, modeRoom), firstAgents(reply.Enforcement)
+		reply.Message = tokens.Block(reply.Message, modeRoom)
+	} else {
+		reply.Enforcement = s.Enforcement(state)
 	}
 	return reply
 }

@@ -36,13 +36,12 @@ func (SubmittedStep) Needed() []string { return []string{"title"} }
 
 // SubmitPlanReply reports a submitted plan that waits for a decision.
 type SubmitPlanReply struct {
-	Status      string             `json:"status"` // awaiting_approval, or proposed for a change of an approved plan
-	Phase       plan.Phase         `json:"phase"`
-	PlanID      string             `json:"plan_id"`
-	Message     string             `json:"message"`
-	Score       int                `json:"score,omitempty"`
-	Warnings    []string           `json:"warnings,omitempty"`
-	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`
+	Status   string     `json:"status"` // awaiting_approval, or proposed for a change of an approved plan
+	Phase    plan.Phase `json:"phase"`
+	PlanID   string     `json:"plan_id"`
+	Message  string     `json:"message"`
+	Score    int        `json:"score,omitempty"`
+	Warnings []string   `json:"warnings,omitempty"`
 	Heartbeat
 	asking
 }
@@ -129,7 +128,7 @@ func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) S
 	}
 	found := state.ModeNow().DraftFindings()
 	reply := SubmitPlanReply{Status: status, Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
-		Message: message, Enforcement: firstAgents(s.Enforcement(state)), Heartbeat: s.heartbeat(state, c)}
+		Message: message, Heartbeat: s.heartbeat(state, c)}
 	if former != nil && Compare(former, state.Draft).changes() == "" {
 		warning := "this plan is identical to the one shown before"
 		if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Returned {
@@ -230,7 +229,7 @@ func (r SubmitPlanReply) Text() string {
 	if r.Score > 0 {
 		text += fmt.Sprintf(" Score %d.", r.Score)
 	}
-	return r.under(text + warningLines(r.Warnings) + "\nPlan: " + r.PlanID + line(EnforcementLine(r.Enforcement)))
+	return r.under(text + warningLines(r.Warnings) + "\nPlan: " + r.PlanID)
 }
 
 // ChangeProposed says that a change exceeds the approved plan and was proposed to the user instead of being made. It is
