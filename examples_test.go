@@ -3,6 +3,7 @@ package planloop_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,7 +16,11 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
 	"github.com/planloop/planloop/resources"
 )
@@ -77,6 +82,9 @@ func exampleTexts(t *testing.T) map[string]string {
 	for _, row := range verbs.Table() {
 		texts["table, "+row.Name] = row.Description + "\n" + row.Name + " " + row.Example
 	}
+	for i, words := range wordings(t) {
+		texts[fmt.Sprintf("wording %d", i)] = words
+	}
 	files := append(documents(t), "internal/cli/commands.txt")
 	for _, dir := range []string{"mcpserver/testdata", "testdata/script", "internal/verbs/testdata", "prompts/testdata"} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -99,6 +107,33 @@ func exampleTexts(t *testing.T) map[string]string {
 	return texts
 }
 
+// wordings writes every call of a next action or an advice for a model, with every toolset, and for a terminal.
+func wordings(t *testing.T) []string {
+	t.Helper()
+	faces := []verbs.Face{terminal.CommandLine{}, mcpserver.Tools{User: terminal.CommandLine{}}}
+	for _, toolset := range []string{verbs.Planning, verbs.Loop, verbs.Mode, verbs.Execution} {
+		faces = append(faces, mcpserver.Tools{Toolsets: []string{toolset}, User: terminal.CommandLine{}})
+	}
+	var all []string
+	for _, kind := range testenv.Constants(t, "internal/verbs/caller.go", "CallKind") {
+		call := verbs.Call{Kind: verbs.CallKind(kind), Step: 2, ID: "draft", Page: 2}
+		if call.Kind == verbs.CallApplyTemplate {
+			call.JSON = "{}"
+		} else if call.Kind == verbs.CallClear {
+			call.ID = strings.Repeat("an id that has no room ", 10)
+		}
+		for _, face := range faces {
+			for i, choice := range []plan.Choice{plan.Retry, plan.Skip, plan.Happened, plan.Abort} {
+				call.Choice, call.Status = choice, plan.StepStatus(plan.StepStatus("").Values()[i])
+				text, _ := face.Word(call)
+				all = append(all, text)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // ours reduces a recorded dialogue to planloop's part.
 func ours(file, text string) string {
 	if !strings.Contains(file, "testdata") {
@@ -110,6 +145,8 @@ func ours(file, text string) string {
 			b.WriteString(strings.NewReplacer(`\"`, `"`, `\u003c`, "<", `\u003e`, ">").Replace(correct) + "\n")
 		} else if _, next, ok := strings.Cut(line, "Next: "); ok && strings.HasSuffix(file, ".txt") {
 			b.WriteString(next)
+		} else if strings.Contains(file, "verbs/testdata") && !strings.Contains(line, `\"`) { // all of it is a reply or a prompt
+			b.WriteString(line)
 		}
 	}
 	return b.String()
@@ -160,7 +197,8 @@ func examples(t *testing.T, schemas map[string]*jsonschema.Schema, text string) 
 func filled(text string) string {
 	text = regexp.MustCompile(`"<?(\w+)(?: ?\| ?\w+)+>?"`).ReplaceAllString(text, `"$1"`)
 	text = strings.ReplaceAll(text, `"id":"<id>"`, `"id":1`)
-	return strings.NewReplacer("[...]", `["something"]`, `"<true|false>"`, "true").Replace(text)
+	return strings.NewReplacer(`"add_tasks":[...]`, `"add_tasks":[{"title":"something"}]`,
+		"[...]", `["something"]`, `"<true|false>"`, "true").Replace(text)
 }
 
 // toolFor returns the tool that an object without a name before it must belong to, "" for other objects.

@@ -100,7 +100,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return either("planning_read_plan", `planloop_status {"full":true}`)
 	case verbs.CallShowTask:
 		if !loop {
-			return "planning_read_plan from " + call.Step.String(), true
+			return `planning_read_plan {"from":"` + call.Step.String() + `"}`, true
 		}
 		return `planloop_status {"task":` + call.Step.Number() + pageOf(call) + "}", true
 	case verbs.CallListTasks:
@@ -150,7 +150,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 // clearCall returns the call that clears a signal. A shortened id would not match the signal.
 func clearCall(id string) string {
 	if tokens.Shorten(id, maxIDTokens, 60) != id {
-		return `planloop_alert {"clear":true} with its id, which planloop_status shows`
+		return `planloop_alert {"id":"<as in planloop_status>","clear":true}`
 	}
 	return `planloop_alert {"id":` + quote(id) + `,"clear":true}`
 }
@@ -186,7 +186,7 @@ func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 func readOf(call verbs.Call) string {
 	switch {
 	case call.Page > 0:
-		return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%d}`, call.ID, call.Page)
+		return fmt.Sprintf(`planning_read_plan {"of":%q,"from":"%d"}`, call.ID, call.Page)
 	case call.Step == 0:
 		return fmt.Sprintf(`planning_read_plan {"of":%q}`, call.ID)
 	}
