@@ -56,9 +56,10 @@ func (a *app) ttyScreen() terminal.Screen {
 }
 
 // askDecision returns approve, edit or reject, with the words after it. The code to approve comes below the text, to be seen first.
+// Every call has a new code: a program that types into the terminal but cannot read it must never know what to type.
 func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPrompt) (word, words string, err error) {
-	n, _ := rand.Int(rand.Reader, big.NewInt(9_000)) // never fails
-	code, s := fmt.Sprint(1_000+n.Int64()), a.ttyScreen()
+	n, _ := rand.Int(rand.Reader, big.NewInt(1_000_000)) // never fails
+	code, s := fmt.Sprintf("%06d", n.Int64()), a.ttyScreen()
 	rest, err := pages(ctx, tty, on, s.Rows())
 	if err != nil {
 		return "", "", err

@@ -131,7 +131,7 @@ func (t *terminalSession) code() string {
 	t.out.waitFor("To approve it, ")
 	t.out.waitFor("type ")
 	t.out.readOn(" and Enter")
-	code := regexp.MustCompile(`\d{4}`).FindString(t.out.seen.String())
+	code := regexp.MustCompile(`\d{6}`).FindString(t.out.seen.String())
 	t.out.waitFor("\n> ")
 	return code
 }

@@ -125,7 +125,7 @@ func commandShown(args []string) string {
 // sameEachTime replaces the parts that differ from run to run with fixed ones.
 func sameEachTime(ts *testscript.TestScript, shown string) string {
 	if code := shownCode.FindStringSubmatch(plainScreen(shown)); code != nil {
-		shown = strings.ReplaceAll(shown, code[1], "4711")
+		shown = strings.ReplaceAll(shown, code[1], "471108")
 	}
 	const broken = `(?:\n +\| )?` // line break inside a long word
 	var app strings.Builder

@@ -149,7 +149,7 @@ func (term *terminal) succeeds(words ...string) string {
 }
 
 // codePattern finds the code below a plan.
-const codePattern = `[Tt]ype (\d{4}) `
+const codePattern = `[Tt]ype (\d{6}) `
 
 // approve shows the waiting plan in a terminal and types its code.
 func (p *place) approve(args ...string) string {
