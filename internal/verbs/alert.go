@@ -166,20 +166,6 @@ func shownOutput(output string, room int) string {
 	return tokens.Block(safetext.ExcerptOf(output, outputShown), room)
 }
 
-// otherSignals lists the open signals except the one that now waits for; these do not block.
-func (s *Service) otherSignals(state plan.State, next NextAction, c Caller) []SignalView {
-	var views []SignalView
-	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
-		for _, signal := range state.OpenSignals(level) {
-			if next.Reason == WaitingOnSignal && signal.ID == next.signal.ID {
-				continue
-			}
-			views = append(views, signalView(state, signal, c))
-		}
-	}
-	return views
-}
-
 func (v SignalView) text() string {
 	text := "Signal " + plan.Quote(v.ID) + " (" + string(v.Level)
 	if v.TaskID != 0 {

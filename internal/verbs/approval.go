@@ -80,11 +80,6 @@ func DecisionText(d *plan.Decision) string {
 	if d == nil {
 		return ""
 	}
-	return decisionWords(d, d.Edits.String())
-}
-
-// decisionWords is DecisionText with edits as the description of people's changes to the submission.
-func decisionWords(d *plan.Decision, edits string) string {
 	by, subject, cancelled := d.Way.Decider(d.By), "The plan", "Planning mode"
 	if d.Change {
 		subject, cancelled = "The change to the approved plan", "The change to the approved plan"
@@ -107,7 +102,7 @@ func decisionWords(d *plan.Decision, edits string) string {
 	if n := len(d.Unanswered); n > 0 {
 		text += "; " + plan.Enumerate(d.Unanswered) + map[bool]string{true: " was", false: " were"}[n == 1] + " not answered"
 	}
-	switch {
+	switch edits := d.Edits.String(); {
 	case edits == "":
 	case d.Outcome == plan.Returned:
 		text += ", with edits to keep (" + edits + ")"

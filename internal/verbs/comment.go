@@ -332,7 +332,7 @@ func (r ReadPlanReply) withComments(state plan.State, remarks []PlacedComment, c
 	var texts []string
 	feedback := collectFeedback(state, remarks, state.Revision)
 	if feedback.Decision != nil {
-		texts = append(texts, inParts(feedback.Decision.text(), "The decision (continued): ", listedRoom)...)
+		texts = append(texts, inParts(DecisionText(feedback.Decision.decision), "The decision (continued): ", listedRoom)...)
 	}
 	for _, a := range feedback.Answers {
 		texts = append(texts, inParts(a.line(), "The answer (continued): ", listedRoom)...)

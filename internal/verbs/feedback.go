@@ -27,7 +27,7 @@ type DecisionFeedback struct {
 
 	Unanswered []string `json:"unanswered,omitempty"` // ids of the questions that the approval left open
 
-	draft bool // see plan.Decision
+	decision *plan.Decision
 }
 
 // AnswerFeedback is the answer to a question.
@@ -59,8 +59,8 @@ func collectFeedback(state plan.State, remarks []PlacedComment, told plan.Revisi
 	mode := state.ModeNow()
 	if d := mode.Decision; d != nil && (d.Outcome != plan.Returned || mode.Request == nil) && // not submitted again
 		(applies(d.Revision, d.At, decided) || isRejected(state)) && (state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
-		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change, draft: d.Draft,
-			Edits: d.Edits.String(), Unanswered: d.Unanswered}
+		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change,
+			Edits: d.Edits.String(), Unanswered: d.Unanswered, decision: d}
 	}
 	if d := state.Draft; d != nil && d.Edits != nil && mode.Request != nil {
 		f.Edited = editsText(d.Edits)
@@ -166,11 +166,6 @@ func firstUnreplied(state plan.State) string {
 		return questions[0].ID
 	}
 	return ""
-}
-
-func (d *DecisionFeedback) text() string {
-	return decisionWords(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change,
-		Draft: d.draft, Unanswered: d.Unanswered}, d.Edits)
 }
 
 // PlanningContext is the context a planning agent always needs: the subject of planning mode while it gathers, and the open

@@ -84,7 +84,7 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 		return n.message
 	}
 	named := func(step *plan.Step) string { return step.ID.String() + " " + plan.Quote(step.Title) }
-	switch step := named(n.step); n.Reason {
+	switch n.Reason {
 	case ReadyForTask, WaitingOnAgent, ReadyToRun, Running:
 		for step := range state.Plan.Steps.Running() {
 			if by := Carrier(step); by != "" && !s.Lapsed(step) {
@@ -92,27 +92,12 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 			}
 		}
 		if n.step.Status == plan.InProgress {
-			return step + " was begun, and has no owner now."
+			return named(n.step) + " was begun, and has no owner now."
 		}
-		return "Next is " + step + "."
-	case StepAsks:
-		if ask := n.step.OpenQuestion(); ask != nil && ask.Kind == plan.AskPause {
-			return step + " asks: " + ask.Text
-		}
-		return step + " waits for your approval."
-	case StepUnknown:
-		return step + " was started, and its outcome is unknown."
-	case RunStopped:
-		return step + " was interrupted: its engine has ended."
-	case Replanning:
-		return "The critical " + step + " failed: retry it, skip it, or have the plan revised."
-	case Deadlocked:
-		if n.step.Status == plan.Pending { // for a step that will never be done
-			break
-		}
-		return step + " is " + string(n.step.Status) + blockedReason(n.step) + ", and no other step can start."
+		return "Next is " + named(n.step) + "."
 	}
-	return n.message
+	text := strings.Replace(n.message, n.step.ID.String(), named(n.step), 1) // people know a step by its title
+	return strings.TrimPrefix(text, "Step ")
 }
 
 // Pretty returns JSON with one line per member.

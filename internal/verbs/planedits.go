@@ -21,71 +21,51 @@ const (
 	editsSince  = 1_024
 )
 
-// planEdits describes people's changes of the current plan, up to state, since the caller was last shown them; if this
-// process does not know when, since the caller's own last change. It may be "".
-func (s *Service) planEdits(ctx context.Context, c Caller, state plan.State) (string, error) {
-	after := s.seen.get(c).planEdits
-	known := after > 0
-	looking := !known
-	if looking {
-		after = max(0, state.Revision-editsBefore)
-	}
-	if state.Plan == nil || c.Actor.Kind != plan.Agent || c.scoped() || after >= state.Revision {
-		return "", nil
-	}
-	missed := state.Revision-after > editsSince
-	if missed {
-		after = state.Revision - editsSince
-	}
-	var edits personEdits
-	for record, err := range s.session.Records(ctx, after) {
-		if err != nil {
-			return "", fmt.Errorf("read people's changes of the plan: %w", err)
-		}
-		if record.Seq > state.Revision {
-			break
-		}
-		if looking && record.Actor.Name == c.Actor.Name {
-			edits, known = nil, true
-		}
-		edits = edits.with(record, c)
-	}
-	if !known { // a new agent sees the plan as it is
-		return "", nil
-	}
-	text := edits.text(state.Plan, c)
-	if missed {
-		text += fmt.Sprintf("\nYou missed more than %d changes: read the plan again.", editsSince)
-	}
-	return strings.TrimPrefix(text, "\n"), nil
-}
-
-// editsUnder is planEdits for the answer to the caller's own change. An error must not fail a change that is recorded;
-// the next status then shows the edits.
+// editsUnder describes people's changes of the current plan since the caller was last shown them, for the answer to its own
+// change; if this process does not know when, since the caller's last change. An error must not fail a change that is
+// recorded; the next status then shows the edits.
 func (s *Service) editsUnder(ctx context.Context, c Caller, outcome session.Outcome) string {
-	text, err := s.planEdits(ctx, c, outcome.Before)
+	after := s.seen.get(c).planEdits
+	isKnown := after > 0
+	if !isKnown {
+		after = max(0, outcome.Before.Revision-editsBefore)
+	}
+	text, didChange, err := s.editsAfter(ctx, c, outcome.Before, after, !isKnown)
 	if err != nil {
 		return ""
 	}
 	s.seen.set(c, func(last *sighting) { last.planEdits = outcome.After.Revision })
+	if !isKnown && !didChange { // a new agent sees the plan as it is
+		return ""
+	}
 	return text
 }
 
-// editsOfPeople describes people's latest changes of the current plan.
-func (s *Service) editsOfPeople(ctx context.Context, state plan.State, c Caller) (string, error) {
+// editsAfter describes people's changes of the current plan after a revision, with sinceOwn only those after the caller's
+// last change, and reports whether the caller has made any.
+func (s *Service) editsAfter(ctx context.Context, c Caller, state plan.State, after plan.Revision,
+	sinceOwn bool) (text string, didChange bool, err error) {
 	if state.Plan == nil || c.Actor.Kind != plan.Agent || c.scoped() {
-		return "", nil
+		return "", false, nil
 	}
 	var edits personEdits
-	for record, err := range s.session.Records(ctx, max(0, state.Revision-editsBefore)) {
+	for record, err := range s.session.Records(ctx, max(after, state.Revision-editsSince)) {
 		if err != nil {
-			return "", fmt.Errorf("read people's changes of the plan: %w", err)
+			return "", false, fmt.Errorf("read people's changes of the plan: %w", err)
 		}
-		if record.Seq <= state.Revision {
-			edits = edits.with(record, c)
+		if record.Seq > state.Revision {
+			break
 		}
+		if sinceOwn && record.Actor.Name == c.Actor.Name {
+			edits, didChange = nil, true
+		}
+		edits = edits.with(record, c)
 	}
-	return strings.TrimPrefix(edits.text(state.Plan, c), "\n"), nil
+	text = edits.text(state.Plan, c)
+	if state.Revision-after > editsSince {
+		text += fmt.Sprintf("\nYou missed more than %d changes: read the plan again.", editsSince)
+	}
+	return strings.TrimPrefix(text, "\n"), didChange, nil
 }
 
 type personEdits []personEdit
@@ -103,16 +83,14 @@ type personEdit struct {
 // with adds a record's changes. A plan that was replaced, cleared or approved starts over.
 func (e personEdits) with(r plan.Record, c Caller) personEdits {
 	for _, event := range r.Events {
+		concerns := r.Actor.Kind == plan.Person
 		switch event.(type) {
 		case plan.PlanSetUp, plan.PlanRestored, plan.PlanCleared, plan.PlanApproved:
 			e = nil
+		case plan.StepUpdated, plan.StepMoved: // by another agent, which concerns the owner of the step
+			concerns = concerns || r.Actor.Name != c.Actor.Name
 		}
-		isEdit := false // by another agent, which concerns the owner of the step
-		switch event.(type) {
-		case plan.StepUpdated, plan.StepMoved:
-			isEdit = r.Actor.Name != c.Actor.Name
-		}
-		if r.Actor.Kind == plan.Person || isEdit {
+		if concerns {
 			e = e.after(r.Actor, event)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/internal/tokens"
@@ -34,19 +35,9 @@ func (v view) taskAtHand(next NextAction) *plan.Step {
 }
 
 // openSignals lists the open signals except the one that the next action is about.
-func openSignals(state plan.State, next NextAction) []string {
-	var lines []string
-	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
-		for _, signal := range state.OpenSignals(level) {
-			if next.Reason == WaitingOnSignal && signal.ID == next.signal.ID {
-				continue
-			}
-			view := SignalView{ID: signal.ID, TaskID: int(state.SignalStep(signal)), Level: level, Message: signal.Message,
-				Output: shownOutput(signal.Output, outputTokens/2)}
-			lines = append(lines, strings.TrimPrefix(view.text(), "Signal "))
-		}
-	}
-	return lines
+func openSignals(state plan.State, next NextAction) []plan.Signal {
+	all := slices.Concat(state.OpenSignals(plan.Blocker), state.OpenSignals(plan.Warning), state.OpenSignals(plan.Info))
+	return slices.DeleteFunc(all, func(signal plan.Signal) bool { return next.Reason == WaitingOnSignal && signal.ID == next.signal.ID })
 }
 
 func draftLines(state plan.State, c Caller) []string {

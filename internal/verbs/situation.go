@@ -44,7 +44,7 @@ func (v view) situation(ctx context.Context, next NextAction, told plan.Revision
 	if err != nil {
 		return situation{}, err
 	}
-	edited, err := v.editsOfPeople(ctx, v.state, v.Caller)
+	edited, _, err := v.editsAfter(ctx, v.Caller, v.state, max(0, v.state.Revision-editsBefore), false)
 	if err != nil {
 		return situation{}, err
 	}
@@ -106,7 +106,7 @@ func (x *situation) addPlan(v view, next NextAction) {
 func (x *situation) addInput(v view, remarks []PlacedComment, step *plan.Step) {
 	input := x.input
 	if input.Decision != nil {
-		x.add("Decided", "a decision", input.Decision.text()).Long = true
+		x.add("Decided", "a decision", DecisionText(input.Decision.decision)).Long = true
 	}
 	var answers, comments, open []string
 	for _, a := range input.Answers {
@@ -147,7 +147,13 @@ func (x *situation) addSteps(v view, next NextAction, current *plan.Step) {
 	if p != nil && !v.scoped() {
 		x.add("Failed or blocked", "failed or blocked steps", stuckSteps(p, current)...).Long = true
 	}
-	x.addOwn("Signals", "signals", openSignals(v.state, next)...).Long = true
+	var signals []string
+	for _, signal := range openSignals(v.state, next) {
+		view := SignalView{ID: signal.ID, TaskID: int(v.state.SignalStep(signal)), Level: signal.Level, Message: signal.Message,
+			Output: shownOutput(signal.Output, outputTokens/2)}
+		signals = append(signals, strings.TrimPrefix(view.text(), "Signal "))
+	}
+	x.addOwn("Signals", "signals", signals...).Long = true
 	if !v.scoped() {
 		heading := "Waiting plan"
 		if v.state.IsReturned() {

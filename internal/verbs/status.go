@@ -221,7 +221,10 @@ func (r StatusReply) factsPage(x situation, page int) (StatusReply, error) {
 
 // addDetails adds the fields that repeat parts of the situation.
 func (r *StatusReply) addDetails(v view, next NextAction, x situation) {
-	r.Signals, r.Enforcement = v.otherSignals(v.state, next, v.Caller), v.Enforcement(v.state)
+	for _, signal := range openSignals(v.state, next) {
+		r.Signals = append(r.Signals, signalView(v.state, signal, v.Caller))
+	}
+	r.Enforcement = v.Enforcement(v.state)
 	r.PlanningContext, r.Feedback, r.Now.Earlier = planningContext(v.state), x.input, earlierDecision(v.state)
 	if !v.scoped() {
 		r.RunState = v.runState(v.state)
