@@ -55,7 +55,7 @@ func TestEditedWhileTheDialogueIsOpen(t *testing.T) {
 					t.Fatalf("asked %d times: %s", len(shown), got)
 				}
 				for _, word := range []string{"Edited by petra: S001 changed.",
-					"S001 Vendor the Redis client\n  - title: Add the Redis client\n  + title: Vendor the Redis client"} {
+					"  - title: Add the Redis client", "  + title: Vendor the Redis client"} {
 					if !strings.Contains(shown[1], word) {
 						t.Errorf("%q is missing in\n%s", word, shown[1])
 					}
@@ -73,8 +73,8 @@ func TestEditedWhileTheDialogueIsOpen(t *testing.T) {
 // repeats them while they apply: a question until the agent has replied, the others until the decision, and then where the
 // step has them.
 func TestToldWhileItWaits(t *testing.T) {
-	const asked, commented, stale = `petra asks (C1, S001 "Add the Redis client"): why this one?`,
-		`petra comments (C2, S002 "Use it"): mind the TTL`, `petra comments (C2, S002 "Use it", changed since): mind the TTL`
+	const asked, commented, stale = `C1 (petra asks, S001 "Add the Redis client"): why this one?`,
+		`C2 (petra, S002 "Use it"): mind the TTL`, `C2 (petra, S002 "Use it", changed since): mind the TTL`
 	w := newModeWorld(t, plan.Limits{})
 	client := w.connect(t, stateless, nil)
 	submitted := goodPlan()
@@ -86,7 +86,7 @@ func TestToldWhileItWaits(t *testing.T) {
 	}
 	call(t, client, "planning_submit_plan", submitted)
 	call(t, client, "planloop_status", map[string]any{})
-	said := []string{asked, `petra comments (C2, S002 "Use it"`, "Edited by ", "was approved by"}
+	said := []string{asked, `C2 (petra, S002 "Use it"`, "Edited by ", "was approved by"}
 	told := func(arguments map[string]any, want ...string) {
 		t.Helper()
 		got := text(t, call(t, client, "planloop_status", arguments))

@@ -69,15 +69,6 @@ func (c Caller) beyond() error {
 	return c.Actor.Scope.OutOfScopeError()
 }
 
-// taskOf returns the current task for its caller; a scoped caller's claim belongs to its engine, so it is hidden.
-func (c Caller) taskOf(p *plan.Plan, step *plan.Step) Task {
-	t := currentTask(p, step)
-	if c.scoped() {
-		t.ClaimedBy = ""
-	}
-	return t
-}
-
 // Face tells a verb how its caller makes calls and whether a model reads the replies. nil means a model that cannot
 // make calls.
 type Face interface {

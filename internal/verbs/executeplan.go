@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -33,7 +34,7 @@ type ExecutePlanReply struct {
 	Status   string          `json:"status,omitempty"` // of the plan
 	Reason   plan.StopReason `json:"reason,omitempty"` // why nothing more is started; "" while the run continues
 	Message  string          `json:"message"`
-	Counts   map[string]int  `json:"counts,omitempty"`
+	Counts   RunCounts       `json:"counts,omitempty"`
 	Running  []string        `json:"running,omitempty"`
 	Ready    []string        `json:"ready,omitempty"`  // for agents
 	Asking   []string        `json:"asking,omitempty"` // steps that need a decision or an answer
@@ -269,12 +270,8 @@ func (s *Service) executionReply(state plan.State, c Caller, taking *participati
 	if p == nil {
 		return reply
 	}
-	reply.PlanID, reply.Status, reply.Counts = p.ID, string(p.Status), map[string]int{}
-	for _, status := range plan.StepStatus("").Values() {
-		if n := p.Steps.Count(plan.StepStatus(status)); n > 0 {
-			reply.Counts[status] = n
-		}
-	}
+	reply.PlanID, reply.Status, reply.Counts = p.ID, string(p.Status), countRun(p)
+	maps.DeleteFunc(reply.Counts, func(_ string, n int) bool { return n == 0 })
 	taking.mu.Lock()
 	defer taking.mu.Unlock()
 	for step := range p.Steps.Running() {
@@ -360,15 +357,9 @@ func (s *Service) RunStatus(ctx context.Context, c Caller) (ExecutePlanReply, er
 
 // Text returns the reply in a few lines.
 func (r ExecutePlanReply) Text() string {
-	var counts []string
-	for _, status := range plan.StepStatus("").Values() {
-		if n := r.Counts[status]; n > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", n, status))
-		}
-	}
 	text := r.Message
 	if r.PlanID != "" {
-		text += fmt.Sprintf(" (%s)\nPlan: %s, %s", strings.Join(counts, ", "), r.PlanID, r.Status)
+		text += fmt.Sprintf(" (%s)\nPlan: %s, %s", r.Counts.text(), r.PlanID, r.Status)
 	}
 	text += prefixed("\nReason: ", string(r.Reason))
 	for _, list := range []struct {

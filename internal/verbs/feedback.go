@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -37,7 +36,7 @@ type AnswerFeedback struct {
 	By       string `json:"by"`
 }
 
-// CommentFeedback is a person's comment on a step as it was then, or on the whole plan.
+// CommentFeedback is a person's comment on a step with its title as it was then, or on the whole plan.
 type CommentFeedback struct {
 	ID       string `json:"id,omitempty"`
 	Text     string `json:"text"`
@@ -46,15 +45,14 @@ type CommentFeedback struct {
 	Title    string `json:"title,omitempty"`
 	Question bool   `json:"question,omitempty"` // without a reply so far
 
-	State CommentState `json:"standing,omitempty"` // empty if the step is unchanged
-	place string
+	State  CommentState `json:"standing,omitempty"` // empty if the step is unchanged
+	placed PlacedComment
 }
 
-// collectFeedback collects people's input that is about the current work, or newer than told. remarks place the comments.
+// collectFeedback collects people's input that is about the current work, or newer than told. remarks are the open comments.
 func collectFeedback(state plan.State, remarks []PlacedComment, told plan.Revision) Feedback {
 	var f Feedback
 	about, decided := feedbackStart(state)
-	comments := commentsNow(state)
 	applies := func(at plan.Revision, when, from time.Time) bool { return at > told || at > 0 && !when.Before(from) }
 	mode := state.ModeNow()
 	if d := mode.Decision; d != nil && (d.Outcome != plan.Returned || mode.Request == nil) && // not submitted again
@@ -70,41 +68,18 @@ func collectFeedback(state plan.State, remarks []PlacedComment, told plan.Revisi
 			f.Answers = append(f.Answers, AnswerFeedback{q.Text, q.Answer, q.Way.Decider(q.AnsweredBy)})
 		}
 	}
-	for _, c := range state.Comments {
-		from := about
-		if comments.on(c) {
-			from = c.At
-		}
-		if comments.has(c) && c.IsOpenQuestion() ||
-			!comments.isReplaced(c) && applies(c.Revision, c.At, from) && !c.IsResolved && !c.IsQuestion {
-			f.Comments = append(f.Comments, commentFeedback(c))
-		}
-	}
-	for i := range f.Comments {
-		f.Comments[i].standing(remarks)
-	}
-	return f
-}
-
-func commentFeedback(c plan.Comment) CommentFeedback {
-	return CommentFeedback{ID: c.ID, Text: c.Text, By: c.Way.Decider(c.By), TaskID: int(c.Step), Title: c.Title, Question: c.IsQuestion}
-}
-
-// standing finds the current step of a comment.
-func (c *CommentFeedback) standing(remarks []PlacedComment) {
-	c.place = plan.StepID(c.TaskID).String()
 	for _, r := range remarks {
-		if r.ID == "" || r.ID != c.ID || r.Step == 0 {
+		if r.IsQuestion && !r.IsOpenQuestion() {
 			continue
 		}
-		c.TaskID, c.place = int(r.Now), r.Now.String()
-		if r.two {
-			c.place += r.ofPlan()
-		}
+		comment := CommentFeedback{ID: r.ID, Text: r.Text, By: r.Way.Decider(r.By), TaskID: int(r.Now), Title: r.Title,
+			Question: r.IsQuestion, placed: r}
 		if r.State != CommentOpen {
-			c.State = r.State
+			comment.State = r.State
 		}
+		f.Comments = append(f.Comments, comment)
 	}
+	return f
 }
 
 // feedbackStart returns the times from which input is about the current work. Answers and comments may precede the plan or its
@@ -128,25 +103,6 @@ func feedbackStart(state plan.State) (about, decided time.Time) {
 
 func (a AnswerFeedback) line() string {
 	return a.By + " answered " + plan.Quote(a.Question) + ": " + a.Answer
-}
-
-// line returns a comment with its author and its step: `pat asks (C4, S002 "Use it"): why?`.
-func (c CommentFeedback) line() string {
-	return c.By + map[bool]string{true: " asks", false: " comments"}[c.Question] + c.about() + ": " + c.Text
-}
-
-// about returns a comment's id and step in brackets; comments of the first logs have no id.
-func (c CommentFeedback) about() string {
-	switch {
-	case c.ID == "":
-		return ""
-	case c.State == CommentStepGone:
-		return " (" + c.ID + ", on " + plan.Quote(c.Title) + ", which was removed)"
-	case c.TaskID == 0:
-		return " (" + c.ID + ")"
-	}
-	since := map[bool]string{true: ", changed since"}[c.State == CommentStepChanged]
-	return fmt.Sprintf(" (%s, %s %s%s)", c.ID, c.place, plan.Quote(c.Title), since)
 }
 
 // unreplied lists the questions to agents on the current plan without a reply.

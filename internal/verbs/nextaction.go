@@ -103,7 +103,7 @@ func (n NextAction) For(c Caller) string {
 // name is a user-given part of a sentence.
 type name string
 
-// say builds a sentence of texts, names and calls.
+// say builds a sentence of texts, names, calls, and steps, which it names by id and title.
 func say(parts ...any) []Phrase {
 	phrases := make([]Phrase, 0, len(parts))
 	for _, part := range parts {
@@ -112,6 +112,8 @@ func say(parts ...any) []Phrase {
 			phrases = append(phrases, Phrase{Call: &part})
 		case name:
 			phrases = append(phrases, Phrase{Name: string(part)})
+		case *plan.Step:
+			phrases = append(phrases, Phrase{Text: part.ID.String() + " "}, Phrase{Name: part.Title})
 		default:
 			phrases = append(phrases, Phrase{Text: fmt.Sprint(part)})
 		}
@@ -259,6 +261,8 @@ func (v view) waitForAuthor(author string) NextAction {
 		" revises the proposed change: ", Call{Kind: CallWait}, drop, Call{Kind: CallCancelMode}, ".")
 }
 
+const noReplans = "The plan has failed: a critical step failed, and no replans are left."
+
 // planAction returns the next action of the plan, without regard to drafts and rejections.
 func (v view) planAction() NextAction {
 	p, setUp := v.state.Plan, Call{Kind: CallSetUp}
@@ -274,10 +278,10 @@ func (v view) planAction() NextAction {
 		return newAction(PlanCompleted, "All tasks are complete. The agent should provide a final summary.",
 			"All steps are finished: check the outcome, then ", Call{Kind: CallSummarise}, ".")
 	case p.Status == plan.StatusFailed && p.IsBinding() && !v.decides():
-		return v.replaceFailed()
+		return newAction(Failed, noReplans, slices.Concat([]any{"The approved plan has failed: tell the user, then "}, v.anotherPlan(),
+			[]any{"."})...)
 	case p.Status == plan.StatusFailed:
-		return newAction(Failed, "The plan has failed: a critical step failed, and no replans are left.",
-			"The plan has failed: set up a new one with ", setUp, ".")
+		return newAction(Failed, noReplans, "The plan has failed: set up a new one with ", setUp, ".")
 	case p.Steps.Len() == 0:
 		return newAction(NoPlan, "The plan has no steps yet.", "Add the first steps: ", v.addSteps(), ".")
 	case p.Status == plan.StatusReplanning:
@@ -287,12 +291,6 @@ func (v view) planAction() NextAction {
 		return n
 	}
 	return v.nothingReady(p)
-}
-
-// replaceFailed returns the next action of an agent whose approved plan has failed.
-func (v view) replaceFailed() NextAction {
-	parts := append([]any{"The approved plan has failed: tell the user, then "}, append(v.anotherPlan(), ".")...)
-	return newAction(Failed, "The plan has failed: a critical step failed, and no replans are left.", parts...)
 }
 
 // anotherPlan returns the call, as a part of say, that replaces a plan that is over. Only a person may replace an approved,
@@ -368,14 +366,14 @@ func (v view) askUser(what string, alone []Phrase) []Phrase {
 func (v view) stepAction(p *plan.Plan) (NextAction, bool) {
 	own := func(step *plan.Step) bool { return step.ClaimedBy != "" && step.ClaimedBy == v.Actor.Name }
 	if step := begunStep(p, own); step != nil {
-		return v.workOn(step, "Do ", step.ID, " ", name(step.Title), "; once verified: ", mark(step.ID, plan.Done), "."), true
+		return v.workOn(step, "Do ", step, "; once verified: ", mark(step.ID, plan.Done), "."), true
 	}
 	if n, ok := v.questionForCaller(p); ok {
 		return n, true
 	}
 	if step := begunStep(p, v.isUnowned); step != nil { // claim it first: other agents are offered it too
-		return newAction(ReadyForTask, "", "Take over ", step.ID, " ", name(step.Title), " (claim lapsed): ",
-			mark(step.ID, plan.InProgress), ".").withStep(step), true
+		return newAction(ReadyForTask, "", "Take over ", step, " (claim lapsed): ", mark(step.ID, plan.InProgress),
+			".").withStep(step), true
 	}
 	for step := range p.Steps.Ready() {
 		if n, ok := v.begin(step); ok {
@@ -405,8 +403,8 @@ func (v view) begin(step *plan.Step) (NextAction, bool) {
 	case step.OpenQuestion() != nil, engines && (v.engine || v.isPausedByPerson()):
 		return NextAction{}, false
 	case engines && runs && (agents || !onlyApproval):
-		return newAction(ReadyToRun, fmt.Sprintf("Planloop runs step %s.", step.ID),
-			"Run the plan; ", step.ID, " ", name(step.Title), " comes next: ", Call{Kind: CallRun}, ".").withStep(step), true
+		return newAction(ReadyToRun, fmt.Sprintf("Planloop runs step %s.", step.ID), "Run the plan; ", step, " comes next: ",
+			Call{Kind: CallRun}, ".").withStep(step), true
 	case v.needsApproval(step), v.needsAnswer(step):
 		return NextAction{}, false
 	}
@@ -414,7 +412,7 @@ func (v view) begin(step *plan.Step) (NextAction, bool) {
 	if step.Tool != "" { // the caller cannot run it; the sentence has no room for the title
 		return v.workOn(step, step.ID, ": ask the user to run ", Call{Kind: CallResume}, ", or by hand: ", start, "."), true
 	}
-	return v.workOn(step, "Start ", step.ID, " ", name(step.Title), ": ", start, "."), true
+	return v.workOn(step, "Start ", step, ": ", start, "."), true
 }
 
 // needsApproval reports whether the step needs a person's approval before the caller may start it.

@@ -49,7 +49,7 @@ func (v view) replanning(p *plan.Plan) NextAction {
 			other = "replan"
 		}
 		return newAction(Replanning, fmt.Sprintf("The critical step %s failed.", step.ID),
-			"Critical ", failed.ID, " ", name(failed.Title), " failed: retry with ", retry, ", or ", other, ".").withStep(failed)
+			"Critical ", failed, " failed: retry with ", retry, ", or ", other, ".").withStep(failed)
 	}
 	return newAction(Replanning, "The plan must be revised.", "The plan must be revised: ", revise, ".")
 }
@@ -124,12 +124,11 @@ func (v view) questionForCaller(p *plan.Plan) (NextAction, bool) {
 			return v.settleUnknown(step), true
 		case !v.decides():
 		case ask.Kind == plan.AskPause:
-			return newAction(StepAsks, fmt.Sprintf("Step %s asks: %s", step.ID, ask.Text), step.ID, " ", name(step.Title), " asks you: ",
-				call, ".").withStep(step), true
-		default:
-			return newAction(StepAsks, fmt.Sprintf("Step %s waits for your approval.", step.ID), step.ID, " ", name(step.Title),
-				" waits for you: ", Call{Kind: CallApproveStep, Step: step.ID}, ", or ", Call{Kind: CallRejectStep, Step: step.ID},
+			return newAction(StepAsks, fmt.Sprintf("Step %s asks: %s", step.ID, ask.Text), step, " asks you: ", call,
 				".").withStep(step), true
+		default:
+			return newAction(StepAsks, fmt.Sprintf("Step %s waits for your approval.", step.ID), step, " waits for you: ",
+				Call{Kind: CallApproveStep, Step: step.ID}, ", or ", Call{Kind: CallRejectStep, Step: step.ID}, ".").withStep(step), true
 		}
 	}
 	return NextAction{}, false
@@ -141,9 +140,8 @@ func (v view) settleUnknown(step *plan.Step) NextAction {
 	if v.brief() { // agent_instructions has the call
 		retry = "retry it"
 	}
-	return newAction(StepUnknown, fmt.Sprintf("Step %s was started, and its outcome is unknown.", step.ID), "Look if ", step.ID, " ",
-		name(step.Title), " happened: if so ", Call{Kind: CallRecover, Step: step.ID, Choice: plan.Happened}, ", else ", retry,
-		".").withStep(step)
+	return newAction(StepUnknown, fmt.Sprintf("Step %s was started, and its outcome is unknown.", step.ID), "Look if ", step,
+		" happened: if so ", Call{Kind: CallRecover, Step: step.ID, Choice: plan.Happened}, ", else ", retry, ".").withStep(step)
 }
 
 // running returns the step that an engine runs, is about to start, or left when it ended.
@@ -153,7 +151,9 @@ func (v view) running(p *plan.Plan) (NextAction, bool) {
 		switch {
 		case !step.IsRunning():
 		case v.engineGone(step):
-			return v.runStopped(step), true
+			run := Call{Kind: CallRun} // another engine settles it
+			return newAction(RunStopped, fmt.Sprintf("The engine that ran step %s has ended before it.", step.ID),
+				"The engine of ", step, " has ended: ", v.leaveToUser(run), run, ".").withStep(step), true
 		case runs == nil:
 			runs = step
 		}
@@ -166,15 +166,8 @@ func (v view) running(p *plan.Plan) (NextAction, bool) {
 	if runs == nil {
 		return NextAction{}, false
 	}
-	return newAction(Running, fmt.Sprintf("Planloop runs step %s.", runs.ID), "Wait while ", runs.ID, " ", name(runs.Title),
-		" is run: ", Call{Kind: CallWait}, ".").withStep(runs), true
-}
-
-// runStopped returns the next action for a step without its engine: another engine settles it.
-func (v view) runStopped(step *plan.Step) NextAction {
-	run := Call{Kind: CallRun}
-	return newAction(RunStopped, fmt.Sprintf("The engine that ran step %s has ended before it.", step.ID),
-		"The engine of ", step.ID, " ", name(step.Title), " has ended: ", v.leaveToUser(run), run, ".").withStep(step)
+	return newAction(Running, fmt.Sprintf("Planloop runs step %s.", runs.ID), "Wait while ", runs, " is run: ", Call{Kind: CallWait},
+		".").withStep(runs), true
 }
 
 // leaveToUser returns the words before a call that only the user can make, "" if the caller can.
@@ -189,7 +182,7 @@ func (v view) leaveToUser(call Call) string {
 // run.
 func (v view) waitForPerson(p *plan.Plan) (NextAction, bool) {
 	wait := func(step *plan.Step, kind CallKind) (NextAction, bool) {
-		return newAction(StepAsks, fmt.Sprintf("Step %s waits for a person.", step.ID), step.ID, " ", name(step.Title),
+		return newAction(StepAsks, fmt.Sprintf("Step %s waits for a person.", step.ID), step,
 			" waits until a person runs ", Call{Kind: kind, Step: step.ID}, ": ", Call{Kind: CallWait}, ".").withStep(step), true
 	}
 	for step := range p.Steps.WithQuestion() {
@@ -223,10 +216,10 @@ func (v view) nothingReady(p *plan.Plan) NextAction {
 		switch step.Status {
 		case plan.Blocked:
 			n = newAction(Deadlocked, fmt.Sprintf("Step %s is blocked%s, and no other step is ready.", step.ID, blockedReason(step)),
-				step.ID, " ", name(step.Title), " is blocked: resolve that, then ")
+				step, " is blocked: resolve that, then ")
 		case plan.Failed:
 			n = newAction(Deadlocked, fmt.Sprintf("Step %s failed, and no other step is ready.", step.ID),
-				step.ID, " ", name(step.Title), " failed: retry it with ")
+				step, " failed: retry it with ")
 		default:
 			continue
 		}
@@ -265,8 +258,7 @@ func (v view) waitForOwner(step *plan.Step) NextAction {
 		takeOver = "; take it over: "
 	}
 	message := fmt.Sprintf("%s is working on step %s, and no other step is ready.", plan.Quote(step.ClaimedBy), step.ID)
-	return newAction(WaitingOnAgent, message,
-		name(step.ClaimedBy), " is working on ", step.ID, ". Wait: ", Call{Kind: CallWait}, takeOver,
+	return newAction(WaitingOnAgent, message, name(step.ClaimedBy), " is working on ", step.ID, ". Wait: ", Call{Kind: CallWait}, takeOver,
 		Call{Kind: CallTakeOver, Step: step.ID}, ".").withStep(step)
 }
 

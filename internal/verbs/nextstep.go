@@ -131,7 +131,10 @@ func (s *Service) handTask(ctx context.Context, state plan.State, c Caller, step
 
 // wholeTask returns a step with its dependencies' outcomes, the open comments on it, and its progress.
 func (s *Service) wholeTask(p *plan.Plan, c Caller, step *plan.Step, remarks []PlacedComment) Task {
-	task := c.taskOf(p, step)
+	task := currentTask(p, step)
+	if c.scoped() { // the claim belongs to its engine
+		task.ClaimedBy = ""
+	}
 	task.Comments = stepComments(remarks, step.ID, partRoom)
 	s.addProgress(c, &task, step)
 	return task

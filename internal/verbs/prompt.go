@@ -241,19 +241,3 @@ func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []PlacedCom
 	shown.Lines = append(shown.Lines, commentLines(remarks, step.ID)...)
 	return shown
 }
-
-// stepNow returns step, or if it is nil, the first unfinished step, else the first; nil for a plan without steps.
-func stepNow(p *plan.Plan, step *plan.Step) *plan.Step {
-	if step != nil {
-		return step
-	}
-	for step := range p.Steps.All() {
-		if !step.Status.IsFinished() {
-			return step
-		}
-	}
-	if p.Steps.Len() == 0 { // in old logs
-		return nil
-	}
-	return p.Steps.At(0)
-}

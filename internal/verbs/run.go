@@ -36,17 +36,11 @@ type RunReply struct {
 	ways []string // next actions for blocked steps and unavailable agents
 }
 
-// RunCounts counts steps by status.
-type RunCounts struct {
-	Done       int `json:"done"`
-	InProgress int `json:"in_progress"`
-	Pending    int `json:"pending"`
-	Blocked    int `json:"blocked"`
-	Failed     int `json:"failed"`
-	Skipped    int `json:"skipped"`
-	Cancelled  int `json:"cancelled"`
-	Unknown    int `json:"unknown"` // started, outcome unknown
-}
+// RunCounts counts steps by status, and those of unknown outcome, which count as nothing else.
+type RunCounts map[string]int
+
+// unknownCount is the key of the steps that were started and whose outcome is unknown.
+const unknownCount = "unknown"
 
 type RunFailure struct {
 	StepID string `json:"step_id"`
@@ -176,35 +170,45 @@ func WhyBlocked(step *plan.Step) string {
 	return cmp.Or(step.Error, lastOf(step.Notes), "no reason was given")
 }
 
-// BlockedText is WhyBlocked for a place that does not call the step blocked.
-func BlockedText(step *plan.Step) string {
-	return cmp.Or(step.Error, lastOf(step.Notes), "It is blocked; no reason was given.")
-}
-
 // KeptValue returns a function that reads values too large for the log.
 func (s *Service) KeptValue(ctx context.Context) func(name string) (json.RawMessage, error) {
 	return func(name string) (json.RawMessage, error) { return s.session.Value(ctx, name) }
 }
 
 func countRun(p *plan.Plan) RunCounts {
-	unknown := 0
+	counts := RunCounts{unknownCount: 0}
+	for _, status := range plan.StepStatus("").Values() {
+		counts[status] = p.Steps.Count(plan.StepStatus(status))
+	}
 	for step := range p.Steps.WithQuestion() {
 		if step.IsUnknown() {
-			unknown++
+			counts[string(step.Status)]--
+			counts[unknownCount]++
 		}
 	}
-	return RunCounts{Done: p.Steps.Count(plan.Done), InProgress: p.Steps.Count(plan.InProgress), Pending: p.Steps.Count(plan.Pending),
-		Blocked: p.Steps.Count(plan.Blocked) - unknown, Failed: p.Steps.Count(plan.Failed), Skipped: p.Steps.Count(plan.Skipped),
-		Cancelled: p.Steps.Count(plan.Cancelled), Unknown: unknown}
+	return counts
+}
+
+// text lists the nonzero counts.
+func (c RunCounts) text() string {
+	var parts []string
+	for _, status := range append(plan.StepStatus("").Values(), unknownCount) {
+		if n := c[status]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Text returns the reply in a few lines.
 func (r RunReply) Text() string {
 	headline := cmp.Or(map[plan.StopReason]string{"": "The run continues", plan.StopCompleted: "The plan is complete"}[r.Reason],
 		"The run is over ("+strings.ReplaceAll(string(r.Reason), "_", " ")+")")
-	c := r.Counts
-	total := c.Done + c.InProgress + c.Pending + c.Blocked + c.Failed + c.Skipped + c.Cancelled + c.Unknown
-	lines := nonEmpty(fmt.Sprintf("%s: %d of %d steps are done", headline, c.Done, total), r.Note)
+	total := 0
+	for _, n := range r.Counts {
+		total += n
+	}
+	lines := nonEmpty(fmt.Sprintf("%s: %d of %d steps are done", headline, r.Counts[string(plan.Done)], total), r.Note)
 	for _, failure := range r.Failures {
 		lines = append(lines, failure.StepID+" failed: "+failure.Error)
 	}
@@ -235,32 +239,30 @@ type PauseReply struct {
 // PauseRun pauses the run: running steps continue to their end, no new ones start. Only a person can resume a run that
 // a person paused.
 func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseReply, error) {
-	outcome, err := s.do(ctx, c, plan.PauseRun{Note: reason})
-	ids := runningSteps(outcome.After)
-	reply := PauseReply{Status: "paused", Message: stopMessage("paused", ids), Heartbeat: s.heartbeat(outcome.After, c)}
-	for _, id := range ids {
-		reply.Running = append(reply.Running, id.String())
-	}
-	return reply, err
+	return s.stopRun(ctx, c, plan.PauseRun{Note: reason}, "paused")
 }
 
 // EndRun ends the run for a person; running steps continue to their end.
 func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
-	outcome, err := s.do(ctx, c, plan.EndRun{})
-	message := stopMessage("over", runningSteps(outcome.After))
-	return PauseReply{Status: "ended", Message: message, Heartbeat: s.heartbeat(outcome.After, c)}, err
+	return s.stopRun(ctx, c, plan.EndRun{}, "ended")
+}
+
+func (s *Service) stopRun(ctx context.Context, c Caller, a plan.Action, status string) (PauseReply, error) {
+	outcome, err := s.do(ctx, c, a)
+	reply := PauseReply{Status: status, Message: "The run is " + status + ": no more steps start", Heartbeat: s.heartbeat(outcome.After, c)}
+	ids := runningSteps(outcome.After)
+	for _, id := range ids {
+		reply.Running = append(reply.Running, id.String())
+	}
+	if len(ids) > 0 {
+		reply.Message += ", and " + plan.IDs(ids) + " will run to the end"
+	}
+	reply.Message += "."
+	return reply, err
 }
 
 // Text returns the reply in a line or two.
 func (r PauseReply) Text() string { return r.under(r.Message) }
-
-func stopMessage(state string, running []plan.StepID) string {
-	message := "The run is " + state + ": no more steps start"
-	if len(running) > 0 {
-		message += ", and " + plan.IDs(running) + " will run to the end"
-	}
-	return message + "."
-}
 
 func runningSteps(state plan.State) []plan.StepID {
 	var ids []plan.StepID

@@ -89,21 +89,6 @@ func (r RunView) Text() string {
 	return text + prefixed(": ", r.Note) + "; " + r.Counts.text()
 }
 
-// text lists the nonzero counts.
-func (c RunCounts) text() string {
-	var parts []string
-	for _, part := range []struct {
-		n    int
-		word string
-	}{{c.Done, "done"}, {c.InProgress, "in_progress"}, {c.Pending, "pending"}, {c.Blocked, "blocked"}, {c.Failed, "failed"},
-		{c.Skipped, "skipped"}, {c.Cancelled, "cancelled"}, {c.Unknown, "unknown"}} {
-		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.word))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 func (a AskView) text() string {
 	what := map[plan.AskKind]string{plan.AskApproval: "asks for a person's approval", plan.AskPause: "asks a person",
 		plan.AskUnknown: "was started, and its outcome is unknown"}[a.Kind]

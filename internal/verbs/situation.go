@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func (v view) situation(ctx context.Context, next NextAction, told plan.Revision
 	input.Edited = strings.TrimPrefix(line(input.Edited)+line(edited), "\n")
 	x.input = input
 	x.addPlan(v, next)
-	x.addInput(v, remarks, step)
+	x.addInput(v, step)
 	if !v.scoped() {
 		x.addRun(v.runState(v.state))
 	}
@@ -103,7 +104,7 @@ func (x *situation) addPlan(v view, next NextAction) {
 }
 
 // addInput adds people's decisions, answers and comments, and the questions to them.
-func (x *situation) addInput(v view, remarks []PlacedComment, step *plan.Step) {
+func (x *situation) addInput(v view, step *plan.Step) {
 	input := x.input
 	if input.Decision != nil {
 		x.add("Decided", "a decision", DecisionText(input.Decision.decision)).Long = true
@@ -113,9 +114,8 @@ func (x *situation) addInput(v view, remarks []PlacedComment, step *plan.Step) {
 		answers = append(answers, a.line())
 	}
 	for _, c := range input.Comments {
-		isWithTask := func(r PlacedComment) bool { return step != nil && r.ID != "" && r.ID == c.ID && r.isOn(step.ID) }
-		if !slices.ContainsFunc(remarks, isWithTask) {
-			comments = append(comments, c.line())
+		if step == nil || !c.placed.isOn(step.ID) { // else it is with the task
+			comments = append(comments, c.placed.Lines(false)[0])
 		}
 	}
 	for _, q := range v.state.CurrentQuestions() {
@@ -177,18 +177,10 @@ func stuckSteps(p *plan.Plan, current *plan.Step) (lines []string) {
 	for step := range p.Steps.All() {
 		isStuck := step.Status == plan.Failed || step.Status == plan.Blocked || step.IsUnknown()
 		if isStuck && step != current {
-			lines = append(lines, idAndTitle(step)+", "+statusWord(step)+prefixed(": ", reasonOf(step)))
+			lines = append(lines, idAndTitle(step)+", "+statusWord(step)+prefixed(": ", cmp.Or(step.Error, lastOf(step.Notes))))
 		}
 	}
 	return lines
-}
-
-// reasonOf returns the reason why a step failed or is blocked.
-func reasonOf(step *plan.Step) string {
-	if step.Error != "" {
-		return step.Error
-	}
-	return lastOf(step.Notes)
 }
 
 // outcomes lists the finished steps with their notes, except those that the current step lists as its dependencies' outcomes.

@@ -157,9 +157,12 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		Now:           StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
 		Revision:      state.Revision,
 		Session:       sessionView(state, next),
-		WorkspaceInfo: s.workspaceInfo(c),
+		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt},
 		Heartbeat:     next.heartbeat(state, c),
 		brief:         c.brief(),
+	}
+	if c.brief() {
+		reply.Workspace = ending(reply.Workspace, whereTokens)
 	}
 	if id := firstUnreplied(state); id != "" && !c.decides() {
 		reply.Reply, _ = c.Can(Call{Kind: CallReply, ID: id})
@@ -187,7 +190,11 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		reply.Signal = &signal
 	}
 	if reply.Phase == plan.PhaseExecuting && !c.scoped() && !isOver(state.Plan) {
-		reply.Approved = ApprovedLines(state.Plan, stepNow(state.Plan, next.step), c)
+		current := next.step
+		if at := state.Plan.Steps.CurrentIndex(); current == nil && at < state.Plan.Steps.Len() {
+			current = state.Plan.Steps.At(at)
+		}
+		reply.Approved = ApprovedLines(state.Plan, current, c)
 	}
 	x, err := v.situation(ctx, next, told)
 	if err != nil {
@@ -198,7 +205,10 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		return reply.factsPage(x, in.Page)
 	}
 	reply.fit(x, next.step != nil)
-	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(next.Reason)) {
+	// The command line lists all tasks if some can be worked on (Response B).
+	canWork := slices.Contains([]Reason{ReadyForTask, WaitingOnAgent, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running, RunStopped,
+		StepAsks, RunPaused}, next.Reason)
+	if state.Plan != nil && (in.Full || canWork && !c.brief() && !c.scoped()) {
 		reply.Plan = listTasks(state.Plan, c, in.Page)
 	}
 	return reply, nil
@@ -366,13 +376,6 @@ func listTasks(p *plan.Plan, c Caller, page int) *TaskList {
 // titledCost is the cost of a task in a list without its title, in tokens.
 const titledCost = 75
 
-// listsPlan reports whether a status on the command line lists all tasks: if some can be worked on (Response B), not
-// while planning mode, a signal or the end of the plan comes first.
-func listsPlan(r Reason) bool {
-	return slices.Contains([]Reason{ReadyForTask, WaitingOnAgent, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running, RunStopped,
-		StepAsks, RunPaused}, r)
-}
-
 func tasks(p *plan.Plan) []Task {
 	list := make([]Task, 0, p.Steps.Len())
 	for step := range p.Steps.All() {
@@ -507,14 +510,6 @@ type WorkspaceInfo struct {
 // whereTokens is the token limit of the workspace's path for a model.
 const whereTokens = 40
 
-func (s *Service) workspaceInfo(c Caller) WorkspaceInfo {
-	w := WorkspaceInfo{s.opts.Workspace, s.opts.Doubt}
-	if c.brief() {
-		w.Workspace = ending(w.Workspace, whereTokens)
-	}
-	return w
-}
-
 // ending returns as much of a path's end as fits, in whole names.
 func ending(path string, room int) string {
 	const gap = "…"
@@ -531,10 +526,7 @@ func ending(path string, room int) string {
 
 // doubt returns only the line about a doubtful workspace.
 func (w WorkspaceInfo) doubt() string {
-	if w.Doubt == "" {
-		return ""
-	}
-	return "\nWorkspace in doubt: " + w.Doubt + "."
+	return suffixed(prefixed("\nWorkspace in doubt: ", w.Doubt), ".")
 }
 
 func (w WorkspaceInfo) lines() string {

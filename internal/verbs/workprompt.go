@@ -92,7 +92,7 @@ func peoplesInput(state plan.State) []string {
 	comments := commentsNow(state)
 	for _, c := range state.Comments {
 		if !comments.isReplaced(c) && !c.At.Before(state.Plan.CreatedAt) && !c.IsResolved {
-			add(c.By + commentFeedback(c).about() + ": " + c.Text)
+			add(PlacedComment{Comment: c, Now: c.Step}.Lines(false)[0])
 		}
 	}
 	shown, _ := tokens.Fit(input, inputRoom)

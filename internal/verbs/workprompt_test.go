@@ -126,7 +126,7 @@ func TestWorkPromptTellsWhatPeopleSaid(t *testing.T) {
 	r.do(petra.Actor, plan.AddComment{Text: "keep the header"})
 	text := r.prompt(2, 2)
 	for _, said := range []string{
-		"numbers only", "Which numbers?\n  | petra: those of May", "petra (C1): keep the header", "which columns?",
+		"numbers only", "Which numbers?\n  | petra: those of May", "C1 (petra): keep the header", "which columns?",
 	} {
 		if !strings.Contains(text, said) {
 			t.Errorf("%q is missing:\n%s", said, text)
