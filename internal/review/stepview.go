@@ -72,7 +72,7 @@ func (workspace *Workspace) ask(step *plan.Step) *Ask {
 		return &Ask{Kind: AskKind(ask.Kind), Text: ask.Text, Digest: ask.Digest, Short: history.ShortDigest(ask.Digest),
 			Args: verbs.Pretty(args), Attempt: ask.Attempt, Choices: ask.Kind.Choices(), At: ask.At}
 	case step.NeedsUnblocking():
-		return &Ask{Kind: AskBlocked, Text: verbs.WhyBlocked(step), Choices: []plan.Choice{plan.Reply, plan.Skip}}
+		return &Ask{Kind: AskBlocked, Text: verbs.BlockedText(step), Choices: []plan.Choice{plan.Reply, plan.Skip}}
 	case step.NeedsReply():
 		return &Ask{Kind: AskKind(plan.AskPause), Text: step.Pause, Choices: plan.AskPause.Choices(), Early: true}
 	case step.NeedsApproval():

@@ -135,7 +135,7 @@ func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) stri
 	if former == nil {
 		return text
 	}
-	changes := Compare(former, p).changes()
+	changes := reviewChanges(p, former)
 	if changes == "" {
 		return "Nothing has changed since the last review.\n\n" + text
 	}
@@ -144,6 +144,14 @@ func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) stri
 		since = fmt.Sprintf("since version %d", former.Version)
 	}
 	return "Changes " + since + ":\n" + changes + "\nThe whole plan:\n" + text
+}
+
+// reviewChanges returns the differences between a plan under review and a former one, "" without any. It leaves out the
+// plan's own description of them, with which the review begins.
+func reviewChanges(p, former *plan.Plan) string {
+	compared := Compare(former, p)
+	compared.Plan = slices.DeleteFunc(compared.Plan, func(change PlanChange) bool { return change.Field == "changes" })
+	return compared.changes()
 }
 
 // diff returns the line differences of two texts, with one line of context.

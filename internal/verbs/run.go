@@ -42,6 +42,10 @@ type RunCounts map[string]int
 // unknownCount is the key of the steps that were started and whose outcome is unknown.
 const unknownCount = "unknown"
 
+func countedStatuses() []string {
+	return []string{"done", "in_progress", "pending", "blocked", "failed", "skipped", "cancelled", unknownCount}
+}
+
 type RunFailure struct {
 	StepID string `json:"step_id"`
 	Error  string `json:"error"`
@@ -170,6 +174,11 @@ func WhyBlocked(step *plan.Step) string {
 	return cmp.Or(step.Error, lastOf(step.Notes), "no reason was given")
 }
 
+// BlockedText is WhyBlocked for a place that does not call the step blocked.
+func BlockedText(step *plan.Step) string {
+	return cmp.Or(step.Error, lastOf(step.Notes), "It is blocked; no reason was given.")
+}
+
 // KeptValue returns a function that reads values too large for the log.
 func (s *Service) KeptValue(ctx context.Context) func(name string) (json.RawMessage, error) {
 	return func(name string) (json.RawMessage, error) { return s.session.Value(ctx, name) }
@@ -192,7 +201,7 @@ func countRun(p *plan.Plan) RunCounts {
 // text lists the nonzero counts.
 func (c RunCounts) text() string {
 	var parts []string
-	for _, status := range append(plan.StepStatus("").Values(), unknownCount) {
+	for _, status := range countedStatuses() {
 		if n := c[status]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, status))
 		}

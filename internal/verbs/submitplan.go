@@ -129,7 +129,7 @@ func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) S
 	found := state.ModeNow().DraftFindings()
 	reply := SubmitPlanReply{Status: status, Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
 		Message: message, Heartbeat: s.heartbeat(state, c)}
-	if former != nil && Compare(former, state.Draft).changes() == "" {
+	if former != nil && reviewChanges(state.Draft, former) == "" {
 		warning := "this plan is identical to the one shown before"
 		if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Returned {
 			warning += ", but the user requested changes"
