@@ -81,7 +81,7 @@ func TestLenientTakesAnyType(t *testing.T) {
 		mcpserver.Options{})
 	client := w.connect(t, handshake, nil)
 	call(t, client, "planloop_start", json.RawMessage(`{"goal":"Release it"}`))
-	for _, task := range []string{`{"title":"Move the login page","type":"refactor"}`, `{"title":"Add the logout page"}`} {
+	for _, task := range []string{`{"title":"Move the login page","type":"spike"}`, `{"title":"Add the logout page"}`} {
 		result := call(t, client, "planloop_update", json.RawMessage(`{"add_tasks":[`+task+`]}`))
 		if got := text(t, result); result.IsError || !strings.Contains(got, "`type`") || !strings.Contains(got, "its type is feature") {
 			t.Errorf("%s: %s", task, got)

@@ -215,3 +215,9 @@ const (
 
 // Values lists the levels in order.
 func (SignalLevel) Values() []string { return []string{"blocker", "warning", "info"} }
+
+// Read returns the level that a word of another scale means, or "".
+func (SignalLevel) Read(word string) string {
+	return map[string]string{"critical": "blocker", "fatal": "blocker", "error": "blocker", "high": "blocker",
+		"warn": "warning", "medium": "warning", "low": "info", "note": "info"}[strings.ToLower(strings.TrimSpace(word))]
+}

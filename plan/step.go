@@ -310,13 +310,15 @@ const (
 // Values lists the types in order.
 func (StepType) Values() []string { return []string{"feature", "bugfix", "chore", "test"} }
 
-// Read returns any word as it is. A later check, which is not always strict, decides whether it is
-// a type.
+// Read returns the type that a word means, and any other word as it is. A later check, which is not
+// always strict, decides whether it is a type.
 func (StepType) Read(word string) string {
 	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' && r != '_' && r != ' ' }) {
 		return ""
 	}
-	return strings.TrimSpace(word)
+	word = strings.TrimSpace(word)
+	return cmp.Or(map[string]string{"docs": "chore", "documentation": "chore", "refactor": "chore", "perf": "chore",
+		"performance": "chore", "feat": "feature", "fix": "bugfix", "tests": "test"}[strings.ToLower(word)], word)
 }
 
 // Risk is the harm that a step could do.

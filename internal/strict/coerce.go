@@ -355,7 +355,9 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 	case strings.HasPrefix(trimmed, "["), strings.HasPrefix(trimmed, "{") && !takesText:
 		return w.document([]byte(trimmed), s.Type)
 	case elem.alone != "" && trimmed != "" && trimmed != "null":
-		w.fault("found the string "+quoted(string(text)), wanted(s.Type)).Given = string(text)
+		if !w.of.lines {
+			w.fault("found the string "+quoted(string(text)), wanted(s.Type)).Given = string(text)
+		}
 		return w.lines(elem, trimmed)
 	case !takesText, trimmed == "", trimmed == "null":
 		w.mismatchText(string(text), s.Type)

@@ -18,6 +18,7 @@ import (
 type Synonym struct {
 	Key, Field string
 	Unless     []string
+	True       string // the JSON that true means there; with null, any value is ignored
 }
 
 // members holds the members of an object, by field.
@@ -100,6 +101,11 @@ func (w *walk) member(m *members) error {
 		}
 		raw, err := w.raw()
 		s.raw = bytes.Clone(raw)
+		for _, synonym := range w.synonyms {
+			if synonym.Key == key && (synonym.True == "null" || synonym.True != "" && string(raw) == "true") {
+				s.raw = []byte(synonym.True)
+			}
+		}
 		m.strays = append(m.strays, s)
 		return err
 	}
@@ -183,7 +189,7 @@ func (w *walk) place(m *members, s stray) error {
 		free = free[fits:]
 	}
 	f := m.fields[free[0]]
-	if string(s.raw) == "null" && f.optional {
+	if string(s.raw) == "null" {
 		return nil
 	}
 	value, err := w.kept(f, func() error { return w.nested(s.raw, s.at, false, f.typ) })
@@ -257,10 +263,11 @@ func (w *walk) useNearest(m *members, s stray) {
 	}
 }
 
-func (m *members) names() []string {
-	names := make([]string, len(m.fields))
-	for i, f := range m.fields {
-		names[i] = f.name
+func (m *members) names() (names []string) {
+	for _, f := range m.fields {
+		if !f.unlisted {
+			names = append(names, f.name)
+		}
 	}
 	return names
 }

@@ -107,6 +107,8 @@ type field struct {
 	some     bool   // a blank text is refused later
 	verbatim bool   // any text is accepted unchanged, even one like a placeholder
 	listed   bool   // a list is accepted as the text it is written as
+	lines    bool   // the lines of a text are accepted as a list
+	unlisted bool   // it is not listed in schemas and messages
 }
 
 func indexOf(fields []field, name string) int {
@@ -126,7 +128,8 @@ func collect(fields []field, t reflect.Type) []field {
 			f := field{name: cmp.Or(name, sf.Name), typ: sf.Type, optional: sf.Type.Kind() == reflect.Pointer}
 			_, description, _ := strings.Cut(sf.Tag.Get("jsonschema"), "description=")
 			text := sf.Tag.Get("text")
-			f.some, f.verbatim, f.listed = text == "some", text == "any", text == "list"
+			f.some, f.verbatim, f.listed, f.lines = text == "some", text == "any", text == "list", text == "lines"
+			f.unlisted = sf.Tag.Get("jsonschema") == "-"
 			f.label = cmp.Or(sf.Tag.Get("hint"), description, f.name)
 			for option := range strings.SplitSeq(options, ",") {
 				f.optional = f.optional || option == "omitempty" || option == "omitzero"

@@ -15,11 +15,11 @@
 // Needed() []string names the optional fields that its placeholder also shows. A field with the tag text:"some" is
 // reported as blank together with other faults; callers decide whether it may be blank. A text that is only a
 // placeholder is refused, except with the tag text:"any". With the tag text:"list" a list is accepted as the text it is
-// written as. Null for an optional field means absence. Structs may be embedded by value. A type with an
-// UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText method gets the original JSON value, twice, and decides alone;
-// UnmarshalText also gets integers. A string type with a method Values() []string accepts only those, in any case and
-// spelling, and the texts that its method Read(string) string turns into a word. Numbers within an any become float64;
-// if digits must be preserved, use a jsontext.Value.
+// written as, and with the tag text:"lines" the lines of a text as a list. Null for an optional field means absence.
+// Structs may be embedded by value. A type with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText method gets the
+// original JSON value, twice, and decides alone; UnmarshalText also gets integers. A string type with a method Values()
+// []string accepts only those, in any case and spelling, and the texts that its method Read(string) string turns into a
+// word. Numbers within an any become float64; if digits must be preserved, use a jsontext.Value.
 package strict
 
 import (

@@ -51,7 +51,7 @@ func reflected(t reflect.Type, mapper func(reflect.Type) *jsonschema.Schema) *js
 type generator struct{ toolset string }
 
 // listed returns the schema of a struct without the fields that it takes and does not list: those that its method Listed
-// leaves out or Unlisted names, those of other toolsets, and those with the tag jsonschema:"-".
+// leaves out or Unlisted names, those of other toolsets, and those with the tag jsonschema:"-". Only schema:"closed" keeps it closed.
 func (g generator) listed(t reflect.Type) *jsonschema.Schema {
 	schema := reflected(t, func(inner reflect.Type) *jsonschema.Schema {
 		if inner == t {
@@ -72,7 +72,7 @@ func (g generator) listed(t reflect.Type) *jsonschema.Schema {
 		if toolset != "" && toolset != g.toolset || isPartly && !slices.Contains(only.Listed(), name) {
 			schema.Properties.Delete(name)
 		}
-		if _, isListed := schema.Properties.Get(name); !isListed && name != "" && name != "-" {
+		if _, isListed := schema.Properties.Get(name); !isListed && name != "" && name != "-" && f.Tag.Get("schema") != "closed" {
 			schema.AdditionalProperties = nil
 		}
 	}

@@ -85,11 +85,12 @@ type BadCall struct {
 // Unwrap returns the refusal without the corrected call.
 func (e *BadCall) Unwrap() error { return e.ValidationError }
 
-// elsewhere adds to the refusal of a call another call that does the same with the given values.
-func (s *Service) elsewhere(err error, input any, arguments []byte, c Caller) error {
+// elsewhere adds to the refusal of a call the update that does what its arguments ask for. If that only marks steps and
+// reports on them, it is made instead.
+func (s *Service) elsewhere(ctx context.Context, c Caller, err error, input any, arguments []byte) (Reply, error) {
 	bad, ok := errors.AsType[*BadCall](err)
 	if !ok {
-		return err
+		return nil, err
 	}
 	first, update, reads := "", Update{}, false
 	switch input.(type) {
@@ -106,12 +107,23 @@ func (s *Service) elsewhere(err error, input any, arguments []byte, c Caller) er
 	for i, task := range update.AddTasks {
 		update.AddTasks[i] = task.asked(s.opts.GateAll)
 	}
-	if call := update.call(); reads && len(call.JSON) <= shownArguments {
-		if text, can := c.Can(call); can {
-			bad.Instead = first + text
-		}
+	call := update.call()
+	if text, can := c.Can(call); can && reads && len(call.JSON) <= shownArguments {
+		bad.Instead = first + text
 	}
-	return bad
+	edits := func(u TaskUpdate) bool {
+		return u.Status == nil || u.TaskFields != TaskFields{} || u.Dependencies != nil || u.After != nil
+	}
+	_, adds := input.(*AddStep)
+	if adds || bad.Instead == "" || len(update.AddTasks) > 0 || slices.ContainsFunc(update.UpdateTasks, edits) {
+		return nil, bad
+	}
+	out, err := s.Update(ctx, c, update)
+	reply, err := answer(out, err, &update)
+	if own, ok := errors.AsType[*BadCall](err); ok {
+		own.Instead = c.word(Call{Kind: CallUpdate, JSON: own.Mended})
+	}
+	return reply, err
 }
 
 // updateOf reads the arguments of a call about one step as an update, if they name several steps or use fields of an
@@ -203,15 +215,16 @@ func brief(arguments []byte) string {
 	return safetext.Escape(string(arguments))
 }
 
-// synonyms lists the names that models use for our fields: for each field its other names, except in inputs that have
-// one of the fields in the last column, where the name means something else. A name in several rows means the first
-// field that the input has, that is not given by its own name, and that can take the value.
+// synonyms lists the names that models use for our fields: for each field, and what true means for it, its other names,
+// except in inputs that have one of the fields in the last column, where the name means something else. A name in several
+// rows means the first field that the input has, that is not given by its own name, and that can take the value.
 var synonyms = sync.OnceValue(func() []strict.Synonym {
 	var all []strict.Synonym
 	for _, row := range [...]struct{ field, keys, unless string }{
-		{"step_id", "id step task task_id number stepId", ""},
-		{"id", "step_id step task task_id number stepId taskId", "message"},
-		{"task", "task_id id number step step_id taskId", ""},
+		{"step_id", "id step task task_id number stepId ref", ""},
+		{"id", "step_id step task task_id number stepId taskId ref", "message"},
+		{"task", "task_id id number step step_id taskId ref", ""},
+		{"step", "step_id id task task_id number ref", ""},
 		{"task_id", "step_id step task", ""},
 		{"id", "signal signal_id", "title"},
 		{"title", "name task step content text", "step_id id"},
@@ -246,9 +259,15 @@ var synonyms = sync.OnceValue(func() []strict.Synonym {
 		{"level", "severity", ""},
 		{"question", "text message", ""},
 		{"reason", "task goal objective", "note"},
+		{"after", "insert_after insertAfter", ""},
+		{"title=null", "activeForm active_form", ""},
+		{"question=null", "header multiSelect multi_select", ""},
+		{`status="skipped"`, "delete remove deleted removed", ""},
+		{`status="done"`, "done completed finished", ""},
 	} {
+		field, value, _ := strings.Cut(row.field, "=")
 		for key := range strings.FieldsSeq(row.keys) {
-			all = append(all, strict.Synonym{Key: key, Field: row.field, Unless: strings.Fields(row.unless)})
+			all = append(all, strict.Synonym{Key: key, Field: field, Unless: strings.Fields(row.unless), True: value})
 		}
 	}
 	return all

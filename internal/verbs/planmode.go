@@ -180,9 +180,19 @@ func (r ModeReply) Text() string { return r.under(r.Message + line(EnforcementLi
 
 // AskUser is the input of AskUser (chorus: ask_user).
 type AskUser struct {
-	Question string  `json:"question"`
-	ReplyTo  *string `json:"reply_to,omitempty"`
+	Question string   `json:"question"`
+	ReplyTo  *string  `json:"reply_to,omitempty"`
+	Options  []Option `json:"options,omitempty" jsonschema:"-" schema:"closed" text:"lines"` // follow the question
 }
+
+// Option is an answer that an agent suggests.
+type Option struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// Alone names the field to set when a plain text is given for an option.
+func (Option) Alone() string { return "label" }
 
 // AskUserReply reports the recorded question, or the recorded reply to a comment.
 type AskUserReply struct {
@@ -197,6 +207,9 @@ type AskUserReply struct {
 // AskUser asks a person a question. The answer comes through the host's dialog or with a later status. With ReplyToComment, it
 // records a reply to a person's comment instead.
 func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserReply, error) {
+	for _, o := range in.Options {
+		in.Question += "\n- " + o.Label + prefixed(": ", o.Description)
+	}
 	if in.ReplyTo != nil {
 		reply, err := s.ReplyToComment(ctx, c, plan.ReplyToComment{Comment: *in.ReplyTo, Text: in.Question})
 		return AskUserReply{CommentID: reply.ID, Message: reply.Message, Heartbeat: reply.Heartbeat}, err

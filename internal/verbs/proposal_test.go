@@ -33,7 +33,7 @@ func TestExpiredProposal(t *testing.T) {
 	if _, err := service.Decide(t.Context(), person, approve); err != nil {
 		t.Fatal(err)
 	}
-	_, err := service.AddStep(t.Context(), ann, verbs.AddStep{Steps: []verbs.NewStep{{Title: "Deploy"}}})
+	_, err := service.AddStep(t.Context(), ann, verbs.AddStep{Steps: []verbs.AddedStep{{NewStep: verbs.NewStep{Title: "Deploy"}}}})
 	if err == nil || !strings.Contains(err.Error(), "It is proposed to the user; continue with approved steps.") {
 		t.Fatal(err)
 	}
@@ -70,7 +70,8 @@ func TestReturnedProposalNamesWhoCanRevise(t *testing.T) {
 		}
 	}
 	decide(plan.Approved)
-	if _, err := s.AddStep(t.Context(), carl, verbs.AddStep{Steps: []verbs.NewStep{{Title: "Deploy"}}}); err == nil {
+	deploy := verbs.AddStep{Steps: []verbs.AddedStep{{NewStep: verbs.NewStep{Title: "Deploy"}}}}
+	if _, err := s.AddStep(t.Context(), carl, deploy); err == nil {
 		t.Fatal("not proposed")
 	}
 	decide(plan.Returned)

@@ -19,6 +19,7 @@ type ReadPlan struct {
 	Of     *WhichPlan        `json:"of,omitempty"`
 	Status *resources.Filter `json:"status,omitempty"`
 	From   *plan.StepID      `json:"from,omitempty" jsonschema:"description=read on"`
+	Step   *TaskID           `json:"step,omitempty" jsonschema:"-" schema:"closed"` // show it alone, whole
 }
 
 // WhichPlan names a plan that can be read.
@@ -45,6 +46,7 @@ type ReadPlanReply struct {
 	Approved *ApprovedView `json:"approved,omitempty"`      // with everything that was approved
 	Comments []string      `json:"comments,omitempty"`      // on the plan shown; comments on steps of the current plan are at the steps
 	MoreSaid string        `json:"more_comments,omitempty"` // the call that shows the comments not whole here
+	Task     *Task         `json:"task,omitempty"`          // the step asked for
 	Rest     string        `json:"rest,omitempty"`          // the number of steps left, and the call that shows them
 
 	Doubt      string `json:"workspace_doubt,omitempty"`
@@ -99,6 +101,11 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 			fix = "the last is " + read.Steps.At(n-1).ID.String()
 		}
 		return reply, plan.Refuse(plan.NotFound, "/from", "step "+from.String()+" does not exist, nor any after it", fix)
+	case in.Step != nil:
+		state.Plan = read
+		shown, err := s.statusOfTask(state, remarks, c, Status{Task: in.Step}, StatusReply{})
+		reply.Task = shown.Task
+		return reply, err
 	case of == DraftPlan:
 		return reply.withDraft(state, remarks, c, from), nil
 	case of == ApprovedPlanOnly:
@@ -272,6 +279,7 @@ func (r ReadPlanReply) Text() string {
 	if r.PageView != nil {
 		b.WriteString(r.PageView.Text())
 	}
+	b.WriteString(r.Task.text())
 	if r.Draft != nil {
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)

@@ -193,8 +193,8 @@ func leftOutCall(t *testing.T, text string) (arguments string, isMore bool) {
 func TestOrdinarySituationIsCheap(t *testing.T) {
 	b := bindingWork(t, 1)
 	for i := range 8 {
-		must[verbs.AddStepReply](t)(b.s.AddStep(t.Context(), ann, verbs.AddStep{Steps: []verbs.NewStep{
-			{Title: fmt.Sprint("Refuse expired sessions in handler ", i)}}}))
+		must[verbs.AddStepReply](t)(b.s.AddStep(t.Context(), ann, verbs.AddStep{Steps: []verbs.AddedStep{
+			{NewStep: verbs.NewStep{Title: fmt.Sprint("Refuse expired sessions in handler ", i)}}}}))
 	}
 	for range 3 {
 		must[verbs.CommentReply](t)(b.s.Comment(t.Context(), person, plan.AddComment{Text: b.fact("keep the log lines short")}))

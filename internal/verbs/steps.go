@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,13 @@ import (
 
 // AddStep is the input of AddStep (WINK: AddStep).
 type AddStep struct {
-	Steps []NewStep `json:"steps" jsonschema:"minItems=1"`
+	Steps []AddedStep `json:"steps" jsonschema:"minItems=1"`
+}
+
+// AddedStep is a step to add, behind the others unless it has a place.
+type AddedStep struct {
+	NewStep
+	Place
 }
 
 // Wraps names the list that a single step may be given for.
@@ -33,14 +38,22 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 		return AddStepReply{}, plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step")
 	}
 	var faults plan.Faults
-	steps := s.newSteps(c, &faults, "/steps", in.Steps)
-	return s.addSteps(ctx, c, steps, nil, faults.Err())
+	given, places := make([]NewStep, len(in.Steps)), make([]Place, len(in.Steps))
+	for i, step := range in.Steps {
+		given[i], places[i] = step.NewStep, step.Place
+	}
+	steps := s.newSteps(c, &faults, "/steps", given)
+	return retryIfChanged(func() (AddStepReply, error) { return s.addSteps(ctx, c, steps, places, faults.Err()) })
 }
 
 // AddStepsAfter is AddStep for steps with any field, with a position: after a step, first with 0, last with nil.
 func (s *Service) AddStepsAfter(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID) (AddStepReply, error) {
+	places := make([]Place, len(steps))
+	if after != nil && len(steps) > 0 {
+		places[0].After = new(TaskRef(after.Number()))
+	}
 	return retryIfChanged(func() (AddStepReply, error) {
-		return s.addSteps(ctx, c, steps, after, plan.CleanAction(plan.AddSteps{Steps: steps}))
+		return s.addSteps(ctx, c, steps, places, plan.CleanAction(plan.AddSteps{Steps: steps}))
 	})
 }
 
@@ -72,24 +85,32 @@ func (r MoveStepReply) Text() string {
 	return r.Message + r.ending()
 }
 
-// addSteps adds steps at a position, unless wrong or a gate refuses them.
-func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID, wrong error) (AddStepReply, error) {
+// addSteps adds steps, each at its place, behind a placed one before it, or last, unless wrong or a gate refuses them.
+func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, places []Place, wrong error) (AddStepReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return AddStepReply{}, err
 	}
-	if err := s.checkIfStrict(ctx, c, state.ForEdits(c.Actor), steps, "/steps", wrong, ""); err != nil {
+	added, known := plan.AddSteps{Steps: steps}, 0 // number of steps whose ids must be as known
+	all, refs := plan.Batch{Word: plan.ActionWord(added), Parts: []plan.Part{{Action: added}}}, referencesIn(state.ForEdits(c.Actor), nil)
+	var faults plan.Faults
+	faults.Add(wrong)
+	for i, place := range places {
+		id := refs.first + plan.StepID(i)
+		after, moves := refs.place(&faults, fmt.Sprintf("/steps/%d", i), place)
+		if !moves && known > 0 {
+			after = id - 1
+		}
+		if moves || known > 0 {
+			known = len(steps)
+			all.Parts = append(all.Parts, plan.Part{Action: plan.MoveStep{Step: id, After: after}})
+		}
+	}
+	if err := s.checkIfStrict(ctx, c, state.ForEdits(c.Actor), steps, "/steps", faults.Err(), ""); err != nil {
 		return AddStepReply{}, err
 	}
-	added, known := plan.AddSteps{Steps: steps}, 0 // number of steps whose ids must be as known
 	action := plan.Action(added)
-	if after != nil {
-		all := plan.Batch{Word: plan.ActionWord(added), Parts: []plan.Part{{Action: added}}}
-		for behind := *after; known < len(steps); known++ {
-			id := highest(state) + 1 + plan.StepID(known)
-			all.Parts = append(all.Parts, plan.Part{Action: plan.MoveStep{Step: id, After: behind}})
-			behind = id
-		}
+	if known > 0 {
 		action = all
 	}
 	outcome, err := s.doIf(ctx, c, action, func(now plan.State) error { return requireSameIDs(state, now, known) })
@@ -128,9 +149,13 @@ type MarkStatus string
 // Values lists the statuses in order.
 func (MarkStatus) Values() []string { return []string{"pending", "in_progress", "blocked", "done"} }
 
-// Read returns our word for a status in any vocabulary and spelling. It also accepts statuses that need a reason, since
-// their refusal names the right call.
-func (MarkStatus) Read(word string) string { return string(plan.ReadStatus(word)) }
+// Read returns our word for a status in any vocabulary and spelling, "" for one that needs a reason.
+func (s MarkStatus) Read(word string) string {
+	if status := string(plan.ReadStatus(word)); slices.Contains(s.Values(), status) {
+		return status
+	}
+	return ""
+}
 
 // MarkStep is the input of MarkStep (WINK: MarkStep).
 type MarkStep struct {
@@ -155,9 +180,6 @@ type MarkStepReply struct {
 // MarkStep changes the status of a step and keeps a note. Starting a step claims it.
 func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStepReply, error) {
 	a := plan.MarkStep{Step: in.StepID, Status: plan.StepStatus(in.Status)}
-	if !slices.Contains(in.Status.Values(), string(in.Status)) {
-		return MarkStepReply{}, in.wantsReason(c)
-	}
 	if in.Note != nil {
 		rule := s.six(c, "/note", plan.MaxNote)
 		rule.Multiline = true
@@ -167,17 +189,6 @@ func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStep
 		}
 	}
 	return s.Mark(ctx, c, a)
-}
-
-// wantsReason refuses a status that needs a reason, and names the call that takes one.
-func (in MarkStep) wantsReason(c Caller) error {
-	update := TaskUpdate{ID: TaskID(in.StepID), Skip: new(cmp.Or(given(in.Note), "<why it is not needed>"))}
-	if in.Status == MarkStatus(plan.Failed) {
-		update.Skip, update.Error = nil, new(cmp.Or(given(in.Note), "<what failed>"))
-	}
-	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: plan.Quote(string(in.Status)) + " needs a reason",
-		Fix: "use " + c.word(Call{Kind: CallUpdate})}
-	return &BadCall{ValidationError: refused, Instead: c.word(Update{UpdateTasks: []TaskUpdate{update}}.call())}
 }
 
 // Mark is MarkStep for an already cleaned action.

@@ -38,20 +38,26 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 			defer s.touch(c) // even if the input is refused
 			var in In
 			if err := Decode(arguments, &in); err != nil {
-				if err = s.elsewhere(err, &in, arguments, c); !spec.ReadOnly {
-					err = Try(ctx, s, c, err, in, call)
+				reply, err := s.elsewhere(ctx, c, err, &in, arguments)
+				if err == nil || spec.ReadOnly {
+					return reply, err
 				}
-				return nil, err
+				return nil, Try(ctx, s, c, err, in, call)
 			}
 			out, err := call(s, ctx, c, in)
-			err = mended(err, &in)
-			if again, ok := errors.AsType[*ChangeProposed](err); ok {
-				return again.Reply, nil
-			} else if err != nil {
-				return nil, err
-			}
-			return out, nil
+			return answer(out, err, &in)
 		}}
+}
+
+// answer returns the outcome of a verb; a change that was proposed instead is one.
+func answer(out Reply, err error, input any) (Reply, error) {
+	err = mended(err, input)
+	if again, ok := errors.AsType[*ChangeProposed](err); ok {
+		return again.Reply, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // Toolsets.

@@ -39,11 +39,17 @@ func (f Facts) notes() string { return strings.Join(f.Findings, "\n") }
 
 // NewTask is a task to add.
 type NewTask struct {
-	Ref    *string  `json:"ref,omitempty" jsonschema:"description=for dependencies"`
-	Splits *TaskID  `json:"splits,omitempty" jsonschema:"-"` // the approved task that it divides
-	After  *TaskRef `json:"after,omitempty" jsonschema:"-"`  // the task to follow; 0: first
+	Ref    *string `json:"ref,omitempty" jsonschema:"description=for dependencies"`
+	Splits *TaskID `json:"splits,omitempty" jsonschema:"-"` // the approved task that it divides
+	Place
 	TaskFields
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
+}
+
+// Place is where a step is to be: after another one, or at a position from 1. The zero value leaves it where it is.
+type Place struct {
+	After    *TaskRef `json:"after,omitempty" jsonschema:"-" schema:"closed"` // the task to follow; 0: first
+	Position *int     `json:"position,omitempty" jsonschema:"-" schema:"closed"`
 }
 
 // Alone names the field to set when a plain text is given for a task.
@@ -64,7 +70,7 @@ type TaskUpdate struct {
 	Skip          *string     `json:"skip,omitempty" jsonschema:"description=why it is not needed"`
 	Output        *string     `json:"output,omitempty" text:"any"`
 	AffectedFiles []string    `json:"affected_files,omitempty"`
-	Evidence      []Proof     `json:"evidence,omitempty"`
+	Evidence      []Proof     `json:"evidence,omitempty" text:"lines"`
 	After         *TaskRef    `json:"after,omitempty"`
 	TaskFields
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`

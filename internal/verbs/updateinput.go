@@ -27,7 +27,7 @@ type updateInput struct {
 
 type taskInput struct {
 	ref    string
-	after  *TaskRef
+	place  Place
 	spec   plan.Spec
 	deps   []TaskRef
 	splits plan.StepID
@@ -45,9 +45,13 @@ type taskChange struct {
 
 // read checks the form of an update, and returns all errors.
 func (in Update) read() (updateInput, error) {
+	isEmpty := len(in.AddTasks)+len(in.UpdateTasks)+len(in.Constraints)+len(in.Findings) == 0 && in.Verdict == nil &&
+		in.Replan == nil && !in.EndMode && !in.Withdraw
+	if !isEmpty && strings.TrimSpace(given(in.FinalSummary)) == "" {
+		in.FinalSummary = nil
+	}
 	out := updateInput{summary: in.FinalSummary, end: in.EndMode, drop: in.Withdraw}
-	if len(in.AddTasks)+len(in.UpdateTasks)+len(in.Constraints)+len(in.Findings) == 0 && in.FinalSummary == nil && in.Verdict == nil &&
-		in.Replan == nil && !in.EndMode && !in.Withdraw {
+	if isEmpty && in.FinalSummary == nil {
 		nothing := &plan.ValidationError{Kind: plan.InvalidInput, Problem: "there is nothing to update",
 			Fix: "give add_tasks, update_tasks, constraints, findings, final_summary, verdict, replan, end_mode or withdraw"}
 		report := strict.Corrected(&Update{UpdateTasks: []TaskUpdate{{}}},
@@ -104,7 +108,7 @@ func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) t
 	t.Type = nil // for the gates to judge
 	patch, err := t.patch(field)
 	faults.Add(err)
-	task := taskInput{spec: patch.Apply(plan.Spec{}), after: t.After, splits: plan.StepID(given(t.Splits)), deps: given(t.Dependencies)}
+	task := taskInput{spec: patch.Apply(plan.Spec{}), place: t.Place, splits: plan.StepID(given(t.Splits)), deps: given(t.Dependencies)}
 	task.spec.Type = given(kind)
 	if t.Ref == nil {
 		return task
@@ -214,19 +218,13 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	if len(steps) > 0 {
 		part("/add_tasks", plan.AddSteps{Steps: steps, AllowCompleted: true})
 	}
-	move := func(field string, id plan.StepID, after *TaskRef) {
-		if after == nil {
-			return
+	move := func(field string, id plan.StepID, to Place) {
+		if after, moves := known.place(faults, field, to); moves {
+			part(field, plan.MoveStep{Step: id, After: after})
 		}
-		to, found := known.resolve(*after)
-		if !found && !slices.Contains([]TaskRef{"0", "first", "start"}, *after) {
-			faults.Add(plan.Refuse(plan.NotFound, field+"/after", plan.Quote(string(*after))+" is not a task of the plan",
-				"name a task by its id, such as 2, by the ref of one added here, or 0 for the first place"))
-		}
-		part(field, plan.MoveStep{Step: id, After: to})
 	}
 	for i, t := range in.add {
-		move(fmt.Sprintf("/add_tasks/%d", i), tasks[i].ID, t.after)
+		move(fmt.Sprintf("/add_tasks/%d", i), tasks[i].ID, t.place)
 	}
 	for _, u := range in.inOrder(state) {
 		var deps []TaskRef
@@ -238,7 +236,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 		if !u.patch.IsZero() {
 			part(u.field, plan.UpdateStep{Step: u.id, Patch: u.patch, AllowCompleted: true})
 		}
-		move(u.field, u.id, u.after)
+		move(u.field, u.id, Place{After: u.after})
 		if u.reports() {
 			part(u.field, u.report)
 		}
@@ -320,6 +318,25 @@ func (r references) resolve(ref TaskRef) (plan.StepID, bool) {
 	}
 	_, known := currentSteps(r.state).Get(id)
 	return id, known
+}
+
+// place returns the step that a place follows, 0 for the first place; false if the step stays where it is.
+func (r references) place(faults *plan.Faults, field string, to Place) (plan.StepID, bool) {
+	steps, at := currentSteps(r.state), given(to.Position)
+	switch {
+	case to.After != nil:
+		id, found := r.resolve(*to.After)
+		if !found && !slices.Contains([]TaskRef{"0", "first", "start"}, *to.After) {
+			faults.Add(plan.Refuse(plan.NotFound, field+"/after", plan.Quote(string(*to.After))+" is not a task of the plan",
+				"name a task by its id, such as 2, by the ref of one added here, or 0 for the first place"))
+		}
+		return id, true
+	case to.Position == nil, at < 0, at > steps.Len():
+		return 0, false
+	case at <= 1:
+		return 0, true
+	}
+	return steps.At(at - 2).ID, true
 }
 
 func (r references) resolveAll(faults *plan.Faults, field string, refs []TaskRef) []plan.StepID {

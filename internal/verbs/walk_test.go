@@ -257,7 +257,7 @@ func (w *walker) closes(c verbs.Caller) error {
 
 func (w *walker) adds(c verbs.Caller) error {
 	w.did(c, "adds a step")
-	_, err := w.service.AddStep(w.Context(), c, verbs.AddStep{Steps: []verbs.NewStep{{Title: "One more"}}})
+	_, err := w.service.AddStep(w.Context(), c, verbs.AddStep{Steps: []verbs.AddedStep{{NewStep: verbs.NewStep{Title: "One more"}}}})
 	return err
 }
 
@@ -584,7 +584,7 @@ func (w *walker) perform(words []string) error {
 	case words[0] == "start":
 		_, err = w.service.SetupPlan(ctx, w.me, verbs.SetupPlan{Objective: "Another", InitialSteps: []verbs.NewStep{{Title: "A step"}}})
 	case words[0] == "step" && words[1] == "add":
-		_, err = w.service.AddStep(ctx, w.me, verbs.AddStep{Steps: []verbs.NewStep{{Title: "A step"}}})
+		_, err = w.service.AddStep(ctx, w.me, verbs.AddStep{Steps: []verbs.AddedStep{{NewStep: verbs.NewStep{Title: "A step"}}}})
 	case words[0] == "step" && words[1] == "mark":
 		var id plan.StepID
 		if id, err = plan.ParseStepID(words[2]); err == nil {
