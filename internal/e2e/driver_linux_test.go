@@ -80,7 +80,7 @@ func drive(command []string) (screen string, err error) {
 			break
 		}
 		text := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(shown.String(), "")
-		for _, ask := range []struct{ pattern, keys string }{{`(?s).*[Tt]ype (\d{4}) `, "$1\n"}, {`(?s).*Type purge to confirm`, "purge\n"},
+		for _, ask := range []struct{ pattern, keys string }{{`(?s).*` + codePattern, "$1\n"}, {`(?s).*Type purge to confirm`, "purge\n"},
 			{`(?s).*\[y/N\] $`, "y\n"}} {
 			asked := regexp.MustCompile(ask.pattern)
 			if found := asked.FindStringSubmatchIndex(text); found != nil && found[1] > answered {

@@ -211,7 +211,7 @@ func remaining() []wayToDecide {
 		{name: "a tmux server of the agent's own", needs: "tmux", way: plan.WayShared,
 			line: `t="env -u CLAUDECODE tmux -S $DIR/tmux.socket -f /dev/null"; ` +
 				`$t new -d -x 200 -y 50 "\"$PLANLOOP\" approve; sleep 1"; n=0; until [ $n = 50 ]; do n=$((n+1)); sleep 0.1; ` +
-				`code=$($t capture-pane -p | sed -n 's/.*[Tt]ype \([0-9]\{4\}\) .*/\1/p' | tail -n 1); [ -z "$code" ] || break; done; ` +
+				`code=$($t capture-pane -p | sed -n 's/.*[Tt]ype \([0-9]\{6\}\) .*/\1/p' | tail -n 1); [ -z "$code" ] || break; done; ` +
 				`$t send-keys "$code" Enter; sleep 1; touch "$SCREEN"`},
 		{name: "deleted announcements", way: plan.WayPerson,
 			line: `rm -rf "$XDG_STATE_HOME"/planloop/*/servers "$XDG_STATE_HOME"/planloop/hooks; ` +
